@@ -1,0 +1,27 @@
+// The architectural state of one hart: RV64 user mode (rule C1). What a context switch saves.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+struct HartState {
+  std::array<std::uint64_t, 32> x{};  ///< x[0] is kept 0
+  std::array<std::uint64_t, 32> f{};  ///< raw bits; floats NaN-boxed
+  Addr pc = 0;
+  std::uint32_t fcsr = 0;              ///< frm in [7:5], fflags in [4:0]
+  Addr reservation = kNoReservation;   ///< line-aligned address of the lr reservation
+  static constexpr Addr kNoReservation = ~Addr{0};
+};
+
+/// Register numbers of the calling convention.
+namespace reg {
+inline constexpr unsigned ra = 1, sp = 2, gp = 3, tp = 4, a0 = 10, a1 = 11, a2 = 12, a3 = 13, a4 = 14, a5 = 15,
+                          a6 = 16, a7 = 17;
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,56 @@
+// Encodings of the task instructions (rule C6), shared by the decoder, the guest headers and docs/isa.md.
+// All are I-type in the custom-0 opcode (0x0b): funct3 selects the instruction, imm[11:0] its variant. Values
+// travel in fixed registers so that one instruction creates a task without touching memory.
+// This header is plain C++ constants: it compiles for host and RISC-V.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace rubato::chip::isa {
+
+inline constexpr std::uint32_t kCustom0 = 0x0b;
+
+/// funct3 of each task instruction.
+enum class TaskOp : std::uint32_t {
+  create = 0,         ///< a7 function, a5 timestamp, a6 locale, a0..a4 arguments; imm = CreateFlags; rd = rs1 = x0
+  finish = 1,         ///< ends the running task; imm = 0
+  promote = 2,        ///< no-op in a non-speculative task, else an exception (C18); imm = 0
+  read = 3,           ///< rd = the value that imm selects (ReadSelector)
+  region = 4,         ///< imm = RegionOp: enters the task region as its owner or as a worker
+  capsule_call = 5,   ///< reserved for capsules (docs/isa.md): an illegal instruction for now
+  capsule_return = 6,
+  capsule_abort_handler = 7,
+};
+
+/// imm of `create`. Reserved bits set, type 3 or more than 5 arguments: an illegal instruction.
+struct CreateFlags {
+  static constexpr std::uint32_t kTypeMask = 0x3;  ///< 0 spec, 1 nonspec, 2 mayspec
+  static constexpr std::uint32_t kHasTimestamp = 1u << 2;
+  static constexpr std::uint32_t kHasLocale = 1u << 3;
+  static constexpr std::uint32_t kArgumentsShift = 4;  ///< 3 bits: 0 to 5 arguments
+  static constexpr std::uint32_t kReads = 1u << 7;     ///< hint: the task only reads what its locale names
+  static constexpr std::uint32_t kReserved = 0xf00;
+};
+inline constexpr unsigned kMaxArguments = 5;
+
+/// imm of `read`. Outside a task: timestamp 0, not timestamped, not speculative.
+enum class ReadSelector : std::uint32_t {
+  timestamp = 0,
+  is_timestamped = 1,
+  is_task = 2,         ///< 1 inside a task
+  is_speculative = 3,  ///< 1 if the running task may still be rolled back
+  core = 4,
+  tile = 5,
+  cores = 6,
+};
+
+/// imm of `region`. Both forms take a0 = lowest address of the hart's own worker stack. The instruction that
+/// follows must be `task.finish`: it is where every task returns to (ra). When the region ends, the hart goes on
+/// behind that `finish` with all registers as they were at `region`.
+enum class RegionOp : std::uint32_t {
+  enter = 0,   ///< starts the region: all tasks run, then the hart goes on. Becomes the worker of one core
+  worker = 1,  ///< serves regions as a worker, one after another; never goes on
+};
+
+}  // namespace rubato::chip::isa
