@@ -1,0 +1,58 @@
+// The memory system as a core sees it (C20): every L1 miss goes through one call. L1 hits never come here: the
+// core asks its own L1 (chip/cache/l1_cache.hpp) inline.
+//
+// Glossary:
+//   access      a core's load, store, atomic or instruction fetch of one line
+//   Done        the access is performed: the line is in the L1 with the rights it needs; data is usable at `cycle`
+//   Blocked     it cannot be performed now; the core is woken through CoreWaker and issues it again
+//   levels      where the data came from; parts say where the cycles between issue and Done went (C23)
+// Values do not travel here: guest memory always holds the newest (possibly speculative) value, and an access is
+// performed in the order of calls.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+enum class AccessKind : std::uint8_t { load, store, atomic, fetch };
+enum class ServedBy : std::uint8_t { l1, l2, other_l1, llc, other_tile, memory };
+enum class BlockReason : std::uint8_t { none, conflict_pending, protocol };
+
+/// Cycles of one access by where they were spent; their sum is Done.cycle - now.
+struct AccessParts {
+  std::uint32_t l1 = 0, l2 = 0, llc = 0, memory = 0, network = 0, check = 0;
+};
+
+struct AccessResult {
+  bool done = true;
+  BlockReason blocked = BlockReason::none;
+  ServedBy served_by = ServedBy::l1;
+  Cycle cycle{};
+  AccessParts parts{};
+};
+
+/// Contract for every protocol:
+///   - calls come in time order of `now` up to the look-ahead window; an access may be repeated until Done;
+///   - after Done the requester's L1 holds the line (modified for store and atomic) and `cycle` >= now;
+///   - deterministic; no allocation in steady state.
+class MemorySystem {
+ public:
+  virtual ~MemorySystem() = default;
+  virtual AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) = 0;
+  /// Functional warming (C4): brings the line where an access would, without time, traffic or statistics.
+  virtual void warm(CoreId core, LineAddr line, AccessKind kind) = 0;
+  /// Drops every cached copy of lines in [first, last]: the pages behind them were unmapped or changed (C18).
+  virtual void forget(LineAddr first, LineAddr last) = 0;
+};
+
+/// Wakes a core whose access was blocked, whose task unit has work again, or whose thread became runnable.
+class CoreWaker {
+ public:
+  virtual ~CoreWaker() = default;
+  virtual void wake(CoreId core, Cycle at) = 0;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,115 @@
+// The description of a chip: one plain struct a section, one member a key. Defaults here are the publication's
+// 256-core machine (Espresso, Table II; chip.md section 1). Names, units, ranges and sentences of every key are
+// declared once in schema.cpp, from which --help-config, checks, run.toml and docs/parameters.md are made.
+// "auto" values (0) are replaced by resolve(), so the rest of the chip only sees resolved numbers.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rubato::chip {
+
+struct ChipSection {
+  std::uint32_t cores = 256;          ///< 1 to 1024
+  std::uint32_t cores_per_tile = 0;   ///< 1 to 8; 0: 4, or fewer on chips with fewer cores
+  std::uint32_t mesh_width = 0;       ///< tiles a row; 0: the most square rectangle
+  std::uint32_t mesh_height = 0;
+  std::uint64_t frequency_mhz = 2000;
+  std::uint64_t seed = 1;
+};
+
+/// Cycles from issue until a dependent instruction may issue, by class.
+struct CoreSection {
+  std::string model = "inorder";
+  std::uint32_t load_buffer = 16, store_buffer = 16;
+  std::uint32_t mispredict = 5;
+  std::uint32_t int_alu = 1, int_mul = 3, int_div = 20, fp_add = 4, fp_mul = 4, fp_fma = 5, fp_div = 15,
+                fp_sqrt = 20, fp_misc = 2;
+  std::uint32_t predictor_entries = 2048, btb_entries = 256, ras_entries = 8;
+};
+
+struct CacheSection {
+  std::uint64_t size = 0;  ///< bytes; 0 for l2 and llc: scaled by the cores of a tile
+  std::uint32_t ways = 8;
+  std::uint32_t latency = 1;  ///< cycles, tag and data
+};
+
+struct CoherenceSection {
+  std::string protocol = "mesi";
+  bool check = false;  ///< versions, single writer, directory agreement at every access (C21)
+};
+
+struct NetSection {
+  std::uint32_t link_bytes = 16;
+  std::uint32_t straight = 1, turn = 2;  ///< cycles a hop
+  bool contention = true;
+};
+
+struct MemSection {
+  std::uint32_t controllers = 4;
+  std::uint32_t latency = 120;
+  double bytes_per_cycle = 12.8;  ///< a controller
+};
+
+struct TaskSection {
+  std::uint32_t task_queue = 64, commit_queue = 16;  ///< entries a core
+  std::uint32_t send_buffer = 32;                    ///< entries a tile
+  std::uint32_t tracked_children = 8;
+  std::uint32_t create_cycles = 5, dequeue_cycles = 5, finish_cycles = 5;
+  std::string mayspec = "mayspec";  ///< mayspec | spec | nonspec: what MAYSPEC tasks are run as
+  std::uint32_t spill_batch = 15;
+  double spill_threshold = 0.85;      ///< share of a full task queue
+  double uncommitted_share = 0.75;    ///< of a task queue that children of uncommitted parents may fill (C13)
+  bool unlimited_queues = false;
+  std::string mapper = "hash";        ///< hash | random (locales ignored for placement where legal)
+};
+
+struct ConflictSection {
+  std::string sets = "bloom";  ///< bloom | exact
+  std::uint32_t bloom_bits = 2048, bloom_ways = 8;
+  std::string forwarding = "on";  ///< on | stall | abort
+  bool selective_aborts = true;
+  std::uint32_t tile_check = 5, per_timestamp = 1;  ///< cycles
+  bool free_checks = false;
+};
+
+struct ArbiterSection {
+  std::uint32_t period = 200;  ///< cycles between samples
+  bool delay = true;           ///< false: rounds take no time and no traffic
+};
+
+struct RunSection {
+  std::uint64_t max_cycles = 0;          ///< 0: no limit
+  std::uint32_t lookahead_cycles = 32;   ///< 0: strict order
+  bool warm = false;                     ///< L2, LLC and directories warmed by fast-forward (C4)
+  bool fast_forward = true;
+  std::string roi;                       ///< symbol; empty: rubato::run(), else main
+  std::uint64_t quantum = 10000;         ///< instructions a thread runs at a time in fast-forward
+  std::uint64_t time_slice = 50000;      ///< cycles, when threads outnumber cores (C3)
+  std::uint64_t stack_bytes = 8u << 20;  ///< of the main thread
+  std::string alloc = "guest";           ///< guest | ideal
+};
+
+struct Config {
+  ChipSection chip;
+  CoreSection core;
+  CacheSection l1i{16u << 10, 8, 2}, l1d{16u << 10, 8, 2};  ///< a core each
+  CacheSection l2{0, 8, 7};                                  ///< a tile; 64 KiB a core
+  CacheSection llc{0, 16, 9};                                ///< a slice (tile); 256 KiB a core
+  CoherenceSection coherence;
+  NetSection net;
+  MemSection mem;
+  TaskSection task;
+  ConflictSection conflict;
+  ArbiterSection arbiter;
+  RunSection run;
+
+  std::uint32_t tiles() const { return chip.cores / chip.cores_per_tile; }
+};
+
+/// Replaces automatic values and checks what single keys cannot: shapes, multiples, powers of two.
+/// @throws UsageError naming the key and what was expected.
+Config resolve(Config config);
+
+}  // namespace rubato::chip

@@ -1,0 +1,52 @@
+// Statistics: registered once with name, unit and description; stats.json and the documents are made from here.
+// Components keep plain counters and register pointers to them: counting costs one increment, nothing else.
+// Names are paths in the project's vocabulary: `tile.12.task_unit.aborts.conflict`. One name, one meaning.
+// Every registered value is cumulative over detailed simulation; the registry subtracts snapshots for the
+// region of interest and for intervals (C24, C27).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rubato::chip {
+
+/// Counts of samples in buckets of powers of two: bucket 0 holds value 0, bucket i values in [2^(i-1), 2^i).
+class Histogram {
+ public:
+  static constexpr unsigned kBuckets = 40;
+  void add(std::uint64_t value, std::uint64_t weight = 1);
+  std::uint64_t bucket(unsigned i) const { return buckets_[i]; }
+  std::uint64_t samples() const { return samples_; }
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  std::uint64_t buckets_[kBuckets] = {};
+  std::uint64_t samples_ = 0, sum_ = 0;
+};
+
+/// One registered statistic. Exactly one of counter, value, histogram is set.
+struct Stat {
+  std::string name, unit, description;
+  const std::uint64_t* counter = nullptr;
+  std::function<double()> value;  ///< derived, read when a snapshot is taken (gauges and ratios)
+  const Histogram* histogram = nullptr;
+};
+
+class StatRegistry {
+ public:
+  /// `*counter` must outlive the registry. Names are unique (checked).
+  void counter(std::string name, std::string unit, std::string description, const std::uint64_t* counter);
+  void value(std::string name, std::string unit, std::string description, std::function<double()> value);
+  void histogram(std::string name, std::string unit, std::string description, const Histogram* histogram);
+  const std::vector<Stat>& stats() const { return stats_; }
+
+ private:
+  std::vector<Stat> stats_;
+};
+
+}  // namespace rubato::chip
