@@ -1,0 +1,76 @@
+// Guest memory: one reserved host range, guest address a at host base + a, and a flat table of one permission byte
+// a page. No translation, no copies: a checked access is one table look-up and one host load or store.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+/// Page attributes, or-ed together; 0: not mapped.
+struct Page {
+  static constexpr std::uint8_t kRead = 1, kWrite = 2, kExecute = 4;
+  static constexpr std::uint8_t kUntracked = 8;  ///< neither versioned nor conflict-checked (capsules.md P1)
+  static constexpr std::uint8_t kMapped = 16;    ///< mapped, perhaps without any right (PROT_NONE)
+};
+
+class AddressSpace {
+ public:
+  static constexpr unsigned kBits = 38;  ///< like Sv39 user space
+  static constexpr std::uint64_t kSize = std::uint64_t{1} << kBits;
+  static constexpr unsigned kPageBits = 12;
+  static constexpr std::uint64_t kPageBytes = std::uint64_t{1} << kPageBits;
+
+  /// Reserves the range; nothing is committed. @throws Error if the host refuses.
+  AddressSpace();
+  ~AddressSpace();
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+
+  /// Attributes of the page of `a`; 0 outside the address space.
+  std::uint8_t attributes(Addr a) const { return a < kSize ? pages_[a >> kPageBits] : std::uint8_t{0}; }
+  /// True if [a, a + bytes) may be accessed with all of `rights`. bytes in [1, kPageBytes].
+  bool allows(Addr a, std::uint64_t bytes, std::uint8_t rights) const {
+    return (attributes(a) & rights) == rights && (attributes(a + bytes - 1) & rights) == rights;
+  }
+  /// True if any length of range is allowed.
+  bool allows_range(Addr a, std::uint64_t bytes, std::uint8_t rights) const;
+
+  /// Host address of a guest address. The caller has checked it.
+  std::byte* host(Addr a) { return base_ + a; }
+  const std::byte* host(Addr a) const { return base_ + a; }
+  template <class T>
+  T load(Addr a) const {
+    T value;
+    std::memcpy(&value, base_ + a, sizeof value);
+    return value;
+  }
+  template <class T>
+  void store(Addr a, T value) {
+    std::memcpy(base_ + a, &value, sizeof value);
+  }
+
+  /// Sets the attributes of whole pages; newly mapped pages read as zero (they are zeroed when they were mapped).
+  /// a and bytes are multiples of the page size, inside the address space.
+  void map(Addr a, std::uint64_t bytes, std::uint8_t attributes);
+  void unmap(Addr a, std::uint64_t bytes);
+  void protect(Addr a, std::uint64_t bytes, std::uint8_t attributes);
+  /// Lowest free range of `bytes` at or above `from`, or 0.
+  Addr find_free(std::uint64_t bytes, Addr from) const;
+
+  /// Counts changes of mappings and rights: who caches rights compares it (the cores' filters do).
+  std::uint64_t generation() const { return generation_; }
+  /// Bytes of guest memory mapped now and at most so far.
+  std::uint64_t mapped_bytes() const { return mapped_pages_ * kPageBytes; }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::uint8_t* pages_ = nullptr;
+  std::uint64_t generation_ = 0, mapped_pages_ = 0;
+};
+
+}  // namespace rubato::chip

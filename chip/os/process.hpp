@@ -1,0 +1,96 @@
+// The emulated Linux process: memory map, threads, files, futexes, time. Knows nothing of cores or cycles: whoever
+// runs threads (fast-forward, or the detailed cores through ThreadScheduler) calls syscall() at each ecall and is
+// told through ThreadObserver when a thread becomes runnable. Rules C1 to C3.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chip/isa/hart_state.hpp"
+#include "chip/os/address_space.hpp"
+#include "chip/os/fault.hpp"
+#include "chip/os/symbols.hpp"
+#include "chip/os/thread.hpp"
+
+namespace rubato::chip {
+
+struct ProcessOptions {
+  std::string program;                   ///< path of the ELF file on the host
+  std::vector<std::string> arguments;    ///< argv[1..]
+  std::vector<std::string> environment;  ///< "NAME=value"
+  std::string sandbox;                   ///< --sandbox: every file access is confined to this directory; empty: none
+  std::uint64_t seed = 1;                ///< of getrandom and AT_RANDOM
+  std::uint64_t stack_bytes = 8u << 20;
+  std::uint32_t cores = 1;               ///< what sched_getaffinity and sysconf(_SC_NPROCESSORS_ONLN) report
+};
+
+/// Simulated time, asked for by clock_gettime and timeouts.
+class GuestClock {
+ public:
+  virtual ~GuestClock() = default;
+  /// Nanoseconds since the program started.
+  virtual std::uint64_t nanoseconds() const = 0;
+};
+
+class ThreadObserver {
+ public:
+  virtual ~ThreadObserver() = default;
+  /// `thread` was created or woken and may run now.
+  virtual void on_runnable(Thread& thread) = 0;
+};
+
+enum class SyscallOutcome : std::uint8_t {
+  done,            ///< a0 holds the result; the thread goes on behind the ecall
+  blocked,         ///< the thread waits; when on_runnable() announces it, a0 is set and it goes on behind the ecall
+  yielded,         ///< sched_yield: done, but let others run first
+  thread_exited,   ///< this thread is gone
+  process_exited,  ///< exit_group or a fatal signal: exit_status() or death_signal() is set
+};
+
+class Process {
+ public:
+  /// Loads the program and makes its main thread (runnable, announced to nobody).
+  /// @throws UsageError for what is not a static RISC-V 64-bit Linux executable, saying what it is instead.
+  Process(ProcessOptions options, AddressSpace& memory, const GuestClock& clock);
+  ~Process();
+
+  void set_observer(ThreadObserver* observer);
+  Thread& main_thread();
+  const std::vector<std::unique_ptr<Thread>>& threads() const;  ///< in order of creation; exited ones stay listed
+
+  /// Performs the system call of `thread`, whose pc is at the ecall; advances pc behind it.
+  SyscallOutcome syscall(Thread& thread);
+
+  /// A fault of `thread` at its pc: runs the guest's signal handler if it installed one for the signal that Linux
+  /// would send (returns true: the thread goes on, its registers were changed), else returns false and the
+  /// program is to end with a fault report.
+  bool deliver_fault(Thread& thread, const Fault& fault);
+
+  /// Earliest time (ns) at which a blocked thread's timeout ends, or nothing; expire_timeouts() wakes those due.
+  std::optional<std::uint64_t> next_timeout() const;
+  void expire_timeouts();
+
+  bool exited() const;
+  int exit_status() const;                  ///< of exit_group, 0 to 255
+  std::optional<int> death_signal() const;  ///< abort() and friends without a handler
+
+  const Symbols& symbols() const;
+  Addr entry() const;
+  /// True if [a, a+1) lies in the guard or limit region of some thread's stack: a stack overflow.
+  bool is_stack_overflow(Addr a, const Thread& thread) const;
+
+  /// One line for each blocked thread: tid, pc, symbol, what it waits for, holder where known (C3).
+  std::string describe_waiting() const;
+  /// Unknown system calls met so far, name and count each (C2).
+  std::vector<std::pair<std::string, std::uint64_t>> unknown_calls() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,82 @@
+// The task units as cores see them: the contract between a core's pipeline and the tiles' task hardware.
+// Implemented by TaskUnits (task_units.hpp), which owns one TaskUnit a tile, the arbiter and the mapper.
+//
+// Life of a task: a core asks (create), the destination's task unit accepts (enqueue), a core is given the task
+// (dispatch), its body ends (finish), its effects become permanent (commit). Internal tasks (spill, refill) run
+// on cores too, but as sequences of memory accesses that the task unit makes itself.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "chip/task/task.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+/// What a core is to run next.
+struct DispatchedTask {
+  enum class Kind : std::uint8_t { guest, spill, refill };
+  Kind kind = Kind::guest;
+  TaskDescriptor descriptor{};  ///< of a guest task
+  VirtualTime virtual_time{};
+  bool speculative = false;
+  std::uint64_t id = 0;  ///< unique in the run: for traces
+};
+
+enum class CreateOutcome : std::uint8_t {
+  accepted,
+  stalled,    ///< no room: the core waits (class "stall") until woken, then issues the instruction again
+  exception,  ///< a speculative task must stop (C18); the core leaves the task
+};
+
+/// Contract: calls come in strict time order (`now` never decreases); deterministic; no allocation in steady state.
+class TaskSystem {
+ public:
+  virtual ~TaskSystem() = default;
+
+  /// A task created outside any region: enters the next region as part of a spilled batch (C4).
+  virtual void create_before_region(const TaskDescriptor& task) = 0;
+
+  /// Starts a region in which every core is a worker. All cores are then asked to dispatch.
+  virtual void begin_region(Cycle now) = 0;
+
+  /// The task running on `core` creates one. The create instruction's own cycles are the core's business.
+  /// @returns the sentence of a program error (C8: earlier timestamp, timestamp from an untimestamped task) in
+  /// `error` if the running task is non-speculative and the create is wrong; the caller reports it.
+  virtual CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) = 0;
+
+  /// A free core asks for work. None: the core idles (class "idle") until TaskHost::wake.
+  virtual std::optional<DispatchedTask> dispatch(CoreId core, Cycle now) = 0;
+
+  /// One step of the internal task dispatched to `core`: performs its next memory access or queue operation.
+  /// @returns the cycle at which the next step may start, or nothing when the internal task has ended.
+  virtual std::optional<Cycle> step_internal(CoreId core, Cycle now) = 0;
+
+  /// The guest task on `core` executed `finish` and all its stores and checks are acknowledged. The core
+  /// dispatches again afterwards. False: it must wait (commit queue full, class "stall") until woken.
+  virtual bool finish(CoreId core, Cycle now) = 0;
+
+  /// The guest task executed `promote`, or ran into something only a non-speculative task may do (C18).
+  /// @returns false if the task is non-speculative: `promote` then has no effect, a fault is a program error.
+  virtual bool exception(CoreId core, Cycle now) = 0;
+
+  /// One line for each thing tasks wait for, for the report of a run without progress (C3).
+  virtual std::string describe_waiting() const = 0;
+};
+
+/// What task units ask of the chip. Implemented by Chip.
+class TaskHost {
+ public:
+  virtual ~TaskHost() = default;
+  /// `core` should call dispatch (or retry what stalled) at cycle `at`.
+  virtual void wake(CoreId core, Cycle at) = 0;
+  /// Every task is done and no task is anywhere on the chip: the region ends at `at`.
+  virtual void end_region(Cycle at) = 0;
+  /// The task running on `core` was aborted: the core stops it and dispatches again at `at`.
+  virtual void abort_running(CoreId core, Cycle at) = 0;
+};
+
+}  // namespace rubato::chip
