@@ -1,13 +1,13 @@
-// Statistics: registered once with name, unit and description; stats.json and the documents are made from here.
-// Components keep plain counters and register pointers to them: counting costs one increment, nothing else.
-// Names are paths in the project's vocabulary: `tile.12.task_unit.aborts.conflict`. One name, one meaning.
-// Every registered value is cumulative over detailed simulation; the registry subtracts snapshots for the
-// region of interest and for intervals (C24, C27).
-// SPDX-License-Identifier: MIT
+// Statistics: registered once with name, unit and description; stats.json and the documents are made from
+// here. Components keep plain counters and register pointers to them: counting costs one increment, nothing
+// else. Names are paths in the project's vocabulary: `tile.12.task_unit.aborts.conflict`. One name, one
+// meaning. Every registered value is cumulative over detailed simulation; the registry subtracts snapshots
+// for the region of interest and for intervals (C24, C27). SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +23,8 @@ class Histogram {
   std::uint64_t bucket(unsigned i) const { return buckets_[i]; }
   std::uint64_t samples() const { return samples_; }
   std::uint64_t sum() const { return sum_; }
+  /// Adds what `after` has more than `before`, an earlier state of the same histogram.
+  void add_difference(const Histogram& after, const Histogram& before);
 
  private:
   std::uint64_t buckets_[kBuckets] = {};
@@ -44,9 +46,13 @@ class StatRegistry {
   void value(std::string name, std::string unit, std::string description, std::function<double()> value);
   void histogram(std::string name, std::string unit, std::string description, const Histogram* histogram);
   const std::vector<Stat>& stats() const { return stats_; }
+  /// The statistic called `name`, or null.
+  const Stat* find(std::string_view name) const;
 
  private:
-  std::vector<Stat> stats_;
+  void add(Stat stat);
+  std::vector<Stat> stats_;                                  // in order of registration
+  std::map<std::string, std::size_t, std::less<>> by_name_;  // index into stats_
 };
 
 }  // namespace rubato::chip

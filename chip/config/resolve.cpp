@@ -1,0 +1,88 @@
+// Replaces automatic values and checks what single keys cannot (chip.md section 1).
+// SPDX-License-Identifier: MIT
+#include <bit>
+
+#include "base/error.hpp"
+#include "chip/config/config.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+namespace {
+
+constexpr std::uint64_t kL2BytesPerCore = 64u << 10;
+constexpr std::uint64_t kLlcBytesPerCore = 256u << 10;
+
+void resolve_cores(ChipSection& chip) {
+  if (chip.cores < 1 || chip.cores > kMaxCores) {
+    throw UsageError("chip.cores is {}, but a chip has 1 to {} cores", chip.cores, kMaxCores);
+  }
+  if (chip.cores_per_tile == 0) {
+    chip.cores_per_tile = chip.cores % 4 == 0 ? 4 : chip.cores % 2 == 0 ? 2 : 1;
+  }
+  if (chip.cores_per_tile > 8) {
+    throw UsageError("chip.cores_per_tile is {}, but a tile has 1 to 8 cores", chip.cores_per_tile);
+  }
+  if (chip.cores % chip.cores_per_tile != 0) {
+    throw UsageError("chip.cores_per_tile is {}, which does not divide chip.cores = {}", chip.cores_per_tile,
+                     chip.cores);
+  }
+}
+
+void resolve_mesh(ChipSection& chip) {
+  const std::uint32_t tiles = chip.cores / chip.cores_per_tile;
+  auto& width = chip.mesh_width;
+  auto& height = chip.mesh_height;
+  if (width == 0 && height == 0) {
+    for (std::uint32_t h = 1; h * h <= tiles; ++h) {
+      if (tiles % h == 0) height = h;
+    }
+    width = tiles / height;
+  } else if (width == 0) {
+    width = tiles / height;
+  } else if (height == 0) {
+    height = tiles / width;
+  }
+  if (std::uint64_t{width} * height != tiles) {
+    throw UsageError(
+        "chip.mesh_width x chip.mesh_height is {}x{}, but the chip has {} tiles ({} cores, {} a tile)", width,
+        height, tiles, chip.cores, chip.cores_per_tile);
+  }
+}
+
+void check_cache(const char* name, const CacheSection& cache) {
+  const std::uint64_t way_bytes = std::uint64_t{cache.ways} * kLineBytes;
+  if (cache.ways == 0 || cache.size == 0 || cache.size % way_bytes != 0 ||
+      !std::has_single_bit(cache.size / way_bytes)) {
+    throw UsageError("{}.size is {} bytes, which with {} ways of {}-byte lines is not a power of two of sets",
+                     name, cache.size, cache.ways, kLineBytes);
+  }
+}
+
+void check_inclusion(const char* outer_name, const CacheSection& outer, const char* inner_name,
+                     const CacheSection& inner) {
+  if (outer.size < inner.size) {
+    throw UsageError("{}.size is {} bytes, less than {}.size = {}, but {} includes what {} holds", outer_name,
+                     outer.size, inner_name, inner.size, outer_name, inner_name);
+  }
+}
+
+}  // namespace
+
+Config resolve(Config config) {
+  resolve_cores(config.chip);
+  resolve_mesh(config.chip);
+  // Rounded up so that automatic caches of tiles with 3, 5, 6 or 7 cores have a power of two of sets.
+  const std::uint64_t scale = std::bit_ceil(config.chip.cores_per_tile);
+  if (config.l2.size == 0) config.l2.size = kL2BytesPerCore * scale;
+  if (config.llc.size == 0) config.llc.size = kLlcBytesPerCore * scale;
+  check_cache("l1i", config.l1i);
+  check_cache("l1d", config.l1d);
+  check_cache("l2", config.l2);
+  check_cache("llc", config.llc);
+  check_inclusion("l2", config.l2, "l1i", config.l1i);
+  check_inclusion("l2", config.l2, "l1d", config.l1d);
+  check_inclusion("llc", config.llc, "l2", config.l2);
+  return config;
+}
+
+}  // namespace rubato::chip
