@@ -1,0 +1,68 @@
+// The L1's slow side: the array behind the filter, replacement, and state changes by the protocol (C20).
+// SPDX-License-Identifier: MIT
+#include "chip/cache/l1_cache.hpp"
+
+namespace rubato::chip {
+
+L1Cache::L1Cache(Params params)
+    : set_mask_(params.bytes / kLineBytes / params.ways - 1),
+      ways_(params.ways),
+      words_(params.bytes / kLineBytes),
+      stamps_(params.bytes / kLineBytes) {
+  RUBATO_CHECK(((set_mask_ + 1) & set_mask_) == 0 && (set_mask_ + 1) * ways_ * kLineBytes == params.bytes,
+               "an L1 has a power of two of sets");
+}
+
+bool L1Cache::hit_array(LineAddr line, bool write) {
+  const std::uint32_t slot = find(line);
+  if (slot == kNoSlot) return false;
+  const LineState state = state_at(slot);
+  if (write && !is_writable(state)) return false;
+  if (write && state == LineState::exclusive) words_[slot] |= 3;
+  touch(slot);
+  if (observer_ != nullptr) {
+    observer_->on_hit(slot, line, write);
+  } else {
+    const bool modified = state_at(slot) == LineState::modified;
+    filter_[line.value % kFilterEntries] = {line.value << 1 | (modified ? 1U : 0U), slot};
+  }
+  return true;
+}
+
+L1Cache::Victim L1Cache::victim(LineAddr line) const {
+  const std::uint32_t base = set_of(line);
+  std::uint32_t oldest = base;
+  for (std::uint32_t slot = base; slot < base + ways_; ++slot) {
+    if ((words_[slot] & 3) == 0) return {{}, LineState::invalid, slot};
+    if (stamps_[slot] < stamps_[oldest]) oldest = slot;
+  }
+  return {line_at(oldest), state_at(oldest), oldest};
+}
+
+void L1Cache::fill(std::uint32_t slot, LineAddr line, LineState state) {
+  RUBATO_DCHECK(slot / ways_ == set_of(line) / ways_ && state != LineState::invalid);
+  if (state_at(slot) != LineState::invalid) invalidate(slot);
+  words_[slot] = line.value << 2 | static_cast<std::uint64_t>(state);
+  use(slot);
+}
+
+void L1Cache::set_state(std::uint32_t slot, LineState state) {
+  RUBATO_DCHECK(state_at(slot) != LineState::invalid && state != LineState::invalid);
+  words_[slot] = (words_[slot] & ~std::uint64_t{3}) | static_cast<std::uint64_t>(state);
+  unfilter(line_at(slot));
+}
+
+void L1Cache::invalidate(std::uint32_t slot) {
+  const LineAddr line = line_at(slot);
+  RUBATO_DCHECK(state_at(slot) != LineState::invalid);
+  words_[slot] = 0;
+  unfilter(line);
+  if (reserved_ == line) reserved_ = kNoLine;
+}
+
+void L1Cache::observe(L1Observer* observer) {
+  observer_ = observer;
+  for (FilterEntry& e : filter_) e.key = kNoKey;
+}
+
+}  // namespace rubato::chip
