@@ -1,11 +1,12 @@
-// Guest memory: one reserved host range, guest address a at host base + a, and a flat table of one permission byte
-// a page. No translation, no copies: a checked access is one table look-up and one host load or store.
+// Guest memory: one reserved host range, guest address a at host base + a, and a flat table of one permission
+// byte a page. No translation, no copies: a checked access is one table look-up and one host load or store.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 
 #include "chip/types.hpp"
 
@@ -54,23 +55,32 @@ class AddressSpace {
     std::memcpy(base_ + a, &value, sizeof value);
   }
 
-  /// Sets the attributes of whole pages; newly mapped pages read as zero (they are zeroed when they were mapped).
-  /// a and bytes are multiples of the page size, inside the address space.
+  /// Maps whole pages with `attributes` (kMapped is added); they read as zero, also where pages were mapped
+  /// before. Here and below a and bytes are multiples of the page size, inside the address space.
   void map(Addr a, std::uint64_t bytes, std::uint8_t attributes);
+  /// Unmaps and returns the memory to the host; pages that are not mapped are left alone.
   void unmap(Addr a, std::uint64_t bytes);
+  /// Changes the attributes of mapped pages, kMapped stays set. All of the range must be mapped.
   void protect(Addr a, std::uint64_t bytes, std::uint8_t attributes);
-  /// Lowest free range of `bytes` at or above `from`, or 0.
-  Addr find_free(std::uint64_t bytes, Addr from) const;
+  /// True if every (or no) page of the range is mapped.
+  bool all_mapped(Addr a, std::uint64_t bytes) const;
+  bool none_mapped(Addr a, std::uint64_t bytes) const;
+  /// Lowest free range of `bytes` at or above `from` that ends at or below `limit`, or 0.
+  Addr find_free(std::uint64_t bytes, Addr from, Addr limit = kSize) const;
+  /// Gives the host's memory of mapped pages back; they read as zero then (MADV_DONTNEED).
+  void discard(Addr a, std::uint64_t bytes);
 
   /// Counts changes of mappings and rights: who caches rights compares it (the cores' filters do).
   std::uint64_t generation() const { return generation_; }
-  /// Bytes of guest memory mapped now and at most so far.
+  /// Bytes of guest memory mapped now, and at most so far.
   std::uint64_t mapped_bytes() const { return mapped_pages_ * kPageBytes; }
+  std::uint64_t peak_mapped_bytes() const { return peak_pages_ * kPageBytes; }
 
  private:
   std::byte* base_ = nullptr;
   std::uint8_t* pages_ = nullptr;
-  std::uint64_t generation_ = 0, mapped_pages_ = 0;
+  std::map<Addr, Addr> regions_;  // begin -> end of mapped ranges, disjoint, never adjacent
+  std::uint64_t generation_ = 0, mapped_pages_ = 0, peak_pages_ = 0;
 };
 
 }  // namespace rubato::chip

@@ -1,0 +1,142 @@
+// Guest memory on the host: two anonymous mappings without reserve (memory, page attributes) and the list of
+// mapped ranges, from which free ones are found.
+// SPDX-License-Identifier: MIT
+#include "chip/os/address_space.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.hpp"
+#include "base/error.hpp"
+
+namespace rubato::chip {
+namespace {
+
+// A page behind the end: loads and stores are checked by their first and last byte, but a host compiler may
+// legally touch no further than that; the page only makes a bug here fault instead of corrupt.
+constexpr std::uint64_t kGuardBytes = AddressSpace::kPageBytes;
+constexpr std::uint64_t kPages = AddressSpace::kSize >> AddressSpace::kPageBits;
+
+void* reserve(std::uint64_t bytes, int protection, const char* what) {
+  void* range = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED)
+    throw Error(ExitCode::usage,
+                fmt::format("cannot reserve {} MiB of address space for {}: {} (is a ulimit -v set?)",
+                            bytes >> 20, what, std::strerror(errno)));
+  return range;
+}
+
+bool is_page_range(Addr a, std::uint64_t bytes) {
+  return ((a | bytes) & (AddressSpace::kPageBytes - 1)) == 0 && a <= AddressSpace::kSize &&
+         bytes <= AddressSpace::kSize - a;
+}
+
+}  // namespace
+
+AddressSpace::AddressSpace() {
+  base_ = static_cast<std::byte*>(reserve(kSize + kGuardBytes, PROT_READ | PROT_WRITE, "guest memory"));
+  try {
+    pages_ = static_cast<std::uint8_t*>(reserve(kPages, PROT_READ | PROT_WRITE, "page attributes"));
+  } catch (...) {
+    munmap(base_, kSize + kGuardBytes);
+    throw;
+  }
+  mprotect(base_ + kSize, kGuardBytes, PROT_NONE);
+  // A core dump of the simulator need not hold the guest's reserve.
+  madvise(base_, kSize, MADV_DONTDUMP);
+}
+
+AddressSpace::~AddressSpace() {
+  munmap(pages_, kPages);
+  munmap(base_, kSize + kGuardBytes);
+}
+
+bool AddressSpace::allows_range(Addr a, std::uint64_t bytes, std::uint8_t rights) const {
+  if (bytes == 0) return true;
+  if (a >= kSize || bytes > kSize - a) return false;
+  const Addr last = (a + bytes - 1) >> kPageBits;
+  for (Addr page = a >> kPageBits; page <= last; ++page)
+    if ((pages_[page] & rights) != rights) return false;
+  return true;
+}
+
+void AddressSpace::map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
+  RUBATO_CHECK(is_page_range(a, bytes));
+  if (bytes == 0) return;
+  unmap(a, bytes);
+  std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
+  mapped_pages_ += bytes >> kPageBits;
+  peak_pages_ = std::max(peak_pages_, mapped_pages_);
+  ++generation_;
+
+  Addr begin = a, end = a + bytes;
+  auto next = regions_.lower_bound(begin);
+  if (next != regions_.end() && next->first == end) {
+    end = next->second;
+    next = regions_.erase(next);
+  }
+  if (next != regions_.begin() && std::prev(next)->second == begin) {
+    std::prev(next)->second = end;
+  } else {
+    regions_.emplace(begin, end);
+  }
+}
+
+void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
+  RUBATO_CHECK(is_page_range(a, bytes));
+  const Addr limit = a + bytes;
+  auto region = regions_.upper_bound(a);
+  if (region != regions_.begin() && std::prev(region)->second > a) --region;
+  while (region != regions_.end() && region->first < limit) {
+    const auto [begin, end] = *region;
+    const Addr from = std::max(begin, a), to = std::min(end, limit);
+    region = regions_.erase(region);
+    if (begin < from) regions_.emplace(begin, from);
+    if (to < end) region = regions_.emplace(to, end).first;
+    std::memset(pages_ + (from >> kPageBits), 0, (to - from) >> kPageBits);
+    madvise(base_ + from, to - from, MADV_DONTNEED);
+    mapped_pages_ -= (to - from) >> kPageBits;
+    ++generation_;
+  }
+}
+
+void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
+  RUBATO_CHECK(is_page_range(a, bytes) && all_mapped(a, bytes));
+  if (bytes == 0) return;
+  std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
+  ++generation_;
+}
+
+bool AddressSpace::all_mapped(Addr a, std::uint64_t bytes) const {
+  if (bytes == 0) return true;
+  auto region = regions_.upper_bound(a);
+  if (region == regions_.begin()) return false;
+  --region;
+  return region->second > a && bytes <= region->second - a;
+}
+
+bool AddressSpace::none_mapped(Addr a, std::uint64_t bytes) const {
+  if (bytes == 0) return true;
+  auto region = regions_.upper_bound(a);
+  if (region != regions_.begin() && std::prev(region)->second > a) return false;
+  return region == regions_.end() || region->first - a >= bytes;
+}
+
+Addr AddressSpace::find_free(std::uint64_t bytes, Addr from, Addr limit) const {
+  if (bytes == 0 || limit > kSize || from >= limit) return 0;
+  Addr candidate = from;
+  auto region = regions_.upper_bound(from);
+  if (region != regions_.begin() && std::prev(region)->second > from) candidate = std::prev(region)->second;
+  for (; region != regions_.end() && region->first - candidate < bytes; ++region) candidate = region->second;
+  return candidate < limit && bytes <= limit - candidate ? candidate : 0;
+}
+
+void AddressSpace::discard(Addr a, std::uint64_t bytes) {
+  RUBATO_CHECK(is_page_range(a, bytes));
+  madvise(base_ + a, bytes, MADV_DONTNEED);
+}
+
+}  // namespace rubato::chip
