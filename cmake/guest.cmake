@@ -1,0 +1,56 @@
+# Guest programs: static RISC-V Linux executables made by the stock cross compiler (rule C1).
+#
+#   rubato_guest_program(NAME SOURCES file... [OPTIONS flag...] [LIBS flag...] [INCLUDES folder...])
+#   rubato_guest_program(NAME file... [OPTIONS ...] [LIBS ...] [INCLUDES ...])
+#
+# builds ${CMAKE_BINARY_DIR}/guest/NAME by the target guest_NAME, which is part of `all`. C sources (*.c) are compiled
+# as C17, all others as C++20. Headers are tracked: a changed header rebuilds the programs that use it.
+# With -DRUBATO_GUEST=OFF the function does nothing.
+find_program(RUBATO_GUEST_CXX riscv64-linux-gnu-g++ DOC "Cross compiler for guest programs (C++)")
+find_program(RUBATO_GUEST_CC riscv64-linux-gnu-gcc DOC "Cross compiler for guest programs (C)")
+set(RUBATO_GUEST_DIR ${CMAKE_BINARY_DIR}/guest)
+
+function(rubato_guest_program name)
+  if(NOT RUBATO_GUEST)
+    return()
+  endif()
+  if(NOT RUBATO_GUEST_CXX OR NOT RUBATO_GUEST_CC)
+    message(FATAL_ERROR "Guest programs need the RISC-V cross compiler, riscv64-linux-gnu-g++, which was not found: "
+                        "install it (Debian: apt-get install g++-riscv64-linux-gnu, or run tools/bootstrap), or "
+                        "configure with -DRUBATO_GUEST=OFF to build without guest programs")
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;OPTIONS;LIBS;INCLUDES")
+  set(objects)
+  file(MAKE_DIRECTORY ${RUBATO_GUEST_DIR}/objects/${name})
+  foreach(source ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+    get_filename_component(source ${source} ABSOLUTE)
+    get_filename_component(stem ${source} NAME)
+    if(stem MATCHES "\\.c$")
+      set(compiler ${RUBATO_GUEST_CC} -std=gnu17)
+    else()
+      set(compiler ${RUBATO_GUEST_CXX} -std=c++20)
+    endif()
+    set(object ${RUBATO_GUEST_DIR}/objects/${name}/${stem}.o)
+    set(includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR})
+    foreach(folder ${arg_INCLUDES})
+      list(APPEND includes -I${folder})
+    endforeach()
+    add_custom_command(
+      OUTPUT ${object}
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${compiler} -O2 ${includes} ${arg_OPTIONS} -MD -MF ${object}.d -MT ${object} -c
+              ${source} -o ${object}
+      DEPENDS ${source}
+      DEPFILE ${object}.d
+      COMMENT "Building guest object ${name}/${stem}"
+      COMMAND_EXPAND_LISTS VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
+  set(program ${RUBATO_GUEST_DIR}/${name})
+  add_custom_command(
+    OUTPUT ${program}
+    COMMAND ${RUBATO_GUEST_CXX} -static -O2 ${arg_OPTIONS} ${objects} ${arg_LIBS} -o ${program}
+    DEPENDS ${objects}
+    COMMENT "Linking guest program ${name}"
+    COMMAND_EXPAND_LISTS VERBATIM)
+  add_custom_target(guest_${name} ALL DEPENDS ${program})
+endfunction()
