@@ -1,0 +1,64 @@
+// Branch prediction of the in-order core: gshare for conditional branches (McFarling, 1993), a direct-mapped
+// target buffer for indirect jumps, a return-address stack. Direct targets are known at decode and need none.
+// A wrong prediction costs core.mispredict cycles; a right one nothing.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chip/config/config.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+class BranchPredictor {
+ public:
+  explicit BranchPredictor(const CoreSection& config)
+      : counters_(config.predictor_entries, kWeaklyTaken),
+        targets_(config.btb_entries),
+        returns_(config.ras_entries) {}
+
+  /// Predicts and learns in one step. @returns true if the prediction was right.
+  bool branch(Addr pc, bool taken) {
+    std::uint8_t& counter = counters_[((pc >> 1) ^ history_) & (counters_.size() - 1)];
+    const bool predicted = counter >= kWeaklyTaken;
+    if (taken) {
+      counter = static_cast<std::uint8_t>(counter + (counter < kStronglyTaken));
+    } else {
+      counter = static_cast<std::uint8_t>(counter - (counter > 0));
+    }
+    history_ = (history_ << 1 | std::uint64_t{taken}) & kHistoryMask;
+    return predicted == taken;
+  }
+
+  /// An indirect jump that is not a return.
+  bool jump(Addr pc, Addr target) {
+    Addr& entry = targets_[(pc >> 1) & (targets_.size() - 1)];
+    const bool right = entry == target;
+    entry = target;
+    return right;
+  }
+
+  void call(Addr return_address) {
+    top_ = (top_ + 1) % returns_.size();
+    returns_[top_] = return_address;
+  }
+
+  bool ret(Addr target) {
+    const bool right = returns_[top_] == target;
+    top_ = (top_ + returns_.size() - 1) % returns_.size();
+    return right;
+  }
+
+ private:
+  static constexpr std::uint8_t kWeaklyTaken = 2, kStronglyTaken = 3;
+  static constexpr std::uint64_t kHistoryMask = 0xff;
+  std::vector<std::uint8_t> counters_;  // power of two
+  std::vector<Addr> targets_;           // power of two
+  std::vector<Addr> returns_;
+  std::uint64_t history_ = 0;
+  std::size_t top_ = 0;
+};
+
+}  // namespace rubato::chip
