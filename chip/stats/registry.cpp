@@ -32,19 +32,25 @@ void StatRegistry::add(Stat stat) {
 void StatRegistry::counter(std::string name, std::string unit, std::string description,
                            const std::uint64_t* counter) {
   RUBATO_CHECK(counter != nullptr);
-  add({std::move(name), std::move(unit), std::move(description), counter, {}, nullptr});
+  add({std::move(name), std::move(unit), std::move(description), counter, {}, {}, nullptr});
+}
+
+void StatRegistry::total(std::string name, std::string unit, std::string description,
+                         std::function<std::uint64_t()> total) {
+  RUBATO_CHECK(static_cast<bool>(total));
+  add({std::move(name), std::move(unit), std::move(description), nullptr, std::move(total), {}, nullptr});
 }
 
 void StatRegistry::value(std::string name, std::string unit, std::string description,
                          std::function<double()> value) {
   RUBATO_CHECK(static_cast<bool>(value));
-  add({std::move(name), std::move(unit), std::move(description), nullptr, std::move(value), nullptr});
+  add({std::move(name), std::move(unit), std::move(description), nullptr, {}, std::move(value), nullptr});
 }
 
 void StatRegistry::histogram(std::string name, std::string unit, std::string description,
                              const Histogram* histogram) {
   RUBATO_CHECK(histogram != nullptr);
-  add({std::move(name), std::move(unit), std::move(description), nullptr, {}, histogram});
+  add({std::move(name), std::move(unit), std::move(description), nullptr, {}, {}, histogram});
 }
 
 const Stat* StatRegistry::find(std::string_view name) const {

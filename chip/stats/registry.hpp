@@ -31,11 +31,12 @@ class Histogram {
   std::uint64_t samples_ = 0, sum_ = 0;
 };
 
-/// One registered statistic. Exactly one of counter, value, histogram is set.
+/// One registered statistic. Exactly one of counter, total, value, histogram is set.
 struct Stat {
   std::string name, unit, description;
   const std::uint64_t* counter = nullptr;
-  std::function<double()> value;  ///< derived, read when a snapshot is taken (gauges and ratios)
+  std::function<std::uint64_t()> total;  ///< a cumulative count that is computed, such as a sum over tiles
+  std::function<double()> value;         ///< derived, read when a snapshot is taken (gauges and ratios)
   const Histogram* histogram = nullptr;
 };
 
@@ -43,6 +44,10 @@ class StatRegistry {
  public:
   /// `*counter` must outlive the registry. Names are unique (checked).
   void counter(std::string name, std::string unit, std::string description, const std::uint64_t* counter);
+  /// A count that is computed when a snapshot is taken; like a counter it never decreases, and is subtracted.
+  void total(std::string name, std::string unit, std::string description,
+             std::function<std::uint64_t()> total);
+  /// A gauge or ratio: not subtracted; a region of interest shows it as it is at the region's end.
   void value(std::string name, std::string unit, std::string description, std::function<double()> value);
   void histogram(std::string name, std::string unit, std::string description, const Histogram* histogram);
   const std::vector<Stat>& stats() const { return stats_; }
