@@ -1,0 +1,41 @@
+# Thin: each target is one or two commands that can be typed by hand. `make` alone lists them.
+# SPDX-License-Identifier: MIT
+.DEFAULT_GOAL := help
+.PHONY: help install build demo test test-long test-newcomer golden format lint docs bench clean
+MAKEFLAGS += --no-print-directory
+
+help:  ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
+
+install:
+	@tools/bootstrap
+
+build: install  ## install what is missing, and build everything (release)
+	@tools/build release
+
+demo: build  ## shortest paths over a road network on chips of 1 to 256 cores; leaves report/index.html
+	@tools/demo
+
+test: build  ## run every test: CTest (release, and a part under sanitizers) and pytest; under 15 minutes
+	@tools/test
+
+test-long: build  ## also the long tests: more seeds, larger inputs, everything under sanitizers
+	@tools/test --long
+
+test-newcomer:  ## `make demo` and `make test` in a fresh minimal Debian (needs root and debootstrap)
+	@tools/newcomer
+
+format: install  ## format the C++ and Python sources
+	@tools/format
+
+lint: build  ## formatting, headers that compile alone, file lengths, licences, Python style
+	@tools/lint
+
+docs: build  ## regenerate the generated pages (docs/parameters.md)
+	@tools/docs
+
+bench: build  ## the speed table of the simulator
+	@bench/chip_speed
+
+clean:  ## remove everything that was built or measured; keep .venv
+	rm -rf build report runs
