@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "chip/types.hpp"
@@ -12,16 +13,23 @@ namespace rubato::chip {
 struct HartState {
   std::array<std::uint64_t, 32> x{};  ///< x[0] is kept 0
   std::array<std::uint64_t, 32> f{};  ///< raw bits; floats NaN-boxed
+  std::uint64_t sink = 0;             ///< takes results that nobody sees (isa::Insn::kSink); means nothing
   Addr pc = 0;
-  std::uint32_t fcsr = 0;              ///< frm in [7:5], fflags in [4:0]
-  Addr reservation = kNoReservation;   ///< line-aligned address of the lr reservation
+  std::uint32_t fcsr = 0;             ///< frm in [7:5], fflags in [4:0]
+  Addr reservation = kNoReservation;  ///< line-aligned address of the lr reservation
   static constexpr Addr kNoReservation = ~Addr{0};
+
+  /// x, f and sink as one array, indexed by the uniform register numbers of isa::Insn.
+  std::uint64_t* registers() { return reinterpret_cast<std::uint64_t*>(this); }
+  const std::uint64_t* registers() const { return reinterpret_cast<const std::uint64_t*>(this); }
 };
+static_assert(offsetof(HartState, x) == 0 && offsetof(HartState, f) == 256 &&
+              offsetof(HartState, sink) == 512);
 
 /// Register numbers of the calling convention.
 namespace reg {
-inline constexpr unsigned ra = 1, sp = 2, gp = 3, tp = 4, a0 = 10, a1 = 11, a2 = 12, a3 = 13, a4 = 14, a5 = 15,
-                          a6 = 16, a7 = 17;
+inline constexpr unsigned ra = 1, sp = 2, gp = 3, tp = 4, a0 = 10, a1 = 11, a2 = 12, a3 = 13, a4 = 14,
+                          a5 = 15, a6 = 16, a7 = 17;
 }
 
 }  // namespace rubato::chip

@@ -13,12 +13,12 @@ inline constexpr std::uint32_t kCustom0 = 0x0b;
 
 /// funct3 of each task instruction.
 enum class TaskOp : std::uint32_t {
-  create = 0,         ///< a7 function, a5 timestamp, a6 locale, a0..a4 arguments; imm = CreateFlags; rd = rs1 = x0
-  finish = 1,         ///< ends the running task; imm = 0
-  promote = 2,        ///< no-op in a non-speculative task, else an exception (C18); imm = 0
-  read = 3,           ///< rd = the value that imm selects (ReadSelector)
-  region = 4,         ///< imm = RegionOp: enters the task region as its owner or as a worker
-  capsule_call = 5,   ///< reserved for capsules (docs/isa.md): an illegal instruction for now
+  create = 0,   ///< a7 function, a5 timestamp, a6 locale, a0..a4 arguments; imm = CreateFlags; rd = rs1 = x0
+  finish = 1,   ///< ends the running task; imm = 0
+  promote = 2,  ///< no-op in a non-speculative task, else an exception (C18); imm = 0
+  read = 3,     ///< rd = the value that imm selects (ReadSelector)
+  region = 4,   ///< imm = RegionOp: enters the task region as its owner or as a worker
+  capsule_call = 5,  ///< reserved for capsules (docs/isa.md): an illegal instruction for now
   capsule_return = 6,
   capsule_abort_handler = 7,
 };
@@ -46,8 +46,8 @@ enum class ReadSelector : std::uint32_t {
 };
 
 /// imm of `region`. Both forms take a0 = lowest address of the hart's own worker stack. The instruction that
-/// follows must be `task.finish`: it is where every task returns to (ra). When the region ends, the hart goes on
-/// behind that `finish` with all registers as they were at `region`.
+/// follows must be `task.finish`: it is where every task returns to (ra). When the region ends, the hart goes
+/// on behind that `finish` with all registers as they were at `region`.
 enum class RegionOp : std::uint32_t {
   enter = 0,   ///< starts the region: all tasks run, then the hart goes on. Becomes the worker of one core
   worker = 1,  ///< serves regions as a worker, one after another; never goes on
