@@ -1,8 +1,8 @@
-// The description of a chip: one plain struct a section, one member a key. Defaults here are the publication's
-// 256-core machine (Espresso, Table II; chip.md section 1). Names, units, ranges and sentences of every key are
-// declared once in schema.cpp, from which --help-config, checks, run.toml and docs/parameters.md are made.
-// "auto" values (0) are replaced by resolve(), so the rest of the chip only sees resolved numbers.
-// SPDX-License-Identifier: MIT
+// The description of a chip: one plain struct a section, one member a key. Defaults here are the
+// publication's 256-core machine (Espresso, Table II; chip.md section 1). Names, units, ranges and sentences
+// of every key are declared once in schema.cpp, from which --help-config, checks, run.toml and
+// docs/parameters.md are made. "auto" values (0) are replaced by resolve(), so the rest of the chip only sees
+// resolved numbers. SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace rubato::chip {
 
 struct ChipSection {
-  std::uint32_t cores = 256;          ///< 1 to 1024
-  std::uint32_t cores_per_tile = 0;   ///< 1 to 8; 0: 4, or fewer on chips with fewer cores
-  std::uint32_t mesh_width = 0;       ///< tiles a row; 0: the most square rectangle
+  std::uint32_t cores = 256;         ///< 1 to 1024
+  std::uint32_t cores_per_tile = 0;  ///< 1 to 8; 0: 4, or fewer on chips with fewer cores
+  std::uint32_t mesh_width = 0;      ///< tiles a row; 0: the most square rectangle
   std::uint32_t mesh_height = 0;
   std::uint64_t frequency_mhz = 2000;
   std::uint64_t seed = 1;
@@ -59,10 +59,10 @@ struct TaskSection {
   std::uint32_t create_cycles = 5, dequeue_cycles = 5, finish_cycles = 5;
   std::string mayspec = "mayspec";  ///< mayspec | spec | nonspec: what MAYSPEC tasks are run as
   std::uint32_t spill_batch = 15;
-  double spill_threshold = 0.85;      ///< share of a full task queue
-  double uncommitted_share = 0.75;    ///< of a task queue that children of uncommitted parents may fill (C13)
+  double spill_threshold = 0.85;    ///< share of a full task queue
+  double uncommitted_share = 0.75;  ///< of a task queue that children of uncommitted parents may fill (C13)
   bool unlimited_queues = false;
-  std::string mapper = "hash";        ///< hash | random (locales ignored for placement where legal)
+  std::string mapper = "hash";  ///< hash | random (locales ignored for placement where legal)
 };
 
 struct ConflictSection {
@@ -80,9 +80,9 @@ struct ArbiterSection {
 };
 
 struct RunSection {
-  std::uint64_t max_cycles = 0;          ///< 0: no limit
-  std::uint32_t lookahead_cycles = 32;   ///< 0: strict order
-  bool warm = false;                     ///< L2, LLC and directories warmed by fast-forward (C4)
+  std::uint64_t max_cycles = 0;         ///< 0: no limit
+  std::uint32_t lookahead_cycles = 32;  ///< 0: strict order
+  bool warm = false;                    ///< L2, LLC and directories warmed by fast-forward (C4)
   bool fast_forward = true;
   std::string roi;                       ///< symbol; empty: rubato::run(), else main
   std::uint64_t quantum = 10000;         ///< instructions a thread runs at a time in fast-forward
@@ -95,8 +95,8 @@ struct Config {
   ChipSection chip;
   CoreSection core;
   CacheSection l1i{16u << 10, 8, 2}, l1d{16u << 10, 8, 2};  ///< a core each
-  CacheSection l2{0, 8, 7};                                  ///< a tile; 64 KiB a core
-  CacheSection llc{0, 16, 9};                                ///< a slice (tile); 256 KiB a core
+  CacheSection l2{0, 8, 7};                                 ///< a tile; 64 KiB a core
+  CacheSection llc{0, 16, 9};                               ///< a slice (tile); 256 KiB a core
   CoherenceSection coherence;
   NetSection net;
   MemSection mem;

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "chip/config/config.hpp"
+#include "chip/config/schema.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
@@ -13,14 +14,8 @@ constexpr std::uint64_t kL2BytesPerCore = 64u << 10;
 constexpr std::uint64_t kLlcBytesPerCore = 256u << 10;
 
 void resolve_cores(ChipSection& chip) {
-  if (chip.cores < 1 || chip.cores > kMaxCores) {
-    throw UsageError("chip.cores is {}, but a chip has 1 to {} cores", chip.cores, kMaxCores);
-  }
   if (chip.cores_per_tile == 0) {
     chip.cores_per_tile = chip.cores % 4 == 0 ? 4 : chip.cores % 2 == 0 ? 2 : 1;
-  }
-  if (chip.cores_per_tile > 8) {
-    throw UsageError("chip.cores_per_tile is {}, but a tile has 1 to 8 cores", chip.cores_per_tile);
   }
   if (chip.cores % chip.cores_per_tile != 0) {
     throw UsageError("chip.cores_per_tile is {}, which does not divide chip.cores = {}", chip.cores_per_tile,
@@ -66,9 +61,28 @@ void check_inclusion(const char* outer_name, const CacheSection& outer, const ch
   }
 }
 
+void check_power_of_two(const char* name, std::uint32_t value) {
+  if (!std::has_single_bit(value)) throw UsageError("{} is {}, but must be a power of two", name, value);
+}
+
+/// Refuses what the schema knows and this version of the chip does not do, rather than ignoring it.
+void check_implemented(const Config& config) {
+  if (config.task.mayspec == "spec" && config.chip.cores > 1) {
+    throw UsageError(
+        "task.mayspec is spec, but this version of the chip does not speculate on more than one core; use "
+        "mayspec "
+        "or nonspec");
+  }
+  if (config.run.alloc == "ideal") {
+    throw UsageError(
+        "run.alloc is ideal, but this version of the chip only knows the guest's own allocator (guest)");
+  }
+}
+
 }  // namespace
 
 Config resolve(Config config) {
+  check_ranges(config, "configuration");
   resolve_cores(config.chip);
   resolve_mesh(config.chip);
   // Rounded up so that automatic caches of tiles with 3, 5, 6 or 7 cores have a power of two of sets.
@@ -82,6 +96,10 @@ Config resolve(Config config) {
   check_inclusion("l2", config.l2, "l1i", config.l1i);
   check_inclusion("l2", config.l2, "l1d", config.l1d);
   check_inclusion("llc", config.llc, "l2", config.l2);
+  check_power_of_two("core.predictor_entries", config.core.predictor_entries);
+  check_power_of_two("core.btb_entries", config.core.btb_entries);
+  check_power_of_two("conflict.bloom_bits", config.conflict.bloom_bits);
+  check_implemented(config);
   return config;
 }
 

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+#include "chip/config/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <type_traits>
+
+namespace rubato::chip {
+namespace {
+
+constexpr double kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
+constexpr double kAnyCount = 9007199254740991.0;  // 2^53 - 1: exact as a double
+constexpr std::string_view kTable = "Espresso, Table II", kOurs = "Rubato", kSwarm = "Swarm, Sec. V-A";
+
+#define MEMBER(path) [](Config& c) -> Member { return &c.path; }
+
+Key number(std::string_view name, Member (*member)(Config&), std::string_view unit, double minimum,
+           double maximum, std::string_view description, std::string_view source) {
+  return {.name = name,
+          .member = member,
+          .unit = unit,
+          .minimum = minimum,
+          .maximum = maximum,
+          .description = description,
+          .source = source};
+}
+Key automatic(Key key) {
+  key.automatic = true;
+  return key;
+}
+Key choice(std::string_view name, Member (*member)(Config&), std::vector<std::string_view> choices,
+           std::string_view description, std::string_view source) {
+  return {.name = name,
+          .member = member,
+          .unit = "",
+          .choices = std::move(choices),
+          .description = description,
+          .source = source};
+}
+Key plain(std::string_view name, Member (*member)(Config&), std::string_view description,
+          std::string_view source) {
+  return {.name = name, .member = member, .unit = "", .description = description, .source = source};
+}
+
+void add_chip(std::vector<Key>& k) {
+  k.push_back(number("chip.cores", MEMBER(chip.cores), "cores", 1, 1024, "Cores of the chip.", kTable));
+  k.push_back(
+      automatic(number("chip.cores_per_tile", MEMBER(chip.cores_per_tile), "cores", 1, 8,
+                       "Cores that share a tile's L2 cache, LLC slice, router and task unit; must divide "
+                       "chip.cores; auto: the largest of 4, 2 and 1 that does.",
+                       kTable)));
+  k.push_back(
+      automatic(number("chip.mesh_width", MEMBER(chip.mesh_width), "tiles", 1, 1024,
+                       "Tiles in a row of the mesh; auto: the most square rectangle of all tiles.", kTable)));
+  k.push_back(automatic(number("chip.mesh_height", MEMBER(chip.mesh_height), "tiles", 1, 1024,
+                               "Tiles in a column of the mesh; auto: the most square rectangle of all tiles.",
+                               kTable)));
+  k.push_back(number("chip.frequency_mhz", MEMBER(chip.frequency_mhz), "MHz", 1, 100000,
+                     "Clock of cores, caches and network: turns cycles into simulated seconds.", kTable));
+  k.push_back(number("chip.seed", MEMBER(chip.seed), "", 0, kAnyCount,
+                     "Seed of task placement, tie-breaking and the guest's random numbers.", kOurs));
+}
+
+void add_core(std::vector<Key>& k) {
+  k.push_back(choice("core.model", MEMBER(core.model), {"inorder"},
+                     "Core model: single-issue, in-order, scoreboarded with stall on use.", kTable));
+  k.push_back(number("core.load_buffer", MEMBER(core.load_buffer), "entries", 1, 64,
+                     "Loads in flight before the core stalls.", kTable));
+  k.push_back(number("core.store_buffer", MEMBER(core.store_buffer), "entries", 1, 64,
+                     "Stores in flight before the core stalls.", kTable));
+  k.push_back(number("core.mispredict", MEMBER(core.mispredict), "cycles", 0, 100,
+                     "Cycles lost on a mispredicted branch or jump.", kTable));
+  const auto latency = [&](std::string_view name, Member (*member)(Config&), std::string_view what) {
+    k.push_back(number(name, member, "cycles", 1, 1000, what, kOurs));
+  };
+  latency("core.int_alu", MEMBER(core.int_alu), "Cycles until the result of integer arithmetic can be used.");
+  latency("core.int_mul", MEMBER(core.int_mul), "Cycles until an integer product can be used.");
+  latency("core.int_div", MEMBER(core.int_div), "Cycles until an integer quotient or remainder can be used.");
+  latency("core.fp_add", MEMBER(core.fp_add), "Cycles until a floating-point sum or difference can be used.");
+  latency("core.fp_mul", MEMBER(core.fp_mul), "Cycles until a floating-point product can be used.");
+  latency("core.fp_fma", MEMBER(core.fp_fma), "Cycles until a fused multiply-add can be used.");
+  latency("core.fp_div", MEMBER(core.fp_div), "Cycles until a floating-point quotient can be used.");
+  latency("core.fp_sqrt", MEMBER(core.fp_sqrt), "Cycles until a floating-point square root can be used.");
+  latency("core.fp_misc", MEMBER(core.fp_misc),
+          "Cycles until a floating-point comparison, conversion, move or sign operation can be used.");
+  k.push_back(number("core.predictor_entries", MEMBER(core.predictor_entries), "entries", 1, 1 << 20,
+                     "Counters of the branch direction predictor; a power of two.", kOurs));
+  k.push_back(number("core.btb_entries", MEMBER(core.btb_entries), "entries", 1, 1 << 16,
+                     "Entries of the branch target buffer; a power of two.", kOurs));
+  k.push_back(number("core.ras_entries", MEMBER(core.ras_entries), "entries", 1, 1024,
+                     "Entries of the return address stack.", kOurs));
+}
+
+struct CacheKeys {
+  std::string_view size, ways, latency, size_text, ways_text, latency_text;
+  Member (*size_member)(Config&);
+  Member (*ways_member)(Config&);
+  Member (*latency_member)(Config&);
+  bool automatic_size;
+};
+
+void add_cache(std::vector<Key>& k, const CacheKeys& c) {
+  Key size = number(c.size, c.size_member, "bytes", 64, kGiB, c.size_text, kTable);
+  k.push_back(c.automatic_size ? automatic(size) : size);
+  k.push_back(number(c.ways, c.ways_member, "ways", 1, 64, c.ways_text, kTable));
+  k.push_back(number(c.latency, c.latency_member, "cycles", 1, 1000, c.latency_text, kTable));
+}
+
+void add_memory(std::vector<Key>& k) {
+  add_cache(k, {"l1i.size", "l1i.ways", "l1i.latency", "Bytes of a core's L1 instruction cache.",
+                "Ways of a core's L1 instruction cache.", "Cycles of an L1 instruction cache access.",
+                MEMBER(l1i.size), MEMBER(l1i.ways), MEMBER(l1i.latency), false});
+  add_cache(k, {"l1d.size", "l1d.ways", "l1d.latency", "Bytes of a core's L1 data cache.",
+                "Ways of a core's L1 data cache.", "Cycles of an L1 data cache hit.", MEMBER(l1d.size),
+                MEMBER(l1d.ways), MEMBER(l1d.latency), false});
+  add_cache(k, {"l2.size", "l2.ways", "l2.latency",
+                "Bytes of a tile's L2 cache, which includes its L1 caches; auto: 64 KiB a core of the tile.",
+                "Ways of a tile's L2 cache.", "Cycles of an L2 access.", MEMBER(l2.size), MEMBER(l2.ways),
+                MEMBER(l2.latency), true});
+  add_cache(k,
+            {"llc.size", "llc.ways", "llc.latency",
+             "Bytes of a tile's slice of the last-level cache, which includes all L2 caches; auto: 256 KiB a "
+             "core of the tile.",
+             "Ways of an LLC slice.", "Cycles of an LLC slice access.", MEMBER(llc.size), MEMBER(llc.ways),
+             MEMBER(llc.latency), true});
+  k.push_back(choice("coherence.protocol", MEMBER(coherence.protocol), {"mesi"},
+                     "Coherence protocol: mesi has a directory in the tags of L2 and LLC.", kTable));
+  k.push_back(plain("coherence.check", MEMBER(coherence.check),
+                    "Check line versions, single writer and directory agreement at every access (slow).",
+                    kOurs));
+  k.push_back(number("net.link_bytes", MEMBER(net.link_bytes), "bytes", 1, 256,
+                     "Bytes a link carries in a cycle: the size of a flit.", kTable));
+  k.push_back(number("net.straight", MEMBER(net.straight), "cycles", 1, 100,
+                     "Cycles of a hop that keeps its direction.", kTable));
+  k.push_back(number("net.turn", MEMBER(net.turn), "cycles", 1, 100,
+                     "Cycles of the hop on which X-Y routing turns.", kTable));
+  k.push_back(plain("net.contention", MEMBER(net.contention),
+                    "Messages wait for links that others occupy; false: links carry any number at once.",
+                    kOurs));
+  k.push_back(number("mem.controllers", MEMBER(mem.controllers), "controllers", 1, 64,
+                     "Memory controllers at the chip's edges.", kTable));
+  k.push_back(
+      number("mem.latency", MEMBER(mem.latency), "cycles", 1, 100000, "Cycles of a memory access.", kTable));
+  k.push_back(number("mem.bytes_per_cycle", MEMBER(mem.bytes_per_cycle), "bytes/cycle", 0.1, 1024,
+                     "Bandwidth of a memory controller.", kTable));
+}
+
+void add_task(std::vector<Key>& k) {
+  k.push_back(number("task.task_queue", MEMBER(task.task_queue), "entries", 4, 65536,
+                     "Task-queue entries a core; a tile's task queue has the sum.", kTable));
+  k.push_back(number("task.commit_queue", MEMBER(task.commit_queue), "entries", 1, 65536,
+                     "Commit-queue entries a core; a tile's commit queue has the sum.", kTable));
+  k.push_back(number("task.send_buffer", MEMBER(task.send_buffer), "entries", 2, 65536,
+                     "Created tasks of a tile that wait for their destination's acknowledgement.", kTable));
+  k.push_back(number("task.tracked_children", MEMBER(task.tracked_children), "tasks", 1, 64,
+                     "Children a speculative task may create before the next one is an exception.", kSwarm));
+  k.push_back(number("task.create_cycles", MEMBER(task.create_cycles), "cycles", 1, 1000,
+                     "Cycles of a create instruction.", kTable));
+  k.push_back(number("task.dequeue_cycles", MEMBER(task.dequeue_cycles), "cycles", 1, 1000,
+                     "Cycles a core takes to begin a task given to it.", kTable));
+  k.push_back(number("task.finish_cycles", MEMBER(task.finish_cycles), "cycles", 1, 1000,
+                     "Cycles of a finish instruction.", kTable));
+  k.push_back(choice("task.mayspec", MEMBER(task.mayspec), {"mayspec", "spec", "nonspec"},
+                     "What MAYSPEC tasks run as: one program serves all modes.", "Espresso, Sec. VI"));
+  k.push_back(number("task.spill_batch", MEMBER(task.spill_batch), "tasks", 1, 1024,
+                     "Tasks that one spill moves to memory.", kTable));
+  k.push_back(number("task.spill_threshold", MEMBER(task.spill_threshold), "share", 0.1, 1,
+                     "Share of a tile's task queue in use from which on it spills.", kTable));
+  k.push_back(number("task.uncommitted_share", MEMBER(task.uncommitted_share), "share", 0.1, 1,
+                     "Share of a tile's task queue that children of uncommitted parents may fill.", kOurs));
+  k.push_back(plain("task.unlimited_queues", MEMBER(task.unlimited_queues),
+                    "Study: task and commit queues of any length, so nothing spills or stalls.", kOurs));
+  k.push_back(choice(
+      "task.mapper", MEMBER(task.mapper), {"hash", "random"},
+      "Which tile a task goes to: by the hash of its locale, or (study) a random one for every locale.",
+      kSwarm));
+}
+
+void add_order(std::vector<Key>& k) {
+  k.push_back(choice("conflict.sets", MEMBER(conflict.sets), {"bloom", "exact"},
+                     "Read and write sets: Bloom filters as in hardware, or exact sets (study).", kTable));
+  k.push_back(number("conflict.bloom_bits", MEMBER(conflict.bloom_bits), "bits", 64, 65536,
+                     "Bits of a Bloom filter; a power of two.", kTable));
+  k.push_back(number("conflict.bloom_ways", MEMBER(conflict.bloom_ways), "hashes", 1, 16,
+                     "H3 hash functions of a Bloom filter.", kTable));
+  k.push_back(choice("conflict.forwarding", MEMBER(conflict.forwarding), {"on", "stall", "abort"},
+                     "What meets an earlier uncommitted write: uses it, stalls, or aborts (studies).",
+                     kSwarm));
+  k.push_back(plain("conflict.selective_aborts", MEMBER(conflict.selective_aborts),
+                    "Aborts take dependent tasks only; false (study): all later tasks.", kSwarm));
+  k.push_back(number("conflict.tile_check", MEMBER(conflict.tile_check), "cycles", 0, 1000,
+                     "Cycles of a conflict check in a tile.", kTable));
+  k.push_back(number("conflict.per_timestamp", MEMBER(conflict.per_timestamp), "cycles", 0, 1000,
+                     "Cycles of a conflict check for each timestamp compared.", kTable));
+  k.push_back(plain("conflict.free_checks", MEMBER(conflict.free_checks),
+                    "Study: conflict checks take neither cycles nor messages.", kOurs));
+  k.push_back(number("arbiter.period", MEMBER(arbiter.period), "cycles", 1, 1000000,
+                     "Cycles between the samples of the tiles' virtual times.", kTable));
+  k.push_back(plain("arbiter.delay", MEMBER(arbiter.delay),
+                    "Rounds of the arbiter take time by hops and send messages; false (study): neither.",
+                    kOurs));
+}
+
+void add_run(std::vector<Key>& k) {
+  k.push_back(number("run.max_cycles", MEMBER(run.max_cycles), "cycles", 0, kAnyCount,
+                     "Cycles after which a run ends with exit code 4; 0: no limit.", kOurs));
+  k.push_back(number(
+      "run.lookahead_cycles", MEMBER(run.lookahead_cycles), "cycles", 0, 1024,
+      "Cycles a core may run ahead of the clock on register work and L1 hits; 0: strict order.", kOurs));
+  k.push_back(
+      plain("run.warm", MEMBER(run.warm), "Fast-forward warms L2 caches, LLC and directories.", kOurs));
+  k.push_back(plain("run.fast_forward", MEMBER(run.fast_forward),
+                    "Instructions outside the region of interest run without time; false: all run in detail.",
+                    kOurs));
+  k.push_back(plain(
+      "run.roi", MEMBER(run.roi),
+      "Symbol whose execution is the region of interest; empty: rubato::run(), or main without it.", kOurs));
+  k.push_back(number("run.quantum", MEMBER(run.quantum), "instructions", 1, 1e9,
+                     "Instructions a thread runs at a time in fast-forward.", kOurs));
+  k.push_back(number("run.time_slice", MEMBER(run.time_slice), "cycles", 100, 1e12,
+                     "Cycles a thread runs at a time when threads outnumber cores.", kOurs));
+  k.push_back(number("run.stack_bytes", MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 64 * kGiB,
+                     "Stack of the main thread.", kOurs));
+  k.push_back(choice("run.alloc", MEMBER(run.alloc), {"guest", "ideal"},
+                     "Memory allocation: the guest's own malloc, or (study) ideal pools that take no cycles.",
+                     kOurs));
+}
+
+#undef MEMBER
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// Integers without a fraction, others as short as exact.
+std::string plain_number(double v) {
+  return v == static_cast<double>(static_cast<std::uint64_t>(v))
+             ? fmt::format("{}", static_cast<std::uint64_t>(v))
+             : fmt::format("{}", v);
+}
+
+}  // namespace
+
+KeyType Key::type() const {
+  static Config example;
+  const Member m = member(example);
+  if (std::holds_alternative<bool*>(m)) return KeyType::boolean;
+  if (std::holds_alternative<double*>(m)) return KeyType::number;
+  if (std::holds_alternative<std::string*>(m)) return choices.empty() ? KeyType::text : KeyType::choice;
+  return KeyType::integer;
+}
+
+Value Key::get(const Config& config) const {
+  Config copy = config;
+  return std::visit(
+      [](const auto* p) -> Value {
+        using T = std::remove_cvref_t<decltype(*p)>;
+        if constexpr (std::is_same_v<T, std::uint32_t>) {
+          return std::uint64_t{*p};
+        } else {
+          return *p;
+        }
+      },
+      member(copy));
+}
+
+std::string Key::expected() const {
+  switch (type()) {
+    case KeyType::boolean:
+      return "true or false";
+    case KeyType::choice:
+      return fmt::format("{}", fmt::join(choices, ", "));
+    case KeyType::text:
+      return "a text";
+    case KeyType::integer:
+    case KeyType::number:
+      break;
+  }
+  const std::string upper = maximum == kAnyCount ? "2^53 - 1" : plain_number(maximum);
+  return fmt::format("{} to {}{}{}{}", plain_number(minimum), upper, unit.empty() ? "" : " ", unit,
+                     automatic ? ", or auto" : "");
+}
+
+const std::vector<Key>& keys() {
+  static const std::vector<Key> all = [] {
+    std::vector<Key> k;
+    add_chip(k);
+    add_core(k);
+    add_memory(k);
+    add_task(k);
+    add_order(k);
+    add_run(k);
+    return k;
+  }();
+  return all;
+}
+
+const Key* find_key(std::string_view name) {
+  const auto it =
+      std::find_if(keys().begin(), keys().end(), [&](const Key& key) { return key.name == name; });
+  return it == keys().end() ? nullptr : &*it;
+}
+
+std::string nearest_key(std::string_view name) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  const auto consider = [&](std::string_view candidate) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  };
+  for (const Key& key : keys()) {
+    if (name.find('.') == std::string_view::npos && key.name.substr(key.name.find('.') + 1) == name) {
+      return std::string(key.name);
+    }
+    consider(key.name);
+  }
+  return best;
+}
+
+}  // namespace rubato::chip
