@@ -1,0 +1,90 @@
+// What a program says about a task when it creates it (task model, section "Annotations"; Espresso, Sec.
+// III-A). Semantic annotations mean the same on every engine; hints may be ignored. SPDX-License-Identifier:
+// MIT
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+
+#include "rubato/errors.hpp"
+
+namespace rubato::inline v0 {
+
+class TaskGroup;
+
+/// Integers that can be a timestamp or a locale: every integer type but bool, of at most 64 bits.
+template <class I>
+concept OrdinaryInteger =
+    std::integral<I> && !std::same_as<std::remove_cv_t<I>, bool> && sizeof(I) <= sizeof(std::uint64_t);
+
+/// A point in the program's order: 0 to 2^64-1, smaller is earlier. Reads like a std::uint64_t.
+/// A negative value is an error (TaskError; compile-time where the value is a constant expression).
+class Timestamp {
+ public:
+  constexpr Timestamp() = default;
+  template <OrdinaryInteger I>
+  constexpr Timestamp(I value) : value_(static_cast<std::uint64_t>(value)) {
+    if constexpr (std::signed_integral<I>) {
+      if (value < 0) engine::misuse(errors::negative("timestamp", value));
+    }
+  }
+  constexpr operator std::uint64_t() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+/// Names the data that a task touches: two tasks with one locale never run at once. Any integer, or a
+/// resource<T> (resource.hpp). A negative value is an error, as for timestamps.
+class Locale {
+ public:
+  constexpr Locale() = default;
+  template <OrdinaryInteger I>
+  constexpr Locale(I value) : value_(static_cast<std::uint64_t>(value)) {
+    if constexpr (std::signed_integral<I>) {
+      if (value < 0) engine::misuse(errors::negative("locale", value));
+    }
+  }
+  /// The locale of a resource; `allows_shared_reads`: tasks with .access = reads may run at once.
+  static constexpr Locale of_resource(std::uint64_t value, bool allows_shared_reads) {
+    Locale locale(value);
+    locale.allows_shared_reads_ = allows_shared_reads;
+    return locale;
+  }
+  constexpr operator std::uint64_t() const { return value_; }
+  constexpr bool allows_shared_reads() const { return allows_shared_reads_; }
+
+ private:
+  std::uint64_t value_ = 0;
+  bool allows_shared_reads_ = false;
+};
+
+/// What a task does with the resource it is annotated with.
+enum class Access : std::uint8_t { writes, reads };
+using enum Access;
+
+/// Who goes first within one timestamp.
+enum class Priority : std::uint8_t { normal, low, high };
+
+/// Which part of the resource the task will touch; 0 bytes: the first lines.
+struct Prefetch {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+};
+
+/// Written with designated initializers: create<spec>(visit, {.at = 7, .on = id}, vertex).
+/// The order of the members is part of the interface; new ones are appended.
+struct Annotations {
+  std::optional<Timestamp> at{};         ///< semantic: timestamp
+  std::optional<Locale> on{};            ///< semantic: locale
+  TaskGroup* group = nullptr;            ///< semantic: the task belongs to this group
+  TaskGroup* after = nullptr;            ///< semantic: not before this group is complete
+  Access access = Access::writes;        ///< hint
+  Priority priority = Priority::normal;  ///< hint
+  Prefetch prefetch{};                   ///< hint
+  std::optional<std::uint32_t> core{};   ///< hint: where to run
+  std::optional<std::uint32_t> numa{};   ///< hint: where to run
+};
+
+}  // namespace rubato::inline v0

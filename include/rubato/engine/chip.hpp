@@ -1,0 +1,287 @@
+// Engine `chip`: tasks as RISC-V instructions of the simulated chip (rules C6 to C8). A task is one create
+// instruction: function, timestamp, locale and arguments in registers. Groups are kept in software.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/annotations.hpp"
+#include "rubato/engine/chip_instructions.hpp"
+#include "rubato/engine/resource_header.hpp"
+#include "rubato/group.hpp"
+#include "rubato/task_type.hpp"
+
+#if defined(__riscv)
+
+#include "rubato/engine/chip_region.hpp"
+
+namespace rubato::inline v0::engine {
+
+inline std::uint64_t timestamp() { return instruction::read<instruction::kTimestamp>(); }
+inline bool is_timestamped() { return instruction::read<instruction::kIsTimestamped>() != 0; }
+inline bool is_in_task() { return instruction::read<instruction::kIsTask>() != 0; }
+
+// ---- Arguments in registers ----
+
+template <class T>
+inline std::uint64_t pack(T value) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof(T));
+  return word;
+}
+template <class T>
+inline T unpack(std::uint64_t word) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  alignas(T) unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, &word, sizeof(T));
+  return *std::launder(reinterpret_cast<T*>(bytes));
+}
+
+/// Parameters that the calling convention passes in integer registers, one each.
+template <class T>
+inline constexpr bool is_integer_parameter =
+    std::is_integral_v<T> || std::is_enum_v<T> || std::is_pointer_v<T>;
+
+/// As the calling convention widens it: 32-bit values by their sign whatever their type, smaller ones by
+/// type.
+template <class T>
+inline std::uint64_t widen(T value) {
+  if constexpr (std::is_pointer_v<T>) {
+    return reinterpret_cast<std::uintptr_t>(value);
+  } else if constexpr (sizeof(T) == 8) {
+    return static_cast<std::uint64_t>(value);
+  } else {
+    return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(value)});
+  }
+}
+
+/// What dispatch jumps to for callables without state.
+template <class F, class... Args>
+struct Entry {
+  template <class>
+  using Word = std::uint64_t;
+  static void call(Word<Args>... words) { F{}(unpack<Args>(words)...); }
+};
+
+/// For a function pointer known only at run time whose parameters are not all integers: the pointer takes one
+/// register, so at most 4 arguments fit beside it.
+template <class Pointer, class... Args>
+struct PointerEntry {
+  template <class>
+  using Word = std::uint64_t;
+  static void call(std::uint64_t function, Word<Args>... words) {
+    reinterpret_cast<Pointer>(function)(unpack<Args>(words)...);
+  }
+};
+
+/// And with 5 such arguments, all in memory.
+template <class Pointer, class... Args>
+struct BoxedEntry {
+  template <class>
+  using Word = std::uint64_t;
+  struct Box {
+    Pointer function;
+    std::uint64_t words[sizeof...(Args)];
+  };
+  static void call(Box* box) {
+    const Box copy = *box;
+    delete box;
+    apply(copy, std::index_sequence_for<Args...>{});
+  }
+
+ private:
+  template <std::size_t... i>
+  static void apply(const Box& box, std::index_sequence<i...>) {
+    box.function(unpack<Args>(box.words[i])...);
+  }
+};
+
+// ---- Creation ----
+
+template <TaskType type, unsigned count>
+[[gnu::always_inline]] inline void create_plain(const Annotations& a, instruction::CreateOperands& operands) {
+  constexpr auto flags = static_cast<std::uint32_t>(type);
+  if (a.at) operands.at = *a.at;
+  if (a.on) operands.on = *a.on;
+  if (a.at && a.on) {
+    if (a.access == Access::reads && a.on->allows_shared_reads()) {
+      instruction::create<flags | instruction::kHasTimestamp | instruction::kHasLocale | instruction::kReads,
+                          count>(operands);
+    } else {
+      instruction::create<flags | instruction::kHasTimestamp | instruction::kHasLocale, count>(operands);
+    }
+  } else if (a.at) {
+    instruction::create<flags | instruction::kHasTimestamp, count>(operands);
+  } else if (a.on) {
+    if (a.access == Access::reads && a.on->allows_shared_reads()) {
+      instruction::create<flags | instruction::kHasLocale | instruction::kReads, count>(operands);
+    } else {
+      instruction::create<flags | instruction::kHasLocale, count>(operands);
+    }
+  } else {
+    instruction::create<flags, count>(operands);
+  }
+}
+
+/// A task with .group or .after: it waits and is counted in software, around its own function.
+///   - An untimestamped task whose group is not complete is held in a list of that group; whoever completes
+///   the
+///     group creates it (any task may create an untimestamped one, M2).
+///   - A timestamped task stays in the task queues, where it keeps later timestamps from running: dispatched
+///   too
+///     early, it creates itself again with its own timestamp.
+struct GroupedTask {
+  GroupedTask* next;
+  TaskType type;
+  Annotations annotations;
+  std::uint64_t function;
+  std::uint64_t arguments[kMaxArguments];
+};
+
+void grouped_entry(GroupedTask* task);
+
+struct GroupState {
+  static void join(TaskGroup& group) { __atomic_fetch_add(&group.pending_, 1, __ATOMIC_SEQ_CST); }
+  static void leave(TaskGroup& group) {
+    if (__atomic_sub_fetch(&group.pending_, 1, __ATOMIC_SEQ_CST) == 0) release(group);
+  }
+  /// Of an untimestamped task. Either this call or the last member's leave() sees the other's write.
+  static void hold(GroupedTask* task) {
+    TaskGroup& group = *task->annotations.after;
+    void* head = __atomic_load_n(&group.held_, __ATOMIC_SEQ_CST);
+    do {
+      task->next = static_cast<GroupedTask*>(head);
+    } while (
+        !__atomic_compare_exchange_n(&group.held_, &head, task, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    if (__atomic_load_n(&group.pending_, __ATOMIC_SEQ_CST) == 0) release(group);
+  }
+  static void submit(GroupedTask* task) {
+    instruction::CreateOperands operands;
+    operands.function = widen(&grouped_entry);
+    operands.arguments[0] = widen(task);
+    const Annotations& a = task->annotations;
+    switch (task->type) {
+      case TaskType::spec:
+        return create_plain<TaskType::spec, 1>(a, operands);
+      case TaskType::nonspec:
+        return create_plain<TaskType::nonspec, 1>(a, operands);
+      case TaskType::mayspec:
+        return create_plain<TaskType::mayspec, 1>(a, operands);
+    }
+  }
+
+ private:
+  static void release(TaskGroup& group) {
+    auto* task = static_cast<GroupedTask*>(__atomic_exchange_n(&group.held_, nullptr, __ATOMIC_SEQ_CST));
+    while (task != nullptr) {
+      GroupedTask* const next = task->next;
+      submit(task);
+      task = next;
+    }
+  }
+};
+
+inline void grouped_entry(GroupedTask* task) {
+  const Annotations& a = task->annotations;
+  if (a.after != nullptr && !a.after->is_complete()) return GroupState::submit(task);
+  const std::uint64_t* const w = task->arguments;
+  // Registers that carry no argument of the function may hold anything.
+  using AnyFunction = void (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t);
+  reinterpret_cast<AnyFunction>(task->function)(w[0], w[1], w[2], w[3], w[4]);
+  if (a.group != nullptr) GroupState::leave(*a.group);
+  delete task;
+}
+
+/// Out of line: creators with groups are rare, and the fast case stays one instruction.
+template <TaskType type, unsigned count>
+[[gnu::noinline]] inline void create_grouped(const Annotations& a,
+                                             const instruction::CreateOperands& operands) {
+  auto* task = new GroupedTask{nullptr, type, a, operands.function, {}};
+  for (unsigned i = 0; i < count; ++i) task->arguments[i] = operands.arguments[i];
+  if (a.group != nullptr) GroupState::join(*a.group);
+  if (a.after != nullptr && !a.at && !a.after->is_complete()) return GroupState::hold(task);
+  GroupState::submit(task);
+}
+
+template <TaskType type, class... Words>
+[[gnu::always_inline]] inline void create_words(const Annotations& a, std::uint64_t function,
+                                                Words... words) {
+  instruction::CreateOperands operands;
+  operands.function = function;
+  unsigned i = 0;
+  ((operands.arguments[i++] = words), ...);
+  static_cast<void>(i);
+  if (a.group != nullptr || a.after != nullptr) return create_grouped<type, sizeof...(Words)>(a, operands);
+  create_plain<type, sizeof...(Words)>(a, operands);
+}
+
+template <TaskType type, class Pointer, class... Parameters, class... Args>
+[[gnu::always_inline]] inline void create_pointer(const Annotations& a, Pointer function,
+                                                  std::type_identity<void(Parameters...)>, Args... args) {
+  static_assert(
+      (is_task_argument<std::remove_cvref_t<Parameters>> && ...) && (!std::is_reference_v<Parameters> && ...),
+      "a task's function takes its arguments by value, each trivially copyable and at most 8 bytes");
+  if constexpr ((is_integer_parameter<Parameters> && ...)) {
+    create_words<type>(a, reinterpret_cast<std::uintptr_t>(function),
+                       widen(static_cast<Parameters>(args))...);
+  } else if constexpr (sizeof...(Parameters) < kMaxArguments) {
+    create_words<type>(a, reinterpret_cast<std::uintptr_t>(&PointerEntry<Pointer, Parameters...>::call),
+                       reinterpret_cast<std::uintptr_t>(function), pack<Parameters>(args)...);
+  } else {
+    using Boxed = BoxedEntry<Pointer, Parameters...>;
+    auto* box = new typename Boxed::Box{function, {pack<Parameters>(args)...}};
+    create_words<type>(a, reinterpret_cast<std::uintptr_t>(&Boxed::call), widen(box));
+  }
+}
+
+template <class R, class... P>
+std::type_identity<void(P...)> parameters_of(R (*)(P...));
+template <class R, class... P>
+std::type_identity<void(P...)> parameters_of(R (*)(P...) noexcept);
+
+template <TaskType type, class F, class... Args>
+[[gnu::always_inline]] inline void create(F function, const Annotations& a, Args... args) {
+  static_assert(
+      is_portable_function<F>,
+      "on the chip a task is a function pointer or a callable without state: pass what the lambda captures "
+      "as arguments");
+  if constexpr (!is_portable_function<F>) {
+    return;  // the sentence above is enough
+  } else if constexpr (std::is_pointer_v<F>) {
+    create_pointer<type>(a, function, decltype(parameters_of(function)){}, args...);
+  } else {
+    create_words<type>(a, reinterpret_cast<std::uintptr_t>(&Entry<F, Args...>::call), pack<Args>(args)...);
+  }
+}
+
+// ---- Regions and resources ----
+
+inline ResourceHeader* retired_resources = nullptr;
+
+inline void retire(ResourceHeader* header) {
+  if (!is_in_task()) return header->destroy(header);
+  ResourceHeader* head = __atomic_load_n(&retired_resources, __ATOMIC_SEQ_CST);
+  do {
+    header->next_retired = head;
+  } while (!__atomic_compare_exchange_n(&retired_resources, &head, header, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST));
+}
+
+inline void run() {
+  if (is_in_task()) {
+    std::optional<std::uint64_t> at;
+    if (is_timestamped()) at = timestamp();
+    misuse(errors::nested_run({{}, at}));
+  }
+  run_region();
+  destroy_all(std::exchange(retired_resources, nullptr));
+}
+
+}  // namespace rubato::inline v0::engine
+
+#endif

@@ -1,0 +1,74 @@
+// Engine `serial`: the reference (task model, section "Engine serial"). One thread, timestamp order exact,
+// the choice among eligible tasks by seed. Implemented in serial/engine.cpp: link rubato_serial.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include "rubato/annotations.hpp"
+#include "rubato/engine/resource_header.hpp"
+#include "rubato/group.hpp"
+#include "rubato/task_type.hpp"
+
+namespace rubato::inline v0 {
+
+namespace serial {
+/// The seed of the choices among eligible tasks. At start the environment variable RUBATO_SEED, else 1.
+/// Outside run() only.
+void set_seed(std::uint64_t seed);
+std::uint64_t seed();
+/// Tasks run since the program started.
+std::uint64_t tasks_run();
+}  // namespace serial
+
+namespace engine {
+
+struct GroupState {
+  static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
+};
+
+/// A task's function and arguments.
+class Body {
+ public:
+  virtual ~Body() = default;
+  virtual void call() = 0;
+};
+
+/// Who a task is, for error sentences: the address of a function pointer, or the type of any other callable.
+struct Function {
+  const void* address;
+  const std::type_info* type;
+};
+
+void submit(TaskType type, const Annotations& annotations, Function function, std::unique_ptr<Body> body);
+void run();
+Timestamp timestamp();
+bool is_timestamped();
+bool is_in_task();
+void retire(ResourceHeader* header);
+
+template <TaskType type, class F, class... Args>
+inline void create(F function, const Annotations& annotations, Args... args) {
+  class Call final : public Body {
+   public:
+    Call(F&& f, const Args&... a) : call_(bind(std::move(f), a...)) {}
+    void call() override { call_(); }
+
+   private:
+    static auto bind(F&& f, Args... a) {
+      return [f = std::move(f), a...]() mutable { f(a...); };
+    }
+    decltype(bind(std::declval<F>(), std::declval<Args>()...)) call_;
+  };
+  Function who{nullptr, &typeid(F)};
+  if constexpr (std::is_pointer_v<F>) who.address = reinterpret_cast<const void*>(function);
+  submit(type, annotations, who, std::make_unique<Call>(std::move(function), args...));
+}
+
+}  // namespace engine
+}  // namespace rubato::inline v0

@@ -1,0 +1,116 @@
+// What programs can do wrong with the task model, and the one sentence that every engine says about it:
+// serial and native throw it as a TaskError, the simulated chip prints it and ends the run with exit code 3.
+// Rules M1 to M6 and section "Errors" of the task model.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#if defined(__riscv)
+#include <cstdio>
+#endif
+
+namespace rubato::inline v0 {
+
+/// A rule of the task model was broken, or a task ended with an exception (then nested in this one).
+class TaskError : public std::runtime_error {
+ public:
+  explicit TaskError(const std::string& sentence) : std::runtime_error(sentence) {}
+  TaskError(const std::string& sentence, std::string function, std::optional<std::uint64_t> timestamp)
+      : std::runtime_error(sentence), function_(std::move(function)), timestamp_(timestamp) {}
+
+  /// The task at fault; empty if the error happened outside tasks.
+  const std::string& function() const { return function_; }
+  /// Its timestamp, if it has one.
+  std::optional<std::uint64_t> timestamp() const { return timestamp_; }
+
+ private:
+  std::string function_;
+  std::optional<std::uint64_t> timestamp_;
+};
+
+/// The sentences. `function` is a name for a person ("visit(Vertex*)"), or empty where a program on the chip
+/// does not know it: the simulator's report then names it.
+namespace errors {
+
+struct Task {
+  std::string_view function;
+  std::optional<std::uint64_t> timestamp;
+};
+
+inline std::string when(std::optional<std::uint64_t> timestamp) {
+  return timestamp ? "at timestamp " + std::to_string(*timestamp) : std::string("without a timestamp");
+}
+
+/// "task visit(Vertex*) at timestamp 7"; without a function "a task at timestamp 7".
+inline std::string describe(const Task& task) {
+  if (task.function.empty()) return "a task " + when(task.timestamp);
+  return "task " + std::string(task.function) + " " + when(task.timestamp);
+}
+
+/// M2: a creator's timestamp bounds its children's from below.
+inline std::string earlier_timestamp(const Task& creator, const Task& child) {
+  return describe(creator) + " creates " + describe(child) +
+         ": a child's timestamp must not be earlier than its creator's";
+}
+
+/// M2: an untimestamped task creates no timestamped one.
+inline std::string timestamp_from_untimestamped(const Task& creator, const Task& child) {
+  return describe(creator) + " creates " + describe(child) +
+         ": only a task with a timestamp may create tasks with timestamps";
+}
+
+/// M3: run() inside a task.
+inline std::string nested_run(const Task& task) {
+  return describe(task) +
+         " calls run(), which only code outside tasks may do: to go on after other tasks, put them into a "
+         "TaskGroup (.group) and create the task that follows with .after";
+}
+
+inline std::string task_threw(const Task& task, std::string_view what) {
+  return describe(task) + " ended with an exception: " + std::string(what);
+}
+
+/// Another thread than the one that calls run().
+inline std::string foreign_thread(std::string_view function) {
+  return "task " + std::string(function) +
+         " is created by another thread than the one that calls run(): create tasks before run() or inside "
+         "tasks";
+}
+
+inline std::string negative(std::string_view what, long long value) {
+  return "a " + std::string(what) + " must not be negative, but " + std::to_string(value) + " was given";
+}
+
+/// `after` waits for a group that cannot complete, because its tasks wait in turn.
+inline std::string blocked_groups(std::uint64_t tasks, const Task& first) {
+  return "no task can run: " + std::to_string(tasks) +
+         (tasks == 1 ? " task waits for a TaskGroup that" : " tasks wait for TaskGroups that") +
+         " cannot complete, the first is " + describe(first);
+}
+
+inline std::string removed_twice() { return "remove() was called twice for one resource"; }
+
+}  // namespace errors
+
+namespace engine {
+
+#if defined(__riscv)
+/// Ends the program: sentence on stderr, then a breakpoint, which the simulator reports with the task at
+/// fault.
+[[noreturn, gnu::noinline]] inline void misuse(const std::string& sentence) {
+  std::fprintf(stderr, "rubato: %s\n", sentence.c_str());
+  std::fflush(stderr);
+  __builtin_trap();
+}
+#else
+[[noreturn]] inline void misuse(const std::string& sentence) { throw TaskError(sentence); }
+#endif
+
+}  // namespace engine
+}  // namespace rubato::inline v0

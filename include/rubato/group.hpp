@@ -1,0 +1,36 @@
+// TaskGroup: tasks that others can wait for without blocking (.group and .after of Annotations; rule M3's
+// remedy for nested run()). SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace rubato::inline v0 {
+
+namespace engine {
+struct GroupState;
+}
+
+/// A set of tasks. It is complete while no unfinished task belongs to it; a task created with `.after =
+/// &group` does not run before that. Membership is not inherited: children join by their own annotation.
+///   - Create all members before run(), or from one task that belongs to the group itself: otherwise the
+///   group
+///     may be complete for a moment between two creations, and `.after` tasks start.
+///   - A timestamped task may wait only for tasks that may run before it: members of its own or an earlier
+///     timestamp or of none. Otherwise nothing can run: an error on the serial engine, no progress on the
+///     chip.
+///   - The group must outlive its tasks and those that wait for it. It can be used again once complete.
+class TaskGroup {
+ public:
+  TaskGroup() = default;
+  TaskGroup(const TaskGroup&) = delete;
+  TaskGroup& operator=(const TaskGroup&) = delete;
+
+  bool is_complete() const { return __atomic_load_n(&pending_, __ATOMIC_ACQUIRE) == 0; }
+
+ private:
+  friend struct engine::GroupState;
+  std::uint64_t pending_ = 0;  // members created and not finished
+  void* held_ = nullptr;       // chip: untimestamped tasks that wait, a list; serial: unused
+};
+
+}  // namespace rubato::inline v0

@@ -1,0 +1,117 @@
+// resource<T>: an object that tasks touch, behind a one-word handle that also carries how to synchronize it,
+// so that creating a task never touches the object (rule M5; MxTasking, Sec. 4). SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "rubato/engine/resource_header.hpp"
+#include "rubato/task.hpp"
+
+namespace rubato::inline v0 {
+
+/// Which tasks may work on a resource at once.
+enum class Isolation : std::uint8_t {
+  exclusive,     ///< one task at a time
+  shared_reads,  ///< tasks with .access = reads together, writers alone
+};
+/// Hints from which an engine chooses the synchronization.
+enum class Ratio : std::uint8_t { balanced, mostly_reads, mostly_writes };
+enum class Frequency : std::uint8_t { normal, low, high };
+
+struct ResourceOptions {
+  Isolation isolation = Isolation::exclusive;
+  Ratio ratio = Ratio::balanced;
+  Frequency frequency = Frequency::normal;
+};
+
+template <class T>
+class resource;
+
+template <class T, class... Args>
+resource<T> make_resource(ResourceOptions options, Args&&... args);
+
+template <class T>
+void remove(resource<T> handle);
+
+/// Trivially copyable, one word: the object's address below, the choices above. Empty when default-made.
+template <class T>
+class resource {
+ public:
+  resource() = default;
+  T* get() const { return reinterpret_cast<T*>(word_ & kAddressMask); }
+  T* operator->() const { return get(); }
+  T& operator*() const { return *get(); }
+  explicit operator bool() const { return word_ != 0; }
+  bool operator==(const resource&) const = default;
+
+  ResourceOptions options() const {
+    const auto bits = static_cast<std::uint32_t>(word_ >> kAddressBits);
+    return {static_cast<Isolation>(bits & 3), static_cast<Ratio>(bits >> 2 & 3),
+            static_cast<Frequency>(bits >> 4 & 3)};
+  }
+  operator Locale() const {
+    return Locale::of_resource(word_ & kAddressMask, options().isolation == Isolation::shared_reads);
+  }
+
+ private:
+  template <class U, class... Args>
+  friend resource<U> make_resource(ResourceOptions options, Args&&... args);
+  template <class U>
+  friend void remove(resource<U> handle);
+  static constexpr unsigned kAddressBits = 48;  // user addresses of x86-64, RISC-V Sv48 and AArch64
+  static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
+
+  resource(T* object, ResourceOptions o)
+      : word_(reinterpret_cast<std::uintptr_t>(object) |
+              (std::uint64_t{static_cast<std::uint8_t>(o.isolation)} |
+               std::uint64_t{static_cast<std::uint8_t>(o.ratio)} << 2 |
+               std::uint64_t{static_cast<std::uint8_t>(o.frequency)} << 4)
+                  << kAddressBits) {}
+
+  std::uint64_t word_ = 0;
+};
+
+namespace engine {
+
+template <class T>
+struct ResourceBlock {
+  static constexpr std::size_t kAlignment = alignof(T) > 64 ? alignof(T) : 64;
+  struct alignas(kAlignment) Header : ResourceHeader {};
+  Header header;
+  alignas(kAlignment) T object;
+
+  template <class... Args>
+  explicit ResourceBlock(Args&&... args) : header{}, object(std::forward<Args>(args)...) {}
+};
+
+}  // namespace engine
+
+/// Makes an object on lines of its own. Inside and outside tasks.
+template <class T, class... Args>
+inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
+  using Block = engine::ResourceBlock<T>;
+  auto block = std::make_unique<Block>(std::forward<Args>(args)...);
+  block->header.destroy = [](engine::ResourceHeader* header) {
+    std::unique_ptr<Block>(reinterpret_cast<Block*>(header))
+        .reset();  // the header is the block's first member
+  };
+  return resource<T>(&block.release()->object, options);
+}
+
+/// Retires the object: it is destroyed when no task can hold the handle any more, that is when run() ends, or
+/// at once outside run(). Removing twice is an error.
+template <class T>
+inline void remove(resource<T> handle) {
+  using Block = engine::ResourceBlock<T>;
+  auto* header = reinterpret_cast<engine::ResourceHeader*>(reinterpret_cast<char*>(handle.get()) -
+                                                           sizeof(typename Block::Header));
+  if (header->is_removed != 0) engine::misuse(errors::removed_twice());
+  header->is_removed = 1;
+  engine::retire(header);
+}
+
+}  // namespace rubato::inline v0

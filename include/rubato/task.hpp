@@ -1,0 +1,45 @@
+// The task model's functions: create, run, timestamp, on_commit (rules M1 to M3 and M6).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <utility>
+
+#include "rubato/annotations.hpp"
+#include "rubato/engine/select.hpp"
+#include "rubato/group.hpp"
+#include "rubato/task_type.hpp"
+
+#if defined(RUBATO_ENGINE_CHIP)
+#include "rubato/engine/chip.hpp"
+#else
+#include "rubato/engine/serial.hpp"
+#endif
+
+namespace rubato::inline v0 {
+
+/// Creates a task that will call function(args...). Inside a task (its parent) or, before run(), outside.
+///   function  a function pointer or a callable without state; host engines take any callable
+///   args      at most 5, each trivially copyable and at most 8 bytes
+/// Errors: a timestamp earlier than the creating task's; a timestamp from a task without one.
+template <TaskType type, class F, class... Args>
+inline void create(F function, Annotations annotations, Args... args) {
+  engine::check_task<F, Args...>();
+  engine::create<type>(std::move(function), annotations, args...);
+}
+
+/// Runs all tasks, those created before and their descendants; returns when every one is done. Outside tasks
+/// only: a task that wants to go on after others uses a TaskGroup and .after. May be called again and again.
+inline void run() { engine::run(); }
+
+/// The running task's own timestamp; 0 for a task without one and outside tasks.
+inline Timestamp timestamp() { return engine::timestamp(); }
+
+/// Calls function(args...) once the running task can no longer be undone: the way out for results that are
+/// not tracked data (output, for example). Runs as a non-speculative task without timestamp and locale.
+template <class F, class... Args>
+inline void on_commit(F function, Args... args) {
+  engine::check_task<F, Args...>();
+  engine::create<TaskType::nonspec>(std::move(function), Annotations{}, args...);
+}
+
+}  // namespace rubato::inline v0

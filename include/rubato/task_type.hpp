@@ -1,0 +1,45 @@
+// Types of tasks (rule M2; Espresso, Sec. III) and what a task may be made of (rule M1), checked at compile
+// time. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace rubato::inline v0 {
+
+enum class TaskType : std::uint8_t {
+  spec = 0,     ///< atomic with respect to every other task
+  nonspec = 1,  ///< never speculative; the program synchronizes it by timestamps and locales
+  mayspec = 2,  ///< as nonspec, and the system may speculate
+};
+using enum TaskType;
+
+namespace engine {
+
+inline constexpr unsigned kMaxArguments = 5;
+inline constexpr unsigned kWordBytes = 8;
+
+/// Trivially copyable and at most a word: travels in a register.
+template <class T>
+inline constexpr bool is_task_argument = std::is_trivially_copyable_v<T> && sizeof(T) <= kWordBytes;
+
+/// A function pointer, or a callable without state: works on every engine.
+template <class F>
+inline constexpr bool is_portable_function =
+    (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) ||
+    (std::is_empty_v<F> && std::is_trivially_copyable_v<F> && std::is_default_constructible_v<F>);
+
+/// Rule M1, the same on every engine.
+template <class F, class... Args>
+constexpr void check_task() {
+  static_assert(sizeof...(Args) <= kMaxArguments,
+                "a task takes at most 5 arguments: pass a pointer to the rest");
+  static_assert((is_task_argument<Args> && ...),
+                "every argument of a task must be trivially copyable and at most 8 bytes: pass a pointer to "
+                "larger data");
+  static_assert(std::is_invocable_v<F&, Args...>,
+                "the task's function cannot be called with these arguments");
+}
+
+}  // namespace engine
+}  // namespace rubato::inline v0

@@ -1,0 +1,263 @@
+// The serial engine: the reference that every other engine must agree with. One thread; the earliest
+// timestamp runs first; among eligible tasks (that timestamp's, and those without one) the seed chooses. Task
+// model, section "Engine serial"; rules M1 to M6. Locales and atomicity hold by themselves: one task runs at
+// a time. Children wait for their creator's end, so "a child appears after its parent" holds for every type.
+// SPDX-License-Identifier: MIT
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "rubato/rubato.hpp"
+#include "serial/function_names.hpp"
+
+namespace rubato::inline v0::engine {
+namespace {
+
+struct Task {
+  std::optional<std::uint64_t> at;
+  TaskGroup* group;
+  TaskGroup* after;
+  Function function;
+  std::unique_ptr<Body> body;
+};
+
+std::string name_of(const Function& function) {
+  return serial::function_name(function.address, *function.type);
+}
+
+class Engine {
+ public:
+  Engine() {
+    if (const char* const text = std::getenv("RUBATO_SEED")) set_seed(std::strtoull(text, nullptr, 10));
+  }
+  ~Engine() = default;
+
+  void set_seed(std::uint64_t seed) {
+    seed_ = seed;
+    rng_ = Rng(seed);
+  }
+  std::uint64_t seed() const { return seed_; }
+  std::uint64_t tasks_run() const { return tasks_run_; }
+  const Task* running() const { return running_; }
+
+  void submit(Task task) {
+    if (is_running_ && std::this_thread::get_id() != runner_) {
+      throw TaskError(errors::foreign_thread(name_of(task.function)));
+    }
+    if (running_ != nullptr && task.at) check_order(task);
+    if (task.group != nullptr) ++GroupState::pending(*task.group);
+    enqueue(std::move(task));
+  }
+
+  /// Every task, until none is left. A failure leaves the engine empty and usable.
+  void run() {
+    if (running_ != nullptr) {
+      const std::string name = name_of(running_->function);
+      throw TaskError(errors::nested_run({name, running_->at}), name, running_->at);
+    }
+    is_running_ = true;
+    runner_ = std::this_thread::get_id();
+    try {
+      while (tasks_ != 0) step();
+      if (blocked_tasks_ != 0) report_blocked();
+    } catch (...) {
+      std::fprintf(stderr,
+                   "rubato: the serial engine stopped; RUBATO_SEED=%llu repeats this order of tasks\n",
+                   static_cast<unsigned long long>(seed_));
+      clear();
+      throw;
+    }
+    finish_region();
+  }
+
+  void retire(ResourceHeader* header) {
+    if (!is_running_) return header->destroy(header);
+    header->next_retired = std::exchange(retired_, header);
+  }
+
+ private:
+  void check_order(const Task& child) const {
+    if (running_->at && *child.at >= *running_->at) return;
+    const std::string creator = name_of(running_->function);
+    const std::string created = name_of(child.function);
+    const errors::Task parent{creator, running_->at};
+    throw TaskError(running_->at ? errors::earlier_timestamp(parent, {created, child.at})
+                                 : errors::timestamp_from_untimestamped(parent, {created, child.at}),
+                    creator, running_->at);
+  }
+
+  void enqueue(Task task) {
+    if (task.after != nullptr && !task.after->is_complete()) {
+      ++blocked_tasks_;
+      if (task.at) ++blocked_timestamps_[*task.at];
+      blocked_[task.after].push_back(std::move(task));
+      return;
+    }
+    ++tasks_;
+    if (task.at) {
+      timestamped_[*task.at].push_back(std::move(task));
+    } else {
+      unordered_.push_back(std::move(task));
+    }
+  }
+
+  /// The bucket of the earliest timestamp, unless a blocked task is earlier: then nothing timestamped may
+  /// run.
+  std::vector<Task>* earliest() {
+    if (timestamped_.empty()) return nullptr;
+    const auto first = timestamped_.begin();
+    if (!blocked_timestamps_.empty() && blocked_timestamps_.begin()->first < first->first) return nullptr;
+    return &first->second;
+  }
+
+  void step() {
+    std::vector<Task>* const ordered = earliest();
+    const std::uint64_t choices = (ordered != nullptr ? ordered->size() : 0) + unordered_.size();
+    if (choices == 0) report_blocked();
+    std::uint64_t chosen = choices == 1 ? 0 : rng_.below(choices);
+    std::vector<Task>* from = ordered;
+    if (ordered == nullptr || chosen >= ordered->size()) {
+      if (ordered != nullptr) chosen -= ordered->size();
+      from = &unordered_;
+    }
+    Task task = std::move((*from)[chosen]);
+    (*from)[chosen] = std::move(from->back());
+    from->pop_back();
+    if (from == ordered && from->empty()) timestamped_.erase(timestamped_.begin());
+    --tasks_;
+    execute(task);
+    if (task.group != nullptr && --GroupState::pending(*task.group) == 0) release(task.group);
+  }
+
+  void execute(Task& task) {
+    ++tasks_run_;
+    running_ = &task;
+    try {
+      task.body->call();
+    } catch (const TaskError&) {
+      running_ = nullptr;
+      throw;
+    } catch (const std::exception& e) {
+      running_ = nullptr;
+      throw_task_failed(task, e.what());
+    } catch (...) {
+      running_ = nullptr;
+      throw_task_failed(task, "of an unknown type");
+    }
+    running_ = nullptr;
+  }
+
+  [[noreturn]] static void throw_task_failed(const Task& task, const char* what) {
+    const std::string name = name_of(task.function);
+    std::throw_with_nested(TaskError(errors::task_threw({name, task.at}, what), name, task.at));
+  }
+
+  void release(TaskGroup* group) {
+    const auto waiting = blocked_.find(group);
+    if (waiting == blocked_.end()) return;
+    std::vector<Task> tasks = std::move(waiting->second);
+    blocked_.erase(waiting);
+    for (Task& task : tasks) {
+      --blocked_tasks_;
+      if (task.at) {
+        const auto count = blocked_timestamps_.find(*task.at);
+        if (--count->second == 0) blocked_timestamps_.erase(count);
+      }
+      enqueue(std::move(task));
+    }
+  }
+
+  [[noreturn]] void report_blocked() {
+    const Task* first = nullptr;  // the earliest, so that the sentence does not depend on addresses
+    for (const auto& [group, tasks] : blocked_) {
+      for (const Task& task : tasks) {
+        if (first == nullptr || task.at < first->at) first = &task;
+      }
+    }
+    const std::string name = name_of(first->function);
+    throw TaskError(errors::blocked_groups(blocked_tasks_, {name, first->at}), name, first->at);
+  }
+
+  /// Drops all tasks unrun.
+  void clear() {
+    for (auto& [at, tasks] : timestamped_) leave_groups(tasks);
+    leave_groups(unordered_);
+    for (auto& [group, tasks] : blocked_) leave_groups(tasks);
+    timestamped_.clear();
+    unordered_.clear();
+    blocked_.clear();
+    blocked_timestamps_.clear();
+    tasks_ = blocked_tasks_ = 0;
+    finish_region();
+  }
+  static void leave_groups(const std::vector<Task>& tasks) {
+    for (const Task& task : tasks) {
+      if (task.group != nullptr) --GroupState::pending(*task.group);
+    }
+  }
+
+  void finish_region() {
+    is_running_ = false;
+    destroy_all(std::exchange(retired_, nullptr));
+  }
+
+  std::uint64_t seed_ = 1;
+  Rng rng_{1};
+  std::uint64_t tasks_run_ = 0;
+
+  // tasks_ == all tasks of timestamped_ and unordered_; blocked_tasks_ == all tasks of blocked_.
+  // No bucket of timestamped_ is empty. blocked_timestamps_ counts the blocked tasks of each timestamp.
+  std::map<std::uint64_t, std::vector<Task>> timestamped_;
+  std::vector<Task> unordered_;
+  std::unordered_map<TaskGroup*, std::vector<Task>> blocked_;
+  std::map<std::uint64_t, std::uint64_t> blocked_timestamps_;
+  std::uint64_t tasks_ = 0;
+  std::uint64_t blocked_tasks_ = 0;
+
+  bool is_running_ = false;
+  std::thread::id runner_;
+  const Task* running_ = nullptr;
+  ResourceHeader* retired_ = nullptr;
+};
+
+Engine& the_engine() {
+  static Engine engine;
+  return engine;
+}
+
+}  // namespace
+
+void submit(TaskType /*one thread: all types mean the same*/, const Annotations& a, Function function,
+            std::unique_ptr<Body> body) {
+  std::optional<std::uint64_t> at;
+  if (a.at) at = *a.at;
+  the_engine().submit({at, a.group, a.after, function, std::move(body)});
+}
+void run() { the_engine().run(); }
+Timestamp timestamp() {
+  const Task* const task = the_engine().running();
+  return task != nullptr && task->at ? *task->at : 0;
+}
+bool is_timestamped() {
+  const Task* const task = the_engine().running();
+  return task != nullptr && task->at.has_value();
+}
+bool is_in_task() { return the_engine().running() != nullptr; }
+void retire(ResourceHeader* header) { the_engine().retire(header); }
+
+}  // namespace rubato::inline v0::engine
+
+namespace rubato::inline v0::serial {
+
+void set_seed(std::uint64_t seed) { engine::the_engine().set_seed(seed); }
+std::uint64_t seed() { return engine::the_engine().seed(); }
+std::uint64_t tasks_run() { return engine::the_engine().tasks_run(); }
+
+}  // namespace rubato::inline v0::serial
