@@ -1,0 +1,37 @@
+"""What the end-to-end tests share: where the built programs are."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def build(root: Path) -> Path:
+    """The build folder: build/release, or what RUBATO_BUILD names."""
+    return Path(os.environ.get("RUBATO_BUILD", root / "build" / "release"))
+
+
+@pytest.fixture(scope="session")
+def rubato_chip(build: Path) -> Path:
+    """The simulator itself. It must have been built: a test run without it is a failure, not a skip."""
+    program = build / "bin" / "rubato-chip"
+    assert program.exists(), f"{program} does not exist; run `make build`"
+    return program
+
+
+@pytest.fixture(scope="session")
+def guests(build: Path) -> Path:
+    """The folder of the guest (RISC-V) programs."""
+    return build / "guest"

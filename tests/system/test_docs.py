@@ -1,0 +1,144 @@
+"""The commands in the documentation work, and print what the documentation says.
+
+README.md, CONTRIBUTING.md and docs/*.md are read for two kinds of fenced blocks:
+
+  ```console      Lines that start with `$ ` are run by bash, in order, in one scratch folder a document that looks like
+                  the repository (links to build/, configs/, ...), with the built programs on PATH. Each must succeed;
+                  `$ command  # exit 2` states another exit code. The lines below a command are compared with what
+                  it prints on stdout and stderr; `...` stands for any text, a line of its own for any lines; a command
+                  without such lines may print anything.
+  ```LANGUAGE     after a line `<!-- file: NAME -->`: written to the scratch folder as NAME, for later commands.
+
+Other blocks (```sh) are for the reader: installing packages, `make test`, long sweeps.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LINKED = ("build", "configs", "include", "apps", "examples", "guest", "chip", "base", "serial", "cmake", "tools", "bench",
+          "tests", "docs", ".venv")
+FENCE = re.compile(r"^```(\w*)\s*$")
+FILE = re.compile(r"^<!-- file: (\S+) -->$")
+EXIT = re.compile(r"\s+# exit (\d+)$")
+
+
+@dataclass
+class Command:
+    line: int
+    text: str
+    exit_code: int = 0
+    output: list[str] = field(default_factory=list)
+
+
+@dataclass
+class File:
+    name: str
+    text: str
+
+
+def steps(markdown: str) -> list[Command | File]:
+    """What a document asks a reader to do, in order."""
+    found: list[Command | File] = []
+    language, name, body, start = None, None, [], 0
+    for number, line in enumerate(markdown.splitlines(), 1):
+        if language is None:
+            if fence := FENCE.match(line):
+                language, body, start = fence.group(1), [], number
+            elif match := FILE.match(line):
+                name = match.group(1)
+            elif line.strip():
+                name = None
+        elif line.rstrip() == "```":
+            if name:
+                found.append(File(name, "\n".join(body) + "\n"))
+            elif language == "console":
+                found += commands(body, start)
+            language, name = None, None
+        else:
+            body.append(line)
+    return found
+
+
+def commands(body: list[str], start: int) -> list[Command]:
+    found: list[Command] = []
+    for number, line in enumerate(body, start + 1):
+        if line.startswith("$ "):
+            text, code = line[2:], 0
+            if match := EXIT.search(text):
+                text, code = text[: match.start()], int(match.group(1))
+            found.append(Command(number, text, code))
+        elif found and found[-1].text.endswith("\\"):
+            found[-1].text += "\n" + line
+        elif found:
+            found[-1].output.append(line)
+    for command in found:
+        while command.output and not command.output[-1].strip():
+            command.output.pop()
+    return found
+
+
+def matches(expected: list[str], printed: str) -> bool:
+    """Whether the text is as expected, where `...` stands for any text and a line `...` for any lines."""
+    pattern = ""
+    for line in expected:
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += r"[^\n]*?".join(re.escape(part) for part in line.rstrip().split("...")) + r"[ \t]*\n"
+    return re.fullmatch(pattern, printed.rstrip() + "\n") is not None
+
+
+DOCUMENTS = [path for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_commands_of_the_document_work(document: Path, build: Path, tmp_path: Path) -> None:
+    for entry in LINKED:
+        if (ROOT / entry).exists():
+            (tmp_path / entry).symlink_to(ROOT / entry)
+    environment = dict(os.environ, LC_ALL="C.UTF-8", COLUMNS="120", NO_COLOR="1", TERM="dumb")
+    environment["PATH"] = f"{ROOT / '.venv' / 'bin'}:{build / 'bin'}:{environment['PATH']}"
+    for step in steps(document.read_text()):
+        if isinstance(step, File):
+            (tmp_path / step.name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / step.name).write_text(step.text)
+            continue
+        where = f"{document.name}:{step.line}: {step.text}"
+        done = subprocess.run(["bash", "-c", step.text], cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=300)
+        assert done.returncode == step.exit_code, f"{where}\nexit code {done.returncode}, expected {step.exit_code}\n{done.stdout}"
+        if step.output:
+            assert matches(step.output, done.stdout), (
+                f"{where}\nprinted:\n{done.stdout}\nthe document says:\n" + "\n".join(step.output))
+
+
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    broken = [target for target, _ in LINK.findall(document.read_text())
+              if "://" not in target and not target.startswith("mailto:") and not (document.parent / target).exists()]
+    assert not broken, f"{document.name} links to what does not exist: {', '.join(broken)}"
+
+
+def test_wildcards_stand_for_text_and_for_lines() -> None:
+    assert matches(["a ... c"], "a b c\n")
+    assert not matches(["a ... c"], "a b d\n")
+    assert matches(["first", "...", "last"], "first\nx\ny\nlast\n")
+    assert matches(["first", "...", "last"], "first\nlast\n")
+    assert not matches(["first", "last"], "first\nx\nlast\n")
+
+
+def test_commands_and_their_output_are_told_apart() -> None:
+    found = steps("text\n```console\n$ one \\\n  --more\nprinted\n\n$ two  # exit 2\n```\n<!-- file: a.txt -->\n```toml\nx = 1\n```\n")
+    assert found == [Command(3, "one \\\n  --more", 0, ["printed"]), Command(7, "two", 2, []), File("a.txt", "x = 1\n")]
