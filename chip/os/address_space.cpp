@@ -34,6 +34,12 @@ bool is_page_range(Addr a, std::uint64_t bytes) {
          bytes <= AddressSpace::kSize - a;
 }
 
+bool any_executable(const std::uint8_t* pages, Addr a, std::uint64_t bytes) {
+  const std::uint8_t* first = pages + (a >> AddressSpace::kPageBits);
+  return std::any_of(first, first + (bytes >> AddressSpace::kPageBits),
+                     [](std::uint8_t page) { return (page & Page::kExecute) != 0; });
+}
+
 }  // namespace
 
 AddressSpace::AddressSpace() {
@@ -71,6 +77,7 @@ void AddressSpace::map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
   mapped_pages_ += bytes >> kPageBits;
   peak_pages_ = std::max(peak_pages_, mapped_pages_);
   ++generation_;
+  if (attributes & Page::kExecute) ++code_generation_;
 
   Addr begin = a, end = a + bytes;
   auto next = regions_.lower_bound(begin);
@@ -96,6 +103,7 @@ void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
     region = regions_.erase(region);
     if (begin < from) regions_.emplace(begin, from);
     if (to < end) region = regions_.emplace(to, end).first;
+    if (any_executable(pages_, from, to - from)) ++code_generation_;
     std::memset(pages_ + (from >> kPageBits), 0, (to - from) >> kPageBits);
     madvise(base_ + from, to - from, MADV_DONTNEED);
     mapped_pages_ -= (to - from) >> kPageBits;
@@ -106,6 +114,7 @@ void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
 void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
   RUBATO_CHECK(is_page_range(a, bytes) && all_mapped(a, bytes));
   if (bytes == 0) return;
+  if ((attributes & Page::kExecute) || any_executable(pages_, a, bytes)) ++code_generation_;
   std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
   ++generation_;
 }
@@ -136,6 +145,7 @@ Addr AddressSpace::find_free(std::uint64_t bytes, Addr from, Addr limit) const {
 
 void AddressSpace::discard(Addr a, std::uint64_t bytes) {
   RUBATO_CHECK(is_page_range(a, bytes));
+  if (any_executable(pages_, a, bytes)) ++code_generation_;
   madvise(base_ + a, bytes, MADV_DONTNEED);
 }
 

@@ -72,6 +72,10 @@ class AddressSpace {
 
   /// Counts changes of mappings and rights: who caches rights compares it (the cores' filters do).
   std::uint64_t generation() const { return generation_; }
+  /// Counts only changes of ranges that are executable before or after: who caches decoded code compares it.
+  std::uint64_t code_generation() const { return code_generation_; }
+  /// attributes() of every page below kSize, by page number: for loops that hold it in a register.
+  const std::uint8_t* attribute_table() const { return pages_; }
   /// Bytes of guest memory mapped now, and at most so far.
   std::uint64_t mapped_bytes() const { return mapped_pages_ * kPageBytes; }
   std::uint64_t peak_mapped_bytes() const { return peak_pages_ * kPageBytes; }
@@ -80,7 +84,7 @@ class AddressSpace {
   std::byte* base_ = nullptr;
   std::uint8_t* pages_ = nullptr;
   std::map<Addr, Addr> regions_;  // begin -> end of mapped ranges, disjoint, never adjacent
-  std::uint64_t generation_ = 0, mapped_pages_ = 0, peak_pages_ = 0;
+  std::uint64_t generation_ = 0, code_generation_ = 0, mapped_pages_ = 0, peak_pages_ = 0;
 };
 
 }  // namespace rubato::chip

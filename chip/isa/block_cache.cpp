@@ -1,0 +1,106 @@
+// Decoding of basic blocks into an append-only arena, and the table that finds them by pc.
+// SPDX-License-Identifier: MIT
+#include "chip/isa/block_cache.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "chip/isa/decode.hpp"
+
+namespace rubato::chip::isa {
+namespace {
+
+constexpr std::size_t kFirstTable = 4096;
+
+Insn pseudo(Op op, std::int32_t imm = 0) {
+  Insn insn;
+  insn.op = op;
+  insn.imm = imm;
+  insn.length = 0;
+  insn.flags = Insn::kEndsBlock;
+  return insn;
+}
+
+}  // namespace
+
+BlockCache::BlockCache(const AddressSpace& memory) : memory_(memory) { flush(); }
+
+void BlockCache::set_stop(std::optional<Addr> pc) {
+  stop_ = pc.value_or(kNoStop);
+  flush();
+}
+
+void BlockCache::flush() {
+  table_.assign(std::max(table_.size(), kFirstTable), Entry{});
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(table_.size()));
+  size_ = chunk_ = used_ = 0;
+  code_generation_ = memory_.code_generation();
+  ++generation_;
+}
+
+Block* BlockCache::decode_block(Addr pc) {
+  std::array<Insn, kMaxInsns + 1> insns;
+  unsigned count = 0;
+  Addr at = pc;
+  const Addr line_end = (pc | (kLineBytes - 1)) + 1;
+  const auto append = [&](Insn insn) {
+    insn.offset = static_cast<std::uint8_t>(at - pc);
+    insns[count++] = insn;
+    at += insn.length;
+    return insn.ends_block();
+  };
+  // What the guest could execute here: one instruction, or the fault of fetching its first or second half.
+  const auto fetch = [&]() -> Insn {
+    if ((at & 1) != 0 || !fetchable(at)) return pseudo(Op::fetch_fault, 0);
+    std::uint32_t word = memory_.load<std::uint16_t>(at);
+    if (is_long(word)) {
+      if (!fetchable(at + 2)) return pseudo(Op::fetch_fault, 2);
+      word |= std::uint32_t{memory_.load<std::uint16_t>(at + 2)} << 16;
+    }
+    return decode(word);
+  };
+
+  bool ended = false;
+  while (!ended && at < line_end && at != stop_) ended = append(fetch());
+  const unsigned guest_instructions = count;
+  if (!ended) append(pseudo(count == 0 ? Op::stop : Op::block_end));
+
+  auto* block = new (allocate(sizeof(Block) + count * sizeof(Insn)))
+      Block{pc, guest_instructions, static_cast<std::uint32_t>(at - pc), nullptr, nullptr};
+  std::memcpy(static_cast<void*>(block + 1), insns.data(), count * sizeof(Insn));
+  insert(block);
+  return block;
+}
+
+std::byte* BlockCache::allocate(std::size_t bytes) {
+  if (chunk_ < chunks_.size() && used_ + bytes > kChunkBytes) {
+    ++chunk_;
+    used_ = 0;
+  }
+  if (chunk_ == chunks_.size()) chunks_.push_back(std::make_unique<std::byte[]>(kChunkBytes));
+  std::byte* place = chunks_[chunk_].get() + used_;
+  used_ += bytes;
+  return place;
+}
+
+void BlockCache::insert(Block* block) {
+  const auto place = [this](Entry entry) {
+    std::size_t i = slot(entry.pc);
+    while (table_[i].block != nullptr) i = (i + 1) & (table_.size() - 1);
+    table_[i] = entry;
+  };
+  if (2 * (size_ + 1) > table_.size()) {
+    std::vector<Entry> old(table_.size() * 2);
+    old.swap(table_);
+    --shift_;
+    for (const Entry& entry : old)
+      if (entry.block != nullptr) place(entry);
+  }
+  place({block->pc, block});
+  ++size_;
+}
+
+}  // namespace rubato::chip::isa

@@ -1,0 +1,97 @@
+// Decoded basic blocks (rule C5): every instruction is decoded once. A block starts at any pc and ends behind
+// a branch, jump, system or task instruction, before the stop pc, or where the next instruction would start
+// in another 64-byte line, so a timing model probes the instruction cache exactly once a block. (An
+// instruction that straddles two lines belongs to the block in which it starts.)
+//
+// Blocks link to their successors: after the first time, going from block to block is one load. Blocks are
+// never freed one by one; flush() drops all of them and counts generation(): who holds a Block* compares it
+// first. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "chip/isa/insn.hpp"
+#include "chip/os/address_space.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip::isa {
+
+/// A block, followed in memory by its instructions: `count` of the guest's and, if the last of them does not
+/// end a block, the pseudo-instruction block_end. A fetch_fault counts as one, `stop` (alone in its block) as
+/// none.
+struct alignas(16) Block {
+  Addr pc;              ///< of the first instruction
+  std::uint32_t count;  ///< instructions of the guest
+  std::uint32_t bytes;  ///< from pc to the instruction behind
+  Block* taken;         ///< where the jump or branch went last, or null
+  Block* next;          ///< the block behind, or null: not needed yet
+
+  const Insn* insns() const { return reinterpret_cast<const Insn*>(this + 1); }
+};
+
+class BlockCache {
+ public:
+  static constexpr unsigned kMaxInsns = kLineBytes / 2;
+
+  explicit BlockCache(const AddressSpace& memory);
+
+  /// The block at pc. Always succeeds: what cannot be fetched is a block whose instruction faults.
+  Block* find(Addr pc) {
+    for (std::size_t i = slot(pc);; i = (i + 1) & (table_.size() - 1)) {
+      if (table_[i].pc == pc) return table_[i].block;
+      if (table_[i].block == nullptr) return decode_block(pc);
+    }
+  }
+  /// The same, remembered in the block that leads there.
+  Block* find_taken(Block& from, Addr target) {
+    if (from.taken == nullptr || from.taken->pc != target) [[unlikely]]
+      from.taken = find(target);
+    return from.taken;
+  }
+  Block* find_next(Block& from) {
+    if (from.next == nullptr) [[unlikely]]
+      from.next = find(from.pc + from.bytes);
+    return from.next;
+  }
+
+  /// Blocks end before this pc, and the block there is the pseudo-instruction `stop`. Flushes.
+  void set_stop(std::optional<Addr> pc);
+  /// Forgets all blocks: fence.i.
+  void flush();
+  /// Flushes if executable mappings have changed since the last call: call it after system calls.
+  void synchronize() {
+    if (code_generation_ != memory_.code_generation()) flush();
+  }
+  /// Counts flushes. Pointers to blocks from an older generation are dangling.
+  std::uint64_t generation() const { return generation_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Entry {
+    Addr pc = 0;
+    Block* block = nullptr;
+  };
+  static constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+  static constexpr Addr kNoStop = ~Addr{0};
+
+  std::size_t slot(Addr pc) const { return ((pc >> 1) * 0x9e3779b97f4a7c15ULL) >> shift_; }
+  Block* decode_block(Addr pc);
+  bool fetchable(Addr a) const { return memory_.attributes(a) & Page::kExecute; }
+  std::byte* allocate(std::size_t bytes);
+  void insert(Block* block);
+
+  const AddressSpace& memory_;
+  std::vector<Entry> table_;  // open addressing, at most half full, power of two
+  unsigned shift_ = 0;        // 64 - log2(table_.size())
+  std::size_t size_ = 0;
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;  // kept by flush()
+  std::size_t chunk_ = 0, used_ = 0;                  // filled: chunks before chunk_, and used_ bytes of it
+  Addr stop_ = kNoStop;
+  std::uint64_t generation_ = 0, code_generation_ = 0;
+};
+
+}  // namespace rubato::chip::isa

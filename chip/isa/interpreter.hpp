@@ -1,0 +1,59 @@
+// The functional interpreter (fast-forward, rule C4): instructions have effects but no time. One hart runs at
+// a time, on the calling host thread.
+//
+// Reservations: run() starts without one and whatever makes another hart or the kernel store (a switch, a
+// system call) passes through run(), so no other store can come between an lr and the sc that it lets
+// succeed. The budget is checked between blocks only; give at least 64 instructions so that every lr/sc loop
+// gets through. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "chip/isa/block_cache.hpp"
+#include "chip/isa/hart_state.hpp"
+#include "chip/isa/insn.hpp"
+#include "chip/os/address_space.hpp"
+#include "chip/os/fault.hpp"
+
+namespace rubato::chip::isa {
+
+/// The counters that csrr cycle, time and instret read.
+class CounterSource {
+ public:
+  virtual ~CounterSource() = default;
+  /// `number` is csr::cycle, csr::time or csr::instret; `executed`: instructions of this run() before this
+  /// one.
+  virtual std::uint64_t read_counter(unsigned number, std::uint64_t executed) = 0;
+};
+
+enum class StopReason : std::uint8_t {
+  budget,   ///< the budget is used up (by at most one block more)
+  ecall,    ///< pc is at the ecall, which counts as executed; whoever performs the call advances pc
+  fence_i,  ///< pc is at the fence.i, which counts as executed: flush the blocks, advance pc by 4
+  task,     ///< pc is at the task instruction `insn`, which does not count yet
+  fault,    ///< pc is at the faulting instruction, which does not count
+  stop,     ///< pc is the stop pc of the block cache
+};
+
+struct RunResult {
+  StopReason reason = StopReason::budget;
+  std::uint64_t instructions = 0;  ///< executed
+  Insn insn;                       ///< the instruction at pc, for ecall, fence_i, task, fault
+  Fault fault;                     ///< for fault
+};
+
+class Interpreter {
+ public:
+  Interpreter(AddressSpace& memory, BlockCache& blocks, CounterSource& counters)
+      : memory_(memory), blocks_(blocks), counters_(counters) {}
+
+  /// Runs `hart` from its pc until something of StopReason happens. fcsr is complete when it returns.
+  RunResult run(HartState& hart, std::uint64_t budget);
+
+ private:
+  AddressSpace& memory_;
+  BlockCache& blocks_;
+  CounterSource& counters_;
+};
+
+}  // namespace rubato::chip::isa
