@@ -2,7 +2,8 @@
 // publication's 256-core machine (Espresso, Table II; chip.md section 1). Names, units, ranges and sentences
 // of every key are declared once in schema.cpp, from which --help-config, checks, run.toml and
 // docs/parameters.md are made. "auto" values (0) are replaced by resolve(), so the rest of the chip only sees
-// resolved numbers. SPDX-License-Identifier: MIT
+// resolved numbers.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Every key of the configuration, declared once: from here come --set, TOML files, checks, --help-config,
 // run.toml and docs/parameters.md (chip.md section 1). A key's default is what its member in config.hpp is
-// initialized with. SPDX-License-Identifier: MIT
+// initialized with.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

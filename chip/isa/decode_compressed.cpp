@@ -1,5 +1,6 @@
 // Decoder of the 16-bit instructions (C extension for RV64 with D), by quadrant. Each expands to the
-// operation of its long form. SPDX-License-Identifier: MIT
+// operation of its long form.
+// SPDX-License-Identifier: MIT
 #include "chip/isa/decode_fields.hpp"
 
 namespace rubato::chip::isa {

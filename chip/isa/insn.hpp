@@ -1,6 +1,6 @@
 // The decoded instruction: what interpreters execute and timing models look at. Compressed instructions
-// expand to the same operations as their long forms; only `length` tells them apart. SPDX-License-Identifier:
-// MIT
+// expand to the same operations as their long forms; only `length` tells them apart.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

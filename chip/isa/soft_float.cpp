@@ -1,6 +1,7 @@
 // IEEE 754 arithmetic in integers. Every finite value is sign * m * 2^(exponent - 127) with the leading one
 // of the 128-bit m at bit 127: room for exact products, and for sums whose lost bits stick to the lowest bit
-// ("jamming"). SPDX-License-Identifier: MIT
+// ("jamming").
+// SPDX-License-Identifier: MIT
 #include "chip/isa/soft_float.hpp"
 
 #include <bit>

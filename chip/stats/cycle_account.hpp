@@ -3,7 +3,8 @@
 // aborts.
 //
 // Invariant, checked by verify(): for each core, the sum over all classes and parts == cycles simulated in
-// detail. SPDX-License-Identifier: MIT
+// detail.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>

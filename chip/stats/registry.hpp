@@ -2,7 +2,8 @@
 // here. Components keep plain counters and register pointers to them: counting costs one increment, nothing
 // else. Names are paths in the project's vocabulary: `tile.12.task_unit.aborts.conflict`. One name, one
 // meaning. Every registered value is cumulative over detailed simulation; the registry subtracts snapshots
-// for the region of interest and for intervals (C24, C27). SPDX-License-Identifier: MIT
+// for the region of interest and for intervals (C24, C27).
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

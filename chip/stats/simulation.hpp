@@ -1,6 +1,7 @@
 // A run as the command sees it: what it drives (Simulation, implemented by Chip) and what it is told
 // meanwhile (RunObserver). Keeps output, progress and signals out of the chip, and the chip out of their
-// tests. SPDX-License-Identifier: MIT
+// tests.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

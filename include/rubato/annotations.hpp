@@ -1,6 +1,6 @@
 // What a program says about a task when it creates it (task model, section "Annotations"; Espresso, Sec.
-// III-A). Semantic annotations mean the same on every engine; hints may be ignored. SPDX-License-Identifier:
-// MIT
+// III-A). Semantic annotations mean the same on every engine; hints may be ignored.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,6 @@
 // TaskGroup: tasks that others can wait for without blocking (.group and .after of Annotations; rule M3's
-// remedy for nested run()). SPDX-License-Identifier: MIT
+// remedy for nested run()).
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

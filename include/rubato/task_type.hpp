@@ -1,5 +1,6 @@
 // Types of tasks (rule M2; Espresso, Sec. III) and what a task may be made of (rule M1), checked at compile
-// time. SPDX-License-Identifier: MIT
+// time.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Every key of the configuration is declared, documented, checked on both sides of its range and kept by
-// TOML. SPDX-License-Identifier: MIT
+// TOML.
+// SPDX-License-Identifier: MIT
 #include "chip/config/schema.hpp"
 
 #include <gmock/gmock.h>
