@@ -25,6 +25,7 @@ struct CoreSection {
   std::string model = "inorder";
   std::uint32_t load_buffer = 16, store_buffer = 16;
   std::uint32_t mispredict = 5;
+  std::uint32_t syscall = 100;  ///< cycles a system call takes: the operating system is not modelled
   std::uint32_t int_alu = 1, int_mul = 3, int_div = 20, fp_add = 4, fp_mul = 4, fp_fma = 5, fp_div = 15,
                 fp_sqrt = 20, fp_misc = 2;
   std::uint32_t predictor_entries = 2048, btb_entries = 256, ras_entries = 8;

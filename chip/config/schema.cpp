@@ -73,6 +73,8 @@ void add_core(std::vector<Key>& k) {
                      "Stores in flight before the core stalls.", kTable));
   k.push_back(number("core.mispredict", MEMBER(core.mispredict), "cycles", 0, 100,
                      "Cycles lost on a mispredicted branch or jump.", kTable));
+  k.push_back(number("core.syscall", MEMBER(core.syscall), "cycles", 1, 1000000,
+                     "Cycles that a system call takes; the operating system is not modelled.", kOurs));
   const auto latency = [&](std::string_view name, Member (*member)(Config&), std::string_view what) {
     k.push_back(number(name, member, "cycles", 1, 1000, what, kOurs));
   };

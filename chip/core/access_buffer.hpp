@@ -1,6 +1,7 @@
-// A core's outstanding accesses: the load buffer and the store buffer. An access that missed its L1 occupies an
-// entry until its data is there; the next one that finds no entry waits for the earliest to leave.
-// Invariant: entries_ holds at most capacity entries; their order is of no meaning (16 entries: a scan is cheap).
+// A core's outstanding accesses: the load buffer and the store buffer. An access that missed its L1 occupies
+// an entry until its data is there; the next one that finds no entry waits for the earliest to leave.
+// Invariant: entries_ holds at most capacity entries; their order is of no meaning (16 entries: a scan is
+// cheap).
 // SPDX-License-Identifier: MIT
 #pragma once
 

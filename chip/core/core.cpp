@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+#include "chip/core/core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "chip/isa/task_instructions.hpp"
+
+namespace rubato::chip {
+
+using isa::CreateFlags;
+using isa::ReadSelector;
+using isa::RegionOp;
+using isa::TaskOp;
+
+TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags) {
+  TaskDescriptor task;
+  task.function = hart.x[reg::a7];
+  task.type = static_cast<TaskType>(flags & CreateFlags::kTypeMask);
+  task.has_timestamp = (flags & CreateFlags::kHasTimestamp) != 0;
+  task.timestamp = task.has_timestamp ? hart.x[reg::a5] : 0;
+  task.has_locale = (flags & CreateFlags::kHasLocale) != 0;
+  task.locale = task.has_locale ? hart.x[reg::a6] : 0;
+  task.reads = (flags & CreateFlags::kReads) != 0;
+  task.argument_count = static_cast<std::uint8_t>((flags >> CreateFlags::kArgumentsShift) & 7);
+  for (unsigned i = 0; i < task.argument_count; ++i) task.arguments[i] = hart.x[reg::a0 + i];
+  return task;
+}
+
+Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& timeline, CycleAccount& account,
+           CoreHost& host)
+    : id_(id),
+      pipeline_(id, config, ports),
+      timeline_(timeline),
+      account_(account),
+      host_(host),
+      config_(config) {}
+
+// ---- Time and accounting ----
+
+void Core::schedule(Cycle at) {
+  if (scheduled_ <= at) return;
+  scheduled_ = at;
+  timeline_.schedule(at, this, 0, ++generation_);
+}
+
+void Core::wake(Cycle at) {
+  // Not before the end of what it does now: a wake-up does not cut a finish or an internal step short.
+  at = later(later(at, timeline_.now()), reached());
+  if (activity_ == Activity::idle || stalled_ || blocked_ || sleeping_) schedule(at);
+}
+
+CycleClass Core::running_class() const {
+  switch (activity_) {
+    case Activity::idle:
+      return CycleClass::idle;
+    case Activity::internal:
+      return CycleClass::spill;
+    case Activity::thread:
+    case Activity::task:
+      break;
+  }
+  if (sleeping_) return CycleClass::idle;
+  return stalled_ ? CycleClass::stall : CycleClass::nonspeculative;
+}
+
+void Core::account(CycleClass c, Cycle until) {
+  const auto parts = pipeline_.take_parts();
+  if (until <= accounted_) return;
+  Latency rest = until - accounted_;
+  for (unsigned p = 0; p < kCycleParts; ++p) {
+    const Latency share = std::min<Latency>(parts[p], rest);
+    if (share != 0) account_.charge(id_, c, static_cast<CyclePart>(p), share);
+    rest -= share;
+  }
+  account_.charge(id_, c, CyclePart::core, rest);
+  accounted_ = until;
+}
+
+Cycle Core::reached() const {
+  return later(accounted_, activity_ == Activity::internal ? internal_cycle_ : pipeline_.cycle());
+}
+
+void Core::account_until(Cycle until) { account(running_class(), until); }
+
+// ---- Contexts ----
+
+void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
+  RUBATO_CHECK(activity_ == Activity::idle && !in_region_);
+  account(CycleClass::idle, at);
+  activity_ = Activity::thread;
+  thread_ = &thread;
+  pipeline_.hart() = thread.regs;
+  pipeline_.begin_context(later(at, pipeline_.cycle()));
+  slice_end_ = slice == 0 ? kNever : at + slice;
+  schedule(pipeline_.cycle());
+}
+
+Thread* Core::release_thread(Cycle at) {
+  RUBATO_CHECK(activity_ == Activity::thread);
+  account(running_class(), later(at, pipeline_.drain()));
+  thread_->regs = pipeline_.hart();
+  activity_ = Activity::idle;
+  blocked_ = false;
+  return std::exchange(thread_, nullptr);
+}
+
+void Core::enter_region(Thread& worker, Cycle at) {
+  RUBATO_CHECK(activity_ == Activity::idle && !in_region_);
+  account(CycleClass::idle, at);
+  in_region_ = true;
+  thread_ = &worker;
+  worker_regs_ = worker.regs;
+  schedule(at);
+}
+
+void Core::leave_region(Cycle at) {
+  RUBATO_CHECK(in_region_ && activity_ == Activity::idle);
+  account(CycleClass::idle, at);
+  in_region_ = false;
+  thread_->regs = worker_regs_;
+  thread_ = nullptr;
+}
+
+void Core::begin_task(const DispatchedTask& task, Cycle now) {
+  account(CycleClass::idle, now);
+  task_ = task;
+  if (task.kind != DispatchedTask::Kind::guest) {
+    activity_ = Activity::internal;
+    account_.run_function(id_, 0);
+    internal_cycle_ = now + config_.task.dequeue_cycles;
+    schedule(internal_cycle_);
+    return;
+  }
+  activity_ = Activity::task;
+  account_.run_function(id_, task.descriptor.function);
+  HartState& hart = pipeline_.hart();
+  hart = HartState{};
+  hart.x[reg::sp] = worker_regs_.x[reg::sp] & ~Addr{15};
+  hart.x[reg::gp] = worker_regs_.x[reg::gp];
+  hart.x[reg::tp] = worker_regs_.x[reg::tp];
+  hart.x[reg::ra] = worker_regs_.pc + 4;  // the `finish` behind the region instruction
+  for (unsigned i = 0; i < task.descriptor.argument_count; ++i)
+    hart.x[reg::a0 + i] = task.descriptor.arguments[i];
+  hart.pc = task.descriptor.function;
+  pipeline_.begin_context(later(now, pipeline_.cycle()));
+  pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
+}
+
+void Core::look_for_work(Cycle now) {
+  if (!in_region_) {
+    host_.find_thread(*this, now);
+    return;
+  }
+  if (const auto task = host_.tasks().dispatch(id_, now)) {
+    begin_task(*task, now);
+    if (activity_ == Activity::task) advance(now);
+  }
+}
+
+void Core::step_internal(Cycle now) {
+  if (const auto next = host_.tasks().step_internal(id_, now)) {
+    internal_cycle_ = *next;
+    schedule(internal_cycle_);
+    return;
+  }
+  account(CycleClass::spill, now);
+  activity_ = Activity::idle;
+  look_for_work(now);
+}
+
+// ---- Execution ----
+
+void Core::on_event(Cycle now, std::uint32_t, std::uint64_t generation) {
+  if (generation != generation_) return;
+  scheduled_ = kNever;
+  switch (activity_) {
+    case Activity::idle:
+      look_for_work(now);
+      return;
+    case Activity::internal:
+      step_internal(now);
+      return;
+    case Activity::thread:
+    case Activity::task:
+      break;
+  }
+  if (stalled_) {
+    account(CycleClass::stall, now);
+    stalled_ = false;
+    pipeline_.resume_at(now);
+  } else if (blocked_) {
+    blocked_ = false;
+    pipeline_.resume_at(now, CyclePart::check);
+  } else if (sleeping_) {
+    if (thread_->state != ThreadState::runnable) return;
+    account(CycleClass::idle, now);
+    sleeping_ = false;
+    pipeline_.hart() = thread_->regs;
+    pipeline_.begin_context(now);
+  }
+  advance(now);
+}
+
+void Core::advance(Cycle now) {
+  // One strict action after another while the clock allows; each case either goes on or returns.
+  while (true) {
+    if (pipeline_.cycle() >= slice_end_ && activity_ == Activity::thread && pipeline_.cycle() <= now) {
+      slice_end_ = kNever;
+      host_.slice_ended(*this, now);
+      if (activity_ != Activity::thread) return;
+    }
+    switch (pipeline_.run(now, earlier(timeline_.next(), slice_end_))) {
+      case PipelineStop::resume:
+        schedule(later(pipeline_.cycle(), now));
+        return;
+      case PipelineStop::blocked:
+        blocked_ = true;
+        return;
+      case PipelineStop::ecall:
+        if (!on_syscall(now)) return;
+        break;
+      case PipelineStop::task:
+        if (!on_task_instruction(now)) return;
+        break;
+      case PipelineStop::fence_i:
+        pipeline_.drain();
+        pipeline_.skip_instruction();
+        host_.drop_decoded_blocks();
+        break;
+      case PipelineStop::stop_pc:
+        RUBATO_CHECK(false, "stop addresses are the fast-forward's");
+        return;
+      case PipelineStop::fault:
+        if (!on_fault(pipeline_.fault(), now)) return;
+        break;
+    }
+  }
+}
+
+bool Core::on_fault(const Fault& fault, Cycle now) {
+  thread_->regs = pipeline_.hart();
+  if (!host_.fault(*this, *thread_, fault, later(now, pipeline_.cycle()))) return false;
+  pipeline_.hart() = thread_->regs;
+  pipeline_.begin_context(pipeline_.cycle());
+  return true;
+}
+
+bool Core::on_syscall(Cycle now) {
+  const Cycle at = pipeline_.drain();
+  if (at > now && at >= timeline_.next()) {  // the wait brought the call beyond what may be done now
+    schedule(at);
+    return false;
+  }
+  thread_->regs = pipeline_.hart();
+  const SyscallOutcome outcome = host_.syscall(*this, *thread_, at);
+  pipeline_.resume_at(at + config_.core.syscall);
+  switch (outcome) {
+    case SyscallOutcome::done:
+    case SyscallOutcome::yielded:
+      pipeline_.hart() = thread_->regs;
+      pipeline_.begin_context(pipeline_.cycle());
+      if (outcome == SyscallOutcome::yielded && activity_ == Activity::thread) slice_end_ = pipeline_.cycle();
+      return true;
+    case SyscallOutcome::blocked:
+      if (activity_ == Activity::task) {  // the worker's stack holds the task: the core waits with it
+        account(CycleClass::nonspeculative, pipeline_.cycle());
+        sleeping_ = true;
+        return false;
+      }
+      [[fallthrough]];
+    case SyscallOutcome::thread_exited:
+      account(CycleClass::nonspeculative, pipeline_.cycle());
+      activity_ = Activity::idle;
+      thread_ = nullptr;
+      schedule(pipeline_.cycle());
+      return false;
+    case SyscallOutcome::process_exited:
+      account(CycleClass::nonspeculative, pipeline_.cycle());
+      return false;
+  }
+  return false;
+}
+
+bool Core::on_task_instruction(Cycle now) {
+  const isa::Insn& insn = pipeline_.insn();
+  const bool in_task = activity_ == Activity::task;
+  switch (insn.op) {
+    case isa::Op::task_create:
+      return on_create(now);
+    case isa::Op::task_read:
+      read_register(static_cast<unsigned>(insn.imm), insn.rd);
+      pipeline_.resume_at(pipeline_.cycle() + 1);
+      pipeline_.skip_instruction();
+      return true;
+    case isa::Op::task_promote:
+      if (!in_task) break;
+      host_.tasks().exception(id_, now);  // no speculation yet: `promote` has no effect
+      pipeline_.resume_at(pipeline_.cycle() + 1);
+      pipeline_.skip_instruction();
+      return true;
+    case isa::Op::task_finish:
+      if (!in_task) break;
+      return on_finish(now);
+    case isa::Op::task_region: {
+      if (in_task)
+        return on_fault(
+            {FaultKind::task_error, pipeline_.hart().pc, 0,
+             "a task called run(), which cannot be nested: create tasks instead, and order what follows "
+             "them with a TaskGroup (group, after)"},
+            now);
+      const Cycle at = pipeline_.drain();
+      if (at > now && at >= timeline_.next()) {
+        schedule(at);
+        return false;
+      }
+      const bool worker = static_cast<RegionOp>(insn.imm) == RegionOp::worker;
+      Thread* thread = release_thread(at);
+      host_.region_instruction(*this, *thread, worker, at);
+      return false;
+    }
+    default:
+      break;
+  }
+  return on_fault({FaultKind::illegal_instruction, pipeline_.hart().pc, 0, {}}, now);
+}
+
+bool Core::on_create(Cycle now) {
+  const HartState& hart = pipeline_.hart();
+  const TaskDescriptor task = descriptor_of(hart, static_cast<std::uint32_t>(pipeline_.insn().imm));
+  const Cycle at = pipeline_.cycle();
+  if (activity_ == Activity::thread) {
+    host_.create_outside_task(*this, task, at);
+  } else {
+    std::string error;
+    const CreateOutcome outcome = host_.tasks().create(id_, task, at, error);
+    if (!error.empty()) return on_fault({FaultKind::task_error, hart.pc, 0, error}, now);
+    if (outcome == CreateOutcome::stalled) {
+      account(CycleClass::nonspeculative, at);
+      stalled_ = true;
+      return false;
+    }
+    RUBATO_CHECK(outcome == CreateOutcome::accepted, "exceptions need speculation");
+  }
+  pipeline_.resume_at(at + config_.task.create_cycles);
+  pipeline_.skip_instruction();
+  return true;
+}
+
+bool Core::on_finish(Cycle now) {
+  // A task finishes only when its stores are acknowledged (C16).
+  const Cycle drained = pipeline_.drain();
+  if (drained > now && drained >= timeline_.next()) {
+    schedule(drained);
+    return false;
+  }
+  if (!host_.tasks().finish(id_, drained)) {
+    account(CycleClass::nonspeculative, drained);
+    stalled_ = true;
+    return false;
+  }
+  pipeline_.resume_at(drained + config_.task.finish_cycles);
+  account(CycleClass::nonspeculative, pipeline_.cycle());
+  account_.run_function(id_, 0);
+  activity_ = Activity::idle;
+  schedule(pipeline_.cycle());
+  return false;
+}
+
+void Core::read_register(unsigned selector, unsigned rd) {
+  const bool in_task = activity_ == Activity::task;
+  std::uint64_t value = 0;
+  switch (static_cast<ReadSelector>(selector)) {
+    case ReadSelector::timestamp:
+      value = in_task ? task_.descriptor.timestamp : 0;
+      break;
+    case ReadSelector::is_timestamped:
+      value = in_task && task_.descriptor.has_timestamp;
+      break;
+    case ReadSelector::is_task:
+      value = in_task;
+      break;
+    case ReadSelector::is_speculative:
+      value = in_task && task_.speculative;
+      break;
+    case ReadSelector::core:
+      value = id_.value;
+      break;
+    case ReadSelector::tile:
+      value = host_.tile_of(id_).value;
+      break;
+    case ReadSelector::cores:
+      value = host_.core_count();
+      break;
+  }
+  pipeline_.write_register(rd, value);
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,102 @@
+// One core: what it runs (a thread, a task, an internal task of its task unit, nothing) and when. Executes
+// through its Pipeline, turns the pipeline's stops into calls of its host, and accounts for every cycle
+// (C23).
+//
+// Invariants:
+//   - at most one live entry of this core is in the timeline: entries of older generations are ignored;
+//   - accounted_ <= the core's cycle, and every cycle before accounted_ is in the CycleAccount exactly once.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "chip/core/core_host.hpp"
+#include "chip/core/pipeline.hpp"
+#include "chip/os/thread.hpp"
+#include "chip/stats/cycle_account.hpp"
+#include "chip/task/task_system.hpp"
+#include "chip/time/timeline.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+/// What a create instruction with immediate `flags` (CreateFlags) asks for, from the registers it takes (C6).
+TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags);
+
+class Core final : public EventHandler {
+ public:
+  enum class Activity : std::uint8_t { idle, thread, task, internal };
+
+  Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& timeline, CycleAccount& account,
+       CoreHost& host);
+
+  CoreId id() const { return id_; }
+  Activity activity() const { return activity_; }
+  /// The thread it runs, or whose worker runs the task; null if idle outside a region.
+  Thread* thread() const { return thread_; }
+  Pipeline& pipeline() { return pipeline_; }
+  const Pipeline& pipeline() const { return pipeline_; }
+  bool in_region() const { return in_region_; }
+
+  /// Starts serving a task region with `worker`'s stack, gp and tp; dispatches when woken.
+  void enter_region(Thread& worker, Cycle at);
+  /// Stops serving; the core is idle.
+  void leave_region(Cycle at);
+
+  /// Runs `thread` from `at`, for at most `slice` cycles if others wait (0: no limit).
+  void run_thread(Thread& thread, Cycle at, Latency slice);
+  /// Its slice ended and nobody waits: `slice` more cycles.
+  void extend_slice(Latency slice) { slice_end_ = slice == 0 ? kNever : pipeline_.cycle() + slice; }
+  /// Takes the thread off the core, its registers saved; the core is idle.
+  Thread* release_thread(Cycle at);
+
+  /// Something this core waits for may have changed: looks for work, or retries, at `at`.
+  void wake(Cycle at);
+
+  /// Accounts for every cycle up to `until`, which no core has passed. @returns the cycle the core has
+  /// reached.
+  void account_until(Cycle until);
+  /// The cycle up to which this core has executed or waited.
+  Cycle reached() const;
+
+  void on_event(Cycle now, std::uint32_t kind, std::uint64_t generation) override;
+
+ private:
+  void schedule(Cycle at);
+  void advance(Cycle now);
+  void look_for_work(Cycle now);
+  void begin_task(const DispatchedTask& task, Cycle now);
+  void step_internal(Cycle now);
+  bool on_syscall(Cycle now);
+  bool on_task_instruction(Cycle now);
+  bool on_fault(const Fault& fault, Cycle now);
+  bool on_create(Cycle now);
+  bool on_finish(Cycle now);
+  void read_register(unsigned selector, unsigned rd);
+  /// Charges [accounted_, until) to `c`, its parts as the pipeline measured them.
+  void account(CycleClass c, Cycle until);
+  CycleClass running_class() const;
+
+  CoreId id_;
+  Pipeline pipeline_;
+  Timeline& timeline_;
+  CycleAccount& account_;
+  CoreHost& host_;
+  const Config& config_;
+
+  Activity activity_ = Activity::idle;
+  bool in_region_ = false;
+  bool stalled_ = false;   // on a full queue: class stall until woken
+  bool blocked_ = false;   // by the memory system, until woken
+  bool sleeping_ = false;  // a system call of a task blocked: idle until its thread is runnable
+  Thread* thread_ = nullptr;
+  HartState worker_regs_;  // of the region instruction
+  DispatchedTask task_;
+  Cycle slice_end_ = kNever;
+  Cycle accounted_{};
+  Cycle internal_cycle_{};
+  Cycle scheduled_ = kNever;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace rubato::chip

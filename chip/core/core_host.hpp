@@ -1,0 +1,45 @@
+// What a core asks of the chip around it: threads to run, system calls, tasks, and where to report faults.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "chip/os/fault.hpp"
+#include "chip/os/process.hpp"
+#include "chip/os/thread.hpp"
+#include "chip/task/task_system.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+class Core;
+
+/// Contract: called in strict time order.
+class CoreHost {
+ public:
+  virtual ~CoreHost() = default;
+
+  virtual TaskSystem& tasks() = 0;
+
+  /// An idle core outside a region looks for a thread; the host calls Core::run_thread if there is one.
+  virtual void find_thread(Core& core, Cycle now) = 0;
+  /// The core's thread used up its slice; the host may exchange it.
+  virtual void slice_ended(Core& core, Cycle now) = 0;
+
+  /// The core's thread is at an ecall, registers saved in it. The host performs the call.
+  virtual SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) = 0;
+
+  /// A thread outside tasks executed `create`.
+  virtual void create_outside_task(Core& core, const TaskDescriptor& task, Cycle now) = 0;
+  /// A thread executed `region`: its registers are saved; the core no longer runs it when this returns.
+  virtual void region_instruction(Core& core, Thread& thread, bool worker, Cycle now) = 0;
+
+  /// The thread or non-speculative task on `core` faulted. True: a signal handler was installed and the
+  /// thread's registers were changed to run it; false: the run ends.
+  virtual bool fault(Core& core, Thread& thread, const Fault& fault, Cycle now) = 0;
+
+  /// `fence.i`: decoded blocks are stale.
+  virtual void drop_decoded_blocks() = 0;
+  virtual std::uint32_t core_count() const = 0;
+  virtual TileId tile_of(CoreId core) const = 0;
+};
+
+}  // namespace rubato::chip

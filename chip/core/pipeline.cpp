@@ -1,0 +1,464 @@
+// The timed interpreter: semantics.inc with issue timing around every body. See pipeline.hpp.
+// SPDX-License-Identifier: MIT
+#include "chip/core/pipeline.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.hpp"
+#include "chip/isa/semantics_macros.hpp"
+
+namespace rubato::chip {
+
+using namespace isa;  // semantics.inc speaks the ISA's names
+
+Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
+    : loads_(config.core.load_buffer),
+      stores_(config.core.store_buffer),
+      predictor_(config.core),
+      mispredict_(config.core.mispredict),
+      l1_latency_(config.l1d.latency),
+      lookahead_(config.run.lookahead_cycles),
+      frequency_mhz_(config.chip.frequency_mhz),
+      core_(core),
+      ports_(ports) {
+  const auto set = [this](InsnClass c, std::uint32_t cycles) {
+    latency_[static_cast<unsigned>(c)] = static_cast<std::uint8_t>(cycles);
+  };
+  latency_.fill(1);
+  set(InsnClass::int_alu, config.core.int_alu);
+  set(InsnClass::int_mul, config.core.int_mul);
+  set(InsnClass::int_div, config.core.int_div);
+  set(InsnClass::fp_add, config.core.fp_add);
+  set(InsnClass::fp_mul, config.core.fp_mul);
+  set(InsnClass::fp_fma, config.core.fp_fma);
+  set(InsnClass::fp_div, config.core.fp_div);
+  set(InsnClass::fp_sqrt, config.core.fp_sqrt);
+  set(InsnClass::fp_misc, config.core.fp_misc);
+}
+
+void Pipeline::begin_context(Cycle at) {
+  RUBATO_DCHECK(at >= cycle_);
+  cycle_ = at;
+  ready_.fill(0);
+  source_.fill(Source::core);
+  busy_until_ = 0;
+  hart_.reservation = HartState::kNoReservation;
+  ports_.l1d.clear_reservation();
+  resume_insn_ = nullptr;
+}
+
+void Pipeline::resume_at(Cycle at, CyclePart part) {
+  if (at <= cycle_) return;
+  if (part != CyclePart::core) parts_[static_cast<unsigned>(part)] += at - cycle_;
+  cycle_ = at;
+}
+
+Cycle Pipeline::drain() {
+  std::uint64_t issue = cycle_.value;
+  drain_buffer(loads_, issue);
+  drain_buffer(stores_, issue);
+  cycle_ = Cycle{issue};
+  return cycle_;
+}
+
+void Pipeline::skip_instruction() {
+  hart_.pc += stopped_at_.length;
+  resume_insn_ = nullptr;
+}
+
+std::array<std::uint64_t, kCycleParts> Pipeline::take_parts() {
+  return std::exchange(parts_, std::array<std::uint64_t, kCycleParts>{});
+}
+
+// The last cycles of an access are those that somebody waits for: they are charged from its far end inwards.
+void Pipeline::charge(const AccessParts& parts, Latency stall) {
+  const std::pair<CyclePart, std::uint32_t> order[] = {
+      {CyclePart::memory, parts.memory}, {CyclePart::network, parts.network}, {CyclePart::llc, parts.llc},
+      {CyclePart::check, parts.check},   {CyclePart::l2, parts.l2},           {CyclePart::l1, parts.l1}};
+  for (const auto& [part, cycles] : order) {
+    const Latency share = std::min<Latency>(stall, cycles);
+    parts_[static_cast<unsigned>(part)] += share;
+    stall -= share;
+  }
+}
+
+void Pipeline::wait(std::uint64_t& issue, std::uint64_t until, const AccessParts& parts) {
+  if (until <= issue) return;
+  charge(parts, until - issue);
+  issue = until;
+}
+
+void Pipeline::drain_buffer(AccessBuffer& buffer, std::uint64_t& issue) {
+  if (buffer.latest().value <= issue) return;
+  if (const auto* last = buffer.last(Cycle{issue})) wait(issue, last->done.value, last->parts);
+}
+
+std::uint64_t Pipeline::stall_for_operands(const Insn& insn, std::uint64_t issue) {
+  unsigned worst = insn.rs1;
+  for (const unsigned r : {unsigned{insn.rs2}, unsigned{insn.rs3}, unsigned{insn.rd}})
+    if (ready_[r] > ready_[worst]) worst = r;
+  const std::uint64_t ready = ready_[worst];
+  if (ready <= issue) return issue;
+  if (source_[worst] == Source::access) charge(producers_[worst], ready - issue);
+  if (source_[worst] == Source::l1) parts_[static_cast<unsigned>(CyclePart::l1)] += ready - issue;
+  return ready;
+}
+
+bool Pipeline::leave(PipelineStop stop) {
+  stop_ = stop;
+  return false;
+}
+
+bool Pipeline::leave_with_fault(FaultKind kind, Addr address) {
+  fault_ = Fault{kind, 0, address, {}};
+  return leave(PipelineStop::fault);
+}
+
+bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot) {
+  if (const auto* entry = buffer.full(Cycle{slot.issue})) {
+    wait(slot.issue, entry->done.value, entry->parts);
+    if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
+  }
+  const AccessResult result = ports_.memory_system.access(core_, line, kind, Cycle{slot.issue});
+  if (!result.done) return leave(PipelineStop::blocked);
+  access_parts_ = result.parts;
+  buffer.add(Cycle{slot.issue}, {line, word, result.cycle, result.parts});
+  fills_until_ = std::max(fills_until_, result.cycle.value);
+  if (result.cycle.value > slot.done) {
+    slot.done = result.cycle.value;
+    slot.source = Source::access;
+    slot.parts = &access_parts_;
+  }
+  return true;
+}
+
+bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot) {
+  if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
+  if (!ports_.memory.allows(address, bytes, Page::kRead))
+    return leave_with_fault(FaultKind::load_access,
+                            ports_.memory.allows(address, 1, Page::kRead) ? address + bytes - 1 : address);
+  slot.done = slot.issue + l1_latency_;
+  slot.source = Source::l1;
+  const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
+  for (LineAddr line = first;; line = last) {
+    if (ports_.l1d.hit(line, false)) {
+      // Hit under an outstanding fill: wait for it, unless the store buffer holds the very word.
+      const AccessBuffer::Entry* entry = stores_.find(line);
+      if (entry != nullptr && entry->word == address >> 3) entry = nullptr;
+      if (const auto* fill = loads_.find(line);
+          fill != nullptr && (entry == nullptr || fill->done > entry->done))
+        entry = fill;
+      if (entry != nullptr && entry->done.value > slot.done) {
+        slot.done = entry->done.value;
+        slot.source = Source::access;
+        access_parts_ = entry->parts;
+        slot.parts = &access_parts_;
+      }
+    } else if (!access_line(line, address >> 3, AccessKind::load, loads_, slot)) {
+      return false;
+    }
+    if (line == last) break;
+  }
+  return true;
+}
+
+bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
+  if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
+  if (!ports_.memory.allows(address, bytes, Page::kWrite))
+    return leave_with_fault(FaultKind::store_access,
+                            ports_.memory.allows(address, 1, Page::kWrite) ? address + bytes - 1 : address);
+  const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
+  for (LineAddr line = first;; line = last) {
+    if (!ports_.l1d.hit(line, true) && !access_line(line, address >> 3, AccessKind::store, stores_, slot))
+      return false;
+    if (line == last) break;
+  }
+  slot.done = slot.issue + 1;  // nobody waits for a store but fences and a full buffer
+  slot.source = Source::core;
+  return true;
+}
+
+bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot) {
+  if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
+  const bool writes = kind == AccessKind::atomic;
+  const std::uint8_t rights = writes ? Page::kRead | Page::kWrite : Page::kRead;
+  if (!ports_.memory.allows(address, bytes, rights))
+    return leave_with_fault(writes ? FaultKind::store_access : FaultKind::load_access, address);
+  if ((flags & (Insn::kAcquire | Insn::kRelease)) != 0 &&
+      std::max(loads_.latest(), stores_.latest()).value > slot.issue) {
+    drain_buffer(loads_, slot.issue);
+    drain_buffer(stores_, slot.issue);
+    if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
+  }
+  const LineAddr line = line_of(address);
+  slot.done = slot.issue + l1_latency_;
+  slot.source = Source::l1;
+  if (ports_.l1d.hit(line, writes)) {
+    if (const auto* entry = loads_.find(line); entry != nullptr)
+      slot.done = std::max(slot.done, entry->done.value);
+    if (const auto* entry = stores_.find(line); entry != nullptr)
+      slot.done = std::max(slot.done, entry->done.value);
+    return true;
+  }
+  return access_line(line, address >> 3, kind, loads_, slot);
+}
+
+bool Pipeline::fetch_slow(LineAddr line, std::uint64_t& issue) {
+  if (!is_strict(issue)) return leave(PipelineStop::resume);
+  const AccessResult result = ports_.memory_system.access(core_, line, AccessKind::fetch, Cycle{issue});
+  if (!result.done) return leave(PipelineStop::blocked);
+  wait(issue, result.cycle.value, result.parts);
+  return true;
+}
+
+std::uint64_t Pipeline::read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const {
+  if (number == csr::instret) return counters_.instructions + executed;
+  return number == csr::time ? issue * 1000 / frequency_mhz_ : issue;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+
+PipelineStop Pipeline::run(Cycle now, Cycle next_other) {
+  static const void* const labels[] = {
+#define RUBATO_INSN(name, ...) &&op_##name,
+#include "chip/isa/semantics.inc"
+#undef RUBATO_INSN
+  };
+  constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max() / 2;
+  strict_end_ = std::max(std::min(next_other.value, kForever), now.value + 1);
+  run_end_ = strict_end_ + lookahead_;
+  const std::uint64_t run_end = run_end_;
+  AddressSpace& memory = ports_.memory;
+  L1Cache& l1d = ports_.l1d;
+  BlockCache& blocks = ports_.blocks;
+  std::uint64_t* const regs = hart_.registers();
+  std::uint64_t t = cycle_.value;
+  std::uint64_t executed = 0;
+  stop_ = PipelineStop::resume;
+
+  Block* block = nullptr;
+  const Insn* insn = nullptr;
+  const Insn* first = nullptr;
+  Slot slot{};
+  std::uint64_t issue = t;
+  fp::enter();
+
+  if (resume_insn_ != nullptr && resume_pc_ == hart_.pc && resume_generation_ == ports_.blocks.generation()) {
+    block = resume_block_;
+    insn = first = resume_insn_;
+    if (t >= run_end) goto out;
+    goto dispatch;
+  }
+
+  block = blocks.find(hart_.pc);
+enter_block:
+  insn = first = block->insns();
+  if (t >= run_end) goto out;
+  if (const LineAddr line = line_of(block->pc); line != fetch_line_) {
+    if (!ports_.l1i.hit(line, false)) {
+      issue = t;
+      if (!fetch_slow(line, issue)) goto out;
+      t = issue;
+    }
+    fetch_line_ = line;
+  }
+
+dispatch:
+#define INSN (*insn)
+#define REGS regs
+#define STATE hart_
+#define PC (block->pc + insn->offset)
+#define PROLOGUE                                                  \
+  issue = t;                                                      \
+  if (t < busy_until_) [[unlikely]]                               \
+    issue = stall_for_operands(*insn, t);                         \
+  slot.done = issue + latency_[static_cast<unsigned>(insn->cls)]; \
+  slot.source = Source::core;
+#define COMPLETE                                                           \
+  t = issue + 1;                                                           \
+  if (slot.done > t) {                                                     \
+    ready_[insn->rd] = slot.done;                                          \
+    source_[insn->rd] = slot.source;                                       \
+    if (slot.source == Source::access) producers_[insn->rd] = *slot.parts; \
+    ready_[Insn::kSink] = 0;                                               \
+    busy_until_ = std::max(busy_until_, slot.done);                        \
+  }
+#define COUNT_BLOCK executed += static_cast<std::uint64_t>(insn - first) + 1
+#define LEAVE       \
+  do {              \
+    t = slot.issue; \
+    goto out;       \
+  } while (false)
+#define LOAD(T, name, address)                                                            \
+  const Addr address_##name = (address);                                                  \
+  slot.issue = issue;                                                                     \
+  if ((address_##name & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && issue < run_end && \
+      issue >= fills_until_ && l1d.hit(line_of(address_##name), false)) [[likely]] {      \
+    slot.done = issue + l1_latency_;                                                      \
+    slot.source = Source::l1;                                                             \
+  } else {                                                                                \
+    if (!load_slow(address_##name, sizeof(T), slot)) LEAVE;                               \
+    issue = slot.issue;                                                                   \
+  }                                                                                       \
+  ++counters_.loads;                                                                      \
+  const T name = memory.load<T>(address_##name)
+#define STORE(T, address, value)                                                                          \
+  const Addr store_address = (address);                                                                   \
+  slot.issue = issue;                                                                                     \
+  if (!((store_address & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && issue < run_end &&                \
+        (memory.attributes(store_address) & Page::kWrite) != 0 && l1d.hit(line_of(store_address), true))) \
+      [[unlikely]] {                                                                                      \
+    if (!store_slow(store_address, sizeof(T), slot)) LEAVE;                                               \
+    issue = slot.issue;                                                                                   \
+  }                                                                                                       \
+  slot.done = issue + 1;                                                                                  \
+  slot.source = Source::core;                                                                             \
+  ++counters_.stores;                                                                                     \
+  memory.store<T>(store_address, value)
+#define ATOMIC_ACCESS(T, a, kind)                                 \
+  if (a % sizeof(T) != 0) TRAP(misaligned_atomic, a);             \
+  slot.issue = issue;                                             \
+  if (!atomic_slow(a, sizeof(T), insn->flags, kind, slot)) LEAVE; \
+  issue = slot.issue;                                             \
+  ++counters_.atomics
+#define AMO(T, name, address, new_value)                \
+  const Addr address_##name = (address);                \
+  ATOMIC_ACCESS(T, address_##name, AccessKind::atomic); \
+  const T name = memory.load<T>(address_##name);        \
+  memory.store<T>(address_##name, new_value)
+#define LR(T, name, address)                          \
+  const Addr address_##name = (address);              \
+  ATOMIC_ACCESS(T, address_##name, AccessKind::load); \
+  const T name = memory.load<T>(address_##name);      \
+  l1d.reserve(line_of(address_##name));               \
+  hart_.reservation = address_##name
+// A failing sc accesses nothing; one that may succeed first gets the line, and fails if that lost the
+// reservation.
+#define SC(T, name, address, value)                                                                    \
+  const Addr address_##name = (address);                                                               \
+  if (address_##name % sizeof(T) != 0) TRAP(misaligned_atomic, address_##name);                        \
+  slot.issue = issue;                                                                                  \
+  if (issue >= strict_end_) LEAVE;                                                                     \
+  const LineAddr line_##name = line_of(address_##name);                                                \
+  if (hart_.reservation == address_##name && l1d.has_reservation(line_##name)) {                       \
+    if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE;         \
+    issue = slot.issue;                                                                                \
+    ++counters_.atomics;                                                                               \
+  }                                                                                                    \
+  const bool stored_##name = hart_.reservation == address_##name && l1d.take_reservation(line_##name); \
+  hart_.reservation = HartState::kNoReservation;                                                       \
+  if (stored_##name) memory.store<T>(address_##name, value);                                           \
+  const std::uint64_t name = stored_##name ? 0 : 1
+#define FENCE()                \
+  drain_buffer(loads_, issue); \
+  drain_buffer(stores_, issue)
+// Also ends blocks that no instruction ends: the pseudo-instruction takes no time and does not count.
+#define NEXT_BLOCK()                                      \
+  do {                                                    \
+    executed += static_cast<std::uint64_t>(insn - first); \
+    if (insn->length != 0) {                              \
+      COMPLETE;                                           \
+      ++executed;                                         \
+    }                                                     \
+    block = blocks.find_next(*block);                     \
+    goto enter_block;                                     \
+  } while (false)
+#define JUMP(target)                                         \
+  do {                                                       \
+    const Addr to = (target);                                \
+    if (insn->flags & Insn::kLink) predictor_.call(NEXT_PC); \
+    COMPLETE;                                                \
+    COUNT_BLOCK;                                             \
+    block = blocks.find_taken(*block, to);                   \
+    goto enter_block;                                        \
+  } while (false)
+#define JUMP_INDIRECT(target_)                                                                       \
+  do {                                                                                               \
+    const Addr to = (target_);                                                                       \
+    COMPLETE;                                                                                        \
+    COUNT_BLOCK;                                                                                     \
+    ++counters_.branches;                                                                            \
+    const bool right = (insn->flags & Insn::kReturn) ? predictor_.ret(to) : predictor_.jump(PC, to); \
+    if (insn->flags & Insn::kLink) predictor_.call(NEXT_PC);                                         \
+    if (!right) {                                                                                    \
+      ++counters_.mispredicts;                                                                       \
+      t += mispredict_;                                                                              \
+    }                                                                                                \
+    block = blocks.find_taken(*block, to);                                                           \
+    goto enter_block;                                                                                \
+  } while (false)
+#define BRANCH(condition, target)                \
+  do {                                           \
+    const bool taken = (condition);              \
+    COMPLETE;                                    \
+    COUNT_BLOCK;                                 \
+    ++counters_.branches;                        \
+    if (!predictor_.branch(PC, taken)) {         \
+      ++counters_.mispredicts;                   \
+      t += mispredict_;                          \
+    }                                            \
+    if (taken) {                                 \
+      block = blocks.find_taken(*block, target); \
+      goto enter_block;                          \
+    }                                            \
+    block = blocks.find_next(*block);            \
+    goto enter_block;                            \
+  } while (false)
+#define TRAP(kind, address)                     \
+  do {                                          \
+    t = issue;                                  \
+    if (issue >= strict_end_) goto out;         \
+    leave_with_fault(FaultKind::kind, address); \
+    goto out;                                   \
+  } while (false)
+#define STOP_AT(reason)                 \
+  do {                                  \
+    t = issue;                          \
+    if (issue >= strict_end_) goto out; \
+    stop_ = PipelineStop::reason;       \
+    goto out;                           \
+  } while (false)
+#define EVENT(kind) EVENT_##kind
+#define EVENT_ecall STOP_AT(ecall)
+#define EVENT_fence_i STOP_AT(fence_i)
+#define EVENT_stop STOP_AT(stop_pc)
+#define EVENT_breakpoint TRAP(breakpoint, PC)
+#define TASK(name) STOP_AT(task)
+#define READ_COUNTER(number) \
+  read_counter(static_cast<unsigned>(number), issue, executed + static_cast<std::uint64_t>(insn - first))
+
+  goto* labels[static_cast<unsigned>(insn->op)];
+
+#define RUBATO_INSN(name, ...)                     \
+  op_##name : {                                    \
+    PROLOGUE;                                      \
+    __VA_ARGS__;                                   \
+    COMPLETE;                                      \
+    ++insn;                                        \
+    goto* labels[static_cast<unsigned>(insn->op)]; \
+  }
+#include "chip/isa/semantics.inc"
+#undef RUBATO_INSN
+
+out:
+  executed += static_cast<std::uint64_t>(insn - first);
+  hart_.pc = block->pc + insn->offset;
+  cycle_ = Cycle{t};
+  counters_.instructions += executed;
+  fp::leave(hart_);
+  stopped_at_ = *insn;
+  if (stop_ == PipelineStop::fault) fault_.pc = hart_.pc;
+  // A block not yet entered (insn == first, fetch pending) is entered anew.
+  resume_insn_ = insn == block->insns() ? nullptr : insn;
+  resume_block_ = block;
+  resume_pc_ = hart_.pc;
+  resume_generation_ = ports_.blocks.generation();
+  return stop_;
+}
+
+#pragma GCC diagnostic pop
+
+}  // namespace rubato::chip

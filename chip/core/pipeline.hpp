@@ -1,0 +1,146 @@
+// The timed execution of one hart on an in-order, single-issue, scoreboarded core (chip.md section 1):
+// executes decoded blocks, advancing the cycle at which the next instruction may issue.
+//
+//   issue       an instruction issues one cycle after the previous one, or when its operands are ready
+//               (stall on use), whichever is later; its result is ready after its class's latency
+//   load, store an L1 hit is pipelined; a miss occupies a load- or store-buffer entry until it is done
+//   strict      what others can see (misses, atomics, traps) happens only when the chip's clock is at its
+//               cycle; the rest may run ahead by the look-ahead window (chip.md section 9)
+//
+// The pipeline stops at whatever it cannot do itself and is told to go on; it knows neither threads nor
+// tasks. Instruction timing is described in docs/core-timing.md and tested there against hand-computed
+// cycles.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "chip/cache/l1_cache.hpp"
+#include "chip/coherence/memory_system.hpp"
+#include "chip/config/config.hpp"
+#include "chip/core/access_buffer.hpp"
+#include "chip/core/branch_predictor.hpp"
+#include "chip/isa/block_cache.hpp"
+#include "chip/isa/hart_state.hpp"
+#include "chip/isa/insn.hpp"
+#include "chip/os/address_space.hpp"
+#include "chip/os/fault.hpp"
+#include "chip/stats/cycle_account.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+/// Why the pipeline stopped; hart().pc is at the instruction that could not be executed.
+enum class PipelineStop : std::uint8_t {
+  resume,   ///< call run() again when the clock is at cycle()
+  blocked,  ///< the memory system blocked an access: resume_at() when woken
+  ecall,
+  task,     ///< a task instruction: insn() says which
+  fence_i,  ///< decoded blocks are to be dropped; go on behind it
+  fault,    ///< fault() says what
+  stop_pc,  ///< the block cache's stop address was reached
+};
+
+struct PipelineCounters {
+  std::uint64_t instructions = 0, branches = 0, mispredicts = 0, loads = 0, stores = 0, atomics = 0;
+};
+
+class Pipeline {
+ public:
+  struct Ports {
+    AddressSpace& memory;
+    isa::BlockCache& blocks;
+    MemorySystem& memory_system;
+    L1Cache& l1i;
+    L1Cache& l1d;
+  };
+  Pipeline(CoreId core, const Config& config, Ports ports);
+
+  /// Executes until something stops it. `now` is the chip's clock; `next_other` the cycle of the earliest
+  /// other pending event: nothing that others can see happens at or after it, unless at `now`.
+  PipelineStop run(Cycle now, Cycle next_other);
+
+  /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
+  void begin_context(Cycle at);
+  /// The next instruction issues at `at` or later; the cycles until then are charged to `part`.
+  void resume_at(Cycle at, CyclePart part = CyclePart::core);
+  /// Waits for every outstanding access, charging the wait by its parts. @returns cycle(), advanced.
+  Cycle drain();
+  /// Goes on behind the instruction it stopped at.
+  void skip_instruction();
+
+  /// Writes the result of the instruction run() stopped at; `rd` as in Insn.
+  void write_register(unsigned rd, std::uint64_t value) { hart_.registers()[rd] = value; }
+
+  HartState& hart() { return hart_; }
+  const HartState& hart() const { return hart_; }
+  Cycle cycle() const { return cycle_; }
+  /// The instruction run() stopped at (ecall, task, fence_i).
+  const isa::Insn& insn() const { return stopped_at_; }
+  const Fault& fault() const { return fault_; }
+
+  /// Cycles spent in each part other than `core` since they were last taken; `core` itself is 0.
+  std::array<std::uint64_t, kCycleParts> take_parts();
+
+  const PipelineCounters& counters() const { return counters_; }
+
+ private:
+  static constexpr unsigned kRegisters = 65;  // of insn.hpp: x, f, sink
+
+  /// What the result of a register waits for, to charge the stall of whoever needs it.
+  enum class Source : std::uint8_t { core, l1, access };
+
+  /// Where a slow path leaves the issue cycle and the cycle of its result.
+  struct Slot {
+    std::uint64_t issue, done;
+    Source source;
+    const AccessParts* parts;
+  };
+
+  // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
+  bool load_slow(Addr address, unsigned bytes, Slot& slot);
+  bool store_slow(Addr address, unsigned bytes, Slot& slot);
+  bool atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot);
+  bool fetch_slow(LineAddr line, std::uint64_t& issue);
+  bool access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot);
+  bool leave(PipelineStop stop);
+  bool leave_with_fault(FaultKind kind, Addr address);
+  bool is_strict(std::uint64_t issue) const { return issue < strict_end_; }
+  /// Moves `issue` to `until`, charging the wait to the parts of the access waited for.
+  void wait(std::uint64_t& issue, std::uint64_t until, const AccessParts& parts);
+  std::uint64_t stall_for_operands(const isa::Insn& insn, std::uint64_t issue);
+  void charge(const AccessParts& parts, Latency stall);
+  void drain_buffer(AccessBuffer& buffer, std::uint64_t& issue);
+  std::uint64_t read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const;
+
+  HartState hart_;
+  Cycle cycle_{};
+  std::uint64_t busy_until_ = 0;   // every register is ready from here on
+  std::uint64_t fills_until_ = 0;  // every outstanding fill is done
+  std::uint64_t strict_end_ = 0, run_end_ = 0;
+  std::array<std::uint64_t, kRegisters> ready_{};
+  std::array<Source, kRegisters> source_{};
+  std::array<AccessParts, kRegisters> producers_{};
+  std::array<std::uint8_t, isa::kInsnClassCount> latency_{};
+  AccessBuffer loads_, stores_;
+  BranchPredictor predictor_;
+  std::array<std::uint64_t, kCycleParts> parts_{};
+  PipelineCounters counters_;
+  PipelineStop stop_ = PipelineStop::resume;
+  isa::Insn stopped_at_{};
+  Fault fault_;
+  AccessParts access_parts_{};  // of the last slow access
+  LineAddr fetch_line_{~std::uint64_t{0}};
+  isa::Block* resume_block_ = nullptr;  // where run() left off, while hart_.pc is unchanged
+  const isa::Insn* resume_insn_ = nullptr;
+  Addr resume_pc_ = 0;
+  std::uint64_t resume_generation_ = 0;
+
+  std::uint32_t mispredict_, l1_latency_, lookahead_;
+  std::uint64_t frequency_mhz_;
+  CoreId core_;
+  Ports ports_;
+};
+
+}  // namespace rubato::chip
