@@ -1,0 +1,207 @@
+// Compares the functional interpreter with qemu-riscv64 on random instruction sequences, byte by byte (rule
+// C5).
+//
+//   fuzz_isa [--seed N] [--sequences N] [--first N]
+//
+// A difference is narrowed down to the first instruction that shows it and printed with seed and sequence;
+// the run ends with 1. Without qemu-riscv64 it ends with 77 (skipped). SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "chip/isa/block_cache.hpp"
+#include "chip/isa/decode.hpp"
+#include "chip/isa/disassemble.hpp"
+#include "chip/isa/interpreter.hpp"
+#include "tests/chip/isa/fuzz/generator.hpp"
+#include "tests/chip/isa/fuzz/image.hpp"
+
+namespace rubato::chip::isa::test {
+namespace {
+
+constexpr std::uint64_t kBatch = 1000;
+
+class NoCounters : public CounterSource {
+ public:
+  std::uint64_t read_counter(unsigned, std::uint64_t) override { return 0; }
+};
+
+/// A folder that vanishes with its object.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "rubato-fuzz-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) throw UsageError("cannot create a folder {}", pattern);
+    path = pattern;
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+/// The image's output under qemu: result records.
+std::vector<Record> run_qemu(const Image& image, const Folder& folder) {
+  const std::string file = folder.path / "sequences";
+  const auto elf = image.elf();
+  std::FILE* out = std::fopen(file.c_str(), "wb");
+  if (out == nullptr || std::fwrite(elf.data(), 1, elf.size(), out) != elf.size() || std::fclose(out) != 0)
+    throw UsageError("cannot write {}", file);
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  std::FILE* pipe = popen(("qemu-riscv64 " + file).c_str(), "r");
+  if (pipe == nullptr) throw UsageError("cannot start qemu-riscv64");
+  std::vector<Record> records(image.sequence_at.size());
+  const std::size_t got = std::fread(records.data(), sizeof(Record), records.size(), pipe);
+  const int status = pclose(pipe);
+  if (status != 0 || got != records.size())
+    throw UsageError("qemu-riscv64 ended with status {:#x} after {} of {} results", status, got,
+                     records.size());
+  return records;
+}
+
+/// The same in our interpreter; the two system calls are done here.
+std::vector<Record> run_ours(const Image& image) {
+  AddressSpace memory;
+  const auto pages = [](std::uint64_t bytes) {
+    return (bytes + AddressSpace::kPageBytes - 1) & ~(AddressSpace::kPageBytes - 1);
+  };
+  memory.map(image.text_address, pages(image.text.size()), Page::kRead | Page::kExecute);
+  memory.map(image.data_address, pages(image.data_bytes), Page::kRead | Page::kWrite);
+  std::memcpy(memory.host(image.text_address), image.text.data(), image.text.size());
+  std::memcpy(memory.host(image.data_address), image.data.data(), image.data.size());
+  BlockCache blocks(memory);
+  NoCounters counters;
+  Interpreter interpreter(memory, blocks, counters);
+  HartState hart;
+  hart.pc = image.entry;
+  const RunResult r = interpreter.run(hart, ~std::uint64_t{0} >> 2);
+  if (r.reason != StopReason::ecall)
+    throw UsageError("the interpreter stopped at {:#x} ({}) for reason {}, fault {} at address {:#x}",
+                     hart.pc, disassemble(r.insn, hart.pc), static_cast<int>(r.reason),
+                     static_cast<int>(r.fault.kind), r.fault.address);
+  std::vector<Record> records(image.sequence_at.size());
+  if (hart.x[reg::a7] != 64 || hart.x[reg::a2] != records.size() * sizeof(Record))
+    throw UsageError("the interpreter lost its way: it calls {}", hart.x[reg::a7]);
+  std::memcpy(records.data(), memory.host(hart.x[reg::a1]), records.size() * sizeof(Record));
+  return records;
+}
+
+std::vector<std::string> differences(const Record& ours, const Record& theirs) {
+  std::vector<std::string> lines;
+  const auto compare = [&](const std::string& name, std::uint64_t a, std::uint64_t b) {
+    if (a != b) lines.push_back(fmt::format("  {:<12} ours {:#018x}  qemu {:#018x}", name, a, b));
+  };
+  for (unsigned i = 0; i < 32; ++i) compare(std::string(register_name(i)), ours.x[i], theirs.x[i]);
+  for (unsigned i = 0; i < 32; ++i) compare(std::string(register_name(i + 32)), ours.f[i], theirs.f[i]);
+  compare("fcsr", ours.fcsr, theirs.fcsr);
+  for (unsigned i = 0; i < Record::kScratchWords; ++i)
+    compare(fmt::format("memory[{}]", 8 * i), ours.scratch[i], theirs.scratch[i]);
+  return lines;
+}
+
+/// Finds the first item after which the sequence differs and prints everything about it.
+void report(std::uint64_t seed, std::uint64_t index, const Folder& folder) {
+  const Sequence sequence = generate(seed, index);
+  const std::span<const Sequence> alone(&sequence, 1);
+  Record before = sequence.start;
+  fmt::print(
+      "fuzz_isa: difference in sequence {} of seed {} (repeat: fuzz_isa --seed {} --first {} --sequences "
+      "1)\n",
+      index, seed, seed, index);
+  for (std::size_t items = 0; items <= sequence.items.size(); ++items) {
+    const Image image = make_image(alone, items);
+    const Record ours = run_ours(image)[0], theirs = run_qemu(image, folder)[0];
+    const std::vector<std::uint8_t> code = sequence.code(items);
+    if (ours == theirs) {
+      before = theirs;
+      continue;
+    }
+    fmt::print("instructions up to the first that differs:\n");
+    for (std::size_t at = 0; at < code.size();) {
+      std::uint32_t word = 0;
+      std::memcpy(&word, code.data() + at, std::min<std::size_t>(4, code.size() - at));
+      const Insn insn = decode(word);
+      const Addr pc = image.sequence_at[0] + at;
+      fmt::print("  {:#x}: {:<{}} {}\n", pc,
+                 fmt::format("{:0{}x}", insn.length == 2 ? word & 0xffff : word, 2 * insn.length), 9,
+                 disassemble(insn, pc));
+      at += insn.length;
+    }
+    fmt::print("differences (fcsr before: {:#x}):\n", before.fcsr);
+    for (const std::string& line : differences(ours, theirs)) fmt::print("{}\n", line);
+    fmt::print("registers before (where not zero):\n");
+    for (unsigned i = 0; i < 32; ++i)
+      fmt::print("  {:<5}{:#018x}  {:<5}{:#018x}\n", register_name(i), before.x[i], register_name(i + 32),
+                 before.f[i]);
+    return;
+  }
+  fmt::print("the sequence alone does not differ: it depends on what ran before it in its batch\n");
+}
+
+int fuzz(std::uint64_t seed, std::uint64_t first, std::uint64_t count) {
+  const Folder folder;
+  std::vector<Sequence> batch;
+  for (std::uint64_t done = 0; done < count; done += batch.size()) {
+    batch.clear();
+    for (std::uint64_t i = 0; i < std::min(kBatch, count - done); ++i)
+      batch.push_back(generate(seed, first + done + i));
+    const Image image = make_image(batch);
+    const std::vector<Record> ours = run_ours(image), theirs = run_qemu(image, folder);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (ours[i] == theirs[i]) continue;
+      report(seed, first + done + i, folder);
+      return 1;
+    }
+  }
+  fmt::print("fuzz_isa: {} sequences of seed {} leave the same bytes as under qemu-riscv64\n", count, seed);
+  return 0;
+}
+
+std::uint64_t number(std::string_view option, const char* text) {
+  std::uint64_t value = 0;
+  const char* end = text + std::strlen(text);
+  if (const auto r = std::from_chars(text, end, value); r.ec != std::errc{} || r.ptr != end)
+    throw UsageError("{} takes a number, not '{}'", option, text);
+  return value;
+}
+
+int run(int argc, char** argv) {
+  std::uint64_t seed = 1, first = 0, count = 5000;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string_view option = argv[i];
+    std::uint64_t* const value = option == "--seed"        ? &seed
+                                 : option == "--first"     ? &first
+                                 : option == "--sequences" ? &count
+                                                           : nullptr;
+    if (value == nullptr || i + 1 == argc)
+      throw UsageError("usage: fuzz_isa [--seed N] [--sequences N] [--first N]");
+    *value = number(option, argv[i + 1]);
+  }
+  if (std::system("qemu-riscv64 --version > /dev/null 2>&1") != 0) {
+    fmt::print("fuzz_isa: skipped, qemu-riscv64 is not installed (Debian: qemu-user)\n");
+    return 77;
+  }
+  return fuzz(seed, first, count);
+}
+
+}  // namespace
+}  // namespace rubato::chip::isa::test
+
+int main(int argc, char** argv) {
+  try {
+    return rubato::chip::isa::test::run(argc, argv);
+  } catch (const rubato::Error& error) {
+    fmt::print(stderr, "fuzz_isa: {}\n", error.what());
+    return static_cast<int>(error.code());
+  }
+}
