@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chip/cache/l1_cache.hpp"
 
+#include "chip/stats/registry.hpp"
+
 namespace rubato::chip {
 
 L1Cache::L1Cache(Params params)
@@ -63,6 +65,11 @@ void L1Cache::invalidate(std::uint32_t slot) {
 void L1Cache::observe(L1Observer* observer) {
   observer_ = observer;
   for (FilterEntry& e : filter_) e.key = kNoKey;
+}
+
+void L1Cache::register_stats(StatRegistry& registry, const std::string& prefix) const {
+  registry.counter(prefix + ".hits", "accesses", "accesses that this cache served alone", &hits_);
+  registry.counter(prefix + ".misses", "accesses", "accesses that needed the tile's L2 or more", &misses_);
 }
 
 }  // namespace rubato::chip

@@ -100,6 +100,12 @@ class L1Cache {
   void use(std::uint32_t slot) { stamps_[slot] = hits_ + ++uses_; }
   /// Drops the line in `slot` and a reservation on it.
   void invalidate(std::uint32_t slot);
+  /// A hit of functional warming, known to be one: uncounted and unobserved.
+  void warm_hit(LineAddr line, bool write) {
+    const std::uint32_t slot = find(line);
+    use(slot);
+    if (write && state_at(slot) == LineState::exclusive) set_state(slot, LineState::modified);
+  }
   /// An access that needed more than this L1.
   void count_miss() { ++misses_; }
 

@@ -21,8 +21,8 @@ struct Message {
 };
 
 namespace message {
-inline constexpr std::uint32_t kRequest = 8, kVirtualTime = 16, kLine = 64, kAcknowledgement = 2, kCreate = 12,
-                               kArgument = 8, kReport = 24, kGvt = 16;
+inline constexpr std::uint32_t kRequest = 8, kVirtualTime = 16, kLine = 64, kAcknowledgement = 2,
+                               kCreate = 12, kArgument = 8, kReport = 24, kGvt = 16;
 }
 
 }  // namespace rubato::chip

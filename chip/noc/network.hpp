@@ -10,7 +10,8 @@ namespace rubato::chip {
 /// Contract:
 ///   - send() books the message on every link of its route and returns the cycle at which its last flit is at
 ///     `to`; a message to the sender's own tile takes no link, no time and counts no bytes;
-///   - calls need not come in time order: links keep an occupancy calendar and a message takes the first gap at
+///   - calls need not come in time order: links keep an occupancy calendar and a message takes the first gap
+///   at
 ///     or after its arrival (C20);
 ///   - every byte sent is accounted to message.traffic (C22).
 class Network {

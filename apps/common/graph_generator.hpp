@@ -1,0 +1,27 @@
+// Graphs made from a seed, for runs without an input file.
+//   road:WxH            looks like a road network: W x H junctions on a jittered grid, planar, connected, 2
+//   to 4 roads
+//                       at each, both directions of one length, lengths so varied that few distances coincide
+//   rmat:SCALE:DEGREE   a power-law graph of 2^SCALE vertices and DEGREE * 2^SCALE edges, both directions,
+//   with the
+//                       parameters of Graph500 (0.57, 0.19, 0.19, 0.05) and lengths 1 to 255
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/common/graph.hpp"
+
+namespace rubato::apps {
+
+/// width, height >= 2.
+Graph generate_road(std::uint32_t width, std::uint32_t height, std::uint64_t seed);
+
+/// scale 1 to 30, degree >= 1, at most 2^32 - 2 arcs. R-MAT: Chakrabarti, Zhan, Faloutsos, SDM 2004.
+Graph generate_rmat(unsigned scale, std::uint32_t degree, std::uint64_t seed);
+
+/// From the text of --generate. @throws InputError, which says what was expected.
+Graph generate_graph(const std::string& what, std::uint64_t seed);
+
+}  // namespace rubato::apps

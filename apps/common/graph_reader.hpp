@@ -1,0 +1,30 @@
+// Reads graphs in the formats their field uses, plain or gzip. Whatever is malformed is refused with file and
+// line.
+//   gr      DIMACS shortest-path: `p sp VERTICES ARCS`, `a TAIL HEAD LENGTH`, vertices from 1
+//   mtx     MatrixMarket coordinate matrices, square: pattern (length 1), integer, real; general or symmetric
+//   edges   lines `TAIL HEAD [LENGTH]`, comments with # or %, vertices from 0, length 1 if there is none
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "apps/common/graph.hpp"
+
+namespace rubato::apps {
+
+enum class GraphFormat { automatic, gr, mtx, edges };
+
+struct GraphReaderOptions {
+  GraphFormat format = GraphFormat::automatic;
+  /// Factor for the values of real matrices, which are then rounded to whole lengths; 0: no rounding, values
+  /// that are not whole numbers are refused.
+  double scale = 0;
+  /// Every length is 1, whatever the file says.
+  bool unit_lengths = false;
+};
+
+/// Automatic: by the file's name (without .gz), else by its first line.
+/// @throws InputError
+Graph read_graph(const std::string& path, const GraphReaderOptions& options);
+
+}  // namespace rubato::apps

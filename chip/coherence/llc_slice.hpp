@@ -1,0 +1,40 @@
+// One tile's share of the last-level cache and, in its tags, the directory of the lines whose home it is
+// (C20). Inclusive: a line that any tile holds is here. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "chip/cache/set_array.hpp"
+#include "chip/coherence/versions.hpp"
+#include "chip/noc/calendar.hpp"
+
+namespace rubato::chip {
+
+/// Invariants: owned: exactly `owner` holds the line, exclusive or modified, and sharers is 0; otherwise the
+/// tiles that `sharers` covers hold it shared (exactly they, if the vector is exact).
+struct DirectoryEntry {
+  Cycle busy{};               ///< the line's previous transaction completes here
+  std::uint64_t sharers = 0;  ///< see SharerGroups
+  std::uint32_t owner = 0;
+  bool owned = false;
+  bool dirty = false;  ///< newer than memory
+};
+static_assert(sizeof(DirectoryEntry) + 2 * sizeof(std::uint64_t) <= 40, "with its tag and stamp");
+
+struct LlcCounters {
+  std::uint64_t hits = 0, misses = 0, evictions = 0, recalls = 0, write_backs = 0, invalidations = 0,
+                forwards = 0, busy_cycles = 0;
+};
+
+struct LlcSlice {
+  LlcSlice(std::uint64_t bytes, std::uint32_t ways, Versions& versions)
+      : array(bytes, ways), version(versions.add_cache(array.slots())) {}
+  Versions::Place place(std::uint32_t slot) const { return {version, slot}; }
+
+  SetArray<DirectoryEntry> array;
+  std::uint32_t version;
+  LlcCounters counters;
+  Calendar port;
+};
+
+}  // namespace rubato::chip

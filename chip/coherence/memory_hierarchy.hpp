@@ -1,0 +1,39 @@
+// The memory system as the chip owns it: what cores see (MemorySystem) plus their L1s, statistics and checks.
+// A protocol is one implementation, chosen by coherence.protocol (C20).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "chip/cache/l1_cache.hpp"
+#include "chip/coherence/memory_system.hpp"
+#include "chip/config/config.hpp"
+#include "chip/conflict/conflict_check.hpp"
+#include "chip/noc/network.hpp"
+
+namespace rubato::chip {
+
+class StatRegistry;
+
+class MemoryHierarchy : public MemorySystem {
+ public:
+  /// The L1s that a core tests inline; they live as long as this object and do not move.
+  virtual L1Cache& l1i(CoreId core) = 0;
+  virtual L1Cache& l1d(CoreId core) = 0;
+  /// The tile whose LLC slice orders `line`, and the tile at which its memory controller is attached.
+  virtual TileId home_of(LineAddr line) const = 0;
+  virtual TileId controller_tile_of(LineAddr line) const = 0;
+  /// Registers core.C.l1i|l1d.*, tile.T.l2.*, tile.T.llc.*, mem.M.*.
+  virtual void register_stats(StatRegistry& registry) const = 0;
+  /// Walks every cache and directory: inclusion, single writer or many readers, directory agreement and, if
+  /// coherence.check is on, versions (C21). Empty, or the first violation as a sentence.
+  virtual std::string check_invariants() const = 0;
+};
+
+/// The memory system of a resolved configuration; `network` and `conflicts` must outlive it.
+/// @throws UsageError if coherence.protocol is unknown, naming those that are.
+std::unique_ptr<MemoryHierarchy> make_memory_system(const Config& config, Network& network,
+                                                    ConflictCheck& conflicts);
+
+}  // namespace rubato::chip

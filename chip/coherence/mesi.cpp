@@ -1,0 +1,368 @@
+// How the MESI hierarchy resolves an access (C20): the tile, then the home, then the owner, sharers or
+// memory. SPDX-License-Identifier: MIT
+#include "chip/coherence/mesi.hpp"
+
+#include "base/check.hpp"
+
+namespace rubato::chip {
+
+namespace {
+constexpr auto kL1 = &AccessParts::l1, kL2 = &AccessParts::l2, kLlc = &AccessParts::llc,
+               kMemory = &AccessParts::memory, kNetwork = &AccessParts::network, kCheck = &AccessParts::check;
+}  // namespace
+
+AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
+  const Request r{.core = core,
+                  .line = line,
+                  .kind = kind,
+                  .write = kind == AccessKind::store || kind == AccessKind::atomic,
+                  .tile = TileId{core.value / cores_per_tile_},
+                  .l1 = core.value % cores_per_tile_ * 2 + (kind == AccessKind::fetch ? 0 : 1)};
+  TileCaches& tile = tiles_[r.tile.value];
+  L1Cache& l1 = tile.l1s()[r.l1];
+  Path path(now);
+
+  // 1. The L1 again: a caller need not have asked it.
+  path.spend(kL1, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
+  if (const LineState state = l1.state(line); r.write ? is_writable(state) : state != LineState::invalid) {
+    if (warming_) {
+      l1.warm_hit(line, r.write);
+      if (versions_.is_on())
+        check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, l1.find(line), line, r.write);
+    } else {
+      l1.hit(line, r.write);
+    }
+    return path.done(ServedBy::l1);
+  }
+
+  // 2. The tile's L2: its port, its latency, and the line's arrival if it is still on its way.
+  path.until(kL2, book(tile.port, path.at()) + l2_latency_);
+  std::uint32_t slot = tile.array().find(line);
+  if (slot != TileCaches::kNoSlot) path.until(kL2, tile.array()[slot].ready);
+
+  // 3. Served within the tile, or by the line's home.
+  ServedBy served = ServedBy::l2;
+  if (slot != TileCaches::kNoSlot && (!r.write || is_writable(tile.array()[slot].state))) {
+    if (conflicts_->is_active() && !warming_) {
+      const CheckResult check = conflicts_->check_tile(core, line, kind, path.at());
+      path.spend(kCheck, check.cycles);
+      if (check.blocked) return path.blocked(BlockReason::conflict_pending);
+    }
+    served = serve_in_tile(r, slot, path);
+  } else if (!serve_from_home(r, slot, path, served)) {
+    return path.blocked(BlockReason::conflict_pending);
+  }
+
+  // 4. Into the L1.
+  fill_l1(r, slot, path);
+  if (!warming_) l1.count_miss();
+  return path.done(served);
+}
+
+ServedBy Mesi::serve_in_tile(const Request& r, std::uint32_t slot, Path& path) {
+  TileCaches& tile = tiles_[r.tile.value];
+  L2Line& line = tile.array()[slot];
+  tile.array().use(slot);
+  count(tile.counters.hits);
+  const bool owned = line.owner != 0;
+  if (r.write ? tile.invalidate_l1s(slot, r.l1) : tile.downgrade_owner(slot)) path.spend(kL1, l1d_latency_);
+  if (!owned) return ServedBy::l2;
+  count(tile.counters.other_l1);
+  return ServedBy::other_l1;
+}
+
+void Mesi::fill_l1(const Request& r, std::uint32_t slot, Path& path) {
+  TileCaches& tile = tiles_[r.tile.value];
+  L2Line& line = tile.array()[slot];
+  LineState state = LineState::shared;
+  if (r.write) {
+    line.state = state = LineState::modified;
+  } else if (r.kind == AccessKind::load && is_writable(line.state) && line.copies == 0 &&
+             may_grant_exclusive(r)) {
+    state = LineState::exclusive;
+  }
+  if (tile.fill_l1(r.l1, slot, state)) book(tile.port, path.at());
+  if (versions_.is_on()) {
+    check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, tile.l1s()[r.l1].find(r.line), r.line, r.write);
+    check_line(r.line);
+  }
+}
+
+bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served) {
+  TileCaches& tile = tiles_[r.tile.value];
+  const TileId home = home_of(r.line);
+  LlcSlice& slice = slices_[home.value];
+  const bool upgrade = slot != TileCaches::kNoSlot;
+
+  // 1. To the home; there the line's previous transaction, the bank's port, the bank.
+  path.until(kNetwork, send(r.tile, home, message::kRequest, TrafficClass::memory, path.at()));
+  std::uint32_t entry = slice.array.find(r.line);
+  Cycle ready = path.at();
+  if (entry != slice.array.kNoSlot) ready = later(ready, slice.array[entry].busy);
+  if (!warming_) slice.counters.busy_cycles += ready - path.at();
+  path.until(kLlc, book(slice.port, ready) + llc_latency_);
+
+  // 2. Speculative accessors anywhere, before anything changes.
+  if (conflicts_->is_active() && !warming_ && !check_global(r, slice, entry, path)) return false;
+  count(upgrade ? tile.counters.upgrades : tile.counters.misses);
+
+  // 3. The line at its home: in the slice, or from memory.
+  if (entry != slice.array.kNoSlot) {
+    count(slice.counters.hits);
+    slice.array.use(entry);
+    served = ServedBy::llc;
+  } else {
+    count(slice.counters.misses);
+    entry = fetch_from_memory(r.line, home, path);
+    served = ServedBy::memory;
+  }
+  DirectoryEntry& e = slice.array[entry];
+
+  // 4. Other tiles' copies; then the line, or leave to write it, travels to the requester.
+  Versions::Place source = slice.place(entry);
+  LineState state = r.write ? LineState::modified : LineState::shared;
+  if (e.owned) {
+    source = ask_owner(r, home, entry, path);
+    served = ServedBy::other_tile;
+  } else {
+    if (r.write) invalidate_sharers(r, home, e, path);
+    e.busy = path.at();
+    path.until(kNetwork,
+               upgrade ? send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at())
+                       : send(home, r.tile, message::kLine, TrafficClass::memory, path.at()));
+    const bool alone = e.sharers == 0 || fault_ == Fault::exclusive_with_sharers;
+    if (!r.write && alone && may_grant_exclusive(r)) state = LineState::exclusive;
+  }
+
+  // 5. The directory and the tile know.
+  if (is_writable(state)) {
+    e.owned = true;
+    e.owner = r.tile.value;
+    e.sharers = 0;
+  } else {
+    e.sharers |= groups_.bit(r.tile);
+  }
+  if (upgrade) {
+    tile.array()[slot].state = state;
+    tile.array().use(slot);
+    tile.invalidate_l1s(slot, r.l1);
+  } else {
+    slot = fill_l2(r, state, source, path.at());
+  }
+  return true;
+}
+
+bool Mesi::check_global(const Request& r, const LlcSlice& slice, std::uint32_t entry, Path& path) {
+  sharer_list_.clear();
+  if (entry != slice.array.kNoSlot)
+    for_each_holder(slice.array[entry], [&](TileId t) { sharer_list_.push_back(t); });
+  const CheckResult check = conflicts_->check_global(r.core, r.line, r.kind, sharer_list_, path.at());
+  path.spend(kCheck, check.cycles);
+  return !check.blocked;
+}
+
+std::uint32_t Mesi::fetch_from_memory(LineAddr line, TileId home, Path& path) {
+  LlcSlice& slice = slices_[home.value];
+  const TileId at = controller_tile_of(line);
+  const Cycle asked = path.at();
+  path.until(kNetwork, send(home, at, message::kRequest, TrafficClass::memory, path.at()));
+  if (!warming_) path.until(kMemory, controllers_[controller_of(line)].read(path.at()));
+  path.until(kNetwork, send(at, home, message::kLine, TrafficClass::memory, path.at()));
+
+  // The victim leaves through a write-back buffer while memory is read: nobody waits for it.
+  const std::uint32_t entry = slice.array.victim(line);
+  if (!slice.array.is_empty(entry)) evict_from_llc(home, entry, asked);
+  slice.array.fill(entry, line);
+  versions_.read_memory(line, slice.place(entry));
+  return entry;
+}
+
+Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t entry, Path& path) {
+  DirectoryEntry& e = slices_[home.value].array[entry];
+  const TileId owner{e.owner};
+  TileCaches& tile = tiles_[owner.value];
+  const std::uint32_t slot = tile.array().find(r.line);
+  RUBATO_CHECK(slot != TileCaches::kNoSlot && owner != r.tile,
+               "the directory names an owner that holds nothing");
+  L2Line& line = tile.array()[slot];
+  count(slices_[home.value].counters.forwards);
+  count(tile.counters.forwards);
+
+  path.until(kNetwork, send(home, owner, message::kRequest, TrafficClass::coherence, path.at()));
+  path.until(kL2, later(book(tile.port, path.at()) + l2_latency_, line.ready));
+  if (r.write) {
+    if (tile.invalidate_l1s(slot)) path.spend(kL1, l1d_latency_);
+  } else if (fault_ != Fault::lost_downgrade) {
+    if (tile.downgrade_owner(slot)) path.spend(kL1, l1d_latency_);
+  }
+  const Cycle answered = path.at();
+  path.until(kNetwork, send(owner, r.tile, message::kLine, TrafficClass::memory, answered));
+
+  // A read leaves the owner a shared copy and the home the newest data; a write hands the right to write on.
+  if (!r.write && line.state == LineState::modified) {
+    e.busy = send(owner, home, message::kLine, TrafficClass::memory, answered);
+    book(slices_[home.value].port, e.busy);
+    e.dirty = true;
+    versions_.copy(tile.place(slot), slices_[home.value].place(entry));
+    count(tile.counters.write_backs);
+  } else {
+    e.busy = send(owner, home, message::kAcknowledgement, TrafficClass::coherence, answered);
+  }
+  e.owned = false;
+  e.sharers = 0;
+  if (r.write) {
+    tile.erase(slot);
+    count(tile.counters.invalidations);
+  } else {
+    if (fault_ != Fault::lost_downgrade) line.state = LineState::shared;
+    e.sharers = groups_.bit(owner);
+  }
+  return tile.place(slot);
+}
+
+void Mesi::invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, Path& path) {
+  Path last = path;
+  bool first = true;
+  groups_.for_each(e.sharers, [&](TileId t) {
+    if (t == r.tile) return;
+    if (std::exchange(first, false) && fault_ == Fault::lost_invalidation) return;
+    TileCaches& tile = tiles_[t.value];
+    Path branch = path;
+    count(slices_[home.value].counters.invalidations);
+    branch.until(kNetwork, send(home, t, message::kRequest, TrafficClass::coherence, branch.at()));
+    branch.until(kL2, book(tile.port, branch.at()) + l2_latency_);
+    const std::uint32_t slot = tile.array().find(r.line);
+    if (slot != TileCaches::kNoSlot) {
+      branch.until(kL2, tile.array()[slot].ready);
+      if (tile.invalidate_l1s(slot)) branch.spend(kL1, l1d_latency_);
+      tile.erase(slot);
+      count(tile.counters.invalidations);
+    }
+    branch.until(kNetwork, send(t, home, message::kAcknowledgement, TrafficClass::coherence, branch.at()));
+    if (branch.at() > last.at()) last = branch;
+  });
+  path = last;
+  e.sharers = 0;
+}
+
+std::uint32_t Mesi::fill_l2(const Request& r, LineState state, Versions::Place source, Cycle at) {
+  TileCaches& tile = tiles_[r.tile.value];
+  const std::uint32_t slot = tile.array().victim(r.line);
+  if (!tile.array().is_empty(slot)) evict_from_tile(r.tile, slot, at);
+  L2Line& line = tile.array().fill(slot, r.line);
+  line.state = state;
+  line.ready = at;
+  versions_.copy(source, tile.place(slot));
+  return slot;
+}
+
+void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
+  TileCaches& tile = tiles_[t.value];
+  const LineAddr line = tile.array().line_at(slot);
+  tile.invalidate_l1s(slot);
+  const bool modified = tile.array()[slot].state == LineState::modified;
+  const TileId home = home_of(line);
+  LlcSlice& slice = slices_[home.value];
+  const std::uint32_t entry = slice.array.find(line);
+  RUBATO_CHECK(entry != slice.array.kNoSlot || fault_ != Fault::none, "the LLC includes the L2s");
+  count(tile.counters.evictions);
+  if (conflicts_->is_active()) conflicts_->on_evict(t, line);
+
+  // The home hears of clean evictions too, so that its directory stays exact.
+  book(slice.port, modified ? send(t, home, message::kLine, TrafficClass::memory, at)
+                            : send(t, home, message::kRequest, TrafficClass::coherence, at));
+  if (entry != slice.array.kNoSlot) {
+    DirectoryEntry& e = slice.array[entry];
+    if (e.owned) {
+      e.owned = false;
+    } else if (groups_.is_exact()) {
+      e.sharers &= ~groups_.bit(t);
+    }
+    if (modified) {
+      e.dirty = true;
+      versions_.copy(tile.place(slot), slice.place(entry));
+      count(tile.counters.write_backs);
+    }
+  }
+  tile.erase(slot);
+}
+
+void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
+  LlcSlice& slice = slices_[home.value];
+  DirectoryEntry& e = slice.array[entry];
+  const LineAddr line = slice.array.line_at(entry);
+  count(slice.counters.evictions);
+  Cycle collected = later(at, e.busy);
+  const Cycle start = collected;
+  for_each_holder(e, [&](TileId t) {
+    if (fault_ == Fault::lost_recall) return;
+    TileCaches& tile = tiles_[t.value];
+    count(slice.counters.recalls);
+    Cycle c = send(home, t, message::kRequest, TrafficClass::coherence, start);
+    c = book(tile.port, c) + l2_latency_;
+    const std::uint32_t slot = tile.array().find(line);
+    bool modified = false;
+    if (slot != TileCaches::kNoSlot) {
+      if (tile.invalidate_l1s(slot)) c += l1d_latency_;
+      modified = tile.array()[slot].state == LineState::modified;
+      if (modified) {
+        e.dirty = true;
+        versions_.copy(tile.place(slot), slice.place(entry));
+        count(tile.counters.write_backs);
+      }
+      count(tile.counters.invalidations);
+      if (conflicts_->is_active()) conflicts_->on_evict(t, line);
+      tile.erase(slot);
+    }
+    c = modified ? send(t, home, message::kLine, TrafficClass::memory, c)
+                 : send(t, home, message::kAcknowledgement, TrafficClass::coherence, c);
+    collected = later(collected, c);
+  });
+  if (e.dirty) {
+    count(slice.counters.write_backs);
+    versions_.write_memory(slice.place(entry), line);
+    const Cycle there = send(home, controller_tile_of(line), message::kLine, TrafficClass::memory, collected);
+    if (!warming_) controllers_[controller_of(line)].write(there);
+  }
+  if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
+  slice.array.erase(entry);
+}
+
+void Mesi::warm(CoreId core, LineAddr line, AccessKind kind) {
+  warming_ = true;
+  access(core, line, kind, Cycle{0});
+  warming_ = false;
+}
+
+void Mesi::forget(LineAddr first, LineAddr last) {
+  const std::uint64_t lines = last.value - first.value + 1;
+  const std::uint64_t entries = std::uint64_t{tiles()} * slices_[0].array.slots();
+  if (lines != 0 && lines <= entries / 4) {
+    for (std::uint64_t l = first.value; l <= last.value; ++l) {
+      LlcSlice& slice = slices_[home_of(LineAddr{l}).value];
+      const std::uint32_t entry = slice.array.find(LineAddr{l});
+      if (entry != slice.array.kNoSlot) drop(slice, entry);
+    }
+    return;
+  }
+  for (LlcSlice& slice : slices_)
+    for (std::uint32_t entry = 0; entry < slice.array.slots(); ++entry)
+      if (!slice.array.is_empty(entry) && slice.array.line_at(entry) >= first &&
+          slice.array.line_at(entry) <= last)
+        drop(slice, entry);
+}
+
+void Mesi::drop(LlcSlice& slice, std::uint32_t entry) {
+  const LineAddr line = slice.array.line_at(entry);
+  for_each_holder(slice.array[entry], [&](TileId t) {
+    TileCaches& tile = tiles_[t.value];
+    const std::uint32_t slot = tile.array().find(line);
+    if (slot == TileCaches::kNoSlot) return;
+    tile.invalidate_l1s(slot);
+    tile.erase(slot);
+  });
+  slice.array.erase(entry);
+  versions_.forget(line);
+}
+
+}  // namespace rubato::chip

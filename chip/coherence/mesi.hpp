@@ -1,0 +1,138 @@
+// The MESI hierarchy (chip.md section 1, C20): L1s, a tile's inclusive L2, address-interleaved inclusive LLC
+// slices with in-cache directories, memory controllers. An access is resolved in one go: the call performs it
+// and books everything it uses. docs/memory-system.md gives every path's latency, term by term.
+//
+//   home         the tile whose slice orders the line: a hash of the line's address
+//   forward      the home sends a request on to the tile that owns the line; the line goes straight to the
+//                requester (three hops), word of it back to the home
+//   recall       an LLC eviction takes the line from the tiles that hold it
+//   warming      the same state changes without time, traffic or statistics
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "chip/coherence/invariants.hpp"
+#include "chip/coherence/llc_slice.hpp"
+#include "chip/coherence/memory_hierarchy.hpp"
+#include "chip/coherence/path.hpp"
+#include "chip/coherence/sharers.hpp"
+#include "chip/coherence/tile_caches.hpp"
+#include "chip/dram/memory_controller.hpp"
+
+namespace rubato::chip {
+
+class Mesi final : public MemoryHierarchy {
+ public:
+  Mesi(const Config& config, Network& network, ConflictCheck& conflicts);
+
+  AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) override;
+  void warm(CoreId core, LineAddr line, AccessKind kind) override;
+  void forget(LineAddr first, LineAddr last) override;
+
+  L1Cache& l1i(CoreId core) override { return l1s_[core.value * 2]; }
+  L1Cache& l1d(CoreId core) override { return l1s_[core.value * 2 + 1]; }
+  TileId home_of(LineAddr line) const override {
+    return TileId{interleave(mix64(line.value) >> 32, tiles())};
+  }
+  TileId controller_tile_of(LineAddr line) const override { return controller_tiles_[controller_of(line)]; }
+  void register_stats(StatRegistry& registry) const override;
+  std::string check_invariants() const override;
+
+  const TileCaches& tile(TileId t) const { return tiles_[t.value]; }
+  const LlcSlice& slice(TileId t) const { return slices_[t.value]; }
+  const MemoryController& controller(std::uint32_t index) const { return controllers_[index]; }
+
+  /// What happens when coherence.check finds a violation; by default the program ends with a report.
+  void on_violation(std::function<void(const std::string&)> report) { report_ = std::move(report); }
+
+  /// Bugs to put in on purpose: the checker's own tests.
+  enum class Fault { none, exclusive_with_sharers, lost_invalidation, lost_recall, lost_downgrade };
+  void inject(Fault fault) { fault_ = fault; }
+
+ private:
+  struct Request {
+    CoreId core;
+    LineAddr line;
+    AccessKind kind;
+    bool write;
+    TileId tile;
+    std::uint32_t l1;  // index in the tile
+  };
+  class HitObserver final : public L1Observer {
+   public:
+    HitObserver(Mesi& mesi, std::uint32_t l1) : mesi_(&mesi), l1_(l1) {}
+    void on_hit(std::uint32_t slot, LineAddr line, bool write) override {
+      mesi_->check_use(l1_, slot, line, write);
+    }
+
+   private:
+    Mesi* mesi_;
+    std::uint32_t l1_;
+  };
+
+  static std::uint32_t interleave(std::uint64_t hash32, std::uint32_t over) {
+    return static_cast<std::uint32_t>((hash32 & 0xffffffff) * over >> 32);
+  }
+  std::uint32_t tiles() const { return static_cast<std::uint32_t>(tiles_.size()); }
+  std::uint32_t controller_of(LineAddr line) const {
+    return interleave(mix64(line.value), static_cast<std::uint32_t>(controllers_.size()));
+  }
+
+  ServedBy serve_in_tile(const Request& r, std::uint32_t slot, Path& path);
+  bool serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served);
+  bool check_global(const Request& r, const LlcSlice& slice, std::uint32_t entry, Path& path);
+  std::uint32_t fetch_from_memory(LineAddr line, TileId home, Path& path);
+  Versions::Place ask_owner(const Request& r, TileId home, std::uint32_t entry, Path& path);
+  void invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, Path& path);
+  std::uint32_t fill_l2(const Request& r, LineState state, Versions::Place source, Cycle at);
+  void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
+  void evict_from_llc(TileId home, std::uint32_t entry, Cycle at);
+  void drop(LlcSlice& slice, std::uint32_t entry);
+  void fill_l1(const Request& r, std::uint32_t slot, Path& path);
+
+  bool may_grant_exclusive(const Request& r) const {
+    return !conflicts_->is_active() || conflicts_->may_grant_exclusive(r.core);
+  }
+  template <class F>
+  void for_each_holder(const DirectoryEntry& e, F&& f) const {
+    if (e.owned) {
+      f(TileId{e.owner});
+    } else {
+      groups_.for_each(e.sharers, f);
+    }
+  }
+
+  Cycle send(TileId from, TileId to, std::uint32_t bytes, TrafficClass traffic, Cycle at) {
+    return warming_ ? at : network_->send(from, to, {bytes, traffic}, at);
+  }
+  Cycle book(Calendar& calendar, Cycle at) { return warming_ ? at : calendar.book(at); }
+  void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }
+
+  void check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, bool write);
+  void check_line(LineAddr line) const;
+  HierarchyView view() const { return {tiles_, slices_, groups_, versions_}; }
+
+  Network* network_;
+  ConflictCheck* conflicts_;
+  std::uint32_t cores_per_tile_;
+  Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
+  bool warming_ = false;
+  Fault fault_ = Fault::none;
+  SharerGroups groups_;
+  Versions versions_;
+  std::vector<L1Cache> l1s_;  // core * 2, + 1 for data
+  std::vector<TileCaches> tiles_;
+  std::vector<LlcSlice> slices_;
+  std::vector<MemoryController> controllers_;
+  std::vector<TileId> controller_tiles_;
+  std::vector<TileId> sharer_list_;  // scratch, sized once
+  std::vector<HitObserver> observers_;
+  std::function<void(const std::string&)> report_;
+};
+
+}  // namespace rubato::chip

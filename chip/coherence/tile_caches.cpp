@@ -1,0 +1,67 @@
+// How copies move between a tile's L2 and its L1s (C20).
+// SPDX-License-Identifier: MIT
+#include "chip/coherence/tile_caches.hpp"
+
+#include <bit>
+
+namespace rubato::chip {
+
+bool TileCaches::invalidate_l1s(std::uint32_t slot, std::uint32_t keeper) {
+  L2Line& line = array_[slot];
+  const LineAddr address = array_.line_at(slot);
+  const std::uint32_t kept = keeper == kNoL1 ? 0 : line.copies & (1U << keeper);
+  const std::uint32_t asked = line.copies & ~kept;
+  for (std::uint32_t rest = asked; rest != 0; rest &= rest - 1) {
+    const auto l1 = static_cast<std::uint32_t>(std::countr_zero(rest));
+    const std::uint32_t l1_slot = l1s_[l1].find(address);
+    RUBATO_DCHECK(l1_slot != L1Cache::kNoSlot, "the L2 records an L1 copy that is not there");
+    merge(l1, l1_slot, slot);
+    l1s_[l1].invalidate(l1_slot);
+  }
+  line.copies = static_cast<std::uint16_t>(kept);
+  if (asked != 0) line.owner = 0;
+  return asked != 0;
+}
+
+bool TileCaches::downgrade_owner(std::uint32_t slot) {
+  L2Line& line = array_[slot];
+  if (line.owner == 0) return false;
+  const std::uint32_t l1 = line.owner - 1U;
+  const std::uint32_t l1_slot = l1s_[l1].find(array_.line_at(slot));
+  RUBATO_DCHECK(l1_slot != L1Cache::kNoSlot, "the L2 records an owner that is not there");
+  merge(l1, l1_slot, slot);
+  l1s_[l1].set_state(l1_slot, LineState::shared);
+  line.owner = 0;
+  return true;
+}
+
+bool TileCaches::fill_l1(std::uint32_t l1, std::uint32_t slot, LineState state) {
+  L2Line& line = array_[slot];
+  const LineAddr address = array_.line_at(slot);
+  L1Cache& cache = l1s_[l1];
+  bool wrote = false;
+  std::uint32_t l1_slot = cache.find(address);
+  if (l1_slot != L1Cache::kNoSlot) {
+    cache.set_state(l1_slot, state);
+    cache.use(l1_slot);
+  } else {
+    const L1Cache::Victim victim = cache.victim(address);
+    l1_slot = victim.slot;
+    if (victim.state != LineState::invalid) {
+      const std::uint32_t victim_slot = array_.find(victim.line);
+      RUBATO_DCHECK(victim_slot != kNoSlot, "the L2 includes its L1s");
+      merge(l1, l1_slot, victim_slot);
+      wrote = victim.state == LineState::modified;
+      L2Line& left = array_[victim_slot];
+      left.copies = static_cast<std::uint16_t>(left.copies & ~(1U << l1));
+      if (left.owner == l1 + 1) left.owner = 0;
+    }
+    cache.fill(l1_slot, address, state);
+    versions_->copy(place(slot), l1_place(l1, l1_slot));
+  }
+  line.copies = static_cast<std::uint16_t>(line.copies | 1U << l1);
+  line.owner = static_cast<std::uint8_t>(is_writable(state) ? l1 + 1 : 0);
+  return wrote;
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,89 @@
+// A tile's private caches as one holder of copies: its L2, inclusive of the L1s of its cores, and the record
+// of which L1s hold a line and which has it exclusively (C20). What happens here takes no network; the
+// protocol adds time.
+//
+//   L1 index     2 * core within the tile, + 1 for data
+//   owner        the L1 that holds the line exclusive or modified: then no other L1 of the tile holds it
+//   state        the tile's right to the line; modified: newer than the LLC. An exclusive line whose owner
+//   has
+//                silently modified it becomes modified when the owner is asked.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "chip/cache/l1_cache.hpp"
+#include "chip/cache/set_array.hpp"
+#include "chip/coherence/versions.hpp"
+#include "chip/noc/calendar.hpp"
+
+namespace rubato::chip {
+
+struct L2Line {
+  Cycle ready{};  ///< when the line is in the L2: a later access need not wait, an earlier one does
+  std::uint16_t copies = 0;  ///< bit i: L1 i holds the line
+  std::uint8_t owner = 0;    ///< L1 index + 1; 0: none
+  LineState state = LineState::invalid;
+};
+
+struct L2Counters {
+  std::uint64_t hits = 0, misses = 0, upgrades = 0, other_l1 = 0, evictions = 0, write_backs = 0,
+                invalidations = 0, forwards = 0;
+};
+
+class TileCaches {
+ public:
+  struct Params {
+    std::uint64_t l2_bytes;
+    std::uint32_t l2_ways;
+    std::span<L1Cache> l1s;          ///< of the tile's cores, instruction before data
+    std::uint32_t first_l1_version;  ///< number of l1s[0] in `versions`; the others follow
+    Versions* versions;
+  };
+  explicit TileCaches(Params params)
+      : array_(params.l2_bytes, params.l2_ways),
+        l1s_(params.l1s),
+        versions_(params.versions),
+        first_l1_version_(params.first_l1_version),
+        version_(params.versions->add_cache(array_.slots())) {}
+
+  static constexpr std::uint32_t kNoSlot = SetArray<L2Line>::kNoSlot;
+  static constexpr std::uint32_t kNoL1 = ~0U;
+
+  SetArray<L2Line>& array() { return array_; }
+  const SetArray<L2Line>& array() const { return array_; }
+  std::span<L1Cache> l1s() const { return l1s_; }
+  Versions::Place place(std::uint32_t slot) const { return {version_, slot}; }
+  Versions::Place l1_place(std::uint32_t l1, std::uint32_t slot) const {
+    return {first_l1_version_ + l1, slot};
+  }
+
+  /// Takes the line from every L1 but `keeper`; modified data comes to the L2. True if any L1 was asked.
+  bool invalidate_l1s(std::uint32_t slot, std::uint32_t keeper = kNoL1);
+  /// Leaves the owner, if there is one, a shared copy; modified data comes to the L2. True if there was one.
+  bool downgrade_owner(std::uint32_t slot);
+  /// Drops the line from the L2; no L1 may hold it.
+  void erase(std::uint32_t slot) { array_.erase(slot); }
+
+  /// Puts the L2's line into L1 `l1` (which may hold it with less right), evicting what is in its way.
+  /// True if the victim was modified and was written to the L2.
+  bool fill_l1(std::uint32_t l1, std::uint32_t slot, LineState state);
+
+  L2Counters counters;
+  Calendar port;
+
+ private:
+  void merge(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t slot) {
+    if (l1s_[l1].state_at(l1_slot) != LineState::modified) return;
+    array_[slot].state = LineState::modified;
+    versions_->copy(l1_place(l1, l1_slot), place(slot));
+  }
+
+  SetArray<L2Line> array_;
+  std::span<L1Cache> l1s_;
+  Versions* versions_;
+  std::uint32_t first_l1_version_, version_;
+};
+
+}  // namespace rubato::chip

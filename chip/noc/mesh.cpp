@@ -1,0 +1,90 @@
+// Routing and booking of messages on the mesh (C20).
+// SPDX-License-Identifier: MIT
+#include "chip/noc/mesh.hpp"
+
+#include "base/check.hpp"
+
+namespace rubato::chip {
+
+Mesh::Mesh(Params params) : params_(params), links_(std::size_t{params.width} * params.height * kDirections) {
+  RUBATO_CHECK(params.width >= 1 && params.height >= 1 && params.link_bytes >= 1);
+  RUBATO_CHECK(params.straight >= 1 && params.turn >= params.straight);
+  for (std::uint32_t t = 0; t < tiles(); ++t) {
+    column_.push_back(static_cast<std::uint16_t>(t % params.width));
+    row_.push_back(static_cast<std::uint16_t>(t / params.width));
+  }
+}
+
+Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
+  if (from == to) return now;
+  RUBATO_DCHECK(from.value < tiles() && to.value < tiles());
+  bytes_[static_cast<unsigned>(message.traffic)] += message.bytes;
+  ++messages_;
+  const std::uint32_t flits =
+      message.bytes == 0 ? 1 : (message.bytes + params_.link_bytes - 1) / params_.link_bytes;
+
+  Cycle head = now;
+  std::uint32_t tile = from.value;
+  const std::int32_t dx = column_[to.value] - column_[tile], dy = row_[to.value] - row_[tile];
+  const std::uint32_t width = params_.width;
+  if (dx > 0) {
+    for (std::int32_t i = 0; i < dx; ++i) head = traverse(tile++, Direction::east, flits, head);
+  } else {
+    for (std::int32_t i = 0; i < -dx; ++i) head = traverse(tile--, Direction::west, flits, head);
+  }
+  if (dx != 0 && dy != 0) head += params_.turn - params_.straight;
+  if (dy > 0) {
+    for (std::int32_t i = 0; i < dy; ++i, tile += width) head = traverse(tile, Direction::south, flits, head);
+  } else {
+    for (std::int32_t i = 0; i < -dy; ++i, tile -= width)
+      head = traverse(tile, Direction::north, flits, head);
+  }
+  return head + (flits - 1);
+}
+
+std::uint32_t Mesh::hops(TileId from, TileId to) const {
+  const auto distance = [](int a, int b) { return static_cast<std::uint32_t>(a < b ? b - a : a - b); };
+  return distance(column_[from.value], column_[to.value]) + distance(row_[from.value], row_[to.value]);
+}
+
+bool Mesh::has_link(std::uint32_t tile, Direction d) const {
+  switch (d) {
+    case Direction::east:
+      return column_[tile] + 1U < params_.width;
+    case Direction::west:
+      return column_[tile] > 0;
+    case Direction::south:
+      return row_[tile] + 1U < params_.height;
+    case Direction::north:
+      return row_[tile] > 0;
+  }
+  return false;
+}
+
+std::unique_ptr<Mesh> make_mesh(const Config& config) {
+  RUBATO_CHECK(config.chip.mesh_width * config.chip.mesh_height == config.tiles(),
+               "configuration is resolved");
+  return std::make_unique<Mesh>(Mesh::Params{.width = config.chip.mesh_width,
+                                             .height = config.chip.mesh_height,
+                                             .link_bytes = config.net.link_bytes,
+                                             .straight = config.net.straight,
+                                             .turn = config.net.turn,
+                                             .contention = config.net.contention});
+}
+
+TileId controller_tile(std::uint32_t width, std::uint32_t height, std::uint32_t index,
+                       std::uint32_t controllers) {
+  RUBATO_CHECK(width >= 1 && height >= 1 && index < controllers);
+  const std::uint32_t border = width == 1 ? height : (height == 1 ? width : 2 * (width + height) - 4);
+  std::uint32_t number =
+      static_cast<std::uint32_t>(std::uint64_t{2 * index + 1} * border / (2 * controllers));
+  if (number < width) return TileId{number};
+  number -= width;  // right column, below its first tile
+  if (number < height - 1) return TileId{(number + 1) * width + width - 1};
+  number -= height - 1;  // bottom row, westward
+  if (number < width - 1) return TileId{(height - 1) * width + (width - 2 - number)};
+  number -= width - 1;  // left column, upward
+  return TileId{(height - 2 - number) * width};
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,83 @@
+// The network on chip: a rectangular mesh with X-Y routing (chip.md section 1, C20, C22).
+//
+//   tile t       at column t % width, row t / width
+//   link         a tile's way out to its neighbour in one direction; carries one flit a cycle
+//   flit         link_bytes of a message; a message of b bytes has ceil(b / link_bytes), at least one
+//   hop          the head flit takes `straight` cycles a link, `turn` on the link after its turn; the other
+//   flits
+//                follow one a cycle and hold each link for as many cycles as there are flits
+// Without contention a message over h links arrives h * straight + (turn - straight if it turns) + flits - 1
+// cycles after it was sent. Injection and ejection take no link: docs/memory-system.md.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "chip/config/config.hpp"
+#include "chip/noc/calendar.hpp"
+#include "chip/noc/network.hpp"
+
+namespace rubato::chip {
+
+class StatRegistry;
+
+enum class Direction : std::uint8_t { east, west, south, north };
+inline constexpr unsigned kDirections = 4;
+
+class Mesh final : public Network {
+ public:
+  /// width * height tiles, each at least 1; link_bytes >= 1; straight, turn in cycles, turn >= straight >= 1.
+  struct Params {
+    std::uint32_t width, height;
+    std::uint32_t link_bytes = 16;
+    std::uint32_t straight = 1, turn = 2;
+    bool contention = true;
+  };
+  explicit Mesh(Params params);
+
+  Cycle send(TileId from, TileId to, Message message, Cycle now) override;
+
+  std::uint32_t tiles() const { return params_.width * params_.height; }
+  /// Links between two tiles.
+  std::uint32_t hops(TileId from, TileId to) const;
+  /// Bytes of messages sent so far, by class; messages within a tile do not count.
+  std::uint64_t bytes(TrafficClass traffic) const { return bytes_[static_cast<unsigned>(traffic)]; }
+  /// Flits that `tile`'s link towards `direction` has carried.
+  std::uint64_t flits(TileId tile, Direction direction) const { return link(tile, direction).flits; }
+  /// Registers net.bytes.CLASS, net.messages and tile.T.link.DIRECTION.flits.
+  void register_stats(StatRegistry& registry) const;
+
+ private:
+  struct Link {
+    std::uint64_t flits = 0;
+    Calendar calendar;
+  };
+  const Link& link(TileId tile, Direction d) const {
+    return links_[tile.value * kDirections + static_cast<unsigned>(d)];
+  }
+  Cycle traverse(std::uint32_t tile, Direction d, std::uint32_t flits, Cycle at) {
+    Link& l = links_[tile * kDirections + static_cast<unsigned>(d)];
+    l.flits += flits;
+    return (params_.contention ? l.calendar.book(at, flits) : at) + params_.straight;
+  }
+  bool has_link(std::uint32_t tile, Direction d) const;
+
+  Params params_;
+  std::vector<Link> links_;
+  std::vector<std::uint16_t> column_, row_;
+  std::uint64_t bytes_[kTrafficClasses] = {};
+  std::uint64_t messages_ = 0;
+};
+
+/// The mesh of a resolved configuration.
+std::unique_ptr<Mesh> make_mesh(const Config& config);
+
+/// The tile to which memory controller `index` of `controllers` is attached. The border's tiles are numbered
+/// clockwise from tile 0 (top row eastward, right column downward, ...); controller k of n takes number
+/// floor((2k + 1) * border / 2n), which puts four controllers at the middles of the four edges.
+TileId controller_tile(std::uint32_t width, std::uint32_t height, std::uint32_t index,
+                       std::uint32_t controllers);
+
+}  // namespace rubato::chip

@@ -1,0 +1,216 @@
+"""`rubato apps`, `config`, `compare`, `doctor`: commands that look and start nothing."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import subprocess
+from typing import Annotated, Any, Optional
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from rubato import apps, doctor, locate, schema
+from rubato import compare as comparing
+from rubato.cli import terminal
+from rubato.cli.app import app
+from rubato.errors import UsageError
+from rubato.results import load
+from rubato.spec import settings_of
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
+    return table
+
+
+@app.command("apps", epilog="[bold]Example[/]\n\n  rubato apps sssp")
+def apps_command(
+    name: Annotated[Optional[str], typer.Argument(help="Show one application's inputs and options.")] = None,
+    json_: Json = False,
+) -> int:
+    """List the applications, or show one's inputs, options and source."""
+    known = apps.all_apps() if name is None else {name: apps.app(name)}
+    if json_:
+        print(json.dumps({n: a.model_dump(mode="json") | {"built": a.executable is not None} for n, a in known.items()}))
+        return 0
+    if name is None:
+        if not known:
+            terminal.out.print(f"no applications under {escape(str(locate.homes()[0]))}")
+        table = _table("application", "what it does", "built")
+        for app_ in known.values():
+            table.add_row(app_.name, escape(app_.summary), "yes" if app_.executable else "no: make build")
+        terminal.out.print(table)
+        terminal.out.print("`rubato apps NAME` shows inputs and options.")
+        return 0
+    _show_app(known[name])
+    return 0
+
+
+def _show_app(app_: apps.App) -> None:
+    terminal.out.print(f"[bold]{app_.name}[/]  {escape(app_.summary)}")
+    if app_.source:
+        terminal.out.print(f"source: {escape(app_.source)}")
+    if app_.inputs:
+        inputs = app_.inputs if isinstance(app_.inputs, list) else [app_.inputs]
+        for line in inputs:
+            text = ", ".join(f"{k}: {v}" for k, v in line.items()) if isinstance(line, dict) else str(line)
+            terminal.out.print(f"inputs: {escape(text)}")
+    table = _table("option", "meaning")
+    for option in app_.options:
+        table.add_row(escape(option.flag), escape(option.help))
+    terminal.out.print(table)
+    arguments = " ".join(app_.demo_arguments)
+    terminal.out.print(f"try: rubato run {app_.name} --cores 16{' -- ' + escape(arguments) if arguments else ''}")
+
+
+config_app = typer.Typer(no_args_is_help=True, help="Show, check and explain chip configurations.")
+app.add_typer(config_app, name="config")
+
+
+@config_app.command("show", epilog="[bold]Example[/]\n\n  rubato config show --config espresso-256 --set chip.cores=64")
+def config_show(
+    config: Annotated[Optional[str], typer.Option(help="Chip description.")] = None,
+    set: Annotated[Optional[list[str]], typer.Option(metavar="KEY=VALUE", help="Override a key.")] = None,
+) -> int:
+    """Print the resolved configuration as TOML: every key, also those that were not given."""
+    settings = settings_of(set or [])
+    schema.check_settings([f"{k}={v}" for k, v in settings.items()])
+    command = [str(locate.chip()), "--show-config"]
+    command += ["--config", str(locate.config_file(config))] if config else []
+    for key, value in settings.items():
+        command += ["--set", f"{key}={value}"]
+    print(_ask(command), end="")
+    return 0
+
+
+@config_app.command("check")
+def config_check(file: Annotated[str, typer.Argument(help="A chip description.")]) -> int:
+    """Check a chip description; problems come with file, line and key."""
+    _ask([str(locate.chip()), "--check-config", str(locate.config_file(file))])
+    terminal.out.print(f"[green]{escape(file)} is a valid chip description.[/]")
+    return 0
+
+
+def _ask(command: list[str]) -> str:
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if result.returncode != 0:
+        raise UsageError(schema.last_line(result.stderr or result.stdout))
+    return result.stdout
+
+
+@config_app.command("explain", epilog="[bold]Example[/]\n\n  rubato config explain l2.size")
+def config_explain(
+    key: Annotated[str, typer.Argument(help="A key such as l2.size, or a section such as l2.")], json_: Json = False
+) -> int:
+    """Say what a key means, with its unit, range and default."""
+    known = schema.keys()
+    section = [k for k in known.values() if k.key.startswith(key.rstrip(".") + ".")]
+    chosen = [known[key]] if key in known else section or [schema.key(key)]
+    if json_:
+        print(json.dumps([k.model_dump(exclude_none=True) for k in chosen]))
+        return 0
+    for k in chosen:
+        terminal.out.print(f"[bold]{k.key}[/]  {escape(k.description)}")
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="dim")
+        grid.add_column()
+        grid.add_row("  type", k.type + (f", in {k.unit}" if k.unit else ""))
+        if k.choices:
+            grid.add_row("  choices", ", ".join(map(str, k.choices)))
+        elif k.range is not None:
+            grid.add_row("  range", _range(k.range))
+        grid.add_row("  default", escape(_plain(k.default)))
+        grid.add_row("  set it", f"--set {k.key}={escape(_plain(k.default))}")
+        terminal.out.print(grid)
+    return 0
+
+
+def _range(value: Any) -> str:
+    if isinstance(value, list) and len(value) == 2:
+        return f"{value[0]:,} to {value[1]:,}"
+    return str(value)
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@app.command("compare", epilog="[bold]Example[/]\n\n  rubato compare runs/sssp-64-nonspec runs/sssp-64-mayspec")
+def compare_command(
+    before: Annotated[str, typer.Argument(metavar="DIR")],
+    after: Annotated[str, typer.Argument(metavar="DIR")],
+    each: Annotated[bool, typer.Option("--each", help="Every tile, core and link by itself.")] = False,
+    limit: Annotated[int, typer.Option(help="Statistics to show; 0: all.")] = 30,
+    json_: Json = False,
+) -> int:
+    """Show what differs between two runs: configuration, then statistics by size of change."""
+    found = comparing.compare(load(before), load(after), each=each)
+    if json_:
+        document = {
+            "configuration": [dataclasses.asdict(c) for c in found.configuration],
+            "summary": [_change(c) for c in found.summary],
+            "statistics": [_change(c) for c in found.statistics],
+        }
+        print(json.dumps(document))
+        return 0
+    if found.is_identical:
+        terminal.out.print("the runs are identical: same configuration, same statistics.")
+        return 0
+    if found.configuration:
+        table = _table("configuration", "before", "after")
+        for c in found.configuration:
+            table.add_row(c.key, escape(_plain(c.before)), escape(_plain(c.after)))
+        terminal.out.print(table)
+    else:
+        terminal.out.print("the configurations are the same.\n")
+    for heading, changes in (("summary", found.summary), ("statistic", found.statistics)):
+        shown = changes[:limit] if limit else changes
+        if not shown:
+            terminal.out.print(f"every {heading} is the same.\n")
+            continue
+        table = _table(heading, ">before", ">after", ">change", "unit")
+        for c in shown:
+            style = "red" if c.change > 0 else "cyan"
+            percent = "new" if math.isinf(c.change) else f"{c.change:+.1%}"
+            table.add_row(c.path, _value(c.before), _value(c.after), f"[{style}]{percent}[/]", c.unit)
+        terminal.out.print(table)
+        if len(shown) < len(changes):
+            terminal.out.print(f"and {len(changes) - len(shown):,} smaller changes (--limit 0 shows them).\n")
+    return 0
+
+
+def _change(c: comparing.StatChange) -> dict[str, Any]:
+    change = None if math.isinf(c.change) else c.change
+    return {"path": c.path, "unit": c.unit, "before": c.before, "after": c.after, "change": change}
+
+
+def _value(value: float) -> str:
+    return terminal.number(value) if float(value).is_integer() else f"{value:.4g}"
+
+
+@app.command("doctor")
+def doctor_command(json_: Json = False) -> int:
+    """Check what is installed, what is missing, and how to get it. Exit 2 if something needed is missing."""
+    found = doctor.findings()
+    missing = [f for f in found if f.needed and not f.ok]
+    if json_:
+        print(json.dumps([dataclasses.asdict(f) for f in found]))
+        return 2 if missing else 0
+    table = _table("", "what", "found", "for")
+    for f in found:
+        mark = "[green]ok[/]" if f.ok else "[red]missing[/]" if f.needed else "[yellow]missing[/]"
+        table.add_row(mark, f.name, escape(f.found) if f.ok else f"[bold]{f.remedy}[/]", escape(f.purpose))
+    terminal.out.print(table)
+    if missing:
+        remedies = list(dict.fromkeys(f.remedy for f in missing))
+        raise UsageError(f"{len(missing)} needed things are missing; run: {' && '.join(remedies)}.")
+    terminal.out.print("everything needed is here.")
+    return 0

@@ -1,0 +1,33 @@
+"""`rubato report`."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from rich.markup import escape
+
+from rubato import report
+from rubato.cli import terminal
+from rubato.cli.app import app
+from rubato.errors import UsageError
+
+
+@app.command("report", epilog="[bold]Examples[/]\n\n  rubato report study\n\n  rubato report runs/a runs/b --out ab.html")
+def report_command(
+    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Run or sweep directories.")],
+    out: Annotated[Optional[str], typer.Option(metavar="FILE.html", help="Default: report.html in the first DIR.")] = None,
+    title: Annotated[Optional[str], typer.Option(help="The heading.")] = None,
+) -> int:
+    """Write one self-contained HTML file: speed-up, cycles, traffic, queues, timeline. Works offline."""
+    file = Path(out) if out else Path(directories[0]) / "report.html"
+    if file.is_dir():
+        raise UsageError(f"{file} is a directory; --out is an HTML file.")
+    found = report.write(directories, file, title)
+    terminal.out.print(
+        f"{escape(str(file))}: {terminal.plural(len(found.runs), 'run')}"
+        + (f", [red]{len(found.failures)} failed[/]" if found.failures else "")
+        + f", {terminal.byte_count(file.stat().st_size)}"
+    )
+    return 0

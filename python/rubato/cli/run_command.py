@@ -1,0 +1,161 @@
+"""`rubato run`."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import Annotated, Optional
+
+import typer
+from rich.markup import escape
+
+from rubato import apps, chip
+from rubato.cli import app as command_line
+from rubato.cli import terminal
+from rubato.errors import ExitCode, RubatoError, UsageError
+from rubato.results import Run
+from rubato.run import prepare
+from rubato.spec import RunSpec, duration, settings_of
+from rubato.suggest import near_misses
+
+EPILOG = """[bold]Examples[/]
+
+  rubato run sssp --cores 64 --generate road:300x300
+  rubato run sssp --cores 64 --mode nonspec --set l2.size=512KiB -- --graph map.gr --source 1
+  rubato run ./a.out --cores 4 --out runs/mine -- first second
+  rubato run sssp --cores 16 --trace --trace-cycles 100000     (open trace.json.gz in ui.perfetto.dev)
+  rubato run sssp --json | jq .cycles
+"""
+
+Opt = typer.Option
+
+
+@command_line.app.command(
+    "run",
+    epilog=EPILOG,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)
+def run_command(
+    context: typer.Context,
+    program: Annotated[
+        Optional[str], typer.Argument(help="An application (`rubato apps`), or a static RISC-V executable.")
+    ] = None,
+    cores: Annotated[Optional[int], Opt(help="Simulated cores, 1 to 1024.")] = None,
+    mode: Annotated[Optional[str], Opt(help="What MAYSPEC tasks run as: spec, nonspec or mayspec.")] = None,
+    config: Annotated[Optional[str], Opt(help="Chip description: a TOML file, or a shipped name.")] = None,
+    set: Annotated[Optional[list[str]], Opt(metavar="KEY=VALUE", help="Override a configuration key.")] = None,
+    seed: Annotated[Optional[int], Opt(help="Perturbs placement and tie-breaking.")] = None,
+    out: Annotated[Optional[str], Opt(metavar="DIR", help="Run directory; default: a new one under runs/.")] = None,
+    force: Annotated[bool, Opt("--force", help="Replace a run that is in DIR already.")] = False,
+    json_: Annotated[bool, Opt("--json", help="Print one JSON object and nothing else.")] = False,
+    timeout: Annotated[Optional[str], Opt(help="Wall-clock limit, such as 90s or 10m (exit 4).")] = None,
+    max_cycles: Annotated[Optional[int], Opt(help="Simulated cycles after which the run ends (exit 4).")] = None,
+    trace: Annotated[bool, Opt("--trace", help="Write trace.json.gz for ui.perfetto.dev.")] = False,
+    trace_from: Annotated[Optional[int], Opt(help="First cycle of the trace.")] = None,
+    trace_cycles: Annotated[Optional[int], Opt(help="Cycles of the trace.")] = None,
+    interval: Annotated[Optional[int], Opt(metavar="CYCLES", help="Sample statistics as time series.")] = None,
+    series: Annotated[Optional[list[str]], Opt(metavar="GLOB", help="Statistics to sample; default: a few.")] = None,
+    roi: Annotated[Optional[str], Opt(metavar="SYMBOL", help="Region of interest: this function.")] = None,
+    no_ff: Annotated[bool, Opt("--no-ff", help="Simulate everything in detail, no fast-forward.")] = False,
+    warm: Annotated[bool, Opt("--warm", help="Warm L2, LLC and directories while fast-forwarding.")] = False,
+    sandbox: Annotated[Optional[str], Opt(metavar="DIR", help="Confine the program's files to DIR.")] = None,
+    no_verify: Annotated[bool, Opt("--no-verify", help="Do not ask the application to check its result.")] = False,
+    engine: Annotated[str, Opt(help="chip; native is not in this version.")] = "chip",
+) -> int:
+    """Run one program on a simulated chip and summarize what happened.
+
+    Options that Rubato does not have go to the program, and so does everything behind `--`.
+    """
+    try:
+        program, arguments = _split(program, context)
+        spec = RunSpec(
+            program=program, arguments=arguments, engine=engine, cores=cores, mode=mode, config=config,
+            set=settings_of(set or []), seed=seed, verify=not no_verify, trace=trace, trace_from=trace_from,
+            trace_cycles=trace_cycles, interval=interval, series=series or [], max_cycles=max_cycles, roi=roi,
+            fast_forward=not no_ff, warm=warm, sandbox=sandbox,
+            timeout=duration(timeout) if timeout is not None else None,
+        )  # fmt: skip
+        spec.check()
+        outcome = _execute(spec, prepare(out, spec, force=force), quiet=json_)
+    except RubatoError as e:
+        if json_:
+            print(json.dumps({"error": str(e), "exit_code": int(e.exit_code)}))
+        raise
+    return _json(outcome) if json_ else _report(outcome)
+
+
+def _split(program: str | None, context: typer.Context) -> tuple[str, list[str]]:
+    """Program and its arguments, from what stood before and behind `--`."""
+    before, behind = list(context.args), list(command_line.after_dashes)
+    if program is None:
+        if not behind:
+            raise UsageError("which program? `rubato apps` lists the applications; see `rubato run --help`.")
+        return behind[0], behind[1:]
+    if program.startswith("-"):
+        raise UsageError(f"rubato run has no option {program}; see `rubato run --help`.")
+    ours = [o for p in context.command.params for o in p.opts if o.startswith("--")]
+    known = apps.all_apps().get(program)
+    theirs = known.option_names() if known else []
+    for word in before:
+        flag = word.partition("=")[0]
+        if not flag.startswith("--") or flag in theirs:
+            continue
+        if near := near_misses(flag, [*ours, *theirs]):
+            raise UsageError(
+                f"neither rubato run nor {program} has an option {flag}. Did you mean {' or '.join(near)}? "
+                "(Options of the program can always follow `--`.)"
+            )
+    return program, before + behind
+
+
+def _execute(spec: RunSpec, directory, *, quiet: bool) -> chip.Outcome:
+    with contextlib.ExitStack() as stack:
+        progress = stack.enter_context(terminal.run_progress())
+        task = progress.add_task(spec.name, total=None, state="starting")
+
+        def show(line: str) -> None:
+            if progress.disable or not sys.stdout.isatty():
+                print(line, flush=True)
+            else:
+                progress.console.print(escape(line), soft_wrap=True)
+
+        return chip.execute(
+            spec,
+            directory,
+            on_output=None if quiet else show,
+            on_progress=lambda p, _: progress.update(task, state=terminal.progress_state(p)),
+            stdin=None,
+        )
+
+
+def _json(outcome: chip.Outcome) -> int:
+    """The summary as one object, with the directory, and with the reason if it failed."""
+    document: dict = {}
+    with contextlib.suppress(RubatoError):
+        document = Run(outcome.directory).summary.model_dump()
+    document |= {"directory": str(outcome.directory), "exit_code": outcome.exit_code}
+    if outcome.reason:
+        document["error"] = outcome.reason
+        terminal.err.print(f"rubato: {outcome.reason}", markup=False, soft_wrap=True)
+    print(json.dumps(document))
+    return outcome.exit_code
+
+
+def _report(outcome: chip.Outcome) -> int:
+    run = Run(outcome.directory)
+    with contextlib.suppress(RubatoError):
+        summary = run.summary
+        terminal.out.print()
+        terminal.out.print(terminal.summary(summary, str(outcome.directory)))
+    if outcome.exit_code == ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    if outcome.reason:
+        raise _Failure(outcome)
+    return outcome.exit_code
+
+
+class _Failure(RubatoError):
+    def __init__(self, outcome: chip.Outcome):
+        super().__init__(outcome.reason)
+        self.exit_code = outcome.exit_code

@@ -1,0 +1,152 @@
+"""What a person sees on a terminal: the summary of a run with its bars, progress lines, numbers with units."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, Summary
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+CLASS_NAMES = {
+    "nonspeculative": "non-speculative", "committed": "speculative, committed", "aborted": "speculative, aborted",
+    "spill": "spilling", "stall": "stalled, queue full", "idle": "no task",
+}  # fmt: skip
+TRAFFIC_NAMES = {
+    "memory": "memory accesses", "abort": "aborts", "task": "tasks", "virtual_time": "virtual time",
+    "coherence": "coherence control",
+}  # fmt: skip
+_COLOURS = {
+    "nonspeculative": "blue", "committed": "cyan", "aborted": "red", "spill": "magenta", "stall": "yellow",
+    "idle": "bright_black", "memory": "blue", "abort": "red", "task": "cyan", "virtual_time": "yellow",
+    "coherence": "magenta",
+}  # fmt: skip
+_BAR = 28
+
+
+def number(value: float) -> str:
+    """1,234 up to seven digits, then 12.3 M."""
+    if abs(value) < 10_000_000:
+        return f"{value:,.0f}"
+    for factor, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if abs(value) >= factor:
+            return f"{value / factor:.4g} {unit}"
+    return f"{value:,.0f}"
+
+
+def byte_count(value: float) -> str:
+    for factor, unit in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if value >= factor:
+            return f"{value / factor:.1f} {unit}"
+    return f"{value:.0f} B"
+
+
+def seconds(value: float) -> str:
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
+        if value >= factor:
+            return f"{value / factor:.3g} {unit}"
+    return f"{value:g} s"
+
+
+def wall_clock(value: float) -> str:
+    value = round(value)
+    if value < 60:
+        return f"{value} s"
+    if value < 3600:
+        return f"{value // 60} min {value % 60:02d} s"
+    return f"{value // 3600} h {value % 3600 // 60:02d} min"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def check_text(check: str) -> Text:
+    style = {"passed": "bold green", "failed": "bold red"}.get(check, "dim")
+    return Text({"none": "none printed"}.get(check, check), style=style)
+
+
+def summary(run: Summary, directory: str) -> RenderableType:
+    """The table under a run: what ran, what it came to, where core cycles and network bytes went."""
+    title = Text.assemble(
+        (run.program, "bold"), f" on {plural(run.cores, 'simulated core')}, {run.mode}, seed {run.seed}"
+    )
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="fold")
+    facts.add_row("check", check_text(run.check))
+    facts.add_row("cycles", f"{number(run.cycles)}  ({seconds(run.seconds)} simulated)")
+    ipc = f"  ({run.instructions / run.cycles:.2f} a cycle)" if run.cycles else ""
+    facts.add_row("instructions", number(run.instructions) + ipc)
+    if run.tasks.created or run.tasks.committed:
+        t = run.tasks
+        text = f"{number(t.committed)} committed, {number(t.aborted)} aborted, {number(t.spilled)} spilled"
+        if t.promoted:
+            text += f", {number(t.promoted)} promoted"
+        facts.add_row("tasks", text)
+    h = run.host
+    facts.add_row("this host", f"{wall_clock(h.seconds) if h.seconds >= 10 else f'{h.seconds:.2g} s'}, "
+                  f"{h.mips:.3g} M instructions/s, {h.peak_mb:.0f} MB")  # fmt: skip
+    facts.add_row("results", directory)
+    shares = run.cycle_breakdown.model_dump()
+    parts: list[RenderableType] = [title, facts, Text(), _bars("core cycles", shares, CYCLE_CLASSES, CLASS_NAMES)]
+    traffic = run.network_bytes.model_dump()
+    total = sum(traffic[c] for c in TRAFFIC_CLASSES)
+    if total:
+        fractions = {c: traffic[c] / total for c in TRAFFIC_CLASSES}
+        parts += [Text(), _bars(f"network, {byte_count(total)}", fractions, TRAFFIC_CLASSES, TRAFFIC_NAMES)]
+    return Group(*parts)
+
+
+def _bars(heading: str, fractions: dict[str, float], order: tuple[str, ...], names: dict[str, str]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True, width=24)
+    table.add_column(width=_BAR, no_wrap=True)
+    table.add_column(justify="right")
+    table.add_row(Text(heading, style="bold not dim", overflow="fold"), "", "")
+    for key in order:
+        fraction = fractions[key]
+        if fraction <= 0:
+            continue
+        table.add_row(names[key], _bar(fraction, _COLOURS[key]), f"{fraction:6.1%}")
+    return table
+
+
+def _bar(fraction: float, colour: str) -> Text:
+    eighths = round(fraction * _BAR * 8)
+    text = "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8] if eighths % 8 else "")
+    return Text(text or "▏", style=colour)
+
+
+def run_progress() -> Progress:
+    """A line that lives while a run does; silent when the terminal is not one."""
+    return Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), TimeElapsedColumn(),
+        console=err, transient=True, disable=not err.is_terminal,
+    )  # fmt: skip
+
+
+def progress_state(p: dict) -> str:
+    """One line of progress.json for a person."""
+    if not p:
+        return "starting"
+    parts = [f"{number(p.get('cycles', 0))} cycles"]
+    if p.get("committed"):
+        parts.append(f"{number(p['committed'])} tasks")
+    if p.get("mips"):
+        parts.append(f"{p['mips']:.3g} M instr/s")
+    if p.get("gvt") is not None:
+        parts.append(f"GVT {p['gvt']:,}" if isinstance(p["gvt"], int) else f"GVT {p['gvt']}")
+    return ", ".join(parts)
+
+
+def sweep_progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}/{task.total:.0f} runs"),
+        TextColumn("{task.fields[state]}"), TimeElapsedColumn(),
+        console=err, transient=True, disable=not err.is_terminal,
+    )  # fmt: skip

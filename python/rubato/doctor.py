@@ -1,0 +1,75 @@
+"""What is installed, what is missing, and the one line that gets it."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from rubato import apps, locate
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked for. `needed`: without it Rubato does not work; otherwise something smaller does not."""
+
+    name: str
+    purpose: str
+    found: str  # version or place; empty if missing
+    remedy: str
+    needed: bool = True
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.found)
+
+
+_TOOLS = [
+    ("C++ compiler", "builds the simulator", ["g++", "clang++"], "apt install g++", True),
+    ("CMake", "builds the simulator", ["cmake"], "apt install cmake", True),
+    ("Ninja", "builds the simulator", ["ninja"], "apt install ninja-build", True),
+    ("RISC-V cross compiler", "builds programs for the chip", ["riscv64-linux-gnu-g++"],
+     "apt install g++-riscv64-linux-gnu", True),
+    ("QEMU user mode", "reference in tests", ["qemu-riscv64", "qemu-riscv64-static"], "apt install qemu-user", False),
+    ("Chromium", "tests of the report", ["chromium", "chromium-browser", "google-chrome"], "apt install chromium",
+     False),
+    ("ccache", "faster rebuilds", ["ccache"], "apt install ccache", False),
+]  # fmt: skip
+
+_PACKAGES = ["typer", "rich", "pydantic", "polars", "distributed"]
+
+
+def findings() -> list[Finding]:
+    """Everything Rubato uses, in the order in which a newcomer needs it."""
+    python = platform.python_version() if sys.version_info >= (3, 10) else ""
+    result = [Finding("Python 3.10+", "the command rubato", python, "apt install python3")]
+    for name, purpose, programs, remedy, needed in _TOOLS:
+        result.append(Finding(name, purpose, _tool(programs), remedy, needed))
+    for package in _PACKAGES:
+        try:
+            version = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            version = ""
+        result.append(Finding(f"Python package {package}", "the command rubato", version, f"pip install {package}"))
+    chip = locate.find_chip()
+    result.append(Finding("rubato-chip", "the simulator", str(chip or ""), "make build"))
+    for name, app in apps.all_apps().items():
+        result.append(Finding(f"application {name}", app.summary, str(app.executable or ""), "make build", False))
+    return result
+
+
+def _tool(programs: list[str]) -> str:
+    for program in programs:
+        path = shutil.which(program)
+        if path is None:
+            continue
+        try:
+            said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return path
+        lines = (said.stdout or said.stderr).splitlines()
+        return lines[0].strip() if lines else path
+    return ""

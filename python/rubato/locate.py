@@ -1,0 +1,69 @@
+"""Where the built programs are: in the source tree, under RUBATO_HOME, or inside the installed package.
+
+A home is a directory that has the programs either as a source tree has them (build/release/bin,
+build/release/guest, apps, configs) or as an installation has them (bin, guest, apps, configs).
+"""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from rubato.errors import UsageError
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def homes() -> list[Path]:
+    """The homes in the order in which they are searched. RUBATO_HOME, when set, is the only one."""
+    if chosen := os.environ.get("RUBATO_HOME"):
+        return [Path(chosen).expanduser().resolve()]
+    found = [d for d in PACKAGE.parents if (d / "CMakePresets.json").is_file() and (d / "chip").is_dir()]
+    return [*found[:1], PACKAGE / "_home"]
+
+
+def _first(candidates: list[Path]) -> Path | None:
+    return next((c for c in candidates if c.exists()), None)
+
+
+def find_chip() -> Path | None:
+    """The simulator, or nothing if it has not been built."""
+    places = [h / p / "rubato-chip" for h in homes() for p in ("build/release/bin", "bin")]
+    if found := _first(places):
+        return found
+    on_path = None if os.environ.get("RUBATO_HOME") else shutil.which("rubato-chip")
+    return Path(on_path) if on_path else None
+
+
+def chip() -> Path:
+    """The simulator. @raises UsageError if it has not been built."""
+    if found := find_chip():
+        return found
+    raise UsageError(
+        f"rubato-chip was not found under {homes()[0]}; build it with `make build`, or point RUBATO_HOME at a "
+        "directory that has it."
+    )
+
+
+def guest(name: str) -> Path | None:
+    """The RISC-V executable of application `name`, or nothing if it has not been built."""
+    return _first([h / p / name for h in homes() for p in ("build/release/guest", "guest")])
+
+
+def app_files() -> list[Path]:
+    """Every application's description, one app.toml an application."""
+    return sorted(f for h in homes() for f in (h / "apps").glob("*/app.toml"))
+
+
+def config_file(name: str) -> Path:
+    """A chip description: a path, or the name of one of the shipped ones (`espresso-256`)."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    shipped = {f.stem: f for h in homes() for f in (h / "configs").glob("*.toml")}
+    if path.stem in shipped and str(path.parent) == ".":
+        return shipped[path.stem]
+    from rubato.suggest import did_you_mean
+
+    raise UsageError(f"configuration file {name} does not exist.{did_you_mean(path.stem, shipped)}")

@@ -1,0 +1,47 @@
+"""The report: `write(directories, file)` makes one HTML file of any number of runs and sweeps."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from rubato.errors import UsageError
+from rubato.report.page import page
+from rubato.report.study import Failure, Study, study
+from rubato.results import find_runs
+
+
+def gather(directories: Iterable[str | Path]) -> Study:
+    """All runs below `directories`, and the failed points that their sweep.json name."""
+    runs, failures, seen = [], [], set()
+    for directory in map(Path, directories):
+        for run in find_runs(directory):
+            key = run.directory.resolve()
+            if key not in seen:
+                seen.add(key)
+                runs.append(run)
+        for file in [directory / "sweep.json", *directory.glob("*/sweep.json")]:
+            if file.is_file():
+                rows = json.loads(file.read_text()).get("points", [])
+                failures += [
+                    Failure(r["name"], r.get("reason") or "not run.", r.get("exit_code"))
+                    for r in rows
+                    if r["state"] == "failed"
+                ]
+    return study(runs, failures)
+
+
+def write(directories: Iterable[str | Path], file: Path, title: str | None = None) -> Study:
+    """Writes the report to `file`, whole or not at all. @raises UsageError if there is nothing to report."""
+    directories = list(directories)
+    found = gather(directories)
+    if not found.runs and not found.failures:
+        raise UsageError(f"there is no run in {', '.join(map(str, directories))}.")
+    programs = list(dict.fromkeys(w.program for w in found.workloads))
+    text = page(found, title or f"{', '.join(programs) or 'Runs'} on simulated chips")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(file.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)
+    return found

@@ -1,0 +1,132 @@
+// Puts the charts into the page and wires its switches.
+// SPDX-License-Identifier: MIT
+'use strict';
+
+const data = JSON.parse(document.getElementById('data').textContent);
+document.body.append(tip);
+const at = (id) => document.getElementById(id);
+
+/// A row of buttons of which one is pressed: `kind` names the attribute that carries the workload's number.
+function switches(kind, option, apply) {
+  for (const button of document.querySelectorAll(`button[data-${kind}]`)) {
+    button.addEventListener('click', () => {
+      for (const other of button.parentNode.children) other.setAttribute('aria-pressed', other === button);
+      apply(Number(button.dataset[kind]), Boolean(button.dataset[option]));
+    });
+  }
+}
+
+function showWorkload(workload, i) {
+  if (at(`speedup-chart-${i}`)) speedupChart(at(`speedup-chart-${i}`), workload.speedup, false);
+  const used = (chart) => chart.parts.filter((p) => chart.groups.some((g) => g.rows.some((r) => r.fractions[p.key] > 0)));
+  at(`cycles-legend-${i}`).replaceChildren(...legend(used(workload.cycles)).children);
+  stackedBars(at(`cycles-chart-${i}`), workload.cycles, false);
+  if (at(`traffic-chart-${i}`)) {
+    at(`traffic-legend-${i}`).replaceChildren(...legend(used(workload.traffic)).children);
+    stackedBars(at(`traffic-chart-${i}`), workload.traffic, false);
+  }
+  const select = at(`parts-class-${i}`);
+  if (!select) return;
+  const named = {busy: 'all busy cycles', ...data.class_names};
+  for (const name of ['busy', ...Object.keys(data.class_names)]) {
+    if (workload.parts.classes[name]) select.append(html('option', {value: name, text: named[name]}));
+  }
+  const show = () => {
+    const chart = {...workload.parts, groups: workload.parts.classes[select.value]};
+    at(`parts-legend-${i}`).replaceChildren(...legend(used(chart)).children);
+    stackedBars(at(`parts-chart-${i}`), chart, false);
+  };
+  select.addEventListener('change', show);
+  show();
+}
+
+data.workloads.forEach(showWorkload);
+switches('speedup', 'linear', (i, linear) => speedupChart(at(`speedup-chart-${i}`), data.workloads[i].speedup, linear));
+switches('cycles', 'relative', (i, relative) => stackedBars(at(`cycles-chart-${i}`), data.workloads[i].cycles, relative));
+switches('traffic', 'relative', (i, relative) => stackedBars(at(`traffic-chart-${i}`), data.workloads[i].traffic, relative));
+
+// ---- inside one run ----
+
+const SLICE_COLOURS = ['nonspeculative', 'committed', 'aborted', 'spill', 'stall', 'idle'];
+
+function chartUnder(body, heading, text, className = 'chart') {
+  body.append(html('h3', {text: heading}));
+  if (text) body.append(html('p', {class: 'explain', text}));
+  const box = html('div', {class: className});
+  body.append(box);
+  return box;
+}
+
+function showInside(run) {
+  const body = at('inside-body');
+  for (const old of body.querySelectorAll('.chart')) {
+    watcher.unobserve(old);
+    drawn.delete(old);
+  }
+  body.replaceChildren();
+  if (run.mesh) {
+    meshChart(chartUnder(body, 'Load of the mesh', 'Squares are tiles, filled as far as their cores were busy. Between ' +
+      'neighbours there is a link in each direction: the darker, the more of the time it was carrying something.'), run.mesh);
+  }
+  if (run.functions.length) functionTable(body, run.functions);
+  multiples(body, run.histograms, 'Queues and delays', 'How often each value was seen, over all tiles; buckets double in width.',
+    (box, h) => histogramChart(box, h), (h) => `mean ${number(h.mean)} ${h.unit}`);
+  multiples(body, run.series, 'Over time', 'Sampled every interval of simulated time.',
+    (box, s) => seriesChart(box, s), (s) => s.unit);
+  if (run.timeline) showTimeline(body, run.timeline);
+  if (!body.children.length) body.append(html('p', {class: 'explain', text: 'This run recorded no more than its totals.'}));
+}
+
+function multiples(body, entries, heading, text, render, note) {
+  if (!entries.length) return;
+  const grid = chartUnder(body, heading, text, 'multiples');
+  for (const entry of entries) {
+    const box = html('div', {class: 'chart'});
+    grid.append(html('div', {}, html('p', {class: 'explain'}, html('code', {text: entry.name}), html('br'),
+      `${entry.description || ''}${entry.description ? '; ' : ''}${note(entry)}`), box));
+    render(box, entry);
+  }
+}
+
+function functionTable(body, rows) {
+  const columns = [...new Set(rows.flatMap((r) => Object.keys(r)))].filter((k) => k !== 'function');
+  const shown = columns.filter((c) => rows.some((r) => r[c]));
+  const head = html('tr', {}, html('th', {text: 'function'}), ...shown.map((c) => html('th', {class: 'n', text: c.replace('.', ', ')})));
+  const lines = rows.map((r) => html('tr', {}, html('td', {}, html('code', {text: r.function})),
+    ...shown.map((c) => html('td', {class: 'n', text: number(r[c] ?? 0)}))));
+  chartUnder(body, 'Task functions', 'Which functions the cores spent their cycles for.', 'scroll')
+    .append(html('table', {}, html('thead', {}, head), html('tbody', {}, ...lines)));
+}
+
+function showTimeline(body, timeline) {
+  const kinds = [...new Set(timeline.slices.map((s) => s.kind))];
+  timeline.colours = {};
+  timeline.kinds = {};
+  kinds.forEach((kind, i) => {
+    const known = SLICE_COLOURS.find((c) => kind.toLowerCase().replaceAll('-', '').includes(c));
+    timeline.colours[kind] = known ? `var(--${known})` : `var(--s${i % 8})`;
+    timeline.kinds[kind] = data.class_names[known] || kind || 'task';
+  });
+  const box = chartUnder(body, 'A piece of the timeline', 'Tasks on the first cores, from the middle of the trace; the whole ' +
+    'of it is in trace.json.gz of the run directory and opens in ui.perfetto.dev.');
+  box.before(legend(kinds.map((k) => ({name: timeline.kinds[k], colour: timeline.colours[k]}))));
+  timelineChart(box, timeline);
+}
+
+const picker = at('inside-run');
+if (picker) {
+  data.inside.forEach((run, i) => picker.append(html('option', {value: i, text: run.label})));
+  picker.addEventListener('change', () => showInside(data.inside[picker.value]));
+  if (data.inside.length) showInside(data.inside[0]);
+}
+
+// ---- theme ----
+
+at('theme').addEventListener('click', () => {
+  const root = document.documentElement;
+  const isDark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  root.dataset.theme = isDark ? 'light' : 'dark';
+});
+
+addEventListener('scroll', hideTip, {passive: true});
+document.documentElement.dataset.ready = 'yes';

@@ -1,0 +1,445 @@
+"""Writes the report: one HTML file with styles, scripts and data inside, which asks the network for nothing."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable
+from importlib import resources
+from typing import Any
+
+import rubato
+from rubato.report import inside
+from rubato.report.study import Study, Workload, plain
+from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
+
+CLASS_NAMES = {
+    "nonspeculative": "non-speculative", "committed": "speculative, committed", "aborted": "speculative, aborted",
+    "spill": "spilling", "stall": "stalled on a full queue", "idle": "no task",
+}  # fmt: skip
+PART_NAMES = {
+    "core": "instructions", "l1": "L1", "l2": "L2", "llc": "LLC", "memory": "memory", "network": "network",
+    "check": "conflict checks",
+}  # fmt: skip
+TRAFFIC_NAMES = {
+    "memory": "memory accesses", "abort": "aborts", "task": "tasks", "virtual_time": "virtual time",
+    "coherence": "coherence control",
+}  # fmt: skip
+
+
+def page(study: Study, title: str) -> str:
+    """The whole document."""
+    sections = [*_workload_sections(study), *_common_sections(study)]
+    navigation = "".join(f'<a href="#{i}">{html.escape(t)}</a>' for i, t, _ in sections)
+    cards = "".join(body for _, _, body in sections)
+    data = json.dumps(_data(study), separators=(",", ":")).replace("</", "<\\/")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<title>{html.escape(title)}</title>
+<link rel="icon" href="data:,">
+<style>{_asset("report.css")}</style>
+</head>
+<body>
+<header class="top">
+<h1>{html.escape(title)}</h1>
+<p class="lead">{_lead(study)}</p>
+{_tiles(study)}
+<nav aria-label="contents">{navigation}<button id="theme" type="button">dark / light</button></nav>
+</header>
+<main>
+{cards}
+</main>
+<footer>Written by Rubato {html.escape(rubato.__version__)}. This file is complete: it loads nothing from elsewhere.</footer>
+<noscript><p class="explain">The charts need JavaScript; the tables do not.</p></noscript>
+<script type="application/json" id="data">{data}</script>
+<script>{_asset("charts.js")}</script>
+<script>{_asset("page.js")}</script>
+</body>
+</html>
+"""
+
+
+def _asset(name: str) -> str:
+    return (resources.files("rubato.report") / "assets" / name).read_text()
+
+
+# ---- head ----
+
+
+def _lead(study: Study) -> str:
+    if not study.runs:
+        return "No run of this study succeeded; the reasons are below."
+    programs = list(dict.fromkeys(w.name for w in study.workloads))
+    cores = sorted({r.summary.cores for r in study.runs})
+    modes = list(dict.fromkeys(r.summary.mode for r in study.runs))
+    seeds = sorted({r.summary.seed for r in study.runs})
+    what = " and ".join(f"<code>{html.escape(p)}</code>" for p in programs[:4])
+    if len(programs) > 4:
+        what += f" and {len(programs) - 4} more"
+    span = f"{cores[0]} to {cores[-1]} cores" if len(cores) > 1 else _plural(cores[0], "core")
+    seeded = f", {len(seeds)} seeds a point" if len(seeds) > 1 else ""
+    return f"{what} on simulated chips of {span}, {' and '.join(html.escape(m) for m in modes)}{seeded}."
+
+
+def _tiles(study: Study) -> str:
+    tiles: list[tuple[str, str]] = []
+    best = _best(study)
+    if best:
+        tiles.append((f"{best[0]:.3g}×", f"best speed-up: {best[2]}, {_plural(best[1], 'core')}"))
+    passed = sum(r.summary.check == "passed" for r in study.runs)
+    total = len(study.runs) + len(study.failures)
+    tiles.append((f"{len(study.runs)} of {total}", "runs succeeded" if total != 1 else "run succeeded"))
+    tiles.append((f"{passed}", "of them verified by the program's own check"))
+    if study.runs:
+        instructions = sum(r.summary.instructions for r in study.runs)
+        host = sum(r.summary.host.seconds for r in study.runs)
+        tiles.append((_number(instructions), "instructions simulated"))
+        tiles.append((_clock(host), f"of host time, {instructions / host / 1e6:.3g} M instructions a second" if host else ""))
+    cells = "".join(
+        f'<div class="tile"><div class="value">{html.escape(v)}</div><div class="label">{html.escape(label)}</div></div>'
+        for v, label in tiles
+    )
+    return f'<div class="tiles">{cells}</div>'
+
+
+def _best(study: Study) -> tuple[float, int, str] | None:
+    best = None
+    for w in study.workloads:
+        reference = w.reference[1]
+        for s in w.series:
+            for p in s.points:
+                speedup = reference.cycles.mean / p.cycles.mean
+                if p.cores > reference.cores and (best is None or speedup > best[0]):
+                    best = (speedup, p.cores, s.name)
+    return best
+
+
+# ---- sections: (id, title in the navigation, html) ----
+
+Section = tuple[str, str, str]
+
+
+def _card(identifier: str, title: str, explanation: str, body: str, style: str = "card") -> str:
+    said = f'<p class="explain">{explanation}</p>' if explanation else ""
+    return f'<section class="{style}" id="{identifier}"><h2>{html.escape(title)}</h2>{said}{body}</section>'
+
+
+def _workload_sections(study: Study) -> list[Section]:
+    sections: list[Section] = []
+    for i, w in enumerate(study.workloads):
+        suffix = f": {w.name}" if len(study.workloads) > 1 else ""
+        if len({p.cores for s in w.series for p in s.points}) > 1:
+            sections.append((f"speedup-{i}", f"Speed-up{suffix}", _speedup_card(i, w, suffix)))
+        sections.append((f"cycles-{i}", f"Core cycles{suffix}", _cycles_card(i, w, suffix)))
+        if any(r.summary.network_bytes.model_dump().get(c) for s in w.series for p in s.points for r in p.runs for c in TRAFFIC_CLASSES):
+            sections.append((f"traffic-{i}", f"Network{suffix}", _traffic_card(i, suffix)))
+        sections.append((f"numbers-{i}", f"Numbers{suffix}", _numbers_card(i, w, suffix)))
+    return sections
+
+
+def _speedup_card(i: int, w: Workload, suffix: str) -> str:
+    name, reference = w.reference
+    seeds = max(p.cycles.samples for s in w.series for p in s.points)
+    spread = (
+        f"Points are means over up to {seeds} seeds; bands and whiskers are their 95 % confidence intervals "
+        "(Student's t), the reference's own spread not included."
+        if seeds > 1
+        else "Every point is one run: with <code>--seeds 3</code> or more, intervals appear."
+    )
+    text = (
+        "How many times faster the region of interest finishes than on the smallest chip. All curves share one "
+        f"reference: {html.escape(name)} on {_plural(reference.cores, 'core')}, {reference.cycles.mean:,.0f} cycles. "
+        f"The dotted line would be speed-up equal to the cores. {spread}"
+    )
+    controls = (
+        '<div class="controls"><span class="switch" role="group" aria-label="axes">'
+        f'<button type="button" data-speedup="{i}" data-linear="" aria-pressed="true">logarithmic</button>'
+        f'<button type="button" data-speedup="{i}" data-linear="1" aria-pressed="false">linear</button></span></div>'
+    )
+    names = "".join(f'<span><i style="background:var(--s{k % 8})"></i>{html.escape(s.name)}</span>' for k, s in enumerate(w.series))
+    return _card(
+        f"speedup-{i}", f"Speed-up{suffix}", text,
+        f'{controls}<div class="legend">{names}</div><div class="chart" id="speedup-chart-{i}"></div>',
+    )  # fmt: skip
+
+
+def _cycles_card(i: int, w: Workload, suffix: str) -> str:
+    text = (
+        "What all cores together did with their cycles in the region of interest. Every cycle of every core is in "
+        "exactly one class, so a row is complete. <b>No task</b> means that the core found nothing it may run; "
+        "<b>stalled</b> that a queue was full. Switch to total core cycles to see whether more cores also cost more work."
+    )
+    switch = (
+        '<div class="controls"><span class="switch" role="group" aria-label="scale">'
+        f'<button type="button" data-cycles="{i}" data-relative="" aria-pressed="true">share</button>'
+        f'<button type="button" data-cycles="{i}" data-relative="1" aria-pressed="false">total core cycles</button></span></div>'
+    )
+    body = f'{switch}<div class="legend" id="cycles-legend-{i}"></div><div class="chart" id="cycles-chart-{i}"></div>'
+    if any(inside.cycle_parts(r) for s in w.series for p in s.points for r in p.runs[:1]):
+        body += (
+            "<h3>Where busy cycles went</h3>"
+            '<p class="explain">The cycles in which a core had a task, by the part of the machine it was '
+            "waiting for; <b>instructions</b> is work inside the core.</p>"
+            f'<div class="controls"><label>class <select id="parts-class-{i}"></select></label></div>'
+            f'<div class="legend" id="parts-legend-{i}"></div><div class="chart" id="parts-chart-{i}"></div>'
+        )
+    return _card(f"cycles-{i}", f"Where core cycles go{suffix}", text, body)
+
+
+def _traffic_card(i: int, suffix: str) -> str:
+    text = (
+        "Bytes that messages between tiles carried, by purpose. Messages within a tile use no link and are not "
+        "counted. The figure behind a bar is the total."
+    )
+    switch = (
+        '<div class="controls"><span class="switch" role="group" aria-label="scale">'
+        f'<button type="button" data-traffic="{i}" data-relative="" aria-pressed="true">share</button>'
+        f'<button type="button" data-traffic="{i}" data-relative="1" aria-pressed="false">bytes</button></span></div>'
+    )
+    body = f'{switch}<div class="legend" id="traffic-legend-{i}"></div><div class="chart" id="traffic-chart-{i}"></div>'
+    return _card(f"traffic-{i}", f"What the network carried{suffix}", text, body)
+
+
+def _numbers_card(i: int, w: Workload, suffix: str) -> str:
+    head = ["series", ">cores", ">seeds", ">cycles", ">± 95 %", ">speed-up", ">simulated", ">instructions", ">tasks committed",
+            ">aborted", ">spilled", ">busy", ">M instr/s (host)", ">host memory", "check"]  # fmt: skip
+    reference = w.reference[1].cycles.mean
+    rows = []
+    for s in w.series:
+        for p in s.points:
+            c, runs = p.cycles, [r.summary for r in p.runs]
+            checks = {r.check for r in runs}
+            idle = p.mean_of("cycle_breakdown", "idle")
+            rows.append(
+                [
+                    s.name, p.cores, c.samples, f"{c.mean:,.0f}",
+                    f"{c.half_width / c.mean:.1%}" if c.half_width is not None else "–",
+                    f"{reference / c.mean:.2f}×", _seconds(sum(r.seconds for r in runs) / len(runs)),
+                    f"{sum(r.instructions for r in runs) / len(runs):,.0f}",
+                    f"{p.mean_of('tasks', 'committed'):,.0f}", f"{p.mean_of('tasks', 'aborted'):,.0f}",
+                    f"{p.mean_of('tasks', 'spilled'):,.0f}", f"{1 - idle:.1%}",
+                    f"{sum(r.host.mips for r in runs) / len(runs):.3g}",
+                    f"{max(r.host.peak_mb for r in runs):,.0f} MB",
+                    _badge("passed", True) if checks == {"passed"} else html.escape(", ".join(sorted(checks))),
+                ]
+            )  # fmt: skip
+    text = "One row a point of the curves, means over its seeds."
+    return _card(f"numbers-{i}", f"The numbers{suffix}", text, table(head, rows, raw={len(head) - 1}))
+
+
+def _common_sections(study: Study) -> list[Section]:
+    sections: list[Section] = []
+    if study.runs:
+        text = (
+            "One run at a time: where its messages went, how full its queues were, which functions its tasks ran. "
+            "The largest chip is shown first."
+        )
+        body = (
+            '<div class="controls"><label>run <select id="inside-run"></select></label></div>'
+            '<div id="inside-body"></div>'
+        )
+        sections.append(("inside", "Inside one run", _card("inside", "Inside one run", text, body)))
+    if study.failures:
+        rows = [[f.name, "" if f.exit_code is None else f.exit_code, f.reason] for f in study.failures]
+        text = "These points have no result and are missing from everything above."
+        body = table(["point", ">exit code", "reason"], rows, wrap={2})
+        sections.insert(0, ("failures", "Failed points", _card("failures", f"{_plural(len(rows), 'point')} failed", text, body, "card warning")))
+    if study.runs:
+        sections.append(("configuration", "Configuration", _configuration_card(study)))
+    return sections
+
+
+def _configuration_card(study: Study) -> str:
+    keys = list(dict.fromkeys(k for r in study.runs for k in r.configuration))
+    same, differing = [], []
+    for key in keys:
+        values = list(dict.fromkeys(plain(r.configuration.get(key)) for r in study.runs))
+        if len(values) == 1:
+            same.append([key, values[0]])
+        else:
+            differing.append([key, ", ".join(values)])
+    manifest = study.runs[0].manifest
+    command = manifest.get("command_line", [])
+    command = " ".join(map(str, command)) if isinstance(command, list) else str(command)
+    body = f"<p class='explain'>Simulator version {html.escape(str(manifest.get('version', 'unknown')))}. "
+    body += f"The first run was started as <code>{html.escape(command)}</code>; every run directory's <code>run.toml</code> repeats its run.</p>"
+    if differing:
+        body += "<h3>What differs between runs</h3>" + table(["key", "values"], differing, wrap={1})
+    body += f"<details><summary>What all runs share ({len(same)} keys)</summary>{table(['key', 'value'], same)}</details>"
+    return _card("configuration", "Configuration", "", body)
+
+
+# ---- data for the charts ----
+
+
+def _data(study: Study) -> dict[str, Any]:
+    largest_first = sorted(study.runs, key=lambda r: (-r.summary.cores, r.summary.seed))
+    first_seeds = [r for r in largest_first if r.summary.seed == min(x.summary.seed for x in study.runs)]
+    shown = (first_seeds or largest_first)[:24]
+    return {
+        "workloads": [_workload_data(w) for w in study.workloads],
+        "inside": [{"label": _run_label(r), **inside.everything(r)} for r in shown],
+        "class_names": CLASS_NAMES,
+    }
+
+
+def _run_label(run: Any) -> str:
+    s = run.summary
+    return f"{s.program}, {_plural(s.cores, 'core')}, {s.mode}, seed {s.seed} ({run.directory.name})"
+
+
+def _workload_data(w: Workload) -> dict[str, Any]:
+    name, reference = w.reference
+    base = reference.cycles.mean
+    curves = []
+    for s in w.series:
+        points = []
+        for p in s.points:
+            speedups = _interval_of([base / r.summary.cycles for r in p.runs])
+            points.append({"x": p.cores, **speedups})
+        curves.append({"name": s.name, "points": points})
+    cycles = [
+        {"name": s.name, "rows": [_cycle_row(p, base * reference.cores) for p in s.points]} for s in w.series
+    ]
+    most = max((sum(p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES) for s in w.series for p in s.points), default=0)
+    traffic = [{"name": s.name, "rows": [r for p in s.points if (r := _traffic_row(p, most))]} for s in w.series]
+    return {
+        "speedup": {
+            "label": f"speed-up of {w.name} over the number of cores",
+            "reference_cores": reference.cores,
+            "series": curves,
+        },
+        "cycles": {
+            "label": f"core cycles of {w.name} by class",
+            "unit": "cycles",
+            "parts": [{"key": c, "name": CLASS_NAMES[c], "colour": f"var(--{c})"} for c in CYCLE_CLASSES],
+            "groups": cycles,
+        },
+        "traffic": {
+            "label": f"network bytes of {w.name} by purpose",
+            "unit": "bytes",
+            "parts": [{"key": c, "name": TRAFFIC_NAMES[c], "colour": f"var(--t-{c})"} for c in TRAFFIC_CLASSES],
+            "groups": [g for g in traffic if g["rows"]],
+        },
+        "parts": _parts_data(w, base * reference.cores),
+    }
+
+
+def _interval_of(samples: list[float]) -> dict[str, Any]:
+    from rubato.intervals import interval
+
+    i = interval(samples)
+    return {"y": i.mean, "low": i.low, "high": i.high, "n": i.samples}
+
+
+def _cycle_row(p: Any, reference: float) -> dict[str, Any]:
+    total = p.cycles.mean * p.cores
+    fractions = {c: p.mean_of("cycle_breakdown", c) for c in CYCLE_CLASSES}
+    return {
+        "label": str(p.cores),
+        "fractions": fractions,
+        "amounts": {c: f * total for c, f in fractions.items()},
+        "total": total / reference,
+        "note": f"{total / reference:.2f}×",
+    }
+
+
+def _traffic_row(p: Any, most: float) -> dict[str, Any] | None:
+    amounts = {c: p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES}
+    total = sum(amounts.values())
+    if total == 0:
+        return None
+    return {
+        "label": str(p.cores),
+        "fractions": {c: a / total for c, a in amounts.items()},
+        "amounts": amounts,
+        "total": total / most,
+        "note": _number(total) + "B",
+    }
+
+
+def _parts_data(w: Workload, reference: float) -> dict[str, Any]:
+    """Groups by class: {"nonspeculative": [{name, rows}, ...], ..., "busy": [...]}, with the means over seeds."""
+    by_class: dict[str, list[dict[str, Any]]] = {}
+    for s in w.series:
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for p in s.points:
+            tables = [inside.cycle_parts(r) for r in p.runs]
+            sums: dict[str, dict[str, float]] = {"busy": dict.fromkeys(inside.PARTS, 0.0)}
+            for t in tables:
+                for name, parts in t.items():
+                    if name in ("idle", "stall"):
+                        continue
+                    into = sums.setdefault(name, dict.fromkeys(inside.PARTS, 0.0))
+                    for part, cycles in parts.items():
+                        into[part] += cycles / len(tables)
+                        sums["busy"][part] += cycles / len(tables)
+            for name, parts in sums.items():
+                total = sum(parts.values())
+                if total:
+                    rows.setdefault(name, []).append(
+                        {
+                            "label": str(p.cores), "fractions": {k: v / total for k, v in parts.items()},
+                            "amounts": parts, "total": total / reference, "note": _number(total),
+                        }
+                    )  # fmt: skip
+        for name, found in rows.items():
+            by_class.setdefault(name, []).append({"name": s.name, "rows": found})
+    return {
+        "label": f"busy cycles of {w.name} by part of the machine",
+        "unit": "cycles",
+        "parts": [{"key": p, "name": PART_NAMES[p], "colour": f"var(--{p})"} for p in inside.PARTS],
+        "classes": by_class,
+    }
+
+
+# ---- words and tables ----
+
+
+def table(head: list[str], rows: Iterable[list[Any]], raw: set[int] = frozenset(), wrap: set[int] = frozenset()) -> str:
+    """`>` before a heading aligns the column right; cells are escaped unless their column is in `raw`."""
+    right = [h.startswith(">") for h in head]
+    top = "".join(f'<th{" class=n" if r else ""}>{html.escape(h.lstrip(">"))}</th>' for h, r in zip(head, right, strict=True))
+    body = []
+    for row in rows:
+        cells = []
+        for i, cell in enumerate(row):
+            style = "n" if right[i] else "wrap" if i in wrap else ""
+            text = str(cell) if i in raw else html.escape(str(cell))
+            cells.append(f"<td{f' class={style}' if style else ''}>{text}</td>")
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+
+
+def _badge(text: str, good: bool) -> str:
+    return f'<span class="badge {"good" if good else "bad"}">{html.escape(text)}</span>'
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _number(value: float) -> str:
+    for factor, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.3g} {unit}"
+    return f"{value:.0f} "
+
+
+def _seconds(value: float) -> str:
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+        if value >= factor:
+            return f"{value / factor:.3g} {unit}"
+    return "0 s"
+
+
+def _clock(value: float) -> str:
+    if value < 60:
+        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+    if value < 3600:
+        return f"{value / 60:.0f} min"
+    return f"{value / 3600:.1f} h"

@@ -1,0 +1,139 @@
+"""Orders a set of runs for a report: workloads, series (mode and whatever else was varied), points, seeds.
+
+A series is what one curve shows: runs that differ only in cores and seed. A point is a series at a number of
+cores; its runs differ only in the seed.
+"""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from rubato.intervals import Interval, interval
+from rubato.results import Run
+
+#: Keys that every sweep varies and that have their own place in the report.
+_OWN_PLACE = {"chip.cores", "chip.seed", "task.mayspec"}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A point that has no result, with the reason; `name` is its directory or its parameters."""
+
+    name: str
+    reason: str
+    exit_code: int | None = None
+
+
+@dataclass
+class Point:
+    cores: int
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def cycles(self) -> Interval:
+        return interval([r.summary.cycles for r in self.runs])
+
+    def mean_of(self, section: str, key: str) -> float:
+        """Mean over seeds of one number of the summaries, such as ("cycle_breakdown", "idle")."""
+        return sum(getattr(getattr(r.summary, section), key) for r in self.runs) / len(self.runs)
+
+
+@dataclass
+class Series:
+    name: str
+    points: list[Point]
+
+
+@dataclass
+class Workload:
+    """One program with one set of arguments."""
+
+    program: str
+    arguments: str
+    series: list[Series]
+
+    @property
+    def name(self) -> str:
+        return f"{self.program} {self.arguments}".strip()
+
+    @property
+    def reference(self) -> tuple[str, Point]:
+        """Series and point that speed-up is measured against: the fastest of the fewest cores."""
+        fewest = min(p.cores for s in self.series for p in s.points)
+        candidates = [(s.name, p) for s in self.series for p in s.points if p.cores == fewest]
+        return min(candidates, key=lambda c: c[1].cycles.mean)
+
+
+@dataclass
+class Study:
+    workloads: list[Workload]
+    runs: list[Run]
+    failures: list[Failure]
+    varied: list[str]  # configuration keys that differ at the same number of cores
+
+
+def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
+    """Orders complete, successful runs; the others become failures."""
+    good: list[Run] = []
+    bad = list(failures)
+    known = {f.name for f in bad}
+    for run in runs:
+        reason = _why_not(run)
+        if reason is None:
+            good.append(run)
+        elif run.directory.name not in known:
+            bad.append(Failure(run.directory.name, reason))
+    varied = _varied(good)
+    grouped: dict[tuple[str, str], dict[str, dict[int, Point]]] = defaultdict(lambda: defaultdict(dict))
+    for run in good:
+        s = run.summary
+        points = grouped[s.program, " ".join(run.arguments)][_series_name(run, varied)]
+        points.setdefault(s.cores, Point(s.cores)).runs.append(run)
+    workloads = []
+    for (program, arguments), by_series in grouped.items():
+        series = [Series(n, [points[c] for c in sorted(points)]) for n, points in by_series.items()]
+        workloads.append(Workload(program, arguments, series))
+    return Study(workloads, good, bad, varied)
+
+
+def _why_not(run: Run) -> str | None:
+    if not run.complete:
+        mark = run.directory / "incomplete"
+        said = mark.read_text().strip() if mark.exists() else ""
+        return said or "incomplete: interrupted or still running."
+    if run.summary.check == "failed":
+        return "the program's check failed."
+    if run.summary.exit_code != 0:
+        return f"exit code {run.summary.exit_code}."
+    return None
+
+
+def _varied(runs: list[Run]) -> list[str]:
+    """Keys with several values at one number of cores; derived keys that follow the cores are none of them."""
+    values: dict[tuple[str, int], set[str]] = defaultdict(set)
+    order: dict[str, None] = {}
+    for run in runs:
+        for key, value in run.configuration.items():
+            if key not in _OWN_PLACE:
+                values[key, run.summary.cores].add(repr(value))
+                order[key] = None
+    several = {key for (key, _), seen in values.items() if len(seen) > 1}
+    return [k for k in order if k in several]
+
+
+def _series_name(run: Run, varied: list[str]) -> str:
+    parts = [run.summary.mode] + [f"{k}={plain(run.configuration.get(k))}" for k in varied]
+    return ", ".join(parts)
+
+
+def plain(value: Any) -> str:
+    """A configuration value as a person writes it: true, 512 KiB."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and value >= 1024 and value % 1024 == 0:
+        for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+            if value % factor == 0:
+                return f"{value // factor} {unit}"
+    return str(value)

@@ -1,0 +1,96 @@
+"""`rubato.run`: one program on one simulated chip, from Python."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rubato import chip
+from rubato.errors import ExitCode, RunFailed, UsageError
+from rubato.results import Run, is_run
+from rubato.spec import RunSpec, duration
+
+
+def run(
+    program: str,
+    *,
+    arguments: Sequence[str] = (),
+    cores: int | None = None,
+    mode: str | None = None,
+    set: dict[str, Any] | None = None,
+    config: str | Path | None = None,
+    seed: int | None = None,
+    out: str | Path | None = None,
+    timeout: float | str | None = None,
+    check: bool = True,
+    force: bool = False,
+    **more: Any,
+) -> Run:
+    """Runs `program` (an application's name, or a path to a static RISC-V executable) and returns its `Run`.
+
+    `more` are the other fields of `RunSpec`: trace, interval, series, max_cycles, roi, verify, ...
+    @raises UsageError for wrong usage or configuration; RunFailed (with the run inside) if the program's check
+    failed, it faulted or made no progress, unless `check=False`.
+
+    >>> rubato.run("sssp", cores=64, mode="mayspec", set={"l2.size": "512KiB"}).summary.cycles
+    """
+    unknown = [k for k in more if k not in RunSpec.model_fields]
+    if unknown:
+        from rubato.suggest import did_you_mean
+
+        raise UsageError(f"run() has no argument {unknown[0]}.{did_you_mean(unknown[0], RunSpec.model_fields)}")
+    spec = RunSpec(
+        program=str(program),
+        arguments=[str(a) for a in arguments],
+        cores=cores,
+        mode=mode,
+        set=set or {},
+        config=str(config) if config is not None else None,
+        seed=seed,
+        timeout=duration(timeout) if isinstance(timeout, str) else timeout,
+        **more,
+    )
+    spec.check()
+    directory = prepare(out, spec, force=force)
+    outcome = chip.execute(spec, directory)
+    raise_for(outcome, check=check)
+    return Run(directory)
+
+
+def raise_for(outcome: chip.Outcome, *, check: bool = True) -> None:
+    """Turns an unsuccessful outcome into the exception it deserves."""
+    if outcome.exit_code == ExitCode.USAGE:
+        raise UsageError(outcome.reason)
+    if outcome.exit_code == ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    if check and not outcome.ok:
+        raise RunFailed(outcome.reason, outcome.exit_code, Run(outcome.directory))
+
+
+def prepare(out: str | Path | None, spec: RunSpec, *, force: bool = False) -> Path:
+    """The directory a run goes to: `out`, or a new one under runs/. A run that is there is kept unless `force`."""
+    if out is None:
+        return _new_directory(Path("runs"), "-".join(str(p) for p in (spec.name, spec.cores, spec.mode) if p))
+    directory = Path(out)
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file; --out is a directory.")
+    if directory.is_dir() and any(directory.iterdir()):
+        if not is_run(directory):
+            raise UsageError(f"{directory} is not empty and not a run; choose another --out.")
+        if not force and Run(directory).complete:
+            raise UsageError(f"{directory} already holds a run; choose another --out, or --force to replace it.")
+        shutil.rmtree(directory)
+    return directory
+
+
+def _new_directory(parent: Path, stem: str) -> Path:
+    directory, count = parent / stem, 1
+    while directory.exists():
+        count += 1
+        directory = parent / f"{stem}.{count}"
+    return directory
+
+
+__all__ = ["prepare", "raise_for", "run"]

@@ -1,0 +1,75 @@
+"""The configuration's keys, as rubato-chip declares them: the only place that knows them is the simulator."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from rubato import locate
+from rubato.errors import UsageError
+from rubato.suggest import did_you_mean
+
+
+class Key(BaseModel):
+    """One configuration key: what `rubato config explain` prints."""
+
+    model_config = ConfigDict(extra="allow")
+
+    key: str
+    type: str
+    unit: str = ""
+    default: Any = None
+    range: Any = None
+    choices: list[Any] | None = None
+    description: str = ""
+
+
+@functools.lru_cache(maxsize=4)
+def _keys(chip: str, changed: float) -> dict[str, Key]:
+    result = subprocess.run([chip, "--help-config", "--json"], capture_output=True, text=True, timeout=60)
+    if result.returncode != 0:
+        raise UsageError(f"{chip} --help-config failed: {last_line(result.stderr)}")
+    document = json.loads(result.stdout)
+    if isinstance(document, dict):
+        document = document["keys"]
+    return {k["key"]: Key(**k) for k in document}
+
+
+def keys() -> dict[str, Key]:
+    """Every key by name, in the order in which rubato-chip lists them."""
+    chip = locate.chip()
+    return _keys(str(chip), Path(chip).stat().st_mtime)
+
+
+def key(name: str) -> Key:
+    """@raises UsageError with near misses if there is no such key."""
+    known = keys()
+    if name in known:
+        return known[name]
+    hint = did_you_mean(name, known) or " `rubato config show` lists all keys."
+    raise UsageError(f"there is no configuration key {name}.{hint}")
+
+
+def check_settings(settings: list[str]) -> None:
+    """Refuses KEY=VALUE pairs that are malformed or name no key; values are rubato-chip's to judge."""
+    for setting in settings:
+        name, equals, _ = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set takes KEY=VALUE, such as l2.size=512KiB, not {setting}.")
+        key(name)
+
+
+def last_line(text: str) -> str:
+    """The last line that says something, without the program's name in front."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    line = lines[-1]
+    for prefix in ("rubato-chip: ", "error: "):
+        line = line.removeprefix(prefix)
+    return line

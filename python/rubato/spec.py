@@ -1,0 +1,162 @@
+"""What one run is asked to be, checked before anything starts, and the rubato-chip command line it becomes."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from rubato import apps, locate, schema
+from rubato.errors import UsageError
+from rubato.suggest import near_misses
+
+MODES = ("spec", "nonspec", "mayspec")
+ENGINES = ("chip", "native")
+
+
+class RunSpec(BaseModel):
+    """One run. `program` is an application's name or a path to a static RISC-V executable."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    program: str
+    arguments: list[str] = []
+    engine: str = "chip"
+    cores: int | None = None
+    mode: str | None = None
+    config: str | None = None
+    set: dict[str, Any] = {}
+    seed: int | None = None
+    verify: bool = True
+    trace: bool = False
+    trace_from: int | None = None
+    trace_cycles: int | None = None
+    interval: int | None = None
+    series: list[str] = []
+    max_cycles: int | None = None
+    roi: str | None = None
+    fast_forward: bool = True
+    warm: bool = False
+    sandbox: str | None = None
+    timeout: float | None = None  # seconds of wall clock
+
+    @property
+    def name(self) -> str:
+        """The program's name, for directories and tables."""
+        return Path(self.program).name
+
+    def check(self) -> None:
+        """@raises UsageError for all that can be known before the simulator starts."""
+        if self.engine not in ENGINES:
+            raise UsageError(f"--engine is chip or native, not {self.engine}.")
+        if self.engine == "native":
+            raise UsageError("the native engine is not in this version; run on the simulated chip (--engine chip).")
+        if self.mode is not None and self.mode not in MODES:
+            raise UsageError(f"--mode is one of {', '.join(MODES)}, not {self.mode}.")
+        if self.cores is not None and not 1 <= self.cores <= 1024:
+            raise UsageError(f"--cores is 1 to 1024, not {self.cores}.")
+        if self.timeout is not None and self.timeout <= 0:
+            raise UsageError("--timeout must be longer than 0.")
+        if self.config is not None:
+            locate.config_file(self.config)
+        schema.check_settings([f"{k}={v}" for k, v in self.set.items()])
+        if self.mode is not None and "task.mayspec" in self.set and self.set["task.mayspec"] != self.mode:
+            raise UsageError(f"--mode {self.mode} and --set task.mayspec={self.set['task.mayspec']} contradict.")
+        self.executable()
+        self._check_arguments()
+
+    def app(self) -> apps.App | None:
+        """The application, if `program` is the name of one."""
+        return apps.all_apps().get(self.program)
+
+    def executable(self) -> Path:
+        """@raises UsageError if the program is neither an application nor a file."""
+        if app := self.app():
+            if app.executable is None:
+                raise UsageError(f"{app.name} is not built for the chip; `make build` builds it.")
+            return app.executable
+        path = Path(self.program).expanduser()
+        if path.is_dir():
+            raise UsageError(f"{self.program} is a directory; the program is a static RISC-V executable.")
+        if path.is_file():
+            return path
+        if built := locate.guest(self.program):
+            return built
+        known = apps.all_apps()
+        near = near_misses(self.program, known)
+        hint = f" Did you mean {' or '.join(near)}?" if near else " `rubato apps` lists the applications."
+        raise UsageError(f"there is no application and no file {self.program}.{hint}")
+
+    def _check_arguments(self) -> None:
+        app = self.app()
+        if app is None:
+            return
+        known = app.option_names()
+        for argument in self.arguments:
+            flag = argument.partition("=")[0]
+            if flag.startswith("--") and flag not in known and (near := near_misses(flag, known)):
+                raise UsageError(
+                    f"{app.name} has no option {flag}. Did you mean {' or '.join(near)}? "
+                    f"`rubato apps {app.name}` lists its options."
+                )
+
+    def program_arguments(self) -> list[str]:
+        """The program's arguments, with its verify flag unless it has it or nobody wants it."""
+        app = self.app()
+        if app is None or not self.verify or not app.verify_flag or app.verify_flag in self.arguments:
+            return self.arguments
+        return [*self.arguments, app.verify_flag]
+
+    def command(self, out: Path) -> list[str]:
+        """The rubato-chip command line of this run into directory `out`."""
+        command = [str(locate.chip())]
+        if self.config is not None:
+            command += ["--config", str(locate.config_file(self.config))]
+        settings = dict(self.set)
+        if self.mode is not None:
+            settings["task.mayspec"] = self.mode
+        for key, value in settings.items():
+            command += ["--set", f"{key}={toml_value(value)}"]
+        valued = {
+            "--cores": self.cores, "--seed": self.seed, "--trace-from": self.trace_from,
+            "--trace-cycles": self.trace_cycles, "--interval": self.interval, "--max-cycles": self.max_cycles,
+            "--roi": self.roi, "--sandbox": self.sandbox,
+        }  # fmt: skip
+        for flag, value in valued.items():
+            if value is not None:
+                command += [flag, str(value)]
+        for flag, wanted in {"--trace": self.trace, "--no-ff": not self.fast_forward, "--warm": self.warm}.items():
+            command += [flag] if wanted else []
+        for glob in self.series:
+            command += ["--series", glob]
+        command += ["--out", str(out), "--progress", "json"]
+        return [*command, str(self.executable()), *self.program_arguments()]
+
+
+def toml_value(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def settings_of(pairs: list[str]) -> dict[str, str]:
+    """KEY=VALUE pairs as a mapping; the last of one key wins."""
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--set takes KEY=VALUE, such as l2.size=512KiB, not {pair}.")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?")
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def duration(text: str) -> float:
+    """Seconds in `90`, `90s`, `10m`, `2h`. @raises UsageError for anything else."""
+    match = _DURATION.fullmatch(text.strip())
+    if not match:
+        raise UsageError(f"a time is a number with s, m or h behind it, such as 90s or 10m, not {text}.")
+    return float(match[1]) * _SECONDS[match[2] or "s"]

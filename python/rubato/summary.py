@@ -1,0 +1,70 @@
+"""The summary of a run: the stable keys of `rubato run --json` (docs/cli.md)."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: Order and names in which every output shows them (C23, C22).
+CYCLE_CLASSES = ("nonspeculative", "committed", "aborted", "spill", "stall", "idle")
+TRAFFIC_CLASSES = ("memory", "abort", "task", "virtual_time", "coherence")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Tasks(_Section):
+    created: int = 0
+    committed: int = 0
+    aborted: int = 0
+    nonspeculative: int = 0
+    spilled: int = 0
+    promoted: int = 0
+
+
+class CycleBreakdown(_Section):
+    """Fractions of all core cycles of the region of interest; they add to 1."""
+
+    nonspeculative: float = 0
+    committed: float = 0
+    aborted: float = 0
+    spill: float = 0
+    stall: float = 0
+    idle: float = 0
+
+
+class NetworkBytes(_Section):
+    memory: int = 0
+    abort: int = 0
+    task: int = 0
+    virtual_time: int = 0
+    coherence: int = 0
+
+
+class Host(_Section):
+    seconds: float = 0
+    mips: float = 0
+    peak_mb: float = 0
+
+
+class Summary(_Section):
+    """What one run came to. `seconds` is simulated time; `host` is what it cost here."""
+
+    program: str
+    engine: Literal["chip", "native"] = "chip"
+    cores: int
+    mode: str = "mayspec"
+    seed: int = 1
+    cycles: int
+    seconds: float = 0
+    instructions: int = 0
+    tasks: Tasks = Field(default_factory=Tasks)
+    cycle_breakdown: CycleBreakdown = Field(default_factory=CycleBreakdown)
+    network_bytes: NetworkBytes = Field(default_factory=NetworkBytes)
+    check: Literal["passed", "failed", "none"] = "none"
+    host: Host = Field(default_factory=Host)
+    output: str = ""
+    exit_code: int = 0
+    complete: bool = True

@@ -1,0 +1,37 @@
+"""Reading TOML with errors that name file and line, and flattening tables into dotted keys."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from rubato.errors import UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def load(path: Path) -> dict[str, Any]:
+    """@raises UsageError naming the file, and the line where it is not TOML."""
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist.") from None
+    except (OSError, UnicodeDecodeError) as e:
+        raise UsageError(f"{path} cannot be read: {e}.") from None
+    except tomllib.TOMLDecodeError as e:
+        raise UsageError(f"{path}: {e}.") from None
+
+
+def flatten(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """{"l2": {"size": 1}} becomes {"l2.size": 1}."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat

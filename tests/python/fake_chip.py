@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""A stand-in for rubato-chip: the same command line, run directory and exit codes, made-up numbers, no simulation.
+
+Tests of the Python side use it where the real simulator would be slow or could not be made to fail on purpose.
+What it "runs" is decided by the program's arguments: --fail-check, --fault, --sleep SECONDS, --crash, --deadlock.
+Numbers are a function of the options, as the real simulator's are.
+"""
+# SPDX-License-Identifier: MIT
+import argparse
+import gzip
+import hashlib
+import json
+import os
+import pathlib
+import random
+import signal
+import sys
+import time
+
+KEYS = [
+    ("chip.cores", "integer", "", 256, [1, 1024], None, "Cores of the chip."),
+    ("chip.cores_per_tile", "integer", "", 4, [1, 8], None, "Cores of a tile."),
+    ("chip.frequency_mhz", "integer", "MHz", 2000, [1, 10000], None, "Clock frequency."),
+    ("chip.seed", "integer", "", 1, [0, 2**63], None, "Perturbs placement and tie-breaking."),
+    ("l1d.size", "size", "bytes", 16384, [64, 2**30], None, "Size of a core's data cache."),
+    ("l2.size", "size", "bytes", 262144, [64, 2**30], None, "Size of a tile's L2."),
+    ("l2.latency", "integer", "cycles", 7, [1, 1000], None, "Tag and data access of the L2."),
+    ("llc.size", "size", "bytes", 1048576, [64, 2**30], None, "Size of one tile's slice of the last level."),
+    ("net.contention", "boolean", "", True, None, None, "Whether messages wait for each other on links."),
+    ("task.mayspec", "string", "", "mayspec", None, ["mayspec", "spec", "nonspec"], "What MAYSPEC tasks run as."),
+    ("run.max_cycles", "integer", "cycles", 0, [0, 2**63], None, "Simulated time after which a run ends; 0: no limit."),
+]
+
+
+def main() -> int:
+    argv = sys.argv[1:]
+    p = argparse.ArgumentParser(allow_abbrev=False)
+    for flag in ("--config", "--out", "--roi", "--sandbox", "--progress", "--check-config"):
+        p.add_argument(flag)
+    for flag in ("--seed", "--cores", "--trace-from", "--trace-cycles", "--interval", "--max-cycles"):
+        p.add_argument(flag, type=int)
+    for flag in ("--trace", "--no-ff", "--warm", "--json", "--help-config", "--show-config"):
+        p.add_argument(flag, action="store_true")
+    p.add_argument("--set", action="append", default=[])
+    p.add_argument("--series", action="append", default=[])
+    p.add_argument("program", nargs="?")
+    p.add_argument("arguments", nargs=argparse.REMAINDER)
+    o = p.parse_args(argv)
+
+    if o.help_config:
+        fields = ("key", "type", "unit", "default", "range", "choices", "description")
+        print(json.dumps([{f: v for f, v in zip(fields, k) if v is not None} for k in KEYS]))
+        return 0
+    values = {k[0]: k[3] for k in KEYS}
+    for file in filter(None, [o.config, o.check_config]):
+        for number, line in enumerate(pathlib.Path(file).read_text().splitlines(), 1):
+            if "sizze" in line:
+                print(f"{file}:{number}: there is no key l2.sizze", file=sys.stderr)
+                return 2
+    if o.check_config:
+        return 0
+    for setting in o.set:
+        key, _, value = setting.partition("=")
+        values[key] = value
+    if o.cores:
+        values["chip.cores"] = o.cores
+    if o.seed is not None:
+        values["chip.seed"] = o.seed
+    if o.show_config:
+        print(as_toml(values))
+        return 0
+    if str(values["l2.latency"]) == "0":
+        print("l2.latency is 0; it must be 1 to 1000.", file=sys.stderr)
+        return 2
+    if values["task.mayspec"] == "spec" and int(values["chip.cores"]) > 1:
+        print("speculation is not in this version; --mode mayspec or nonspec.", file=sys.stderr)
+        return 2
+    return simulate(o, values)
+
+
+def as_toml(values):
+    tables = {}
+    for key, value in values.items():
+        table, _, name = key.rpartition(".")
+        tables.setdefault(table, {})[name] = value
+    lines = []
+    for table, entries in tables.items():
+        lines.append(f"[{table}]")
+        lines += [f"{k} = {json.dumps(v)}" for k, v in entries.items()]
+    return "\n".join(lines)
+
+
+def write(file, text):
+    part = file.with_suffix(".part")
+    part.write_text(text)
+    os.replace(part, file)
+
+
+def simulate(o, values) -> int:
+    out = pathlib.Path(o.out)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "incomplete").write_text("")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
+    program = pathlib.Path(o.program)
+    config = as_toml(values).replace("[", "[config.")
+    write(
+        out / "run.toml",
+        f"format = 1\nprogram = {json.dumps(str(program))}\n"
+        f'sha256 = "{hashlib.sha256(program.read_bytes()).hexdigest()}"\n'
+        f'arguments = {json.dumps(o.arguments)}\nseed = {values["chip.seed"]}\nversion = "0.1.0"\n'
+        f"command_line = {json.dumps(sys.argv)}\n\n{config}\n",
+    )
+    if "--crash" in o.arguments:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if "--sleep" in o.arguments:
+        until = time.monotonic() + float(o.arguments[o.arguments.index("--sleep") + 1])
+        cycles = 0
+        while time.monotonic() < until:
+            cycles += 100_000
+            write(
+                out / "progress.json",
+                json.dumps({"cycles": cycles, "committed": cycles // 300, "instructions": cycles * 3,
+                            "gvt": cycles, "mips": 9.5, "host_seconds": cycles / 1e6}),
+            )  # fmt: skip
+            time.sleep(0.02)
+    if "--fault" in o.arguments:
+        print("the program loaded from 0x0 (unmapped) at pc 0x104fa in visit().", file=sys.stderr)
+        return 3
+    if "--deadlock" in o.arguments:
+        print("nothing can proceed: thread 1 waits for futex 0x7f00 (lock) at pc 0x10500.", file=sys.stderr)
+        return 4
+    check = "failed" if "--fail-check" in o.arguments else "passed" if "--verify" in o.arguments else "none"
+    text = f"nodes: 90000\ncheck: {check}\n" if check != "none" else "nodes: 90000\n"
+    write(out / "output.txt", text)
+    summary = numbers(out, o, values)
+    code = 1 if check == "failed" else 0
+    summary |= {"check": check, "output": text, "exit_code": code, "complete": True}
+    write(out / "summary.json", json.dumps(summary))
+    (out / "log.txt").write_text("")
+    (out / "incomplete").unlink()
+    print(json.dumps(summary) if o.json else text, end="")
+    if code:
+        print("the program's check failed.", file=sys.stderr)
+    return code
+
+
+def numbers(out, o, values):
+    cores, seed, mode = int(values["chip.cores"]), int(values["chip.seed"]), values["task.mayspec"]
+    rng = random.Random(f"{cores} {seed} {mode} {sorted(values.items(), key=str)}")
+    work = 40_000_000
+    limit = {"nonspec": 9.0, "mayspec": 90.0}.get(mode, 60.0)
+    speedup = 1 / ((1 / cores) + (1 / limit)) * (1 + 1 / limit)
+    cycles = int(work / speedup * rng.uniform(0.96, 1.04))
+    busy = speedup / cores
+    classes = {"nonspeculative": busy * 0.97, "committed": 0.0, "aborted": 0.0, "spill": busy * 0.03,
+               "stall": (1 - busy) * 0.1}  # fmt: skip
+    classes["idle"] = 1 - sum(classes.values())
+    tasks = 243_000
+    network = {"memory": tasks * 310 if cores > 4 else 0, "abort": 0, "task": tasks * 44,
+               "virtual_time": cycles // 200 * cores * 10, "coherence": tasks * 37}  # fmt: skip
+    statistics(out, cores, cycles, classes, network, rng)
+    if o.interval:
+        points = list(range(o.interval, cycles, max(o.interval, cycles // 200)))
+        series = {p: [rng.randint(100, 900) for _ in points] for p in ("tasks.committed", "task_unit.queued")}
+        write(out / "series.json", json.dumps({"interval": o.interval, "cycles": points, "series": series}))
+    if o.trace:
+        trace(out, cores, cycles, rng)
+    return {
+        "program": pathlib.Path(o.program).name, "engine": "chip", "cores": cores, "mode": mode, "seed": seed,
+        "cycles": cycles, "seconds": cycles / 2e9, "instructions": 31_000_000,
+        "tasks": {"created": tasks, "committed": tasks, "aborted": 0, "nonspeculative": tasks, "spilled": 4_000,
+                  "promoted": 0},
+        "cycle_breakdown": classes, "network_bytes": network,
+        "host": {"seconds": 2.5, "mips": 12.4, "peak_mb": 210.0},
+    }  # fmt: skip
+
+
+def statistics(out, cores, cycles, classes, network, rng):
+    parts = {"core": 0.4, "l1": 0.1, "l2": 0.1, "llc": 0.15, "memory": 0.15, "network": 0.1, "check": 0.0}
+    values = {}
+    for name, share in classes.items():
+        values[f"chip.core_cycles.{name}"] = round(cycles * cores * share)
+        split = {"core": 1.0} if name in ("stall", "idle") else parts
+        for part in parts:
+            values[f"chip.core_cycles.{name}.{part}"] = round(cycles * cores * share * split.get(part, 0))
+        for core in range(cores):
+            values[f"core.{core}.cycles.{name}"] = round(cycles * share)
+    for key in ("tasks.committed", "cycles.nonspeculative"):
+        values[f"function.visit(Vertex*).{key}"] = 200_000
+        values[f"function.relax.{key}"] = 43_000
+    tiles = max(1, cores // 4)
+    width = max(w for w in range(1, 33) if tiles % w == 0 and w * w <= tiles)
+    width = tiles // width
+    for tile in range(tiles):
+        x, y = tile % width, tile // width
+        for direction, exists in {"east": x + 1 < width, "west": x > 0, "south": y + 1 < tiles // width,
+                                  "north": y > 0}.items():  # fmt: skip
+            if exists:
+                middle = 1.5 - (abs(x - width / 2) + abs(y - tiles / width / 2)) / width
+                values[f"tile.{tile}.link.{direction}.flits"] = int(cycles * 0.1 * middle * rng.uniform(0.6, 1))
+        values[f"tile.{tile}.l2.hits"] = rng.randint(10_000, 20_000)
+        values[f"tile.{tile}.l2.misses"] = rng.randint(1_000, 2_000)
+        buckets = [int(1000 * 2.718 ** (-((i - 6) ** 2) / 8)) for i in range(12)]
+        values[f"tile.{tile}.task_unit.task_queue.occupancy"] = {
+            "buckets": buckets, "samples": sum(buckets), "sum": sum(b << i for i, b in enumerate(buckets))}  # fmt: skip
+        values[f"tile.{tile}.task_unit.gvt_lag"] = {
+            "buckets": buckets[2:], "samples": sum(buckets[2:]), "sum": sum(b << i for i, b in enumerate(buckets[2:]))}  # fmt: skip
+    described = {
+        "core.*.cycles.idle": ("cycles", "core cycles with nothing to run"),
+        "tile.*.link.east.flits": ("flits", "flits carried by the tile's link in this direction"),
+        "tile.*.l2.hits": ("accesses", "Accesses that found their line in the tile's L2."),
+        "tile.*.l2.misses": ("accesses", "Accesses that did not."),
+        "tile.*.task_unit.task_queue.occupancy": ("entries", "Task queue entries in use, sampled."),
+        "tile.*.task_unit.gvt_lag": ("cycles", "Time from finish to the GVT that passes it."),
+    }
+    stats = {k: {"unit": u, "description": d} for k, (u, d) in described.items()}
+    document = {"format": 1, "stats": stats, "roi": values, "run": values}
+    write(out / "stats.json", json.dumps(document))
+
+
+def trace(out, cores, cycles, rng):
+    events = []
+    for core in range(min(cores, 16)):
+        events.append({"ph": "M", "name": "thread_name", "pid": 1, "tid": core, "args": {"name": f"core {core}"}})
+        at = 0.0
+        while at < 3:
+            length = rng.uniform(0.02, 0.1)
+            events.append({"ph": "X", "name": rng.choice(["visit", "relax"]), "cat": "nonspeculative", "pid": 1,
+                           "tid": core, "ts": at, "dur": length})  # fmt: skip
+            at += length + rng.uniform(0, 0.05)
+    with gzip.open(out / "trace.json.gz", "wt") as file:
+        json.dump({"traceEvents": events}, file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
