@@ -1,5 +1,6 @@
 // One tile's share of the last-level cache and, in its tags, the directory of the lines whose home it is
-// (C20). Inclusive: a line that any tile holds is here. SPDX-License-Identifier: MIT
+// (C20). Inclusive: a line that any tile holds is here.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -3,11 +3,12 @@
 //
 // Glossary:
 //   access      a core's load, store, atomic or instruction fetch of one line
-//   Done        the access is performed: the line is in the L1 with the rights it needs; data is usable at
-//   `cycle` Blocked     it cannot be performed now; the core is woken through CoreWaker and issues it again
+//   Done        performed: the L1 holds the line with the rights it needs; data is there at `cycle`
+//   Blocked     it cannot be performed now; the core is woken through CoreWaker and issues it again
 //   levels      where the data came from; parts say where the cycles between issue and Done went (C23)
 // Values do not travel here: guest memory always holds the newest (possibly speculative) value, and an access
-// is performed in the order of calls. SPDX-License-Identifier: MIT
+// is performed in the order of calls.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

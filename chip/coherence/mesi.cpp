@@ -1,5 +1,6 @@
 // How the MESI hierarchy resolves an access (C20): the tile, then the home, then the owner, sharers or
-// memory. SPDX-License-Identifier: MIT
+// memory.
+// SPDX-License-Identifier: MIT
 #include "chip/coherence/mesi.hpp"
 
 #include "base/check.hpp"

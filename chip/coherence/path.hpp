@@ -1,5 +1,6 @@
 // Where an access is in time while the protocol resolves it: every move of its clock is accounted to one
-// part, so that the parts add up to its latency (C23). SPDX-License-Identifier: MIT
+// part, so that the parts add up to its latency (C23).
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/check.hpp"

@@ -4,9 +4,8 @@
 //
 //   L1 index     2 * core within the tile, + 1 for data
 //   owner        the L1 that holds the line exclusive or modified: then no other L1 of the tile holds it
-//   state        the tile's right to the line; modified: newer than the LLC. An exclusive line whose owner
-//   has
-//                silently modified it becomes modified when the owner is asked.
+//   state        the tile's right to the line; modified: newer than the LLC. An exclusive line that its owner
+//                has silently modified becomes modified when the owner is asked.
 // SPDX-License-Identifier: MIT
 #pragma once
 

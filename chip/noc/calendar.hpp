@@ -2,7 +2,8 @@
 // One bit a cycle in a ring of words, each tagged with its place in time, so that the window slides by
 // itself: a booking later than the window forgets the oldest word, and cycles older than the window count as
 // free and stay unbooked. A single next-free cycle would make an early request queue behind a late one that
-// was booked first. SPDX-License-Identifier: MIT
+// was booked first.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <bit>

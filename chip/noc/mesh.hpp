@@ -3,8 +3,7 @@
 //   tile t       at column t % width, row t / width
 //   link         a tile's way out to its neighbour in one direction; carries one flit a cycle
 //   flit         link_bytes of a message; a message of b bytes has ceil(b / link_bytes), at least one
-//   hop          the head flit takes `straight` cycles a link, `turn` on the link after its turn; the other
-//   flits
+//   hop          the head flit takes `straight` cycles a link, `turn` on the link after a turn; other flits
 //                follow one a cycle and hold each link for as many cycles as there are flits
 // Without contention a message over h links arrives h * straight + (turn - straight if it turns) + flits - 1
 // cycles after it was sent. Injection and ejection take no link: docs/memory-system.md.

@@ -1,6 +1,7 @@
 // Random traffic over caches of a few lines, so that evictions, recalls, forwards and upgrades are common:
 // every access is checked (versions, single writer, directory agreement), and everything is walked now and
-// then (C21). SPDX-License-Identifier: MIT
+// then (C21).
+// SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include "base/rng.hpp"
