@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/common/graph.hpp"
@@ -30,6 +31,25 @@ struct Options {
   bool is_serial = false;
 };
 
+/// An option whose value is one of a few names.
+template <class T>
+CLI::Option* add_choice(CLI::App& app, const std::string& flag, T& value,
+                        const std::vector<std::pair<std::string, T>>& names, const std::string& help) {
+  std::string expected;
+  for (const auto& [name, meaning] : names) expected += (expected.empty() ? "" : "|") + name;
+  return app
+      .add_option_function<std::string>(
+          flag,
+          [&value, names, flag, expected](const std::string& text) {
+            for (const auto& [name, meaning] : names) {
+              if (name == text) return static_cast<void>(value = meaning);
+            }
+            throw CLI::ValidationError(flag, "'" + text + "' is none of " + expected);
+          },
+          help)
+      ->type_name(expected);
+}
+
 void declare(CLI::App& app, Options& o) {
   app.set_help_flag("--help", "This text");
   auto* const file =
@@ -39,30 +59,32 @@ void declare(CLI::App& app, Options& o) {
   auto* const generate = app.add_option("--generate", o.generate,
                                         "Graph to make instead: road:WIDTHxHEIGHT (a road network; default "
                                         "road:100x100) or rmat:SCALE:DEGREE (a power-law graph)");
-  generate->excludes(file);
-  app.add_option("--format", o.reader.format, "Format of the file")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, GraphFormat>{{"auto", GraphFormat::automatic},
-                                                                             {"gr", GraphFormat::gr},
-                                                                             {"mtx", GraphFormat::mtx},
-                                                                             {"edges", GraphFormat::edges}}))
-      ->type_name("auto|gr|mtx|edges");
+  generate->excludes(file)->type_name("WHAT");
+  file->type_name("FILE");
+  add_choice<GraphFormat>(app, "--format", o.reader.format,
+                          {{"auto", GraphFormat::automatic},
+                           {"gr", GraphFormat::gr},
+                           {"mtx", GraphFormat::mtx},
+                           {"edges", GraphFormat::edges}},
+                          "Format of the file (default auto: by its name, else its first line)");
   app.add_option("--source", o.source,
                  "Vertex to start from, as the file numbers them: from 1 in .gr, .mtx and generated graphs, "
                  "from 0 in "
                  "edge lists (default: the first)")
-      ->each([&o](const std::string&) { o.has_source = true; });
-  app.add_option("--seed", o.seed, "Seed of --generate (default 1)");
+      ->each([&o](const std::string&) { o.has_source = true; })
+      ->type_name("N");
+  app.add_option("--seed", o.seed, "Seed of --generate (default 1)")->type_name("N");
   app.add_option("--scale", o.reader.scale, "Multiply the values of a real matrix by this and round them")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->type_name("FACTOR");
   app.add_flag("--unit-lengths", o.reader.unit_lengths, "Every arc has length 1, whatever the file says");
-  app.add_option("--type", o.type, "Type of the tasks (default mayspec)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, TaskType>{
-          {"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}}))
-      ->type_name("mayspec|spec|nonspec");
-  app.add_option("--locale", o.locale, "Locale of a visit: the vertex (default) or its cache line")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, LocaleChoice>{
-          {"vertex", LocaleChoice::vertex}, {"line", LocaleChoice::line}}))
-      ->type_name("vertex|line");
+  add_choice<TaskType>(
+      app, "--type", o.type,
+      {{"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}},
+      "Type of the tasks (default mayspec)");
+  add_choice<LocaleChoice>(app, "--locale", o.locale,
+                           {{"vertex", LocaleChoice::vertex}, {"line", LocaleChoice::line}},
+                           "Locale of a visit: the vertex (default) or its cache line");
   app.add_flag("--verify", o.verify, "Compare every distance with a serial Dijkstra; exit 1 if one differs");
   app.add_flag("--serial", o.is_serial, "Run only the serial Dijkstra, no tasks, for comparison");
   app.footer(

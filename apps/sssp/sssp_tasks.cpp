@@ -30,7 +30,7 @@ const Arc* arcs = nullptr;
 
 template <LocaleChoice choice>
 Locale locale_of(const Vertex* v) {
-  if constexpr (choice == LocaleChoice::vertex) return v - vertices;
+  if constexpr (choice == LocaleChoice::vertex) return static_cast<std::uint64_t>(v - vertices);
   return reinterpret_cast<std::uintptr_t>(v) / kLineBytes;
 }
 

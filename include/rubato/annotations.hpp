@@ -26,7 +26,7 @@ class Timestamp {
   template <OrdinaryInteger I>
   constexpr Timestamp(I value) : value_(static_cast<std::uint64_t>(value)) {
     if constexpr (std::signed_integral<I>) {
-      if (value < 0) engine::misuse(errors::negative("timestamp", value));
+      if (value < 0) engine::reject_negative("timestamp", value);
     }
   }
   constexpr operator std::uint64_t() const { return value_; }
@@ -43,7 +43,7 @@ class Locale {
   template <OrdinaryInteger I>
   constexpr Locale(I value) : value_(static_cast<std::uint64_t>(value)) {
     if constexpr (std::signed_integral<I>) {
-      if (value < 0) engine::misuse(errors::negative("locale", value));
+      if (value < 0) engine::reject_negative("locale", value);
     }
   }
   /// The locale of a resource; `allows_shared_reads`: tasks with .access = reads may run at once.

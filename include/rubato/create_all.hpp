@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
-#include <iterator>
 #include <type_traits>
 
 #include "rubato/task.hpp"
@@ -12,24 +10,37 @@
 namespace rubato::inline v0 {
 
 /// Children that one task creates without a tree.
-inline constexpr std::int64_t kMaxTrackedChildren = 8;
+inline constexpr int kMaxTrackedChildren = 8;
 
 namespace engine {
 
 template <TaskType type, class Each, class Iterator, class... Args>
-void create_range(Iterator first, Iterator last, Args... args) {
-  const std::int64_t count = std::distance(first, last);
-  if (count <= kMaxTrackedChildren || !is_in_task()) {
-    for (; first != last; ++first) Each{}(first, args...);
-    return;
-  }
-  Annotations same_timestamp;
-  if (is_timestamped()) same_timestamp.at = engine::timestamp();
-  for (std::int64_t part = 0; part < kMaxTrackedChildren; ++part) {
-    const Iterator from = first + count * part / kMaxTrackedChildren;
-    const Iterator to = first + count * (part + 1) / kMaxTrackedChildren;
-    engine::create<type>([](Iterator f, Iterator l, Args... a) { create_range<type, Each>(f, l, a...); },
-                         same_timestamp, from, to, args...);
+void split_range(Iterator first, Iterator last, Args... args);
+
+/// In place where 8 children suffice: the fast case, inlined into the creator.
+template <TaskType type, class Each, class Iterator, class... Args>
+[[gnu::always_inline]] inline void create_range(Iterator first, Iterator last, Args... args) {
+  if (first < last && last - first > kMaxTrackedChildren && is_in_task())
+    return split_range<type, Each>(first, last, args...);
+  for (; first < last; ++first) Each{}(first, args...);
+}
+
+template <TaskType type, class Each, class Iterator, class... Args>
+[[gnu::noinline]] void split_range(Iterator first, Iterator last, Args... args) {
+  const auto creator = [](Iterator f, Iterator l, Args... a) { create_range<type, Each>(f, l, a...); };
+  const auto count = last - first;
+  const auto offset = [count](int part) {
+    return count / kMaxTrackedChildren * part + count % kMaxTrackedChildren * part / kMaxTrackedChildren;
+  };
+  const bool has_timestamp = is_timestamped();
+  for (int part = 0; part < kMaxTrackedChildren; ++part) {
+    const Iterator from = static_cast<Iterator>(first + offset(part));
+    const Iterator to = static_cast<Iterator>(first + offset(part + 1));
+    if (has_timestamp) {
+      engine::create<type>(creator, Annotations{.at = engine::timestamp()}, from, to, args...);
+    } else {
+      engine::create<type>(creator, Annotations{}, from, to, args...);
+    }
   }
 }
 
@@ -39,16 +50,17 @@ void create_range(Iterator first, Iterator last, Args... args) {
 /// are handled in place, more by tasks of `type` that inherit the running task's timestamp and split the
 /// range in 8, again and again. Such a task has no other room for children: create them through `each`, or
 /// before.
-///   Iterator  an index or pointer (at most a word)
+///   Iterator  an integer or a pointer
 ///   each      a callable without state
 ///   args      at most 3
 template <TaskType type, class Iterator, class Each, class... Args>
-inline void create_all(Iterator first, Iterator last, Each each, Args... args) {
+[[gnu::always_inline]] inline void create_all(Iterator first, Iterator last, Each each, Args... args) {
   static_assert(engine::is_portable_function<Each> && std::is_empty_v<Each>,
                 "create_all takes a callable without state, such as a lambda that captures nothing");
   static_assert(sizeof...(Args) <= 3, "create_all passes on at most 3 arguments");
-  static_assert(engine::is_task_argument<Iterator>,
-                "create_all takes indices or iterators of at most 8 bytes");
+  static_assert(
+      std::is_pointer_v<Iterator> || (std::is_integral_v<Iterator> && !std::is_same_v<Iterator, bool>),
+      "create_all takes integers or pointers as bounds");
   static_cast<void>(each);
   engine::create_range<type, Each>(first, last, args...);
 }

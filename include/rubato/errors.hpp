@@ -112,5 +112,10 @@ namespace engine {
 [[noreturn]] inline void misuse(const std::string& sentence) { throw TaskError(sentence); }
 #endif
 
+/// Out of line: the check before it stays two instructions.
+[[noreturn, gnu::cold, gnu::noinline]] inline void reject_negative(const char* what, long long value) {
+  misuse(errors::negative(what, value));
+}
+
 }  // namespace engine
 }  // namespace rubato::inline v0
