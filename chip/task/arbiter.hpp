@@ -1,0 +1,96 @@
+// The virtual-time arbiter: finds the virtual time of the earliest active task (GVT) in rounds. Espresso,
+// Sec. V-A "High-throughput ordered commits"; C16.
+//
+// A round: all tiles sample in one cycle, a multiple of arbiter.period; each sends its report to the
+// arbiter's tile; when the last has arrived the minimum is broadcast, and each tile uses it from the cycle in
+// which it arrives. All reports being of one cycle, and created tasks counting at their creator until
+// acknowledged, no task is missed. A round starts only after the one before has reached every tile. Rounds in
+// which no report can differ from the last one's are not held: nothing is sent, and no time is spent on the
+// host. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "chip/config/config.hpp"
+#include "chip/noc/network.hpp"
+#include "chip/stats/registry.hpp"
+#include "chip/task/task.hpp"
+#include "chip/task/task_observer.hpp"
+#include "chip/task/task_system.hpp"
+#include "chip/time/timeline.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+/// A tile's report: the virtual time of its earliest active task, kMaxVirtualTime if none is timestamped, and
+/// whether it holds any task at all (untimestamped ones delay only the end of the region).
+struct TileReport {
+  VirtualTime earliest = kMaxVirtualTime;
+  bool empty = true;
+};
+
+/// Who takes part in rounds: a tile's task unit.
+class RoundParticipant {
+ public:
+  virtual ~RoundParticipant() = default;
+  virtual TileReport report(Cycle now) const = 0;
+  /// `gvt` never decreases within a region.
+  virtual void apply_gvt(VirtualTime gvt, Cycle now) = 0;
+};
+
+class Arbiter final : public EventHandler {
+ public:
+  /// @param config outlives the arbiter, as all else.
+  Arbiter(const Config& config, Timeline& timeline, Network& network, TaskHost& host);
+
+  /// One participant a tile, in order of tiles. Before the first region.
+  void attach(std::span<RoundParticipant* const> tiles) { tiles_ = tiles; }
+  void observe(TaskObserver* observer) { observer_ = observer; }
+  void register_stats(StatRegistry& registry) const;
+
+  void begin_region(Cycle now);
+  /// A task with this timestamp is no longer where it counted (finished, or acknowledged): the minimum may
+  /// rise.
+  void left(Timestamp timestamp, Cycle now) {
+    if (timestamp <= sampled_.timestamp) arm(now);
+  }
+  /// A tile may have become empty.
+  void emptied(Cycle now) { arm(now); }
+
+  bool in_region() const { return active_; }
+  VirtualTime gvt() const { return gvt_; }
+  /// The tile with the least sum of hops to all others.
+  TileId tile() const { return tile_; }
+
+  void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) override;
+
+ private:
+  enum Kind : std::uint32_t { kSample, kDecide, kArrive, kEndRegion };
+  void arm(Cycle now);
+  void schedule_sample(Cycle after);
+  void sample(Cycle now);
+  void decide(Cycle now);
+
+  const Config& config_;
+  Timeline& timeline_;
+  Network& network_;
+  TaskHost& host_;
+  std::span<RoundParticipant* const> tiles_;
+  TaskObserver* observer_ = nullptr;
+  TileId tile_;
+
+  bool active_ = false;     ///< a region runs
+  bool armed_ = false;      ///< a sample is scheduled
+  bool in_round_ = false;   ///< from sample until the broadcast
+  bool again_ = false;      ///< armed during the round
+  bool all_empty_ = false;  ///< found by the last sample
+  VirtualTime sampled_{};   ///< minimum found by the last sample
+  VirtualTime gvt_{};       ///< as last broadcast
+  Cycle round_over_{};      ///< the last broadcast has reached every tile
+  Cycle sampled_at_{};      ///< of the last round, or the period in which the region began
+  std::uint64_t rounds_ = 0, skipped_ = 0;
+  Histogram lag_;
+};
+
+}  // namespace rubato::chip

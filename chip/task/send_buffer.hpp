@@ -1,0 +1,83 @@
+// The tile's send buffer: tasks created here for other tiles, held until the destination's task unit
+// acknowledges them. Their timestamps count in the tile's minimum until then, so no GVT round misses a task
+// that is in a message (C16). Espresso, Fig. 6. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/check.hpp"
+#include "chip/task/task_record.hpp"
+
+namespace rubato::chip {
+
+class SendBuffer {
+ public:
+  struct Entry {
+    Task* task = nullptr;  ///< not ours to read once `to` has accepted it
+    TileId to{};
+    bool in_use = false;
+    bool has_timestamp = false;
+    Timestamp timestamp = 0;
+  };
+
+  /// @param capacity entries; 0: unlimited.
+  explicit SendBuffer(std::uint32_t capacity) : capacity_(capacity) {}
+
+  /// Room for one more if `reserved` entries must stay free; of a tiny buffer at least one entry is for
+  /// everybody.
+  bool has_room(std::uint32_t reserved) const {
+    if (capacity_ == 0) return true;
+    const std::uint32_t limit = capacity_ > reserved ? capacity_ - reserved : 1;
+    return used_ + promised_ < limit;
+  }
+  /// Keeps an entry for a core that waited for one and was woken.
+  void promise() { ++promised_; }
+  void redeem() { --promised_; }
+
+  /// @returns the entry's slot.
+  std::uint32_t add(Task* task, TileId to) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(entries_.size()));
+      entries_.emplace_back();
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    entries_[slot] = {task, to, true, task->descriptor.has_timestamp, task->descriptor.timestamp};
+    ++used_;
+    RUBATO_CHECK(capacity_ == 0 || used_ + promised_ <= capacity_, "a send buffer holds more than it has");
+    return slot;
+  }
+  Entry& entry(std::uint32_t slot) { return entries_[slot]; }
+  void remove(std::uint32_t slot) {
+    RUBATO_CHECK(entries_[slot].in_use, "an entry of the send buffer was freed twice");
+    entries_[slot].in_use = false;
+    free_.push_back(slot);
+    --used_;
+  }
+  std::uint32_t used() const { return used_; }
+  std::uint32_t capacity() const { return capacity_; }
+
+  /// The lowest timestamp held; false if none is.
+  bool earliest(Timestamp& timestamp) const {
+    bool found = false;
+    std::uint32_t left = used_;
+    for (const Entry& e : entries_) {
+      if (left == 0) break;
+      if (!e.in_use) continue;
+      --left;
+      if (!e.has_timestamp || (found && e.timestamp >= timestamp)) continue;
+      timestamp = e.timestamp;
+      found = true;
+    }
+    return found;
+  }
+
+ private:
+  std::uint32_t capacity_;
+  std::uint32_t used_ = 0, promised_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,72 @@
+// Where a tile's spilled tasks are (C13): batches of descriptors in untracked memory, one 64 B line a
+// descriptor, and an overflow list of refill tasks for which the task queue has no entry: a binary heap of 16
+// B elements. Contents live in the simulator; this file says which lines the hardware touches.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chip/task/task_record.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+/// Order of refill tasks: timestamped ones first, since the GVT waits for them.
+inline bool refill_before(const Task& a, const Task& b) {
+  if (a.lane() != b.lane()) return a.lane() == Lane::timestamped;
+  return a.before(b);
+}
+
+class SpillArea {
+ public:
+  /// @param base line-aligned; @param bytes of the area: seven eighths for batches, the rest for the overflow
+  /// list.
+  SpillArea(Addr base, std::uint64_t bytes, std::uint32_t batch_capacity);
+
+  // Batches: written and read front to back, tasks of one lane in ascending order.
+  static constexpr std::uint32_t kNoBatch = ~std::uint32_t{0};
+  /// @throws Error (no progress) if the area is full.
+  std::uint32_t open_batch();
+  void append(std::uint32_t batch, Task* task);
+  void chain(std::uint32_t batch, std::uint32_t successor) { batches_[batch].successor = successor; }
+  std::uint32_t batch_capacity() const { return capacity_; }
+  Task* front(std::uint32_t batch) const { return batches_[batch].first; }
+  std::uint32_t size(std::uint32_t batch) const { return batches_[batch].written - batches_[batch].read; }
+  Task* take_front(std::uint32_t batch);
+  /// Of the descriptor that append() writes next, or that take_front() takes next.
+  LineAddr line_to_write(std::uint32_t batch) const { return line(batch, batches_[batch].written); }
+  LineAddr line_to_read(std::uint32_t batch) const { return line(batch, batches_[batch].read); }
+  /// Frees an empty batch; @returns the one chained behind it, or kNoBatch.
+  std::uint32_t close_batch(std::uint32_t batch);
+
+  // The overflow list. Lines touched are appended to `lines`.
+  bool overflow_empty() const { return overflow_.empty(); }
+  const Task* overflow_top() const { return overflow_.empty() ? nullptr : overflow_.front(); }
+  std::size_t overflow_size() const { return overflow_.size(); }
+  void overflow_push(Task* refill, std::vector<LineAddr>& lines);
+  Task* overflow_pop(std::vector<LineAddr>& lines);
+
+  std::uint64_t tasks() const { return tasks_; }  ///< in batches
+
+ private:
+  struct Batch {
+    Task* first = nullptr;
+    Task* last = nullptr;
+    std::uint32_t written = 0, read = 0;
+    std::uint32_t successor = kNoBatch;
+  };
+  LineAddr line(std::uint32_t batch, std::uint32_t i) const {
+    return line_of(base_ + (std::uint64_t{batch} * capacity_ + i) * kLineBytes);
+  }
+  void touch(std::size_t element, std::vector<LineAddr>& lines) const;
+
+  Addr base_, overflow_base_, end_;
+  std::uint32_t capacity_;
+  std::vector<Batch> batches_;
+  std::vector<std::uint32_t> free_;
+  std::vector<Task*> overflow_;
+  std::uint64_t tasks_ = 0;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,61 @@
+// Which tile a new task goes to. Chooses only: queues, time and messages belong to the task unit.
+// Espresso, Sec. V-A "Locality-aware execution"; rule C9.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/rng.hpp"
+#include "chip/task/task.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+/// Contract for every mapper:
+///   - tasks that may run non-speculatively and have one locale go to one tile for the whole run: mutual
+///   exclusion
+///     rests on it (C9);
+///   - deterministic in (configuration, seed, sequence of calls);
+///   - called once a created task; allocates nothing.
+class TaskMapper {
+ public:
+  virtual ~TaskMapper() = default;
+  /// The destination of `task`, created on tile `creator`; without a locale any tile is right.
+  virtual TileId map(const TaskDescriptor& task, TileId creator) = 0;
+};
+
+/// Hashes locales over the tiles and scatters tasks without one: the publication's mapper, and the default.
+class HashTaskMapper final : public TaskMapper {
+ public:
+  struct Params {
+    std::uint32_t tiles;
+    std::uint64_t seed;
+  };
+  explicit HashTaskMapper(Params p) : tiles_(p.tiles), salt_(mix64(p.seed)), rng_(p.seed) {}
+  TileId map(const TaskDescriptor& task, TileId creator) override;
+  TileId tile_of(Locale locale) const;
+
+ private:
+  std::uint32_t tiles_;
+  std::uint64_t salt_;
+  Rng rng_;
+};
+
+/// Ignores locales where that is legal, that is for SPEC tasks, to show what placement by locale is worth.
+class RandomTaskMapper final : public TaskMapper {
+ public:
+  explicit RandomTaskMapper(HashTaskMapper::Params p) : hash_(p), tiles_(p.tiles), rng_(mix64(p.seed)) {}
+  TileId map(const TaskDescriptor& task, TileId creator) override;
+
+ private:
+  HashTaskMapper hash_;
+  std::uint32_t tiles_;
+  Rng rng_;
+};
+
+/// @param name a value of task.mapper. @throws UsageError for any other.
+std::unique_ptr<TaskMapper> make_task_mapper(const std::string& name, HashTaskMapper::Params params);
+
+}  // namespace rubato::chip

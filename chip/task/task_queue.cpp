@@ -1,0 +1,115 @@
+// The task queue of task_queue.hpp.
+// SPDX-License-Identifier: MIT
+#include "chip/task/task_queue.hpp"
+
+namespace rubato::chip {
+
+TaskQueue::TaskQueue(std::uint32_t capacity) : capacity_(capacity) {
+  for (auto& list : idle_) list.reserve(capacity);
+}
+
+TaskQueue::Slot* TaskQueue::holder_of(const Task& task) {
+  if (!task.descriptor.has_locale) return nullptr;
+  for (Slot& slot : slots_) {
+    if (slot.busy && slot.locale == task.descriptor.locale) return &slot;
+  }
+  return nullptr;
+}
+
+void TaskQueue::insert(Task* task) {
+  task->state = TaskState::idle;
+  auto& list = idle_[index(task->lane())];
+  task->index = static_cast<std::uint32_t>(list.size());
+  list.push_back(task);
+  ready_[index(task->lane())].push(task);
+  check();
+}
+
+Task* TaskQueue::earliest_free(Lane lane) {
+  TaskHeap& ready = ready_[index(lane)];
+  while (!ready.empty()) {
+    Slot* holder = holder_of(*ready.top());
+    if (holder == nullptr) return ready.top();
+    Task* task = ready.pop();
+    TaskHeap& waiters = holder->waiters[index(lane)];
+    waiters.push(task);
+    waiters.meld(task->followers);
+  }
+  return nullptr;
+}
+
+const Task* TaskQueue::earliest(Lane lane) const {
+  const Task* first = ready_[index(lane)].top();
+  for (const Slot& slot : slots_) {
+    const Task* waiter = slot.waiters[index(lane)].top();
+    if (waiter != nullptr && (first == nullptr || waiter->before(*first))) first = waiter;
+  }
+  return first;
+}
+
+void TaskQueue::forget_idle(Task* task) {
+  auto& list = idle_[index(task->lane())];
+  list[task->index] = list.back();
+  list[task->index]->index = task->index;
+  list.pop_back();
+}
+
+void TaskQueue::dispatch(Task* task, std::uint32_t slot) {
+  RUBATO_DCHECK(holder_of(*task) == nullptr, "two running tasks with one locale");
+  Task* top = ready_[index(task->lane())].pop();
+  RUBATO_CHECK(top == task, "dispatched a task that is not its lane's earliest");
+  forget_idle(task);
+  Slot& s = slots_[slot];
+  RUBATO_CHECK(!s.busy && s.waiters[0].empty() && s.waiters[1].empty(), "a core runs two tasks");
+  if (!task->descriptor.has_locale) return;
+  s.busy = true;
+  s.locale = task->descriptor.locale;
+  s.waiters[index(task->lane())].meld(task->followers);
+}
+
+// The earliest of `waiting` becomes ready again, the others follow it.
+void TaskQueue::lead(TaskHeap& waiting, Lane lane) {
+  if (waiting.empty()) return;
+  Task* leader = waiting.pop();
+  leader->followers.meld(waiting);
+  ready_[index(lane)].push(leader);
+}
+
+void TaskQueue::finish(std::uint32_t slot) {
+  Slot& s = slots_[slot];
+  if (!s.busy) return;
+  s.busy = false;
+  lead(s.waiters[0], Lane::timestamped);
+  lead(s.waiters[1], Lane::untimestamped);
+}
+
+void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& out) {
+  const auto& list = idle_[index(lane)];
+  RUBATO_CHECK(count <= list.size(), "spills more tasks than there are");
+  out.assign(list.begin(), list.end());
+  const auto later = [](const Task* a, const Task* b) { return b->before(*a); };
+  std::nth_element(out.begin(), out.begin() + count, out.end(), later);
+  out.resize(count);
+  std::sort(out.begin(), out.end(), [](const Task* a, const Task* b) { return a->before(*b); });
+  for (Task* task : out) {
+    TaskHeap::remove(task);
+    lead(task->followers, lane);
+    forget_idle(task);
+    task->state = TaskState::spilling;
+  }
+  spilling_ += count;
+}
+
+std::uint32_t TaskQueue::waiting_for(std::uint32_t slot) const {
+  const Slot& s = slots_[slot];
+  if (!s.busy) return 0;
+  std::uint32_t count = 0;
+  for (const auto& list : idle_) {
+    for (const Task* task : list) {
+      count += task->descriptor.has_locale && task->descriptor.locale == s.locale ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+}  // namespace rubato::chip

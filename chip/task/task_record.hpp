@@ -1,0 +1,82 @@
+// A task while it is on the chip: its descriptor, its place in the order, and the links of the structures
+// that hold it. Records never move: queues, buffers and batches pass pointers. Espresso, Sec. V-A; C9, C16.
+//
+//   state     in_flight  created, in a send buffer or in a message; no task unit has accepted it yet
+//             idle       in a task queue (guest task or refill task)
+//             spilling   in a task queue, being written to memory
+//             spilled    in a batch in memory; counted by its batch's refill task
+//             running    on a core; a non-speculative task holds no task-queue entry any more
+//             finished   its body ended; a non-speculative task is committed by that and its record freed
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "chip/task/task.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+enum class TaskState : std::uint8_t { free, in_flight, idle, spilling, spilled, running, finished };
+
+/// Timestamped and untimestamped tasks never share a heap: the first one's top is the tile's minimum, and the
+/// second one's tasks can run at any time.
+enum class Lane : std::uint8_t { timestamped = 0, untimestamped = 1 };
+inline constexpr unsigned kLanes = 2;
+
+struct Task;
+
+/// An intrusive pairing heap of tasks (Fredman, Sedgewick, Sleator, Tarjan 1986) by (order, tie). push and
+/// meld take constant time, pop and remove amortized logarithmic time; nothing is allocated. Invariant: a
+/// root knows the heap that holds it, so that remove() needs no search. Heaps do not move.
+class TaskHeap {
+ public:
+  TaskHeap() = default;
+  TaskHeap(const TaskHeap&) = delete;
+  TaskHeap& operator=(const TaskHeap&) = delete;
+
+  bool empty() const { return root_ == nullptr; }
+  Task* top() const { return root_; }
+  void push(Task* task);
+  Task* pop();  ///< Not on an empty heap.
+  /// Moves everything from `other` into this heap.
+  void meld(TaskHeap& other);
+  /// Takes `task` out of whichever heap holds it.
+  static void remove(Task* task);
+
+ private:
+  void set_root(Task* root);
+  static Task* link(Task* a, Task* b);
+  static Task* combine(Task* first);
+  Task* root_ = nullptr;
+};
+
+struct Task {
+  TaskDescriptor descriptor{};
+  std::uint64_t id = 0;        ///< unique in the run, in order of creation; from 1
+  std::uint64_t parent = 0;    ///< the creator's id; 0 outside tasks
+  Timestamp order = 0;         ///< the timestamp; for a task without, the GVT's when a task unit accepted it
+  std::uint64_t tie = 0;       ///< orders tasks of equal `order`: creation order, perturbed by the seed (C29)
+  VirtualTime virtual_time{};  ///< meaningful from dispatch on
+  TaskState state = TaskState::free;
+  bool is_refill = false;
+  std::uint32_t index = 0;  ///< in the queue's list of idle tasks
+  std::uint32_t batch = 0;  ///< of a refill task: what it reads back
+  Task* next = nullptr;     ///< in a batch, or in the pool
+  /// Same-locale tasks of the same lane that wait behind this one; only of tasks in a ready heap.
+  TaskHeap followers;
+
+  Lane lane() const { return descriptor.has_timestamp ? Lane::timestamped : Lane::untimestamped; }
+  bool before(const Task& other) const {
+    return order != other.order ? order < other.order : tie < other.tie;
+  }
+
+ private:
+  friend class TaskHeap;
+  Task* heap_child_ = nullptr;
+  Task* heap_next_ = nullptr;
+  Task* heap_previous_ = nullptr;  ///< parent of a first child, else the sibling before; null: a root
+  TaskHeap* holder_ = nullptr;     ///< of a root
+};
+
+}  // namespace rubato::chip

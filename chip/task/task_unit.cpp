@@ -1,0 +1,450 @@
+// The task unit: dispatch, the enqueue protocol and reports. Spills and refills are in task_unit_spill.cpp.
+// SPDX-License-Identifier: MIT
+#include "chip/task/task_unit.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+
+#include "base/check.hpp"
+
+namespace rubato::chip {
+
+namespace {
+
+constexpr std::uint32_t kCoreBits = std::bit_width(kMaxCores - 1);
+
+/// Tie-breakers are unique: a core dispatches at most one task a cycle (C16).
+std::uint64_t tie_breaker(Cycle now, CoreId core) { return now.value << kCoreBits | core.value; }
+
+std::uint64_t payload(TileId tile, std::uint32_t slot) { return std::uint64_t{tile.value} << 32 | slot; }
+
+std::uint32_t queue_capacity(const Config& config) {
+  return config.task.unlimited_queues ? 0 : config.task.task_queue * config.chip.cores_per_tile;
+}
+
+}  // namespace
+
+Task* TaskContext::make_task(const TaskDescriptor& descriptor, std::uint64_t parent) {
+  // Ties are first in, first out but for a few places, which the seed decides (C29). Unique: two that agree
+  // above the low byte were created within eight of each other.
+  constexpr std::uint64_t kPlaces = 8;
+  Task* task = pool.acquire();
+  task->descriptor = descriptor;
+  task->id = next_id++;
+  task->parent = parent;
+  task->tie = (task->id + rng.below(kPlaces)) << 8 | (task->id & 0xff);
+  return task;
+}
+
+TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>& tiles, TileId tile,
+                   Addr spill_base, std::uint64_t spill_bytes)
+    : context_(context),
+      tiles_(tiles),
+      tile_(tile),
+      first_core_(tile.value * context.config.chip.cores_per_tile),
+      cores_(context.config.chip.cores_per_tile),
+      queue_(queue_capacity(context.config)),
+      commit_queue_(context.config.task.commit_queue * context.config.chip.cores_per_tile),
+      send_(context.config.task.unlimited_queues ? 0 : context.config.task.send_buffer),
+      area_(spill_base, spill_bytes, context.config.task.spill_batch) {
+  // At least one guest task besides the entries kept for refills and for the earliest task; at most all but
+  // the latter.
+  const double share = context.config.task.spill_threshold * queue_.capacity();
+  const auto entries = static_cast<std::uint32_t>(std::ceil(share));
+  spill_threshold_ = queue_.unlimited() ? ~std::uint32_t{0} : std::clamp(entries, 3u, queue_.capacity() - 1);
+  max_refills_ = queue_.unlimited() ? ~std::uint32_t{0} : std::max(1u, queue_.capacity() / 8);
+}
+
+void TaskUnit::register_stats(StatRegistry& registry) const {
+  const std::string prefix = fmt::format("tile.{}.task_unit.", tile_.value);
+  const auto count = [&](const char* name, const char* unit, const char* description,
+                         const std::uint64_t* at) { registry.counter(prefix + name, unit, description, at); };
+  count("created", "tasks", "tasks created by the tile's cores", &stats_.created);
+  count("dispatched", "tasks", "guest tasks given to the tile's cores", &stats_.dispatched);
+  count("finished", "tasks", "guest tasks whose body ended on the tile", &stats_.finished);
+  count("enqueues.local", "tasks", "tasks accepted from the tile's own cores", &stats_.local);
+  count("enqueues.remote", "tasks", "tasks accepted from other tiles", &stats_.remote);
+  count("refusals", "messages", "tasks of other tiles refused because the task queue was full",
+        &stats_.refused);
+  count("spilled", "tasks", "tasks written to memory", &stats_.spilled);
+  count("refilled", "tasks", "tasks read back from memory", &stats_.refilled);
+  count("spills", "tasks", "spill tasks", &stats_.spills);
+  count("spills_on_stalled_cores", "tasks", "spill tasks that ran on a core whose create was stalled",
+        &stats_.borrowed);
+  count("refills", "tasks", "refill tasks given to the tile's cores, again after a yield", &stats_.refills);
+  count("create_stalls.task_queue", "stalls", "creates that found the tile's own task queue full",
+        &stats_.queue_stalls);
+  count("create_stalls.send_buffer", "stalls", "creates that found the send buffer full",
+        &stats_.send_stalls);
+  registry.histogram(prefix + "occupancy", "entries", "task-queue entries in use, by cycles", &occupancy_);
+}
+
+// ---- Dispatch ----
+
+Task* TaskUnit::earliest_runnable() {
+  Task* first = nullptr;
+  for (const Lane lane : {Lane::timestamped, Lane::untimestamped}) {
+    Task* task = queue_.earliest_free(lane);
+    if (task == nullptr || context_.rule->may_run(*task, gvt_) == RunMode::none) continue;
+    if (first == nullptr || task->before(*first)) first = task;
+  }
+  return first;
+}
+
+TaskUnit::Choice TaskUnit::choose(Cycle now) {
+  // Without an arbiter the tile itself knows the earliest task, to the cycle.
+  if (context_.arbiter == nullptr) gvt_ = report(now).earliest;
+  Task* guest = earliest_runnable();
+  if (can_spill() && (!waiting_.empty() || guest == nullptr || !spilled_since_dispatch_)) {
+    return {Choice::spill, nullptr};
+  }
+  if (guest != nullptr) return {Choice::guest, guest};
+  if (!refills_.empty() && !refill_.active && may_refill(*refills_.back())) {
+    return {Choice::refill, refills_.back()};
+  }
+  return {};
+}
+
+void TaskUnit::start_guest(Task* task, std::uint32_t slot, Cycle now) {
+  account_occupancy(now);
+  queue_.dispatch(task, slot);
+  spilled_since_dispatch_ = false;
+  const Timestamp timestamp = task->descriptor.has_timestamp ? task->descriptor.timestamp : gvt_.timestamp;
+  task->virtual_time = {timestamp, tie_breaker(now, core_of(slot))};
+  task->state = TaskState::running;
+  slots_[slot].task = task;
+  slots_[slot].state = CoreState::running;
+  ++stats_.dispatched;
+}
+
+std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
+  const std::uint32_t slot = slot_of(core);
+  CoreSlot& c = slots_[slot];
+  RUBATO_CHECK(c.task == nullptr && c.state != CoreState::internal, "a busy core asks for work");
+  const Choice choice = choose(now);
+  DispatchedTask result;
+  switch (choice.kind) {
+    case Choice::none:
+      c.state = CoreState::idle;
+      return std::nullopt;
+    case Choice::guest:
+      start_guest(choice.task, slot, now);
+      result.descriptor = choice.task->descriptor;
+      result.virtual_time = choice.task->virtual_time;
+      result.id = choice.task->id;
+      break;
+    case Choice::spill:
+      start_spill();
+      result.kind = DispatchedTask::Kind::spill;
+      break;
+    case Choice::refill:
+      start_refill(choice.task);
+      result.kind = DispatchedTask::Kind::refill;
+      result.id = choice.task->id;
+      break;
+  }
+  if (choice.kind != Choice::guest) {
+    c.state = CoreState::internal;
+    c.internal_kind = result.kind;
+    result.virtual_time = {gvt_.timestamp, tie_breaker(now, core)};
+  }
+  if (context_.observer != nullptr) context_.observer->on_dispatched(core, result, now);
+  serve_waiting(now);
+  evaluate(now);
+  return result;
+}
+
+void TaskUnit::finish(CoreId core, Cycle now) {
+  CoreSlot& c = slots_[slot_of(core)];
+  RUBATO_CHECK(c.state == CoreState::running, "a task that does not run finishes");
+  Task* task = c.task;
+  c.task = nullptr;
+  c.state = CoreState::busy;
+  ++stats_.finished;
+  queue_.finish(slot_of(core));
+  task->state = TaskState::finished;
+  if (context_.observer != nullptr) {
+    context_.observer->on_finished(task->id, core, now);
+    context_.observer->on_committed(task->id, core, now);
+  }
+  if (context_.arbiter != nullptr) {
+    if (task->descriptor.has_timestamp) context_.arbiter->left(task->descriptor.timestamp, now);
+    if (is_empty()) context_.arbiter->emptied(now);
+  }
+  context_.pool.release(task);
+  evaluate(now);
+}
+
+std::optional<Cycle> TaskUnit::step_internal(CoreId core, Cycle now) {
+  CoreSlot& c = slots_[slot_of(core)];
+  RUBATO_CHECK(c.state == CoreState::internal, "a core without an internal task asks for its next step");
+  const auto next =
+      c.internal_kind == DispatchedTask::Kind::spill ? step_spill(core, now) : step_refill(core, now);
+  if (next) return next;
+  c.state = CoreState::busy;
+  if (context_.observer != nullptr) context_.observer->on_internal_finished(core, c.internal_kind, now);
+  if (context_.arbiter != nullptr && is_empty()) context_.arbiter->emptied(now);
+  evaluate(now);
+  return std::nullopt;
+}
+
+// At most one core is told to ask for work at a time: once it has asked, the next one is told if there is
+// more.
+void TaskUnit::evaluate(Cycle now) {
+  std::uint32_t idle = kMaxCoresPerTile;
+  bool stalled = false;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    if (slots_[slot].state == CoreState::waking) return;
+    if (slots_[slot].state == CoreState::idle) idle = std::min(idle, slot);
+    stalled = stalled || slots_[slot].state == CoreState::stalled;
+  }
+  if (idle != kMaxCoresPerTile) {
+    if (choose(now).kind == Choice::none) return;
+    slots_[idle].state = CoreState::waking;
+    context_.host.wake(core_of(idle), now);
+  } else if (stalled && !waiting_.empty() && can_spill()) {
+    borrow_stalled_core(now);
+  }
+}
+
+// ---- Creating and enqueueing (Fig. 6(c)) ----
+
+// Entries of the send buffer that stay free for others: one for spills and refills, and one for the earliest
+// task.
+std::uint32_t TaskUnit::send_reserve(const Task& creator) const {
+  return is_earliest(creator.descriptor.has_timestamp, creator.descriptor.timestamp) ? 1 : 2;
+}
+
+CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cycle now) {
+  CoreSlot& c = slots_[slot_of(core)];
+  if (c.state == CoreState::stalled) {
+    if (!c.granted) return CreateOutcome::stalled;
+    c.granted = false;
+    c.state = CoreState::running;
+    c.destination == tile_ ? (account_occupancy(now), queue_.redeem()) : send_.redeem();
+  } else {
+    c.destination = context_.mapper->map(descriptor, tile_);
+    const bool room = c.destination == tile_
+                          ? queue_.has_room(is_earliest(descriptor.has_timestamp, descriptor.timestamp))
+                          : send_.has_room(send_reserve(*c.task));
+    if (!room) {
+      if (c.destination == tile_) {
+        ++stats_.queue_stalls;
+        waiting_.push_back({true, slot_of(core), tile_, descriptor.has_timestamp, descriptor.timestamp});
+      } else {
+        ++stats_.send_stalls;
+        send_waiting_.push_back(slot_of(core));
+      }
+      c.state = CoreState::stalled;
+      evaluate(now);
+      return CreateOutcome::stalled;
+    }
+  }
+  Task* task = context_.make_task(descriptor, c.task->id);
+  ++stats_.created;
+  if (context_.observer != nullptr) {
+    context_.observer->on_created(task->id, task->parent, descriptor, core, now);
+  }
+  if (c.destination == tile_) {
+    ++stats_.local;
+    accept(task, now);
+  } else {
+    send_create(send_.add(task, c.destination), TaskEvent::create_arrives, now);
+  }
+  return CreateOutcome::accepted;
+}
+
+void TaskUnit::accept(Task* task, Cycle now) {
+  const TaskDescriptor& d = task->descriptor;
+  RUBATO_CHECK(!d.has_timestamp || d.timestamp >= gvt_.timestamp, "a task arrives before the GVT");
+  account_occupancy(now);
+  task->order = d.has_timestamp ? d.timestamp : gvt_.timestamp;
+  queue_.insert(task);
+  if (context_.observer != nullptr) context_.observer->on_enqueued(task->id, tile_, now);
+  evaluate(now);
+}
+
+void TaskUnit::send_create(std::uint32_t slot, TaskEvent event, Cycle now) {
+  const SendBuffer::Entry& entry = send_.entry(slot);
+  const std::uint32_t bytes = message::kCreate + message::kArgument * entry.task->descriptor.argument_count;
+  const Cycle arrival = context_.network.send(tile_, entry.to, {bytes, TrafficClass::task}, now);
+  context_.timeline.schedule(arrival, context_.events, static_cast<std::uint32_t>(event),
+                             payload(tile_, slot));
+}
+
+void TaskUnit::answer(TileId to, std::uint32_t slot, TaskEvent event, Cycle now) {
+  const Message message{message::kAcknowledgement, TrafficClass::task};
+  const Cycle arrival = context_.network.send(tile_, to, message, now);
+  context_.timeline.schedule(arrival, context_.events, static_cast<std::uint32_t>(event), payload(to, slot));
+}
+
+void TaskUnit::on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle now) {
+  switch (event) {
+    case TaskEvent::create_arrives:
+      return receive(from, slot, false, now);
+    case TaskEvent::granted_arrives:
+      return receive(from, slot, true, now);
+    case TaskEvent::accepted_arrives:
+      return acknowledged(slot, now);
+    case TaskEvent::refused_arrives:
+      return;  // the entry stays and waits for the grant
+    case TaskEvent::grant_arrives:
+      return send_create(slot, TaskEvent::granted_arrives, now);
+    case TaskEvent::borrowed_step: {
+      const CoreId core = core_of(slot);
+      if (const auto next = step_spill(core, now)) {
+        context_.timeline.schedule(*next, context_.events, static_cast<std::uint32_t>(event),
+                                   payload(tile_, slot));
+        return;
+      }
+      CoreSlot& c = slots_[slot];
+      c.borrowed = false;
+      if (c.granted) context_.host.wake(core, now);
+      return evaluate(now);
+    }
+  }
+}
+
+void TaskUnit::receive(TileId from, std::uint32_t slot, bool granted, Cycle now) {
+  Task* task = tiles_[from.value]->send_.entry(slot).task;
+  const TaskDescriptor& d = task->descriptor;
+  if (granted) {
+    account_occupancy(now);
+    queue_.redeem();
+  } else if (!queue_.has_room(is_earliest(d.has_timestamp, d.timestamp))) {
+    ++stats_.refused;
+    waiting_.push_back({false, slot, from, d.has_timestamp, d.timestamp});
+    answer(from, slot, TaskEvent::refused_arrives, now);
+    return evaluate(now);
+  }
+  ++stats_.remote;
+  answer(from, slot, TaskEvent::accepted_arrives, now);
+  accept(task, now);
+}
+
+void TaskUnit::acknowledged(std::uint32_t slot, Cycle now) {
+  const SendBuffer::Entry entry = send_.entry(slot);
+  send_.remove(slot);
+  if (entry.has_timestamp) context_.arbiter->left(entry.timestamp, now);
+  if (is_empty()) context_.arbiter->emptied(now);
+  serve_send_waiting(now);
+}
+
+void TaskUnit::go_on(std::uint32_t slot, Cycle now) {
+  slots_[slot].granted = true;
+  if (!slots_[slot].borrowed) context_.host.wake(core_of(slot), now);
+}
+
+void TaskUnit::serve_send_waiting(Cycle now) {
+  for (auto it = send_waiting_.begin(); it != send_waiting_.end();) {
+    if (!send_.has_room(send_reserve(*slots_[*it].task))) {
+      ++it;
+      continue;
+    }
+    send_.promise();
+    go_on(*it, now);
+    it = send_waiting_.erase(it);
+  }
+}
+
+// Promises free entries to those that were refused, in order; the last entry to the first that is earliest.
+void TaskUnit::serve_waiting(Cycle now) {
+  while (!waiting_.empty()) {
+    const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
+      return queue_.has_room(is_earliest(w.has_timestamp, w.timestamp));
+    });
+    if (next == waiting_.end()) return;
+    const Waiting w = *next;
+    waiting_.erase(next);
+    account_occupancy(now);
+    queue_.promise();
+    if (w.local) {
+      go_on(w.slot, now);
+    } else {
+      answer(w.from, w.slot, TaskEvent::grant_arrives, now);
+    }
+  }
+}
+
+// ---- Rounds ----
+
+void TaskUnit::begin_region(Cycle now) {
+  gvt_ = {};
+  spilled_since_dispatch_ = false;
+  occupancy_since_ = now;
+  for (CoreSlot& c : slots_) c = CoreSlot{};
+}
+
+bool TaskUnit::is_empty() const {
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    if (slots_[slot].task != nullptr || slots_[slot].state == CoreState::internal) return false;
+  }
+  return queue_.guests() + queue_.promised() + queue_.spilling() + queue_.refills() + send_.used() == 0 &&
+         area_.overflow_empty();
+}
+
+TileReport TaskUnit::report(Cycle now) const {
+  TileReport result;
+  result.empty = is_empty();
+  const auto include = [&](VirtualTime t) { result.earliest = std::min(result.earliest, t); };
+  const auto include_waiting = [&](const Task* task) {
+    if (task == nullptr || !task->descriptor.has_timestamp) return;
+    include({task->descriptor.timestamp, tie_breaker(now, CoreId{0})});
+  };
+  include_waiting(queue_.earliest(Lane::timestamped));
+  if (spill_.written < spill_.tasks.size()) include_waiting(spill_.tasks.front());
+  if (!refills_.empty()) include_waiting(refills_.back());
+  include_waiting(refill_.task);
+  include_waiting(area_.overflow_top());
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    const Task* task = slots_[slot].task;
+    if (task != nullptr && task->descriptor.has_timestamp) include(task->virtual_time);
+  }
+  Timestamp in_flight = 0;
+  if (send_.earliest(in_flight)) include({in_flight, tie_breaker(now, CoreId{0})});
+  return result;
+}
+
+void TaskUnit::apply_gvt(VirtualTime gvt, Cycle now) {
+  const bool changed = gvt.timestamp != gvt_.timestamp;
+  gvt_ = gvt;
+  if (!changed) return;
+  serve_waiting(now);
+  serve_send_waiting(now);
+  evaluate(now);
+}
+
+// ---- Reports for people ----
+
+void TaskUnit::describe_waiting(std::string& out) const {
+  if (is_empty()) return;
+  out += fmt::format(
+      "tile {}: {} idle tasks, {} refill tasks, {} spilled tasks, {} of {} task-queue entries used, ",
+      tile_.value, queue_.guests(), queue_.refills(), area_.tasks(), queue_.entries(),
+      queue_.unlimited() ? std::string("unlimited") : std::to_string(queue_.capacity()));
+  out += fmt::format("{} tasks in the send buffer; GVT's timestamp here {}\n", send_.used(), gvt_.timestamp);
+  if (const Task* first = queue_.earliest(Lane::timestamped)) {
+    out += fmt::format("tile {}: earliest idle task: function {:#x}, timestamp {}\n", tile_.value,
+                       first->descriptor.function, first->descriptor.timestamp);
+  }
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    const CoreSlot& c = slots_[slot];
+    if (c.task == nullptr) continue;
+    const TaskDescriptor& d = c.task->descriptor;
+    out += fmt::format("core {}: runs function {:#x}", core_of(slot).value, d.function);
+    if (d.has_timestamp) out += fmt::format(", timestamp {}", d.timestamp);
+    if (d.has_locale) {
+      out += fmt::format(", locale {} for which {} tasks wait", d.locale, queue_.waiting_for(slot));
+    }
+    if (c.state == CoreState::stalled) {
+      out +=
+          fmt::format("; its create waits for {} of tile {}",
+                      c.destination == tile_ ? "the task queue" : "an entry of the send buffer", tile_.value);
+    }
+    out += '\n';
+  }
+}
+
+}  // namespace rubato::chip

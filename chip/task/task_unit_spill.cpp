@@ -1,0 +1,258 @@
+// The task unit's spills and refills (C13). Both are internal tasks: sequences of steps, each a memory access
+// or a queue operation, that a core makes for the task unit.
+//   spill    takes the latest idle tasks of one lane out of the dispatch order and writes them to a batch,
+//   one line
+//            each; their entries are free as they are written. Ends with a refill task for the batch.
+//   refill   reads its batch front to back, a task each time the queue has room, and yields when it has none:
+//   its
+//            task keeps its queue entry meanwhile. The next batch of a chain is another dispatch.
+// Refill tasks that find no entry go to the overflow list in memory. Invariant: no idle refill task in the
+// queue is later than the list's top. SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "chip/task/task_unit.hpp"
+
+namespace rubato::chip {
+
+namespace {
+/// A blocked access is issued again after this; no protocol blocks accesses to untracked memory for long.
+constexpr Latency kRetry = 8;
+}  // namespace
+
+// ---- Spill ----
+
+bool TaskUnit::can_spill() const {
+  return !spill_.active && queue_.used() >= spill_threshold_ && queue_.guests() >= 2;
+}
+
+void TaskUnit::start_spill() {
+  // The lane with more idle tasks; never its earliest, unless the other lane keeps one.
+  std::uint32_t timestamped = queue_.idle(Lane::timestamped);
+  std::uint32_t untimestamped = queue_.idle(Lane::untimestamped);
+  const Task* first = queue_.earliest(Lane::timestamped);
+  const bool first_is_needed = first != nullptr && is_earliest(true, first->descriptor.timestamp);
+  const bool from_timestamped = timestamped != untimestamped ? timestamped > untimestamped : !first_is_needed;
+  const Lane lane = from_timestamped ? Lane::timestamped : Lane::untimestamped;
+  const std::uint32_t there = from_timestamped ? timestamped : untimestamped;
+  const std::uint32_t count = std::min(context_.config.task.spill_batch, std::max(1u, there - 1));
+  queue_.take_latest(lane, count, spill_.tasks);
+  spill_.active = true;
+  spill_.written = 0;
+  spill_.batch = area_.open_batch();
+  spill_.lines.clear();
+  spill_.touched = 0;
+  spilled_since_dispatch_ = true;
+  ++stats_.spills;
+}
+
+std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
+  if (spill_.written < spill_.tasks.size()) {
+    const LineAddr line = area_.line_to_write(spill_.batch);
+    const AccessResult result = context_.memory.access(core, line, AccessKind::store, now);
+    if (!result.done) return now + kRetry;
+    spill_.done = later(spill_.done, result.cycle);
+    Task* task = spill_.tasks[spill_.written++];
+    area_.append(spill_.batch, task);
+    ++stats_.spilled;
+    if (context_.observer != nullptr) context_.observer->on_spilled(task->id, tile_, now);
+    account_occupancy(now);
+    queue_.release_spilling();
+    if (spill_.written < spill_.tasks.size()) {
+      // The last entry is kept until the refill task has a place.
+    } else {
+      const bool gained = spill_.tasks.size() >= 2;
+      const bool entry = queue_.refills() == 0 || (gained && queue_.refills() < max_refills_);
+      place_refill(make_refill(spill_.batch), entry, spill_.lines);
+    }
+    serve_waiting(now);
+    return now + std::max<Latency>(1, context_.config.task.dequeue_cycles);
+  }
+  if (const auto next = touch_lines(core, spill_.lines, spill_.touched, now)) return next;
+  if (now < spill_.done) return spill_.done;
+  spill_.active = false;
+  return std::nullopt;
+}
+
+// All cores of the tile are busy and somebody waits for an entry: a core whose create is stalled lends its
+// port.
+void TaskUnit::borrow_stalled_core(Cycle now) {
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    CoreSlot& c = slots_[slot];
+    if (c.state != CoreState::stalled || c.granted) continue;
+    c.borrowed = true;
+    ++stats_.borrowed;
+    start_spill();
+    context_.timeline.schedule(now, context_.events, static_cast<std::uint32_t>(TaskEvent::borrowed_step),
+                               std::uint64_t{tile_.value} << 32 | slot);
+    return;
+  }
+}
+
+std::optional<Cycle> TaskUnit::touch_lines(CoreId core, std::vector<LineAddr>& lines, std::size_t& touched,
+                                           Cycle now) {
+  if (touched == lines.size()) return std::nullopt;
+  const AccessResult result = context_.memory.access(core, lines[touched], AccessKind::store, now);
+  if (!result.done) return now + kRetry;
+  ++touched;
+  return later(now + 1, result.cycle);
+}
+
+// ---- Refill tasks: where they are ----
+
+Task* TaskUnit::make_refill(std::uint32_t batch) {
+  Task* refill = context_.pool.acquire();
+  refill->descriptor = TaskDescriptor{};
+  refill->id = context_.next_id++;
+  refill->parent = 0;
+  refill->is_refill = true;
+  refill->state = TaskState::idle;
+  refill->batch = batch;
+  update_refill(refill);
+  return refill;
+}
+
+// A refill task stands for the earliest task it has still to read.
+void TaskUnit::update_refill(Task* refill) {
+  const Task* first = area_.front(refill->batch);
+  refill->descriptor.has_timestamp = first->descriptor.has_timestamp;
+  refill->descriptor.timestamp = first->descriptor.timestamp;
+  refill->order = first->order;
+  refill->tie = first->tie;
+}
+
+void TaskUnit::insert_refill(Task* refill) {
+  const auto later_than = [](const Task* a, const Task* b) { return refill_before(*b, *a); };
+  refills_.insert(std::lower_bound(refills_.begin(), refills_.end(), refill, later_than), refill);
+}
+
+/// @param entry_is_free a queue entry may be taken for a refill task.
+void TaskUnit::place_refill(Task* refill, bool entry_is_free, std::vector<LineAddr>& lines) {
+  if (entry_is_free) {
+    queue_.add_refill();
+    insert_refill(refill);
+  } else if (!refills_.empty() && refill_before(*refill, *refills_.front())) {
+    area_.overflow_push(refills_.front(), lines);
+    refills_.erase(refills_.begin());
+    insert_refill(refill);
+  } else {
+    area_.overflow_push(refill, lines);
+  }
+  settle_overflow(lines);
+}
+
+void TaskUnit::settle_overflow(std::vector<LineAddr>& lines) {
+  while (!area_.overflow_empty() && !refills_.empty() &&
+         refill_before(*area_.overflow_top(), *refills_.front())) {
+    Task* earlier = area_.overflow_pop(lines);
+    area_.overflow_push(refills_.front(), lines);
+    refills_.erase(refills_.begin());
+    insert_refill(earlier);
+  }
+}
+
+void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
+  if (tasks.empty()) return;
+  std::uint32_t first = SpillArea::kNoBatch, last = SpillArea::kNoBatch;
+  for (Task* task : tasks) {
+    task->order = task->descriptor.has_timestamp ? task->descriptor.timestamp : 0;
+    if (last == SpillArea::kNoBatch || area_.size(last) == area_.batch_capacity()) {
+      const std::uint32_t batch = area_.open_batch();
+      if (last == SpillArea::kNoBatch) {
+        first = batch;
+      } else {
+        area_.chain(last, batch);
+      }
+      last = batch;
+    }
+    area_.append(last, task);
+  }
+  // Written before the region: no time passes here.
+  std::vector<LineAddr> lines;
+  place_refill(make_refill(first), queue_.refills() < max_refills_, lines);
+}
+
+// ---- Refill ----
+
+// Needed: the GVT waits for it. Else it must not fill the queue so far that its tasks would be spilled again.
+bool TaskUnit::may_refill(const Task& refill) const {
+  if (queue_.unlimited()) return true;
+  if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp)) return queue_.has_room(true);
+  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return may_read_next(refill);
+  return queue_.used() + area_.size(refill.batch) < spill_threshold_;
+}
+
+bool TaskUnit::may_read_next(const Task& refill) const {
+  if (queue_.unlimited()) return true;
+  if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp)) return queue_.has_room(true);
+  return queue_.used() + 1 < spill_threshold_ && queue_.has_room(false);
+}
+
+void TaskUnit::start_refill(Task* refill) {
+  RUBATO_CHECK(!refill_.active && refills_.back() == refill, "a refill that is not the earliest starts");
+  refills_.pop_back();
+  refill->state = TaskState::running;
+  refill_.active = true;
+  refill_.task = refill;
+  refill_.loaded = false;
+  refill_.lines.clear();
+  refill_.touched = 0;
+  ++stats_.refills;
+}
+
+// The running refill task yields: it is idle again, and what is earliest of all has an entry.
+void TaskUnit::park_refill(Task* refill) {
+  refill->state = TaskState::idle;
+  refill_.task = nullptr;
+  insert_refill(refill);
+  settle_overflow(refill_.lines);
+}
+
+std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
+  Task* refill = refill_.task;
+  if (refill == nullptr) {
+    if (const auto next = touch_lines(core, refill_.lines, refill_.touched, now)) return next;
+    refill_.active = false;
+    return std::nullopt;
+  }
+  if (!may_read_next(*refill)) {
+    park_refill(refill);
+    return step_refill(core, now);
+  }
+  if (!refill_.loaded) {
+    const LineAddr line = area_.line_to_read(refill->batch);
+    const AccessResult result = context_.memory.access(core, line, AccessKind::load, now);
+    if (!result.done) return now + kRetry;
+    refill_.loaded = true;
+    return later(now + 1, result.cycle);
+  }
+  // The descriptor has arrived and there is room: the task is idle again.
+  refill_.loaded = false;
+  Task* task = area_.take_front(refill->batch);
+  ++stats_.refilled;
+  if (context_.observer != nullptr) context_.observer->on_refilled(task->id, tile_, now);
+  if (area_.size(refill->batch) > 0) {
+    update_refill(refill);
+  } else if (const std::uint32_t successor = area_.close_batch(refill->batch);
+             successor != SpillArea::kNoBatch) {
+    refill->batch = successor;
+    update_refill(refill);
+    park_refill(refill);
+  } else {
+    account_occupancy(now);
+    queue_.remove_refill();
+    refill_.task = nullptr;
+    context_.pool.release(refill);
+    if (!area_.overflow_empty()) {
+      queue_.add_refill();
+      insert_refill(area_.overflow_pop(refill_.lines));
+    }
+  }
+  account_occupancy(now);
+  queue_.insert(task);
+  serve_waiting(now);
+  evaluate(now);
+  return now + std::max<Latency>(1, context_.config.task.create_cycles);
+}
+
+}  // namespace rubato::chip

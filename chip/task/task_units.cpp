@@ -1,0 +1,194 @@
+// The task units of task_units.hpp.
+// SPDX-License-Identifier: MIT
+#include "chip/task/task_units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/error.hpp"
+
+namespace rubato::chip {
+
+namespace {
+
+constexpr const char* kNoSpeculation =
+    "SPEC tasks need speculation, which this version of the chip does not have; declare them mayspec or "
+    "nonspec, "
+    "or run on one core";
+
+std::string describe(const TaskDescriptor& task) {
+  const std::string name = fmt::format("function {:#x}", task.function);
+  return task.has_timestamp ? fmt::format("{}, timestamp {}", name, task.timestamp) : name + ", no timestamp";
+}
+
+}  // namespace
+
+TaskUnits::TaskUnits(const Params& p)
+    : config_(p.config),
+      host_(p.host),
+      context_{.config = p.config,
+               .timeline = p.timeline,
+               .network = p.network,
+               .memory = p.memory,
+               .host = p.host,
+               .events = this,
+               .rule = &rule_,
+               .rng = Rng(mix64(p.config.chip.seed) ^ 0x7a5c)} {
+  const std::uint32_t per_tile = config_.task.task_queue * config_.chip.cores_per_tile;
+  if (!config_.task.unlimited_queues && per_tile < 4) {
+    throw UsageError("task.task_queue is {}: a tile needs at least 4 entries to make progress",
+                     config_.task.task_queue);
+  }
+  if (config_.chip.cores_per_tile > kMaxCoresPerTile) {
+    throw UsageError("chip.cores_per_tile is {}: expected at most {}", config_.chip.cores_per_tile,
+                     kMaxCoresPerTile);
+  }
+  if (config_.task.mayspec == "spec" && config_.chip.cores > 1) {
+    throw UsageError(
+        "task.mayspec is spec: this version of the chip does not speculate; use mayspec or nonspec");
+  }
+  context_.mapper =
+      make_task_mapper(config_.task.mapper, {.tiles = config_.tiles(), .seed = mix64(config_.chip.seed)});
+  if (config_.chip.cores > 1) {
+    arbiter_ = std::make_unique<Arbiter>(p.config, p.timeline, p.network, p.host);
+    context_.arbiter = arbiter_.get();
+  }
+  for (std::uint32_t t = 0; t < config_.tiles(); ++t) {
+    units_.push_back(std::make_unique<TaskUnit>(
+        context_, units_, TileId{t}, p.spill_base + t * p.spill_bytes_per_tile, p.spill_bytes_per_tile));
+    participants_.push_back(units_.back().get());
+  }
+  if (arbiter_) arbiter_->attach(participants_);
+}
+
+void TaskUnits::register_stats(StatRegistry& registry) const {
+  if (arbiter_) arbiter_->register_stats(registry);
+  for (const auto& unit : units_) unit->register_stats(registry);
+}
+
+void TaskUnits::observe(TaskObserver* observer) {
+  context_.observer = observer;
+  if (arbiter_) arbiter_->observe(observer);
+}
+
+// ---- Regions ----
+
+void TaskUnits::create_before_region(const TaskDescriptor& task) {
+  if (refuses(task)) throw UsageError("{} ({})", kNoSpeculation, describe(task));
+  initial_.push_back(task);
+}
+
+void TaskUnits::begin_region(Cycle now) {
+  RUBATO_CHECK(!in_region(), "a region begins while another runs");
+  active_ = arbiter_ == nullptr;
+  for (auto& unit : units_) unit->begin_region(now);
+  // One chain of batches a tile and lane, in the order in which its tasks will be wanted.
+  std::vector<std::vector<Task*>> chains(units_.size() * kLanes);
+  for (const TaskDescriptor& descriptor : initial_) {
+    Task* task = context_.make_task(descriptor, 0);
+    const TileId tile = context_.mapper->map(descriptor, TileId{0});
+    chains[tile.value * kLanes + static_cast<unsigned>(task->lane())].push_back(task);
+    if (context_.observer != nullptr) context_.observer->on_created(task->id, 0, descriptor, CoreId{0}, now);
+  }
+  initial_.clear();
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    std::sort(chains[i].begin(), chains[i].end(), [](const Task* a, const Task* b) {
+      const TaskDescriptor &x = a->descriptor, &y = b->descriptor;
+      if (x.has_timestamp && x.timestamp != y.timestamp) return x.timestamp < y.timestamp;
+      return a->tie < b->tie;
+    });
+    units_[i / kLanes]->add_initial(chains[i]);
+  }
+  if (arbiter_) arbiter_->begin_region(now);
+}
+
+// ---- Calls of cores ----
+
+std::string TaskUnits::error_of(const Task* creator, const TaskDescriptor& task) const {
+  if (creator == nullptr) {
+    return fmt::format("a task ({}) was created during a region by a thread outside tasks", describe(task));
+  }
+  const TaskDescriptor& parent = creator->descriptor;
+  if (refuses(task)) {
+    return fmt::format("{} (the task with {} created one with {})", kNoSpeculation, describe(parent),
+                       describe(task));
+  }
+  if (task.has_timestamp && !parent.has_timestamp) {
+    return fmt::format(
+        "the task with {} created one with {}: a task without timestamp cannot create tasks with one",
+        describe(parent), describe(task));
+  }
+  if (task.has_timestamp && task.timestamp < parent.timestamp) {
+    return fmt::format(
+        "the task with {} created one with {}: a task's timestamp cannot be earlier than its creator's",
+        describe(parent), describe(task));
+  }
+  return {};
+}
+
+CreateOutcome TaskUnits::create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) {
+  TaskUnit& unit = unit_of(core);
+  const Task* creator = unit.running(core);
+  if (creator == nullptr || refuses(task) ||
+      (task.has_timestamp &&
+       (!creator->descriptor.has_timestamp || task.timestamp < creator->descriptor.timestamp))) [[unlikely]] {
+    error = error_of(creator, task);
+    return CreateOutcome::exception;
+  }
+  return unit.create(core, task, now);
+}
+
+std::optional<DispatchedTask> TaskUnits::dispatch(CoreId core, Cycle now) {
+  if (!in_region()) return std::nullopt;
+  TaskUnit& unit = unit_of(core);
+  auto task = unit.dispatch(core, now);
+  // Without an arbiter the one core sees by itself that nothing is left.
+  if (!task && !arbiter_) {
+    RUBATO_CHECK(unit.report(now).empty, "the one core finds no task that may run");
+    active_ = false;
+    host_.end_region(now);
+  }
+  return task;
+}
+
+std::optional<Cycle> TaskUnits::step_internal(CoreId core, Cycle now) {
+  return unit_of(core).step_internal(core, now);
+}
+
+bool TaskUnits::finish(CoreId core, Cycle now) {
+  unit_of(core).finish(core, now);
+  return true;  // non-speculative tasks take no commit-queue entry
+}
+
+bool TaskUnits::exception(CoreId, Cycle) {
+  return false;  // no task is speculative
+}
+
+// ---- Events and reports ----
+
+void TaskUnits::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
+  const auto event = static_cast<TaskEvent>(kind);
+  const TileId sender{static_cast<std::uint32_t>(payload >> 32)};
+  const auto slot = static_cast<std::uint32_t>(payload);
+  const bool at_destination = event == TaskEvent::create_arrives || event == TaskEvent::granted_arrives;
+  TaskUnit& unit = at_destination ? units_[sender.value]->destination_of(slot) : *units_[sender.value];
+  unit.on_event(event, slot, sender, now);
+}
+
+std::string TaskUnits::describe_waiting() const {
+  std::string out;
+  for (const auto& unit : units_) unit->describe_waiting(out);
+  return out;
+}
+
+VirtualTime TaskUnits::gvt() const { return arbiter_ ? arbiter_->gvt() : units_[0]->gvt(); }
+
+std::uint64_t TaskUnits::committed() const {
+  std::uint64_t sum = 0;
+  for (const auto& unit : units_) sum += unit->finished();
+  return sum;
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,72 @@
+// All task hardware of the chip: a task unit a tile, the arbiter and the mapper, behind the one interface
+// that cores see. Espresso, Sec. V-A, V-B; C6 to C11, C13, C16. Nothing speculates yet: MAYSPEC runs as
+// NONSPEC, SPEC is refused on more than one core. The one-core chip has no arbiter and runs the lowest task
+// at once, whatever its type. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "chip/task/task_unit.hpp"
+
+namespace rubato::chip {
+
+class TaskUnits final : public TaskSystem, private EventHandler {
+ public:
+  /// Everything outlives the task units. `spill_base` (line-aligned) starts the untracked memory that tiles
+  /// spill to, `spill_bytes_per_tile` each; it is used by address only.
+  struct Params {
+    const Config& config;  ///< resolved
+    Timeline& timeline;
+    Network& network;
+    MemorySystem& memory;
+    TaskHost& host;
+    Addr spill_base;
+    std::uint64_t spill_bytes_per_tile;
+  };
+  /// @throws UsageError if the configuration asks for what the task units cannot do.
+  explicit TaskUnits(const Params& params);
+
+  void register_stats(StatRegistry& registry) const;
+  /// Null: nobody. Before the first region.
+  void observe(TaskObserver* observer);
+
+  /// @throws UsageError for a SPEC task on more than one core.
+  void create_before_region(const TaskDescriptor& task) override;
+  void begin_region(Cycle now) override;
+  CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) override;
+  std::optional<DispatchedTask> dispatch(CoreId core, Cycle now) override;
+  std::optional<Cycle> step_internal(CoreId core, Cycle now) override;
+  bool finish(CoreId core, Cycle now) override;
+  bool exception(CoreId core, Cycle now) override;
+  std::string describe_waiting() const override;
+
+  /// As last broadcast; the lowest tile's on a one-core chip.
+  VirtualTime gvt() const;
+  /// Guest tasks whose effects are permanent.
+  std::uint64_t committed() const;
+  const TaskUnit& unit(TileId tile) const { return *units_[tile.value]; }
+
+ private:
+  void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) override;
+  TaskUnit& unit_of(CoreId core) { return *units_[core.value / config_.chip.cores_per_tile]; }
+  bool refuses(const TaskDescriptor& task) const {
+    return task.type == TaskType::spec && config_.chip.cores > 1;
+  }
+  std::string error_of(const Task* creator, const TaskDescriptor& task) const;
+
+  const Config& config_;
+  TaskHost& host_;
+  NonSpeculativeRule rule_;
+  TaskContext context_;
+  std::unique_ptr<Arbiter> arbiter_;
+  std::vector<std::unique_ptr<TaskUnit>> units_;
+  std::vector<RoundParticipant*> participants_;
+  std::vector<TaskDescriptor> initial_;
+  bool in_region() const { return arbiter_ ? arbiter_->in_region() : active_; }
+
+  bool active_ = false;  ///< a region runs on the one-core chip
+};
+
+}  // namespace rubato::chip
