@@ -1,4 +1,5 @@
 """What differs between two runs: the configuration first, then statistics by size of change."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

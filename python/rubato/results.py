@@ -1,4 +1,5 @@
 """Reading run directories (C24): `load(directory)` gives a `Run` with its summary, statistics and time series."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """The summary of a run: the stable keys of `rubato run --json` (docs/cli.md)."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ Tests of the Python side use it where the real simulator would be slow or could 
 What it "runs" is decided by the program's arguments: --fail-check, --fault, --sleep SECONDS, --crash, --deadlock.
 Numbers are a function of the options, as the real simulator's are.
 """
+
 # SPDX-License-Identifier: MIT
 import argparse
 import gzip
@@ -27,8 +28,24 @@ KEYS = [
     ("l2.latency", "integer", "cycles", 7, [1, 1000], None, "Tag and data access of the L2."),
     ("llc.size", "size", "bytes", 1048576, [64, 2**30], None, "Size of one tile's slice of the last level."),
     ("net.contention", "boolean", "", True, None, None, "Whether messages wait for each other on links."),
-    ("task.mayspec", "string", "", "mayspec", None, ["mayspec", "spec", "nonspec"], "What MAYSPEC tasks run as."),
-    ("run.max_cycles", "integer", "cycles", 0, [0, 2**63], None, "Simulated time after which a run ends; 0: no limit."),
+    (
+        "task.mayspec",
+        "string",
+        "",
+        "mayspec",
+        None,
+        ["mayspec", "spec", "nonspec"],
+        "What MAYSPEC tasks run as.",
+    ),
+    (
+        "run.max_cycles",
+        "integer",
+        "cycles",
+        0,
+        [0, 2**63],
+        None,
+        "Simulated time after which a run ends; 0: no limit.",
+    ),
 ]
 
 
@@ -49,7 +66,7 @@ def main() -> int:
 
     if o.help_config:
         fields = ("key", "type", "unit", "default", "range", "choices", "description")
-        print(json.dumps([{f: v for f, v in zip(fields, k) if v is not None} for k in KEYS]))
+        print(json.dumps([{f: v for f, v in zip(fields, k, strict=True) if v is not None} for k in KEYS]))
         return 0
     values = {k[0]: k[3] for k in KEYS}
     for file in filter(None, [o.config, o.check_config]):

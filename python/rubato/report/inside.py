@@ -2,6 +2,7 @@
 
 The paths of statistics that the report reads are all in this file.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Writes the report: one HTML file with styles, scripts and data inside, which asks the network for nothing."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -98,7 +99,12 @@ def _tiles(study: Study) -> str:
         instructions = sum(r.summary.instructions for r in study.runs)
         host = sum(r.summary.host.seconds for r in study.runs)
         tiles.append((_number(instructions), "instructions simulated"))
-        tiles.append((_clock(host), f"of host time, {instructions / host / 1e6:.3g} M instructions a second" if host else ""))
+        tiles.append(
+            (
+                _clock(host),
+                f"of host time, {instructions / host / 1e6:.3g} M instructions a second" if host else "",
+            )
+        )
     cells = "".join(
         f'<div class="tile"><div class="value">{html.escape(v)}</div><div class="label">{html.escape(label)}</div></div>'
         for v, label in tiles
@@ -135,7 +141,13 @@ def _workload_sections(study: Study) -> list[Section]:
         if len({p.cores for s in w.series for p in s.points}) > 1:
             sections.append((f"speedup-{i}", f"Speed-up{suffix}", _speedup_card(i, w, suffix)))
         sections.append((f"cycles-{i}", f"Core cycles{suffix}", _cycles_card(i, w, suffix)))
-        if any(r.summary.network_bytes.model_dump().get(c) for s in w.series for p in s.points for r in p.runs for c in TRAFFIC_CLASSES):
+        if any(
+            r.summary.network_bytes.model_dump().get(c)
+            for s in w.series
+            for p in s.points
+            for r in p.runs
+            for c in TRAFFIC_CLASSES
+        ):
             sections.append((f"traffic-{i}", f"Network{suffix}", _traffic_card(i, suffix)))
         sections.append((f"numbers-{i}", f"Numbers{suffix}", _numbers_card(i, w, suffix)))
     return sections
@@ -160,7 +172,9 @@ def _speedup_card(i: int, w: Workload, suffix: str) -> str:
         f'<button type="button" data-speedup="{i}" data-linear="" aria-pressed="true">logarithmic</button>'
         f'<button type="button" data-speedup="{i}" data-linear="1" aria-pressed="false">linear</button></span></div>'
     )
-    names = "".join(f'<span><i style="background:var(--s{k % 8})"></i>{html.escape(s.name)}</span>' for k, s in enumerate(w.series))
+    names = "".join(
+        f'<span><i style="background:var(--s{k % 8})"></i>{html.escape(s.name)}</span>' for k, s in enumerate(w.series)
+    )
     return _card(
         f"speedup-{i}", f"Speed-up{suffix}", text,
         f'{controls}<div class="legend">{names}</div><div class="chart" id="speedup-chart-{i}"></div>',
@@ -247,7 +261,14 @@ def _common_sections(study: Study) -> list[Section]:
         rows = [[f.name, "" if f.exit_code is None else f.exit_code, f.reason] for f in study.failures]
         text = "These points have no result and are missing from everything above."
         body = table(["point", ">exit code", "reason"], rows, wrap={2})
-        sections.insert(0, ("failures", "Failed points", _card("failures", f"{_plural(len(rows), 'point')} failed", text, body, "card warning")))
+        sections.insert(
+            0,
+            (
+                "failures",
+                "Failed points",
+                _card("failures", f"{_plural(len(rows), 'point')} failed", text, body, "card warning"),
+            ),
+        )
     if study.runs:
         sections.append(("configuration", "Configuration", _configuration_card(study)))
     return sections
@@ -269,7 +290,9 @@ def _configuration_card(study: Study) -> str:
     body += f"The first run was started as <code>{html.escape(command)}</code>; every run directory's <code>run.toml</code> repeats its run.</p>"
     if differing:
         body += "<h3>What differs between runs</h3>" + table(["key", "values"], differing, wrap={1})
-    body += f"<details><summary>What all runs share ({len(same)} keys)</summary>{table(['key', 'value'], same)}</details>"
+    body += (
+        f"<details><summary>What all runs share ({len(same)} keys)</summary>{table(['key', 'value'], same)}</details>"
+    )
     return _card("configuration", "Configuration", "", body)
 
 
@@ -302,10 +325,11 @@ def _workload_data(w: Workload) -> dict[str, Any]:
             speedups = _interval_of([base / r.summary.cycles for r in p.runs])
             points.append({"x": p.cores, **speedups})
         curves.append({"name": s.name, "points": points})
-    cycles = [
-        {"name": s.name, "rows": [_cycle_row(p, base * reference.cores) for p in s.points]} for s in w.series
-    ]
-    most = max((sum(p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES) for s in w.series for p in s.points), default=0)
+    cycles = [{"name": s.name, "rows": [_cycle_row(p, base * reference.cores) for p in s.points]} for s in w.series]
+    most = max(
+        (sum(p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES) for s in w.series for p in s.points),
+        default=0,
+    )
     traffic = [{"name": s.name, "rows": [r for p in s.points if (r := _traffic_row(p, most))]} for s in w.series]
     return {
         "speedup": {
@@ -403,7 +427,9 @@ def _parts_data(w: Workload, reference: float) -> dict[str, Any]:
 def table(head: list[str], rows: Iterable[list[Any]], raw: set[int] = frozenset(), wrap: set[int] = frozenset()) -> str:
     """`>` before a heading aligns the column right; cells are escaped unless their column is in `raw`."""
     right = [h.startswith(">") for h in head]
-    top = "".join(f'<th{" class=n" if r else ""}>{html.escape(h.lstrip(">"))}</th>' for h, r in zip(head, right, strict=True))
+    top = "".join(
+        f"<th{' class=n' if r else ''}>{html.escape(h.lstrip('>'))}</th>" for h, r in zip(head, right, strict=True)
+    )
     body = []
     for row in rows:
         cells = []

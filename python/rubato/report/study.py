@@ -3,6 +3,7 @@
 A series is what one curve shows: runs that differ only in cores and seed. A point is a series at a number of
 cores; its runs differ only in the seed.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
