@@ -46,7 +46,7 @@ class Run:
 
 
 def runs() -> list[Run]:
-    listed = tomllib.loads((HERE / "runs.toml").read_text())["run"]
+    listed = tomllib.loads((HERE / "runs.toml").read_text()).get("run", [])
     return [Run(r["name"], r["program"], tuple(r.get("options", ())), tuple(r.get("arguments", ()))) for r in listed]
 
 

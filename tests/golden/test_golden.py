@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-import golden  # noqa: E402
+import golden
 
 BUILD = Path(os.environ.get("RUBATO_BUILD", golden.ROOT / "build" / "release"))
 

@@ -222,7 +222,8 @@ def statistics(out, cores, cycles, classes, network, rng):
         values[f"tile.{tile}.task_unit.task_queue.occupancy"] = {
             "buckets": buckets, "samples": sum(buckets), "sum": sum(b << i for i, b in enumerate(buckets))}  # fmt: skip
         values[f"tile.{tile}.task_unit.gvt_lag"] = {
-            "buckets": buckets[2:], "samples": sum(buckets[2:]), "sum": sum(b << i for i, b in enumerate(buckets[2:]))}  # fmt: skip
+            "buckets": buckets[2:], "samples": sum(buckets[2:]),
+            "sum": sum(b << i for i, b in enumerate(buckets[2:]))}  # fmt: skip
     described = {
         "core.*.cycles.idle": ("cycles", "core cycles with nothing to run"),
         "tile.*.link.east.flits": ("flits", "flits carried by the tile's link in this direction"),
