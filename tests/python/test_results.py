@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 
 import pytest
+
 import rubato
 from helpers import call
 from rubato.compare import compare

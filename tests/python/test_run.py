@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 
 import pytest
+
 import rubato
 from helpers import call, start, wait_for
 

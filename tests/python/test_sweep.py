@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import rubato
 from helpers import call, start, wait_for
 from rubato import memory
@@ -30,11 +31,12 @@ def test_a_plan_is_every_combination_with_names_made_of_what_varies():
 
 def test_a_plan_file_says_the_same_as_options(home, capsys):
     Path("plan.toml").write_text(
-        'program = "sssp"\ncores = [1, 4]\nmode = "nonspec"\nseeds = 2\narguments = "--source 3"\n[set]\n"l2.size" = [1024, 2048]\n'
+        'program = "sssp"\ncores = [1, 4]\nmode = "nonspec"\nseeds = 2\narguments = "--source 3"\n'
+        '[set]\n"l2.size" = [1024, 2048]\n'
     )
     assert call("sweep", "plan.toml", "--dry-run", "--json") == 0
     from_file = json.loads(capsys.readouterr().out)["points"]
-    options = "--program sssp --cores 1,4 --mode nonspec --seeds 2 --set l2.size=1024,2048".split()
+    options = ["--program", "sssp", "--cores", "1,4", "--mode", "nonspec", "--seeds", "2", "--set", "l2.size=1024,2048"]
     assert call("sweep", *options, "--dry-run", "--json", "--", "--source", "3") == 0
     from_options = json.loads(capsys.readouterr().out)["points"]
     assert [p["name"] for p in from_file] == [p["name"] for p in from_options]

@@ -24,8 +24,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LINKED = ("build", "configs", "include", "apps", "examples", "guest", "chip", "base", "serial", "cmake", "tools", "bench",
-          "tests", "docs", ".venv")
+LINKED = ("build", "configs", "include", "apps", "examples", "guest", "chip", "base", "serial", "cmake", "tools",
+          "bench", "tests", "docs", ".venv")
 FENCE = re.compile(r"^```(\w*)\s*$")
 FILE = re.compile(r"^<!-- file: (\S+) -->$")
 EXIT = re.compile(r"\s+# exit (\d+)$")
