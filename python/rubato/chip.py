@@ -101,7 +101,9 @@ def execute(
         )
     else:
         code, reason = _verdict(child.returncode, last_line("\n".join(errors)), directory)
-    if not (directory / "summary.json").exists() or timed_out:
+    if code == ExitCode.USAGE and not any(directory.iterdir()):
+        directory.rmdir()  # nothing ran: there is nothing to keep
+    elif not (directory / "summary.json").exists() or timed_out:
         _mark_incomplete(directory, reason)
     return Outcome(directory, int(code), reason, seconds)
 

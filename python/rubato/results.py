@@ -145,6 +145,11 @@ class Run:
     def arguments(self) -> list[str]:
         return [str(a) for a in self.manifest.get("arguments", [])]
 
+    @cached_property
+    def functions(self) -> list[dict[str, Any]]:
+        """Per task function of the region of interest: {"function", "address", "cycles": {class: {part: cycles}}}."""
+        return _json(self.directory / "stats.json").get("functions", {}).get("roi", [])
+
     @property
     def output(self) -> str:
         """What the program printed."""

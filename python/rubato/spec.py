@@ -136,7 +136,7 @@ class RunSpec(BaseModel):
             command += [flag] if wanted else []
         for glob in self.series:
             command += ["--series", glob]
-        command += ["--out", str(out), "--progress", "json"]
+        command += ["--out", str(out), "--progress", "json", "--quiet"]
         return [*command, str(self.executable()), *self.program_arguments()]
 
 

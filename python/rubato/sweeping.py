@@ -147,7 +147,7 @@ def _finished(point: Point, run: Run, before: dict[str, Any] | None) -> dict[str
     try:
         if run.summary.exit_code != 0 or run.summary.check == "failed":
             return None
-        recorded = run.manifest.get("sha256")
+        recorded = run.manifest.get("program_sha256")
     except RubatoError:
         return None
     if recorded is not None and recorded != _sha256(point.spec.executable()):

@@ -74,10 +74,8 @@ def call(argv: list[str]) -> int:
     command = typer.main.get_command(app)
     try:
         result = command.main(args=argv, prog_name="rubato", standalone_mode=False)
-        return int(result) if isinstance(result, int) else 0
     except typer.Exit as e:
-        # typer turns an interrupt into this exit, without a word
-        return _fail("interrupted.", e.exit_code) if e.exit_code == ExitCode.INTERRUPTED else e.exit_code
+        result = e.exit_code
     except RubatoError as e:
         return _fail(str(e), e.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -95,6 +93,10 @@ def call(argv: list[str]) -> int:
             f"a fault of Rubato itself: {type(e).__name__}: {e} (RUBATO_TRACEBACK=1 shows where).",
             ExitCode.INTERNAL,
         )
+    code = int(result) if isinstance(result, int) else 0
+    if code == ExitCode.INTERRUPTED:  # typer turns an interrupt into this result, without a word
+        return _fail("interrupted.", code)
+    return code
 
 
 def _fail(sentence: str, code: int) -> int:

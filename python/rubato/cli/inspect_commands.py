@@ -94,11 +94,17 @@ def config_show(
     return 0
 
 
-@config_app.command("check")
-def config_check(file: Annotated[str, typer.Argument(help="A chip description.")]) -> int:
+@config_app.command("check", epilog="[bold]Example[/]\n\n  rubato config check my-chip.toml")
+def config_check(
+    file: Annotated[str | None, typer.Argument(help="A chip description.")] = None,
+    config: Annotated[str | None, typer.Option(help="The same, as other commands name it.")] = None,
+) -> int:
     """Check a chip description; problems come with file, line and key."""
-    _ask([str(locate.chip()), "--check-config", str(locate.config_file(file))])
-    terminal.out.print(f"[green]{escape(file)} is a valid chip description.[/]")
+    chosen = file or config
+    if chosen is None:
+        raise UsageError("which file? `rubato config check FILE.toml`.")
+    _ask([str(locate.chip()), "--check-config", str(locate.config_file(chosen))])
+    terminal.out.print(f"[green]{escape(chosen)} is a valid chip description.[/]")
     return 0
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -132,9 +133,16 @@ def _execute(spec: RunSpec, directory, *, quiet: bool) -> chip.Outcome:
             spec,
             directory,
             on_output=None if quiet else show,
+            on_error=_pass_on_error,
             on_progress=lambda p, _: progress.update(task, state=terminal.progress_state(p)),
             stdin=None,
         )
+
+
+def _pass_on_error(line: str) -> None:
+    """The program's stderr, and notes; the simulator's closing sentence becomes ours."""
+    if not line.startswith("rubato-chip: ") or line.startswith("rubato-chip: note: "):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _json(outcome: chip.Outcome) -> int:
@@ -142,6 +150,8 @@ def _json(outcome: chip.Outcome) -> int:
     document: dict = {}
     with contextlib.suppress(RubatoError):
         document = Run(outcome.directory).summary.model_dump()
+    document.setdefault("program", "")
+    document["program"] = Path(document["program"]).name
     document |= {"directory": str(outcome.directory), "exit_code": outcome.exit_code}
     if outcome.reason:
         document["error"] = outcome.reason

@@ -73,9 +73,7 @@ def check_text(check: str) -> Text:
 
 def summary(run: Summary, directory: str) -> RenderableType:
     """The table under a run: what ran, what it came to, where core cycles and network bytes went."""
-    title = Text.assemble(
-        (run.program, "bold"), f" on {plural(run.cores, 'simulated core')}, {run.mode}, seed {run.seed}"
-    )
+    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'simulated core')}, {run.mode}, seed {run.seed}")
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
