@@ -149,4 +149,20 @@ void AddressSpace::discard(Addr a, std::uint64_t bytes) {
   madvise(base_ + a, bytes, MADV_DONTNEED);
 }
 
+void AddressSpace::move_contents(Addr from, Addr to, std::uint64_t bytes) {
+  RUBATO_CHECK(is_page_range(from, bytes) && is_page_range(to, bytes));
+  constexpr std::uint64_t kWorthRemapping = std::uint64_t{1} << 20;
+  // Moving page tables neither copies nor commits untouched pages; the hole it leaves is reserved again. The
+  // host may refuse when it has too many mappings: then the bytes are copied.
+  if (bytes >= kWorthRemapping &&
+      mremap(base_ + from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + to) != MAP_FAILED) {
+    void* hole = mmap(base_ + from, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    RUBATO_CHECK(hole == base_ + from, "cannot reserve guest memory again");
+    madvise(base_ + from, bytes, MADV_DONTDUMP);
+    return;
+  }
+  std::memcpy(base_ + to, base_ + from, bytes);
+}
+
 }  // namespace rubato::chip

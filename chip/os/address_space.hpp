@@ -69,6 +69,11 @@ class AddressSpace {
   Addr find_free(std::uint64_t bytes, Addr from, Addr limit = kSize) const;
   /// Gives the host's memory of mapped pages back; they read as zero then (MADV_DONTNEED).
   void discard(Addr a, std::uint64_t bytes);
+  /// Moves the contents of `from` to the (mapped, disjoint) range at `to`; what is left at `from` is
+  /// unspecified.
+  void move_contents(Addr from, Addr to, std::uint64_t bytes);
+  /// The guest wrote code and says so (riscv_flush_icache): counts as a change of executable ranges.
+  void code_changed() { ++code_generation_; }
 
   /// Counts changes of mappings and rights: who caches rights compares it (the cores' filters do).
   std::uint64_t generation() const { return generation_; }
@@ -76,6 +81,8 @@ class AddressSpace {
   std::uint64_t code_generation() const { return code_generation_; }
   /// attributes() of every page below kSize, by page number: for loops that hold it in a register.
   const std::uint8_t* attribute_table() const { return pages_; }
+  /// Mapped ranges, begin to end, disjoint and never adjacent.
+  const std::map<Addr, Addr>& regions() const { return regions_; }
   /// Bytes of guest memory mapped now, and at most so far.
   std::uint64_t mapped_bytes() const { return mapped_pages_ * kPageBytes; }
   std::uint64_t peak_mapped_bytes() const { return peak_pages_ * kPageBytes; }
@@ -83,7 +90,7 @@ class AddressSpace {
  private:
   std::byte* base_ = nullptr;
   std::uint8_t* pages_ = nullptr;
-  std::map<Addr, Addr> regions_;  // begin -> end of mapped ranges, disjoint, never adjacent
+  std::map<Addr, Addr> regions_;
   std::uint64_t generation_ = 0, code_generation_ = 0, mapped_pages_ = 0, peak_pages_ = 0;
 };
 

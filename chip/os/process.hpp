@@ -1,13 +1,17 @@
-// The emulated Linux process: memory map, threads, files, futexes, time. Knows nothing of cores or cycles: whoever
-// runs threads (fast-forward, or the detailed cores through ThreadScheduler) calls syscall() at each ecall and is
-// told through ThreadObserver when a thread becomes runnable. Rules C1 to C3.
+// The emulated Linux process: memory map, threads, files, futexes, time. Knows nothing of cores or cycles:
+// whoever runs threads (fast-forward, or the detailed cores through ThreadScheduler) calls syscall() at each
+// ecall and is told through ThreadObserver when a thread becomes runnable. Rules C1 to C3.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chip/isa/hart_state.hpp"
@@ -22,10 +26,17 @@ struct ProcessOptions {
   std::string program;                   ///< path of the ELF file on the host
   std::vector<std::string> arguments;    ///< argv[1..]
   std::vector<std::string> environment;  ///< "NAME=value"
-  std::string sandbox;                   ///< --sandbox: every file access is confined to this directory; empty: none
-  std::uint64_t seed = 1;                ///< of getrandom and AT_RANDOM
+  std::string sandbox;     ///< --sandbox: every file access is confined to this directory; empty: none
+  std::uint64_t seed = 1;  ///< of getrandom and AT_RANDOM
   std::uint64_t stack_bytes = 8u << 20;
-  std::uint32_t cores = 1;               ///< what sched_getaffinity and sysconf(_SC_NPROCESSORS_ONLN) report
+  std::uint32_t cores = 1;  ///< what sched_getaffinity and sysconf(_SC_NPROCESSORS_ONLN) report
+
+  /// Host descriptors behind the guest's 0, 1 and 2; not closed.
+  int stdin_fd = 0, stdout_fd = 1, stderr_fd = 2;
+  /// If set, takes the guest's standard output (standard error) in place of the descriptor.
+  std::function<void(std::span<const std::byte>)> stdout_sink, stderr_sink;
+  /// Takes one sentence for each refused file access and each first unknown system call; empty: host stderr.
+  std::function<void(const std::string&)> log;
 };
 
 /// Simulated time, asked for by clock_gettime and timeouts.
@@ -44,9 +55,9 @@ class ThreadObserver {
 };
 
 enum class SyscallOutcome : std::uint8_t {
-  done,            ///< a0 holds the result; the thread goes on behind the ecall
-  blocked,         ///< the thread waits; when on_runnable() announces it, a0 is set and it goes on behind the ecall
-  yielded,         ///< sched_yield: done, but let others run first
+  done,     ///< a0 holds the result; the thread goes on behind the ecall
+  blocked,  ///< the thread waits; when on_runnable() announces it, a0 is set and it goes on behind the ecall
+  yielded,  ///< sched_yield: done, but let others run first
   thread_exited,   ///< this thread is gone
   process_exited,  ///< exit_group or a fatal signal: exit_status() or death_signal() is set
 };
@@ -60,17 +71,23 @@ class Process {
 
   void set_observer(ThreadObserver* observer);
   Thread& main_thread();
-  const std::vector<std::unique_ptr<Thread>>& threads() const;  ///< in order of creation; exited ones stay listed
+  const std::vector<std::unique_ptr<Thread>>& threads()
+      const;  ///< in order of creation; exited ones stay listed
 
   /// Performs the system call of `thread`, whose pc is at the ecall; advances pc behind it.
   SyscallOutcome syscall(Thread& thread);
 
-  /// A fault of `thread` at its pc: runs the guest's signal handler if it installed one for the signal that Linux
-  /// would send (returns true: the thread goes on, its registers were changed), else returns false and the
-  /// program is to end with a fault report.
+  /// Runs the handlers of signals that other threads sent to `thread` meanwhile; its registers must be valid.
+  /// Call it when a thread is switched out or in. Process_exited if a signal ended the program.
+  SyscallOutcome deliver_signals(Thread& thread);
+
+  /// A fault of `thread` at its pc: runs the guest's signal handler if it installed one for the signal that
+  /// Linux would send (returns true: the thread goes on, its registers were changed), else returns false and
+  /// the program is to end with a fault report.
   bool deliver_fault(Thread& thread, const Fault& fault);
 
-  /// Earliest time (ns) at which a blocked thread's timeout ends, or nothing; expire_timeouts() wakes those due.
+  /// Earliest time (ns) at which a blocked thread's timeout ends, or nothing; expire_timeouts() wakes those
+  /// due.
   std::optional<std::uint64_t> next_timeout() const;
   void expire_timeouts();
 

@@ -17,16 +17,19 @@ class Symbols {
   struct Symbol {
     Addr address;
     std::uint64_t size;
-    std::string name;  ///< demangled
-    std::string raw;   ///< as in the file
+    mutable std::string name;  ///< demangled; filled when first asked for, see name()
+    std::string raw;           ///< as in the file
     bool is_function;
   };
   Symbols() = default;
   explicit Symbols(std::vector<Symbol> symbols);
 
-  /// Address of a symbol by its raw or demangled name.
+  /// Address of a symbol by its raw or demangled name, with or without the parameter list.
   std::optional<Addr> find(std::string_view name) const;
-  /// The symbol that covers `a`, or null.
+  bool empty() const { return symbols_.empty(); }
+  /// The demangled name.
+  static const std::string& name(const Symbol& symbol);
+  /// The symbol that covers `a`, or null; its name is filled.
   const Symbol* at(Addr a) const;
   /// "name+0x12" or "0x1234".
   std::string describe(Addr a) const;

@@ -1,5 +1,4 @@
 """Means over seeds with 95 % intervals (C29): Student's t, since seeds are few."""
-
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

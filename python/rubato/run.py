@@ -1,5 +1,4 @@
 """`rubato.run`: one program on one simulated chip, from Python."""
-
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

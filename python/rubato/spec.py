@@ -1,5 +1,4 @@
 """What one run is asked to be, checked before anything starts, and the rubato-chip command line it becomes."""
-
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -128,15 +127,11 @@ class RunSpec(BaseModel):
         for flag, value in valued.items():
             if value is not None:
                 command += [flag, str(value)]
-        for flag, wanted in {
-            "--trace": self.trace,
-            "--no-ff": not self.fast_forward,
-            "--warm": self.warm,
-        }.items():
+        for flag, wanted in {"--trace": self.trace, "--no-ff": not self.fast_forward, "--warm": self.warm}.items():
             command += [flag] if wanted else []
         for glob in self.series:
             command += ["--series", glob]
-        command += ["--out", str(out), "--progress", "json", "--quiet"]
+        command += ["--out", str(out), "--progress", "json"]
         return [*command, str(self.executable()), *self.program_arguments()]
 
 

@@ -1,10 +1,8 @@
 """The command `rubato`: its parser, and what holds for every subcommand (errors, exit codes, near misses)."""
-
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from typing import Any
 
@@ -57,12 +55,7 @@ after_dashes: list[str] = []
 
 def main(argv: list[str] | None = None) -> None:
     """The console script. Every error becomes one sentence on stderr and the right exit code."""
-    signal.signal(signal.SIGTERM, _interrupt)  # batch systems end jobs this way: as orderly as Ctrl-C
     sys.exit(call(sys.argv[1:] if argv is None else argv))
-
-
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def call(argv: list[str]) -> int:
@@ -74,8 +67,9 @@ def call(argv: list[str]) -> int:
     command = typer.main.get_command(app)
     try:
         result = command.main(args=argv, prog_name="rubato", standalone_mode=False)
+        return int(result) if isinstance(result, int) else 0
     except typer.Exit as e:
-        result = e.exit_code
+        return e.exit_code
     except RubatoError as e:
         return _fail(str(e), e.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -93,10 +87,6 @@ def call(argv: list[str]) -> int:
             f"a fault of Rubato itself: {type(e).__name__}: {e} (RUBATO_TRACEBACK=1 shows where).",
             ExitCode.INTERNAL,
         )
-    code = int(result) if isinstance(result, int) else 0
-    if code == ExitCode.INTERRUPTED:  # typer turns an interrupt into this result, without a word
-        return _fail("interrupted.", code)
-    return code
 
 
 def _fail(sentence: str, code: int) -> int:

@@ -1,5 +1,4 @@
 """The report: `write(directories, file)` makes one HTML file of any number of runs and sweeps."""
-
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

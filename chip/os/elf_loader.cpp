@@ -1,0 +1,311 @@
+// The ELF loader: every field is checked before it is used, every refusal says what the file is instead.
+// SPDX-License-Identifier: MIT
+#include "chip/os/elf_loader.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+
+#ifndef EM_RISCV
+#define EM_RISCV 243
+#endif
+
+namespace rubato::chip {
+namespace {
+
+constexpr std::uint64_t kPageMask = AddressSpace::kPageBytes - 1;
+constexpr std::uint32_t kFlagFloatMask = 6, kFlagFloatQuad = 6, kFlagRve = 8;
+constexpr std::uint64_t kMaxFileBytes = std::uint64_t{4} << 30;
+
+std::string architecture_name(unsigned machine) {
+  switch (machine) {
+    case EM_386:
+      return "x86 (32-bit)";
+    case EM_X86_64:
+      return "x86-64";
+    case EM_ARM:
+      return "ARM (32-bit)";
+    case EM_AARCH64:
+      return "ARM64 (AArch64)";
+    case EM_PPC:
+      return "PowerPC";
+    case EM_PPC64:
+      return "PowerPC 64";
+    case EM_S390:
+      return "IBM S/390";
+    case EM_MIPS:
+      return "MIPS";
+    case EM_SPARC:
+    case EM_SPARCV9:
+      return "SPARC";
+    case EM_IA_64:
+      return "Itanium";
+    case 258:
+      return "LoongArch";
+    default:
+      return fmt::format("ELF machine {}", machine);
+  }
+}
+
+class Loader {
+ public:
+  Loader(const std::string& path, AddressSpace& memory) : path_(path), memory_(memory) {}
+
+  LoadedProgram load() {
+    read_file();
+    check_identity();
+    check_header();
+    read_program_headers();
+    check_static();
+    map_segments();
+    read_symbols();
+    return std::move(program_);
+  }
+
+ private:
+  template <class... Args>
+  [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
+    throw UsageError("{}: {}", path_, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void read_file() {
+    const int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) refuse("cannot open the program: {}", std::strerror(errno));
+    struct stat info {};
+    std::string problem;
+    if (fstat(fd, &info) != 0) {
+      problem = fmt::format("cannot read the program: {}", std::strerror(errno));
+    } else if (S_ISDIR(info.st_mode)) {
+      problem = "is a directory, expected a static RISC-V executable";
+    } else if (!S_ISREG(info.st_mode)) {
+      problem = "is not a regular file, expected a static RISC-V executable";
+    } else if (static_cast<std::uint64_t>(info.st_size) > kMaxFileBytes) {
+      problem = "is larger than 4 GiB, which no program is";
+    } else {
+      file_.resize(static_cast<std::size_t>(info.st_size));
+      std::size_t got = 0;
+      while (got < file_.size()) {
+        const ssize_t n = ::read(fd, file_.data() + got, file_.size() - got);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) problem = fmt::format("cannot read the program: {}", std::strerror(errno));
+        if (n <= 0) break;
+        got += static_cast<std::size_t>(n);
+      }
+      file_.resize(got);
+    }
+    close(fd);
+    if (!problem.empty()) refuse("{}", problem);
+  }
+
+  /// Copies a T out of the file, or nothing if it lies (partly) behind the end.
+  template <class T>
+  std::optional<T> at(std::uint64_t offset) const {
+    if (offset > file_.size() || sizeof(T) > file_.size() - offset) return std::nullopt;
+    T value;
+    std::memcpy(&value, file_.data() + offset, sizeof value);
+    return value;
+  }
+  bool inside_file(std::uint64_t offset, std::uint64_t bytes) const {
+    return offset <= file_.size() && bytes <= file_.size() - offset;
+  }
+
+  void check_identity() const {
+    if (file_.empty()) refuse("is empty, expected a static RISC-V executable");
+    if (file_.size() >= 2 && file_[0] == '#' && file_[1] == '!') {
+      const auto end = std::find(file_.begin(), file_.end(), '\n');
+      refuse(
+          "is a script ({}), expected a static RISC-V executable: run its interpreter and give it the script",
+          std::string(file_.begin(), std::min(end, file_.begin() + 60)));
+    }
+    if (file_.size() < SELFMAG || std::memcmp(file_.data(), ELFMAG, SELFMAG) != 0)
+      refuse("is not an ELF file, expected a static RISC-V executable");
+    if (file_.size() < EI_NIDENT) refuse("is truncated: {} bytes end inside the ELF header", file_.size());
+    const auto elf_class = static_cast<unsigned char>(file_[EI_CLASS]);
+    const auto data = static_cast<unsigned char>(file_[EI_DATA]);
+    if (elf_class != ELFCLASS64 && elf_class != ELFCLASS32)
+      refuse("has an ELF class of {}, which is neither 32-bit nor 64-bit", elf_class);
+    if (data == ELFDATA2MSB) {
+      // e_machine lies at the same place in both classes.
+      const auto swapped = at<std::uint16_t>(18).value_or(0);
+      const unsigned machine = static_cast<unsigned>((swapped >> 8) | ((swapped & 0xff) << 8));
+      refuse("is a big-endian executable ({}), expected little-endian RISC-V",
+             machine == EM_RISCV ? "RISC-V" : architecture_name(machine));
+    }
+    if (data != ELFDATA2LSB) refuse("has an ELF byte order of {}, which does not exist", data);
+    const auto machine = at<std::uint16_t>(18);
+    if (machine && *machine != EM_RISCV)
+      refuse("is an executable for {}, expected RISC-V (compile it with riscv64-linux-gnu-g++ -static)",
+             architecture_name(*machine));
+    if (elf_class == ELFCLASS32)
+      refuse(
+          "is a 32-bit RISC-V executable, expected a 64-bit one (compile it with riscv64-linux-gnu-g++ "
+          "-static)");
+  }
+
+  void check_header() {
+    const auto header = at<Elf64_Ehdr>(0);
+    if (!header) refuse("is truncated: {} bytes end inside the ELF header", file_.size());
+    header_ = *header;
+    if (header_.e_type == ET_REL)
+      refuse("is a relocatable object file, not yet a program: link it with -static");
+    if (header_.e_type == ET_CORE) refuse("is a core dump, expected a static executable");
+    if (header_.e_type != ET_EXEC && header_.e_type != ET_DYN)
+      refuse("has ELF type {}, expected a static executable", header_.e_type);
+    const auto os = static_cast<unsigned char>(header_.e_ident[EI_OSABI]);
+    if (os != ELFOSABI_SYSV && os != ELFOSABI_LINUX)
+      refuse("is made for another operating system (OS ABI {}), expected Linux", os);
+    if ((header_.e_flags & kFlagRve) != 0) refuse("uses the RV64E register set, expected RV64GC");
+    if ((header_.e_flags & kFlagFloatMask) == kFlagFloatQuad)
+      refuse("uses the quad-precision float ABI, expected RV64GC (lp64d)");
+    if (header_.e_phnum == 0) refuse("has no program headers: nothing could be loaded");
+    if (header_.e_phentsize != sizeof(Elf64_Phdr))
+      refuse("has program headers of {} bytes, expected {}", header_.e_phentsize, sizeof(Elf64_Phdr));
+  }
+
+  void read_program_headers() {
+    for (unsigned i = 0; i < header_.e_phnum; ++i) {
+      const std::uint64_t step = i * sizeof(Elf64_Phdr);
+      const auto header =
+          header_.e_phoff > file_.size() ? std::nullopt : at<Elf64_Phdr>(header_.e_phoff + step);
+      if (!header) refuse("is truncated: its program headers end behind the file's {} bytes", file_.size());
+      segments_.push_back(*header);
+    }
+  }
+
+  void check_static() const {
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type == PT_INTERP) {
+        std::string interpreter = "an interpreter";
+        if (inside_file(segment.p_offset, segment.p_filesz) && segment.p_filesz < 256)
+          interpreter = std::string(file_.data() + segment.p_offset,
+                                    strnlen(file_.data() + segment.p_offset, segment.p_filesz));
+        refuse("is dynamically linked (it needs {}): link with -static", interpreter);
+      }
+    }
+    if (header_.e_type != ET_DYN) return;
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type != PT_DYNAMIC || !inside_file(segment.p_offset, segment.p_filesz)) continue;
+      for (std::uint64_t o = 0; o + sizeof(Elf64_Dyn) <= segment.p_filesz; o += sizeof(Elf64_Dyn)) {
+        const auto entry = at<Elf64_Dyn>(segment.p_offset + o);
+        if (!entry || entry->d_tag == DT_NULL) break;
+        if (entry->d_tag == DT_NEEDED)
+          refuse("is dynamically linked (it needs shared libraries): link with -static");
+      }
+    }
+    if (header_.e_entry == 0) refuse("is a shared library, expected a static executable");
+  }
+
+  void map_segments() {
+    program_.is_position_independent = header_.e_type == ET_DYN;
+    const Addr base = program_.is_position_independent ? ElfLimits::kPositionIndependentBase : 0;
+    bool any = false;
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
+      any = true;
+      map_segment(segment, base);
+    }
+    if (!any) refuse("has no segment to load");
+    program_.entry = base + header_.e_entry;
+    if (!memory_.allows(program_.entry, 2, Page::kExecute))
+      refuse("has its entry point at {:#x}, which is not in an executable segment", program_.entry);
+    program_.program_header_count = header_.e_phnum;
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type == PT_PHDR) program_.program_headers = base + segment.p_vaddr;
+      if (segment.p_type == PT_LOAD && program_.program_headers == 0 && segment.p_offset <= header_.e_phoff &&
+          header_.e_phoff - segment.p_offset < segment.p_filesz)
+        program_.program_headers = base + segment.p_vaddr + (header_.e_phoff - segment.p_offset);
+    }
+  }
+
+  void map_segment(const Elf64_Phdr& segment, Addr base) {
+    if (segment.p_filesz > segment.p_memsz)
+      refuse("has a segment with more bytes in the file ({}) than in memory ({})", segment.p_filesz,
+             segment.p_memsz);
+    if (!inside_file(segment.p_offset, segment.p_filesz))
+      refuse("is truncated: a segment needs bytes {} to {}, the file has {}", segment.p_offset,
+             segment.p_offset + segment.p_filesz, file_.size());
+    const Addr begin = base + segment.p_vaddr;
+    if (segment.p_vaddr > ElfLimits::kHighest || begin < ElfLimits::kLowest || begin >= ElfLimits::kHighest ||
+        segment.p_memsz > ElfLimits::kHighest - begin)
+      refuse("has a segment at {:#x} of {} bytes, outside of the addresses for programs, {:#x} to {:#x}",
+             segment.p_vaddr, segment.p_memsz, ElfLimits::kLowest, ElfLimits::kHighest);
+    std::uint8_t rights = 0;
+    if ((segment.p_flags & PF_R) != 0) rights |= Page::kRead;
+    if ((segment.p_flags & PF_W) != 0) rights |= Page::kRead | Page::kWrite;
+    if ((segment.p_flags & PF_X) != 0) rights |= Page::kExecute;
+    const Addr first = begin & ~kPageMask, end = (begin + segment.p_memsz + kPageMask) & ~kPageMask;
+    if (memory_.none_mapped(first, end - first)) {
+      memory_.map(first, end - first, rights);
+    } else {  // segments that share a page: its rights are those of both
+      for (Addr page = first; page < end; page += AddressSpace::kPageBytes) {
+        const std::uint8_t old = memory_.attributes(page);
+        if (old == 0) {
+          memory_.map(page, AddressSpace::kPageBytes, rights);
+        } else {
+          memory_.protect(page, AddressSpace::kPageBytes, static_cast<std::uint8_t>(old | rights));
+        }
+      }
+    }
+    if (segment.p_filesz != 0)
+      std::memcpy(memory_.host(begin), file_.data() + segment.p_offset, segment.p_filesz);
+    program_.end = std::max(program_.end, end);
+  }
+
+  // A damaged symbol table costs names, not the run.
+  void read_symbols() {
+    const Addr base = program_.is_position_independent ? ElfLimits::kPositionIndependentBase : 0;
+    std::vector<Symbols::Symbol> symbols;
+    if (header_.e_shentsize != sizeof(Elf64_Shdr)) return;
+    for (unsigned i = 0; i < header_.e_shnum; ++i) {
+      const auto section = section_header(i);
+      if (!section || section->sh_type != SHT_SYMTAB || section->sh_entsize != sizeof(Elf64_Sym)) continue;
+      const auto strings = section_header(section->sh_link);
+      if (!strings || !inside_file(strings->sh_offset, strings->sh_size) ||
+          !inside_file(section->sh_offset, section->sh_size))
+        continue;
+      for (std::uint64_t o = 0; o + sizeof(Elf64_Sym) <= section->sh_size; o += sizeof(Elf64_Sym)) {
+        const Elf64_Sym symbol = *at<Elf64_Sym>(section->sh_offset + o);
+        const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || symbol.st_name >= strings->sh_size)
+          continue;
+        if (type != STT_FUNC && type != STT_OBJECT && type != STT_NOTYPE && type != STT_GNU_IFUNC) continue;
+        const char* text = file_.data() + strings->sh_offset + symbol.st_name;
+        std::string name(text, strnlen(text, strings->sh_size - symbol.st_name));
+        if (name.empty() || name[0] == '$' || name.starts_with(".L")) continue;
+        symbols.push_back({base + symbol.st_value,
+                           symbol.st_size,
+                           {},
+                           std::move(name),
+                           type == STT_FUNC || type == STT_GNU_IFUNC});
+      }
+    }
+    program_.symbols = Symbols(std::move(symbols));
+  }
+
+  std::optional<Elf64_Shdr> section_header(std::uint64_t index) const {
+    if (header_.e_shoff > file_.size() || index >= header_.e_shnum) return std::nullopt;
+    return at<Elf64_Shdr>(header_.e_shoff + index * sizeof(Elf64_Shdr));
+  }
+
+  const std::string& path_;
+  AddressSpace& memory_;
+  std::vector<char> file_;
+  Elf64_Ehdr header_{};
+  std::vector<Elf64_Phdr> segments_;
+  LoadedProgram program_;
+};
+
+}  // namespace
+
+LoadedProgram load_elf(const std::string& path, AddressSpace& memory) { return Loader(path, memory).load(); }
+
+}  // namespace rubato::chip

@@ -1,0 +1,35 @@
+// Loads a static RISC-V Linux executable into guest memory (rule C1).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "chip/os/address_space.hpp"
+#include "chip/os/symbols.hpp"
+
+namespace rubato::chip {
+
+struct LoadedProgram {
+  Addr entry = 0;
+  Addr program_headers = 0;  ///< guest address of the program headers (AT_PHDR), 0 if not mapped
+  std::uint16_t program_header_count = 0;
+  Addr end = 0;  ///< first page behind the image: where brk starts
+  bool is_position_independent = false;
+  Symbols symbols;
+};
+
+struct ElfLimits {
+  /// Images lie in [kLowest, kHighest): page 0 stays unmapped, mappings and stacks lie above.
+  static constexpr Addr kLowest = AddressSpace::kPageBytes;
+  static constexpr Addr kHighest = Addr{1} << 36;
+  static constexpr Addr kPositionIndependentBase = Addr{1} << 20;
+};
+
+/// Maps the segments of the file `path` and reads its symbols.
+/// @throws UsageError with one sentence for a missing or unreadable file, a directory, and everything that is
+/// not
+///         a static 64-bit little-endian RISC-V executable, saying what it is instead.
+LoadedProgram load_elf(const std::string& path, AddressSpace& memory);
+
+}  // namespace rubato::chip

@@ -1,0 +1,221 @@
+// Sentences about faults and waits.
+// SPDX-License-Identifier: MIT
+#include "chip/os/fault_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "chip/isa/decode.hpp"
+#include "chip/isa/disassemble.hpp"
+#include "chip/os/process_impl.hpp"
+
+namespace rubato::chip {
+namespace {
+
+constexpr std::uint64_t kPage = AddressSpace::kPageBytes;
+
+std::string at(Addr a, const Symbols& symbols) {
+  const auto* symbol = symbols.at(a);
+  return symbol == nullptr ? fmt::format("{:#x}", a) : fmt::format("{:#x} ({})", a, symbols.describe(a));
+}
+
+std::string instruction_at(Addr pc, const AddressSpace& memory) {
+  if (!memory.allows(pc, 2, Page::kExecute)) return {};
+  std::uint32_t word = memory.load<std::uint16_t>(pc);
+  if ((word & 3) == 3) {
+    if (!memory.allows(pc, 4, Page::kExecute)) return {};
+    word = memory.load<std::uint32_t>(pc);
+  }
+  return isa::disassemble(isa::decode(word), pc);
+}
+
+// A return address is one behind a call: jal ra or jalr ra, or their compressed forms.
+bool is_behind_call(Addr a, const AddressSpace& memory) {
+  if ((a & 1) != 0 || a < 4 || !memory.allows(a - 4, 4, Page::kExecute)) return false;
+  const auto word = memory.load<std::uint32_t>(a - 4);
+  const std::uint32_t opcode = word & 0x7f, rd = (word >> 7) & 31;
+  if ((opcode == 0x6f || opcode == 0x67) && rd == 1) return true;
+  const auto half = memory.load<std::uint16_t>(a - 2);
+  return (half & 0xf07f) == 0x9002 && ((half >> 7) & 31) != 0;  // c.jalr
+}
+
+// Callers of a thread, innermost first: ra, then whatever on the stack looks like a return address. Optimized
+// code keeps no frame pointers, so stale ones may be among them: a hint, and said to be one.
+std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, const AddressSpace& memory) {
+  constexpr std::size_t kMost = 6;
+  constexpr std::uint64_t kScanBytes = 2048;
+  std::vector<std::string> names;
+  std::string last;
+  if (const auto* symbol = symbols.at(thread.regs.pc)) last = Symbols::name(*symbol);
+  const auto consider = [&](Addr a) {
+    if (!is_behind_call(a, memory)) return;
+    const auto* symbol = symbols.at(a);
+    if (symbol == nullptr || !symbol->is_function || Symbols::name(*symbol) == last) return;
+    last = Symbols::name(*symbol);
+    names.push_back(last);
+  };
+  consider(thread.regs.x[reg::ra]);
+  const Addr sp = (thread.regs.x[reg::sp] + 7) & ~Addr{7};
+  for (Addr a = sp; a < sp + kScanBytes && names.size() < kMost; a += 8) {
+    if (!memory.allows(a, 8, Page::kRead)) break;
+    consider(memory.load<std::uint64_t>(a));
+  }
+  return names;
+}
+
+std::string signal_name(int signal) {
+  static constexpr std::string_view kNames[] = {
+      "0",         "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
+      "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
+      "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
+      "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
+  if (signal >= 0 && signal < static_cast<int>(std::size(kNames))) return std::string(kNames[signal]);
+  return fmt::format("signal {}", signal);
+}
+
+}  // namespace
+
+std::string describe_position(const Thread& thread, const Process& process, const AddressSpace& memory) {
+  std::string text = at(thread.regs.pc, process.symbols());
+  const auto names = callers(thread, process.symbols(), memory);
+  if (!names.empty()) text += fmt::format(", called from {}", fmt::join(names, " < "));
+  return text;
+}
+
+std::string describe_death(int signal) {
+  if (signal == abi::kSigAbrt)
+    return "the program was ended by SIGABRT: it called abort(), an assertion failed, or an exception was "
+           "not caught";
+  return fmt::format("the program was ended by {}", signal_name(signal));
+}
+
+std::string describe(const Fault& fault, const Thread& thread, const Process& process,
+                     const AddressSpace& memory) {
+  const Symbols& symbols = process.symbols();
+  const std::string who = fmt::format("thread {}", thread.tid);
+  const std::uint8_t page = memory.attributes(fault.address);
+  const auto place = [&] {
+    std::string text = fmt::format("{:#x}", fault.address);
+    if (fault.address < kPage) text += " (a null pointer?)";
+    if (symbols.at(fault.address) != nullptr) text += fmt::format(" ({})", symbols.describe(fault.address));
+    return text;
+  };
+  std::string cause;
+  switch (fault.kind) {
+    case FaultKind::load_access:
+    case FaultKind::store_access: {
+      const bool is_load = fault.kind == FaultKind::load_access;
+      if (process.is_stack_overflow(fault.address, thread)) {
+        cause = fmt::format("{} overflowed its stack: it {} {:#x}, below the stack's end, with sp {:#x}", who,
+                            is_load ? "read" : "wrote", fault.address, thread.regs.x[reg::sp]);
+      } else {
+        cause = fmt::format("{} {} address {}, which is {}", who, is_load ? "read" : "wrote", place(),
+                            page == 0                   ? "not mapped"
+                            : (page & Page::kRead) != 0 ? "read-only"
+                                                        : "mapped without that right");
+      }
+      break;
+    }
+    case FaultKind::fetch_access:
+      cause = fmt::format("{} jumped to {}, which is {}", who, place(),
+                          page == 0 ? "not mapped" : "not executable");
+      break;
+    case FaultKind::illegal_instruction:
+      cause = fmt::format("{} executed the illegal instruction {:#x}", who, fault.address);
+      break;
+    case FaultKind::breakpoint:
+      cause = fmt::format("{} executed ebreak", who);
+      break;
+    case FaultKind::misaligned_atomic:
+      cause = fmt::format("{} made an atomic access to {}, which is not aligned to its size", who, place());
+      break;
+    case FaultKind::misaligned_fetch:
+      cause = fmt::format("{} jumped to the odd address {}", who, place());
+      break;
+    case FaultKind::task_error:
+      cause = fmt::format("{}: {}", who, fault.sentence);
+      break;
+    case FaultKind::none:
+      cause = who;
+      break;
+  }
+  std::string where = fmt::format("{:#x}", fault.pc);
+  std::vector<std::string> details;
+  if (symbols.at(fault.pc) != nullptr) details.push_back(symbols.describe(fault.pc));
+  if (const std::string text = instruction_at(fault.pc, memory);
+      !text.empty() && fault.kind != FaultKind::illegal_instruction)
+    details.push_back(text);
+  if (!details.empty()) where += fmt::format(" ({})", fmt::join(details, ": "));
+  Thread copy = thread;
+  copy.regs.pc = fault.pc;
+  if (const auto names = callers(copy, symbols, memory); !names.empty())
+    where += fmt::format(", called from {}", fmt::join(names, " < "));
+  return fmt::format("{}, at {}", cause, where);
+}
+
+bool Process::is_stack_overflow(Addr a, const Thread& thread) const {
+  const AddressSpace& memory = impl_->memory;
+  if (a >= AddressSpace::kSize || (memory.attributes(a) & Page::kWrite) != 0) return false;
+  if (thread.stack_low != 0) return a < thread.stack_low && thread.stack_low - a <= Layout::kGuardBytes;
+  if (thread.stack_high == 0 || a >= thread.stack_high) return false;
+  // The lowest writable page above `a`: the stack's end, if all from there up to the thread's start of stack
+  // is.
+  Addr low = (a & ~(kPage - 1)) + kPage;
+  const Addr most = std::min(a + Layout::kGuardBytes, thread.stack_high);
+  while (low < most && (memory.attributes(low) & Page::kWrite) == 0) low += kPage;
+  if (low >= most) return false;
+  const Addr sp = thread.regs.x[reg::sp];
+  const bool is_near_sp = sp >= low ? sp - low <= Layout::kGuardBytes : low - sp <= Layout::kGuardBytes;
+  return is_near_sp && memory.allows_range(low, thread.stack_high - low, Page::kWrite);
+}
+
+std::string Process::describe_waiting() const {
+  Impl& impl = *impl_;
+  const Symbols& all = symbols();
+  std::string text;
+  for (const auto& thread : impl.threads) {
+    if (thread->state != ThreadState::blocked) continue;
+    const Wait& wait = impl.info(*thread).wait;
+    std::string reason;
+    switch (wait.kind) {
+      case WaitKind::futex: {
+        reason = fmt::format("waits for the futex at {}", at(wait.futex, all));
+        const auto word = impl.user.get<std::uint32_t>(wait.futex);
+        for (const auto& other : impl.threads)
+          if (other->clear_child_tid == wait.futex && other->state != ThreadState::exited && other != thread)
+            reason = fmt::format("waits for the end of thread {}", other->tid);
+        // glibc's pthread_mutex_t: {int lock; unsigned count; int owner; ...}. PI futexes hold the owner
+        // themselves.
+        const auto owner = impl.user.get<std::uint32_t>(wait.futex + 8);
+        const std::uint32_t tid = wait.is_lock && word ? *word & 0x3fffffff : owner.value_or(0);
+        const bool is_mutex = wait.is_lock || (word && *word >= 2 && wait.bitset == 0xffffffff);
+        if (is_mutex && tid != 0 && impl.find_thread(tid) != nullptr)
+          reason += fmt::format(", a mutex held by thread {}", tid);
+        else if (is_mutex && tid >= static_cast<std::uint32_t>(kFirstTid) &&
+                 tid < static_cast<std::uint32_t>(kFirstTid) + impl.threads.size())
+          reason += fmt::format(", a mutex held by thread {}, which has ended", tid);
+        break;
+      }
+      case WaitKind::sleep:
+        reason = wait.deadline ? "sleeps" : "waits for a signal";
+        break;
+      case WaitKind::files:
+        reason = "waits for a pipe or other file to become ready";
+        break;
+      case WaitKind::signal:
+        reason = "waits for a signal";
+        break;
+      case WaitKind::none:
+        reason = "waits";
+        break;
+    }
+    text += fmt::format("thread {}{} at {} {}\n", thread->tid, thread->is_worker ? " (worker)" : "",
+                        describe_position(*thread, *this, impl.memory), reason);
+  }
+  return text;
+}
+
+}  // namespace rubato::chip

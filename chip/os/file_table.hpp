@@ -1,0 +1,54 @@
+// The guest's file descriptors.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "chip/os/open_file.hpp"
+
+namespace rubato::chip {
+
+class FileTable {
+ public:
+  static constexpr std::int64_t kLimit = 1024;  ///< RLIMIT_NOFILE
+
+  struct Entry {
+    std::shared_ptr<OpenFile> file;
+    bool closes_on_exec = false;
+  };
+
+  /// The open file of a descriptor, or null.
+  std::shared_ptr<OpenFile> find(std::int64_t fd) const {
+    return fd >= 0 && fd < size() ? entries_[static_cast<std::size_t>(fd)].file : nullptr;
+  }
+  Entry* entry(std::int64_t fd) {
+    return find(fd) != nullptr ? &entries_[static_cast<std::size_t>(fd)] : nullptr;
+  }
+  /// Lowest free descriptor at or above `from`, or -EMFILE.
+  std::int64_t install(std::shared_ptr<OpenFile> file, bool closes_on_exec, std::int64_t from = 0) {
+    std::int64_t fd = from;
+    while (fd < size() && entries_[static_cast<std::size_t>(fd)].file) ++fd;
+    if (fd >= kLimit) return -EMFILE;
+    put(fd, {std::move(file), closes_on_exec});
+    return fd;
+  }
+  /// fd in [0, kLimit).
+  void put(std::int64_t fd, Entry entry) {
+    if (fd >= size()) entries_.resize(static_cast<std::size_t>(fd) + 1);
+    entries_[static_cast<std::size_t>(fd)] = std::move(entry);
+  }
+  bool close(std::int64_t fd) {
+    if (find(fd) == nullptr) return false;
+    entries_[static_cast<std::size_t>(fd)] = {};
+    return true;
+  }
+  std::int64_t size() const { return static_cast<std::int64_t>(entries_.size()); }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,200 @@
+// What a guest file descriptor stands for: a host file or directory, a standard stream, a pipe, an event
+// counter, random bytes, or a made-up file. Results are those of Linux: a count, or -errno. kWouldBlock means
+// that the call has to wait for another guest thread.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "chip/os/linux_abi.hpp"
+#include "chip/os/path_resolver.hpp"
+
+namespace rubato::chip {
+
+inline constexpr std::int64_t kWouldBlock = std::numeric_limits<std::int64_t>::min();
+
+/// What poll() asks and answers; the bits of POLLIN and friends.
+struct PollBits {
+  static constexpr std::uint32_t kIn = 1, kOut = 4, kError = 8, kHangUp = 16, kInvalid = 32;
+};
+
+struct DirectoryEntry {
+  std::uint64_t ino;
+  std::uint8_t type;
+  std::string name;
+};
+
+class OpenFile {
+ public:
+  explicit OpenFile(std::uint32_t open_flags, std::string file_path = {})
+      : flags(open_flags), path(std::move(file_path)) {}
+  virtual ~OpenFile() = default;
+
+  virtual std::int64_t read(std::span<std::byte> to);
+  virtual std::int64_t write(std::span<const std::byte> from);
+  virtual std::int64_t pread(std::span<std::byte> to, std::int64_t offset);
+  virtual std::int64_t pwrite(std::span<const std::byte> from, std::int64_t offset);
+  virtual std::int64_t seek(std::int64_t offset, int whence);
+  virtual std::int64_t stat(abi::Stat& result) = 0;
+  virtual std::int64_t truncate(std::int64_t bytes);
+  virtual std::int64_t sync() { return 0; }
+  /// Bytes that can be read without waiting (FIONREAD).
+  virtual std::int64_t available() { return -kNotATerminal; }
+  /// Which of `events` (and always error and hang-up) are true now.
+  virtual std::uint32_t poll(std::uint32_t events) = 0;
+  /// True if poll() may change without any guest thread's doing: the host decides (a terminal, a pipe on
+  /// stdin).
+  virtual bool waits_for_host() const { return false; }
+  /// Next directory entry at or behind the position, or null at the end; advance() goes to the next.
+  virtual std::int64_t next_entry(const DirectoryEntry*& entry);
+  virtual void advance() {}
+  virtual std::int64_t position() const { return 0; }
+  virtual int host_fd() const { return -1; }  ///< of host files, for metadata calls
+
+  bool can_read() const { return (flags & abi::kPath) == 0 && (flags & abi::kAccessMask) != abi::kWriteOnly; }
+  bool can_write() const { return (flags & abi::kPath) == 0 && (flags & abi::kAccessMask) != abi::kReadOnly; }
+
+  std::uint32_t flags;  ///< access mode and status flags, guest encoding
+  std::string path;     ///< absolute, when opened; empty: none
+  bool is_directory = false;
+  bool may_modify = false;  ///< metadata may be changed: the file lies where the guest may write
+
+ private:
+  static constexpr std::int64_t kNotATerminal = 25;  // ENOTTY
+};
+
+/// A regular file, directory or device of the host.
+class HostFile : public OpenFile {
+ public:
+  HostFile(OwnedFd fd, std::uint32_t open_flags, std::string file_path);
+  std::int64_t read(std::span<std::byte> to) override;
+  std::int64_t write(std::span<const std::byte> from) override;
+  std::int64_t pread(std::span<std::byte> to, std::int64_t offset) override;
+  std::int64_t pwrite(std::span<const std::byte> from, std::int64_t offset) override;
+  std::int64_t seek(std::int64_t offset, int whence) override;
+  std::int64_t stat(abi::Stat& result) override;
+  std::int64_t truncate(std::int64_t bytes) override;
+  std::int64_t sync() override;
+  std::uint32_t poll(std::uint32_t events) override;
+  std::int64_t available() override;
+  std::int64_t next_entry(const DirectoryEntry*& entry) override;
+  void advance() override { ++position_; }
+  std::int64_t position() const override { return static_cast<std::int64_t>(position_); }
+  int host_fd() const override { return fd_.get(); }
+
+ private:
+  void read_directory();
+  OwnedFd fd_;
+  // Entries sorted by name: the host's order depends on its file system.
+  std::vector<DirectoryEntry> entries_;
+  std::size_t position_ = 0;
+  bool has_entries_ = false;
+};
+
+/// Standard input, output or error: passes bytes through to a host descriptor or a sink. To the guest it is a
+/// pipe whatever it is on the host, so that a run prints the same in the same way on a terminal and in a
+/// pipeline; only a regular file on standard input shows as one (it is an input, and may be mapped and
+/// sought).
+class StandardStream : public OpenFile {
+ public:
+  using Sink = std::function<void(std::span<const std::byte>)>;
+  StandardStream(int host_fd, std::uint32_t open_flags, Sink sink);
+  std::int64_t read(std::span<std::byte> to) override;
+  std::int64_t write(std::span<const std::byte> from) override;
+  std::int64_t pread(std::span<std::byte> to, std::int64_t offset) override;
+  std::int64_t seek(std::int64_t offset, int whence) override;
+  std::int64_t stat(abi::Stat& result) override;
+  std::uint32_t poll(std::uint32_t events) override;
+  std::int64_t available() override;
+  bool waits_for_host() const override { return can_read() && !is_regular_; }
+  int host_fd() const override { return is_regular_ ? fd_ : -1; }
+
+ private:
+  int fd_;  // not owned
+  Sink sink_;
+  bool is_regular_ = false;
+};
+
+/// The bytes between the two ends of a pipe.
+struct PipeBuffer {
+  static constexpr std::size_t kCapacity = 65536;
+  static constexpr std::size_t kAtomic = 4096;  ///< PIPE_BUF: writes up to here are not split
+  std::deque<std::byte> bytes;
+  int readers = 0, writers = 0;
+  std::uint64_t ino = 0;
+};
+
+class PipeEnd : public OpenFile {
+ public:
+  PipeEnd(std::shared_ptr<PipeBuffer> pipe, std::uint32_t open_flags);
+  ~PipeEnd() override;
+  std::int64_t read(std::span<std::byte> to) override;
+  std::int64_t write(std::span<const std::byte> from) override;
+  std::int64_t stat(abi::Stat& result) override;
+  std::uint32_t poll(std::uint32_t events) override;
+  std::int64_t available() override { return static_cast<std::int64_t>(pipe_->bytes.size()); }
+
+ private:
+  std::shared_ptr<PipeBuffer> pipe_;
+};
+
+/// eventfd2().
+class EventCounter : public OpenFile {
+ public:
+  EventCounter(std::uint64_t count, bool is_semaphore, std::uint32_t open_flags);
+  std::int64_t read(std::span<std::byte> to) override;
+  std::int64_t write(std::span<const std::byte> from) override;
+  std::int64_t stat(abi::Stat& result) override;
+  std::uint32_t poll(std::uint32_t events) override;
+
+ private:
+  std::uint64_t count_;
+  bool is_semaphore_;
+};
+
+/// /dev/random and /dev/urandom: bytes from the run's seed.
+class RandomFile : public OpenFile {
+ public:
+  RandomFile(Rng& rng, std::uint32_t open_flags, std::string file_path);
+  std::int64_t read(std::span<std::byte> to) override;
+  std::int64_t write(std::span<const std::byte> from) override;
+  std::int64_t stat(abi::Stat& result) override;
+  std::uint32_t poll(std::uint32_t events) override { return events & (PollBits::kIn | PollBits::kOut); }
+
+ private:
+  Rng& rng_;
+};
+
+/// A made-up file of fixed text (/proc/cpuinfo and the like).
+class TextFile : public OpenFile {
+ public:
+  TextFile(std::string text, std::uint32_t open_flags, std::string file_path);
+  std::int64_t read(std::span<std::byte> to) override;
+  std::int64_t pread(std::span<std::byte> to, std::int64_t offset) override;
+  std::int64_t seek(std::int64_t offset, int whence) override;
+  std::int64_t stat(abi::Stat& result) override;
+  std::uint32_t poll(std::uint32_t events) override { return events & (PollBits::kIn | PollBits::kOut); }
+
+ private:
+  std::string text_;
+  std::size_t position_ = 0;
+};
+
+/// Fills bytes with random ones, in the order every consumer (getrandom, /dev/urandom) uses.
+void fill_random(Rng& rng, std::span<std::byte> bytes);
+
+/// The guest's stat of a host one; the host's user appears as the guest's.
+inline constexpr std::uint32_t kGuestUser = 1000;
+std::int64_t stat_of_host_fd(int fd, abi::Stat& result);
+std::int64_t stat_of_host_path(int parent, const char* name, abi::Stat& result);
+
+}  // namespace rubato::chip

@@ -1,0 +1,75 @@
+// Which host file a guest path means, and what the guest may do with it (rule C2): reading is allowed
+// anywhere (with --sandbox: in that directory only), writing only under the working directory (the sandbox).
+//
+// The walk goes component by component with O_PATH descriptors and follows symbolic links itself, so neither
+// `..` nor links, nor anything renamed meanwhile, leads to a file other than the one that was judged. /proc
+// and /sys never reach the host: what little of them the guest sees is made up (virtual_files.hpp).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rubato::chip {
+
+/// A host file descriptor that is closed with its owner.
+class OwnedFd {
+ public:
+  OwnedFd() = default;
+  explicit OwnedFd(int fd) : fd_(fd) {}
+  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OwnedFd& operator=(OwnedFd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~OwnedFd();
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
+
+/// A path whose directory was walked: act on `name` in `parent` with *at() calls that do not follow links.
+struct ResolvedPath {
+  OwnedFd parent;
+  std::string name;              ///< the last component, "." for the directory itself
+  std::string absolute;          ///< of the guest's and host's view alike
+  bool wants_directory = false;  ///< the path ended in '/'
+  bool is_virtual = false;       ///< in /proc or /sys: no parent, look up `absolute` in the virtual files
+  bool is_device = false;        ///< /dev/null and its harmless siblings: may be written though outside
+};
+
+class PathResolver {
+ public:
+  /// `sandbox`: empty or a directory. `log` takes one sentence for each refused access.
+  /// @throws UsageError if the sandbox is no directory.
+  PathResolver(const std::string& sandbox, std::function<void(const std::string&)> log);
+
+  /// Where the guest starts: the host's working directory, or the sandbox if that lies outside of it.
+  const std::string& initial_directory() const { return initial_; }
+
+  enum class Follow { yes, no };  ///< a symbolic link as the last component
+
+  /// Resolves `path` against the absolute directory `base`. 0 or -errno (-EACCES: outside of the sandbox).
+  std::int64_t resolve(const std::string& base, std::string_view path, Follow follow,
+                       ResolvedPath& result) const;
+
+  bool may_read(std::string_view absolute) const;
+  bool may_write(std::string_view absolute) const;
+  /// Tells the log of a refused access; returns -EACCES.
+  std::int64_t refuse(const char* what, std::string_view absolute) const;
+
+ private:
+  std::string root_;     // of what may be written
+  std::string sandbox_;  // canonical, or empty
+  std::string initial_;
+  std::function<void(const std::string&)> log_;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,225 @@
+// The inside of Process, shared by the files that implement the system calls: sys_*.cpp, one a subject.
+// Glossary: a *call* is one system call of one thread; a *wait* is why a thread is blocked and how it ends.
+// Every handler checks its arguments before any effect and returns what Linux returns: a value or -errno.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "chip/os/elf_loader.hpp"
+#include "chip/os/file_table.hpp"
+#include "chip/os/linux_abi.hpp"
+#include "chip/os/open_file.hpp"
+#include "chip/os/path_resolver.hpp"
+#include "chip/os/process.hpp"
+#include "chip/os/user_memory.hpp"
+
+namespace rubato::chip {
+
+/// Where things lie in the guest's address space, from below: image and brk heap, mappings, stack,
+/// trampoline.
+struct Layout {
+  static constexpr Addr kMappings = ElfLimits::kHighest;
+  static constexpr Addr kTrampoline = AddressSpace::kSize - 2 * AddressSpace::kPageBytes;
+  static constexpr Addr kStackTop = AddressSpace::kSize - (Addr{1} << 20);
+  static constexpr std::uint64_t kGuardBytes = std::uint64_t{1}
+                                               << 20;  ///< below the main stack, never mapped
+};
+
+inline constexpr int kFirstTid = 1000;
+
+enum class WaitKind : std::uint8_t { none, futex, sleep, files, signal };
+
+/// Why a thread is blocked.
+struct Wait {
+  WaitKind kind = WaitKind::none;
+  Addr futex = 0;
+  std::uint32_t bitset = 0;
+  bool is_lock = false;                   ///< FUTEX_LOCK_PI: the waker hands the lock over
+  std::optional<std::uint64_t> deadline;  ///< ns; in Impl::timeouts too
+  Addr remaining = 0;                     ///< nanosleep: where an interrupted sleep stores what is left
+  std::uint64_t signals = 0;              ///< rt_sigtimedwait: the set waited for
+  std::uint64_t number = 0;               ///< the system call, tried again when files change, or restarted
+  std::uint64_t progress = 0;             ///< bytes a blocked write has moved already
+  std::array<std::uint64_t, 6> arguments{};
+};
+
+/// What Process knows about a thread beyond Thread.
+struct ThreadInfo {
+  Wait wait;
+  std::set<int> pending;  ///< signals sent to this thread
+  std::array<abi::Siginfo, abi::kSignals + 1> pending_info{};
+  abi::StackT alternate_stack{0, abi::kSsDisable, 0, 0};
+  std::uint64_t saved_mask = 0;  ///< of sigsuspend and ppoll, put back when the handler returns
+  bool restores_mask = false;
+  std::string name;
+};
+
+/// One system call in progress.
+struct Call {
+  Thread& thread;
+  ThreadInfo& info;
+  std::uint64_t number;
+  std::array<std::uint64_t, 6> a;
+  SyscallOutcome outcome = SyscallOutcome::done;
+  bool keeps_registers = false;  ///< rt_sigreturn: a0 is not the result
+  bool timed_out = false;        ///< a retried wait whose time is over
+  std::uint64_t progress = 0;    ///< of a retried write
+
+  std::int32_t i32(unsigned i) const { return static_cast<std::int32_t>(a[i]); }
+  std::uint32_t u32(unsigned i) const { return static_cast<std::uint32_t>(a[i]); }
+  std::int64_t i64(unsigned i) const { return static_cast<std::int64_t>(a[i]); }
+};
+
+/// A file mapped shared and writable: its pages are copies that go back on msync, munmap and exit.
+struct SharedMapping {
+  std::uint64_t bytes = 0;
+  std::int64_t offset = 0;
+  std::shared_ptr<OpenFile> file;
+};
+
+struct Process::Impl {
+  Impl(ProcessOptions options, AddressSpace& memory, const GuestClock& clock);
+
+  using Handler = std::int64_t (Impl::*)(Call&);
+  static Handler handler_of(std::uint64_t number);
+
+  SyscallOutcome syscall(Thread& thread);
+
+  // --- process.cpp: threads and waits
+  // ------------------------------------------------------------------------
+  ThreadInfo& info(const Thread& thread) { return infos[static_cast<std::size_t>(thread.tid - kFirstTid)]; }
+  Thread* find_thread(std::int64_t tid);
+  Thread& create_thread();
+  std::size_t live_threads() const;
+  /// Blocks the calling thread; its result comes from wake().
+  std::int64_t block(Call& call, Wait wait);
+  /// Ends a wait: result into a0, runnable, announced.
+  void wake(Thread& thread, std::int64_t result);
+  void end_wait(Thread& thread);
+  /// Tries the file waits again, oldest first, until none makes progress.
+  void retry_file_waits();
+  bool retry(Thread& thread, bool timed_out);
+  void exit_thread(Thread& thread);
+  void exit_process(int status);
+  void log(const std::string& sentence) const;
+  std::uint64_t now() const { return clock.nanoseconds(); }
+
+  // --- sys_signals.cpp
+  // ---------------------------------------------------------------------------------------
+  /// Sends a signal to a thread, or to the process (target null). False if it killed the process.
+  void send_signal(Thread* target, int signal, const abi::Siginfo& siginfo);
+  /// Starts handlers of pending, unblocked signals of a thread whose registers are valid.
+  SyscallOutcome deliver_pending(Thread& thread);
+  bool start_handler(Thread& thread, int signal, const abi::Siginfo& siginfo);
+  /// Ends the wait of a blocked thread because a signal with a handler came; its pc and a0 are those of
+  /// EINTR, or of the call's restart.
+  void interrupt_wait(Thread& thread, int signal);
+  /// The lowest pending signal that `thread` does not block, 0 if none.
+  int deliverable(const Thread& thread);
+  bool is_ignored(int signal) const;
+  void kill(int signal);
+
+  // --- sys_threads.cpp
+  // ---------------------------------------------------------------------------------------
+  std::int64_t futex_wait(Call& call, Addr word, std::uint32_t expected,
+                          std::optional<std::uint64_t> deadline, std::uint32_t bitset);
+  std::int64_t futex_wake(Addr word, std::int64_t count, std::uint32_t bitset);
+  std::int64_t futex_requeue(Call& call, bool compares);
+  std::int64_t futex_wake_op(Call& call);
+  std::int64_t futex_lock_pi(Call& call, bool only_tries, std::optional<std::uint64_t> deadline);
+  std::int64_t futex_unlock_pi(Call& call);
+  std::int64_t clone_thread(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid, Addr tls,
+                            Addr child_tid);
+  void release_robust_list(Thread& thread);
+
+  // --- sys_memory.cpp
+  // ----------------------------------------------------------------------------------------
+  std::int64_t fill_from_file(Addr a, std::uint64_t bytes, OpenFile& file, std::int64_t offset);
+  void write_back(Addr a, std::uint64_t bytes, bool forget);
+
+  // --- sys_files.cpp, sys_paths.cpp
+  // --------------------------------------------------------------------------
+  std::int64_t transfer_in(Call& call, OpenFile& file, const std::vector<abi::Iovec>& ranges,
+                           std::optional<std::int64_t> offset);
+  std::int64_t transfer_out(Call& call, OpenFile& file, const std::vector<abi::Iovec>& ranges,
+                            std::optional<std::int64_t> offset);
+  std::int64_t read_iovecs(Addr a, std::uint64_t count, std::vector<abi::Iovec>& ranges) const;
+  std::int64_t would_block(Call& call, const OpenFile& file);
+  std::int64_t poll_files(Call& call,
+                          std::vector<std::pair<std::shared_ptr<OpenFile>, std::uint32_t>>& requests,
+                          std::vector<std::uint32_t>& ready, std::optional<std::uint64_t> deadline);
+  std::int64_t resolve(Call& call, unsigned directory, unsigned path, PathResolver::Follow follow,
+                       ResolvedPath& result);
+  std::int64_t resolve(std::int32_t directory, std::string_view path, PathResolver::Follow follow,
+                       ResolvedPath& result);
+  /// As resolve(), and refuses what may not be written.
+  std::int64_t resolve_for_change(Call& call, unsigned directory, unsigned path, PathResolver::Follow follow,
+                                  ResolvedPath& result);
+  std::int64_t open_path(std::int32_t directory, const std::string& path, std::uint32_t flags,
+                         std::uint32_t mode);
+  std::shared_ptr<OpenFile> open_virtual(const std::string& path, std::uint32_t flags, std::int64_t& error);
+  std::int64_t stat_at(Call& call, unsigned directory, unsigned path, std::uint32_t flags, abi::Stat& result);
+  std::string proc_maps() const;
+
+  std::int64_t install(std::shared_ptr<OpenFile> file, bool cloexec);
+  std::optional<std::uint64_t> deadline_of(const abi::Timespec& time, bool absolute, bool realtime) const;
+  bool read_deadline(Addr a, bool absolute, bool realtime, std::optional<std::uint64_t>& deadline,
+                     std::int64_t& error) const;
+  std::optional<std::uint64_t> clock_value(std::int64_t id) const;
+
+  // --- the handlers, in order of their files
+  // -----------------------------------------------------------------
+#define RUBATO_SYSCALL(number, name) std::int64_t sys_##name(Call& call);
+#include "chip/os/syscalls.inc"
+#undef RUBATO_SYSCALL
+
+  ProcessOptions options;
+  AddressSpace& memory;
+  UserMemory user;
+  const GuestClock& clock;
+  ThreadObserver* observer = nullptr;
+
+  std::vector<std::unique_ptr<Thread>> threads;
+  std::deque<ThreadInfo> infos;                      // by tid - kFirstTid
+  std::map<Addr, std::deque<Thread*>> futexes;       // waiters, first come first
+  std::set<std::pair<std::uint64_t, int>> timeouts;  // (ns, tid)
+  std::deque<Thread*> file_waits;
+  bool files_changed = false;  ///< a pipe or counter may be ready that was not
+
+  std::array<abi::Sigaction, abi::kSignals + 1> actions{};
+  std::set<int> pending;  // sent to the process
+  std::array<abi::Siginfo, abi::kSignals + 1> pending_info{};
+  std::optional<std::uint64_t> alarm_at;  // ITIMER_REAL
+  std::uint64_t alarm_interval = 0;
+
+  LoadedProgram program;
+  Addr brk_start = 0, brk_now = 0, brk_mapped = 0;
+  Addr stack_low = 0, stack_high = 0;
+  std::map<Addr, SharedMapping> shared_mappings;
+
+  FileTable files;
+  PathResolver resolver;
+  std::string directory;  // the guest's working directory
+  std::uint32_t umask = 022;
+  std::uint64_t next_pipe = 1000;
+  Rng rng;
+
+  bool is_exited = false;
+  int status = 0;
+  std::optional<int> killed_by;
+  std::map<std::uint64_t, std::uint64_t> unknown;  // number -> count
+};
+
+}  // namespace rubato::chip

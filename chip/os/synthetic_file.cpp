@@ -1,0 +1,157 @@
+// Files that exist in the guest only: pipes, event counters, random bytes, made-up text.
+// SPDX-License-Identifier: MIT
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "chip/os/open_file.hpp"
+
+namespace rubato::chip {
+namespace {
+
+void fill_stat(abi::Stat& result, std::uint32_t mode, std::uint64_t ino) {
+  result = {};
+  result.dev = 13;
+  result.ino = ino;
+  result.mode = mode;
+  result.nlink = 1;
+  result.uid = result.gid = kGuestUser;
+  result.blksize = 4096;
+}
+
+}  // namespace
+
+PipeEnd::PipeEnd(std::shared_ptr<PipeBuffer> pipe, std::uint32_t open_flags)
+    : OpenFile(open_flags), pipe_(std::move(pipe)) {
+  ++(can_read() ? pipe_->readers : pipe_->writers);
+}
+
+PipeEnd::~PipeEnd() { --(can_read() ? pipe_->readers : pipe_->writers); }
+
+std::int64_t PipeEnd::read(std::span<std::byte> to) {
+  if (!can_read()) return -EBADF;
+  if (to.empty()) return 0;
+  auto& bytes = pipe_->bytes;
+  if (bytes.empty()) return pipe_->writers == 0 ? 0 : kWouldBlock;
+  const std::size_t n = std::min(to.size(), bytes.size());
+  std::copy_n(bytes.begin(), n, to.begin());
+  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n));
+  return static_cast<std::int64_t>(n);
+}
+
+std::int64_t PipeEnd::write(std::span<const std::byte> from) {
+  if (!can_write()) return -EBADF;
+  if (from.empty()) return 0;
+  if (pipe_->readers == 0) return -EPIPE;
+  const std::size_t room = PipeBuffer::kCapacity - pipe_->bytes.size();
+  if (room == 0 || (from.size() <= PipeBuffer::kAtomic && room < from.size())) return kWouldBlock;
+  const std::size_t n = std::min(room, from.size());
+  pipe_->bytes.insert(pipe_->bytes.end(), from.begin(), from.begin() + static_cast<std::ptrdiff_t>(n));
+  return static_cast<std::int64_t>(n);
+}
+
+std::int64_t PipeEnd::stat(abi::Stat& result) {
+  fill_stat(result, S_IFIFO | 0600, pipe_->ino);
+  return 0;
+}
+
+std::uint32_t PipeEnd::poll(std::uint32_t events) {
+  std::uint32_t ready = 0;
+  if (can_read()) {
+    if (!pipe_->bytes.empty()) ready |= events & PollBits::kIn;
+    if (pipe_->writers == 0) ready |= PollBits::kHangUp;
+  } else {
+    if (PipeBuffer::kCapacity - pipe_->bytes.size() >= PipeBuffer::kAtomic) ready |= events & PollBits::kOut;
+    if (pipe_->readers == 0) ready |= PollBits::kError;
+  }
+  return ready;
+}
+
+EventCounter::EventCounter(std::uint64_t count, bool is_semaphore, std::uint32_t open_flags)
+    : OpenFile(open_flags), count_(count), is_semaphore_(is_semaphore) {}
+
+std::int64_t EventCounter::read(std::span<std::byte> to) {
+  if (to.size() < 8) return -EINVAL;
+  if (count_ == 0) return kWouldBlock;
+  const std::uint64_t value = is_semaphore_ ? 1 : count_;
+  count_ -= value;
+  std::memcpy(to.data(), &value, 8);
+  return 8;
+}
+
+std::int64_t EventCounter::write(std::span<const std::byte> from) {
+  if (from.size() < 8) return -EINVAL;
+  std::uint64_t value = 0;
+  std::memcpy(&value, from.data(), 8);
+  if (value == ~std::uint64_t{0}) return -EINVAL;
+  if (value > ~std::uint64_t{0} - 1 - count_) return kWouldBlock;
+  count_ += value;
+  return 8;
+}
+
+std::int64_t EventCounter::stat(abi::Stat& result) {
+  fill_stat(result, 0600, 1);
+  return 0;
+}
+
+std::uint32_t EventCounter::poll(std::uint32_t events) {
+  std::uint32_t ready = 0;
+  if (count_ != 0) ready |= PollBits::kIn;
+  if (count_ < ~std::uint64_t{0} - 1) ready |= PollBits::kOut;
+  return ready & events;
+}
+
+RandomFile::RandomFile(Rng& rng, std::uint32_t open_flags, std::string file_path)
+    : OpenFile(open_flags, std::move(file_path)), rng_(rng) {}
+
+std::int64_t RandomFile::read(std::span<std::byte> to) {
+  fill_random(rng_, to);
+  return static_cast<std::int64_t>(to.size());
+}
+std::int64_t RandomFile::write(std::span<const std::byte> from) {
+  return static_cast<std::int64_t>(from.size());
+}
+
+std::int64_t RandomFile::stat(abi::Stat& result) {
+  fill_stat(result, S_IFCHR | 0666, 9);
+  result.rdev = 0x109;
+  return 0;
+}
+
+TextFile::TextFile(std::string text, std::uint32_t open_flags, std::string file_path)
+    : OpenFile(open_flags, std::move(file_path)), text_(std::move(text)) {}
+
+std::int64_t TextFile::pread(std::span<std::byte> to, std::int64_t offset) {
+  if (offset < 0) return -EINVAL;
+  if (static_cast<std::uint64_t>(offset) >= text_.size()) return 0;
+  const std::size_t n = std::min(to.size(), text_.size() - static_cast<std::size_t>(offset));
+  std::memcpy(to.data(), text_.data() + offset, n);
+  return static_cast<std::int64_t>(n);
+}
+
+std::int64_t TextFile::read(std::span<std::byte> to) {
+  const std::int64_t n = pread(to, static_cast<std::int64_t>(position_));
+  if (n > 0) position_ += static_cast<std::size_t>(n);
+  return n;
+}
+
+std::int64_t TextFile::seek(std::int64_t offset, int whence) {
+  std::int64_t from = 0;
+  if (whence == SEEK_CUR) from = static_cast<std::int64_t>(position_);
+  if (whence == SEEK_END) from = static_cast<std::int64_t>(text_.size());
+  std::int64_t target = 0;
+  if (whence > SEEK_END || whence < 0 || __builtin_add_overflow(from, offset, &target) || target < 0)
+    return -EINVAL;
+  position_ = static_cast<std::size_t>(target);
+  return target;
+}
+
+std::int64_t TextFile::stat(abi::Stat& result) {
+  fill_stat(result, S_IFREG | 0444, 2);
+  return 0;
+}
+
+}  // namespace rubato::chip

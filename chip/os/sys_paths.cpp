@@ -1,0 +1,465 @@
+// System calls on paths. Every path goes through PathResolver; what would change anything is refused outside
+// of the working directory or sandbox, and every host call acts on a walked directory and does not follow
+// links.
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "chip/os/process_impl.hpp"
+
+namespace rubato::chip {
+namespace {
+
+using Follow = PathResolver::Follow;
+
+std::int64_t or_error(std::int64_t result) { return result < 0 ? -errno : result; }
+
+Follow follow_unless(bool no_follow) { return no_follow ? Follow::no : Follow::yes; }
+
+// The canonical path of an open directory, which may have been renamed since.
+std::string current_path(const OpenFile& file) {
+  std::array<char, PATH_MAX> text;
+  const std::string link = "/proc/self/fd/" + std::to_string(file.host_fd());
+  const ssize_t length = ::readlink(link.c_str(), text.data(), text.size());
+  return length > 0 ? std::string(text.data(), static_cast<std::size_t>(length)) : file.path;
+}
+
+int host_open_flags(std::uint32_t flags) {
+  int host = O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
+  switch (flags & abi::kAccessMask) {
+    case abi::kReadOnly:
+      host |= O_RDONLY;
+      break;
+    case abi::kWriteOnly:
+      host |= O_WRONLY;
+      break;
+    default:
+      host |= O_RDWR;
+      break;
+  }
+  if ((flags & abi::kCreate) != 0) host |= O_CREAT;
+  if ((flags & abi::kExclusive) != 0) host |= O_EXCL;
+  if ((flags & abi::kTruncate) != 0) host |= O_TRUNC;
+  if ((flags & abi::kAppend) != 0) host |= O_APPEND;
+  if ((flags & abi::kDirectory) != 0) host |= O_DIRECTORY;
+  if ((flags & abi::kPath) != 0) host = O_PATH | O_CLOEXEC | O_NOFOLLOW | (host & O_DIRECTORY);
+  return host;
+}
+
+}  // namespace
+
+std::int64_t Process::Impl::resolve(std::int32_t from, std::string_view path, Follow follow,
+                                    ResolvedPath& result) {
+  if (path.empty()) return -ENOENT;
+  if (path.front() == '/' || from == abi::kAtCwd) return resolver.resolve(directory, path, follow, result);
+  const auto file = files.find(from);
+  if (!file) return -EBADF;
+  if (!file->is_directory) return -ENOTDIR;
+  return resolver.resolve(current_path(*file), path, follow, result);
+}
+
+std::int64_t Process::Impl::resolve(Call& call, unsigned from, unsigned path, Follow follow,
+                                    ResolvedPath& result) {
+  const auto text = user.string(call.a[path], PATH_MAX);
+  if (!text) return -EFAULT;
+  return resolve(call.i32(from), *text, follow, result);
+}
+
+std::int64_t Process::Impl::resolve_for_change(Call& call, unsigned from, unsigned path, Follow follow,
+                                               ResolvedPath& result) {
+  if (const auto error = resolve(call, from, path, follow, result); error < 0) return error;
+  if (result.is_virtual) return -EACCES;
+  if (result.is_device || !resolver.may_write(result.absolute))
+    return resolver.refuse("change", result.absolute);
+  return 0;
+}
+
+// --- open
+// ----------------------------------------------------------------------------------------------------
+
+std::int64_t Process::Impl::open_path(std::int32_t from, const std::string& path, std::uint32_t flags,
+                                      std::uint32_t mode) {
+  if ((flags & abi::kAccessMask) == 3) return -EINVAL;
+  if ((flags & abi::kTemporary) != 0) return -EOPNOTSUPP;
+  const bool no_follow =
+      (flags & abi::kNoFollow) != 0 || ((flags & abi::kCreate) != 0 && (flags & abi::kExclusive) != 0);
+  const bool is_cloexec = (flags & abi::kCloseOnExec) != 0;
+  const std::uint32_t kept =
+      flags & (abi::kAccessMask | abi::kAppend | abi::kNonBlock | abi::kPath | abi::kDirectory);
+  ResolvedPath where;
+  if (const auto error = resolve(from, path, follow_unless(no_follow), where); error < 0) return error;
+  if (where.is_virtual) {
+    std::int64_t error = -ENOENT;
+    auto file = open_virtual(where.absolute, flags, error);
+    return file ? install(std::move(file), is_cloexec) : error;
+  }
+
+  abi::Stat info{};
+  const std::int64_t missing = stat_of_host_path(where.parent.get(), where.name.c_str(), info);
+  if (missing < 0 && (missing != -ENOENT || (flags & abi::kCreate) == 0)) return missing;
+  if (where.wants_directory && (flags & abi::kCreate) != 0) return -EISDIR;
+  if (where.wants_directory) flags |= abi::kDirectory;
+  const bool may_write = resolver.may_write(where.absolute);
+  const bool changes = (flags & abi::kPath) == 0 && ((flags & abi::kAccessMask) != abi::kReadOnly ||
+                                                     (flags & abi::kTruncate) != 0 || missing < 0);
+  if (changes && !may_write) return resolver.refuse("write", where.absolute);
+  if (missing == 0) {
+    if (where.absolute == "/dev/random" || where.absolute == "/dev/urandom")
+      return install(std::make_shared<RandomFile>(rng, kept, where.absolute), is_cloexec);
+    const bool is_device = S_ISCHR(info.mode) || S_ISBLK(info.mode);
+    if (is_device && !where.is_device && (flags & abi::kPath) == 0) {
+      log(fmt::format("refused to open the device {}", where.absolute));
+      return -EACCES;
+    }
+  }
+  OwnedFd fd(::openat(where.parent.get(), where.name.c_str(), host_open_flags(flags), mode & ~umask & 0777));
+  if (!fd) return -errno;
+  auto file = std::make_shared<HostFile>(std::move(fd), kept, where.absolute);
+  file->may_modify = may_write && !where.is_device;
+  return install(std::move(file), is_cloexec);
+}
+
+std::int64_t Process::Impl::sys_openat(Call& call) {
+  const auto path = user.string(call.a[1], PATH_MAX);
+  if (!path) return -EFAULT;
+  return open_path(call.i32(0), *path, call.u32(2), call.u32(3));
+}
+
+// --- status
+// --------------------------------------------------------------------------------------------------
+
+std::int64_t Process::Impl::stat_at(Call& call, unsigned from, unsigned path, std::uint32_t flags,
+                                    abi::Stat& result) {
+  const auto text = user.string(call.a[path], PATH_MAX);
+  if (!text) return -EFAULT;
+  if (text->empty() && (flags & abi::kAtEmptyPath) != 0) {
+    if (call.i32(from) != abi::kAtCwd) {
+      const auto file = files.find(call.i32(from));
+      return file ? file->stat(result) : -EBADF;
+    }
+    ResolvedPath here;
+    if (const auto error = resolve(abi::kAtCwd, ".", Follow::yes, here); error < 0) return error;
+    return stat_of_host_path(here.parent.get(), ".", result);
+  }
+  ResolvedPath where;
+  const bool no_follow = (flags & abi::kAtSymlinkNoFollow) != 0;
+  if (const auto error = resolve(call.i32(from), *text, follow_unless(no_follow), where); error < 0)
+    return error;
+  if (where.is_virtual) {
+    std::int64_t error = -ENOENT;
+    const auto file = open_virtual(where.absolute, abi::kReadOnly, error);
+    return file ? file->stat(result) : error;
+  }
+  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), result); error < 0)
+    return error;
+  return where.wants_directory && !S_ISDIR(result.mode) ? -ENOTDIR : 0;
+}
+
+std::int64_t Process::Impl::sys_newfstatat(Call& call) {
+  abi::Stat info{};
+  if (const auto error = stat_at(call, 0, 1, call.u32(3), info); error < 0) return error;
+  return user.put(call.a[2], info) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_fstat(Call& call) {
+  const auto file = files.find(call.i32(0));
+  if (!file) return -EBADF;
+  abi::Stat info{};
+  if (const auto error = file->stat(info); error < 0) return error;
+  return user.put(call.a[1], info) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_statx(Call& call) {
+  abi::Stat info{};
+  if (const auto error = stat_at(call, 0, 1, call.u32(2), info); error < 0) return error;
+  constexpr std::uint32_t kBasicStats = 0x7ff;
+  const auto major_of = [](std::uint64_t dev) { return static_cast<std::uint32_t>(dev >> 8 & 0xfff); };
+  const auto minor_of = [](std::uint64_t dev) {
+    return static_cast<std::uint32_t>((dev & 0xff) | (dev >> 12 & 0xfff00));
+  };
+  abi::Statx result{};
+  result.mask = kBasicStats;
+  result.blksize = static_cast<std::uint32_t>(info.blksize);
+  result.nlink = info.nlink;
+  result.uid = info.uid;
+  result.gid = info.gid;
+  result.mode = static_cast<std::uint16_t>(info.mode);
+  result.ino = info.ino;
+  result.size = static_cast<std::uint64_t>(info.size);
+  result.blocks = static_cast<std::uint64_t>(info.blocks);
+  result.atime = {info.atime, static_cast<std::uint32_t>(info.atime_nsec), 0};
+  result.mtime = {info.mtime, static_cast<std::uint32_t>(info.mtime_nsec), 0};
+  result.ctime = {info.ctime, static_cast<std::uint32_t>(info.ctime_nsec), 0};
+  result.rdev_major = major_of(info.rdev);
+  result.rdev_minor = minor_of(info.rdev);
+  result.dev_major = major_of(info.dev);
+  result.dev_minor = minor_of(info.dev);
+  return user.put(call.a[4], result) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_faccessat(Call& call) {
+  Call same{call.thread, call.info, call.number, {call.a[0], call.a[1], call.a[2], 0, 0, 0}};
+  return sys_faccessat2(same);
+}
+
+std::int64_t Process::Impl::sys_faccessat2(Call& call) {
+  constexpr std::uint32_t kWritable = 2, kAny = 7, kEffective = 0x200;
+  if ((call.u32(2) & ~kAny) != 0) return -EINVAL;
+  if ((call.u32(3) & ~(kEffective | abi::kAtSymlinkNoFollow | abi::kAtEmptyPath)) != 0) return -EINVAL;
+  ResolvedPath where;
+  const bool no_follow = (call.u32(3) & abi::kAtSymlinkNoFollow) != 0;
+  if (const auto error = resolve(call, 0, 1, follow_unless(no_follow), where); error < 0) return error;
+  const bool writes = (call.u32(2) & kWritable) != 0;
+  if (where.is_virtual) {
+    std::int64_t error = -ENOENT;
+    if (!open_virtual(where.absolute, abi::kReadOnly, error)) return error;
+    return writes ? -EACCES : 0;
+  }
+  abi::Stat info{};
+  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
+    return error;
+  if (where.wants_directory && !S_ISDIR(info.mode)) return -ENOTDIR;
+  if (writes && !resolver.may_write(where.absolute)) return -EACCES;
+  if (S_ISLNK(info.mode)) return 0;
+  return or_error(::faccessat(where.parent.get(), where.name.c_str(), call.i32(2), 0));
+}
+
+std::int64_t Process::Impl::sys_readlinkat(Call& call) {
+  if (call.i32(3) <= 0) return -EINVAL;
+  const auto text = user.string(call.a[1], PATH_MAX);
+  if (!text) return -EFAULT;
+  std::array<char, PATH_MAX> target;
+  std::int64_t length = -EINVAL;
+  ResolvedPath where;
+  if (const auto error = resolve(call.i32(0), *text, Follow::no, where); error < 0) return error;
+  if (where.is_virtual) {
+    std::string link;
+    if (where.absolute == "/proc/self/exe") {
+      char* path = ::realpath(options.program.c_str(), nullptr);
+      if (path != nullptr) link = path;
+      std::free(path);
+    } else if (where.absolute == "/proc/self/cwd") {
+      link = directory;
+    } else if (where.absolute.starts_with("/proc/self/fd/")) {
+      std::int64_t error = -ENOENT;
+      const auto file = open_virtual(where.absolute, abi::kReadOnly, error);
+      if (!file) return error;
+      link = file->path.empty() ? "pipe:[0]" : file->path;
+    }
+    std::int64_t error = -ENOENT;
+    if (link.empty()) return open_virtual(where.absolute, abi::kReadOnly, error) ? -EINVAL : -ENOENT;
+    length = static_cast<std::int64_t>(std::min(link.size(), target.size()));
+    std::copy_n(link.begin(), length, target.begin());
+  } else {
+    length = or_error(::readlinkat(where.parent.get(), where.name.c_str(), target.data(), target.size()));
+  }
+  if (length < 0) return length;
+  length = std::min<std::int64_t>(length, call.i32(3));
+  return user.write(call.a[2], target.data(), static_cast<std::uint64_t>(length)) ? length : -EFAULT;
+}
+
+// A plain file system of a fixed size: the host's numbers change from run to run.
+std::int64_t Process::Impl::sys_statfs(Call& call) {
+  Call same{
+      call.thread, call.info, call.number, {static_cast<std::uint64_t>(abi::kAtCwd), call.a[0], 0, 0, 0, 0}};
+  abi::Stat info{};
+  if (const auto error = stat_at(same, 0, 1, 0, info); error < 0) return error;
+  const std::uint64_t result[15] = {0xef53,   4096,     1u << 24, 1u << 23, 1u << 23,
+                                    1u << 20, 1u << 19, 0,        255,      4096};
+  return user.write(call.a[1], result, sizeof result) ? 0 : -EFAULT;
+}
+std::int64_t Process::Impl::sys_fstatfs(Call& call) {
+  if (!files.find(call.i32(0))) return -EBADF;
+  const std::uint64_t result[15] = {0xef53,   4096,     1u << 24, 1u << 23, 1u << 23,
+                                    1u << 20, 1u << 19, 0,        255,      4096};
+  return user.write(call.a[1], result, sizeof result) ? 0 : -EFAULT;
+}
+
+// --- the working directory
+// -----------------------------------------------------------------------------------
+
+std::int64_t Process::Impl::sys_getcwd(Call& call) {
+  const std::uint64_t bytes = directory.size() + 1;
+  if (call.a[1] < bytes) return call.a[1] == 0 ? -EINVAL : -ERANGE;
+  return user.write(call.a[0], directory.c_str(), bytes) ? static_cast<std::int64_t>(bytes) : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_chdir(Call& call) {
+  const auto path = user.string(call.a[0], PATH_MAX);
+  if (!path) return -EFAULT;
+  ResolvedPath where;
+  if (const auto error = resolve(abi::kAtCwd, *path, Follow::yes, where); error < 0) return error;
+  if (where.is_virtual) return -EACCES;
+  abi::Stat info{};
+  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
+    return error;
+  if (!S_ISDIR(info.mode)) return -ENOTDIR;
+  if (::faccessat(where.parent.get(), where.name.c_str(), X_OK, 0) != 0) return -errno;
+  directory = where.absolute;
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_fchdir(Call& call) {
+  const auto file = files.find(call.i32(0));
+  if (!file) return -EBADF;
+  if (!file->is_directory) return -ENOTDIR;
+  const std::string path = current_path(*file);
+  if (!resolver.may_read(path)) return resolver.refuse("enter", path);
+  directory = path;
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_umask(Call& call) {
+  const std::uint32_t old = umask;
+  umask = call.u32(0) & 0777;
+  return old;
+}
+
+// --- changes
+// -------------------------------------------------------------------------------------------------
+
+std::int64_t Process::Impl::sys_mkdirat(Call& call) {
+  ResolvedPath where;
+  if (const auto error = resolve_for_change(call, 0, 1, Follow::no, where); error < 0) return error;
+  return or_error(::mkdirat(where.parent.get(), where.name.c_str(), call.u32(2) & ~umask & 0777));
+}
+
+// Regular files only: a FIFO or device could make the host wait.
+std::int64_t Process::Impl::sys_mknodat(Call& call) {
+  const std::uint32_t kind = call.u32(2) & S_IFMT;
+  if (kind != 0 && kind != S_IFREG) return -EPERM;
+  ResolvedPath where;
+  if (const auto error = resolve_for_change(call, 0, 1, Follow::no, where); error < 0) return error;
+  return or_error(
+      ::mknodat(where.parent.get(), where.name.c_str(), S_IFREG | (call.u32(2) & ~umask & 0777), 0));
+}
+
+std::int64_t Process::Impl::sys_unlinkat(Call& call) {
+  if ((call.u32(2) & ~abi::kAtRemoveDirectory) != 0) return -EINVAL;
+  ResolvedPath where;
+  if (const auto error = resolve_for_change(call, 0, 1, Follow::no, where); error < 0) return error;
+  const bool removes_directory = (call.u32(2) & abi::kAtRemoveDirectory) != 0;
+  return or_error(::unlinkat(where.parent.get(), where.name.c_str(), removes_directory ? AT_REMOVEDIR : 0));
+}
+
+std::int64_t Process::Impl::sys_symlinkat(Call& call) {
+  const auto target = user.string(call.a[0], PATH_MAX);
+  if (!target) return -EFAULT;
+  if (target->empty()) return -ENOENT;
+  ResolvedPath where;
+  if (const auto error = resolve_for_change(call, 1, 2, Follow::no, where); error < 0) return error;
+  return or_error(::symlinkat(target->c_str(), where.parent.get(), where.name.c_str()));
+}
+
+// The source must be one the guest may write too: a second name for a file elsewhere would be a way out.
+std::int64_t Process::Impl::sys_linkat(Call& call) {
+  if ((call.u32(4) & ~abi::kAtSymlinkFollow) != 0) return -EINVAL;
+  ResolvedPath from, to;
+  const bool follows = (call.u32(4) & abi::kAtSymlinkFollow) != 0;
+  if (const auto error = resolve_for_change(call, 0, 1, follow_unless(!follows), from); error < 0)
+    return error;
+  if (const auto error = resolve_for_change(call, 2, 3, Follow::no, to); error < 0) return error;
+  return or_error(::linkat(from.parent.get(), from.name.c_str(), to.parent.get(), to.name.c_str(), 0));
+}
+
+std::int64_t Process::Impl::sys_renameat(Call& call) {
+  Call same{call.thread, call.info, call.number, {call.a[0], call.a[1], call.a[2], call.a[3], 0, 0}};
+  return sys_renameat2(same);
+}
+
+std::int64_t Process::Impl::sys_renameat2(Call& call) {
+  constexpr std::uint32_t kNoReplace = 1, kExchange = 2;
+  if ((call.u32(4) & ~(kNoReplace | kExchange)) != 0) return -EINVAL;
+  ResolvedPath from, to;
+  if (const auto error = resolve_for_change(call, 0, 1, Follow::no, from); error < 0) return error;
+  if (const auto error = resolve_for_change(call, 2, 3, Follow::no, to); error < 0) return error;
+  return or_error(::syscall(SYS_renameat2, from.parent.get(), from.name.c_str(), to.parent.get(),
+                            to.name.c_str(), call.u32(4)));
+}
+
+std::int64_t Process::Impl::sys_truncate(Call& call) {
+  if (call.i64(1) < 0) return -EINVAL;
+  const auto path = user.string(call.a[0], PATH_MAX);
+  if (!path) return -EFAULT;
+  ResolvedPath where;
+  if (const auto error = resolve(abi::kAtCwd, *path, Follow::yes, where); error < 0) return error;
+  if (where.is_virtual) return -EACCES;
+  if (!resolver.may_write(where.absolute)) return resolver.refuse("truncate", where.absolute);
+  abi::Stat info{};
+  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
+    return error;
+  if (!S_ISREG(info.mode)) return S_ISDIR(info.mode) ? -EISDIR : -EINVAL;
+  OwnedFd fd(::openat(where.parent.get(), where.name.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  return fd ? or_error(::ftruncate(fd.get(), call.i64(1))) : -errno;
+}
+
+std::int64_t Process::Impl::sys_fchmod(Call& call) {
+  const auto file = files.find(call.i32(0));
+  if (!file || (file->flags & abi::kPath) != 0) return -EBADF;
+  if (!file->may_modify || file->host_fd() < 0) return -EPERM;
+  return or_error(::fchmod(file->host_fd(), call.u32(1) & 0777));
+}
+
+std::int64_t Process::Impl::sys_fchmodat(Call& call) {
+  ResolvedPath where;
+  if (const auto error = resolve_for_change(call, 0, 1, Follow::yes, where); error < 0) return error;
+  abi::Stat info{};
+  if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
+    return error;
+  if (S_ISLNK(info.mode)) return -EOPNOTSUPP;
+  return or_error(::fchmodat(where.parent.get(), where.name.c_str(), call.u32(2) & 0777, 0));
+}
+
+// Ownership does not change; asking for what is so already succeeds.
+std::int64_t Process::Impl::sys_fchownat(Call& call) {
+  ResolvedPath where;
+  const bool no_follow = (call.u32(4) & abi::kAtSymlinkNoFollow) != 0;
+  if (const auto error = resolve_for_change(call, 0, 1, follow_unless(no_follow), where); error < 0)
+    return error;
+  const auto is_own = [](std::uint32_t id) { return id == kGuestUser || id == 0xffffffff; };
+  return is_own(call.u32(2)) && is_own(call.u32(3)) ? 0 : -EPERM;
+}
+std::int64_t Process::Impl::sys_fchown(Call& call) {
+  if (!files.find(call.i32(0))) return -EBADF;
+  const auto is_own = [](std::uint32_t id) { return id == kGuestUser || id == 0xffffffff; };
+  return is_own(call.u32(1)) && is_own(call.u32(2)) ? 0 : -EPERM;
+}
+
+std::int64_t Process::Impl::sys_utimensat(Call& call) {
+  abi::Timespec values[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
+  if (call.a[2] != 0 && !user.read(call.a[2], values, sizeof values)) return -EFAULT;
+  struct timespec times[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    times[i].tv_sec = values[i].seconds;
+    times[i].tv_nsec = values[i].nanoseconds;
+  }
+  if (call.a[1] == 0) {
+    const auto file = files.find(call.i32(0));
+    if (!file) return -EBADF;
+    if (!file->may_modify || file->host_fd() < 0 || (file->flags & abi::kPath) != 0) return -EPERM;
+    return or_error(::futimens(file->host_fd(), times));
+  }
+  ResolvedPath where;
+  const bool no_follow = (call.u32(3) & abi::kAtSymlinkNoFollow) != 0;
+  if (const auto error = resolve_for_change(call, 0, 1, follow_unless(no_follow), where); error < 0)
+    return error;
+  return or_error(::utimensat(where.parent.get(), where.name.c_str(), times, AT_SYMLINK_NOFOLLOW));
+}
+
+// --- extended attributes: there are none
+// ---------------------------------------------------------------------
+
+std::int64_t Process::Impl::sys_setxattr(Call&) { return -EOPNOTSUPP; }
+std::int64_t Process::Impl::sys_getxattr(Call&) { return -EOPNOTSUPP; }
+std::int64_t Process::Impl::sys_lgetxattr(Call&) { return -EOPNOTSUPP; }
+std::int64_t Process::Impl::sys_fgetxattr(Call&) { return -EOPNOTSUPP; }
+std::int64_t Process::Impl::sys_listxattr(Call&) { return 0; }
+std::int64_t Process::Impl::sys_llistxattr(Call&) { return 0; }
+
+}  // namespace rubato::chip

@@ -1,0 +1,417 @@
+// Signals: sending, handlers on the guest's stack with the frame Linux builds, default actions.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstddef>
+
+#include "chip/os/process_impl.hpp"
+
+namespace rubato::chip {
+namespace {
+
+constexpr std::uint64_t kUnblockable =
+    (std::uint64_t{1} << (abi::kSigKill - 1)) | (std::uint64_t{1} << (abi::kSigStop - 1));
+constexpr std::int32_t kSiUser = 0, kSiTkill = -6;
+
+constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
+
+bool is_ignored_by_default(int signal) {
+  switch (signal) {
+    case abi::kSigChld:
+    case abi::kSigCont:
+    case abi::kSigUrg:
+    case abi::kSigWinch:
+      return true;
+    // There is nobody who could continue a stopped guest.
+    case abi::kSigStop:
+    case abi::kSigTstp:
+    case abi::kSigTtin:
+    case abi::kSigTtou:
+      return true;
+    default:
+      return false;
+  }
+}
+
+abi::Siginfo sent_by_process(int signal, std::int32_t code) {
+  abi::Siginfo siginfo{};
+  siginfo.signo = signal;
+  siginfo.code = code;
+  siginfo.sender = {kFirstTid, kGuestUser, 0};
+  return siginfo;
+}
+
+bool is_on(const abi::StackT& stack, Addr sp) {
+  return (stack.flags & abi::kSsDisable) == 0 && sp - stack.sp <= stack.bytes && sp != stack.sp;
+}
+
+}  // namespace
+
+bool Process::Impl::is_ignored(int signal) const {
+  const std::uint64_t handler = actions[static_cast<std::size_t>(signal)].handler;
+  return handler == 1 || (handler == 0 && is_ignored_by_default(signal));
+}
+
+void Process::Impl::kill(int signal) {
+  if (is_exited) return;
+  killed_by = signal;
+  exit_process(128 + signal);
+}
+
+int Process::Impl::deliverable(const Thread& thread) {
+  const ThreadInfo& of = info(thread);
+  int lowest = 0;
+  for (const std::set<int>* signals : {&of.pending, static_cast<const std::set<int>*>(&pending)}) {
+    for (int signal : *signals) {
+      if ((thread.signal_mask & bit_of(signal)) != 0) continue;
+      if (lowest == 0 || signal < lowest) lowest = signal;
+      break;
+    }
+  }
+  return lowest;
+}
+
+void Process::Impl::send_signal(Thread* target, int signal, const abi::Siginfo& siginfo) {
+  if (is_exited) return;
+  const auto waits_for = [&](const Thread& thread) {
+    const Wait& wait = info(thread).wait;
+    return thread.state == ThreadState::blocked && wait.kind == WaitKind::signal &&
+           (wait.signals & bit_of(signal)) != 0;
+  };
+  const auto takes = [&](const Thread& thread) {
+    return thread.state != ThreadState::exited &&
+           ((thread.signal_mask & bit_of(signal)) == 0 || waits_for(thread));
+  };
+  Thread* chosen = target;
+  if (target == nullptr)
+    for (const auto& thread : threads)
+      if (chosen == nullptr && takes(*thread)) chosen = thread.get();
+  if (chosen != nullptr && waits_for(*chosen)) {  // rt_sigtimedwait takes it without a handler
+    const Wait& wait = info(*chosen).wait;
+    if (wait.remaining != 0) user.put(wait.remaining, siginfo);
+    wake(*chosen, signal);
+    return;
+  }
+  const bool is_blocked = chosen == nullptr || (chosen->signal_mask & bit_of(signal)) != 0;
+  if (!is_blocked && is_ignored(signal)) return;
+  if (!is_blocked && actions[static_cast<std::size_t>(signal)].handler == 0) return kill(signal);
+
+  if (chosen != nullptr && (target != nullptr || !is_blocked)) {
+    ThreadInfo& of = info(*chosen);
+    of.pending.insert(signal);
+    of.pending_info[static_cast<std::size_t>(signal)] = siginfo;
+  } else {
+    pending.insert(signal);
+    pending_info[static_cast<std::size_t>(signal)] = siginfo;
+  }
+  if (is_blocked || chosen->state != ThreadState::blocked) return;  // delivered when it can be
+  interrupt_wait(*chosen, signal);
+  if (deliver_pending(*chosen) != SyscallOutcome::process_exited && observer != nullptr)
+    observer->on_runnable(*chosen);
+}
+
+void Process::Impl::interrupt_wait(Thread& thread, int signal) {
+  Wait& wait = info(thread).wait;
+  // Waits with a time limit, sigsuspend and poll are never restarted.
+  const bool restarts = (actions[static_cast<std::size_t>(signal)].flags & abi::kSaRestart) != 0 &&
+                        !wait.deadline &&
+                        (wait.kind == WaitKind::futex ||
+                         (wait.kind == WaitKind::files && wait.number != 73 && wait.number != 72));
+  if (wait.kind == WaitKind::sleep && wait.remaining != 0 && wait.deadline) {
+    const std::uint64_t left = *wait.deadline > now() ? *wait.deadline - now() : 0;
+    user.put(wait.remaining, abi::Timespec{static_cast<std::int64_t>(left / 1000000000),
+                                           static_cast<std::int64_t>(left % 1000000000)});
+  }
+  const std::uint64_t progress = wait.progress;
+  const std::uint64_t first_argument = wait.arguments[0];
+  end_wait(thread);
+  if (progress != 0) {
+    thread.regs.x[reg::a0] = progress;
+  } else if (restarts) {
+    thread.regs.x[reg::a0] = first_argument;
+    thread.regs.pc -= 4;
+  } else {
+    thread.regs.x[reg::a0] = static_cast<std::uint64_t>(-EINTR);
+  }
+}
+
+SyscallOutcome Process::Impl::deliver_pending(Thread& thread) {
+  while (!is_exited && thread.state == ThreadState::runnable) {
+    const int signal = deliverable(thread);
+    if (signal == 0) break;
+    ThreadInfo& of = info(thread);
+    const std::size_t index = static_cast<std::size_t>(signal);
+    abi::Siginfo siginfo{};
+    if (of.pending.erase(signal) != 0) {
+      siginfo = of.pending_info[index];
+    } else {
+      pending.erase(signal);
+      siginfo = pending_info[index];
+    }
+    if (is_ignored(signal)) continue;
+    if (actions[index].handler == 0) {
+      kill(signal);
+    } else if (!start_handler(thread, signal, siginfo)) {
+      kill(abi::kSigSegv);
+    }
+  }
+  if (is_exited) return SyscallOutcome::process_exited;
+  // A mask that sigsuspend or ppoll set lasts until a handler has saved it, or until the call is over.
+  ThreadInfo& of = info(thread);
+  if (of.restores_mask && thread.state == ThreadState::runnable) {
+    thread.signal_mask = of.saved_mask;
+    of.restores_mask = false;
+  }
+  return SyscallOutcome::done;
+}
+
+bool Process::Impl::start_handler(Thread& thread, int signal, const abi::Siginfo& siginfo) {
+  ThreadInfo& of = info(thread);
+  abi::Sigaction& action = actions[static_cast<std::size_t>(signal)];
+  auto& x = thread.regs.x;
+  Addr sp = x[reg::sp];
+  const bool is_on_alternate = is_on(of.alternate_stack, sp);
+  if ((action.flags & abi::kSaOnStack) != 0 && (of.alternate_stack.flags & abi::kSsDisable) == 0 &&
+      !is_on_alternate)
+    sp = of.alternate_stack.sp + of.alternate_stack.bytes;
+  const Addr at = (sp - sizeof(abi::SignalFrame)) & ~Addr{15};
+
+  abi::SignalFrame frame{};
+  frame.info = siginfo;
+  frame.context.stack = of.alternate_stack;
+  if (is_on_alternate) frame.context.stack.flags |= abi::kSsOnStack;
+  frame.context.mask = of.restores_mask ? of.saved_mask : thread.signal_mask;
+  frame.context.registers[0] = thread.regs.pc;
+  std::copy(x.begin() + 1, x.end(), frame.context.registers + 1);
+  std::copy(thread.regs.f.begin(), thread.regs.f.end(), frame.context.floats);
+  frame.context.fcsr = thread.regs.fcsr;
+  if (!user.put(at, frame)) return false;
+
+  of.restores_mask = false;
+  thread.signal_mask |= action.mask;
+  if ((action.flags & abi::kSaNoDefer) == 0) thread.signal_mask |= bit_of(signal);
+  thread.signal_mask &= ~kUnblockable;
+  x[reg::sp] = at;
+  x[reg::ra] = Layout::kTrampoline;
+  x[reg::a0] = static_cast<std::uint64_t>(signal);
+  x[reg::a1] = at + offsetof(abi::SignalFrame, info);
+  x[reg::a2] = at + offsetof(abi::SignalFrame, context);
+  thread.regs.pc = action.handler;
+  thread.regs.reservation = HartState::kNoReservation;
+  if ((action.flags & abi::kSaResetHand) != 0) action.handler = 0;
+  return true;
+}
+
+std::int64_t Process::Impl::sys_rt_sigreturn(Call& call) {
+  const auto frame = user.get<abi::SignalFrame>(call.thread.regs.x[reg::sp]);
+  if (!frame) {
+    kill(abi::kSigSegv);
+    return 0;
+  }
+  auto& regs = call.thread.regs;
+  regs.pc = frame->context.registers[0];
+  std::copy(frame->context.registers + 1, frame->context.registers + 32, regs.x.begin() + 1);
+  std::copy(frame->context.floats, frame->context.floats + 32, regs.f.begin());
+  regs.fcsr = frame->context.fcsr & 0xff;
+  regs.reservation = HartState::kNoReservation;
+  call.thread.signal_mask = frame->context.mask & ~kUnblockable;
+  call.keeps_registers = true;
+  return 0;
+}
+
+bool Process::deliver_fault(Thread& thread, const Fault& fault) {
+  Impl& impl = *impl_;
+  int signal = 0;
+  abi::Siginfo siginfo{};
+  siginfo.code = 1;  // ILL_ILLOPC, TRAP_BRKPT, SEGV_MAPERR, BUS_ADRALN
+  siginfo.address = fault.address;
+  switch (fault.kind) {
+    case FaultKind::none:
+    case FaultKind::task_error:
+      return false;
+    case FaultKind::illegal_instruction:
+      signal = abi::kSigIll;
+      siginfo.address = fault.pc;
+      break;
+    case FaultKind::breakpoint:
+      signal = abi::kSigTrap;
+      siginfo.address = fault.pc;
+      break;
+    case FaultKind::load_access:
+    case FaultKind::store_access:
+    case FaultKind::fetch_access:
+      signal = abi::kSigSegv;
+      if ((impl.memory.attributes(fault.address) & Page::kMapped) != 0) siginfo.code = 2;  // SEGV_ACCERR
+      break;
+    case FaultKind::misaligned_atomic:
+    case FaultKind::misaligned_fetch:
+      signal = abi::kSigBus;
+      break;
+  }
+  siginfo.signo = signal;
+  if ((thread.signal_mask & bit_of(signal)) != 0) return false;
+  if (impl.actions[static_cast<std::size_t>(signal)].handler <= 1) return false;
+  thread.regs.pc = fault.pc;
+  return impl.start_handler(thread, signal, siginfo);
+}
+
+// --- system calls
+// --------------------------------------------------------------------------------------------
+
+std::int64_t Process::Impl::sys_rt_sigaction(Call& call) {
+  const std::int32_t signal = call.i32(0);
+  if (call.a[3] != 8 || signal < 1 || signal > abi::kSignals) return -EINVAL;
+  if (call.a[1] != 0 && (signal == abi::kSigKill || signal == abi::kSigStop)) return -EINVAL;
+  std::optional<abi::Sigaction> wanted;
+  if (call.a[1] != 0 && !(wanted = user.get<abi::Sigaction>(call.a[1]))) return -EFAULT;
+  auto& action = actions[static_cast<std::size_t>(signal)];
+  if (call.a[2] != 0 && !user.put(call.a[2], action)) return -EFAULT;
+  if (!wanted) return 0;
+  action = *wanted;
+  action.mask &= ~kUnblockable;
+  if (is_ignored(signal)) {  // what is ignored now is not pending any more
+    pending.erase(signal);
+    for (auto& of : infos) of.pending.erase(signal);
+  }
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_rt_sigprocmask(Call& call) {
+  if (call.a[3] != 8) return -EINVAL;
+  std::optional<std::uint64_t> set;
+  if (call.a[1] != 0 && !(set = user.get<std::uint64_t>(call.a[1]))) return -EFAULT;
+  std::uint64_t mask = call.thread.signal_mask;
+  if (set) {
+    switch (call.i32(0)) {
+      case 0:
+        mask |= *set;
+        break;
+      case 1:
+        mask &= ~*set;
+        break;
+      case 2:
+        mask = *set;
+        break;
+      default:
+        return -EINVAL;
+    }
+  }
+  if (call.a[2] != 0 && !user.put(call.a[2], call.thread.signal_mask)) return -EFAULT;
+  call.thread.signal_mask = mask & ~kUnblockable;
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_rt_sigpending(Call& call) {
+  if (call.a[1] > 8) return -EINVAL;
+  std::uint64_t mask = 0;
+  for (int signal : pending) mask |= bit_of(signal);
+  for (int signal : call.info.pending) mask |= bit_of(signal);
+  return user.write(call.a[0], &mask, call.a[1]) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_rt_sigsuspend(Call& call) {
+  if (call.a[1] != 8) return -EINVAL;
+  const auto mask = user.get<std::uint64_t>(call.a[0]);
+  if (!mask) return -EFAULT;
+  call.info.saved_mask = call.thread.signal_mask;
+  call.info.restores_mask = true;
+  call.thread.signal_mask = *mask & ~kUnblockable;
+  Wait wait;
+  wait.kind = WaitKind::sleep;  // without an end: only a handler ends it
+  return block(call, wait);
+}
+
+std::int64_t Process::Impl::sys_rt_sigtimedwait(Call& call) {
+  if (call.a[3] != 8) return -EINVAL;
+  const auto set = user.get<std::uint64_t>(call.a[0]);
+  if (!set) return -EFAULT;
+  if (call.a[1] != 0 && !user.writable(call.a[1], sizeof(abi::Siginfo))) return -EFAULT;
+  std::optional<std::uint64_t> deadline;
+  std::int64_t error = 0;
+  if (!read_deadline(call.a[2], false, false, deadline, error)) return error;
+  for (std::set<int>* signals : {&call.info.pending, &pending}) {
+    for (int signal : *signals) {
+      if ((*set & bit_of(signal)) == 0) continue;
+      const auto& infos_of = signals == &pending ? pending_info : call.info.pending_info;
+      if (call.a[1] != 0) user.put(call.a[1], infos_of[static_cast<std::size_t>(signal)]);
+      signals->erase(signal);
+      return signal;
+    }
+  }
+  if (deadline && *deadline <= now()) return -EAGAIN;
+  Wait wait;
+  wait.kind = WaitKind::signal;
+  wait.signals = *set;
+  wait.remaining = call.a[1];
+  wait.deadline = deadline;
+  return block(call, wait);
+}
+
+std::int64_t Process::Impl::sys_kill(Call& call) {
+  const std::int32_t pid = call.i32(0), signal = call.i32(1);
+  if (signal < 0 || signal > abi::kSignals) return -EINVAL;
+  if (pid != kFirstTid && pid != 0 && pid != -1 && pid != -kFirstTid) return -ESRCH;
+  if (signal != 0) send_signal(nullptr, signal, sent_by_process(signal, kSiUser));
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_tkill(Call& call) {
+  const std::int32_t signal = call.i32(1);
+  if (signal < 0 || signal > abi::kSignals || call.i32(0) <= 0) return -EINVAL;
+  Thread* target = find_thread(call.i32(0));
+  if (target == nullptr) return -ESRCH;
+  if (signal != 0) send_signal(target, signal, sent_by_process(signal, kSiTkill));
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_tgkill(Call& call) {
+  const std::int32_t signal = call.i32(2);
+  if (signal < 0 || signal > abi::kSignals || call.i32(0) <= 0 || call.i32(1) <= 0) return -EINVAL;
+  Thread* target = call.i32(0) == kFirstTid ? find_thread(call.i32(1)) : nullptr;
+  if (target == nullptr) return -ESRCH;
+  if (signal != 0) send_signal(target, signal, sent_by_process(signal, kSiTkill));
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_rt_sigqueueinfo(Call& call) {
+  const std::int32_t signal = call.i32(1);
+  if (signal < 0 || signal > abi::kSignals) return -EINVAL;
+  auto siginfo = user.get<abi::Siginfo>(call.a[2]);
+  if (!siginfo) return -EFAULT;
+  if (call.i32(0) != kFirstTid) return -ESRCH;
+  siginfo->signo = signal;
+  if (signal != 0) send_signal(nullptr, signal, *siginfo);
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_rt_tgsigqueueinfo(Call& call) {
+  const std::int32_t signal = call.i32(2);
+  if (signal < 0 || signal > abi::kSignals) return -EINVAL;
+  auto siginfo = user.get<abi::Siginfo>(call.a[3]);
+  if (!siginfo) return -EFAULT;
+  Thread* target = call.i32(0) == kFirstTid ? find_thread(call.i32(1)) : nullptr;
+  if (target == nullptr) return -ESRCH;
+  siginfo->signo = signal;
+  if (signal != 0) send_signal(target, signal, *siginfo);
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_sigaltstack(Call& call) {
+  constexpr std::uint64_t kMinBytes = 2048;
+  abi::StackT old = call.info.alternate_stack;
+  const bool is_used = is_on(old, call.thread.regs.x[reg::sp]);
+  if (is_used) old.flags |= abi::kSsOnStack;
+  std::optional<abi::StackT> wanted;
+  if (call.a[0] != 0) {
+    wanted = user.get<abi::StackT>(call.a[0]);
+    if (!wanted) return -EFAULT;
+    if (is_used) return -EPERM;
+    if ((wanted->flags & ~(abi::kSsDisable | abi::kSsOnStack)) != 0) return -EINVAL;
+    wanted->flags &= abi::kSsDisable;
+    if (wanted->flags == 0 && wanted->bytes < kMinBytes) return -ENOMEM;
+  }
+  if (call.a[1] != 0 && !user.put(call.a[1], old)) return -EFAULT;
+  if (wanted) call.info.alternate_stack = *wanted;
+  return 0;
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,186 @@
+// System calls that tell about the machine and the process. Everything is the same on every host.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "chip/os/process_impl.hpp"
+
+namespace rubato::chip {
+namespace {
+
+constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+
+struct Limit {
+  std::uint64_t now, most;
+};
+
+}  // namespace
+
+std::int64_t Process::Impl::sys_uname(Call& call) {
+  char text[6][65] = {"Linux", "rubato", "6.1.0", "#1 SMP", "riscv64", "(none)"};
+  return user.write(call.a[0], text, sizeof text) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_sysinfo(Call& call) {
+  struct Info {
+    std::int64_t uptime;
+    std::uint64_t loads[3], total, free, shared, buffers, swap_total, swap_free;
+    std::uint16_t processes, pad;
+    std::uint32_t pad2;
+    std::uint64_t high_total, high_free;
+    std::uint32_t unit;
+    std::uint32_t pad3;
+  } info{};
+  static_assert(sizeof(Info) == 112);
+  constexpr std::uint64_t kTotal = std::uint64_t{64} << 30;
+  info.uptime = static_cast<std::int64_t>(now() / 1000000000);
+  info.total = kTotal;
+  info.free = kTotal - std::min(kTotal, memory.mapped_bytes());
+  info.processes = 1;
+  info.unit = 1;
+  return user.put(call.a[0], info) ? 0 : -EFAULT;
+}
+
+// RV64IMAFDC, misaligned accesses fast; nothing else is claimed.
+std::int64_t Process::Impl::sys_riscv_hwprobe(Call& call) {
+  struct Pair {
+    std::int64_t key;
+    std::uint64_t value;
+  };
+  const std::uint64_t count = call.a[1];
+  if (call.a[4] != 0) return -EINVAL;
+  constexpr std::uint64_t kMaxPairs = 4096;
+  if (count > kMaxPairs) return -EINVAL;
+  std::vector<Pair> pairs(count);
+  const std::uint64_t bytes = count * sizeof(Pair);
+  if (!user.read(call.a[0], pairs.data(), bytes) || !user.writable(call.a[0], bytes)) return -EFAULT;
+  for (Pair& pair : pairs) {
+    switch (pair.key) {
+      case 0:
+      case 1:
+      case 2:
+        pair.value = 0;
+        break;  // vendor, architecture, implementation
+      case 3:
+        pair.value = 1;
+        break;  // base behaviour: IMA
+      case 4:
+        pair.value = 1 | 2;
+        break;  // extensions: FD, C
+      case 5:
+        pair.value = 3;
+        break;  // misaligned accesses: fast
+      default:
+        pair = {-1, 0};
+        break;
+    }
+  }
+  return user.write(call.a[0], pairs.data(), bytes) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_prlimit64(Call& call) {
+  if (call.i32(0) != 0 && call.i32(0) != kFirstTid) return -ESRCH;
+  if (call.u32(1) > 15) return -EINVAL;
+  if (call.a[2] != 0 && !user.readable(call.a[2], sizeof(Limit))) return -EFAULT;
+  Limit limit{kUnlimited, kUnlimited};
+  if (call.u32(1) == 3) limit.now = options.stack_bytes;
+  if (call.u32(1) == 7) limit = {FileTable::kLimit, FileTable::kLimit};
+  if (call.u32(1) == 4) limit = {0, 0};  // no core files
+  if (call.a[3] != 0 && !user.put(call.a[3], limit)) return -EFAULT;
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_getrlimit(Call& call) {
+  Call same{call.thread, call.info, call.number, {0, call.a[0], 0, call.a[1], 0, 0}};
+  return call.a[1] == 0 ? -EFAULT : sys_prlimit64(same);
+}
+std::int64_t Process::Impl::sys_setrlimit(Call& call) {
+  Call same{call.thread, call.info, call.number, {0, call.a[0], call.a[1], 0, 0, 0}};
+  return call.a[1] == 0 ? -EFAULT : sys_prlimit64(same);
+}
+
+std::int64_t Process::Impl::sys_getrandom(Call& call) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{32} << 20;
+  const std::uint64_t bytes = std::min(call.a[1], kMaxBytes);
+  if ((call.u32(2) & ~7u) != 0) return -EINVAL;
+  if (!user.writable(call.a[0], bytes)) return -EFAULT;
+  std::vector<std::byte> random(bytes);
+  fill_random(rng, random);
+  user.write(call.a[0], random.data(), bytes);
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::int64_t Process::Impl::sys_prctl(Call& call) {
+  constexpr std::uint64_t kNameBytes = 16;
+  switch (call.i32(0)) {
+    case 15: {  // PR_SET_NAME
+      const auto name = user.string(call.a[1], kNameBytes - 1);
+      if (!name) return -EFAULT;
+      call.info.name = *name;
+      return 0;
+    }
+    case 16: {  // PR_GET_NAME
+      std::array<char, kNameBytes> name{};
+      std::copy_n(call.info.name.begin(), std::min<std::size_t>(call.info.name.size(), kNameBytes - 1),
+                  name.begin());
+      return user.put(call.a[1], name) ? 0 : -EFAULT;
+    }
+    case 3:
+      return 1;  // PR_GET_DUMPABLE
+    case 4:
+    case 38:
+      return 0;  // PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS
+    default:
+      return -EINVAL;
+  }
+}
+
+std::int64_t Process::Impl::sys_capget(Call& call) {
+  struct Header {
+    std::uint32_t version;
+    std::int32_t pid;
+  };
+  const auto header = user.get<Header>(call.a[0]);
+  if (!header) return -EFAULT;
+  constexpr std::uint32_t kVersion3 = 0x20080522;
+  if (header->version != kVersion3) {
+    user.put(call.a[0], kVersion3);
+    return -EINVAL;
+  }
+  const std::array<std::uint32_t, 6> none{};
+  return call.a[1] == 0 || user.put(call.a[1], none) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_getgroups(Call& call) {
+  if (call.i32(0) < 0) return -EINVAL;
+  if (call.i32(0) == 0) return 1;
+  return user.put(call.a[1], kGuestUser) ? 1 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_getresuid(Call& call) {
+  for (unsigned i = 0; i < 3; ++i)
+    if (!user.writable(call.a[i], 4)) return -EFAULT;
+  for (unsigned i = 0; i < 3; ++i) user.put(call.a[i], kGuestUser);
+  return 0;
+}
+std::int64_t Process::Impl::sys_getresgid(Call& call) { return sys_getresuid(call); }
+
+std::int64_t Process::Impl::sys_wait4(Call&) { return -ECHILD; }
+std::int64_t Process::Impl::sys_personality(Call& call) {
+  return call.u32(0) == 0xffffffff || call.u32(0) == 0 ? 0 : -EINVAL;
+}
+std::int64_t Process::Impl::sys_getpriority(Call&) { return 20; }  // nice 0, as the kernel encodes it
+std::int64_t Process::Impl::sys_setpriority(Call& call) { return call.i32(2) >= 0 ? 0 : -EACCES; }
+std::int64_t Process::Impl::sys_setpgid(Call&) { return 0; }
+std::int64_t Process::Impl::sys_getpgid(Call& call) {
+  return call.i32(0) == 0 || call.i32(0) == kFirstTid ? kFirstTid : -ESRCH;
+}
+std::int64_t Process::Impl::sys_getsid(Call& call) { return sys_getpgid(call); }
+std::int64_t Process::Impl::sys_setsid(Call&) { return -EPERM; }  // it leads its group already
+std::int64_t Process::Impl::sys_getpid(Call&) { return kFirstTid; }
+std::int64_t Process::Impl::sys_getppid(Call&) { return 1; }
+std::int64_t Process::Impl::sys_getuid(Call&) { return kGuestUser; }
+std::int64_t Process::Impl::sys_geteuid(Call&) { return kGuestUser; }
+std::int64_t Process::Impl::sys_getgid(Call&) { return kGuestUser; }
+std::int64_t Process::Impl::sys_getegid(Call&) { return kGuestUser; }
+
+}  // namespace rubato::chip

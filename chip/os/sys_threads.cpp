@@ -1,0 +1,410 @@
+// System calls on threads: clone, exit, futex, scheduling.
+// Invariant: futexes holds exactly the threads whose wait is a futex, each once, in order of arrival.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "chip/os/process_impl.hpp"
+
+namespace rubato::chip {
+namespace {
+
+constexpr std::uint32_t kFutexWaiters = 0x80000000, kFutexOwnerDied = 0x40000000, kFutexTidMask = 0x3fffffff;
+constexpr std::uint32_t kMatchAny = 0xffffffff;
+
+}  // namespace
+
+// --- creation and end
+// ----------------------------------------------------------------------------------------
+
+std::int64_t Process::Impl::clone_thread(Call& call, std::uint64_t flags, Addr stack, Addr parent_tid,
+                                         Addr tls, Addr child_tid) {
+  if ((flags & abi::kCloneVm) == 0 || (flags & abi::kCloneThread) == 0) {
+    // A new process: fork, vfork, posix_spawn.
+    if (unknown[call.number]++ == 0)
+      log(fmt::format(
+          "system call {} would make a new process (fork), which is not implemented: thread {} got ENOSYS "
+          "(reported once)",
+          call.number == 435 ? "clone3" : "clone", call.thread.tid));
+    return -ENOSYS;
+  }
+  constexpr std::size_t kMaxThreads = 32768;
+  if (live_threads() >= kMaxThreads) return -EAGAIN;
+  const int tid = kFirstTid + static_cast<int>(threads.size());
+  if ((flags & abi::kCloneParentSetTid) != 0 && !user.writable(parent_tid, 4)) return -EFAULT;
+  if ((flags & abi::kCloneChildSetTid) != 0 && !user.writable(child_tid, 4)) return -EFAULT;
+  Thread& child = create_thread();
+  child.regs = call.thread.regs;
+  child.regs.reservation = HartState::kNoReservation;
+  child.regs.x[reg::a0] = 0;
+  if (stack != 0) child.regs.x[reg::sp] = stack;
+  child.stack_high = stack;
+  if ((flags & abi::kCloneSetTls) != 0) child.regs.x[reg::tp] = tls;
+  if ((flags & abi::kCloneChildClearTid) != 0) child.clear_child_tid = child_tid;
+  if ((flags & abi::kCloneParentSetTid) != 0) user.put(parent_tid, tid);
+  if ((flags & abi::kCloneChildSetTid) != 0) user.put(child_tid, tid);
+  child.signal_mask = call.thread.signal_mask;
+  if (observer != nullptr) observer->on_runnable(child);
+  return tid;
+}
+
+std::int64_t Process::Impl::sys_clone(Call& call) {
+  return clone_thread(call, call.a[0], call.a[1], call.a[2], call.a[3], call.a[4]);
+}
+
+std::int64_t Process::Impl::sys_clone3(Call& call) {
+  struct Arguments {
+    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_bytes, tls;
+  } arguments{};
+  if (call.a[1] < sizeof arguments) return -EINVAL;
+  if (!user.read(call.a[0], &arguments, sizeof arguments)) return -EFAULT;
+  if ((arguments.stack == 0) != (arguments.stack_bytes == 0)) return -EINVAL;
+  return clone_thread(call, arguments.flags, arguments.stack + arguments.stack_bytes, arguments.parent_tid,
+                      arguments.tls, arguments.child_tid);
+}
+
+std::int64_t Process::Impl::sys_exit(Call& call) {
+  exit_thread(call.thread);
+  call.outcome = SyscallOutcome::thread_exited;
+  if (live_threads() == 0) exit_process(call.i32(0));
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_exit_group(Call& call) {
+  exit_process(call.i32(0));
+  return 0;
+}
+
+void Process::Impl::exit_thread(Thread& thread) {
+  thread.state = ThreadState::exited;
+  release_robust_list(thread);
+  if (thread.clear_child_tid != 0 && user.put<std::uint32_t>(thread.clear_child_tid, 0))
+    futex_wake(thread.clear_child_tid, 1, kMatchAny);
+}
+
+// Locks that the thread still holds are marked, and one waiter of each is woken (robust mutexes).
+void Process::Impl::release_robust_list(Thread& thread) {
+  struct Head {
+    std::uint64_t next;
+    std::int64_t futex_offset;
+    std::uint64_t pending;
+  };
+  const auto head = user.get<Head>(thread.robust_list);
+  if (thread.robust_list == 0 || !head) return;
+  const auto release = [&](Addr entry) {
+    const Addr word = (entry & ~Addr{1}) + static_cast<Addr>(head->futex_offset);
+    const auto value = user.get<std::uint32_t>(word);
+    if ((word & 3) != 0 || !value || (*value & kFutexTidMask) != static_cast<std::uint32_t>(thread.tid))
+      return;
+    user.put<std::uint32_t>(word, (*value & kFutexWaiters) | kFutexOwnerDied);
+    if ((*value & kFutexWaiters) != 0) futex_wake(word, 1, kMatchAny);
+  };
+  constexpr int kMaxEntries = 2048;  // as Linux: a guest may build a circle
+  Addr entry = head->next;
+  for (int i = 0; i < kMaxEntries && (entry & ~Addr{1}) != thread.robust_list; ++i) {
+    const auto next = user.get<std::uint64_t>(entry & ~Addr{1});
+    if (entry != head->pending) release(entry);
+    if (!next) break;
+    entry = *next;
+  }
+  if (head->pending != 0) release(head->pending);
+}
+
+std::int64_t Process::Impl::sys_set_tid_address(Call& call) {
+  call.thread.clear_child_tid = call.a[0];
+  return call.thread.tid;
+}
+
+std::int64_t Process::Impl::sys_set_robust_list(Call& call) {
+  if (call.a[1] != 24) return -EINVAL;
+  call.thread.robust_list = call.a[0];
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_get_robust_list(Call& call) {
+  const Thread* thread = call.i32(0) == 0 ? &call.thread : find_thread(call.i32(0));
+  if (thread == nullptr) return -ESRCH;
+  if (!user.writable(call.a[1], 8) || !user.writable(call.a[2], 8)) return -EFAULT;
+  user.put<std::uint64_t>(call.a[1], thread->robust_list);
+  user.put<std::uint64_t>(call.a[2], 24);
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_gettid(Call& call) { return call.thread.tid; }
+
+// --- futex
+// ---------------------------------------------------------------------------------------------------
+
+std::int64_t Process::Impl::sys_futex(Call& call) {
+  constexpr std::uint32_t kPrivate = 128, kClockRealtime = 256;
+  enum Op : std::uint32_t {
+    wait = 0,
+    wake_op_ = 1,
+    requeue = 3,
+    cmp_requeue = 4,
+    wake_op = 5,
+    lock_pi = 6,
+    unlock_pi = 7,
+    trylock_pi = 8,
+    wait_bitset = 9,
+    wake_bitset = 10,
+    lock_pi2 = 13,
+  };
+  const std::uint32_t op = call.u32(1) & ~(kPrivate | kClockRealtime);
+  const bool is_realtime = (call.u32(1) & kClockRealtime) != 0;
+  const Addr word = call.a[0];
+  if ((word & 3) != 0) return -EINVAL;
+
+  std::optional<std::uint64_t> deadline;
+  if (op == wait || op == wait_bitset || op == lock_pi || op == lock_pi2) {
+    std::int64_t error = 0;
+    const bool uses_realtime = op == lock_pi || is_realtime;
+    if (!read_deadline(call.a[3], op != wait, uses_realtime, deadline, error)) return error;
+  }
+  switch (op) {
+    case wait:
+      return futex_wait(call, word, call.u32(2), deadline, kMatchAny);
+    case wait_bitset:
+      return call.u32(5) == 0 ? -EINVAL : futex_wait(call, word, call.u32(2), deadline, call.u32(5));
+    case wake_op_:
+      return user.readable(word, 4) ? futex_wake(word, call.i32(2), kMatchAny) : -EFAULT;
+    case wake_bitset:
+      if (call.u32(5) == 0) return -EINVAL;
+      return user.readable(word, 4) ? futex_wake(word, call.i32(2), call.u32(5)) : -EFAULT;
+    case requeue:
+      return futex_requeue(call, false);
+    case cmp_requeue:
+      return futex_requeue(call, true);
+    case wake_op:
+      return futex_wake_op(call);
+    case lock_pi:
+    case lock_pi2:
+      return futex_lock_pi(call, false, deadline);
+    case trylock_pi:
+      return futex_lock_pi(call, true, std::nullopt);
+    case unlock_pi:
+      return futex_unlock_pi(call);
+    default:
+      return -ENOSYS;
+  }
+}
+
+std::int64_t Process::Impl::futex_wait(Call& call, Addr word, std::uint32_t expected,
+                                       std::optional<std::uint64_t> deadline, std::uint32_t bitset) {
+  const auto value = user.get<std::uint32_t>(word);
+  if (!value) return -EFAULT;
+  if (*value != expected) return -EAGAIN;
+  if (deadline && *deadline <= now()) return -ETIMEDOUT;
+  Wait wait;
+  wait.kind = WaitKind::futex;
+  wait.futex = word;
+  wait.bitset = bitset;
+  wait.deadline = deadline;
+  return block(call, wait);
+}
+
+std::int64_t Process::Impl::futex_wake(Addr word, std::int64_t count, std::uint32_t bitset) {
+  const auto queue = futexes.find(word);
+  if (queue == futexes.end()) return 0;
+  std::vector<Thread*> chosen;
+  for (Thread* thread : queue->second) {
+    const Wait& wait = info(*thread).wait;
+    if (wait.is_lock || (wait.bitset & bitset) == 0) continue;
+    chosen.push_back(thread);
+    if (static_cast<std::int64_t>(chosen.size()) >= std::max<std::int64_t>(count, 1)) break;
+  }
+  for (Thread* thread : chosen) wake(*thread, 0);
+  return static_cast<std::int64_t>(chosen.size());
+}
+
+std::int64_t Process::Impl::futex_requeue(Call& call, bool compares) {
+  const Addr from = call.a[0], to = call.a[4];
+  if ((to & 3) != 0) return -EINVAL;
+  if (call.i32(2) < 0 || call.i32(3) < 0) return -EINVAL;
+  const auto value = user.get<std::uint32_t>(from);
+  if (!value || !user.readable(to, 4)) return -EFAULT;
+  if (compares && *value != call.u32(5)) return -EAGAIN;
+  const std::int64_t woken = call.i32(2) == 0 ? 0 : futex_wake(from, call.i32(2), kMatchAny);
+  std::int64_t moved = 0;
+  if (from != to) {
+    while (moved < call.i32(3)) {
+      const auto queue = futexes.find(from);
+      if (queue == futexes.end()) break;
+      const auto first = std::find_if(queue->second.begin(), queue->second.end(),
+                                      [this](Thread* thread) { return !info(*thread).wait.is_lock; });
+      if (first == queue->second.end()) break;
+      Thread* thread = *first;
+      queue->second.erase(first);
+      if (queue->second.empty()) futexes.erase(queue);
+      info(*thread).wait.futex = to;
+      futexes[to].push_back(thread);
+      ++moved;
+    }
+  }
+  return compares ? woken + moved : woken;
+}
+
+std::int64_t Process::Impl::futex_wake_op(Call& call) {
+  const Addr second = call.a[4];
+  const std::uint32_t encoded = call.u32(5);
+  if ((second & 3) != 0) return -EINVAL;
+  const auto old = user.get<std::int32_t>(second);
+  if (!old || !user.writable(second, 4) || !user.readable(call.a[0], 4)) return -EFAULT;
+  const auto sign_extended = [](std::uint32_t field) { return static_cast<std::int32_t>(field << 20) >> 20; };
+  std::int32_t operand = sign_extended((encoded >> 12) & 0xfff);
+  const std::int32_t compared = sign_extended(encoded & 0xfff);
+  if ((encoded & 0x80000000) != 0) operand = static_cast<std::int32_t>(1u << (operand & 31));
+  std::int32_t value = 0;
+  switch ((encoded >> 28) & 7) {
+    case 0:
+      value = operand;
+      break;
+    case 1:
+      value =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(*old) + static_cast<std::uint32_t>(operand));
+      break;
+    case 2:
+      value = *old | operand;
+      break;
+    case 3:
+      value = *old & ~operand;
+      break;
+    case 4:
+      value = *old ^ operand;
+      break;
+    default:
+      return -ENOSYS;
+  }
+  bool wakes_second = false;
+  switch ((encoded >> 24) & 15) {
+    case 0:
+      wakes_second = *old == compared;
+      break;
+    case 1:
+      wakes_second = *old != compared;
+      break;
+    case 2:
+      wakes_second = *old < compared;
+      break;
+    case 3:
+      wakes_second = *old <= compared;
+      break;
+    case 4:
+      wakes_second = *old > compared;
+      break;
+    case 5:
+      wakes_second = *old >= compared;
+      break;
+    default:
+      return -ENOSYS;
+  }
+  user.put(second, value);
+  std::int64_t woken = futex_wake(call.a[0], call.i32(2), kMatchAny);
+  if (wakes_second) woken += futex_wake(second, static_cast<std::int32_t>(call.a[3]), kMatchAny);
+  return woken;
+}
+
+std::int64_t Process::Impl::futex_lock_pi(Call& call, bool only_tries,
+                                          std::optional<std::uint64_t> deadline) {
+  const Addr word = call.a[0];
+  const auto value = user.get<std::uint32_t>(word);
+  if (!value || !user.writable(word, 4)) return -EFAULT;
+  const std::uint32_t owner = *value & kFutexTidMask, self = static_cast<std::uint32_t>(call.thread.tid);
+  if (owner == self) return -EDEADLK;
+  if (owner == 0) {
+    user.put<std::uint32_t>(word,
+                            self | (*value & kFutexOwnerDied) | (futexes.contains(word) ? kFutexWaiters : 0));
+    return 0;
+  }
+  if (find_thread(owner) == nullptr) return -ESRCH;
+  if (only_tries) return -EAGAIN;
+  if (deadline && *deadline <= now()) return -ETIMEDOUT;
+  user.put<std::uint32_t>(word, *value | kFutexWaiters);
+  Wait wait;
+  wait.kind = WaitKind::futex;
+  wait.futex = word;
+  wait.is_lock = true;
+  wait.deadline = deadline;
+  return block(call, wait);
+}
+
+std::int64_t Process::Impl::futex_unlock_pi(Call& call) {
+  const Addr word = call.a[0];
+  const auto value = user.get<std::uint32_t>(word);
+  if (!value || !user.writable(word, 4)) return -EFAULT;
+  if ((*value & kFutexTidMask) != static_cast<std::uint32_t>(call.thread.tid)) return -EPERM;
+  const auto queue = futexes.find(word);
+  if (queue == futexes.end()) {
+    user.put<std::uint32_t>(word, 0);
+    return 0;
+  }
+  Thread& next = *queue->second.front();
+  const bool others = queue->second.size() > 1;
+  user.put<std::uint32_t>(word, static_cast<std::uint32_t>(next.tid) | (others ? kFutexWaiters : 0));
+  wake(next, 0);
+  return 0;
+}
+
+// --- scheduling
+// ----------------------------------------------------------------------------------------------
+
+std::int64_t Process::Impl::sys_sched_yield(Call& call) {
+  call.outcome = SyscallOutcome::yielded;
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_sched_getaffinity(Call& call) {
+  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  const std::uint64_t bytes = (options.cores + 63) / 64 * 8;
+  if (call.a[1] < bytes || call.a[1] % 8 != 0) return -EINVAL;
+  std::vector<std::uint8_t> mask(bytes, 0);
+  for (unsigned core = 0; core < options.cores; ++core)
+    mask[core / 8] |= static_cast<std::uint8_t>(1u << core % 8);
+  return user.write(call.a[2], mask.data(), bytes) ? static_cast<std::int64_t>(bytes) : -EFAULT;
+}
+
+// Accepted if it names a core that exists; placement stays with the thread scheduler.
+std::int64_t Process::Impl::sys_sched_setaffinity(Call& call) {
+  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  const std::uint64_t bytes = std::min<std::uint64_t>(call.a[1], 128);
+  std::array<std::uint8_t, 128> mask{};
+  if (!user.read(call.a[2], mask.data(), bytes)) return -EFAULT;
+  for (unsigned core = 0; core < options.cores && core / 8 < bytes; ++core)
+    if ((mask[core / 8] >> core % 8 & 1) != 0) return 0;
+  return -EINVAL;
+}
+
+std::int64_t Process::Impl::sys_sched_setscheduler(Call& call) {
+  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  const auto priority = user.get<std::int32_t>(call.a[2]);
+  if (!priority) return -EFAULT;
+  constexpr std::int32_t kOther = 0, kBatch = 3, kIdle = 5;
+  if (call.i32(1) != kOther && call.i32(1) != kBatch && call.i32(1) != kIdle) return -EPERM;
+  return *priority == 0 ? 0 : -EINVAL;
+}
+std::int64_t Process::Impl::sys_sched_setparam(Call& call) {
+  const auto priority = user.get<std::int32_t>(call.a[1]);
+  if (!priority) return -EFAULT;
+  return *priority == 0 ? 0 : -EINVAL;
+}
+std::int64_t Process::Impl::sys_sched_getscheduler(Call&) { return 0; }
+std::int64_t Process::Impl::sys_sched_getparam(Call& call) {
+  return user.put<std::int32_t>(call.a[1], 0) ? 0 : -EFAULT;
+}
+std::int64_t Process::Impl::sys_sched_get_priority_max(Call& call) {
+  return call.i32(0) == 1 || call.i32(0) == 2 ? 99 : call.u32(0) <= 6 ? 0 : -EINVAL;
+}
+std::int64_t Process::Impl::sys_sched_get_priority_min(Call& call) {
+  return call.i32(0) == 1 || call.i32(0) == 2 ? 1 : call.u32(0) <= 6 ? 0 : -EINVAL;
+}
+
+std::int64_t Process::Impl::sys_getcpu(Call& call) {
+  const std::uint32_t core = static_cast<std::uint32_t>(call.thread.tid - kFirstTid) % options.cores;
+  if (call.a[0] != 0 && !user.put(call.a[0], core)) return -EFAULT;
+  if (call.a[1] != 0 && !user.put<std::uint32_t>(call.a[1], 0)) return -EFAULT;
+  return 0;
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,71 @@
+// How system calls touch guest memory: the one place through which every user buffer goes. Each access names
+// a range, is checked as a whole before any byte moves, and reports EFAULT by returning false; under
+// speculation these become checked accesses of the calling task (rule C18).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "chip/os/address_space.hpp"
+
+namespace rubato::chip {
+
+class UserMemory {
+ public:
+  explicit UserMemory(AddressSpace& memory) : memory_(memory) {}
+
+  bool readable(Addr a, std::uint64_t bytes) const { return memory_.allows_range(a, bytes, Page::kRead); }
+  bool writable(Addr a, std::uint64_t bytes) const { return memory_.allows_range(a, bytes, Page::kWrite); }
+
+  /// Copies from the guest; false (and nothing done) unless all of the range is readable.
+  bool read(Addr a, void* to, std::uint64_t bytes) const {
+    if (!readable(a, bytes)) return false;
+    if (bytes != 0) std::memcpy(to, memory_.host(a), bytes);
+    return true;
+  }
+  /// Copies to the guest; false (and nothing done) unless all of the range is writable.
+  bool write(Addr a, const void* from, std::uint64_t bytes) {
+    if (!writable(a, bytes)) return false;
+    if (bytes != 0) std::memcpy(memory_.host(a), from, bytes);
+    return true;
+  }
+
+  template <class T>
+  std::optional<T> get(Addr a) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value;
+    if (!read(a, &value, sizeof value)) return std::nullopt;
+    return value;
+  }
+  template <class T>
+  bool put(Addr a, const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return write(a, &value, sizeof value);
+  }
+
+  /// A string that ends within `limit` bytes, terminator included. Nothing: unreadable; longer strings come
+  /// back with limit bytes.
+  std::optional<std::string> string(Addr a, std::uint64_t limit) const {
+    std::string text;
+    while (text.size() < limit) {
+      const Addr at = a + text.size();
+      if (!readable(at, 1)) return std::nullopt;
+      const std::uint64_t page_left = AddressSpace::kPageBytes - (at & (AddressSpace::kPageBytes - 1));
+      const std::uint64_t n = std::min<std::uint64_t>(page_left, limit - text.size());
+      const char* from = reinterpret_cast<const char*>(memory_.host(at));
+      const std::uint64_t length = strnlen(from, n);
+      text.append(from, length);
+      if (length < n) return text;
+    }
+    return text;
+  }
+
+ private:
+  AddressSpace& memory_;
+};
+
+}  // namespace rubato::chip

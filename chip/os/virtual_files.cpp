@@ -1,0 +1,99 @@
+// The made-up part of /proc and /sys: what C libraries and runtimes look up, the same on every host. Nothing
+// else exists there.
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "chip/os/process_impl.hpp"
+
+namespace rubato::chip {
+namespace {
+
+// /proc/1000/..., /proc/thread-self/... and /proc/self/... are one.
+std::string with_self(std::string path) {
+  for (const std::string& prefix : {fmt::format("/proc/{}", kFirstTid), std::string("/proc/thread-self")})
+    if (path.starts_with(prefix + "/")) return "/proc/self" + path.substr(prefix.size());
+  return path;
+}
+
+std::string cpu_info(unsigned cores) {
+  std::string text;
+  for (unsigned core = 0; core < cores; ++core)
+    text += fmt::format(
+        "processor\t: {}\nhart\t\t: {}\nisa\t\t: rv64imafdc\nmmu\t\t: sv39\nuarch\t\t: rubato\n\n", core,
+        core);
+  return text;
+}
+
+}  // namespace
+
+std::string Process::Impl::proc_maps() const {
+  std::string text;
+  for (const auto& [begin, end] : memory.regions()) {
+    for (Addr run = begin; run < end;) {
+      const std::uint8_t rights = memory.attributes(run);
+      Addr to = run + AddressSpace::kPageBytes;
+      while (to < end && memory.attributes(to) == rights) to += AddressSpace::kPageBytes;
+      std::string_view name;
+      if (run >= stack_low && run < stack_high) name = "[stack]";
+      if (run >= brk_start && run < brk_mapped) name = "[heap]";
+      text += fmt::format("{:x}-{:x} {}{}{}p 00000000 00:00 0 {:>{}}\n", run, to,
+                          (rights & Page::kRead) != 0 ? 'r' : '-', (rights & Page::kWrite) != 0 ? 'w' : '-',
+                          (rights & Page::kExecute) != 0 ? 'x' : '-', name, name.size() + 10);
+      run = to;
+    }
+  }
+  return text;
+}
+
+std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, std::uint32_t flags,
+                                                      std::int64_t& error) {
+  const std::string path = with_self(asked);
+  constexpr std::string_view kDescriptors = "/proc/self/fd/";
+  if (path.starts_with(kDescriptors)) {
+    std::int64_t fd = -1;
+    const char* begin = path.data() + kDescriptors.size();
+    const auto parsed = std::from_chars(begin, path.data() + path.size(), fd);
+    if (parsed.ec != std::errc{} || parsed.ptr != path.data() + path.size()) return nullptr;
+    return files.find(fd);
+  }
+  if ((flags & abi::kAccessMask) != abi::kReadOnly || (flags & abi::kTruncate) != 0) {
+    error = -EACCES;
+    return nullptr;
+  }
+  if (path == "/proc/self/exe") {
+    OwnedFd fd(::open(options.program.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) {
+      error = -errno;
+      return nullptr;
+    }
+    return std::make_shared<HostFile>(std::move(fd), flags & abi::kAccessMask, path);
+  }
+  std::string text;
+  const std::string cores = options.cores == 1 ? "0\n" : fmt::format("0-{}\n", options.cores - 1);
+  if (path == "/proc/self/maps") {
+    text = proc_maps();
+  } else if (path == "/proc/cpuinfo") {
+    text = cpu_info(options.cores);
+  } else if (path == "/proc/meminfo") {
+    text = fmt::format("MemTotal: {:>14} kB\nMemFree: {:>15} kB\n", 64u << 20,
+                       (64u << 20) - std::min<std::uint64_t>(64u << 20, memory.mapped_bytes() >> 10));
+  } else if (path == "/proc/self/cmdline") {
+    text = options.program + '\0';
+    for (const auto& argument : options.arguments) text += argument + '\0';
+  } else if (path == "/proc/self/comm") {
+    text = options.program.substr(options.program.find_last_of('/') + 1).substr(0, 15) + "\n";
+  } else if (path == "/proc/sys/vm/overcommit_memory") {
+    text = "1\n";
+  } else if (path == "/sys/devices/system/cpu/online" || path == "/sys/devices/system/cpu/possible") {
+    text = cores;
+  } else {
+    return nullptr;
+  }
+  return std::make_shared<TextFile>(std::move(text), flags & abi::kAccessMask, path);
+}
+
+}  // namespace rubato::chip
