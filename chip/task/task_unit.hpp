@@ -101,6 +101,7 @@ class TaskUnit final : public RoundParticipant {
   VirtualTime gvt() const { return gvt_; }
   std::uint64_t finished() const { return stats_.finished; }
   const TaskQueue& queue() const { return queue_; }
+  const SendBuffer& send_buffer() const { return send_; }
 
  private:
   enum class CoreState : std::uint8_t {

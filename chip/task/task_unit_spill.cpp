@@ -174,18 +174,20 @@ void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
 
 // ---- Refill ----
 
-// Needed: the GVT waits for it. Else it must not fill the queue so far that its tasks would be spilled again.
+// Needed: the GVT waits for it, or it has no timestamp and nothing else is there. Else it must not fill the
+// queue so far that its tasks would be spilled again.
 bool TaskUnit::may_refill(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp)) return queue_.has_room(true);
-  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return may_read_next(refill);
+  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false);
   return queue_.used() + area_.size(refill.batch) < spill_threshold_;
 }
 
 bool TaskUnit::may_read_next(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp)) return queue_.has_room(true);
-  return queue_.used() + 1 < spill_threshold_ && queue_.has_room(false);
+  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false);
+  return queue_.used() + 1 < spill_threshold_;
 }
 
 void TaskUnit::start_refill(Task* refill) {
