@@ -1,6 +1,7 @@
 // The simulated chip: assembles cores, memory system, network, task units and the emulated process from a
 // configuration, and runs a program on them. One call, run(), alternates between fast-forward (functional,
-// C4) and detailed simulation until the program ends or cannot go on. SPDX-License-Identifier: MIT
+// C4) and detailed simulation until the program ends or cannot go on.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -65,8 +65,7 @@ class Engine {
     is_running_ = true;
     runner_ = std::this_thread::get_id();
     try {
-      while (tasks_ != 0) step();
-      if (blocked_tasks_ != 0) report_blocked();
+      while (tasks_ + blocked_tasks_ != 0) step();
     } catch (...) {
       std::fprintf(stderr,
                    "rubato: the serial engine stopped; RUBATO_SEED=%llu repeats this order of tasks\n",
@@ -94,18 +93,19 @@ class Engine {
   }
 
   void enqueue(Task task) {
-    if (task.after != nullptr && !task.after->is_complete()) {
-      ++blocked_tasks_;
-      if (task.at) ++blocked_timestamps_[*task.at];
-      blocked_[task.after].push_back(std::move(task));
-      return;
-    }
     ++tasks_;
     if (task.at) {
       timestamped_[*task.at].push_back(std::move(task));
     } else {
       unordered_.push_back(std::move(task));
     }
+  }
+
+  /// Sets a task aside until its group is complete.
+  void block(Task task) {
+    ++blocked_tasks_;
+    if (task.at) ++blocked_timestamps_[*task.at];
+    blocked_[task.after].push_back(std::move(task));
   }
 
   /// The bucket of the earliest timestamp, unless a blocked task is earlier: then nothing timestamped may
@@ -132,6 +132,7 @@ class Engine {
     from->pop_back();
     if (from == ordered && from->empty()) timestamped_.erase(timestamped_.begin());
     --tasks_;
+    if (task.after != nullptr && !task.after->is_complete()) return block(std::move(task));
     execute(task);
     if (task.group != nullptr && --GroupState::pending(*task.group) == 0) release(task.group);
   }

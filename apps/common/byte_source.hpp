@@ -1,5 +1,6 @@
 // A file's bytes, one after another, gzip unpacked on the way (recognized by its first bytes, not by its
-// name). SPDX-License-Identifier: MIT
+// name).
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Single-source shortest paths as ordered tasks (Espresso, Listing 1 and Sec. II-A): a task visits one vertex
 // at its distance from the source; the first visit sets the distance and creates the visits of the
-// neighbours. SPDX-License-Identifier: MIT
+// neighbours.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ MemoryController::MemoryController(Params params)
     : latency_(params.latency),
       occupancy_(static_cast<std::uint64_t>(
           std::llround(static_cast<double>(kLineBytes) / params.bytes_per_cycle * kFraction))) {
-  RUBATO_CHECK(params.bytes_per_cycle >= 0.02 && occupancy_ / kFraction + 1 <= Calendar::kWindow);
+  RUBATO_CHECK(params.bytes_per_cycle >= 0.02 && occupancy_ / kFraction + 1 <= kWindow);
 }
 
 void MemoryController::register_stats(StatRegistry& registry, const std::string& prefix) const {

@@ -56,7 +56,9 @@ class MemoryController {
   std::uint64_t occupancy_;
   std::uint64_t carry_ = 0;
   std::uint64_t reads_ = 0, writes_ = 0, queue_cycles_ = 0;
-  Calendar calendar_;
+  /// Longer than the queue of 1024 cores with 16 loads and 16 stores each on four controllers.
+  static constexpr std::uint64_t kWindow = 65536;
+  BasicCalendar<kWindow> calendar_;
 };
 
 }  // namespace rubato::chip

@@ -5,7 +5,8 @@
 //
 // Blocks link to their successors: after the first time, going from block to block is one load. Blocks are
 // never freed one by one; flush() drops all of them and counts generation(): who holds a Block* compares it
-// first. SPDX-License-Identifier: MIT
+// first.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // The functional interpreter: semantics.inc over direct guest memory, threaded by computed goto. Costs about
 // ten host instructions a guest instruction: dispatch is one load and one jump, a block change adds a test of
-// the budget and a chained pointer; nothing is counted an instruction. SPDX-License-Identifier: MIT
+// the budget and a chained pointer; nothing is counted an instruction.
+// SPDX-License-Identifier: MIT
 #include "chip/isa/interpreter.hpp"
 
 #include <cstddef>

@@ -4,7 +4,8 @@
 // Reservations: run() starts without one and whatever makes another hart or the kernel store (a switch, a
 // system call) passes through run(), so no other store can come between an lr and the sc that it lets
 // succeed. The budget is checked between blocks only; give at least 64 instructions so that every lr/sc loop
-// gets through. SPDX-License-Identifier: MIT
+// gets through.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

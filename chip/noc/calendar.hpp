@@ -13,10 +13,13 @@
 
 namespace rubato::chip {
 
-class Calendar {
+/// `window`: cycles that are remembered, a multiple of 64. It must be longer than the queues that build up,
+/// and costs host memory (a quarter of a byte a cycle), hardly any host cache: only words near the present
+/// are used.
+template <std::uint64_t window>
+class BasicCalendar {
  public:
-  /// Cycles that are remembered: longer than any queue that 1024 in-order cores build up on one link or port.
-  static constexpr std::uint64_t kWindow = 4096;
+  static constexpr std::uint64_t kWindow = window;
 
   /// Takes the first `length` (1 to kWindow) free cycles in a row at or after `at`; returns the first of
   /// them.
@@ -70,5 +73,8 @@ class Calendar {
 
   Word words_[kWords];
 };
+
+/// For links and ports.
+using Calendar = BasicCalendar<16384>;
 
 }  // namespace rubato::chip

@@ -1,7 +1,7 @@
 // What the guest prints on stdout: passed on unchanged, kept in output.txt, and searched for the line
 // `check: passed` or `check: failed`. Works on file descriptor 1 itself, which is a pipe meanwhile, so a
-// guest never sees (and never behaves after) what the host's stdout happens to be. SPDX-License-Identifier:
-// MIT
+// guest never sees (and never behaves after) what the host's stdout happens to be.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // The directory of a run (C24). Files appear whole or not at all: they are written beside their place and
 // renamed. `incomplete` is there from the first moment until finish(), so a run that was killed is known as
-// such. SPDX-License-Identifier: MIT
+// such.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <filesystem>

@@ -6,7 +6,8 @@
 // which it arrives. All reports being of one cycle, and created tasks counting at their creator until
 // acknowledged, no task is missed. A round starts only after the one before has reached every tile. Rounds in
 // which no report can differ from the last one's are not held: nothing is sent, and no time is spent on the
-// host. SPDX-License-Identifier: MIT
+// host.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Whether and how a task may run: the one place where speculation will enter dispatch (C10, C11). Locales and
-// the order among candidates are the task queue's. SPDX-License-Identifier: MIT
+// the order among candidates are the task queue's.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

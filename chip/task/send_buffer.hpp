@@ -1,6 +1,7 @@
 // The tile's send buffer: tasks created here for other tiles, held until the destination's task unit
 // acknowledges them. Their timestamps count in the tile's minimum until then, so no GVT round misses a task
-// that is in a message (C16). Espresso, Fig. 6. SPDX-License-Identifier: MIT
+// that is in a message (C16). Espresso, Fig. 6.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

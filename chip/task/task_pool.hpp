@@ -1,5 +1,6 @@
 // Storage of task records: chunks that never move, and a free list. Grows to the largest number of tasks
-// alive at once, spilled ones included, and allocates nothing after that. SPDX-License-Identifier: MIT
+// alive at once, spilled ones included, and allocates nothing after that.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>

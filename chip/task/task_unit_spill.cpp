@@ -7,7 +7,8 @@
 //   its
 //            task keeps its queue entry meanwhile. The next batch of a chain is another dispatch.
 // Refill tasks that find no entry go to the overflow list in memory. Invariant: no idle refill task in the
-// queue is later than the list's top. SPDX-License-Identifier: MIT
+// queue is later than the list's top.
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 
 #include "base/check.hpp"

@@ -1,7 +1,8 @@
 // All task hardware of the chip: a task unit a tile, the arbiter and the mapper, behind the one interface
 // that cores see. Espresso, Sec. V-A, V-B; C6 to C11, C13, C16. Nothing speculates yet: MAYSPEC runs as
 // NONSPEC, SPEC is refused on more than one core. The one-core chip has no arbiter and runs the lowest task
-// at once, whatever its type. SPDX-License-Identifier: MIT
+// at once, whatever its type.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

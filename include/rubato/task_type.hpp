@@ -30,6 +30,12 @@ inline constexpr bool is_portable_function =
     (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) ||
     (std::is_empty_v<F> && std::is_trivially_copyable_v<F> && std::is_default_constructible_v<F>);
 
+/// What a function pointer takes: arguments are converted to it when the task is created.
+template <class R, class... P>
+std::type_identity<void(P...)> parameters_of(R (*)(P...));
+template <class R, class... P>
+std::type_identity<void(P...)> parameters_of(R (*)(P...) noexcept);
+
 /// Rule M1, the same on every engine.
 template <class F, class... Args>
 constexpr void check_task() {

@@ -6,6 +6,7 @@
 >>> rubato.sweep({"program": "sssp", "cores": [1, 4, 16], "mode": ["nonspec", "mayspec"], "seeds": 3}).frame()
 >>> rubato.load("runs/sssp-64-mayspec").series()
 """
+
 # SPDX-License-Identifier: MIT
 from importlib.metadata import PackageNotFoundError, version
 

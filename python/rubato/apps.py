@@ -1,4 +1,5 @@
 """The applications: what apps/*/app.toml says about each."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

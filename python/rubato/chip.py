@@ -2,6 +2,7 @@
 
 Invariant: whatever happens to the child, its run directory is either complete or holds a file `incomplete`.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -94,10 +95,15 @@ def execute(
     if timed_out:
         cycles = read_progress(directory).get("cycles")
         at = f" at cycle {cycles:,}" if cycles else ""
-        code, reason = ExitCode.NO_PROGRESS, f"stopped{at} after {spec.timeout:g} s of wall clock (--timeout)."
+        code, reason = (
+            ExitCode.NO_PROGRESS,
+            f"stopped{at} after {spec.timeout:g} s of wall clock (--timeout).",
+        )
     else:
         code, reason = _verdict(child.returncode, last_line("\n".join(errors)), directory)
-    if not (directory / "summary.json").exists() or timed_out:
+    if code == ExitCode.USAGE and not any(directory.iterdir()):
+        directory.rmdir()  # nothing ran: there is nothing to keep
+    elif not (directory / "summary.json").exists() or timed_out:
         _mark_incomplete(directory, reason)
     return Outcome(directory, int(code), reason, seconds)
 
@@ -142,7 +148,10 @@ def _verdict(code: int, said: str, directory: Path) -> tuple[int, str]:
         if -code in (signal.SIGTERM, signal.SIGINT):
             return ExitCode.INTERRUPTED, "interrupted."
         cause = "probably for want of memory" if -code == signal.SIGKILL else "this is a fault of Rubato"
-        return ExitCode.INTERNAL, f"rubato-chip was ended by {name}, {cause}; see {directory / 'log.txt'}. {said}".strip()
+        return (
+            ExitCode.INTERNAL,
+            f"rubato-chip was ended by {name}, {cause}; see {directory / 'log.txt'}. {said}".strip(),
+        )
     if code == 0:
         return ExitCode.SUCCESS, ""
     if said:

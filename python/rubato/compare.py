@@ -1,4 +1,5 @@
 """What differs between two runs: the configuration first, then statistics by size of change."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def _keys(before: Run, after: Run) -> list[KeyChange]:
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    top = {k: v for k, v in run.manifest.items() if k in ("program", "sha256", "seed", "version")}
+    top = {k: v for k, v in run.manifest.items() if k in ("program", "program_sha256", "seed", "version")}
     top["arguments"] = " ".join(run.arguments)
     return top | run.configuration
 

@@ -1,4 +1,5 @@
 """What is installed, what is missing, and the one line that gets it."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

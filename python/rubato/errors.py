@@ -2,6 +2,7 @@
 
 The commands print the sentence and leave; from Python they are ordinary exceptions.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

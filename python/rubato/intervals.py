@@ -1,4 +1,5 @@
 """Means over seeds with 95 % intervals (C29): Student's t, since seeds are few."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 A home is a directory that has the programs either as a source tree has them (build/release/bin,
 build/release/guest, apps, configs) or as an installation has them (bin, guest, apps, configs).
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Reading run directories (C24): `load(directory)` gives a `Run` with its summary, statistics and time series."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -143,6 +144,11 @@ class Run:
     @property
     def arguments(self) -> list[str]:
         return [str(a) for a in self.manifest.get("arguments", [])]
+
+    @cached_property
+    def functions(self) -> list[dict[str, Any]]:
+        """Per task function of the region of interest: {"function", "address", "cycles": {class: {part: cycles}}}."""
+        return _json(self.directory / "stats.json").get("functions", {}).get("roi", [])
 
     @property
     def output(self) -> str:

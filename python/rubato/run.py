@@ -1,4 +1,5 @@
 """`rubato.run`: one program on one simulated chip, from Python."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

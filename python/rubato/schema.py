@@ -1,4 +1,5 @@
 """The configuration's keys, as rubato-chip declares them: the only place that knows them is the simulator."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

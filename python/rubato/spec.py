@@ -1,4 +1,5 @@
 """What one run is asked to be, checked before anything starts, and the rubato-chip command line it becomes."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -127,11 +128,15 @@ class RunSpec(BaseModel):
         for flag, value in valued.items():
             if value is not None:
                 command += [flag, str(value)]
-        for flag, wanted in {"--trace": self.trace, "--no-ff": not self.fast_forward, "--warm": self.warm}.items():
+        for flag, wanted in {
+            "--trace": self.trace,
+            "--no-ff": not self.fast_forward,
+            "--warm": self.warm,
+        }.items():
             command += [flag] if wanted else []
         for glob in self.series:
             command += ["--series", glob]
-        command += ["--out", str(out), "--progress", "json"]
+        command += ["--out", str(out), "--progress", "json", "--quiet"]
         return [*command, str(self.executable()), *self.program_arguments()]
 
 

@@ -1,7 +1,9 @@
 """The summary of a run: the stable keys of `rubato run --json` (docs/cli.md)."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -68,3 +70,9 @@ class Summary(_Section):
     output: str = ""
     exit_code: int = 0
     complete: bool = True
+    message: str = ""
+
+    @property
+    def name(self) -> str:
+        """The program without its folders."""
+        return Path(self.program).name

@@ -1,4 +1,5 @@
 """Reading TOML with errors that name file and line, and flattening tables into dotted keys."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

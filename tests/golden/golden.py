@@ -46,7 +46,7 @@ class Run:
 
 
 def runs() -> list[Run]:
-    listed = tomllib.loads((HERE / "runs.toml").read_text())["run"]
+    listed = tomllib.loads((HERE / "runs.toml").read_text()).get("run", [])
     return [Run(r["name"], r["program"], tuple(r.get("options", ())), tuple(r.get("arguments", ()))) for r in listed]
 
 
@@ -96,8 +96,10 @@ def simulate(run: Run, build: Path) -> str:
     compiler, loaded = identity(guests / run.program)
     with tempfile.TemporaryDirectory() as out:
         # The program's path is on the guest's stack, so it must not depend on where the clone is.
-        command = [str(build / "bin" / "rubato-chip"), *run.options, "--out", f"{out}/run", run.program, *run.arguments]
-        done = subprocess.run(command, cwd=guests, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        simulator = str(build / "bin" / "rubato-chip")
+        command = [simulator, *run.options, "--out", f"{out}/run", run.program, *run.arguments]
+        done = subprocess.run(command, cwd=guests, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         stats = json.loads(Path(out, "run", "stats.json").read_text())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-import golden  # noqa: E402
+import golden
 
 BUILD = Path(os.environ.get("RUBATO_BUILD", golden.ROOT / "build" / "release"))
 
@@ -24,7 +24,7 @@ def test_statistics_are_the_committed_ones(run: golden.Run) -> None:
     if compiler != golden.header(expected, "compiler"):
         pytest.skip(f"the guest program is made by {compiler}, the golden one by {golden.header(expected, 'compiler')}")
     assert loaded == golden.header(expected, "program"), (
-        f"{run.program} is another program than the golden run's (its sources changed): tools/golden --update \"REASON\"")
+        f"{run.program} is another program than the golden run's (sources changed): tools/golden --update \"REASON\"")
     actual = golden.simulate(run, BUILD)
     assert actual == expected, (
         f"{run.name} differs:\n{golden.difference(expected, actual)}\n"
@@ -32,8 +32,8 @@ def test_statistics_are_the_committed_ones(run: golden.Run) -> None:
 
 
 def test_a_statistic_is_one_line_whatever_its_shape() -> None:
-    document = {"roi": {"cycles": {"value": 12, "unit": "cycles", "description": "x"}, "h": [1, 0], "l": [{"a": 1}]}, "host": 1}
-    assert golden.flatten(document) == ["roi.cycles.value 12", "roi.h [1, 0]", "roi.l[0].a 1"]
+    roi = {"cycles": {"value": 12, "unit": "cycles", "description": "x"}, "h": [1, 0], "l": [{"a": 1}]}
+    assert golden.flatten({"roi": roi, "host": 1}) == ["roi.cycles.value 12", "roi.h [1, 0]", "roi.l[0].a 1"]
 
 
 def test_a_difference_names_the_statistic_and_both_values() -> None:

@@ -1,4 +1,5 @@
 """A home with the stand-in simulator and one application, for every test that does not ask for the real one."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

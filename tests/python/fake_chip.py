@@ -5,6 +5,7 @@ Tests of the Python side use it where the real simulator would be slow or could 
 What it "runs" is decided by the program's arguments: --fail-check, --fault, --sleep SECONDS, --crash, --deadlock.
 Numbers are a function of the options, as the real simulator's are.
 """
+
 # SPDX-License-Identifier: MIT
 import argparse
 import gzip
@@ -27,8 +28,24 @@ KEYS = [
     ("l2.latency", "integer", "cycles", 7, [1, 1000], None, "Tag and data access of the L2."),
     ("llc.size", "size", "bytes", 1048576, [64, 2**30], None, "Size of one tile's slice of the last level."),
     ("net.contention", "boolean", "", True, None, None, "Whether messages wait for each other on links."),
-    ("task.mayspec", "string", "", "mayspec", None, ["mayspec", "spec", "nonspec"], "What MAYSPEC tasks run as."),
-    ("run.max_cycles", "integer", "cycles", 0, [0, 2**63], None, "Simulated time after which a run ends; 0: no limit."),
+    (
+        "task.mayspec",
+        "string",
+        "",
+        "mayspec",
+        None,
+        ["mayspec", "spec", "nonspec"],
+        "What MAYSPEC tasks run as.",
+    ),
+    (
+        "run.max_cycles",
+        "integer",
+        "cycles",
+        0,
+        [0, 2**63],
+        None,
+        "Simulated time after which a run ends; 0: no limit.",
+    ),
 ]
 
 
@@ -39,7 +56,7 @@ def main() -> int:
         p.add_argument(flag)
     for flag in ("--seed", "--cores", "--trace-from", "--trace-cycles", "--interval", "--max-cycles"):
         p.add_argument(flag, type=int)
-    for flag in ("--trace", "--no-ff", "--warm", "--json", "--help-config", "--show-config"):
+    for flag in ("--trace", "--no-ff", "--warm", "--json", "--quiet", "--help-config", "--show-config"):
         p.add_argument(flag, action="store_true")
     p.add_argument("--set", action="append", default=[])
     p.add_argument("--series", action="append", default=[])
@@ -49,13 +66,13 @@ def main() -> int:
 
     if o.help_config:
         fields = ("key", "type", "unit", "default", "range", "choices", "description")
-        print(json.dumps([{f: v for f, v in zip(fields, k) if v is not None} for k in KEYS]))
+        print(json.dumps([{f: v for f, v in zip(fields, k, strict=True) if v is not None} for k in KEYS]))
         return 0
     values = {k[0]: k[3] for k in KEYS}
     for file in filter(None, [o.config, o.check_config]):
         for number, line in enumerate(pathlib.Path(file).read_text().splitlines(), 1):
             if "sizze" in line:
-                print(f"{file}:{number}: there is no key l2.sizze", file=sys.stderr)
+                print(f"rubato-chip: {file}:{number}: there is no key l2.sizze", file=sys.stderr)
                 return 2
     if o.check_config:
         return 0
@@ -70,10 +87,10 @@ def main() -> int:
         print(as_toml(values))
         return 0
     if str(values["l2.latency"]) == "0":
-        print("l2.latency is 0; it must be 1 to 1000.", file=sys.stderr)
+        print("rubato-chip: l2.latency is 0; it must be 1 to 1000.", file=sys.stderr)
         return 2
     if values["task.mayspec"] == "spec" and int(values["chip.cores"]) > 1:
-        print("speculation is not in this version; --mode mayspec or nonspec.", file=sys.stderr)
+        print("rubato-chip: speculation is not in this version; --mode mayspec or nonspec.", file=sys.stderr)
         return 2
     return simulate(o, values)
 
@@ -107,7 +124,7 @@ def simulate(o, values) -> int:
     write(
         out / "run.toml",
         f"format = 1\nprogram = {json.dumps(str(program))}\n"
-        f'sha256 = "{hashlib.sha256(program.read_bytes()).hexdigest()}"\n'
+        f'program_sha256 = "{hashlib.sha256(program.read_bytes()).hexdigest()}"\n'
         f'arguments = {json.dumps(o.arguments)}\nseed = {values["chip.seed"]}\nversion = "0.1.0"\n'
         f"command_line = {json.dumps(sys.argv)}\n\n{config}\n",
     )
@@ -125,10 +142,10 @@ def simulate(o, values) -> int:
             )  # fmt: skip
             time.sleep(0.02)
     if "--fault" in o.arguments:
-        print("the program loaded from 0x0 (unmapped) at pc 0x104fa in visit().", file=sys.stderr)
+        print("rubato-chip: the program loaded from 0x0 (unmapped) at pc 0x104fa in visit().", file=sys.stderr)
         return 3
     if "--deadlock" in o.arguments:
-        print("nothing can proceed: thread 1 waits for futex 0x7f00 (lock) at pc 0x10500.", file=sys.stderr)
+        print("rubato-chip: nothing can proceed: thread 1 waits for futex 0x7f00 (lock).", file=sys.stderr)
         return 4
     check = "failed" if "--fail-check" in o.arguments else "passed" if "--verify" in o.arguments else "none"
     text = f"nodes: 90000\ncheck: {check}\n" if check != "none" else "nodes: 90000\n"
@@ -141,7 +158,7 @@ def simulate(o, values) -> int:
     (out / "incomplete").unlink()
     print(json.dumps(summary) if o.json else text, end="")
     if code:
-        print("the program's check failed.", file=sys.stderr)
+        print("rubato-chip: the program's check failed.", file=sys.stderr)
     return code
 
 
@@ -167,7 +184,7 @@ def numbers(out, o, values):
     if o.trace:
         trace(out, cores, cycles, rng)
     return {
-        "program": pathlib.Path(o.program).name, "engine": "chip", "cores": cores, "mode": mode, "seed": seed,
+        "program": o.program, "engine": "chip", "cores": cores, "mode": mode, "seed": seed,
         "cycles": cycles, "seconds": cycles / 2e9, "instructions": 31_000_000,
         "tasks": {"created": tasks, "committed": tasks, "aborted": 0, "nonspeculative": tasks, "spilled": 4_000,
                   "promoted": 0},
@@ -186,9 +203,6 @@ def statistics(out, cores, cycles, classes, network, rng):
             values[f"chip.core_cycles.{name}.{part}"] = round(cycles * cores * share * split.get(part, 0))
         for core in range(cores):
             values[f"core.{core}.cycles.{name}"] = round(cycles * share)
-    for key in ("tasks.committed", "cycles.nonspeculative"):
-        values[f"function.visit(Vertex*).{key}"] = 200_000
-        values[f"function.relax.{key}"] = 43_000
     tiles = max(1, cores // 4)
     width = max(w for w in range(1, 33) if tiles % w == 0 and w * w <= tiles)
     width = tiles // width
@@ -202,35 +216,51 @@ def statistics(out, cores, cycles, classes, network, rng):
         values[f"tile.{tile}.l2.hits"] = rng.randint(10_000, 20_000)
         values[f"tile.{tile}.l2.misses"] = rng.randint(1_000, 2_000)
         buckets = [int(1000 * 2.718 ** (-((i - 6) ** 2) / 8)) for i in range(12)]
-        values[f"tile.{tile}.task_unit.task_queue.occupancy"] = {
-            "buckets": buckets, "samples": sum(buckets), "sum": sum(b << i for i, b in enumerate(buckets))}  # fmt: skip
-        values[f"tile.{tile}.task_unit.gvt_lag"] = {
-            "buckets": buckets[2:], "samples": sum(buckets[2:]), "sum": sum(b << i for i, b in enumerate(buckets[2:]))}  # fmt: skip
+        values[f"tile.{tile}.task_unit.occupancy"] = histogram(buckets)
+        values[f"tile.{tile}.task_unit.gvt_lag"] = histogram(buckets[2:])
     described = {
         "core.*.cycles.idle": ("cycles", "core cycles with nothing to run"),
         "tile.*.link.east.flits": ("flits", "flits carried by the tile's link in this direction"),
         "tile.*.l2.hits": ("accesses", "Accesses that found their line in the tile's L2."),
         "tile.*.l2.misses": ("accesses", "Accesses that did not."),
-        "tile.*.task_unit.task_queue.occupancy": ("entries", "Task queue entries in use, sampled."),
+        "tile.*.task_unit.occupancy": ("entries", "Task queue entries in use, sampled."),
         "tile.*.task_unit.gvt_lag": ("cycles", "Time from finish to the GVT that passes it."),
     }
     stats = {k: {"unit": u, "description": d} for k, (u, d) in described.items()}
-    document = {"format": 1, "stats": stats, "roi": values, "run": values}
+    busy = {p: values[f"chip.core_cycles.nonspeculative.{p}"] for p in parts}
+    functions = [
+        {"function": "visit(Vertex*)", "address": "0x104fa", "cycles": {"nonspeculative": busy}},
+        {"function": "(no task)", "address": "0x0", "cycles": {"idle": {"core": values["chip.core_cycles.idle"]}}},
+    ]
+    document = {
+        "format": 1,
+        "stats": stats,
+        "roi": values,
+        "run": values,
+        "functions": {"roi": functions, "run": functions},
+    }
     write(out / "stats.json", json.dumps(document))
+
+
+def histogram(buckets):
+    return {"buckets": buckets, "samples": sum(buckets), "sum": sum(b << i for i, b in enumerate(buckets))}
 
 
 def trace(out, cores, cycles, rng):
     events = []
     for core in range(min(cores, 16)):
-        events.append({"ph": "M", "name": "thread_name", "pid": 1, "tid": core, "args": {"name": f"core {core}"}})
+        name = {"name": f"core {core}"}
+        events.append({"ph": "M", "name": "thread_name", "pid": core // 4, "tid": core, "args": name})
         at = 0.0
         while at < 3:
             length = rng.uniform(0.02, 0.1)
-            events.append({"ph": "X", "name": rng.choice(["visit", "relax"]), "cat": "nonspeculative", "pid": 1,
-                           "tid": core, "ts": at, "dur": length})  # fmt: skip
+            kind = {"cat": "internal", "name": "spill"} if rng.random() < 0.05 else {"cat": "task", "name": "visit"}
+            where = {"pid": core // 4, "tid": core, "ts": at, "dur": length}
+            events.append({"ph": "X", **kind, **where, "args": {"speculative": False}})
             at += length + rng.uniform(0, 0.05)
     with gzip.open(out / "trace.json.gz", "wt") as file:
-        json.dump({"traceEvents": events}, file)
+        lines = ",\n".join(json.dumps(e, separators=(",", ":")) for e in events)
+        file.write('{"displayTimeUnit":"ns","traceEvents":[\n' + lines + "\n]}\n")
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ struct GroupState {
   static void leave(TaskGroup& group) {
     if (__atomic_sub_fetch(&group.pending_, 1, __ATOMIC_SEQ_CST) == 0) release(group);
   }
-  /// Of an untimestamped task. Either this call or the last member's leave() sees the other's write.
+  /// Either this call or the last member's leave() sees the other's write.
   static void hold(GroupedTask* task) {
     TaskGroup& group = *task->annotations.after;
     void* head = __atomic_load_n(&group.held_, __ATOMIC_SEQ_CST);
@@ -159,6 +159,14 @@ struct GroupState {
     } while (
         !__atomic_compare_exchange_n(&group.held_, &head, task, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     if (__atomic_load_n(&group.pending_, __ATOMIC_SEQ_CST) == 0) release(group);
+  }
+  /// Its group is not complete.
+  static void wait(GroupedTask* task) {
+    if (task->annotations.at) {
+      submit(task);
+    } else {
+      hold(task);
+    }
   }
   static void submit(GroupedTask* task) {
     instruction::CreateOperands operands;
@@ -188,7 +196,7 @@ struct GroupState {
 
 inline void grouped_entry(GroupedTask* task) {
   const Annotations& a = task->annotations;
-  if (a.after != nullptr && !a.after->is_complete()) return GroupState::submit(task);
+  if (a.after != nullptr && !a.after->is_complete()) return GroupState::wait(task);
   const std::uint64_t* const w = task->arguments;
   // Registers that carry no argument of the function may hold anything.
   using AnyFunction = void (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t);
@@ -204,7 +212,6 @@ template <TaskType type, unsigned count>
   auto* task = new GroupedTask{nullptr, type, a, operands.function, {}};
   for (unsigned i = 0; i < count; ++i) task->arguments[i] = operands.arguments[i];
   if (a.group != nullptr) GroupState::join(*a.group);
-  if (a.after != nullptr && !a.at && !a.after->is_complete()) return GroupState::hold(task);
   GroupState::submit(task);
 }
 
@@ -238,11 +245,6 @@ template <TaskType type, class Pointer, class... Parameters, class... Args>
     create_words<type>(a, reinterpret_cast<std::uintptr_t>(&Boxed::call), widen(box));
   }
 }
-
-template <class R, class... P>
-std::type_identity<void(P...)> parameters_of(R (*)(P...));
-template <class R, class... P>
-std::type_identity<void(P...)> parameters_of(R (*)(P...) noexcept);
 
 template <TaskType type, class F, class... Args>
 [[gnu::always_inline]] inline void create(F function, const Annotations& a, Args... args) {

@@ -52,22 +52,36 @@ bool is_timestamped();
 bool is_in_task();
 void retire(ResourceHeader* header);
 
+/// Any callable and its arguments: one allocation.
+template <class Callable>
+class BodyOf final : public Body {
+ public:
+  explicit BodyOf(Callable&& callable) : callable_(std::move(callable)) {}
+  void call() override { callable_(); }
+
+ private:
+  Callable callable_;
+};
+
+template <class Callable>
+std::unique_ptr<Body> make_body(Callable&& callable) {
+  return std::make_unique<BodyOf<Callable>>(std::move(callable));
+}
+
+template <class Pointer, class... Parameters, class... Args>
+std::unique_ptr<Body> bind_pointer(Pointer function, std::type_identity<void(Parameters...)>, Args... args) {
+  return make_body([function, ... a = static_cast<Parameters>(args)] { function(a...); });
+}
+
 template <TaskType type, class F, class... Args>
 inline void create(F function, const Annotations& annotations, Args... args) {
-  class Call final : public Body {
-   public:
-    Call(F&& f, const Args&... a) : call_(bind(std::move(f), a...)) {}
-    void call() override { call_(); }
-
-   private:
-    static auto bind(F&& f, Args... a) {
-      return [f = std::move(f), a...]() mutable { f(a...); };
-    }
-    decltype(bind(std::declval<F>(), std::declval<Args>()...)) call_;
-  };
-  Function who{nullptr, &typeid(F)};
-  if constexpr (std::is_pointer_v<F>) who.address = reinterpret_cast<const void*>(function);
-  submit(type, annotations, who, std::make_unique<Call>(std::move(function), args...));
+  if constexpr (std::is_pointer_v<F>) {
+    submit(type, annotations, {reinterpret_cast<const void*>(function), &typeid(F)},
+           bind_pointer(function, decltype(parameters_of(function)){}, args...));
+  } else {
+    submit(type, annotations, {nullptr, &typeid(F)},
+           make_body([f = std::move(function), args...]() mutable { f(args...); }));
+  }
 }
 
 }  // namespace engine

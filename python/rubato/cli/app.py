@@ -1,8 +1,10 @@
 """The command `rubato`: its parser, and what holds for every subcommand (errors, exit codes, near misses)."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Any
 
@@ -55,7 +57,12 @@ after_dashes: list[str] = []
 
 def main(argv: list[str] | None = None) -> None:
     """The console script. Every error becomes one sentence on stderr and the right exit code."""
+    signal.signal(signal.SIGTERM, _interrupt)  # batch systems end jobs this way: as orderly as Ctrl-C
     sys.exit(call(sys.argv[1:] if argv is None else argv))
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def call(argv: list[str]) -> int:
@@ -67,9 +74,8 @@ def call(argv: list[str]) -> int:
     command = typer.main.get_command(app)
     try:
         result = command.main(args=argv, prog_name="rubato", standalone_mode=False)
-        return int(result) if isinstance(result, int) else 0
     except typer.Exit as e:
-        return e.exit_code
+        result = e.exit_code
     except RubatoError as e:
         return _fail(str(e), e.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -87,6 +93,10 @@ def call(argv: list[str]) -> int:
             f"a fault of Rubato itself: {type(e).__name__}: {e} (RUBATO_TRACEBACK=1 shows where).",
             ExitCode.INTERNAL,
         )
+    code = int(result) if isinstance(result, int) else 0
+    if code == ExitCode.INTERRUPTED:  # typer turns an interrupt into this result, without a word
+        return _fail("interrupted.", code)
+    return code
 
 
 def _fail(sentence: str, code: int) -> int:

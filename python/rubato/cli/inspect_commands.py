@@ -1,4 +1,5 @@
 """`rubato apps`, `config`, `compare`, `doctor`: commands that look and start nothing."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import dataclasses
 import json
 import math
 import subprocess
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from rich import box
@@ -33,13 +34,15 @@ def _table(*columns: str) -> Table:
 
 @app.command("apps", epilog="[bold]Example[/]\n\n  rubato apps sssp")
 def apps_command(
-    name: Annotated[Optional[str], typer.Argument(help="Show one application's inputs and options.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show one application's inputs and options.")] = None,
     json_: Json = False,
 ) -> int:
     """List the applications, or show one's inputs, options and source."""
     known = apps.all_apps() if name is None else {name: apps.app(name)}
     if json_:
-        print(json.dumps({n: a.model_dump(mode="json") | {"built": a.executable is not None} for n, a in known.items()}))
+        print(
+            json.dumps({n: a.model_dump(mode="json") | {"built": a.executable is not None} for n, a in known.items()})
+        )
         return 0
     if name is None:
         if not known:
@@ -77,8 +80,8 @@ app.add_typer(config_app, name="config")
 
 @config_app.command("show", epilog="[bold]Example[/]\n\n  rubato config show --config espresso-256 --set chip.cores=64")
 def config_show(
-    config: Annotated[Optional[str], typer.Option(help="Chip description.")] = None,
-    set: Annotated[Optional[list[str]], typer.Option(metavar="KEY=VALUE", help="Override a key.")] = None,
+    config: Annotated[str | None, typer.Option(help="Chip description.")] = None,
+    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Override a key.")] = None,
 ) -> int:
     """Print the resolved configuration as TOML: every key, also those that were not given."""
     settings = settings_of(set or [])
@@ -91,11 +94,17 @@ def config_show(
     return 0
 
 
-@config_app.command("check")
-def config_check(file: Annotated[str, typer.Argument(help="A chip description.")]) -> int:
+@config_app.command("check", epilog="[bold]Example[/]\n\n  rubato config check my-chip.toml")
+def config_check(
+    file: Annotated[str | None, typer.Argument(help="A chip description.")] = None,
+    config: Annotated[str | None, typer.Option(help="The same, as other commands name it.")] = None,
+) -> int:
     """Check a chip description; problems come with file, line and key."""
-    _ask([str(locate.chip()), "--check-config", str(locate.config_file(file))])
-    terminal.out.print(f"[green]{escape(file)} is a valid chip description.[/]")
+    chosen = file or config
+    if chosen is None:
+        raise UsageError("which file? `rubato config check FILE.toml`.")
+    _ask([str(locate.chip()), "--check-config", str(locate.config_file(chosen))])
+    terminal.out.print(f"[green]{escape(chosen)} is a valid chip description.[/]")
     return 0
 
 
@@ -108,7 +117,8 @@ def _ask(command: list[str]) -> str:
 
 @config_app.command("explain", epilog="[bold]Example[/]\n\n  rubato config explain l2.size")
 def config_explain(
-    key: Annotated[str, typer.Argument(help="A key such as l2.size, or a section such as l2.")], json_: Json = False
+    key: Annotated[str, typer.Argument(help="A key such as l2.size, or a section such as l2.")],
+    json_: Json = False,
 ) -> int:
     """Say what a key means, with its unit, range and default."""
     known = schema.keys()

@@ -1,9 +1,10 @@
 """`rubato report`."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -14,11 +15,14 @@ from rubato.cli.app import app
 from rubato.errors import UsageError
 
 
-@app.command("report", epilog="[bold]Examples[/]\n\n  rubato report study\n\n  rubato report runs/a runs/b --out ab.html")
+@app.command(
+    "report",
+    epilog="[bold]Examples[/]\n\n  rubato report study\n\n  rubato report runs/a runs/b --out ab.html",
+)
 def report_command(
     directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Run or sweep directories.")],
-    out: Annotated[Optional[str], typer.Option(metavar="FILE.html", help="Default: report.html in the first DIR.")] = None,
-    title: Annotated[Optional[str], typer.Option(help="The heading.")] = None,
+    out: Annotated[str | None, typer.Option(metavar="FILE.html", help="Default: report.html in the first DIR.")] = None,
+    title: Annotated[str | None, typer.Option(help="The heading.")] = None,
 ) -> int:
     """Write one self-contained HTML file: speed-up, cycles, traffic, queues, timeline. Works offline."""
     file = Path(out) if out else Path(directories[0]) / "report.html"

@@ -1,11 +1,13 @@
 """`rubato run`."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import contextlib
 import json
 import sys
-from typing import Annotated, Optional
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -17,7 +19,7 @@ from rubato.errors import ExitCode, RubatoError, UsageError
 from rubato.results import Run
 from rubato.run import prepare
 from rubato.spec import RunSpec, duration, settings_of
-from rubato.suggest import near_misses
+from rubato.suggest import did_you_mean, near_misses
 
 EPILOG = """[bold]Examples[/]
 
@@ -39,27 +41,27 @@ Opt = typer.Option
 def run_command(
     context: typer.Context,
     program: Annotated[
-        Optional[str], typer.Argument(help="An application (`rubato apps`), or a static RISC-V executable.")
+        str | None, typer.Argument(help="An application (`rubato apps`), or a static RISC-V executable.")
     ] = None,
-    cores: Annotated[Optional[int], Opt(help="Simulated cores, 1 to 1024.")] = None,
-    mode: Annotated[Optional[str], Opt(help="What MAYSPEC tasks run as: spec, nonspec or mayspec.")] = None,
-    config: Annotated[Optional[str], Opt(help="Chip description: a TOML file, or a shipped name.")] = None,
-    set: Annotated[Optional[list[str]], Opt(metavar="KEY=VALUE", help="Override a configuration key.")] = None,
-    seed: Annotated[Optional[int], Opt(help="Perturbs placement and tie-breaking.")] = None,
-    out: Annotated[Optional[str], Opt(metavar="DIR", help="Run directory; default: a new one under runs/.")] = None,
+    cores: Annotated[int | None, Opt(help="Simulated cores, 1 to 1024.")] = None,
+    mode: Annotated[str | None, Opt(help="What MAYSPEC tasks run as: spec, nonspec or mayspec.")] = None,
+    config: Annotated[str | None, Opt(help="Chip description: a TOML file, or a shipped name.")] = None,
+    set: Annotated[list[str] | None, Opt(metavar="KEY=VALUE", help="Override a configuration key.")] = None,
+    seed: Annotated[int | None, Opt(help="Perturbs placement and tie-breaking.")] = None,
+    out: Annotated[str | None, Opt(metavar="DIR", help="Run directory; default: a new one under runs/.")] = None,
     force: Annotated[bool, Opt("--force", help="Replace a run that is in DIR already.")] = False,
     json_: Annotated[bool, Opt("--json", help="Print one JSON object and nothing else.")] = False,
-    timeout: Annotated[Optional[str], Opt(help="Wall-clock limit, such as 90s or 10m (exit 4).")] = None,
-    max_cycles: Annotated[Optional[int], Opt(help="Simulated cycles after which the run ends (exit 4).")] = None,
+    timeout: Annotated[str | None, Opt(help="Wall-clock limit, such as 90s or 10m (exit 4).")] = None,
+    max_cycles: Annotated[int | None, Opt(help="Simulated cycles after which the run ends (exit 4).")] = None,
     trace: Annotated[bool, Opt("--trace", help="Write trace.json.gz for ui.perfetto.dev.")] = False,
-    trace_from: Annotated[Optional[int], Opt(help="First cycle of the trace.")] = None,
-    trace_cycles: Annotated[Optional[int], Opt(help="Cycles of the trace.")] = None,
-    interval: Annotated[Optional[int], Opt(metavar="CYCLES", help="Sample statistics as time series.")] = None,
-    series: Annotated[Optional[list[str]], Opt(metavar="GLOB", help="Statistics to sample; default: a few.")] = None,
-    roi: Annotated[Optional[str], Opt(metavar="SYMBOL", help="Region of interest: this function.")] = None,
+    trace_from: Annotated[int | None, Opt(help="First cycle of the trace.")] = None,
+    trace_cycles: Annotated[int | None, Opt(help="Cycles of the trace.")] = None,
+    interval: Annotated[int | None, Opt(metavar="CYCLES", help="Sample statistics as time series.")] = None,
+    series: Annotated[list[str] | None, Opt(metavar="GLOB", help="Statistics to sample; default: a few.")] = None,
+    roi: Annotated[str | None, Opt(metavar="SYMBOL", help="Region of interest: this function.")] = None,
     no_ff: Annotated[bool, Opt("--no-ff", help="Simulate everything in detail, no fast-forward.")] = False,
     warm: Annotated[bool, Opt("--warm", help="Warm L2, LLC and directories while fast-forwarding.")] = False,
-    sandbox: Annotated[Optional[str], Opt(metavar="DIR", help="Confine the program's files to DIR.")] = None,
+    sandbox: Annotated[str | None, Opt(metavar="DIR", help="Confine the program's files to DIR.")] = None,
     no_verify: Annotated[bool, Opt("--no-verify", help="Do not ask the application to check its result.")] = False,
     engine: Annotated[str, Opt(help="chip; native is not in this version.")] = "chip",
 ) -> int:
@@ -87,26 +89,33 @@ def run_command(
 
 def _split(program: str | None, context: typer.Context) -> tuple[str, list[str]]:
     """Program and its arguments, from what stood before and behind `--`."""
-    before, behind = list(context.args), list(command_line.after_dashes)
+    behind = list(command_line.after_dashes)
     if program is None:
         if not behind:
             raise UsageError("which program? `rubato apps` lists the applications; see `rubato run --help`.")
         return behind[0], behind[1:]
     if program.startswith("-"):
-        raise UsageError(f"rubato run has no option {program}; see `rubato run --help`.")
+        options = [o for p in context.command.params for o in p.opts]
+        raise UsageError(f"rubato run has no option {program}.{did_you_mean(program, options)}")
+    return program, foreign_words(context, program) + behind
+
+
+def foreign_words(context: typer.Context, program: str | None) -> list[str]:
+    """What the parser did not know and stood before `--`: the program's, unless it looks like a slip of ours."""
+    command = context.command_path
     ours = [o for p in context.command.params for o in p.opts if o.startswith("--")]
-    known = apps.all_apps().get(program)
+    known = apps.all_apps().get(program or "")
     theirs = known.option_names() if known else []
-    for word in before:
+    for word in context.args:
         flag = word.partition("=")[0]
         if not flag.startswith("--") or flag in theirs:
             continue
         if near := near_misses(flag, [*ours, *theirs]):
             raise UsageError(
-                f"neither rubato run nor {program} has an option {flag}. Did you mean {' or '.join(near)}? "
-                "(Options of the program can always follow `--`.)"
+                f"neither {command} nor {program or 'the program'} has an option {flag}. "
+                f"Did you mean {' or '.join(near)}? (Options of the program can always follow `--`.)"
             )
-    return program, before + behind
+    return list(context.args)
 
 
 def _execute(spec: RunSpec, directory, *, quiet: bool) -> chip.Outcome:
@@ -124,9 +133,16 @@ def _execute(spec: RunSpec, directory, *, quiet: bool) -> chip.Outcome:
             spec,
             directory,
             on_output=None if quiet else show,
+            on_error=_pass_on_error,
             on_progress=lambda p, _: progress.update(task, state=terminal.progress_state(p)),
             stdin=None,
         )
+
+
+def _pass_on_error(line: str) -> None:
+    """The program's stderr, and notes; the simulator's closing sentence becomes ours."""
+    if not line.startswith("rubato-chip: ") or line.startswith("rubato-chip: note: "):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _json(outcome: chip.Outcome) -> int:
@@ -134,6 +150,8 @@ def _json(outcome: chip.Outcome) -> int:
     document: dict = {}
     with contextlib.suppress(RubatoError):
         document = Run(outcome.directory).summary.model_dump()
+    document.setdefault("program", "")
+    document["program"] = Path(document["program"]).name
     document |= {"directory": str(outcome.directory), "exit_code": outcome.exit_code}
     if outcome.reason:
         document["error"] = outcome.reason

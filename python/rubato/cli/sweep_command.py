@@ -1,1 +1,198 @@
+"""`rubato sweep`."""
 
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from rubato import memory, sweeping
+from rubato.cli import app as command_line
+from rubato.cli import terminal
+from rubato.cli.run_command import foreign_words
+from rubato.errors import ExitCode, UsageError
+from rubato.intervals import interval
+from rubato.plan import Plan, make_plan
+from rubato.suggest import did_you_mean
+from rubato.sweeping import Sweep
+
+EPILOG = """[bold]Examples[/]
+
+  rubato sweep --program sssp --cores 1,4,16,64 --mode nonspec,mayspec --seeds 3 --out study -- --generate road:300x300
+
+  rubato sweep --program sssp --cores 64 --set l2.size=64KiB,256KiB,1MiB --set net.contention=true,false
+
+  rubato sweep plan.toml --jobs 4 --out study        (and again with --resume after an interrupt)
+
+  rubato sweep plan.toml --cluster tcp://head:8786   (Dask: Slurm, Kubernetes, ssh hosts)
+
+  rubato report study
+"""
+
+Opt = typer.Option
+
+
+@command_line.app.command(
+    "sweep", epilog=EPILOG, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+)
+def sweep_command(
+    context: typer.Context,
+    plan: Annotated[str | None, typer.Argument(metavar="PLAN.toml", help="The same fields as the options.")] = None,
+    program: Annotated[str | None, Opt(help="Application or executable.")] = None,
+    cores: Annotated[str | None, Opt(metavar="N,N,...", help="Numbers of cores.")] = None,
+    mode: Annotated[str | None, Opt(metavar="MODE,...", help="spec, nonspec, mayspec.")] = None,
+    seeds: Annotated[int | None, Opt(metavar="N", help="Repeat each point with seeds 1 to N.")] = None,
+    set: Annotated[list[str] | None, Opt(metavar="KEY=V,V,...", help="Values of a configuration key.")] = None,
+    config: Annotated[str | None, Opt(metavar="FILE,...", help="Chip descriptions.")] = None,
+    out: Annotated[str | None, Opt(metavar="DIR", help="Where the runs go; default: runs/sweep-PROGRAM.")] = None,
+    jobs: Annotated[int | None, Opt(help="Runs at a time; default: one a processor, as memory allows.")] = None,
+    cluster: Annotated[str | None, Opt(metavar="ADDRESS", help="Run on this Dask scheduler.")] = None,
+    resume: Annotated[bool, Opt("--resume", help="Continue: keep finished runs, repeat the others.")] = False,
+    dry_run: Annotated[bool, Opt("--dry-run", help="Show what would run.")] = False,
+    interval_: Annotated[int | None, Opt("--interval", metavar="CYCLES", help="Time series.")] = None,
+    max_cycles: Annotated[int | None, Opt(help="Simulated cycles after which a run ends.")] = None,
+    timeout: Annotated[str | None, Opt(help="Wall-clock limit of a run, such as 10m.")] = None,
+    trace: Annotated[bool, Opt("--trace", help="Write a trace in each run.")] = False,
+    trace_from: Annotated[int | None, Opt(help="First cycle of the traces.")] = None,
+    trace_cycles: Annotated[int | None, Opt(help="Cycles of the traces.")] = None,
+    warm: Annotated[bool, Opt("--warm", help="Warm caches while fast-forwarding.")] = False,
+    no_verify: Annotated[bool, Opt("--no-verify", help="Do not ask applications to check results.")] = False,
+    json_: Annotated[bool, Opt("--json", help="Print one JSON object and nothing else.")] = False,
+) -> int:
+    """Run every combination of cores, modes, seeds and settings; finished runs are never lost or repeated."""
+    if plan is not None and plan.startswith("-"):
+        options = [o for p in context.command.params for o in p.opts]
+        raise UsageError(f"rubato sweep has no option {plan}.{did_you_mean(plan, options)}")
+    given: dict[str, Any] = {
+        "program": program, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
+        "set": _settings(set or []) or None, "interval": interval_, "max_cycles": max_cycles, "timeout": timeout,
+        "trace": trace or None, "trace_from": trace_from, "trace_cycles": trace_cycles, "warm": warm or None,
+        "verify": False if no_verify else None,
+        "arguments": [*foreign_words(context, program), *command_line.after_dashes] or None,
+    }  # fmt: skip
+    chosen = _plan(plan, {k: v for k, v in given.items() if v is not None}, out, resume)
+    if jobs is not None and jobs < 1:
+        raise UsageError("--jobs is at least 1.")
+    if dry_run:
+        return _dry_run(chosen, jobs, json_)
+    with terminal.sweep_progress() as progress:
+        task = progress.add_task(", ".join(chosen.program), total=len(chosen.points()), state="")
+
+        def show(done: int, total: int, running: list[str]) -> None:
+            progress.update(task, completed=done, total=total, state=", ".join(running[:3]))
+
+        try:
+            result = sweeping.sweep(
+                chosen,
+                out=out,
+                jobs=jobs,
+                cluster=cluster,
+                resume=resume,
+                on_progress=None if json_ else show,
+            )
+        except KeyboardInterrupt:
+            hint = f" --out {out}" if out else ""
+            terminal.err.print(
+                f"finished runs are kept; the same command with --resume{hint} continues.", soft_wrap=True
+            )
+            raise
+    if json_:
+        print(json.dumps({"directory": str(result.directory), "points": result.points}))
+    else:
+        _show(result)
+    return ExitCode.CHECK_FAILED if result.failures else ExitCode.SUCCESS
+
+
+def _plan(file: str | None, given: dict[str, Any], out: str | None, resume: bool) -> Plan:
+    """The plan of the file, options overriding its fields; or that of the sweep to resume."""
+    if file is not None:
+        from pathlib import Path
+
+        from rubato import toml
+
+        return make_plan(toml.load(Path(file)) | given) if given else make_plan(file)
+    if "program" in given:
+        return make_plan(given)
+    if resume and out is not None:
+        return sweeping.plan_of(out)
+    raise UsageError("a sweep needs PLAN.toml or --program; see `rubato sweep --help`.")
+
+
+def _words(text: str | None) -> list[str] | None:
+    return None if text is None else [w.strip() for w in text.split(",") if w.strip()]
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    try:
+        return None if text is None else [int(w) for w in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--cores takes numbers such as 1,4,16, not {text}.") from None
+
+
+def _settings(pairs: list[str]) -> dict[str, list[str]]:
+    settings = {}
+    for pair in pairs:
+        key, equals, values = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--set takes KEY=VALUE,VALUE, such as l2.size=64KiB,1MiB, not {pair}.")
+        settings[key.strip()] = [v.strip() for v in values.split(",")]
+    return settings
+
+
+def _dry_run(plan: Plan, jobs: int | None, json_: bool) -> int:
+    plan.check()
+    points, estimator = plan.points(), memory.Estimator()
+    largest = max(estimator.mb(p.spec) for p in points)
+    free = memory.available_mb()
+    at_once = max(1, min(jobs or memory.processors(), len(points), int(free * 0.9 // largest)))
+    if json_:
+        rows = [{"name": p.name, "estimate_mb": estimator.mb(p.spec), "spec": p.spec.model_dump()} for p in points]
+        print(json.dumps({"points": rows, "jobs": at_once, "available_mb": free}))
+        return 0
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("run")
+    table.add_column("memory, about", justify="right")
+    for p in points:
+        table.add_row(escape(p.name), f"{estimator.mb(p.spec):,.0f} MB")
+    terminal.out.print(table)
+    terminal.out.print(
+        f"{terminal.plural(len(points), 'run')}, {at_once} at a time; the largest may take {largest:,.0f} MB of "
+        f"{free:,.0f} MB free."
+    )
+    return 0
+
+
+def _show(result: Sweep) -> None:
+    grouped: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for p in result.points:
+        if p["state"] == "finished":
+            spec = p["spec"]
+            settings = " ".join(f"{k}={v}" for k, v in spec["set"].items())
+            key = (spec["program"], str(spec["cores"] or "default"), spec["mode"] or "default", settings)
+            grouped.setdefault(key, []).append(p)
+    if grouped:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("program", "cores", "mode", "settings", "seeds", "cycles", "± 95 %", "check"):
+            table.add_column(name, justify="right" if name in ("cores", "seeds", "cycles", "± 95 %") else "left")
+        for key, points in grouped.items():
+            i = interval([p["cycles"] for p in points])
+            spread = f"{i.half_width / i.mean:.1%}" if i.half_width is not None else ""
+            check = ", ".join(sorted({p["check"] for p in points}))
+            table.add_row(*map(escape, key), str(i.samples), f"{i.mean:,.0f}", spread, terminal.check_text(check))
+        terminal.out.print(table)
+    if result.failures:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="failed", title_style="bold red", title_justify="left")
+        table.add_column("point")
+        table.add_column("exit", justify="right")
+        table.add_column("reason", overflow="fold")
+        for p in result.failures:
+            table.add_row(escape(p["name"]), str(p["exit_code"]), escape(p["reason"]))
+        terminal.out.print(table)
+    terminal.out.print(f"{escape(str(result.directory))}: {terminal.plural(len(result.runs), 'run')}"
+                       + (f", [red]{len(result.failures)} failed[/]" if result.failures else "")
+                       + f". `rubato report {escape(str(result.directory))}` draws them.", soft_wrap=True)  # fmt: skip

@@ -1,4 +1,5 @@
 """What a person sees on a terminal: the summary of a run with its bars, progress lines, numbers with units."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -72,9 +73,7 @@ def check_text(check: str) -> Text:
 
 def summary(run: Summary, directory: str) -> RenderableType:
     """The table under a run: what ran, what it came to, where core cycles and network bytes went."""
-    title = Text.assemble(
-        (run.program, "bold"), f" on {plural(run.cores, 'simulated core')}, {run.mode}, seed {run.seed}"
-    )
+    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'simulated core')}, {run.mode}, seed {run.seed}")
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
@@ -93,7 +92,12 @@ def summary(run: Summary, directory: str) -> RenderableType:
                   f"{h.mips:.3g} M instructions/s, {h.peak_mb:.0f} MB")  # fmt: skip
     facts.add_row("results", directory)
     shares = run.cycle_breakdown.model_dump()
-    parts: list[RenderableType] = [title, facts, Text(), _bars("core cycles", shares, CYCLE_CLASSES, CLASS_NAMES)]
+    parts: list[RenderableType] = [
+        title,
+        facts,
+        Text(),
+        _bars("core cycles", shares, CYCLE_CLASSES, CLASS_NAMES),
+    ]
     traffic = run.network_bytes.model_dump()
     total = sum(traffic[c] for c in TRAFFIC_CLASSES)
     if total:

@@ -1,4 +1,5 @@
 """The report: `write(directories, file)` makes one HTML file of any number of runs and sweeps."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -2,12 +2,14 @@
 
 The paths of statistics that the report reads are all in this file.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import gzip
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from rubato.errors import UsageError
@@ -18,9 +20,9 @@ from rubato.summary import CYCLE_CLASSES
 PARTS = ("core", "l1", "l2", "llc", "memory", "network", "check")
 
 _LINK = re.compile(r"tile\.(\d+)\.link\.(east|west|south|north)\.flits")
-_FUNCTION = re.compile(r"function\.(?P<name>.+)\.(?P<what>cycles|tasks)\.(?P<key>[a-z_0-9]+)")
 _LANES = 32
 _SLICES = 2500
+_MOST_READ = 200_000
 
 
 def cycle_parts(run: Run) -> dict[str, dict[str, float]]:
@@ -106,57 +108,73 @@ def series(run: Run) -> list[dict[str, Any]]:
 
 
 def functions(run: Run) -> list[dict[str, Any]]:
-    """Per task function: tasks and cycles, most cycles first."""
-    table: dict[str, dict[str, float]] = {}
-    for path, value in run.stats.items():
-        if (m := _FUNCTION.fullmatch(path)) and not isinstance(value, Histogram):
-            table.setdefault(m["name"], {})[f"{m['what']}.{m['key']}"] = value
-    rows = [{"function": name, **values} for name, values in table.items()]
-    return sorted(rows, key=lambda r: -sum(v for k, v in r.items() if k.startswith("cycles.")))
+    """Per task function: core cycles by class and by part, those with most work first."""
+    rows = []
+    for entry in run.functions:
+        classes = {name: sum(parts.values()) for name, parts in entry["cycles"].items()}
+        parts = dict.fromkeys(PARTS, 0)
+        for name, values in entry["cycles"].items():
+            if name in ("idle", "stall"):
+                continue
+            for part, cycles in values.items():
+                parts[part] += cycles
+        rows.append({"function": entry["function"], "classes": classes, "parts": parts})
+    return sorted(rows, key=lambda r: -sum(r["parts"].values()))
 
 
 def timeline(run: Run) -> dict[str, Any] | None:
     """A piece from the middle of the trace: up to 32 lanes and 2500 slices; nothing without a trace."""
     if run.trace is None:
         return None
-    with gzip.open(run.trace, "rt") as file:
-        document = json.load(file)
-    events = document["traceEvents"] if isinstance(document, dict) else document
-    names = {
-        (e.get("pid"), e.get("tid")): e["args"]["name"]
-        for e in events
-        if e.get("ph") == "M" and e.get("name") == "thread_name"
-    }
-    slices = [e for e in events if e.get("ph") == "X" and e.get("dur", 0) > 0]
-    if not slices:
-        return None
-    lanes = sorted({(e.get("pid", 0), e.get("tid", 0)) for e in slices})[:_LANES]
-    chosen = sorted((e for e in slices if (e.get("pid", 0), e.get("tid", 0)) in set(lanes)), key=lambda e: e["ts"])
+    slices, names = _slices(run.trace)
+    lanes = sorted({e["tid"] for e in slices})[:_LANES]
+    chosen = sorted((e for e in slices if e["tid"] in set(lanes)), key=lambda e: e["ts"])
     middle = len(chosen) // 2
     chosen = chosen[max(0, middle - _SLICES // 2) : middle + _SLICES // 2]
-    start = chosen[0]["ts"]
-    end = max(e["ts"] for e in chosen)
-    chosen = [e for e in chosen if e["ts"] + e["dur"] <= end] or chosen
-    end = max(e["ts"] + e["dur"] for e in chosen)
+    if not chosen:
+        return None
     index = {lane: i for i, lane in enumerate(lanes)}
-    words = list(dict.fromkeys(e["name"] for e in chosen))
+    words = {name: i for i, name in enumerate(dict.fromkeys(e["name"] for e in chosen))}
     return {
-        "lanes": [names.get(lane, f"core {lane[1]}") for lane in lanes],
-        "names": words,
-        "from": start,
-        "to": end,
+        "lanes": [names.get(lane, f"core {lane}") for lane in lanes],
+        "names": list(words),
+        "from": chosen[0]["ts"],
+        "to": max(e["ts"] + e["dur"] for e in chosen),
         "unit": "us of simulated time",
         "slices": [
-            {
-                "lane": index[e.get("pid", 0), e.get("tid", 0)],
-                "start": e["ts"],
-                "length": e["dur"],
-                "name": words.index(e["name"]),
-                "kind": str(e.get("cat", "")),
-            }
+            {"lane": index[e["tid"]], "start": e["ts"], "length": e["dur"], "name": words[e["name"]], "kind": _kind(e)}
             for e in chosen
         ],
     }
+
+
+def _slices(file: Path) -> tuple[list[dict[str, Any]], dict[int, str]]:
+    """Slices and lane names of a trace; of a long one, those that come first. An event is a line of the file."""
+    slices: list[dict[str, Any]] = []
+    names: dict[int, str] = {}
+    with gzip.open(file, "rt") as lines:
+        for line in lines:
+            line = line.strip().rstrip(",")
+            if not line.startswith('{"ph":"X"') and not line.startswith('{"ph":"M"'):
+                continue
+            event = json.loads(line)
+            if event["ph"] == "M" and event["name"] == "thread_name":
+                names[event["tid"]] = event["args"]["name"]
+            elif event["ph"] == "X" and event["dur"] > 0:
+                slices.append(event)
+                if len(slices) == _MOST_READ:
+                    break
+    return slices, names
+
+
+def _kind(event: dict[str, Any]) -> str:
+    """The cycle class that a slice is drawn as."""
+    if event.get("cat") == "internal":
+        return "spill"
+    arguments = event.get("args", {})
+    if arguments.get("aborted"):
+        return "aborted"
+    return "committed" if arguments.get("speculative") else "nonspeculative"
 
 
 def everything(run: Run) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 """Writes the report: one HTML file with styles, scripts and data inside, which asks the network for nothing."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -27,6 +28,10 @@ TRAFFIC_NAMES = {
 }  # fmt: skip
 
 
+#: The browser itself refuses whatever would leave the file.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
 def page(study: Study, title: str) -> str:
     """The whole document."""
     sections = [*_workload_sections(study), *_common_sections(study)]
@@ -38,7 +43,7 @@ def page(study: Study, title: str) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>{html.escape(title)}</title>
 <link rel="icon" href="data:,">
 <style>{_asset("report.css")}</style>
@@ -53,7 +58,7 @@ def page(study: Study, title: str) -> str:
 <main>
 {cards}
 </main>
-<footer>Written by Rubato {html.escape(rubato.__version__)}. This file is complete: it loads nothing from elsewhere.</footer>
+<footer>Written by Rubato {html.escape(rubato.__version__)}. This file is complete: it loads nothing else.</footer>
 <noscript><p class="explain">The charts need JavaScript; the tables do not.</p></noscript>
 <script type="application/json" id="data">{data}</script>
 <script>{_asset("charts.js")}</script>
@@ -98,9 +103,15 @@ def _tiles(study: Study) -> str:
         instructions = sum(r.summary.instructions for r in study.runs)
         host = sum(r.summary.host.seconds for r in study.runs)
         tiles.append((_number(instructions), "instructions simulated"))
-        tiles.append((_clock(host), f"of host time, {instructions / host / 1e6:.3g} M instructions a second" if host else ""))
+        tiles.append(
+            (
+                _clock(host),
+                f"of host time, {instructions / host / 1e6:.3g} M instructions a second" if host else "",
+            )
+        )
     cells = "".join(
-        f'<div class="tile"><div class="value">{html.escape(v)}</div><div class="label">{html.escape(label)}</div></div>'
+        f'<div class="tile"><div class="value">{html.escape(v)}</div>'
+        f'<div class="label">{html.escape(label)}</div></div>'
         for v, label in tiles
     )
     return f'<div class="tiles">{cells}</div>'
@@ -128,6 +139,15 @@ def _card(identifier: str, title: str, explanation: str, body: str, style: str =
     return f'<section class="{style}" id="{identifier}"><h2>{html.escape(title)}</h2>{said}{body}</section>'
 
 
+def _switch(kind: str, option: str, i: int, off: str, on: str) -> str:
+    """Two buttons of which one is pressed; page.js knows them by their data attributes."""
+    buttons = "".join(
+        f'<button type="button" data-{kind}="{i}" data-{option}="{value}" aria-pressed="{pressed}">{name}</button>'
+        for name, value, pressed in ((off, "", "true"), (on, "1", "false"))
+    )
+    return f'<div class="controls"><span class="switch" role="group">{buttons}</span></div>'
+
+
 def _workload_sections(study: Study) -> list[Section]:
     sections: list[Section] = []
     for i, w in enumerate(study.workloads):
@@ -135,7 +155,13 @@ def _workload_sections(study: Study) -> list[Section]:
         if len({p.cores for s in w.series for p in s.points}) > 1:
             sections.append((f"speedup-{i}", f"Speed-up{suffix}", _speedup_card(i, w, suffix)))
         sections.append((f"cycles-{i}", f"Core cycles{suffix}", _cycles_card(i, w, suffix)))
-        if any(r.summary.network_bytes.model_dump().get(c) for s in w.series for p in s.points for r in p.runs for c in TRAFFIC_CLASSES):
+        if any(
+            r.summary.network_bytes.model_dump().get(c)
+            for s in w.series
+            for p in s.points
+            for r in p.runs
+            for c in TRAFFIC_CLASSES
+        ):
             sections.append((f"traffic-{i}", f"Network{suffix}", _traffic_card(i, suffix)))
         sections.append((f"numbers-{i}", f"Numbers{suffix}", _numbers_card(i, w, suffix)))
     return sections
@@ -155,12 +181,10 @@ def _speedup_card(i: int, w: Workload, suffix: str) -> str:
         f"reference: {html.escape(name)} on {_plural(reference.cores, 'core')}, {reference.cycles.mean:,.0f} cycles. "
         f"The dotted line would be speed-up equal to the cores. {spread}"
     )
-    controls = (
-        '<div class="controls"><span class="switch" role="group" aria-label="axes">'
-        f'<button type="button" data-speedup="{i}" data-linear="" aria-pressed="true">logarithmic</button>'
-        f'<button type="button" data-speedup="{i}" data-linear="1" aria-pressed="false">linear</button></span></div>'
+    controls = _switch("speedup", "linear", i, "logarithmic", "linear")
+    names = "".join(
+        f'<span><i style="background:var(--s{k % 8})"></i>{html.escape(s.name)}</span>' for k, s in enumerate(w.series)
     )
-    names = "".join(f'<span><i style="background:var(--s{k % 8})"></i>{html.escape(s.name)}</span>' for k, s in enumerate(w.series))
     return _card(
         f"speedup-{i}", f"Speed-up{suffix}", text,
         f'{controls}<div class="legend">{names}</div><div class="chart" id="speedup-chart-{i}"></div>',
@@ -171,13 +195,9 @@ def _cycles_card(i: int, w: Workload, suffix: str) -> str:
     text = (
         "What all cores together did with their cycles in the region of interest. Every cycle of every core is in "
         "exactly one class, so a row is complete. <b>No task</b> means that the core found nothing it may run; "
-        "<b>stalled</b> that a queue was full. Switch to total core cycles to see whether more cores also cost more work."
+        "<b>stalled</b> that a queue was full. Switch to total core cycles to see whether more cores cost more work."
     )
-    switch = (
-        '<div class="controls"><span class="switch" role="group" aria-label="scale">'
-        f'<button type="button" data-cycles="{i}" data-relative="" aria-pressed="true">share</button>'
-        f'<button type="button" data-cycles="{i}" data-relative="1" aria-pressed="false">total core cycles</button></span></div>'
-    )
+    switch = _switch("cycles", "relative", i, "share", "total core cycles")
     body = f'{switch}<div class="legend" id="cycles-legend-{i}"></div><div class="chart" id="cycles-chart-{i}"></div>'
     if any(inside.cycle_parts(r) for s in w.series for p in s.points for r in p.runs[:1]):
         body += (
@@ -195,18 +215,15 @@ def _traffic_card(i: int, suffix: str) -> str:
         "Bytes that messages between tiles carried, by purpose. Messages within a tile use no link and are not "
         "counted. The figure behind a bar is the total."
     )
-    switch = (
-        '<div class="controls"><span class="switch" role="group" aria-label="scale">'
-        f'<button type="button" data-traffic="{i}" data-relative="" aria-pressed="true">share</button>'
-        f'<button type="button" data-traffic="{i}" data-relative="1" aria-pressed="false">bytes</button></span></div>'
-    )
+    switch = _switch("traffic", "relative", i, "share", "bytes")
     body = f'{switch}<div class="legend" id="traffic-legend-{i}"></div><div class="chart" id="traffic-chart-{i}"></div>'
     return _card(f"traffic-{i}", f"What the network carried{suffix}", text, body)
 
 
 def _numbers_card(i: int, w: Workload, suffix: str) -> str:
-    head = ["series", ">cores", ">seeds", ">cycles", ">± 95 %", ">speed-up", ">simulated", ">instructions", ">tasks committed",
-            ">aborted", ">spilled", ">busy", ">M instr/s (host)", ">host memory", "check"]  # fmt: skip
+    head = ["series", ">cores", ">seeds", ">cycles", ">± 95 %", ">speed-up", ">simulated", ">instructions",
+            ">tasks committed", ">aborted", ">spilled", ">busy", ">M instr/s (host)", ">host memory",
+            "check"]  # fmt: skip
     reference = w.reference[1].cycles.mean
     rows = []
     for s in w.series:
@@ -247,7 +264,14 @@ def _common_sections(study: Study) -> list[Section]:
         rows = [[f.name, "" if f.exit_code is None else f.exit_code, f.reason] for f in study.failures]
         text = "These points have no result and are missing from everything above."
         body = table(["point", ">exit code", "reason"], rows, wrap={2})
-        sections.insert(0, ("failures", "Failed points", _card("failures", f"{_plural(len(rows), 'point')} failed", text, body, "card warning")))
+        sections.insert(
+            0,
+            (
+                "failures",
+                "Failed points",
+                _card("failures", f"{_plural(len(rows), 'point')} failed", text, body, "card warning"),
+            ),
+        )
     if study.runs:
         sections.append(("configuration", "Configuration", _configuration_card(study)))
     return sections
@@ -266,10 +290,13 @@ def _configuration_card(study: Study) -> str:
     command = manifest.get("command_line", [])
     command = " ".join(map(str, command)) if isinstance(command, list) else str(command)
     body = f"<p class='explain'>Simulator version {html.escape(str(manifest.get('version', 'unknown')))}. "
-    body += f"The first run was started as <code>{html.escape(command)}</code>; every run directory's <code>run.toml</code> repeats its run.</p>"
+    body += f"The first run was started as <code>{html.escape(command)}</code>; "
+    body += "every run directory's <code>run.toml</code> has what repeats its run.</p>"
     if differing:
         body += "<h3>What differs between runs</h3>" + table(["key", "values"], differing, wrap={1})
-    body += f"<details><summary>What all runs share ({len(same)} keys)</summary>{table(['key', 'value'], same)}</details>"
+    body += (
+        f"<details><summary>What all runs share ({len(same)} keys)</summary>{table(['key', 'value'], same)}</details>"
+    )
     return _card("configuration", "Configuration", "", body)
 
 
@@ -284,12 +311,13 @@ def _data(study: Study) -> dict[str, Any]:
         "workloads": [_workload_data(w) for w in study.workloads],
         "inside": [{"label": _run_label(r), **inside.everything(r)} for r in shown],
         "class_names": CLASS_NAMES,
+        "part_names": PART_NAMES,
     }
 
 
 def _run_label(run: Any) -> str:
     s = run.summary
-    return f"{s.program}, {_plural(s.cores, 'core')}, {s.mode}, seed {s.seed} ({run.directory.name})"
+    return f"{s.name}, {_plural(s.cores, 'core')}, {s.mode}, seed {s.seed} ({run.directory.name})"
 
 
 def _workload_data(w: Workload) -> dict[str, Any]:
@@ -302,10 +330,11 @@ def _workload_data(w: Workload) -> dict[str, Any]:
             speedups = _interval_of([base / r.summary.cycles for r in p.runs])
             points.append({"x": p.cores, **speedups})
         curves.append({"name": s.name, "points": points})
-    cycles = [
-        {"name": s.name, "rows": [_cycle_row(p, base * reference.cores) for p in s.points]} for s in w.series
-    ]
-    most = max((sum(p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES) for s in w.series for p in s.points), default=0)
+    cycles = [{"name": s.name, "rows": [_cycle_row(p, base * reference.cores) for p in s.points]} for s in w.series]
+    most = max(
+        (sum(p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES) for s in w.series for p in s.points),
+        default=0,
+    )
     traffic = [{"name": s.name, "rows": [r for p in s.points if (r := _traffic_row(p, most))]} for s in w.series]
     return {
         "speedup": {
@@ -403,7 +432,9 @@ def _parts_data(w: Workload, reference: float) -> dict[str, Any]:
 def table(head: list[str], rows: Iterable[list[Any]], raw: set[int] = frozenset(), wrap: set[int] = frozenset()) -> str:
     """`>` before a heading aligns the column right; cells are escaped unless their column is in `raw`."""
     right = [h.startswith(">") for h in head]
-    top = "".join(f'<th{" class=n" if r else ""}>{html.escape(h.lstrip(">"))}</th>' for h, r in zip(head, right, strict=True))
+    top = "".join(
+        f"<th{' class=n' if r else ''}>{html.escape(h.lstrip('>'))}</th>" for h, r in zip(head, right, strict=True)
+    )
     body = []
     for row in rows:
         cells = []

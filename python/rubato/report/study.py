@@ -3,6 +3,7 @@
 A series is what one curve shows: runs that differ only in cores and seed. A point is a series at a number of
 cores; its runs differ only in the seed.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
     grouped: dict[tuple[str, str], dict[str, dict[int, Point]]] = defaultdict(lambda: defaultdict(dict))
     for run in good:
         s = run.summary
-        points = grouped[s.program, " ".join(run.arguments)][_series_name(run, varied)]
+        points = grouped[s.name, " ".join(run.arguments)][_series_name(run, varied)]
         points.setdefault(s.cores, Point(s.cores)).runs.append(run)
     workloads = []
     for (program, arguments), by_series in grouped.items():

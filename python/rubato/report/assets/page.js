@@ -47,8 +47,6 @@ switches('traffic', 'relative', (i, relative) => stackedBars(at(`traffic-chart-$
 
 // ---- inside one run ----
 
-const SLICE_COLOURS = ['nonspeculative', 'committed', 'aborted', 'spill', 'stall', 'idle'];
-
 function chartUnder(body, heading, text, className = 'chart') {
   body.append(html('h3', {text: heading}));
   if (text) body.append(html('p', {class: 'explain', text}));
@@ -89,27 +87,29 @@ function multiples(body, entries, heading, text, render, note) {
 }
 
 function functionTable(body, rows) {
-  const columns = [...new Set(rows.flatMap((r) => Object.keys(r)))].filter((k) => k !== 'function');
-  const shown = columns.filter((c) => rows.some((r) => r[c]));
-  const head = html('tr', {}, html('th', {text: 'function'}), ...shown.map((c) => html('th', {class: 'n', text: c.replace('.', ', ')})));
-  const lines = rows.map((r) => html('tr', {}, html('td', {}, html('code', {text: r.function})),
-    ...shown.map((c) => html('td', {class: 'n', text: number(r[c] ?? 0)}))));
-  chartUnder(body, 'Task functions', 'Which functions the cores spent their cycles for.', 'scroll')
+  const parts = Object.keys(data.part_names).filter((p) => rows.some((r) => r.parts[p]));
+  const classes = Object.keys(data.class_names).filter((c) => rows.some((r) => r.classes[c]));
+  const busy = rows.reduce((sum, r) => sum + Object.values(r.parts).reduce((a, b) => a + b, 0), 0) || 1;
+  const cell = (name, text) => html(name, {class: 'n', text});
+  const head = html('tr', {}, html('th', {text: 'function'}), cell('th', 'share of work'),
+    ...classes.map((c) => cell('th', data.class_names[c])), ...parts.map((p) => cell('th', `in ${data.part_names[p]}`)));
+  const lines = rows.map((r) => {
+    const work = Object.values(r.parts).reduce((a, b) => a + b, 0);
+    return html('tr', {}, html('td', {}, html('code', {text: r.function})), cell('td', percent(work / busy)),
+      ...classes.map((c) => cell('td', number(r.classes[c] ?? 0))), ...parts.map((p) => cell('td', number(r.parts[p]))));
+  });
+  chartUnder(body, 'Task functions', 'Core cycles by what the cores worked for: each function by class, then all its work by ' +
+    'the part of the machine it waited for.', 'scroll')
     .append(html('table', {}, html('thead', {}, head), html('tbody', {}, ...lines)));
 }
 
 function showTimeline(body, timeline) {
-  const kinds = [...new Set(timeline.slices.map((s) => s.kind))];
-  timeline.colours = {};
-  timeline.kinds = {};
-  kinds.forEach((kind, i) => {
-    const known = SLICE_COLOURS.find((c) => kind.toLowerCase().replaceAll('-', '').includes(c));
-    timeline.colours[kind] = known ? `var(--${known})` : `var(--s${i % 8})`;
-    timeline.kinds[kind] = data.class_names[known] || kind || 'task';
-  });
+  const kinds = Object.keys(data.class_names).filter((c) => timeline.slices.some((s) => s.kind === c));
+  timeline.colours = Object.fromEntries(kinds.map((k) => [k, `var(--${k})`]));
+  timeline.kinds = data.class_names;
   const box = chartUnder(body, 'A piece of the timeline', 'Tasks on the first cores, from the middle of the trace; the whole ' +
     'of it is in trace.json.gz of the run directory and opens in ui.perfetto.dev.');
-  box.before(legend(kinds.map((k) => ({name: timeline.kinds[k], colour: timeline.colours[k]}))));
+  box.before(legend(kinds.map((k) => ({name: data.class_names[k], colour: timeline.colours[k]}))));
   timelineChart(box, timeline);
 }
 

@@ -1,6 +1,7 @@
 // A static RISC-V executable that runs sequences one after another and writes what each leaves to standard
 // output: start-up code, sequences, their start records and room for results in one ELF file, made without an
-// assembler. SPDX-License-Identifier: MIT
+// assembler.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>

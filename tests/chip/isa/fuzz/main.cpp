@@ -4,7 +4,8 @@
 //   fuzz_isa [--seed N] [--sequences N] [--first N]
 //
 // A difference is narrowed down to the first instruction that shows it and printed with seed and sequence;
-// the run ends with 1. Without qemu-riscv64 it ends with 77 (skipped). SPDX-License-Identifier: MIT
+// the run ends with 1. Without qemu-riscv64 it ends with 77 (skipped).
+// SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,0 +1,83 @@
+// rubato-chip: runs a RISC-V program on the simulated chip (cli.md). Joins the command line, a session and
+// the chip.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "chip/chip.hpp"
+#include "chip/stats/command_line.hpp"
+#include "chip/stats/session.hpp"
+
+namespace rubato::chip {
+namespace {
+
+#ifdef RUBATO_HAS_CHIP
+class ChipSimulation final : public Simulation {
+ public:
+  explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, process_options(options)) {}
+
+  void observe(ChipObserver* observer, Latency interval) override { chip_.observe(observer, interval); }
+  void observe_tasks(TaskObserver* observer) override { chip_.observe_tasks(observer); }
+  RunOutcome run() override { return chip_.run(); }
+  const StatRegistry& registry() const override { return chip_.registry(); }
+  const CycleAccount& cycle_account() const override { return chip_.cycle_account(); }
+  Progress progress() const override { return chip_.progress(); }
+  std::string symbol(Addr address) const override { return chip_.symbols().describe(address); }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> lines;
+    for (const auto& [name, count] : chip_.process().unknown_calls()) {
+      lines.push_back(fmt::format("system call {} is unknown: refused with ENOSYS {} time{}", name, count,
+                                  count == 1 ? "" : "s"));
+    }
+    return lines;
+  }
+
+ private:
+  static ProcessOptions process_options(const SessionOptions& options) {
+    ProcessOptions process;
+    process.program = options.program;
+    process.arguments = options.arguments;
+    process.environment = options.environment;
+    process.sandbox = options.sandbox;
+    process.seed = options.config.chip.seed;
+    process.stack_bytes = options.config.run.stack_bytes;
+    process.cores = options.config.chip.cores;
+    return process;
+  }
+  mutable Chip chip_;  // registry() has no const form
+};
+
+std::unique_ptr<Simulation> make_simulation(const SessionOptions& options) {
+  return std::make_unique<ChipSimulation>(options);
+}
+#else
+std::unique_ptr<Simulation> make_simulation(const SessionOptions&) {
+  throw UsageError("this build has no chip yet");
+}
+#endif
+
+int run(const std::vector<std::string>& words) {
+  try {
+    const CommandLine command = parse_command_line(words);
+    if (command.is_run) return static_cast<int>(run_session(command.session, make_simulation));
+    std::fputs(command.text.c_str(), stdout);
+    return std::fflush(stdout) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "rubato-chip: %s\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    std::fputs("rubato-chip: the host has not enough memory for this run\n", stderr);
+    return static_cast<int>(ExitCode::usage);
+  }
+}
+
+}  // namespace
+}  // namespace rubato::chip
+
+int main(int argc, char** argv) { return rubato::chip::run({argv, argv + argc}); }

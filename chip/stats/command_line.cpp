@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "chip/stats/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+
+#include "base/error.hpp"
+#include "chip/config/schema.hpp"
+
+namespace rubato::chip {
+namespace {
+
+/// The options as they were typed.
+struct Typed {
+  std::string config, out, sandbox, roi, check_config, progress = "auto";
+  std::vector<std::string> set, series, environment;
+  std::optional<std::uint64_t> seed, max_cycles, trace_from, trace_cycles, interval;
+  std::optional<std::uint32_t> cores;
+  bool trace = false, no_ff = false, warm = false, json = false, quiet = false;
+  bool show_config = false, help_config = false, help = false, version = false;
+};
+
+void declare(CLI::App& app, Typed& t) {
+  const auto many = [&](const char* name, std::vector<std::string>& values, const char* text,
+                        const char* what) {
+    app.add_option(name, values, text)->type_name(what)->allow_extra_args(false);
+  };
+  app.set_help_flag();
+  app.add_option("--config", t.config, "Chip description (TOML), such as configs/espresso-64.toml")
+      ->type_name("FILE");
+  many("--set", t.set, "Override one key, such as l2.size=512KiB; may repeat", "KEY=VALUE");
+  app.add_option("--out", t.out, "Leave the run's results in this directory")->type_name("DIR");
+  app.add_option("--seed", t.seed, "Short for --set chip.seed=N")->type_name("N");
+  app.add_option("--cores", t.cores, "Short for --set chip.cores=N")->type_name("N");
+  app.add_flag("--trace", t.trace, "Write trace.json.gz, for Perfetto (needs --out)");
+  app.add_option("--trace-from", t.trace_from, "First cycle of the trace")->type_name("C");
+  app.add_option("--trace-cycles", t.trace_cycles, "Length of the trace")->type_name("N");
+  app.add_option("--interval", t.interval, "Write series.json: a sample every so many cycles (needs --out)")
+      ->type_name("CYCLES");
+  many("--series", t.series, "Statistics to sample, such as 'tile.*.l2.misses'; may repeat", "GLOB");
+  app.add_option("--max-cycles", t.max_cycles, "Short for --set run.max_cycles=N")->type_name("N");
+  app.add_option("--roi", t.roi, "Short for --set run.roi=SYMBOL")->type_name("SYMBOL");
+  app.add_flag("--no-ff", t.no_ff, "Simulate everything in detail");
+  app.add_flag("--warm", t.warm, "Warm the caches in fast-forward");
+  app.add_option("--sandbox", t.sandbox, "Confine the guest's files to this directory")->type_name("DIR");
+  many("--env", t.environment, "A variable of the guest's environment; may repeat", "NAME=VALUE");
+  app.add_option("--progress", t.progress,
+                 "auto: a line on a terminal and progress.json; json: progress.json; none")
+      ->type_name("auto|none|json");
+  app.add_flag("--json", t.json, "Print the summary as JSON and nothing else on stdout");
+  app.add_flag("--quiet", t.quiet, "No summary on stderr");
+  app.add_flag("--show-config", t.show_config, "Print the resolved configuration and end");
+  app.add_option("--check-config", t.check_config, "Check a chip description and end")->type_name("FILE");
+  app.add_flag("--help-config", t.help_config,
+               "Print every configuration key (with --json: as JSON) and end");
+  app.add_flag("-h,--help", t.help, "Print this and end");
+  app.add_flag("--version", t.version, "Print the version and end");
+}
+
+/// Index of PROGRAM in `words`, or their number: the first word that is no option and no option's value. What
+/// follows is the guest's, whatever it looks like.
+std::size_t find_program(const CLI::App& app, const std::vector<std::string>& words) {
+  std::size_t i = 1;
+  while (i < words.size()) {
+    const std::string& word = words[i];
+    if (word.size() < 2 || word[0] != '-' || word == "--") return i;
+    const CLI::Option* option = app.get_option_no_throw(word.substr(0, word.find('=')));
+    const bool takes_next =
+        option != nullptr && option->get_items_expected_max() > 0 && word.find('=') == std::string::npos;
+    i += takes_next ? 2 : 1;
+  }
+  return words.size();
+}
+
+/// CLI11's complaint as one sentence of ours.
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&error);
+  if (extras == nullptr) throw UsageError("{}; see --help", error.what());
+  const auto rest = app.remaining();
+  const std::string name = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
+  std::string hint;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string known = option->get_name();
+    if (name.size() > 3 && (known.starts_with(name) || name.starts_with(known))) hint = known;
+  }
+  throw UsageError("there is no option {}{}; see --help", name,
+                   hint.empty() ? "" : fmt::format(" (is it {}?)", hint));
+}
+
+void parse_options(CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    refuse(app, error);
+  }
+}
+
+Config make_config(const Typed& t) {
+  Config config;
+  if (!t.config.empty()) load_toml(config, t.config);
+  for (const std::string& setting : t.set) apply_override(config, setting);
+  const auto shorthand = [&](const char* option, const char* key, const Value& value) {
+    assign(config, *find_key(key), value, option);
+  };
+  if (t.cores) shorthand("--cores", "chip.cores", Value{std::uint64_t{*t.cores}});
+  if (t.seed) shorthand("--seed", "chip.seed", Value{*t.seed});
+  if (t.max_cycles) shorthand("--max-cycles", "run.max_cycles", Value{*t.max_cycles});
+  if (!t.roi.empty()) shorthand("--roi", "run.roi", Value{t.roi});
+  if (t.no_ff) config.run.fast_forward = false;
+  if (t.warm) config.run.warm = true;
+  return resolve(config);
+}
+
+void check_combinations(const Typed& t) {
+  if (t.progress != "auto" && t.progress != "none" && t.progress != "json") {
+    throw UsageError("--progress is '{}', expected auto, none or json", t.progress);
+  }
+  if (t.trace && t.out.empty())
+    throw UsageError("--trace needs --out DIR: the trace is a file of the run directory");
+  if ((t.trace_from || t.trace_cycles) && !t.trace)
+    throw UsageError("--trace-from and --trace-cycles need --trace");
+  if (t.trace_cycles == 0u) throw UsageError("--trace-cycles is 0, expected at least 1 cycle");
+  if (t.interval == 0u) throw UsageError("--interval is 0, expected at least 1 cycle");
+  if (t.interval && t.out.empty()) {
+    throw UsageError("--interval needs --out DIR: the series are a file of the run directory");
+  }
+  if (!t.series.empty() && !t.interval) throw UsageError("--series needs --interval CYCLES");
+  for (const std::string& variable : t.environment) {
+    if (variable.find('=') == std::string::npos || variable[0] == '=') {
+      throw UsageError("--env {}: expected NAME=VALUE", variable);
+    }
+  }
+}
+
+std::string help_text(const CLI::App& app) {
+  std::string text = app.help();
+  const std::string usage = "Usage: rubato-chip [OPTIONS] PROGRAM [ARGUMENTS]\n";
+  const auto at = text.find("Usage:");
+  if (at != std::string::npos) text.replace(at, text.find('\n', at) + 1 - at, usage);
+  return text +
+         "\nPROGRAM is a static RISC-V (RV64GC) Linux executable; everything behind it belongs to it.\n"
+         "Exit codes: 0 success; 1 the program's check failed or it exited non-zero; 2 wrong usage, input "
+         "or\n"
+         "configuration; 3 the program faulted; 4 no progress or out of simulated time; 130 interrupted.\n";
+}
+
+SessionOptions make_session(const Typed& t, const std::vector<std::string>& words, std::size_t program) {
+  SessionOptions s;
+  s.config = make_config(t);
+  s.command_line = words;
+  if (program < words.size() && words[program] == "--") ++program;
+  if (program >= words.size()) throw UsageError("no PROGRAM given; see --help");
+  s.program = words[program++];
+  if (program < words.size() && words[program] == "--") ++program;
+  s.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
+  s.environment = t.environment;
+  s.sandbox = t.sandbox;
+  s.out = t.out;
+  s.trace = t.trace;
+  s.trace_from = Cycle{t.trace_from.value_or(0)};
+  s.trace_cycles = t.trace_cycles;
+  s.interval = t.interval.value_or(0);
+  s.series = t.series;
+  s.json = t.json;
+  s.quiet = t.quiet;
+  s.progress_file = t.progress != "none";
+  if (t.progress != "auto") s.live_line = false;
+  return s;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& words) {
+  Typed typed;
+  CLI::App app("Runs a RISC-V program on a simulated many-core chip with Rubato's task instructions.",
+               "rubato-chip");
+  declare(app, typed);
+  const std::size_t program = find_program(app, words);
+  parse_options(app, {words.begin() + (words.empty() ? 0 : 1),
+                      words.begin() + static_cast<std::ptrdiff_t>(std::min(program, words.size()))});
+
+  CommandLine result;
+  if (typed.help) {
+    result.text = help_text(app);
+  } else if (typed.version) {
+    result.text = fmt::format("rubato-chip {}\n", kVersion);
+  } else if (typed.help_config) {
+    result.text = typed.json ? help_config_json() : help_config_text();
+  } else if (!typed.check_config.empty()) {
+    typed.config = typed.check_config;
+    make_config(typed);
+    result.text = fmt::format("{}: correct\n", typed.check_config);
+  } else if (typed.show_config) {
+    result.text = write_toml(make_config(typed), "", true);
+  } else {
+    check_combinations(typed);
+    result.is_run = true;
+    result.session = make_session(typed, words, program);
+  }
+  return result;
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "chip/stats/trace_writer.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace rubato::chip {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 18;
+constexpr std::size_t kMostFlows = 1 << 20;  // children shown with their parent at a time: bounds the memory
+constexpr std::string_view kTypeNames[] = {"spec", "nonspec", "mayspec"};
+
+/// Viewers read numbers as doubles: larger ones are written as text, which keeps them exact.
+std::string exact(std::uint64_t v) {
+  return v <= (std::uint64_t{1} << 53) ? fmt::format("{}", v) : fmt::format("\"{}\"", v);
+}
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+struct TraceWriter::File {
+  gzFile handle = nullptr;
+  ~File() {
+    if (handle != nullptr) gzclose(handle);
+  }
+};
+
+TraceWriter::TraceWriter(Options options)
+    : options_(std::move(options)), file_(std::make_unique<File>()), lanes_(options_.cores) {
+  file_->handle = gzopen(options_.file.c_str(), "wb3");
+  if (file_->handle == nullptr) throw UsageError("{}: cannot write the trace", options_.file.string());
+  buffer_.reserve(kBufferBytes + 4096);
+  write_header();
+}
+
+TraceWriter::~TraceWriter() = default;
+
+void TraceWriter::write_header() {
+  buffer_ += "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+  for (std::uint32_t core = 0; core < options_.cores; ++core) {
+    const std::uint32_t tile = core / options_.cores_per_tile;
+    if (core % options_.cores_per_tile == 0) {
+      write_event(
+          fmt::format(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":"tile {}"}})", tile, tile));
+      write_event(fmt::format(R"("ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}})",
+                              tile, tile));
+    }
+    write_event(fmt::format(R"("ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"core {}"}})",
+                            tile, core, core));
+  }
+}
+
+void TraceWriter::write_event(std::string_view fields) {
+  fmt::format_to(std::back_inserter(buffer_), "{}{{{}}}", is_first_ ? "\n" : ",\n", fields);
+  is_first_ = false;
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void TraceWriter::flush() {
+  if (buffer_.empty()) return;
+  const int written = gzwrite(file_->handle, buffer_.data(), static_cast<unsigned>(buffer_.size()));
+  if (written <= 0) throw UsageError("{}: the disk does not take the trace", options_.file.string());
+  buffer_.clear();
+}
+
+const std::string& TraceWriter::name_of_function(Addr function) {
+  const auto [it, is_new] = names_.try_emplace(function);
+  if (is_new) it->second = quoted(options_.symbol(function));
+  return it->second;
+}
+
+void TraceWriter::on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId core,
+                             Cycle now) {
+  last_ = later(last_, now);
+  if (parent == 0 || !in_window(now) || flows_.size() >= kMostFlows) return;
+  flows_.insert(id);
+  write_event(fmt::format(R"("ph":"s","cat":"create","name":"create","id":{},"pid":{},"tid":{},"ts":{})",
+                          exact(id), core.value / options_.cores_per_tile, core.value, microseconds(now)));
+}
+
+void TraceWriter::on_dispatched(CoreId core, const DispatchedTask& task, Cycle now) {
+  last_ = later(last_, now);
+  Lane& lane = lanes_[core.value];
+  if (lane.open) end_slice(core, now);
+  lane = {true, task, now};
+}
+
+void TraceWriter::on_finished(std::uint64_t, CoreId core, Cycle now) { end_slice(core, now); }
+
+void TraceWriter::on_internal_finished(CoreId core, DispatchedTask::Kind, Cycle now) { end_slice(core, now); }
+
+void TraceWriter::end_slice(CoreId core, Cycle now) {
+  last_ = later(last_, now);
+  Lane& lane = lanes_[core.value];
+  if (!lane.open) return;
+  lane.open = false;
+  const bool flow = lane.task.kind == DispatchedTask::Kind::guest && flows_.erase(lane.task.id) != 0;
+  if (lane.began >= options_.to || now < options_.from) return;
+  const std::string where = fmt::format(R"("pid":{},"tid":{},"ts":{})", core.value / options_.cores_per_tile,
+                                        core.value, microseconds(lane.began));
+  const double duration = microseconds(now) - microseconds(lane.began);
+  if (lane.task.kind != DispatchedTask::Kind::guest) {
+    write_event(fmt::format(R"("ph":"X","cat":"internal","name":"{}",{},"dur":{})",
+                            lane.task.kind == DispatchedTask::Kind::spill ? "spill" : "refill", where,
+                            duration));
+    return;
+  }
+  const TaskDescriptor& d = lane.task.descriptor;
+  write_event(fmt::format(
+      R"("ph":"X","cat":"task","name":{},{},"dur":{},"args":{{"id":{},"timestamp":{},"locale":{},"type":"{}","speculative":{},"begin_cycle":{},"end_cycle":{}}})",
+      name_of_function(d.function), where, duration, exact(lane.task.id),
+      d.has_timestamp ? exact(d.timestamp) : "null", d.has_locale ? exact(d.locale) : "null",
+      kTypeNames[static_cast<unsigned>(d.type)], lane.task.speculative, lane.began.value, now.value));
+  if (flow) {
+    write_event(fmt::format(R"("ph":"f","bp":"e","cat":"create","name":"create","id":{},{})",
+                            exact(lane.task.id), where));
+  }
+}
+
+void TraceWriter::write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now) {
+  last_ = later(last_, now);
+  if (!in_window(now)) return;
+  write_event(fmt::format(
+      R"("ph":"i","s":"p","cat":"internal","name":"{}","pid":{},"tid":{},"ts":{},"args":{{"id":{}}})", name,
+      tile.value, tile.value * options_.cores_per_tile, microseconds(now), exact(id)));
+}
+
+void TraceWriter::on_spilled(std::uint64_t id, TileId tile, Cycle now) {
+  write_instant("spilled", id, tile, now);
+}
+
+void TraceWriter::on_refilled(std::uint64_t id, TileId tile, Cycle now) {
+  write_instant("refilled", id, tile, now);
+}
+
+void TraceWriter::on_gvt(VirtualTime gvt, Cycle now) {
+  last_ = later(last_, now);
+  // Beyond every task (none is active) there is nothing to draw.
+  if (!in_window(now) || gvt.timestamp == gvt_ || gvt.timestamp == kMaxVirtualTime.timestamp) return;
+  gvt_ = gvt.timestamp;
+  write_event(fmt::format(R"("ph":"C","name":"GVT timestamp","pid":0,"ts":{},"args":{{"timestamp":{}}})",
+                          microseconds(now), gvt_));
+}
+
+void TraceWriter::close() {
+  if (closed_) return;
+  closed_ = true;
+  for (std::uint32_t core = 0; core < options_.cores; ++core) end_slice(CoreId{core}, last_);
+  buffer_ += "\n]}\n";
+  flush();
+  const int result = gzclose(std::exchange(file_->handle, nullptr));
+  if (result != Z_OK) throw UsageError("{}: the disk did not take all of the trace", options_.file.string());
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,75 @@
+// The task trace (C24): Chrome and Perfetto JSON, compressed while it is written. A lane a core, a slice an
+// attempt, flows from parent to child, instants for spills and refills, a counter for the GVT. Timestamps are
+// simulated microseconds. Memory is bounded.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "chip/task/task_observer.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+class TraceWriter final : public TaskObserver {
+ public:
+  struct Options {
+    std::filesystem::path file;
+    std::uint32_t cores = 1, cores_per_tile = 1;
+    Cycle from{}, to = kNever;  ///< the window [from, to): slices that overlap it are written
+    std::uint64_t frequency_mhz = 2000;
+    std::function<std::string(Addr)> symbol;
+  };
+  /// @throws UsageError if the file cannot be made.
+  explicit TraceWriter(Options options);
+  ~TraceWriter() override;
+
+  void on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId, Cycle) override;
+  void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
+  void on_finished(std::uint64_t id, CoreId, Cycle) override;
+  void on_internal_finished(CoreId, DispatchedTask::Kind, Cycle) override;
+  void on_spilled(std::uint64_t id, TileId, Cycle) override;
+  void on_refilled(std::uint64_t id, TileId, Cycle) override;
+  void on_gvt(VirtualTime, Cycle) override;
+
+  /// Ends open slices, completes the file. @throws UsageError if the disk did not take all of it.
+  void close();
+
+ private:
+  struct Lane {
+    bool open = false;
+    DispatchedTask task{};
+    Cycle began{};
+  };
+  bool in_window(Cycle c) const { return c >= options_.from && c < options_.to; }
+  double microseconds(Cycle c) const {
+    return static_cast<double>(c.value) / static_cast<double>(options_.frequency_mhz);
+  }
+  void write_header();
+  void write_event(std::string_view fields);
+  void write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now);
+  const std::string& name_of_function(Addr function);  // quoted for JSON
+  void end_slice(CoreId core, Cycle now);
+  void flush();
+
+  Options options_;
+  struct File;
+  std::unique_ptr<File> file_;
+  std::string buffer_;
+  std::vector<Lane> lanes_;                      // by core
+  std::unordered_set<std::uint64_t> flows_;      // children whose flow began; looked up only, never iterated
+  std::unordered_map<Addr, std::string> names_;  // looked up only
+  Cycle last_{};
+  Timestamp gvt_ = kMaxVirtualTime.timestamp;  // last written
+  bool is_first_ = true, closed_ = false;
+};
+
+}  // namespace rubato::chip

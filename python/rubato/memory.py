@@ -1,0 +1,83 @@
+"""How much memory a run will take and how much there is: a sweep starts no more runs than fit."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rubato.spec import RunSpec
+
+MB = 1 << 20
+
+#: First estimate, before anything was measured: the simulator itself, its state for each core, and the guest,
+#: whose in-memory form of an input file takes a few times the file.
+_BASE_MB = 120
+_MB_A_CORE = 2.0
+_MB_A_FILE_MB = 6.0
+
+
+def first_estimate(spec: RunSpec) -> float:
+    """MB that a run may take, from its cores and input files alone."""
+    files = sum(size for a in spec.arguments if (size := _file_mb(a)))
+    return _BASE_MB + _MB_A_CORE * (spec.cores or 256) + _MB_A_FILE_MB * files
+
+
+def _file_mb(argument: str) -> float:
+    path = Path(argument.rpartition("=")[2])
+    try:
+        size = path.stat().st_size / MB if path.is_file() else 0.0
+    except OSError:
+        return 0.0
+    return size * (4 if path.suffix == ".gz" else 1)
+
+
+class Estimator:
+    """Starts from `first_estimate` and learns from finished runs: a chip with at least as many cores as one that
+    was measured takes at least as much."""
+
+    def __init__(self) -> None:
+        self._peaks: dict[int, float] = {}
+
+    def measured(self, spec: RunSpec, peak_mb: float) -> None:
+        cores = spec.cores or 256
+        self._peaks[cores] = max(peak_mb, self._peaks.get(cores, 0.0))
+
+    def mb(self, spec: RunSpec) -> float:
+        cores = spec.cores or 256
+        if cores in self._peaks:
+            return self._peaks[cores] * 1.1
+        smaller = [p for c, p in self._peaks.items() if c < cores]
+        return max([first_estimate(spec), *(p * 1.1 for p in smaller)])
+
+
+def available_mb() -> float:
+    """MB that new processes may take: what the kernel calls available, within the limits of the container."""
+    fields = {}
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        fields[name] = value
+    free = int(fields["MemAvailable"].split()[0]) / 1024
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        try:
+            text = Path("/sys/fs/cgroup", limit).read_text().strip()
+            if text.isdigit():
+                free = min(free, (int(text) - int(Path("/sys/fs/cgroup", used).read_text())) / MB)
+        except OSError:
+            continue
+    return free
+
+
+def processors() -> int:
+    """Processors this process may use, quotas of the container included; at least 1."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        if quota != "max":
+            count = min(count, max(1, int(quota) // int(period)))
+    except (OSError, ValueError):
+        pass
+    return max(1, count)

@@ -1,0 +1,159 @@
+"""What a sweep runs: a `Plan` of values for each parameter, and its points, one a combination."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from rubato import toml
+from rubato.errors import UsageError
+from rubato.spec import RunSpec, duration
+from rubato.suggest import did_you_mean
+
+#: Fields of RunSpec that a plan passes on unchanged to every run.
+_COMMON = ("engine", "verify", "trace", "trace_from", "trace_cycles", "interval", "series", "max_cycles", "roi",
+           "fast_forward", "warm", "sandbox")  # fmt: skip
+
+
+class Plan(BaseModel):
+    """Every combination of the listed values is a run. A single value may stand where a list may.
+
+    >>> Plan(program="sssp", cores=[1, 16], mode=["nonspec", "mayspec"], seeds=3, set={"l2.size": ["64KiB", "1MiB"]})
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    program: list[str]
+    arguments: list[str] = []
+    cores: list[int | None] = [None]
+    mode: list[str | None] = [None]
+    seeds: list[int | None] = [None]  # a number N stands for 1 to N
+    config: list[str | None] = [None]
+    set: dict[str, list[Any]] = {}
+    timeout: float | None = None
+    engine: str = "chip"
+    verify: bool = True
+    trace: bool = False
+    trace_from: int | None = None
+    trace_cycles: int | None = None
+    interval: int | None = None
+    series: list[str] = []
+    max_cycles: int | None = None
+    roi: str | None = None
+    fast_forward: bool = True
+    warm: bool = False
+    sandbox: str | None = None
+
+    @field_validator("program", "cores", "mode", "config", "series", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return list(value) if isinstance(value, (list, tuple)) else [value]
+
+    @field_validator("program", "cores", "mode", "config")
+    @classmethod
+    def _distinct(cls, value: list[Any]) -> list[Any]:
+        if not value:
+            raise ValueError("needs at least one value")
+        return list(dict.fromkeys(value))
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _seeds(cls, value: Any) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool):
+            if value < 1:
+                raise ValueError("is at least 1")
+            return list(range(1, value + 1))
+        return value
+
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def _arguments(cls, value: Any) -> Any:
+        return shlex.split(value) if isinstance(value, str) else [str(a) for a in value]
+
+    @field_validator("set", mode="before")
+    @classmethod
+    def _settings(cls, value: Any) -> Any:
+        flat = toml.flatten(value)
+        return {k: list(v) if isinstance(v, (list, tuple)) else [v] for k, v in flat.items()}
+
+    @field_validator("timeout", mode="before")
+    @classmethod
+    def _timeout(cls, value: Any) -> Any:
+        return duration(value) if isinstance(value, str) else value
+
+    def points(self) -> list[Point]:
+        """All combinations, small chips first: results come early, and memory needs are known before the large."""
+        common = {f: getattr(self, f) for f in _COMMON}
+        keys = list(self.set)
+        points = []
+        for cores in sorted(self.cores, key=lambda c: c or 0):
+            rest = itertools.product(self.program, self.config, self.mode, *self.set.values(), self.seeds)
+            for program, config, mode, *values, seed in rest:
+                spec = RunSpec(
+                    program=program,
+                    arguments=self.arguments,
+                    cores=cores,
+                    mode=mode,
+                    config=config,
+                    set=dict(zip(keys, values, strict=True)),
+                    seed=seed,
+                    timeout=self.timeout,
+                    **common,
+                )
+                points.append(Point(self._name(spec), spec))
+        return points
+
+    def _name(self, spec: RunSpec) -> str:
+        """A directory name made of what varies: `sssp-c64-mayspec-l2.size=1MiB-s2`."""
+        parts = [spec.name]
+        if spec.cores is not None:
+            parts.append(f"c{spec.cores}")
+        if spec.mode is not None:
+            parts.append(spec.mode)
+        if len(self.config) > 1 and spec.config is not None:
+            parts.append(Path(spec.config).stem)
+        parts += [f"{k}={spec.set[k]}" for k, values in self.set.items() if len(values) > 1]
+        if spec.seed is not None:
+            parts.append(f"s{spec.seed}")
+        return re.sub(r"[^A-Za-z0-9._=+-]", "_", "-".join(parts))
+
+    def check(self) -> None:
+        """@raises UsageError for whatever can be known before the first run."""
+        points = self.points()
+        names = [p.name for p in points]
+        if len(set(names)) < len(names):
+            raise UsageError(f"two points of the plan have the same name {max(names, key=names.count)}.")
+        for point in points:
+            point.spec.check()
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep; `name` is its directory."""
+
+    name: str
+    spec: RunSpec
+
+
+def make_plan(source: Plan | dict[str, Any] | str | Path) -> Plan:
+    """A plan from a mapping or a TOML file. @raises UsageError naming the field, with near misses."""
+    if isinstance(source, Plan):
+        return source
+    where, fields = ("the plan", source) if isinstance(source, dict) else (str(source), toml.load(Path(source)))
+    for field in fields:
+        if field not in Plan.model_fields:
+            raise UsageError(f"{where} has an unknown field {field}.{did_you_mean(field, Plan.model_fields)}")
+    try:
+        return Plan(**fields)
+    except ValidationError as e:
+        first = e.errors()[0]
+        field = ".".join(str(part) for part in first["loc"][:1])
+        message = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{where}: {field}: {message[:1].lower()}{message[1:]}.") from None

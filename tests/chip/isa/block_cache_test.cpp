@@ -1,0 +1,136 @@
+// Where blocks begin and end, how they link, and when they are forgotten.
+// SPDX-License-Identifier: MIT
+#include "chip/isa/block_cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/chip/isa/machine.hpp"
+
+namespace rubato::chip::isa::test {
+namespace {
+
+const Insn& last(const Block& b) {
+  return b.insns()[b.count];
+}  // the pseudo-instruction behind, if there is one
+
+TEST(BlockCache, ABlockEndsBehindABranch) {
+  Machine m;
+  m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+  m.emit("beq", {.imm = 8});
+  m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+  const Block* b = m.blocks.find(kCode);
+  EXPECT_EQ(b->count, 2u);
+  EXPECT_EQ(b->bytes, 8u);
+  EXPECT_EQ(b->insns()[0].offset, 0);
+  EXPECT_EQ(b->insns()[1].offset, 4);
+  EXPECT_EQ(b->insns()[1].op, Op::beq);
+}
+
+TEST(BlockCache, ABlockEndsAtTheLineAndAStraddlingInstructionBelongsToWhereItStarts) {
+  Machine m;
+  m.emit_half(0x0001);
+  for (int i = 0; i < 40; ++i) m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+  const Block* b = m.blocks.find(kCode);
+  EXPECT_EQ(b->count, 17u) << "2 bytes, then 15 instructions to byte 62, then one over the edge";
+  EXPECT_EQ(b->bytes, 66u);
+  EXPECT_EQ(last(*b).op, Op::block_end);
+  EXPECT_EQ(last(*b).offset, 66);
+  EXPECT_EQ(m.blocks.find_next(*m.blocks.find(kCode))->pc, kCode + 66);
+}
+
+TEST(BlockCache, ALineOfCompressedInstructionsIsOneBlock) {
+  Machine m;
+  for (int i = 0; i < 64; ++i) m.emit_half(0x0001);
+  EXPECT_EQ(m.blocks.find(kCode)->count, 32u);
+  EXPECT_EQ(m.blocks.find(kCode + 62)->count, 1u);
+  EXPECT_EQ(m.blocks.find(kCode + 64)->count, 32u);
+}
+
+TEST(BlockCache, SuccessorsAreRememberedAndIndirectOnesReplaced) {
+  Machine m;
+  for (int i = 0; i < 64; ++i) m.emit("jalr", {.rd = 0, .rs1 = 1});
+  Block* b = m.blocks.find(kCode);
+  Block* first = m.blocks.find_taken(*b, kCode + 8);
+  EXPECT_EQ(b->taken, first);
+  EXPECT_EQ(m.blocks.find_taken(*b, kCode + 8), first);
+  EXPECT_EQ(m.blocks.find_taken(*b, kCode + 16)->pc, kCode + 16);
+}
+
+TEST(BlockCache, FindsThousandsOfBlocksAgain) {
+  Machine m;
+  const Addr end = kCode + 16 * AddressSpace::kPageBytes;
+  std::vector<Block*> found;
+  for (Addr pc = kCode; pc < end; pc += 2) found.push_back(m.blocks.find(pc));
+  EXPECT_EQ(m.blocks.size(), found.size());
+  for (Addr pc = kCode; pc < end; pc += 2) ASSERT_EQ(m.blocks.find(pc), found[(pc - kCode) / 2]);
+}
+
+TEST(BlockCache, CodeThatCannotBeFetchedIsABlockThatFaults) {
+  Machine m;
+  m.memory.map(0x400000, AddressSpace::kPageBytes, Page::kRead | Page::kExecute);
+  m.memory.store<std::uint16_t>(0x400ffe, 0x0013);  // the first half of a long instruction
+  const Block* b = m.blocks.find(0x400ffe);
+  EXPECT_EQ(b->insns()[0].op, Op::fetch_fault);
+  EXPECT_EQ(b->insns()[0].imm, 2);
+  EXPECT_EQ(m.blocks.find(0x500000)->insns()[0].op, Op::fetch_fault);
+  EXPECT_EQ(m.blocks.find(kData)->insns()[0].op, Op::fetch_fault) << "data is not executable";
+  EXPECT_EQ(m.blocks.find(AddressSpace::kSize)->insns()[0].op, Op::fetch_fault);
+}
+
+TEST(BlockCache, StopsAtTheGivenPc) {
+  Machine m;
+  for (int i = 0; i < 4; ++i) m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+  m.emit("ecall");
+  m.blocks.set_stop(kCode + 8);
+  RunResult r = m.run();
+  EXPECT_EQ(r.reason, StopReason::stop);
+  EXPECT_EQ(m.hart.pc, kCode + 8);
+  EXPECT_EQ(r.instructions, 2u);
+  EXPECT_EQ(m.x(5), 2u);
+  r = m.run();
+  EXPECT_EQ(r.reason, StopReason::stop) << "until the stop is lifted";
+  EXPECT_EQ(r.instructions, 0u);
+  m.blocks.set_stop(std::nullopt);
+  r = m.run();
+  EXPECT_EQ(r.reason, StopReason::ecall);
+  EXPECT_EQ(r.instructions, 3u);
+  EXPECT_EQ(m.x(5), 4u);
+}
+
+TEST(BlockCache, ForgetsWhenExecutableMappingsChangeAndOnlyThen) {
+  Machine m;
+  m.emit("ecall");
+  m.run();
+  const std::uint64_t generation = m.blocks.generation();
+  m.memory.map(0x800000, AddressSpace::kPageBytes, Page::kRead | Page::kWrite);
+  m.memory.unmap(0x800000, AddressSpace::kPageBytes);
+  m.run();
+  EXPECT_EQ(m.blocks.generation(), generation) << "data came and went";
+  m.memory.protect(kCode, AddressSpace::kPageBytes, Page::kRead);
+  EXPECT_EQ(m.run().fault.kind, FaultKind::fetch_access);
+  EXPECT_GT(m.blocks.generation(), generation);
+  m.memory.protect(kCode, AddressSpace::kPageBytes, Page::kRead | Page::kExecute);
+  EXPECT_EQ(m.run().reason, StopReason::ecall);
+}
+
+TEST(BlockCache, NewCodeIsSeenAfterFenceI) {
+  Machine m;
+  m.emit("fence.i");
+  m.emit("addi", {.rd = 5, .rs1 = 0, .imm = 1});
+  m.emit("ecall");
+  m.hart.pc = kCode + 4;
+  m.run();
+  EXPECT_EQ(m.x(5), 1u);
+  m.memory.store(kCode + 4, encode("addi", {.rd = 5, .rs1 = 0, .imm = 2}));
+  m.hart.pc = kCode;
+  const RunResult r = m.run();
+  ASSERT_EQ(r.reason, StopReason::fence_i);
+  EXPECT_EQ(m.hart.pc, kCode);
+  m.blocks.flush();
+  m.hart.pc += 4;
+  m.run();
+  EXPECT_EQ(m.x(5), 2u);
+}
+
+}  // namespace
+}  // namespace rubato::chip::isa::test

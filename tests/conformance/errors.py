@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Runs every misuse of the conformance suite in a process of its own: exit code 3 and the expected sentence.
+
+    errors.py PROGRAM [RUNNER ...]        for example: errors.py guest/conformance rubato-chip --set cores=4
+
+PROGRAM lists its misuses itself (--list-errors); with a RUNNER it is the runner's argument, and the sentence may
+be in what the runner prints.
+"""
+# SPDX-License-Identifier: MIT
+import re
+import subprocess
+import sys
+
+
+def main() -> int:
+    if len(sys.argv) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    command = [*sys.argv[2:], sys.argv[1]]
+    table = subprocess.run([*command, "--list-errors"], check=True, capture_output=True, text=True).stdout
+    cases = [line.split("\t") for line in table.splitlines() if "\t" in line]
+    if not cases:
+        print("no misuses listed", file=sys.stderr)
+        return 1
+    failed = 0
+    for name, sentence in cases:
+        run = subprocess.run([*command, "--error", name], capture_output=True, text=True, timeout=120)
+        said = run.stdout + run.stderr
+        passed = run.returncode == 3 and re.search(sentence, said) is not None
+        print(f"{name}: {'passed' if passed else 'failed'}")
+        if not passed:
+            failed += 1
+            print(f"  expected exit code 3 and: {sentence}\n  exit code {run.returncode}, output: {said}")
+    print(f"check: {'failed' if failed else 'passed'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

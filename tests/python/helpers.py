@@ -1,0 +1,42 @@
+"""What several tests need: the command as a process and as a call, and run directories made by the stand-in."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+COMMAND = [sys.executable, "-c", "from rubato.cli import main; main()"]
+
+
+def rubato(*arguments: str, timeout: float = 60, **more) -> subprocess.CompletedProcess:
+    """The command as a user's process: nothing shared with the test."""
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=timeout, **more)
+
+
+def start(*arguments: str, **more) -> subprocess.Popen:
+    return subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ.copy(), **more
+    )
+
+
+def call(*arguments: str) -> int:
+    """The command in this process: quick, output left to capsys."""
+    from rubato.cli import call as rubato_call
+
+    return rubato_call(list(arguments))
+
+
+def wait_for(condition, seconds: float = 20) -> None:
+    import time
+
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.02)
+
+
+def files(directory: Path) -> set[str]:
+    return {f.name for f in directory.iterdir()}

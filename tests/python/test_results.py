@@ -1,0 +1,140 @@
+"""`rubato.load`: statistics by path, frames, series; intervals; comparing; configuration and applications."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import rubato
+from helpers import call
+from rubato.compare import compare
+from rubato.intervals import interval, t_quantile
+from rubato.results import Histogram, pattern_of
+from rubato.suggest import near_misses
+
+
+def test_statistics_are_found_by_path_and_by_pattern(home):
+    stats = rubato.run("sssp", cores=16).stats
+    tiles = [stats[f"tile.{t}.l2.hits"] for t in range(4)]
+    assert stats.total("tile.*.l2.hits") == sum(tiles)
+    assert stats.matching("tile.*.l2.hits").keys() == {f"tile.{t}.l2.hits" for t in range(4)}
+    assert stats.total("tile.*.hits") == 0, "a star stands for one part of a path"
+    assert stats.describe("tile.3.l2.hits")["unit"] == "accesses"
+    with pytest.raises(KeyError, match="Did you mean tile.1.l2.hits"):
+        stats["tile.1.l2.hit"]
+
+
+def test_histograms_add_up_over_tiles(home):
+    stats = rubato.run("sssp", cores=16).stats
+    one = stats["tile.0.task_unit.gvt_lag"]
+    assert isinstance(one, Histogram) and one.mean == one.sum / one.samples
+    all_tiles = stats.histogram("tile.*.task_unit.gvt_lag")
+    assert all_tiles.samples == 4 * one.samples
+    assert all_tiles.buckets == tuple(4 * b for b in one.buckets)
+
+
+def test_frame_has_a_row_a_statistic_with_unit_and_index(home):
+    import polars as pl
+
+    run = rubato.run("sssp", cores=16)
+    frame = run.frame()
+    assert frame.height == len(run.stats)
+    row = frame.row(by_predicate=pl.col("path") == "tile.2.l2.hits", named=True)
+    assert (row["pattern"], row["index"], row["unit"]) == ("tile.*.l2.hits", 2, "accesses")
+    assert row["value"] == run.stats["tile.2.l2.hits"]
+    assert run.frame("run").height == len(run.stats.whole_run)
+
+
+def test_series_has_a_column_a_statistic_and_says_when_there_is_none(home):
+    run = rubato.run("sssp", cores=16, interval=100_000)
+    assert run.series().columns == ["cycle", "tasks.committed", "task_unit.queued"]
+    assert run.series("tasks.*").columns == ["cycle", "tasks.committed"]
+    with pytest.raises(rubato.UsageError, match="--interval"):
+        rubato.run("sssp", cores=16).series()
+
+
+def test_pattern_replaces_only_whole_numbers_between_dots():
+    assert pattern_of("tile.12.l2.hits") == "tile.*.l2.hits"
+    assert pattern_of("core.3.cycles.l1") == "core.*.cycles.l1"
+    assert pattern_of("chip.core_cycles.idle") == "chip.core_cycles.idle"
+
+
+def test_load_refuses_what_is_no_run(home):
+    Path("empty").mkdir()
+    with pytest.raises(rubato.UsageError, match="not a run directory"):
+        rubato.load("empty")
+    with pytest.raises(rubato.UsageError, match="not a directory"):
+        rubato.load("missing")
+
+
+def test_intervals_are_students_t():
+    # 2, 4, 6: mean 4, deviation 2, half width 4.303 * 2 / sqrt(3).
+    i = interval([2, 4, 6])
+    assert i.mean == 4
+    assert i.half_width == pytest.approx(4.303 * 2 / math.sqrt(3), rel=1e-4)
+    assert interval([5]) == (5, None, None, 1)
+    assert t_quantile(1) == 12.706 and t_quantile(30) == 2.042
+    assert t_quantile(31) == pytest.approx(2.0395, abs=2e-4)
+    assert t_quantile(120) == pytest.approx(1.9799, abs=2e-4)
+
+
+def test_comparing_a_run_with_its_repetition_finds_nothing(home, capsys):
+    a, b = rubato.run("sssp", cores=16), rubato.run("sssp", cores=16)
+    assert compare(a, b).is_identical
+    assert call("compare", str(a.directory), str(b.directory)) == 0
+    assert "identical" in capsys.readouterr().out
+
+
+def test_comparing_shows_changed_keys_first_and_statistics_by_size_of_change(home, capsys):
+    a, b = rubato.run("sssp", cores=16), rubato.run("sssp", cores=16, set={"l2.size": 1024})
+    found = compare(a, b)
+    assert [c.key for c in found.configuration] == ["l2.size"]
+    sizes = [abs(c.change) for c in found.statistics]
+    assert sizes == sorted(sizes, reverse=True) and sizes
+    assert call("compare", str(a.directory), str(b.directory), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["configuration"][0]["key"] == "l2.size"
+
+
+def test_config_explain_names_meaning_unit_range_and_default(home, capsys):
+    assert call("config", "explain", "l2.latency") == 0
+    text = capsys.readouterr().out
+    for words in ("Tag and data access", "cycles", "1 to 1,000", "7"):
+        assert words in text
+    assert call("config", "explain", "l2") == 0
+    assert "l2.size" in capsys.readouterr().out
+    assert call("config", "explain", "l3.size") == 2
+    assert "Did you mean" in capsys.readouterr().err
+
+
+def test_config_check_passes_on_the_simulators_words(home, capsys):
+    Path("bad.toml").write_text("[l2]\n\nsizze = 3\n")
+    assert call("config", "check", "bad.toml") == 2
+    assert "bad.toml:3: there is no key l2.sizze" in capsys.readouterr().err
+    assert call("config", "check", "small") == 0
+
+
+def test_config_show_is_toml(home, capsys):
+    from rubato.toml import tomllib
+
+    assert call("config", "show", "--set", "l2.latency=9") == 0
+    assert tomllib.loads(capsys.readouterr().out)["l2"]["latency"] == "9"
+
+
+def test_apps_lists_and_explains(home, capsys):
+    assert call("apps") == 0
+    assert "Shortest paths" in capsys.readouterr().out
+    assert call("apps", "sssp") == 0
+    text = capsys.readouterr().out
+    assert "--graph FILE" in text and "Listing 1" in text
+    assert call("apps", "sspp") == 2
+    assert "Did you mean sssp?" in capsys.readouterr().err
+
+
+def test_near_misses_prefer_spelling_and_know_path_tails():
+    assert near_misses("l2.sise", ["l1d.size", "l2.size", "net.straight"])[0] == "l2.size"
+    assert "llc.ways" in near_misses("l3.ways", ["llc.ways", "chip.cores"])
+    assert near_misses("zebra", ["l2.size"]) == []

@@ -1,0 +1,157 @@
+"""`rubato run` and `rubato.run`: summaries, exit codes, errors of one sentence, interrupts."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import rubato
+from helpers import call, start, wait_for
+
+
+def one_sentence(text: str) -> bool:
+    return text.startswith("rubato: ") and text.count("\n") == 1 and "Traceback" not in text
+
+
+def test_json_is_one_object_with_the_stable_keys_and_nothing_else(home, capsys):
+    assert call("run", "sssp", "--cores", "16", "--mode", "nonspec", "--seed", "7", "--json") == 0
+    out = capsys.readouterr()
+    summary = json.loads(out.out)
+    assert out.out.count("\n") == 1 and out.err == ""
+    stable = {
+        "program", "engine", "cores", "mode", "seed", "cycles", "seconds", "instructions", "tasks", "cycle_breakdown",
+        "network_bytes", "check", "host", "output",
+    }  # fmt: skip
+    assert stable <= summary.keys()
+    assert (summary["cores"], summary["mode"], summary["seed"]) == (16, "nonspec", 7)
+    assert set(summary["tasks"]) >= {"created", "committed", "aborted", "nonspeculative", "spilled", "promoted"}
+    assert sum(summary["cycle_breakdown"].values()) == pytest.approx(1)
+
+
+def test_the_summary_for_people_shows_check_cycles_and_where_cycles_went(home, capsys):
+    assert call("run", "sssp", "--cores", "64") == 0
+    text = capsys.readouterr().out
+    for words in ("nodes: 90000", "64 simulated cores", "passed", "non-speculative", "no task", "runs/sssp-64"):
+        assert words in text
+
+
+def test_applications_are_asked_to_verify_unless_told_not_to(home):
+    assert rubato.run("sssp", cores=4).summary.check == "passed"
+    assert rubato.run("sssp", cores=4, verify=False).summary.check == "none"
+    assert "--verify" in rubato.run("sssp", cores=4, arguments=["--verify"]).arguments
+
+
+def test_options_of_the_program_go_to_it_with_and_without_dashes(home):
+    assert call("run", "sssp", "--source", "5", "--cores", "4", "--out", "a") == 0
+    assert call("run", "sssp", "--cores", "4", "--out", "b", "--", "--source", "5") == 0
+    assert call("run", "--cores", "4", "--out", "c", "--", "sssp", "--source", "5") == 0
+    for name in "abc":
+        assert rubato.load(name).arguments == ["--source", "5", "--verify"]
+
+
+@pytest.mark.parametrize(
+    "arguments, code, words",
+    [
+        (["run", "ssp"], 2, "Did you mean sssp?"),
+        (["run", "sssp", "--cors", "4"], 2, "Did you mean --cores?"),
+        (["run", "sssp", "--", "--graf", "x"], 2, "Did you mean --graph?"),
+        (["run", "sssp", "--set", "l2.sise=1MiB"], 2, "Did you mean l2.size"),
+        (["run", "sssp", "--set", "l2.size"], 2, "KEY=VALUE"),
+        (["run", "sssp", "--cores", "0"], 2, "1 to 1024"),
+        (["run", "sssp", "--cores", "1025"], 2, "1 to 1024"),
+        (["run", "sssp", "--cores", "many"], 2, "integer"),
+        (["run", "sssp", "--mode", "fast"], 2, "spec, nonspec, mayspec"),
+        (["run", "sssp", "--engine", "native"], 2, "native engine is not in this version"),
+        (["run", "sssp", "--engine", "fpga"], 2, "chip or native"),
+        (["run", "sssp", "--timeout", "soon"], 2, "90s or 10m"),
+        (["run", "sssp", "--config", "espreso"], 2, "does not exist"),
+        (["run", "sssp", "--mode", "spec", "--cores", "4"], 2, "speculation is not in this version"),
+        (["run", "sssp", "--set", "l2.latency=0"], 2, "1 to 1000"),
+        (["run"], 2, "which program"),
+        (["run", "."], 2, "is a directory"),
+        (["run", "sssp", "--", "--fail-check"], 1, "check failed"),
+        (["run", "sssp", "--", "--fault"], 3, "visit()"),
+        (["run", "sssp", "--", "--deadlock"], 4, "nothing can proceed"),
+        (["run", "sssp", "--", "--crash"], 70, "SIGSEGV"),
+        (["rn"], 2, "Did you mean run?"),
+        (["run", "sssp", "--jsn"], 2, "Did you mean --json?"),
+        (["load"], 2, "no command load"),
+    ],
+)
+def test_errors_are_one_sentence_with_the_right_exit_code(home, capsys, arguments, code, words):
+    assert call(*arguments) == code
+    err = capsys.readouterr().err
+    assert words in err and one_sentence(err)
+
+
+def test_json_failures_are_an_object_too(home, capsys):
+    assert call("run", "sssp", "--json", "--", "--fault") == 3
+    document = json.loads(capsys.readouterr().out)
+    assert document["exit_code"] == 3 and "visit()" in document["error"]
+    assert call("run", "ssp", "--json") == 2
+    assert json.loads(capsys.readouterr().out)["exit_code"] == 2
+
+
+def test_a_failed_check_raises_with_the_run_inside(home):
+    with pytest.raises(rubato.RunFailed) as failure:
+        rubato.run("sssp", arguments=["--fail-check"])
+    assert failure.value.exit_code == 1
+    assert failure.value.run.summary.check == "failed"
+    assert rubato.run("sssp", arguments=["--fail-check"], check=False).summary.check == "failed"
+
+
+def test_unknown_python_arguments_get_a_hint(home):
+    with pytest.raises(rubato.UsageError, match="Did you mean interval"):
+        rubato.run("sssp", intervall=3)
+
+
+def test_runs_get_directories_of_their_own_and_finished_ones_are_kept(home, capsys):
+    first, second = rubato.run("sssp", cores=4), rubato.run("sssp", cores=4)
+    assert first.directory == Path("runs/sssp-4") and second.directory == Path("runs/sssp-4.2")
+    assert call("run", "sssp", "--out", "runs/sssp-4") == 2
+    assert "--force" in capsys.readouterr().err
+    assert call("run", "sssp", "--out", "runs/sssp-4", "--force") == 0
+    Path("precious").mkdir()
+    Path("precious/thesis.tex").write_text("")
+    assert call("run", "sssp", "--out", "precious", "--force") == 2
+    assert Path("precious/thesis.tex").exists()
+
+
+def test_a_time_limit_ends_the_run_with_4_and_marks_it_incomplete(home, capsys):
+    assert call("run", "sssp", "--timeout", "300ms", "--out", "r", "--", "--sleep", "30") == 4
+    assert "--timeout" in capsys.readouterr().err
+    assert not rubato.load("r").complete
+    assert "--timeout" in Path("r/incomplete").read_text()
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_the_simulator_and_marks_the_run_incomplete(home, sign):
+    process = start("run", "sssp", "--out", "r", "--", "--sleep", "30")
+    wait_for(lambda: Path("r/progress.json").exists())
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(process.pid, sign)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "interrupted" in err and "Traceback" not in err
+    assert Path("r/incomplete").exists() and not rubato.load("r").complete
+    assert children and not any(Path(f"/proc/{c}/cmdline").exists() for c in children)
+
+
+def test_without_the_simulator_the_remedy_is_named(own_home, capsys):
+    (own_home / "bin/rubato-chip").unlink()
+    assert call("run", "sssp") == 2
+    assert "make build" in capsys.readouterr().err
+    (own_home / "guest/sssp").unlink()
+    assert call("doctor") == 2
+    out = capsys.readouterr()
+    assert "make build" in out.out and "rubato-chip" in out.out
+
+
+def test_a_shipped_configuration_is_found_by_name(home):
+    run = rubato.run("sssp", cores=4, config="small")
+    assert any(a.endswith("configs/small.toml") for a in run.manifest["command_line"])

@@ -1,0 +1,228 @@
+"""`rubato sweep`: combinations, failures as rows, resuming, memory, and a real Dask cluster of two workers."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rubato
+from helpers import call, start, wait_for
+from rubato import memory
+from rubato.plan import Plan, make_plan
+from rubato.pool import LocalPool
+from rubato.spec import RunSpec
+
+
+def test_a_plan_is_every_combination_with_names_made_of_what_varies():
+    plan = Plan(program="sssp", cores=[4, 1], mode=["nonspec", "mayspec"], seeds=2, set={"l2.size": ["1KiB", "2KiB"]})
+    names = [p.name for p in plan.points()]
+    assert len(names) == len(set(names)) == 2 * 2 * 2 * 2
+    assert names[0] == "sssp-c1-nonspec-l2.size=1KiB-s1"
+    assert names[-1] == "sssp-c4-mayspec-l2.size=2KiB-s2"
+    assert [p.spec.seed for p in plan.points()[:2]] == [1, 2]
+
+
+def test_a_plan_file_says_the_same_as_options(home, capsys):
+    Path("plan.toml").write_text(
+        'program = "sssp"\ncores = [1, 4]\nmode = "nonspec"\nseeds = 2\narguments = "--source 3"\n'
+        '[set]\n"l2.size" = [1024, 2048]\n'
+    )
+    assert call("sweep", "plan.toml", "--dry-run", "--json") == 0
+    from_file = json.loads(capsys.readouterr().out)["points"]
+    options = ["--program", "sssp", "--cores", "1,4", "--mode", "nonspec", "--seeds", "2", "--set", "l2.size=1024,2048"]
+    assert call("sweep", *options, "--dry-run", "--json", "--", "--source", "3") == 0
+    from_options = json.loads(capsys.readouterr().out)["points"]
+    assert [p["name"] for p in from_file] == [p["name"] for p in from_options]
+    assert from_file[0]["spec"]["arguments"] == from_options[0]["spec"]["arguments"] == ["--source", "3"]
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("program = 'sssp'\ncore = 4", "unknown field core. Did you mean cores"),
+        ("program = 'sssp'\nseeds = 0", "seeds: is at least 1"),
+        ("program = 'sssp'\ncores = []", "cores: needs at least one value"),
+        ("cores = 4", "program"),
+        ("program = ", "Invalid value"),
+    ],
+)
+def test_a_wrong_plan_is_one_sentence_that_names_the_field(home, capsys, text, words):
+    Path("plan.toml").write_text(text)
+    assert call("sweep", "plan.toml") == 2
+    err = capsys.readouterr().err
+    assert words in err and "plan.toml" in err and err.count("\n") == 1
+
+
+def test_failed_points_are_rows_with_reasons_and_the_rest_is_done(home, capsys):
+    assert call("sweep", "--program", "sssp", "--cores", "1,4", "--mode", "mayspec,spec", "--out", "s") == 1
+    text = capsys.readouterr().out
+    assert "sssp-c4-spec" in text and "speculation is not in this version" in text
+    result = rubato.Sweep("s")
+    assert len(result.runs) == 3
+    assert [(f["name"], f["exit_code"]) for f in result.failures] == [("sssp-c4-spec", 2)]
+    assert result.frame()["cores"].to_list() == [1, 1, 4]
+
+
+def test_resume_skips_finished_runs_and_repeats_incomplete_and_failed_ones(home, capsys):
+    plan = {"program": "sssp", "cores": [1, 4], "mode": "mayspec", "seeds": 2}
+    rubato.sweep(plan, out="s")
+    kept = Path("s/sssp-c1-mayspec-s1/summary.json")
+    lost = Path("s/sssp-c4-mayspec-s2")
+    before = kept.stat().st_mtime_ns
+    (lost / "incomplete").write_text("interrupted\n")
+    (lost / "summary.json").unlink()
+    assert call("sweep", "--out", "s", "--program", "sssp") == 2, "without --resume nothing is touched"
+    assert "--resume" in capsys.readouterr().err
+    result = rubato.sweep(plan, out="s", resume=True)
+    assert kept.stat().st_mtime_ns == before
+    assert rubato.load(lost).complete and len(result.runs) == 4
+    assert call("sweep", "--out", "s", "--resume") == 0, "the plan is in the directory"
+
+
+def test_resume_with_more_points_runs_only_the_new_ones(home):
+    rubato.sweep({"program": "sssp", "cores": [1]}, out="s")
+    before = Path("s/sssp-c1/summary.json").stat().st_mtime_ns
+    result = rubato.sweep({"program": "sssp", "cores": [1, 4]}, out="s", resume=True)
+    assert len(result.runs) == 2 and Path("s/sssp-c1/summary.json").stat().st_mtime_ns == before
+
+
+def test_resume_refuses_to_mix_results_of_two_programs(own_home):
+    rubato.sweep({"program": "sssp", "cores": [1]}, out="s")
+    (own_home / "guest/sssp").write_bytes(b"\x7fELF another")
+    with pytest.raises(rubato.UsageError, match="has changed"):
+        rubato.sweep({"program": "sssp", "cores": [1, 4]}, out="s", resume=True)
+
+
+def test_an_interrupt_keeps_what_finished_and_resume_completes(home):
+    arguments = ["sweep", "--program", "sssp", "--cores", "1,4,16", "--jobs", "1", "--out", "s"]
+    process = start(*arguments, "--", "--sleep", "1")
+    wait_for(lambda: Path("s/sssp-c4/progress.json").exists())
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130 and "--resume" in err and "Traceback" not in err
+    states = {p["name"]: p["state"] for p in rubato.Sweep("s").points}
+    assert states == {"sssp-c1": "finished", "sssp-c4": "waiting", "sssp-c16": "waiting"}
+    assert Path("s/sssp-c4/incomplete").exists()
+    before = Path("s/sssp-c1/summary.json").stat().st_mtime_ns
+    assert call(*arguments, "--resume", "--", "--sleep", "1") == 0
+    assert Path("s/sssp-c1/summary.json").stat().st_mtime_ns == before
+    assert len(rubato.Sweep("s").runs) == 3
+
+
+def test_no_more_runs_start_than_memory_holds(home, tmp_path):
+    points = Plan(program="sssp", cores=[4], seeds=4, arguments=["--sleep", "0.2"]).points()
+    estimator = memory.Estimator()
+    one = estimator.mb(points[0].spec)
+
+    def most_at_once(budget: float) -> int:
+        pool = LocalPool(4, estimator, budget_mb=budget)
+        return max(len(pool.running) for _ in pool.run(points, tmp_path / f"m{budget}"))
+
+    assert most_at_once(one * 1.5) == 1
+    assert most_at_once(one * 100) == 4
+    assert most_at_once(1) == 1, "one run always goes, or nothing ever would"
+
+
+def test_estimates_learn_from_finished_runs():
+    estimator = memory.Estimator()
+    spec = RunSpec(program="sssp", cores=64)
+    first = estimator.mb(spec)
+    estimator.measured(RunSpec(program="sssp", cores=16), 5000)
+    assert first < 5000 <= estimator.mb(spec), "a larger chip takes no less than a smaller one was seen to"
+    estimator.measured(spec, 300)
+    assert estimator.mb(spec) == pytest.approx(330)
+
+
+def test_make_plan_accepts_mappings_plans_and_files(tmp_path):
+    plan = make_plan({"program": "sssp", "timeout": "2m"})
+    assert plan.timeout == 120 and make_plan(plan) is plan
+
+
+@pytest.fixture
+def cluster(home, tmp_path):
+    """A scheduler and two worker processes on this machine, as a user would start them."""
+    address = tmp_path / "scheduler.json"
+    common = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+         "--scheduler-file", str(address)], **common)  # fmt: skip
+    wait_for(lambda: address.exists() and address.stat().st_size > 0)
+    workers = [
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "distributed.cli.dask_worker",
+                "--scheduler-file",
+                str(address),
+                "--nthreads",
+                "1",
+                "--no-nanny",
+                "--no-dashboard",
+                "--host",
+                "127.0.0.1",
+                "--name",
+                f"w{i}",
+            ],
+            **common,
+        )  # fmt: skip
+        for i in range(2)
+    ]
+    where = json.loads(address.read_text())["address"]
+    import distributed
+
+    with distributed.Client(where, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=30)
+    yield where
+    for process in [*workers, scheduler]:
+        process.terminate()
+    for process in [*workers, scheduler]:
+        process.wait(20)
+
+
+def test_a_sweep_runs_on_the_workers_of_a_dask_scheduler(cluster, capsys):
+    arguments = ["sweep", "--program", "sssp", "--cores", "1,4", "--mode", "mayspec,spec", "--cluster", cluster]
+    assert call(*arguments, "--out", "remote", "--jobs", "2") == 1
+    result = rubato.Sweep("remote")
+    assert len(result.runs) == 3 and [f["name"] for f in result.failures] == ["sssp-c4-spec"]
+    rubato.sweep({"program": "sssp", "cores": [1, 4], "mode": ["mayspec"]}, out="local")
+    for name in ("sssp-c1-mayspec", "sssp-c4-mayspec"):
+        here, there = Path("local", name), Path("remote", name)
+        assert (here / "stats.json").read_bytes() == (there / "stats.json").read_bytes()
+        assert not (there / "incomplete").exists()
+
+    process = start(
+        "sweep", "--program", "sssp", "--cores", "1,4,16", "--cluster", cluster, "--out", "cut", "--", "--sleep", "20"
+    )
+    wait_for(lambda: Path("cut/sweep.json").exists())
+    wait_for(lambda: _sleeping() >= 2)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and "Traceback" not in err, err
+    assert all(Path("cut", f"sssp-c{c}", "incomplete").exists() for c in (1, 4))
+    wait_for(lambda: _sleeping() == 0)
+
+
+def _sleeping() -> int:
+    """Stand-in simulators of the interrupted sweep that are still there, on any worker."""
+    count = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            count += b"--sleep" in words and any(w.endswith(b"rubato-chip") for w in words[:2])
+    return count
+
+
+def test_a_silent_cluster_address_is_one_sentence(home, capsys):
+    assert call("sweep", "--program", "sssp", "--cluster", "tcp://127.0.0.1:9", "--out", "s") == 2
+    assert "no Dask scheduler answers" in capsys.readouterr().err
