@@ -78,7 +78,7 @@ def main() -> int:
         return 0
     for setting in o.set:
         key, _, value = setting.partition("=")
-        values[key] = value
+        values[key] = int(value) if value.isdigit() else value
     if o.cores:
         values["chip.cores"] = o.cores
     if o.seed is not None:

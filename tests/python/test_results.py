@@ -121,7 +121,7 @@ def test_config_show_is_toml(home, capsys):
     from rubato.toml import tomllib
 
     assert call("config", "show", "--set", "l2.latency=9") == 0
-    assert tomllib.loads(capsys.readouterr().out)["l2"]["latency"] == "9"
+    assert tomllib.loads(capsys.readouterr().out)["l2"]["latency"] == 9
 
 
 def test_apps_lists_and_explains(home, capsys):

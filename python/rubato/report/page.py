@@ -37,7 +37,7 @@ def page(study: Study, title: str) -> str:
     sections = [*_workload_sections(study), *_common_sections(study)]
     navigation = "".join(f'<a href="#{i}">{html.escape(t)}</a>' for i, t, _ in sections)
     cards = "".join(body for _, _, body in sections)
-    data = json.dumps(_data(study), separators=(",", ":")).replace("</", "<\\/")
+    data = json.dumps(_data(study), separators=(",", ":")).replace("<", "\\u003c")
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -82,12 +82,12 @@ def _lead(study: Study) -> str:
     cores = sorted({r.summary.cores for r in study.runs})
     modes = list(dict.fromkeys(r.summary.mode for r in study.runs))
     seeds = sorted({r.summary.seed for r in study.runs})
-    what = " and ".join(f"<code>{html.escape(p)}</code>" for p in programs[:4])
+    what = _listed([f"<code>{html.escape(p)}</code>" for p in programs[:4]])
     if len(programs) > 4:
         what += f" and {len(programs) - 4} more"
     span = f"{cores[0]} to {cores[-1]} cores" if len(cores) > 1 else _plural(cores[0], "core")
     seeded = f", {len(seeds)} seeds a point" if len(seeds) > 1 else ""
-    return f"{what} on simulated chips of {span}, {' and '.join(html.escape(m) for m in modes)}{seeded}."
+    return f"{what} on simulated chips of {span}, {_listed([html.escape(m) for m in modes])}{seeded}."
 
 
 def _tiles(study: Study) -> str:
@@ -195,7 +195,9 @@ def _cycles_card(i: int, w: Workload, suffix: str) -> str:
     text = (
         "What all cores together did with their cycles in the region of interest. Every cycle of every core is in "
         "exactly one class, so a row is complete. <b>No task</b> means that the core found nothing it may run; "
-        "<b>stalled</b> that a queue was full. Switch to total core cycles to see whether more cores cost more work."
+        "<b>stalled</b> that a queue was full. The figure "
+        "behind a row is the total of core cycles relative to the reference of the speed-up; switch to total core cycles "
+        "to see the rows at that length."
     )
     switch = _switch("cycles", "relative", i, "share", "total core cycles")
     body = f'{switch}<div class="legend" id="cycles-legend-{i}"></div><div class="chart" id="cycles-chart-{i}"></div>'
@@ -261,15 +263,18 @@ def _common_sections(study: Study) -> list[Section]:
         )
         sections.append(("inside", "Inside one run", _card("inside", "Inside one run", text, body)))
     if study.failures:
-        rows = [[f.name, "" if f.exit_code is None else f.exit_code, f.reason] for f in study.failures]
+        alike: dict[tuple[str, int | None], list[str]] = {}
+        for f in study.failures:
+            alike.setdefault((f.reason, f.exit_code), []).append(f.name)
+        rows = [[reason, "" if code is None else code, ", ".join(names)] for (reason, code), names in alike.items()]
         text = "These points have no result and are missing from everything above."
-        body = table(["point", ">exit code", "reason"], rows, wrap={2})
+        body = table(["reason", ">exit code", "points"], rows, wrap={0, 2})
         sections.insert(
             0,
             (
                 "failures",
                 "Failed points",
-                _card("failures", f"{_plural(len(rows), 'point')} failed", text, body, "card warning"),
+                _card("failures", f"{_plural(len(study.failures), 'point')} failed", text, body, "card warning"),
             ),
         )
     if study.runs:
@@ -444,6 +449,11 @@ def table(head: list[str], rows: Iterable[list[Any]], raw: set[int] = frozenset(
             cells.append(f"<td{f' class={style}' if style else ''}>{text}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+
+
+def _listed(words: list[str]) -> str:
+    """a, b and c"""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _badge(text: str, good: bool) -> str:

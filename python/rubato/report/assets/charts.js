@@ -137,7 +137,7 @@ function speedupChart(container, data, isLinear) {
     const highest = Math.max(...data.series.flatMap((s) => s.points.map((p) => p.high ?? p.y)));
     const lowest = Math.min(...data.series.flatMap((s) => s.points.map((p) => p.low ?? p.y)));
     const top = isLinear ? highest * 1.08 : Math.max(2, 2 ** Math.ceil(Math.log2(highest * 1.04)));
-    const bottom = isLinear ? 0 : Math.min(1, 2 ** Math.floor(Math.log2(Math.max(lowest, 1e-3))));
+    const bottom = isLinear ? 0 : lowest > 0.7 ? 0.9 : 2 ** Math.floor(Math.log2(Math.max(lowest, 1e-3)));
     const px = (isLinear ? linear : log2)(isLinear ? 0 : xs[0], xs[xs.length - 1] === xs[0] ? xs[0] * 2 : xs[xs.length - 1],
       m.left, width - m.right);
     const py = (isLinear ? linear : log2)(bottom, top, height - m.bottom, m.top);
@@ -274,10 +274,10 @@ function ramp(fraction) { // a colour between the four of the theme
 
 function meshChart(container, mesh) {
   draw(container, (width) => {
-    const pitch = Math.min(64, Math.max(16, (Math.min(width, 620) - 20) / mesh.width));
+    const pitch = Math.min(80, Math.max(14, (Math.min(width, 680) - 8) / mesh.width));
     const side = pitch * 0.56, link = pitch - side, thick = Math.max(2.5, Math.min(8, side * 0.3));
     const w = pitch * mesh.width - link, h = pitch * mesh.height - link;
-    const left = Math.max(4, (Math.min(width, 620) - w) / 2), top = 6;
+    const left = 2, top = 6;
     const root = svg('svg', {viewBox: `0 0 ${width} ${h + 58}`, height: h + 58, role: 'img', 'aria-label': 'load of the mesh links'});
     const most = Math.max(...mesh.links.map((l) => l.load), 1e-9);
     for (let t = 0; t < mesh.width * mesh.height; ++t) {

@@ -64,7 +64,7 @@ function showInside(run) {
   body.replaceChildren();
   if (run.mesh) {
     meshChart(chartUnder(body, 'Load of the mesh', 'Squares are tiles, filled as far as their cores were busy. Between ' +
-      'neighbours there is a link in each direction: the darker, the more of the time it was carrying something.'), run.mesh);
+      'neighbours there is a link in each direction: the stronger its colour, the more of the time it was carrying something.'), run.mesh);
   }
   if (run.functions.length) functionTable(body, run.functions);
   multiples(body, run.histograms, 'Queues and delays', 'How often each value was seen, over all tiles; buckets double in width.',

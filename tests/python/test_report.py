@@ -1,0 +1,154 @@
+"""The report in a real browser: charts are drawn, nothing is asked of the network, nothing overflows a phone."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import browser
+import rubato
+from helpers import call
+from rubato import report
+from rubato.report.study import plain, study
+
+needs_browser = pytest.mark.skipif(
+    not (browser.CHROMIUM and browser.DRIVER), reason="needs chromium and chromedriver (apt install chromium-driver)"
+)
+
+
+@pytest.fixture
+def small_study(home) -> Path:
+    """Two modes, three sizes, three seeds, two failed points, traces and time series."""
+    rubato.sweep(
+        {"program": "sssp", "cores": [1, 16, 64], "mode": ["nonspec", "mayspec"], "seeds": 3, "interval": 50_000},
+        out="study",
+    )
+    rubato.run("sssp", cores=256, mode="mayspec", seed=1, trace=True, interval=50_000, out="study/traced")
+    rubato.run("sssp", cores=16, arguments=["--fail-check"], check=False, out="study/broken")
+    Path("study/killed").mkdir()
+    Path("study/killed/incomplete").write_text("interrupted\n")
+    return Path("study")
+
+
+def data_of(page: str) -> dict:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return json.loads(found[1])
+
+
+def test_points_are_ordered_by_mode_cores_and_seed(small_study):
+    found = report.gather([small_study])
+    assert {f.name for f in found.failures} == {"broken", "killed"}
+    (workload,) = found.workloads
+    curves = {s.name: [(p.cores, len(p.runs)) for p in s.points] for s in workload.series}
+    assert curves == {"nonspec": [(1, 3), (16, 3), (64, 3)], "mayspec": [(1, 3), (16, 3), (64, 3), (256, 1)]}
+
+
+def test_speed_up_is_reference_cycles_over_cycles_with_its_interval(small_study):
+    from rubato.intervals import interval
+
+    found = report.gather([small_study])
+    report.write([small_study], Path("r.html"))
+    curve = data_of(Path("r.html").read_text())["workloads"][0]["speedup"]
+    base = min(
+        sum(r.summary.cycles for r in found.runs if (r.summary.cores, r.summary.mode) == (1, mode)) / 3
+        for mode in ("nonspec", "mayspec")
+    )
+    cycles = [r.summary.cycles for r in found.runs if (r.summary.cores, r.summary.mode) == (64, "mayspec")]
+    wanted = interval([base / c for c in cycles])
+    points = {s["name"]: {p["x"]: p for p in s["points"]} for s in curve["series"]}
+    point = points["mayspec"][64]
+    assert (point["y"], point["low"], point["high"]) == pytest.approx((wanted.mean, wanted.low, wanted.high))
+    assert points["mayspec"][256]["low"] is None, "one seed has no interval"
+
+
+def test_keys_that_follow_the_cores_make_no_curves_of_their_own(home):
+    runs = [rubato.run("sssp", cores=c, set={"l2.size": s}, seed=1) for c in (1, 4) for s in (1024, 2048)]
+    found = study(runs)
+    assert found.varied == ["l2.size"]
+    assert [s.name for s in found.workloads[0].series] == ["mayspec, l2.size=1 KiB", "mayspec, l2.size=2 KiB"]
+    assert study([runs[0], runs[3]]).varied == [], "at each number of cores there is one value"
+
+
+def test_values_are_written_as_people_write_them():
+    assert plain(True) == "true" and plain(65536) == "64 KiB" and plain(1000) == "1000" and plain(3 << 20) == "3 MiB"
+
+
+def test_the_file_is_whole_and_names_no_outside_resource(small_study, capsys):
+    assert call("report", "study", "--out", "deep/er/r.html") == 0
+    assert "2 failed" in capsys.readouterr().out
+    page = Path("deep/er/r.html").read_text()
+    assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page)
+    assert not re.findall(r"url\((?!data:)|@import", page)
+    assert "default-src &#x27;none&#x27;" in page or "default-src 'none'" in page
+    assert len(page) < 1_500_000
+    assert not list(Path("deep/er").glob("*.part"))
+
+
+def test_text_from_runs_cannot_become_markup(home):
+    run = rubato.run("sssp", cores=4, arguments=["--source", "</script><b>x"])
+    report.write([run.directory], Path("r.html"), title="<i>title")
+    page = Path("r.html").read_text()
+    assert "<b>x" not in page and "<i>title" not in page
+
+
+def test_a_report_of_nothing_is_refused_and_one_of_failures_is_made(home, capsys):
+    Path("empty").mkdir()
+    assert call("report", "empty") == 2
+    assert call("report", "missing") == 2
+    assert "missing is not a directory" in capsys.readouterr().err
+    rubato.run("sssp", arguments=["--fail-check"], check=False, out="bad")
+    assert call("report", "bad") == 0
+    assert "check failed" in Path("bad/report.html").read_text()
+
+
+@needs_browser
+def test_the_browser_draws_every_chart_without_errors_or_requests(small_study):
+    file = Path("r.html")
+    report.write([small_study], file)
+    with browser.Browser() as page:
+        page.size(1200, 900)
+        page.load(file)
+        assert page.run("return document.documentElement.dataset.ready") == "yes"
+        charts = page.run(
+            "return [...document.querySelectorAll('.chart')].map(c => [c.id, !!c.dataset.rendered, "
+            "c.querySelectorAll('svg *').length, c.getBoundingClientRect().height])"
+        )
+        assert len(charts) >= 9 and all(drawn and marks > 5 and height > 40 for _, drawn, marks, height in charts), (
+            charts
+        )
+        lines = page.run("return document.querySelectorAll('#speedup-chart-0 path[stroke-linejoin]').length")
+        assert lines == 2
+        whiskers = page.run("return document.querySelectorAll('#speedup-chart-0 path[d*=\"h8M\"]').length")
+        assert whiskers == 6, "one for each point with several seeds"
+        headings = page.run("return [...document.querySelectorAll('#inside-body h3')].map(h => h.textContent)")
+        assert headings == [
+            "Load of the mesh",
+            "Task functions",
+            "Queues and delays",
+            "Over time",
+            "A piece of the timeline",
+        ]
+
+        # Switches and the picker redraw.
+        before = page.run("return document.getElementById('cycles-chart-0').innerHTML")
+        page.run("document.querySelector('[data-cycles][data-relative=\"1\"]').click()")
+        assert page.run("return document.getElementById('cycles-chart-0').innerHTML") != before
+        page.run("document.querySelector('[data-speedup][data-linear=\"1\"]').click()")
+        page.run("const p = document.getElementById('inside-run'); p.value = p.options.length - 1;"
+                 "p.dispatchEvent(new Event('change'))")  # fmt: skip
+        assert "Load of the mesh" not in page.run("return document.getElementById('inside-body').textContent")
+        page.run("document.getElementById('theme').click()")
+        assert page.run("return document.documentElement.dataset.theme") == "dark"
+
+        # A phone: nothing wider than the screen.
+        page.size(390, 844)
+        page.run("window.dispatchEvent(new Event('resize'))")
+        assert page.run("return document.documentElement.scrollWidth") <= 390
+
+        assert [e["message"] for e in page.log("browser")] == []
+        asked = [url for url in page.requests() if not url.startswith(("file://", "data:"))]
+        assert asked == []
