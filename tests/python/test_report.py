@@ -20,17 +20,25 @@ needs_browser = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def small_study(home) -> Path:
+@pytest.fixture(scope="session")
+def made_once(shared_home, tmp_path_factory) -> Path:
     """Two modes, three sizes, three seeds, two failed points, traces and time series."""
-    rubato.sweep(
-        {"program": "sssp", "cores": [1, 16, 64], "mode": ["nonspec", "mayspec"], "seeds": 3, "interval": 50_000},
-        out="study",
-    )
-    rubato.run("sssp", cores=256, mode="mayspec", seed=1, trace=True, interval=50_000, out="study/traced")
-    rubato.run("sssp", cores=16, arguments=["--fail-check"], check=False, out="study/broken")
-    Path("study/killed").mkdir()
-    Path("study/killed/incomplete").write_text("interrupted\n")
+    directory = tmp_path_factory.mktemp("made") / "study"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RUBATO_HOME", str(shared_home))
+        modes = ["nonspec", "mayspec"]
+        plan = {"program": "sssp", "cores": [1, 16, 64], "mode": modes, "seeds": 3, "interval": 50_000}
+        rubato.sweep(plan, out=directory)
+        rubato.run("sssp", cores=256, mode="mayspec", seed=1, trace=True, interval=50_000, out=directory / "traced")
+        rubato.run("sssp", cores=16, arguments=["--fail-check"], check=False, out=directory / "broken")
+    (directory / "killed").mkdir()
+    (directory / "killed/incomplete").write_text("interrupted\n")
+    return directory
+
+
+@pytest.fixture
+def small_study(made_once, home) -> Path:
+    Path("study").symlink_to(made_once)
     return Path("study")
 
 
@@ -111,6 +119,7 @@ def test_the_browser_draws_every_chart_without_errors_or_requests(small_study):
     report.write([small_study], file)
     with browser.Browser() as page:
         page.size(1200, 900)
+        page.requests()  # those of chromium's own first page
         page.load(file)
         assert page.run("return document.documentElement.dataset.ready") == "yes"
         charts = page.run(
@@ -150,5 +159,4 @@ def test_the_browser_draws_every_chart_without_errors_or_requests(small_study):
         assert page.run("return document.documentElement.scrollWidth") <= 390
 
         assert [e["message"] for e in page.log("browser")] == []
-        asked = [url for url in page.requests() if not url.startswith(("file://", "data:"))]
-        assert asked == []
+        assert {url.partition(":")[0] for url in page.requests()} <= {"file", "data"}
