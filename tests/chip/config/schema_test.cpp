@@ -46,7 +46,7 @@ Config with(std::string_view text) {
   apply_override(config, text);
   return config;
 }
-std::filesystem::path configs() { return std::filesystem::path(__FILE__).parent_path() / "../../../configs"; }
+std::filesystem::path configs() { return RUBATO_SOURCE_DIR "/configs"; }
 
 TEST(Schema, DocumentsEveryKeyInOneSentenceWithItsSource) {
   std::set<std::string_view> names;
