@@ -28,6 +28,7 @@ class Key(BaseModel):
     range: Any = None
     choices: list[Any] | None = None
     description: str = ""
+    source: str = ""  # where the default comes from
 
 
 @functools.lru_cache(maxsize=4)

@@ -138,6 +138,8 @@ def config_explain(
         elif k.range is not None:
             grid.add_row("  range", _range(k.range))
         grid.add_row("  default", escape(_plain(k.default)))
+        if k.source:
+            grid.add_row("  source", escape(k.source))
         grid.add_row("  set it", f"--set {k.key}={escape(_plain(k.default))}")
         terminal.out.print(grid)
     return 0
