@@ -144,6 +144,15 @@ void assign_text(Config& config, const Key& key, std::string_view text, std::str
   refuse(key, fmt::format("'{}'", text), where);
 }
 
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  text = trim(text);
+  double number = 0;
+  const auto r = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_whole = number >= 0 && number < 0x1p53 && number == std::floor(number);
+  if (r.ec != std::errc{} || r.ptr != text.data() + text.size() || !is_whole) return std::nullopt;
+  return static_cast<std::uint64_t>(number);
+}
+
 void check_ranges(const Config& config, std::string_view where) {
   Config scratch = config;
   for (const Key& key : keys()) assign(scratch, key, key.get(config), where);

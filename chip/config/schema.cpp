@@ -317,23 +317,27 @@ const Key* find_key(std::string_view name) {
   return it == keys().end() ? nullptr : &*it;
 }
 
-std::string nearest_key(std::string_view name) {
+std::string nearest(const NearestQuery& query) {
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
-  const auto consider = [&](std::string_view candidate) {
-    const std::size_t distance = edit_distance(name, candidate);
+  std::size_t best_distance = std::max<std::size_t>(2, query.name.size() / 3) + 1;
+  for (const std::string& candidate : query.known) {
+    const std::size_t distance = edit_distance(query.name, candidate);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;
     }
-  };
-  for (const Key& key : keys()) {
-    if (name.find('.') == std::string_view::npos && key.name.substr(key.name.find('.') + 1) == name) {
-      return std::string(key.name);
-    }
-    consider(key.name);
   }
   return best;
+}
+
+std::string nearest_key(std::string_view name) {
+  std::vector<std::string> known;
+  for (const Key& key : keys()) {
+    if (key.name.substr(key.name.find('.') + 1) == name)
+      return std::string(key.name);  // the section was left out
+    known.emplace_back(key.name);
+  }
+  return nearest({name, known});
 }
 
 }  // namespace rubato::chip

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,7 +45,14 @@ const std::vector<Key>& keys();
 /// The key called `name`, or null.
 const Key* find_key(std::string_view name);
 
-/// The key or section most like `name`, or "" if none is near.
+/// The name of `known` most like `name`, or "" if none is near.
+struct NearestQuery {
+  std::string_view name;
+  const std::vector<std::string>& known;
+};
+std::string nearest(const NearestQuery& query);
+
+/// The key most like `name`, or "" if none is near.
 std::string nearest_key(std::string_view name);
 
 /// Sets a key. @throws UsageError "WHERE: ..." if the value's type, range or choice is wrong.
@@ -53,6 +61,9 @@ void assign(Config& config, const Key& key, const Value& value, std::string_view
 /// Sets a key from text, with units as people write them: "512KiB", "2GHz", "85%", "auto".
 /// @throws UsageError "WHERE: ..." as assign(), or if the text is no such value.
 void assign_text(Config& config, const Key& key, std::string_view text, std::string_view where);
+
+/// A whole number as people write it: "1000", "1e6"; nothing if the text is none below 2^53.
+std::optional<std::uint64_t> parse_count(std::string_view text);
 
 /// One `--set KEY=VALUE`. @throws UsageError.
 void apply_override(Config& config, std::string_view key_equals_value);

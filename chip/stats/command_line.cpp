@@ -16,9 +16,8 @@ namespace {
 /// The options as they were typed.
 struct Typed {
   std::string config, out, sandbox, roi, check_config, progress = "auto";
+  std::string cores, seed, max_cycles, trace_from, trace_cycles, interval;
   std::vector<std::string> set, series, environment;
-  std::optional<std::uint64_t> seed, max_cycles, trace_from, trace_cycles, interval;
-  std::optional<std::uint32_t> cores;
   bool trace = false, no_ff = false, warm = false, json = false, quiet = false;
   bool show_config = false, help_config = false, help = false, version = false;
 };
@@ -81,13 +80,11 @@ std::size_t find_program(const CLI::App& app, const std::vector<std::string>& wo
   if (extras == nullptr) throw UsageError("{}; see --help", error.what());
   const auto rest = app.remaining();
   const std::string name = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
-  std::string hint;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string known = option->get_name();
-    if (name.size() > 3 && (known.starts_with(name) || name.starts_with(known))) hint = known;
-  }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+  const std::string near = nearest({name, known});
   throw UsageError("there is no option {}{}; see --help", name,
-                   hint.empty() ? "" : fmt::format(" (is it {}?)", hint));
+                   near.empty() ? "" : fmt::format(", did you mean {}?", near));
 }
 
 void parse_options(CLI::App& app, const std::vector<std::string>& words) {
@@ -99,17 +96,27 @@ void parse_options(CLI::App& app, const std::vector<std::string>& words) {
   }
 }
 
+/// A number of cycles, as `--set` would read it; nothing if the option was not given.
+std::optional<std::uint64_t> cycles_of(const char* option, const std::string& text, std::uint64_t minimum) {
+  if (text.empty()) return std::nullopt;
+  const auto value = parse_count(text);
+  if (!value || *value < minimum) {
+    throw UsageError("{} is '{}', expected a number of cycles, at least {}", option, text, minimum);
+  }
+  return value;
+}
+
 Config make_config(const Typed& t) {
   Config config;
   if (!t.config.empty()) load_toml(config, t.config);
   for (const std::string& setting : t.set) apply_override(config, setting);
-  const auto shorthand = [&](const char* option, const char* key, const Value& value) {
-    assign(config, *find_key(key), value, option);
+  const auto shorthand = [&](const char* option, const char* key, const std::string& text) {
+    if (!text.empty()) assign_text(config, *find_key(key), text, fmt::format("{} {}", option, text));
   };
-  if (t.cores) shorthand("--cores", "chip.cores", Value{std::uint64_t{*t.cores}});
-  if (t.seed) shorthand("--seed", "chip.seed", Value{*t.seed});
-  if (t.max_cycles) shorthand("--max-cycles", "run.max_cycles", Value{*t.max_cycles});
-  if (!t.roi.empty()) shorthand("--roi", "run.roi", Value{t.roi});
+  shorthand("--cores", "chip.cores", t.cores);
+  shorthand("--seed", "chip.seed", t.seed);
+  shorthand("--max-cycles", "run.max_cycles", t.max_cycles);
+  shorthand("--roi", "run.roi", t.roi);
   if (t.no_ff) config.run.fast_forward = false;
   if (t.warm) config.run.warm = true;
   return resolve(config);
@@ -121,14 +128,12 @@ void check_combinations(const Typed& t) {
   }
   if (t.trace && t.out.empty())
     throw UsageError("--trace needs --out DIR: the trace is a file of the run directory");
-  if ((t.trace_from || t.trace_cycles) && !t.trace)
+  if (!(t.trace_from.empty() && t.trace_cycles.empty()) && !t.trace)
     throw UsageError("--trace-from and --trace-cycles need --trace");
-  if (t.trace_cycles == 0u) throw UsageError("--trace-cycles is 0, expected at least 1 cycle");
-  if (t.interval == 0u) throw UsageError("--interval is 0, expected at least 1 cycle");
-  if (t.interval && t.out.empty()) {
+  if (!t.interval.empty() && t.out.empty()) {
     throw UsageError("--interval needs --out DIR: the series are a file of the run directory");
   }
-  if (!t.series.empty() && !t.interval) throw UsageError("--series needs --interval CYCLES");
+  if (!t.series.empty() && t.interval.empty()) throw UsageError("--series needs --interval CYCLES");
   for (const std::string& variable : t.environment) {
     if (variable.find('=') == std::string::npos || variable[0] == '=') {
       throw UsageError("--env {}: expected NAME=VALUE", variable);
@@ -161,9 +166,9 @@ SessionOptions make_session(const Typed& t, const std::vector<std::string>& word
   s.sandbox = t.sandbox;
   s.out = t.out;
   s.trace = t.trace;
-  s.trace_from = Cycle{t.trace_from.value_or(0)};
-  s.trace_cycles = t.trace_cycles;
-  s.interval = t.interval.value_or(0);
+  s.trace_from = Cycle{cycles_of("--trace-from", t.trace_from, 0).value_or(0)};
+  s.trace_cycles = cycles_of("--trace-cycles", t.trace_cycles, 1);
+  s.interval = cycles_of("--interval", t.interval, 1).value_or(0);
   s.series = t.series;
   s.json = t.json;
   s.quiet = t.quiet;

@@ -153,7 +153,6 @@ std::string run_toml(const SessionOptions& options, const std::string& program_s
 }
 
 ExitCode run_session(const SessionOptions& options, const SimulationFactory& make_simulation) {
-  const std::string program_sha256 = options.out.empty() ? "" : sha256_hex(read_file(options.program));
   const InterruptGuard interrupts;
 
   // 1. Everything that can be wrong with the input is found before anything is written.
@@ -167,6 +166,7 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
   std::unique_ptr<RunDirectory> directory;
   std::unique_ptr<TraceWriter> trace;
   if (!options.out.empty()) {
+    const std::string program_sha256 = sha256_hex(read_file(options.program));
     directory = std::make_unique<RunDirectory>(options.out);
     directory->write("run.toml", run_toml(options, program_sha256));
     if (options.trace) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/check.hpp"
 #include "chip/noc/message.hpp"
 
 namespace rubato::chip {
@@ -25,7 +26,11 @@ class Counts {
   std::uint64_t of(std::string_view name) const {
     const Stat* stat = registry_.find(name);
     if (stat == nullptr) return 0;
-    return std::get<std::uint64_t>(values_[static_cast<std::size_t>(stat - registry_.stats().data())]);
+    const auto* count =
+        std::get_if<std::uint64_t>(&values_[static_cast<std::size_t>(stat - registry_.stats().data())]);
+    RUBATO_CHECK(count != nullptr,
+                 "a count of the summary is registered as a value, not as a counter or total");
+    return *count;
   }
 
  private:
