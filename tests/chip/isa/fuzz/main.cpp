@@ -1,5 +1,5 @@
-// Compares the functional interpreter with qemu-riscv64 on random instruction sequences, byte by byte (rule
-// C5).
+// Compares both interpreters, functional and timed, with qemu-riscv64 on random instruction sequences, byte
+// by byte (rule C5).
 //
 //   fuzz_isa [--seed N] [--sequences N] [--first N]
 //
@@ -7,25 +7,20 @@
 // the run ends with 1. Without qemu-riscv64 it ends with 77 (skipped).
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
-#include "chip/isa/block_cache.hpp"
 #include "chip/isa/decode.hpp"
 #include "chip/isa/disassemble.hpp"
-#include "chip/isa/interpreter.hpp"
+#include "tests/chip/isa/fuzz/engines.hpp"
 #include "tests/chip/isa/fuzz/generator.hpp"
 #include "tests/chip/isa/fuzz/image.hpp"
 
@@ -33,69 +28,6 @@ namespace rubato::chip::isa::test {
 namespace {
 
 constexpr std::uint64_t kBatch = 1000;
-
-class NoCounters : public CounterSource {
- public:
-  std::uint64_t read_counter(unsigned, std::uint64_t) override { return 0; }
-};
-
-/// A folder that vanishes with its object.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "rubato-fuzz-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) throw UsageError("cannot create a folder {}", pattern);
-    path = pattern;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
-
-/// The image's output under qemu: result records.
-std::vector<Record> run_qemu(const Image& image, const Folder& folder) {
-  const std::string file = folder.path / "sequences";
-  const auto elf = image.elf();
-  std::FILE* out = std::fopen(file.c_str(), "wb");
-  if (out == nullptr || std::fwrite(elf.data(), 1, elf.size(), out) != elf.size() || std::fclose(out) != 0)
-    throw UsageError("cannot write {}", file);
-  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
-  std::FILE* pipe = popen(("qemu-riscv64 " + file).c_str(), "r");
-  if (pipe == nullptr) throw UsageError("cannot start qemu-riscv64");
-  std::vector<Record> records(image.sequence_at.size());
-  const std::size_t got = std::fread(records.data(), sizeof(Record), records.size(), pipe);
-  const int status = pclose(pipe);
-  if (status != 0 || got != records.size())
-    throw UsageError("qemu-riscv64 ended with status {:#x} after {} of {} results", status, got,
-                     records.size());
-  return records;
-}
-
-/// The same in our interpreter; the two system calls are done here.
-std::vector<Record> run_ours(const Image& image) {
-  AddressSpace memory;
-  const auto pages = [](std::uint64_t bytes) {
-    return (bytes + AddressSpace::kPageBytes - 1) & ~(AddressSpace::kPageBytes - 1);
-  };
-  memory.map(image.text_address, pages(image.text.size()), Page::kRead | Page::kExecute);
-  memory.map(image.data_address, pages(image.data_bytes), Page::kRead | Page::kWrite);
-  std::memcpy(memory.host(image.text_address), image.text.data(), image.text.size());
-  std::memcpy(memory.host(image.data_address), image.data.data(), image.data.size());
-  BlockCache blocks(memory);
-  NoCounters counters;
-  Interpreter interpreter(memory, blocks, counters);
-  HartState hart;
-  hart.pc = image.entry;
-  const RunResult r = interpreter.run(hart, ~std::uint64_t{0} >> 2);
-  if (r.reason != StopReason::ecall)
-    throw UsageError("the interpreter stopped at {:#x} ({}) for reason {}, fault {} at address {:#x}",
-                     hart.pc, disassemble(r.insn, hart.pc), static_cast<int>(r.reason),
-                     static_cast<int>(r.fault.kind), r.fault.address);
-  std::vector<Record> records(image.sequence_at.size());
-  if (hart.x[reg::a7] != 64 || hart.x[reg::a2] != records.size() * sizeof(Record))
-    throw UsageError("the interpreter lost its way: it calls {}", hart.x[reg::a7]);
-  std::memcpy(records.data(), memory.host(hart.x[reg::a1]), records.size() * sizeof(Record));
-  return records;
-}
 
 std::vector<std::string> differences(const Record& ours, const Record& theirs) {
   std::vector<std::string> lines;
@@ -110,18 +42,27 @@ std::vector<std::string> differences(const Record& ours, const Record& theirs) {
   return lines;
 }
 
+/// Which of our interpreters to run.
+enum class Engine { functional, timed };
+constexpr std::string_view kEngineNames[] = {"functional", "timed"};
+
+std::vector<Record> run_ours(Engine engine, const Image& image, std::uint64_t seed) {
+  return engine == Engine::functional ? run_functional(image) : run_timed(image, seed);
+}
+
 /// Finds the first item after which the sequence differs and prints everything about it.
-void report(std::uint64_t seed, std::uint64_t index, const Folder& folder) {
+void report(Engine engine, std::uint64_t seed, std::uint64_t index, const Folder& folder) {
   const Sequence sequence = generate(seed, index);
   const std::span<const Sequence> alone(&sequence, 1);
   Record before = sequence.start;
   fmt::print(
-      "fuzz_isa: difference in sequence {} of seed {} (repeat: fuzz_isa --seed {} --first {} --sequences "
+      "fuzz_isa: the {} interpreter differs in sequence {} of seed {} (repeat: fuzz_isa --seed {} --first {} "
+      "--sequences "
       "1)\n",
-      index, seed, seed, index);
+      kEngineNames[static_cast<int>(engine)], index, seed, seed, index);
   for (std::size_t items = 0; items <= sequence.items.size(); ++items) {
     const Image image = make_image(alone, items);
-    const Record ours = run_ours(image)[0], theirs = run_qemu(image, folder)[0];
+    const Record ours = run_ours(engine, image, seed)[0], theirs = run_qemu(image, folder)[0];
     const std::vector<std::uint8_t> code = sequence.code(items);
     if (ours == theirs) {
       before = theirs;
@@ -146,7 +87,8 @@ void report(std::uint64_t seed, std::uint64_t index, const Folder& folder) {
                  before.f[i]);
     return;
   }
-  fmt::print("the sequence alone does not differ: it depends on what ran before it in its batch\n");
+  fmt::print("the sequence alone does not differ: it depends on what ran before it in its batch (of {})\n",
+             kBatch);
 }
 
 int fuzz(std::uint64_t seed, std::uint64_t first, std::uint64_t count) {
@@ -157,14 +99,18 @@ int fuzz(std::uint64_t seed, std::uint64_t first, std::uint64_t count) {
     for (std::uint64_t i = 0; i < std::min(kBatch, count - done); ++i)
       batch.push_back(generate(seed, first + done + i));
     const Image image = make_image(batch);
-    const std::vector<Record> ours = run_ours(image), theirs = run_qemu(image, folder);
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (ours[i] == theirs[i]) continue;
-      report(seed, first + done + i, folder);
+    const std::vector<Record> theirs = run_qemu(image, folder);
+    for (const Engine engine : {Engine::functional, Engine::timed}) {
+      const std::vector<Record> ours = run_ours(engine, image, seed + first + done);
+      const auto differs = std::mismatch(ours.begin(), ours.end(), theirs.begin()).first - ours.begin();
+      if (static_cast<std::size_t>(differs) == batch.size()) continue;
+      report(engine, seed, first + done + static_cast<std::uint64_t>(differs), folder);
       return 1;
     }
   }
-  fmt::print("fuzz_isa: {} sequences of seed {} leave the same bytes as under qemu-riscv64\n", count, seed);
+  fmt::print(
+      "fuzz_isa: {} sequences of seed {} leave the same bytes in both interpreters as under qemu-riscv64\n",
+      count, seed);
   return 0;
 }
 
@@ -188,7 +134,7 @@ int run(int argc, char** argv) {
       throw UsageError("usage: fuzz_isa [--seed N] [--sequences N] [--first N]");
     *value = number(option, argv[i + 1]);
   }
-  if (std::system("qemu-riscv64 --version > /dev/null 2>&1") != 0) {
+  if (!qemu_exists()) {
     fmt::print("fuzz_isa: skipped, qemu-riscv64 is not installed (Debian: qemu-user)\n");
     return 77;
   }
