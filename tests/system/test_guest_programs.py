@@ -1,7 +1,7 @@
-"""Guest programs print the same bytes on the chip as under qemu-riscv64 (C5): those of tests/guest, simulated in detail.
+"""Guest programs print the same bytes on the chip as under qemu-riscv64 (C5): those of tests/guest, in detail.
 
-A program needs no entry here: each source in tests/guest is one program. `NAME.args` beside it holds its arguments, one a
-line, `NAME.stdin` its input; a program that must not be compared has a line `// no-qemu: REASON` in its first ten.
+A program needs no entry here: each source in tests/guest is one program. `NAME.args` beside it holds its arguments,
+one a line, `NAME.stdin` its input. One that must not be compared has a line `// no-qemu: REASON` in its first ten.
 """
 # SPDX-License-Identifier: MIT
 

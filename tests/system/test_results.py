@@ -1,4 +1,4 @@
-"""Results of whole runs: the same twice, adding up exactly, and the known ones where an input with known results is there."""
+"""Whole runs: the same twice, adding up exactly, and with the known results where an input with such is there."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
