@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from rubato.errors import RubatoError, RunFailed, UsageError
 from rubato.results import Histogram, Run, Stats, load
-from rubato.run import run
+from rubato.running import run
 from rubato.summary import Summary
 
 try:

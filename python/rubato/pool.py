@@ -10,6 +10,7 @@ from __future__ import annotations
 import concurrent.futures as futures
 import contextlib
 import io
+import socket
 import tarfile
 import tempfile
 import threading
@@ -89,6 +90,7 @@ class ClusterPool:
     def __init__(self, address: str, jobs: int | None = None):
         import distributed
 
+        _refuse_silence(address)
         try:
             self.client = distributed.Client(address, timeout=10, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as e:
@@ -160,6 +162,17 @@ class ClusterPool:
             _extract(tar, directory)
         future.release()
         return Outcome(directory, code, reason, seconds)
+
+
+def _refuse_silence(address: str) -> None:
+    """Says at once what a Dask client would find out only after its timeout."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not host or not port.isdigit():
+        raise UsageError(f"--cluster takes the address of a Dask scheduler, such as tcp://host:8786, not {address}.")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except OSError as e:
+        raise UsageError(f"no Dask scheduler answers at {address}: {e.strerror or e}.") from None
 
 
 def _extract(tar: tarfile.TarFile, directory: Path) -> None:

@@ -11,12 +11,13 @@ import contextlib
 import hashlib
 import json
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rubato
-from rubato import memory
+from rubato import locate, memory
 from rubato.chip import Outcome
 from rubato.errors import ExitCode, RubatoError, UsageError
 from rubato.plan import Plan, Point, make_plan
@@ -85,10 +86,11 @@ def sweep(
     plan.check()
     directory, done = prepare(plan, out, resume=resume)
     points = plan.points()
+    hashes = made_with(plan)
     rows = {p.name: {"name": p.name, "state": "waiting", "spec": p.spec.model_dump()} for p in points}
     rows |= done
     waiting = [p for p in points if p.name not in done]
-    _write(directory, plan, rows)
+    _write(directory, plan, hashes, rows)
     if not waiting:
         return Sweep(directory)
     estimator = memory.Estimator()
@@ -106,14 +108,14 @@ def sweep(
         for point, outcome in outcomes:
             rows[point.name] |= _row(outcome)
             finished += 1
-            _write(directory, plan, rows)
+            _write(directory, plan, hashes, rows)
             if on_progress:
                 on_progress(finished, len(points), pool.running)
     finally:
         outcomes.close()  # stops what still runs
         if isinstance(pool, ClusterPool):
             pool.close()
-        _write(directory, plan, rows)
+        _write(directory, plan, hashes, rows)
     return Sweep(directory)
 
 
@@ -129,6 +131,14 @@ def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, 
         return directory, {}
     if not resume:
         raise UsageError(f"{directory} already holds a sweep; --resume continues it, or choose another --out.")
+    if _changed(_read(directory).get("made_with", {}), made_with(plan)):
+        aside = _set_aside(directory)
+        warnings.warn(
+            f"the program or the simulator has changed since {directory} was made; it is now {aside}, and the "
+            "sweep starts anew.",
+            stacklevel=2,
+        )
+        return directory, {}
     before = {p["name"]: p for p in _read(directory)["points"]}
     done = {}
     for point in plan.points():
@@ -147,25 +157,29 @@ def _finished(point: Point, run: Run, before: dict[str, Any] | None) -> dict[str
     try:
         if run.summary.exit_code != 0 or run.summary.check == "failed":
             return None
-        recorded = run.manifest.get("program_sha256")
     except RubatoError:
         return None
-    if recorded is not None and recorded != _sha256(point.spec.executable()):
-        raise UsageError(
-            f"{point.spec.executable()} has changed since {run.directory.name} ran: results would not be "
-            "comparable; choose another --out."
-        )
     return before | _row(Outcome(run.directory, 0))
 
 
-_hashes: dict[tuple[Path, float], str] = {}
+def made_with(plan: Plan) -> dict[str, str]:
+    """Hashes of the simulator and the programs: results of others are not comparable with theirs."""
+    files = [locate.chip(), *(p.spec.executable() for p in plan.points())]
+    return {str(f): hashlib.sha256(f.read_bytes()).hexdigest() for f in dict.fromkeys(files)}
 
 
-def _sha256(file: Path) -> str:
-    key = (file, file.stat().st_mtime)
-    if key not in _hashes:
-        _hashes[key] = hashlib.sha256(file.read_bytes()).hexdigest()
-    return _hashes[key]
+def _changed(before: dict[str, str], now: dict[str, str]) -> bool:
+    return any(before[file] != now[file] for file in before.keys() & now.keys())
+
+
+def _set_aside(directory: Path) -> Path:
+    """Results are never deleted: the old sweep moves to a name beside its own."""
+    count = 1
+    while (aside := directory.with_name(f"{directory.name}.before-{count}")).exists():
+        count += 1
+    directory.rename(aside)
+    directory.mkdir()
+    return aside
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
@@ -215,10 +229,11 @@ def _read(directory: Path) -> dict[str, Any]:
         raise UsageError(f"{file} cannot be read: {e}.") from None
 
 
-def _write(directory: Path, plan: Plan, rows: dict[str, dict[str, Any]]) -> None:
+def _write(directory: Path, plan: Plan, hashes: dict[str, str], rows: dict[str, dict[str, Any]]) -> None:
     document = {
         "format": 1,
         "version": rubato.__version__,
+        "made_with": hashes,
         "plan": plan.model_dump(),
         "points": list(rows.values()),
     }

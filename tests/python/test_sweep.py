@@ -93,11 +93,15 @@ def test_resume_with_more_points_runs_only_the_new_ones(home):
     assert len(result.runs) == 2 and Path("s/sssp-c1/summary.json").stat().st_mtime_ns == before
 
 
-def test_resume_refuses_to_mix_results_of_two_programs(own_home):
+@pytest.mark.parametrize("file", ["guest/sssp", "bin/rubato-chip"])
+def test_results_of_two_programs_are_neither_mixed_nor_lost(own_home, file):
     rubato.sweep({"program": "sssp", "cores": [1]}, out="s")
-    (own_home / "guest/sssp").write_bytes(b"\x7fELF another")
-    with pytest.raises(rubato.UsageError, match="has changed"):
-        rubato.sweep({"program": "sssp", "cores": [1, 4]}, out="s", resume=True)
+    with (own_home / file).open("ab") as changed:
+        changed.write(b"\n# another\n")
+    with pytest.warns(UserWarning, match="s.before-1"):
+        result = rubato.sweep({"program": "sssp", "cores": [1, 4]}, out="s", resume=True)
+    assert len(result.runs) == 2
+    assert rubato.load("s.before-1/sssp-c1").complete
 
 
 def test_an_interrupt_keeps_what_finished_and_resume_completes(home):

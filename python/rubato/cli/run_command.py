@@ -17,7 +17,7 @@ from rubato.cli import app as command_line
 from rubato.cli import terminal
 from rubato.errors import ExitCode, RubatoError, UsageError
 from rubato.results import Run
-from rubato.run import prepare
+from rubato.running import prepare
 from rubato.spec import RunSpec, duration, settings_of
 from rubato.suggest import did_you_mean, near_misses
 
@@ -149,6 +149,7 @@ def _json(outcome: chip.Outcome) -> int:
     """The summary as one object, with the directory, and with the reason if it failed."""
     document: dict = {}
     with contextlib.suppress(RubatoError):
+        _refuse_nothing_ran(outcome)
         document = Run(outcome.directory).summary.model_dump()
     document.setdefault("program", "")
     document["program"] = Path(document["program"]).name
@@ -160,9 +161,16 @@ def _json(outcome: chip.Outcome) -> int:
     return outcome.exit_code
 
 
+def _refuse_nothing_ran(outcome: chip.Outcome) -> None:
+    """After wrong usage the directory holds an earlier run, if anything."""
+    if outcome.exit_code == ExitCode.USAGE:
+        raise UsageError(outcome.reason)
+
+
 def _report(outcome: chip.Outcome) -> int:
     run = Run(outcome.directory)
     with contextlib.suppress(RubatoError):
+        _refuse_nothing_ran(outcome)
         summary = run.summary
         terminal.out.print()
         terminal.out.print(terminal.summary(summary, str(outcome.directory)))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -86,6 +87,10 @@ def sweep_command(
         def show(done: int, total: int, running: list[str]) -> None:
             progress.update(task, completed=done, total=total, state=", ".join(running[:3]))
 
+        def note(message: Warning | str, *_: Any, **__: Any) -> None:
+            terminal.err.print(f"note: {message}", markup=False, soft_wrap=True)
+
+        warnings.showwarning = note
         try:
             result = sweeping.sweep(
                 chosen,

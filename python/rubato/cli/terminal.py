@@ -138,6 +138,8 @@ def progress_state(p: dict) -> str:
     """One line of progress.json for a person."""
     if not p:
         return "starting"
+    if p.get("fast_forward"):
+        return f"fast-forward, {number(p.get('instructions', 0))} instructions"
     parts = [f"{number(p.get('cycles', 0))} cycles"]
     if p.get("committed"):
         parts.append(f"{number(p['committed'])} tasks")

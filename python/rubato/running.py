@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -82,16 +81,18 @@ def prepare(out: str | Path | None, spec: RunSpec, *, force: bool = False) -> Pa
             raise UsageError(f"{directory} is not empty and not a run; choose another --out.")
         if not force and Run(directory).complete:
             raise UsageError(f"{directory} already holds a run; choose another --out, or --force to replace it.")
-        shutil.rmtree(directory)
     return directory
 
 
 def _new_directory(parent: Path, stem: str) -> Path:
-    directory, count = parent / stem, 1
-    while directory.exists():
-        count += 1
-        directory = parent / f"{stem}.{count}"
-    return directory
+    count = 1
+    while True:
+        directory = parent / (stem if count == 1 else f"{stem}.{count}")
+        try:
+            directory.mkdir(parents=True)  # by this call alone: two runs started at once get two directories
+            return directory
+        except FileExistsError:
+            count += 1
 
 
 __all__ = ["prepare", "raise_for", "run"]
