@@ -29,6 +29,7 @@ Insn pseudo(Op op, std::int32_t imm = 0) {
 BlockCache::BlockCache(const AddressSpace& memory) : memory_(memory) { flush(); }
 
 void BlockCache::set_stop(std::optional<Addr> pc) {
+  if (stop_ == pc.value_or(kNoStop)) return;
   stop_ = pc.value_or(kNoStop);
   flush();
 }

@@ -59,7 +59,7 @@ class BlockCache {
     return from.next;
   }
 
-  /// Blocks end before this pc, and the block there is the pseudo-instruction `stop`. Flushes.
+  /// Blocks end before this pc, and the block there is the pseudo-instruction `stop`. Flushes if that changes.
   void set_stop(std::optional<Addr> pc);
   /// Forgets all blocks: fence.i.
   void flush();

@@ -78,7 +78,8 @@ std::string signal_name(int signal) {
 
 }  // namespace
 
-std::string describe_position(const Thread& thread, const Process& process, const AddressSpace& memory) {
+std::string describe_position(const Thread& thread, const Process& process) {
+  const AddressSpace& memory = process.memory();
   std::string text = at(thread.regs.pc, process.symbols());
   const auto names = callers(thread, process.symbols(), memory);
   if (!names.empty()) text += fmt::format(", called from {}", fmt::join(names, " < "));
@@ -92,8 +93,8 @@ std::string describe_death(int signal) {
   return fmt::format("the program was ended by {}", signal_name(signal));
 }
 
-std::string describe(const Fault& fault, const Thread& thread, const Process& process,
-                     const AddressSpace& memory) {
+std::string describe(const Fault& fault, const Thread& thread, const Process& process) {
+  const AddressSpace& memory = process.memory();
   const Symbols& symbols = process.symbols();
   const std::string who = fmt::format("thread {}", thread.tid);
   const std::uint8_t page = memory.attributes(fault.address);
@@ -213,7 +214,7 @@ std::string Process::describe_waiting() const {
         break;
     }
     text += fmt::format("thread {}{} at {} {}\n", thread->tid, thread->is_worker ? " (worker)" : "",
-                        describe_position(*thread, *this, impl.memory), reason);
+                        describe_position(*thread, *this), reason);
   }
   return text;
 }

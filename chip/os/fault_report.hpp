@@ -11,13 +11,12 @@ namespace rubato::chip {
 
 /// "thread 1000 read address 0x10, which is not mapped, at 0x10450 (main+0x12: ld a0, 16(zero)), called from
 /// ..."
-std::string describe(const Fault& fault, const Thread& thread, const Process& process,
-                     const AddressSpace& memory);
+std::string describe(const Fault& fault, const Thread& thread, const Process& process);
 
 /// "the program was killed by SIGABRT" with the caller's hint for abort() and friends.
 std::string describe_death(int signal);
 
 /// Where a thread is: "0x10450 (main+0x12)", and who called, as far as return addresses on its stack tell.
-std::string describe_position(const Thread& thread, const Process& process, const AddressSpace& memory);
+std::string describe_position(const Thread& thread, const Process& process);
 
 }  // namespace rubato::chip

@@ -264,6 +264,8 @@ void Process::expire_timeouts() {
 bool Process::exited() const { return impl_->is_exited; }
 int Process::exit_status() const { return impl_->status; }
 std::optional<int> Process::death_signal() const { return impl_->killed_by; }
+std::uint64_t Process::nanoseconds() const { return impl_->now(); }
+const AddressSpace& Process::memory() const { return impl_->memory; }
 const Symbols& Process::symbols() const { return impl_->program.symbols; }
 Addr Process::entry() const { return impl_->program.entry; }
 

@@ -95,6 +95,9 @@ class Process {
   int exit_status() const;                  ///< of exit_group, 0 to 255
   std::optional<int> death_signal() const;  ///< abort() and friends without a handler
 
+  /// Simulated time of the process's clock.
+  std::uint64_t nanoseconds() const;
+  const AddressSpace& memory() const;
   const Symbols& symbols() const;
   Addr entry() const;
   /// True if [a, a+1) lies in the guard or limit region of some thread's stack: a stack overflow.

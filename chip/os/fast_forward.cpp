@@ -1,0 +1,104 @@
+// The turns of fast-forward.
+// SPDX-License-Identifier: MIT
+#include "chip/os/fast_forward.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace rubato::chip {
+namespace {
+
+constexpr std::uint64_t kMinQuantum = 64;  // an lr/sc loop gets through in one turn (interpreter.hpp)
+constexpr std::uint32_t kCounterTime = 0xc01;
+
+}  // namespace
+
+FastForward::FastForward(Process& process, AddressSpace& memory, isa::BlockCache& blocks,
+                         std::uint64_t quantum)
+    : process_(process),
+      blocks_(blocks),
+      interpreter_(memory, blocks, *this),
+      quantum_(std::max(quantum, kMinQuantum)) {}
+
+std::uint64_t FastForward::read_counter(unsigned number, std::uint64_t executed) {
+  const std::uint64_t instructions = instructions_ + executed;
+  return number == kCounterTime ? instructions / 2 + skipped_ns_ : instructions;
+}
+
+Thread* FastForward::next_thread() {
+  const auto& threads = process_.threads();
+  const auto may_run = [](const Thread& thread) {
+    return thread.state == ThreadState::runnable && !thread.is_worker;
+  };
+  if (turn_left_ != 0 && turn_ < threads.size() && may_run(*threads[turn_])) return threads[turn_].get();
+  for (std::size_t i = 1; i <= threads.size(); ++i) {
+    const std::size_t index = (turn_ + i) % threads.size();
+    if (!may_run(*threads[index])) continue;
+    turn_ = index;
+    turn_left_ = quantum_;
+    return threads[index].get();
+  }
+  return nullptr;
+}
+
+FastForward::Result FastForward::run(std::optional<Addr> stop, std::uint64_t budget) {
+  blocks_.set_stop(stop);
+  blocks_.synchronize();
+  while (true) {
+    if (process_.exited()) return {Stop::exited};
+    const auto timeout = process_.next_timeout();
+    if (timeout && *timeout <= process_.nanoseconds()) {
+      process_.expire_timeouts();
+      continue;
+    }
+    if (budget == 0) return {Stop::budget};
+    Thread* thread = next_thread();
+    if (thread == nullptr) {
+      if (!timeout) return {Stop::deadlock};
+      skipped_ns_ += *timeout - process_.nanoseconds();
+      continue;
+    }
+    if (const auto result = run_turn(*thread, budget)) return *result;
+  }
+}
+
+std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::uint64_t& budget) {
+  if (process_.deliver_signals(thread) == SyscallOutcome::process_exited)
+    return Result{Stop::exited, &thread};
+  while (turn_left_ != 0 && budget != 0) {
+    const isa::RunResult run =
+        interpreter_.run(thread.regs, std::min(turn_left_, std::max(budget, kMinQuantum)));
+    instructions_ += run.instructions;
+    thread.instructions += run.instructions;
+    turn_left_ -= std::min(turn_left_, run.instructions);
+    budget -= std::min(budget, run.instructions);
+    switch (run.reason) {
+      case isa::StopReason::budget:
+        break;
+      case isa::StopReason::stop:
+        return Result{Stop::stop_pc, &thread};
+      case isa::StopReason::task:
+        return Result{Stop::task_instruction, &thread, run.insn};
+      case isa::StopReason::fence_i:
+        blocks_.flush();
+        thread.regs.pc += 4;
+        break;
+      case isa::StopReason::fault:
+        if (!process_.deliver_fault(thread, run.fault))
+          return Result{Stop::fault, &thread, run.insn, run.fault};
+        break;
+      case isa::StopReason::ecall: {
+        const SyscallOutcome outcome = process_.syscall(thread);
+        blocks_.synchronize();
+        if (outcome == SyscallOutcome::process_exited) return Result{Stop::exited, &thread};
+        if (outcome == SyscallOutcome::done) break;
+        turn_left_ = 0;  // waits, has ended, or lets the others run
+        break;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,62 @@
+// Fast-forward (rule C4): runs the threads of a process functionally, without cores, caches or cycles, in
+// turns of a fixed number of instructions. A function of the program and its inputs alone.
+//
+// Simulated time advances by one nanosecond every two instructions (a 2 GHz core at one instruction a cycle),
+// and jumps to the next timeout when every thread waits.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "chip/isa/block_cache.hpp"
+#include "chip/isa/interpreter.hpp"
+#include "chip/os/process.hpp"
+
+namespace rubato::chip {
+
+class FastForward : private isa::CounterSource {
+ public:
+  enum class Stop : std::uint8_t {
+    budget,            ///< the budget is used up; run() goes on where it stopped
+    stop_pc,           ///< `thread` is at the stop pc
+    task_instruction,  ///< `thread` is at the task instruction `insn`: perform it, advance pc, run on
+    exited,            ///< the program exited or a signal ended it
+    deadlock,          ///< every thread waits, none with a time limit
+    fault,             ///< `thread` faulted and has no handler
+  };
+  struct Result {
+    Stop stop = Stop::budget;
+    Thread* thread = nullptr;
+    isa::Insn insn{};
+    Fault fault{};
+  };
+
+  /// @param quantum instructions a thread runs at a time, at least 64
+  FastForward(Process& process, AddressSpace& memory, isa::BlockCache& blocks, std::uint64_t quantum);
+
+  /// Runs runnable threads that are no workers until one of Stop happens. `stop`: stops before the
+  /// instruction there. Registers of all threads are valid before and after.
+  Result run(std::optional<Addr> stop, std::uint64_t budget);
+
+  std::uint64_t instructions() const { return instructions_; }
+  /// Simulated time that fast-forward has made pass.
+  std::uint64_t nanoseconds() const { return instructions_ / 2 + skipped_ns_; }
+
+ private:
+  /// One thread's turn; nothing: the next thread's.
+  std::optional<Result> run_turn(Thread& thread, std::uint64_t& budget);
+  /// The runnable thread whose turn it is, or null.
+  Thread* next_thread();
+  std::uint64_t read_counter(unsigned number, std::uint64_t executed) override;
+
+  Process& process_;
+  isa::BlockCache& blocks_;
+  isa::Interpreter interpreter_;
+  const std::uint64_t quantum_;
+  std::uint64_t turn_left_ = 0;  // of the thread at turn_
+  std::size_t turn_ = 0;
+  std::uint64_t instructions_ = 0, skipped_ns_ = 0;
+};
+
+}  // namespace rubato::chip
