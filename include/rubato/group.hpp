@@ -30,8 +30,8 @@ class TaskGroup {
 
  private:
   friend struct engine::GroupState;
-  std::uint64_t pending_ = 0;  // members created and not finished
-  void* held_ = nullptr;       // chip: untimestamped tasks that wait, a list; serial: unused
+  std::uint64_t pending_ = 0;              // members created and not finished
+  [[maybe_unused]] void* held_ = nullptr;  // chip: untimestamped tasks that wait, a list; serial: unused
 };
 
 }  // namespace rubato::inline v0

@@ -1,0 +1,57 @@
+// sssp by tasks against Dijkstra, and both against known results.
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+
+#include "apps/common/graph_generator.hpp"
+#include "apps/common/graph_reader.hpp"
+#include "apps/sssp/dijkstra.hpp"
+#include "apps/sssp/sssp_tasks.hpp"
+
+namespace rubato::apps {
+namespace {
+
+using ::testing::ElementsAre;
+
+//  0 -5-> 1 -1-> 2,  0 -9-> 2,  2 -0-> 3,  4 alone
+const std::vector<Edge> kSmall = {{0, 1, 5}, {1, 2, 1}, {0, 2, 9}, {2, 3, 0}, {3, 0, 2}};
+
+TEST(Dijkstra, FindsTheDistancesOfAGraphDoneByHand) {
+  const Graph g = make_graph(5, kSmall, 1);
+  EXPECT_THAT(dijkstra(g, 0), ElementsAre(0, 5, 6, 6, kUnset));
+  EXPECT_THAT(dijkstra(g, 3), ElementsAre(2, 7, 8, 0, kUnset));
+  EXPECT_THAT(dijkstra(g, 4), ElementsAre(kUnset, kUnset, kUnset, kUnset, 0));
+}
+
+TEST(Sssp, AgreesWithDijkstraForEveryTypeLocaleAndSeed) {
+  for (const Graph& g : {make_graph(5, kSmall, 1), generate_road(30, 20, 1), generate_rmat(9, 16, 1)}) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      serial::set_seed(seed);
+      for (const TaskType type : {spec, nonspec, mayspec}) {
+        for (const LocaleChoice locale : {LocaleChoice::vertex, LocaleChoice::line}) {
+          EXPECT_EQ(sssp(g, 1, type, locale), dijkstra(g, 1));
+        }
+      }
+    }
+  }
+}
+
+TEST(Sssp, FindsTheKnownDistancesOfTheCaliforniaRoadNetwork) {
+  const char* const data = std::getenv("RUBATO_DATA");
+  const std::filesystem::path file =
+      std::filesystem::path(data != nullptr ? data : "../shared/data") / "california.gr";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not here";
+  const Graph g = read_graph(file.string(), {});
+  const auto distances = sssp(g, 0, mayspec, LocaleChoice::vertex);
+  EXPECT_EQ(distances.size(), 21048u);
+  EXPECT_EQ(std::count(distances.begin(), distances.end(), kUnset), 0);
+  EXPECT_EQ(*std::max_element(distances.begin(), distances.end()), 14836895u);
+  EXPECT_EQ(std::accumulate(distances.begin(), distances.end(), std::uint64_t{0}), 154519021678u);
+}
+
+}  // namespace
+}  // namespace rubato::apps

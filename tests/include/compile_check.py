@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Compiles what must and what must not compile against include/rubato, with one compiler.
+
+    compile_check.py headers COMPILER [FLAG ...]    every public header alone, without a warning
+    compile_check.py misuse COMPILER [FLAG ...]     every snippet of misuse.txt: refused, with its sentence
+
+Run from anywhere; the include folder is found relative to this file.
+"""
+# SPDX-License-Identifier: MIT
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include"
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Wold-style-cast",
+            "-Wnon-virtual-dtor", "-Woverloaded-virtual", "-Werror"]
+
+
+def compile_text(compiler: list[str], text: str) -> subprocess.CompletedProcess:
+    # -S, not -fsyntax-only: the latter leaves templates alone.
+    command = [*compiler, "-std=c++20", "-O1", "-S", "-o", "/dev/null", "-I", str(INCLUDE), "-x", "c++", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+
+def check_headers(compiler: list[str]) -> list[str]:
+    def check(header: Path) -> str | None:
+        name = header.relative_to(INCLUDE).as_posix()
+        # Twice: a header must also bear being included again.
+        result = compile_text([*compiler, *WARNINGS], f'#include "{name}"\n#include "{name}"\nint main() {{}}\n')
+        return None if result.returncode == 0 and not result.stderr else f"{name} does not compile alone:\n{result.stderr}"
+
+    headers = sorted(INCLUDE.glob("rubato/**/*.hpp"))
+    assert headers, f"no headers below {INCLUDE}"
+    with ThreadPoolExecutor(2) as pool:
+        return [failure for failure in pool.map(check, headers) if failure]
+
+
+def snippets() -> list[tuple[str, str, str]]:
+    """(name, expected text of the compiler's message, code) of each block of misuse.txt."""
+    result = []
+    for block in (Path(__file__).parent / "misuse.txt").read_text().split("\n== ")[1:]:
+        head, _, code = block.partition("\n")
+        name, _, expected = head.partition(" -> ")
+        result.append((name, expected, code))
+    assert result
+    return result
+
+
+def check_misuse(compiler: list[str]) -> list[str]:
+    prologue = '#include "rubato/rubato.hpp"\nusing namespace rubato;\nvoid task();\nvoid takes(int);\n'
+    is_chip = "riscv" in compiler[0]
+
+    def check(snippet: tuple[str, str, str]) -> str | None:
+        name, expected, code = snippet
+        must_compile = expected == "compiles" or (expected.startswith("chip: ") and not is_chip)
+        result = compile_text(compiler, prologue + code)
+        if must_compile:
+            return None if result.returncode == 0 else f"'{name}' must compile, but:\n{result.stderr[:3000]}"
+        if result.returncode == 0:
+            return f"'{name}' compiles, but must not"
+        expected = expected.removeprefix("chip: ")
+        return None if expected in result.stderr else f"'{name}': no '{expected}' in:\n{result.stderr[:3000]}"
+
+    with ThreadPoolExecutor(2) as pool:
+        return [failure for failure in pool.map(check, snippets()) if failure]
+
+
+def main() -> int:
+    if len(sys.argv) < 3 or sys.argv[1] not in ("headers", "misuse"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    failures = (check_headers if sys.argv[1] == "headers" else check_misuse)(sys.argv[2:])
+    for failure in failures:
+        print(failure)
+    print(f"check: {'failed' if failures else 'passed'}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
