@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <vector>
 
@@ -64,6 +65,25 @@ std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, c
     consider(memory.load<std::uint64_t>(a));
   }
   return names;
+}
+
+// Puts names for the addresses of functions in a sentence of the task units, which know no symbols.
+std::string name_functions(std::string_view sentence, const Symbols& symbols) {
+  std::string named;
+  while (!sentence.empty()) {
+    const std::size_t found = std::min(sentence.find("0x"), sentence.size());
+    named += sentence.substr(0, found);
+    sentence.remove_prefix(found);
+    if (sentence.empty()) break;
+    Addr address = 0;
+    const auto [end, error] =
+        std::from_chars(sentence.data() + 2, sentence.data() + sentence.size(), address, 16);
+    const std::string_view text = sentence.substr(0, static_cast<std::size_t>(end - sentence.data()));
+    const auto* symbol = error == std::errc{} ? symbols.at(address) : nullptr;
+    named += symbol != nullptr && symbol->address == address ? Symbols::name(*symbol) : std::string(text);
+    sentence.remove_prefix(text.size());
+  }
+  return named;
 }
 
 std::string signal_name(int signal) {
@@ -137,7 +157,7 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
       cause = fmt::format("{} jumped to the odd address {}", who, place());
       break;
     case FaultKind::task_error:
-      cause = fmt::format("{}: {}", who, fault.sentence);
+      cause = fmt::format("{}: {}", who, name_functions(fault.sentence, symbols));
       break;
     case FaultKind::none:
       cause = who;

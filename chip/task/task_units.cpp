@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/error.hpp"
+#include "include/rubato/errors.hpp"
 
 namespace rubato::chip {
 
@@ -115,15 +116,16 @@ std::string TaskUnits::error_of(const Task* creator, const TaskDescriptor& task)
     return fmt::format("{} (the task with {} created one with {})", kNoSpeculation, describe(parent),
                        describe(task));
   }
+  // The words are those of every engine; functions stand as addresses, which the fault's report turns into
+  // names.
+  const std::string creator_function = fmt::format("{:#x}", parent.function);
+  const std::string child_function = fmt::format("{:#x}", task.function);
+  const errors::Task child{child_function, task.timestamp};
   if (task.has_timestamp && !parent.has_timestamp) {
-    return fmt::format(
-        "the task with {} created one with {}: a task without timestamp cannot create tasks with one",
-        describe(parent), describe(task));
+    return errors::timestamp_from_untimestamped({creator_function, std::nullopt}, child);
   }
   if (task.has_timestamp && task.timestamp < parent.timestamp) {
-    return fmt::format(
-        "the task with {} created one with {}: a task's timestamp cannot be earlier than its creator's",
-        describe(parent), describe(task));
+    return errors::earlier_timestamp({creator_function, parent.timestamp}, child);
   }
   return {};
 }
