@@ -1,0 +1,176 @@
+// What the hierarchy promises beside latencies: conflict-check hooks, warming, forgetting, reservations, wide
+// chips, no allocation, and a sentence for an unknown protocol (C14, C4, C18, C20).
+// SPDX-License-Identifier: MIT
+#include "chip/coherence/memory_hierarchy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/rng.hpp"
+#include "chip/stats/registry.hpp"
+#include "tests/chip/coherence/rig.hpp"
+
+namespace rubato::chip {
+namespace {
+
+constexpr auto kLoad = AccessKind::load;
+constexpr auto kStore = AccessKind::store;
+
+/// Records calls; blocks while told to.
+class RecordingCheck final : public ConflictCheck {
+ public:
+  bool is_active() const override { return true; }
+  CheckResult check_tile(CoreId, LineAddr, AccessKind, Cycle now) override {
+    calls.push_back("tile@" + std::to_string(now.value));
+    return {.cycles = 5, .blocked = blocks};
+  }
+  CheckResult check_global(CoreId, LineAddr, AccessKind, std::span<const TileId> sharers,
+                           Cycle now) override {
+    std::string call = "global@" + std::to_string(now.value);
+    for (const TileId t : sharers) call += " " + std::to_string(t.value);
+    calls.push_back(call);
+    return {.cycles = 6, .blocked = blocks};
+  }
+  void on_evict(TileId, LineAddr) override { ++evictions; }
+  void on_llc_evict(LineAddr) override { ++llc_evictions; }
+  bool may_grant_exclusive(CoreId) const override { return exclusive; }
+
+  std::vector<std::string> calls;
+  bool blocks = false, exclusive = false;
+  int evictions = 0, llc_evictions = 0;
+};
+
+TEST(ConflictHooks, OneCheckAnAccessAtTheLevelThatServesIt) {
+  RecordingCheck check;
+  Rig rig(Config{}, &check);
+  const LineAddr line = rig.line_at(9, 32);
+  // 2 + 7 + 3 + 9 = 21: at the home; 6 cycles of check.
+  EXPECT_EQ(rig.access(0, line, kLoad, 0).cycle, Cycle{166});
+  EXPECT_EQ(rig.access(1, line, kLoad, 1000).cycle, Cycle{1014});  // 9 + 5; no L1 has it exclusively
+  EXPECT_EQ(rig.access(4, line, kLoad, 2000).parts.check, 6U);
+  rig.access(0, line, kStore, 3000);  // an upgrade goes to the home
+  rig.access(0, line, kLoad, 4000);   // an L1 hit is not checked here
+  EXPECT_EQ(check.calls,
+            (std::vector<std::string>{"global@21", "tile@1009", "global@2019 0", "global@3021 0 1"}));
+}
+
+TEST(ConflictHooks, ABlockedAccessChangesNothingAndMayBeRepeated) {
+  RecordingCheck check;
+  Rig rig(Config{}, &check);
+  const LineAddr line = rig.line_at(9, 32);
+  check.blocks = true;
+  const AccessResult r = rig.access(0, line, kStore, 0);
+  EXPECT_FALSE(r.done);
+  EXPECT_EQ(r.blocked, BlockReason::conflict_pending);
+  EXPECT_EQ(rig.mesi.l1d(CoreId{0}).state(line), LineState::invalid);
+  EXPECT_EQ(rig.mesi.slice(TileId{9}).array.find(line), rig.mesi.slice(TileId{9}).array.kNoSlot);
+  EXPECT_EQ(rig.mesi.l1d(CoreId{0}).misses(), 0U);
+  check.blocks = false;
+  EXPECT_TRUE(rig.access(0, line, kStore, 1000).done);
+  EXPECT_EQ(rig.mesi.l1d(CoreId{0}).misses(), 1U);
+}
+
+TEST(ConflictHooks, ReadsGetNoExclusiveLineWhenTheCheckForbidsIt) {
+  RecordingCheck check;
+  Rig rig(Config{}, &check);
+  rig.access(0, LineAddr{5000}, kLoad, 0);
+  EXPECT_EQ(rig.mesi.l1d(CoreId{0}).state(LineAddr{5000}), LineState::shared);
+  check.exclusive = true;
+  rig.access(0, LineAddr{5001}, kLoad, 0);
+  EXPECT_EQ(rig.mesi.l1d(CoreId{0}).state(LineAddr{5001}), LineState::exclusive);
+}
+
+TEST(ConflictHooks, EvictionsAreReported) {
+  RecordingCheck check;
+  Rig rig(tiny_caches(4, 1), &check);
+  for (std::uint64_t i = 0; i < 2000; ++i) rig.access(i % 4, LineAddr{4096 + i}, kLoad, i * 300);
+  EXPECT_GT(check.evictions, 1000);
+  EXPECT_GT(check.llc_evictions, 1000);
+}
+
+TEST(MemoryHierarchy, WarmingLeavesWhatAccessesWouldAndCountsNothing) {
+  Rig warmed(tiny_caches(16, 4)), accessed(tiny_caches(16, 4));
+  Rng rng(9);
+  std::set<std::uint64_t> lines;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    const auto core = static_cast<std::uint32_t>(rng.below(16));
+    const LineAddr line{4096 + rng.below(150)};
+    const AccessKind kind = rng.below(3) == 0 ? kStore : kLoad;
+    warmed.mesi.warm(CoreId{core}, line, kind);
+    accessed.access(core, line, kind, i * 400);
+    lines.insert(line.value);
+  }
+  for (const std::uint64_t l : lines)
+    for (std::uint32_t c = 0; c < 16; ++c)
+      ASSERT_EQ(warmed.mesi.l1d(CoreId{c}).state(LineAddr{l}),
+                accessed.mesi.l1d(CoreId{c}).state(LineAddr{l}));
+  EXPECT_EQ(warmed.mesi.check_invariants(), "");
+  StatRegistry registry;
+  warmed.mesi.register_stats(registry);
+  warmed.mesh->register_stats(registry);
+  for (const Stat& s : registry.stats()) EXPECT_EQ(*s.counter, 0U) << s.name;
+}
+
+TEST(MemoryHierarchy, ForgettingTakesEveryCopyOfThePagesAndNothingElse) {
+  for (const std::uint64_t last : {4096 + 63ULL, 1ULL << 40}) {  // a page, and more lines than the LLC has
+    Rig rig(tiny_caches(16, 4));
+    Rng rng(4);
+    for (std::uint64_t i = 0; i < 3000; ++i)
+      rig.use(static_cast<std::uint32_t>(rng.below(16)), LineAddr{4000 + rng.below(200)},
+              rng.below(2) == 0 ? kLoad : kStore, i * 100);
+    rig.use(3, LineAddr{4095}, kStore, 1000000);
+    rig.use(3, LineAddr{4096}, kStore, 1000000);
+    rig.mesi.forget(LineAddr{4096}, LineAddr{last});
+    for (std::uint32_t c = 0; c < 16; ++c)
+      for (std::uint64_t l = 4096; l < 4096 + 64; ++l)
+        ASSERT_EQ(rig.mesi.l1d(CoreId{c}).state(LineAddr{l}), LineState::invalid);
+    EXPECT_EQ(rig.mesi.l1d(CoreId{3}).state(LineAddr{4095}), LineState::modified);
+    EXPECT_EQ(rig.mesi.check_invariants(), "");
+    EXPECT_EQ(rig.access(3, LineAddr{4096}, kLoad, 2000000).served_by, ServedBy::memory);
+  }
+}
+
+TEST(MemoryHierarchy, AnotherCoresStoreEndsAReservationAndAReadDoesNot) {
+  Rig rig(Config{});
+  const LineAddr line{7000};
+  L1Cache& l1 = rig.mesi.l1d(CoreId{0});
+  rig.access(0, line, kLoad, 0);
+  l1.reserve(line);
+  rig.access(1, line, kLoad, 1000);
+  rig.access(100, line, kLoad, 2000);
+  EXPECT_TRUE(l1.has_reservation(line));
+  rig.access(0, line, kStore, 3000);  // its own upgrade
+  EXPECT_TRUE(l1.has_reservation(line));
+  rig.access(100, line, kStore, 4000);
+  EXPECT_FALSE(l1.has_reservation(line));
+}
+
+TEST(MemoryHierarchy, CoarseSharerVectorsKeepEveryInvariant) {
+  Rig rig(tiny_caches(256, 1));  // 256 tiles: four a bit
+  Rng rng(8);
+  for (std::uint64_t i = 0; i < 10000; ++i)
+    rig.use(static_cast<std::uint32_t>(rng.below(256)), LineAddr{4096 + rng.below(800)},
+            rng.below(4) == 0 ? kStore : kLoad, i * 3);
+  EXPECT_EQ(rig.mesi.check_invariants(), "");
+}
+
+TEST(MemoryHierarchy, AnUnknownProtocolIsRefusedWithTheKnownOnes) {
+  Config config = resolve(Config{});
+  config.coherence.protocol = "mosi";
+  const auto mesh = make_mesh(config);
+  NoConflictCheck none;
+  try {
+    make_memory_system(config, *mesh, none);
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("mosi"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("mesi"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace rubato::chip
