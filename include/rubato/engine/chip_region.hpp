@@ -22,6 +22,11 @@
 /// finish. `stack_low` is the lowest address of the caller's stack that tasks on this core may use.
 extern "C" [[gnu::noinline, gnu::used]] inline void rubato_task_region(void* stack_low, int is_worker) {
   namespace ins = rubato::engine::instruction;
+#if defined(__cpp_exceptions)
+  // Never true. An exception that leaves a task unwinds through here, from an instruction that the compiler
+  // takes for harmless: this keeps the unwind table, and the caller's handler.
+  if (is_worker > 1) throw is_worker;
+#endif
   register void* a0 asm("a0") = stack_low;
 #define RUBATO_CLOBBERS                                                                                      \
   "memory", "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "ft0", \
