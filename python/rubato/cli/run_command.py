@@ -120,7 +120,8 @@ def foreign_words(context: typer.Context, program: str | None) -> list[str]:
 
 def _execute(spec: RunSpec, directory, *, quiet: bool) -> chip.Outcome:
     with contextlib.ExitStack() as stack:
-        progress = stack.enter_context(terminal.run_progress())
+        progress = terminal.run_progress()
+        stack.enter_context(terminal.shown(progress))
         task = progress.add_task(spec.name, total=None, state="starting")
 
         def show(line: str) -> None:

@@ -81,7 +81,8 @@ def sweep_command(
         raise UsageError("--jobs is at least 1.")
     if dry_run:
         return _dry_run(chosen, jobs, json_)
-    with terminal.sweep_progress() as progress:
+    progress = terminal.sweep_progress()
+    with terminal.shown(progress):
         task = progress.add_task(", ".join(chosen.program), total=len(chosen.points()), state="")
 
         def show(done: int, total: int, running: list[str]) -> None:

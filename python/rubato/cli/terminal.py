@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import contextlib
+
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -124,6 +126,11 @@ def _bar(fraction: float, colour: str) -> Text:
     eighths = round(fraction * _BAR * 8)
     text = "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8] if eighths % 8 else "")
     return Text(text or "▏", style=colour)
+
+
+def shown(progress: Progress) -> contextlib.AbstractContextManager[object]:
+    """Starts a progress display that is to be seen; a disabled one would still print an empty line in older rich."""
+    return contextlib.nullcontext() if progress.disable else progress
 
 
 def run_progress() -> Progress:
