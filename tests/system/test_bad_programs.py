@@ -1,4 +1,4 @@
-"""What is wrong with a program is said in one sentence, by the right exit code, without a half-written result (cli.md)."""
+"""What is wrong with a program is said in one sentence, with the right exit code (cli.md, C2, C3)."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
