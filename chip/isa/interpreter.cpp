@@ -101,7 +101,8 @@ void store_to(std::byte* at, T value) {
     insn = block->insns();           \
     DISPATCH;                        \
   } while (false)
-#define JUMP(target_) ENTER(blocks_.find_taken(*block, target_))
+// The target of a direct jump never changes: once linked it is not computed again.
+#define JUMP(target_) ENTER(block->taken != nullptr ? block->taken : blocks_.find_taken(*block, target_))
 #define JUMP_INDIRECT(target_) ENTER(blocks_.find_taken(*block, target_))
 #define NEXT_BLOCK() ENTER(blocks_.find_next(*block))
 #define BRANCH(condition_, target_) \
