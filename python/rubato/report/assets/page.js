@@ -95,7 +95,7 @@ function functionTable(body, rows) {
     ...classes.map((c) => cell('th', data.class_names[c])), ...parts.map((p) => cell('th', `in ${data.part_names[p]}`)));
   const lines = rows.map((r) => {
     const work = Object.values(r.parts).reduce((a, b) => a + b, 0);
-    return html('tr', {}, html('td', {}, html('code', {text: r.function})), cell('td', percent(work / busy)),
+    return html('tr', {}, html('td', {class: 'wrap'}, html('code', {text: r.function})), cell('td', percent(work / busy)),
       ...classes.map((c) => cell('td', number(r.classes[c] ?? 0))), ...parts.map((p) => cell('td', number(r.parts[p]))));
   });
   chartUnder(body, 'Task functions', 'Core cycles by what the cores worked for: each function by class, then all its work by ' +
