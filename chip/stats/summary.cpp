@@ -26,10 +26,11 @@ class Counts {
   std::uint64_t of(std::string_view name) const {
     const Stat* stat = registry_.find(name);
     if (stat == nullptr) return 0;
-    const auto* count =
-        std::get_if<std::uint64_t>(&values_[static_cast<std::size_t>(stat - registry_.stats().data())]);
-    RUBATO_CHECK(count != nullptr,
-                 "a count of the summary is registered as a value, not as a counter or total");
+    const StatValue& value = values_[static_cast<std::size_t>(stat - registry_.stats().data())];
+    // A chip may compute a count; nothing outside regions of interest is in it then, or it says so itself.
+    if (const auto* computed = std::get_if<double>(&value)) return static_cast<std::uint64_t>(*computed);
+    const auto* count = std::get_if<std::uint64_t>(&value);
+    RUBATO_CHECK(count != nullptr, "a count of the summary is registered as a histogram");
     return *count;
   }
 

@@ -99,7 +99,9 @@ class TaskUnit final : public RoundParticipant {
 
   void describe_waiting(std::string& out) const;
   VirtualTime gvt() const { return gvt_; }
+  std::uint64_t created() const { return stats_.created; }
   std::uint64_t finished() const { return stats_.finished; }
+  std::uint64_t spilled() const { return stats_.spilled; }
   const TaskQueue& queue() const { return queue_; }
   const SendBuffer& send_buffer() const { return send_; }
 

@@ -67,6 +67,30 @@ TaskUnits::TaskUnits(const Params& p)
 void TaskUnits::register_stats(StatRegistry& registry) const {
   if (arbiter_) arbiter_->register_stats(registry);
   for (const auto& unit : units_) unit->register_stats(registry);
+  register_totals(registry);
+}
+
+void TaskUnits::register_totals(StatRegistry& registry) const {
+  const auto total = [&](const char* name, const char* description,
+                         std::uint64_t (TaskUnit::*of_unit)() const, const std::uint64_t* more) {
+    registry.total(name, "tasks", description, [this, of_unit, more] {
+      std::uint64_t sum = more == nullptr ? 0 : *more;
+      for (const auto& unit : units_) sum += ((*unit).*of_unit)();
+      return sum;
+    });
+  };
+  total("tasks.created", "tasks created, before regions and in them", &TaskUnit::created,
+        &created_before_regions_);
+  // Every guest task of this chip is non-speculative: it commits when it finishes and is never aborted.
+  total("tasks.committed", "tasks whose effects are permanent", &TaskUnit::finished, nullptr);
+  total("tasks.nonspeculative", "tasks that ran non-speculatively", &TaskUnit::finished, nullptr);
+  total("tasks.spilled", "tasks written to memory because a task queue was full", &TaskUnit::spilled,
+        nullptr);
+  for (const auto& [name, description] :
+       {std::pair{"tasks.aborted", "attempts that were aborted"},
+        std::pair{"tasks.promoted", "tasks promoted to run non-speculatively"}}) {
+    registry.total(name, "tasks", description, [] { return std::uint64_t{0}; });
+  }
 }
 
 void TaskUnits::observe(TaskObserver* observer) {
@@ -79,6 +103,7 @@ void TaskUnits::observe(TaskObserver* observer) {
 void TaskUnits::create_before_region(const TaskDescriptor& task) {
   if (refuses(task)) throw UsageError("{} ({})", kNoSpeculation, describe(task));
   initial_.push_back(task);
+  ++created_before_regions_;
 }
 
 void TaskUnits::begin_region(Cycle now) {

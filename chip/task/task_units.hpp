@@ -50,6 +50,7 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   const TaskUnit& unit(TileId tile) const { return *units_[tile.value]; }
 
  private:
+  void register_totals(StatRegistry& registry) const;
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) override;
   TaskUnit& unit_of(CoreId core) { return *units_[core.value / config_.chip.cores_per_tile]; }
   bool refuses(const TaskDescriptor& task) const {
@@ -65,6 +66,7 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   std::vector<std::unique_ptr<TaskUnit>> units_;
   std::vector<RoundParticipant*> participants_;
   std::vector<TaskDescriptor> initial_;
+  std::uint64_t created_before_regions_ = 0;
   bool in_region() const { return arbiter_ ? arbiter_->in_region() : active_; }
 
   bool active_ = false;  ///< a region runs on the one-core chip
