@@ -46,9 +46,13 @@ function(rubato_guest_program name)
     list(APPEND objects ${object})
   endforeach()
   set(program ${RUBATO_GUEST_DIR}/${name})
+  set(static -static)
+  if("-static-pie" IN_LIST arg_LIBS)
+    set(static)
+  endif()
   add_custom_command(
     OUTPUT ${program}
-    COMMAND ${RUBATO_GUEST_CXX} -static -O2 ${arg_OPTIONS} ${objects} ${arg_LIBS} -o ${program}
+    COMMAND ${RUBATO_GUEST_CXX} ${static} -O2 ${arg_OPTIONS} ${objects} ${arg_LIBS} -o ${program}
     DEPENDS ${objects}
     COMMENT "Linking guest program ${name}"
     COMMAND_EXPAND_LISTS VERBATIM)

@@ -49,18 +49,21 @@ std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, c
   constexpr std::size_t kMost = 6;
   constexpr std::uint64_t kScanBytes = 2048;
   std::vector<std::string> names;
-  std::string last;
-  if (const auto* symbol = symbols.at(thread.regs.pc)) last = Symbols::name(*symbol);
+  std::string here;
+  if (const auto* symbol = symbols.at(thread.regs.pc)) here = Symbols::name(*symbol);
+  const auto is_outermost = [](const std::string& name) { return name == "main" || name == "start_thread"; };
   const auto consider = [&](Addr a) {
     if (!is_behind_call(a, memory)) return;
     const auto* symbol = symbols.at(a);
-    if (symbol == nullptr || !symbol->is_function || Symbols::name(*symbol) == last) return;
-    last = Symbols::name(*symbol);
-    names.push_back(last);
+    if (symbol == nullptr || !symbol->is_function) return;
+    const std::string& name = Symbols::name(*symbol);
+    if (name != here && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
   consider(thread.regs.x[reg::ra]);
   const Addr sp = (thread.regs.x[reg::sp] + 7) & ~Addr{7};
+  if (is_outermost(here)) return {};
   for (Addr a = sp; a < sp + kScanBytes && names.size() < kMost; a += 8) {
+    if (!names.empty() && is_outermost(names.back())) break;
     if (!memory.allows(a, 8, Page::kRead)) break;
     consider(memory.load<std::uint64_t>(a));
   }
