@@ -55,6 +55,12 @@ class SetArray {
     use(slot);
     return payloads_[slot] = Payload{};
   }
+  /// Asks the host for the set's tags: a lookup of `line` follows soon.
+  void prefetch(LineAddr line) const {
+    const std::uint64_t* const tags = &lines_[first_slot(line)];
+    __builtin_prefetch(tags);
+    __builtin_prefetch(tags + ways_ - 1);
+  }
   void use(std::uint32_t slot) { stamps_[slot] = ++uses_; }
   void erase(std::uint32_t slot) { lines_[slot] = kEmpty; }
 

@@ -7,7 +7,6 @@
 
 #include "chip/cache/set_array.hpp"
 #include "chip/coherence/versions.hpp"
-#include "chip/noc/calendar.hpp"
 
 namespace rubato::chip {
 
@@ -35,7 +34,6 @@ struct LlcSlice {
   SetArray<DirectoryEntry> array;
   std::uint32_t version;
   LlcCounters counters;
-  Calendar port;
 };
 
 }  // namespace rubato::chip

@@ -37,7 +37,7 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
   }
 
   // 2. The tile's L2: its port, its latency, and the line's arrival if it is still on its way.
-  path.until(kL2, book(tile.port, path.at()) + l2_latency_);
+  path.until(kL2, book(l2_ports_, r.tile, path.at()) + l2_latency_);
   std::uint32_t slot = tile.array().find(line);
   if (slot != TileCaches::kNoSlot) path.until(kL2, tile.array()[slot].ready);
 
@@ -82,7 +82,7 @@ void Mesi::fill_l1(const Request& r, std::uint32_t slot, Path& path) {
              may_grant_exclusive(r)) {
     state = LineState::exclusive;
   }
-  if (tile.fill_l1(r.l1, slot, state)) book(tile.port, path.at());
+  if (tile.fill_l1(r.l1, slot, state)) book(l2_ports_, r.tile, path.at());
   if (versions_.is_on()) {
     check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, tile.l1s()[r.l1].find(r.line), r.line, r.write);
     check_line(r.line);
@@ -95,13 +95,15 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   LlcSlice& slice = slices_[home.value];
   const bool upgrade = slot != TileCaches::kNoSlot;
 
+  slice.array.prefetch(r.line);
+
   // 1. To the home; there the line's previous transaction, the bank's port, the bank.
   path.until(kNetwork, send(r.tile, home, message::kRequest, TrafficClass::memory, path.at()));
   std::uint32_t entry = slice.array.find(r.line);
   Cycle ready = path.at();
   if (entry != slice.array.kNoSlot) ready = later(ready, slice.array[entry].busy);
   if (!warming_) slice.counters.busy_cycles += ready - path.at();
-  path.until(kLlc, book(slice.port, ready) + llc_latency_);
+  path.until(kLlc, book(llc_ports_, home, ready) + llc_latency_);
 
   // 2. Speculative accessors anywhere, before anything changes.
   if (conflicts_->is_active() && !warming_ && !check_global(r, slice, entry, path)) return false;
@@ -190,7 +192,7 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
   count(tile.counters.forwards);
 
   path.until(kNetwork, send(home, owner, message::kRequest, TrafficClass::coherence, path.at()));
-  path.until(kL2, later(book(tile.port, path.at()) + l2_latency_, line.ready));
+  path.until(kL2, later(book(l2_ports_, owner, path.at()) + l2_latency_, line.ready));
   if (r.write) {
     if (tile.invalidate_l1s(slot)) path.spend(kL1, l1d_latency_);
   } else if (fault_ != Fault::lost_downgrade) {
@@ -202,7 +204,7 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
   // A read leaves the owner a shared copy and the home the newest data; a write hands the right to write on.
   if (!r.write && line.state == LineState::modified) {
     e.busy = send(owner, home, message::kLine, TrafficClass::memory, answered);
-    book(slices_[home.value].port, e.busy);
+    book(llc_ports_, home, e.busy);
     e.dirty = true;
     versions_.copy(tile.place(slot), slices_[home.value].place(entry));
     count(tile.counters.write_backs);
@@ -231,7 +233,7 @@ void Mesi::invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, 
     Path branch = path;
     count(slices_[home.value].counters.invalidations);
     branch.until(kNetwork, send(home, t, message::kRequest, TrafficClass::coherence, branch.at()));
-    branch.until(kL2, book(tile.port, branch.at()) + l2_latency_);
+    branch.until(kL2, book(l2_ports_, t, branch.at()) + l2_latency_);
     const std::uint32_t slot = tile.array().find(r.line);
     if (slot != TileCaches::kNoSlot) {
       branch.until(kL2, tile.array()[slot].ready);
@@ -270,8 +272,9 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   if (conflicts_->is_active()) conflicts_->on_evict(t, line);
 
   // The home hears of clean evictions too, so that its directory stays exact.
-  book(slice.port, modified ? send(t, home, message::kLine, TrafficClass::memory, at)
-                            : send(t, home, message::kRequest, TrafficClass::coherence, at));
+  book(llc_ports_, home,
+       modified ? send(t, home, message::kLine, TrafficClass::memory, at)
+                : send(t, home, message::kRequest, TrafficClass::coherence, at));
   if (entry != slice.array.kNoSlot) {
     DirectoryEntry& e = slice.array[entry];
     if (e.owned) {
@@ -300,7 +303,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
     TileCaches& tile = tiles_[t.value];
     count(slice.counters.recalls);
     Cycle c = send(home, t, message::kRequest, TrafficClass::coherence, start);
-    c = book(tile.port, c) + l2_latency_;
+    c = book(l2_ports_, t, c) + l2_latency_;
     const std::uint32_t slot = tile.array().find(line);
     bool modified = false;
     if (slot != TileCaches::kNoSlot) {

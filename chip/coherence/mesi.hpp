@@ -23,6 +23,7 @@
 #include "chip/coherence/sharers.hpp"
 #include "chip/coherence/tile_caches.hpp"
 #include "chip/dram/memory_controller.hpp"
+#include "chip/noc/calendar.hpp"
 
 namespace rubato::chip {
 
@@ -110,7 +111,7 @@ class Mesi final : public MemoryHierarchy {
   Cycle send(TileId from, TileId to, std::uint32_t bytes, TrafficClass traffic, Cycle at) {
     return warming_ ? at : network_->send(from, to, {bytes, traffic}, at);
   }
-  Cycle book(Calendar& calendar, Cycle at) { return warming_ ? at : calendar.book(at); }
+  Cycle book(Calendars& ports, TileId tile, Cycle at) { return warming_ ? at : ports.book(tile.value, at); }
   void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }
 
   void check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, bool write);
@@ -128,6 +129,7 @@ class Mesi final : public MemoryHierarchy {
   std::vector<L1Cache> l1s_;  // core * 2, + 1 for data
   std::vector<TileCaches> tiles_;
   std::vector<LlcSlice> slices_;
+  Calendars l2_ports_, llc_ports_;
   std::vector<MemoryController> controllers_;
   std::vector<TileId> controller_tiles_;
   std::vector<TileId> sharer_list_;  // scratch, sized once

@@ -17,7 +17,9 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
       l1d_latency_(config.l1d.latency),
       l2_latency_(config.l2.latency),
       llc_latency_(config.llc.latency),
-      groups_(config.tiles()) {
+      groups_(config.tiles()),
+      l2_ports_(config.tiles()),
+      llc_ports_(config.tiles()) {
   RUBATO_CHECK(cores_per_tile_ >= 1 && cores_per_tile_ <= 8, "an L2 records at most 16 L1s");
   RUBATO_CHECK(config.l2.size > 0 && config.llc.size > 0, "the configuration is resolved");
   const std::uint32_t cores = config.chip.cores, tiles = config.tiles();

@@ -15,7 +15,6 @@
 #include "chip/cache/l1_cache.hpp"
 #include "chip/cache/set_array.hpp"
 #include "chip/coherence/versions.hpp"
-#include "chip/noc/calendar.hpp"
 
 namespace rubato::chip {
 
@@ -70,7 +69,6 @@ class TileCaches {
   bool fill_l1(std::uint32_t l1, std::uint32_t slot, LineState state);
 
   L2Counters counters;
-  Calendar port;
 
  private:
   void merge(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t slot) {

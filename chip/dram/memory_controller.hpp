@@ -47,7 +47,7 @@ class MemoryController {
     carry_ += occupancy_;
     const auto length = static_cast<std::uint32_t>(carry_ / kFraction);
     carry_ %= kFraction;
-    const Cycle start = length == 0 ? now : calendar_.book(now, length);
+    const Cycle start = length == 0 ? now : calendar_.book(0, now, length);
     queue_cycles_ += start - now;
     return start;
   }
@@ -58,7 +58,7 @@ class MemoryController {
   std::uint64_t reads_ = 0, writes_ = 0, queue_cycles_ = 0;
   /// Longer than the queue of 1024 cores with 16 loads and 16 stores each on four controllers.
   static constexpr std::uint64_t kWindow = 65536;
-  BasicCalendar<kWindow> calendar_;
+  BasicCalendars<kWindow> calendar_{1};
 };
 
 }  // namespace rubato::chip

@@ -1,4 +1,4 @@
-// An occupancy calendar: which cycles of one resource (a link, a port, a controller) are taken (C20).
+// Occupancy calendars: which cycles of each of some resources (links, ports, a controller) are taken (C20).
 // One bit a cycle in a ring of words, each tagged with its place in time, so that the window slides by
 // itself: a booking later than the window forgets the oldest word, and cycles older than the window count as
 // free and stay unbooked. A single next-free cycle would make an early request queue behind a late one that
@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "chip/cache/host_memory.hpp"
+
 #include "chip/types.hpp"
 
 namespace rubato::chip {
@@ -17,22 +19,27 @@ namespace rubato::chip {
 /// and costs host memory (a quarter of a byte a cycle), hardly any host cache: only words near the present
 /// are used.
 template <std::uint64_t window>
-class BasicCalendar {
+class BasicCalendars {
  public:
   static constexpr std::uint64_t kWindow = window;
 
-  /// Takes the first `length` (1 to kWindow) free cycles in a row at or after `at`; returns the first of
-  /// them.
-  Cycle book(Cycle at, std::uint32_t length = 1) {
+  /// Calendars of `resources` resources, all free.
+  explicit BasicCalendars(std::uint32_t resources)
+      : resources_(resources), words_(std::size_t{resources} * kWords) {}
+
+  /// Takes the first `length` (1 to kWindow) free cycles of `resource` in a row at or after `at`; returns the
+  /// first of them.
+  Cycle book(std::uint32_t resource, Cycle at, std::uint32_t length = 1) {
+    const Words words{&words_[resource], resources_};
     std::uint64_t start = at.value;
     for (;;) {
-      const std::uint64_t busy = view(start);
+      const std::uint64_t busy = view(words, start);
       const auto free = static_cast<std::uint32_t>(std::countr_zero(busy));
-      if (free >= length || (free == 64 && is_free(start + 64, length - 64))) break;
+      if (free >= length || (free == 64 && is_free(words, start + 64, length - 64))) break;
       start += free;
-      start += static_cast<std::uint64_t>(std::countr_one(view(start)));
+      start += static_cast<std::uint64_t>(std::countr_one(view(words, start)));
     }
-    mark(start, length);
+    mark(words, start, length);
     return Cycle{start};
   }
 
@@ -43,27 +50,33 @@ class BasicCalendar {
     std::uint64_t number = 0;  // cycle / 64 of its first bit
   };
 
-  std::uint64_t bits(std::uint64_t number) const {
-    const Word& w = words_[number % kWords];
+  /// One resource's words.
+  struct Words {
+    Word* first;
+    std::uint32_t stride;
+    Word& operator[](std::uint64_t number) const { return first[number % kWords * stride]; }
+  };
+  static std::uint64_t bits(Words words, std::uint64_t number) {
+    const Word& w = words[number];
     return w.number == number ? w.bits : 0;
   }
   /// The 64 cycles from `start`, lowest bit first; a set bit is a taken cycle.
-  std::uint64_t view(std::uint64_t start) const {
+  static std::uint64_t view(Words words, std::uint64_t start) {
     const std::uint64_t number = start / 64, offset = start % 64;
-    const std::uint64_t low = bits(number) >> offset;
-    return offset == 0 ? low : low | bits(number + 1) << (64 - offset);
+    const std::uint64_t low = bits(words, number) >> offset;
+    return offset == 0 ? low : low | bits(words, number + 1) << (64 - offset);
   }
-  bool is_free(std::uint64_t start, std::uint32_t length) const {
+  static bool is_free(Words words, std::uint64_t start, std::uint32_t length) {
     for (; length > 64; start += 64, length -= 64)
-      if (view(start) != 0) return false;
-    return static_cast<std::uint32_t>(std::countr_zero(view(start))) >= length;
+      if (view(words, start) != 0) return false;
+    return static_cast<std::uint32_t>(std::countr_zero(view(words, start))) >= length;
   }
-  void mark(std::uint64_t start, std::uint32_t length) {
+  static void mark(Words words, std::uint64_t start, std::uint32_t length) {
     while (length > 0) {
       const std::uint64_t offset = start % 64;
       const auto here = static_cast<std::uint32_t>(length < 64 - offset ? length : 64 - offset);
       const std::uint64_t ones = here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1;
-      Word& w = words_[start / 64 % kWords];
+      Word& w = words[start / 64];
       if (w.number < start / 64) w = {0, start / 64};
       if (w.number == start / 64) w.bits |= ones << offset;
       start += here;
@@ -71,10 +84,11 @@ class BasicCalendar {
     }
   }
 
-  Word words_[kWords];
+  std::uint32_t resources_;
+  HostVector<Word> words_;  // one stretch of time after the other: resources used together lie together
 };
 
 /// For links and ports.
-using Calendar = BasicCalendar<16384>;
+using Calendars = BasicCalendars<16384>;
 
 }  // namespace rubato::chip

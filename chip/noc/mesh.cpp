@@ -6,7 +6,10 @@
 
 namespace rubato::chip {
 
-Mesh::Mesh(Params params) : params_(params), links_(std::size_t{params.width} * params.height * kDirections) {
+Mesh::Mesh(Params params)
+    : params_(params),
+      calendars_(params.width * params.height * kDirections),
+      flits_(std::size_t{params.width} * params.height * kDirections) {
   RUBATO_CHECK(params.width >= 1 && params.height >= 1 && params.link_bytes >= 1);
   RUBATO_CHECK(params.straight >= 1 && params.turn >= params.straight);
   for (std::uint32_t t = 0; t < tiles(); ++t) {

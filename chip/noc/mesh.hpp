@@ -44,27 +44,23 @@ class Mesh final : public Network {
   /// Bytes of messages sent so far, by class; messages within a tile do not count.
   std::uint64_t bytes(TrafficClass traffic) const { return bytes_[static_cast<unsigned>(traffic)]; }
   /// Flits that `tile`'s link towards `direction` has carried.
-  std::uint64_t flits(TileId tile, Direction direction) const { return link(tile, direction).flits; }
+  std::uint64_t flits(TileId tile, Direction direction) const { return flits_[link(tile.value, direction)]; }
   /// Registers net.bytes.CLASS, net.messages and tile.T.link.DIRECTION.flits.
   void register_stats(StatRegistry& registry) const;
 
  private:
-  struct Link {
-    std::uint64_t flits = 0;
-    Calendar calendar;
-  };
-  const Link& link(TileId tile, Direction d) const {
-    return links_[tile.value * kDirections + static_cast<unsigned>(d)];
+  static std::uint32_t link(std::uint32_t tile, Direction d) {
+    return tile * kDirections + static_cast<unsigned>(d);
   }
   Cycle traverse(std::uint32_t tile, Direction d, std::uint32_t flits, Cycle at) {
-    Link& l = links_[tile * kDirections + static_cast<unsigned>(d)];
-    l.flits += flits;
-    return (params_.contention ? l.calendar.book(at, flits) : at) + params_.straight;
+    flits_[link(tile, d)] += flits;
+    return (params_.contention ? calendars_.book(link(tile, d), at, flits) : at) + params_.straight;
   }
   bool has_link(std::uint32_t tile, Direction d) const;
 
   Params params_;
-  std::vector<Link> links_;
+  Calendars calendars_;  // of links
+  std::vector<std::uint64_t> flits_;
   std::vector<std::uint16_t> column_, row_;
   std::uint64_t bytes_[kTrafficClasses] = {};
   std::uint64_t messages_ = 0;

@@ -11,12 +11,12 @@
 namespace rubato::chip {
 namespace {
 
-std::uint64_t book(Calendar& c, std::uint64_t at, std::uint32_t length = 1) {
-  return c.book(Cycle{at}, length).value;
+std::uint64_t book(Calendars& c, std::uint64_t at, std::uint32_t length = 1) {
+  return c.book(0, Cycle{at}, length).value;
 }
 
 TEST(Calendar, GivesTheFirstFreeCycleAtOrAfterTheRequest) {
-  Calendar c;
+  Calendars c(1);
   EXPECT_EQ(book(c, 100), 100U);
   EXPECT_EQ(book(c, 100), 101U);
   EXPECT_EQ(book(c, 101), 102U);
@@ -24,7 +24,7 @@ TEST(Calendar, GivesTheFirstFreeCycleAtOrAfterTheRequest) {
 }
 
 TEST(Calendar, LetsALateCallerHaveAnEarlierGap) {
-  Calendar c;
+  Calendars c(1);
   EXPECT_EQ(book(c, 500, 4), 500U);
   EXPECT_EQ(book(c, 490, 4), 490U);  // called later, earlier in time: before what was booked first
   EXPECT_EQ(book(c, 494, 6), 494U);  // exactly the six cycles between them
@@ -32,14 +32,14 @@ TEST(Calendar, LetsALateCallerHaveAnEarlierGap) {
 }
 
 TEST(Calendar, ARunThatIsOneCycleTooLongGoesBehind) {
-  Calendar c;
+  Calendars c(1);
   book(c, 100, 4);
   EXPECT_EQ(book(c, 95, 6), 104U);  // 95..99 are five
   EXPECT_EQ(book(c, 95, 5), 95U);
 }
 
 TEST(Calendar, RunsCrossWordBorders) {
-  Calendar c;
+  Calendars c(1);
   EXPECT_EQ(book(c, 62, 4), 62U);
   EXPECT_EQ(book(c, 60, 3), 66U);
   EXPECT_EQ(book(c, 0, 200), 69U);
@@ -48,18 +48,26 @@ TEST(Calendar, RunsCrossWordBorders) {
 }
 
 TEST(Calendar, WhatIsOlderThanTheWindowIsFreeAndUnbooked) {
-  Calendar c;
+  Calendars c(1);
   EXPECT_EQ(book(c, 0), 0U);
-  EXPECT_EQ(book(c, Calendar::kWindow), Calendar::kWindow);  // the ring's word is taken over
+  EXPECT_EQ(book(c, Calendars::kWindow), Calendars::kWindow);  // the ring's word is taken over
   EXPECT_EQ(book(c, 0), 0U);
   EXPECT_EQ(book(c, 0), 0U);
-  EXPECT_EQ(book(c, Calendar::kWindow), Calendar::kWindow + 1);
+  EXPECT_EQ(book(c, Calendars::kWindow), Calendars::kWindow + 1);
   EXPECT_EQ(book(c, 64), 64U);  // the next word is still remembered
   EXPECT_EQ(book(c, 64), 65U);
 }
 
+TEST(Calendar, ResourcesDoNotDisturbEachOther) {
+  Calendars c(3);
+  EXPECT_EQ(c.book(1, Cycle{100}, 4), Cycle{100});
+  EXPECT_EQ(c.book(0, Cycle{100}, 4), Cycle{100});
+  EXPECT_EQ(c.book(2, Cycle{100}), Cycle{100});
+  EXPECT_EQ(c.book(1, Cycle{100}), Cycle{104});
+}
+
 TEST(Calendar, AgreesWithASetOfTakenCycles) {
-  Calendar c;
+  Calendars c(1);
   std::set<std::uint64_t> taken;
   Rng rng(3);
   std::uint64_t now = 1000;
