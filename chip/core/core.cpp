@@ -229,8 +229,8 @@ void Core::advance(Cycle now) {
         pipeline_.skip_instruction();
         host_.drop_decoded_blocks();
         break;
-      case PipelineStop::stop_pc:
-        RUBATO_CHECK(false, "stop addresses are the fast-forward's");
+      case PipelineStop::returned:
+        host_.region_returned(*this, later(now, pipeline_.cycle()));
         return;
       case PipelineStop::fault:
         if (!on_fault(pipeline_.fault(), now)) return;

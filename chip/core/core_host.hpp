@@ -36,6 +36,10 @@ class CoreHost {
   /// thread's registers were changed to run it; false: the run ends.
   virtual bool fault(Core& core, Thread& thread, const Fault& fault, Cycle now) = 0;
 
+  /// The function whose call began the region of interest (--roi) returned. The host ends detailed
+  /// simulation.
+  virtual void region_returned(Core& core, Cycle now) = 0;
+
   /// `fence.i`: decoded blocks are stale.
   virtual void drop_decoded_blocks() = 0;
   virtual std::uint32_t core_count() const = 0;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chip/core/pipeline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -111,6 +113,22 @@ bool Pipeline::leave(PipelineStop stop) {
   return false;
 }
 
+// Called on L1 misses only: a line of another worker's stack is in no L1 of this core (the chip sees to it).
+bool Pipeline::is_foreign_stack(Addr address, unsigned bytes) const {
+  const auto flags = ports_.memory.attributes(address) | ports_.memory.attributes(address + bytes - 1);
+  return (flags & Page::kWorkerStack) != 0 && (address < stack_low_ || address + bytes > stack_high_);
+}
+
+bool Pipeline::refuse_foreign_stack(Addr address) {
+  leave_with_fault(FaultKind::task_error, address);
+  fault_.sentence = fmt::format(
+      "a task touched {:#x}, which lies in the stack of another core's worker: tasks share data through the "
+      "heap or "
+      "global variables, a task's stack is gone when it ends",
+      address);
+  return false;
+}
+
 bool Pipeline::leave_with_fault(FaultKind kind, Addr address) {
   fault_ = Fault{kind, 0, address, {}};
   return leave(PipelineStop::fault);
@@ -139,6 +157,7 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot) {
   if (!ports_.memory.allows(address, bytes, Page::kRead))
     return leave_with_fault(FaultKind::load_access,
                             ports_.memory.allows(address, 1, Page::kRead) ? address + bytes - 1 : address);
+  if (is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
   slot.done = slot.issue + l1_latency_;
   slot.source = Source::l1;
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
@@ -169,6 +188,7 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
   if (!ports_.memory.allows(address, bytes, Page::kWrite))
     return leave_with_fault(FaultKind::store_access,
                             ports_.memory.allows(address, 1, Page::kWrite) ? address + bytes - 1 : address);
+  if (is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   for (LineAddr line = first;; line = last) {
     if (!ports_.l1d.hit(line, true) && !access_line(line, address >> 3, AccessKind::store, stores_, slot))
@@ -186,6 +206,7 @@ bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessK
   const std::uint8_t rights = writes ? Page::kRead | Page::kWrite : Page::kRead;
   if (!ports_.memory.allows(address, bytes, rights))
     return leave_with_fault(writes ? FaultKind::store_access : FaultKind::load_access, address);
+  if (is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
   if ((flags & (Insn::kAcquire | Insn::kRelease)) != 0 &&
       std::max(loads_.latest(), stores_.latest()).value > slot.issue) {
     drain_buffer(loads_, slot.issue);
@@ -388,6 +409,8 @@ dispatch:
       t += mispredict_;                                                                              \
     }                                                                                                \
     block = blocks.find_taken(*block, to);                                                           \
+    if (to == watch_pc_ && regs[reg::sp] == watch_sp_) [[unlikely]]                                  \
+      goto returned;                                                                                 \
     goto enter_block;                                                                                \
   } while (false)
 #define BRANCH(condition, target)                \
@@ -424,7 +447,7 @@ dispatch:
 #define EVENT(kind) EVENT_##kind
 #define EVENT_ecall STOP_AT(ecall)
 #define EVENT_fence_i STOP_AT(fence_i)
-#define EVENT_stop STOP_AT(stop_pc)
+#define EVENT_stop goto out  // stop addresses are fast-forward's: cleared before detailed simulation
 #define EVENT_breakpoint TRAP(breakpoint, PC)
 #define TASK(name) STOP_AT(task)
 #define READ_COUNTER(number) \
@@ -442,6 +465,10 @@ dispatch:
   }
 #include "chip/isa/semantics.inc"
 #undef RUBATO_INSN
+
+returned:
+  insn = first = block->insns();
+  stop_ = PipelineStop::returned;
 
 out:
   executed += static_cast<std::uint64_t>(insn - first);

@@ -36,10 +36,10 @@ enum class PipelineStop : std::uint8_t {
   resume,   ///< call run() again when the clock is at cycle()
   blocked,  ///< the memory system blocked an access: resume_at() when woken
   ecall,
-  task,     ///< a task instruction: insn() says which
-  fence_i,  ///< decoded blocks are to be dropped; go on behind it
-  fault,    ///< fault() says what
-  stop_pc,  ///< the block cache's stop address was reached
+  task,      ///< a task instruction: insn() says which
+  fence_i,   ///< decoded blocks are to be dropped; go on behind it
+  fault,     ///< fault() says what
+  returned,  ///< the function that watch_return() names returned
 };
 
 struct PipelineCounters {
@@ -80,6 +80,12 @@ class Pipeline {
   const isa::Insn& insn() const { return stopped_at_; }
   const Fault& fault() const { return fault_; }
 
+  /// This core's own worker stack, [low, high): the only pages marked Page::kWorkerStack it may touch (C7).
+  void set_own_stack(Addr low, Addr high) { stack_low_ = low, stack_high_ = high; }
+
+  /// run() stops behind the return to `pc` with stack pointer `sp`: the region of interest ends there.
+  void watch_return(Addr pc, Addr sp) { watch_pc_ = pc, watch_sp_ = sp; }
+
   /// Cycles spent in each part other than `core` since they were last taken; `core` itself is 0.
   std::array<std::uint64_t, kCycleParts> take_parts();
 
@@ -104,6 +110,8 @@ class Pipeline {
   bool atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot);
   bool fetch_slow(LineAddr line, std::uint64_t& issue);
   bool access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot);
+  bool is_foreign_stack(Addr address, unsigned bytes) const;
+  bool refuse_foreign_stack(Addr address);
   bool leave(PipelineStop stop);
   bool leave_with_fault(FaultKind kind, Addr address);
   bool is_strict(std::uint64_t issue) const { return issue < strict_end_; }
@@ -130,6 +138,8 @@ class Pipeline {
   PipelineStop stop_ = PipelineStop::resume;
   isa::Insn stopped_at_{};
   Fault fault_;
+  Addr watch_pc_ = ~Addr{0}, watch_sp_ = 0;
+  Addr stack_low_ = 0, stack_high_ = 0;
   AccessParts access_parts_{};  // of the last slow access
   LineAddr fetch_line_{~std::uint64_t{0}};
   isa::Block* resume_block_ = nullptr;  // where run() left off, while hart_.pc is unchanged

@@ -61,6 +61,7 @@ class BlockCache {
 
   /// Blocks end before this pc, and the block there is the pseudo-instruction `stop`. Flushes if that changes.
   void set_stop(std::optional<Addr> pc);
+  std::optional<Addr> stop() const { return stop_ == kNoStop ? std::nullopt : std::optional(stop_); }
   /// Forgets all blocks: fence.i.
   void flush();
   /// Flushes if executable mappings have changed since the last call: call it after system calls.

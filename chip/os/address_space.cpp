@@ -108,6 +108,7 @@ void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
     madvise(base_ + from, to - from, MADV_DONTNEED);
     mapped_pages_ -= (to - from) >> kPageBits;
     ++generation_;
+    note_change(from, to);
   }
 }
 
@@ -117,6 +118,27 @@ void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes)
   if ((attributes & Page::kExecute) || any_executable(pages_, a, bytes)) ++code_generation_;
   std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
   ++generation_;
+  note_change(a, a + bytes);
+}
+
+// Fast-forward may change mappings without end: beyond some ranges, one that covers them all does.
+void AddressSpace::note_change(Addr begin, Addr end) {
+  constexpr std::size_t kMost = 1024;
+  changes_.emplace_back(begin, end);
+  if (changes_.size() <= kMost) return;
+  std::pair<Addr, Addr> all = changes_.front();
+  for (const auto& [b, e] : changes_) all = {std::min(all.first, b), std::max(all.second, e)};
+  changes_.assign(1, all);
+}
+
+void AddressSpace::mark_worker_stack(Addr low, Addr high, bool is_worker_stack) {
+  for (Addr page = (low + kPageBytes - 1) >> kPageBits; page < high >> kPageBits; ++page) {
+    if (is_worker_stack) {
+      pages_[page] |= Page::kWorkerStack;
+    } else {
+      pages_[page] &= static_cast<std::uint8_t>(~Page::kWorkerStack);
+    }
+  }
 }
 
 bool AddressSpace::all_mapped(Addr a, std::uint64_t bytes) const {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "chip/types.hpp"
 
@@ -16,7 +18,9 @@ namespace rubato::chip {
 struct Page {
   static constexpr std::uint8_t kRead = 1, kWrite = 2, kExecute = 4;
   static constexpr std::uint8_t kUntracked = 8;  ///< neither versioned nor conflict-checked (capsules.md P1)
-  static constexpr std::uint8_t kMapped = 16;    ///< mapped, perhaps without any right (PROT_NONE)
+  static constexpr std::uint8_t kWorkerStack =
+      32;  ///< of a worker in a task region: others must not touch it (C7)
+  static constexpr std::uint8_t kMapped = 16;  ///< mapped, perhaps without any right (PROT_NONE)
 };
 
 class AddressSpace {
@@ -62,6 +66,11 @@ class AddressSpace {
   void unmap(Addr a, std::uint64_t bytes);
   /// Changes the attributes of mapped pages, kMapped stays set. All of the range must be mapped.
   void protect(Addr a, std::uint64_t bytes, std::uint8_t attributes);
+  /// Marks the whole pages within [low, high) as a worker's stack, or no longer; not a change of mappings.
+  void mark_worker_stack(Addr low, Addr high, bool is_worker_stack);
+  /// Ranges unmapped or changed since the last call: whoever caches lines of them drops those.
+  std::vector<std::pair<Addr, Addr>> take_changes() { return std::exchange(changes_, {}); }
+  bool has_changes() const { return !changes_.empty(); }
   /// True if every (or no) page of the range is mapped.
   bool all_mapped(Addr a, std::uint64_t bytes) const;
   bool none_mapped(Addr a, std::uint64_t bytes) const;
@@ -88,6 +97,9 @@ class AddressSpace {
   std::uint64_t peak_mapped_bytes() const { return peak_pages_ * kPageBytes; }
 
  private:
+  void note_change(Addr begin, Addr end);
+
+  std::vector<std::pair<Addr, Addr>> changes_;  // [begin, end)
   std::byte* base_ = nullptr;
   std::uint8_t* pages_ = nullptr;
   std::map<Addr, Addr> regions_;

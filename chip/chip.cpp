@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: MIT
+#include "chip/chip.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "chip/coherence/memory_hierarchy.hpp"
+#include "chip/conflict/conflict_check.hpp"
+#include "chip/core/core.hpp"
+#include "chip/isa/block_cache.hpp"
+#include "chip/isa/task_instructions.hpp"
+#include "chip/noc/mesh.hpp"
+#include "chip/os/fast_forward.hpp"
+#include "chip/os/fault_report.hpp"
+#include "chip/os/thread_scheduler.hpp"
+#include "chip/task/task_units.hpp"
+#include "chip/time/timeline.hpp"
+
+namespace rubato::chip {
+
+namespace {
+
+/// A program uses the task model if it has this symbol: the function that holds the region instruction.
+constexpr std::string_view kTaskRegionSymbol = "rubato_task_region";
+constexpr Latency kProgressCycles = 1 << 18;
+constexpr std::uint64_t kProgressInstructions = 1 << 24;
+/// Spill areas lie behind the guest's address space: no access of the guest reaches them.
+constexpr std::uint64_t kSpillBytes = 1 << 20;
+constexpr Addr kSpillBase = AddressSpace::kSize;
+
+}  // namespace
+
+struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, GuestClock {
+  enum Event : std::uint32_t { kProgress, kInterval, kMaxCycles, kTimeout, kRegionEnd };
+
+  Impl(const Config& c, ProcessOptions options)
+      : config(c),
+        account(c.chip.cores),
+        mesh(make_mesh(c)),
+        hierarchy(make_memory_system(c, *mesh, conflicts)),
+        task_units({config, timeline, *mesh, *hierarchy, *this, kSpillBase, kSpillBytes}),
+        process(std::move(options), memory, *this),
+        fast_forward(process, memory, blocks, c.run.quantum),
+        scheduler(c.chip.cores) {
+    process.set_observer(this);
+    cores.reserve(c.chip.cores);
+    for (std::uint32_t i = 0; i < c.chip.cores; ++i) {
+      const CoreId id{i};
+      cores.push_back(std::make_unique<Core>(
+          id, config, Pipeline::Ports{memory, blocks, *hierarchy, hierarchy->l1i(id), hierarchy->l1d(id)},
+          timeline, account, *this));
+    }
+    register_stats();
+  }
+
+  // ---- Running ----
+
+  RunOutcome run() {
+    if (config.run.max_cycles != 0) timeline.schedule(Cycle{config.run.max_cycles}, this, kMaxCycles);
+    timeline.schedule(Cycle{kProgressCycles}, this, kProgress);
+    if (interval != 0) timeline.schedule(Cycle{interval}, this, kInterval);
+    const bool has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
+    std::optional<Addr> roi;
+    if (!config.run.fast_forward) {
+      begin_detail();
+    } else if (!config.run.roi.empty()) {
+      roi = process.symbols().find(config.run.roi);
+      if (!roi)
+        throw UsageError(
+            "run.roi: the program has no symbol '{}' (nm lists its symbols; a stripped program has none)",
+            config.run.roi);
+    } else if (!has_tasks) {
+      roi = process.symbols().find("main");
+      if (!roi) begin_detail();
+    }
+    while (!ended) {
+      if (detailed) {
+        simulate();
+      } else {
+        skip_ahead(roi);
+      }
+    }
+    finish_account();
+    return outcome;
+  }
+
+  /// Detailed simulation until the region or the run ends.
+  void simulate() {
+    leave_detail = false;
+    while (!leave_detail && !ended) {
+      if (timeline.step()) continue;
+      no_progress();
+    }
+  }
+
+  /// Fast-forward until the region of interest, the next task instruction or the end.
+  void skip_ahead(std::optional<Addr> roi) {
+    const FastForward::Result r = fast_forward.run(roi, kProgressInstructions);
+    switch (r.stop) {
+      case FastForward::Stop::budget:
+        report_progress();
+        return;
+      case FastForward::Stop::stop_pc:
+        begin_detail(r.thread);
+        return;
+      case FastForward::Stop::task_instruction:
+        task_instruction(*r.thread, r.insn);
+        return;
+      case FastForward::Stop::exited:
+        process_exited();
+        return;
+      case FastForward::Stop::deadlock:
+        no_progress();
+        return;
+      case FastForward::Stop::fault:
+        report_fault(*r.thread, r.fault);
+        return;
+    }
+  }
+
+  /// From here on every thread runs on a core; if `caller` just called the region of interest, until that
+  /// returns.
+  void begin_detail(const Thread* caller = nullptr) {
+    detailed = true;
+    blocks.set_stop(std::nullopt);
+    forget_changed_pages();
+    if (caller != nullptr)
+      for (const auto& core : cores)
+        core->pipeline().watch_return(caller->regs.x[reg::ra], caller->regs.x[reg::sp]);
+    if (observer != nullptr) observer->on_region_begin(timeline.now());
+    for (const auto& thread : process.threads())
+      if (thread->state == ThreadState::runnable && !thread->is_worker) on_runnable(*thread);
+  }
+
+  void end(RunOutcome o) {
+    if (ended) return;
+    ended = true;
+    outcome = std::move(o);
+  }
+
+  void process_exited() {
+    if (const auto signal = process.death_signal()) {
+      end({ExitCode::guest_fault, 128 + *signal, describe_death(*signal), {}});
+    } else if (const int status = process.exit_status(); status != 0) {
+      end({ExitCode::check_failed, status, fmt::format("the program exited with status {}", status), {}});
+    } else {
+      end({});
+    }
+  }
+
+  void report_fault(const Thread& thread, const Fault& fault) {
+    end({ExitCode::guest_fault, 0, describe(fault, thread, process, memory), {}});
+  }
+
+  void no_progress() {
+    end({ExitCode::no_progress, 0, "nothing can proceed: every thread and task waits for another",
+         process.describe_waiting() + task_units.describe_waiting()});
+  }
+
+  void report_progress() {
+    if (observer != nullptr && !observer->on_progress(progress()))
+      end({ExitCode::interrupted, 0, "interrupted", {}});
+  }
+
+  Progress progress() const {
+    return {timeline.now(), detailed_instructions() + fast_forward.instructions(), task_units.committed(),
+            task_units.gvt().timestamp, !detailed};
+  }
+
+  std::uint64_t detailed_instructions() const {
+    std::uint64_t sum = 0;
+    for (const auto& core : cores) sum += core->pipeline().counters().instructions;
+    return sum;
+  }
+
+  Cycle reached() const {
+    Cycle latest = timeline.now();
+    for (const auto& core : cores) latest = later(latest, core->reached());
+    return latest;
+  }
+
+  void finish_account() {
+    const Cycle end_cycle = reached();
+    for (const auto& core : cores) core->account_until(end_cycle);
+    cycles = end_cycle.value;
+    if (detailed && observer != nullptr) observer->on_region_end(end_cycle);
+    account.verify(cycles);
+  }
+
+  /// Brings every statistic up to date at a cycle that all cores have reached or wait at.
+  void settle(Cycle now) {
+    for (const auto& core : cores) core->account_until(later(now, core->reached()));
+    cycles = now.value;
+  }
+
+  void on_event(Cycle now, std::uint32_t kind, std::uint64_t) override {
+    switch (kind) {
+      case kProgress:
+        report_progress();
+        if (!timeline.empty()) timeline.schedule(now + kProgressCycles, this, kProgress);
+        return;
+      case kInterval:
+        settle(now);
+        if (observer != nullptr) observer->on_interval(now);
+        if (!timeline.empty()) timeline.schedule(now + interval, this, kInterval);
+        return;
+      case kMaxCycles:
+        end({ExitCode::no_progress, 0,
+             fmt::format("the program was still running after {} cycles (run.max_cycles)",
+                         config.run.max_cycles),
+             describe_cores() + process.describe_waiting() + task_units.describe_waiting()});
+        return;
+      case kTimeout:
+        clock = now;
+        timeout_scheduled = kNever;
+        process.expire_timeouts();
+        if (process.exited()) process_exited();
+        schedule_timeout();
+        return;
+      case kRegionEnd:
+        finish_region(now);
+        return;
+    }
+  }
+
+  std::string describe_cores() const {
+    std::string text;
+    for (const auto& core : cores)
+      if (core->thread() != nullptr)
+        text += fmt::format("core {}: thread {} at {}\n", core->id().value, core->thread()->tid,
+                            process.symbols().describe(core->pipeline().hart().pc));
+    return text;
+  }
+
+  // ---- Threads on cores ----
+
+  void on_runnable(Thread& thread) override {
+    if (!detailed) return;  // fast-forward asks the process itself
+    for (const auto& core : cores) {
+      if (core->in_region() && core->thread() == &thread) {  // a task's system call is done
+        core->wake(later(clock, timeline.now()));
+        return;
+      }
+    }
+    if (thread.is_worker) return;
+    scheduler.add(thread);
+    wake_idle_core();
+  }
+
+  void wake_idle_core() {
+    for (const auto& core : cores)
+      if (core->activity() == Core::Activity::idle && !core->in_region())
+        core->wake(later(clock, timeline.now()));
+  }
+
+  void find_thread(Core& core, Cycle now) override {
+    if (!detailed || owner != nullptr) return;
+    Thread* thread = scheduler.pick(core.id());
+    if (thread == nullptr) return;
+    clock = now;
+    if (process.deliver_signals(*thread) == SyscallOutcome::process_exited) return process_exited();
+    core.run_thread(*thread, now, config.run.time_slice);
+  }
+
+  void slice_ended(Core& core, Cycle now) override {
+    if (!scheduler.has_waiting()) {
+      core.extend_slice(config.run.time_slice);
+      return;
+    }
+    Thread* thread = core.release_thread(now);
+    scheduler.add(*thread);
+    core.wake(now);
+  }
+
+  // ---- System calls and faults ----
+
+  std::uint64_t nanoseconds() const override {
+    return fast_forward.nanoseconds() + later(clock, timeline.now()).value * 1000 / config.chip.frequency_mhz;
+  }
+
+  SyscallOutcome syscall(Core&, Thread& thread, Cycle now) override {
+    clock = now;
+    const SyscallOutcome result = process.syscall(thread);
+    if (result == SyscallOutcome::process_exited) process_exited();
+    forget_changed_pages();
+    schedule_timeout();
+    return result;
+  }
+
+  /// Pages that were unmapped or changed rights leave the caches: what hits an L1 is not checked again.
+  void forget_changed_pages() {
+    if (!memory.has_changes()) return;
+    for (const auto& [begin, end_] : memory.take_changes())
+      hierarchy->forget(line_of(begin), line_of(end_ - 1));
+  }
+
+  void schedule_timeout() {
+    const auto at = process.next_timeout();
+    if (!at) return;
+    const std::uint64_t ns = *at > fast_forward.nanoseconds() ? *at - fast_forward.nanoseconds() : 0;
+    const Cycle cycle = later(Cycle{(ns * config.chip.frequency_mhz + 999) / 1000}, timeline.now());
+    if (cycle >= timeout_scheduled) return;
+    timeout_scheduled = cycle;
+    timeline.schedule(cycle, this, kTimeout);
+  }
+
+  bool fault(Core&, Thread& thread, const Fault& f, Cycle now) override {
+    clock = now;
+    if (f.kind != FaultKind::task_error && process.deliver_fault(thread, f)) return true;
+    report_fault(thread, f);
+    return false;
+  }
+
+  void region_returned(Core&, Cycle now) override {
+    for (const auto& core : cores)
+      if (core->activity() == Core::Activity::thread) core->release_thread(now);
+    scheduler.clear();
+    const Cycle end_cycle = reached();
+    settle(end_cycle);
+    if (observer != nullptr) observer->on_region_end(end_cycle);
+    detailed = false;
+    leave_detail = true;
+  }
+
+  void drop_decoded_blocks() override { blocks.flush(); }
+
+  // ---- Task regions (C7) ----
+
+  TaskSystem& tasks() override { return task_units; }
+  std::uint32_t core_count() const override { return config.chip.cores; }
+  TileId tile_of(CoreId core) const override { return TileId{core.value / config.chip.cores_per_tile}; }
+
+  void create_outside_task(Core&, const TaskDescriptor& task, Cycle) override {
+    task_units.create_before_region(task);
+  }
+
+  /// A task instruction in fast-forward: there is no task, so `create`, `read` and `region` are all it may
+  /// be.
+  void task_instruction(Thread& thread, const isa::Insn& insn) {
+    HartState& hart = thread.regs;
+    switch (insn.op) {
+      case isa::Op::task_create:
+        task_units.create_before_region(descriptor_of(hart, static_cast<std::uint32_t>(insn.imm)));
+        break;
+      case isa::Op::task_read:
+        hart.registers()[insn.rd] = read_outside_task(static_cast<isa::ReadSelector>(insn.imm));
+        break;
+      case isa::Op::task_region:
+        region_instruction(thread, static_cast<isa::RegionOp>(insn.imm) == isa::RegionOp::worker,
+                           timeline.now());
+        return;
+      default:
+        report_fault(thread, {FaultKind::illegal_instruction, hart.pc, 0, {}});
+        return;
+    }
+    hart.pc += insn.length;
+  }
+
+  std::uint64_t read_outside_task(isa::ReadSelector selector) const {
+    return selector == isa::ReadSelector::cores ? config.chip.cores : 0;
+  }
+
+  void region_instruction(Core&, Thread& thread, bool worker, Cycle now) override {
+    region_instruction(thread, worker, now);
+  }
+
+  void region_instruction(Thread& thread, bool worker, Cycle now) {
+    if (worker) {
+      thread.is_worker = true;
+      workers.push_back(&thread);
+      return;
+    }
+    for (const auto& other : process.threads())
+      if (other.get() != &thread && !other->is_worker && other->state == ThreadState::runnable)
+        return report_fault(thread,
+                            {FaultKind::task_error, thread.regs.pc, 0,
+                             fmt::format("run() was called while thread {} is runnable: join or block other "
+                                         "threads first, only tasks run in a task region",
+                                         other->tid)});
+    if (workers.size() + 1 < cores.size())
+      return report_fault(
+          thread, {FaultKind::task_error, thread.regs.pc, 0,
+                   fmt::format("run() needs a worker thread for each of {} cores, the program started "
+                               "{}",
+                               cores.size(), workers.size() + 1)});
+    begin_region(thread, now);
+  }
+
+  void begin_region(Thread& thread, Cycle now) {
+    owner = &thread;
+    if (config.run.fast_forward) detailed = true;
+    blocks.set_stop(std::nullopt);
+    forget_changed_pages();
+    settle(now);
+    if (observer != nullptr) observer->on_region_begin(now);
+    thread.is_worker = true;
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+      Thread& worker = i == 0 ? thread : *workers[i - 1];
+      mark_stack(*cores[i], worker, true);
+      cores[i]->enter_region(worker, now);
+    }
+    task_units.begin_region(now);
+  }
+
+  /// The part of a worker's stack below the region instruction's frame is its core's own (C7).
+  void mark_stack(Core& core, const Thread& worker, bool begins) {
+    const Addr low = worker.regs.x[reg::a0], high = worker.regs.x[reg::sp];
+    if (low >= high || !memory.allows_range(low, high - low, Page::kWrite)) return;
+    memory.mark_worker_stack(low, high, begins);
+    if (!begins) return;
+    core.pipeline().set_own_stack(low, high);
+    if (!config.run.fast_forward)
+      hierarchy->forget(line_of(low), line_of(high - 1));  // may be in any core's L1
+  }
+
+  void end_region(Cycle at) override { timeline.schedule(later(at, timeline.now()), this, kRegionEnd); }
+
+  void finish_region(Cycle now) {
+    for (const auto& core : cores) {
+      Thread& worker = *core->thread();
+      core->leave_region(now);
+      mark_stack(*core, worker, false);
+    }
+    settle(now);
+    if (observer != nullptr) observer->on_region_end(now);
+    Thread& thread = *std::exchange(owner, nullptr);
+    thread.is_worker = false;
+    thread.regs.pc += 8;  // behind the region instruction and its `finish`
+    if (config.run.fast_forward) {
+      detailed = false;
+      leave_detail = true;
+    } else {
+      on_runnable(thread);
+    }
+  }
+
+  void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
+  void abort_running(CoreId, Cycle) override { RUBATO_CHECK(false, "no speculation yet"); }
+
+  // ---- Statistics ----
+
+  void register_stats() {
+    registry.counter("chip.cycles", "cycles", "Cycles simulated in detail.", &cycles);
+    registry.value("chip.instructions", "instructions",
+                   "Guest instructions executed in detail, aborted ones included.",
+                   [this] { return static_cast<double>(detailed_instructions()); });
+    registry.value("chip.fast_forward.instructions", "instructions",
+                   "Guest instructions executed in fast-forward.",
+                   [this] { return static_cast<double>(fast_forward.instructions()); });
+    for (const auto& core : cores) {
+      const PipelineCounters& c = core->pipeline().counters();
+      const std::string prefix = fmt::format("core.{}.", core->id().value);
+      registry.counter(prefix + "instructions", "instructions", "Instructions executed.", &c.instructions);
+      registry.counter(prefix + "branches", "branches", "Conditional branches and indirect jumps.",
+                       &c.branches);
+      registry.counter(prefix + "mispredicts", "branches", "Branches whose prediction was wrong.",
+                       &c.mispredicts);
+      registry.counter(prefix + "loads", "accesses", "Load instructions.", &c.loads);
+      registry.counter(prefix + "stores", "accesses", "Store instructions.", &c.stores);
+      registry.counter(prefix + "atomics", "accesses", "Atomic instructions that accessed memory.",
+                       &c.atomics);
+    }
+    account.register_stats(registry);
+    hierarchy->register_stats(registry);
+    mesh->register_stats(registry);
+    task_units.register_stats(registry);
+  }
+
+  const Config config;
+  Timeline timeline;
+  AddressSpace memory;
+  isa::BlockCache blocks{memory};
+  CycleAccount account;
+  StatRegistry registry;
+  std::unique_ptr<Mesh> mesh;
+  NoConflictCheck conflicts;
+  std::unique_ptr<MemoryHierarchy> hierarchy;
+  TaskUnits task_units;
+  Process process;
+  FastForward fast_forward;
+  ThreadScheduler scheduler;
+  std::vector<std::unique_ptr<Core>> cores;
+
+  ChipObserver* observer = nullptr;
+  Latency interval = 0;
+  bool detailed = false;      // else fast-forward
+  bool leave_detail = false;  // the detailed loop is to end
+  bool ended = false;
+  RunOutcome outcome;
+  Thread* owner = nullptr;       // of the running region
+  std::vector<Thread*> workers;  // that serve regions, in order of arrival; the owner serves core 0
+  Cycle clock{};                 // of the system call being performed
+  Cycle timeout_scheduled = kNever;
+  std::uint64_t cycles = 0;
+};
+
+Chip::Chip(const Config& config, ProcessOptions process)
+    : impl_(std::make_unique<Impl>(config, std::move(process))) {}
+Chip::~Chip() = default;
+
+void Chip::observe(ChipObserver* observer, Latency interval) {
+  impl_->observer = observer;
+  impl_->interval = interval;
+}
+void Chip::observe_tasks(TaskObserver* observer) { impl_->task_units.observe(observer); }
+RunOutcome Chip::run() { return impl_->run(); }
+StatRegistry& Chip::registry() { return impl_->registry; }
+const CycleAccount& Chip::cycle_account() const { return impl_->account; }
+const Symbols& Chip::symbols() const { return impl_->process.symbols(); }
+const Process& Chip::process() const { return impl_->process; }
+Progress Chip::progress() const { return impl_->progress(); }
+Cycle Chip::cycles() const { return Cycle{impl_->cycles}; }
+std::uint64_t Chip::detailed_instructions() const { return impl_->detailed_instructions(); }
+std::uint64_t Chip::fast_forward_instructions() const { return impl_->fast_forward.instructions(); }
+std::uint64_t Chip::guest_bytes() const { return impl_->memory.mapped_bytes(); }
+
+}  // namespace rubato::chip
