@@ -153,7 +153,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   }
 
   void report_fault(const Thread& thread, const Fault& fault) {
-    end({ExitCode::guest_fault, 0, describe(fault, thread, process, memory), {}});
+    end({ExitCode::guest_fault, 0, describe(fault, thread, process), {}});
   }
 
   void no_progress() {
@@ -445,12 +445,12 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
 
   void register_stats() {
     registry.counter("chip.cycles", "cycles", "Cycles simulated in detail.", &cycles);
-    registry.value("chip.instructions", "instructions",
+    registry.total("chip.instructions", "instructions",
                    "Guest instructions executed in detail, aborted ones included.",
-                   [this] { return static_cast<double>(detailed_instructions()); });
-    registry.value("chip.fast_forward.instructions", "instructions",
+                   [this] { return detailed_instructions(); });
+    registry.total("chip.fast_forward.instructions", "instructions",
                    "Guest instructions executed in fast-forward.",
-                   [this] { return static_cast<double>(fast_forward.instructions()); });
+                   [this] { return fast_forward.instructions(); });
     for (const auto& core : cores) {
       const PipelineCounters& c = core->pipeline().counters();
       const std::string prefix = fmt::format("core.{}.", core->id().value);

@@ -155,8 +155,9 @@ bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuff
 bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot) {
   if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
   if (!ports_.memory.allows(address, bytes, Page::kRead))
-    return leave_with_fault(FaultKind::load_access,
-                            ports_.memory.allows(address, 1, Page::kRead) ? address + bytes - 1 : address);
+    return leave_with_fault(FaultKind::load_access, ports_.memory.allows(address, 1, Page::kRead)
+                                                        ? addr_of(line_of(address + bytes - 1))
+                                                        : address);
   if (is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
   slot.done = slot.issue + l1_latency_;
   slot.source = Source::l1;
@@ -186,8 +187,9 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot) {
 bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
   if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
   if (!ports_.memory.allows(address, bytes, Page::kWrite))
-    return leave_with_fault(FaultKind::store_access,
-                            ports_.memory.allows(address, 1, Page::kWrite) ? address + bytes - 1 : address);
+    return leave_with_fault(FaultKind::store_access, ports_.memory.allows(address, 1, Page::kWrite)
+                                                         ? addr_of(line_of(address + bytes - 1))
+                                                         : address);
   if (is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   for (LineAddr line = first;; line = last) {
@@ -259,6 +261,7 @@ PipelineStop Pipeline::run(Cycle now, Cycle next_other) {
   std::uint64_t t = cycle_.value;
   std::uint64_t executed = 0;
   stop_ = PipelineStop::resume;
+  blocks.synchronize();
 
   Block* block = nullptr;
   const Insn* insn = nullptr;

@@ -30,6 +30,7 @@ BlockCache::BlockCache(const AddressSpace& memory) : memory_(memory) { flush(); 
 
 void BlockCache::set_stop(std::optional<Addr> pc) {
   if (stop_ == pc.value_or(kNoStop)) return;
+  if (pc == stop()) return;
   stop_ = pc.value_or(kNoStop);
   flush();
 }
