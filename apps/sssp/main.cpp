@@ -50,6 +50,11 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flag, T& value,
       ->type_name(expected);
 }
 
+std::string whole_number(const std::string& text) {
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? std::string() : "'" + text + "' is not a whole number";
+}
+
 void declare(CLI::App& app, Options& o) {
   app.set_help_flag("--help", "This text");
   auto* const file =
@@ -71,11 +76,16 @@ void declare(CLI::App& app, Options& o) {
                  "Vertex to start from, as the file numbers them: from 1 in .gr, .mtx and generated graphs, "
                  "from 0 in "
                  "edge lists (default: the first)")
+      ->check(whole_number)
       ->each([&o](const std::string&) { o.has_source = true; })
       ->type_name("N");
-  app.add_option("--seed", o.seed, "Seed of --generate (default 1)")->type_name("N");
+  app.add_option("--seed", o.seed, "Seed of --generate (default 1)")->check(whole_number)->type_name("N");
   app.add_option("--scale", o.reader.scale, "Multiply the values of a real matrix by this and round them")
-      ->check(CLI::PositiveNumber)
+      ->check([](const std::string& text) {
+        double factor = 0;
+        const bool is_positive = CLI::detail::lexical_cast(text, factor) && factor > 0;
+        return is_positive ? std::string() : "'" + text + "' is not a positive number";
+      })
       ->type_name("FACTOR");
   app.add_flag("--unit-lengths", o.reader.unit_lengths, "Every arc has length 1, whatever the file says");
   add_choice<TaskType>(
