@@ -1,0 +1,145 @@
+// Random system calls with random and wild arguments: the process never crashes, hangs or writes outside of
+// its directory. Meant for the asan build as well.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "chip/os/process.hpp"
+#include "tests/chip/os/elf_image.hpp"
+
+namespace rubato::chip {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Clock : GuestClock {
+  std::uint64_t now = 0;
+  std::uint64_t nanoseconds() const override { return now; }
+};
+
+/// A directory of its own with `box` (the working directory of the guest) and `outside` beside it.
+class SyscallFuzz : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "rubato_fuzz_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    before_ = fs::current_path();
+    fs::create_directories(root_ / "box" / "folder");
+    fs::create_directories(root_ / "outside");
+    std::ofstream(root_ / "outside" / "precious") << "precious";
+    std::ofstream(root_ / "box" / "file") << "contents";
+    fs::create_symlink("../outside/precious", root_ / "box" / "link");
+    fs::create_symlink("../outside", root_ / "box" / "links");
+    write_elf_image(root_ / "program");
+    fs::current_path(root_ / "box");
+  }
+  void TearDown() override {
+    fs::current_path(before_);
+    fs::remove_all(root_);
+  }
+  fs::path root_, before_;
+};
+
+TEST_P(SyscallFuzz, NeverCrashesHangsOrEscapes) {
+  Rng rng(static_cast<std::uint64_t>(GetParam()) + 1);
+  ProcessOptions options;
+  options.program = (root_ / "program").string();
+  options.stdin_fd = -1;
+  options.stdout_sink = options.stderr_sink = [](std::span<const std::byte>) {};
+  options.log = [](const std::string&) {};
+  if (GetParam() % 2 == 1) options.sandbox = (root_ / "box").string();
+  AddressSpace memory;
+  Clock clock;
+  Process process(options, memory, clock);
+
+  constexpr Addr kArena = 0x1000000000;
+  memory.map(kArena, 16 * AddressSpace::kPageBytes, Page::kRead | Page::kWrite);
+  memory.map(kArena + 32 * AddressSpace::kPageBytes, AddressSpace::kPageBytes, Page::kRead);
+  const std::vector<std::string> paths = {"file",
+                                          "link",
+                                          "links/precious",
+                                          "../outside/precious",
+                                          "folder/..",
+                                          "/",
+                                          ".",
+                                          "new",
+                                          "links/new",
+                                          "/proc/self/maps",
+                                          "/dev/null",
+                                          "",
+                                          "folder/../../outside/new",
+                                          "/dev/urandom",
+                                          "/proc/self/fd/1",
+                                          (root_ / "outside" / "precious").string()};
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    std::memcpy(memory.host(kArena + i * 256), paths[i].c_str(), paths[i].size() + 1);
+
+  const auto argument = [&]() -> std::uint64_t {
+    switch (rng.below(10)) {
+      case 0:
+        return rng();
+      case 1:
+        return rng.below(8);
+      case 2:
+        return kArena + rng.below(paths.size()) * 256;
+      case 3:
+        return kArena + 8192 + rng.below(56000);
+      case 4:
+        return kArena + 16 * AddressSpace::kPageBytes - rng.below(64);
+      case 5:
+        return kArena + (rng.below(40) << 12);
+      case 6:
+        return static_cast<std::uint64_t>(-100);
+      case 7:
+        return ~std::uint64_t{0} - rng.below(4096);
+      case 8:
+        return std::uint64_t{1} << rng.below(64);
+      default:
+        return rng.below(100000);
+    }
+  };
+  constexpr int kCalls = 3000;
+  for (int i = 0; i < kCalls && !process.exited(); ++i) {
+    clock.now += rng.below(1000000);
+    process.expire_timeouts();
+    Thread* thread = nullptr;
+    for (const auto& candidate : process.threads())
+      if (candidate->state == ThreadState::runnable && (thread == nullptr || rng.below(2) == 0))
+        thread = candidate.get();
+    if (thread == nullptr) {
+      const auto next = process.next_timeout();
+      if (!next) break;  // all wait for ever: a deadlock is reported, not a hang
+      clock.now = std::max(clock.now, *next);
+      continue;
+    }
+    std::uint64_t number = rng.below(470);
+    if (number == 93 || number == 94) number = 64;  // exits are rare, or nothing else would be tried
+    thread->regs.x[reg::a7] = number;
+    for (unsigned a = 0; a < 6; ++a) thread->regs.x[reg::a0 + a] = argument();
+    for (std::uint64_t at = 0; at < 32; ++at)  // some structures are random, too
+      if (memory.allows(kArena + 8192, 4096, Page::kWrite))
+        memory.store(kArena + 8192 + rng.below(500) * 8, argument());
+    process.syscall(*thread);
+    for (const auto& each : process.threads()) ASSERT_EQ(each->regs.x[0], 0u);
+  }
+  std::ifstream precious(root_ / "outside" / "precious");
+  std::string text;
+  precious >> text;
+  EXPECT_EQ(text, "precious");
+  std::size_t outside = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(root_ / "outside")) ++outside;
+  EXPECT_EQ(outside, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SyscallFuzz, ::testing::Range(0, 20));
+
+}  // namespace
+}  // namespace rubato::chip
