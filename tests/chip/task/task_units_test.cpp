@@ -274,10 +274,10 @@ TEST(Errors, ChildEarlierThanItsParentIsNamedWithBothFunctionsAndTimestamps) {
   child.function = 0x2468;
   FakeChip chip(small_config(2, 2), Table{{{1, {.gap = 1, .tail = 1, .children = {child}}}}}, constant(1));
   chip.run({make({.name = 1, .at = 5})});
-  EXPECT_EQ(
-      chip.error,
-      "the task with function 0x10000, timestamp 5 created one with function 0x2468, timestamp 4: a task's "
-      "timestamp cannot be earlier than its creator's");
+  EXPECT_EQ(chip.error,
+            "task 0x10000 at timestamp 5 creates task 0x2468 at timestamp 4: a child's timestamp must not be "
+            "earlier "
+            "than its creator's");
 }
 
 TEST(Errors, ChildOfTheSameTimestampIsFine) {
@@ -292,7 +292,10 @@ TEST(Errors, TimestampedChildOfAnUntimestampedTaskIsRefused) {
   FakeChip chip(small_config(2, 2),
                 Table{{{1, {.gap = 1, .tail = 1, .children = {make({.name = 2, .at = 5})}}}}}, constant(1));
   chip.run({make({.name = 1})});
-  EXPECT_NE(chip.error.find("a task without timestamp cannot create tasks with one"), std::string::npos);
+  EXPECT_EQ(chip.error,
+            "task 0x10000 without a timestamp creates task 0x10000 at timestamp 5: only a task with a "
+            "timestamp may "
+            "create tasks with timestamps");
 }
 
 TEST(Errors, SpecOnSeveralCoresIsRefusedInWords) {
@@ -304,6 +307,28 @@ TEST(Errors, SpecOnSeveralCoresIsRefusedInWords) {
       chip.error.find("SPEC tasks need speculation, which this version of the chip does not have; declare "
                       "them mayspec or nonspec, or run on one core"),
       std::string::npos);
+}
+
+TEST(DescribeWaiting, NamesRunningTasksAndHowManyWaitForTheirLocale) {
+  FakeChip* seen = nullptr;
+  std::string report;
+  const Program program = [&](const TaskDescriptor& d) {
+    Script script;
+    if (d.arguments[0] == 1) {
+      script.children = {make({.name = 2, .at = 5, .on = 9}), make({.name = 3, .at = 5})};
+      script.tail = 1000;
+    }
+    if (d.arguments[0] == 3) report = seen->units.describe_waiting();
+    return script;
+  };
+  FakeChip chip(small_config(2, 2), program, constant(1));
+  seen = &chip;
+  chip.run({make({.name = 1, .at = 5, .on = 9})});
+  EXPECT_NE(report.find("tile 0: 1 idle tasks"), std::string::npos) << report;
+  EXPECT_NE(report.find("runs function 0x10000, timestamp 5, locale 9 for which 1 tasks wait"),
+            std::string::npos)
+      << report;
+  EXPECT_EQ(chip.units.describe_waiting(), "");
 }
 
 // ---- Queue pressure (C13): progress with queues of a few entries ----

@@ -1,0 +1,226 @@
+// The pairing heap and the task queue against references that search linearly.
+// SPDX-License-Identifier: MIT
+#include "chip/task/task_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "chip/task/spill_area.hpp"
+#include "chip/task/task_mapper.hpp"
+#include "chip/task/task_pool.hpp"
+
+namespace rubato::chip {
+namespace {
+
+bool earlier_task(const Task* a, const Task* b) { return a->before(*b); }
+
+TEST(TaskHeap, AgreesWithASortedListUnderRandomPushPopMeldAndRemove) {
+  Rng rng(1);
+  TaskPool pool;
+  TaskHeap heaps[2];
+  std::vector<Task*> reference[2];
+  std::uint64_t tie = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    const unsigned h = static_cast<unsigned>(rng.below(2));
+    auto& list = reference[h];
+    switch (rng.below(list.size() > 300 ? 3 : 6)) {
+      case 0:
+        if (list.empty()) break;
+        ASSERT_EQ(heaps[h].top(), *std::min_element(list.begin(), list.end(), earlier_task));
+        list.erase(std::find(list.begin(), list.end(), heaps[h].top()));
+        pool.release(heaps[h].pop());
+        break;
+      case 1:
+      case 2: {
+        if (list.empty()) break;
+        Task* task = list[rng.below(list.size())];
+        TaskHeap::remove(task);
+        list.erase(std::find(list.begin(), list.end(), task));
+        pool.release(task);
+        break;
+      }
+      case 3:
+        if (rng.below(50) != 0) break;
+        heaps[h].meld(heaps[1 - h]);
+        list.insert(list.end(), reference[1 - h].begin(), reference[1 - h].end());
+        reference[1 - h].clear();
+        break;
+      default: {
+        Task* task = pool.acquire();
+        task->order = rng.below(20);
+        task->tie = tie++;
+        heaps[h].push(task);
+        list.push_back(task);
+      }
+    }
+    ASSERT_EQ(heaps[h].empty(), list.empty());
+  }
+  EXPECT_EQ(pool.in_use(), reference[0].size() + reference[1].size());
+}
+
+TEST(TaskQueue, AgreesWithALinearSearchUnderRandomInsertDispatchFinishAndSpill) {
+  Rng rng(2);
+  TaskPool pool;
+  TaskQueue queue(64);
+  std::vector<Task*> idle, out;
+  std::optional<Locale> running[4];
+  bool busy[4] = {};
+  std::uint64_t tie = 0;
+  const auto is_free = [&](const Task* task) {
+    return !task->descriptor.has_locale ||
+           std::none_of(running, running + 4, [&](auto& l) { return l && *l == task->descriptor.locale; });
+  };
+  for (int i = 0; i < 100'000; ++i) {
+    const Lane lane = rng.below(3) == 0 ? Lane::untimestamped : Lane::timestamped;
+    const unsigned slot = static_cast<unsigned>(rng.below(4));
+    const std::uint64_t what = rng.below(8);
+    if (what < 4) {
+      if (!queue.has_room(false)) continue;
+      Task* task = pool.acquire();
+      task->descriptor = TaskDescriptor{};
+      task->descriptor.has_timestamp = lane == Lane::timestamped;
+      task->descriptor.has_locale = rng.below(4) != 0;
+      task->descriptor.locale = rng.below(5);
+      task->order = task->descriptor.timestamp = rng.below(10);
+      task->tie = tie++;
+      queue.insert(task);
+      idle.push_back(task);
+    } else if (what == 4 && busy[slot]) {
+      queue.finish(slot);
+      busy[slot] = false;
+      running[slot].reset();
+    } else if (what < 7 && !busy[slot]) {
+      Task* expected = nullptr;
+      for (Task* task : idle) {
+        if (task->lane() != lane || !is_free(task)) continue;
+        if (expected == nullptr || task->before(*expected)) expected = task;
+      }
+      ASSERT_EQ(queue.earliest_free(lane), expected);
+      if (expected == nullptr) continue;
+      queue.dispatch(expected, slot);
+      busy[slot] = true;
+      if (expected->descriptor.has_locale) running[slot] = expected->descriptor.locale;
+      idle.erase(std::find(idle.begin(), idle.end(), expected));
+      pool.release(expected);
+    } else if (rng.below(20) == 0 && queue.idle(lane) > 3) {
+      const auto count = static_cast<std::uint32_t>(1 + rng.below(queue.idle(lane)));
+      queue.take_latest(lane, count, out);
+      ASSERT_TRUE(std::is_sorted(out.begin(), out.end(), earlier_task));
+      for (Task* task : out) {
+        idle.erase(std::find(idle.begin(), idle.end(), task));
+        queue.release_spilling();
+      }
+      for (const Task* task : idle) {
+        if (task->lane() == lane) {
+          ASSERT_TRUE(task->before(*out.front()));
+        }
+      }
+      for (Task* task : out) pool.release(task);
+    }
+    const Task* first = nullptr;
+    for (const Task* task : idle) {
+      if (task->lane() == lane && (first == nullptr || task->before(*first))) first = task;
+    }
+    ASSERT_EQ(queue.earliest(lane), first);
+    ASSERT_EQ(queue.guests(), idle.size());
+  }
+}
+
+TEST(TaskQueue, KeepsOneEntryForRefillsAndOneForTheEarliestTask) {
+  TaskPool pool;
+  TaskQueue queue(4);
+  const auto insert = [&] {
+    Task* task = pool.acquire();
+    task->descriptor = TaskDescriptor{};
+    queue.insert(task);
+  };
+  insert();
+  EXPECT_TRUE(queue.has_room(false));
+  insert();
+  EXPECT_FALSE(queue.has_room(false));
+  EXPECT_TRUE(queue.has_room(true));
+  insert();
+  EXPECT_FALSE(queue.has_room(true));
+  queue.add_refill();  // takes the entry that was kept for it
+  EXPECT_EQ(queue.entries(), 4u);
+  EXPECT_EQ(queue.used(), 4u);
+}
+
+TEST(SpillArea, OverflowListReturnsRefillsInOrderTimestampedFirstAndStaysInItsMemory) {
+  constexpr Addr kBase = 1 << 20;
+  constexpr std::uint64_t kBytes = 1 << 16;
+  SpillArea area(kBase, kBytes, 15);
+  TaskPool pool;
+  Rng rng(4);
+  std::vector<LineAddr> lines;
+  std::vector<Task*> reference;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    Task* task = pool.acquire();
+    task->descriptor.has_timestamp = rng.below(2) == 0;
+    task->order = rng.below(50);
+    task->tie = i;
+    area.overflow_push(task, lines);
+    reference.push_back(task);
+  }
+  std::sort(reference.begin(), reference.end(), [](auto* a, auto* b) { return refill_before(*a, *b); });
+  for (Task* expected : reference) ASSERT_EQ(area.overflow_pop(lines), expected);
+  for (const LineAddr line : lines) {
+    ASSERT_GE(addr_of(line), kBase + kBytes / 8 * 7);
+    ASSERT_LT(addr_of(line), kBase + kBytes);
+  }
+}
+
+TEST(HashTaskMapper, SendsOneLocaleToOneTileWhoeverCreatesTheTask) {
+  HashTaskMapper mapper({.tiles = 64, .seed = 1});
+  for (Locale locale = 0; locale < 1000; ++locale) {
+    TaskDescriptor task;
+    task.has_locale = true;
+    task.locale = locale;
+    const TileId tile = mapper.map(task, TileId{0});
+    EXPECT_LT(tile.value, 64u);
+    for (std::uint32_t creator = 1; creator < 64; creator += 13) {
+      EXPECT_EQ(mapper.map(task, TileId{creator}), tile);
+    }
+  }
+}
+
+TEST(HashTaskMapper, ScattersTasksWithoutLocaleEvenlyAndRepeatably) {
+  HashTaskMapper a({.tiles = 16, .seed = 1}), b({.tiles = 16, .seed = 1}), c({.tiles = 16, .seed = 2});
+  std::vector<unsigned> count(16);
+  unsigned differences = 0;
+  for (int i = 0; i < 16'000; ++i) {
+    const TileId tile = a.map({}, TileId{0});
+    ++count[tile.value];
+    EXPECT_EQ(b.map({}, TileId{3}), tile);
+    differences += c.map({}, TileId{0}) != tile ? 1 : 0;
+  }
+  for (const unsigned n : count) {
+    EXPECT_GT(n, 850u);
+    EXPECT_LT(n, 1150u);
+  }
+  EXPECT_GT(differences, 14'000u);
+}
+
+TEST(RandomTaskMapper, KeepsLocalesTogetherForTasksThatMayRunNonSpeculatively) {
+  const auto mapper = make_task_mapper("random", {.tiles = 16, .seed = 1});
+  HashTaskMapper hash({.tiles = 16, .seed = 1});
+  unsigned elsewhere = 0;
+  for (Locale locale = 0; locale < 1000; ++locale) {
+    TaskDescriptor task;
+    task.has_locale = true;
+    task.locale = locale;
+    task.type = TaskType::mayspec;
+    EXPECT_EQ(mapper->map(task, TileId{0}), hash.map(task, TileId{0}));
+    task.type = TaskType::spec;
+    elsewhere += mapper->map(task, TileId{0}) != hash.map(task, TileId{0}) ? 1 : 0;
+  }
+  EXPECT_GT(elsewhere, 800u);
+}
+
+}  // namespace
+}  // namespace rubato::chip
