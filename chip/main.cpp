@@ -17,7 +17,6 @@
 namespace rubato::chip {
 namespace {
 
-#ifdef RUBATO_HAS_CHIP
 class ChipSimulation final : public Simulation {
  public:
   explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, process_options(options)) {}
@@ -56,11 +55,6 @@ class ChipSimulation final : public Simulation {
 std::unique_ptr<Simulation> make_simulation(const SessionOptions& options) {
   return std::make_unique<ChipSimulation>(options);
 }
-#else
-std::unique_ptr<Simulation> make_simulation(const SessionOptions&) {
-  throw UsageError("this build has no chip yet");
-}
-#endif
 
 int run(const std::vector<std::string>& words) {
   try {
