@@ -13,6 +13,7 @@ import browser
 import rubato
 from helpers import call
 from rubato import report
+from rubato.report.inside import short_name
 from rubato.report.study import plain, study
 
 needs_browser = pytest.mark.skipif(
@@ -83,6 +84,15 @@ def test_keys_that_follow_the_cores_make_no_curves_of_their_own(home):
 
 def test_values_are_written_as_people_write_them():
     assert plain(True) == "true" and plain(65536) == "64 KiB" and plain(1000) == "1000" and plain(3 << 20) == "3 MiB"
+
+
+def test_function_names_are_shortened_to_what_a_reader_knows_them_by():
+    full = "void rubato::apps::(anonymous namespace)::visit<(rubato::v0::TaskType)2>(rubato::apps::Vertex*)"
+    assert short_name(full) == "visit"
+    assert short_name("visit(Vertex*)") == "visit" and short_name("main") == "main"
+    assert short_name("(no task)") == "(no task)"
+    assert short_name("operator new(unsigned long)") == "new"
+    assert short_name("0x1234+0x10") == "0x1234+0x10"
 
 
 def test_the_file_is_whole_and_names_no_outside_resource(small_study, capsys):

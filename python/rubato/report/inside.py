@@ -90,6 +90,9 @@ def series(run: Run) -> list[dict[str, Any]]:
     except UsageError:
         return []
     cycles = frame["cycle"].to_list()
+    if len(cycles) > 2 and cycles[-1] - cycles[-2] < cycles[1] - cycles[0]:
+        frame = frame.head(-1)  # the end cut the last interval short: its sums would look like a drop
+        cycles.pop()
     lines = []
     for name in frame.columns[1:]:
         values = frame[name].to_list()
@@ -104,6 +107,8 @@ def series(run: Run) -> list[dict[str, Any]]:
                     "values": values,
                 }
             )
+    # A class tells more than its parts, which the charts above show in sum; cycles only count themselves.
+    lines.sort(key=lambda line: (line["name"].count(".") > 2, line["name"] == "chip.cycles"))
     return lines[:12]
 
 
@@ -118,8 +123,24 @@ def functions(run: Run) -> list[dict[str, Any]]:
                 continue
             for part, cycles in values.items():
                 parts[part] += cycles
-        rows.append({"function": entry["function"], "classes": classes, "parts": parts})
+        rows.append(
+            {"function": entry["function"], "short": short_name(entry["function"]), "classes": classes, "parts": parts}
+        )
     return sorted(rows, key=lambda r: -sum(r["parts"].values()))
+
+
+def short_name(function: str) -> str:
+    """`visit` of `void app::(anonymous namespace)::visit<(Type)2>(Vertex*)`; names of another form stay."""
+    name, depth = "", 0
+    for character in function.replace("(anonymous namespace)::", ""):
+        if character in "<(":
+            depth += 1
+        elif character in ">)":
+            depth -= 1
+        elif depth == 0:
+            name += character
+    name = name.removesuffix(" const").rpartition(" ")[2].rpartition("::")[2]
+    return name if name.isidentifier() else function
 
 
 def timeline(run: Run) -> dict[str, Any] | None:
@@ -137,7 +158,7 @@ def timeline(run: Run) -> dict[str, Any] | None:
     words = {name: i for i, name in enumerate(dict.fromkeys(e["name"] for e in chosen))}
     return {
         "lanes": [names.get(lane, f"core {lane}") for lane in lanes],
-        "names": list(words),
+        "names": [short_name(w) for w in words],
         "from": chosen[0]["ts"],
         "to": max(e["ts"] + e["dur"] for e in chosen),
         "unit": "us of simulated time",

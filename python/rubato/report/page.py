@@ -94,7 +94,8 @@ def _tiles(study: Study) -> str:
     tiles: list[tuple[str, str]] = []
     best = _best(study)
     if best:
-        tiles.append((f"{best[0]:.3g}×", f"best speed-up: {best[2]}, {_plural(best[1], 'core')}"))
+        note = "" if best[0] > 1 else "; the smallest chip is the fastest"
+        tiles.append((f"{best[0]:.3g}×", f"best speed-up: {best[2]}, {_plural(best[1], 'core')}{note}"))
     passed = sum(r.summary.check == "passed" for r in study.runs)
     total = len(study.runs) + len(study.failures)
     tiles.append((f"{len(study.runs)} of {total}", "runs succeeded" if total != 1 else "run succeeded"))

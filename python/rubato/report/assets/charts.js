@@ -174,6 +174,8 @@ function drawIdeal(root, data, px, py, top, xs) {
   root.append(svg('text', {x: px(end) - 10, y: py(end / data.reference_cores) - 4, 'text-anchor': 'end', text: 'ideal'}));
 }
 
+const DASHES = ['none', '9 4', '2.5 3', '10 3 2.5 3'];  // curves that coincide are all seen, and colour is not needed
+
 function drawSeries(root, s, index, px, py) {
   const colour = `var(--s${index % 8})`;
   const banded = s.points.filter((p) => p.low !== null);
@@ -182,7 +184,8 @@ function drawSeries(root, s, index, px, py) {
     root.append(svg('path', {d: `M${[...up, ...down].join('L')}Z`, style: `fill:${colour}`, opacity: 0.15}));
   }
   const d = s.points.map((p, i) => `${i ? 'L' : 'M'}${px(p.x)} ${py(p.y)}`).join('');
-  root.append(svg('path', {d, fill: 'none', style: `stroke:${colour}`, 'stroke-width': 2.25, 'stroke-linejoin': 'round'}));
+  root.append(svg('path', {d, fill: 'none', style: `stroke:${colour}`, 'stroke-width': 2.25, 'stroke-linejoin': 'round',
+    'stroke-dasharray': DASHES[index % DASHES.length]}));
   for (const p of s.points) {
     if (p.low !== null) {
       const x = px(p.x), a = py(p.low), b = py(p.high);
@@ -329,7 +332,7 @@ function histogramChart(container, data) {
     while (first < last && data.buckets[first] === 0) ++first;
     const shown = data.buckets.slice(first, last + 1);
     const most = Math.max(...shown) / total;
-    const step = (width - m.left - m.right) / shown.length, py = linear(0, most || 1, height - m.bottom, m.top);
+    const step = Math.min(64, (width - m.left - m.right) / shown.length), py = linear(0, most || 1, height - m.bottom, m.top);
     const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': data.name});
     for (const v of niceTicks(0, most, 3)) {
       root.append(svg('line', {class: 'grid', x1: m.left, x2: width - m.right, y1: py(v), y2: py(v)}),
@@ -348,7 +351,7 @@ function histogramChart(container, data) {
         root.append(svg('text', {x: x + step / 2, y: height - m.bottom + 16, 'text-anchor': 'middle', text: number(low)}));
       }
     });
-    root.append(svg('text', {x: m.left + (width - m.left) / 2, y: height - 6, 'text-anchor': 'middle', text: data.unit}));
+    root.append(svg('text', {x: m.left + step * shown.length / 2, y: height - 6, 'text-anchor': 'middle', text: data.unit}));
     return root;
   });
 }
@@ -366,7 +369,7 @@ function seriesChart(container, data) {
       root.append(svg('line', {class: 'grid', x1: m.left, x2: width - m.right, y1: py(v), y2: py(v)}),
         svg('text', {x: m.left - 6, y: py(v) + 4, 'text-anchor': 'end', text: number(v)}));
     }
-    for (const v of niceTicks(xs[0], xs[xs.length - 1], width / 110)) {
+    for (const v of niceTicks(xs[0], xs[xs.length - 1], width / 64)) {
       root.append(svg('text', {x: px(v), y: height - m.bottom + 16, 'text-anchor': 'middle', text: number(v)}));
     }
     const d = values.map((v, i) => `${i ? 'L' : 'M'}${px(xs[i]).toFixed(1)} ${py(v).toFixed(1)}`).join('');

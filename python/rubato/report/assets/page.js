@@ -81,7 +81,7 @@ function multiples(body, entries, heading, text, render, note) {
   for (const entry of entries) {
     const box = html('div', {class: 'chart'});
     grid.append(html('div', {}, html('p', {class: 'explain'}, html('code', {text: entry.name}), html('br'),
-      `${entry.description || ''}${entry.description ? '; ' : ''}${note(entry)}`), box));
+      [entry.description.replace(/\.$/, ''), note(entry)].filter(Boolean).join('; ')), box));
     render(box, entry);
   }
 }
@@ -90,12 +90,14 @@ function functionTable(body, rows) {
   const parts = Object.keys(data.part_names).filter((p) => rows.some((r) => r.parts[p]));
   const classes = Object.keys(data.class_names).filter((c) => rows.some((r) => r.classes[c]));
   const busy = rows.reduce((sum, r) => sum + Object.values(r.parts).reduce((a, b) => a + b, 0), 0) || 1;
+  const names = new Map();
+  for (const r of rows) names.set(r.short, (names.get(r.short) || 0) + 1);
   const cell = (name, text) => html(name, {class: 'n', text});
   const head = html('tr', {}, html('th', {text: 'function'}), cell('th', 'share of work'),
     ...classes.map((c) => cell('th', data.class_names[c])), ...parts.map((p) => cell('th', `in ${data.part_names[p]}`)));
   const lines = rows.map((r) => {
     const work = Object.values(r.parts).reduce((a, b) => a + b, 0);
-    return html('tr', {}, html('td', {class: 'wrap'}, html('code', {text: r.function})), cell('td', percent(work / busy)),
+    return html('tr', {}, html('td', {class: 'wrap'}, html('code', {text: names.get(r.short) > 1 ? r.function : r.short, title: r.function})), cell('td', percent(work / busy)),
       ...classes.map((c) => cell('td', number(r.classes[c] ?? 0))), ...parts.map((p) => cell('td', number(r.parts[p]))));
   });
   chartUnder(body, 'Task functions', 'Core cycles by what the cores worked for: each function by class, then all its work by ' +
