@@ -1,5 +1,5 @@
-// Host memory of large simulated arrays: big blocks are aligned to huge pages and the host is asked to use
-// them, since a lookup in a 64 MB LLC otherwise costs a TLB miss besides its cache miss (chip.md section 9).
+// Host memory of the simulated caches: one arena on huge pages, since a lookup in a 64 MB LLC otherwise costs
+// a TLB miss besides its cache miss (chip.md section 9).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,34 +7,36 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <memory_resource>
 #include <new>
-#include <vector>
 
 namespace rubato::chip {
 
-template <class T>
-struct HugePageAllocator {
-  using value_type = T;
+/// Gives out blocks aligned to huge pages and asks the host to use them.
+class HugePageResource final : public std::pmr::memory_resource {
+ private:
   static constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-  HugePageAllocator() = default;
-  template <class U>
-  HugePageAllocator(const HugePageAllocator<U>&) {}
-
-  T* allocate(std::size_t n) {
-    const std::size_t bytes = n * sizeof(T);
-    const bool huge = bytes >= kHugePage;
-    const std::size_t alignment = huge ? kHugePage : 64;
+  void* do_allocate(std::size_t bytes, std::size_t) override {
+    const std::size_t alignment = bytes >= kHugePage ? kHugePage : 64;
     void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (p == nullptr) throw std::bad_alloc();
-    if (huge) madvise(p, bytes, MADV_HUGEPAGE);
-    return static_cast<T*>(p);
+    if (bytes >= kHugePage) madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
   }
-  void deallocate(T* p, std::size_t) { std::free(p); }
-  friend bool operator==(const HugePageAllocator&, const HugePageAllocator&) { return true; }
+  void do_deallocate(void* p, std::size_t, std::size_t) override { std::free(p); }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
-template <class T>
-using HostVector = std::vector<T, HugePageAllocator<T>>;
+/// What is allocated from it lies together, in order, and is freed with it.
+class HostArena {
+ public:
+  /// `bytes`: about what will be allocated; more is possible.
+  explicit HostArena(std::size_t bytes) : arena_(bytes, &pages_) {}
+  std::pmr::memory_resource* resource() { return &arena_; }
+
+ private:
+  HugePageResource pages_;
+  std::pmr::monotonic_buffer_resource arena_;
+};
 
 }  // namespace rubato::chip

@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include "base/check.hpp"
-#include "chip/cache/host_memory.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
@@ -20,14 +20,17 @@ class SetArray {
  public:
   static constexpr std::uint32_t kNoSlot = ~0U;
 
-  /// bytes: a multiple of ways * 64.
-  SetArray(std::uint64_t bytes, std::uint32_t ways)
+  /// Host memory a line of cache takes.
+  static constexpr std::size_t kHostBytes = 2 * sizeof(std::uint64_t) + sizeof(Payload);
+
+  /// bytes: a multiple of ways * 64. `memory` must outlive the array.
+  SetArray(std::uint64_t bytes, std::uint32_t ways, std::pmr::memory_resource* memory)
       : ways_(ways),
         sets_(bytes / kLineBytes / ways),
         mask_((sets_ & (sets_ - 1)) == 0 ? sets_ - 1 : 0),
-        lines_(sets_ * ways, kEmpty),
-        stamps_(sets_ * ways),
-        payloads_(sets_ * ways) {
+        lines_(sets_ * ways, kEmpty, memory),
+        stamps_(sets_ * ways, memory),
+        payloads_(sets_ * ways, memory) {
     RUBATO_CHECK(ways >= 1 && sets_ >= 1 && sets_ * ways * kLineBytes == bytes,
                  "a cache is a whole number of sets");
   }
@@ -81,9 +84,9 @@ class SetArray {
   std::uint32_t ways_;
   std::uint64_t sets_, mask_;
   std::uint64_t uses_ = 0;
-  HostVector<std::uint64_t> lines_;
-  HostVector<std::uint64_t> stamps_;
-  HostVector<Payload> payloads_;
+  std::pmr::vector<std::uint64_t> lines_;
+  std::pmr::vector<std::uint64_t> stamps_;
+  std::pmr::vector<Payload> payloads_;
 };
 
 }  // namespace rubato::chip

@@ -27,8 +27,8 @@ struct LlcCounters {
 };
 
 struct LlcSlice {
-  LlcSlice(std::uint64_t bytes, std::uint32_t ways, Versions& versions)
-      : array(bytes, ways), version(versions.add_cache(array.slots())) {}
+  LlcSlice(std::uint64_t bytes, std::uint32_t ways, Versions& versions, std::pmr::memory_resource* memory)
+      : array(bytes, ways, memory), version(versions.add_cache(array.slots())) {}
   Versions::Place place(std::uint32_t slot) const { return {version, slot}; }
 
   SetArray<DirectoryEntry> array;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
+#include "chip/cache/host_memory.hpp"
 #include "chip/coherence/invariants.hpp"
 #include "chip/coherence/llc_slice.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
@@ -126,6 +127,7 @@ class Mesi final : public MemoryHierarchy {
   Fault fault_ = Fault::none;
   SharerGroups groups_;
   Versions versions_;
+  HostArena arena_;
   std::vector<L1Cache> l1s_;  // core * 2, + 1 for data
   std::vector<TileCaches> tiles_;
   std::vector<LlcSlice> slices_;

@@ -18,6 +18,8 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
       l2_latency_(config.l2.latency),
       llc_latency_(config.llc.latency),
       groups_(config.tiles()),
+      arena_(config.tiles() * (config.l2.size / kLineBytes * SetArray<L2Line>::kHostBytes +
+                               config.llc.size / kLineBytes * SetArray<DirectoryEntry>::kHostBytes)),
       l2_ports_(config.tiles()),
       llc_ports_(config.tiles()) {
   RUBATO_CHECK(cores_per_tile_ >= 1 && cores_per_tile_ <= 8, "an L2 records at most 16 L1s");
@@ -39,9 +41,11 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
                                            .l2_ways = config.l2.ways,
                                            .l1s = std::span(l1s_).subspan(t * per_tile, per_tile),
                                            .first_l1_version = t * per_tile,
-                                           .versions = &versions_});
+                                           .versions = &versions_,
+                                           .memory = arena_.resource()});
   }
-  for (std::uint32_t t = 0; t < tiles; ++t) slices_.emplace_back(config.llc.size, config.llc.ways, versions_);
+  for (std::uint32_t t = 0; t < tiles; ++t)
+    slices_.emplace_back(config.llc.size, config.llc.ways, versions_, arena_.resource());
   for (std::uint32_t m = 0; m < config.mem.controllers; ++m) {
     controllers_.emplace_back(MemoryController::Params{.latency = config.mem.latency,
                                                        .bytes_per_cycle = config.mem.bytes_per_cycle});

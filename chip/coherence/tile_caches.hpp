@@ -38,9 +38,10 @@ class TileCaches {
     std::span<L1Cache> l1s;          ///< of the tile's cores, instruction before data
     std::uint32_t first_l1_version;  ///< number of l1s[0] in `versions`; the others follow
     Versions* versions;
+    std::pmr::memory_resource* memory;  ///< host memory of the L2's tags
   };
   explicit TileCaches(Params params)
-      : array_(params.l2_bytes, params.l2_ways),
+      : array_(params.l2_bytes, params.l2_ways, params.memory),
         l1s_(params.l1s),
         versions_(params.versions),
         first_l1_version_(params.first_l1_version),

@@ -8,8 +8,7 @@
 
 #include <bit>
 #include <cstdint>
-
-#include "chip/cache/host_memory.hpp"
+#include <vector>
 
 #include "chip/types.hpp"
 
@@ -85,7 +84,7 @@ class BasicCalendars {
   }
 
   std::uint32_t resources_;
-  HostVector<Word> words_;  // one stretch of time after the other: resources used together lie together
+  std::vector<Word> words_;  // one stretch of time after the other: resources used together lie together
 };
 
 /// For links and ports.
