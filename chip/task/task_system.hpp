@@ -1,9 +1,9 @@
 // The task units as cores see them: the contract between a core's pipeline and the tiles' task hardware.
 // Implemented by TaskUnits (task_units.hpp), which owns one TaskUnit a tile, the arbiter and the mapper.
 //
-// Life of a task: a core asks (create), the destination's task unit accepts (enqueue), a core is given the task
-// (dispatch), its body ends (finish), its effects become permanent (commit). Internal tasks (spill, refill) run
-// on cores too, but as sequences of memory accesses that the task unit makes itself.
+// Life of a task: a core asks (create), the destination's task unit accepts (enqueue), a core is given the
+// task (dispatch), its body ends (finish), its effects become permanent (commit). Internal tasks (spill,
+// refill) run on cores too, but as sequences of memory accesses that the task unit makes itself.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,7 +32,8 @@ enum class CreateOutcome : std::uint8_t {
   exception,  ///< a speculative task must stop (C18); the core leaves the task
 };
 
-/// Contract: calls come in strict time order (`now` never decreases); deterministic; no allocation in steady state.
+/// Contract: calls come in strict time order (`now` never decreases); deterministic; no allocation in steady
+/// state.
 class TaskSystem {
  public:
   virtual ~TaskSystem() = default;
@@ -44,8 +45,8 @@ class TaskSystem {
   virtual void begin_region(Cycle now) = 0;
 
   /// The task running on `core` creates one. The create instruction's own cycles are the core's business.
-  /// @returns the sentence of a program error (C8: earlier timestamp, timestamp from an untimestamped task) in
-  /// `error` if the running task is non-speculative and the create is wrong; the caller reports it.
+  /// @returns the sentence of a program error (C8: earlier timestamp, timestamp from an untimestamped task)
+  /// in `error` if the running task is non-speculative and the create is wrong; the caller reports it.
   virtual CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) = 0;
 
   /// A free core asks for work. None: the core idles (class "idle") until TaskHost::wake.
