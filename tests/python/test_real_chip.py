@@ -1,0 +1,59 @@
+"""The same with the real simulator, when it is built: one small run of sssp, its numbers, a sweep and a report."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rubato
+from rubato import locate, report, schema
+
+pytestmark = pytest.mark.skipif(
+    locate.find_chip() is None or locate.guest("sssp") is None, reason="needs rubato-chip and sssp (make build)"
+)
+
+ARGUMENTS = ["--generate", "road:20x20"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.delenv("RUBATO_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_run_passes_its_check_and_adds_up():
+    run = rubato.run("sssp", cores=16, arguments=ARGUMENTS)
+    s = run.summary
+    assert (s.check, s.cores, s.name, s.complete) == ("passed", 16, "sssp", True)
+    assert sum(s.cycle_breakdown.model_dump().values()) == pytest.approx(1)
+    classes = sum(run.stats.total(f"chip.core_cycles.{c}") for c in s.cycle_breakdown.model_dump())
+    assert classes == s.cycles * 16
+    assert s.tasks.committed >= 400
+    assert run.stats.total("net.bytes.*") == sum(s.network_bytes.model_dump().values()) > 0
+    assert run.configuration["chip.cores"] == 16
+    assert run.frame().height == len(run.stats)
+
+
+def test_the_same_run_gives_the_same_statistics():
+    first, second = (rubato.run("sssp", cores=4, seed=3, arguments=ARGUMENTS) for _ in range(2))
+    assert (first.directory / "stats.json").read_bytes() == (second.directory / "stats.json").read_bytes()
+
+
+def test_a_sweep_of_the_real_chip_is_reported():
+    swept = rubato.sweep({"program": "sssp", "cores": [1, 4], "arguments": ARGUMENTS, "interval": 5000}, out="s")
+    assert len(swept.runs) == 2, swept.failures
+    found = report.write(["s"], Path("r.html"))
+    assert len(found.runs) == 2 and "Speed-up" in Path("r.html").read_text()
+
+
+def test_wrong_values_are_refused_in_the_simulators_words():
+    with pytest.raises(rubato.UsageError, match="l2.ways"):
+        rubato.run("sssp", cores=4, set={"l2.ways": "many"}, arguments=ARGUMENTS)
+    assert not any(Path("runs").glob("*"))
+
+
+def test_every_key_has_a_sentence_and_a_default():
+    for key in schema.keys().values():
+        assert key.description and key.default is not None, key.key
