@@ -19,6 +19,7 @@
 #include "chip/os/thread_scheduler.hpp"
 #include "chip/task/task_units.hpp"
 #include "chip/time/timeline.hpp"
+#include "chip/warm_up.hpp"
 
 namespace rubato::chip {
 
@@ -45,7 +46,9 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
         task_units({config, timeline, *mesh, *hierarchy, *this, kSpillBase, kSpillBytes}),
         process(std::move(options), memory, *this),
         fast_forward(process, memory, blocks, c.run.quantum),
-        scheduler(c.chip.cores) {
+        scheduler(c.chip.cores),
+        warm_up(*hierarchy, c.chip.cores) {
+    if (c.run.warm) fast_forward.observe(&warm_up);
     process.set_observer(this);
     cores.reserve(c.chip.cores);
     for (std::uint32_t i = 0; i < c.chip.cores; ++i) {
@@ -483,6 +486,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   Process process;
   FastForward fast_forward;
   ThreadScheduler scheduler;
+  WarmUp warm_up;
   std::vector<std::unique_ptr<Core>> cores;
 
   ChipObserver* observer = nullptr;

@@ -62,22 +62,29 @@ void store_to(std::byte* at, T value) {
     TRAP(misaligned_atomic, access_address);             \
   CHECK_ACCESS(bytes_, rights_, kind_)
 
+#define OBSERVE(bytes_, is_store_) \
+  if constexpr (is_observed) observer_->on_data(access_address, bytes_, is_store_)
+
 #define LOAD(T, name_, address_)                     \
   const Addr access_address = address_;              \
   CHECK_ACCESS(sizeof(T), Page::kRead, load_access); \
+  OBSERVE(sizeof(T), false);                         \
   const T name_ = load_from<T>(base + access_address)
 #define STORE(T, address_, value_)                     \
   const Addr access_address = address_;                \
   CHECK_ACCESS(sizeof(T), Page::kWrite, store_access); \
+  OBSERVE(sizeof(T), true);                            \
   store_to<T>(base + access_address, value_)
 #define AMO(T, name_, address_, new_value_)                          \
   const Addr access_address = address_;                              \
   CHECK_ATOMIC(sizeof(T), Page::kRead | Page::kWrite, store_access); \
+  OBSERVE(sizeof(T), true);                                          \
   const T name_ = load_from<T>(base + access_address);               \
   store_to<T>(base + access_address, new_value_)
 #define LR(T, name_, address_)                         \
   const Addr access_address = address_;                \
   CHECK_ATOMIC(sizeof(T), Page::kRead, load_access);   \
+  OBSERVE(sizeof(T), false);                           \
   const T name_ = load_from<T>(base + access_address); \
   hart.reservation = access_address & ~(kLineBytes - 1)
 #define SC(T, name_, address_, value_)                                                  \
@@ -92,14 +99,15 @@ void store_to(std::byte* at, T value) {
   counters_.read_counter(static_cast<unsigned>(number_), static_cast<std::uint64_t>(start - remaining) - 1)
 
 #define DISPATCH goto* labels[static_cast<unsigned>(insn->op)]
-#define ENTER(block_)                \
-  do {                               \
-    block = block_;                  \
-    if (remaining <= 0) [[unlikely]] \
-      goto out_of_budget;            \
-    remaining -= block->count;       \
-    insn = block->insns();           \
-    DISPATCH;                        \
+#define ENTER(block_)                                          \
+  do {                                                         \
+    block = block_;                                            \
+    if (remaining <= 0) [[unlikely]]                           \
+      goto out_of_budget;                                      \
+    remaining -= block->count;                                 \
+    insn = block->insns();                                     \
+    if constexpr (is_observed) observer_->on_fetch(block->pc); \
+    DISPATCH;                                                  \
   } while (false)
 // The target of a direct jump never changes: once linked it is not computed again.
 #define JUMP(target_) ENTER(block->taken != nullptr ? block->taken : blocks_.find_taken(*block, target_))
@@ -111,7 +119,8 @@ void store_to(std::byte* at, T value) {
   else                              \
     NEXT_BLOCK()
 
-RunResult Interpreter::run(HartState& hart, std::uint64_t budget) {
+template <bool is_observed>
+RunResult Interpreter::execute(HartState& hart, std::uint64_t budget) {
   static const void* const labels[] = {
 #define RUBATO_INSN(name, ...) &&op_##name,
 #include "chip/isa/semantics.inc"
@@ -160,5 +169,8 @@ stopped:
     result.instructions -= block->count - static_cast<std::uint64_t>(insn - block->insns());
   return result;
 }
+
+template RunResult Interpreter::execute<false>(HartState&, std::uint64_t);
+template RunResult Interpreter::execute<true>(HartState&, std::uint64_t);
 
 }  // namespace rubato::chip::isa

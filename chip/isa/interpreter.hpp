@@ -43,18 +43,36 @@ struct RunResult {
   Fault fault;                     ///< for fault
 };
 
+/// Sees what a run touches, before it does: for warming caches (C4).
+class AccessObserver {
+ public:
+  virtual ~AccessObserver() = default;
+  virtual void on_data(Addr address, unsigned bytes, bool is_store) = 0;
+  /// Execution enters a block: all its instructions start in one line.
+  virtual void on_fetch(Addr pc) = 0;
+};
+
 class Interpreter {
  public:
   Interpreter(AddressSpace& memory, BlockCache& blocks, CounterSource& counters)
       : memory_(memory), blocks_(blocks), counters_(counters) {}
 
+  /// From the next run() on; null: nobody, at no cost. Outlives its use.
+  void observe(AccessObserver* observer) { observer_ = observer; }
+
   /// Runs `hart` from its pc until something of StopReason happens. fcsr is complete when it returns.
-  RunResult run(HartState& hart, std::uint64_t budget);
+  RunResult run(HartState& hart, std::uint64_t budget) {
+    return observer_ == nullptr ? execute<false>(hart, budget) : execute<true>(hart, budget);
+  }
 
  private:
+  template <bool is_observed>
+  RunResult execute(HartState& hart, std::uint64_t budget);
+
   AddressSpace& memory_;
   BlockCache& blocks_;
   CounterSource& counters_;
+  AccessObserver* observer_ = nullptr;
 };
 
 }  // namespace rubato::chip::isa

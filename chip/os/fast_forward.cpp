@@ -66,6 +66,7 @@ FastForward::Result FastForward::run(std::optional<Addr> stop, std::uint64_t bud
 std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::uint64_t& budget) {
   if (process_.deliver_signals(thread) == SyscallOutcome::process_exited)
     return Result{Stop::exited, &thread};
+  if (observer_ != nullptr) observer_->on_turn(thread);
   while (turn_left_ != 0 && budget != 0) {
     const isa::RunResult run =
         interpreter_.run(thread.regs, std::min(turn_left_, std::max(budget, kMinQuantum)));

@@ -39,6 +39,16 @@ class FastForward : private isa::CounterSource {
   /// instruction there. Registers of all threads are valid before and after.
   Result run(std::optional<Addr> stop, std::uint64_t budget);
 
+  /// Shows every access of every thread to `observer`, and says before whose they are.
+  class Observer : public isa::AccessObserver {
+   public:
+    virtual void on_turn(const Thread& thread) = 0;
+  };
+  void observe(Observer* observer) {
+    observer_ = observer;
+    interpreter_.observe(observer);
+  }
+
   std::uint64_t instructions() const { return instructions_; }
   /// Simulated time that fast-forward has made pass.
   std::uint64_t nanoseconds() const { return instructions_ / 2 + skipped_ns_; }
@@ -54,6 +64,7 @@ class FastForward : private isa::CounterSource {
   isa::BlockCache& blocks_;
   isa::Interpreter interpreter_;
   const std::uint64_t quantum_;
+  Observer* observer_ = nullptr;
   std::uint64_t turn_left_ = 0;  // of the thread at turn_
   std::size_t turn_ = 0;
   std::uint64_t instructions_ = 0, skipped_ns_ = 0;

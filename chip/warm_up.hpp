@@ -1,0 +1,39 @@
+// Warms caches while the program fast-forwards (C4, run.warm): every access brings its line where a timed one
+// would, without time, traffic or statistics. Threads warm the caches of the core they would run on.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "chip/coherence/memory_system.hpp"
+#include "chip/os/fast_forward.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+class WarmUp final : public FastForward::Observer {
+ public:
+  WarmUp(MemorySystem& memory_system, std::uint32_t cores) : memory_system_(memory_system), cores_(cores) {}
+
+  void on_turn(const Thread& thread) override {
+    core_ = CoreId{static_cast<std::uint32_t>(thread.tid) % cores_};
+  }
+  void on_data(Addr address, unsigned bytes, bool is_store) override {
+    const AccessKind kind = is_store ? AccessKind::store : AccessKind::load;
+    const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
+    if (first == last_line_ && last == first && is_store <= last_is_store_)
+      return;  // warm already: most accesses
+    memory_system_.warm(core_, first, kind);
+    if (last != first) memory_system_.warm(core_, last, kind);
+    last_line_ = last;
+    last_is_store_ = is_store;
+  }
+  void on_fetch(Addr pc) override { memory_system_.warm(core_, line_of(pc), AccessKind::fetch); }
+
+ private:
+  MemorySystem& memory_system_;
+  std::uint32_t cores_;
+  CoreId core_{};
+  LineAddr last_line_{~std::uint64_t{0}};
+  bool last_is_store_ = false;
+};
+
+}  // namespace rubato::chip
