@@ -30,7 +30,7 @@ constexpr std::string_view kTaskRegionSymbol = "rubato_task_region";
 constexpr Latency kProgressCycles = 1 << 18;
 constexpr std::uint64_t kProgressInstructions = 1 << 24;
 /// Spill areas lie behind the guest's address space: no access of the guest reaches them.
-constexpr std::uint64_t kSpillBytes = 1 << 20;
+constexpr std::uint64_t kSpillBytes = 1 << 28;  // addresses, not memory: room for 3 million tasks a tile
 constexpr Addr kSpillBase = AddressSpace::kSize;
 
 }  // namespace
