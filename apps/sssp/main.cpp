@@ -87,7 +87,7 @@ void declare(CLI::App& app, Options& o) {
         return is_positive ? std::string() : "'" + text + "' is not a positive number";
       })
       ->type_name("FACTOR");
-  app.add_flag("--unit-lengths", o.reader.unit_lengths, "Every arc has length 1, whatever the file says");
+  app.add_flag("--unit-lengths", o.reader.unit_lengths, "Every arc has length 1, whatever the file or the generator says");
   add_choice<TaskType>(
       app, "--type", o.type,
       {{"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}},
@@ -142,9 +142,12 @@ bool check(const Graph& graph, const std::vector<std::uint64_t>& distances,
 }
 
 int run_sssp(const Options& o) {
-  const Graph graph = o.graph_file.empty()
-                          ? generate_graph(o.generate.empty() ? "road:100x100" : o.generate, o.seed)
-                          : read_graph(o.graph_file, o.reader);
+  Graph graph = o.graph_file.empty()
+                    ? generate_graph(o.generate.empty() ? "road:100x100" : o.generate, o.seed)
+                    : read_graph(o.graph_file, o.reader);
+  if (o.reader.unit_lengths) {
+    for (Arc& arc : graph.arcs) arc.length = 1;
+  }
   if (graph.vertices() == 0) throw InputError("the graph has no vertices");
   const std::uint32_t source = source_vertex(o, graph);
   std::printf("graph: %" PRIu32 " vertices, %zu arcs\n", graph.vertices(), graph.arcs.size());
