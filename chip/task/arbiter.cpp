@@ -2,19 +2,45 @@
 // SPDX-License-Identifier: MIT
 #include "chip/task/arbiter.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/check.hpp"
 
 namespace rubato::chip {
 
 namespace {
+std::uint32_t width_of(const Config& config) {
+  return config.chip.mesh_width != 0 ? config.chip.mesh_width : config.tiles();
+}
 TileId center(const Config& config) {
-  const std::uint32_t width = config.chip.mesh_width != 0 ? config.chip.mesh_width : config.tiles();
+  const std::uint32_t width = width_of(config);
   return TileId{config.tiles() / width / 2 * width + width / 2};
 }
+std::uint32_t step_towards(std::uint32_t from, std::uint32_t to) { return from < to ? from + 1 : from - 1; }
+std::uint32_t distance(std::uint32_t a, std::uint32_t b) { return a < b ? b - a : a - b; }
 }  // namespace
 
 Arbiter::Arbiter(const Config& config, Timeline& timeline, Network& network, TaskHost& host)
-    : config_(config), timeline_(timeline), network_(network), host_(host), tile_(center(config)) {}
+    : config_(config), timeline_(timeline), network_(network), host_(host), tile_(center(config)) {
+  const std::uint32_t tiles = config.tiles(), width = width_of(config);
+  const std::uint32_t column = tile_.value % width, row = tile_.value / width;
+  parent_.resize(tiles);
+  outward_.resize(tiles);
+  at_.resize(tiles);
+  std::iota(outward_.begin(), outward_.end(), 0U);
+  std::stable_sort(outward_.begin(), outward_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const auto hops = [&](std::uint32_t t) { return distance(t % width, column) + distance(t / width, row); };
+    return hops(a) < hops(b);
+  });
+  for (std::uint32_t t = 0; t < tiles; ++t) {
+    const std::uint32_t x = t % width, y = t / width;
+    parent_[t] = x != column ? y * width + step_towards(x, column)
+                 : y != row  ? step_towards(y, row) * width + x
+                             : t;
+  }
+  arrivals_ = outward_;
+}
 
 void Arbiter::register_stats(StatRegistry& registry) const {
   registry.counter("arbiter.rounds", "rounds", "GVT rounds held", &rounds_);
@@ -56,7 +82,7 @@ void Arbiter::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
     case kDecide:
       return decide(now);
     case kArrive:
-      return tiles_[payload]->apply_gvt(gvt_, now);
+      return arrive(payload, now);
     case kEndRegion:
       in_round_ = false;
       active_ = false;
@@ -73,15 +99,12 @@ void Arbiter::sample(Cycle now) {
   const VirtualTime before = sampled_;
   sampled_ = kMaxVirtualTime;
   all_empty_ = true;
-  Cycle complete = now;
-  for (std::uint32_t t = 0; t < tiles_.size(); ++t) {
-    const TileReport report = tiles_[t]->report(now);
+  for (RoundParticipant* const tile : tiles_) {
+    const TileReport report = tile->report(now);
     if (report.earliest < sampled_) sampled_ = report.earliest;
     all_empty_ = all_empty_ && report.empty;
-    if (!config_.arbiter.delay || TileId{t} == tile_) continue;
-    const Message message{message::kReport, TrafficClass::virtual_time};
-    complete = later(complete, network_.send(TileId{t}, tile_, message, now));
   }
+  const Cycle complete = config_.arbiter.delay ? gather(now) : now;
   RUBATO_CHECK(sampled_ >= before, "the GVT went back: a round missed a task");
   if (observer_ != nullptr) observer_->on_gvt(sampled_, now);
   if (complete == now) {
@@ -91,23 +114,41 @@ void Arbiter::sample(Cycle now) {
   }
 }
 
+// The minimum travels along a tree, X first as messages do: a tile sends one report, of everything behind it,
+// when the last of those has arrived. Tiles from the outermost inwards. @returns when the arbiter's tile has
+// them all.
+Cycle Arbiter::gather(Cycle now) {
+  std::fill(at_.begin(), at_.end(), now);
+  for (auto t = outward_.rbegin(); t != outward_.rend(); ++t) {
+    if (*t == tile_.value) continue;
+    const Cycle arrival = network_.send(TileId{*t}, TileId{parent_[*t]},
+                                        {message::kReport, TrafficClass::virtual_time}, at_[*t]);
+    at_[parent_[*t]] = later(at_[parent_[*t]], arrival);
+  }
+  return at_[tile_.value];
+}
+
+// And back along the same tree.
+void Arbiter::broadcast(Cycle now) {
+  std::fill(at_.begin(), at_.end(), now);
+  if (!config_.arbiter.delay) return;
+  for (const std::uint32_t t : outward_)
+    if (t != tile_.value)
+      at_[t] = network_.send(TileId{parent_[t]}, TileId{t}, {message::kGvt, TrafficClass::virtual_time},
+                             at_[parent_[t]]);
+}
+
 void Arbiter::decide(Cycle now) {
   gvt_ = sampled_;
-  Cycle last = now;
-  for (std::uint32_t t = 0; t < tiles_.size(); ++t) {
-    Cycle arrival = now;
-    if (config_.arbiter.delay && TileId{t} != tile_) {
-      const Message message{message::kGvt, TrafficClass::virtual_time};
-      arrival = network_.send(tile_, TileId{t}, message, now);
-    }
-    lag_.add(arrival - sampled_at_);
-    last = later(last, arrival);
-    if (arrival == now) {
-      tiles_[t]->apply_gvt(gvt_, now);
-    } else {
-      timeline_.schedule(arrival, this, kArrive, t);
-    }
-  }
+  broadcast(now);
+  for (const Cycle arrival : at_) lag_.add(arrival - sampled_at_);
+  std::stable_sort(arrivals_.begin(), arrivals_.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return at_[a] != at_[b] ? at_[a] < at_[b] : a < b;
+  });
+  const Cycle last = at_[arrivals_.back()];
+  for (std::uint32_t i = 0; i < arrivals_.size(); ++i)
+    if (i == 0 || at_[arrivals_[i]] != at_[arrivals_[i - 1]])
+      timeline_.schedule(at_[arrivals_[i]], this, kArrive, i);
   if (all_empty_) {
     timeline_.schedule(last, this, kEndRegion);
     return;
@@ -118,6 +159,12 @@ void Arbiter::decide(Cycle now) {
     again_ = false;
     arm(now);
   }
+}
+
+// One event serves all tiles that the broadcast reaches in one cycle.
+void Arbiter::arrive(std::size_t first, Cycle now) {
+  for (std::size_t i = first; i < arrivals_.size() && at_[arrivals_[i]] == now; ++i)
+    tiles_[arrivals_[i]]->apply_gvt(gvt_, now);
 }
 
 }  // namespace rubato::chip

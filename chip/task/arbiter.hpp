@@ -1,17 +1,18 @@
 // The virtual-time arbiter: finds the virtual time of the earliest active task (GVT) in rounds. Espresso,
 // Sec. V-A "High-throughput ordered commits"; C16.
 //
-// A round: all tiles sample in one cycle, a multiple of arbiter.period; each sends its report to the
-// arbiter's tile; when the last has arrived the minimum is broadcast, and each tile uses it from the cycle in
-// which it arrives. All reports being of one cycle, and created tasks counting at their creator until
-// acknowledged, no task is missed. A round starts only after the one before has reached every tile. Rounds in
-// which no report can differ from the last one's are not held: nothing is sent, and no time is spent on the
-// host.
+// A round: all tiles sample in one cycle, a multiple of arbiter.period; reports are combined on their way to
+// the arbiter's tile along a tree of the mesh's links (a hierarchical minimum); when the last has arrived the
+// minimum goes back along the tree, and each tile uses it from the cycle in which it arrives. All reports
+// being of one cycle, and created tasks counting at their creator until acknowledged, no task is missed. A
+// round starts only after the one before has reached every tile. Rounds in which no report can differ from
+// the last one's are not held: nothing is sent, and no time is spent on the host.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "chip/config/config.hpp"
 #include "chip/noc/network.hpp"
@@ -71,7 +72,10 @@ class Arbiter final : public EventHandler {
   void arm(Cycle now);
   void schedule_sample(Cycle after);
   void sample(Cycle now);
+  Cycle gather(Cycle now);
   void decide(Cycle now);
+  void broadcast(Cycle now);
+  void arrive(std::size_t first, Cycle now);
 
   const Config& config_;
   Timeline& timeline_;
@@ -80,6 +84,10 @@ class Arbiter final : public EventHandler {
   std::span<RoundParticipant* const> tiles_;
   TaskObserver* observer_ = nullptr;
   TileId tile_;
+  std::vector<std::uint32_t> parent_;    ///< next tile on the way to the arbiter's
+  std::vector<std::uint32_t> outward_;   ///< tiles by hops from the arbiter's
+  std::vector<Cycle> at_;                ///< of the round: when a tile has all reports, or the GVT
+  std::vector<std::uint32_t> arrivals_;  ///< tiles in the order in which the last GVT reaches them
 
   bool active_ = false;     ///< a region runs
   bool armed_ = false;      ///< a sample is scheduled
