@@ -100,6 +100,12 @@ TaskUnit::Choice TaskUnit::choose(Cycle now) {
   if (can_spill() && (!waiting_.empty() || guest == nullptr || !spilled_since_dispatch_)) {
     return {Choice::spill, nullptr};
   }
+  // Tasks without timestamps that were spilled come after all others, but not never: a timestamped task may
+  // be waiting for them (a TaskGroup's `after`), creating itself again and again.
+  if (guest != nullptr && dispatches_since_refill_ >= kDispatchesPerRefill && !refills_.empty() &&
+      !refill_.active && !refills_.front()->descriptor.has_timestamp && may_refill(*refills_.front())) {
+    return {Choice::refill, refills_.front()};
+  }
   if (guest != nullptr) return {Choice::guest, guest};
   if (!refills_.empty() && !refill_.active && may_refill(*refills_.back())) {
     return {Choice::refill, refills_.back()};
@@ -111,6 +117,7 @@ void TaskUnit::start_guest(Task* task, std::uint32_t slot, Cycle now) {
   account_occupancy(now);
   queue_.dispatch(task, slot);
   spilled_since_dispatch_ = false;
+  ++dispatches_since_refill_;
   const Timestamp timestamp = task->descriptor.has_timestamp ? task->descriptor.timestamp : gvt_.timestamp;
   task->virtual_time = {timestamp, tie_breaker(now, core_of(slot))};
   task->state = TaskState::running;

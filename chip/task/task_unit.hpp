@@ -214,6 +214,8 @@ class TaskUnit final : public RoundParticipant {
   Spill spill_;
   Refill refill_;
   bool spilled_since_dispatch_ = false;
+  static constexpr std::uint32_t kDispatchesPerRefill = 64;
+  std::uint32_t dispatches_since_refill_ = 0;
   VirtualTime gvt_{};
 
   struct Stats {

@@ -10,6 +10,7 @@
 // queue is later than the list's top.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.hpp"
 #include "chip/task/task_unit.hpp"
@@ -192,8 +193,10 @@ bool TaskUnit::may_read_next(const Task& refill) const {
 }
 
 void TaskUnit::start_refill(Task* refill) {
-  RUBATO_CHECK(!refill_.active && refills_.back() == refill, "a refill that is not the earliest starts");
-  refills_.pop_back();
+  RUBATO_CHECK(!refill_.active && (refills_.back() == refill || refills_.front() == refill),
+               "a refill that is not next starts");
+  refills_.erase(refills_.back() == refill ? std::prev(refills_.end()) : refills_.begin());
+  dispatches_since_refill_ = 0;
   refill->state = TaskState::running;
   refill_.active = true;
   refill_.task = refill;
