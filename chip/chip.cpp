@@ -63,9 +63,9 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   // ---- Running ----
 
   RunOutcome run() {
-    if (config.run.max_cycles != 0) timeline.schedule(Cycle{config.run.max_cycles}, this, kMaxCycles);
-    timeline.schedule(Cycle{kProgressCycles}, this, kProgress);
-    if (interval != 0) timeline.schedule(Cycle{interval}, this, kInterval);
+    if (config.run.max_cycles != 0) watch(Cycle{config.run.max_cycles}, kMaxCycles);
+    watch(Cycle{kProgressCycles}, kProgress);
+    if (interval != 0) watch(Cycle{interval}, kInterval);
     const bool has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
     std::optional<Addr> roi;
     if (!config.run.fast_forward) {
@@ -95,9 +95,23 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   void simulate() {
     leave_detail = false;
     while (!leave_detail && !ended) {
-      if (timeline.step()) continue;
-      no_progress();
+      if (has_work())
+        timeline.step();
+      else
+        no_progress();
     }
+  }
+
+  /// False if what is left on the timeline only watches the run (progress, samples, the limit of cycles) or
+  /// was to end waits that have ended otherwise: nothing would ever happen again.
+  bool has_work() const {
+    const std::uint64_t idle_entries = watching + timeouts_pending;
+    return timeline.pending() > idle_entries || (timeouts_pending != 0 && process.next_timeout());
+  }
+
+  void watch(Cycle at, Event kind) {
+    ++watching;
+    timeline.schedule(at, this, kind);
   }
 
   /// Fast-forward until the region of interest, the next task instruction or the end.
@@ -137,6 +151,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     if (observer != nullptr) observer->on_region_begin(timeline.now());
     for (const auto& thread : process.threads())
       if (thread->state == ThreadState::runnable && !thread->is_worker) on_runnable(*thread);
+    schedule_timeout();
   }
 
   void end(RunOutcome o) {
@@ -203,13 +218,15 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t) override {
     switch (kind) {
       case kProgress:
+        --watching;
         report_progress();
-        if (!timeline.empty()) timeline.schedule(now + kProgressCycles, this, kProgress);
+        watch(now + kProgressCycles, kProgress);
         return;
       case kInterval:
+        --watching;
         settle(now);
         if (observer != nullptr) observer->on_interval(now);
-        if (!timeline.empty()) timeline.schedule(now + interval, this, kInterval);
+        watch(now + interval, kInterval);
         return;
       case kMaxCycles:
         end({ExitCode::no_progress, 0,
@@ -219,6 +236,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
         return;
       case kTimeout:
         clock = now;
+        --timeouts_pending;
         timeout_scheduled = kNever;
         process.expire_timeouts();
         if (process.exited()) process_exited();
@@ -244,14 +262,20 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   void on_runnable(Thread& thread) override {
     if (!detailed) return;  // fast-forward asks the process itself
     for (const auto& core : cores) {
-      if (core->in_region() && core->thread() == &thread) {  // a task's system call is done
-        core->wake(later(clock, timeline.now()));
-        return;
-      }
+      if (core->thread() != &thread) continue;
+      // A task's system call is done; or a thread's own call ended the wait it had just begun, and it goes
+      // on.
+      if (core->in_region()) core->wake(later(clock, timeline.now()));
+      return;
     }
     if (thread.is_worker) return;
     scheduler.add(thread);
     wake_idle_core();
+  }
+
+  void on_signal(Thread& thread) override {
+    for (const auto& core : cores)
+      if (core->activity() == Core::Activity::thread && core->thread() == &thread) core->end_slice();
   }
 
   void wake_idle_core() {
@@ -270,7 +294,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   }
 
   void slice_ended(Core& core, Cycle now) override {
-    if (!scheduler.has_waiting()) {
+    if (!scheduler.has_waiting() && !process.has_signal(*core.thread())) {
       core.extend_slice(config.run.time_slice);
       return;
     }
@@ -308,6 +332,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     const Cycle cycle = later(Cycle{(ns * config.chip.frequency_mhz + 999) / 1000}, timeline.now());
     if (cycle >= timeout_scheduled) return;
     timeout_scheduled = cycle;
+    ++timeouts_pending;
     timeline.schedule(cycle, this, kTimeout);
   }
 
@@ -407,6 +432,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
       cores[i]->enter_region(worker, now);
     }
     task_units.begin_region(now);
+    schedule_timeout();
   }
 
   /// The part of a worker's stack below the region instruction's frame is its core's own (C7).
@@ -499,6 +525,8 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   std::vector<Thread*> workers;  // that serve regions, in order of arrival; the owner serves core 0
   Cycle clock{};                 // of the system call being performed
   Cycle timeout_scheduled = kNever;
+  std::uint64_t watching = 0;          // entries of kProgress, kInterval and kMaxCycles on the timeline
+  std::uint64_t timeouts_pending = 0;  // and of kTimeout
   std::uint64_t cycles = 0;
 };
 

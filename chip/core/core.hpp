@@ -47,6 +47,8 @@ class Core final : public EventHandler {
   void run_thread(Thread& thread, Cycle at, Latency slice);
   /// Its slice ended and nobody waits: `slice` more cycles.
   void extend_slice(Latency slice) { slice_end_ = slice == 0 ? kNever : pipeline_.cycle() + slice; }
+  /// Its slice ends as soon as the clock reaches it.
+  void end_slice() { slice_end_ = earlier(slice_end_, pipeline_.cycle()); }
   /// Takes the thread off the core, its registers saved; the core is idle.
   Thread* release_thread(Cycle at);
 

@@ -12,20 +12,20 @@ namespace rubato::chip {
 enum class FaultKind : std::uint8_t {
   none,
   illegal_instruction,
-  breakpoint,          ///< ebreak
-  load_access,         ///< unmapped or unreadable data
+  breakpoint,   ///< ebreak
+  load_access,  ///< unmapped or unreadable data
   store_access,
-  fetch_access,        ///< wild jump
+  fetch_access,  ///< wild jump
   misaligned_atomic,
   misaligned_fetch,
-  task_error,          ///< a rule of the task model was broken; `sentence` says which
+  task_error,  ///< a rule of the task model was broken; `sentence` says which
 };
 
 struct Fault {
   FaultKind kind = FaultKind::none;
   Addr pc = 0;
-  Addr address = 0;          ///< data address, or the instruction word for illegal_instruction
-  std::string sentence;      ///< of a task_error
+  Addr address = 0;      ///< data address, or the instruction word for illegal_instruction
+  std::string sentence;  ///< of a task_error
 };
 
 }  // namespace rubato::chip

@@ -222,6 +222,7 @@ Thread& Process::main_thread() { return *impl_->threads.front(); }
 const std::vector<std::unique_ptr<Thread>>& Process::threads() const { return impl_->threads; }
 SyscallOutcome Process::syscall(Thread& thread) { return impl_->syscall(thread); }
 SyscallOutcome Process::deliver_signals(Thread& thread) { return impl_->deliver_pending(thread); }
+bool Process::has_signal(const Thread& thread) { return impl_->deliverable(thread) != 0; }
 
 std::optional<std::uint64_t> Process::next_timeout() const {
   std::optional<std::uint64_t> next = impl_->alarm_at;

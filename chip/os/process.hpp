@@ -52,6 +52,8 @@ class ThreadObserver {
   virtual ~ThreadObserver() = default;
   /// `thread` was created or woken and may run now.
   virtual void on_runnable(Thread& thread) = 0;
+  /// A signal was sent to `thread`, which is runnable: deliver_signals() is due, however long it runs on.
+  virtual void on_signal(Thread&) {}
 };
 
 enum class SyscallOutcome : std::uint8_t {
@@ -80,6 +82,8 @@ class Process {
   /// Runs the handlers of signals that other threads sent to `thread` meanwhile; its registers must be valid.
   /// Call it when a thread is switched out or in. Process_exited if a signal ended the program.
   SyscallOutcome deliver_signals(Thread& thread);
+  /// True if deliver_signals() would find one.
+  bool has_signal(const Thread& thread);
 
   /// A fault of `thread` at its pc: runs the guest's signal handler if it installed one for the signal that
   /// Linux would send (returns true: the thread goes on, its registers were changed), else returns false and

@@ -103,7 +103,11 @@ void Process::Impl::send_signal(Thread* target, int signal, const abi::Siginfo& 
     pending.insert(signal);
     pending_info[static_cast<std::size_t>(signal)] = siginfo;
   }
-  if (is_blocked || chosen->state != ThreadState::blocked) return;  // delivered when it can be
+  if (is_blocked) return;  // delivered when it can be
+  if (chosen->state != ThreadState::blocked) {
+    if (observer != nullptr) observer->on_signal(*chosen);
+    return;
+  }
   interrupt_wait(*chosen, signal);
   if (deliver_pending(*chosen) != SyscallOutcome::process_exited && observer != nullptr)
     observer->on_runnable(*chosen);

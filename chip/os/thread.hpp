@@ -1,4 +1,5 @@
-// A guest thread: registers and why it does or does not run. Owned by Process; placed on cores by whoever runs it.
+// A guest thread: registers and why it does or does not run. Owned by Process; placed on cores by whoever
+// runs it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -47,6 +47,8 @@ class Timeline {
   bool step();
 
   bool empty() const { return near_ == 0 && far_.empty(); }
+  /// Entries that have not run yet.
+  std::uint64_t pending() const { return near_ + far_.size(); }
 
  private:
   static constexpr std::uint64_t kRing = 1024;  // covers every latency but spills and time slices
