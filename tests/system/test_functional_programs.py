@@ -25,6 +25,11 @@ GOOD = [
     ("openmp", []),
     ("system", []),
     ("static_pie", []),
+    ("spinning", []),
+    ("thread_signals", []),
+    ("waits", []),
+    ("many_threads", []),
+    ("openmp_more", []),
 ]
 
 
