@@ -88,6 +88,6 @@ class BasicCalendars {
 };
 
 /// For links and ports.
-using Calendars = BasicCalendars<16384>;
+using Calendars = BasicCalendars<4096>;
 
 }  // namespace rubato::chip
