@@ -28,6 +28,9 @@ Arbiter::Arbiter(const Config& config, Timeline& timeline, Network& network, Tas
   parent_.resize(tiles);
   outward_.resize(tiles);
   at_.resize(tiles);
+  reports_.resize(tiles);
+  touched_.resize(tiles, 1);
+  gvt_at_.resize(tiles);
   std::iota(outward_.begin(), outward_.end(), 0U);
   std::stable_sort(outward_.begin(), outward_.end(), [&](std::uint32_t a, std::uint32_t b) {
     const auto hops = [&](std::uint32_t t) { return distance(t % width, column) + distance(t / width, row); };
@@ -55,6 +58,7 @@ void Arbiter::begin_region(Cycle now) {
   active_ = true;
   all_empty_ = again_ = false;
   gvt_ = sampled_ = VirtualTime{};
+  std::fill(gvt_at_.begin(), gvt_at_.end(), VirtualTime{});
   sampled_at_ = Cycle{now.value / config_.arbiter.period * config_.arbiter.period};
   arm(now);
 }
@@ -99,10 +103,13 @@ void Arbiter::sample(Cycle now) {
   const VirtualTime before = sampled_;
   sampled_ = kMaxVirtualTime;
   all_empty_ = true;
-  for (RoundParticipant* const tile : tiles_) {
-    const TileReport report = tile->report(now);
-    if (report.earliest < sampled_) sampled_ = report.earliest;
-    all_empty_ = all_empty_ && report.empty;
+  for (std::uint32_t t = 0; t < tiles_.size(); ++t) {
+    if (touched_[t] != 0) {
+      reports_[t] = tiles_[t]->report();
+      touched_[t] = 0;
+    }
+    sampled_ = std::min(sampled_, reports_[t].at(now));
+    all_empty_ = all_empty_ && reports_[t].empty;
   }
   const Cycle complete = config_.arbiter.delay ? gather(now) : now;
   RUBATO_CHECK(sampled_ >= before, "the GVT went back: a round missed a task");
@@ -163,8 +170,14 @@ void Arbiter::decide(Cycle now) {
 
 // One event serves all tiles that the broadcast reaches in one cycle.
 void Arbiter::arrive(std::size_t first, Cycle now) {
-  for (std::size_t i = first; i < arrivals_.size() && at_[arrivals_[i]] == now; ++i)
-    tiles_[arrivals_[i]]->apply_gvt(gvt_, now);
+  for (std::size_t i = first; i < arrivals_.size() && at_[arrivals_[i]] == now; ++i) {
+    const std::uint32_t t = arrivals_[i];
+    const bool is_new = gvt_at_[t].timestamp != gvt_.timestamp;
+    gvt_at_[t] = gvt_;
+    if (is_new &&
+        (touched_[t] != 0 || reports_[t].stalls || reports_[t].earliest.timestamp <= gvt_.timestamp))
+      tiles_[t]->on_gvt(now);
+  }
 }
 
 }  // namespace rubato::chip

@@ -27,18 +27,26 @@ namespace rubato::chip {
 
 /// A tile's report: the virtual time of its earliest active task, kMaxVirtualTime if none is timestamped, and
 /// whether it holds any task at all (untimestamped ones delay only the end of the region).
+/// A waiting task has no tie-breaker yet; it counts as dispatched in the cycle of the sample (C16).
 struct TileReport {
   VirtualTime earliest = kMaxVirtualTime;
+  bool waits = false;  ///< `earliest` is of a task that is not running: only its timestamp counts
   bool empty = true;
+  bool stalls = false;  ///< something waits for room, which a new GVT may give
+
+  VirtualTime at(Cycle now) const {
+    return waits ? VirtualTime{earliest.timestamp, tie_breaker(now, CoreId{0})} : earliest;
+  }
 };
 
 /// Who takes part in rounds: a tile's task unit.
 class RoundParticipant {
  public:
   virtual ~RoundParticipant() = default;
-  virtual TileReport report(Cycle now) const = 0;
-  /// `gvt` never decreases within a region.
-  virtual void apply_gvt(VirtualTime gvt, Cycle now) = 0;
+  virtual TileReport report() const = 0;
+  /// Arbiter::gvt_at(tile) has a new timestamp. Called only if that may change something for the tile: it was
+  /// touched since the last sample, something of it stalls, or its earliest task is no later than the GVT.
+  virtual void on_gvt(Cycle now) = 0;
 };
 
 class Arbiter final : public EventHandler {
@@ -48,6 +56,9 @@ class Arbiter final : public EventHandler {
 
   /// One participant a tile, in order of tiles. Before the first region.
   void attach(std::span<RoundParticipant* const> tiles) { tiles_ = tiles; }
+  /// The tile's report may change: from now until the next sample it is asked for anew. Reports of all other
+  /// tiles are kept from the last sample, so that a round costs the host little where little happens.
+  void touch(TileId tile) { touched_[tile.value] = 1; }
   void observe(TaskObserver* observer) { observer_ = observer; }
   void register_stats(StatRegistry& registry) const;
 
@@ -62,6 +73,8 @@ class Arbiter final : public EventHandler {
 
   bool in_region() const { return active_; }
   VirtualTime gvt() const { return gvt_; }
+  /// The GVT as a tile knows it; never decreases within a region. Stays where it is.
+  const VirtualTime& gvt_at(TileId tile) const { return gvt_at_[tile.value]; }
   /// The tile with the least sum of hops to all others.
   TileId tile() const { return tile_; }
 
@@ -84,8 +97,11 @@ class Arbiter final : public EventHandler {
   std::span<RoundParticipant* const> tiles_;
   TaskObserver* observer_ = nullptr;
   TileId tile_;
-  std::vector<std::uint32_t> parent_;    ///< next tile on the way to the arbiter's
-  std::vector<std::uint32_t> outward_;   ///< tiles by hops from the arbiter's
+  std::vector<std::uint32_t> parent_;   ///< next tile on the way to the arbiter's
+  std::vector<std::uint32_t> outward_;  ///< tiles by hops from the arbiter's
+  std::vector<TileReport> reports_;     ///< as of the last sample; stale where touched_
+  std::vector<std::uint8_t> touched_;
+  std::vector<VirtualTime> gvt_at_;      ///< by tile
   std::vector<Cycle> at_;                ///< of the round: when a tile has all reports, or the GVT
   std::vector<std::uint32_t> arrivals_;  ///< tiles in the order in which the last GVT reaches them
 

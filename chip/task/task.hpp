@@ -35,6 +35,12 @@ struct VirtualTime {
   std::uint64_t tie_breaker = 0;
   constexpr auto operator<=>(const VirtualTime&) const = default;
 };
+/// Tie-breakers are unique: a core dispatches at most one task a cycle (C16).
+inline constexpr unsigned kTieBreakerCoreBits = 10;
+static_assert(kMaxCores <= 1u << kTieBreakerCoreBits);
+constexpr std::uint64_t tie_breaker(Cycle now, CoreId core) {
+  return now.value << kTieBreakerCoreBits | core.value;
+}
 inline constexpr VirtualTime kMaxVirtualTime{std::numeric_limits<Timestamp>::max(),
                                              std::numeric_limits<std::uint64_t>::max()};
 

@@ -13,11 +13,6 @@ namespace rubato::chip {
 
 namespace {
 
-constexpr std::uint32_t kCoreBits = std::bit_width(kMaxCores - 1);
-
-/// Tie-breakers are unique: a core dispatches at most one task a cycle (C16).
-std::uint64_t tie_breaker(Cycle now, CoreId core) { return now.value << kCoreBits | core.value; }
-
 std::uint64_t payload(TileId tile, std::uint32_t slot) { return std::uint64_t{tile.value} << 32 | slot; }
 
 std::uint32_t queue_capacity(const Config& config) {
@@ -87,7 +82,7 @@ Task* TaskUnit::earliest_runnable() {
   Task* first = nullptr;
   for (const Lane lane : {Lane::timestamped, Lane::untimestamped}) {
     Task* task = queue_.earliest_free(lane);
-    if (task == nullptr || context_.rule->may_run(*task, gvt_) == RunMode::none) continue;
+    if (task == nullptr || context_.rule->may_run(*task, gvt()) == RunMode::none) continue;
     if (first == nullptr || task->before(*first)) first = task;
   }
   return first;
@@ -95,7 +90,7 @@ Task* TaskUnit::earliest_runnable() {
 
 TaskUnit::Choice TaskUnit::choose(Cycle now) {
   // Without an arbiter the tile itself knows the earliest task, to the cycle.
-  if (context_.arbiter == nullptr) gvt_ = report(now).earliest;
+  if (context_.arbiter == nullptr) own_gvt_ = report().at(now);
   Task* guest = earliest_runnable();
   if (can_spill() && (!waiting_.empty() || guest == nullptr || !spilled_since_dispatch_)) {
     return {Choice::spill, nullptr};
@@ -118,7 +113,7 @@ void TaskUnit::start_guest(Task* task, std::uint32_t slot, Cycle now) {
   queue_.dispatch(task, slot);
   spilled_since_dispatch_ = false;
   ++dispatches_since_refill_;
-  const Timestamp timestamp = task->descriptor.has_timestamp ? task->descriptor.timestamp : gvt_.timestamp;
+  const Timestamp timestamp = task->descriptor.has_timestamp ? task->descriptor.timestamp : gvt().timestamp;
   task->virtual_time = {timestamp, tie_breaker(now, core_of(slot))};
   task->state = TaskState::running;
   slots_[slot].task = task;
@@ -127,6 +122,7 @@ void TaskUnit::start_guest(Task* task, std::uint32_t slot, Cycle now) {
 }
 
 std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
+  touch();
   const std::uint32_t slot = slot_of(core);
   CoreSlot& c = slots_[slot];
   RUBATO_CHECK(c.task == nullptr && c.state != CoreState::internal, "a busy core asks for work");
@@ -155,7 +151,7 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   if (choice.kind != Choice::guest) {
     c.state = CoreState::internal;
     c.internal_kind = result.kind;
-    result.virtual_time = {gvt_.timestamp, tie_breaker(now, core)};
+    result.virtual_time = {gvt().timestamp, tie_breaker(now, core)};
   }
   if (context_.observer != nullptr) context_.observer->on_dispatched(core, result, now);
   serve_waiting(now);
@@ -164,6 +160,7 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
 }
 
 void TaskUnit::finish(CoreId core, Cycle now) {
+  touch();
   CoreSlot& c = slots_[slot_of(core)];
   RUBATO_CHECK(c.state == CoreState::running, "a task that does not run finishes");
   Task* task = c.task;
@@ -185,6 +182,7 @@ void TaskUnit::finish(CoreId core, Cycle now) {
 }
 
 std::optional<Cycle> TaskUnit::step_internal(CoreId core, Cycle now) {
+  touch();
   CoreSlot& c = slots_[slot_of(core)];
   RUBATO_CHECK(c.state == CoreState::internal, "a core without an internal task asks for its next step");
   const auto next =
@@ -225,6 +223,7 @@ std::uint32_t TaskUnit::send_reserve(const Task& creator) const {
 }
 
 CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cycle now) {
+  touch();
   CoreSlot& c = slots_[slot_of(core)];
   if (c.state == CoreState::stalled) {
     if (!c.granted) return CreateOutcome::stalled;
@@ -265,9 +264,9 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
 
 void TaskUnit::accept(Task* task, Cycle now) {
   const TaskDescriptor& d = task->descriptor;
-  RUBATO_CHECK(!d.has_timestamp || d.timestamp >= gvt_.timestamp, "a task arrives before the GVT");
+  RUBATO_CHECK(!d.has_timestamp || d.timestamp >= gvt().timestamp, "a task arrives before the GVT");
   account_occupancy(now);
-  task->order = d.has_timestamp ? d.timestamp : gvt_.timestamp;
+  task->order = d.has_timestamp ? d.timestamp : gvt().timestamp;
   queue_.insert(task);
   if (context_.observer != nullptr) context_.observer->on_enqueued(task->id, tile_, now);
   evaluate(now);
@@ -288,6 +287,7 @@ void TaskUnit::answer(TileId to, std::uint32_t slot, TaskEvent event, Cycle now)
 }
 
 void TaskUnit::on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle now) {
+  touch();
   switch (event) {
     case TaskEvent::create_arrives:
       return receive(from, slot, false, now);
@@ -378,7 +378,8 @@ void TaskUnit::serve_waiting(Cycle now) {
 // ---- Rounds ----
 
 void TaskUnit::begin_region(Cycle now) {
-  gvt_ = {};
+  touch();
+  own_gvt_ = {};
   spilled_since_dispatch_ = false;
   occupancy_since_ = now;
   for (CoreSlot& c : slots_) c = CoreSlot{};
@@ -392,32 +393,36 @@ bool TaskUnit::is_empty() const {
          area_.overflow_empty();
 }
 
-TileReport TaskUnit::report(Cycle now) const {
+TileReport TaskUnit::report() const {
   TileReport result;
   result.empty = is_empty();
-  const auto include = [&](VirtualTime t) { result.earliest = std::min(result.earliest, t); };
-  const auto include_waiting = [&](const Task* task) {
-    if (task == nullptr || !task->descriptor.has_timestamp) return;
-    include({task->descriptor.timestamp, tie_breaker(now, CoreId{0})});
-  };
-  include_waiting(queue_.earliest(Lane::timestamped));
-  if (spill_.written < spill_.tasks.size()) include_waiting(spill_.tasks.front());
-  if (!refills_.empty()) include_waiting(refills_.back());
-  include_waiting(refill_.task);
-  include_waiting(area_.overflow_top());
+  result.stalls = !waiting_.empty() || !send_waiting_.empty();
+  // Of one timestamp, running tasks precede waiting ones, whose tie-breakers are still to come.
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const Task* task = slots_[slot].task;
-    if (task != nullptr && task->descriptor.has_timestamp) include(task->virtual_time);
+    if (task != nullptr && task->descriptor.has_timestamp && task->virtual_time < result.earliest)
+      result.earliest = task->virtual_time;
   }
+  const auto include_waiting = [&](Timestamp t) {
+    if (t >= result.earliest.timestamp && result.earliest != kMaxVirtualTime) return;
+    result.earliest = {t, 0};
+    result.waits = true;
+  };
+  const auto include_task = [&](const Task* task) {
+    if (task != nullptr && task->descriptor.has_timestamp) include_waiting(task->descriptor.timestamp);
+  };
+  include_task(queue_.earliest(Lane::timestamped));
+  if (spill_.written < spill_.tasks.size()) include_task(spill_.tasks.front());
+  if (!refills_.empty()) include_task(refills_.back());
+  include_task(refill_.task);
+  include_task(area_.overflow_top());
   Timestamp in_flight = 0;
-  if (send_.earliest(in_flight)) include({in_flight, tie_breaker(now, CoreId{0})});
+  if (send_.earliest(in_flight)) include_waiting(in_flight);
   return result;
 }
 
-void TaskUnit::apply_gvt(VirtualTime gvt, Cycle now) {
-  const bool changed = gvt.timestamp != gvt_.timestamp;
-  gvt_ = gvt;
-  if (!changed) return;
+void TaskUnit::on_gvt(Cycle now) {
+  touch();
   serve_waiting(now);
   serve_send_waiting(now);
   evaluate(now);
@@ -431,7 +436,7 @@ void TaskUnit::describe_waiting(std::string& out) const {
       "tile {}: {} idle tasks, {} refill tasks, {} spilled tasks, {} of {} task-queue entries used, ",
       tile_.value, queue_.guests(), queue_.refills(), area_.tasks(), queue_.entries(),
       queue_.unlimited() ? std::string("unlimited") : std::to_string(queue_.capacity()));
-  out += fmt::format("{} tasks in the send buffer; GVT's timestamp here {}\n", send_.used(), gvt_.timestamp);
+  out += fmt::format("{} tasks in the send buffer; GVT's timestamp here {}\n", send_.used(), gvt().timestamp);
   if (const Task* first = queue_.earliest(Lane::timestamped)) {
     out += fmt::format("tile {}: earliest idle task: function {:#x}, timestamp {}\n", tile_.value,
                        first->descriptor.function, first->descriptor.timestamp);

@@ -90,15 +90,16 @@ class TaskUnit final : public RoundParticipant {
   /// (C4).
   void add_initial(const std::vector<Task*>& tasks);
 
-  TileReport report(Cycle now) const override;
-  void apply_gvt(VirtualTime gvt, Cycle now) override;
+  TileReport report() const override;
+  void on_gvt(Cycle now) override;
   void on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle now);
 
   /// Where the task in this entry of the send buffer goes.
   TaskUnit& destination_of(std::uint32_t slot) { return *tiles_[send_.entry(slot).to.value]; }
 
   void describe_waiting(std::string& out) const;
-  VirtualTime gvt() const { return gvt_; }
+  /// As last broadcast to this tile; without an arbiter what the tile itself knows.
+  VirtualTime gvt() const { return context_.arbiter != nullptr ? context_.arbiter->gvt_at(tile_) : own_gvt_; }
   std::uint64_t created() const { return stats_.created; }
   std::uint64_t finished() const { return stats_.finished; }
   std::uint64_t spilled() const { return stats_.spilled; }
@@ -152,8 +153,13 @@ class TaskUnit final : public RoundParticipant {
 
   std::uint32_t slot_of(CoreId core) const { return core.value - first_core_; }
   CoreId core_of(std::uint32_t slot) const { return CoreId{first_core_ + slot}; }
-  bool is_earliest(bool has_timestamp, Timestamp t) const { return has_timestamp && t <= gvt_.timestamp; }
+  bool is_earliest(bool has_timestamp, Timestamp t) const { return has_timestamp && t <= gvt().timestamp; }
   std::uint32_t send_reserve(const Task& creator) const;
+
+  /// At the start of everything that may change the report.
+  void touch() {
+    if (context_.arbiter != nullptr) context_.arbiter->touch(tile_);
+  }
 
   Choice choose(Cycle now);
   Task* earliest_runnable();
@@ -216,7 +222,7 @@ class TaskUnit final : public RoundParticipant {
   bool spilled_since_dispatch_ = false;
   static constexpr std::uint32_t kDispatchesPerRefill = 64;
   std::uint32_t dispatches_since_refill_ = 0;
-  VirtualTime gvt_{};
+  VirtualTime own_gvt_{};  // of a chip without an arbiter
 
   struct Stats {
     std::uint64_t created = 0, dispatched = 0, finished = 0, local = 0, remote = 0, refused = 0, spilled = 0,

@@ -173,7 +173,7 @@ std::optional<DispatchedTask> TaskUnits::dispatch(CoreId core, Cycle now) {
   auto task = unit.dispatch(core, now);
   // Without an arbiter the one core sees by itself that nothing is left.
   if (!task && !arbiter_) {
-    RUBATO_CHECK(unit.report(now).empty, "the one core finds no task that may run");
+    RUBATO_CHECK(unit.report().empty, "the one core finds no task that may run");
     active_ = false;
     host_.end_region(now);
   }

@@ -15,9 +15,13 @@ namespace {
 
 struct Tile final : RoundParticipant {
   Timestamp earliest = 0;
+  bool stalls = true;                                        // always told
   std::vector<std::pair<Timestamp, std::uint64_t>> applied;  // GVT, cycle
-  TileReport report(Cycle) const override { return {{earliest, 0}, false}; }
-  void apply_gvt(VirtualTime gvt, Cycle now) override { applied.emplace_back(gvt.timestamp, now.value); }
+  TileReport report() const override {
+    return {.earliest = {earliest, 0}, .waits = false, .empty = false, .stalls = stalls};
+  }
+  const VirtualTime* gvt = nullptr;
+  void on_gvt(Cycle now) override { applied.emplace_back(gvt->timestamp, now.value); }
 };
 
 struct Host final : TaskHost {
@@ -38,6 +42,7 @@ struct Rig {
     tiles.resize(config.chip.cores);
     for (std::uint32_t t = 0; t < tiles.size(); ++t) {
       tiles[t].earliest = 100 + t;
+      tiles[t].gvt = &arbiter->gvt_at(TileId{t});
       participants.push_back(&tiles[t]);
     }
     arbiter->attach(participants);
@@ -71,6 +76,26 @@ TEST(Arbiter, CombinesReportsOnTheWayAndBroadcastsAlongTheSameTree) {
   }
   // Eight reports and eight GVTs, one hop each.
   EXPECT_EQ(rig.mesh->bytes(TrafficClass::virtual_time), 8u * 24 + 8u * 16);
+}
+
+TEST(Arbiter, TellsOnlyTilesForWhichTheGvtMayChangeSomething) {
+  Rig rig(3, 3);
+  for (Tile& tile : rig.tiles) tile.stalls = false;
+  rig.run_one_round();
+  // Tile 0 holds the earliest task; the others' are later, and nothing happened there since the sample.
+  for (std::uint32_t t = 0; t < 9; ++t) {
+    EXPECT_EQ(rig.tiles[t].applied.size(), t == 0 ? 1u : 0u) << t;
+    EXPECT_EQ(rig.arbiter->gvt_at(TileId{t}).timestamp, 100u) << t;
+  }
+  // A touched tile is asked again: its task left, so tile 1's is the earliest now.
+  rig.tiles[0].earliest = 500;
+  rig.arbiter->touch(TileId{0});
+  rig.arbiter->left(100, rig.timeline.now());
+  while (rig.timeline.step()) {
+  }
+  EXPECT_EQ(rig.arbiter->gvt().timestamp, 101u);
+  EXPECT_EQ(rig.tiles[1].applied.size(), 1u);
+  EXPECT_EQ(rig.tiles[0].applied.size(), 1u);
 }
 
 TEST(Arbiter, TakesNoTimeAndNoTrafficWithoutDelay) {
