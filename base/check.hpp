@@ -13,10 +13,10 @@ namespace rubato {
 }  // namespace rubato
 
 /// On in every build: use where it costs under 1 %.
-#define RUBATO_CHECK(condition, ...)                                            \
-  do {                                                                          \
-    if (!(condition)) [[unlikely]]                                              \
-      ::rubato::check_failed(__FILE__, __LINE__, #condition, "" __VA_ARGS__);   \
+#define RUBATO_CHECK(condition, ...)                                          \
+  do {                                                                        \
+    if (!(condition)) [[unlikely]]                                            \
+      ::rubato::check_failed(__FILE__, __LINE__, #condition, "" __VA_ARGS__); \
   } while (false)
 
 /// On in debug builds only: for hot paths.

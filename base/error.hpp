@@ -1,5 +1,5 @@
-// Errors that a user can cause: one sentence for a person (what, where, what was expected) and the exit code of
-// the command that failed (cli.md "Exit codes").
+// Errors that a user can cause: one sentence for a person (what, where, what was expected) and the exit code
+// of the command that failed (cli.md "Exit codes").
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // Deterministic random numbers and hashes: the same on every machine and with every standard library.
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) for seeding and hashing, xoshiro256** (Blackman, Vigna, 2018) for
-// sequences.
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) for seeding and hashing, xoshiro256** (Blackman, Vigna, 2018)
+// for sequences.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,5 @@
-// Speed of the timed interpreter alone: guest instructions a host second on one core whose accesses hit their L1s.
+// Speed of the timed interpreter alone: guest instructions a host second on one core whose accesses hit their
+// L1s.
 // SPDX-License-Identifier: MIT
 #include "chip/core/pipeline.hpp"
 

@@ -87,7 +87,8 @@ void declare(CLI::App& app, Options& o) {
         return is_positive ? std::string() : "'" + text + "' is not a positive number";
       })
       ->type_name("FACTOR");
-  app.add_flag("--unit-lengths", o.reader.unit_lengths, "Every arc has length 1, whatever the file or the generator says");
+  app.add_flag("--unit-lengths", o.reader.unit_lengths,
+               "Every arc has length 1, whatever the file or the generator says");
   add_choice<TaskType>(
       app, "--type", o.type,
       {{"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}},

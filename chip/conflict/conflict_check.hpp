@@ -1,5 +1,6 @@
-// Where speculation hooks into the memory hierarchy (C14, C15): the protocol calls these at the points at which
-// Swarm checks conflicts; the non-speculative chip uses NoConflictCheck. Espresso, Sec. V-A "Scalable speculation".
+// Where speculation hooks into the memory hierarchy (C14, C15): the protocol calls these at the points at
+// which Swarm checks conflicts; the non-speculative chip uses NoConflictCheck. Espresso, Sec. V-A "Scalable
+// speculation".
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,8 +28,8 @@ class ConflictCheck {
   virtual CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, Cycle now) = 0;
   /// An L2 miss, or a hit whose canary does not cover the access: check against the tiles that may hold
   /// uncommitted accessors; `sharers` are those the directory knows, sticky bits are the check's own.
-  virtual CheckResult check_global(CoreId core, LineAddr line, AccessKind kind, std::span<const TileId> sharers,
-                                   Cycle now) = 0;
+  virtual CheckResult check_global(CoreId core, LineAddr line, AccessKind kind,
+                                   std::span<const TileId> sharers, Cycle now) = 0;
   /// A line left a tile's L2 or the LLC: its accessors must be remembered (sticky bits, overflow table).
   virtual void on_evict(TileId tile, LineAddr line) = 0;
   virtual void on_llc_evict(LineAddr line) = 0;
@@ -40,7 +41,9 @@ class NoConflictCheck final : public ConflictCheck {
  public:
   bool is_active() const override { return false; }
   CheckResult check_tile(CoreId, LineAddr, AccessKind, Cycle) override { return {}; }
-  CheckResult check_global(CoreId, LineAddr, AccessKind, std::span<const TileId>, Cycle) override { return {}; }
+  CheckResult check_global(CoreId, LineAddr, AccessKind, std::span<const TileId>, Cycle) override {
+    return {};
+  }
   void on_evict(TileId, LineAddr) override {}
   void on_llc_evict(LineAddr) override {}
   bool may_grant_exclusive(CoreId) const override { return true; }

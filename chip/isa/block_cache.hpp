@@ -59,7 +59,8 @@ class BlockCache {
     return from.next;
   }
 
-  /// Blocks end before this pc, and the block there is the pseudo-instruction `stop`. Flushes if that changes.
+  /// Blocks end before this pc, and the block there is the pseudo-instruction `stop`. Flushes if that
+  /// changes.
   void set_stop(std::optional<Addr> pc);
   std::optional<Addr> stop() const { return stop_ == kNoStop ? std::nullopt : std::optional(stop_); }
   /// Forgets all blocks: fence.i.

@@ -29,7 +29,8 @@ def check_headers(compiler: list[str]) -> list[str]:
         name = header.relative_to(INCLUDE).as_posix()
         # Twice: a header must also bear being included again.
         result = compile_text([*compiler, *WARNINGS], f'#include "{name}"\n#include "{name}"\nint main() {{}}\n')
-        return None if result.returncode == 0 and not result.stderr else f"{name} does not compile alone:\n{result.stderr}"
+        is_clean = result.returncode == 0 and not result.stderr
+        return None if is_clean else f"{name} does not compile alone:\n{result.stderr}"
 
     headers = sorted(INCLUDE.glob("rubato/**/*.hpp"))
     assert headers, f"no headers below {INCLUDE}"

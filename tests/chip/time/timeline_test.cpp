@@ -14,7 +14,9 @@ namespace {
 
 struct Recorder final : EventHandler {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> seen;
-  void on_event(Cycle now, std::uint32_t, std::uint64_t payload) override { seen.emplace_back(now.value, payload); }
+  void on_event(Cycle now, std::uint32_t, std::uint64_t payload) override {
+    seen.emplace_back(now.value, payload);
+  }
 };
 
 TEST(Timeline, RunsEntriesOfOneCycleInTheOrderOfScheduling) {
@@ -26,7 +28,8 @@ TEST(Timeline, RunsEntriesOfOneCycleInTheOrderOfScheduling) {
   }
   ASSERT_EQ(r.seen.size(), 6u);
   EXPECT_EQ(r.seen[0], (std::pair<std::uint64_t, std::uint64_t>{6, 99}));
-  for (std::uint64_t i = 0; i < 5; ++i) EXPECT_EQ(r.seen[i + 1], (std::pair<std::uint64_t, std::uint64_t>{7, i}));
+  for (std::uint64_t i = 0; i < 5; ++i)
+    EXPECT_EQ(r.seen[i + 1], (std::pair<std::uint64_t, std::uint64_t>{7, i}));
 }
 
 TEST(Timeline, KeepsOrderBetweenFarAndNearEntriesOfOneCycle) {
