@@ -68,6 +68,10 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     if (interval != 0) watch(Cycle{interval}, kInterval);
     const bool has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
     std::optional<Addr> roi;
+    if (!config.run.fast_forward && !config.run.roi.empty())
+      throw UsageError(
+          "run.roi (--roi) simulates one function in detail, run.fast_forward=false (--no-ff) everything: "
+          "give one of them");
     if (!config.run.fast_forward) {
       begin_detail();
     } else if (!config.run.roi.empty()) {

@@ -182,5 +182,9 @@ std::int64_t Process::Impl::sys_getuid(Call&) { return kGuestUser; }
 std::int64_t Process::Impl::sys_geteuid(Call&) { return kGuestUser; }
 std::int64_t Process::Impl::sys_getgid(Call&) { return kGuestUser; }
 std::int64_t Process::Impl::sys_getegid(Call&) { return kGuestUser; }
+std::int64_t Process::Impl::sys_setgid(Call& call) { return call.u32(0) == kGuestUser ? 0 : -EPERM; }
+std::int64_t Process::Impl::sys_setuid(Call& call) { return call.u32(0) == kGuestUser ? 0 : -EPERM; }
+// Refused (C2), as by a kernel without it: newer C libraries ask at their start and do without.
+std::int64_t Process::Impl::sys_rseq(Call&) { return -ENOSYS; }
 
 }  // namespace rubato::chip
