@@ -78,13 +78,11 @@ def test_a_fault_is_reported_with_its_place(fault: str, rubato_chip: Path, tmp_p
 def test_an_endless_loop_ends_at_the_limit(rubato_chip: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, "int main(void) { for (volatile int x = 0;;) x++; }")
     done = run(rubato_chip, program, "--max-cycles", "200000")
-    assert done.returncode == 4 and "200" in done.stderr, done.stderr
+    assert done.returncode == 4 and "200000 cycles" in done.stderr, done.stderr
+    assert "thread 1000 at main" in done.stderr
 
 
-def test_deadlocked_threads_end_and_say_who_waits(rubato_chip: Path, tmp_path: Path) -> None:
-    program = compiled(
-        tmp_path,
-        """#include <pthread.h>
+DEADLOCK = """#include <pthread.h>
 pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 pthread_barrier_t both;
 void* other(void* x) {
@@ -101,9 +99,69 @@ int main(void) {
   pthread_barrier_wait(&both);
   pthread_mutex_lock(&second);
 }
+"""
+
+
+# What watches a run, or a limit on it, must not pass for progress.
+@pytest.mark.parametrize(
+    "options", [[], ["--no-ff"], ["--interval", "1000", "--max-cycles", "1000000000000", "--out", "run"]]
+)
+def test_deadlocked_threads_end_and_say_who_waits(options: list[str], rubato_chip: Path, tmp_path: Path) -> None:
+    program = compiled(tmp_path, DEADLOCK, "-pthread")
+    done = run(rubato_chip, program, *[str(tmp_path / o) if o == "run" else o for o in options])
+    assert done.returncode == 4, done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("thread ")]
+    assert len(lines) == 2
+    for line, caller, mutex, holder in zip(lines, ["main", "other"], ["second", "first"], [1001, 1000], strict=True):
+        assert "0x" in line and caller in line
+        assert f"({mutex}), a mutex held by thread {holder}" in line
+    assert "nothing can proceed" in last_line(done.stderr)
+
+
+def test_an_ended_wait_with_a_far_limit_does_not_delay_the_end(rubato_chip: Path, tmp_path: Path) -> None:
+    program = compiled(
+        tmp_path,
+        """#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+sem_t go, never;
+void* other(void* x) { sem_post(&go); return x; }
+int main(void) {
+  pthread_t thread;
+  struct timespec far;
+  clock_gettime(CLOCK_REALTIME, &far);
+  far.tv_sec += 1000000;
+  pthread_create(&thread, 0, other, 0);
+  sem_timedwait(&go, &far);
+  sem_wait(&never);
+}
+""",
+        "-pthread",
+    )
+    done = run(rubato_chip, program, "--interval", "1000", "--out", str(tmp_path / "run"))
+    assert done.returncode == 4, done.stderr
+    assert "never" in done.stderr
+
+
+def test_an_abort_is_named(rubato_chip: Path, tmp_path: Path) -> None:
+    done = run(rubato_chip, compiled(tmp_path, "#include <stdlib.h>\nint main(void) { abort(); }"))
+    assert done.returncode == 3 and "SIGABRT" in last_line(done.stderr)
+
+
+def test_a_fault_in_a_thread_names_the_thread(rubato_chip: Path, tmp_path: Path) -> None:
+    program = compiled(
+        tmp_path,
+        """#include <pthread.h>
+__attribute__((noinline)) void culprit(int* p) { *(volatile int*)p = 1; }
+void* other(void* x) { culprit((int*)0x5550000); return x; }
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, other, 0);
+  for (;;) __asm__ volatile("");
+}
 """,
         "-pthread",
     )
     done = run(rubato_chip, program)
-    assert done.returncode == 4, done.stderr
-    assert "first" in done.stderr and "second" in done.stderr, "the report names the futexes' symbols"
+    assert done.returncode == 3
+    assert all(word in last_line(done.stderr) for word in ["thread 1001", "0x5550000", "culprit"]), done.stderr

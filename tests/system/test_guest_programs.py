@@ -7,6 +7,7 @@ one a line, `NAME.stdin` its input. One that must not be compared has a line `//
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,6 +21,10 @@ def is_compared(source: Path) -> bool:
     return "no-qemu:" not in "".join(source.read_text().splitlines(keepends=True)[:10])
 
 
+NEEDS_QEMU = pytest.mark.skipif(
+    shutil.which("qemu-riscv64") is None, reason="qemu-riscv64 is not installed (tools/bootstrap)"
+)
+THREADED = ["threads", "pthreads", "openmp", "system", "spinning", "thread_signals", "waits", "many_threads", "openmp_more"]
 PROGRAMS = sorted(s.stem for s in SOURCES.glob("*.c*") if s.suffix in {".c", ".cpp"} and is_compared(s))
 
 
@@ -27,21 +32,53 @@ def run(command: list[str | Path], folder: Path, stdin: bytes) -> subprocess.Com
     return subprocess.run(command, cwd=folder, input=stdin, capture_output=True, check=False, timeout=240)
 
 
-@pytest.mark.skipif(shutil.which("qemu-riscv64") is None, reason="qemu-riscv64 is not installed (tools/bootstrap)")
+def expected_status(returncode: int) -> int:
+    """What a shell calls it: qemu-riscv64 dies of the signal that its guest died of."""
+    return returncode if returncode >= 0 else 128 - returncode
+
+
+def compare(program: str, options: list[str], guests: Path, rubato_chip: Path, folder: Path) -> None:
+    """Runs the program under both, each in a folder of its own as programs may write files."""
+    arguments = (SOURCES / f"{program}.args").read_text().splitlines() if (SOURCES / f"{program}.args").exists() else []
+    stdin = (SOURCES / f"{program}.stdin").read_bytes() if (SOURCES / f"{program}.stdin").exists() else b""
+    for name in ("qemu", "chip"):
+        (folder / name).mkdir()
+        (folder / name / program).symlink_to(guests / program)
+    reference = run(["qemu-riscv64", f"./{program}", *arguments], folder / "qemu", stdin)
+    command = [rubato_chip, "--quiet", "--out", folder / "run", *options, f"./{program}", *arguments]
+    chip = run(command, folder / "chip", stdin)
+    assert chip.stdout == reference.stdout, chip.stderr.decode(errors="replace")[-2000:]
+    # The command's own exit code is 1 for every guest that exits with something else than 0.
+    summary = json.loads((folder / "run" / "summary.json").read_text())
+    assert summary["guest_status"] == expected_status(reference.returncode)
+    assert (chip.returncode == 0) == (reference.returncode == 0), chip.stderr.decode(errors="replace")[-2000:]
+
+
+@NEEDS_QEMU
 @pytest.mark.parametrize("cores", [1, 4])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_prints_what_it_prints_under_qemu(
     program: str, cores: int, guests: Path, rubato_chip: Path, tmp_path: Path
 ) -> None:
-    arguments = (SOURCES / f"{program}.args").read_text().splitlines() if (SOURCES / f"{program}.args").exists() else []
-    stdin = (SOURCES / f"{program}.stdin").read_bytes() if (SOURCES / f"{program}.stdin").exists() else b""
-    folders = [tmp_path / "qemu", tmp_path / "chip"]
-    for folder in folders:  # programs may write files: each run has a folder of its own
-        folder.mkdir()
-        (folder / program).symlink_to(guests / program)
-    reference = run(["qemu-riscv64", f"./{program}", *arguments], folders[0], stdin)
-    command = [rubato_chip, "--quiet", "--set", f"chip.cores={cores}", f"./{program}", *arguments]
-    chip = run(command, folders[1], stdin)
-    assert chip.stdout == reference.stdout, chip.stderr.decode(errors="replace")[-2000:]
-    # The command's exit code is 1 for every guest that exits with something else than 0.
-    assert (chip.returncode == 0) == (reference.returncode == 0), chip.stderr.decode(errors="replace")[-2000:]
+    compare(program, ["--set", f"chip.cores={cores}"], guests, rubato_chip, tmp_path)
+
+
+# Cores that make no rectangle of tiles, detail from the first instruction, checks of every coherence invariant, more
+# cores than threads, slices so short that every thread is preempted all the time.
+CHIPS = {
+    "3 cores in detail from the start": ["--no-ff", "--set", "chip.cores=3"],
+    "16 cores, coherence checked": ["--set", "chip.cores=16", "--set", "coherence.check=true"],
+    "64 cores": ["--set", "chip.cores=64"],
+    "2 cores, short slices, strict order": [
+        "--set", "chip.cores=2", "--set", "run.time_slice=500", "--set", "run.lookahead_cycles=0",
+    ],
+}  # fmt: skip
+
+
+@NEEDS_QEMU
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("program", THREADED)
+def test_threads_print_the_same_on_every_chip(
+    program: str, chip: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    compare(program, CHIPS[chip], guests, rubato_chip, tmp_path)

@@ -1,0 +1,83 @@
+"""--roi SYMBOL: detail begins at each call of the function and ends at its return; the rest is fast-forwarded (C4)."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+# Ten instructions an iteration at most, three at least: the bounds below leave no room for a call left out or for
+# any of the 300,000 iterations outside.
+SOURCE = """#include <stdio.h>
+volatile long sum;
+__attribute__((noinline)) void work(int n) {
+  for (int i = 0; i < n; ++i) sum += i;
+  if (n == 500) work(100);
+}
+__attribute__((noinline)) void other(void) { for (int i = 0; i < 100000; ++i) sum += i; }
+int main(void) {
+  other(); work(1000); other(); work(500); other(); work(1);
+  printf("%ld\\n", sum);
+  return 5;
+}
+"""
+# 3 * sum(100000) + sum(1000) + sum(500) + sum(100) + sum(1), where sum(n) = n * (n - 1) / 2
+OUTPUT = f"{3 * 4999950000 + 499500 + 124750 + 4950}\n"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("roi")
+    (folder / "roi.c").write_text(SOURCE)
+    subprocess.run(["riscv64-linux-gnu-gcc", "-O1", "-static", "roi.c", "-o", "roi"], cwd=folder, check=True)
+    return folder / "roi"
+
+
+def run(rubato_chip: Path, program: Path, out: Path, *options: str) -> dict:
+    command = [rubato_chip, "--quiet", "--cores", "2", *options, "--out", out, program]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1, done.stderr  # the guest exits with 5
+    assert done.stdout == OUTPUT
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["guest_status"] == 5
+    return summary
+
+
+def test_each_call_of_the_region_is_detailed_and_nothing_else(
+    rubato_chip: Path, program: Path, tmp_path: Path
+) -> None:
+    region = run(rubato_chip, program, tmp_path / "region", "--roi", "work")
+    iterations = 1000 + 500 + 100 + 1  # the nested call belongs to the one it is in
+    assert 3 * iterations < region["instructions"] < 10 * iterations
+    assert region["instructions"] <= region["cycles"]
+
+
+def test_without_a_region_detail_begins_at_main(rubato_chip: Path, program: Path, tmp_path: Path) -> None:
+    default = run(rubato_chip, program, tmp_path / "default")
+    main = run(rubato_chip, program, tmp_path / "main", "--roi", "main")
+    everything = run(rubato_chip, program, tmp_path / "all", "--no-ff")
+    assert default["cycles"] == main["cycles"] and default["instructions"] == main["instructions"]
+    assert everything["instructions"] > main["instructions"] > 3 * 301601
+
+
+def test_warm_caches_save_time_and_change_no_instruction(rubato_chip: Path, program: Path, tmp_path: Path) -> None:
+    cold = run(rubato_chip, program, tmp_path / "cold", "--roi", "work")
+    warm = run(rubato_chip, program, tmp_path / "warm", "--roi", "work", "--warm")
+    assert warm["instructions"] == cold["instructions"]
+    assert warm["cycles"] < cold["cycles"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--roi", "nosuch"], ["nosuch", "symbol"]), (["--roi", "work", "--no-ff"], ["--roi", "--no-ff"])],
+)
+def test_a_region_that_cannot_be_is_refused(
+    options: list[str], words: list[str], rubato_chip: Path, program: Path
+) -> None:
+    command = [rubato_chip, "--quiet", *options, program]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
+    assert all(word in done.stderr for word in words), done.stderr
