@@ -1,0 +1,163 @@
+"""Shells and tools of Debian's riscv64 port, as Debian built them, do on the chip what they do under qemu-riscv64.
+
+busybox-static and bash-static are fetched through apt into the build folder, from a package list of its own: the
+machine's apt is neither used nor changed. Skipped, with the reason, where that is impossible.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.long
+
+KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+SOURCE = f"deb [arch=riscv64 signed-by={KEYS}] http://deb.debian.org/debian trixie main\n"
+PACKAGES = {"busybox-static": "bin/busybox", "bash-static": "bin/bash-static"}
+
+
+def fetch(folder: Path) -> str:
+    """Downloads and unpacks the packages. Returns why it could not, or nothing."""
+    for tool in ("apt-get", "dpkg-deb", "qemu-riscv64"):
+        if shutil.which(tool) is None:
+            return f"{tool} is missing"
+    if not KEYS.exists():
+        return f"{KEYS} is missing (package debian-archive-keyring)"
+    apt = folder / "apt"
+    for part in ("lists/partial", "cache/archives/partial", "state"):
+        (apt / part).mkdir(parents=True, exist_ok=True)
+    (apt / "state" / "status").touch()
+    (apt / "sources.list").write_text(SOURCE)
+    (apt / "apt.conf").write_text(
+        f'Dir::Etc::sourcelist "{apt}/sources.list"; Dir::Etc::sourceparts "/dev/null";\n'
+        f'Dir::State "{apt}/state"; Dir::State::status "{apt}/state/status"; Dir::State::lists "{apt}/lists";\n'
+        f'Dir::Cache "{apt}/cache"; APT::Architecture "riscv64"; APT::Architectures "riscv64";\n'
+        'Acquire::Retries "1"; Acquire::http::Timeout "20"; Acquire::Languages "none";\n'
+    )
+    environment = {**os.environ, "APT_CONFIG": str(apt / "apt.conf")}
+    for command in (["apt-get", "update"], ["apt-get", "download", *PACKAGES]):
+        try:
+            done = subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=180
+            )
+        except subprocess.TimeoutExpired:
+            return f"{' '.join(command)} took longer than 3 minutes"
+        if done.returncode != 0:
+            return f"{' '.join(command)}: {(done.stderr.strip().splitlines() or ['failed'])[-1]}"
+    for package in PACKAGES:
+        for archive in folder.glob(f"{package}_*_riscv64.deb"):
+            subprocess.run(["dpkg-deb", "-x", archive, folder / "root"], check=True, timeout=60)
+    return ""
+
+
+@pytest.fixture(scope="module")
+def tools(build: Path) -> dict[str, Path]:
+    folder = build / "debian-riscv64"
+    found = {name: folder / "root" / "usr" / path for name, path in PACKAGES.items()}
+    if not all(path.exists() for path in found.values()):
+        folder.mkdir(parents=True, exist_ok=True)
+        if reason := fetch(folder):
+            pytest.skip(f"Debian's riscv64 packages cannot be fetched: {reason}")
+    return found
+
+
+TABLE = "pear 3 0.5\napple 1 12.25\nfig 2 7\nplum 10 1\n" * 5
+
+BUSYBOX = [
+    ["sort", "-k2,2n", "table"],
+    ["sort", "-u", "table"],
+    ["md5sum", "table", "tool"],
+    ["sha512sum", "tool"],
+    ["cksum", "table"],
+    ["awk", '{ n[$1] += $2; s += $3 } END { for (k in n) c += n[k]; printf "%d %.3f %s\\n", c, s / NR, toupper($1) }',
+     "table"],
+    ["sed", "-nE", r"s/(p+)l(.*)/<\1>\2/gp; $=", "table"],
+    ["grep", "-nE", "^(fig|p.*r) ", "table"],
+    ["grep", "-c", "nothing", "table"],
+    ["ls", "-1", "."],
+    ["find", ".", "-name", "ta*"],
+    ["cut", "-d", " ", "-f", "1,3", "table"],
+    ["head", "-c", "100", "table"],
+    ["tail", "-n", "3", "table"],
+    ["wc", "table"],
+    ["od", "-A", "x", "-t", "x1z", "table"],
+    ["uniq", "-c", "table"],
+    ["tac", "table"],
+    ["rev", "table"],
+    ["gzip", "-c", "tool"],
+    ["bzip2", "-c", "table"],
+    ["seq", "-s", ",", "3", "7", "99"],
+    ["factor", "1234567890123", "97"],
+    ["dc", "-e", "2 200 ^ p"],
+    ["expr", "12", "*", "(", "3", "+", "4", ")"],
+    ["cal", "2", "2024"],
+    ["base64", "table"],
+    ["cp", "table", "copy"],
+    ["test", "-f", "absent"],
+    ["cat", "absent"],
+    ["sh", "-c", 'for i in 1 2 3; do x=$((x * 10 + i)); done; case $x in 1*) echo "${x%3}";; esac; set -- a b; shift; '
+     'echo $#$1; read -r l < table; printf "[%s]\\n" "$l"; f() { return 4; }; f; exit $?'],
+]  # fmt: skip
+
+BASH = {
+    "arrays": 'a=(3 1 2); a+=(9); echo "${#a[@]} ${a[@]:1:2} ${!a[@]}"; declare -A m=([x]=1 [y]=2); echo "${m[y]}"; '
+    'unset "a[1]"; echo "${a[*]}"',
+    "arithmetic": "for ((i = 0, s = 0; i < 500; ++i)); do ((s += i ** 2 % 7, s ^= i << 2)); done; "
+    'echo $s $((16#ff)) $((-7 / 2)) $((s > 3 ? 1 : 0)); ((0)); echo $?',
+    "printf": r"printf '%05d|%-6s|%x|%.3f|%q|%b\n' 42 ab 255 3.14159 'a b' 'x\ty'; printf -v v '%s-' 1 2 3; echo $v",
+    "strings": 's=hello; echo "${s^^} ${s:1:3} ${s/l/L} ${s//l/L} ${#s} ${s%l*} ${s##*l} ${t:-default}"; '
+    r"[[ abc-12 =~ ([a-z]+)-([0-9]+) ]] && echo ${BASH_REMATCH[2]}; case $s in h?l*) echo match;; esac",
+    "read": 'n=0; while IFS=" " read -r word count rest; do ((n += count)); w+=${word:0:1}; done < table; echo $n $w; '
+    'mapfile -t lines < table; echo ${#lines[@]} "${lines[2]}"',
+    "functions": 'fib() { local n=$1; if ((n < 2)); then r=$n; else local a; fib $((n - 1)); a=$r; fib $((n - 2)); '
+    "((r += a)); fi; }; fib 11; echo $r; trap 'echo bye' EXIT; false || echo caught; exit 3",
+    "files": 'echo one > f; echo two >> f; exec 5< f; read -u 5 l; echo $l; exec 5<&-; [[ -s f && ! -e g ]] && echo ok; '
+    "echo *; cd /; pwd; type -t cd",
+    "signals": "trap 'echo usr1' USR1; kill -USR1 $$; echo after",
+}
+
+
+def compare(rubato_chip: Path, tool: Path, arguments: list[str], folder: Path, cores: int = 1) -> None:
+    results = []
+    for name, command in (("qemu", ["qemu-riscv64"]), ("chip", [rubato_chip, "--quiet", "--cores", str(cores)])):
+        (folder / name).mkdir()
+        (folder / name / "table").write_text(TABLE)
+        shutil.copy(tool, folder / name / "tool")
+        results.append(
+            subprocess.run(
+                [*command, "./tool", *arguments],
+                cwd=folder / name,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                timeout=200,
+                env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+            )
+        )
+    reference, chip = results
+    assert chip.stdout == reference.stdout, chip.stderr.decode(errors="replace")
+    assert chip.returncode == min(reference.returncode, 1), chip.stderr.decode(errors="replace")
+    files = [{p.name: p.read_bytes() for p in (folder / name).iterdir()} for name in ("qemu", "chip")]
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("arguments", BUSYBOX, ids=[f"{i}-{a[0]}" for i, a in enumerate(BUSYBOX)])
+def test_busybox(arguments: list[str], tools: dict[str, Path], rubato_chip: Path, tmp_path: Path) -> None:
+    compare(rubato_chip, tools["busybox-static"], arguments, tmp_path, cores=4)
+
+
+@pytest.mark.parametrize("script", BASH)
+def test_bash(script: str, tools: dict[str, Path], rubato_chip: Path, tmp_path: Path) -> None:
+    compare(rubato_chip, tools["bash-static"], ["-c", BASH[script]], tmp_path)
+
+
+def test_a_shell_that_needs_fork_says_so(tools: dict[str, Path], rubato_chip: Path) -> None:
+    command = [rubato_chip, "--quiet", "--cores", "1", tools["bash-static"], "-c", "echo $(echo inner)"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=200)
+    assert "inner" not in done.stdout
+    assert "fork" in done.stderr
