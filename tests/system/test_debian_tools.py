@@ -116,8 +116,8 @@ BASH = {
     'mapfile -t lines < table; echo ${#lines[@]} "${lines[2]}"',
     "functions": 'fib() { local n=$1; if ((n < 2)); then r=$n; else local a; fib $((n - 1)); a=$r; fib $((n - 2)); '
     "((r += a)); fi; }; fib 11; echo $r; trap 'echo bye' EXIT; false || echo caught; exit 3",
-    "files": 'echo one > f; echo two >> f; exec 5< f; read -u 5 l; echo $l; exec 5<&-; [[ -s f && ! -e g ]] && echo ok; '
-    "echo *; cd /; pwd; type -t cd",
+    "files": 'echo one > f; echo two >> f; exec 5< f; read -u 5 l; echo $l; exec 5<&-; [[ -s f && ! -e g ]] && echo ok;'
+    " echo *; cd /; pwd; type -t cd",
     "signals": "trap 'echo usr1' USR1; kill -USR1 $$; echo after",
 }
 

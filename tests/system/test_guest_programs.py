@@ -24,7 +24,9 @@ def is_compared(source: Path) -> bool:
 NEEDS_QEMU = pytest.mark.skipif(
     shutil.which("qemu-riscv64") is None, reason="qemu-riscv64 is not installed (tools/bootstrap)"
 )
-THREADED = ["threads", "pthreads", "openmp", "system", "spinning", "thread_signals", "waits", "many_threads", "openmp_more"]
+THREADED = [
+    "threads", "pthreads", "openmp", "system", "spinning", "thread_signals", "waits", "many_threads", "openmp_more",
+]  # fmt: skip
 PROGRAMS = sorted(s.stem for s in SOURCES.glob("*.c*") if s.suffix in {".c", ".cpp"} and is_compared(s))
 
 
