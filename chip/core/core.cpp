@@ -40,6 +40,10 @@ Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& tim
 // ---- Time and accounting ----
 
 void Core::schedule(Cycle at) {
+  if (is_handling_) {
+    continue_at_ = earlier(continue_at_, at);
+    return;
+  }
   if (scheduled_ <= at) return;
   scheduled_ = at;
   timeline_.schedule(at, this, 0, ++generation_);
@@ -144,6 +148,7 @@ void Core::begin_task(const DispatchedTask& task, Cycle now) {
   for (unsigned i = 0; i < task.descriptor.argument_count; ++i)
     hart.x[reg::a0 + i] = task.descriptor.arguments[i];
   hart.pc = task.descriptor.function;
+  pipeline_.predict_return(hart.x[reg::ra]);
   pipeline_.begin_context(later(now, pipeline_.cycle()));
   pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
 }
@@ -175,6 +180,18 @@ void Core::step_internal(Cycle now) {
 void Core::on_event(Cycle now, std::uint32_t, std::uint64_t generation) {
   if (generation != generation_) return;
   scheduled_ = kNever;
+  // Where nothing else happens before this core wants to go on, it goes on at once.
+  for (Cycle at = now;; at = continue_at_) {
+    continue_at_ = kNever;
+    is_handling_ = true;
+    go_on(at);
+    is_handling_ = false;
+    if (continue_at_ == kNever) return;
+    if (continue_at_ >= timeline_.next()) return schedule(continue_at_);
+  }
+}
+
+void Core::go_on(Cycle now) {
   switch (activity_) {
     case Activity::idle:
       look_for_work(now);

@@ -65,6 +65,7 @@ class Core final : public EventHandler {
 
  private:
   void schedule(Cycle at);
+  void go_on(Cycle now);
   void advance(Cycle now);
   void look_for_work(Cycle now);
   void begin_task(const DispatchedTask& task, Cycle now);
@@ -97,7 +98,9 @@ class Core final : public EventHandler {
   Cycle slice_end_ = kNever;
   Cycle accounted_{};
   Cycle internal_cycle_{};
-  Cycle scheduled_ = kNever;
+  Cycle scheduled_ = kNever;    // of the live entry in the timeline
+  Cycle continue_at_ = kNever;  // asked for by the handler that runs
+  bool is_handling_ = false;
   std::uint64_t generation_ = 0;
 };
 

@@ -63,6 +63,8 @@ class Pipeline {
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
+  /// Dispatch knows where a task returns to and tells the return-address stack.
+  void predict_return(Addr target) { predictor_.call(target); }
   /// The next instruction issues at `at` or later; the cycles until then are charged to `part`.
   void resume_at(Cycle at, CyclePart part = CyclePart::core);
   /// Waits for every outstanding access, charging the wait by its parts. @returns cycle(), advanced.
