@@ -149,6 +149,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     detailed = true;
     blocks.set_stop(std::nullopt);
     forget_changed_pages();
+    for (const auto& core : cores) core->pipeline().set_time_origin(fast_forward.nanoseconds());
     if (caller != nullptr)
       for (const auto& core : cores)
         core->pipeline().watch_return(caller->regs.x[reg::ra], caller->regs.x[reg::sp]);
@@ -352,6 +353,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
       if (core->activity() == Core::Activity::thread) core->release_thread(now);
     scheduler.clear();
     const Cycle end_cycle = reached();
+    clock = later(clock, end_cycle);  // time goes on from where the cores are
     settle(end_cycle);
     if (observer != nullptr) observer->on_region_end(end_cycle);
     detailed = false;
@@ -427,6 +429,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     if (config.run.fast_forward) detailed = true;
     blocks.set_stop(std::nullopt);
     forget_changed_pages();
+    for (const auto& core : cores) core->pipeline().set_time_origin(fast_forward.nanoseconds());
     settle(now);
     if (observer != nullptr) observer->on_region_begin(now);
     thread.is_worker = true;

@@ -238,7 +238,7 @@ bool Pipeline::fetch_slow(LineAddr line, std::uint64_t& issue) {
 
 std::uint64_t Pipeline::read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const {
   if (number == csr::instret) return counters_.instructions + executed;
-  return number == csr::time ? issue * 1000 / frequency_mhz_ : issue;
+  return number == csr::time ? time_origin_ + issue * 1000 / frequency_mhz_ : issue;
 }
 
 #pragma GCC diagnostic push

@@ -85,6 +85,8 @@ class Pipeline {
   /// This core's own worker stack, [low, high): the only pages marked Page::kWorkerStack it may touch (C7).
   void set_own_stack(Addr low, Addr high) { stack_low_ = low, stack_high_ = high; }
 
+  /// What the time counter (ns) shows in cycle 0: the time that fast-forward took so far.
+  void set_time_origin(std::uint64_t nanoseconds) { time_origin_ = nanoseconds; }
   /// run() stops behind the return to `pc` with stack pointer `sp`: the region of interest ends there.
   void watch_return(Addr pc, Addr sp) { watch_pc_ = pc, watch_sp_ = sp; }
 
@@ -151,6 +153,7 @@ class Pipeline {
 
   std::uint32_t mispredict_, l1_latency_, lookahead_;
   std::uint64_t frequency_mhz_;
+  std::uint64_t time_origin_ = 0;
   CoreId core_;
   Ports ports_;
 };

@@ -23,7 +23,8 @@ FastForward::FastForward(Process& process, AddressSpace& memory, isa::BlockCache
 
 std::uint64_t FastForward::read_counter(unsigned number, std::uint64_t executed) {
   const std::uint64_t instructions = instructions_ + executed;
-  return number == kCounterTime ? instructions / 2 + skipped_ns_ : instructions;
+  if (number != kCounterTime) return instructions;
+  return process_.nanoseconds() + instructions / 2 - instructions_ / 2;
 }
 
 Thread* FastForward::next_thread() {

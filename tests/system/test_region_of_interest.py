@@ -81,3 +81,30 @@ def test_a_region_that_cannot_be_is_refused(
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
     assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_time_never_goes_back_between_fast_forward_and_detail(rubato_chip: Path, tmp_path: Path) -> None:
+    (tmp_path / "time.c").write_text(
+        """#include <stdio.h>
+#include <time.h>
+static unsigned long counter(void) { unsigned long t; __asm__ volatile("rdtime %0" : "=r"(t)); return t; }
+static unsigned long last;
+static void look(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  const unsigned long called = t.tv_sec * 1000000000ul + t.tv_nsec;
+  if (called < last) printf("the clock went back\\n");
+  last = counter();
+  if (last < called || last - called > 100000) printf("%lu is not just after %lu\\n", last, called);
+}
+__attribute__((noinline)) void work(void) { for (volatile int i = 0; i < 20000; ++i) { } look(); look(); }
+int main(void) {
+  for (int i = 0; i < 4; ++i) { look(); look(); work(); }
+  look();
+}
+"""
+    )
+    subprocess.run(["riscv64-linux-gnu-gcc", "-O1", "-static", "time.c", "-o", "time"], cwd=tmp_path, check=True)
+    command = [rubato_chip, "--quiet", "--cores", "1", "--roi", "work", tmp_path / "time"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
