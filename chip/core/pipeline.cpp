@@ -115,8 +115,10 @@ bool Pipeline::leave(PipelineStop stop) {
 
 // Called on L1 misses only: a line of another worker's stack is in no L1 of this core (the chip sees to it).
 bool Pipeline::is_foreign_stack(Addr address, unsigned bytes) const {
-  const auto flags = ports_.memory.attributes(address) | ports_.memory.attributes(address + bytes - 1);
-  return (flags & Page::kWorkerStack) != 0 && (address < stack_low_ || address + bytes > stack_high_);
+  const Addr last = address + bytes - 1;
+  const auto flags = ports_.memory.attributes(address) | ports_.memory.attributes(last);
+  if ((flags & Page::kWorkerStack) == 0 || (address >= stack_low_ && last < stack_high_)) return false;
+  return ports_.memory.is_in_worker_stack(address) || ports_.memory.is_in_worker_stack(last);
 }
 
 bool Pipeline::refuse_foreign_stack(Addr address) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "base/check.hpp"
 #include "base/error.hpp"
@@ -132,13 +133,24 @@ void AddressSpace::note_change(Addr begin, Addr end) {
 }
 
 void AddressSpace::mark_worker_stack(Addr low, Addr high, bool is_worker_stack) {
-  for (Addr page = (low + kPageBytes - 1) >> kPageBits; page < high >> kPageBits; ++page) {
+  if (is_worker_stack) {
+    worker_stacks_[low] = high;
+  } else {
+    worker_stacks_.erase(low);
+  }
+  for (Addr page = low >> kPageBits; page <= (high - 1) >> kPageBits; ++page) {
     if (is_worker_stack) {
       pages_[page] |= Page::kWorkerStack;
     } else {
       pages_[page] &= static_cast<std::uint8_t>(~Page::kWorkerStack);
     }
   }
+}
+
+bool AddressSpace::is_in_worker_stack(Addr a) const {
+  if ((attributes(a) & Page::kWorkerStack) == 0) return false;
+  auto stack = worker_stacks_.upper_bound(a);
+  return stack != worker_stacks_.begin() && a < std::prev(stack)->second;
 }
 
 bool AddressSpace::all_mapped(Addr a, std::uint64_t bytes) const {

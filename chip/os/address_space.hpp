@@ -66,8 +66,10 @@ class AddressSpace {
   void unmap(Addr a, std::uint64_t bytes);
   /// Changes the attributes of mapped pages, kMapped stays set. All of the range must be mapped.
   void protect(Addr a, std::uint64_t bytes, std::uint8_t attributes);
-  /// Marks the whole pages within [low, high) as a worker's stack, or no longer; not a change of mappings.
+  /// Makes [low, high) a worker's stack, or no longer; not a change of mappings. Pages it shares with other
+  /// data are marked too, so ask is_in_worker_stack() where the mark is seen.
   void mark_worker_stack(Addr low, Addr high, bool is_worker_stack);
+  bool is_in_worker_stack(Addr a) const;
   /// Ranges unmapped or changed since the last call: whoever caches lines of them drops those.
   std::vector<std::pair<Addr, Addr>> take_changes() { return std::exchange(changes_, {}); }
   bool has_changes() const { return !changes_.empty(); }
@@ -99,6 +101,7 @@ class AddressSpace {
  private:
   void note_change(Addr begin, Addr end);
 
+  std::map<Addr, Addr> worker_stacks_;          // low -> high
   std::vector<std::pair<Addr, Addr>> changes_;  // [begin, end)
   std::byte* base_ = nullptr;
   std::uint8_t* pages_ = nullptr;
