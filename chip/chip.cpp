@@ -66,7 +66,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     if (config.run.max_cycles != 0) watch(Cycle{config.run.max_cycles}, kMaxCycles);
     watch(Cycle{kProgressCycles}, kProgress);
     if (interval != 0) watch(Cycle{interval}, kInterval);
-    const bool has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
+    has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
     std::optional<Addr> roi;
     if (!config.run.fast_forward && !config.run.roi.empty())
       throw UsageError(
@@ -153,10 +153,19 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     if (caller != nullptr)
       for (const auto& core : cores)
         core->pipeline().watch_return(caller->regs.x[reg::ra], caller->regs.x[reg::sp]);
-    if (observer != nullptr) observer->on_region_begin(timeline.now());
+    if (config.run.fast_forward || !has_tasks) enter_roi(timeline.now());
     for (const auto& thread : process.threads())
       if (thread->state == ThreadState::runnable && !thread->is_worker) on_runnable(*thread);
     schedule_timeout();
+  }
+
+  void enter_roi(Cycle now) {
+    RUBATO_CHECK(!in_roi, "a region of interest began inside another");
+    in_roi = true;
+    if (observer != nullptr) observer->on_region_begin(now);
+  }
+  void leave_roi(Cycle now) {
+    if (std::exchange(in_roi, false) && observer != nullptr) observer->on_region_end(now);
   }
 
   void end(RunOutcome o) {
@@ -210,7 +219,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     const Cycle end_cycle = reached();
     for (const auto& core : cores) core->account_until(end_cycle);
     cycles = end_cycle.value;
-    if (detailed && observer != nullptr) observer->on_region_end(end_cycle);
+    leave_roi(end_cycle);
     account.verify(cycles);
   }
 
@@ -355,7 +364,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     const Cycle end_cycle = reached();
     clock = later(clock, end_cycle);  // time goes on from where the cores are
     settle(end_cycle);
-    if (observer != nullptr) observer->on_region_end(end_cycle);
+    leave_roi(end_cycle);
     detailed = false;
     leave_detail = true;
   }
@@ -431,7 +440,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     forget_changed_pages();
     for (const auto& core : cores) core->pipeline().set_time_origin(fast_forward.nanoseconds());
     settle(now);
-    if (observer != nullptr) observer->on_region_begin(now);
+    enter_roi(now);
     thread.is_worker = true;
     for (std::size_t i = 0; i < cores.size(); ++i) {
       Thread& worker = i == 0 ? thread : *workers[i - 1];
@@ -462,7 +471,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
       mark_stack(*core, worker, false);
     }
     settle(now);
-    if (observer != nullptr) observer->on_region_end(now);
+    leave_roi(now);
     Thread& thread = *std::exchange(owner, nullptr);
     thread.is_worker = false;
     thread.regs.pc += 8;  // behind the region instruction and its `finish`
@@ -524,6 +533,8 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
 
   ChipObserver* observer = nullptr;
   Latency interval = 0;
+  bool has_tasks = false;     // the program uses the task model
+  bool in_roi = false;        // the region of interest: task regions, --roi or main; never nested
   bool detailed = false;      // else fast-forward
   bool leave_detail = false;  // the detailed loop is to end
   bool ended = false;

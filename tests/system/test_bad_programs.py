@@ -75,6 +75,16 @@ def test_a_fault_is_reported_with_its_place(fault: str, rubato_chip: Path, tmp_p
     assert "0x" in done.stderr, "the report names the pc"
 
 
+@pytest.mark.parametrize("options", [[], ["--no-ff"], ["--warm"]])
+def test_a_task_that_reads_the_stack_of_another_worker_is_refused(
+    options: list[str], rubato_chip: Path, guests: Path
+) -> None:
+    command = [rubato_chip, "--quiet", "--cores", "16", *options, guests / "foreign_stack"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 3, done.stdout
+    assert "stack of another core's worker" in last_line(done.stderr) and "reader()" in last_line(done.stderr)
+
+
 def test_an_endless_loop_ends_at_the_limit(rubato_chip: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, "int main(void) { for (volatile int x = 0;;) x++; }")
     done = run(rubato_chip, program, "--max-cycles", "200000")
