@@ -6,8 +6,9 @@
 # builds ${CMAKE_BINARY_DIR}/guest/NAME by the target guest_NAME, which is part of `all`. C sources (*.c) are compiled
 # as C17, all others as C++20. Headers are tracked: a changed header rebuilds the programs that use it.
 # With -DRUBATO_GUEST=OFF the function does nothing.
-find_program(RUBATO_GUEST_CXX riscv64-linux-gnu-g++ DOC "Cross compiler for guest programs (C++)")
-find_program(RUBATO_GUEST_CC riscv64-linux-gnu-gcc DOC "Cross compiler for guest programs (C)")
+# The default one, except on Ubuntu 22.04, whose default is GCC 11.
+find_program(RUBATO_GUEST_CXX NAMES riscv64-linux-gnu-g++-12 riscv64-linux-gnu-g++ DOC "Cross compiler for guest programs (C++)")
+find_program(RUBATO_GUEST_CC NAMES riscv64-linux-gnu-gcc-12 riscv64-linux-gnu-gcc DOC "Cross compiler for guest programs (C)")
 set(RUBATO_GUEST_DIR ${CMAKE_BINARY_DIR}/guest)
 
 function(rubato_guest_program name)
