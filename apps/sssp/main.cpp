@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "apps/common/graph.hpp"
 #include "apps/common/graph_generator.hpp"
 #include "apps/common/graph_reader.hpp"
 #include "apps/common/input_error.hpp"
+#include "apps/common/options.hpp"
 #include "apps/sssp/dijkstra.hpp"
 #include "apps/sssp/sssp_tasks.hpp"
 
@@ -30,30 +30,6 @@ struct Options {
   bool verify = false;
   bool is_serial = false;
 };
-
-/// An option whose value is one of a few names.
-template <class T>
-CLI::Option* add_choice(CLI::App& app, const std::string& flag, T& value,
-                        const std::vector<std::pair<std::string, T>>& names, const std::string& help) {
-  std::string expected;
-  for (const auto& [name, meaning] : names) expected += (expected.empty() ? "" : "|") + name;
-  return app
-      .add_option_function<std::string>(
-          flag,
-          [&value, names, flag, expected](const std::string& text) {
-            for (const auto& [name, meaning] : names) {
-              if (name == text) return static_cast<void>(value = meaning);
-            }
-            throw CLI::ValidationError(flag, "'" + text + "' is none of " + expected);
-          },
-          help)
-      ->type_name(expected);
-}
-
-std::string whole_number(const std::string& text) {
-  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return is_number ? std::string() : "'" + text + "' is not a whole number";
-}
 
 void declare(CLI::App& app, Options& o) {
   app.set_help_flag("--help", "This text");
