@@ -186,7 +186,7 @@ def cluster(home, tmp_path):
         client.wait_for_workers(2, timeout=30)
     yield where
     for process in [*workers, scheduler]:
-        process.terminate()
+        process.kill()  # asked politely, a worker first looks for its scheduler for half a minute
     for process in [*workers, scheduler]:
         process.wait(20)
 
