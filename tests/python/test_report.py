@@ -169,4 +169,4 @@ def test_the_browser_draws_every_chart_without_errors_or_requests(small_study):
         assert page.run("return document.documentElement.scrollWidth") <= 390
 
         assert [e["message"] for e in page.log("browser")] == []
-        assert {url.partition(":")[0] for url in page.requests()} <= {"file", "data", "chrome"}  # chrome: its own new tab
+        assert {url.partition(":")[0] for url in page.requests()} <= {"file", "data", "chrome"}  # its own tab
