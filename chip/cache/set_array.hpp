@@ -1,16 +1,20 @@
 // The tags of a set-associative cache with true LRU replacement, and a payload beside each (L2, LLC slices).
-// Tags, use stamps and payloads are separate arrays: a lookup reads the host cache lines of one set's tags
+// Tags, use order and payloads are separate arrays: a lookup reads the host cache lines of one set's tags
 // only.
-//   slot    set * ways + way: names an entry until it is evicted
+//   slot    set << shift | way: names an entry until it is evicted; a set takes a power of two of slots, of
+//           which those behind its ways stay empty
 // Sets need not be a power of two (a tile of three cores has 384 sets of L2).
+// Invariant: in each set's use order the empty ways are behind the others.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory_resource>
 #include <vector>
 
 #include "base/check.hpp"
+#include "chip/cache/use_order.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
@@ -20,17 +24,22 @@ class SetArray {
  public:
   static constexpr std::uint32_t kNoSlot = ~0U;
 
-  /// Host memory a line of cache takes.
-  static constexpr std::size_t kHostBytes = 2 * sizeof(std::uint64_t) + sizeof(Payload);
+  /// Host memory that an array takes, about.
+  static constexpr std::size_t host_bytes(std::uint64_t bytes, std::uint32_t ways) {
+    const std::uint64_t sets = bytes / kLineBytes / ways;
+    return sets *
+           (std::bit_ceil(ways) * (sizeof(std::uint64_t) + sizeof(Payload)) + UseOrder::host_bytes(ways));
+  }
 
-  /// bytes: a multiple of ways * 64. `memory` must outlive the array.
+  /// bytes: a multiple of ways * 64; ways: 1 to 64. `memory` must outlive the array.
   SetArray(std::uint64_t bytes, std::uint32_t ways, std::pmr::memory_resource* memory)
       : ways_(ways),
+        shift_(static_cast<std::uint32_t>(std::countr_zero(std::bit_ceil(ways)))),
         sets_(bytes / kLineBytes / ways),
         mask_((sets_ & (sets_ - 1)) == 0 ? sets_ - 1 : 0),
-        lines_(sets_ * ways, kEmpty, memory),
-        stamps_(sets_ * ways, memory),
-        payloads_(sets_ * ways, memory) {
+        lines_(sets_ << shift_, kEmpty, memory),
+        order_(sets_, ways, memory),
+        payloads_(sets_ << shift_, memory) {
     RUBATO_CHECK(ways >= 1 && sets_ >= 1 && sets_ * ways * kLineBytes == bytes,
                  "a cache is a whole number of sets");
   }
@@ -44,12 +53,7 @@ class SetArray {
   /// Where `line`, which is not here, goes: an empty slot or that of the set's least recently used line.
   std::uint32_t victim(LineAddr line) const {
     const std::uint32_t base = first_slot(line);
-    std::uint32_t oldest = base;
-    for (std::uint32_t slot = base; slot < base + ways_; ++slot) {
-      if (lines_[slot] == kEmpty) return slot;
-      if (stamps_[slot] < stamps_[oldest]) oldest = slot;
-    }
-    return oldest;
+    return base + order_.least_recent(base >> shift_);
   }
   /// Puts `line` into an empty slot of its set, as the most recently used.
   Payload& fill(std::uint32_t slot, LineAddr line) {
@@ -63,9 +67,13 @@ class SetArray {
     const std::uint64_t* const tags = &lines_[first_slot(line)];
     __builtin_prefetch(tags);
     __builtin_prefetch(tags + ways_ - 1);
+    order_.prefetch(first_slot(line) >> shift_);
   }
-  void use(std::uint32_t slot) { stamps_[slot] = ++uses_; }
-  void erase(std::uint32_t slot) { lines_[slot] = kEmpty; }
+  void use(std::uint32_t slot) { order_.use(slot >> shift_, way_of(slot)); }
+  void erase(std::uint32_t slot) {
+    lines_[slot] = kEmpty;
+    order_.retire(slot >> shift_, way_of(slot));
+  }
 
   bool is_empty(std::uint32_t slot) const { return lines_[slot] == kEmpty; }
   LineAddr line_at(std::uint32_t slot) const { return LineAddr{lines_[slot]}; }
@@ -78,14 +86,14 @@ class SetArray {
 
   std::uint32_t first_slot(LineAddr line) const {
     const std::uint64_t set = mask_ != 0 || sets_ == 1 ? line.value & mask_ : line.value % sets_;
-    return static_cast<std::uint32_t>(set) * ways_;
+    return static_cast<std::uint32_t>(set << shift_);
   }
+  std::uint32_t way_of(std::uint32_t slot) const { return slot & ((1U << shift_) - 1); }
 
-  std::uint32_t ways_;
+  std::uint32_t ways_, shift_;
   std::uint64_t sets_, mask_;
-  std::uint64_t uses_ = 0;
   std::pmr::vector<std::uint64_t> lines_;
-  std::pmr::vector<std::uint64_t> stamps_;
+  UseOrder order_;
   std::pmr::vector<Payload> payloads_;
 };
 

@@ -19,7 +19,7 @@ struct DirectoryEntry {
   bool owned = false;
   bool dirty = false;  ///< newer than memory
 };
-static_assert(sizeof(DirectoryEntry) + 2 * sizeof(std::uint64_t) <= 40, "with its tag and stamp");
+static_assert(sizeof(DirectoryEntry) + sizeof(std::uint64_t) <= 32, "with its tag");
 
 struct LlcCounters {
   std::uint64_t hits = 0, misses = 0, evictions = 0, recalls = 0, write_backs = 0, invalidations = 0,

@@ -18,8 +18,8 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
       l2_latency_(config.l2.latency),
       llc_latency_(config.llc.latency),
       groups_(config.tiles()),
-      arena_(config.tiles() * (config.l2.size / kLineBytes * SetArray<L2Line>::kHostBytes +
-                               config.llc.size / kLineBytes * SetArray<DirectoryEntry>::kHostBytes)),
+      arena_(config.tiles() * (SetArray<L2Line>::host_bytes(config.l2.size, config.l2.ways) +
+                               SetArray<DirectoryEntry>::host_bytes(config.llc.size, config.llc.ways))),
       l2_ports_(config.tiles()),
       llc_ports_(config.tiles()) {
   RUBATO_CHECK(cores_per_tile_ >= 1 && cores_per_tile_ <= 8, "an L2 records at most 16 L1s");
