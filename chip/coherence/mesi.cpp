@@ -25,11 +25,11 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
 
   // 1. The L1 again: a caller need not have asked it.
   path.spend(kL1, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
-  if (const LineState state = l1.state(line); r.write ? is_writable(state) : state != LineState::invalid) {
+  const std::uint32_t l1_slot = l1.find(line);
+  if (l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)))) {
     if (warming_) {
       l1.warm_hit(line, r.write);
-      if (versions_.is_on())
-        check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, l1.find(line), line, r.write);
+      if (versions_.is_on()) check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, l1_slot, line, r.write);
     } else {
       l1.hit(line, r.write);
     }
@@ -55,7 +55,7 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
   }
 
   // 4. Into the L1.
-  fill_l1(r, slot, path);
+  fill_l1(r, l1_slot, slot, path);
   if (!warming_) l1.count_miss();
   return path.done(served);
 }
@@ -72,7 +72,7 @@ ServedBy Mesi::serve_in_tile(const Request& r, std::uint32_t slot, Path& path) {
   return ServedBy::other_l1;
 }
 
-void Mesi::fill_l1(const Request& r, std::uint32_t slot, Path& path) {
+void Mesi::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path) {
   TileCaches& tile = tiles_[r.tile.value];
   L2Line& line = tile.array()[slot];
   LineState state = LineState::shared;
@@ -82,7 +82,7 @@ void Mesi::fill_l1(const Request& r, std::uint32_t slot, Path& path) {
              may_grant_exclusive(r)) {
     state = LineState::exclusive;
   }
-  if (tile.fill_l1(r.l1, slot, state)) book(l2_ports_, r.tile, path.at());
+  if (tile.fill_l1(r.l1, l1_slot, slot, state)) book(l2_ports_, r.tile, path.at());
   if (versions_.is_on()) {
     check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, tile.l1s()[r.l1].find(r.line), r.line, r.write);
     check_line(r.line);
@@ -99,7 +99,11 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
 
   // 1. To the home; there the line's previous transaction, the bank's port, the bank.
   path.until(kNetwork, send(r.tile, home, message::kRequest, TrafficClass::memory, path.at()));
-  std::uint32_t entry = slice.array.find(r.line);
+  std::uint32_t entry = upgrade ? tile.array()[slot].home_entry : slice.array.find(r.line);
+  if (upgrade && slice.array.line_at(entry) != r.line) [[unlikely]] {
+    RUBATO_CHECK(fault_ != Fault::none, "the LLC includes the L2s");
+    entry = slice.array.find(r.line);
+  }
   Cycle ready = path.at();
   if (entry != slice.array.kNoSlot) ready = later(ready, slice.array[entry].busy);
   if (!warming_) slice.counters.busy_cycles += ready - path.at();
@@ -150,7 +154,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     tile.array().use(slot);
     tile.invalidate_l1s(slot, r.l1);
   } else {
-    slot = fill_l2(r, state, source, path.at());
+    slot = fill_l2(r, entry, state, source, path.at());
   }
   return true;
 }
@@ -248,13 +252,15 @@ void Mesi::invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, 
   e.sharers = 0;
 }
 
-std::uint32_t Mesi::fill_l2(const Request& r, LineState state, Versions::Place source, Cycle at) {
+std::uint32_t Mesi::fill_l2(const Request& r, std::uint32_t entry, LineState state, Versions::Place source,
+                            Cycle at) {
   TileCaches& tile = tiles_[r.tile.value];
   const std::uint32_t slot = tile.array().victim(r.line);
   if (!tile.array().is_empty(slot)) evict_from_tile(r.tile, slot, at);
   L2Line& line = tile.array().fill(slot, r.line);
   line.state = state;
   line.ready = at;
+  line.home_entry = entry;
   versions_.copy(source, tile.place(slot));
   return slot;
 }
@@ -266,8 +272,9 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   const bool modified = tile.array()[slot].state == LineState::modified;
   const TileId home = home_of(line);
   LlcSlice& slice = slices_[home.value];
-  const std::uint32_t entry = slice.array.find(line);
-  RUBATO_CHECK(entry != slice.array.kNoSlot || fault_ != Fault::none, "the LLC includes the L2s");
+  const std::uint32_t entry = tile.array()[slot].home_entry;
+  const bool is_home = slice.array.line_at(entry) == line;
+  RUBATO_CHECK(is_home || fault_ != Fault::none, "the LLC includes the L2s");
   count(tile.counters.evictions);
   if (conflicts_->is_active()) conflicts_->on_evict(t, line);
 
@@ -275,7 +282,7 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   book(llc_ports_, home,
        modified ? send(t, home, message::kLine, TrafficClass::memory, at)
                 : send(t, home, message::kRequest, TrafficClass::coherence, at));
-  if (entry != slice.array.kNoSlot) {
+  if (is_home) {
     DirectoryEntry& e = slice.array[entry];
     if (e.owned) {
       e.owned = false;

@@ -91,11 +91,12 @@ class Mesi final : public MemoryHierarchy {
   std::uint32_t fetch_from_memory(LineAddr line, TileId home, Path& path);
   Versions::Place ask_owner(const Request& r, TileId home, std::uint32_t entry, Path& path);
   void invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, Path& path);
-  std::uint32_t fill_l2(const Request& r, LineState state, Versions::Place source, Cycle at);
+  std::uint32_t fill_l2(const Request& r, std::uint32_t entry, LineState state, Versions::Place source,
+                        Cycle at);
   void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
   void evict_from_llc(TileId home, std::uint32_t entry, Cycle at);
   void drop(LlcSlice& slice, std::uint32_t entry);
-  void fill_l1(const Request& r, std::uint32_t slot, Path& path);
+  void fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path);
 
   bool may_grant_exclusive(const Request& r) const {
     return !conflicts_->is_active() || conflicts_->may_grant_exclusive(r.core);
@@ -110,7 +111,7 @@ class Mesi final : public MemoryHierarchy {
   }
 
   Cycle send(TileId from, TileId to, std::uint32_t bytes, TrafficClass traffic, Cycle at) {
-    return warming_ ? at : network_->send(from, to, {bytes, traffic}, at);
+    return warming_ || from == to ? at : network_->send(from, to, {bytes, traffic}, at);
   }
   Cycle book(Calendars& ports, TileId tile, Cycle at) { return warming_ ? at : ports.book(tile.value, at); }
   void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }

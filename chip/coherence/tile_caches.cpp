@@ -35,12 +35,12 @@ bool TileCaches::downgrade_owner(std::uint32_t slot) {
   return true;
 }
 
-bool TileCaches::fill_l1(std::uint32_t l1, std::uint32_t slot, LineState state) {
+bool TileCaches::fill_l1(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t slot, LineState state) {
   L2Line& line = array_[slot];
   const LineAddr address = array_.line_at(slot);
   L1Cache& cache = l1s_[l1];
   bool wrote = false;
-  std::uint32_t l1_slot = cache.find(address);
+  RUBATO_DCHECK(l1_slot == cache.find(address));
   if (l1_slot != L1Cache::kNoSlot) {
     cache.set_state(l1_slot, state);
     cache.use(l1_slot);
@@ -48,8 +48,8 @@ bool TileCaches::fill_l1(std::uint32_t l1, std::uint32_t slot, LineState state) 
     const L1Cache::Victim victim = cache.victim(address);
     l1_slot = victim.slot;
     if (victim.state != LineState::invalid) {
-      const std::uint32_t victim_slot = array_.find(victim.line);
-      RUBATO_DCHECK(victim_slot != kNoSlot, "the L2 includes its L1s");
+      const std::uint32_t victim_slot = behind_[first_behind_[l1] + l1_slot];
+      RUBATO_DCHECK(array_.line_at(victim_slot) == victim.line, "the L2 includes its L1s");
       merge(l1, l1_slot, victim_slot);
       wrote = victim.state == LineState::modified;
       L2Line& left = array_[victim_slot];
@@ -57,6 +57,7 @@ bool TileCaches::fill_l1(std::uint32_t l1, std::uint32_t slot, LineState state) 
       if (left.owner == l1 + 1) left.owner = 0;
     }
     cache.fill(l1_slot, address, state);
+    behind_[first_behind_[l1] + l1_slot] = slot;
     versions_->copy(place(slot), l1_place(l1, l1_slot));
   }
   line.copies = static_cast<std::uint16_t>(line.copies | 1U << l1);

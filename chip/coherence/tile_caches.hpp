@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "chip/cache/l1_cache.hpp"
 #include "chip/cache/set_array.hpp"
@@ -23,6 +24,7 @@ struct L2Line {
   std::uint16_t copies = 0;  ///< bit i: L1 i holds the line
   std::uint8_t owner = 0;    ///< L1 index + 1; 0: none
   LineState state = LineState::invalid;
+  std::uint32_t home_entry = 0;  ///< of the line in its home's slice: it stays there while this L2 holds it
 };
 
 struct L2Counters {
@@ -45,7 +47,12 @@ class TileCaches {
         l1s_(params.l1s),
         versions_(params.versions),
         first_l1_version_(params.first_l1_version),
-        version_(params.versions->add_cache(array_.slots())) {}
+        version_(params.versions->add_cache(array_.slots())) {
+    for (const L1Cache& l1 : l1s_) {
+      first_behind_.push_back(static_cast<std::uint32_t>(behind_.size()));
+      behind_.resize(behind_.size() + l1.slots());
+    }
+  }
 
   static constexpr std::uint32_t kNoSlot = SetArray<L2Line>::kNoSlot;
   static constexpr std::uint32_t kNoL1 = ~0U;
@@ -65,9 +72,9 @@ class TileCaches {
   /// Drops the line from the L2; no L1 may hold it.
   void erase(std::uint32_t slot) { array_.erase(slot); }
 
-  /// Puts the L2's line into L1 `l1` (which may hold it with less right), evicting what is in its way.
-  /// True if the victim was modified and was written to the L2.
-  bool fill_l1(std::uint32_t l1, std::uint32_t slot, LineState state);
+  /// Puts the L2's line into L1 `l1`, which holds it with less right in `l1_slot` or not at all (kNoSlot);
+  /// then evicts what is in its way. True if the victim was modified and was written to the L2.
+  bool fill_l1(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t slot, LineState state);
 
   L2Counters counters;
 
@@ -82,6 +89,8 @@ class TileCaches {
   std::span<L1Cache> l1s_;
   Versions* versions_;
   std::uint32_t first_l1_version_, version_;
+  std::vector<std::uint32_t> first_behind_;  // by L1
+  std::vector<std::uint32_t> behind_;        // the L2's slot of the line in an L1's slot
 };
 
 }  // namespace rubato::chip
