@@ -43,6 +43,7 @@ class ChipSimulation final : public Simulation {
     process.program = options.program;
     process.arguments = options.arguments;
     process.environment = options.environment;
+    process.argv0 = options.argv0;
     process.sandbox = options.sandbox;
     process.seed = options.config.chip.seed;
     process.stack_bytes = options.config.run.stack_bytes;

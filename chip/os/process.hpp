@@ -26,6 +26,8 @@ struct ProcessOptions {
   std::string program;                   ///< path of the ELF file on the host
   std::vector<std::string> arguments;    ///< argv[1..]
   std::vector<std::string> environment;  ///< "NAME=value"
+  std::string argv0;                     ///< the program's name for itself; empty: as `program`
+  const std::string& name() const { return argv0.empty() ? program : argv0; }
   std::string sandbox;     ///< --sandbox: every file access is confined to this directory; empty: none
   std::uint64_t seed = 1;  ///< of getrandom and AT_RANDOM
   std::uint64_t stack_bytes = 8u << 20;

@@ -241,9 +241,13 @@ std::int64_t Process::Impl::sys_readlinkat(Call& call) {
   if (where.is_virtual) {
     std::string link;
     if (where.absolute == "/proc/self/exe") {
-      char* path = ::realpath(options.program.c_str(), nullptr);
-      if (path != nullptr) link = path;
-      std::free(path);
+      // A program that was given a name is not told where it is: nothing of its run depends on that then.
+      if (!options.argv0.empty()) {
+        link = "/" + options.argv0;
+      } else if (char* path = ::realpath(options.program.c_str(), nullptr); path != nullptr) {
+        link = path;
+        std::free(path);
+      }
     } else if (where.absolute == "/proc/self/cwd") {
       link = directory;
     } else if (where.absolute.starts_with("/proc/self/fd/")) {

@@ -82,7 +82,7 @@ std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, 
     text = fmt::format("MemTotal: {:>14} kB\nMemFree: {:>15} kB\n", 64u << 20,
                        (64u << 20) - std::min<std::uint64_t>(64u << 20, memory.mapped_bytes() >> 10));
   } else if (path == "/proc/self/cmdline") {
-    text = options.program + '\0';
+    text = options.name() + '\0';
     for (const auto& argument : options.arguments) text += argument + '\0';
   } else if (path == "/proc/self/comm") {
     text = options.program.substr(options.program.find_last_of('/') + 1).substr(0, 15) + "\n";

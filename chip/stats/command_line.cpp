@@ -15,7 +15,7 @@ namespace {
 
 /// The options as they were typed.
 struct Typed {
-  std::string config, out, sandbox, roi, check_config, progress = "auto";
+  std::string config, out, argv0, sandbox, roi, check_config, progress = "auto";
   std::string cores, seed, max_cycles, trace_from, trace_cycles, interval;
   std::vector<std::string> set, series, environment;
   bool trace = false, no_ff = false, warm = false, json = false, quiet = false;
@@ -44,6 +44,11 @@ void declare(CLI::App& app, Typed& t) {
   app.add_option("--roi", t.roi, "Short for --set run.roi=SYMBOL")->type_name("SYMBOL");
   app.add_flag("--no-ff", t.no_ff, "Simulate everything in detail");
   app.add_flag("--warm", t.warm, "Warm the caches in fast-forward");
+  app.add_option(
+         "--argv0", t.argv0,
+         "The program's name for itself (default: its path, which lies on its stack, so that results may "
+         "depend on where it is)")
+      ->type_name("NAME");
   app.add_option("--sandbox", t.sandbox, "Confine the guest's files to this directory")->type_name("DIR");
   many("--env", t.environment, "A variable of the guest's environment; may repeat", "NAME=VALUE");
   app.add_option("--progress", t.progress,
@@ -163,6 +168,7 @@ SessionOptions make_session(const Typed& t, const std::vector<std::string>& word
   if (program < words.size() && words[program] == "--") ++program;
   s.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
   s.environment = t.environment;
+  s.argv0 = t.argv0;
   s.sandbox = t.sandbox;
   s.out = t.out;
   s.trace = t.trace;

@@ -146,6 +146,7 @@ std::string run_toml(const SessionOptions& options, const std::string& program_s
   out += fmt::format("arguments = {}\n", toml_list(options.arguments));
   out += fmt::format("environment = {}\n", toml_list(options.environment));
   out += fmt::format("directory = {}\n", toml_value(Value{std::filesystem::current_path(error).string()}));
+  out += fmt::format("argv0 = {}\n", toml_value(Value{options.argv0}));
   out += fmt::format("sandbox = {}\n", toml_value(Value{options.sandbox}));
   out += fmt::format("seed = {}\n", options.config.chip.seed);
   out += fmt::format("command_line = {}\n\n", toml_list(options.command_line));

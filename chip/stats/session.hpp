@@ -22,6 +22,7 @@ struct SessionOptions {
   std::string program;
   std::vector<std::string> arguments, environment;
   std::vector<std::string> command_line;  ///< for run.toml
+  std::string argv0;
   std::string sandbox;
   std::string out;  ///< run directory; empty: none
   bool trace = false;

@@ -97,9 +97,9 @@ def simulate(run: Run, build: Path) -> str:
     guests = build / "guest"
     compiler, loaded = identity(guests / run.program)
     with tempfile.TemporaryDirectory() as out:
-        # The program's path is on the guest's stack, so it must not depend on where the clone is.
+        # A program that knows its path (argv[0], /proc/self/exe) may run differently from one clone to another.
         simulator = str(build / "bin" / "rubato-chip")
-        command = [simulator, *run.options, "--out", f"{out}/run", run.program, *run.arguments]
+        command = [simulator, *run.options, "--argv0", run.program, "--out", f"{out}/run", run.program, *run.arguments]
         done = subprocess.run(command, cwd=guests, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               check=False)
         if done.returncode != run.exit_code:

@@ -52,7 +52,7 @@ KEYS = [
 def main() -> int:
     argv = sys.argv[1:]
     p = argparse.ArgumentParser(allow_abbrev=False)
-    for flag in ("--config", "--out", "--roi", "--sandbox", "--progress", "--check-config"):
+    for flag in ("--config", "--out", "--roi", "--sandbox", "--argv0", "--progress", "--check-config"):
         p.add_argument(flag)
     for flag in ("--seed", "--cores", "--trace-from", "--trace-cycles", "--interval", "--max-cycles"):
         p.add_argument(flag, type=int)

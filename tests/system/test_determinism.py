@@ -1,0 +1,52 @@
+"""Same program, input, configuration and seed: same bytes out, wherever and whenever (chip.md, section 9; C29)."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SSSP = ["--generate", "road:16x16", "--verify"]
+
+
+def stats(simulator: Path, out: Path, program: Path, *options: str, arguments: list[str] = SSSP) -> bytes:
+    command = [simulator, "--quiet", "--out", out, *options, program, *arguments]
+    subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True, timeout=120)
+    return (out / "stats.json").read_bytes()
+
+
+@pytest.mark.parametrize("options", [["--cores", "1"], ["--cores", "16"], ["--cores", "16", "--no-ff"],
+                                     ["--cores", "64", "--warm"]])
+def test_two_runs_give_identical_statistics(options: list[str], rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
+    first = stats(rubato_chip, tmp_path / "a", guests / "sssp", *options)
+    assert stats(rubato_chip, tmp_path / "b", guests / "sssp", *options) == first
+
+
+def test_two_runs_of_a_threaded_program_give_identical_statistics(
+    rubato_chip: Path, guests: Path, tmp_path: Path
+) -> None:
+    first = stats(rubato_chip, tmp_path / "a", guests / "pthreads", "--cores", "3", arguments=[])
+    assert stats(rubato_chip, tmp_path / "b", guests / "pthreads", "--cores", "3", arguments=[]) == first
+
+
+def test_another_seed_gives_other_statistics(rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
+    first = stats(rubato_chip, tmp_path / "a", guests / "sssp", "--cores", "16", "--seed", "1")
+    assert stats(rubato_chip, tmp_path / "b", guests / "sssp", "--cores", "16", "--seed", "2") != first
+
+
+def test_observing_a_run_does_not_change_it(rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
+    first = stats(rubato_chip, tmp_path / "a", guests / "sssp", "--cores", "16")
+    watched = ["--cores", "16", "--trace", "--interval", "777", "--series", "tasks.*"]
+    assert stats(rubato_chip, tmp_path / "b", guests / "sssp", *watched) == first
+
+
+def test_a_named_program_runs_the_same_from_any_folder(rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "a folder whose name is quite a bit longer" / "sssp"
+    elsewhere.parent.mkdir()
+    shutil.copy(guests / "sssp", elsewhere)
+    options = ["--cores", "4", "--no-ff", "--argv0", "sssp"]
+    first = stats(rubato_chip, tmp_path / "a", guests / "sssp", *options)
+    assert stats(rubato_chip, tmp_path / "b", elsewhere, *options) == first
