@@ -36,7 +36,7 @@ constexpr Addr kSpillBase = AddressSpace::kSize;
 }  // namespace
 
 struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, GuestClock {
-  enum Event : std::uint32_t { kProgress, kInterval, kMaxCycles, kTimeout, kRegionEnd };
+  enum Event : std::uint32_t { kTimeout, kRegionEnd };
 
   Impl(const Config& c, ProcessOptions options)
       : config(c),
@@ -63,9 +63,8 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   // ---- Running ----
 
   RunOutcome run() {
-    if (config.run.max_cycles != 0) watch(Cycle{config.run.max_cycles}, kMaxCycles);
-    watch(Cycle{kProgressCycles}, kProgress);
-    if (interval != 0) watch(Cycle{interval}, kInterval);
+    if (config.run.max_cycles != 0) limit_at = Cycle{config.run.max_cycles};
+    if (interval != 0) interval_at = Cycle{interval};
     has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
     std::optional<Addr> roi;
     if (!config.run.fast_forward && !config.run.roi.empty())
@@ -99,23 +98,43 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   void simulate() {
     leave_detail = false;
     while (!leave_detail && !ended) {
-      if (has_work())
-        timeline.step();
-      else
+      if (!has_work()) {
         no_progress();
+      } else if (const Cycle pause = pause_at(); timeline.next() >= pause) {
+        observe_at(pause);
+      } else {
+        timeline.step();
+      }
     }
   }
 
-  /// False if what is left on the timeline only watches the run (progress, samples, the limit of cycles) or
-  /// was to end waits that have ended otherwise: nothing would ever happen again.
+  /// False if all that is left on the timeline was to end waits that have ended otherwise: nothing would ever
+  /// happen again.
   bool has_work() const {
-    const std::uint64_t idle_entries = watching + timeouts_pending;
-    return timeline.pending() > idle_entries || (timeouts_pending != 0 && process.next_timeout());
+    return timeline.pending() > timeouts_pending || (timeouts_pending != 0 && process.next_timeout());
   }
 
-  void watch(Cycle at, Event kind) {
-    ++watching;
-    timeline.schedule(at, this, kind);
+  /// Watching a run is no event on its timeline: what cores may do ahead of each other must not depend on it.
+  Cycle pause_at() const override { return earlier(progress_at, earlier(interval_at, limit_at)); }
+
+  /// All that happens before `now` has happened.
+  void observe_at(Cycle now) {
+    if (now == limit_at) {
+      end({ExitCode::no_progress, 0,
+           fmt::format("the program was still running after {} cycles (run.max_cycles)",
+                       config.run.max_cycles),
+           describe_cores() + process.describe_waiting() + task_units.describe_waiting()});
+      return;
+    }
+    if (now == interval_at) {
+      settle(now);
+      if (observer != nullptr) observer->on_interval(now);
+      interval_at += interval;
+    }
+    if (now == progress_at) {
+      report_progress();
+      progress_at += kProgressCycles;
+    }
   }
 
   /// Fast-forward until the region of interest, the next task instruction or the end.
@@ -231,23 +250,6 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
 
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t) override {
     switch (kind) {
-      case kProgress:
-        --watching;
-        report_progress();
-        watch(now + kProgressCycles, kProgress);
-        return;
-      case kInterval:
-        --watching;
-        settle(now);
-        if (observer != nullptr) observer->on_interval(now);
-        watch(now + interval, kInterval);
-        return;
-      case kMaxCycles:
-        end({ExitCode::no_progress, 0,
-             fmt::format("the program was still running after {} cycles (run.max_cycles)",
-                         config.run.max_cycles),
-             describe_cores() + process.describe_waiting() + task_units.describe_waiting()});
-        return;
       case kTimeout:
         clock = now;
         --timeouts_pending;
@@ -543,7 +545,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   std::vector<Thread*> workers;  // that serve regions, in order of arrival; the owner serves core 0
   Cycle clock{};                 // of the system call being performed
   Cycle timeout_scheduled = kNever;
-  std::uint64_t watching = 0;          // entries of kProgress, kInterval and kMaxCycles on the timeline
+  Cycle progress_at{kProgressCycles}, interval_at = kNever, limit_at = kNever;
   std::uint64_t timeouts_pending = 0;  // and of kTimeout
   std::uint64_t cycles = 0;
 };

@@ -187,7 +187,7 @@ void Core::on_event(Cycle now, std::uint32_t, std::uint64_t generation) {
     go_on(at);
     is_handling_ = false;
     if (continue_at_ == kNever) return;
-    if (continue_at_ >= timeline_.next()) return schedule(continue_at_);
+    if (continue_at_ >= timeline_.next() || continue_at_ >= host_.pause_at()) return schedule(continue_at_);
   }
 }
 
@@ -228,7 +228,7 @@ void Core::advance(Cycle now) {
       host_.slice_ended(*this, now);
       if (activity_ != Activity::thread) return;
     }
-    switch (pipeline_.run(now, earlier(timeline_.next(), slice_end_))) {
+    switch (pipeline_.run(now, earlier(timeline_.next(), slice_end_), host_.pause_at())) {
       case PipelineStop::resume:
         schedule(later(pipeline_.cycle(), now));
         return;

@@ -18,6 +18,8 @@ class CoreHost {
   virtual ~CoreHost() = default;
 
   virtual TaskSystem& tasks() = 0;
+  /// Cores come back to the host when they reach this cycle. Changes nothing but the host's chance to look.
+  virtual Cycle pause_at() const = 0;
 
   /// An idle core outside a region looks for a thread; the host calls Core::run_thread if there is one.
   virtual void find_thread(Core& core, Cycle now) = 0;

@@ -246,7 +246,7 @@ std::uint64_t Pipeline::read_counter(unsigned number, std::uint64_t issue, std::
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 
-PipelineStop Pipeline::run(Cycle now, Cycle next_other) {
+PipelineStop Pipeline::run(Cycle now, Cycle next_other, Cycle pause_at) {
   static const void* const labels[] = {
 #define RUBATO_INSN(name, ...) &&op_##name,
 #include "chip/isa/semantics.inc"
@@ -254,7 +254,7 @@ PipelineStop Pipeline::run(Cycle now, Cycle next_other) {
   };
   constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max() / 2;
   strict_end_ = std::max(std::min(next_other.value, kForever), now.value + 1);
-  run_end_ = strict_end_ + lookahead_;
+  run_end_ = std::min(strict_end_ + lookahead_, std::max(pause_at.value, now.value + 1));
   const std::uint64_t run_end = run_end_;
   AddressSpace& memory = ports_.memory;
   L1Cache& l1d = ports_.l1d;
