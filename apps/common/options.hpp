@@ -1,11 +1,17 @@
-// What the applications' command lines have in common, on top of CLI11.
+// What the command lines of applications have in common: options with named values, whole numbers, task
+// types, and how errors become exit codes. Only main.cpp of an application includes it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "apps/common/input_error.hpp"
+#include "rubato/rubato.hpp"
 
 namespace rubato::apps {
 
@@ -28,10 +34,36 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flag, T& value,
       ->type_name(expected);
 }
 
-/// A check for CLI11: empty if the text is a whole number, else what is wrong.
+inline CLI::Option* add_task_type(CLI::App& app, TaskType& type) {
+  return add_choice<TaskType>(
+      app, "--type", type,
+      {{"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}},
+      "Type of the tasks (default mayspec)");
+}
+
+/// For ->check(): digits only.
 inline std::string whole_number(const std::string& text) {
   const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   return is_number ? std::string() : "'" + text + "' is not a whole number";
+}
+
+/// Parses, runs, and says what is wrong with usage or input. Exit codes: what `run` returns (0, or 1 for a
+/// failed check); 2 wrong usage or input.
+template <class Run>
+int run_application(CLI::App& app, int argc, char** argv, Run run) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  try {
+    return run();
+  } catch (const InputError& e) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: not enough memory for this input\n", app.get_name().c_str());
+  }
+  return 2;
 }
 
 }  // namespace rubato::apps

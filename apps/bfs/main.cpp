@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// bfs: options, input, result. `bfs --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or input.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "apps/bfs/bfs_tasks.hpp"
+#include "apps/bfs/serial_bfs.hpp"
+#include "apps/common/graph_options.hpp"
+
+namespace rubato::apps {
+namespace {
+
+struct Options {
+  GraphOptions graph;
+  SourceOption source;
+  TaskType type = TaskType::mayspec;
+  bool verify = false;
+  bool is_serial = false;
+};
+
+void declare(CLI::App& app, Options& o) {
+  app.set_help_flag("--help", "This text");
+  o.graph.reader.unit_lengths = true;
+  add_graph(app, o.graph);
+  add_source(app, o.source);
+  add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
+  add_task_type(app, o.type);
+  app.add_flag("--verify", o.verify, "Compare every level with a serial search; exit 1 if one differs");
+  app.add_flag("--serial", o.is_serial, "Run only the serial search, no tasks, for comparison");
+  app.footer(
+      "A task visits one vertex; its timestamp is the level, its locale the vertex. Lengths mean nothing.\n"
+      "Examples:\n"
+      "  bfs --generate rmat:12:8 --verify\n"
+      "  bfs --graph california.gr --source 1 --type nonspec\n"
+      "Prints vertices reached, the deepest level, the vertices of the widest one and the sum of all "
+      "levels.");
+}
+
+void print_summary(const std::vector<std::uint64_t>& levels) {
+  std::uint64_t reached = 0, deepest = 0, sum = 0;
+  std::vector<std::uint64_t> width(levels.size(), 0);  // a level is less than the number of vertices
+  for (const std::uint64_t level : levels) {
+    if (level == kUnreached) continue;
+    ++reached;
+    sum += level;
+    deepest = std::max(deepest, level);
+    if (level < width.size()) ++width[level];
+  }
+  std::printf("reached: %" PRIu64 "\ndeepest level: %" PRIu64 "\nwidest level: %" PRIu64
+              " vertices\nsum of levels: %" PRIu64 "\n",
+              reached, deepest, *std::max_element(width.begin(), width.end()), sum);
+}
+
+/// Says the first difference, in the input's numbering.
+bool check(const Graph& graph, const std::vector<std::uint64_t>& levels,
+           const std::vector<std::uint64_t>& expected) {
+  const auto text = [](std::uint64_t level) {
+    return level == kUnreached ? std::string("unreached") : std::to_string(level);
+  };
+  for (std::size_t v = 0; v < expected.size(); ++v) {
+    if (levels[v] == expected[v]) continue;
+    std::printf("vertex %zu: level %s, but %s was expected\n", v + graph.first_id, text(levels[v]).c_str(),
+                text(expected[v]).c_str());
+    return false;
+  }
+  return true;
+}
+
+int run_bfs(const Options& o) {
+  const Graph graph = load_graph(o.graph);
+  const std::uint32_t source = source_vertex(o.source, graph);
+  const auto levels = o.is_serial ? serial_bfs(graph, source) : bfs(graph, source, o.type);
+  print_summary(levels);
+  if (!o.verify) return 0;
+  const bool passed = check(graph, levels, serial_bfs(graph, source));
+  std::printf("check: %s\n", passed ? "passed" : "failed");
+  return passed ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rubato::apps
+
+int main(int argc, char** argv) {
+  CLI::App app("Breadth-first search as ordered tasks: a task visits a vertex at its level.", "bfs");
+  rubato::apps::Options options;
+  rubato::apps::declare(app, options);
+  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_bfs(options); });
+}

@@ -1,0 +1,39 @@
+"""The graph applications on the chip: their own check passes on 1 to 64 cores, whatever the type of the tasks."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+APPLICATIONS = ["bfs"]
+GRAPHS = ["road:12x12", "rmat:7:8"]
+
+
+def run(rubato_chip: Path, guest: Path, cores: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [rubato_chip, "--quiet", "--cores", str(cores), guest, *arguments]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("cores", [1, 4, 16, 64])
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_the_check_passes_on_the_chip(
+    application: str, graph: str, cores: int, rubato_chip: Path, guests: Path
+) -> None:
+    for task_type in ["mayspec", "nonspec"] + (["spec"] if cores == 1 else []):
+        done = run(rubato_chip, guests / application, cores, "--generate", graph, "--type", task_type, "--verify")
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert "check: passed" in done.stdout
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_a_malformed_graph_is_refused_with_file_and_line(application: str, build: Path, tmp_path: Path) -> None:
+    graph = tmp_path / "bad.gr"
+    graph.write_text("p sp 3 1\na 1 9 2\n")
+    program = build / "bin" / f"{application}-serial"
+    done = subprocess.run([program, "--graph", graph], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert f"{graph}:2: " in done.stderr
