@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-APPLICATIONS = ["bfs", "mis"]
+APPLICATIONS = ["bfs", "mis", "color"]
 GRAPHS = ["road:12x12", "rmat:7:8"]
 
 

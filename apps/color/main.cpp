@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// color: options, input, result. `color --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or
+// input.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "apps/color/color_tasks.hpp"
+#include "apps/color/serial_coloring.hpp"
+#include "apps/common/graph_options.hpp"
+#include "apps/common/priority_order.hpp"
+
+namespace rubato::apps {
+namespace {
+
+struct Options {
+  GraphOptions graph;
+  TaskType type = TaskType::mayspec;
+  bool verify = false;
+  bool is_serial = false;
+};
+
+void declare(CLI::App& app, Options& o) {
+  app.set_help_flag("--help", "This text");
+  o.graph.reader.unit_lengths = true;
+  add_graph(app, o.graph);
+  add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
+  add_task_type(app, o.type);
+  app.add_flag("--verify", o.verify,
+               "Compare every colour with the serial greedy colouring; exit 1 if one differs");
+  app.add_flag("--serial", o.is_serial, "Run only the serial colouring, no tasks, for comparison");
+  app.footer(
+      "Vertices take turns, the one with the most neighbours first; the turn is the timestamp of its task, "
+      "which\n"
+      "takes the least colour that no earlier neighbour has. Arcs are edges in both directions; lengths and\n"
+      "loops mean nothing.\n"
+      "Examples:\n"
+      "  color --generate rmat:10:8 --verify\n"
+      "  color --graph california.gr --type nonspec\n"
+      "Prints the number of edges, the largest degree, the number of colours, the vertices of the first "
+      "colour\n"
+      "and the sum of all colours, which count from 0.");
+}
+
+void print_summary(const Adjacency& graph, const std::vector<std::uint32_t>& colors) {
+  std::size_t largest_degree = 0;
+  std::uint64_t sum = 0;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+    largest_degree = std::max(largest_degree, graph.of(v).size());
+    sum += colors[v];
+  }
+  std::printf("edges: %zu\nlargest degree: %zu\ncolours: %" PRIu32
+              "\nvertices of the first colour: %zu\nsum of colours: %" PRIu64 "\n",
+              graph.neighbours.size() / 2, largest_degree,
+              *std::max_element(colors.begin(), colors.end()) + 1,
+              static_cast<std::size_t>(std::count(colors.begin(), colors.end(), 0u)), sum);
+}
+
+/// Says the first difference, in the input's numbering.
+bool check(const Graph& graph, const std::vector<std::uint32_t>& colors,
+           const std::vector<std::uint32_t>& expected) {
+  for (std::size_t v = 0; v < expected.size(); ++v) {
+    if (colors[v] == expected[v]) continue;
+    std::printf("vertex %zu: colour %" PRIu32 ", but %" PRIu32 " was expected\n", v + graph.first_id,
+                colors[v], expected[v]);
+    return false;
+  }
+  return true;
+}
+
+int run_color(const Options& o) {
+  const Graph graph = load_graph(o.graph);
+  const Adjacency adjacency = undirected(graph);
+  const PriorityOrder priorities = largest_degree_first(adjacency);
+  const auto colors =
+      o.is_serial ? serial_coloring(adjacency, priorities) : color(adjacency, priorities, o.type);
+  print_summary(adjacency, colors);
+  if (!o.verify) return 0;
+  const bool passed = check(graph, colors, serial_coloring(adjacency, priorities));
+  std::printf("check: %s\n", passed ? "passed" : "failed");
+  return passed ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rubato::apps
+
+int main(int argc, char** argv) {
+  CLI::App app("Greedy vertex colouring, largest degree first, as ordered tasks.", "color");
+  rubato::apps::Options options;
+  rubato::apps::declare(app, options);
+  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_color(options); });
+}
