@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// des: options, input, checks. `des --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or input.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <new>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "apps/common/input_error.hpp"
+#include "apps/common/options.hpp"
+#include "apps/des/bench_reader.hpp"
+#include "apps/des/circuit.hpp"
+#include "apps/des/des_tasks.hpp"
+#include "apps/des/simulation.hpp"
+#include "apps/des/vcd.hpp"
+
+namespace rubato::apps {
+namespace {
+
+struct Options {
+  std::string netlist;
+  std::string generate;
+  std::uint32_t vectors = 10;
+  std::uint64_t seed = 1;
+  std::uint64_t period = 0;
+  unsigned delay_variation = 25;
+  bool unit_delays = false;
+  TaskType type = TaskType::mayspec;
+  bool has_log = false;
+  LogTasks log_type = LogTasks::nonspec;
+  std::string vcd;
+  bool verify = false;
+  bool is_serial = false;
+};
+
+void declare(CLI::App& app, Options& o) {
+  app.set_help_flag("--help", "This text");
+  auto* const file =
+      app.add_option("--netlist", o.netlist, "Circuit to read: an ISCAS-85 .bench file, plain or gzip")
+          ->type_name("FILE");
+  app.add_option("--generate", o.generate,
+                 "Circuit to make instead: csa:WIDTH, a carry-save array multiplier (default csa:8)")
+      ->excludes(file)
+      ->type_name("WHAT");
+  app.add_option("--vectors", o.vectors,
+                 "How many random input vectors are put on, one a period (default 10)")
+      ->check(whole_number)
+      ->type_name("N");
+  app.add_option("--seed", o.seed, "Seed of the vectors and of the delays' variation (default 1)")
+      ->check(whole_number)
+      ->type_name("N");
+  app.add_option("--period", o.period,
+                 "Time from one vector to the next (default, and least: the critical path and 1)")
+      ->check(whole_number)
+      ->type_name("N");
+  app.add_option("--delay-variation", o.delay_variation,
+                 "Percent by which a gate's delay differs from its type's, at most (0 to 90, default 25)")
+      ->check(whole_number)
+      ->check(CLI::Range(0, 90))
+      ->type_name("PERCENT");
+  app.add_flag("--unit-delays", o.unit_delays, "Every gate has delay 1 instead");
+  add_choice<TaskType>(
+      app, "--type", o.type,
+      {{"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}},
+      "Type of the tasks that simulate (default mayspec)");
+  app.add_flag("--log", o.has_log, "Log every change of a net, each by a task of its own");
+  add_choice<LogTasks>(
+      app, "--log-type", o.log_type, {{"nonspec", LogTasks::nonspec}, {"spec", LogTasks::spec}},
+      "Logging tasks: without timestamp and speculation (default), or speculative and in order; "
+      "implies --log");
+  app.get_option("--log-type")->each([&o](const std::string&) { o.has_log = true; });
+  app.add_option("--vcd", o.vcd, "Write the waveforms as a VCD, for GTKWave; implies --log")
+      ->each([&o](const std::string&) { o.has_log = true; })
+      ->type_name("FILE");
+  app.add_flag("--verify", o.verify,
+               "Compare outputs with the settled values of every vector (for csa also with the product), and "
+               "all waveforms with a serial simulation; exit 1 if anything differs");
+  app.add_flag("--serial", o.is_serial, "Run only the serial simulation, no tasks, for comparison");
+  app.footer(
+      "Examples:\n"
+      "  des --generate csa:16 --vectors 20 --verify\n"
+      "  des --netlist c6288.bench --type spec --vcd c6288.vcd\n"
+      "Prints the number of pin changes and of net changes, and a checksum of all waveforms.");
+}
+
+/// The settled outputs of every vector, against one levelized pass each.
+bool check_settled(const Circuit& circuit, const Stimulus& stimulus, const SimulationResult& result) {
+  for (std::size_t k = 0; k < stimulus.vectors.size(); ++k) {
+    const auto values = settle(circuit, stimulus.vectors[k]);
+    for (std::size_t o = 0; o < circuit.outputs.size(); ++o) {
+      const std::uint32_t net = circuit.outputs[o];
+      if (result.settled[k][o] == values[net]) continue;
+      std::printf("vector %zu: output %s settled at %u, but %u was expected\n", k + 1,
+                  circuit.names[net].c_str(), result.settled[k][o], values[net]);
+      return false;
+    }
+    if (k + 1 < stimulus.vectors.size()) continue;
+    for (std::uint32_t g = 0; g < circuit.gates(); ++g) {
+      if (result.values[g] == values[g]) continue;
+      std::printf("net %s ends at %u, but %u was expected\n", circuit.names[g].c_str(), result.values[g],
+                  values[g]);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool check_products(const Circuit& circuit, const Stimulus& stimulus, const SimulationResult& result) {
+  const auto width = static_cast<std::ptrdiff_t>(circuit.inputs.size() / 2);
+  for (std::size_t k = 0; k < stimulus.vectors.size(); ++k) {
+    const auto& bits = stimulus.vectors[k];
+    if (result.settled[k] ==
+        multiply_bits({bits.begin(), bits.begin() + width}, {bits.begin() + width, bits.end()})) {
+      continue;
+    }
+    std::printf("vector %zu: the outputs are not the product of the inputs\n", k + 1);
+    return false;
+  }
+  return true;
+}
+
+bool check_waveforms(const Circuit& circuit, const SimulationResult& result,
+                     const SimulationResult& expected) {
+  for (std::uint32_t g = 0; g < circuit.gates(); ++g) {
+    if (result.toggles[g] == expected.toggles[g] && result.waveforms[g] == expected.waveforms[g]) continue;
+    std::printf("net %s: %" PRIu32 " changes, waveform %016" PRIx64 ", but %" PRIu32 " and %016" PRIx64
+                " were expected\n",
+                circuit.names[g].c_str(), result.toggles[g], result.waveforms[g], expected.toggles[g],
+                expected.waveforms[g]);
+    return false;
+  }
+  if (result.pin_events != expected.pin_events) {
+    std::printf("%" PRIu64 " pin changes, but %" PRIu64 " were expected\n", result.pin_events,
+                expected.pin_events);
+    return false;
+  }
+  if (result.log != expected.log) {
+    std::printf("the log differs: %zu changes, %zu were expected\n", result.log.size(), expected.log.size());
+    return false;
+  }
+  return true;
+}
+
+int run_des(const Options& o) {
+  const bool is_generated = o.netlist.empty();
+  Circuit circuit =
+      is_generated ? generate_circuit(o.generate.empty() ? "csa:8" : o.generate) : read_bench(o.netlist);
+  set_delays(circuit, o.delay_variation, o.seed);
+  if (o.unit_delays) {
+    for (std::uint32_t g = 0; g < circuit.gates(); ++g) circuit.delays[g] = circuit.pins[g].empty() ? 0 : 1;
+  }
+  const std::uint64_t critical = critical_path(circuit);
+  if (o.period != 0 && o.period <= critical) {
+    throw InputError("--period " + std::to_string(o.period) + " is too short: the critical path is " +
+                     std::to_string(critical) + ", a longer period was expected");
+  }
+  // Twice the last time must be a timestamp.
+  const std::uint64_t period = o.period != 0 ? o.period : critical + 1;
+  if (period > (std::uint64_t{1} << 62) / (std::uint64_t{o.vectors} + 2)) {
+    throw InputError("--period " + std::to_string(period) + " is too long for " + std::to_string(o.vectors) +
+                     " vectors: times must stay below 2^62");
+  }
+  const Stimulus stimulus = random_stimulus(circuit, period, o.vectors, o.seed);
+  std::printf("circuit: %" PRIu32 " gates, %zu inputs, %zu outputs, critical path %" PRIu64 "\n",
+              circuit.gates() - static_cast<std::uint32_t>(circuit.inputs.size()), circuit.inputs.size(),
+              circuit.outputs.size(), critical);
+  SimulationResult expected;
+  if (o.is_serial || o.verify || o.has_log) expected = simulate_serially(circuit, stimulus, o.has_log);
+  const LogTasks log = o.has_log ? o.log_type : LogTasks::none;
+  const SimulationResult result =
+      o.is_serial ? expected : simulate(circuit, stimulus, o.type, log, &expected);
+  std::printf("pin changes: %" PRIu64 "\nnet changes: %" PRIu64 "\nwaveform checksum: %016" PRIx64 "\n",
+              result.pin_events,
+              std::accumulate(result.toggles.begin(), result.toggles.end(), std::uint64_t{0}),
+              waveform_checksum(result));
+  if (o.has_log) std::printf("logged: %zu\n", result.log.size());
+  if (!o.vcd.empty()) {
+    write_vcd(o.vcd, "circuit", circuit, result.log, (stimulus.vectors.size() + 1) * period);
+  }
+  if (!o.verify) return 0;
+  const bool passed = check_settled(circuit, stimulus, result) &&
+                      (!is_generated || check_products(circuit, stimulus, result)) &&
+                      check_waveforms(circuit, result, expected);
+  std::printf("check: %s\n", passed ? "passed" : "failed");
+  return passed ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rubato::apps
+
+int main(int argc, char** argv) {
+  CLI::App app("Event-driven simulation of gate-level circuits as ordered tasks (Espresso, Sec. II-B).",
+               "des");
+  rubato::apps::Options options;
+  rubato::apps::declare(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  try {
+    return rubato::apps::run_des(options);
+  } catch (const rubato::apps::InputError& e) {
+    std::fprintf(stderr, "des: %s\n", e.what());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "des: not enough memory for this circuit\n");
+  }
+  return 2;
+}

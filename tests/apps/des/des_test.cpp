@@ -1,0 +1,293 @@
+// des: circuits done by hand, the multiplier, simulation by tasks against the serial one, and malformed
+// netlists.
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "apps/common/input_error.hpp"
+#include "apps/des/bench_reader.hpp"
+#include "apps/des/circuit.hpp"
+#include "apps/des/des_tasks.hpp"
+#include "apps/des/simulation.hpp"
+#include "apps/des/vcd.hpp"
+
+namespace rubato::apps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string temporary(const std::string& name) {
+  const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
+  return (std::filesystem::temp_directory_path() / (std::string(test->name()) + name)).string();
+}
+
+Circuit from_text(const std::string& text) {
+  const std::string path = temporary(".bench");
+  std::ofstream(path) << text;
+  return read_bench(path);
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    from_text(text);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::filesystem::path netlist(const std::string& name) {
+  const char* const data = std::getenv("RUBATO_DATA");
+  return std::filesystem::path(data != nullptr ? data : "../shared/data") / "iscas85" / name;
+}
+
+void expect_same_as_serial(const Circuit& circuit, std::uint32_t vectors) {
+  const Stimulus stimulus = random_stimulus(circuit, critical_path(circuit) + 1, vectors, 7);
+  const SimulationResult expected = simulate_serially(circuit, stimulus, true);
+  for (std::size_t k = 0; k < vectors; ++k) {
+    const auto values = settle(circuit, stimulus.vectors[k]);
+    for (std::size_t o = 0; o < circuit.outputs.size(); ++o) {
+      EXPECT_EQ(expected.settled[k][o], values[circuit.outputs[o]]);
+    }
+  }
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    serial::set_seed(seed);
+    for (const TaskType type : {spec, nonspec, mayspec}) {
+      for (const LogTasks log : {LogTasks::nonspec, LogTasks::spec}) {
+        EXPECT_TRUE(simulate(circuit, stimulus, type, log, &expected) == expected);
+      }
+    }
+  }
+}
+
+TEST(GateValue, FollowsTheTruthTables) {
+  EXPECT_FALSE(gate_value(GateKind::and_, 0b01, 2));
+  EXPECT_TRUE(gate_value(GateKind::and_, 0b11, 2));
+  EXPECT_TRUE(gate_value(GateKind::nand, 0b011, 3));
+  EXPECT_FALSE(gate_value(GateKind::nand, 0b111, 3));
+  EXPECT_TRUE(gate_value(GateKind::or_, 0b10, 2));
+  EXPECT_FALSE(gate_value(GateKind::nor, 0b10, 2));
+  EXPECT_TRUE(gate_value(GateKind::nor, 0, 2));
+  EXPECT_TRUE(gate_value(GateKind::xor_, 0b111, 3));
+  EXPECT_FALSE(gate_value(GateKind::xor_, 0b101, 3));
+  EXPECT_TRUE(gate_value(GateKind::xnor, 0b101, 3));
+  EXPECT_TRUE(gate_value(GateKind::inv, 0, 1));
+  EXPECT_TRUE(gate_value(GateKind::and_, ~std::uint64_t{0}, 64));
+}
+
+TEST(Simulation, PassesAPulseOfOneDelayThroughAnAndGate) {
+  // y = a and not a: rises when a does, falls one inverter later.
+  Circuit circuit = from_text("INPUT(a)\nOUTPUT(y)\nn = NOT(a)\ny = AND(a, n)\n");
+  set_delays(circuit, 0, 1);  // inverter 10, and 20
+  EXPECT_EQ(critical_path(circuit), 30u);
+  const Stimulus stimulus{100, {{1}}};
+  const SimulationResult expected = simulate_serially(circuit, stimulus, true);
+  EXPECT_EQ(circuit.names, (std::vector<std::string>{"a", "y", "n"}));
+  EXPECT_EQ(expected.log, (std::vector<Change>{{100, 0, 1}, {110, 2, 0}, {120, 1, 1}, {130, 1, 0}}));
+  EXPECT_EQ(expected.pin_events, 3u);
+  EXPECT_TRUE(simulate(circuit, stimulus, mayspec, LogTasks::nonspec, &expected) == expected);
+}
+
+TEST(Simulation, EvaluatesAGateOnceIfItsPinsChangeAtOneTime) {
+  Circuit circuit = from_text("INPUT(a)\nINPUT(b)\nOUTPUT(y)\ny = XOR(a, b)\n");
+  set_delays(circuit, 0, 1);
+  const Stimulus stimulus{100, {{1, 1}, {0, 1}}};  // no pulse of no width at first; then y rises
+  const SimulationResult expected = simulate_serially(circuit, stimulus, false);
+  EXPECT_THAT(expected.toggles, ElementsAre(2, 1, 1));
+  EXPECT_THAT(expected.settled, ElementsAre(ElementsAre(0), ElementsAre(1)));
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    serial::set_seed(seed);
+    EXPECT_TRUE(simulate(circuit, stimulus, nonspec, LogTasks::none, nullptr) == expected);
+  }
+}
+
+TEST(Simulation, AgreesWithTheSerialOneForEveryTypeLogAndSeed) {
+  Circuit multiplier = generate_csa(5);
+  set_delays(multiplier, 25, 3);
+  expect_same_as_serial(multiplier, 70);  // more than one line of samples
+  for (std::uint32_t g = 0; g < multiplier.gates(); ++g) {
+    multiplier.delays[g] = multiplier.pins[g].empty() ? 0 : 1;
+  }
+  expect_same_as_serial(multiplier, 10);  // many changes at one time
+}
+
+TEST(Simulation, CreatesAnyNumberOfSinks) {
+  for (const unsigned sinks : {5u, 6u, 7u, 8u, 9u, 100u}) {
+    std::string text = "INPUT(a)\n";
+    for (unsigned s = 0; s < sinks; ++s) {
+      text += "OUTPUT(y" + std::to_string(s) + ")\ny" + std::to_string(s) + " = NOT(a)\n";
+    }
+    Circuit circuit = from_text(text);
+    set_delays(circuit, 50, 1);
+    expect_same_as_serial(circuit, 8);
+  }
+}
+
+TEST(Multiplier, MultipliesEveryPairOfSmallNumbers) {
+  for (const std::uint32_t width : {2u, 3u, 4u}) {
+    const Circuit circuit = generate_csa(width);
+    for (std::uint32_t a = 0; a < 1u << width; ++a) {
+      for (std::uint32_t b = 0; b < 1u << width; ++b) {
+        std::vector<std::uint8_t> bits;
+        for (std::uint32_t i = 0; i < width; ++i) bits.push_back(a >> i & 1);
+        for (std::uint32_t i = 0; i < width; ++i) bits.push_back(b >> i & 1);
+        const auto values = settle(circuit, bits);
+        std::uint32_t product = 0;
+        for (std::size_t k = 0; k < circuit.outputs.size(); ++k) {
+          product |= std::uint32_t{values[circuit.outputs[k]]} << k;
+        }
+        EXPECT_EQ(product, a * b) << a << " * " << b << ", width " << width;
+      }
+    }
+  }
+}
+
+TEST(Multiplier, LongMultiplicationAgreesWithIntegers) {
+  // 13 * 11 = 143 = 0b10001111
+  EXPECT_THAT(multiply_bits({1, 0, 1, 1}, {1, 1, 0, 1}), ElementsAre(1, 1, 1, 1, 0, 0, 0, 1));
+}
+
+TEST(Delays, VaryByAtMostTheGivenPercentAndWithTheSeed) {
+  Circuit circuit = generate_csa(8);
+  set_delays(circuit, 0, 1);
+  const auto nominal = circuit.delays;
+  set_delays(circuit, 25, 1);
+  const auto first = circuit.delays;
+  set_delays(circuit, 25, 2);
+  EXPECT_NE(first, circuit.delays);
+  set_delays(circuit, 25, 1);
+  EXPECT_EQ(first, circuit.delays);
+  for (std::size_t g = 0; g < nominal.size(); ++g) {
+    EXPECT_GE(4 * first[g] + 2, 3 * nominal[g]);
+    EXPECT_LE(4 * first[g], 5 * nominal[g] + 2);
+  }
+}
+
+TEST(BenchReader, NamesFileAndLineOfWhatIsWrong) {
+  EXPECT_THAT(error_of(""), HasSubstr("holds no circuit"));
+  EXPECT_THAT(error_of("INPUT(a)\nfoo\n"), HasSubstr(".bench:2: 'foo' is none of INPUT(NET)"));
+  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = MUX(a, a)\n"), HasSubstr(".bench:3: 'MUX' is no gate"));
+  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = DFF(a)\n"),
+              HasSubstr(".bench:3: the circuit has flip-flops"));
+  EXPECT_THAT(error_of("INPUT(a)\nINPUT(a)\n"),
+              HasSubstr(".bench:2: net 'a' is driven a second time, first in line 1"));
+  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = AND(a, b)\n"),
+              HasSubstr(".bench:3: nothing drives net 'b'"));
+  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = AND(a, )\n"),
+              HasSubstr(".bench:3: the name of a net is missing"));
+  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = NOT(a, a)\n"),
+              HasSubstr(".bench:3: NOT and BUF have one input"));
+  EXPECT_THAT(error_of("INPUT(a)\nOUTPUT(y)\ny = AND(a, z)\nz = NOT(y)\n"), HasSubstr("depends on itself"));
+  EXPECT_THAT(error_of("INPUT(a)\n"), HasSubstr("no OUTPUT"));
+  EXPECT_THAT(error_of("OUTPUT(y)\nOUTPUT(y)\n"), HasSubstr(".bench:2: net 'y' is an OUTPUT a second time"));
+}
+
+TEST(BenchReader, UnderstandsTheFormatsFreedoms) {
+  const Circuit circuit = from_text("# comment\r\n\n output( y )\nINPUT (a) # here too\ny=nand( a ,a)\n");
+  EXPECT_EQ(circuit.names, (std::vector<std::string>{"y", "a"}));
+  EXPECT_EQ(circuit.kinds, (std::vector<GateKind>{GateKind::nand, GateKind::input}));
+  EXPECT_THAT(circuit.pins[0], ElementsAre(1, 1));
+  EXPECT_THAT(settle(circuit, {1}), ElementsAre(0, 1));
+}
+
+TEST(Iscas85, C6288MultipliesSixteenBits) {
+  if (!std::filesystem::exists(netlist("c6288.bench")))
+    GTEST_SKIP() << netlist("c6288.bench") << " is not here";
+  const Circuit circuit = read_bench(netlist("c6288.bench").string());
+  ASSERT_EQ(circuit.inputs.size(), 32u);
+  const Stimulus stimulus = random_stimulus(circuit, 1, 20, 5);
+  for (const auto& bits : stimulus.vectors) {
+    const auto values = settle(circuit, bits);
+    std::vector<std::uint8_t> product;
+    for (const std::uint32_t net : circuit.outputs) product.push_back(values[net]);
+    std::swap(product[30], product[31]);  // the file names the highest output, G6287, before G6288
+    EXPECT_EQ(product, multiply_bits({bits.begin(), bits.begin() + 16}, {bits.begin() + 16, bits.end()}));
+  }
+}
+
+TEST(Iscas85, TasksAgreeWithTheSerialSimulation) {
+  for (const char* const name : {"c17.bench", "c432.bench", "c880.bench"}) {
+    if (!std::filesystem::exists(netlist(name))) GTEST_SKIP() << netlist(name) << " is not here";
+    Circuit circuit = read_bench(netlist(name).string());
+    set_delays(circuit, 25, 1);
+    expect_same_as_serial(circuit, 3);
+  }
+}
+
+/// Reads what VCD a simulator may write of one-bit wires; fails the test at whatever else it meets.
+std::vector<Change> parse_vcd(const std::string& path, const Circuit& circuit, std::size_t& initial_values) {
+  std::ifstream file(path);
+  std::map<std::string, std::uint32_t> net_of_code;
+  std::vector<Change> changes;
+  std::string word;
+  const auto until_end = [&] {
+    std::vector<std::string> words;
+    while (file >> word && word != "$end") words.push_back(word);
+    EXPECT_EQ(word, "$end");
+    return words;
+  };
+  bool in_definitions = true, in_dump = false;
+  std::uint64_t time = 0;
+  while (file >> word) {
+    if (in_definitions) {
+      if (word == "$var") {
+        const auto words = until_end();
+        EXPECT_EQ(words.size(), 4u);
+        EXPECT_THAT((std::vector<std::string>{words[0], words[1]}), ElementsAre("wire", "1"));
+        const auto net = std::find(circuit.names.begin(), circuit.names.end(), words[3]);
+        EXPECT_NE(net, circuit.names.end());
+        EXPECT_TRUE(net_of_code.emplace(words[2], net - circuit.names.begin()).second) << "code used twice";
+      } else if (word == "$version" || word == "$timescale" || word == "$scope" || word == "$upscope") {
+        until_end();
+      } else {
+        EXPECT_EQ(word, "$enddefinitions");
+        until_end();
+        in_definitions = false;
+      }
+    } else if (word[0] == '#') {
+      const std::uint64_t next = std::stoull(word.substr(1));
+      EXPECT_TRUE(next > time || (next == 0 && changes.empty())) << "time must rise at " << word;
+      time = next;
+    } else if (word == "$dumpvars") {
+      in_dump = true;
+    } else if (word == "$end") {
+      EXPECT_TRUE(in_dump);
+      in_dump = false;
+    } else {
+      EXPECT_TRUE(word[0] == '0' || word[0] == '1') << word;
+      EXPECT_EQ(net_of_code.count(word.substr(1)), 1u) << word;
+      if (in_dump) {
+        ++initial_values;
+      } else {
+        changes.push_back({time, net_of_code[word.substr(1)], static_cast<std::uint32_t>(word[0] - '0')});
+      }
+    }
+  }
+  EXPECT_FALSE(in_definitions || in_dump);
+  return changes;
+}
+
+TEST(Vcd, HoldsEveryChangeInTheSyntaxOfTheStandard) {
+  Circuit circuit = generate_csa(6);  // more nets than codes of one character
+  ASSERT_GT(circuit.gates(), 94u);
+  set_delays(circuit, 25, 1);
+  const std::uint64_t period = critical_path(circuit) + 1;
+  const Stimulus stimulus = random_stimulus(circuit, period, 3, 1);
+  const SimulationResult result = simulate_serially(circuit, stimulus, true);
+  const std::string path = temporary(".vcd");
+  write_vcd(path, "circuit", circuit, result.log, 4 * period);
+  std::size_t initial_values = 0;
+  EXPECT_EQ(parse_vcd(path, circuit, initial_values), result.log);
+  EXPECT_EQ(initial_values, circuit.gates());
+}
+
+}  // namespace
+}  // namespace rubato::apps

@@ -1,0 +1,55 @@
+"""des on the chip: every type of task and of log, made and real circuits, with its own check passed."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+DATA = Path(os.environ.get("RUBATO_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+
+
+def des(rubato_chip: Path, guests: Path, cores: int, *arguments: str) -> str:
+    command = [rubato_chip, "--cores", str(cores), guests / "des", *arguments, "--verify"]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("kind", ["mayspec", "nonspec"])
+@pytest.mark.parametrize("cores", [1, 4, 16])
+def test_a_multiplier_passes_its_check(cores: int, kind: str, rubato_chip: Path, guests: Path) -> None:
+    out = des(rubato_chip, guests, cores, "--generate", "csa:8", "--vectors", "2", "--type", kind)
+    assert "check: passed" in out
+
+
+@pytest.mark.parametrize("cores", [1, 16])
+def test_every_change_is_logged(cores: int, rubato_chip: Path, guests: Path) -> None:
+    out = des(rubato_chip, guests, cores, "--generate", "csa:4", "--vectors", "3", "--log")
+    assert "check: passed" in out
+    lines = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
+    assert lines["logged"] == lines["net changes"]
+
+
+@pytest.mark.parametrize(("name", "cores"), [("c432", 1), ("c432", 4), ("c432", 16), ("c6288", 16)])
+def test_a_real_circuit_passes_its_check(name: str, cores: int, rubato_chip: Path, guests: Path) -> None:
+    netlist = DATA / "iscas85" / f"{name}.bench"
+    if not netlist.exists():
+        pytest.skip(f"{netlist} is not here")
+    out = des(rubato_chip, guests, cores, "--netlist", str(netlist), "--vectors", "1")
+    assert "check: passed" in out
+
+
+def test_a_malformed_netlist_is_refused_with_file_and_line(build: Path, tmp_path: Path) -> None:
+    netlist = tmp_path / "bad.bench"
+    netlist.write_text("INPUT(a)\nOUTPUT(y)\ny = AND(a, b)\n")
+    done = subprocess.run(
+        [build / "bin" / "des-serial", "--netlist", netlist], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert f"{netlist}:3: nothing drives net 'b'" in done.stderr
