@@ -12,6 +12,9 @@ Mesh::Mesh(Params params)
       flits_(std::size_t{params.width} * params.height * kDirections) {
   RUBATO_CHECK(params.width >= 1 && params.height >= 1 && params.link_bytes >= 1);
   RUBATO_CHECK(params.straight >= 1 && params.turn >= params.straight);
+  for (std::uint32_t bytes = 0; bytes < kSmall; ++bytes)
+    small_[bytes] =
+        static_cast<std::uint8_t>(bytes == 0 ? 1 : (bytes + params.link_bytes - 1) / params.link_bytes);
   for (std::uint32_t t = 0; t < tiles(); ++t) {
     column_.push_back(static_cast<std::uint16_t>(t % params.width));
     row_.push_back(static_cast<std::uint16_t>(t / params.width));
@@ -23,8 +26,7 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   RUBATO_DCHECK(from.value < tiles() && to.value < tiles());
   bytes_[static_cast<unsigned>(message.traffic)] += message.bytes;
   ++messages_;
-  const std::uint32_t flits =
-      message.bytes == 0 ? 1 : (message.bytes + params_.link_bytes - 1) / params_.link_bytes;
+  const std::uint32_t flits = flits_of(message.bytes);
 
   Cycle head = now;
   std::uint32_t tile = from.value;

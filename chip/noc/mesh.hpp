@@ -56,6 +56,9 @@ class Mesh final : public Network {
     flits_[link(tile, d)] += flits;
     return (params_.contention ? calendars_.book(link(tile, d), at, flits) : at) + params_.straight;
   }
+  std::uint32_t flits_of(std::uint32_t bytes) const {
+    return bytes < kSmall ? small_[bytes] : (bytes + params_.link_bytes - 1) / params_.link_bytes;
+  }
   bool has_link(std::uint32_t tile, Direction d) const;
 
   Params params_;
@@ -64,6 +67,8 @@ class Mesh final : public Network {
   std::vector<std::uint16_t> column_, row_;
   std::uint64_t bytes_[kTrafficClasses] = {};
   std::uint64_t messages_ = 0;
+  static constexpr std::uint32_t kSmall = 128;  // longer than any message but those of tests
+  std::uint8_t small_[kSmall];                  // flits by bytes
 };
 
 /// The mesh of a resolved configuration.

@@ -149,7 +149,7 @@ void Arbiter::decide(Cycle now) {
   gvt_ = sampled_;
   broadcast(now);
   for (const Cycle arrival : at_) lag_.add(arrival - sampled_at_);
-  std::stable_sort(arrivals_.begin(), arrivals_.end(), [this](std::uint32_t a, std::uint32_t b) {
+  std::sort(arrivals_.begin(), arrivals_.end(), [this](std::uint32_t a, std::uint32_t b) {
     return at_[a] != at_[b] ? at_[a] < at_[b] : a < b;
   });
   const Cycle last = at_[arrivals_.back()];
