@@ -33,10 +33,13 @@ bool L1Cache::hit_array(LineAddr line, bool write) {
 
 L1Cache::Victim L1Cache::victim(LineAddr line) const {
   const std::uint32_t base = set_of(line);
+  // An empty slot's stamp is older than any other. No branch depends on a stamp: none could be predicted.
   std::uint32_t oldest = base;
-  for (std::uint32_t slot = base; slot < base + ways_; ++slot) {
-    if ((words_[slot] & 3) == 0) return {{}, LineState::invalid, slot};
-    if (stamps_[slot] < stamps_[oldest]) oldest = slot;
+  std::uint64_t stamp = stamps_[base];
+  for (std::uint32_t slot = base + 1; slot < base + ways_; ++slot) {
+    const std::uint64_t other = stamps_[slot];
+    oldest = other < stamp ? slot : oldest;
+    stamp = other < stamp ? other : stamp;
   }
   return {line_at(oldest), state_at(oldest), oldest};
 }
@@ -58,6 +61,7 @@ void L1Cache::invalidate(std::uint32_t slot) {
   const LineAddr line = line_at(slot);
   RUBATO_DCHECK(state_at(slot) != LineState::invalid);
   words_[slot] = 0;
+  stamps_[slot] = 0;
   unfilter(line);
   if (reserved_ == line) reserved_ = kNoLine;
 }

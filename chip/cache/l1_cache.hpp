@@ -3,7 +3,8 @@
 // fills, downgrades and invalidates.
 //
 //   filter   direct-mapped, before the array: (line, may write, slot); always a subset of the array's rights
-//   array    set-associative, true LRU by use stamps; a word is line << 2 | LineState, 0 if empty
+//   array    set-associative, true LRU by use stamps; a word is line << 2 | LineState; word and
+//            stamp of an empty slot are 0
 //   slot     index into the array: set * ways + way
 // Speculation (C15) will put a mark epoch beside each slot: a line whose mark is old is left out of the
 // filter, so that hit() refuses it and the protocol checks; nothing on the fast path changes.

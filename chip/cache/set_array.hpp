@@ -46,9 +46,10 @@ class SetArray {
 
   std::uint32_t find(LineAddr line) const {
     const std::uint32_t base = first_slot(line);
+    std::uint32_t found = kNoSlot;  // no early exit: where a line is cannot be predicted
     for (std::uint32_t slot = base; slot < base + ways_; ++slot)
-      if (lines_[slot] == line.value) return slot;
-    return kNoSlot;
+      found = lines_[slot] == line.value ? slot : found;
+    return found;
   }
   /// Where `line`, which is not here, goes: an empty slot or that of the set's least recently used line.
   std::uint32_t victim(LineAddr line) const {
