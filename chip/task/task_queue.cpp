@@ -6,6 +6,7 @@ namespace rubato::chip {
 
 TaskQueue::TaskQueue(std::uint32_t capacity) : capacity_(capacity) {
   for (auto& list : idle_) list.reserve(capacity);
+  latest_.reserve(capacity);
 }
 
 TaskQueue::Slot* TaskQueue::holder_of(const Task& task) {
@@ -20,7 +21,7 @@ void TaskQueue::insert(Task* task) {
   task->state = TaskState::idle;
   auto& list = idle_[index(task->lane())];
   task->index = static_cast<std::uint32_t>(list.size());
-  list.push_back(task);
+  list.push_back({task->order, task->tie, task});
   ready_[index(task->lane())].push(task);
   check();
 }
@@ -50,7 +51,7 @@ const Task* TaskQueue::earliest(Lane lane) const {
 void TaskQueue::forget_idle(Task* task) {
   auto& list = idle_[index(task->lane())];
   list[task->index] = list.back();
-  list[task->index]->index = task->index;
+  list[task->index].task->index = task->index;
   list.pop_back();
 }
 
@@ -86,12 +87,15 @@ void TaskQueue::finish(std::uint32_t slot) {
 void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& out) {
   const auto& list = idle_[index(lane)];
   RUBATO_CHECK(count <= list.size(), "spills more tasks than there are");
-  out.assign(list.begin(), list.end());
-  const auto later = [](const Task* a, const Task* b) { return b->before(*a); };
-  std::nth_element(out.begin(), out.begin() + count, out.end(), later);
-  out.resize(count);
-  std::sort(out.begin(), out.end(), [](const Task* a, const Task* b) { return a->before(*b); });
-  for (Task* task : out) {
+  latest_.assign(list.begin(), list.end());
+  std::nth_element(latest_.begin(), latest_.begin() + count, latest_.end(),
+                   [](const Idle& a, const Idle& b) { return b.before(a); });
+  latest_.resize(count);
+  std::sort(latest_.begin(), latest_.end(), [](const Idle& a, const Idle& b) { return a.before(b); });
+  out.clear();
+  for (const Idle& idle : latest_) {
+    Task* const task = idle.task;
+    out.push_back(task);
     TaskHeap::remove(task);
     lead(task->followers, lane);
     forget_idle(task);
@@ -105,8 +109,8 @@ std::uint32_t TaskQueue::waiting_for(std::uint32_t slot) const {
   if (!s.busy) return 0;
   std::uint32_t count = 0;
   for (const auto& list : idle_) {
-    for (const Task* task : list) {
-      count += task->descriptor.has_locale && task->descriptor.locale == s.locale ? 1 : 0;
+    for (const Idle& i : list) {
+      count += i.task->descriptor.has_locale && i.task->descriptor.locale == s.locale ? 1 : 0;
     }
   }
   return count;

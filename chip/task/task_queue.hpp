@@ -74,6 +74,15 @@ class TaskQueue {
   bool holds_locale(std::uint32_t slot) const { return slots_[slot].busy; }
 
  private:
+  /// An idle task beside its place in the order, so that choosing what to spill reads no task.
+  struct Idle {
+    Timestamp order;
+    std::uint64_t tie;
+    Task* task;
+    bool before(const Idle& other) const {
+      return order != other.order ? order < other.order : tie < other.tie;
+    }
+  };
   struct Slot {
     bool busy = false;  ///< a task with a locale runs here
     Locale locale = 0;
@@ -91,7 +100,8 @@ class TaskQueue {
   std::uint32_t promised_ = 0, spilling_ = 0, refills_ = 0;
   std::array<TaskHeap, kLanes> ready_;
   std::array<Slot, kMaxCoresPerTile> slots_;
-  std::array<std::vector<Task*>, kLanes> idle_;
+  std::array<std::vector<Idle>, kLanes> idle_;
+  std::vector<Idle> latest_;  // scratch: what is spilled next
 };
 
 }  // namespace rubato::chip
