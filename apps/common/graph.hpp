@@ -29,6 +29,14 @@ struct Graph {
   std::uint32_t vertices() const { return static_cast<std::uint32_t>(first_arc.size() - 1); }
 };
 
+/// Where a vertex is, in units of the input; both ways at most kMaxCoordinate from 0.
+struct Point {
+  std::int32_t x;
+  std::int32_t y;
+  bool operator==(const Point&) const = default;
+};
+inline constexpr std::int32_t kMaxCoordinate = 1 << 30;
+
 /// An arc on its way into a graph.
 struct Edge {
   std::uint32_t tail;

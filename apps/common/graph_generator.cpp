@@ -26,6 +26,8 @@ constexpr std::uint64_t kExtraRoads =
 constexpr std::uint64_t kLongestDetour =
     1600;  // a road's length over the distance of its ends, in thousandths
 
+constexpr std::uint32_t kMaxPlaced = kMaxCoordinate / static_cast<std::uint32_t>(kSpacing) - 1;
+
 class Components {
  public:
   explicit Components(std::uint32_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
@@ -47,7 +49,8 @@ class Components {
 
 }  // namespace
 
-Graph generate_road(std::uint32_t width, std::uint32_t height, std::uint64_t seed) {
+Graph generate_road(std::uint32_t width, std::uint32_t height, std::uint64_t seed,
+                    std::vector<Point>* positions) {
   Rng rng(seed);
   const std::uint32_t vertices = width * height;
   std::vector<std::pair<std::int64_t, std::int64_t>> position(vertices);
@@ -55,6 +58,13 @@ Graph generate_road(std::uint32_t width, std::uint32_t height, std::uint64_t see
   for (std::uint32_t v = 0; v < vertices; ++v) {
     const std::int64_t dx = jitter(), dy = jitter();
     position[v] = {v % width * kSpacing + dx, v / width * kSpacing + dy};
+  }
+
+  if (positions != nullptr) {
+    positions->clear();
+    for (const auto& [x, y] : position) {
+      positions->push_back({static_cast<std::int32_t>(x), static_cast<std::int32_t>(y)});
+    }
   }
 
   struct Candidate {
@@ -117,7 +127,8 @@ Graph generate_rmat(unsigned scale, std::uint32_t degree, std::uint64_t seed) {
   return make_graph(vertices, edges, 1);
 }
 
-Graph generate_graph(const std::string& what, std::uint64_t seed) {
+Graph generate_graph(const std::string& what, std::uint64_t seed, std::vector<Point>* positions) {
+  if (positions != nullptr) positions->clear();
   std::string_view rest = what;
   const auto number = [&](std::uint32_t& value) {
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
@@ -138,7 +149,11 @@ Graph generate_graph(const std::string& what, std::uint64_t seed) {
       throw InputError("--generate " + what + ": at most " + std::to_string(kMaxArcs / 4) +
                        " junctions are possible");
     }
-    return generate_road(a, b, seed);
+    if (positions != nullptr && (a > kMaxPlaced || b > kMaxPlaced)) {
+      throw InputError("--generate " + what + ": with coordinates, at most " + std::to_string(kMaxPlaced) +
+                       " junctions wide and high are possible");
+    }
+    return generate_road(a, b, seed, positions);
   }
   rest = what;
   if (text("rmat:") && number(a) && text(":") && number(b) && rest.empty()) {

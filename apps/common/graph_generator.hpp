@@ -10,18 +10,21 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "apps/common/graph.hpp"
 
 namespace rubato::apps {
 
-/// width, height >= 2.
-Graph generate_road(std::uint32_t width, std::uint32_t height, std::uint64_t seed);
+/// width, height >= 2, and at most 107,373 where positions are asked for. The same graph with and without.
+Graph generate_road(std::uint32_t width, std::uint32_t height, std::uint64_t seed,
+                    std::vector<Point>* positions = nullptr);
 
 /// scale 1 to 30, degree >= 1, at most 2^32 - 2 arcs. R-MAT: Chakrabarti, Zhan, Faloutsos, SDM 2004.
 Graph generate_rmat(unsigned scale, std::uint32_t degree, std::uint64_t seed);
 
-/// From the text of --generate. @throws InputError, which says what was expected.
-Graph generate_graph(const std::string& what, std::uint64_t seed);
+/// From the text of --generate; `positions`, if given, gets those of the vertices, or none if they have no
+/// place. @throws InputError, which says what was expected.
+Graph generate_graph(const std::string& what, std::uint64_t seed, std::vector<Point>* positions = nullptr);
 
 }  // namespace rubato::apps
