@@ -149,9 +149,8 @@ void Arbiter::decide(Cycle now) {
   gvt_ = sampled_;
   broadcast(now);
   for (const Cycle arrival : at_) lag_.add(arrival - sampled_at_);
-  std::sort(arrivals_.begin(), arrivals_.end(), [this](std::uint32_t a, std::uint32_t b) {
-    return at_[a] != at_[b] ? at_[a] < at_[b] : a < b;
-  });
+  std::sort(arrivals_.begin(), arrivals_.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return at_[a] != at_[b] ? at_[a] < at_[b] : a < b; });
   const Cycle last = at_[arrivals_.back()];
   for (std::uint32_t i = 0; i < arrivals_.size(); ++i)
     if (i == 0 || at_[arrivals_[i]] != at_[arrivals_[i - 1]])

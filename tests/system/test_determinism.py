@@ -20,7 +20,9 @@ def stats(simulator: Path, out: Path, program: Path, *options: str, arguments: l
 
 @pytest.mark.parametrize("options", [["--cores", "1"], ["--cores", "16"], ["--cores", "16", "--no-ff"],
                                      ["--cores", "64", "--warm"]])
-def test_two_runs_give_identical_statistics(options: list[str], rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
+def test_two_runs_give_identical_statistics(
+    options: list[str], rubato_chip: Path, guests: Path, tmp_path: Path
+) -> None:
     first = stats(rubato_chip, tmp_path / "a", guests / "sssp", *options)
     assert stats(rubato_chip, tmp_path / "b", guests / "sssp", *options) == first
 
