@@ -264,12 +264,15 @@ bool Core::on_fault(const Fault& fault, Cycle now) {
   return true;
 }
 
+bool Core::must_wait(Cycle at, Cycle now) {
+  if (at <= now || at < timeline_.next()) return false;
+  schedule(at);
+  return true;
+}
+
 bool Core::on_syscall(Cycle now) {
   const Cycle at = pipeline_.drain();
-  if (at > now && at >= timeline_.next()) {  // the wait brought the call beyond what may be done now
-    schedule(at);
-    return false;
-  }
+  if (must_wait(at, now)) return false;
   thread_->regs = pipeline_.hart();
   const SyscallOutcome outcome = host_.syscall(*this, *thread_, at);
   pipeline_.resume_at(at + config_.core.syscall);
@@ -328,10 +331,7 @@ bool Core::on_task_instruction(Cycle now) {
              "them with a TaskGroup (group, after)"},
             now);
       const Cycle at = pipeline_.drain();
-      if (at > now && at >= timeline_.next()) {
-        schedule(at);
-        return false;
-      }
+      if (must_wait(at, now)) return false;
       const bool worker = static_cast<RegionOp>(insn.imm) == RegionOp::worker;
       Thread* thread = release_thread(at);
       host_.region_instruction(*this, *thread, worker, at);
@@ -368,10 +368,7 @@ bool Core::on_create(Cycle now) {
 bool Core::on_finish(Cycle now) {
   // A task finishes only when its stores are acknowledged (C16).
   const Cycle drained = pipeline_.drain();
-  if (drained > now && drained >= timeline_.next()) {
-    schedule(drained);
-    return false;
-  }
+  if (must_wait(drained, now)) return false;
   if (!host_.tasks().finish(id_, drained)) {
     account(CycleClass::nonspeculative, drained);
     stalled_ = true;

@@ -70,6 +70,8 @@ class Core final : public EventHandler {
   void look_for_work(Cycle now);
   void begin_task(const DispatchedTask& task, Cycle now);
   void step_internal(Cycle now);
+  /// True if draining brought a strict action to `at`, beyond what may be done now: it is done again then.
+  bool must_wait(Cycle at, Cycle now);
   bool on_syscall(Cycle now);
   bool on_task_instruction(Cycle now);
   bool on_fault(const Fault& fault, Cycle now);
