@@ -136,8 +136,7 @@ int run_astar(const Options& o) {
   std::printf("path length: %s\nsettled: %zu\n", text(distances[target]).c_str(), settled);
   if (!o.verify) return 0;
   const bool passed = check(graph, estimate, source, target, distances);
-  std::printf("check: %s\n", passed ? "passed" : "failed");
-  return passed ? 0 : 1;
+  return report_check(passed);
 }
 
 }  // namespace

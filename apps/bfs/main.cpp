@@ -76,8 +76,7 @@ int run_bfs(const Options& o) {
   print_summary(levels);
   if (!o.verify) return 0;
   const bool passed = check(graph, levels, serial_bfs(graph, source));
-  std::printf("check: %s\n", passed ? "passed" : "failed");
-  return passed ? 0 : 1;
+  return report_check(passed);
 }
 
 }  // namespace

@@ -79,8 +79,7 @@ int run_color(const Options& o) {
   print_summary(adjacency, colors);
   if (!o.verify) return 0;
   const bool passed = check(graph, colors, serial_coloring(adjacency, priorities));
-  std::printf("check: %s\n", passed ? "passed" : "failed");
-  return passed ? 0 : 1;
+  return report_check(passed);
 }
 
 }  // namespace

@@ -47,6 +47,12 @@ inline std::string whole_number(const std::string& text) {
   return is_number ? std::string() : "'" + text + "' is not a whole number";
 }
 
+/// Prints the line by which whoever runs an application knows how its check ended. @returns its exit code.
+inline int report_check(bool passed) {
+  std::printf("check: %s\n", passed ? "passed" : "failed");
+  return passed ? 0 : 1;
+}
+
 /// Parses, runs, and says what is wrong with usage or input. Exit codes: what `run` returns (0, or 1 for a
 /// failed check); 2 wrong usage or input.
 template <class Run>

@@ -184,8 +184,7 @@ int run_des(const Options& o) {
   const bool passed = check_settled(circuit, stimulus, result) &&
                       (!is_generated || check_products(circuit, stimulus, result)) &&
                       check_waveforms(circuit, result, expected);
-  std::printf("check: %s\n", passed ? "passed" : "failed");
-  return passed ? 0 : 1;
+  return report_check(passed);
 }
 
 }  // namespace

@@ -65,8 +65,7 @@ int run_mis(const Options& o) {
               sum);
   if (!o.verify) return 0;
   const bool passed = check(graph, is_member, serial_mis(adjacency, priorities));
-  std::printf("check: %s\n", passed ? "passed" : "failed");
-  return passed ? 0 : 1;
+  return report_check(passed);
 }
 
 }  // namespace

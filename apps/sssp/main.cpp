@@ -83,8 +83,7 @@ int run_sssp(const Options& o) {
   print_summary(distances);
   if (!o.verify) return 0;
   const bool passed = check(graph, distances, dijkstra(graph, source));
-  std::printf("check: %s\n", passed ? "passed" : "failed");
-  return passed ? 0 : 1;
+  return report_check(passed);
 }
 
 }  // namespace
