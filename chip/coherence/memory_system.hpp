@@ -17,7 +17,25 @@
 
 namespace rubato::chip {
 
-enum class AccessKind : std::uint8_t { load, store, atomic, fetch };
+/// Untracked accesses (own stack, undo log, spill area) and fetches are neither checked nor recorded (C7);
+/// `rollback` is the store that restores a value of an aborted task: unchecked, its traffic is of class
+/// aborts.
+enum class AccessKind : std::uint8_t {
+  load,
+  store,
+  atomic,
+  fetch,
+  untracked_load,
+  untracked_store,
+  rollback
+};
+constexpr bool is_write(AccessKind kind) {
+  return kind == AccessKind::store || kind == AccessKind::atomic || kind == AccessKind::untracked_store ||
+         kind == AccessKind::rollback;
+}
+constexpr bool is_tracked(AccessKind kind) {
+  return kind == AccessKind::load || kind == AccessKind::store || kind == AccessKind::atomic;
+}
 enum class ServedBy : std::uint8_t { l1, l2, other_l1, llc, other_tile, memory };
 enum class BlockReason : std::uint8_t { none, conflict_pending, protocol };
 
@@ -29,6 +47,7 @@ struct AccessParts {
 struct AccessResult {
   bool done = true;
   BlockReason blocked = BlockReason::none;
+  bool disturbed = false;  ///< it aborted tasks: other cores may have events before the next one known
   ServedBy served_by = ServedBy::l1;
   Cycle cycle{};
   AccessParts parts{};

@@ -16,7 +16,7 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
   const Request r{.core = core,
                   .line = line,
                   .kind = kind,
-                  .write = kind == AccessKind::store || kind == AccessKind::atomic,
+                  .write = is_write(kind),
                   .tile = TileId{core.value / cores_per_tile_},
                   .l1 = core.value % cores_per_tile_ * 2 + (kind == AccessKind::fetch ? 0 : 1)};
   TileCaches& tile = tiles_[r.tile.value];
@@ -45,7 +45,7 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
   ServedBy served = ServedBy::l2;
   if (slot != TileCaches::kNoSlot && (!r.write || is_writable(tile.array()[slot].state))) {
     if (conflicts_->is_active() && !warming_) {
-      const CheckResult check = conflicts_->check_tile(core, line, kind, path.at());
+      const CheckResult check = conflicts_->check_tile(core, line, kind, VirtualTime{}, path.at());
       path.spend(kCheck, check.cycles);
       if (check.blocked) return path.blocked(BlockReason::conflict_pending);
     }
@@ -79,7 +79,7 @@ void Mesi::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, 
   if (r.write) {
     line.state = state = LineState::modified;
   } else if (r.kind == AccessKind::load && is_writable(line.state) && line.copies == 0 &&
-             may_grant_exclusive(r)) {
+             !conflicts_->is_active()) {
     state = LineState::exclusive;
   }
   if (tile.fill_l1(r.l1, l1_slot, slot, state)) book(l2_ports_, r.tile, path.at());
@@ -138,7 +138,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
                upgrade ? send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at())
                        : send(home, r.tile, message::kLine, TrafficClass::memory, path.at()));
     const bool alone = e.sharers == 0 || fault_ == Fault::exclusive_with_sharers;
-    if (!r.write && alone && may_grant_exclusive(r)) state = LineState::exclusive;
+    if (!r.write && alone && !conflicts_->is_active()) state = LineState::exclusive;
   }
 
   // 5. The directory and the tile know.
@@ -160,10 +160,13 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
 }
 
 bool Mesi::check_global(const Request& r, const LlcSlice& slice, std::uint32_t entry, Path& path) {
-  sharer_list_.clear();
-  if (entry != slice.array.kNoSlot)
-    for_each_holder(slice.array[entry], [&](TileId t) { sharer_list_.push_back(t); });
-  const CheckResult check = conflicts_->check_global(r.core, r.line, r.kind, sharer_list_, path.at());
+  std::uint64_t holders = 0;
+  if (entry != slice.array.kNoSlot) {
+    const DirectoryEntry& e = slice.array[entry];
+    holders = e.owned ? groups_.bit(TileId{e.owner}) : r.write ? e.sharers : 0;
+  }
+  const CheckResult check =
+      conflicts_->check_global(r.core, r.line, r.kind, holders, home_of(r.line), path.at());
   path.spend(kCheck, check.cycles);
   return !check.blocked;
 }
@@ -276,7 +279,7 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   const bool is_home = slice.array.line_at(entry) == line;
   RUBATO_CHECK(is_home || fault_ != Fault::none, "the LLC includes the L2s");
   count(tile.counters.evictions);
-  if (conflicts_->is_active()) conflicts_->on_evict(t, line);
+  if (conflicts_->is_active()) conflicts_->on_lose(t, line, false);
 
   // The home hears of clean evictions too, so that its directory stays exact.
   book(llc_ports_, home,
@@ -322,7 +325,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
         count(tile.counters.write_backs);
       }
       count(tile.counters.invalidations);
-      if (conflicts_->is_active()) conflicts_->on_evict(t, line);
+      if (conflicts_->is_active()) conflicts_->on_lose(t, line, false);
       tile.erase(slot);
     }
     c = modified ? send(t, home, message::kLine, TrafficClass::memory, c)

@@ -98,9 +98,6 @@ class Mesi final : public MemoryHierarchy {
   void drop(LlcSlice& slice, std::uint32_t entry);
   void fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path);
 
-  bool may_grant_exclusive(const Request& r) const {
-    return !conflicts_->is_active() || conflicts_->may_grant_exclusive(r.core);
-  }
   template <class F>
   void for_each_holder(const DirectoryEntry& e, F&& f) const {
     if (e.owned) {
@@ -135,7 +132,6 @@ class Mesi final : public MemoryHierarchy {
   Calendars l2_ports_, llc_ports_;
   std::vector<MemoryController> controllers_;
   std::vector<TileId> controller_tiles_;
-  std::vector<TileId> sharer_list_;  // scratch, sized once
   std::vector<HitObserver> observers_;
   std::function<void(const std::string&)> report_;
 };

@@ -52,7 +52,6 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
     controller_tiles_.push_back(
         controller_tile(config.chip.mesh_width, config.chip.mesh_height, m, config.mem.controllers));
   }
-  sharer_list_.reserve(tiles);
 
   report_ = [](const std::string& sentence) { check_failed(__FILE__, __LINE__, "coherence", sentence); };
   if (config.coherence.check) {

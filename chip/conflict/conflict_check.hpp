@@ -1,52 +1,61 @@
 // Where speculation hooks into the memory hierarchy (C14, C15): the protocol calls these at the points at
-// which Swarm checks conflicts; the non-speculative chip uses NoConflictCheck. Espresso, Sec. V-A "Scalable
+// which Swarm checks conflicts; chips that never speculate use NoConflictCheck. Espresso, Sec. V-A "Scalable
 // speculation".
+//
+//   canary   of a line in a tile's L2: the highest virtual time of other tiles' uncommitted accessors that
+//            the line's last global check found to precede it; kMinVirtualTime: none; kMaxVirtualTime: the
+//            line was filled unchecked. An L2 hit at or below it needs a global check.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "chip/coherence/memory_system.hpp"
+#include "chip/task/virtual_time.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
 
-/// Outcome of a check: cycles it took, and whether the access must be issued again later.
+/// Outcome of a check.
 struct CheckResult {
-  Latency cycles = 0;
-  bool blocked = false;
+  Latency cycles = 0;    ///< it took
+  bool blocked = false;  ///< the access must be issued again when the core is woken; nothing was recorded
+  bool needs_global = false;  ///< of a tile check: the canary does not cover the access
+  bool disturbed = false;     ///< tasks were aborted
+  bool exclusive = true;  ///< a load may be granted E: it is non-speculative and nobody else is uncommitted
+  VirtualTime canary{};   ///< of a global check: the line's new canary in the requester's L2
 };
 
-/// Contract: called once an access and level, before the access changes any cache state; may abort tasks.
+/// Contract: checks are called once an access and level, before the access changes any cache state, for
+/// tracked kinds only; they may abort tasks, which restores memory but changes no cache state.
 class ConflictCheck {
  public:
   virtual ~ConflictCheck() = default;
-  /// False on a chip that does not speculate: the protocol then skips every other call.
+  /// False while nothing has ever speculated: the protocol then skips every other call.
   virtual bool is_active() const = 0;
-  /// An L2 hit: check against tasks of the requester's own tile.
-  virtual CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, Cycle now) = 0;
-  /// An L2 miss, or a hit whose canary does not cover the access: check against the tiles that may hold
-  /// uncommitted accessors; `sharers` are those the directory knows, sticky bits are the check's own.
-  virtual CheckResult check_global(CoreId core, LineAddr line, AccessKind kind,
-                                   std::span<const TileId> sharers, Cycle now) = 0;
-  /// A line left a tile's L2 or the LLC: its accessors must be remembered (sticky bits, overflow table).
-  virtual void on_evict(TileId tile, LineAddr line) = 0;
+  /// An L2 hit on a line with this canary: check against tasks of the requester's own tile.
+  virtual CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary,
+                                 Cycle now) = 0;
+  /// An L2 miss, or a hit whose canary does not cover the access, at the line's home: check against the
+  /// requester's tile and the tiles that may hold uncommitted accessors. `holders` are those the directory
+  /// knows and the access concerns (bits as SharerGroups'): the owner for a load, all holders for a write;
+  /// sticky bits are the check's own.
+  virtual CheckResult check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders,
+                                   TileId home, Cycle now) = 0;
+  /// `tile` lost the line, or (kept) the right to write it: evicted, invalidated, recalled, downgraded. Its
+  /// uncommitted accessors must be remembered (sticky bits).
+  virtual void on_lose(TileId tile, LineAddr line, bool kept) = 0;
+  /// The line left the LLC: its sticky bits move to the overflow table.
   virtual void on_llc_evict(LineAddr line) = 0;
-  /// True if a read may be granted E; speculative reads get S (C15).
-  virtual bool may_grant_exclusive(CoreId core) const = 0;
 };
 
 class NoConflictCheck final : public ConflictCheck {
  public:
   bool is_active() const override { return false; }
-  CheckResult check_tile(CoreId, LineAddr, AccessKind, Cycle) override { return {}; }
-  CheckResult check_global(CoreId, LineAddr, AccessKind, std::span<const TileId>, Cycle) override {
-    return {};
-  }
-  void on_evict(TileId, LineAddr) override {}
+  CheckResult check_tile(CoreId, LineAddr, AccessKind, VirtualTime, Cycle) override { return {}; }
+  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t, TileId, Cycle) override { return {}; }
+  void on_lose(TileId, LineAddr, bool) override {}
   void on_llc_evict(LineAddr) override {}
-  bool may_grant_exclusive(CoreId) const override { return true; }
 };
 
 }  // namespace rubato::chip

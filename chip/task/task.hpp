@@ -3,17 +3,15 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
-#include <limits>
 
+#include "chip/task/virtual_time.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
 
 enum class TaskType : std::uint8_t { spec = 0, nonspec = 1, mayspec = 2 };
 
-using Timestamp = std::uint64_t;
 using Locale = std::uint64_t;
 
 /// What a create instruction carries and a task queue stores.
@@ -28,20 +26,5 @@ struct TaskDescriptor {
   bool has_locale = false;
   bool reads = false;  ///< hint
 };
-
-/// Unique order of tasks: 64-bit timestamp, then a tie-breaker given at dispatch.
-struct VirtualTime {
-  Timestamp timestamp = 0;
-  std::uint64_t tie_breaker = 0;
-  constexpr auto operator<=>(const VirtualTime&) const = default;
-};
-/// Tie-breakers are unique: a core dispatches at most one task a cycle (C16).
-inline constexpr unsigned kTieBreakerCoreBits = 10;
-static_assert(kMaxCores <= 1u << kTieBreakerCoreBits);
-constexpr std::uint64_t tie_breaker(Cycle now, CoreId core) {
-  return now.value << kTieBreakerCoreBits | core.value;
-}
-inline constexpr VirtualTime kMaxVirtualTime{std::numeric_limits<Timestamp>::max(),
-                                             std::numeric_limits<std::uint64_t>::max()};
 
 }  // namespace rubato::chip

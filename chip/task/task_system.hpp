@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "chip/conflict/attempt.hpp"
 #include "chip/task/task.hpp"
 #include "chip/types.hpp"
 
@@ -23,7 +24,8 @@ struct DispatchedTask {
   TaskDescriptor descriptor{};  ///< of a guest task
   VirtualTime virtual_time{};
   bool speculative = false;
-  std::uint64_t id = 0;  ///< unique in the run: for traces
+  Attempt* attempt = nullptr;  ///< of a speculative task: where its core keeps sets, log and cycles
+  std::uint64_t id = 0;        ///< unique in the run: for traces
 };
 
 enum class CreateOutcome : std::uint8_t {

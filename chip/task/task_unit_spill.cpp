@@ -51,7 +51,7 @@ void TaskUnit::start_spill() {
 std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
   if (spill_.written < spill_.tasks.size()) {
     const LineAddr line = area_.line_to_write(spill_.batch);
-    const AccessResult result = context_.memory.access(core, line, AccessKind::store, now);
+    const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_store, now);
     if (!result.done) return now + kRetry;
     spill_.done = later(spill_.done, result.cycle);
     Task* task = spill_.tasks[spill_.written++];
@@ -94,7 +94,7 @@ void TaskUnit::borrow_stalled_core(Cycle now) {
 std::optional<Cycle> TaskUnit::touch_lines(CoreId core, std::vector<LineAddr>& lines, std::size_t& touched,
                                            Cycle now) {
   if (touched == lines.size()) return std::nullopt;
-  const AccessResult result = context_.memory.access(core, lines[touched], AccessKind::store, now);
+  const AccessResult result = context_.memory.access(core, lines[touched], AccessKind::untracked_store, now);
   if (!result.done) return now + kRetry;
   ++touched;
   return later(now + 1, result.cycle);
@@ -227,7 +227,7 @@ std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
   }
   if (!refill_.loaded) {
     const LineAddr line = area_.line_to_read(refill->batch);
-    const AccessResult result = context_.memory.access(core, line, AccessKind::load, now);
+    const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_load, now);
     if (!result.done) return now + kRetry;
     refill_.loaded = true;
     return later(now + 1, result.cycle);

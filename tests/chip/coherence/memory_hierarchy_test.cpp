@@ -24,20 +24,19 @@ constexpr auto kStore = AccessKind::store;
 class RecordingCheck final : public ConflictCheck {
  public:
   bool is_active() const override { return true; }
-  CheckResult check_tile(CoreId, LineAddr, AccessKind, Cycle now) override {
+  CheckResult check_tile(CoreId, LineAddr, AccessKind, VirtualTime, Cycle now) override {
     calls.push_back("tile@" + std::to_string(now.value));
-    return {.cycles = 5, .blocked = blocks};
+    return {.cycles = 5, .blocked = blocks, .exclusive = exclusive};
   }
-  CheckResult check_global(CoreId, LineAddr, AccessKind, std::span<const TileId> sharers,
-                           Cycle now) override {
+  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t holders, TileId, Cycle now) override {
     std::string call = "global@" + std::to_string(now.value);
-    for (const TileId t : sharers) call += " " + std::to_string(t.value);
+    for (std::uint32_t t = 0; t < 64; ++t)
+      if ((holders >> t & 1) != 0) call += " " + std::to_string(t);
     calls.push_back(call);
-    return {.cycles = 6, .blocked = blocks};
+    return {.cycles = 6, .blocked = blocks, .exclusive = exclusive};
   }
-  void on_evict(TileId, LineAddr) override { ++evictions; }
+  void on_lose(TileId, LineAddr, bool) override { ++evictions; }
   void on_llc_evict(LineAddr) override { ++llc_evictions; }
-  bool may_grant_exclusive(CoreId) const override { return exclusive; }
 
   std::vector<std::string> calls;
   bool blocks = false, exclusive = false;

@@ -44,7 +44,7 @@ class FakeNetwork final : public Network {
 class FakeMemory final : public MemorySystem {
  public:
   AccessResult access(CoreId, LineAddr line, AccessKind kind, Cycle now) override {
-    (kind == AccessKind::load ? loads : stores)++;
+    (is_write(kind) ? stores : loads)++;
     lines.insert(line.value);
     AccessResult result;
     result.cycle = now + latency;

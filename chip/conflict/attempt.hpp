@@ -1,0 +1,46 @@
+// A speculative attempt: everything the chip remembers of a task between its speculative dispatch and its
+// commit or abort. Espresso, Sec. V-A; C9, C14. Kept by the tile's commit queue when the body has ended.
+//
+//   running     on a core
+//   finished    its body ended, it waits for its commit
+//   exceptioned it stopped at what only a non-speculative task may do: writes undone, read set armed (C18)
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chip/stats/cycle_account.hpp"
+#include "chip/task/virtual_time.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+struct Task;
+
+/// What a store overwrote: an aligned 8-byte word.
+struct UndoEntry {
+  Addr address;
+  std::uint64_t old_value;
+};
+
+struct Attempt {
+  enum class State : std::uint8_t { running, finished, exceptioned };
+
+  Task* task = nullptr;
+  VirtualTime virtual_time{};
+  TileId tile{};
+  CoreId core{};
+  std::uint32_t slot = 0;  ///< the tile's column of signatures
+  State state = State::running;
+  std::vector<LineAddr> reads, writes;  ///< every line recorded, perhaps more than once
+  std::vector<UndoEntry> undo;          ///< in the order of the stores
+  std::vector<LineAddr> log_lines;      ///< of simulated memory, kLogEntriesPerLine entries each
+  std::vector<Task*> children;          ///< uncommitted ones and held ones, at most task.tracked_children
+  AttemptCycles cycles;
+};
+
+/// 16 bytes an entry: address and old word (C14).
+inline constexpr std::uint32_t kLogEntriesPerLine = 4;
+
+}  // namespace rubato::chip
