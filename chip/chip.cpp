@@ -562,6 +562,7 @@ void Chip::observe_tasks(TaskObserver* observer) { impl_->task_units.observe(obs
 RunOutcome Chip::run() { return impl_->run(); }
 StatRegistry& Chip::registry() { return impl_->registry; }
 const CycleAccount& Chip::cycle_account() const { return impl_->account; }
+const AbortProfile& Chip::abort_profile() const { return impl_->task_units.abort_profile(); }
 const Symbols& Chip::symbols() const { return impl_->process.symbols(); }
 const Process& Chip::process() const { return impl_->process; }
 Progress Chip::progress() const { return impl_->progress(); }

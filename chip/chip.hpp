@@ -11,6 +11,7 @@
 #include "chip/config/config.hpp"
 #include "chip/os/process.hpp"
 #include "chip/run.hpp"
+#include "chip/stats/abort_profile.hpp"
 #include "chip/stats/cycle_account.hpp"
 #include "chip/stats/registry.hpp"
 #include "chip/types.hpp"
@@ -35,6 +36,7 @@ class Chip {
 
   StatRegistry& registry();
   const CycleAccount& cycle_account() const;
+  const AbortProfile& abort_profile() const;
   const Symbols& symbols() const;
   const Process& process() const;
   Progress progress() const;

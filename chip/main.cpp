@@ -26,8 +26,10 @@ class ChipSimulation final : public Simulation {
   RunOutcome run() override { return chip_.run(); }
   const StatRegistry& registry() const override { return chip_.registry(); }
   const CycleAccount& cycle_account() const override { return chip_.cycle_account(); }
+  const AbortProfile& abort_profile() const override { return chip_.abort_profile(); }
   Progress progress() const override { return chip_.progress(); }
   std::string symbol(Addr address) const override { return chip_.symbols().describe(address); }
+  std::string symbol(LineAddr line) const override { return chip_.symbols().describe(line); }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines;
     for (const auto& [name, count] : chip_.process().unknown_calls()) {

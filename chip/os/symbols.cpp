@@ -79,4 +79,10 @@ std::string Symbols::describe(Addr a) const {
   return fmt::format("{}+{:#x}", name(*symbol), a - symbol->address);
 }
 
+std::string Symbols::describe(LineAddr line) const {
+  for (Addr a = addr_of(line); line_of(a) == line; ++a)
+    if (at(a) != nullptr) return describe(a);
+  return describe(addr_of(line));
+}
+
 }  // namespace rubato::chip

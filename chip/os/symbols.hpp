@@ -33,6 +33,8 @@ class Symbols {
   const Symbol* at(Addr a) const;
   /// "name+0x12" or "0x1234".
   std::string describe(Addr a) const;
+  /// The same of the first byte of a line that a symbol covers.
+  std::string describe(LineAddr line) const;
 
  private:
   std::vector<Symbol> symbols_;  // by address

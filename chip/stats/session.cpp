@@ -103,12 +103,15 @@ std::string joined_command(const std::vector<std::string>& words) {
 void write_results(const RunDirectory& directory, const Simulation& simulation, const RegionRecorder& regions,
                    const SummaryInput& summary, const TimeSeries* series) {
   const auto roi_functions = regions.function_cycles();
-  directory.write("stats.json", stats_json({.registry = simulation.registry(),
-                                            .roi = summary.roi,
-                                            .run = summary.run,
-                                            .roi_functions = roi_functions,
-                                            .run_functions = simulation.cycle_account().by_function(),
-                                            .symbol = [&](Addr a) { return simulation.symbol(a); }}));
+  directory.write("stats.json",
+                  stats_json({.registry = simulation.registry(),
+                              .roi = summary.roi,
+                              .run = summary.run,
+                              .roi_functions = roi_functions,
+                              .run_functions = simulation.cycle_account().by_function(),
+                              .aborts = simulation.abort_profile(),
+                              .symbol = [&](Addr a) { return simulation.symbol(a); },
+                              .line_symbol = [&](LineAddr l) { return simulation.symbol(l); }}));
   if (series != nullptr) directory.write("series.json", series->json());
   directory.write("summary.json", summary_json(summary));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "chip/run.hpp"
+#include "chip/stats/abort_profile.hpp"
 #include "chip/stats/cycle_account.hpp"
 #include "chip/stats/registry.hpp"
 #include "chip/types.hpp"
@@ -27,9 +28,12 @@ class Simulation {
   /// Complete at construction.
   virtual const StatRegistry& registry() const = 0;
   virtual const CycleAccount& cycle_account() const = 0;
+  virtual const AbortProfile& abort_profile() const = 0;
   virtual Progress progress() const = 0;
   /// Name of a guest address, for output.
   virtual std::string symbol(Addr address) const = 0;
+  /// Name of what lies in a line of guest memory.
+  virtual std::string symbol(LineAddr line) const = 0;
   /// A line each: what the user should know though the run went on, such as unknown system calls (C2).
   virtual std::vector<std::string> notes() const = 0;
 };

@@ -14,6 +14,9 @@ namespace {
 
 using Json = nlohmann::json;  // objects are sorted by key
 
+constexpr const char* kNoTask = "(no task)";
+constexpr std::size_t kMostLines = 50;  // of conflicts: what a person may look at
+
 Json json_of(const Histogram& h) {
   Json buckets = Json::array();
   for (unsigned i = 0; i < Histogram::kBuckets; ++i) buckets.push_back(h.bucket(i));
@@ -50,11 +53,36 @@ Json functions(const RegionRecorder::FunctionCycles& by_function,
       }
       if (!parts.empty()) cycles[std::string(name_of(static_cast<CycleClass>(c)))] = std::move(parts);
     }
-    out.push_back({{"function", address == 0 ? "(no task)" : symbol(address)},
+    out.push_back({{"function", address == 0 ? kNoTask : symbol(address)},
                    {"address", fmt::format("{:#x}", address)},
                    {"cycles", std::move(cycles)}});
   }
   return out;
+}
+
+/// Who aborted whom, and the lines that cost most (C25).
+Json conflicts(const StatsDocument& document) {
+  const auto function = [&](Addr a) { return a == 0 ? std::string(kNoTask) : document.symbol(a); };
+  Json lines = Json::array();
+  for (const AbortProfile::Line& row : document.aborts.lines(kMostLines)) {
+    lines.push_back({{"line", fmt::format("{:#x}", addr_of(row.line))},
+                     {"symbol", document.line_symbol(row.line)},
+                     {"victim", function(row.victim)},
+                     {"by", function(row.by)},
+                     {"aborts", row.count.aborts},
+                     {"lost_cycles", row.count.lost_cycles}});
+  }
+  Json functions = Json::array();
+  for (const AbortProfile::Functions& row : document.aborts.functions()) {
+    functions.push_back({{"victim", function(row.victim)},
+                         {"by", function(row.by)},
+                         {"cause", name_of(row.cause)},
+                         {"aborts", row.count.aborts},
+                         {"lost_cycles", row.count.lost_cycles}});
+  }
+  return {{"lines", std::move(lines)},
+          {"line_count", document.aborts.line_count()},
+          {"functions", std::move(functions)}};
 }
 
 }  // namespace
@@ -83,7 +111,8 @@ std::string stats_json(const StatsDocument& document) {
                     {"roi", root(document.registry, document.roi)},
                     {"run", root(document.registry, document.run)},
                     {"functions", Json{{"roi", functions(document.roi_functions, document.symbol)},
-                                       {"run", functions(document.run_functions, document.symbol)}}}};
+                                       {"run", functions(document.run_functions, document.symbol)}}},
+                    {"conflicts", conflicts(document)}};
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "chip/stats/abort_profile.hpp"
 #include "chip/stats/snapshot.hpp"
 
 namespace rubato::chip {
@@ -20,10 +21,13 @@ struct StatsDocument {
   const StatValues& run;
   const RegionRecorder::FunctionCycles& roi_functions;
   const RegionRecorder::FunctionCycles& run_functions;
+  const AbortProfile& aborts;
   std::function<std::string(Addr)> symbol;
+  std::function<std::string(LineAddr)> line_symbol;
 };
 
-/// Ratios without a value (0/0) are left out of their root.
+/// Ratios without a value (0/0) are left out of their root. `conflicts` has no roots: nothing speculates
+/// outside task regions.
 std::string stats_json(const StatsDocument& document);
 
 }  // namespace rubato::chip

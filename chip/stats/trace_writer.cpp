@@ -97,17 +97,37 @@ void TraceWriter::on_dispatched(CoreId core, const DispatchedTask& task, Cycle n
 
 void TraceWriter::on_finished(std::uint64_t, CoreId core, Cycle now) { end_slice(core, now); }
 
+void TraceWriter::on_committed(std::uint64_t id, CoreId, Cycle) { flows_.erase(id); }
+
+void TraceWriter::on_aborted(std::uint64_t id, CoreId core, AbortCause cause, bool discarded, Cycle now) {
+  last_ = later(last_, now);
+  const Lane& lane = lanes_[core.value];
+  if (lane.open && lane.task.kind == DispatchedTask::Kind::guest && lane.task.id == id) {
+    end_slice(core, now, cause);
+  } else if (in_window(now)) {
+    write_event(fmt::format(
+        R"("ph":"i","s":"t","cat":"abort","name":"aborted: {}",{},"args":{{"id":{},"cause":"{}","discarded":{}}})",
+        rubato::chip::name_of(cause), position(core, now), exact(id), rubato::chip::name_of(cause),
+        discarded));
+  }
+  if (discarded) flows_.erase(id);
+}
+
 void TraceWriter::on_internal_finished(CoreId core, DispatchedTask::Kind, Cycle now) { end_slice(core, now); }
 
-void TraceWriter::end_slice(CoreId core, Cycle now) {
+std::string TraceWriter::position(CoreId core, Cycle at) const {
+  return fmt::format(R"("pid":{},"tid":{},"ts":{})", core.value / options_.cores_per_tile, core.value,
+                     microseconds(at));
+}
+
+void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> aborted) {
   last_ = later(last_, now);
   Lane& lane = lanes_[core.value];
   if (!lane.open) return;
   lane.open = false;
-  const bool flow = lane.task.kind == DispatchedTask::Kind::guest && flows_.erase(lane.task.id) != 0;
+  const bool flow = lane.task.kind == DispatchedTask::Kind::guest && flows_.contains(lane.task.id);
   if (lane.began >= options_.to || now < options_.from) return;
-  const std::string where = fmt::format(R"("pid":{},"tid":{},"ts":{})", core.value / options_.cores_per_tile,
-                                        core.value, microseconds(lane.began));
+  const std::string where = position(core, lane.began);
   const double duration = microseconds(now) - microseconds(lane.began);
   if (lane.task.kind != DispatchedTask::Kind::guest) {
     write_event(fmt::format(R"("ph":"X","cat":"internal","name":"{}",{},"dur":{})",
@@ -116,15 +136,21 @@ void TraceWriter::end_slice(CoreId core, Cycle now) {
     return;
   }
   const TaskDescriptor& d = lane.task.descriptor;
-  write_event(fmt::format(
-      R"("ph":"X","cat":"task","name":{},{},"dur":{},"args":{{"id":{},"timestamp":{},"locale":{},"type":"{}","speculative":{},"begin_cycle":{},"end_cycle":{}}})",
-      name_of_function(d.function), where, duration, exact(lane.task.id),
-      d.has_timestamp ? exact(d.timestamp) : "null", d.has_locale ? exact(d.locale) : "null",
-      kTypeNames[static_cast<unsigned>(d.type)], lane.task.speculative, lane.began.value, now.value));
-  if (flow) {
-    write_event(fmt::format(R"("ph":"f","bp":"e","cat":"create","name":"create","id":{},{})",
-                            exact(lane.task.id), where));
+  std::string name = name_of_function(d.function), cause;
+  if (aborted) {
+    const auto why = rubato::chip::name_of(*aborted);
+    name.insert(name.size() - 1, fmt::format(" (aborted: {})", why));  // within the quotes
+    cause = fmt::format(R"(,"aborted":"{}")", why);
   }
+  write_event(fmt::format(
+      R"("ph":"X","cat":"task","name":{},{},"dur":{},"args":{{"id":{},"timestamp":{},"locale":{},"type":"{}","speculative":{},"begin_cycle":{},"end_cycle":{}{}}})",
+      name, where, duration, exact(lane.task.id), d.has_timestamp ? exact(d.timestamp) : "null",
+      d.has_locale ? exact(d.locale) : "null", kTypeNames[static_cast<unsigned>(d.type)],
+      lane.task.speculative, lane.began.value, now.value, cause));
+  if (!flow) return;
+  // A task that will run again keeps its flow: a step to this attempt, further ones to those that follow.
+  write_event(fmt::format(R"("ph":"{}","cat":"create","name":"create","id":{},{})",
+                          aborted ? "t" : R"(f","bp":"e)", exact(lane.task.id), where));
 }
 
 void TraceWriter::write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now) {

@@ -1,6 +1,8 @@
 // The task trace (C24): Chrome and Perfetto JSON, compressed while it is written. A lane a core, a slice an
-// attempt, flows from parent to child, instants for spills and refills, a counter for the GVT. Timestamps are
-// simulated microseconds. Memory is bounded.
+// attempt, flows from parent to every attempt of a child, instants for spills and refills, a counter for the
+// GVT. An attempt that was aborted while it ran ends there, with the cause in its name; one that was aborted
+// after its body had ended has its slice behind it, and an instant in the lane of its core names task and
+// cause. Timestamps are simulated microseconds. Memory is bounded.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -35,6 +38,8 @@ class TraceWriter final : public TaskObserver {
   void on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId, Cycle) override;
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
+  void on_committed(std::uint64_t id, CoreId, Cycle) override;
+  void on_aborted(std::uint64_t id, CoreId, AbortCause, bool discarded, Cycle) override;
   void on_internal_finished(CoreId, DispatchedTask::Kind, Cycle) override;
   void on_spilled(std::uint64_t id, TileId, Cycle) override;
   void on_refilled(std::uint64_t id, TileId, Cycle) override;
@@ -57,15 +62,17 @@ class TraceWriter final : public TaskObserver {
   void write_event(std::string_view fields);
   void write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now);
   const std::string& name_of_function(Addr function);  // quoted for JSON
-  void end_slice(CoreId core, Cycle now);
+  /// `aborted`: the attempt did not finish, for this reason.
+  void end_slice(CoreId core, Cycle now, std::optional<AbortCause> aborted = std::nullopt);
+  std::string position(CoreId core, Cycle at) const;
   void flush();
 
   Options options_;
   struct File;
   std::unique_ptr<File> file_;
   std::string buffer_;
-  std::vector<Lane> lanes_;                      // by core
-  std::unordered_set<std::uint64_t> flows_;      // children whose flow began; looked up only, never iterated
+  std::vector<Lane> lanes_;                  // by core
+  std::unordered_set<std::uint64_t> flows_;  // children that may still run; looked up only, never iterated
   std::unordered_map<Addr, std::string> names_;  // looked up only
   Cycle last_{};
   Timestamp gvt_ = kMaxVirtualTime.timestamp;  // last written

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "chip/conflict/abort_handler.hpp"
 #include "chip/task/task.hpp"
 #include "chip/task/task_system.hpp"
 #include "chip/types.hpp"
@@ -26,6 +27,9 @@ class TaskObserver {
   virtual void on_finished(std::uint64_t /*id*/, CoreId, Cycle) {}
   /// The task's effects are permanent; for a non-speculative task in the cycle in which it finishes.
   virtual void on_committed(std::uint64_t /*id*/, CoreId, Cycle) {}
+  /// An attempt of the task, running on `core` or finished there, was aborted. The task runs again, unless it
+  /// was discarded with its parent.
+  virtual void on_aborted(std::uint64_t /*id*/, CoreId, AbortCause, bool /*discarded*/, Cycle) {}
   /// The internal task on `core` ended.
   virtual void on_internal_finished(CoreId, DispatchedTask::Kind, Cycle) {}
   virtual void on_spilled(std::uint64_t /*id*/, TileId, Cycle) {}

@@ -26,6 +26,7 @@
 #include "chip/coherence/memory_system.hpp"
 #include "chip/config/config.hpp"
 #include "chip/noc/network.hpp"
+#include "chip/stats/abort_profile.hpp"
 #include "chip/stats/registry.hpp"
 #include "chip/task/arbiter.hpp"
 #include "chip/task/commit_queue.hpp"
@@ -62,6 +63,7 @@ struct TaskContext {
   Arbiter* arbiter = nullptr;      ///< null on a one-core chip
   const DispatchRule* rule = nullptr;
   TaskObserver* observer = nullptr;
+  AbortProfile aborts{};
   TaskPool pool{};
   std::unique_ptr<TaskMapper> mapper{};
   Rng rng;

@@ -66,6 +66,7 @@ TaskUnits::TaskUnits(const Params& p)
 
 void TaskUnits::register_stats(StatRegistry& registry) const {
   if (arbiter_) arbiter_->register_stats(registry);
+  context_.aborts.register_stats(registry);
   for (const auto& unit : units_) unit->register_stats(registry);
   register_totals(registry);
 }

@@ -47,6 +47,7 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   VirtualTime gvt() const;
   /// Guest tasks whose effects are permanent.
   std::uint64_t committed() const;
+  const AbortProfile& abort_profile() const { return context_.aborts; }
   const TaskUnit& unit(TileId tile) const { return *units_[tile.value]; }
 
  private:

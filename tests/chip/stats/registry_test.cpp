@@ -113,7 +113,9 @@ TEST_F(Regions, GiveExactlyThisStatsJson) {
                                        .run = read_stats(registry_),
                                        .roi_functions = recorder.function_cycles(),
                                        .run_functions = account_.by_function(),
-                                       .symbol = [](Addr) { return std::string("visit"); }});
+                                       .aborts = {},
+                                       .symbol = [](Addr) { return std::string("visit"); },
+                                       .line_symbol = {}});
   const auto json = nlohmann::json::parse(text);
   auto expected = nlohmann::json::parse(R"json({
     "format": 1,
@@ -129,7 +131,8 @@ TEST_F(Regions, GiveExactlyThisStatsJson) {
     "idle" : { "core" : 1 }}
 },
               {"function": "visit", "address": "0x10074", "cycles": {"nonspeculative": {"l2": 9}}}]
-}
+},
+    "conflicts": {"lines": [], "line_count": 0, "functions": []}
 })json");
   auto buckets = nlohmann::json::array();
   for (unsigned i = 0; i < Histogram::kBuckets; ++i) buckets.push_back(i == 2 ? 1 : 0);
@@ -147,7 +150,9 @@ TEST_F(Regions, KeepCountsExactBeyondWhatADoubleHolds) {
                                        .run = read_stats(registry_),
                                        .roi_functions = {},
                                        .run_functions = {},
-                                       .symbol = {}});
+                                       .aborts = {},
+                                       .symbol = {},
+                                       .line_symbol = {}});
   EXPECT_NE(text.find("\"tile.0.l2.hits\": 9223372036854775809"), std::string::npos);
 }
 

@@ -33,6 +33,7 @@ class FakeSimulation final : public Simulation {
     RunOutcome outcome{};
     bool interrupts_itself = false;
     bool throws = false;
+    bool speculates = false;
   };
   explicit FakeSimulation(Script script) : script_(std::move(script)) {
     registry_.counter("chip.cycles", "cycles", "cycles", &cycles_);
@@ -49,7 +50,12 @@ class FakeSimulation final : public Simulation {
   RunOutcome run() override {
     step(100);
     observer_->on_region_begin(Cycle{100});
-    if (tasks_ != nullptr) trace();
+    if (tasks_ != nullptr && script_.speculates) trace_aborts();
+    if (tasks_ != nullptr && !script_.speculates) trace();
+    if (script_.speculates) {
+      aborts_.add(AbortCause::conflict, 0x1000, 0x1000, LineAddr{4}, 10);
+      aborts_.add(AbortCause::task_queue, 0x1000, 0, LineAddr{}, 30);
+    }
     if (script_.interrupts_itself) ::raise(SIGINT);
     if (!observer_->on_progress(progress())) return {ExitCode::interrupted, 0, "", ""};
     step(100);
@@ -61,8 +67,10 @@ class FakeSimulation final : public Simulation {
   }
   const StatRegistry& registry() const override { return registry_; }
   const CycleAccount& cycle_account() const override { return account_; }
+  const AbortProfile& abort_profile() const override { return aborts_; }
   Progress progress() const override { return {Cycle{cycles_}, instructions_ + 1000, 3, 42, false}; }
   std::string symbol(Addr) const override { return "visit<\"x\">"; }
+  std::string symbol(LineAddr) const override { return "distances"; }
   std::vector<std::string> notes() const override { return {"system call foo is unknown"}; }
 
  private:
@@ -95,10 +103,32 @@ class FakeSimulation final : public Simulation {
     tasks_->on_internal_finished(CoreId{0}, DispatchedTask::Kind::spill, Cycle{140});
     tasks_->on_gvt({8, 1}, Cycle{150});
   }
+  /// A child is aborted while it runs, again after it has finished, and commits at its third attempt; the
+  /// second child of the same parent is discarded.
+  void trace_aborts() {
+    const DispatchedTask parent{.descriptor = {.function = 0x1000}, .speculative = true, .id = 1};
+    DispatchedTask child = parent, other = parent;
+    child.id = 2;
+    other.id = 3;
+    tasks_->on_dispatched(CoreId{0}, parent, Cycle{100});
+    tasks_->on_created(2, 1, child.descriptor, CoreId{0}, Cycle{101});
+    tasks_->on_created(3, 1, other.descriptor, CoreId{0}, Cycle{102});
+    tasks_->on_dispatched(CoreId{1}, child, Cycle{110});
+    tasks_->on_aborted(2, CoreId{1}, AbortCause::conflict, false, Cycle{120});
+    tasks_->on_dispatched(CoreId{1}, child, Cycle{125});
+    tasks_->on_finished(2, CoreId{1}, Cycle{130});
+    tasks_->on_dispatched(CoreId{1}, other, Cycle{131});
+    tasks_->on_aborted(2, CoreId{1}, AbortCause::dependence, false, Cycle{140});
+    tasks_->on_aborted(3, CoreId{1}, AbortCause::parent, true, Cycle{141});
+    tasks_->on_dispatched(CoreId{1}, child, Cycle{150});
+    tasks_->on_finished(2, CoreId{1}, Cycle{160});
+    tasks_->on_committed(2, CoreId{1}, Cycle{170});
+  }
 
   Script script_;
   StatRegistry registry_;
   CycleAccount account_{2};
+  AbortProfile aborts_;
   std::uint64_t cycles_ = 0, instructions_ = 0, created_ = 0, bytes_ = 0;
   ChipObserver* observer_ = nullptr;
   TaskObserver* tasks_ = nullptr;
@@ -347,6 +377,48 @@ TEST_F(Sessions, TraceOnlyWhatOverlapsTheWindow) {
   EXPECT_EQ(slices, 1) << "the one that ended in cycle 120";
   EXPECT_EQ(instants, 0) << "the spill in cycle 123 is behind the window";
   EXPECT_EQ(counters, 1);
+}
+
+TEST_F(Sessions, TraceAbortedAttemptsWithTheirCauseAndAFlowToEachAttempt) {
+  options_.trace = true;
+  script_.speculates = true;
+  run();
+  const Json trace = Json::parse(gunzip(fs::path(options_.out) / "trace.json.gz"));
+  std::vector<Json> slices, instants;
+  std::map<int, std::string> flows;
+  for (const Json& event : trace["traceEvents"]) {
+    const std::string phase = event["ph"];
+    if (phase == "X" && event["tid"] == 1) slices.push_back(event);
+    if (phase == "i") instants.push_back(event);
+    if (phase == "s" || phase == "t" || phase == "f") flows[event["id"]] += phase;
+  }
+  ASSERT_EQ(slices.size(), 4u);
+  EXPECT_EQ(slices[0]["name"], "visit<\"x\"> (aborted: conflict)");
+  EXPECT_EQ(slices[0]["args"]["aborted"], "conflict");
+  EXPECT_EQ(slices[0]["args"]["end_cycle"], 120);
+  EXPECT_EQ(slices[1]["name"], "visit<\"x\">") << "it had finished when it was aborted";
+  EXPECT_FALSE(slices[1]["args"].contains("aborted"));
+  EXPECT_EQ(slices[2]["name"], "visit<\"x\"> (aborted: parent)");
+  ASSERT_EQ(instants.size(), 1u);
+  EXPECT_EQ(instants[0]["name"], "aborted: dependence");
+  EXPECT_EQ(instants[0]["tid"], 1);
+  EXPECT_EQ(instants[0]["ts"], 140 / 2000.0);
+  EXPECT_EQ(instants[0]["args"], Json::parse(R"({"id": 2, "cause": "dependence", "discarded": false})"));
+  EXPECT_EQ(flows[2], "stff") << "every attempt has its arrow";
+  EXPECT_EQ(flows[3], "st");
+}
+
+TEST_F(Sessions, NameConflictsByFunctionAndLine) {
+  script_.speculates = true;
+  run();
+  EXPECT_EQ(json("stats.json")["conflicts"], Json::parse(R"json({
+    "lines": [{"line": "0x100", "symbol": "distances", "victim": "visit<\"x\">", "by": "visit<\"x\">",
+               "aborts": 1, "lost_cycles": 10}],
+    "line_count": 1,
+    "functions": [{"victim": "visit<\"x\">", "by": "(no task)", "cause": "task_queue", "aborts": 1,
+                   "lost_cycles": 30},
+                  {"victim": "visit<\"x\">", "by": "visit<\"x\">", "cause": "conflict", "aborts": 1,
+                   "lost_cycles": 10}]})json"));
 }
 
 TEST(CheckScanner, TakesOnlyWholeLinesAndLetsOneFailureWin) {
