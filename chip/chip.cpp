@@ -32,6 +32,9 @@ constexpr std::uint64_t kProgressInstructions = 1 << 24;
 /// Spill areas lie behind the guest's address space: no access of the guest reaches them.
 constexpr std::uint64_t kSpillBytes = 1 << 28;  // addresses, not memory: room for 3 million tasks a tile
 constexpr Addr kSpillBase = AddressSpace::kSize;
+/// Undo logs lie behind the spill areas: 1 Mi entries a core.
+constexpr std::uint64_t kLogBytes = 1 << 24;
+constexpr Addr kLogBase = kSpillBase + kMaxTiles * kSpillBytes;
 
 }  // namespace
 
@@ -53,9 +56,16 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     cores.reserve(c.chip.cores);
     for (std::uint32_t i = 0; i < c.chip.cores; ++i) {
       const CoreId id{i};
-      cores.push_back(std::make_unique<Core>(
-          id, config, Pipeline::Ports{memory, blocks, *hierarchy, hierarchy->l1i(id), hierarchy->l1d(id)},
-          timeline, account, *this));
+      cores.push_back(std::make_unique<Core>(id, config,
+                                             Pipeline::Ports{.memory = memory,
+                                                             .blocks = blocks,
+                                                             .memory_system = *hierarchy,
+                                                             .l1i = hierarchy->l1i(id),
+                                                             .l1d = hierarchy->l1d(id),
+                                                             .timeline = &timeline,
+                                                             .log_base = line_of(kLogBase + i * kLogBytes),
+                                                             .log_lines = kLogBytes / kLineBytes},
+                                             timeline, account, *this));
     }
     register_stats();
   }
@@ -486,7 +496,15 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   }
 
   void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
-  void abort_running(CoreId, Cycle) override { RUBATO_CHECK(false, "no speculation yet"); }
+  void abort_running(CoreId core, Cycle at) override { cores[core.value]->abort_task(at); }
+  void become_nonspeculative(CoreId core) override { cores[core.value]->become_nonspeculative(); }
+  void give_back_log(Attempt& attempt) override {
+    cores[attempt.core.value]->pipeline().give_back_log(attempt);
+  }
+  void begin_speculation() override {
+    if (std::exchange(speculates, true)) return;
+    for (const auto& core : cores) hierarchy->l1d(core->id()).begin_marks();
+  }
 
   // ---- Statistics ----
 
@@ -536,6 +554,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   ChipObserver* observer = nullptr;
   Latency interval = 0;
   bool has_tasks = false;     // the program uses the task model
+  bool speculates = false;    // a task has, on whatever core
   bool in_roi = false;        // the region of interest: task regions, --roi or main; never nested
   bool detailed = false;      // else fast-forward
   bool leave_detail = false;  // the detailed loop is to end

@@ -20,13 +20,17 @@ bool L1Cache::hit_array(LineAddr line, bool write) {
   if (slot == kNoSlot) return false;
   const LineState state = state_at(slot);
   if (write && !is_writable(state)) return false;
+  if (!is_marked(slot, write)) return false;
   if (write && state == LineState::exclusive) words_[slot] |= 3;
   touch(slot);
+  if (recorder_ != nullptr && marks_[slot] != kUntracked) recorder_->on_first_use(line, write);
   if (observer_ != nullptr) {
     observer_->on_hit(slot, line, write);
   } else {
-    const bool modified = state_at(slot) == LineState::modified;
-    filter_[line.value % kFilterEntries] = {line.value << 1 | (modified ? 1U : 0U), slot};
+    // The filter lets a store pass only where the array would, and where nobody has to hear of it.
+    const bool may_write = state_at(slot) == LineState::modified && is_marked(slot, true) &&
+                           (recorder_ == nullptr || write || marks_[slot] == kUntracked);
+    filter_[line.value % kFilterEntries] = {tag_ | line.value << 1 | (may_write ? 1U : 0U), slot};
   }
   return true;
 }
@@ -48,11 +52,13 @@ void L1Cache::fill(std::uint32_t slot, LineAddr line, LineState state) {
   RUBATO_DCHECK(slot / ways_ == set_of(line) / ways_ && state != LineState::invalid);
   if (state_at(slot) != LineState::invalid) invalidate(slot);
   words_[slot] = line.value << 2 | static_cast<std::uint64_t>(state);
+  unmark(slot);
   use(slot);
 }
 
 void L1Cache::set_state(std::uint32_t slot, LineState state) {
   RUBATO_DCHECK(state_at(slot) != LineState::invalid && state != LineState::invalid);
+  if (state < state_at(slot)) unmark(slot);
   words_[slot] = (words_[slot] & ~std::uint64_t{3}) | static_cast<std::uint64_t>(state);
   unfilter(line_at(slot));
 }
@@ -62,13 +68,70 @@ void L1Cache::invalidate(std::uint32_t slot) {
   RUBATO_DCHECK(state_at(slot) != LineState::invalid);
   words_[slot] = 0;
   stamps_[slot] = 0;
+  unmark(slot);
   unfilter(line);
   if (reserved_ == line) reserved_ = kNoLine;
 }
 
 void L1Cache::observe(L1Observer* observer) {
   observer_ = observer;
+  wipe_filter();
+}
+
+void L1Cache::wipe_filter() {
   for (FilterEntry& e : filter_) e.key = kNoKey;
+}
+
+void L1Cache::retag() {
+  const std::uint64_t tag = tag_ >> kTagShift;
+  if (tag == kLastTag) wipe_filter();  // entries of any tag may be left
+  tag_ = tag == kLastTag ? 0 : (tag + 1) << kTagShift;
+}
+
+void L1Cache::begin_marks() {
+  RUBATO_CHECK(!has_marks_);
+  has_marks_ = true;
+  marks_.assign(words_.size(), kNoMark);
+  for (std::uint32_t slot = 0; slot < slots(); ++slot)
+    if (state_at(slot) != LineState::invalid) marks_[slot] = static_cast<Mark>(epoch_ << 1 | 1);
+}
+
+void L1Cache::clear_marks() {
+  RUBATO_DCHECK(has_marks_);
+  if (epoch_ == kLastEpoch) {
+    for (Mark& mark : marks_)
+      if (mark != kUntracked) mark = kNoMark;
+    epoch_ = 0;
+  }
+  ++epoch_;
+  retag();
+}
+
+void L1Cache::mark(LineAddr line, bool write) {
+  const std::uint32_t slot = find(line);
+  RUBATO_DCHECK(has_marks_);
+  if (slot == kNoSlot) return;
+  // An earlier check for writes holds within its epoch only.
+  const bool written = write || marks_[slot] == (epoch_ << 1 | 1);
+  marks_[slot] = static_cast<Mark>(epoch_ << 1 | (written ? 1 : 0));
+}
+
+void L1Cache::mark_untracked(LineAddr line) {
+  RUBATO_DCHECK(has_marks_);
+  if (const std::uint32_t slot = find(line); slot != kNoSlot) marks_[slot] = kUntracked;
+}
+
+void L1Cache::forget_untracked() {
+  if (!has_marks_) return;
+  for (Mark& mark : marks_)
+    if (mark == kUntracked) mark = kNoMark;
+  retag();
+}
+
+void L1Cache::begin_task(L1Recorder* recorder) {
+  RUBATO_DCHECK(has_marks_);
+  recorder_ = recorder;
+  retag();
 }
 
 void L1Cache::register_stats(StatRegistry& registry, const std::string& prefix) const {

@@ -3,11 +3,14 @@
 // fills, downgrades and invalidates.
 //
 //   filter   direct-mapped, before the array: (line, may write, slot); always a subset of the array's rights
+//            and marks
 //   array    set-associative, true LRU by use stamps; a word is line << 2 | LineState; word and
 //            stamp of an empty slot are 0
 //   slot     index into the array: set * ways + way
-// Speculation (C15) will put a mark epoch beside each slot: a line whose mark is old is left out of the
-// filter, so that hit() refuses it and the protocol checks; nothing on the fast path changes.
+//   mark     of a slot (C15): what a conflict check has found good for every task since, the running one
+//            included; hit() refuses what the marks do not cover. Until begin_marks() there are none, and
+//            none are needed
+//   tag      part of every filter key: another tag, and the filter is empty
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,6 +33,14 @@ class L1Observer {
   virtual void on_hit(std::uint32_t slot, LineAddr line, bool write) = 0;
 };
 
+/// Hears of lines that the running task uses without a check: their marks cover it.
+class L1Recorder {
+ public:
+  virtual ~L1Recorder() = default;
+  /// At least once for each line (and once more if it is written) that hits since begin_task().
+  virtual void on_first_use(LineAddr line, bool write) = 0;
+};
+
 class L1Cache {
  public:
   /// Bytes and ways; both powers of two with at least one set (checked with the configuration).
@@ -41,13 +52,14 @@ class L1Cache {
 
   // ---- The core's side ----
 
-  /// True if the access needs nothing but this L1: the line is here with the right it needs. Counts the hit
+  /// True if the access needs nothing but this L1: the line is here with the right and mark it needs. Counts
+  /// the hit
   /// and makes the line the most recently used; a write makes an exclusive line modified. False changes
   /// nothing: the access then goes to MemorySystem::access(). Costs about ten host instructions when the
   /// filter knows the line.
   bool hit(LineAddr line, bool write) {
     const FilterEntry& e = filter_[line.value % kFilterEntries];
-    if ((e.key | (write ? 0U : 1U)) == (line.value << 1 | 1)) [[likely]] {
+    if ((e.key | (write ? 0U : 1U)) == (line.value << 1 | 1 | tag_)) [[likely]] {
       touch(e.slot);
       return true;
     }
@@ -66,6 +78,29 @@ class L1Cache {
   bool has_reservation(LineAddr line) const { return reserved_ == line; }
   /// Ends a reservation: traps and thread switches do so.
   void clear_reservation() { reserved_ = kNoLine; }
+
+  // ---- Marks (C15) ----
+
+  /// From now on hits need marks; all that is here now is marked as checked for reads and writes. Once.
+  void begin_marks();
+  bool has_marks() const { return has_marks_; }
+  /// The next task is earlier than the last one: nothing checked so far covers it. Untracked lines stay.
+  void clear_marks();
+  /// A check found `line`, if it is here, good for reads, or for reads and writes.
+  void mark(LineAddr line, bool write);
+  /// `line`, if it is here, holds nothing but untracked memory: it needs no check and is not recorded.
+  void mark_untracked(LineAddr line);
+  /// What was untracked memory may be something else: its marks are gone.
+  void forget_untracked();
+  /// A task starts whose uses `recorder` hears of; null: nobody needs to know. With marks only.
+  void begin_task(L1Recorder* recorder);
+  /// The running task need not be recorded any longer.
+  void stop_recording() { recorder_ = nullptr; }
+  /// What hit() would return. Changes nothing.
+  bool covers(LineAddr line, bool write) const {
+    const std::uint32_t slot = find(line);
+    return slot != kNoSlot && (!write || is_writable(state_at(slot))) && is_marked(slot, write);
+  }
 
   // ---- The protocol's side ----
 
@@ -120,10 +155,17 @@ class L1Cache {
 
  private:
   static constexpr std::uint32_t kFilterEntries = 64;
+  // Tags take the bits of a key that no line << 1 has; the last tag is kNoKey's.
+  static constexpr unsigned kTagShift = 64 - kLineBits + 1;
+  static constexpr std::uint64_t kLastTag = (std::uint64_t{1} << (64 - kTagShift)) - 2;
   static constexpr std::uint64_t kNoKey = ~std::uint64_t{0};
+  // A mark is epoch << 1 | checked for writes, epochs being 1 or more; or one of these.
+  using Mark = std::uint16_t;
+  static constexpr Mark kNoMark = 0, kUntracked = 1;
+  static constexpr Mark kLastEpoch = 0x7fff;
   static constexpr LineAddr kNoLine{~std::uint64_t{0}};  // lines are addresses >> 6: no line looks like this
   struct FilterEntry {
-    std::uint64_t key = kNoKey;  // line << 1 | may write without a state change
+    std::uint64_t key = kNoKey;  // tag | line << 1 | may write without a state change, mark or record
     std::uint32_t slot = 0;
   };
 
@@ -133,18 +175,35 @@ class L1Cache {
   // Stamps order uses: every hit raises hits_, every fill uses_, so the sum grows with each use.
   void touch(std::uint32_t slot) { stamps_[slot] = ++hits_ + uses_; }
   bool hit_array(LineAddr line, bool write);
+  bool is_marked(std::uint32_t slot, bool write) const {
+    if (!has_marks_) return true;
+    const Mark mark = marks_[slot];
+    if (mark == kUntracked) return true;
+    return write ? mark == (epoch_ << 1 | 1) : mark >> 1 == epoch_;
+  }
+  void unmark(std::uint32_t slot) {
+    if (has_marks_) marks_[slot] = kNoMark;
+  }
   void unfilter(LineAddr line) {
     FilterEntry& e = filter_[line.value % kFilterEntries];
-    if (e.key >> 1 == line.value) e.key = kNoKey;
+    if ((e.key ^ tag_) >> 1 == line.value) e.key = kNoKey;
   }
+  void wipe_filter();
+  /// Empties the filter by giving it another tag.
+  void retag();
 
   std::uint64_t hits_ = 0, uses_ = 0, misses_ = 0;
+  std::uint64_t tag_ = 0;  // shifted to its place in a key
   LineAddr reserved_ = kNoLine;
   std::uint64_t set_mask_;
   std::uint32_t ways_;
   L1Observer* observer_ = nullptr;
   std::vector<std::uint64_t> words_;
   std::vector<std::uint64_t> stamps_;
+  L1Recorder* recorder_ = nullptr;
+  std::vector<Mark> marks_;  // by slot
+  Mark epoch_ = 1;
+  bool has_marks_ = false;
   FilterEntry filter_[kFilterEntries];
 };
 

@@ -52,7 +52,8 @@ void Core::schedule(Cycle at) {
 void Core::wake(Cycle at) {
   // Not before the end of what it does now: a wake-up does not cut a finish or an internal step short.
   at = later(later(at, timeline_.now()), reached());
-  if (activity_ == Activity::idle || stalled_ || blocked_ || sleeping_) schedule(at);
+  if (activity_ == Activity::idle || activity_ == Activity::rollback || stalled_ || blocked_ || sleeping_)
+    schedule(at);
 }
 
 CycleClass Core::running_class() const {
@@ -61,6 +62,8 @@ CycleClass Core::running_class() const {
       return CycleClass::idle;
     case Activity::internal:
       return CycleClass::spill;
+    case Activity::rollback:
+      return CycleClass::aborted;
     case Activity::thread:
     case Activity::task:
       break;
@@ -69,24 +72,35 @@ CycleClass Core::running_class() const {
   return stalled_ ? CycleClass::stall : CycleClass::nonspeculative;
 }
 
-void Core::account(CycleClass c, Cycle until) {
+template <class Charge>
+void Core::account_parts(Cycle until, const Charge& charge) {
   const auto parts = pipeline_.take_parts();
   if (until <= accounted_) return;
   Latency rest = until - accounted_;
   for (unsigned p = 0; p < kCycleParts; ++p) {
     const Latency share = std::min<Latency>(parts[p], rest);
-    if (share != 0) account_.charge(id_, c, static_cast<CyclePart>(p), share);
+    if (share != 0) charge(static_cast<CyclePart>(p), share);
     rest -= share;
   }
-  account_.charge(id_, c, CyclePart::core, rest);
+  charge(CyclePart::core, rest);
   accounted_ = until;
+}
+
+void Core::account(CycleClass c, Cycle until) {
+  account_parts(until, [&](CyclePart part, Latency cycles) { account_.charge(id_, c, part, cycles); });
 }
 
 Cycle Core::reached() const {
   return later(accounted_, activity_ == Activity::internal ? internal_cycle_ : pipeline_.cycle());
 }
 
-void Core::account_until(Cycle until) { account(running_class(), until); }
+void Core::account_until(Cycle until) {
+  if (is_speculating() && !stalled_) {
+    account_parts(until, [&](CyclePart part, Latency cycles) { task_.attempt->cycles.charge(part, cycles); });
+  } else {
+    account(running_class(), until);
+  }
+}
 
 // ---- Contexts ----
 
@@ -139,9 +153,16 @@ void Core::begin_task(const DispatchedTask& task, Cycle now) {
   }
   activity_ = Activity::task;
   account_.run_function(id_, task.descriptor.function);
+  if (task.speculative) {
+    host_.begin_speculation();
+    task.attempt->cycles.core = id_;
+    task.attempt->cycles.function = task.descriptor.function;
+  }
+  pipeline_.begin_task(task.attempt, task.speculative ? task.virtual_time : kMinVirtualTime);
   HartState& hart = pipeline_.hart();
   hart = HartState{};
-  hart.x[reg::sp] = worker_regs_.x[reg::sp] & ~Addr{15};
+  // The line in which the stack begins is not the core's alone: speculative tasks would conflict there.
+  hart.x[reg::sp] = worker_regs_.x[reg::sp] & ~Addr{task.speculative ? kLineBytes - 1 : 15};
   hart.x[reg::gp] = worker_regs_.x[reg::gp];
   hart.x[reg::tp] = worker_regs_.x[reg::tp];
   hart.x[reg::ra] = worker_regs_.pc + 4;  // the `finish` behind the region instruction
@@ -175,6 +196,49 @@ void Core::step_internal(Cycle now) {
   look_for_work(now);
 }
 
+void Core::leave_task(Cycle at) {
+  pipeline_.end_speculation();
+  account_.run_function(id_, 0);
+  activity_ = Activity::idle;
+  schedule(at);
+}
+
+// ---- Speculative tasks ----
+
+void Core::abort_task(Cycle at) {
+  RUBATO_CHECK(is_speculating(), "the aborted task does not run on this core");
+  at = later(at, reached());
+  if (blocked_) pipeline_.resume_at(at, CyclePart::check);
+  account_until(at);
+  pipeline_.stop_task();
+  stalled_ = blocked_ = false;
+  task_.attempt = nullptr;
+  activity_ = Activity::rollback;
+  // Whatever it was about to do, it does not.
+  ++generation_;
+  scheduled_ = continue_at_ = kNever;
+}
+
+void Core::become_nonspeculative() {
+  RUBATO_CHECK(is_speculating(), "the task to go on as a non-speculative one does not run on this core");
+  account_until(reached());
+  pipeline_.end_speculation();
+  task_.speculative = false;
+  task_.attempt = nullptr;
+}
+
+bool Core::is_exception(Cycle now) {
+  if (!is_speculating()) return false;
+  const Cycle at = later(now, pipeline_.cycle());
+  account_until(at);
+  if (!host_.tasks().exception(id_, at)) return false;
+  if (activity_ == Activity::task) {
+    task_.attempt = nullptr;
+    leave_task(at);
+  }
+  return true;
+}
+
 // ---- Execution ----
 
 void Core::on_event(Cycle now, std::uint32_t, std::uint64_t generation) {
@@ -198,6 +262,12 @@ void Core::go_on(Cycle now) {
       return;
     case Activity::internal:
       step_internal(now);
+      return;
+    case Activity::rollback:
+      account(CycleClass::aborted, now);
+      account_.run_function(id_, 0);
+      activity_ = Activity::idle;
+      look_for_work(now);
       return;
     case Activity::thread:
     case Activity::task:
@@ -228,7 +298,9 @@ void Core::advance(Cycle now) {
       host_.slice_ended(*this, now);
       if (activity_ != Activity::thread) return;
     }
-    switch (pipeline_.run(now, earlier(timeline_.next(), slice_end_), host_.pause_at())) {
+    const PipelineStop stop = pipeline_.run(now, earlier(timeline_.next(), slice_end_), host_.pause_at());
+    if (activity_ == Activity::rollback) return;  // an access aborted its own task
+    switch (stop) {
       case PipelineStop::resume:
         schedule(later(pipeline_.cycle(), now));
         return;
@@ -242,11 +314,13 @@ void Core::advance(Cycle now) {
         if (!on_task_instruction(now)) return;
         break;
       case PipelineStop::fence_i:
+        if (is_exception(now)) return;
         pipeline_.drain();
         pipeline_.skip_instruction();
         host_.drop_decoded_blocks();
         break;
       case PipelineStop::returned:
+        if (is_exception(now)) return;
         host_.region_returned(*this, later(now, pipeline_.cycle()));
         return;
       case PipelineStop::fault:
@@ -257,6 +331,7 @@ void Core::advance(Cycle now) {
 }
 
 bool Core::on_fault(const Fault& fault, Cycle now) {
+  if (is_exception(now)) return false;
   thread_->regs = pipeline_.hart();
   if (!host_.fault(*this, *thread_, fault, later(now, pipeline_.cycle()))) return false;
   pipeline_.hart() = thread_->regs;
@@ -271,6 +346,7 @@ bool Core::must_wait(Cycle at, Cycle now) {
 }
 
 bool Core::on_syscall(Cycle now) {
+  if (is_exception(now)) return false;
   const Cycle at = pipeline_.drain();
   if (must_wait(at, now)) return false;
   thread_->regs = pipeline_.hart();
@@ -316,7 +392,7 @@ bool Core::on_task_instruction(Cycle now) {
       return true;
     case isa::Op::task_promote:
       if (!in_task) break;
-      host_.tasks().exception(id_, now);  // no speculation yet: `promote` has no effect
+      if (is_exception(now)) return false;
       pipeline_.resume_at(pipeline_.cycle() + 1);
       pipeline_.skip_instruction();
       return true;
@@ -352,13 +428,16 @@ bool Core::on_create(Cycle now) {
   } else {
     std::string error;
     const CreateOutcome outcome = host_.tasks().create(id_, task, at, error);
+    if (activity_ != Activity::task) return false;  // making room aborted the creator
+    if (outcome == CreateOutcome::exception && is_speculating())
+      return !is_exception(now);  // gone on as a non-speculative task, it creates again
     if (!error.empty()) return on_fault({FaultKind::task_error, hart.pc, 0, error}, now);
     if (outcome == CreateOutcome::stalled) {
-      account(CycleClass::nonspeculative, at);
+      account_until(at);
       stalled_ = true;
       return false;
     }
-    RUBATO_CHECK(outcome == CreateOutcome::accepted, "exceptions need speculation");
+    RUBATO_CHECK(outcome == CreateOutcome::accepted, "a non-speculative task's create is no exception");
   }
   pipeline_.resume_at(at + config_.task.create_cycles);
   pipeline_.skip_instruction();
@@ -369,16 +448,16 @@ bool Core::on_finish(Cycle now) {
   // A task finishes only when its stores are acknowledged (C16).
   const Cycle drained = pipeline_.drain();
   if (must_wait(drained, now)) return false;
-  if (!host_.tasks().finish(id_, drained)) {
-    account(CycleClass::nonspeculative, drained);
+  account_until(drained);
+  const bool finished = host_.tasks().finish(id_, drained);
+  if (activity_ != Activity::task) return false;  // aborted
+  if (!finished) {
     stalled_ = true;
     return false;
   }
   pipeline_.resume_at(drained + config_.task.finish_cycles);
-  account(CycleClass::nonspeculative, pipeline_.cycle());
-  account_.run_function(id_, 0);
-  activity_ = Activity::idle;
-  schedule(pipeline_.cycle());
+  account_until(pipeline_.cycle());
+  leave_task(pipeline_.cycle());
   return false;
 }
 

@@ -2,6 +2,11 @@
 // through its Pipeline, turns the pipeline's stops into calls of its host, and accounts for every cycle
 // (C23).
 //
+// A speculative task's cycles are its attempt's, whose fate decides on their class; only stalls are charged
+// at once. Aborted (abort_task), it stops at once and the core rolls back until it is woken. What only a
+// non-speculative task may do ends it too (C18), as an exception. Both may happen inside any call of the
+// host, even within an access of this core: after each, the core looks whether it still runs its task.
+//
 // Invariants:
 //   - at most one live entry of this core is in the timeline: entries of older generations are ignored;
 //   - accounted_ <= the core's cycle, and every cycle before accounted_ is in the CycleAccount exactly once.
@@ -25,7 +30,7 @@ TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags);
 
 class Core final : public EventHandler {
  public:
-  enum class Activity : std::uint8_t { idle, thread, task, internal };
+  enum class Activity : std::uint8_t { idle, thread, task, internal, rollback };
 
   Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& timeline, CycleAccount& account,
        CoreHost& host);
@@ -52,6 +57,12 @@ class Core final : public EventHandler {
   /// Takes the thread off the core, its registers saved; the core is idle.
   Thread* release_thread(Cycle at);
 
+  /// The speculative task it runs was aborted: stops it, whatever it does, and rolls back (class aborted)
+  /// until woken. What it ran beyond `at` is the attempt's like the rest: time never rewinds.
+  void abort_task(Cycle at);
+  /// The speculative task it runs goes on as a non-speculative one; what it did so far is the attempt's.
+  void become_nonspeculative();
+
   /// Something this core waits for may have changed: looks for work, or retries, at `at`.
   void wake(Cycle at);
 
@@ -75,11 +86,19 @@ class Core final : public EventHandler {
   bool on_syscall(Cycle now);
   bool on_task_instruction(Cycle now);
   bool on_fault(const Fault& fault, Cycle now);
+  /// True if the task was speculative and has been stopped by what it is at (C18).
+  bool is_exception(Cycle now);
+  bool is_speculating() const { return activity_ == Activity::task && task_.speculative; }
+  /// No task any longer: looks for work at `at`.
+  void leave_task(Cycle at);
   bool on_create(Cycle now);
   bool on_finish(Cycle now);
   void read_register(unsigned selector, unsigned rd);
   /// Charges [accounted_, until) to `c`, its parts as the pipeline measured them.
   void account(CycleClass c, Cycle until);
+  /// Calls charge(part, cycles) for [accounted_, until).
+  template <class Charge>
+  void account_parts(Cycle until, const Charge& charge);
   CycleClass running_class() const;
 
   CoreId id_;

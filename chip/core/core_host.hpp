@@ -21,6 +21,9 @@ class CoreHost {
   /// Cores come back to the host when they reach this cycle. Changes nothing but the host's chance to look.
   virtual Cycle pause_at() const = 0;
 
+  /// A speculative task begins on some core: from the first one on, L1 hits need marks (C15).
+  virtual void begin_speculation() = 0;
+
   /// An idle core outside a region looks for a thread; the host calls Core::run_thread if there is one.
   virtual void find_thread(Core& core, Cycle now) = 0;
   /// The core's thread used up its slice; the host may exchange it.

@@ -24,7 +24,8 @@ Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
       lookahead_(config.run.lookahead_cycles),
       frequency_mhz_(config.chip.frequency_mhz),
       core_(core),
-      ports_(ports) {
+      ports_(ports),
+      log_(ports.log_base, ports.log_lines) {
   const auto set = [this](InsnClass c, std::uint32_t cycles) {
     latency_[static_cast<unsigned>(c)] = static_cast<std::uint8_t>(cycles);
   };
@@ -49,6 +50,53 @@ void Pipeline::begin_context(Cycle at) {
   hart_.reservation = HartState::kNoReservation;
   ports_.l1d.clear_reservation();
   resume_insn_ = nullptr;
+}
+
+void Pipeline::begin_task(Attempt* attempt, VirtualTime virtual_time) {
+  attempt_ = attempt;
+  if (!ports_.l1d.has_marks()) {
+    RUBATO_CHECK(attempt == nullptr, "speculative tasks need marks");
+    return;
+  }
+  if (virtual_time < last_) ports_.l1d.clear_marks();
+  last_ = virtual_time;
+  ports_.l1d.begin_task(attempt != nullptr ? this : nullptr);
+}
+
+void Pipeline::end_speculation() {
+  attempt_ = nullptr;
+  ports_.l1d.stop_recording();
+}
+
+void Pipeline::stop_task() {
+  end_speculation();
+  is_stopped_ = true;
+}
+
+void Pipeline::set_own_stack(Addr low, Addr high) {
+  stack_low_ = low, stack_high_ = high;
+  ports_.l1d.forget_untracked();
+}
+
+bool Pipeline::is_untracked(LineAddr line) const {
+  const Addr first = addr_of(line);
+  return (first >= stack_low_ && first + kLineBytes <= stack_high_) ||
+         (ports_.memory.attributes(first) & Page::kUntracked) != 0;
+}
+
+bool Pipeline::hits(LineAddr line, bool write) {
+  if (ports_.l1d.hit(line, write)) return true;
+  if (!ports_.l1d.has_marks() || !is_untracked(line)) return false;
+  ports_.l1d.mark_untracked(line);
+  return ports_.l1d.hit(line, write);
+}
+
+void Pipeline::on_first_use(LineAddr line, bool write) {
+  if (is_untracked(line)) {  // in the L1 since before marks began
+    ports_.l1d.mark_untracked(line);
+  } else {
+    ports_.recorder->record(core_, line, write);
+  }
 }
 
 void Pipeline::resume_at(Cycle at, CyclePart part) {
@@ -136,13 +184,39 @@ bool Pipeline::leave_with_fault(FaultKind kind, Addr address) {
   return leave(PipelineStop::fault);
 }
 
-bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot) {
-  if (const auto* entry = buffer.full(Cycle{slot.issue})) {
-    wait(slot.issue, entry->done.value, entry->parts);
-    if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
+bool Pipeline::wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue) {
+  if (const auto* entry = buffer.full(Cycle{issue})) wait(issue, entry->done.value, entry->parts);
+  return is_strict(issue) || leave(PipelineStop::resume);
+}
+
+bool Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64_t issue, AccessResult& result) {
+  cycle_ = Cycle{issue};  // where the core is, should the access abort its own task
+  is_stopped_ = false;
+  result = ports_.memory_system.access(core_, line, kind, cycle_);
+  if (result.disturbed) [[unlikely]] {
+    // Tasks were aborted: their cores have new events, which strict actions must not pass.
+    RUBATO_CHECK(ports_.timeline != nullptr);
+    const std::uint64_t next = std::max(ports_.timeline->next().value, clock_ + 1);
+    strict_end_ = std::min(strict_end_, next);
+    run_end_ = std::min(run_end_, strict_end_ + lookahead_);
   }
-  const AccessResult result = ports_.memory_system.access(core_, line, kind, Cycle{slot.issue});
-  if (!result.done) return leave(PipelineStop::blocked);
+  if (!result.done || is_stopped_) return leave(PipelineStop::blocked);
+  if (!ports_.l1d.has_marks() || kind == AccessKind::fetch) return true;
+  if (!is_tracked(kind)) {
+    ports_.l1d.mark_untracked(line);
+    return true;
+  }
+  ports_.l1d.mark(line, is_write(kind));
+  if (attempt_ != nullptr) ports_.recorder->record(core_, line, is_write(kind));
+  return true;
+}
+
+bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot) {
+  if (!wait_for_entry(buffer, slot.issue)) return false;
+  if (ports_.l1d.has_marks() && is_untracked(line))
+    kind = is_write(kind) ? AccessKind::untracked_store : AccessKind::untracked_load;
+  AccessResult result;
+  if (!access_memory(line, kind, slot.issue, result)) return false;
   access_parts_ = result.parts;
   buffer.add(Cycle{slot.issue}, {line, word, result.cycle, result.parts});
   fills_until_ = std::max(fills_until_, result.cycle.value);
@@ -151,6 +225,38 @@ bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuff
     slot.source = Source::access;
     slot.parts = &access_parts_;
   }
+  return true;
+}
+
+bool Pipeline::log_store(Addr address, unsigned bytes, Slot& slot) {
+  const Addr first = address & ~Addr{7}, last = (address + bytes - 1) & ~Addr{7};
+  const unsigned entries = (is_logged(first) ? 1U : 0U) + (last != first && is_logged(last) ? 1U : 0U);
+  // A line for them before anything else changes: if that must wait, all of the store waits.
+  if (attempt_->undo.size() + entries > attempt_->log_lines.size() * kLogEntriesPerLine &&
+      !take_log_line(slot))
+    return false;
+  for (Addr word = first; word <= last; word += 8)
+    if (is_logged(word)) attempt_->undo.push_back({word, ports_.memory.load<std::uint64_t>(word)});
+  return true;
+}
+
+bool Pipeline::take_log_line(Slot& slot) {
+  if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
+  if (log_.empty()) {
+    leave_with_fault(FaultKind::task_error, 0);
+    fault_.sentence = "a speculative task stored more than its core's undo logs can hold";
+    return false;
+  }
+  const LineAddr line = log_.front();
+  if (!ports_.l1d.hit(line, true)) {
+    if (!wait_for_entry(stores_, slot.issue)) return false;
+    AccessResult result;
+    if (!access_memory(line, AccessKind::untracked_store, slot.issue, result)) return false;
+    // Nobody loads it, so no load waits for it: fills_until_ need not know.
+    stores_.add(Cycle{slot.issue}, {line, addr_of(line) >> 3, result.cycle, result.parts});
+  }
+  log_.take();
+  attempt_->log_lines.push_back(line);
   return true;
 }
 
@@ -165,7 +271,7 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot) {
   slot.source = Source::l1;
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   for (LineAddr line = first;; line = last) {
-    if (ports_.l1d.hit(line, false)) {
+    if (hits(line, false)) {
       // Hit under an outstanding fill: wait for it, unless the store buffer holds the very word.
       const AccessBuffer::Entry* entry = stores_.find(line);
       if (entry != nullptr && entry->word == address >> 3) entry = nullptr;
@@ -187,18 +293,24 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot) {
 }
 
 bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
-  if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
-  if (!ports_.memory.allows(address, bytes, Page::kWrite))
+  // Stores of speculative tasks are all logged here; where marks cover them they may run ahead.
+  const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
+  const bool strict = is_strict(slot.issue);
+  if (!strict && !(attempt_ != nullptr && slot.issue < run_end_ && ports_.l1d.covers(first, true) &&
+                   ports_.l1d.covers(last, true)))
+    return leave(PipelineStop::resume);
+  if (!ports_.memory.allows(address, bytes, Page::kWrite)) {
+    if (!strict) return leave(PipelineStop::resume);
     return leave_with_fault(FaultKind::store_access, ports_.memory.allows(address, 1, Page::kWrite)
                                                          ? addr_of(line_of(address + bytes - 1))
                                                          : address);
-  if (is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
-  const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
+  }
+  if (strict && is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
   for (LineAddr line = first;; line = last) {
-    if (!ports_.l1d.hit(line, true) && !access_line(line, address >> 3, AccessKind::store, stores_, slot))
-      return false;
+    if (!hits(line, true) && !access_line(line, address >> 3, AccessKind::store, stores_, slot)) return false;
     if (line == last) break;
   }
+  if (attempt_ != nullptr && !log_store(address, bytes, slot)) return false;
   slot.done = slot.issue + 1;  // nobody waits for a store but fences and a full buffer
   slot.source = Source::core;
   return true;
@@ -220,20 +332,21 @@ bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessK
   const LineAddr line = line_of(address);
   slot.done = slot.issue + l1_latency_;
   slot.source = Source::l1;
-  if (ports_.l1d.hit(line, writes)) {
+  if (hits(line, writes)) {
     if (const auto* entry = loads_.find(line); entry != nullptr)
       slot.done = std::max(slot.done, entry->done.value);
     if (const auto* entry = stores_.find(line); entry != nullptr)
       slot.done = std::max(slot.done, entry->done.value);
-    return true;
+  } else if (!access_line(line, address >> 3, kind, loads_, slot)) {
+    return false;
   }
-  return access_line(line, address >> 3, kind, loads_, slot);
+  return attempt_ == nullptr || !writes || log_store(address, bytes, slot);
 }
 
 bool Pipeline::fetch_slow(LineAddr line, std::uint64_t& issue) {
   if (!is_strict(issue)) return leave(PipelineStop::resume);
-  const AccessResult result = ports_.memory_system.access(core_, line, AccessKind::fetch, Cycle{issue});
-  if (!result.done) return leave(PipelineStop::blocked);
+  AccessResult result;
+  if (!access_memory(line, AccessKind::fetch, issue, result)) return false;
   wait(issue, result.cycle.value, result.parts);
   return true;
 }
@@ -255,7 +368,13 @@ PipelineStop Pipeline::run(Cycle now, Cycle next_other, Cycle pause_at) {
   constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max() / 2;
   strict_end_ = std::max(std::min(next_other.value, kForever), now.value + 1);
   run_end_ = std::min(strict_end_ + lookahead_, std::max(pause_at.value, now.value + 1));
-  const std::uint64_t run_end = run_end_;
+  clock_ = now.value;
+  // Stores of a speculative task take the slow path, which logs.
+  std::uint64_t run_end, store_end;
+#define READ_ENDS     \
+  run_end = run_end_; \
+  store_end = attempt_ != nullptr ? 0 : run_end
+  READ_ENDS;
   AddressSpace& memory = ports_.memory;
   L1Cache& l1d = ports_.l1d;
   BlockCache& blocks = ports_.blocks;
@@ -287,6 +406,7 @@ enter_block:
     if (!ports_.l1i.hit(line, false)) {
       issue = t;
       if (!fetch_slow(line, issue)) goto out;
+      READ_ENDS;
       t = issue;
     }
     fetch_line_ = line;
@@ -327,6 +447,7 @@ dispatch:
     slot.source = Source::l1;                                                             \
   } else {                                                                                \
     if (!load_slow(address_##name, sizeof(T), slot)) LEAVE;                               \
+    READ_ENDS;                                                                            \
     issue = slot.issue;                                                                   \
   }                                                                                       \
   ++counters_.loads;                                                                      \
@@ -334,10 +455,11 @@ dispatch:
 #define STORE(T, address, value)                                                                          \
   const Addr store_address = (address);                                                                   \
   slot.issue = issue;                                                                                     \
-  if (!((store_address & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && issue < run_end &&                \
+  if (!((store_address & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && issue < store_end &&              \
         (memory.attributes(store_address) & Page::kWrite) != 0 && l1d.hit(line_of(store_address), true))) \
       [[unlikely]] {                                                                                      \
     if (!store_slow(store_address, sizeof(T), slot)) LEAVE;                                               \
+    READ_ENDS;                                                                                            \
     issue = slot.issue;                                                                                   \
   }                                                                                                       \
   slot.done = issue + 1;                                                                                  \
@@ -348,6 +470,7 @@ dispatch:
   if (a % sizeof(T) != 0) TRAP(misaligned_atomic, a);             \
   slot.issue = issue;                                             \
   if (!atomic_slow(a, sizeof(T), insn->flags, kind, slot)) LEAVE; \
+  READ_ENDS;                                                      \
   issue = slot.issue;                                             \
   ++counters_.atomics
 #define AMO(T, name, address, new_value)                \
@@ -371,6 +494,7 @@ dispatch:
   const LineAddr line_##name = line_of(address_##name);                                                \
   if (hart_.reservation == address_##name && l1d.has_reservation(line_##name)) {                       \
     if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE;         \
+    READ_ENDS;                                                                                         \
     issue = slot.issue;                                                                                \
     ++counters_.atomics;                                                                               \
   }                                                                                                    \

@@ -6,6 +6,8 @@
 //   load, store an L1 hit is pipelined; a miss occupies a load- or store-buffer entry until it is done
 //   strict      what others can see (misses, atomics, traps) happens only when the chip's clock is at its
 //               cycle; the rest may run ahead by the look-ahead window (chip.md section 9)
+//   speculative task: the lines it uses are recorded, each store first appends what it overwrites to the undo
+//               log, in the attempt and in simulated memory (C14); own stack and untracked pages need neither
 //
 // The pipeline stops at whatever it cannot do itself and is told to go on; it knows neither threads nor
 // tasks. Instruction timing is described in docs/core-timing.md and tested there against hand-computed
@@ -19,6 +21,9 @@
 #include "chip/cache/l1_cache.hpp"
 #include "chip/coherence/memory_system.hpp"
 #include "chip/config/config.hpp"
+#include "chip/conflict/access_recorder.hpp"
+#include "chip/conflict/attempt.hpp"
+#include "chip/conflict/log_lines.hpp"
 #include "chip/core/access_buffer.hpp"
 #include "chip/core/branch_predictor.hpp"
 #include "chip/isa/block_cache.hpp"
@@ -27,6 +32,8 @@
 #include "chip/os/address_space.hpp"
 #include "chip/os/fault.hpp"
 #include "chip/stats/cycle_account.hpp"
+#include "chip/task/virtual_time.hpp"
+#include "chip/time/timeline.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
@@ -46,7 +53,7 @@ struct PipelineCounters {
   std::uint64_t instructions = 0, branches = 0, mispredicts = 0, loads = 0, stores = 0, atomics = 0;
 };
 
-class Pipeline {
+class Pipeline final : private L1Recorder {
  public:
   struct Ports {
     AddressSpace& memory;
@@ -54,8 +61,15 @@ class Pipeline {
     MemorySystem& memory_system;
     L1Cache& l1i;
     L1Cache& l1d;
+    // Speculative tasks need what follows.
+    const Timeline* timeline = nullptr;  ///< where the tasks that an access aborts leave their next events
+    AccessRecorder* recorder = nullptr;
+    LineAddr log_base{};          ///< undo logs of this core, behind everything that is loaded or stored
+    std::uint64_t log_lines = 0;  ///< from log_base on
   };
   Pipeline(CoreId core, const Config& config, Ports ports);
+  Pipeline(const Pipeline&) = delete;  // the L1 may know it
+  Pipeline& operator=(const Pipeline&) = delete;
 
   /// Executes until something stops it. `now` is the chip's clock; `next_other` the cycle of the earliest
   /// other pending event: nothing that others can see happens at or after it, unless at `now`.
@@ -64,6 +78,18 @@ class Pipeline {
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
+  /// A task with `virtual_time` begins, or (attempt null, VT kMinVirtualTime) whatever is not speculative:
+  /// marks of later tasks are cleared (C12, C15). Speculative tasks need marks in the L1.
+  void begin_task(Attempt* attempt, VirtualTime virtual_time);
+  /// The speculative task ended, or goes on as a non-speculative one: nothing is recorded or logged any
+  /// longer.
+  void end_speculation();
+  /// The speculative task is aborted. May be called from within run(), by an access that aborts its own task:
+  /// run() then returns `blocked`.
+  void stop_task();
+  /// The log of an attempt of this core, committed or restored, is not needed any longer.
+  void give_back_log(Attempt& attempt) { log_.give_back(attempt.log_lines); }
+
   /// Dispatch knows where a task returns to and tells the return-address stack.
   void predict_return(Addr target) { predictor_.call(target); }
   /// The next instruction issues at `at` or later; the cycles until then are charged to `part`.
@@ -84,7 +110,7 @@ class Pipeline {
   const Fault& fault() const { return fault_; }
 
   /// This core's own worker stack, [low, high): the only pages marked Page::kWorkerStack it may touch (C7).
-  void set_own_stack(Addr low, Addr high) { stack_low_ = low, stack_high_ = high; }
+  void set_own_stack(Addr low, Addr high);
 
   /// What the time counter (ns) shows in cycle 0: the time that fast-forward took so far.
   void set_time_origin(std::uint64_t nanoseconds) { time_origin_ = nanoseconds; }
@@ -115,6 +141,20 @@ class Pipeline {
   bool atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot);
   bool fetch_slow(LineAddr line, std::uint64_t& issue);
   bool access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot);
+  /// Asks the L1, which does not know yet what is untracked in it.
+  bool hits(LineAddr line, bool write);
+  /// `issue` of an access that must wait for an entry of `buffer` advances to when there is one; it may go on
+  /// if it is strict then.
+  bool wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue);
+  /// Every access to the memory system goes through here. False: blocked.
+  bool access_memory(LineAddr line, AccessKind kind, std::uint64_t issue, AccessResult& result);
+  /// Nothing of the line is versioned or checked (C7). A line that only begins or ends in the stack is.
+  bool is_untracked(LineAddr line) const;
+  bool is_logged(Addr word) const { return !is_untracked(line_of(word)); }
+  /// Logs what a speculative store of `bytes` at `address` is about to overwrite.
+  bool log_store(Addr address, unsigned bytes, Slot& slot);
+  bool take_log_line(Slot& slot);
+  void on_first_use(LineAddr line, bool write) override;
   bool is_foreign_stack(Addr address, unsigned bytes) const;
   bool refuse_foreign_stack(Addr address);
   bool leave(PipelineStop stop);
@@ -129,9 +169,9 @@ class Pipeline {
 
   HartState hart_;
   Cycle cycle_{};
-  std::uint64_t busy_until_ = 0;   // every register is ready from here on
-  std::uint64_t fills_until_ = 0;  // every outstanding fill is done
-  std::uint64_t strict_end_ = 0, run_end_ = 0;
+  std::uint64_t busy_until_ = 0;                            // every register is ready from here on
+  std::uint64_t fills_until_ = 0;                           // every outstanding fill is done
+  std::uint64_t clock_ = 0, strict_end_ = 0, run_end_ = 0;  // of run()
   std::array<std::uint64_t, kRegisters> ready_{};
   std::array<Source, kRegisters> source_{};
   std::array<AccessParts, kRegisters> producers_{};
@@ -157,6 +197,11 @@ class Pipeline {
   std::uint64_t time_origin_ = 0;
   CoreId core_;
   Ports ports_;
+
+  Attempt* attempt_ = nullptr;  // of the speculative task it runs
+  bool is_stopped_ = false;     // its task was aborted by the access it is making
+  VirtualTime last_{};          // of the last task: what L1 marks are good for
+  LogLines log_;
 };
 
 }  // namespace rubato::chip

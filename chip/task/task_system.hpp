@@ -60,10 +60,12 @@ class TaskSystem {
 
   /// The guest task on `core` executed `finish` and all its stores and checks are acknowledged. The core
   /// dispatches again afterwards. False: it must wait (commit queue full, class "stall") until woken.
+  /// The attempt of a speculative task must outlive this call unsettled: it gets the cycles of `finish`.
   virtual bool finish(CoreId core, Cycle now) = 0;
 
-  /// The guest task executed `promote`, or ran into something only a non-speculative task may do (C18).
-  /// @returns false if the task is non-speculative: `promote` then has no effect, a fault is a program error.
+  /// The speculative task executed `promote`, or ran into something only a non-speculative task may do (C18).
+  /// @returns true if it has been stopped: the core asks for work. False if the task is non-speculative
+  /// (now): `promote` then has no effect, a fault is a program error.
   virtual bool exception(CoreId core, Cycle now) = 0;
 
   /// One line for each thing tasks wait for, for the report of a run without progress (C3).
@@ -78,8 +80,16 @@ class TaskHost {
   virtual void wake(CoreId core, Cycle at) = 0;
   /// Every task is done and no task is anywhere on the chip: the region ends at `at`.
   virtual void end_region(Cycle at) = 0;
-  /// The task running on `core` was aborted: the core stops it and dispatches again at `at`.
+  /// The speculative task on `core` was aborted at `at`. When this returns, the core has charged its cycles
+  /// to the attempt, beyond `at` if it had run ahead, and has forgotten the attempt; it rolls back until
+  /// woken. Called while the task runs, stalls or is blocked, even from within a call or an access of that
+  /// core.
   virtual void abort_running(CoreId core, Cycle at) = 0;
+  /// The speculative task on `core` goes on as a non-speculative one (C13): the attempt has its cycles so far
+  /// and is forgotten by the core.
+  virtual void become_nonspeculative(CoreId core) = 0;
+  /// The undo log of an attempt that has committed or was restored is free again.
+  virtual void give_back_log(Attempt& attempt) = 0;
 };
 
 }  // namespace rubato::chip

@@ -28,6 +28,8 @@ struct Host final : TaskHost {
   void wake(CoreId, Cycle) override {}
   void end_region(Cycle) override {}
   void abort_running(CoreId, Cycle) override {}
+  void become_nonspeculative(CoreId) override {}
+  void give_back_log(Attempt&) override {}
 };
 
 /// A chip of width x height tiles of one core, whose tile t reports timestamp 100 + t.
