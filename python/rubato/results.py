@@ -150,6 +150,13 @@ class Run:
         """Per task function of the region of interest: {"function", "address", "cycles": {class: {part: cycles}}}."""
         return _json(self.directory / "stats.json").get("functions", {}).get("roi", [])
 
+    @cached_property
+    def conflicts(self) -> dict[str, Any]:
+        """Why tasks aborted (C25): {"lines": the 50 that cost most, "line_count": of all lines, "functions": pairs
+        of functions by cause}; empty for runs of a simulator that did not speculate."""
+        none = {"lines": [], "line_count": 0, "functions": []}
+        return _json(self.directory / "stats.json").get("conflicts", none)
+
     @property
     def output(self) -> str:
         """What the program printed."""

@@ -89,8 +89,9 @@ def main() -> int:
     if str(values["l2.latency"]) == "0":
         print("rubato-chip: l2.latency is 0; it must be 1 to 1000.", file=sys.stderr)
         return 2
-    if values["task.mayspec"] == "spec" and int(values["chip.cores"]) > 1:
-        print("rubato-chip: speculation is not in this version; --mode mayspec or nonspec.", file=sys.stderr)
+    cores, per_tile = int(values["chip.cores"]), int(values["chip.cores_per_tile"])
+    if cores > per_tile and cores % per_tile:
+        print(f"rubato-chip: chip.cores is {cores}; it must be a multiple of {per_tile}.", file=sys.stderr)
         return 2
     return simulate(o, values)
 
@@ -170,30 +171,35 @@ def numbers(out, o, values):
     speedup = 1 / ((1 / cores) + (1 / limit)) * (1 + 1 / limit)
     cycles = int(work / speedup * rng.uniform(0.96, 1.04))
     busy = speedup / cores
-    classes = {"nonspeculative": busy * 0.97, "committed": 0.0, "aborted": 0.0, "spill": busy * 0.03,
-               "stall": (1 - busy) * 0.1}  # fmt: skip
+    speculates = cores > 1 and mode != "nonspec"
+    committed = busy * {"spec": 0.9, "mayspec": 0.6}[mode] if speculates else 0.0
+    aborted = (1 - busy) * 0.3 if speculates else 0.0
+    classes = {"nonspeculative": busy * 0.97 - committed, "committed": committed, "aborted": aborted,
+               "spill": busy * 0.03, "stall": (1 - busy) * 0.1}  # fmt: skip
     classes["idle"] = 1 - sum(classes.values())
     tasks = 243_000
-    network = {"memory": tasks * 310 if cores > 4 else 0, "abort": 0, "task": tasks * 44,
-               "virtual_time": cycles // 200 * cores * 10, "coherence": tasks * 37}  # fmt: skip
-    statistics(out, cores, cycles, classes, network, rng)
+    aborts = {"conflict": (90_000, 3), "parent": (20_000, 1)} if speculates else {}
+    network = {"memory": tasks * 310 if cores > 4 else 0, "abort": sum(n for n, _ in aborts.values()) * 20,
+               "task": tasks * 44, "virtual_time": cycles // 200 * cores * 10, "coherence": tasks * 37}  # fmt: skip
+    lost = round(cycles * cores * aborted)
+    statistics(out, cores, cycles, classes, rng, {c: (n, lost * share // 4) for c, (n, share) in aborts.items()})
     if o.interval:
         points = list(range(o.interval, cycles, max(o.interval, cycles // 200)))
         series = {p: [rng.randint(100, 900) for _ in points] for p in ("tasks.committed", "task_unit.queued")}
         write(out / "series.json", json.dumps({"interval": o.interval, "cycles": points, "series": series}))
     if o.trace:
-        trace(out, cores, cycles, rng)
+        trace(out, cores, rng, speculates)
     return {
         "program": o.program, "engine": "chip", "cores": cores, "mode": mode, "seed": seed,
         "cycles": cycles, "seconds": cycles / 2e9, "instructions": 31_000_000,
-        "tasks": {"created": tasks, "committed": tasks, "aborted": 0, "nonspeculative": tasks, "spilled": 4_000,
-                  "promoted": 0},
+        "tasks": {"created": tasks, "committed": tasks, "aborted": sum(n for n, _ in aborts.values()),
+                  "nonspeculative": tasks // 3 if speculates else tasks, "spilled": 4_000, "promoted": 0},
         "cycle_breakdown": classes, "network_bytes": network,
         "host": {"seconds": 2.5, "mips": 12.4, "peak_mb": 210.0},
     }  # fmt: skip
 
 
-def statistics(out, cores, cycles, classes, network, rng):
+def statistics(out, cores, cycles, classes, rng, aborts):
     parts = {"core": 0.4, "l1": 0.1, "l2": 0.1, "llc": 0.15, "memory": 0.15, "network": 0.1, "check": 0.0}
     values = {}
     for name, share in classes.items():
@@ -203,6 +209,9 @@ def statistics(out, cores, cycles, classes, network, rng):
             values[f"chip.core_cycles.{name}.{part}"] = round(cycles * cores * share * split.get(part, 0))
         for core in range(cores):
             values[f"core.{core}.cycles.{name}"] = round(cycles * share)
+    for cause in ("conflict", "parent", "locale"):
+        count, lost = aborts.get(cause, (0, 0))
+        values |= {f"chip.aborts.{cause}": count, f"chip.aborts.{cause}.cycles": lost}
     tiles = max(1, cores // 4)
     width = max(w for w in range(1, 33) if tiles % w == 0 and w * w <= tiles)
     width = tiles // width
@@ -238,15 +247,25 @@ def statistics(out, cores, cycles, classes, network, rng):
         "roi": values,
         "run": values,
         "functions": {"roi": functions, "run": functions},
+        "conflicts": conflicts(aborts),
     }
     write(out / "stats.json", json.dumps(document))
+
+
+def conflicts(aborts):
+    visit = {"victim": "visit(Vertex*)", "by": "visit(Vertex*)"}
+    found = {c: {"aborts": n, "lost_cycles": lost} for c, (n, lost) in aborts.items()}
+    pairs = [{**visit, "cause": cause, **count} for cause, count in found.items()]
+    lines = [{"line": "0x9bc40", "symbol": "distances+0x40", **visit, "aborts": 5000, "lost_cycles": 70_000},
+             {"line": "0x2a41c80", "symbol": "0x2a41c80", **visit, "aborts": 400, "lost_cycles": 9_000}]  # fmt: skip
+    return {"lines": lines if pairs else [], "line_count": 812 if pairs else 0, "functions": pairs}
 
 
 def histogram(buckets):
     return {"buckets": buckets, "samples": sum(buckets), "sum": sum(b << i for i, b in enumerate(buckets))}
 
 
-def trace(out, cores, cycles, rng):
+def trace(out, cores, rng, speculates):
     events = []
     for core in range(min(cores, 16)):
         name = {"name": f"core {core}"}
@@ -256,7 +275,14 @@ def trace(out, cores, cycles, rng):
             length = rng.uniform(0.02, 0.1)
             kind = {"cat": "internal", "name": "spill"} if rng.random() < 0.05 else {"cat": "task", "name": "visit"}
             where = {"pid": core // 4, "tid": core, "ts": at, "dur": length}
-            events.append({"ph": "X", **kind, **where, "args": {"speculative": False}})
+            args = {"id": len(events), "speculative": speculates}
+            if speculates and kind["cat"] == "task" and rng.random() < 0.2:
+                args["aborted"] = "conflict"
+                kind["name"] += " (aborted: conflict)"
+            events.append({"ph": "X", **kind, **where, "args": args})
+            if speculates and "aborted" not in args and rng.random() < 0.1:
+                said = {"cat": "abort", "name": "aborted: parent", "pid": core // 4, "tid": core, "ts": at + length}
+                events.append({"ph": "i", "s": "t", **said, "args": {"id": args["id"], "cause": "parent"}})
             at += length + rng.uniform(0, 0.05)
     with gzip.open(out / "trace.json.gz", "wt") as file:
         lines = ",\n".join(json.dumps(e, separators=(",", ":")) for e in events)

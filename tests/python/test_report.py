@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -23,11 +24,11 @@ needs_browser = pytest.mark.skipif(
 
 @pytest.fixture(scope="session")
 def made_once(shared_home, tmp_path_factory) -> Path:
-    """Two modes, three sizes, three seeds, two failed points, traces and time series."""
+    """Three modes, three sizes, three seeds, two failed points, traces and time series."""
     directory = tmp_path_factory.mktemp("made") / "study"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RUBATO_HOME", str(shared_home))
-        modes = ["nonspec", "mayspec"]
+        modes = ["nonspec", "mayspec", "spec"]
         plan = {"program": "sssp", "cores": [1, 16, 64], "mode": modes, "seeds": 3, "interval": 50_000}
         rubato.sweep(plan, out=directory)
         rubato.run("sssp", cores=256, mode="mayspec", seed=1, trace=True, interval=50_000, out=directory / "traced")
@@ -53,7 +54,9 @@ def test_points_are_ordered_by_mode_cores_and_seed(small_study):
     assert {f.name for f in found.failures} == {"broken", "killed"}
     (workload,) = found.workloads
     curves = {s.name: [(p.cores, len(p.runs)) for p in s.points] for s in workload.series}
-    assert curves == {"nonspec": [(1, 3), (16, 3), (64, 3)], "mayspec": [(1, 3), (16, 3), (64, 3), (256, 1)]}
+    three = [(1, 3), (16, 3), (64, 3)]
+    assert curves == {"spec": three, "nonspec": three, "mayspec": [*three, (256, 1)]}
+    assert list(curves) == ["spec", "nonspec", "mayspec"], "in this order wherever they are shown"
 
 
 def test_speed_up_is_reference_cycles_over_cycles_with_its_interval(small_study):
@@ -64,7 +67,7 @@ def test_speed_up_is_reference_cycles_over_cycles_with_its_interval(small_study)
     curve = data_of(Path("r.html").read_text())["workloads"][0]["speedup"]
     base = min(
         sum(r.summary.cycles for r in found.runs if (r.summary.cores, r.summary.mode) == (1, mode)) / 3
-        for mode in ("nonspec", "mayspec")
+        for mode in ("nonspec", "mayspec", "spec")
     )
     cycles = [r.summary.cycles for r in found.runs if (r.summary.cores, r.summary.mode) == (64, "mayspec")]
     wanted = interval([base / c for c in cycles])
@@ -123,6 +126,91 @@ def test_a_report_of_nothing_is_refused_and_one_of_failures_is_made(home, capsys
     assert "check failed" in Path("bad/report.html").read_text()
 
 
+def test_modes_are_compared_as_in_figure_8(small_study):
+    from rubato.intervals import ratio
+
+    found = report.gather([small_study])
+    report.write([small_study], Path("r.html"))
+    charts = data_of(Path("r.html").read_text())["modes"]
+    assert len(charts) == 3, "64, 16 and 1 cores; at 256 there is one mode alone"
+    cycles = {
+        mode: [r.summary.cycles for r in found.runs if (r.summary.cores, r.summary.mode) == (64, mode)]
+        for mode in ("spec", "nonspec", "mayspec")
+    }
+    (group,) = charts[0]["time"]["groups"]
+    assert [r["label"] for r in group["rows"]] == ["spec", "nonspec", "mayspec"]
+    spec, nonspec, _ = group["rows"]
+    assert (spec["total"], spec["low"], spec["note"]) == (1, None, "1×")
+    wanted = ratio(cycles["nonspec"], cycles["spec"])
+    assert (nonspec["total"], nonspec["low"], nonspec["high"]) == pytest.approx(wanted[:3])
+    assert sum(nonspec["fractions"].values()) == pytest.approx(1)
+    (group,) = charts[0]["traffic"]["groups"]
+    bytes_ = {
+        mode: sum(sum(r.summary.network_bytes.model_dump().values()) for r in found.runs
+                  if (r.summary.cores, r.summary.mode) == (64, mode))
+        for mode in cycles
+    }  # fmt: skip
+    assert group["rows"][2]["total"] == pytest.approx(bytes_["mayspec"] / bytes_["spec"])
+
+
+def test_without_spec_the_first_mode_is_the_measure_and_one_mode_is_not_compared(home):
+    rubato.sweep({"program": "sssp", "cores": [4], "mode": ["mayspec", "nonspec"]}, out="two")
+    report.write(["two"], Path("r.html"))
+    (charts,) = data_of(Path("r.html").read_text())["modes"]
+    assert [(r["label"], r["total"] == 1) for r in charts["time"]["groups"][0]["rows"]] == [
+        ("nonspec", True),
+        ("mayspec", False),
+    ]
+    rubato.sweep({"program": "sssp", "cores": [4], "mode": "spec"}, out="one")
+    report.write(["one"], Path("r.html"))
+    page = Path("r.html").read_text()
+    assert data_of(page)["modes"] == [] and 'id="modes"' not in page
+
+
+def test_aborts_are_shown_by_cause_with_functions_and_lines(small_study):
+    report.write([small_study], Path("r.html"))
+    page = Path("r.html").read_text()
+    chart = data_of(page)["workloads"][0]["aborts"]
+    assert [p["key"] for p in chart["parts"]] == ["conflict", "parent"]
+    assert [g["name"] for g in chart["groups"]] == ["spec", "mayspec"]
+    row = chart["groups"][0]["rows"][0]
+    assert row["fractions"] == pytest.approx({"conflict": 0.75, "parent": 0.25}, rel=1e-3)
+    assert row["note"] == "0.45 a task", "110,000 of 243,000"
+    assert "distances+0x40" in page and "0x2a41c80" in page
+
+
+def test_without_aborts_there_is_no_section_for_them(home):
+    run = rubato.run("sssp", cores=4, mode="nonspec")
+    report.write([run.directory], Path("r.html"))
+    page = Path("r.html").read_text()
+    assert 'id="aborts-0"' not in page and data_of(page)["inside"][0]["conflicts"] is None
+
+
+def test_the_timeline_marks_attempts_aborted_during_and_after_their_run(tmp_path):
+    from rubato.report.inside import timeline
+    from rubato.results import Run
+
+    lane = {"pid": 0, "tid": 0}
+
+    def slice_(task: int, at: float, **args) -> dict:
+        suffix = f" (aborted: {args['aborted']})" if args else ""
+        return {"ph": "X", "cat": "task", "name": f"visit(Vertex*){suffix}", **lane, "ts": at, "dur": 1.0,
+                "args": {"id": task, "speculative": True, **args}}  # fmt: skip
+
+    events = [
+        slice_(1, 0, aborted="conflict"), slice_(1, 2), slice_(2, 4),
+        {"ph": "i", "s": "t", "cat": "abort", "name": "aborted: parent", **lane, "ts": 5.0,
+         "args": {"id": 1, "cause": "parent", "discarded": False}},
+        {"ph": "i", "s": "p", "cat": "internal", "name": "spilled", **lane, "ts": 5.0, "args": {"id": 2}},
+        slice_(1, 6),
+    ]  # fmt: skip
+    with gzip.open(tmp_path / "trace.json.gz", "wt") as file:
+        file.write("{\n" + ",\n".join(json.dumps(e, separators=(",", ":")) for e in events) + "\n]}\n")
+    drawn = timeline(Run(tmp_path))
+    assert [s["kind"] for s in drawn["slices"]] == ["aborted", "aborted", "committed", "committed"]
+    assert drawn["names"] == ["visit"]
+
+
 @needs_browser
 def test_the_browser_draws_every_chart_without_errors_or_requests(small_study):
     file = Path("r.html")
@@ -140,17 +228,27 @@ def test_the_browser_draws_every_chart_without_errors_or_requests(small_study):
             charts
         )
         lines = page.run("return document.querySelectorAll('#speedup-chart-0 path[stroke-linejoin]').length")
-        assert lines == 2
+        assert lines == 3
         whiskers = page.run("return document.querySelectorAll('#speedup-chart-0 path[d*=\"h8M\"]').length")
-        assert whiskers == 6, "one for each point with several seeds"
+        assert whiskers == 9, "one for each point with several seeds"
         headings = page.run("return [...document.querySelectorAll('#inside-body h3')].map(h => h.textContent)")
         assert headings == [
             "Load of the mesh",
             "Task functions",
+            "Who aborts whom, and where",
             "Queues and delays",
             "Over time",
             "A piece of the timeline",
         ]
+
+        # The modes: whiskers where there are seeds, and another number of cores when it is chosen.
+        assert (
+            page.run("return document.querySelectorAll('#modes-time-chart .whisker, #modes-time-chart .cut').length")
+            == 2
+        )
+        before = page.run("return document.getElementById('modes-time-chart').innerHTML")
+        page.run("const c = document.getElementById('modes-cores'); c.value = 1; c.dispatchEvent(new Event('change'))")
+        assert page.run("return document.getElementById('modes-time-chart').innerHTML") != before
 
         # Switches and the picker redraw.
         before = page.run("return document.getElementById('cycles-chart-0').innerHTML")

@@ -12,7 +12,7 @@ import pytest
 import rubato
 from helpers import call
 from rubato.compare import compare
-from rubato.intervals import interval, t_quantile
+from rubato.intervals import geometric_mean, interval, ratio, t_quantile
 from rubato.results import Histogram, pattern_of
 from rubato.suggest import near_misses
 
@@ -69,6 +69,29 @@ def test_load_refuses_what_is_no_run(home):
         rubato.load("empty")
     with pytest.raises(rubato.UsageError, match="not a directory"):
         rubato.load("missing")
+
+
+def test_a_ratio_counts_the_spread_of_both_sides():
+    exact = ratio([200.0, 200.0, 200.0], [100.0, 100.0, 100.0])
+    assert exact == (pytest.approx(2), exact.mean, exact.mean, 3)
+    one = ratio([190.0, 200.0, 210.0], [100.0, 100.0, 100.0])
+    # The logarithm's standard error is 10 / sqrt(3) / 200, of two degrees of freedom.
+    assert one.mean == pytest.approx(2)
+    assert one.high == pytest.approx(2 * math.exp(4.303 * 10 / math.sqrt(3) / 200))
+    both = ratio([190.0, 200.0, 210.0], [95.0, 100.0, 105.0])
+    # Twice the variance, of four degrees of freedom.
+    assert both.high == pytest.approx(2 * math.exp(2.776 * math.sqrt(2) * 10 / math.sqrt(3) / 200))
+    assert both.low * both.high == pytest.approx(both.mean**2)
+    assert ratio([3.0], [2.0]) == (pytest.approx(1.5), None, None, 1), "one seed has no interval"
+
+
+def test_a_geometric_mean_is_surer_than_its_ratios():
+    pair = ([190.0, 200.0, 210.0], [95.0, 100.0, 105.0])
+    four = geometric_mean([pair, pair, ([50.0] * 3, [100.0] * 3), ([50.0] * 3, [100.0] * 3)])
+    assert four.mean == pytest.approx(1)
+    assert 1 < four.high < ratio(*pair).high / 2
+    with pytest.raises(ValueError, match="no ratios"):
+        geometric_mean([])
 
 
 def test_intervals_are_students_t():

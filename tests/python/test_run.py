@@ -70,7 +70,7 @@ def test_options_of_the_program_go_to_it_with_and_without_dashes(home):
         (["run", "sssp", "--engine", "fpga"], 2, "chip or native"),
         (["run", "sssp", "--timeout", "soon"], 2, "90s or 10m"),
         (["run", "sssp", "--config", "espreso"], 2, "does not exist"),
-        (["run", "sssp", "--mode", "spec", "--cores", "4"], 2, "speculation is not in this version"),
+        (["run", "sssp", "--cores", "4", "--set", "chip.cores_per_tile=3"], 2, "a multiple of 3"),
         (["run", "sssp", "--set", "l2.latency=0"], 2, "1 to 1000"),
         (["run"], 2, "which program"),
         (["run", "."], 2, "is a directory"),

@@ -61,13 +61,13 @@ def test_a_wrong_plan_is_one_sentence_that_names_the_field(home, capsys, text, w
 
 
 def test_failed_points_are_rows_with_reasons_and_the_rest_is_done(home, capsys):
-    assert call("sweep", "--program", "sssp", "--cores", "1,4", "--mode", "mayspec,spec", "--out", "s") == 1
+    assert call("sweep", "--program", "sssp", "--cores", "3,4", "--set", "chip.cores_per_tile=1,3", "--out", "s") == 1
     text = capsys.readouterr().out
-    assert "sssp-c4-spec" in text and "speculation is not in this version" in text
+    assert "sssp-c4-chip.cores_per_tile=3" in text and "a multiple of 3" in text
     result = rubato.Sweep("s")
     assert len(result.runs) == 3
-    assert [(f["name"], f["exit_code"]) for f in result.failures] == [("sssp-c4-spec", 2)]
-    assert result.frame()["cores"].to_list() == [1, 1, 4]
+    assert [(f["name"], f["exit_code"]) for f in result.failures] == [("sssp-c4-chip.cores_per_tile=3", 2)]
+    assert result.frame()["cores"].to_list() == [3, 3, 4]
 
 
 def test_resume_skips_finished_runs_and_repeats_incomplete_and_failed_ones(home, capsys):
@@ -192,12 +192,13 @@ def cluster(home, tmp_path):
 
 
 def test_a_sweep_runs_on_the_workers_of_a_dask_scheduler(cluster, capsys):
-    arguments = ["sweep", "--program", "sssp", "--cores", "1,4", "--mode", "mayspec,spec", "--cluster", cluster]
+    varied = ["--cores", "3,4", "--set", "chip.cores_per_tile=1,3"]
+    arguments = ["sweep", "--program", "sssp", *varied, "--cluster", cluster]
     assert call(*arguments, "--out", "remote", "--jobs", "2") == 1
     result = rubato.Sweep("remote")
-    assert len(result.runs) == 3 and [f["name"] for f in result.failures] == ["sssp-c4-spec"]
-    rubato.sweep({"program": "sssp", "cores": [1, 4], "mode": ["mayspec"]}, out="local")
-    for name in ("sssp-c1-mayspec", "sssp-c4-mayspec"):
+    assert len(result.runs) == 3 and [f["name"] for f in result.failures] == ["sssp-c4-chip.cores_per_tile=3"]
+    rubato.sweep({"program": "sssp", "cores": [3], "set": {"chip.cores_per_tile": [1, 3]}}, out="local")
+    for name in ("sssp-c3-chip.cores_per_tile=1", "sssp-c3-chip.cores_per_tile=3"):
         here, there = Path("local", name), Path("remote", name)
         assert (here / "stats.json").read_bytes() == (there / "stats.json").read_bytes()
         assert not (there / "incomplete").exists()

@@ -170,19 +170,32 @@ def timeline(run: Run) -> dict[str, Any] | None:
 
 
 def _slices(file: Path) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """Slices and lane names of a trace; of a long one, those that come first. An event is a line of the file."""
+    """Slices and lane names of a trace; of a long one, those that come first. An event is a line of the file.
+
+    A slice of an attempt that was aborted after its end is marked like one that was aborted before: the instant that
+    says so comes later in the file, before any further attempt of the task.
+    """
     slices: list[dict[str, Any]] = []
     names: dict[int, str] = {}
+    attempts: dict[Any, dict[str, Any]] = {}  # the last one of each task
     with gzip.open(file, "rt") as lines:
         for line in lines:
             line = line.strip().rstrip(",")
-            if not line.startswith('{"ph":"X"') and not line.startswith('{"ph":"M"'):
+            if not line.startswith(('{"ph":"X"', '{"ph":"M"', '{"ph":"i"')):
                 continue
             event = json.loads(line)
+            if event["ph"] == "i":
+                if event.get("cat") == "abort" and (attempt := attempts.get(event["args"]["id"])) is not None:
+                    attempt["args"]["aborted"] = event["args"]["cause"]
+                continue
             if event["ph"] == "M" and event["name"] == "thread_name":
                 names[event["tid"]] = event["args"]["name"]
             elif event["ph"] == "X" and event["dur"] > 0:
+                if aborted := event.get("args", {}).get("aborted"):
+                    event["name"] = event["name"].removesuffix(f" (aborted: {aborted})")
                 slices.append(event)
+                if (task := event.get("args", {}).get("id")) is not None:
+                    attempts[task] = event
                 if len(slices) == _MOST_READ:
                     break
     return slices, names
@@ -193,7 +206,7 @@ def _kind(event: dict[str, Any]) -> str:
     if event.get("cat") == "internal":
         return "spill"
     arguments = event.get("args", {})
-    if arguments.get("aborted"):
+    if "aborted" in arguments:
         return "aborted"
     return "committed" if arguments.get("speculative") else "nonspeculative"
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
 import rubato
-from rubato.report import inside
+from rubato.report import aborts, comparison, inside
+from rubato.report.markup import (
+    CLASS_NAMES,
+    PART_NAMES,
+    TRAFFIC_NAMES,
+    Section,
+    badge,
+    card,
+    clock,
+    listed,
+    number,
+    plural,
+    seconds,
+    switch,
+    table,
+)
 from rubato.report.study import Study, Workload, plain
 from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
-
-CLASS_NAMES = {
-    "nonspeculative": "non-speculative", "committed": "speculative, committed", "aborted": "speculative, aborted",
-    "spill": "spilling", "stall": "stalled on a full queue", "idle": "no task",
-}  # fmt: skip
-PART_NAMES = {
-    "core": "instructions", "l1": "L1", "l2": "L2", "llc": "LLC", "memory": "memory", "network": "network",
-    "check": "conflict checks",
-}  # fmt: skip
-TRAFFIC_NAMES = {
-    "memory": "memory accesses", "abort": "aborts", "task": "tasks", "virtual_time": "virtual time",
-    "coherence": "coherence control",
-}  # fmt: skip
-
 
 #: The browser itself refuses whatever would leave the file.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -34,7 +34,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 def page(study: Study, title: str) -> str:
     """The whole document."""
-    sections = [*_workload_sections(study), *_common_sections(study)]
+    sections = [*_failures(study), *comparison.sections(study), *_workload_sections(study), *_common_sections(study)]
     navigation = "".join(f'<a href="#{i}">{html.escape(t)}</a>' for i, t, _ in sections)
     cards = "".join(body for _, _, body in sections)
     data = json.dumps(_data(study), separators=(",", ":")).replace("<", "\\u003c")
@@ -82,12 +82,12 @@ def _lead(study: Study) -> str:
     cores = sorted({r.summary.cores for r in study.runs})
     modes = list(dict.fromkeys(r.summary.mode for r in study.runs))
     seeds = sorted({r.summary.seed for r in study.runs})
-    what = _listed([f"<code>{html.escape(p)}</code>" for p in programs[:4]])
+    what = listed([f"<code>{html.escape(p)}</code>" for p in programs[:4]])
     if len(programs) > 4:
         what += f" and {len(programs) - 4} more"
-    span = f"{cores[0]} to {cores[-1]} cores" if len(cores) > 1 else _plural(cores[0], "core")
+    span = f"{cores[0]} to {cores[-1]} cores" if len(cores) > 1 else plural(cores[0], "core")
     seeded = f", {len(seeds)} seeds a point" if len(seeds) > 1 else ""
-    return f"{what} on simulated chips of {span}, {_listed([html.escape(m) for m in modes])}{seeded}."
+    return f"{what} on simulated chips of {span}, {listed([html.escape(m) for m in modes])}{seeded}."
 
 
 def _tiles(study: Study) -> str:
@@ -95,7 +95,7 @@ def _tiles(study: Study) -> str:
     best = _best(study)
     if best:
         note = "" if best[0] > 1 else "; the smallest chip is the fastest"
-        tiles.append((f"{best[0]:.3g}×", f"best speed-up: {best[2]}, {_plural(best[1], 'core')}{note}"))
+        tiles.append((f"{best[0]:.3g}×", f"best speed-up: {best[2]}, {plural(best[1], 'core')}{note}"))
     passed = sum(r.summary.check == "passed" for r in study.runs)
     total = len(study.runs) + len(study.failures)
     tiles.append((f"{len(study.runs)} of {total}", "runs succeeded" if total != 1 else "run succeeded"))
@@ -103,10 +103,10 @@ def _tiles(study: Study) -> str:
     if study.runs:
         instructions = sum(r.summary.instructions for r in study.runs)
         host = sum(r.summary.host.seconds for r in study.runs)
-        tiles.append((_number(instructions), "instructions simulated"))
+        tiles.append((number(instructions), "instructions simulated"))
         tiles.append(
             (
-                _clock(host),
+                clock(host),
                 f"of host time, {instructions / host / 1e6:.3g} M instructions a second" if host else "",
             )
         )
@@ -130,23 +130,7 @@ def _best(study: Study) -> tuple[float, int, str] | None:
     return best
 
 
-# ---- sections: (id, title in the navigation, html) ----
-
-Section = tuple[str, str, str]
-
-
-def _card(identifier: str, title: str, explanation: str, body: str, style: str = "card") -> str:
-    said = f'<p class="explain">{explanation}</p>' if explanation else ""
-    return f'<section class="{style}" id="{identifier}"><h2>{html.escape(title)}</h2>{said}{body}</section>'
-
-
-def _switch(kind: str, option: str, i: int, off: str, on: str) -> str:
-    """Two buttons of which one is pressed; page.js knows them by their data attributes."""
-    buttons = "".join(
-        f'<button type="button" data-{kind}="{i}" data-{option}="{value}" aria-pressed="{pressed}">{name}</button>'
-        for name, value, pressed in ((off, "", "true"), (on, "1", "false"))
-    )
-    return f'<div class="controls"><span class="switch" role="group">{buttons}</span></div>'
+# ---- sections ----
 
 
 def _workload_sections(study: Study) -> list[Section]:
@@ -164,6 +148,8 @@ def _workload_sections(study: Study) -> list[Section]:
             for c in TRAFFIC_CLASSES
         ):
             sections.append((f"traffic-{i}", f"Network{suffix}", _traffic_card(i, suffix)))
+        if aborts.has_aborts(w):
+            sections.append((f"aborts-{i}", f"Aborts{suffix}", aborts.section(i, w, suffix)))
         sections.append((f"numbers-{i}", f"Numbers{suffix}", _numbers_card(i, w, suffix)))
     return sections
 
@@ -179,14 +165,14 @@ def _speedup_card(i: int, w: Workload, suffix: str) -> str:
     )
     text = (
         "How many times faster the region of interest finishes than on the smallest chip. All curves share one "
-        f"reference: {html.escape(name)} on {_plural(reference.cores, 'core')}, {reference.cycles.mean:,.0f} cycles. "
+        f"reference: {html.escape(name)} on {plural(reference.cores, 'core')}, {reference.cycles.mean:,.0f} cycles. "
         f"The dotted line would be speed-up equal to the cores. {spread}"
     )
-    controls = _switch("speedup", "linear", i, "logarithmic", "linear")
+    controls = switch("speedup", "linear", i, "logarithmic", "linear")
     names = "".join(
         f'<span><i style="background:var(--s{k % 8})"></i>{html.escape(s.name)}</span>' for k, s in enumerate(w.series)
     )
-    return _card(
+    return card(
         f"speedup-{i}", f"Speed-up{suffix}", text,
         f'{controls}<div class="legend">{names}</div><div class="chart" id="speedup-chart-{i}"></div>',
     )  # fmt: skip
@@ -200,8 +186,8 @@ def _cycles_card(i: int, w: Workload, suffix: str) -> str:
         "behind a row is the total of core cycles relative to the reference of the speed-up; switch to total core cycles "
         "to see the rows at that length."
     )
-    switch = _switch("cycles", "relative", i, "share", "total core cycles")
-    body = f'{switch}<div class="legend" id="cycles-legend-{i}"></div><div class="chart" id="cycles-chart-{i}"></div>'
+    buttons = switch("cycles", "relative", i, "share", "total core cycles")
+    body = f'{buttons}<div class="legend" id="cycles-legend-{i}"></div><div class="chart" id="cycles-chart-{i}"></div>'
     if any(inside.cycle_parts(r) for s in w.series for p in s.points for r in p.runs[:1]):
         body += (
             "<h3>Where busy cycles went</h3>"
@@ -210,7 +196,7 @@ def _cycles_card(i: int, w: Workload, suffix: str) -> str:
             f'<div class="controls"><label>class <select id="parts-class-{i}"></select></label></div>'
             f'<div class="legend" id="parts-legend-{i}"></div><div class="chart" id="parts-chart-{i}"></div>'
         )
-    return _card(f"cycles-{i}", f"Where core cycles go{suffix}", text, body)
+    return card(f"cycles-{i}", f"Where core cycles go{suffix}", text, body)
 
 
 def _traffic_card(i: int, suffix: str) -> str:
@@ -218,9 +204,11 @@ def _traffic_card(i: int, suffix: str) -> str:
         "Bytes that messages between tiles carried, by purpose. Messages within a tile use no link and are not "
         "counted. The figure behind a bar is the total."
     )
-    switch = _switch("traffic", "relative", i, "share", "bytes")
-    body = f'{switch}<div class="legend" id="traffic-legend-{i}"></div><div class="chart" id="traffic-chart-{i}"></div>'
-    return _card(f"traffic-{i}", f"What the network carried{suffix}", text, body)
+    buttons = switch("traffic", "relative", i, "share", "bytes")
+    body = (
+        f'{buttons}<div class="legend" id="traffic-legend-{i}"></div><div class="chart" id="traffic-chart-{i}"></div>'
+    )
+    return card(f"traffic-{i}", f"What the network carried{suffix}", text, body)
 
 
 def _numbers_card(i: int, w: Workload, suffix: str) -> str:
@@ -238,17 +226,17 @@ def _numbers_card(i: int, w: Workload, suffix: str) -> str:
                 [
                     s.name, p.cores, c.samples, f"{c.mean:,.0f}",
                     f"{c.half_width / c.mean:.1%}" if c.half_width is not None else "–",
-                    f"{reference / c.mean:.2f}×", _seconds(sum(r.seconds for r in runs) / len(runs)),
+                    f"{reference / c.mean:.2f}×", seconds(sum(r.seconds for r in runs) / len(runs)),
                     f"{sum(r.instructions for r in runs) / len(runs):,.0f}",
                     f"{p.mean_of('tasks', 'committed'):,.0f}", f"{p.mean_of('tasks', 'aborted'):,.0f}",
                     f"{p.mean_of('tasks', 'spilled'):,.0f}", f"{1 - idle:.1%}",
                     f"{sum(r.host.mips for r in runs) / len(runs):.3g}",
                     f"{max(r.host.peak_mb for r in runs):,.0f} MB",
-                    _badge("passed", True) if checks == {"passed"} else html.escape(", ".join(sorted(checks))),
+                    badge("passed", True) if checks == {"passed"} else html.escape(", ".join(sorted(checks))),
                 ]
             )  # fmt: skip
     text = "One row a point of the curves, means over its seeds."
-    return _card(f"numbers-{i}", f"The numbers{suffix}", text, table(head, rows, raw={len(head) - 1}))
+    return card(f"numbers-{i}", f"The numbers{suffix}", text, table(head, rows, raw={len(head) - 1}))
 
 
 def _common_sections(study: Study) -> list[Section]:
@@ -262,25 +250,22 @@ def _common_sections(study: Study) -> list[Section]:
             '<div class="controls"><label>run <select id="inside-run"></select></label></div>'
             '<div id="inside-body"></div>'
         )
-        sections.append(("inside", "Inside one run", _card("inside", "Inside one run", text, body)))
-    if study.failures:
-        alike: dict[tuple[str, int | None], list[str]] = {}
-        for f in study.failures:
-            alike.setdefault((f.reason, f.exit_code), []).append(f.name)
-        rows = [[reason, "" if code is None else code, ", ".join(names)] for (reason, code), names in alike.items()]
-        text = "These points have no result and are missing from everything above."
-        body = table(["reason", ">exit code", "points"], rows, wrap={0, 2})
-        sections.insert(
-            0,
-            (
-                "failures",
-                "Failed points",
-                _card("failures", f"{_plural(len(study.failures), 'point')} failed", text, body, "card warning"),
-            ),
-        )
-    if study.runs:
+        sections.append(("inside", "Inside one run", card("inside", "Inside one run", text, body)))
         sections.append(("configuration", "Configuration", _configuration_card(study)))
     return sections
+
+
+def _failures(study: Study) -> list[Section]:
+    if not study.failures:
+        return []
+    alike: dict[tuple[str, int | None], list[str]] = {}
+    for f in study.failures:
+        alike.setdefault((f.reason, f.exit_code), []).append(f.name)
+    rows = [[reason, "" if code is None else code, ", ".join(names)] for (reason, code), names in alike.items()]
+    text = "These points have no result and are missing from everything below."
+    body = table(["reason", ">exit code", "points"], rows, wrap={0, 2})
+    title = f"{plural(len(study.failures), 'point')} failed"
+    return [("failures", "Failed points", card("failures", title, text, body, "card warning"))]
 
 
 def _configuration_card(study: Study) -> str:
@@ -303,7 +288,7 @@ def _configuration_card(study: Study) -> str:
     body += (
         f"<details><summary>What all runs share ({len(same)} keys)</summary>{table(['key', 'value'], same)}</details>"
     )
-    return _card("configuration", "Configuration", "", body)
+    return card("configuration", "Configuration", "", body)
 
 
 # ---- data for the charts ----
@@ -314,8 +299,9 @@ def _data(study: Study) -> dict[str, Any]:
     first_seeds = [r for r in largest_first if r.summary.seed == min(x.summary.seed for x in study.runs)]
     shown = (first_seeds or largest_first)[:24]
     return {
+        "modes": comparison.data(study),
         "workloads": [_workload_data(w) for w in study.workloads],
-        "inside": [{"label": _run_label(r), **inside.everything(r)} for r in shown],
+        "inside": [{"label": _run_label(r), **inside.everything(r), "conflicts": aborts.of_run(r)} for r in shown],
         "class_names": CLASS_NAMES,
         "part_names": PART_NAMES,
     }
@@ -323,7 +309,7 @@ def _data(study: Study) -> dict[str, Any]:
 
 def _run_label(run: Any) -> str:
     s = run.summary
-    return f"{s.name}, {_plural(s.cores, 'core')}, {s.mode}, seed {s.seed} ({run.directory.name})"
+    return f"{s.name}, {plural(s.cores, 'core')}, {s.mode}, seed {s.seed} ({run.directory.name})"
 
 
 def _workload_data(w: Workload) -> dict[str, Any]:
@@ -361,6 +347,7 @@ def _workload_data(w: Workload) -> dict[str, Any]:
             "groups": [g for g in traffic if g["rows"]],
         },
         "parts": _parts_data(w, base * reference.cores),
+        "aborts": aborts.data(w) if aborts.has_aborts(w) else None,
     }
 
 
@@ -393,7 +380,7 @@ def _traffic_row(p: Any, most: float) -> dict[str, Any] | None:
         "fractions": {c: a / total for c, a in amounts.items()},
         "amounts": amounts,
         "total": total / most,
-        "note": _number(total) + "B",
+        "note": number(total) + "B",
     }
 
 
@@ -419,7 +406,7 @@ def _parts_data(w: Workload, reference: float) -> dict[str, Any]:
                     rows.setdefault(name, []).append(
                         {
                             "label": str(p.cores), "fractions": {k: v / total for k, v in parts.items()},
-                            "amounts": parts, "total": total / reference, "note": _number(total),
+                            "amounts": parts, "total": total / reference, "note": number(total),
                         }
                     )  # fmt: skip
         for name, found in rows.items():
@@ -430,58 +417,3 @@ def _parts_data(w: Workload, reference: float) -> dict[str, Any]:
         "parts": [{"key": p, "name": PART_NAMES[p], "colour": f"var(--{p})"} for p in inside.PARTS],
         "classes": by_class,
     }
-
-
-# ---- words and tables ----
-
-
-def table(head: list[str], rows: Iterable[list[Any]], raw: set[int] = frozenset(), wrap: set[int] = frozenset()) -> str:
-    """`>` before a heading aligns the column right; cells are escaped unless their column is in `raw`."""
-    right = [h.startswith(">") for h in head]
-    top = "".join(
-        f"<th{' class=n' if r else ''}>{html.escape(h.lstrip('>'))}</th>" for h, r in zip(head, right, strict=True)
-    )
-    body = []
-    for row in rows:
-        cells = []
-        for i, cell in enumerate(row):
-            style = "n" if right[i] else "wrap" if i in wrap else ""
-            text = str(cell) if i in raw else html.escape(str(cell))
-            cells.append(f"<td{f' class={style}' if style else ''}>{text}</td>")
-        body.append(f"<tr>{''.join(cells)}</tr>")
-    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
-
-
-def _listed(words: list[str]) -> str:
-    """a, b and c"""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def _badge(text: str, good: bool) -> str:
-    return f'<span class="badge {"good" if good else "bad"}">{html.escape(text)}</span>'
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _number(value: float) -> str:
-    for factor, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= factor:
-            return f"{value / factor:.3g} {unit}"
-    return f"{value:.0f} "
-
-
-def _seconds(value: float) -> str:
-    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
-        if value >= factor:
-            return f"{value / factor:.3g} {unit}"
-    return "0 s"
-
-
-def _clock(value: float) -> str:
-    if value < 60:
-        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
-    if value < 3600:
-        return f"{value / 60:.0f} min"
-    return f"{value / 3600:.1f} h"

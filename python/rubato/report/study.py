@@ -13,6 +13,7 @@ from typing import Any
 
 from rubato.intervals import Interval, interval
 from rubato.results import Run
+from rubato.spec import MODES
 
 #: Keys that every sweep varies and that have their own place in the report.
 _OWN_PLACE = {"chip.cores", "chip.seed", "task.mayspec"}
@@ -43,8 +44,18 @@ class Point:
 
 @dataclass
 class Series:
-    name: str
+    """One mode with one `variation`: the values of whatever else was varied, in words; often empty."""
+
+    mode: str
+    variation: str
     points: list[Point]
+
+    @property
+    def name(self) -> str:
+        return ", ".join(filter(None, (self.mode, self.variation)))
+
+    def at(self, cores: int) -> Point | None:
+        return next((p for p in self.points if p.cores == cores), None)
 
 
 @dataclass
@@ -87,14 +98,15 @@ def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
         elif run.directory.name not in known:
             bad.append(Failure(run.directory.name, reason))
     varied = _varied(good)
-    grouped: dict[tuple[str, str], dict[str, dict[int, Point]]] = defaultdict(lambda: defaultdict(dict))
+    grouped: dict[tuple[str, str], dict[tuple[str, str], dict[int, Point]]] = defaultdict(lambda: defaultdict(dict))
     for run in good:
         s = run.summary
-        points = grouped[s.name, " ".join(run.arguments)][_series_name(run, varied)]
+        points = grouped[s.name, " ".join(run.arguments)][s.mode, _variation(run, varied)]
         points.setdefault(s.cores, Point(s.cores)).runs.append(run)
     workloads = []
     for (program, arguments), by_series in grouped.items():
-        series = [Series(n, [points[c] for c in sorted(points)]) for n, points in by_series.items()]
+        series = [Series(*key, [points[c] for c in sorted(points)]) for key, points in by_series.items()]
+        series.sort(key=lambda s: MODES.index(s.mode) if s.mode in MODES else len(MODES))
         workloads.append(Workload(program, arguments, series))
     return Study(workloads, good, bad, varied)
 
@@ -124,9 +136,8 @@ def _varied(runs: list[Run]) -> list[str]:
     return [k for k in order if k in several]
 
 
-def _series_name(run: Run, varied: list[str]) -> str:
-    parts = [run.summary.mode] + [f"{k}={plain(run.configuration.get(k))}" for k in varied]
-    return ", ".join(parts)
+def _variation(run: Run, varied: list[str]) -> str:
+    return ", ".join(f"{k}={plain(run.configuration.get(k))}" for k in varied)
 
 
 def plain(value: Any) -> str:

@@ -229,14 +229,18 @@ function hoverLine(root, data, xs, px, {m, width, height}) {
 
 // ---- stacked bars: one row a point, grouped by series ----
 
+/// Relative rows are as long as their total, but for those beyond `data.longest`, which are cut off there;
+/// `data.baseline` is a length to compare with; a row's `low` and `high` are drawn as a whisker.
 function stackedBars(container, data, isRelative) {
   draw(container, (width) => {
     const gap = 5, thick = 19, headings = 24;
-    const labels = Math.max(...data.groups.flatMap((g) => g.rows.map((r) => r.label.length)));
-    const m = {left: Math.max(48, labels * 7 + 8), right: 58, top: 4};
-    const most = isRelative ? Math.max(...data.groups.flatMap((g) => g.rows.map((r) => r.total))) : 1;
+    const longest = (text) => Math.max(0, ...data.groups.flatMap((g) => g.rows.map((r) => text(r).length)));
+    const m = {left: Math.max(48, longest((r) => r.label) * 7 + 8), right: Math.max(58, longest((r) => r.note) * 6.6 + 10), top: 4};
+    const totals = data.groups.flatMap((g) => g.rows.map((r) => Math.max(r.total, r.high ?? 0)));
+    const most = isRelative ? Math.min(data.longest ?? Infinity, Math.max(...totals)) : 1;
     const px = linear(0, most, m.left, width - m.right);
     const root = svg('svg', {role: 'img', 'aria-label': data.label});
+    const line = svg('line', {class: 'axis', 'stroke-dasharray': '3 3'});
     let y = m.top;
     for (const group of data.groups) {
       root.append(svg('text', {class: 'strong', x: 0, y: y + 16, text: group.name}));
@@ -244,7 +248,7 @@ function stackedBars(container, data, isRelative) {
       for (const row of group.rows) {
         root.append(svg('text', {x: m.left - 8, y: y + thick / 2 + 4, 'text-anchor': 'end', text: row.label}));
         let at = 0;
-        const whole = isRelative ? row.total : 1;
+        const whole = isRelative ? Math.min(row.total, most) : 1;
         for (const part of data.parts) {
           const fraction = row.fractions[part.key] || 0;
           if (fraction <= 0) continue;
@@ -256,15 +260,36 @@ function stackedBars(container, data, isRelative) {
             .map((p) => ({name: p.name, colour: p.colour, value: percent(row.fractions[p.key]) +
               (row.amounts ? `, ${number(row.amounts[p.key])} ${data.unit}` : '') + (p === part ? '  ◂' : '')}))));
         }
-        root.append(svg('text', {x: px(at) + 6, y: y + thick / 2 + 4, text: row.note}));
+        if (isRelative && row.total > most) drawCut(root, px(at), y, thick);
+        else if (isRelative && row.high != null) drawWhisker(root, px(row.low), px(Math.min(row.high, most)), y + thick / 2);
+        const end = isRelative && row.total <= most ? Math.max(px(at), px(Math.min(row.high ?? 0, most))) : px(at);
+        root.append(svg('text', {x: end + 6, y: y + thick / 2 + 4, text: row.note, style: 'paint-order:stroke;stroke:var(--card);stroke-width:4'}));
         y += thick + gap;
       }
       y += 8;
+    }
+    if (isRelative && data.baseline) {
+      for (const end of ['x1', 'x2']) line.setAttribute(end, px(data.baseline));
+      line.setAttribute('y1', m.top);
+      line.setAttribute('y2', y - 8);
+      root.prepend(line);
     }
     root.setAttribute('viewBox', `0 0 ${width} ${y}`);
     root.setAttribute('height', y);
     return root;
   });
+}
+
+function drawWhisker(root, from, to, y) {
+  root.append(svg('path', {class: 'whisker', d: `M${from} ${y - 4}v8M${from} ${y}H${to}M${to} ${y - 4}v8`, fill: 'none',
+    style: 'stroke:var(--ink)', 'stroke-width': 1.3}));
+}
+
+/// Two slanted gaps near the end of a bar that goes on.
+function drawCut(root, end, y, thick) {
+  for (const x of [end - 16, end - 9]) {
+    root.append(svg('path', {class: 'cut', d: `M${x} ${y + thick + 1}L${x + 6} ${y - 1}`, style: 'stroke:var(--card)', 'stroke-width': 3}));
+  }
 }
 
 // ---- the mesh: tiles, and between them a bar a link and direction, coloured by load ----

@@ -16,14 +16,29 @@ function switches(kind, option, apply) {
   }
 }
 
+const used = (chart) => chart.parts.filter((p) => chart.groups.some((g) => g.rows.some((r) => r.fractions[p.key] > 0)));
+
+function showModes({time, traffic}) {
+  at('modes-time-legend').replaceChildren(...legend(used(time)).children);
+  stackedBars(at('modes-time-chart'), time, true);
+  if (!at('modes-traffic')) return;
+  at('modes-traffic').hidden = !traffic.groups.length;
+  if (!traffic.groups.length) return;
+  at('modes-traffic-legend').replaceChildren(...legend(used(traffic)).children);
+  stackedBars(at('modes-traffic-chart'), traffic, true);
+}
+
 function showWorkload(workload, i) {
   if (at(`speedup-chart-${i}`)) speedupChart(at(`speedup-chart-${i}`), workload.speedup, false);
-  const used = (chart) => chart.parts.filter((p) => chart.groups.some((g) => g.rows.some((r) => r.fractions[p.key] > 0)));
   at(`cycles-legend-${i}`).replaceChildren(...legend(used(workload.cycles)).children);
   stackedBars(at(`cycles-chart-${i}`), workload.cycles, false);
   if (at(`traffic-chart-${i}`)) {
     at(`traffic-legend-${i}`).replaceChildren(...legend(used(workload.traffic)).children);
     stackedBars(at(`traffic-chart-${i}`), workload.traffic, false);
+  }
+  if (workload.aborts) {
+    at(`aborts-legend-${i}`).replaceChildren(...legend(used(workload.aborts)).children);
+    stackedBars(at(`aborts-chart-${i}`), workload.aborts, false);
   }
   const select = at(`parts-class-${i}`);
   if (!select) return;
@@ -40,10 +55,15 @@ function showWorkload(workload, i) {
   show();
 }
 
+if (data.modes.length) {
+  at('modes-cores').addEventListener('change', () => showModes(data.modes[at('modes-cores').value]));
+  showModes(data.modes[0]);
+}
 data.workloads.forEach(showWorkload);
 switches('speedup', 'linear', (i, linear) => speedupChart(at(`speedup-chart-${i}`), data.workloads[i].speedup, linear));
 switches('cycles', 'relative', (i, relative) => stackedBars(at(`cycles-chart-${i}`), data.workloads[i].cycles, relative));
 switches('traffic', 'relative', (i, relative) => stackedBars(at(`traffic-chart-${i}`), data.workloads[i].traffic, relative));
+switches('aborts', 'relative', (i, relative) => stackedBars(at(`aborts-chart-${i}`), data.workloads[i].aborts, relative));
 
 // ---- inside one run ----
 
@@ -67,6 +87,7 @@ function showInside(run) {
       'neighbours there is a link in each direction: the stronger its colour, the more of the time it was carrying something.'), run.mesh);
   }
   if (run.functions.length) functionTable(body, run.functions);
+  if (run.conflicts) conflictTables(body, run.conflicts);
   multiples(body, run.histograms, 'Queues and delays', 'How often each value was seen, over all tiles; buckets double in width.',
     (box, h) => histogramChart(box, h), (h) => `mean ${number(h.mean)} ${h.unit}`);
   multiples(body, run.series, 'Over time', 'Sampled every interval of simulated time.',
@@ -103,6 +124,20 @@ function functionTable(body, rows) {
   chartUnder(body, 'Task functions', 'Core cycles by what the cores worked for: each function by class, then all its work by ' +
     'the part of the machine it waited for.', 'scroll')
     .append(html('table', {}, html('thead', {}, head), html('tbody', {}, ...lines)));
+}
+
+function conflictTables(body, conflicts) {
+  const box = chartUnder(body, 'Who aborts whom, and where', 'Aborted attempts by task function, by what aborted them and by ' +
+    `cause; below, of ${number(conflicts.line_count)} lines of memory in which attempts met, those that cost most core cycles.`, '');
+  const numbers = ['aborts', 'lost_cycles'];
+  const tableOf = (columns, rows) => html('div', {class: 'scroll'}, html('table', {},
+    html('thead', {}, html('tr', {}, ...Object.entries(columns).map(([key, name]) => html('th', numbers.includes(key) ? {class: 'n', text: name} : {text: name})))),
+    html('tbody', {}, ...rows.map((r) => html('tr', {}, ...Object.keys(columns).map((key) =>
+      numbers.includes(key) ? html('td', {class: 'n', text: r[key].toLocaleString('en')})
+        : html('td', key === 'symbol' ? {class: 'wrap', text: r[key]} : {text: r[key]})))))));
+  const shared = {victim: 'aborted', by: 'by'}, cost = {aborts: 'aborts', lost_cycles: 'lost cycles'};
+  box.append(tableOf({...shared, cause: 'cause', ...cost}, conflicts.functions));
+  if (conflicts.lines.length) box.append(tableOf({line: 'line', symbol: 'symbol', ...shared, ...cost}, conflicts.lines));
 }
 
 function showTimeline(body, timeline) {
