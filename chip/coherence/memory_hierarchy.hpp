@@ -24,6 +24,8 @@ class MemoryHierarchy : public MemorySystem {
   /// The tile whose LLC slice orders `line`, and the tile at which its memory controller is attached.
   virtual TileId home_of(LineAddr line) const = 0;
   virtual TileId controller_tile_of(LineAddr line) const = 0;
+  /// The tiles that may hold copies of `line`, bits as SharerGroups' of the chip's tiles: a superset.
+  virtual std::uint64_t possible_holders(LineAddr line) const = 0;
   /// Registers core.C.l1i|l1d.*, tile.T.l2.*, tile.T.llc.*, mem.M.*.
   virtual void register_stats(StatRegistry& registry) const = 0;
   /// Walks every cache and directory: inclusion, single writer or many readers, directory agreement and, if

@@ -9,30 +9,35 @@ namespace rubato::chip {
 
 namespace {
 constexpr auto kL1 = &AccessParts::l1, kL2 = &AccessParts::l2, kLlc = &AccessParts::llc,
-               kMemory = &AccessParts::memory, kNetwork = &AccessParts::network, kCheck = &AccessParts::check;
+               kMemory = &AccessParts::memory, kNetwork = &AccessParts::network;
 }  // namespace
 
 AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
-  const Request r{.core = core,
-                  .line = line,
-                  .kind = kind,
-                  .write = is_write(kind),
-                  .tile = TileId{core.value / cores_per_tile_},
-                  .l1 = core.value % cores_per_tile_ * 2 + (kind == AccessKind::fetch ? 0 : 1)};
+  const bool active = !warming_ && conflicts_->is_active();
+  const bool checked = active && is_tracked(kind);
+  rolling_back_ = kind == AccessKind::rollback;
+  const Request r{
+      .core = core,
+      .line = line,
+      .kind = kind,
+      .write = is_write(kind),
+      .tile = TileId{core.value / cores_per_tile_},
+      .l1 = core.value % cores_per_tile_ * 2 + (kind == AccessKind::fetch ? 0 : 1),
+      .checked = checked,
+      .unchecked = active && !checked,
+      .bytes = message::kRequest + (checked && conflicts_->is_speculative(core) ? message::kVirtualTime : 0)};
   TileCaches& tile = tiles_[r.tile.value];
   L1Cache& l1 = tile.l1s()[r.l1];
   Path path(now);
 
-  // 1. The L1 again: a caller need not have asked it.
+  // 1. The L1 again: a caller need not have asked it. A tracked access comes here although the L1 has the
+  //    line because the line is not marked for it: it is checked as an L2 hit (C15).
   path.spend(kL1, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
   const std::uint32_t l1_slot = l1.find(line);
-  if (l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)))) {
-    if (warming_) {
-      l1.warm_hit(line, r.write);
-      if (versions_.is_on()) check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, l1_slot, line, r.write);
-    } else {
-      l1.hit(line, r.write);
-    }
+  const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)));
+  if (is_in_l1 && (!r.checked || l1.covers(line, r.write))) {
+    // Unchecked accesses need no mark, nor are they the running task's to be recorded.
+    if (warming_ || r.unchecked || !l1.hit(line, r.write)) use_l1(r, l1_slot);
     return path.done(ServedBy::l1);
   }
 
@@ -43,19 +48,17 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
 
   // 3. Served within the tile, or by the line's home.
   ServedBy served = ServedBy::l2;
+  CheckResult check;
   if (slot != TileCaches::kNoSlot && (!r.write || is_writable(tile.array()[slot].state))) {
-    if (conflicts_->is_active() && !warming_) {
-      const CheckResult check = conflicts_->check_tile(core, line, kind, VirtualTime{}, path.at());
-      path.spend(kCheck, check.cycles);
-      if (check.blocked) return path.blocked(BlockReason::conflict_pending);
-    }
+    if (r.checked && !check_in_tile(r, slot, path, check)) return path.blocked(BlockReason::conflict_pending);
+    if (is_in_l1) return serve_again(r, l1_slot, slot, path);
     served = serve_in_tile(r, slot, path);
-  } else if (!serve_from_home(r, slot, path, served)) {
+  } else if (!serve_from_home(r, slot, path, served, check)) {
     return path.blocked(BlockReason::conflict_pending);
   }
 
   // 4. Into the L1.
-  fill_l1(r, l1_slot, slot, path);
+  fill_l1(r, l1_slot, slot, check.exclusive, path);
   if (!warming_) l1.count_miss();
   return path.done(served);
 }
@@ -72,14 +75,29 @@ ServedBy Mesi::serve_in_tile(const Request& r, std::uint32_t slot, Path& path) {
   return ServedBy::other_l1;
 }
 
-void Mesi::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path) {
+/// A use of the L1's copy that is neither counted as a hit nor recorded.
+void Mesi::use_l1(const Request& r, std::uint32_t l1_slot) {
+  tiles_[r.tile.value].l1s()[r.l1].warm_hit(r.line, r.write);
+  if (versions_.is_on()) check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, l1_slot, r.line, r.write);
+}
+
+/// The core's L1 has the line with the right it needs: the check was all that was missing.
+AccessResult Mesi::serve_again(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path) {
+  TileCaches& tile = tiles_[r.tile.value];
+  tile.array().use(slot);
+  ++tile.counters.hits;
+  use_l1(r, l1_slot);
+  tile.l1s()[r.l1].count_miss();
+  return path.done(ServedBy::l2);
+}
+
+void Mesi::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive, Path& path) {
   TileCaches& tile = tiles_[r.tile.value];
   L2Line& line = tile.array()[slot];
   LineState state = LineState::shared;
   if (r.write) {
     line.state = state = LineState::modified;
-  } else if (r.kind == AccessKind::load && is_writable(line.state) && line.copies == 0 &&
-             !conflicts_->is_active()) {
+  } else if (r.kind != AccessKind::fetch && is_writable(line.state) && line.copies == 0 && exclusive) {
     state = LineState::exclusive;
   }
   if (tile.fill_l1(r.l1, l1_slot, slot, state)) book(l2_ports_, r.tile, path.at());
@@ -89,7 +107,8 @@ void Mesi::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, 
   }
 }
 
-bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served) {
+bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served,
+                           CheckResult& check) {
   TileCaches& tile = tiles_[r.tile.value];
   const TileId home = home_of(r.line);
   LlcSlice& slice = slices_[home.value];
@@ -98,7 +117,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   slice.array.prefetch(r.line);
 
   // 1. To the home; there the line's previous transaction, the bank's port, the bank.
-  path.until(kNetwork, send(r.tile, home, message::kRequest, TrafficClass::memory, path.at()));
+  path.until(kNetwork, send(r.tile, home, r.bytes, TrafficClass::memory, path.at()));
   std::uint32_t entry = upgrade ? tile.array()[slot].home_entry : slice.array.find(r.line);
   if (upgrade && slice.array.line_at(entry) != r.line) [[unlikely]] {
     RUBATO_CHECK(fault_ != Fault::none, "the LLC includes the L2s");
@@ -110,7 +129,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   path.until(kLlc, book(llc_ports_, home, ready) + llc_latency_);
 
   // 2. Speculative accessors anywhere, before anything changes.
-  if (conflicts_->is_active() && !warming_ && !check_global(r, slice, entry, path)) return false;
+  if (r.checked && !check_miss(r, slice, entry, path, check)) return false;
   count(upgrade ? tile.counters.upgrades : tile.counters.misses);
 
   // 3. The line at its home: in the slice, or from memory.
@@ -138,7 +157,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
                upgrade ? send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at())
                        : send(home, r.tile, message::kLine, TrafficClass::memory, path.at()));
     const bool alone = e.sharers == 0 || fault_ == Fault::exclusive_with_sharers;
-    if (!r.write && alone && !conflicts_->is_active()) state = LineState::exclusive;
+    if (!r.write && alone && check.exclusive) state = LineState::exclusive;
   }
 
   // 5. The directory and the tile know.
@@ -156,18 +175,52 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   } else {
     slot = fill_l2(r, entry, state, source, path.at());
   }
+  if (r.checked) tile.array()[slot].canary = check.canary;
+  if (r.unchecked && fault_ != Fault::canary_after_unchecked_fill)
+    tile.array()[slot].canary = kMaxVirtualTime;
   return true;
 }
 
-bool Mesi::check_global(const Request& r, const LlcSlice& slice, std::uint32_t entry, Path& path) {
+/// An L2 hit. False: blocked.
+bool Mesi::check_in_tile(const Request& r, std::uint32_t slot, Path& path, CheckResult& check) {
+  const VirtualTime canary = tiles_[r.tile.value].array()[slot].canary;
+  check = conflicts_->check_tile(r.core, r.line, r.kind, canary, path.at());
+  path.note(check);
+  if (check.needs_global) return check_hit_at_home(r, slot, path, check);
+  return !check.blocked;
+}
+
+/// An L2 hit that its line's canary does not cover: a request to the home and word back, no line. False:
+/// blocked.
+bool Mesi::check_hit_at_home(const Request& r, std::uint32_t slot, Path& path, CheckResult& check) {
+  L2Line& line = tiles_[r.tile.value].array()[slot];
+  const TileId home = home_of(r.line);
+  LlcSlice& slice = slices_[home.value];
+  DirectoryEntry& e = slice.array[line.home_entry];
+  path.until(kNetwork, send(r.tile, home, r.bytes, TrafficClass::coherence, path.at()));
+  const Cycle ready = later(path.at(), e.busy);
+  slice.counters.busy_cycles += ready - path.at();
+  path.until(kLlc, book(llc_ports_, home, ready) + llc_latency_);
+  // The line moves nowhere: no holder is contacted but by the check itself.
+  check = conflicts_->check_global(r.core, r.line, r.kind, 0, is_writable(line.state), home, path.at());
+  path.note(check);
+  if (check.blocked) return false;
+  e.busy = path.at();
+  path.until(kNetwork, send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at()));
+  line.canary = check.canary;
+  return true;
+}
+
+/// At the home of a line that must come, or be given to write. False: blocked.
+bool Mesi::check_miss(const Request& r, const LlcSlice& slice, std::uint32_t entry, Path& path,
+                      CheckResult& check) {
   std::uint64_t holders = 0;
   if (entry != slice.array.kNoSlot) {
     const DirectoryEntry& e = slice.array[entry];
     holders = e.owned ? groups_.bit(TileId{e.owner}) : r.write ? e.sharers : 0;
   }
-  const CheckResult check =
-      conflicts_->check_global(r.core, r.line, r.kind, holders, home_of(r.line), path.at());
-  path.spend(kCheck, check.cycles);
+  check = conflicts_->check_global(r.core, r.line, r.kind, holders, false, home_of(r.line), path.at());
+  path.note(check);
   return !check.blocked;
 }
 
@@ -198,13 +251,14 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
   count(slices_[home.value].counters.forwards);
   count(tile.counters.forwards);
 
-  path.until(kNetwork, send(home, owner, message::kRequest, TrafficClass::coherence, path.at()));
+  path.until(kNetwork, send(home, owner, r.bytes, TrafficClass::coherence, path.at()));
   path.until(kL2, later(book(l2_ports_, owner, path.at()) + l2_latency_, line.ready));
   if (r.write) {
     if (tile.invalidate_l1s(slot)) path.spend(kL1, l1d_latency_);
   } else if (fault_ != Fault::lost_downgrade) {
     if (tile.downgrade_owner(slot)) path.spend(kL1, l1d_latency_);
   }
+  lose(owner, r.line, !r.write);
   const Cycle answered = path.at();
   path.until(kNetwork, send(owner, r.tile, message::kLine, TrafficClass::memory, answered));
 
@@ -239,12 +293,13 @@ void Mesi::invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, 
     TileCaches& tile = tiles_[t.value];
     Path branch = path;
     count(slices_[home.value].counters.invalidations);
-    branch.until(kNetwork, send(home, t, message::kRequest, TrafficClass::coherence, branch.at()));
+    branch.until(kNetwork, send(home, t, r.bytes, TrafficClass::coherence, branch.at()));
     branch.until(kL2, book(l2_ports_, t, branch.at()) + l2_latency_);
     const std::uint32_t slot = tile.array().find(r.line);
     if (slot != TileCaches::kNoSlot) {
       branch.until(kL2, tile.array()[slot].ready);
       if (tile.invalidate_l1s(slot)) branch.spend(kL1, l1d_latency_);
+      lose(t, r.line);
       tile.erase(slot);
       count(tile.counters.invalidations);
     }
@@ -279,7 +334,7 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   const bool is_home = slice.array.line_at(entry) == line;
   RUBATO_CHECK(is_home || fault_ != Fault::none, "the LLC includes the L2s");
   count(tile.counters.evictions);
-  if (conflicts_->is_active()) conflicts_->on_lose(t, line, false);
+  lose(t, line);
 
   // The home hears of clean evictions too, so that its directory stays exact.
   book(llc_ports_, home,
@@ -325,7 +380,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
         count(tile.counters.write_backs);
       }
       count(tile.counters.invalidations);
-      if (conflicts_->is_active()) conflicts_->on_lose(t, line, false);
+      lose(t, line);
       tile.erase(slot);
     }
     c = modified ? send(t, home, message::kLine, TrafficClass::memory, c)
@@ -340,6 +395,14 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
   }
   if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
   slice.array.erase(entry);
+}
+
+std::uint64_t Mesi::possible_holders(LineAddr line) const {
+  const LlcSlice& slice = slices_[home_of(line).value];
+  const std::uint32_t entry = slice.array.find(line);
+  if (entry == slice.array.kNoSlot) return 0;
+  const DirectoryEntry& e = slice.array[entry];
+  return e.owned ? groups_.bit(TileId{e.owner}) : e.sharers;
 }
 
 void Mesi::warm(CoreId core, LineAddr line, AccessKind kind) {
@@ -373,8 +436,10 @@ void Mesi::drop(LlcSlice& slice, std::uint32_t entry) {
     const std::uint32_t slot = tile.array().find(line);
     if (slot == TileCaches::kNoSlot) return;
     tile.invalidate_l1s(slot);
+    lose(t, line);
     tile.erase(slot);
   });
+  if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
   slice.array.erase(entry);
   versions_.forget(line);
 }

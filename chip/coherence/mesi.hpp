@@ -42,6 +42,7 @@ class Mesi final : public MemoryHierarchy {
     return TileId{interleave(mix64(line.value) >> 32, tiles())};
   }
   TileId controller_tile_of(LineAddr line) const override { return controller_tiles_[controller_of(line)]; }
+  std::uint64_t possible_holders(LineAddr line) const override;
   void register_stats(StatRegistry& registry) const override;
   std::string check_invariants() const override;
 
@@ -53,7 +54,14 @@ class Mesi final : public MemoryHierarchy {
   void on_violation(std::function<void(const std::string&)> report) { report_ = std::move(report); }
 
   /// Bugs to put in on purpose: the checker's own tests.
-  enum class Fault { none, exclusive_with_sharers, lost_invalidation, lost_recall, lost_downgrade };
+  enum class Fault {
+    none,
+    exclusive_with_sharers,
+    lost_invalidation,
+    lost_recall,
+    lost_downgrade,
+    canary_after_unchecked_fill,
+  };
   void inject(Fault fault) { fault_ = fault; }
 
  private:
@@ -63,7 +71,10 @@ class Mesi final : public MemoryHierarchy {
     AccessKind kind;
     bool write;
     TileId tile;
-    std::uint32_t l1;  // index in the tile
+    std::uint32_t l1;     // index in the tile
+    bool checked;         // against speculative tasks (C15)
+    bool unchecked;       // while others are: what it fills needs a global check later
+    std::uint32_t bytes;  // of its requests, from tile to home and on
   };
   class HitObserver final : public L1Observer {
    public:
@@ -86,8 +97,17 @@ class Mesi final : public MemoryHierarchy {
   }
 
   ServedBy serve_in_tile(const Request& r, std::uint32_t slot, Path& path);
-  bool serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served);
-  bool check_global(const Request& r, const LlcSlice& slice, std::uint32_t entry, Path& path);
+  void use_l1(const Request& r, std::uint32_t l1_slot);
+  AccessResult serve_again(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path);
+  bool serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served,
+                       CheckResult& check);
+  bool check_in_tile(const Request& r, std::uint32_t slot, Path& path, CheckResult& check);
+  bool check_miss(const Request& r, const LlcSlice& slice, std::uint32_t entry, Path& path,
+                  CheckResult& check);
+  bool check_hit_at_home(const Request& r, std::uint32_t slot, Path& path, CheckResult& check);
+  void lose(TileId tile, LineAddr line, bool kept = false) {
+    if (conflicts_->is_active()) conflicts_->on_lose(tile, line, kept);
+  }
   std::uint32_t fetch_from_memory(LineAddr line, TileId home, Path& path);
   Versions::Place ask_owner(const Request& r, TileId home, std::uint32_t entry, Path& path);
   void invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, Path& path);
@@ -96,7 +116,7 @@ class Mesi final : public MemoryHierarchy {
   void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
   void evict_from_llc(TileId home, std::uint32_t entry, Cycle at);
   void drop(LlcSlice& slice, std::uint32_t entry);
-  void fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path);
+  void fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive, Path& path);
 
   template <class F>
   void for_each_holder(const DirectoryEntry& e, F&& f) const {
@@ -108,7 +128,8 @@ class Mesi final : public MemoryHierarchy {
   }
 
   Cycle send(TileId from, TileId to, std::uint32_t bytes, TrafficClass traffic, Cycle at) {
-    return warming_ || from == to ? at : network_->send(from, to, {bytes, traffic}, at);
+    if (warming_ || from == to) return at;
+    return network_->send(from, to, {bytes, rolling_back_ ? TrafficClass::abort : traffic}, at);
   }
   Cycle book(Calendars& ports, TileId tile, Cycle at) { return warming_ ? at : ports.book(tile.value, at); }
   void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }
@@ -121,7 +142,7 @@ class Mesi final : public MemoryHierarchy {
   ConflictCheck* conflicts_;
   std::uint32_t cores_per_tile_;
   Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
-  bool warming_ = false;
+  bool warming_ = false, rolling_back_ = false;
   Fault fault_ = Fault::none;
   SharerGroups groups_;
   Versions versions_;

@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "chip/coherence/memory_system.hpp"
+#include "chip/conflict/conflict_check.hpp"
 
 namespace rubato::chip {
 
@@ -24,19 +25,25 @@ class Path {
     parts_.*part += static_cast<std::uint32_t>(cycles);
     at_ += cycles;
   }
+  /// A conflict check took place.
+  void note(const CheckResult& check) {
+    spend(&AccessParts::check, check.cycles);
+    disturbed_ |= check.disturbed;
+  }
   AccessResult done(ServedBy served_by) const {
     RUBATO_DCHECK(Latency{parts_.l1} + parts_.l2 + parts_.llc + parts_.memory + parts_.network +
                       parts_.check ==
                   at_ - start_);
-    return {.served_by = served_by, .cycle = at_, .parts = parts_};
+    return {.disturbed = disturbed_, .served_by = served_by, .cycle = at_, .parts = parts_};
   }
   AccessResult blocked(BlockReason reason) const {
-    return {.done = false, .blocked = reason, .cycle = at_, .parts = parts_};
+    return {.done = false, .blocked = reason, .disturbed = disturbed_, .cycle = at_, .parts = parts_};
   }
 
  private:
   Cycle start_, at_;
   AccessParts parts_;
+  bool disturbed_ = false;
 };
 
 }  // namespace rubato::chip

@@ -33,15 +33,18 @@ class ConflictCheck {
   virtual ~ConflictCheck() = default;
   /// False while nothing has ever speculated: the protocol then skips every other call.
   virtual bool is_active() const = 0;
+  /// True if a speculative task runs on `core`: its requests carry its virtual time.
+  virtual bool is_speculative(CoreId) const { return false; }
   /// An L2 hit on a line with this canary: check against tasks of the requester's own tile.
   virtual CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary,
                                  Cycle now) = 0;
   /// An L2 miss, or a hit whose canary does not cover the access, at the line's home: check against the
   /// requester's tile and the tiles that may hold uncommitted accessors. `holders` are those the directory
-  /// knows and the access concerns (bits as SharerGroups'): the owner for a load, all holders for a write;
-  /// sticky bits are the check's own.
+  /// knows and the access will contact (bits as SharerGroups'): the owner for a load, all holders for a
+  /// write; sticky bits are the check's own. `writable`: the requester's tile holds the line exclusive or
+  /// modified and keeps it so: the new canary must cover its later writes too.
   virtual CheckResult check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders,
-                                   TileId home, Cycle now) = 0;
+                                   bool writable, TileId home, Cycle now) = 0;
   /// `tile` lost the line, or (kept) the right to write it: evicted, invalidated, recalled, downgraded. Its
   /// uncommitted accessors must be remembered (sticky bits).
   virtual void on_lose(TileId tile, LineAddr line, bool kept) = 0;
@@ -53,7 +56,9 @@ class NoConflictCheck final : public ConflictCheck {
  public:
   bool is_active() const override { return false; }
   CheckResult check_tile(CoreId, LineAddr, AccessKind, VirtualTime, Cycle) override { return {}; }
-  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t, TileId, Cycle) override { return {}; }
+  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t, bool, TileId, Cycle) override {
+    return {};
+  }
   void on_lose(TileId, LineAddr, bool) override {}
   void on_llc_evict(LineAddr) override {}
 };

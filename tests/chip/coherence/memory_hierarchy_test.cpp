@@ -28,7 +28,8 @@ class RecordingCheck final : public ConflictCheck {
     calls.push_back("tile@" + std::to_string(now.value));
     return {.cycles = 5, .blocked = blocks, .exclusive = exclusive};
   }
-  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t holders, TileId, Cycle now) override {
+  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t holders, bool, TileId,
+                           Cycle now) override {
     std::string call = "global@" + std::to_string(now.value);
     for (std::uint32_t t = 0; t < 64; ++t)
       if ((holders >> t & 1) != 0) call += " " + std::to_string(t);
@@ -52,9 +53,15 @@ TEST(ConflictHooks, OneCheckAnAccessAtTheLevelThatServesIt) {
   EXPECT_EQ(rig.access(1, line, kLoad, 1000).cycle, Cycle{1014});  // 9 + 5; no L1 has it exclusively
   EXPECT_EQ(rig.access(4, line, kLoad, 2000).parts.check, 6U);
   rig.access(0, line, kStore, 3000);  // an upgrade goes to the home
-  rig.access(0, line, kLoad, 4000);   // an L1 hit is not checked here
-  EXPECT_EQ(check.calls,
-            (std::vector<std::string>{"global@21", "tile@1009", "global@2019 0", "global@3021 0 1"}));
+  // The L1 has it: no check while its mark covers the access, else an L2 hit's, and no copy moves.
+  rig.mesi.l1d(CoreId{0}).begin_marks();
+  EXPECT_EQ(rig.access(0, line, kLoad, 3900).cycle, Cycle{3902});
+  rig.mesi.l1d(CoreId{0}).clear_marks();
+  EXPECT_EQ(rig.access(0, line, kLoad, 4000).cycle, Cycle{4014});
+  EXPECT_EQ(rig.mesi.l1d(CoreId{0}).state(line), LineState::modified);
+  EXPECT_EQ(rig.access(0, line, AccessKind::untracked_load, 5000).cycle, Cycle{5002});
+  EXPECT_EQ(check.calls, (std::vector<std::string>{"global@21", "tile@1009", "global@2019", "global@3021 0 1",
+                                                   "tile@4009"}));
 }
 
 TEST(ConflictHooks, ABlockedAccessChangesNothingAndMayBeRepeated) {

@@ -1,0 +1,312 @@
+// How an access is checked against the uncommitted attempts (C12, C14, C15).
+// SPDX-License-Identifier: MIT
+#include "chip/conflict/conflict_detector.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.hpp"
+
+namespace rubato::chip {
+
+ConflictDetector::ConflictDetector(const Config& config, Network& network)
+    : network_(&network),
+      forwarding_(config.conflict.forwarding == "on"      ? Forwarding::on
+                  : config.conflict.forwarding == "stall" ? Forwarding::stall
+                                                          : Forwarding::abort),
+      selective_aborts_(config.conflict.selective_aborts),
+      free_checks_(config.conflict.free_checks),
+      exact_(config.conflict.sets == "exact"),
+      tile_check_(config.conflict.tile_check),
+      per_timestamp_(config.conflict.per_timestamp),
+      cores_per_tile_(config.chip.cores_per_tile),
+      groups_(config.tiles()),
+      h3_(config.conflict.bloom_ways, std::max(1U, config.conflict.bloom_bits / config.conflict.bloom_ways)),
+      running_(config.chip.cores) {
+  // A running attempt a core and the commit queue's; more only if queues are unlimited.
+  const std::uint32_t slots = cores_per_tile_ * (1 + config.task.commit_queue);
+  tiles_.reserve(config.tiles());
+  for (std::uint32_t t = 0; t < config.tiles(); ++t) {
+    SignatureTable sets(exact_ ? nullptr : &h3_, slots);
+    const std::uint32_t words = sets.words();
+    tiles_.push_back({.sets = std::move(sets),
+                      .attempts = std::vector<Attempt*>(std::size_t{words} * 64),
+                      .free = std::vector<std::uint64_t>(words, ~std::uint64_t{0}),
+                      .counters = {}});
+    found_.resize(std::size_t{2} * words);
+  }
+}
+
+void ConflictDetector::attach(AbortHandler& handler,
+                              std::function<std::uint64_t(LineAddr)> possible_holders) {
+  handler_ = &handler;
+  possible_holders_ = std::move(possible_holders);
+}
+
+void ConflictDetector::begin(Attempt& attempt) {
+  RUBATO_CHECK(handler_ != nullptr && running_[attempt.core.value] == nullptr);
+  Tile& tile = tiles_[attempt.tile.value];
+  std::size_t word = 0;
+  while (word < tile.free.size() && tile.free[word] == 0) ++word;
+  if (word == tile.free.size()) {
+    tile.sets.widen();
+    tile.free.resize(tile.sets.words(), ~std::uint64_t{0});
+    tile.attempts.resize(std::size_t{64} * tile.sets.words());
+    found_.resize(std::max(found_.size(), std::size_t{2} * tile.sets.words()));
+  }
+  attempt.slot =
+      static_cast<std::uint32_t>(word * 64) + static_cast<std::uint32_t>(std::countr_zero(tile.free[word]));
+  tile.free[word] &= tile.free[word] - 1;
+  tile.attempts[attempt.slot] = &attempt;
+  ++tile.live;
+  running_[attempt.core.value] = &attempt;
+  attempt.reads.clear();
+  attempt.writes.clear();
+  active_ = true;
+}
+
+void ConflictDetector::stop_running(CoreId core) { running_[core.value] = nullptr; }
+
+void ConflictDetector::end(Attempt& attempt) {
+  Tile& tile = tiles_[attempt.tile.value];
+  RUBATO_CHECK(tile.attempts[attempt.slot] == &attempt, "ends an attempt that is not live");
+  clear_column(tile, attempt, false);
+  clear_column(tile, attempt, true);
+  tile.attempts[attempt.slot] = nullptr;
+  tile.free[attempt.slot / 64] |= std::uint64_t{1} << attempt.slot % 64;
+  --tile.live;
+  if (running_[attempt.core.value] == &attempt) running_[attempt.core.value] = nullptr;
+}
+
+void ConflictDetector::drop_writes(Attempt& attempt) {
+  Tile& tile = tiles_[attempt.tile.value];
+  clear_column(tile, attempt, true);
+  for (const LineAddr line : attempt.writes) {
+    tile.sets.add(probe(line), attempt.slot, false);
+    attempt.reads.push_back(line);
+    // Where the tile was remembered as a writer only, it must stay remembered as a reader.
+    if ((sticky_.bits(line).writers & groups_.bit(attempt.tile)) != 0)
+      sticky_.add(line, {.readers = groups_.bit(attempt.tile)});
+  }
+  attempt.writes.clear();
+}
+
+void ConflictDetector::clear_column(Tile& tile, const Attempt& attempt, bool writes) {
+  for (const LineAddr line : writes ? attempt.writes : attempt.reads)
+    tile.sets.remove(probe(line), attempt.slot, writes);
+}
+
+void ConflictDetector::record(CoreId core, LineAddr line, bool write) {
+  Attempt& attempt = *running_[core.value];
+  tiles_[attempt.tile.value].sets.add(probe(line), attempt.slot, write);
+  (write ? attempt.writes : attempt.reads).push_back(line);
+}
+
+template <class F>
+void ConflictDetector::for_each_slot(const std::uint64_t* mask, std::uint32_t words, F&& f) {
+  for (std::uint32_t w = 0; w < words; ++w)
+    for (std::uint64_t rest = mask[w]; rest != 0; rest &= rest - 1)
+      f(w * 64 + static_cast<std::uint32_t>(std::countr_zero(rest)));
+}
+
+void ConflictDetector::later_accessors(TileId from, LineAddr line, VirtualTime vt,
+                                       std::vector<Attempt*>& out) const {
+  const Probe p = probe(line);
+  const StickyDirectory::Bits sticky = sticky_.bits(line);
+  const auto look = [&](TileId t) {
+    const Tile& tile = tiles_[t.value];
+    if (tile.live == 0 || !tile.sets.match(p, true, found_.data())) return;
+    const std::uint32_t words = tile.sets.words();
+    for (std::uint32_t w = 0; w < words; ++w) found_[w] |= found_[words + w];
+    for_each_slot(found_.data(), words, [&](std::uint32_t slot) {
+      if (tile.attempts[slot]->virtual_time > vt) out.push_back(tile.attempts[slot]);
+    });
+  };
+  groups_.for_each(possible_holders_(line) | sticky.readers | sticky.writers | groups_.bit(from), look);
+}
+
+CheckResult ConflictDetector::check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary,
+                                         Cycle now) {
+  Attempt* const self = running_[core.value];
+  const TileId t = tile_of(core);
+  // A canary below the GVT is that of a task that has committed.
+  if (canary != kMinVirtualTime && (self == nullptr || self->virtual_time <= canary) &&
+      canary >= handler_->gvt_at(t) && fault_ != Fault::ignore_canary)
+    return {.needs_global = true};
+  Tile& tile = tiles_[t.value];
+  if (tile.live == 0 || fault_ == Fault::skip_tile_check) return {.exclusive = self == nullptr};
+  ++tile.counters.tile_checks;
+  Survey s = survey(core, line, kind, false);
+  victims_.clear();
+  const Latency cycles = ask(t, s);
+  return settle(s, core, now, {.cycles = cycles, .exclusive = self == nullptr && s.is_alone});
+}
+
+CheckResult ConflictDetector::check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders,
+                                           bool writable, TileId home, Cycle now) {
+  Survey s = survey(core, line, kind, writable && fault_ != Fault::canary_of_writers_only);
+  ++tiles_[s.tile.value].counters.global_checks;
+  victims_.clear();
+  StickyDirectory::Bits sticky = sticky_.bits(line);
+  const bool asks_readers = s.write || s.writable;
+  if (!asks_readers) sticky.readers = 0;
+  const std::uint64_t beyond = sticky.readers | sticky.writers;
+
+  StickyDirectory::Bits stay;
+  Latency longest = ask(s.tile, s);
+  const auto keep = [&](TileId t) {
+    if (s.read_here) stay.readers |= groups_.bit(t);
+    if (s.written_here) stay.writers |= groups_.bit(t);
+  };
+  if (fault_ != Fault::clear_own_sticky_bits) keep(s.tile);
+  groups_.for_each(holders | beyond, [&](TileId t) {
+    if (t == s.tile) return;
+    ++tiles_[s.tile.value].counters.tiles_asked;
+    const Latency cycles = ask(t, s);
+    keep(t);
+    if ((holders & groups_.bit(t)) != 0 || free_checks_) {
+      longest = std::max(longest, cycles);  // the coherence action carries question and answer
+      return;
+    }
+    const std::uint32_t bytes = message::kRequest + (s.self != nullptr ? message::kVirtualTime : 0);
+    const Cycle there = network_->send(home, t, {bytes, TrafficClass::coherence}, now);
+    const Cycle back =
+        network_->send(t, home, {message::kAcknowledgement, TrafficClass::coherence}, there + cycles);
+    longest = std::max(longest, back - now);
+  });
+  if (beyond != 0) sticky_.clear(line, {sticky.readers & ~stay.readers, sticky.writers & ~stay.writers});
+
+  bool exclusive = s.self == nullptr && s.is_alone;
+  if (exclusive && !asks_readers) {
+    // A load asks no readers. Those of its own tile are found by every tile check.
+    std::uint64_t readers = sticky_.bits(line).readers;
+    if (groups_.is_exact()) readers &= ~groups_.bit(s.tile);
+    exclusive = readers == 0;
+  }
+  if (fault_ == Fault::exclusive_speculative_read) exclusive = true;
+  const CheckResult result =
+      settle(s, core, now, {.cycles = longest, .exclusive = exclusive, .canary = s.canary});
+  if (!result.blocked) sticky_.move_from_overflow(line);
+  return result;
+}
+
+Latency ConflictDetector::ask(TileId t, Survey& s) {
+  Tile& tile = tiles_[t.value];
+  s.read_here = s.written_here = false;
+  if (tile.live == 0) return 0;
+  const Latency base = free_checks_ ? 0 : tile_check_;
+  const bool reads = s.write || s.writable;
+  if (!tile.sets.match(s.probe, reads, found_.data())) return base;
+  const std::uint32_t words = tile.sets.words();
+  std::uint64_t* const readers = found_.data();
+  std::uint64_t* const writers = readers + words;
+  std::uint64_t compared = 0;
+  for (std::uint32_t w = 0; w < words; ++w) {
+    if (!reads) readers[w] = 0;
+    s.read_here |= readers[w] != 0;
+    s.written_here |= writers[w] != 0;
+    for (std::uint64_t rest = readers[w] | writers[w]; rest != 0; rest &= rest - 1) {
+      const auto bit = static_cast<std::uint32_t>(std::countr_zero(rest));
+      Attempt* const other = tile.attempts[w * 64 + bit];
+      if (other == s.self) continue;
+      ++compared;
+      s.is_alone = false;
+      const bool wrote = (writers[w] >> bit & 1) != 0;
+      const bool later = s.self == nullptr || other->virtual_time > s.self->virtual_time;
+      if (later && (s.write || wrote)) {
+        s.is_fate_pending |= s.self == nullptr && other->state == Attempt::State::finished &&
+                             handler_->is_fate_pending(*other);
+        victims_.push_back(other);
+        continue;
+      }
+      s.has_earlier_writer |= !later && wrote;
+      if (t != s.tile) s.canary = std::max(s.canary, other->virtual_time);
+    }
+  }
+  tile.counters.timestamps += compared;
+  return free_checks_ ? 0 : base + compared * per_timestamp_;
+}
+
+CheckResult ConflictDetector::settle(Survey& s, CoreId core, Cycle now, CheckResult result) {
+  Counters& counters = tiles_[s.tile.value].counters;
+  const LineAddr line = s.probe.line;
+  if (s.is_fate_pending || (s.has_earlier_writer && forwarding_ == Forwarding::stall)) {
+    ++counters.blocked;
+    result.blocked = true;
+    handler_->wait_for_fate(core);
+    return result;
+  }
+  if (s.has_earlier_writer && forwarding_ == Forwarding::abort) {
+    ++counters.blocked;
+    result.blocked = result.disturbed = true;
+    handler_->abort({&s.self, 1},
+                    {.cause = AbortCause::forwarding, .line = line, .by = core, .by_task = s.self->task},
+                    now);
+    return result;
+  }
+  if (victims_.empty()) return result;
+
+  counters.conflicts += victims_.size();
+  count_false_positives(s);
+  // Victims roll back at the same time, each on its core; those that only read the line delay nobody.
+  Latency rollback = 0;
+  for (const Attempt* v : victims_)
+    if (std::find(v->writes.begin(), v->writes.end(), line) != v->writes.end())
+      rollback = std::max(rollback, v->undo.size() * kRollbackCyclesPerStore);
+  result.cycles += rollback;
+  result.disturbed = true;
+  if (!selective_aborts_) add_all_later();
+  handler_->abort(victims_,
+                  {.cause = AbortCause::conflict,
+                   .line = line,
+                   .by = core,
+                   .by_task = s.self != nullptr ? s.self->task : nullptr},
+                  now);
+  return result;
+}
+
+void ConflictDetector::add_all_later() {
+  const auto earliest = std::min_element(victims_.begin(), victims_.end(), [](const auto* a, const auto* b) {
+    return a->virtual_time < b->virtual_time;
+  });
+  const VirtualTime from = (*earliest)->virtual_time;
+  const std::size_t met = victims_.size();
+  for (const Tile& tile : tiles_)
+    for (Attempt* a : tile.attempts)
+      if (a != nullptr && a->virtual_time > from &&
+          !(a->state == Attempt::State::finished && handler_->is_fate_pending(*a)) &&
+          std::find(victims_.begin(), victims_.begin() + met, a) == victims_.begin() + met)
+        victims_.push_back(a);
+}
+
+void ConflictDetector::count_false_positives(const Survey& s) {
+  if (exact_) return;
+  const auto has = [&](const std::vector<LineAddr>& lines) {
+    return std::find(lines.begin(), lines.end(), s.probe.line) != lines.end();
+  };
+  for (const Attempt* v : victims_)
+    if (!has(v->writes) && !(s.write && has(v->reads))) ++tiles_[v->tile.value].counters.false_positives;
+}
+
+void ConflictDetector::on_lose(TileId t, LineAddr line, bool kept) {
+  const Tile& tile = tiles_[t.value];
+  if (tile.live == 0 || fault_ == Fault::lose_sticky_bits) return;
+  // While a shared copy stays, the directory still knows the tile's readers.
+  if (!tile.sets.match(probe(line), !kept, found_.data())) return;
+  const std::uint32_t words = tile.sets.words();
+  const auto any = [&](std::uint32_t first) {
+    return std::any_of(&found_[first], &found_[first] + words, [](std::uint64_t w) { return w != 0; });
+  };
+  sticky_.add(line,
+              {.readers = !kept && any(0) ? groups_.bit(t) : 0, .writers = any(words) ? groups_.bit(t) : 0});
+}
+
+void ConflictDetector::on_llc_evict(LineAddr line) {
+  if (fault_ == Fault::lose_overflow) {
+    sticky_.forget(line);
+  } else {
+    sticky_.move_to_overflow(line);
+  }
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,151 @@
+// Eager conflict detection among uncommitted attempts, line by line, where the caches say it is needed (C12,
+// C14, C15). Espresso, Sec. V-A "Scalable speculation", V-B "Conflicts".
+//
+//   column       a live attempt's read and write sets among its tile's signatures (attempt.slot)
+//   later        with a higher virtual time than the accessing task; everyone, if that is non-speculative
+//   victim       a later attempt whose sets meet the access: readers and writers for a write, writers for a
+//                load
+//   holders      the tiles of which the coherence directory knows; sticky bits name the others
+// Invariant: a live attempt that has a recorded line in its sets is in a tile that may hold the line by the
+// directory or has its sticky bit (a reader's or writer's). An access that needs no global check meets no
+// later conflicting attempt outside its tile.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "chip/coherence/sharers.hpp"
+#include "chip/config/config.hpp"
+#include "chip/conflict/abort_handler.hpp"
+#include "chip/conflict/access_recorder.hpp"
+#include "chip/conflict/attempt.hpp"
+#include "chip/conflict/conflict_check.hpp"
+#include "chip/conflict/signature_table.hpp"
+#include "chip/conflict/sticky_directory.hpp"
+#include "chip/noc/network.hpp"
+
+namespace rubato::chip {
+
+class StatRegistry;
+
+/// Cycles that undoing one logged store takes: its log entry is read and its word written, both in the L1,
+/// one access a cycle. A requester waits so long for each store of a victim that wrote the line it wants.
+inline constexpr Latency kRollbackCyclesPerStore = 2;
+
+class ConflictDetector final : public ConflictCheck, public AccessRecorder {
+ public:
+  ConflictDetector(const Config& config, Network& network);
+  /// Before the first begin(). `possible_holders`: the directory's superset of the tiles that hold a line
+  /// (MemoryHierarchy::possible_holders).
+  void attach(AbortHandler& handler, std::function<std::uint64_t(LineAddr)> possible_holders);
+
+  // ---- Attempts ----
+
+  /// A speculative task starts on attempt.core of attempt.tile: gives attempt.slot, with empty sets.
+  void begin(Attempt& attempt);
+  /// The attempt on `core` finished, was aborted, excepted or goes on non-speculatively.
+  void stop_running(CoreId core);
+  /// Commit or abort: nobody conflicts with the attempt any more. Its lists of lines stay.
+  void end(Attempt& attempt);
+  /// An exception undid the attempt's writes. Its read set stays armed and takes the written lines in, of
+  /// which the task may have read other words (C18).
+  void drop_writes(Attempt& attempt);
+  // AccessRecorder; right after the access, before any other.
+  void record(CoreId core, LineAddr line, bool write) override;
+  /// The attempt running on `core`; null: a non-speculative task or none.
+  Attempt* running(CoreId core) const { return running_[core.value]; }
+
+  /// Appends the live attempts later than `vt` that (by their signatures) read or wrote `line`, by tile and
+  /// slot: who depends on a write that is undone in tile `from`.
+  void later_accessors(TileId from, LineAddr line, VirtualTime vt, std::vector<Attempt*>& out) const;
+
+  // ---- ConflictCheck ----
+
+  bool is_active() const override { return active_; }
+  bool is_speculative(CoreId core) const override { return running_[core.value] != nullptr; }
+  CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary, Cycle now) override;
+  CheckResult check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders, bool writable,
+                           TileId home, Cycle now) override;
+  void on_lose(TileId tile, LineAddr line, bool kept) override;
+  void on_llc_evict(LineAddr line) override;
+
+  /// Registers tile.T.conflict.* and chip.conflict.*.
+  void register_stats(StatRegistry& registry) const;
+  const StickyDirectory& sticky() const { return sticky_; }
+
+  /// Bugs to put in on purpose: the tests' own tests.
+  enum class Fault {
+    none,
+    skip_tile_check,
+    lose_sticky_bits,
+    lose_overflow,
+    exclusive_speculative_read,
+    ignore_canary,
+    clear_own_sticky_bits,
+    canary_of_writers_only,
+  };
+  void inject(Fault fault) { fault_ = fault; }
+
+ private:
+  struct Counters {
+    std::uint64_t tile_checks = 0, global_checks = 0, tiles_asked = 0, timestamps = 0, conflicts = 0,
+                  false_positives = 0, blocked = 0;
+  };
+  struct Tile {
+    SignatureTable sets;
+    std::vector<Attempt*> attempts;   // by slot; null: free
+    std::vector<std::uint64_t> free;  // mask of slots
+    std::uint32_t live = 0;
+    Counters counters;
+  };
+  /// Who asks, and what the asked tiles answer.
+  struct Survey {
+    Attempt* self;  // null: non-speculative
+    TileId tile;    // the requester's
+    Probe probe;
+    bool write;
+    bool writable;  // a load whose canary must cover writes
+    bool is_fate_pending = false, has_earlier_writer = false, is_alone = true;
+    VirtualTime canary{};
+    // Of the tile asked last: whether anybody, the requester included, has read or written the line.
+    bool read_here = false, written_here = false;
+  };
+
+  TileId tile_of(CoreId core) const { return TileId{core.value / cores_per_tile_}; }
+  Probe probe(LineAddr line) const { return {line, h3_.hash(line)}; }
+  Survey survey(CoreId core, LineAddr line, AccessKind kind, bool writable) const {
+    return {.self = running_[core.value],
+            .tile = tile_of(core),
+            .probe = probe(line),
+            .write = is_write(kind),
+            .writable = writable};
+  }
+  template <class F>
+  static void for_each_slot(const std::uint64_t* mask, std::uint32_t words, F&& f);
+  Latency ask(TileId t, Survey& s);
+  CheckResult settle(Survey& s, CoreId core, Cycle now, CheckResult result);
+  void add_all_later();
+  void clear_column(Tile& tile, const Attempt& attempt, bool writes);
+  void count_false_positives(const Survey& s);
+
+  Network* network_;
+  AbortHandler* handler_ = nullptr;
+  std::function<std::uint64_t(LineAddr)> possible_holders_;
+  enum class Forwarding : std::uint8_t { on, stall, abort } forwarding_;
+  bool selective_aborts_, free_checks_, exact_;
+  bool active_ = false;
+  Fault fault_ = Fault::none;
+  Latency tile_check_, per_timestamp_;
+  std::uint32_t cores_per_tile_;
+  SharerGroups groups_;
+  H3 h3_;
+  std::vector<Tile> tiles_;
+  std::vector<Attempt*> running_;  // by core
+  StickyDirectory sticky_;
+  mutable std::vector<std::uint64_t> found_;  // scratch: a row
+  std::vector<Attempt*> victims_;             // scratch of one check
+};
+
+}  // namespace rubato::chip

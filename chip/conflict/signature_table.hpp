@@ -1,0 +1,146 @@
+// The read and write sets of a tile's uncommitted attempts, transposed: a row holds one bit a slot, so that a
+// look-up yields the mask of all slots whose set has (or, with Bloom filters, seems to have) a line. Two
+// kinds, chosen by conflict.sets; chip.md sections 1 and 9.
+//
+//   slot     a column: an attempt's place in its tile from dispatch to commit or abort
+//   row      the words of one filter bit or line: reads of every slot, then writes of every slot
+//   words    64-bit words of one mask: slots / 64 rounded up
+// A column is cleared through the exact list of lines that were added to it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "chip/conflict/h3.hpp"
+#include "chip/conflict/line_table.hpp"
+
+namespace rubato::chip {
+
+/// A line and, for Bloom filters, its rows: hashed once for all tiles that are asked.
+struct Probe {
+  LineAddr line;
+  BloomRows rows;
+};
+
+class BloomTable {
+ public:
+  /// `h3` must outlive the table and gives its shape.
+  BloomTable(const H3& h3, std::uint32_t words)
+      : ways_(h3.ways()),
+        rows_(h3.ways() * h3.rows()),
+        words_(words),
+        bits_(std::size_t{rows_} * 2 * words) {}
+
+  void add(const Probe& p, std::uint32_t slot, bool write) {
+    for (std::uint32_t way = 0; way < ways_; ++way) word(p.rows.at[way], slot, write) |= bit(slot);
+  }
+  void remove(const Probe& p, std::uint32_t slot, bool write) {
+    for (std::uint32_t way = 0; way < ways_; ++way) word(p.rows.at[way], slot, write) &= ~bit(slot);
+  }
+  /// out: `words` of readers (only if `reads`), then of writers. False: all zero, and out is undefined.
+  bool match(const Probe& p, bool reads, std::uint64_t* out) const {
+    const std::uint32_t first = reads ? 0 : words_, count = reads ? 2 * words_ : words_;
+    switch (count) {  // the usual tiles have at most 128 slots
+      case 1:
+        return match_words<1>(p, first, out + first);
+      case 2:
+        return match_words<2>(p, first, out + first);
+      case 4:
+        return match_words<4>(p, first, out + first);
+      default:
+        return match_words(p, first, count, out + first);
+    }
+  }
+  void widen(std::uint32_t words);
+
+ private:
+  static std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot % 64; }
+  std::uint64_t& word(std::uint32_t row, std::uint32_t slot, bool write) {
+    return bits_[(std::size_t{row} * 2 + (write ? 1 : 0)) * words_ + slot / 64];
+  }
+  template <unsigned N>
+  bool match_words(const Probe& p, std::uint32_t first, std::uint64_t* out) const {
+    const std::size_t stride = std::size_t{2} * words_;
+    const std::uint64_t* row = &bits_[p.rows.at[0] * stride + first];
+    std::uint64_t found[N], any = 0;
+    for (unsigned i = 0; i < N; ++i) any |= found[i] = row[i];
+    for (std::uint32_t way = 1; way < ways_ && any != 0; ++way) {
+      row = &bits_[p.rows.at[way] * stride + first];
+      any = 0;
+      for (unsigned i = 0; i < N; ++i) any |= found[i] &= row[i];
+    }
+    for (unsigned i = 0; i < N; ++i) out[i] = found[i];
+    return any != 0;
+  }
+  bool match_words(const Probe& p, std::uint32_t first, std::uint32_t count, std::uint64_t* out) const;
+
+  std::uint32_t ways_, rows_, words_;
+  std::vector<std::uint64_t> bits_;  // by row, reads before writes, slot
+};
+
+class ExactTable {
+ public:
+  explicit ExactTable(std::uint32_t words) : words_(words), lines_(2 * words) {}
+
+  void add(const Probe& p, std::uint32_t slot, bool write) {
+    lines_.insert(p.line)[(write ? words_ : 0) + slot / 64] |= std::uint64_t{1} << slot % 64;
+  }
+  void remove(const Probe& p, std::uint32_t slot, bool write);
+  bool match(const Probe& p, bool reads, std::uint64_t* out) const;
+  void widen(std::uint32_t words);
+
+ private:
+  std::uint32_t words_;
+  LineTable lines_;
+};
+
+/// One tile's table of either kind.
+class SignatureTable {
+ public:
+  /// `h3`: of Bloom filters; null: exact sets. `slots` >= 1.
+  SignatureTable(const H3* h3, std::uint32_t slots)
+      : words_((slots + 63) / 64),
+        table_(h3 != nullptr
+                   ? std::variant<BloomTable, ExactTable>(std::in_place_type<BloomTable>, *h3, words_)
+                   : std::variant<BloomTable, ExactTable>(std::in_place_type<ExactTable>, words_)) {}
+
+  std::uint32_t words() const { return words_; }
+  void add(const Probe& p, std::uint32_t slot, bool write) {
+    on_table([&](auto& t) { t.add(p, slot, write); });
+  }
+  /// Takes a line that was added out of a column. Bits it shares with the column's other lines go too: only
+  /// whole columns are cleared, line by line.
+  void remove(const Probe& p, std::uint32_t slot, bool write) {
+    on_table([&](auto& t) { t.remove(p, slot, write); });
+  }
+  /// The slots whose sets have the line. out: 2 * words(): readers (left alone unless `reads`), then writers.
+  /// False: nobody, and out is undefined.
+  bool match(const Probe& p, bool reads, std::uint64_t* out) const {
+    if (const auto* bloom = std::get_if<BloomTable>(&table_)) [[likely]]
+      return bloom->match(p, reads, out);
+    return std::get_if<ExactTable>(&table_)->match(p, reads, out);
+  }
+  /// Room for twice as many slots.
+  void widen() {
+    words_ *= 2;
+    on_table([&](auto& t) { t.widen(words_); });
+  }
+
+ private:
+  template <class F>
+  void on_table(F&& f) {
+    if (auto* bloom = std::get_if<BloomTable>(&table_)) [[likely]] {
+      f(*bloom);
+    } else {
+      f(*std::get_if<ExactTable>(&table_));
+    }
+  }
+
+  std::uint32_t words_;
+  std::variant<BloomTable, ExactTable> table_;
+};
+
+}  // namespace rubato::chip
