@@ -6,6 +6,8 @@
 
 #include <list>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "base/rng.hpp"
 
@@ -100,6 +102,183 @@ TEST(L1Cache, EvictsTheLeastRecentlyUsedWhetherTheFilterKnewItOrNot) {
       l1.fill(v.slot, line, LineState::shared);
     }
     set.push_front(line.value);
+  }
+}
+
+// ---- Marks (C15) ----
+
+struct Uses final : L1Recorder {
+  std::vector<std::pair<std::uint64_t, bool>> seen;
+  void on_first_use(LineAddr line, bool write) override { seen.emplace_back(line.value, write); }
+};
+
+TEST(L1Marks, WhatIsThereWhenMarksBeginIsGoodForReadsAndWrites) {
+  L1Cache l1 = small();
+  put(l1, LineAddr{0}, LineState::modified);
+  put(l1, LineAddr{1}, LineState::shared);
+  l1.begin_marks();
+  EXPECT_TRUE(l1.hit(LineAddr{0}, true));
+  EXPECT_TRUE(l1.hit(LineAddr{1}, false));
+  EXPECT_FALSE(l1.hit(LineAddr{1}, true));  // marked, but no right
+  put(l1, LineAddr{2}, LineState::modified);
+  EXPECT_FALSE(l1.hit(LineAddr{2}, false));  // came later, unchecked
+}
+
+TEST(L1Marks, ARefusalChangesNothing) {
+  L1Cache l1 = small();
+  l1.begin_marks();
+  put(l1, LineAddr{0}, LineState::exclusive);
+  put(l1, LineAddr{4}, LineState::shared);
+  EXPECT_FALSE(l1.hit(LineAddr{0}, true));
+  EXPECT_FALSE(l1.hit(LineAddr{0}, false));
+  EXPECT_EQ(l1.state(LineAddr{0}), LineState::exclusive);
+  EXPECT_EQ(l1.hits(), 0U);
+  EXPECT_EQ(l1.victim(LineAddr{8}).line, LineAddr{0});  // still the older one
+}
+
+TEST(L1Marks, ACheckForReadsIsNoneForWrites) {
+  L1Cache l1 = small();
+  l1.begin_marks();
+  put(l1, LineAddr{3}, LineState::modified);
+  l1.mark(LineAddr{3}, false);
+  EXPECT_TRUE(l1.hit(LineAddr{3}, false));
+  EXPECT_TRUE(l1.hit(LineAddr{3}, false));
+  EXPECT_FALSE(l1.hit(LineAddr{3}, true));  // the filter knows no more than the mark
+  l1.mark(LineAddr{3}, true);
+  EXPECT_TRUE(l1.hit(LineAddr{3}, true));
+  l1.mark(LineAddr{3}, false);  // a later check for reads takes nothing away
+  EXPECT_TRUE(l1.hit(LineAddr{3}, true));
+}
+
+TEST(L1Marks, AnEarlierTaskFindsNothingCheckedAndAReadDoesNotRenewAWrite) {
+  L1Cache l1 = small();
+  l1.begin_marks();
+  put(l1, LineAddr{3}, LineState::modified);
+  l1.mark(LineAddr{3}, true);
+  EXPECT_TRUE(l1.hit(LineAddr{3}, true));
+  l1.clear_marks();
+  EXPECT_FALSE(l1.hit(LineAddr{3}, true));  // though the filter had it
+  EXPECT_FALSE(l1.hit(LineAddr{3}, false));
+  l1.mark(LineAddr{3}, false);
+  EXPECT_TRUE(l1.hit(LineAddr{3}, false));
+  EXPECT_FALSE(l1.hit(LineAddr{3}, true));
+}
+
+TEST(L1Marks, FillsAndLossesOfRightsDropTheMarkGainsKeepIt) {
+  L1Cache l1 = small();
+  l1.begin_marks();
+  put(l1, LineAddr{5}, LineState::modified);
+  l1.mark(LineAddr{5}, true);
+  l1.set_state(l1.find(LineAddr{5}), LineState::shared);
+  EXPECT_FALSE(l1.hit(LineAddr{5}, false));
+  l1.mark(LineAddr{5}, false);
+  l1.set_state(l1.find(LineAddr{5}), LineState::modified);
+  EXPECT_TRUE(l1.hit(LineAddr{5}, false));
+  EXPECT_FALSE(l1.hit(LineAddr{5}, true));
+  l1.invalidate(l1.find(LineAddr{5}));
+  put(l1, LineAddr{5}, LineState::modified);
+  EXPECT_FALSE(l1.hit(LineAddr{5}, false));
+}
+
+TEST(L1Marks, UntrackedLinesAreAlwaysGoodAndNeverRecorded) {
+  L1Cache l1 = small();
+  Uses uses;
+  l1.begin_marks();
+  put(l1, LineAddr{6}, LineState::modified);
+  l1.mark_untracked(LineAddr{6});
+  l1.clear_marks();
+  l1.begin_task(&uses);
+  EXPECT_TRUE(l1.hit(LineAddr{6}, false));
+  EXPECT_TRUE(l1.hit(LineAddr{6}, true));
+  EXPECT_TRUE(uses.seen.empty());
+  l1.forget_untracked();
+  EXPECT_FALSE(l1.hit(LineAddr{6}, false));
+}
+
+TEST(L1Marks, EveryTaskIsAskedForTheFirstReadAndTheFirstWriteOfALine) {
+  L1Cache l1 = small();
+  Uses uses;
+  l1.begin_marks();
+  put(l1, LineAddr{3}, LineState::modified);
+  l1.mark(LineAddr{3}, true);
+  using Seen = std::vector<std::pair<std::uint64_t, bool>>;
+  for (int task = 0; task < 100; ++task) {  // more than there are tags
+    uses.seen.clear();
+    l1.begin_task(&uses);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(l1.hit(LineAddr{3}, false));
+    EXPECT_EQ(uses.seen, (Seen{{3, false}}));
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(l1.hit(LineAddr{3}, true));
+    EXPECT_EQ(uses.seen, (Seen{{3, false}, {3, true}}));
+    EXPECT_TRUE(l1.hit(LineAddr{3}, false));
+    EXPECT_EQ(uses.seen.size(), 2U);
+    if (task % 2 == 0) continue;
+    l1.stop_recording();
+    l1.begin_task(nullptr);
+    EXPECT_TRUE(l1.hit(LineAddr{3}, true));
+    EXPECT_EQ(uses.seen.size(), 2U);
+  }
+}
+
+TEST(L1Marks, NoAddressLooksLikeAnotherTasksFilterEntry) {
+  L1Cache l1 = small();
+  l1.begin_marks();
+  put(l1, LineAddr{3}, LineState::modified);
+  l1.mark(LineAddr{3}, true);
+  for (int task = 0; task < 64; ++task) {
+    l1.begin_task(nullptr);
+    EXPECT_TRUE(l1.hit(LineAddr{3}, true));
+    // Every line number that differs from 3 in its highest bits only, up to the end of the address space.
+    for (std::uint64_t high = 1; high < 32; ++high)
+      EXPECT_FALSE(l1.hit(LineAddr{(high << 53 | 3) & (~std::uint64_t{0} >> kLineBits)}, false));
+    EXPECT_FALSE(l1.hit(LineAddr{~std::uint64_t{0} >> kLineBits}, true));
+  }
+}
+
+TEST(L1Marks, OldMarksStayOldWhenEpochsWrapAround) {
+  L1Cache l1 = small();
+  l1.begin_marks();
+  put(l1, LineAddr{1}, LineState::modified);
+  put(l1, LineAddr{2}, LineState::modified);
+  l1.mark(LineAddr{1}, true);
+  l1.mark_untracked(LineAddr{2});
+  for (int i = 0; i < 200000; ++i) {
+    l1.clear_marks();
+    ASSERT_FALSE(l1.hit(LineAddr{1}, false)) << i;
+    ASSERT_TRUE(l1.hit(LineAddr{2}, true)) << i;
+  }
+}
+
+TEST(L1Marks, CoversSaysWhatHitWouldAndChangesNothing) {
+  L1Cache l1({.bytes = 4096, .ways = 4});
+  Uses uses;
+  Rng rng(11);
+  for (int i = 0; i < 50000; ++i) {
+    if (i == 1000) l1.begin_marks();
+    const LineAddr line{rng.below(80)};
+    const std::uint32_t slot = l1.find(line);
+    switch (rng.below(i < 1000 ? 3 : 8)) {
+      case 0:
+        if (slot == L1Cache::kNoSlot) put(l1, line, static_cast<LineState>(1 + rng.below(3)));
+        break;
+      case 1:
+        if (slot != L1Cache::kNoSlot) l1.set_state(slot, static_cast<LineState>(1 + rng.below(3)));
+        break;
+      case 3:
+        if (rng.below(10) == 0) l1.clear_marks();
+        break;
+      case 4:
+        l1.begin_task(rng.below(2) == 0 ? &uses : nullptr);
+        break;
+      case 5:
+        l1.mark(line, rng.below(2) == 0);
+        break;
+      default: {
+        const bool write = rng.below(2) == 0;
+        const bool covered = l1.covers(line, write);
+        ASSERT_EQ(l1.hit(line, write), covered);
+        ASSERT_EQ(l1.covers(line, write), covered);
+      }
+    }
   }
 }
 
