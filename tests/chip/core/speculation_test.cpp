@@ -1,0 +1,341 @@
+// What the pipeline does for a speculative task (C7, C14, C15): sets, undo log in the attempt and in
+// simulated memory, marks, look-ahead, accesses that are blocked or abort tasks.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <set>
+#include <tuple>
+
+#include "tests/chip/core/machine.hpp"
+
+namespace rubato::chip {
+namespace {
+
+using namespace test;
+using Record = std::pair<std::uint64_t, bool>;  // line, write
+
+constexpr Addr kLog = Addr{1} << 40, kStack = kData + 8 * AddressSpace::kPageBytes;
+constexpr std::uint64_t kStackBytes = AddressSpace::kPageBytes;
+
+struct Rig final : AccessRecorder {
+  explicit Rig(
+      bool speculative = true, std::uint64_t log_lines = 64,
+      const std::function<void(Config&)>& change = [](Config&) {})
+      : m(change) {
+    m.pipeline = std::make_unique<Pipeline>(CoreId{0}, m.config,
+                                            Pipeline::Ports{.memory = m.memory,
+                                                            .blocks = m.blocks,
+                                                            .memory_system = m.system,
+                                                            .l1i = m.l1i,
+                                                            .l1d = m.l1d,
+                                                            .timeline = &timeline,
+                                                            .recorder = this,
+                                                            .log_base = line_of(kLog),
+                                                            .log_lines = log_lines});
+    m.pipeline->set_own_stack(kStack, kStack + kStackBytes);
+    m.l1d.begin_marks();
+    attempt.virtual_time = {5, 0};
+    if (speculative) begin(attempt);
+    m.x(10) = kData;
+    m.pipeline->hart().pc = kCode;
+  }
+  void begin(Attempt& a) { m.pipeline->begin_task(&a, a.virtual_time); }
+  void record(CoreId, LineAddr line, bool write) override { records.insert({line.value, write}); }
+  std::vector<std::pair<Addr, std::uint64_t>> undo() const {
+    std::vector<std::pair<Addr, std::uint64_t>> result;
+    for (const UndoEntry& e : attempt.undo) result.emplace_back(e.address, e.old_value);
+    return result;
+  }
+  std::vector<AccessKind> kinds() const {
+    std::vector<AccessKind> result;
+    for (const auto& [kind, at] : m.system.accesses) result.push_back(kind);
+    return result;
+  }
+  static Record read(Addr a) { return {line_of(a).value, false}; }
+  static Record write(Addr a) { return {line_of(a).value, true}; }
+
+  Machine m;
+  Timeline timeline;
+  Attempt attempt;
+  std::set<Record> records;
+};
+
+using Log = std::vector<std::pair<Addr, std::uint64_t>>;
+
+TEST(SpeculativePipeline, LogsTheAlignedWordThatAStoreOverwrites) {
+  Rig r;
+  r.m.memory.store<std::uint64_t>(kData, 0x1122334455667788);
+  r.m.x(11) = ~0ULL;
+  r.m.emit("sb", {.rs1 = 10, .rs2 = 11, .imm = 3});
+  r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = 0});
+  r.m.run();
+  EXPECT_EQ(r.undo(), (Log{{kData, 0x1122334455667788}, {kData, 0x11223344ff667788}}));
+  EXPECT_EQ(r.m.memory.load<std::uint64_t>(kData), 0U);
+  EXPECT_EQ(r.records, (std::set<Record>{r.write(kData)}));
+  EXPECT_EQ(r.kinds(), (std::vector{AccessKind::store, AccessKind::untracked_store}));
+  EXPECT_EQ(r.attempt.log_lines, (std::vector{line_of(kLog)}));
+}
+
+TEST(SpeculativePipeline, LogsBothWordsOfAStoreThatCrossesThemAndRecordsBothLines) {
+  Rig r;
+  r.m.memory.store<std::uint64_t>(kData + 56, 1);
+  r.m.memory.store<std::uint64_t>(kData + 64, 2);
+  r.m.x(11) = 0xaabbccdd11223344;
+  r.m.emit("sd", {.rs1 = 10, .rs2 = 11, .imm = 60});
+  r.m.emit("sw", {.rs1 = 10, .rs2 = 11, .imm = 14});
+  r.m.run();
+  EXPECT_EQ(r.undo(), (Log{{kData + 56, 1}, {kData + 64, 2}, {kData + 8, 0}, {kData + 16, 0}}));
+  EXPECT_EQ(r.records, (std::set<Record>{r.write(kData), r.write(kData + 64)}));
+  EXPECT_EQ(r.m.memory.load<std::uint64_t>(kData + 60), 0xaabbccdd11223344);
+}
+
+TEST(SpeculativePipeline, LogsAtomicsAndStoreConditionals) {
+  Rig r;
+  r.m.memory.store<std::uint64_t>(kData, 40);
+  r.m.memory.store<std::uint64_t>(kData + 128, 7);
+  r.m.x(11) = 2;
+  r.m.x(12) = kData + 128;
+  r.m.emit("amoadd.d", {.rd = 5, .rs1 = 10, .rs2 = 11});
+  r.m.emit("lr.d", {.rd = 6, .rs1 = 12});
+  r.m.emit("sc.d", {.rd = 7, .rs1 = 12, .rs2 = 11});
+  r.m.emit("sc.d", {.rd = 8, .rs1 = 12, .rs2 = 11});  // no reservation: fails, stores nothing, logs nothing
+  r.m.run();
+  EXPECT_EQ(r.undo(), (Log{{kData, 40}, {kData + 128, 7}}));
+  EXPECT_EQ(r.m.memory.load<std::uint64_t>(kData), 42U);
+  EXPECT_EQ(r.m.memory.load<std::uint64_t>(kData + 128), 2U);
+  EXPECT_EQ(r.m.x(7), 0U);
+  EXPECT_EQ(r.m.x(8), 1U);
+  EXPECT_EQ(r.records, (std::set<Record>{r.write(kData), r.read(kData + 128), r.write(kData + 128)}));
+}
+
+TEST(SpeculativePipeline, ReadingOnlyRecordsAndLogsNothing) {
+  Rig r;
+  r.m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
+  r.m.emit("ld", {.rd = 6, .rs1 = 10, .imm = 60});
+  r.m.run();
+  EXPECT_EQ(r.records, (std::set<Record>{r.read(kData), r.read(kData + 64)}));
+  EXPECT_TRUE(r.attempt.undo.empty());
+  EXPECT_TRUE(r.attempt.log_lines.empty());
+}
+
+TEST(SpeculativePipeline, TakesALogLineEveryFourEntriesAndUsesThoseGivenBackFirst) {
+  Rig r;
+  for (int i = 0; i < 9; ++i) r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = i % 2 * 8});
+  r.m.run();
+  const LineAddr first = line_of(kLog);
+  EXPECT_EQ(r.attempt.log_lines, (std::vector{first, LineAddr{first.value + 1}, LineAddr{first.value + 2}}));
+  EXPECT_EQ(r.kinds(), (std::vector{AccessKind::store, AccessKind::untracked_store,
+                                    AccessKind::untracked_store, AccessKind::untracked_store}));
+  r.m.pipeline->end_speculation();
+  r.m.pipeline->give_back_log(r.attempt);
+  EXPECT_TRUE(r.attempt.log_lines.empty());
+  // The next task starts over with the first line, which is still in the L1: no traffic.
+  Attempt next;
+  next.virtual_time = {6, 0};
+  r.begin(next);
+  r.m.pipeline->hart().pc = kCode;
+  r.m.system.accesses.clear();
+  EXPECT_EQ(r.m.pipeline->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
+  EXPECT_EQ(next.log_lines, (std::vector{first, LineAddr{first.value + 1}, LineAddr{first.value + 2}}));
+  EXPECT_TRUE(r.m.system.accesses.empty());
+  EXPECT_EQ(next.undo.size(), 9U);
+}
+
+TEST(SpeculativePipeline, AStoreDoesNotWaitForItsLogButFinishDoes) {
+  Rig r;
+  r.m.cached(kData);
+  r.m.l1d.mark(line_of(kData), true);
+  r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = 0});  // 0: hits; its log line comes at 20
+  r.m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 8});   // 1: nor does a load wait
+  r.m.emit("addi", {.rd = 6, .rs1 = 5, .imm = 0});  // 3
+  EXPECT_EQ(r.m.run(), 4U);
+  EXPECT_EQ(r.m.pipeline->drain(), Cycle{20});
+}
+
+TEST(SpeculativePipeline, OwnStackIsNeitherRecordedNorLogged) {
+  Rig r;
+  r.m.x(2) = kStack + kStackBytes;
+  r.m.emit("sd", {.rs1 = 2, .rs2 = 11, .imm = -8});
+  r.m.emit("ld", {.rd = 5, .rs1 = 2, .imm = -8});
+  r.m.emit("ld", {.rd = 6, .rs1 = 2, .imm = -100});
+  r.m.emit("amoadd.d", {.rd = 7, .rs1 = 12, .rs2 = 11});
+  r.m.x(12) = kStack + 256;
+  r.m.run();
+  EXPECT_TRUE(r.records.empty());
+  EXPECT_TRUE(r.attempt.undo.empty());
+  EXPECT_EQ(r.kinds(), (std::vector{AccessKind::untracked_store, AccessKind::untracked_load,
+                                    AccessKind::untracked_store}));
+}
+
+TEST(SpeculativePipeline, AStackLineThatWasThereBeforeMarksBecomesUntracked) {
+  Rig r(false);
+  Machine& m = r.m;
+  // As begin_marks leaves it: checked for reads and writes.
+  m.cached(kStack);
+  m.l1d.mark(line_of(kStack), true);
+  r.begin(r.attempt);
+  m.x(2) = kStack;
+  m.emit("ld", {.rd = 5, .rs1 = 2, .imm = 0});
+  m.emit("sd", {.rs1 = 2, .rs2 = 0, .imm = 0});
+  m.run();
+  EXPECT_TRUE(r.records.empty());
+  EXPECT_TRUE(r.attempt.undo.empty());
+  m.l1d.clear_marks();
+  EXPECT_TRUE(m.l1d.covers(line_of(kStack), true));
+}
+
+TEST(SpeculativePipeline, TheLineInWhichTheStackBeginsIsTracked) {
+  Rig r;
+  r.m.pipeline->set_own_stack(kStack, kStack + 32);
+  r.m.x(2) = kStack;
+  r.m.emit("sd", {.rs1 = 2, .rs2 = 0, .imm = 0});
+  r.m.run();
+  EXPECT_EQ(r.records, (std::set<Record>{r.write(kStack)}));
+  EXPECT_EQ(r.undo(), (Log{{kStack, 0}}));
+}
+
+TEST(SpeculativePipeline, UntrackedPagesAreNeitherRecordedNorLogged) {
+  Rig r;
+  const Addr untracked = kData + AddressSpace::kPageBytes;
+  r.m.memory.protect(untracked, AddressSpace::kPageBytes, Page::kRead | Page::kWrite | Page::kUntracked);
+  r.m.x(10) = untracked - 4;  // half a store here, half a store there
+  r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = 0});
+  r.m.run();
+  EXPECT_EQ(r.records, (std::set<Record>{r.write(untracked - 4)}));
+  EXPECT_EQ(r.undo(), (Log{{untracked - 8, 0}}));
+  EXPECT_EQ(r.kinds(),
+            (std::vector{AccessKind::store, AccessKind::untracked_store, AccessKind::untracked_store}));
+}
+
+TEST(SpeculativePipeline, ALaterTaskHitsWhatAnEarlierOneCheckedAndRecordsItAnew) {
+  Rig r;
+  r.m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
+  r.m.emit("ld", {.rd = 6, .rs1 = 10, .imm = 8});
+  r.m.run();
+  EXPECT_EQ(r.m.system.accesses.size(), 1U);
+  const auto again = [&](VirtualTime vt, bool speculative = true) {
+    Attempt attempt;
+    r.records.clear();
+    r.m.system.accesses.clear();
+    r.m.pipeline->begin_task(speculative ? &attempt : nullptr, vt);
+    r.m.pipeline->hart().pc = kCode;
+    EXPECT_EQ(r.m.pipeline->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
+    r.m.pipeline->end_speculation();
+  };
+  again({5, 1});
+  EXPECT_TRUE(r.m.system.accesses.empty());
+  EXPECT_EQ(r.records, (std::set<Record>{r.read(kData)}));
+  again({4, 9});  // earlier: checked again
+  EXPECT_EQ(r.m.system.accesses.size(), 1U);
+  EXPECT_EQ(r.records, (std::set<Record>{r.read(kData)}));
+  again(kMinVirtualTime, false);  // non-speculative: earlier than all, not recorded
+  EXPECT_EQ(r.m.system.accesses.size(), 1U);
+  EXPECT_TRUE(r.records.empty());
+  again({9, 9});  // what that checked is good for all
+  EXPECT_TRUE(r.m.system.accesses.empty());
+  EXPECT_EQ(r.records, (std::set<Record>{r.read(kData)}));
+}
+
+TEST(SpeculativePipeline, ABlockedAccessIsIssuedAgainAndLoggedOnce) {
+  Rig r;
+  int refusals = 2;
+  r.m.system.hook = [&](LineAddr line, AccessKind, Cycle, AccessResult& result) {
+    if (line == line_of(kData + 64) && refusals-- > 0) result.done = false;
+  };
+  r.m.memory.store<std::uint64_t>(kData + 56, 1);
+  r.m.x(11) = ~0ULL;
+  r.m.emit("sd", {.rs1 = 10, .rs2 = 11, .imm = 60});  // the second line is refused
+  r.m.emit("ecall");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(r.m.pipeline->run(r.m.pipeline->cycle(), kNever), PipelineStop::blocked);
+    EXPECT_EQ(r.m.memory.load<std::uint64_t>(kData + 56), 1U);
+    EXPECT_TRUE(r.attempt.undo.empty());
+    EXPECT_TRUE(r.attempt.log_lines.empty());
+    EXPECT_EQ(r.m.pipeline->hart().pc, kCode);
+    r.m.pipeline->resume_at(Cycle{100}, CyclePart::check);
+  }
+  EXPECT_EQ(r.m.pipeline->run(Cycle{100}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(r.undo(), (Log{{kData + 56, 1}, {kData + 64, 0}}));
+  EXPECT_EQ(r.attempt.log_lines.size(), 1U);
+  EXPECT_EQ(r.m.pipeline->take_parts()[static_cast<unsigned>(CyclePart::check)], 100U);
+}
+
+TEST(SpeculativePipeline, AnAccessThatAbortsItsOwnTaskStoresNothing) {
+  for (const AccessKind at : {AccessKind::store, AccessKind::untracked_store}) {  // the store or its log line
+    Rig r;
+    r.m.system.hook = [&](LineAddr, AccessKind kind, Cycle now, AccessResult&) {
+      if (kind != at) return;
+      EXPECT_EQ(r.m.pipeline->cycle(), now);  // the core can tell how far it came
+      r.m.pipeline->stop_task();
+    };
+    r.m.x(11) = 5;
+    r.m.emit("addi", {.rd = 6, .rs1 = 0, .imm = 1});
+    r.m.emit("sd", {.rs1 = 10, .rs2 = 11, .imm = 0});
+    r.m.emit("ecall");
+    EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::blocked);
+    EXPECT_EQ(r.m.memory.load<std::uint64_t>(kData), 0U);
+    EXPECT_TRUE(r.attempt.undo.empty());
+    EXPECT_EQ(r.m.pipeline->cycle(), Cycle{1});
+  }
+}
+
+TEST(SpeculativePipeline, AfterAnAccessThatAbortedOthersNothingStrictPassesTheirNextEvents) {
+  struct Nothing final : EventHandler {
+    void on_event(Cycle, std::uint32_t, std::uint64_t) override {}
+  } nothing;
+  Rig r;
+  r.m.system.hook = [&](LineAddr line, AccessKind, Cycle, AccessResult& result) {
+    if (line != line_of(kData)) return;
+    result.disturbed = true;
+    r.timeline.schedule(Cycle{3}, &nothing);
+  };
+  for (int i = 0; i < 8; ++i) r.m.emit("ld", {.rd = 11, .rs1 = 10, .imm = i * 64 + 64});
+  r.m.memory.store(kCode, encode("ld", {.rd = 12, .rs1 = 10, .imm = 0}));
+  r.m.emit("ecall");
+  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, Cycle{1000}), PipelineStop::resume);
+  // 0 aborts; the misses at 1 (write after write stalls the others) only.
+  for (const auto& [kind, at] : r.m.system.accesses) EXPECT_LT(at, 3U);
+  EXPECT_EQ(r.m.system.accesses.size(), 2U);
+  EXPECT_EQ(r.m.pipeline->cycle(), Cycle{21});
+}
+
+TEST(SpeculativePipeline, HitsOnMarkedLinesRunAheadButNewLogLinesDoNot) {
+  Rig r;
+  r.m.cached(kData);
+  r.m.l1d.mark(line_of(kData), true);
+  for (int i = 0; i < 6; ++i) r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = i * 8});
+  r.m.emit("ecall");
+  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, Cycle{1}), PipelineStop::resume);
+  EXPECT_EQ(r.m.pipeline->cycle(), Cycle{4});  // the fifth store needs another line of log
+  EXPECT_EQ(r.attempt.undo.size(), 4U);
+  EXPECT_EQ(r.records, (std::set<Record>{r.write(kData)}));
+  EXPECT_EQ(r.m.pipeline->run(Cycle{4}, Cycle{5}), PipelineStop::resume);
+  EXPECT_EQ(r.m.pipeline->cycle(), Cycle{6});  // the ecall
+  EXPECT_EQ(r.attempt.undo.size(), 6U);
+}
+
+TEST(SpeculativePipeline, AFullLogIsAFault) {
+  Rig r(true, 2);
+  for (int i = 0; i < 9; ++i) r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = i * 8});
+  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::fault);
+  EXPECT_EQ(r.m.pipeline->fault().kind, FaultKind::task_error);
+  EXPECT_EQ(r.m.pipeline->hart().pc, kCode + 32);
+  EXPECT_EQ(r.attempt.undo.size(), 8U);
+}
+
+TEST(SpeculativePipeline, GoesOnWithoutSetsAndLogAsANonSpeculativeTask) {
+  Rig r;
+  r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = 0});
+  r.m.emit("ecall");
+  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::ecall);
+  r.records.clear();
+  r.m.pipeline->end_speculation();
+  r.m.pipeline->hart().pc = kCode;
+  EXPECT_EQ(r.m.pipeline->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
+  EXPECT_EQ(r.attempt.undo.size(), 1U);
+  EXPECT_TRUE(r.records.empty());
+  EXPECT_EQ(r.m.system.accesses.size(), 2U);  // the line and its log
+}
+
+}  // namespace
+}  // namespace rubato::chip
