@@ -75,7 +75,7 @@ class BlockCache {
 
  private:
   struct Entry {
-    Addr pc = 0;
+    Addr pc = ~Addr{0};  // of no block: every pc is even
     Block* block = nullptr;
   };
   static constexpr std::size_t kChunkBytes = std::size_t{1} << 20;

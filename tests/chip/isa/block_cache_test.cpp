@@ -77,6 +77,13 @@ TEST(BlockCache, CodeThatCannotBeFetchedIsABlockThatFaults) {
   EXPECT_EQ(m.blocks.find(AddressSpace::kSize)->insns()[0].op, Op::fetch_fault);
 }
 
+TEST(BlockCache, ACallOfANullPointerIsABlockThatFaults) {
+  Machine m;
+  const Block* b = m.blocks.find(0);
+  ASSERT_NE(b, nullptr);
+  EXPECT_EQ(b->insns()[0].op, Op::fetch_fault);
+}
+
 TEST(BlockCache, StopsAtTheGivenPc) {
   Machine m;
   for (int i = 0; i < 4; ++i) m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
