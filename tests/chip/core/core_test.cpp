@@ -1,0 +1,460 @@
+// Speculative tasks on cores (C13, C14, C18, C23): aborts whatever the core is doing, exceptions, stalls, and
+// every cycle accounted for once. The task units are scripted; each core has a flat memory of its own.
+// SPDX-License-Identifier: MIT
+#include "chip/core/core.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "chip/isa/task_instructions.hpp"
+#include "tests/chip/core/machine.hpp"
+
+namespace rubato::chip {
+namespace {
+
+using namespace test;
+
+constexpr Addr kBody = kCode + 1024;  // of tasks
+constexpr std::uint32_t word(isa::TaskOp op, std::uint32_t imm = 0) {
+  return isa::kCustom0 | static_cast<std::uint32_t>(op) << 12 | imm << 20;
+}
+
+class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, public EventHandler {
+ public:
+  struct Part {
+    L1Cache l1i{{16384, 8}}, l1d{{16384, 8}};
+    FlatMemory system;
+    Thread worker;
+    std::unique_ptr<Core> core;
+    std::deque<DispatchedTask> next;
+  };
+
+  explicit Chip(
+      std::uint32_t cores = 1, const std::function<void(Config&)>& change = [](Config&) {}) {
+    config.chip.cores = 1;
+    change(config);
+    config = resolve(config);
+    account = std::make_unique<CycleAccount>(cores);
+    memory.map(kCode, 4 * AddressSpace::kPageBytes, Page::kRead | Page::kExecute);
+    memory.map(kData, 16 * AddressSpace::kPageBytes, Page::kRead | Page::kWrite);
+    memory.store(kCode, word(isa::TaskOp::region));
+    memory.store(kCode + 4, word(isa::TaskOp::finish));
+    parts = std::vector<Part>(cores);
+    for (std::uint32_t i = 0; i < cores; ++i) {
+      Part& p = parts[i];
+      p.system.l1i = &p.l1i;
+      p.system.l1d = &p.l1d;
+      for (Addr a = kCode; a < kCode + 4096; a += kLineBytes)
+        FlatMemory::fill(p.l1i, line_of(a), LineState::shared);
+      p.core = std::make_unique<Core>(CoreId{i}, config,
+                                      Pipeline::Ports{.memory = memory,
+                                                      .blocks = blocks,
+                                                      .memory_system = p.system,
+                                                      .l1i = p.l1i,
+                                                      .l1d = p.l1d,
+                                                      .timeline = &timeline,
+                                                      .recorder = this,
+                                                      .log_base = LineAddr{(1ULL << 34) + i * 1000},
+                                                      .log_lines = 1000},
+                                      timeline, *account, *this);
+      p.worker.regs.pc = kCode;
+      p.worker.regs.x[reg::sp] = kData + 15 * AddressSpace::kPageBytes + 48;
+      p.core->enter_region(p.worker, Cycle{0});
+    }
+  }
+
+  Core& core(std::uint32_t i = 0) { return *parts[i].core; }
+  /// Appends an instruction to the task body at `end`.
+  void emit(std::string_view name, Operands o = {}) { emit(encode(name, o)); }
+  void emit(std::uint32_t instruction) {
+    memory.store(end, instruction);
+    end += 4;
+  }
+  /// A task of the body at `body`, given to `core` when it asks next.
+  Attempt& give(std::uint32_t core, Addr body = kBody, bool speculative = true) {
+    DispatchedTask task;
+    task.descriptor.function = body;
+    task.descriptor.argument_count = 1;
+    task.descriptor.arguments[0] = kData;
+    task.virtual_time = {attempts.size() + 1, 0};
+    task.speculative = speculative;
+    task.id = attempts.size() + 1;
+    Attempt& attempt = attempts.emplace_back();
+    if (speculative) task.attempt = &attempt;
+    parts[core].next.push_back(task);
+    return attempt;
+  }
+  /// Calls `action` when the clock is at `at`.
+  void at(std::uint64_t at, std::function<void()> action) {
+    timeline.schedule(Cycle{at}, this, 0, actions.size());
+    actions.push_back(std::move(action));
+  }
+  /// Until nothing happens any more, then accounts for `until` cycles, all attempts aborted.
+  void run(std::uint64_t until) {
+    while (timeline.step()) ASSERT_LT(timeline.now(), Cycle{100000});
+    for (Part& p : parts) {
+      ASSERT_LE(p.core->reached(), Cycle{until});
+      p.core->account_until(Cycle{until});
+    }
+    for (const Attempt& a : attempts) account->settle(a.cycles, CycleClass::aborted);
+    EXPECT_EQ(account->first_wrong_core(until), parts.size());
+  }
+  std::uint64_t cycles(CycleClass c, std::uint32_t core = 0) const {
+    return account->of_core(CoreId{core}).of_class(c);
+  }
+  static std::uint64_t cycles(const Attempt& a) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t part : a.cycles.parts) sum += part;
+    return sum;
+  }
+
+  // CoreHost
+  TaskSystem& tasks() override { return *this; }
+  Cycle pause_at() const override { return kNever; }
+  void begin_speculation() override {
+    if (speculates) return;
+    speculates = true;
+    for (Part& p : parts) p.l1d.begin_marks();
+  }
+  void find_thread(Core&, Cycle) override {}
+  void slice_ended(Core&, Cycle) override {}
+  SyscallOutcome syscall(Core&, Thread&, Cycle) override {
+    ++syscalls;
+    return SyscallOutcome::process_exited;
+  }
+  void create_outside_task(Core&, const TaskDescriptor&, Cycle) override {}
+  void region_instruction(Core&, Thread&, bool, Cycle) override {}
+  bool fault(Core&, Thread&, const Fault& fault, Cycle) override {
+    faults.push_back(fault.kind);
+    return false;
+  }
+  void region_returned(Core&, Cycle) override {}
+  void drop_decoded_blocks() override { ++flushes; }
+  std::uint32_t core_count() const override { return static_cast<std::uint32_t>(parts.size()); }
+  TileId tile_of(CoreId) const override { return TileId{0}; }
+
+  // TaskSystem
+  void create_before_region(const TaskDescriptor&) override {}
+  void begin_region(Cycle) override {}
+  CreateOutcome create(CoreId core, const TaskDescriptor&, Cycle now, std::string& error) override {
+    creates.push_back(now);
+    return on_create ? on_create(core, now, error) : CreateOutcome::accepted;
+  }
+  std::optional<DispatchedTask> dispatch(CoreId core, Cycle now) override {
+    auto& next = parts[core.value].next;
+    if (next.empty()) return std::nullopt;
+    const DispatchedTask task = next.front();
+    next.pop_front();
+    dispatched.emplace_back(task.id, now);
+    return task;
+  }
+  std::optional<Cycle> step_internal(CoreId, Cycle) override { return std::nullopt; }
+  bool finish(CoreId core, Cycle now) override {
+    finishes.push_back(now);
+    return !on_finish || on_finish(core, now);
+  }
+  bool exception(CoreId core, Cycle now) override {
+    exceptions.push_back(now);
+    return !on_exception || on_exception(core, now);
+  }
+  std::string describe_waiting() const override { return {}; }
+
+  void record(CoreId, LineAddr, bool) override {}
+  void on_event(Cycle, std::uint32_t, std::uint64_t action) override { actions[action](); }
+
+  Config config;
+  AddressSpace memory;
+  isa::BlockCache blocks{memory};
+  Timeline timeline;
+  std::unique_ptr<CycleAccount> account;
+  std::vector<Part> parts;
+  std::deque<Attempt> attempts;
+  std::vector<std::function<void()>> actions;
+  Addr end = kBody;
+  bool speculates = false;
+  std::uint64_t syscalls = 0, flushes = 0;
+  std::vector<FaultKind> faults;
+  std::vector<Cycle> creates, finishes, exceptions;
+  std::vector<std::pair<std::uint64_t, Cycle>> dispatched;  ///< task id, when
+  std::function<CreateOutcome(CoreId, Cycle, std::string&)> on_create;
+  std::function<bool(CoreId, Cycle)> on_finish, on_exception;
+};
+
+using Dispatched = std::vector<std::pair<std::uint64_t, Cycle>>;
+constexpr Latency kTask = 5;  // cycles of a dequeue, a create, a finish
+
+TEST(SpeculativeCore, GivesATasksCyclesToItsAttemptByTheirParts) {
+  Chip chip;
+  Attempt& attempt = chip.give(0);
+  chip.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});   // 5: misses, ready at 25
+  chip.emit("addi", {.rd = 6, .rs1 = 5, .imm = 1});  // 25
+  chip.emit("jalr", {.rd = 0, .rs1 = 1, .imm = 0});  // 26; finish at 27, until 32
+  chip.run(40);
+  EXPECT_EQ(chip.finishes, (std::vector{Cycle{27}}));
+  EXPECT_EQ(attempt.cycles.function, kBody);
+  EXPECT_EQ(Chip::cycles(attempt), 27 + kTask);
+  EXPECT_EQ(attempt.cycles.parts[static_cast<unsigned>(CyclePart::memory)], 18U);
+  EXPECT_EQ(chip.cycles(CycleClass::nonspeculative), 0U);
+  EXPECT_EQ(chip.cycles(CycleClass::idle), 8U);
+}
+
+TEST(SpeculativeCore, AbortsARunningTaskThatWaitsForTheClock) {
+  Chip chip;
+  Attempt& attempt = chip.give(0);
+  for (int i = 0; i < 3; ++i) chip.emit("ld", {.rd = 5, .rs1 = 10, .imm = i * 64});
+  chip.emit("jalr", {.rd = 0, .rs1 = 1, .imm = 0});
+  // The loads issue at 5, 25 and 45 (write after write): at 30 the core waits for its third.
+  chip.at(30, [&] { chip.core().abort_task(Cycle{30}); });
+  chip.at(50, [&] {
+    EXPECT_EQ(chip.core().activity(), Core::Activity::rollback);
+    chip.give(0, kCode + 4, false);
+    chip.core().wake(Cycle{60});
+  });
+  chip.run(100);
+  EXPECT_EQ(chip.parts[0].system.accesses.size(), 2U);
+  EXPECT_EQ(chip.dispatched, (Dispatched{{1, Cycle{0}}, {2, Cycle{60}}}));
+  // It had run ahead to 45: those cycles are the attempt's, then it rolls back.
+  EXPECT_EQ(Chip::cycles(attempt), 45U);
+  EXPECT_EQ(chip.cycles(CycleClass::aborted), 60U);
+  EXPECT_EQ(chip.account->by_function().at(kBody).of_class(CycleClass::aborted), 60U);
+  EXPECT_EQ(chip.cycles(CycleClass::nonspeculative), 2 * kTask);
+}
+
+TEST(SpeculativeCore, TimeDoesNotRewindForATaskThatRanAhead) {
+  Chip chip;
+  Attempt& attempt = chip.give(0);
+  for (int i = 0; i < 200; ++i) {
+    chip.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+    chip.emit("jal", {.rd = 0, .imm = 4});
+  }
+  chip.emit("ebreak");
+  chip.at(6, [] {});  // strict until 6, ahead until 38
+  chip.at(7, [&] {
+    EXPECT_GT(chip.core().reached(), Cycle{30});
+    chip.core().abort_task(Cycle{7});
+    chip.give(0, kCode + 4, false);
+    chip.core().wake(Cycle{8});
+  });
+  chip.run(100);
+  ASSERT_EQ(chip.dispatched.size(), 2U);
+  EXPECT_EQ(chip.dispatched[1].second.value, Chip::cycles(attempt));  // at once where it had come to
+  EXPECT_GT(chip.dispatched[1].second, Cycle{30});
+  EXPECT_TRUE(chip.exceptions.empty());
+}
+
+TEST(SpeculativeCore, AbortsABlockedTask) {
+  Chip chip;
+  Attempt& attempt = chip.give(0);
+  chip.parts[0].system.hook = [](LineAddr, AccessKind, Cycle, AccessResult& r) { r.done = false; };
+  chip.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});  // 5
+  chip.at(30, [&] { chip.core().abort_task(Cycle{30}); });
+  chip.at(40, [&] { chip.core().wake(Cycle{40}); });
+  chip.run(50);
+  EXPECT_EQ(Chip::cycles(attempt), 30U);
+  EXPECT_EQ(attempt.cycles.parts[static_cast<unsigned>(CyclePart::check)], 25U);
+  EXPECT_EQ(chip.cycles(CycleClass::aborted), 40U);
+  EXPECT_EQ(chip.cycles(CycleClass::idle), 10U);
+}
+
+TEST(SpeculativeCore, ABlockedTaskGoesOnWhenWoken) {
+  Chip chip;
+  Attempt& attempt = chip.give(0);
+  bool refuse = true;
+  chip.parts[0].system.hook = [&](LineAddr, AccessKind, Cycle, AccessResult& r) { r.done = !refuse; };
+  chip.emit("sd", {.rs1 = 10, .rs2 = 10, .imm = 0});  // 5, then 30
+  chip.emit("jalr", {.rd = 0, .rs1 = 1, .imm = 0});
+  chip.at(30, [&] {
+    refuse = false;
+    chip.core().wake(Cycle{30});
+  });
+  chip.run(100);
+  EXPECT_EQ(chip.finishes, (std::vector{Cycle{50}}));  // store and log are there at 50
+  EXPECT_EQ(attempt.undo.size(), 1U);
+  EXPECT_EQ(Chip::cycles(attempt), 50 + kTask);
+  EXPECT_EQ(attempt.cycles.parts[static_cast<unsigned>(CyclePart::check)], 25U);
+}
+
+TEST(SpeculativeCore, StallsOnAFullCommitQueueUntilItMayFinish) {
+  Chip chip;
+  Attempt& attempt = chip.give(0, kCode + 4);
+  bool full = true;
+  chip.on_finish = [&](CoreId, Cycle) { return !full; };
+  chip.at(20, [&] {
+    full = false;
+    chip.core().wake(Cycle{20});
+  });
+  chip.run(30);
+  EXPECT_EQ(chip.finishes, (std::vector{Cycle{5}, Cycle{20}}));
+  EXPECT_EQ(chip.cycles(CycleClass::stall), 15U);
+  EXPECT_EQ(Chip::cycles(attempt), 2 * kTask);
+}
+
+TEST(SpeculativeCore, AbortsATaskStalledOnFinishOrCreate) {
+  for (const bool on_create : {true, false}) {
+    Chip chip;
+    Attempt& attempt = chip.give(0);
+    chip.on_finish = [](CoreId, Cycle) { return false; };
+    chip.on_create = [](CoreId, Cycle, std::string&) { return CreateOutcome::stalled; };
+    chip.emit(word(on_create ? isa::TaskOp::create : isa::TaskOp::finish));
+    chip.at(20, [&] { chip.core().abort_task(Cycle{20}); });
+    chip.at(25, [&] { chip.core().wake(Cycle{26}); });
+    chip.run(30);
+    EXPECT_EQ(chip.cycles(CycleClass::stall), 15U);
+    EXPECT_EQ(Chip::cycles(attempt), 5U);
+    EXPECT_EQ(chip.cycles(CycleClass::aborted), 5U + 6U);
+    EXPECT_EQ(chip.finishes.size() + chip.creates.size(), 1U);
+  }
+}
+
+TEST(SpeculativeCore, SurvivesItsOwnAbortInsideEveryCall) {
+  enum class In { access, create, finish, exception };
+  for (const In in : {In::access, In::create, In::finish, In::exception}) {
+    Chip chip;
+    Attempt& attempt = chip.give(0);
+    const auto abort = [&](Cycle now) {
+      chip.core().abort_task(now);
+      // Settled and gone by the time the core goes on.
+      chip.account->settle(attempt.cycles, CycleClass::aborted);
+      attempt = Attempt{};
+      chip.core().wake(now + 7);
+    };
+    chip.parts[0].system.hook = [&](LineAddr, AccessKind, Cycle now, AccessResult& r) {
+      r.done = false;
+      abort(now);
+    };
+    chip.on_create = [&](CoreId, Cycle now, std::string&) { return abort(now), CreateOutcome::stalled; };
+    chip.on_finish = [&](CoreId, Cycle now) { return abort(now), false; };
+    chip.on_exception = [&](CoreId, Cycle now) { return abort(now), true; };
+    if (in == In::access) chip.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
+    if (in == In::create) chip.emit(word(isa::TaskOp::create));
+    if (in == In::exception) chip.emit("ecall");
+    chip.emit(word(isa::TaskOp::finish));
+    chip.run(20);
+    EXPECT_EQ(chip.core().activity(), Core::Activity::idle);
+    EXPECT_EQ(chip.cycles(CycleClass::aborted), 5U + 7U);
+    EXPECT_EQ(chip.cycles(CycleClass::idle), 8U);
+    EXPECT_EQ(chip.syscalls, 0U);
+  }
+}
+
+TEST(SpeculativeCore, WhatOnlyANonSpeculativeTaskMayDoIsAnException) {
+  const std::vector<std::uint32_t> instructions = {
+      encode("ecall", {}),
+      encode("ebreak", {}),
+      encode("fence.i", {}),
+      0xffffffff,                                         // illegal
+      encode("ld", {.rd = 5, .rs1 = 0, .imm = 0}),        // unmapped
+      encode("sd", {.rs1 = 0, .rs2 = 0, .imm = 0}),       // unmapped
+      encode("amoadd.d", {.rd = 5, .rs1 = 0, .rs2 = 5}),  // unmapped
+      encode("jalr", {.rd = 0, .rs1 = 0, .imm = 0}),      // wild jump
+      word(isa::TaskOp::region),                          // nested run()
+      word(isa::TaskOp::promote),
+      word(isa::TaskOp::create),  // see on_create
+  };
+  for (const std::uint32_t instruction : instructions) {
+    for (const bool says_exception : {true, false}) {
+      Chip chip;
+      chip.on_create = [&](CoreId, Cycle, std::string& error) {
+        if (!says_exception) error = "wrong";
+        return says_exception ? CreateOutcome::exception : CreateOutcome::accepted;
+      };
+      Attempt& attempt = chip.give(0);
+      chip.give(0, kCode + 4, false);
+      chip.emit(instruction);
+      chip.emit(word(isa::TaskOp::finish));
+      chip.run(100);
+      ASSERT_EQ(chip.exceptions.size(), 1U) << instruction;
+      EXPECT_TRUE(chip.faults.empty());
+      EXPECT_EQ(chip.syscalls + chip.flushes, 0U);
+      // The core is free at once.
+      EXPECT_EQ(chip.dispatched, (Dispatched{{1, Cycle{0}}, {2, chip.exceptions[0]}}));
+      EXPECT_EQ(Chip::cycles(attempt), chip.exceptions[0].value);
+      EXPECT_EQ(chip.cycles(CycleClass::nonspeculative), 2 * kTask);
+    }
+  }
+}
+
+TEST(SpeculativeCore, PromoteHasNoEffectInANonSpeculativeTaskAndFaultsAreProgramErrors) {
+  Chip chip;
+  chip.on_exception = [](CoreId, Cycle) { return false; };
+  chip.give(0, kBody, false);
+  chip.emit(word(isa::TaskOp::promote));
+  chip.emit("ebreak");
+  chip.run(100);
+  EXPECT_TRUE(chip.exceptions.empty());
+  EXPECT_EQ(chip.faults, (std::vector{FaultKind::breakpoint}));
+}
+
+TEST(SpeculativeCore, BecomesNonSpeculativeInPlaceAndKeepsWhatItDid) {
+  Chip chip;
+  Attempt& attempt = chip.give(0);
+  chip.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});    // 5
+  chip.emit("sd", {.rs1 = 10, .rs2 = 5, .imm = 64});  // 25
+  chip.emit(encode("addi", {.rd = 6, .rs1 = 5, .imm = 0}));
+  chip.emit("ebreak");  // a program error by then
+  chip.at(15, [&] { chip.core().become_nonspeculative(); });
+  chip.run(100);
+  EXPECT_EQ(Chip::cycles(attempt), 25U);  // it was there already
+  EXPECT_TRUE(attempt.undo.empty());
+  EXPECT_TRUE(chip.exceptions.empty());
+  EXPECT_EQ(chip.faults, (std::vector{FaultKind::breakpoint}));
+  EXPECT_EQ(chip.cycles(CycleClass::nonspeculative), 75U);
+}
+
+TEST(SpeculativeCore, AnExceptionMayEndInTheTaskGoingOnNonSpeculatively) {
+  Chip chip;
+  Attempt& attempt = chip.give(0);
+  chip.on_exception = [&](CoreId, Cycle) { return chip.core().become_nonspeculative(), false; };
+  int creates = 0;
+  chip.on_create = [&](CoreId, Cycle, std::string&) {
+    return ++creates == 1 ? CreateOutcome::exception : CreateOutcome::accepted;
+  };
+  chip.emit(word(isa::TaskOp::create));   // 5, and again
+  chip.emit(word(isa::TaskOp::promote));  // 10
+  chip.emit(word(isa::TaskOp::finish));   // 11
+  chip.run(20);
+  EXPECT_EQ(chip.creates.size(), 2U);
+  EXPECT_EQ(chip.exceptions.size(), 1U);
+  EXPECT_EQ(chip.finishes, (std::vector{Cycle{11}}));
+  EXPECT_EQ(Chip::cycles(attempt), 5U);
+  EXPECT_EQ(chip.cycles(CycleClass::nonspeculative), 11U);
+}
+
+TEST(SpeculativeCore, IsAbortedByAnotherCoreInTheMiddleOfItsRun) {
+  Chip chip(2);
+  Attempt& victim = chip.give(1);
+  chip.give(0, kBody + 512, false);
+  for (int i = 0; i < 4; ++i) chip.emit("ld", {.rd = 5, .rs1 = 10, .imm = i * 64});  // 5, 25, 45, 65
+  chip.emit("jalr", {.rd = 0, .rs1 = 1, .imm = 0});
+  chip.end = kBody + 512;
+  chip.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});    // 5
+  chip.emit("addi", {.rd = 5, .rs1 = 5, .imm = 0});   // 25
+  chip.emit("ld", {.rd = 6, .rs1 = 10, .imm = 64});   // 26: aborts core 1's task, which is rolled back at 36
+  chip.emit("ld", {.rd = 7, .rs1 = 10, .imm = 128});  // 27
+  chip.emit("ld", {.rd = 6, .rs1 = 10, .imm = 192});  // 46: not before core 1 has dispatched
+  chip.emit("jalr", {.rd = 0, .rs1 = 1, .imm = 0});
+  std::vector<std::uint64_t> order;
+  chip.parts[0].system.hook = [&](LineAddr, AccessKind, Cycle now, AccessResult& r) {
+    order.push_back(now.value);
+    if (now != Cycle{26}) return;
+    chip.core(1).abort_task(now);
+    chip.give(1, kCode + 4);
+    chip.core(1).wake(now + 10);
+    r.disturbed = true;
+  };
+  chip.on_finish = [&](CoreId core, Cycle now) {
+    if (core.value == 1) order.push_back(now.value);
+    return true;
+  };
+  chip.run(200);
+  EXPECT_EQ(Chip::cycles(victim), 45U);  // it waited for 45 and goes on from there
+  EXPECT_EQ(chip.dispatched.back(), (std::pair<std::uint64_t, Cycle>{3, Cycle{45}}));
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{5, 26, 27, 46, 50}));
+}
+
+}  // namespace
+}  // namespace rubato::chip
