@@ -23,6 +23,7 @@ Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
       l1_latency_(config.l1d.latency),
       lookahead_(config.run.lookahead_cycles),
       frequency_mhz_(config.chip.frequency_mhz),
+      forwards_(config.conflict.forwarding == "on"),
       core_(core),
       ports_(ports),
       log_(ports.log_base, ports.log_lines) {
@@ -58,7 +59,7 @@ void Pipeline::begin_task(Attempt* attempt, VirtualTime virtual_time) {
     RUBATO_CHECK(attempt == nullptr, "speculative tasks need marks");
     return;
   }
-  if (virtual_time < last_) ports_.l1d.clear_marks();
+  if (virtual_time < last_ || !forwards_) ports_.l1d.clear_marks();
   last_ = virtual_time;
   ports_.l1d.begin_task(attempt != nullptr ? this : nullptr);
 }

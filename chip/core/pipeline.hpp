@@ -195,6 +195,7 @@ class Pipeline final : private L1Recorder {
   std::uint32_t mispredict_, l1_latency_, lookahead_;
   std::uint64_t frequency_mhz_;
   std::uint64_t time_origin_ = 0;
+  bool forwards_;  // conflict.forwarding: else marks cover no use of what an earlier task of the core wrote
   CoreId core_;
   Ports ports_;
 
