@@ -28,6 +28,8 @@ KEYS = [
     ("l2.latency", "integer", "cycles", 7, [1, 1000], None, "Tag and data access of the L2."),
     ("llc.size", "size", "bytes", 1048576, [64, 2**30], None, "Size of one tile's slice of the last level."),
     ("net.contention", "boolean", "", True, None, None, "Whether messages wait for each other on links."),
+    ("task.task_queue", "integer", "entries", 64, [1, 65536], None, "Task-queue entries a core."),
+    ("task.commit_queue", "integer", "entries", 16, [1, 65536], None, "Commit-queue entries a core."),
     (
         "task.mayspec",
         "string",
@@ -202,11 +204,15 @@ def numbers(out, o, values):
 def statistics(out, cores, cycles, classes, rng, aborts):
     parts = {"core": 0.4, "l1": 0.1, "l2": 0.1, "llc": 0.15, "memory": 0.15, "network": 0.1, "check": 0.0}
     values = {}
+    left = cycles * cores
     for name, share in classes.items():
-        values[f"chip.core_cycles.{name}"] = round(cycles * cores * share)
         split = {"core": 1.0} if name in ("stall", "idle") else parts
-        for part in parts:
-            values[f"chip.core_cycles.{name}.{part}"] = round(cycles * cores * share * split.get(part, 0))
+        counts = {part: round(cycles * cores * share * split.get(part, 0)) for part in parts}
+        if name == "idle":
+            counts["core"] = left  # every cycle is in one class
+        left -= sum(counts.values())
+        values[f"chip.core_cycles.{name}"] = sum(counts.values())
+        values |= {f"chip.core_cycles.{name}.{part}": count for part, count in counts.items()}
         for core in range(cores):
             values[f"core.{core}.cycles.{name}"] = round(cycles * share)
     for cause in ("conflict", "parent", "locale"):
@@ -224,7 +230,7 @@ def statistics(out, cores, cycles, classes, rng, aborts):
                 values[f"tile.{tile}.link.{direction}.flits"] = int(cycles * 0.1 * middle * rng.uniform(0.6, 1))
         values[f"tile.{tile}.l2.hits"] = rng.randint(10_000, 20_000)
         values[f"tile.{tile}.l2.misses"] = rng.randint(1_000, 2_000)
-        buckets = [int(1000 * 2.718 ** (-((i - 6) ** 2) / 8)) for i in range(12)]
+        buckets = [int(1000 * 2.718 ** (-((i - 5) ** 2) / 8)) for i in range(9 if cores > 1 else 7)]
         values[f"tile.{tile}.task_unit.occupancy"] = histogram(buckets)
         values[f"tile.{tile}.task_unit.gvt_lag"] = histogram(buckets[2:])
     described = {
