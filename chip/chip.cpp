@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "chip/alloc/heap_calls.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
 #include "chip/conflict/conflict_check.hpp"
 #include "chip/core/core.hpp"
@@ -38,7 +39,12 @@ constexpr Addr kLogBase = kSpillBase + kMaxTiles * kSpillBytes;
 
 }  // namespace
 
-struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, GuestClock {
+struct Chip::Impl final : EventHandler,
+                          CoreHost,
+                          TaskHost,
+                          ThreadObserver,
+                          GuestClock,
+                          FastForward::HostCalls {
   enum Event : std::uint32_t { kTimeout, kRegionEnd };
 
   Impl(const Config& c, ProcessOptions options)
@@ -53,6 +59,11 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
         warm_up(*hierarchy, c.chip.cores) {
     if (c.run.warm) fast_forward.observe(&warm_up);
     process.set_observer(this);
+    if (c.run.alloc == "ideal") {
+      heap.emplace(process, memory, c.chip.cores);
+      blocks.set_host_calls(heap->entries());
+      fast_forward.serve(this);
+    }
     cores.reserve(c.chip.cores);
     for (std::uint32_t i = 0; i < c.chip.cores; ++i) {
       const CoreId id{i};
@@ -362,6 +373,29 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
     timeline.schedule(cycle, this, kTimeout);
   }
 
+  // ---- The ideal allocator ----
+
+  HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) override {
+    return serve_heap_call(core.pipeline().hart(), function, {core.id(), core.thread()->tid, attempt, now});
+  }
+
+  /// In fast-forward threads use the pool of the core that run.warm gives them.
+  std::optional<Fault> host_call(Thread& thread, std::int32_t function) override {
+    const CoreId core{static_cast<std::uint32_t>(thread.tid) % config.chip.cores};
+    const auto result = serve_heap_call(thread.regs, function, {core, thread.tid, nullptr, timeline.now()});
+    if (result == HeapCalls::Outcome::faulted) return heap->fault();
+    return std::nullopt;
+  }
+
+  HeapCalls::Outcome serve_heap_call(HartState& hart, std::int32_t function,
+                                     const IdealAllocator::Caller& caller) {
+    const auto result = heap->call(hart, function, caller);
+    if (result == HeapCalls::Outcome::unserved) blocks.set_host_calls(heap->entries());
+    return result;
+  }
+
+  const Fault& heap_fault() const override { return heap->fault(); }
+
   bool fault(Core&, Thread& thread, const Fault& f, Cycle now) override {
     clock = now;
     if (f.kind != FaultKind::task_error && process.deliver_fault(thread, f)) return true;
@@ -546,6 +580,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, ThreadObserver, Gues
   std::unique_ptr<MemoryHierarchy> hierarchy;
   TaskUnits task_units;
   Process process;
+  std::optional<HeapCalls> heap;  // run.alloc=ideal
   FastForward fast_forward;
   ThreadScheduler scheduler;
   WarmUp warm_up;

@@ -73,10 +73,6 @@ void check_implemented(const Config& config) {
         "mayspec "
         "or nonspec");
   }
-  if (config.run.alloc == "ideal") {
-    throw UsageError(
-        "run.alloc is ideal, but this version of the chip only knows the guest's own allocator (guest)");
-  }
 }
 
 }  // namespace

@@ -226,9 +226,11 @@ void add_run(std::vector<Key>& k) {
                      "Cycles a thread runs at a time when threads outnumber cores.", kOurs));
   k.push_back(number("run.stack_bytes", MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 64 * kGiB,
                      "Stack of the main thread.", kOurs));
-  k.push_back(choice("run.alloc", MEMBER(run.alloc), {"guest", "ideal"},
-                     "Memory allocation: the guest's own malloc, or (study) ideal pools that take no cycles.",
-                     kOurs));
+  k.push_back(
+      choice("run.alloc", MEMBER(run.alloc), {"guest", "ideal"},
+             "Memory allocation: the program's own functions (malloc, free, operator new, ...), or (study) "
+             "pools of each core in the simulator, which take no cycles and no part in conflicts.",
+             kOurs));
 }
 
 #undef MEMBER

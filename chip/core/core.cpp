@@ -323,6 +323,9 @@ void Core::advance(Cycle now) {
         if (is_exception(now)) return;
         host_.region_returned(*this, later(now, pipeline_.cycle()));
         return;
+      case PipelineStop::host_call:
+        if (!on_heap_call(now)) return;
+        break;
       case PipelineStop::fault:
         if (!on_fault(pipeline_.fault(), now)) return;
         break;
@@ -337,6 +340,25 @@ bool Core::on_fault(const Fault& fault, Cycle now) {
   pipeline_.hart() = thread_->regs;
   pipeline_.begin_context(pipeline_.cycle());
   return true;
+}
+
+bool Core::on_heap_call(Cycle now) {
+  // A call takes no time, but the jump to it did: only a program that returns from one call to the next has
+  // two in a cycle, and would never get any further.
+  if (pipeline_.cycle() == heap_call_at_) {
+    pipeline_.resume_at(heap_call_at_ + 1);
+    return true;
+  }
+  heap_call_at_ = pipeline_.cycle();
+  Attempt* const attempt = activity_ == Activity::task ? task_.attempt : nullptr;
+  const auto outcome = host_.heap_call(*this, pipeline_.insn().imm, attempt, later(now, heap_call_at_));
+  if (outcome == HeapCalls::Outcome::faulted) {
+    if (attempt == nullptr) return on_fault(host_.heap_fault(), now);
+    return !is_exception(now);  // gone on as a non-speculative task, it calls again
+  }
+  if (!pipeline_.end_host_call(outcome == HeapCalls::Outcome::returned)) return true;
+  host_.region_returned(*this, later(now, pipeline_.cycle()));
+  return false;
 }
 
 bool Core::must_wait(Cycle at, Cycle now) {

@@ -91,6 +91,7 @@ class Core final : public EventHandler {
   bool is_speculating() const { return activity_ == Activity::task && task_.speculative; }
   /// No task any longer: looks for work at `at`.
   void leave_task(Cycle at);
+  bool on_heap_call(Cycle now);
   bool on_create(Cycle now);
   bool on_finish(Cycle now);
   void read_register(unsigned selector, unsigned rd);
@@ -117,6 +118,7 @@ class Core final : public EventHandler {
   HartState worker_regs_;  // of the region instruction
   DispatchedTask task_;
   Cycle slice_end_ = kNever;
+  Cycle heap_call_at_ = kNever;  // of the last one
   Cycle accounted_{};
   Cycle internal_cycle_{};
   Cycle scheduled_ = kNever;    // of the live entry in the timeline

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "chip/alloc/heap_calls.hpp"
 #include "chip/os/fault.hpp"
 #include "chip/os/process.hpp"
 #include "chip/os/thread.hpp"
@@ -31,6 +32,12 @@ class CoreHost {
 
   /// The core's thread is at an ecall, registers saved in it. The host performs the call.
   virtual SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) = 0;
+
+  /// The core is at the entry of heap function `function` (run.alloc=ideal), whose arguments its pipeline's
+  /// registers hold; the host serves the call.
+  virtual HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) = 0;
+  /// Of the last call that faulted.
+  virtual const Fault& heap_fault() const = 0;
 
   /// A thread outside tasks executed `create`.
   virtual void create_outside_task(Core& core, const TaskDescriptor& task, Cycle now) = 0;

@@ -119,6 +119,14 @@ void Pipeline::skip_instruction() {
   resume_insn_ = nullptr;
 }
 
+bool Pipeline::end_host_call(bool returns) {
+  resume_insn_ = nullptr;
+  fetch_line_ = LineAddr{~std::uint64_t{0}};
+  if (!returns) return false;
+  predictor_.ret(hart_.pc);  // right or wrong: the call takes no time
+  return hart_.pc == watch_pc_ && hart_.x[reg::sp] == watch_sp_;
+}
+
 std::array<std::uint64_t, kCycleParts> Pipeline::take_parts() {
   return std::exchange(parts_, std::array<std::uint64_t, kCycleParts>{});
 }
@@ -404,7 +412,7 @@ enter_block:
   insn = first = block->insns();
   if (t >= run_end) goto out;
   if (const LineAddr line = line_of(block->pc); line != fetch_line_) {
-    if (!ports_.l1i.hit(line, false)) {
+    if (insn->op != Op::host_call && !ports_.l1i.hit(line, false)) {
       issue = t;
       if (!fetch_slow(line, issue)) goto out;
       READ_ENDS;
@@ -578,6 +586,7 @@ dispatch:
 #define EVENT_ecall STOP_AT(ecall)
 #define EVENT_fence_i STOP_AT(fence_i)
 #define EVENT_stop goto out  // stop addresses are fast-forward's: cleared before detailed simulation
+#define EVENT_host_call STOP_AT(host_call)
 #define EVENT_breakpoint TRAP(breakpoint, PC)
 #define TASK(name) STOP_AT(task)
 #define READ_COUNTER(number) \

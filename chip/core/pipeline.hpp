@@ -43,10 +43,11 @@ enum class PipelineStop : std::uint8_t {
   resume,   ///< call run() again when the clock is at cycle()
   blocked,  ///< the memory system blocked an access: resume_at() when woken
   ecall,
-  task,      ///< a task instruction: insn() says which
-  fence_i,   ///< decoded blocks are to be dropped; go on behind it
-  fault,     ///< fault() says what
-  returned,  ///< the function that watch_return() names returned
+  task,       ///< a task instruction: insn() says which
+  fence_i,    ///< decoded blocks are to be dropped; go on behind it
+  fault,      ///< fault() says what
+  host_call,  ///< at the entry of a function that the simulator serves: insn() says which
+  returned,   ///< the function that watch_return() names returned
 };
 
 struct PipelineCounters {
@@ -98,6 +99,11 @@ class Pipeline final : private L1Recorder {
   Cycle drain();
   /// Goes on behind the instruction it stopped at.
   void skip_instruction();
+
+  /// A host call was served, hart()'s pc and a0 changed. `returns`: to its caller, as the function would
+  /// have.
+  /// @returns true if that is the return that watch_return() waits for.
+  bool end_host_call(bool returns);
 
   /// Writes the result of the instruction run() stopped at; `rd` as in Insn.
   void write_register(unsigned rd, std::uint64_t value) { hart_.registers()[rd] = value; }

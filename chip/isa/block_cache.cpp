@@ -7,8 +7,10 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "chip/isa/decode.hpp"
+#include "chip/isa/hart_state.hpp"
 
 namespace rubato::chip::isa {
 namespace {
@@ -32,6 +34,11 @@ void BlockCache::set_stop(std::optional<Addr> pc) {
   if (stop_ == pc.value_or(kNoStop)) return;
   if (pc == stop()) return;
   stop_ = pc.value_or(kNoStop);
+  flush();
+}
+
+void BlockCache::set_host_calls(std::map<Addr, std::int32_t> entries) {
+  host_calls_ = std::move(entries);
   flush();
 }
 
@@ -65,10 +72,26 @@ Block* BlockCache::decode_block(Addr pc) {
     return decode(word);
   };
 
+  const auto host_call_at = [this](Addr a) {
+    const auto call = host_calls_.find(a);
+    return call == host_calls_.end() ? nullptr : &*call;
+  };
+
   bool ended = false;
-  while (!ended && at < line_end && at != stop_) ended = append(fetch());
+  while (!ended && at < line_end && at != stop_ && host_call_at(at) == nullptr) ended = append(fetch());
   const unsigned guest_instructions = count;
-  if (!ended) append(pseudo(count == 0 ? Op::stop : Op::block_end));
+  if (count != 0) {
+    if (!ended) append(pseudo(Op::block_end));
+  } else if (at == stop_) {
+    append(pseudo(Op::stop));
+  } else {
+    Insn call = pseudo(Op::host_call, host_call_at(at)->second);
+    call.rs1 = reg::a0;
+    call.rs2 = reg::a1;
+    call.rs3 = reg::a2;
+    call.rd = reg::ra;
+    append(call);
+  }
 
   auto* block = new (allocate(sizeof(Block) + count * sizeof(Insn)))
       Block{pc, guest_instructions, static_cast<std::uint32_t>(at - pc), nullptr, nullptr};

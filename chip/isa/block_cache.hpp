@@ -1,7 +1,7 @@
 // Decoded basic blocks (rule C5): every instruction is decoded once. A block starts at any pc and ends behind
-// a branch, jump, system or task instruction, before the stop pc, or where the next instruction would start
-// in another 64-byte line, so a timing model probes the instruction cache exactly once a block. (An
-// instruction that straddles two lines belongs to the block in which it starts.)
+// a branch, jump, system or task instruction, before the stop pc or a host call, or where the next
+// instruction would start in another 64-byte line, so a timing model probes the instruction cache exactly
+// once a block. (An instruction that straddles two lines belongs to the block in which it starts.)
 //
 // Blocks link to their successors: after the first time, going from block to block is one load. Blocks are
 // never freed one by one; flush() drops all of them and counts generation(): who holds a Block* compares it
@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,8 +23,8 @@
 namespace rubato::chip::isa {
 
 /// A block, followed in memory by its instructions: `count` of the guest's and, if the last of them does not
-/// end a block, the pseudo-instruction block_end. A fetch_fault counts as one, `stop` (alone in its block) as
-/// none.
+/// end a block, the pseudo-instruction block_end. A fetch_fault counts as one, `stop` and `host_call` (alone
+/// in their blocks) as none.
 struct alignas(16) Block {
   Addr pc;              ///< of the first instruction
   std::uint32_t count;  ///< instructions of the guest
@@ -63,6 +64,10 @@ class BlockCache {
   /// changes.
   void set_stop(std::optional<Addr> pc);
   std::optional<Addr> stop() const { return stop_ == kNoStop ? std::nullopt : std::optional(stop_); }
+  /// Functions that the simulator serves, entry pc -> number: the block there is the pseudo-instruction
+  /// host_call with that number, which waits for a0, a1, a2 and ra like an instruction that reads them.
+  /// Flushes.
+  void set_host_calls(std::map<Addr, std::int32_t> entries);
   /// Forgets all blocks: fence.i.
   void flush();
   /// Flushes if executable mappings have changed since the last call: call it after system calls.
@@ -94,6 +99,7 @@ class BlockCache {
   std::vector<std::unique_ptr<std::byte[]>> chunks_;  // kept by flush()
   std::size_t chunk_ = 0, used_ = 0;                  // filled: chunks before chunk_, and used_ bytes of it
   Addr stop_ = kNoStop;
+  std::map<Addr, std::int32_t> host_calls_;
   std::uint64_t generation_ = 0, code_generation_ = 0;
 };
 

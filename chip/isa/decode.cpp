@@ -21,7 +21,7 @@ constexpr bool in(Op op, Op first, Op last) { return first <= op && op <= last; 
 
 constexpr InsnClass class_of(Op op) {
   const std::string_view name = kNames[static_cast<unsigned>(op)];
-  if (in(op, Op::illegal, Op::stop)) return InsnClass::pseudo;
+  if (in(op, Op::illegal, Op::host_call)) return InsnClass::pseudo;
   if (in(op, Op::task_create, Op::task_region)) return InsnClass::task;
   if (in(op, Op::lui, Op::sraw)) return InsnClass::int_alu;
   if (op == Op::jal) return InsnClass::jump;

@@ -28,12 +28,13 @@ class CounterSource {
 };
 
 enum class StopReason : std::uint8_t {
-  budget,   ///< the budget is used up (by at most one block more)
-  ecall,    ///< pc is at the ecall, which counts as executed; whoever performs the call advances pc
-  fence_i,  ///< pc is at the fence.i, which counts as executed: flush the blocks, advance pc by 4
-  task,     ///< pc is at the task instruction `insn`, which does not count yet
-  fault,    ///< pc is at the faulting instruction, which does not count
-  stop,     ///< pc is the stop pc of the block cache
+  budget,     ///< the budget is used up (by at most one block more)
+  ecall,      ///< pc is at the ecall, which counts as executed; whoever performs the call advances pc
+  fence_i,    ///< pc is at the fence.i, which counts as executed: flush the blocks, advance pc by 4
+  task,       ///< pc is at the task instruction `insn`, which does not count yet
+  fault,      ///< pc is at the faulting instruction, which does not count
+  stop,       ///< pc is the stop pc of the block cache
+  host_call,  ///< pc is at the entry of a function that the simulator serves; `insn`'s imm says which
 };
 
 struct RunResult {

@@ -29,9 +29,10 @@
 //   BRANCH(condition, target)  ends the block: to target, or to NEXT_PC
 //   NEXT_BLOCK()             ends the block: to NEXT_PC
 //   TRAP(kind, address)      ends execution: Fault{FaultKind::kind, PC, address}; the pc stays at the
-//   instruction EVENT(kind)              ends the block: kind is ecall, breakpoint, fence_i or stop. `stop`
-//   is no instruction
-//                            (BlockCache::set_stop): do not count it. pc stays at the instruction
+//   instruction
+//   EVENT(kind)              ends the block: kind is ecall, breakpoint, fence_i, stop or host_call; the last
+//   two
+//                            are no instructions (BlockCache): do not count them. pc stays at the instruction
 //   TASK(name)               ends the block: a task instruction, TaskOp::name (create, finish, promote, read,
 //   region) READ_COUNTER(number)     value of csr::cycle, csr::time or csr::instret
 // LOAD, STORE, AMO, LR, SC may leave the interpreter (fault, cache miss, ...): nothing has been written then,

@@ -277,9 +277,15 @@ class Loader {
         const unsigned type = ELF64_ST_TYPE(symbol.st_info);
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || symbol.st_name >= strings->sh_size)
           continue;
-        if (type != STT_FUNC && type != STT_OBJECT && type != STT_NOTYPE && type != STT_GNU_IFUNC) continue;
+        if (type != STT_FUNC && type != STT_OBJECT && type != STT_NOTYPE && type != STT_GNU_IFUNC &&
+            type != STT_TLS)
+          continue;
         const char* text = file_.data() + strings->sh_offset + symbol.st_name;
         std::string name(text, strnlen(text, strings->sh_size - symbol.st_name));
+        if (type == STT_TLS) {  // an offset, not an address
+          if (name == "errno") program_.errno_offset = symbol.st_value;
+          continue;
+        }
         if (name.empty() || name[0] == '$' || name.starts_with(".L")) continue;
         symbols.push_back({base + symbol.st_value,
                            symbol.st_size,

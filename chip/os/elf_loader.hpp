@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "chip/os/address_space.hpp"
@@ -17,6 +18,8 @@ struct LoadedProgram {
   Addr end = 0;  ///< first page behind the image: where brk starts
   bool is_position_independent = false;
   Symbols symbols;
+  std::optional<std::uint64_t>
+      errno_offset;  ///< bytes from the thread pointer to errno, if the program has it
 };
 
 struct ElfLimits {

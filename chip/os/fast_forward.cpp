@@ -90,6 +90,16 @@ std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::ui
         if (!process_.deliver_fault(thread, run.fault))
           return Result{Stop::fault, &thread, run.insn, run.fault};
         break;
+      case isa::StopReason::host_call: {
+        // Counts like an instruction, so that a program that does nothing else uses up its budget.
+        ++instructions_;
+        turn_left_ -= std::min<std::uint64_t>(turn_left_, 1);
+        budget -= std::min<std::uint64_t>(budget, 1);
+        const auto fault = host_calls_->host_call(thread, run.insn.imm);
+        if (fault && (fault->kind == FaultKind::task_error || !process_.deliver_fault(thread, *fault)))
+          return Result{Stop::fault, &thread, run.insn, *fault};
+        break;
+      }
       case isa::StopReason::ecall: {
         const SyscallOutcome outcome = process_.syscall(thread);
         blocks_.synchronize();

@@ -49,6 +49,16 @@ class FastForward : private isa::CounterSource {
     interpreter_.observe(observer);
   }
 
+  /// Serves the functions that the block cache knows as host calls.
+  class HostCalls {
+   public:
+    virtual ~HostCalls() = default;
+    /// `thread` is at the entry of function `number`. @returns a fault of the thread, or nothing: it goes on
+    /// at its pc.
+    virtual std::optional<Fault> host_call(Thread& thread, std::int32_t number) = 0;
+  };
+  void serve(HostCalls* host_calls) { host_calls_ = host_calls; }
+
   std::uint64_t instructions() const { return instructions_; }
   /// Simulated time that fast-forward has made pass.
   std::uint64_t nanoseconds() const { return instructions_ / 2 + skipped_ns_; }
@@ -65,6 +75,7 @@ class FastForward : private isa::CounterSource {
   isa::Interpreter interpreter_;
   const std::uint64_t quantum_;
   Observer* observer_ = nullptr;
+  HostCalls* host_calls_ = nullptr;
   std::uint64_t turn_left_ = 0;  // of the thread at turn_
   std::size_t turn_ = 0;
   std::uint64_t instructions_ = 0, skipped_ns_ = 0;

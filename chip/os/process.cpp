@@ -269,6 +269,10 @@ std::uint64_t Process::nanoseconds() const { return impl_->now(); }
 const AddressSpace& Process::memory() const { return impl_->memory; }
 const Symbols& Process::symbols() const { return impl_->program.symbols; }
 Addr Process::entry() const { return impl_->program.entry; }
+std::optional<std::uint64_t> Process::errno_offset() const { return impl_->program.errno_offset; }
+std::pair<Addr, Addr> Process::mappings() const {
+  return {Layout::kMappings, impl_->stack_low - Layout::kGuardBytes};
+}
 
 std::vector<std::pair<std::string, std::uint64_t>> Process::unknown_calls() const {
   std::vector<std::pair<std::string, std::uint64_t>> calls;

@@ -106,6 +106,10 @@ class Process {
   const AddressSpace& memory() const;
   const Symbols& symbols() const;
   Addr entry() const;
+  /// Bytes from a thread's thread pointer to its errno, if the program has it.
+  std::optional<std::uint64_t> errno_offset() const;
+  /// Where mappings without a wanted address lie.
+  std::pair<Addr, Addr> mappings() const;
   /// True if [a, a+1) lies in the guard or limit region of some thread's stack: a stack overflow.
   bool is_stack_overflow(Addr a, const Thread& thread) const;
 

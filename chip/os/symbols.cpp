@@ -50,6 +50,12 @@ std::optional<Addr> Symbols::find(std::string_view wanted) const {
   return std::nullopt;
 }
 
+std::optional<Addr> Symbols::find_function(std::string_view raw) const {
+  for (const Symbol& symbol : symbols_)
+    if (symbol.is_function && symbol.raw == raw) return symbol.address;
+  return std::nullopt;
+}
+
 const Symbols::Symbol* Symbols::at(Addr a) const {
   auto after = std::upper_bound(symbols_.begin(), symbols_.end(), a,
                                 [](Addr address, const Symbol& s) { return address < s.address; });

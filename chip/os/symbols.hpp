@@ -26,6 +26,8 @@ class Symbols {
 
   /// Address of a symbol by its raw or demangled name, with or without the parameter list.
   std::optional<Addr> find(std::string_view name) const;
+  /// Address of a function by its name as in the file.
+  std::optional<Addr> find_function(std::string_view raw) const;
   bool empty() const { return symbols_.empty(); }
   /// The demangled name.
   static const std::string& name(const Symbol& symbol);

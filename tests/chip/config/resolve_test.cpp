@@ -128,10 +128,6 @@ TEST(Resolve, RefusesWhatThisVersionDoesNotDo) {
             "or nonspec");
   c.chip.cores = 1;
   EXPECT_EQ(error_of(c), "no error");
-  c.run.alloc = "ideal";
-  EXPECT_EQ(error_of(c),
-            "run.alloc is ideal, but this version of the chip only knows the guest's own allocator (guest)");
-  c.run.alloc = "guest";
   c.core.btb_entries = 3;
   EXPECT_EQ(error_of(c), "core.btb_entries is 3, but must be a power of two");
 }

@@ -126,6 +126,14 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
     ++syscalls;
     return SyscallOutcome::process_exited;
   }
+  HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) override {
+    heap_calls.push_back({function, attempt, now});
+    HartState& hart = core.pipeline().hart();
+    const HeapCalls::Outcome outcome = on_heap_call ? on_heap_call(attempt) : HeapCalls::Outcome::returned;
+    if (outcome == HeapCalls::Outcome::returned) hart.pc = hart.x[reg::ra];
+    return outcome;
+  }
+  const Fault& heap_fault() const override { return wrong_free; }
   void create_outside_task(Core&, const TaskDescriptor&, Cycle) override {}
   void region_instruction(Core&, Thread&, bool, Cycle) override {}
   bool fault(Core&, Thread&, const Fault& fault, Cycle) override {
@@ -182,6 +190,15 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
   std::vector<std::pair<std::uint64_t, Cycle>> dispatched;  ///< task id, when
   std::function<CreateOutcome(CoreId, Cycle, std::string&)> on_create;
   std::function<bool(CoreId, Cycle)> on_finish, on_exception;
+  struct HeapCall {
+    std::int32_t function;
+    Attempt* attempt;
+    Cycle at;
+    bool operator==(const HeapCall&) const = default;
+  };
+  std::vector<HeapCall> heap_calls;
+  std::function<HeapCalls::Outcome(Attempt*)> on_heap_call;
+  Fault wrong_free{FaultKind::task_error, 0, 0, "a wrong free"};
 };
 
 using Dispatched = std::vector<std::pair<std::uint64_t, Cycle>>;
@@ -454,6 +471,61 @@ TEST(SpeculativeCore, IsAbortedByAnotherCoreInTheMiddleOfItsRun) {
   EXPECT_EQ(Chip::cycles(victim), 45U);  // it waited for 45 and goes on from there
   EXPECT_EQ(chip.dispatched.back(), (std::pair<std::uint64_t, Cycle>{3, Cycle{45}}));
   EXPECT_EQ(order, (std::vector<std::uint64_t>{5, 26, 27, 46, 50}));
+}
+
+// A task that calls the heap function at kHeap and ends.
+constexpr Addr kHeap = kBody + 1024;
+void call_heap(Chip& chip) {
+  chip.blocks.set_host_calls({{kHeap, 3}});
+  chip.emit("addi", {.rd = 8, .rs1 = 1, .imm = 0});                                 // 5
+  chip.emit("jal", {.rd = 1, .imm = static_cast<std::int32_t>(kHeap - chip.end)});  // 6
+  chip.emit("jalr", {.rd = 0, .rs1 = 8, .imm = 0});                                 // 7
+}
+
+TEST(HeapCall, TakesNoTimeAndKnowsItsAttempt) {
+  for (const bool speculative : {true, false}) {
+    Chip chip;
+    Attempt& attempt = chip.give(0, kBody, speculative);
+    call_heap(chip);
+    chip.run(100);
+    EXPECT_EQ(chip.heap_calls,
+              (std::vector<Chip::HeapCall>{{3, speculative ? &attempt : nullptr, Cycle{7}}}));
+    ASSERT_EQ(chip.finishes.size(), 1U);
+    // The return from the task is predicted wrongly: its target is in another register.
+    EXPECT_EQ(chip.finishes[0], Cycle{8 + chip.config.core.mispredict});
+  }
+}
+
+TEST(HeapCall, AFaultIsAnExceptionOrAnError) {
+  for (const bool speculative : {true, false}) {
+    Chip chip;
+    chip.give(0, kBody, speculative);
+    call_heap(chip);
+    chip.on_heap_call = [](Attempt*) { return HeapCalls::Outcome::faulted; };
+    chip.run(100);
+    EXPECT_EQ(chip.exceptions.size(), speculative ? 1U : 0U);
+    EXPECT_EQ(chip.faults.size(), speculative ? 0U : 1U);
+    EXPECT_TRUE(chip.finishes.empty());
+  }
+}
+
+TEST(HeapCall, ATaskThatGoesOnNonSpeculativelyCallsAgain) {
+  Chip chip;
+  Attempt& attempt = chip.give(0);
+  call_heap(chip);
+  chip.on_heap_call = [](Attempt* a) {
+    return a != nullptr ? HeapCalls::Outcome::faulted : HeapCalls::Outcome::returned;
+  };
+  chip.on_exception = [&](CoreId, Cycle) {
+    chip.core().become_nonspeculative();
+    return false;
+  };
+  chip.run(100);
+  ASSERT_EQ(chip.heap_calls.size(), 2U);
+  EXPECT_EQ(chip.heap_calls[0].attempt, &attempt);
+  EXPECT_EQ(chip.heap_calls[1].attempt, nullptr);
+  EXPECT_TRUE(chip.faults.empty());
+  EXPECT_EQ(chip.finishes.size(), 1U);
 }
 
 }  // namespace

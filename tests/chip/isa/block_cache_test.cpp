@@ -104,6 +104,22 @@ TEST(BlockCache, StopsAtTheGivenPc) {
   EXPECT_EQ(m.x(5), 4u);
 }
 
+TEST(BlockCache, AHostCallIsABlockOfItsOwnAndNoInstruction) {
+  Machine m;
+  for (int i = 0; i < 4; ++i) m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+  m.emit("ecall");
+  m.blocks.set_host_calls({{kCode + 8, 7}});
+  EXPECT_EQ(m.blocks.find(kCode)->bytes, 8u);
+  const RunResult r = m.run();
+  EXPECT_EQ(r.reason, StopReason::host_call);
+  EXPECT_EQ(r.insn.imm, 7);
+  EXPECT_EQ(m.hart.pc, kCode + 8);
+  EXPECT_EQ(r.instructions, 2u);
+  m.blocks.set_host_calls({});
+  EXPECT_EQ(m.run().reason, StopReason::ecall) << "the function's own code is as it was";
+  EXPECT_EQ(m.x(5), 4u);
+}
+
 TEST(BlockCache, ForgetsWhenExecutableMappingsChangeAndOnlyThen) {
   Machine m;
   m.emit("ecall");
