@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -26,7 +27,7 @@ class H3 {
   H3(std::uint32_t ways, std::uint32_t rows)
       : ways_(ways),
         rows_(rows),
-        lane_bits_(rows <= 256 ? 8 : 16),
+        lane_bits_(rows <= 256 && std::has_single_bit(rows) ? 8 : 16),
         words_((ways * lane_bits_ + 63) / 64),
         tables_(std::size_t{8} * 256 * words_) {
     Rng rng(0x4833);
