@@ -532,7 +532,7 @@ struct Chip::Impl final : EventHandler,
   void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
   void abort_running(CoreId core, Cycle at) override { cores[core.value]->abort_task(at); }
   void become_nonspeculative(CoreId core) override { cores[core.value]->become_nonspeculative(); }
-  void give_back_log(Attempt& attempt) override {
+  void retire(Attempt& attempt, bool) override {
     cores[attempt.core.value]->pipeline().give_back_log(attempt);
   }
   void begin_speculation() override {

@@ -65,16 +65,6 @@ void check_power_of_two(const char* name, std::uint32_t value) {
   if (!std::has_single_bit(value)) throw UsageError("{} is {}, but must be a power of two", name, value);
 }
 
-/// Refuses what the schema knows and this version of the chip does not do, rather than ignoring it.
-void check_implemented(const Config& config) {
-  if (config.task.mayspec == "spec" && config.chip.cores > 1) {
-    throw UsageError(
-        "task.mayspec is spec, but this version of the chip does not speculate on more than one core; use "
-        "mayspec "
-        "or nonspec");
-  }
-}
-
 }  // namespace
 
 Config resolve(Config config) {
@@ -95,7 +85,6 @@ Config resolve(Config config) {
   check_power_of_two("core.predictor_entries", config.core.predictor_entries);
   check_power_of_two("core.btb_entries", config.core.btb_entries);
   check_power_of_two("conflict.bloom_bits", config.conflict.bloom_bits);
-  check_implemented(config);
   return config;
 }
 

@@ -38,6 +38,15 @@ struct Attempt {
   std::vector<LineAddr> log_lines;      ///< of simulated memory, kLogEntriesPerLine entries each
   std::vector<Task*> children;          ///< uncommitted ones and held ones, at most task.tracked_children
   AttemptCycles cycles;
+
+  // The task units' own.
+  std::uint32_t number = 0;       ///< in the pool of attempts
+  std::uint32_t queue_index = 0;  ///< in the commit queue
+  bool is_doomed = false;         ///< to be aborted by the abort being carried out, or aborted
+  bool is_queued = false;         ///< in the commit queue
+  bool is_rolling_back = false;   ///< its stores are being restored, in time; in memory they already are
+  bool holds_core = false;        ///< until they are restored
+  bool holds_entry = false;       ///< of the commit queue, likewise
 };
 
 /// 16 bytes an entry: address and old word (C14).

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.hpp"
+#include "chip/task/task_record.hpp"
 
 namespace rubato::chip {
 
@@ -30,6 +31,7 @@ Arbiter::Arbiter(const Config& config, Timeline& timeline, Network& network, Tas
   at_.resize(tiles);
   reports_.resize(tiles);
   touched_.resize(tiles, 1);
+  awaiting_.resize(tiles);
   gvt_at_.resize(tiles);
   std::iota(outward_.begin(), outward_.end(), 0U);
   std::stable_sort(outward_.begin(), outward_.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -59,6 +61,7 @@ void Arbiter::begin_region(Cycle now) {
   all_empty_ = again_ = false;
   gvt_ = sampled_ = VirtualTime{};
   std::fill(gvt_at_.begin(), gvt_at_.end(), VirtualTime{});
+  std::fill(awaiting_.begin(), awaiting_.end(), std::uint8_t{0});
   sampled_at_ = Cycle{now.value / config_.arbiter.period * config_.arbiter.period};
   arm(now);
 }
@@ -101,7 +104,8 @@ void Arbiter::sample(Cycle now) {
   skipped_ += (now - sampled_at_) / config_.arbiter.period - 1;
   sampled_at_ = now;
   const VirtualTime before = sampled_;
-  sampled_ = kMaxVirtualTime;
+  // Later than whatever was given a virtual time until now, also if nothing counts.
+  sampled_ = {kMaxVirtualTime.timestamp, tie_breaker(now, CoreId{0})};
   all_empty_ = true;
   for (std::uint32_t t = 0; t < tiles_.size(); ++t) {
     if (touched_[t] != 0) {
@@ -113,12 +117,23 @@ void Arbiter::sample(Cycle now) {
   }
   const Cycle complete = config_.arbiter.delay ? gather(now) : now;
   RUBATO_CHECK(sampled_ >= before, "the GVT went back: a round missed a task");
-  if (observer_ != nullptr) observer_->on_gvt(sampled_, now);
+  std::fill(awaiting_.begin(), awaiting_.end(), std::uint8_t{1});
+  if (observer_ != nullptr) show(now);
   if (complete == now) {
     decide(now);
   } else {
     timeline_.schedule(complete, this, kDecide);
   }
+}
+
+// What the round decides to commit, in virtual-time order: the serial order of speculative tasks (C19).
+void Arbiter::show(Cycle now) {
+  observer_->on_gvt(sampled_, now);
+  decided_.clear();
+  for (const RoundParticipant* tile : tiles_) tile->collect_decided(sampled_, decided_);
+  std::sort(decided_.begin(), decided_.end(),
+            [](const Attempt* a, const Attempt* b) { return a->virtual_time < b->virtual_time; });
+  for (const Attempt* attempt : decided_) observer_->on_committed(attempt->task->id, attempt->core, now);
 }
 
 // The minimum travels along a tree, X first as messages do: a tile sends one report, of everything behind it,
@@ -173,8 +188,10 @@ void Arbiter::arrive(std::size_t first, Cycle now) {
     const std::uint32_t t = arrivals_[i];
     const bool is_new = gvt_at_[t].timestamp != gvt_.timestamp;
     gvt_at_[t] = gvt_;
-    if (is_new &&
-        (touched_[t] != 0 || reports_[t].stalls || reports_[t].earliest.timestamp <= gvt_.timestamp))
+    awaiting_[t] = 0;
+    if ((is_new &&
+         (touched_[t] != 0 || reports_[t].stalls || reports_[t].earliest.timestamp <= gvt_.timestamp)) ||
+        tiles_[t]->awaits_gvt())
       tiles_[t]->on_gvt(now);
   }
 }

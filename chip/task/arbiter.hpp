@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "chip/config/config.hpp"
+#include "chip/conflict/attempt.hpp"
 #include "chip/noc/network.hpp"
 #include "chip/stats/registry.hpp"
 #include "chip/task/task.hpp"
@@ -44,8 +45,13 @@ class RoundParticipant {
  public:
   virtual ~RoundParticipant() = default;
   virtual TileReport report() const = 0;
+  /// True if on_gvt must be called for every new GVT: something here may commit or become the earliest.
+  virtual bool awaits_gvt() const = 0;
+  /// Appends the finished attempts that precede `gvt`: they are going to commit.
+  virtual void collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const = 0;
   /// Arbiter::gvt_at(tile) has a new timestamp. Called only if that may change something for the tile: it was
-  /// touched since the last sample, something of it stalls, or its earliest task is no later than the GVT.
+  /// touched since the last sample, something of it stalls, or its earliest task is no later than the GVT; or
+  /// awaits_gvt().
   virtual void on_gvt(Cycle now) = 0;
 };
 
@@ -68,13 +74,21 @@ class Arbiter final : public EventHandler {
   void left(Timestamp timestamp, Cycle now) {
     if (timestamp <= sampled_.timestamp) arm(now);
   }
-  /// A tile may have become empty.
-  void emptied(Cycle now) { arm(now); }
+  /// A tile may have become empty, or something finished that may commit.
+  void arm(Cycle now);
 
   bool in_region() const { return active_; }
   VirtualTime gvt() const { return gvt_; }
   /// The GVT as a tile knows it; never decreases within a region. Stays where it is.
   const VirtualTime& gvt_at(TileId tile) const { return gvt_at_[tile.value]; }
+  /// The GVT that the last sample found, of which tiles may not know yet: whatever is given a virtual time
+  /// from now on gets none before it.
+  VirtualTime sampled() const { return sampled_; }
+  /// True if a round is under way in which `tile` reported a virtual time above `time`: the arbiter may be
+  /// deciding that a finished task with that time commits (C12).
+  bool is_deciding(TileId tile, VirtualTime time) const {
+    return awaiting_[tile.value] != 0 && time < reports_[tile.value].at(sampled_at_);
+  }
   /// The tile with the least sum of hops to all others.
   TileId tile() const { return tile_; }
 
@@ -82,9 +96,9 @@ class Arbiter final : public EventHandler {
 
  private:
   enum Kind : std::uint32_t { kSample, kDecide, kArrive, kEndRegion };
-  void arm(Cycle now);
   void schedule_sample(Cycle after);
   void sample(Cycle now);
+  void show(Cycle now);
   Cycle gather(Cycle now);
   void decide(Cycle now);
   void broadcast(Cycle now);
@@ -101,6 +115,8 @@ class Arbiter final : public EventHandler {
   std::vector<std::uint32_t> outward_;  ///< tiles by hops from the arbiter's
   std::vector<TileReport> reports_;     ///< as of the last sample; stale where touched_
   std::vector<std::uint8_t> touched_;
+  std::vector<std::uint8_t> awaiting_;   ///< tiles that the GVT of the last sample has not reached
+  std::vector<Attempt*> decided_;        ///< scratch
   std::vector<VirtualTime> gvt_at_;      ///< by tile
   std::vector<Cycle> at_;                ///< of the round: when a tile has all reports, or the GVT
   std::vector<std::uint32_t> arrivals_;  ///< tiles in the order in which the last GVT reaches them

@@ -1,5 +1,4 @@
-// Whether and how a task may run: the one place where speculation will enter dispatch (C10, C11). Locales and
-// the order among candidates are the task queue's.
+// Whether and how a task may run (C10, C11). Locales and the order among candidates are the task queue's.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,22 +10,44 @@ namespace rubato::chip {
 
 enum class RunMode : std::uint8_t { none, non_speculative, speculative };
 
-/// Contract: depends on the task and on what the tile knows only; monotone in the order: if a timestamped
-/// task may not run, none later in its lane may.
+/// What a tile knows of the rest of the chip.
+struct TileView {
+  VirtualTime gvt{};        ///< as last broadcast to the tile
+  bool is_stopped = false;  ///< a promotion is being served: no non-speculative task starts
+};
+
+/// Contract: depends on the task and on what the tile knows only; monotone in the order: if a task may not
+/// run, none later in its lane may, or it will be asked about again soon.
 class DispatchRule {
  public:
   virtual ~DispatchRule() = default;
-  /// @param gvt as last broadcast to the tile.
-  virtual RunMode may_run(const Task& task, const VirtualTime& gvt) const = 0;
+  virtual RunMode may_run(const Task& task, const TileView& view) const = 0;
 };
 
 /// C10 where nothing speculates: parents are always non-speculative and no promotion is ever served, so a
 /// task may run if it has no timestamp or that of the earliest active task. MAYSPEC runs as NONSPEC.
 class NonSpeculativeRule final : public DispatchRule {
  public:
-  RunMode may_run(const Task& task, const VirtualTime& gvt) const override {
-    const bool ready = !task.descriptor.has_timestamp || task.descriptor.timestamp <= gvt.timestamp;
+  RunMode may_run(const Task& task, const TileView& view) const override {
+    const bool ready = !task.descriptor.has_timestamp || task.descriptor.timestamp <= view.gvt.timestamp;
     return ready ? RunMode::non_speculative : RunMode::none;
+  }
+};
+
+/// C10, C11: SPEC tasks always speculate, MAYSPEC tasks where a NONSPEC task could not run.
+class SpeculativeRule final : public DispatchRule {
+ public:
+  RunMode may_run(const Task& task, const TileView& view) const override {
+    const TaskDescriptor& d = task.descriptor;
+    if (d.type != TaskType::spec && !view.is_stopped && task.uncommitted_parent == nullptr &&
+        (!d.has_timestamp || d.timestamp <= view.gvt.timestamp))
+      return RunMode::non_speculative;
+    if (d.type == TaskType::nonspec) return RunMode::none;
+    // A SPEC child of an untimestamped non-speculative task appears after it: it is dispatched after its end.
+    if (task.creator != nullptr && task.creator->id == task.parent &&
+        task.creator->state == TaskState::running)
+      return RunMode::none;
+    return RunMode::speculative;
   }
 };
 

@@ -25,11 +25,15 @@ class TaskObserver {
   virtual void on_dispatched(CoreId, const DispatchedTask&, Cycle) {}
   /// The body ended; internal tasks end without it when they yield.
   virtual void on_finished(std::uint64_t /*id*/, CoreId, Cycle) {}
-  /// The task's effects are permanent; for a non-speculative task in the cycle in which it finishes.
+  /// The task's effects are permanent: for a non-speculative task in the cycle in which it finishes, for a
+  /// speculative one in the cycle of the GVT round that decides it. The order of calls is a serial order
+  /// (C19).
   virtual void on_committed(std::uint64_t /*id*/, CoreId, Cycle) {}
   /// An attempt of the task, running on `core` or finished there, was aborted. The task runs again, unless it
   /// was discarded with its parent.
   virtual void on_aborted(std::uint64_t /*id*/, CoreId, AbortCause, bool /*discarded*/, Cycle) {}
+  /// The task is gone: its parent was aborted.
+  virtual void on_discarded(std::uint64_t /*id*/, Cycle) {}
   /// The internal task on `core` ended.
   virtual void on_internal_finished(CoreId, DispatchedTask::Kind, Cycle) {}
   virtual void on_spilled(std::uint64_t /*id*/, TileId, Cycle) {}

@@ -4,7 +4,9 @@
 
 namespace rubato::chip {
 
-TaskQueue::TaskQueue(std::uint32_t capacity) : capacity_(capacity) {
+TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
+    : capacity_(capacity),
+      uncommitted_limit_(std::max(1u, static_cast<std::uint32_t>(uncommitted_share * capacity))) {
   for (auto& list : idle_) list.reserve(capacity);
   latest_.reserve(capacity);
 }
@@ -18,12 +20,25 @@ TaskQueue::Slot* TaskQueue::holder_of(const Task& task) {
 }
 
 void TaskQueue::insert(Task* task) {
+  if (task->uncommitted_parent != nullptr) ++uncommitted_;
+  enter_idle(task);
+}
+
+void TaskQueue::enter_idle(Task* task) {
   task->state = TaskState::idle;
   auto& list = idle_[index(task->lane())];
   task->index = static_cast<std::uint32_t>(list.size());
   list.push_back({task->order, task->tie, task});
+  count_idle(*task, 1);
   ready_[index(task->lane())].push(task);
   check();
+}
+
+void TaskQueue::count_idle(const Task& task, std::uint32_t by) {
+  guests_ += by;
+  if (task.uncommitted_parent == nullptr) return;
+  uncommitted_idle_ += by;
+  uncommitted_idle_of_[index(task.lane())] += by;
 }
 
 Task* TaskQueue::earliest_free(Lane lane) {
@@ -53,19 +68,29 @@ void TaskQueue::forget_idle(Task* task) {
   list[task->index] = list.back();
   list[task->index].task->index = task->index;
   list.pop_back();
+  count_idle(*task, ~0U);
 }
 
-void TaskQueue::dispatch(Task* task, std::uint32_t slot) {
-  RUBATO_DCHECK(holder_of(*task) == nullptr, "two running tasks with one locale");
+void TaskQueue::dispatch(Task* task, std::uint32_t slot, bool speculative) {
   Task* top = ready_[index(task->lane())].pop();
   RUBATO_CHECK(top == task, "dispatched a task that is not its lane's earliest");
   forget_idle(task);
+  if (speculative) ++active_;
+  occupy(*task, slot);
+  if (slots_[slot].busy) {
+    slots_[slot].waiters[index(task->lane())].meld(task->followers);
+  } else {
+    RUBATO_DCHECK(task->followers.empty());
+  }
+}
+
+void TaskQueue::occupy(const Task& task, std::uint32_t slot) {
+  RUBATO_DCHECK(holder_of(task) == nullptr, "two running tasks with one locale");
   Slot& s = slots_[slot];
-  RUBATO_CHECK(!s.busy && s.waiters[0].empty() && s.waiters[1].empty(), "a core runs two tasks");
-  if (!task->descriptor.has_locale) return;
+  RUBATO_CHECK(!s.busy, "a core runs two tasks");
+  if (!task.descriptor.has_locale) return;
   s.busy = true;
-  s.locale = task->descriptor.locale;
-  s.waiters[index(task->lane())].meld(task->followers);
+  s.locale = task.descriptor.locale;
 }
 
 // The earliest of `waiting` becomes ready again, the others follow it.
@@ -80,14 +105,57 @@ void TaskQueue::finish(std::uint32_t slot) {
   Slot& s = slots_[slot];
   if (!s.busy) return;
   s.busy = false;
-  lead(s.waiters[0], Lane::timestamped);
-  lead(s.waiters[1], Lane::untimestamped);
+  for (const Lane lane : kAllLanes) lead(s.waiters[index(lane)], lane);
 }
 
+// ---- Speculation ----
+
+void TaskQueue::hold(Task* task) {
+  task->state = TaskState::held;
+  task->index = held();
+  held_.push_back(task);
+  if (task->uncommitted_parent != nullptr) ++uncommitted_;
+  check();
+}
+
+void TaskQueue::unhold(Task* task) {
+  held_[task->index] = held_.back();
+  held_[task->index]->index = task->index;
+  held_.pop_back();
+  if (task->uncommitted_parent != nullptr) --uncommitted_;
+}
+
+void TaskQueue::parent_committed(const Task& task) {
+  --uncommitted_;
+  if (task.state != TaskState::idle) return;
+  --uncommitted_idle_;
+  --uncommitted_idle_of_[index(task.lane())];
+}
+
+void TaskQueue::discard(Task* task) {
+  TaskHeap::remove(task);
+  lead(task->followers, task->lane());
+  forget_idle(task);
+  if (task->uncommitted_parent != nullptr) --uncommitted_;
+}
+
+void TaskQueue::reinsert(Task* task) {
+  --active_;
+  enter_idle(task);
+}
+
+void TaskQueue::release_active(const Task& task) {
+  --active_;
+  if (task.uncommitted_parent != nullptr) --uncommitted_;
+}
+
+// ---- Spills ----
+
 void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& out) {
-  const auto& list = idle_[index(lane)];
-  RUBATO_CHECK(count <= list.size(), "spills more tasks than there are");
-  latest_.assign(list.begin(), list.end());
+  RUBATO_CHECK(count <= spillable(lane), "spills more tasks than there are");
+  latest_.clear();
+  for (const Idle& idle : idle_[index(lane)])
+    if (idle.task->uncommitted_parent == nullptr) latest_.push_back(idle);
   std::nth_element(latest_.begin(), latest_.begin() + count, latest_.end(),
                    [](const Idle& a, const Idle& b) { return b.before(a); });
   latest_.resize(count);

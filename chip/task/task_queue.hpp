@@ -7,7 +7,10 @@
 //   with its
 //     locale; the followers of a ready task with its locale, which is not later than they are;
 //   - hence the earliest idle task of a lane is the top of its ready heap or of the waiters of a core;
-//   - entries() == idle guest tasks + promised entries + tasks being spilled + refill tasks held here;
+//   - entries() == idle guest tasks + promised entries + tasks being spilled + refill tasks held here
+//     + held tasks + speculative tasks that were dispatched and have not committed (active);
+//   - uncommitted() counts the idle, held and active tasks among them whose parents are uncommitted; they
+//     get no more than their share of the entries (C13), so that what can be spilled always finds room;
 //   - used() counts the entry kept for refill tasks as one even if there is none; used() <= capacity(), where
 //   the
 //     last entry is only given to tasks with the earliest timestamp.
@@ -29,27 +32,51 @@ inline constexpr std::uint32_t kMaxCoresPerTile = 8;
 class TaskQueue {
  public:
   /// @param capacity entries, at least 4; 0: unlimited.
-  explicit TaskQueue(std::uint32_t capacity);
+  /// @param uncommitted_share of the entries that children of uncommitted parents may take, 0 to 1.
+  TaskQueue(std::uint32_t capacity, double uncommitted_share);
 
   // Entries.
   std::uint32_t capacity() const { return capacity_; }
   bool unlimited() const { return capacity_ == 0; }
-  std::uint32_t entries() const { return guests() + promised_ + spilling_ + refills_; }
-  std::uint32_t used() const { return guests() + promised_ + spilling_ + std::max(refills_, 1u); }
-  /// Room for a guest task; `earliest`: its timestamp is the GVT's, so the last entry is for it.
-  bool has_room(bool earliest) const {
-    return unlimited() || used() < (earliest ? capacity_ : capacity_ - 1);
+  std::uint32_t entries() const { return guests() + promised_ + spilling_ + held() + active_ + refills_; }
+  std::uint32_t used() const { return entries() - refills_ + std::max(refills_, 1u); }
+  /// Room for a guest task; `earliest`: its timestamp is the GVT's, so the last entry is for it;
+  /// `uncommitted`: its parent is.
+  bool has_room(bool earliest, bool uncommitted) const {
+    if (unlimited()) return true;
+    return used() < (earliest ? capacity_ : capacity_ - 1) &&
+           (!uncommitted || uncommitted_ < uncommitted_limit_);
   }
   void promise() { ++promised_, check(); }  ///< keeps an entry for a task that was refused before
   void redeem() { --promised_; }
   std::uint32_t promised() const { return promised_; }
-  std::uint32_t guests() const { return static_cast<std::uint32_t>(idle_[0].size() + idle_[1].size()); }
+  std::uint32_t guests() const { return guests_; }
   std::uint32_t idle(Lane lane) const { return static_cast<std::uint32_t>(idle_[index(lane)].size()); }
   std::uint32_t spilling() const { return spilling_; }
   void release_spilling() { --spilling_; }
   std::uint32_t refills() const { return refills_; }
   void add_refill() { ++refills_, check(); }
   void remove_refill() { --refills_; }
+
+  // Speculation.
+  std::uint32_t uncommitted() const { return uncommitted_; }
+  std::uint32_t active() const { return active_; }
+  std::uint32_t held() const { return static_cast<std::uint32_t>(held_.size()); }
+  const std::vector<Task*>& held_tasks() const { return held_; }
+  /// Keeps a NONSPEC child of an uncommitted parent; it has an entry until unhold().
+  void hold(Task* task);
+  void unhold(Task* task);
+  /// The parent of a task with an entry here, state idle, held or active, committed.
+  void parent_committed(const Task& task);
+  /// Idle tasks that may be written to memory.
+  std::uint32_t spillable() const { return guests() - uncommitted_idle_; }
+  std::uint32_t spillable(Lane lane) const { return idle(lane) - uncommitted_idle_of_[index(lane)]; }
+  /// Drops an idle task: its parent was aborted.
+  void discard(Task* task);
+  /// An active task is idle again after its rollback, or frees its entry (committed, discarded, or
+  /// non-speculative from now on).
+  void reinsert(Task* task);
+  void release_active(const Task& task);
 
   // Idle guest tasks.
   /// Accepts `task`, whose order and tie are set. Its entry must be free.
@@ -59,13 +86,20 @@ class TaskQueue {
   Task* earliest_free(Lane lane);
   /// The earliest of `lane`, whatever its locale; null if there is none.
   const Task* earliest(Lane lane) const;
-  /// Takes what earliest_free() returned: its entry is free, its locale busy until finish(slot).
-  void dispatch(Task* task, std::uint32_t slot);
+  /// The earliest task of `lane` that waits for the locale of the task on `slot`; null if there is none.
+  Task* waiter(std::uint32_t slot, Lane lane) const { return slots_[slot].waiters[index(lane)].top(); }
+  /// Takes what earliest_free() returned: its locale is busy until finish(slot). Its entry is free, or active
+  /// if it runs speculatively.
+  void dispatch(Task* task, std::uint32_t slot, bool speculative);
+  /// Takes the locale of a task that is dispatched again without having been idle (promoted); it must be
+  /// free.
+  void occupy(const Task& task, std::uint32_t slot);
+  bool is_locale_free(const Task& task) { return holder_of(task) == nullptr; }
   /// The task on `slot` ended: its locale is free again.
   void finish(std::uint32_t slot);
 
-  /// Moves the latest `count` tasks of `lane` into `out`, earliest first; they keep their entries as
-  /// spilling.
+  /// Moves the latest `count` spillable tasks of `lane` into `out`, earliest first; they keep their entries
+  /// as spilling.
   void take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& out);
 
   /// How many idle tasks wait for the locale of the task on `slot` (for reports; linear).
@@ -91,13 +125,18 @@ class TaskQueue {
   static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
   Slot* holder_of(const Task& task);
   void lead(TaskHeap& waiting, Lane lane);
+  void enter_idle(Task* task);
   void forget_idle(Task* task);
+  void count_idle(const Task& task, std::uint32_t by);
   void check() const {
     RUBATO_CHECK(capacity_ == 0 || used() <= capacity_, "a task queue holds more than it has");
   }
 
-  std::uint32_t capacity_;
-  std::uint32_t promised_ = 0, spilling_ = 0, refills_ = 0;
+  std::uint32_t capacity_, uncommitted_limit_;
+  std::uint32_t guests_ = 0, promised_ = 0, spilling_ = 0, refills_ = 0, active_ = 0;
+  std::uint32_t uncommitted_ = 0, uncommitted_idle_ = 0;
+  std::array<std::uint32_t, kLanes> uncommitted_idle_of_{};
+  std::vector<Task*> held_;  // a task's index is its place
   std::array<TaskHeap, kLanes> ready_;
   std::array<Slot, kMaxCoresPerTile> slots_;
   std::array<std::vector<Idle>, kLanes> idle_;

@@ -1,15 +1,22 @@
 // A task while it is on the chip: its descriptor, its place in the order, and the links of the structures
 // that hold it. Records never move: queues, buffers and batches pass pointers. Espresso, Sec. V-A; C9, C16.
 //
-//   state     in_flight  created, in a send buffer or in a message; no task unit has accepted it yet
-//             idle       in a task queue (guest task or refill task)
-//             spilling   in a task queue, being written to memory
-//             spilled    in a batch in memory; counted by its batch's refill task
-//             running    on a core; a non-speculative task holds no task-queue entry any more
-//             finished   its body ended; a non-speculative task is committed by that and its record freed
+//   state     in_flight    created, in a send buffer or in a message; no task unit has accepted it yet
+//             held         a NONSPEC child at its speculative parent's tile until that commits (Fig. 6(d)),
+//             or
+//                          later until the send buffer takes it
+//             idle         in a task queue (guest task or refill task)
+//             spilling     in a task queue, being written to memory
+//             spilled      in a batch in memory; counted by its batch's refill task
+//             running      on a core; a non-speculative task holds no task-queue entry any more
+//             finished     its body ended, its attempt waits in the commit queue; a non-speculative task is
+//                          committed by that and its record freed
+//             exceptioned  stopped at what only a non-speculative task may do (C18); in the commit queue
+//             rolling_back aborted; idle again, or gone if discarded, when its stores are restored
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "chip/task/task.hpp"
@@ -17,13 +24,27 @@
 
 namespace rubato::chip {
 
-enum class TaskState : std::uint8_t { free, in_flight, idle, spilling, spilled, running, finished };
+enum class TaskState : std::uint8_t {
+  free,
+  in_flight,
+  held,
+  idle,
+  spilling,
+  spilled,
+  running,
+  finished,
+  exceptioned,
+  rolling_back
+};
 
-/// Timestamped and untimestamped tasks never share a heap: the first one's top is the tile's minimum, and the
-/// second one's tasks can run at any time.
-enum class Lane : std::uint8_t { timestamped = 0, untimestamped = 1 };
-inline constexpr unsigned kLanes = 2;
+/// Tasks that become runnable by different rules never share a heap, so that those at a top that may not run
+/// yet hide nothing behind them: NONSPEC tasks with a timestamp wait for the GVT, all others need not.
+enum class Lane : std::uint8_t { timestamped, timestamped_nonspec, untimestamped, untimestamped_nonspec };
+inline constexpr unsigned kLanes = 4;
+inline constexpr std::array<Lane, kLanes> kAllLanes{Lane::timestamped, Lane::timestamped_nonspec,
+                                                    Lane::untimestamped, Lane::untimestamped_nonspec};
 
+struct Attempt;
 struct Task;
 
 /// An intrusive pairing heap of tasks (Fredman, Sedgewick, Sleator, Tarjan 1986) by (order, tie). push and
@@ -53,20 +74,33 @@ class TaskHeap {
 
 struct Task {
   TaskDescriptor descriptor{};
-  std::uint64_t id = 0;        ///< unique in the run, in order of creation; from 1
-  std::uint64_t parent = 0;    ///< the creator's id; 0 outside tasks
-  Timestamp order = 0;         ///< the timestamp; for a task without, the GVT's when a task unit accepted it
+  std::uint64_t id = 0;      ///< unique in the run, in order of creation; from 1
+  std::uint64_t parent = 0;  ///< the creator's id; 0 outside tasks
+  /// The timestamp; for a task without, the later of its speculative parent's and the GVT's when a task unit
+  /// accepted it.
+  Timestamp order = 0;
   std::uint64_t tie = 0;       ///< orders tasks of equal `order`: creation order, perturbed by the seed (C29)
   VirtualTime virtual_time{};  ///< meaningful from dispatch on
   TaskState state = TaskState::free;
   bool is_refill = false;
-  std::uint32_t index = 0;  ///< in the queue's list of idle tasks
-  std::uint32_t batch = 0;  ///< of a refill task: what it reads back
-  Task* next = nullptr;     ///< in a batch, or in the pool
+  bool is_discarded = false;           ///< its parent was aborted: gone as soon as nothing holds it
+  bool is_promoted = false;            ///< runs next on its tile, alone among non-speculative tasks (C18)
+  TileId tile{};                       ///< whose task unit holds it; the creator's while in flight
+  TileId destination{};                ///< of a held task
+  Task* uncommitted_parent = nullptr;  ///< its speculative parent until that commits
+  /// Its untimestamped non-speculative creator: a SPEC task is dispatched after that has ended (C10).
+  const Task* creator = nullptr;
+  Attempt* attempt = nullptr;  ///< from speculative dispatch until commit or rollback
+  std::uint32_t index = 0;     ///< in the queue's list of idle tasks
+  std::uint32_t batch = 0;     ///< of a refill task: what it reads back
+  Task* next = nullptr;        ///< in a batch, or in the pool
   /// Same-locale tasks of the same lane that wait behind this one; only of tasks in a ready heap.
   TaskHeap followers;
 
-  Lane lane() const { return descriptor.has_timestamp ? Lane::timestamped : Lane::untimestamped; }
+  Lane lane() const {
+    const unsigned nonspec = descriptor.type == TaskType::nonspec ? 1 : 0;
+    return static_cast<Lane>((descriptor.has_timestamp ? 0U : 2U) + nonspec);
+  }
   bool before(const Task& other) const {
     return order != other.order ? order < other.order : tie < other.tie;
   }

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -30,7 +31,13 @@ Task* TaskContext::make_task(const TaskDescriptor& descriptor, std::uint64_t par
   task->id = next_id++;
   task->parent = parent;
   task->tie = (task->id + rng.below(kPlaces)) << 8 | (task->id & 0xff);
+  if (task->descriptor.type == TaskType::mayspec && mayspec_type) task->descriptor.type = *mayspec_type;
   return task;
+}
+
+void TaskContext::wake_waiting_for_fate(Cycle now) {
+  for (const CoreId core : waiting_for_fate) host.wake(core, now);
+  waiting_for_fate.clear();
 }
 
 TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>& tiles, TileId tile,
@@ -40,8 +47,10 @@ TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>&
       tile_(tile),
       first_core_(tile.value * context.config.chip.cores_per_tile),
       cores_(context.config.chip.cores_per_tile),
-      queue_(queue_capacity(context.config)),
-      commit_queue_(context.config.task.commit_queue * context.config.chip.cores_per_tile),
+      queue_(queue_capacity(context.config), context.config.task.uncommitted_share),
+      commit_queue_(context.config.task.unlimited_queues
+                        ? 0
+                        : context.config.task.commit_queue * context.config.chip.cores_per_tile),
       send_(context.config.task.unlimited_queues ? 0 : context.config.task.send_buffer),
       area_(spill_base, spill_bytes, context.config.task.spill_batch) {
   // At least one guest task besides the entries kept for refills and for the earliest task; at most all but
@@ -73,17 +82,31 @@ void TaskUnit::register_stats(StatRegistry& registry) const {
         &stats_.queue_stalls);
   count("create_stalls.send_buffer", "stalls", "creates that found the send buffer full",
         &stats_.send_stalls);
+  count("committed", "tasks", "guest tasks whose effects are permanent", &stats_.committed);
+  count("nonspeculative", "tasks", "guest tasks that ended as non-speculative ones", &stats_.nonspeculative);
+  count("aborted", "attempts", "attempts aborted on the tile", &stats_.aborted);
+  count("discarded", "tasks", "tasks dropped because their parents were aborted", &stats_.discarded);
+  count("exceptions", "attempts", "attempts that stopped at what only a non-speculative task may do",
+        &stats_.excepted);
+  count("finish_stalls", "stalls", "finishes that found the commit queue full of earlier attempts",
+        &stats_.commit_stalls);
   registry.histogram(prefix + "occupancy", "entries", "task-queue entries in use, by cycles", &occupancy_);
+  registry.histogram(prefix + "commit_occupancy", "entries",
+                     "commit-queue entries in use, by cycles: how far the tile speculates",
+                     &commit_occupancy_);
 }
 
 // ---- Dispatch ----
 
-Task* TaskUnit::earliest_runnable() {
-  Task* first = nullptr;
-  for (const Lane lane : {Lane::timestamped, Lane::untimestamped}) {
+TaskUnit::Choice TaskUnit::earliest_runnable() {
+  if (promoted_ != nullptr && queue_.is_locale_free(*promoted_))
+    return {Choice::guest, promoted_, RunMode::non_speculative};
+  Choice first;
+  for (const Lane lane : kAllLanes) {
     Task* task = queue_.earliest_free(lane);
-    if (task == nullptr || context_.rule->may_run(*task, gvt()) == RunMode::none) continue;
-    if (first == nullptr || task->before(*first)) first = task;
+    if (task == nullptr || (first.task != nullptr && !task->before(*first.task))) continue;
+    const RunMode mode = context_.rule->may_run(*task, view());
+    if (mode != RunMode::none) first = {Choice::guest, task, mode};
   }
   return first;
 }
@@ -91,34 +114,53 @@ Task* TaskUnit::earliest_runnable() {
 TaskUnit::Choice TaskUnit::choose(Cycle now) {
   // Without an arbiter the tile itself knows the earliest task, to the cycle.
   if (context_.arbiter == nullptr) own_gvt_ = report().at(now);
-  Task* guest = earliest_runnable();
-  if (can_spill() && (!waiting_.empty() || guest == nullptr || !spilled_since_dispatch_)) {
+  const Choice guest = earliest_runnable();
+  if (can_spill() && (!waiting_.empty() || guest.task == nullptr || !spilled_since_dispatch_)) {
     return {Choice::spill, nullptr};
   }
-  // Tasks without timestamps that were spilled come after all others, but not never: a timestamped task may
-  // be waiting for them (a TaskGroup's `after`), creating itself again and again.
-  if (guest != nullptr && dispatches_since_refill_ >= kDispatchesPerRefill && !refills_.empty() &&
-      !refill_.active && !refills_.front()->descriptor.has_timestamp && may_refill(*refills_.front())) {
-    return {Choice::refill, refills_.front()};
+  if (!refills_.empty() && !refill_.active && guest.task != nullptr) {
+    // Tasks without timestamps that were spilled come after all others, but not never: a timestamped task may
+    // be waiting for them (a TaskGroup's `after`), creating itself again and again.
+    Task* last = refills_.front();
+    if (dispatches_since_refill_ >= kDispatchesPerRefill && !last->descriptor.has_timestamp &&
+        may_refill(*last)) {
+      return {Choice::refill, last};
+    }
+    // Spilled tasks are not overtaken by later ones that could only speculate.
+    Task* next = refills_.back();
+    if (next->descriptor.has_timestamp && next->order < guest.task->order && may_refill(*next)) {
+      return {Choice::refill, next};
+    }
   }
-  if (guest != nullptr) return {Choice::guest, guest};
+  if (guest.task != nullptr) return guest;
   if (!refills_.empty() && !refill_.active && may_refill(*refills_.back())) {
     return {Choice::refill, refills_.back()};
   }
   return {};
 }
 
-void TaskUnit::start_guest(Task* task, std::uint32_t slot, Cycle now) {
+void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) {
+  Task* task = choice.task;
   account_occupancy(now);
-  queue_.dispatch(task, slot);
   spilled_since_dispatch_ = false;
   ++dispatches_since_refill_;
-  const Timestamp timestamp = task->descriptor.has_timestamp ? task->descriptor.timestamp : gvt().timestamp;
-  task->virtual_time = {timestamp, tie_breaker(now, core_of(slot))};
+  if (task == promoted_) {  // keeps its virtual time: it is the earliest active task
+    promoted_ = nullptr;
+    queue_.occupy(*task, slot);
+  } else {
+    queue_.dispatch(task, slot, choice.mode == RunMode::speculative);
+    const TaskDescriptor& d = task->descriptor;
+    const Timestamp timestamp = d.has_timestamp ? d.timestamp
+                                : choice.mode == RunMode::speculative
+                                    ? std::max(task->order, context_.arbiter->sampled().timestamp)
+                                    : gvt().timestamp;
+    task->virtual_time = {timestamp, tie_breaker(now, core_of(slot))};
+  }
   task->state = TaskState::running;
   slots_[slot].task = task;
   slots_[slot].state = CoreState::running;
   ++stats_.dispatched;
+  if (choice.mode == RunMode::speculative) start_attempt(task, core_of(slot));
 }
 
 std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
@@ -133,9 +175,11 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
       c.state = CoreState::idle;
       return std::nullopt;
     case Choice::guest:
-      start_guest(choice.task, slot, now);
+      start_guest(choice, slot, now);
       result.descriptor = choice.task->descriptor;
       result.virtual_time = choice.task->virtual_time;
+      result.attempt = choice.task->attempt;
+      result.speculative = result.attempt != nullptr;
       result.id = choice.task->id;
       break;
     case Choice::spill:
@@ -159,15 +203,18 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   return result;
 }
 
-void TaskUnit::finish(CoreId core, Cycle now) {
+bool TaskUnit::finish(CoreId core, Cycle now) {
   touch();
-  CoreSlot& c = slots_[slot_of(core)];
-  RUBATO_CHECK(c.state == CoreState::running, "a task that does not run finishes");
+  const std::uint32_t slot = slot_of(core);
+  CoreSlot& c = slots_[slot];
+  RUBATO_CHECK(c.state == CoreState::running || c.state == CoreState::finishing,
+               "a task that does not run finishes");
   Task* task = c.task;
-  c.task = nullptr;
-  c.state = CoreState::busy;
+  if (task->attempt != nullptr) return finish_attempt(slot, now);
+  leave_core(slot, CoreState::busy);
   ++stats_.finished;
-  queue_.finish(slot_of(core));
+  ++stats_.committed;
+  ++stats_.nonspeculative;
   task->state = TaskState::finished;
   if (context_.observer != nullptr) {
     context_.observer->on_finished(task->id, core, now);
@@ -175,10 +222,13 @@ void TaskUnit::finish(CoreId core, Cycle now) {
   }
   if (context_.arbiter != nullptr) {
     if (task->descriptor.has_timestamp) context_.arbiter->left(task->descriptor.timestamp, now);
-    if (is_empty()) context_.arbiter->emptied(now);
+    if (is_empty()) context_.arbiter->arm(now);
   }
+  if (task->is_promoted) context_.promotion->done(tile_, now);
   context_.pool.release(task);
+  report_quiet(now);
   evaluate(now);
+  return true;
 }
 
 std::optional<Cycle> TaskUnit::step_internal(CoreId core, Cycle now) {
@@ -190,7 +240,7 @@ std::optional<Cycle> TaskUnit::step_internal(CoreId core, Cycle now) {
   if (next) return next;
   c.state = CoreState::busy;
   if (context_.observer != nullptr) context_.observer->on_internal_finished(core, c.internal_kind, now);
-  if (context_.arbiter != nullptr && is_empty()) context_.arbiter->emptied(now);
+  if (context_.arbiter != nullptr && is_empty()) context_.arbiter->arm(now);
   evaluate(now);
   return std::nullopt;
 }
@@ -200,13 +250,14 @@ std::optional<Cycle> TaskUnit::step_internal(CoreId core, Cycle now) {
 void TaskUnit::evaluate(Cycle now) {
   std::uint32_t idle = kMaxCoresPerTile;
   bool stalled = false;
+  if (context_.detector != nullptr && find_obstacle().attempt != nullptr) reconsider_later(now);
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     if (slots_[slot].state == CoreState::waking) return;
     if (slots_[slot].state == CoreState::idle) idle = std::min(idle, slot);
-    stalled = stalled || slots_[slot].state == CoreState::stalled;
+    stalled = stalled || is_waiting(slots_[slot].state);
   }
   if (idle != kMaxCoresPerTile) {
-    if (choose(now).kind == Choice::none) return;
+    if (choose(now).kind == Choice::none) return poll_blocked_creators(now);
     slots_[idle].state = CoreState::waking;
     context_.host.wake(core_of(idle), now);
   } else if (stalled && !waiting_.empty() && can_spill()) {
@@ -224,36 +275,62 @@ std::uint32_t TaskUnit::send_reserve(const Task& creator) const {
 
 CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cycle now) {
   touch();
-  CoreSlot& c = slots_[slot_of(core)];
+  const std::uint32_t slot = slot_of(core);
+  CoreSlot& c = slots_[slot];
+  // A NONSPEC child of a speculative parent cannot run before that commits: it waits here (Fig. 6(d)).
+  const auto is_held = [&] { return descriptor.type == TaskType::nonspec && c.task->attempt != nullptr; };
   if (c.state == CoreState::stalled) {
     if (!c.granted) return CreateOutcome::stalled;
     c.granted = false;
     c.state = CoreState::running;
+    stalled_attempts_ -= c.task->attempt != nullptr ? 1 : 0;
     c.destination == tile_ ? (account_occupancy(now), queue_.redeem()) : send_.redeem();
   } else {
-    c.destination = context_.mapper->map(descriptor, tile_);
-    const bool room = c.destination == tile_
-                          ? queue_.has_room(is_earliest(descriptor.has_timestamp, descriptor.timestamp))
-                          : send_.has_room(send_reserve(*c.task));
-    if (!room) {
+    if (const Attempt* attempt = c.task->attempt;
+        attempt != nullptr && attempt->children.size() >= context_.config.task.tracked_children &&
+        !become_nonspeculative(slot, now))
+      return CreateOutcome::exception;
+    c.mapped = context_.mapper->map(descriptor, tile_);
+    c.destination = is_held() ? tile_ : c.mapped;
+    const auto has_room = [&] {
+      return c.destination == tile_
+                 ? queue_.has_room(is_earliest(descriptor.has_timestamp, descriptor.timestamp),
+                                   c.task->attempt != nullptr)
+                 : send_.has_room(send_reserve(*c.task));
+    };
+    if (!has_room()) {
       if (c.destination == tile_) {
         ++stats_.queue_stalls;
-        waiting_.push_back({true, slot_of(core), tile_, descriptor.has_timestamp, descriptor.timestamp});
+        waiting_.push_back({true, slot, tile_, descriptor.has_timestamp, descriptor.timestamp});
       } else {
         ++stats_.send_stalls;
-        send_waiting_.push_back(slot_of(core));
+        send_waiting_.push_back(slot);
       }
       c.state = CoreState::stalled;
+      stalled_attempts_ += c.task->attempt != nullptr ? 1 : 0;
       evaluate(now);
+      if (c.task->attempt != nullptr && is_earliest(*c.task->attempt)) reconsider_later(now);
       return CreateOutcome::stalled;
     }
   }
   Task* task = context_.make_task(descriptor, c.task->id);
+  task->tile = tile_;
+  task->destination = c.mapped;
+  if (Attempt* attempt = c.task->attempt; attempt != nullptr) {
+    task->uncommitted_parent = c.task;
+    task->order = attempt->virtual_time.timestamp;
+    attempt->children.push_back(task);
+  } else if (!c.task->descriptor.has_timestamp && descriptor.type != TaskType::nonspec) {
+    task->creator = c.task;
+  }
   ++stats_.created;
   if (context_.observer != nullptr) {
     context_.observer->on_created(task->id, task->parent, descriptor, core, now);
   }
-  if (c.destination == tile_) {
+  if (is_held()) {
+    account_occupancy(now);
+    queue_.hold(task);
+  } else if (c.destination == tile_) {
     ++stats_.local;
     accept(task, now);
   } else {
@@ -266,7 +343,8 @@ void TaskUnit::accept(Task* task, Cycle now) {
   const TaskDescriptor& d = task->descriptor;
   RUBATO_CHECK(!d.has_timestamp || d.timestamp >= gvt().timestamp, "a task arrives before the GVT");
   account_occupancy(now);
-  task->order = d.has_timestamp ? d.timestamp : gvt().timestamp;
+  task->order = d.has_timestamp ? d.timestamp : std::max(task->order, gvt().timestamp);
+  task->tile = tile_;
   queue_.insert(task);
   if (context_.observer != nullptr) context_.observer->on_enqueued(task->id, tile_, now);
   evaluate(now);
@@ -299,6 +377,10 @@ void TaskUnit::on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle 
       return;  // the entry stays and waits for the grant
     case TaskEvent::grant_arrives:
       return send_create(slot, TaskEvent::granted_arrives, now);
+    case TaskEvent::rollback_step:
+      return step_rollback(context_.attempts.at(slot), now);
+    case TaskEvent::reconsider:
+      return reconsider(now);
     case TaskEvent::borrowed_step: {
       const CoreId core = core_of(slot);
       if (const auto next = step_spill(core, now)) {
@@ -320,14 +402,20 @@ void TaskUnit::receive(TileId from, std::uint32_t slot, bool granted, Cycle now)
   if (granted) {
     account_occupancy(now);
     queue_.redeem();
-  } else if (!queue_.has_room(is_earliest(d.has_timestamp, d.timestamp))) {
+  } else if (!task->is_discarded && !queue_.has_room(is_earliest(d.has_timestamp, d.timestamp),
+                                                     task->uncommitted_parent != nullptr)) {
     ++stats_.refused;
     waiting_.push_back({false, slot, from, d.has_timestamp, d.timestamp});
     answer(from, slot, TaskEvent::refused_arrives, now);
     return evaluate(now);
   }
-  ++stats_.remote;
   answer(from, slot, TaskEvent::accepted_arrives, now);
+  if (task->is_discarded) {  // its parent was aborted while it was on its way
+    context_.pool.release(task);
+    if (granted) serve_waiting(now);
+    return;
+  }
+  ++stats_.remote;
   accept(task, now);
 }
 
@@ -335,7 +423,8 @@ void TaskUnit::acknowledged(std::uint32_t slot, Cycle now) {
   const SendBuffer::Entry entry = send_.entry(slot);
   send_.remove(slot);
   if (entry.has_timestamp) context_.arbiter->left(entry.timestamp, now);
-  if (is_empty()) context_.arbiter->emptied(now);
+  if (is_empty()) context_.arbiter->arm(now);
+  serve_commit_sends(now);
   serve_send_waiting(now);
 }
 
@@ -356,12 +445,18 @@ void TaskUnit::serve_send_waiting(Cycle now) {
   }
 }
 
+bool TaskUnit::has_room_for(const Waiting& w) const {
+  const bool uncommitted =
+      w.local ? slots_[w.slot].task->attempt != nullptr
+              : tiles_[w.from.value]->send_.entry(w.slot).task->uncommitted_parent != nullptr;
+  return queue_.has_room(is_earliest(w.has_timestamp, w.timestamp), uncommitted);
+}
+
 // Promises free entries to those that were refused, in order; the last entry to the first that is earliest.
 void TaskUnit::serve_waiting(Cycle now) {
   while (!waiting_.empty()) {
-    const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
-      return queue_.has_room(is_earliest(w.has_timestamp, w.timestamp));
-    });
+    const auto next =
+        std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return has_room_for(w); });
     if (next == waiting_.end()) return;
     const Waiting w = *next;
     waiting_.erase(next);
@@ -375,6 +470,20 @@ void TaskUnit::serve_waiting(Cycle now) {
   }
 }
 
+// The task on `slot`, aborted, no longer wants what its create waited for.
+void TaskUnit::forget_create(std::uint32_t slot) {
+  CoreSlot& c = slots_[slot];
+  stalled_attempts_ -= c.task->attempt != nullptr ? 1 : 0;
+  const bool is_local = c.destination == tile_;
+  if (std::exchange(c.granted, false)) {
+    is_local ? queue_.redeem() : send_.redeem();
+  } else if (is_local) {
+    std::erase_if(waiting_, [slot](const Waiting& w) { return w.local && w.slot == slot; });
+  } else {
+    std::erase(send_waiting_, slot);
+  }
+}
+
 // ---- Rounds ----
 
 void TaskUnit::begin_region(Cycle now) {
@@ -382,6 +491,7 @@ void TaskUnit::begin_region(Cycle now) {
   own_gvt_ = {};
   spilled_since_dispatch_ = false;
   occupancy_since_ = now;
+  commit_occupancy_since_ = now;
   for (CoreSlot& c : slots_) c = CoreSlot{};
 }
 
@@ -389,8 +499,8 @@ bool TaskUnit::is_empty() const {
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     if (slots_[slot].task != nullptr || slots_[slot].state == CoreState::internal) return false;
   }
-  return queue_.guests() + queue_.promised() + queue_.spilling() + queue_.refills() + send_.used() == 0 &&
-         area_.overflow_empty();
+  return queue_.entries() + send_.used() + commit_queue_.size() == 0 && promoted_ == nullptr &&
+         rolling_back_.empty() && !is_stopped_ && area_.overflow_empty();
 }
 
 TileReport TaskUnit::report() const {
@@ -398,11 +508,15 @@ TileReport TaskUnit::report() const {
   result.empty = is_empty();
   result.stalls = !waiting_.empty() || !send_waiting_.empty();
   // Of one timestamp, running tasks precede waiting ones, whose tie-breakers are still to come.
+  const auto include_active = [&](VirtualTime t) { result.earliest = std::min(result.earliest, t); };
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const Task* task = slots_[slot].task;
-    if (task != nullptr && task->descriptor.has_timestamp && task->virtual_time < result.earliest)
-      result.earliest = task->virtual_time;
+    if (task != nullptr && (task->descriptor.has_timestamp || task->attempt != nullptr))
+      include_active(task->virtual_time);
   }
+  if (promoted_ != nullptr) include_active(promoted_->virtual_time);
+  for (const Attempt* attempt : commit_queue_.attempts())
+    if (attempt->state == Attempt::State::exceptioned) include_active(attempt->virtual_time);
   const auto include_waiting = [&](Timestamp t) {
     if (t >= result.earliest.timestamp && result.earliest != kMaxVirtualTime) return;
     result.earliest = {t, 0};
@@ -412,6 +526,9 @@ TileReport TaskUnit::report() const {
     if (task != nullptr && task->descriptor.has_timestamp) include_waiting(task->descriptor.timestamp);
   };
   include_task(queue_.earliest(Lane::timestamped));
+  include_task(queue_.earliest(Lane::timestamped_nonspec));
+  for (const Task* task : queue_.held_tasks()) include_task(task);
+  for (const Task* task : rolling_back_) include_task(task);
   if (spill_.written < spill_.tasks.size()) include_task(spill_.tasks.front());
   if (!refills_.empty()) include_task(refills_.back());
   include_task(refill_.task);
@@ -423,7 +540,9 @@ TileReport TaskUnit::report() const {
 
 void TaskUnit::on_gvt(Cycle now) {
   touch();
+  if (context_.detector != nullptr) advance_earliest(now);
   serve_waiting(now);
+  serve_commit_sends(now);
   serve_send_waiting(now);
   evaluate(now);
 }
@@ -437,6 +556,17 @@ void TaskUnit::describe_waiting(std::string& out) const {
       tile_.value, queue_.guests(), queue_.refills(), area_.tasks(), queue_.entries(),
       queue_.unlimited() ? std::string("unlimited") : std::to_string(queue_.capacity()));
   out += fmt::format("{} tasks in the send buffer; GVT's timestamp here {}\n", send_.used(), gvt().timestamp);
+  if (context_.detector != nullptr) {
+    out += fmt::format(
+        "tile {}: {} of {} commit-queue entries used, {} held tasks, {} tasks rolling back{}\n", tile_.value,
+        commit_queue_.size(),
+        commit_queue_.capacity() == 0 ? std::string("unlimited") : std::to_string(commit_queue_.capacity()),
+        queue_.held(), rolling_back_.size(), is_stopped_ ? "; stopped for a promotion" : "");
+    for (const Attempt* attempt : commit_queue_.attempts())
+      if (attempt->state == Attempt::State::exceptioned)
+        out += fmt::format("tile {}: function {:#x}, timestamp {}, waits to be promoted\n", tile_.value,
+                           attempt->task->descriptor.function, attempt->virtual_time.timestamp);
+  }
   if (const Task* first = queue_.earliest(Lane::timestamped)) {
     out += fmt::format("tile {}: earliest idle task: function {:#x}, timestamp {}\n", tile_.value,
                        first->descriptor.function, first->descriptor.timestamp);
@@ -450,6 +580,8 @@ void TaskUnit::describe_waiting(std::string& out) const {
     if (d.has_locale) {
       out += fmt::format(", locale {} for which {} tasks wait", d.locale, queue_.waiting_for(slot));
     }
+    if (c.task->attempt != nullptr) out += ", speculatively";
+    if (c.state == CoreState::finishing) out += "; its finish waits for the commit queue";
     if (c.state == CoreState::stalled) {
       out +=
           fmt::format("; its create waits for {} of tile {}",

@@ -7,6 +7,10 @@
 //      entry, else taking turns with guest tasks, so that spilling never starves what can run;
 //   2. the earliest guest task that may run;
 //   3. a refill, if its tasks are needed now, or if they all fit below the threshold.
+// Speculative tasks (task_unit_speculation.cpp) keep their task-queue entry until they commit; when their
+// body ends their attempt takes a commit-queue entry. An earlier task takes the core, the locale or the
+// commit-queue entry of the latest attempt that has it (C9, C17); such aborts happen as events of their own,
+// never inside a core's action.
 // Progress with full queues: a task unit can always spill while two guest tasks are idle, on a stalled core
 // if all its cores are busy or stalled (the core's pipeline waits; its port to memory is free); freed entries
 // are promised to those that were refused, in order; the last entry is for tasks with the GVT's timestamp,
@@ -25,12 +29,16 @@
 #include "base/rng.hpp"
 #include "chip/coherence/memory_system.hpp"
 #include "chip/config/config.hpp"
+#include "chip/conflict/conflict_detector.hpp"
 #include "chip/noc/network.hpp"
 #include "chip/stats/abort_profile.hpp"
 #include "chip/stats/registry.hpp"
+#include "chip/task/abort_cascade.hpp"
 #include "chip/task/arbiter.hpp"
+#include "chip/task/attempt_pool.hpp"
 #include "chip/task/commit_queue.hpp"
 #include "chip/task/dispatch_rule.hpp"
+#include "chip/task/promotion.hpp"
 #include "chip/task/send_buffer.hpp"
 #include "chip/task/spill_area.hpp"
 #include "chip/task/task_mapper.hpp"
@@ -50,6 +58,8 @@ enum class TaskEvent : std::uint32_t {
   refused_arrives,   ///< the destination is full and will grant an entry later
   grant_arrives,     ///< it has one now
   borrowed_step,     ///< next step of a spill on a stalled core of the tile
+  rollback_step,     ///< next step of a rollback; slot: the attempt's number
+  reconsider,        ///< an attempt may have to make room for an earlier task, or an idle core has work
 };
 
 /// What all task units of a chip share.
@@ -63,17 +73,26 @@ struct TaskContext {
   Arbiter* arbiter = nullptr;      ///< null on a one-core chip
   const DispatchRule* rule = nullptr;
   TaskObserver* observer = nullptr;
-  AbortProfile aborts{};
+  AbortProfile profile{};
+  ConflictDetector* detector = nullptr;    ///< null: nothing speculates
+  CycleAccount* account = nullptr;         ///< with a detector
+  AbortCascade* aborts = nullptr;          ///< with a detector
+  Promotion* promotion = nullptr;          ///< with a detector
+  std::optional<TaskType> mayspec_type{};  ///< what MAYSPEC tasks are run as, if not as themselves
   TaskPool pool{};
+  AttemptPool attempts{};
+  std::vector<CoreId> waiting_for_fate{};  ///< blocked accesses (C12)
   std::unique_ptr<TaskMapper> mapper{};
   Rng rng;
   std::uint64_t next_id = 1;
 
   /// A record for `descriptor`, created now: id and tie are given in order of creation.
   Task* make_task(const TaskDescriptor& descriptor, std::uint64_t parent);
+  /// Attempts committed or aborted: blocked accesses may go on.
+  void wake_waiting_for_fate(Cycle now);
 };
 
-class TaskUnit final : public RoundParticipant {
+class TaskUnit final : public RoundParticipant, public PromotionParticipant {
  public:
   TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>& tiles, TileId tile, Addr spill_base,
            std::uint64_t spill_bytes);
@@ -83,7 +102,8 @@ class TaskUnit final : public RoundParticipant {
   CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now);
   std::optional<DispatchedTask> dispatch(CoreId core, Cycle now);
   std::optional<Cycle> step_internal(CoreId core, Cycle now);
-  void finish(CoreId core, Cycle now);
+  bool finish(CoreId core, Cycle now);
+  bool exception(CoreId core, Cycle now);
   /// Null if none runs there.
   const Task* running(CoreId core) const { return slots_[slot_of(core)].task; }
 
@@ -94,33 +114,55 @@ class TaskUnit final : public RoundParticipant {
 
   TileReport report() const override;
   void on_gvt(Cycle now) override;
+  bool awaits_gvt() const override { return commit_queue_.size() != 0 || stalled_attempts_ != 0; }
+  void collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const override;
+  void on_stop(Cycle now) override;
+  void on_resume(Cycle now) override;
+  void on_grant(Task* task, Cycle now) override;
   void on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle now);
 
   /// Where the task in this entry of the send buffer goes.
   TaskUnit& destination_of(std::uint32_t slot) { return *tiles_[send_.entry(slot).to.value]; }
 
+  // Of an abort being carried out (abort_cascade.hpp), memory restored already.
+  /// Stops the attempt and starts to restore its stores in time; then its task is idle again or discarded.
+  void abort(Attempt* attempt, const AbortReason& reason, Cycle now);
+  /// A child without attempt goes with its aborted parent, which has forgotten it.
+  void discard(Task* child, Cycle now);
+  /// The parent of a task that this unit holds committed.
+  void parent_committed(Task* child);
+  /// Memory is restored and the children of the attempt, which stopped (C18), are gone.
+  void except(Attempt* attempt, const AbortReason& reason, Cycle now);
+  /// reconsider() is called in an event of its own.
+  void reconsider_later(Cycle at);
+
   void describe_waiting(std::string& out) const;
   /// As last broadcast to this tile; without an arbiter what the tile itself knows.
   VirtualTime gvt() const { return context_.arbiter != nullptr ? context_.arbiter->gvt_at(tile_) : own_gvt_; }
   std::uint64_t created() const { return stats_.created; }
-  std::uint64_t finished() const { return stats_.finished; }
+  std::uint64_t committed() const { return stats_.committed; }
+  std::uint64_t nonspeculative() const { return stats_.nonspeculative; }
+  std::uint64_t aborted() const { return stats_.aborted; }
   std::uint64_t spilled() const { return stats_.spilled; }
   const TaskQueue& queue() const { return queue_; }
   const SendBuffer& send_buffer() const { return send_; }
 
  private:
   enum class CoreState : std::uint8_t {
-    busy,      ///< between tasks: has not asked for work yet
-    idle,      ///< asked, there was none
-    waking,    ///< told to ask again
-    running,   ///< a guest task
-    stalled,   ///< a guest task whose create waits for room
-    internal,  ///< a spill or refill
+    busy,          ///< between tasks: has not asked for work yet
+    idle,          ///< asked, there was none
+    waking,        ///< told to ask again
+    running,       ///< a guest task
+    stalled,       ///< a guest task whose create waits for room
+    finishing,     ///< a guest task whose finish waits for a commit-queue entry
+    rolling_back,  ///< until the stores of the attempt that ran here are restored
+    internal,      ///< a spill or refill
   };
   struct CoreSlot {
     CoreState state = CoreState::busy;
     Task* task = nullptr;
-    TileId destination{};   ///< of the create that stalled
+    TileId mapped{};        ///< where the task being created belongs
+    TileId destination{};   ///< where it goes now: the same, or here if it is held
     bool granted = false;   ///< the stalled create may go on
     bool borrowed = false;  ///< a spill runs on this stalled core
     DispatchedTask::Kind internal_kind = DispatchedTask::Kind::guest;
@@ -132,9 +174,15 @@ class TaskUnit final : public RoundParticipant {
     bool has_timestamp;
     Timestamp timestamp;
   };
+  /// Whom an earlier task wants to be aborted.
+  struct Obstacle {
+    Attempt* attempt = nullptr;
+    AbortCause cause{};
+  };
   struct Choice {
     enum { none, guest, spill, refill } kind = none;
     Task* task = nullptr;
+    RunMode mode = RunMode::non_speculative;  ///< of a guest task
   };
   struct Spill {
     bool active = false;
@@ -163,9 +211,10 @@ class TaskUnit final : public RoundParticipant {
     if (context_.arbiter != nullptr) context_.arbiter->touch(tile_);
   }
 
+  TileView view() const { return {gvt(), is_stopped_}; }
   Choice choose(Cycle now);
-  Task* earliest_runnable();
-  void start_guest(Task* task, std::uint32_t slot, Cycle now);
+  Choice earliest_runnable();
+  void start_guest(const Choice& choice, std::uint32_t slot, Cycle now);
   /// Gives work to an idle or stalled core if there is some. After every change that may allow something.
   void evaluate(Cycle now);
   bool is_empty() const;
@@ -179,6 +228,35 @@ class TaskUnit final : public RoundParticipant {
   void serve_waiting(Cycle now);
   void serve_send_waiting(Cycle now);
   void go_on(std::uint32_t slot, Cycle now);
+  bool has_room_for(const Waiting& w) const;
+  void forget_create(std::uint32_t slot);
+
+  // Speculation (task_unit_speculation.cpp).
+  void start_attempt(Task* task, CoreId core);
+  bool finish_attempt(std::uint32_t slot, Cycle now);
+  void leave_core(std::uint32_t slot, CoreState next);
+  bool make_room_in_commit_queue(const Attempt& attempt, Cycle now);
+  void commit(Attempt* attempt, Cycle now);
+  void commit_children(Attempt& attempt, Cycle now);
+  void release_held(Task* task, Cycle now);
+  void serve_commit_sends(Cycle now);
+  void settle_aborted(Attempt& attempt, const AbortReason& reason);
+  void start_rollback(Attempt* attempt, Cycle now);
+  void drop(Task* task, Cycle now);
+  void step_rollback(Attempt* attempt, Cycle now);
+  void end_rollback(Attempt* attempt, Cycle now);
+  void wake_finishing(Cycle now);
+  void reconsider(Cycle now);
+  Obstacle find_obstacle();
+  Attempt* latest_running() const;
+  void advance_earliest(Cycle now);
+  bool become_nonspeculative(std::uint32_t slot, Cycle now);
+  static bool is_waiting(CoreState state) {
+    return state == CoreState::stalled || state == CoreState::finishing;
+  }
+  void poll_blocked_creators(Cycle now);
+  void report_quiet(Cycle now);
+  bool is_earliest(const Attempt& attempt) const { return attempt.virtual_time == gvt(); }
 
   // Spills and refills (task_unit_spill.cpp).
   bool can_spill() const;
@@ -198,6 +276,10 @@ class TaskUnit final : public RoundParticipant {
   std::optional<Cycle> touch_lines(CoreId core, std::vector<LineAddr>& lines, std::size_t& touched,
                                    Cycle now);
 
+  void account_commits(Cycle now) {
+    commit_occupancy_.add(commit_queue_.size(), now - commit_occupancy_since_);
+    commit_occupancy_since_ = now;
+  }
   /// Before every change of the number of entries.
   void account_occupancy(Cycle now) {
     occupancy_.add(queue_.entries(), now - occupancy_since_);
@@ -224,14 +306,25 @@ class TaskUnit final : public RoundParticipant {
   bool spilled_since_dispatch_ = false;
   static constexpr std::uint32_t kDispatchesPerRefill = 64;
   std::uint32_t dispatches_since_refill_ = 0;
-  VirtualTime own_gvt_{};  // of a chip without an arbiter
+  VirtualTime own_gvt_{};               // of a chip without an arbiter
+  std::deque<Task*> commit_sends_;      // held children of committed parents, for the send buffer
+  std::vector<Task*> rolling_back_;     // tasks that will be idle again
+  Task* promoted_ = nullptr;            // granted, not yet dispatched
+  std::uint32_t stalled_attempts_ = 0;  // speculative tasks stalled on a create
+  bool is_stopped_ = false;             // a promotion is being served
+  bool owes_quiet_ = false;             // and the arbiter's tile waits for this one
+  Cycle reconsider_at_ = kNever;        // scheduled
 
   struct Stats {
-    std::uint64_t created = 0, dispatched = 0, finished = 0, local = 0, remote = 0, refused = 0, spilled = 0,
-                  refilled = 0, spills = 0, borrowed = 0, refills = 0, queue_stalls = 0, send_stalls = 0;
+    std::uint64_t created = 0, dispatched = 0, finished = 0, committed = 0, nonspeculative = 0, aborted = 0,
+                  discarded = 0, excepted = 0, commit_stalls = 0, local = 0, remote = 0, refused = 0,
+                  spilled = 0, refilled = 0, spills = 0, borrowed = 0, refills = 0, queue_stalls = 0,
+                  send_stalls = 0;
   } stats_;
   Histogram occupancy_;
   Cycle occupancy_since_{};
+  Histogram commit_occupancy_;
+  Cycle commit_occupancy_since_{};
 };
 
 }  // namespace rubato::chip

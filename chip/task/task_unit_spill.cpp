@@ -25,19 +25,22 @@ constexpr Latency kRetry = 8;
 // ---- Spill ----
 
 bool TaskUnit::can_spill() const {
-  return !spill_.active && queue_.used() >= spill_threshold_ && queue_.guests() >= 2;
+  return !spill_.active && queue_.used() >= spill_threshold_ && queue_.guests() >= 2 &&
+         queue_.spillable() >= 1;
 }
 
 void TaskUnit::start_spill() {
-  // The lane with more idle tasks; never its earliest, unless the other lane keeps one.
-  std::uint32_t timestamped = queue_.idle(Lane::timestamped);
-  std::uint32_t untimestamped = queue_.idle(Lane::untimestamped);
-  const Task* first = queue_.earliest(Lane::timestamped);
-  const bool first_is_needed = first != nullptr && is_earliest(true, first->descriptor.timestamp);
-  const bool from_timestamped = timestamped != untimestamped ? timestamped > untimestamped : !first_is_needed;
-  const Lane lane = from_timestamped ? Lane::timestamped : Lane::untimestamped;
-  const std::uint32_t there = from_timestamped ? timestamped : untimestamped;
-  const std::uint32_t count = std::min(context_.config.task.spill_batch, std::max(1u, there - 1));
+  // The lane with most tasks to spill; never its earliest, unless other lanes keep one.
+  Lane lane = kAllLanes[0];
+  for (const Lane other : kAllLanes) {
+    const Task* first = queue_.earliest(lane);
+    const bool first_is_needed =
+        first == nullptr || is_earliest(first->descriptor.has_timestamp, first->descriptor.timestamp);
+    const std::uint32_t there = queue_.spillable(lane), here = queue_.spillable(other);
+    if (here > there || (here == there && first_is_needed)) lane = other;
+  }
+  const std::uint32_t count =
+      std::min(context_.config.task.spill_batch, std::max(1u, queue_.spillable(lane) - 1));
   queue_.take_latest(lane, count, spill_.tasks);
   spill_.active = true;
   spill_.written = 0;
@@ -180,15 +183,17 @@ void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
 // queue so far that its tasks would be spilled again.
 bool TaskUnit::may_refill(const Task& refill) const {
   if (queue_.unlimited()) return true;
-  if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp)) return queue_.has_room(true);
-  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false);
+  if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
+    return queue_.has_room(true, false);
+  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false, false);
   return queue_.used() + area_.size(refill.batch) < spill_threshold_;
 }
 
 bool TaskUnit::may_read_next(const Task& refill) const {
   if (queue_.unlimited()) return true;
-  if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp)) return queue_.has_room(true);
-  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false);
+  if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
+    return queue_.has_room(true, false);
+  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false, false);
   return queue_.used() + 1 < spill_threshold_;
 }
 

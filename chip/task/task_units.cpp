@@ -15,9 +15,8 @@ namespace rubato::chip {
 namespace {
 
 constexpr const char* kNoSpeculation =
-    "SPEC tasks need speculation, which this version of the chip does not have; declare them mayspec or "
-    "nonspec, "
-    "or run on one core";
+    "SPEC tasks need speculation, which this chip does not have; declare them mayspec or nonspec, or run on "
+    "one core";
 
 std::string describe(const TaskDescriptor& task) {
   const std::string name = fmt::format("function {:#x}", task.function);
@@ -35,7 +34,6 @@ TaskUnits::TaskUnits(const Params& p)
                .memory = p.memory,
                .host = p.host,
                .events = this,
-               .rule = &rule_,
                .rng = Rng(mix64(p.config.chip.seed) ^ 0x7a5c)} {
   const std::uint32_t per_tile = config_.task.task_queue * config_.chip.cores_per_tile;
   if (!config_.task.unlimited_queues && per_tile < 4) {
@@ -46,27 +44,44 @@ TaskUnits::TaskUnits(const Params& p)
     throw UsageError("chip.cores_per_tile is {}: expected at most {}", config_.chip.cores_per_tile,
                      kMaxCoresPerTile);
   }
-  if (config_.task.mayspec == "spec" && config_.chip.cores > 1) {
-    throw UsageError(
-        "task.mayspec is spec: this version of the chip does not speculate; use mayspec or nonspec");
-  }
+  if (config_.task.mayspec != "mayspec")
+    context_.mayspec_type = config_.task.mayspec == "spec" ? TaskType::spec : TaskType::nonspec;
   context_.mapper =
       make_task_mapper(config_.task.mapper, {.tiles = config_.tiles(), .seed = mix64(config_.chip.seed)});
   if (config_.chip.cores > 1) {
     arbiter_ = std::make_unique<Arbiter>(p.config, p.timeline, p.network, p.host);
     context_.arbiter = arbiter_.get();
+    if (p.detector != nullptr) {
+      cascade_ = std::make_unique<AbortCascade>(context_, *p.space, units_);
+      promotion_ = std::make_unique<Promotion>(p.timeline, p.network, arbiter_->tile(), config_.tiles());
+      context_.detector = p.detector;
+      context_.account = p.account;
+      context_.aborts = cascade_.get();
+      context_.promotion = promotion_.get();
+    }
   }
+  if (cascade_) {
+    rule_ = std::make_unique<SpeculativeRule>();
+  } else {
+    rule_ = std::make_unique<NonSpeculativeRule>();
+  }
+  context_.rule = rule_.get();
   for (std::uint32_t t = 0; t < config_.tiles(); ++t) {
     units_.push_back(std::make_unique<TaskUnit>(
         context_, units_, TileId{t}, p.spill_base + t * p.spill_bytes_per_tile, p.spill_bytes_per_tile));
     participants_.push_back(units_.back().get());
   }
   if (arbiter_) arbiter_->attach(participants_);
+  if (promotion_) {
+    std::vector<PromotionParticipant*> tiles;
+    for (const auto& unit : units_) tiles.push_back(unit.get());
+    promotion_->attach(std::move(tiles));
+  }
 }
 
 void TaskUnits::register_stats(StatRegistry& registry) const {
   if (arbiter_) arbiter_->register_stats(registry);
-  context_.aborts.register_stats(registry);
+  context_.profile.register_stats(registry);
   for (const auto& unit : units_) unit->register_stats(registry);
   register_totals(registry);
 }
@@ -82,16 +97,14 @@ void TaskUnits::register_totals(StatRegistry& registry) const {
   };
   total("tasks.created", "tasks created, before regions and in them", &TaskUnit::created,
         &created_before_regions_);
-  // Every guest task of this chip is non-speculative: it commits when it finishes and is never aborted.
-  total("tasks.committed", "tasks whose effects are permanent", &TaskUnit::finished, nullptr);
-  total("tasks.nonspeculative", "tasks that ran non-speculatively", &TaskUnit::finished, nullptr);
+  total("tasks.committed", "tasks whose effects are permanent", &TaskUnit::committed, nullptr);
+  total("tasks.nonspeculative", "tasks that ended as non-speculative ones", &TaskUnit::nonspeculative,
+        nullptr);
   total("tasks.spilled", "tasks written to memory because a task queue was full", &TaskUnit::spilled,
         nullptr);
-  for (const auto& [name, description] :
-       {std::pair{"tasks.aborted", "attempts that were aborted"},
-        std::pair{"tasks.promoted", "tasks promoted to run non-speculatively"}}) {
-    registry.total(name, "tasks", description, [] { return std::uint64_t{0}; });
-  }
+  total("tasks.aborted", "attempts that were aborted", &TaskUnit::aborted, nullptr);
+  registry.total("tasks.promoted", "tasks", "tasks promoted to run non-speculatively",
+                 [this] { return promotion_ ? promotion_->granted() : 0; });
 }
 
 void TaskUnits::observe(TaskObserver* observer) {
@@ -162,7 +175,8 @@ CreateOutcome TaskUnits::create(CoreId core, const TaskDescriptor& task, Cycle n
   if (creator == nullptr || refuses(task) ||
       (task.has_timestamp &&
        (!creator->descriptor.has_timestamp || task.timestamp < creator->descriptor.timestamp))) [[unlikely]] {
-    error = error_of(creator, task);
+    // What a speculative task does wrong may be mispeculation: it finds out when it runs again (C8).
+    if (creator == nullptr || creator->attempt == nullptr) error = error_of(creator, task);
     return CreateOutcome::exception;
   }
   return unit.create(core, task, now);
@@ -185,13 +199,13 @@ std::optional<Cycle> TaskUnits::step_internal(CoreId core, Cycle now) {
   return unit_of(core).step_internal(core, now);
 }
 
-bool TaskUnits::finish(CoreId core, Cycle now) {
-  unit_of(core).finish(core, now);
-  return true;  // non-speculative tasks take no commit-queue entry
-}
+bool TaskUnits::finish(CoreId core, Cycle now) { return unit_of(core).finish(core, now); }
 
-bool TaskUnits::exception(CoreId, Cycle) {
-  return false;  // no task is speculative
+bool TaskUnits::exception(CoreId core, Cycle now) { return unit_of(core).exception(core, now); }
+
+void TaskUnits::settle_attempts() {
+  for (const auto& attempt : context_.attempts.all())
+    if (attempt->task != nullptr) context_.account->settle(attempt->cycles, CycleClass::aborted);
 }
 
 // ---- Events and reports ----
@@ -215,7 +229,7 @@ VirtualTime TaskUnits::gvt() const { return arbiter_ ? arbiter_->gvt() : units_[
 
 std::uint64_t TaskUnits::committed() const {
   std::uint64_t sum = 0;
-  for (const auto& unit : units_) sum += unit->finished();
+  for (const auto& unit : units_) sum += unit->committed();
   return sum;
 }
 

@@ -1,7 +1,7 @@
 // All task hardware of the chip: a task unit a tile, the arbiter and the mapper, behind the one interface
-// that cores see. Espresso, Sec. V-A, V-B; C6 to C11, C13, C16. Nothing speculates yet: MAYSPEC runs as
-// NONSPEC, SPEC is refused on more than one core. The one-core chip has no arbiter and runs the lowest task
-// at once, whatever its type.
+// that cores see. Espresso, Sec. V-A, V-B; C6 to C18. Without a conflict detector nothing speculates: MAYSPEC
+// runs as NONSPEC, SPEC is refused. The one-core chip has neither detector nor arbiter and runs the lowest
+// task at once, whatever its type.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,6 +25,10 @@ class TaskUnits final : public TaskSystem, private EventHandler {
     TaskHost& host;
     Addr spill_base;
     std::uint64_t spill_bytes_per_tile;
+    /// All three, or none: tasks never speculate. Not used on one core.
+    ConflictDetector* detector = nullptr;
+    CycleAccount* account = nullptr;
+    AddressSpace* space = nullptr;
   };
   /// @throws UsageError if the configuration asks for what the task units cannot do.
   explicit TaskUnits(const Params& params);
@@ -33,7 +37,7 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   /// Null: nobody. Before the first region.
   void observe(TaskObserver* observer);
 
-  /// @throws UsageError for a SPEC task on more than one core.
+  /// @throws UsageError for a SPEC task if nothing speculates.
   void create_before_region(const TaskDescriptor& task) override;
   void begin_region(Cycle now) override;
   CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) override;
@@ -43,11 +47,16 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   bool exception(CoreId core, Cycle now) override;
   std::string describe_waiting() const override;
 
+  /// The run ends: attempts whose fate is open count as aborted, so that cycles add up.
+  void settle_attempts();
+  /// Whom conflict detection tells.
+  AbortCascade* aborts() { return cascade_.get(); }
+
   /// As last broadcast; the lowest tile's on a one-core chip.
   VirtualTime gvt() const;
   /// Guest tasks whose effects are permanent.
   std::uint64_t committed() const;
-  const AbortProfile& abort_profile() const { return context_.aborts; }
+  const AbortProfile& abort_profile() const { return context_.profile; }
   const TaskUnit& unit(TileId tile) const { return *units_[tile.value]; }
 
  private:
@@ -55,17 +64,19 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) override;
   TaskUnit& unit_of(CoreId core) { return *units_[core.value / config_.chip.cores_per_tile]; }
   bool refuses(const TaskDescriptor& task) const {
-    return task.type == TaskType::spec && config_.chip.cores > 1;
+    return task.type == TaskType::spec && config_.chip.cores > 1 && !cascade_;
   }
   std::string error_of(const Task* creator, const TaskDescriptor& task) const;
 
   const Config& config_;
   TaskHost& host_;
-  NonSpeculativeRule rule_;
+  std::unique_ptr<DispatchRule> rule_;
   TaskContext context_;
   std::unique_ptr<Arbiter> arbiter_;
   std::vector<std::unique_ptr<TaskUnit>> units_;
   std::vector<RoundParticipant*> participants_;
+  std::unique_ptr<AbortCascade> cascade_;  // null: nothing speculates
+  std::unique_ptr<Promotion> promotion_;   // likewise
   std::vector<TaskDescriptor> initial_;
   std::uint64_t created_before_regions_ = 0;
   bool in_region() const { return arbiter_ ? arbiter_->in_region() : active_; }

@@ -21,6 +21,8 @@ struct Tile final : RoundParticipant {
     return {.earliest = {earliest, 0}, .waits = false, .empty = false, .stalls = stalls};
   }
   const VirtualTime* gvt = nullptr;
+  bool awaits_gvt() const override { return false; }
+  void collect_decided(VirtualTime, std::vector<Attempt*>&) const override {}
   void on_gvt(Cycle now) override { applied.emplace_back(gvt->timestamp, now.value); }
 };
 
@@ -29,7 +31,7 @@ struct Host final : TaskHost {
   void end_region(Cycle) override {}
   void abort_running(CoreId, Cycle) override {}
   void become_nonspeculative(CoreId) override {}
-  void give_back_log(Attempt&) override {}
+  void retire(Attempt&, bool) override {}
 };
 
 /// A chip of width x height tiles of one core, whose tile t reports timestamp 100 + t.

@@ -120,8 +120,8 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
     end = at;
   }
   void abort_running(CoreId, Cycle) override { ADD_FAILURE() << "nothing speculates, so nothing aborts"; }
-  void become_nonspeculative(CoreId) override {}
-  void give_back_log(Attempt&) override {}
+  void become_nonspeculative(CoreId) override { ADD_FAILURE() << "nothing speculates"; }
+  void retire(Attempt&, bool) override { ADD_FAILURE() << "nothing speculates"; }
 
   // TaskObserver: the oracle.
   void on_created(std::uint64_t id, std::uint64_t, const TaskDescriptor& task, CoreId, Cycle now) override {

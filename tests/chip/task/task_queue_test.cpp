@@ -66,7 +66,7 @@ TEST(TaskHeap, AgreesWithASortedListUnderRandomPushPopMeldAndRemove) {
 TEST(TaskQueue, AgreesWithALinearSearchUnderRandomInsertDispatchFinishAndSpill) {
   Rng rng(2);
   TaskPool pool;
-  TaskQueue queue(64);
+  TaskQueue queue(64, 0.75);
   std::vector<Task*> idle, out;
   std::optional<Locale> running[4];
   bool busy[4] = {};
@@ -80,7 +80,7 @@ TEST(TaskQueue, AgreesWithALinearSearchUnderRandomInsertDispatchFinishAndSpill) 
     const unsigned slot = static_cast<unsigned>(rng.below(4));
     const std::uint64_t what = rng.below(8);
     if (what < 4) {
-      if (!queue.has_room(false)) continue;
+      if (!queue.has_room(false, false)) continue;
       Task* task = pool.acquire();
       task->descriptor = TaskDescriptor{};
       task->descriptor.has_timestamp = lane == Lane::timestamped;
@@ -102,7 +102,7 @@ TEST(TaskQueue, AgreesWithALinearSearchUnderRandomInsertDispatchFinishAndSpill) 
       }
       ASSERT_EQ(queue.earliest_free(lane), expected);
       if (expected == nullptr) continue;
-      queue.dispatch(expected, slot);
+      queue.dispatch(expected, slot, false);
       busy[slot] = true;
       if (expected->descriptor.has_locale) running[slot] = expected->descriptor.locale;
       idle.erase(std::find(idle.begin(), idle.end(), expected));
@@ -133,19 +133,19 @@ TEST(TaskQueue, AgreesWithALinearSearchUnderRandomInsertDispatchFinishAndSpill) 
 
 TEST(TaskQueue, KeepsOneEntryForRefillsAndOneForTheEarliestTask) {
   TaskPool pool;
-  TaskQueue queue(4);
+  TaskQueue queue(4, 0.75);
   const auto insert = [&] {
     Task* task = pool.acquire();
     task->descriptor = TaskDescriptor{};
     queue.insert(task);
   };
   insert();
-  EXPECT_TRUE(queue.has_room(false));
+  EXPECT_TRUE(queue.has_room(false, false));
   insert();
-  EXPECT_FALSE(queue.has_room(false));
-  EXPECT_TRUE(queue.has_room(true));
+  EXPECT_FALSE(queue.has_room(false, false));
+  EXPECT_TRUE(queue.has_room(true, false));
   insert();
-  EXPECT_FALSE(queue.has_room(true));
+  EXPECT_FALSE(queue.has_room(true, false));
   queue.add_refill();  // takes the entry that was kept for it
   EXPECT_EQ(queue.entries(), 4u);
   EXPECT_EQ(queue.used(), 4u);

@@ -303,10 +303,9 @@ TEST(Errors, SpecOnSeveralCoresIsRefusedInWords) {
   FakeChip chip(small_config(2, 2), Table{{{1, {.gap = 1, .tail = 1, .children = {spec}}}}}, constant(1));
   EXPECT_THROW(chip.units.create_before_region(spec), UsageError);
   chip.run({make({.name = 1, .at = 1})});
-  EXPECT_NE(
-      chip.error.find("SPEC tasks need speculation, which this version of the chip does not have; declare "
-                      "them mayspec or nonspec, or run on one core"),
-      std::string::npos);
+  EXPECT_NE(chip.error.find("SPEC tasks need speculation, which this chip does not have; declare "
+                            "them mayspec or nonspec, or run on one core"),
+            std::string::npos);
 }
 
 TEST(DescribeWaiting, NamesRunningTasksAndHowManyWaitForTheirLocale) {

@@ -1,0 +1,113 @@
+// The cascade of abort_cascade.hpp.
+// SPDX-License-Identifier: MIT
+#include "chip/task/abort_cascade.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "chip/os/address_space.hpp"
+#include "chip/task/task_unit.hpp"
+
+namespace rubato::chip {
+
+void AbortCascade::doom(Attempt* attempt, const AbortReason& reason) {
+  if (attempt->is_doomed) return;
+  attempt->is_doomed = true;
+  victims_.push_back({attempt, reason});
+}
+
+// A parent's abort notification takes its children, whatever they do (Fig. 6(b)).
+void AbortCascade::doom_children(Attempt& attempt, Cycle now) {
+  AbortReason reason{AbortCause::parent, LineAddr{}, attempt.core, attempt.task};
+  for (Task* child : attempt.children) {
+    if (fault_ == Fault::forget_child && child->attempt != nullptr) {
+      tiles_[child->tile.value]->parent_committed(child);
+      continue;
+    }
+    if (child->state != TaskState::held && child->state != TaskState::in_flight)
+      context_.network.send(attempt.tile, child->tile, {message::kAcknowledgement, TrafficClass::abort}, now);
+    if (child->state == TaskState::running || child->state == TaskState::finished ||
+        child->state == TaskState::exceptioned)
+      doom(child->attempt, reason);
+    discarded_.push_back(child);
+  }
+  attempt.children.clear();
+}
+
+// The restoring stores are conflicts with whatever is later: what used the values goes with them.
+void AbortCascade::doom_dependents(const Attempt& attempt, Cycle now) {
+  if (fault_ == Fault::forget_dependent) return;
+  LineAddr previous{~std::uint64_t{0}};
+  for (const LineAddr line : attempt.writes) {
+    if (line == previous) continue;
+    previous = line;
+    later_.clear();
+    context_.detector->later_accessors(attempt.tile, line, attempt.virtual_time, later_);
+    for (Attempt* dependent : later_) {
+      if (dependent->is_doomed) continue;
+      context_.network.send(attempt.tile, dependent->tile,
+                            {message::kRequest + message::kVirtualTime, TrafficClass::abort}, now);
+      doom(dependent, {AbortCause::dependence, line, attempt.core, attempt.task});
+    }
+  }
+}
+
+// Everything that goes with victims_; then memory as it was before the earliest of them.
+void AbortCascade::close(Cycle now) {
+  for (std::size_t i = 0; i < victims_.size(); ++i) {
+    Attempt& attempt = *victims_[i].attempt;
+    doom_children(attempt, now);
+    doom_dependents(attempt, now);
+  }
+  std::sort(victims_.begin(), victims_.end(), [](const Victim& a, const Victim& b) {
+    return b.attempt->virtual_time < a.attempt->virtual_time;
+  });
+  if (fault_ == Fault::undo_in_wrong_order) std::reverse(victims_.begin(), victims_.end());
+  for (const Victim& v : victims_) restore(*v.attempt);
+  for (Task* child : discarded_) tiles_[child->tile.value]->discard(child, now);
+  discarded_.clear();
+}
+
+void AbortCascade::restore(const Attempt& attempt) {
+  if (attempt.state == Attempt::State::exceptioned && attempt.is_rolling_back) return;  // done before
+  for (auto entry = attempt.undo.rbegin(); entry != attempt.undo.rend(); ++entry) {
+    if (fault_ == Fault::forget_undo && entry == attempt.undo.rbegin()) continue;
+    memory_.store(entry->address, entry->old_value);
+  }
+}
+
+void AbortCascade::abort(std::span<Attempt* const> victims, const AbortReason& cause, Cycle now) {
+  RUBATO_CHECK(victims_.empty(), "an abort begins inside another");
+  AbortReason reason = cause;
+  if (reason.cause == AbortCause::conflict && reason.by_task == nullptr)
+    reason.by_task = tiles_[reason.by.value / context_.config.chip.cores_per_tile]->running(reason.by);
+  for (Attempt* attempt : victims) doom(attempt, reason);
+  close(now);
+  for (const Victim& v : victims_) tiles_[v.attempt->tile.value]->abort(v.attempt, v.reason, now);
+  victims_.clear();
+  context_.wake_waiting_for_fate(now);
+}
+
+void AbortCascade::except(Attempt& attempt, Cycle now) {
+  RUBATO_CHECK(victims_.empty(), "an exception inside an abort");
+  const AbortReason reason{AbortCause::exception, LineAddr{}, attempt.core, attempt.task};
+  doom(&attempt, reason);
+  close(now);
+  for (const Victim& v : victims_)
+    if (v.attempt != &attempt) tiles_[v.attempt->tile.value]->abort(v.attempt, v.reason, now);
+  victims_.clear();
+  attempt.is_doomed = false;
+  tiles_[attempt.tile.value]->except(&attempt, reason, now);
+  context_.wake_waiting_for_fate(now);
+}
+
+bool AbortCascade::is_fate_pending(const Attempt& attempt) const {
+  return attempt.state == Attempt::State::finished &&
+         context_.arbiter->is_deciding(attempt.tile, attempt.virtual_time);
+}
+
+void AbortCascade::wait_for_fate(CoreId core) { context_.waiting_for_fate.push_back(core); }
+
+VirtualTime AbortCascade::gvt_at(TileId tile) const { return context_.arbiter->gvt_at(tile); }
+
+}  // namespace rubato::chip

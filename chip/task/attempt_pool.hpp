@@ -1,0 +1,46 @@
+// Storage of attempts: they never move and keep the capacity of their lists, so that speculation allocates
+// nothing once it has seen its largest tasks.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "chip/conflict/attempt.hpp"
+
+namespace rubato::chip {
+
+class AttemptPool {
+ public:
+  Attempt* acquire() {
+    if (free_.empty()) {
+      attempts_.push_back(std::make_unique<Attempt>());
+      attempts_.back()->number = static_cast<std::uint32_t>(attempts_.size()) - 1;
+      free_.push_back(attempts_.back()->number);
+    }
+    Attempt* attempt = attempts_[free_.back()].get();
+    free_.pop_back();
+    return attempt;
+  }
+  void release(Attempt* attempt) {
+    attempt->task = nullptr;
+    attempt->reads.clear();
+    attempt->writes.clear();
+    attempt->undo.clear();
+    attempt->log_lines.clear();
+    attempt->children.clear();
+    attempt->cycles = AttemptCycles{};
+    attempt->is_doomed = attempt->is_rolling_back = attempt->holds_core = attempt->holds_entry = false;
+    free_.push_back(attempt->number);
+  }
+  /// By Attempt::number.
+  Attempt* at(std::uint32_t number) const { return attempts_[number].get(); }
+  const std::vector<std::unique_ptr<Attempt>>& all() const { return attempts_; }
+
+ private:
+  std::vector<std::unique_ptr<Attempt>> attempts_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace rubato::chip

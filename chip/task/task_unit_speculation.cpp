@@ -1,0 +1,487 @@
+// The task unit's speculative side: attempts from dispatch to commit or abort, rollbacks in time, exceptions
+// and promotions, and whose attempt makes room for an earlier task. Espresso, Sec. V-A, V-B; C9 to C18.
+//
+// An abort has two halves. AbortCascade finds all that must go and restores memory in one step; here tasks,
+// queues and cores follow: a rollback is a chain of accesses in time, after which its task is idle again (or
+// gone) and its core, or commit-queue entry, is free.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/check.hpp"
+#include "chip/task/task_unit.hpp"
+
+namespace rubato::chip {
+
+namespace {
+/// A blocked restoring store is issued again after this.
+constexpr Latency kRetry = 8;
+}  // namespace
+
+// ---- Dispatch and finish ----
+
+void TaskUnit::start_attempt(Task* task, CoreId core) {
+  Attempt* attempt = context_.attempts.acquire();
+  attempt->task = task;
+  attempt->virtual_time = task->virtual_time;
+  attempt->tile = tile_;
+  attempt->core = core;
+  attempt->state = Attempt::State::running;
+  attempt->cycles.core = core;
+  attempt->cycles.function = task->descriptor.function;
+  task->attempt = attempt;
+  context_.detector->begin(*attempt);
+}
+
+// The task on `slot` leaves its core and its locale.
+void TaskUnit::leave_core(std::uint32_t slot, CoreState next) {
+  slots_[slot].task = nullptr;
+  slots_[slot].state = next;
+  queue_.finish(slot);
+}
+
+bool TaskUnit::finish_attempt(std::uint32_t slot, Cycle now) {
+  CoreSlot& c = slots_[slot];
+  Task* task = c.task;
+  Attempt* attempt = task->attempt;
+  if (!make_room_in_commit_queue(*attempt, now)) {
+    if (c.state != CoreState::finishing) ++stats_.commit_stalls;
+    c.state = CoreState::finishing;
+    evaluate(now);
+    return false;
+  }
+  account_commits(now);
+  attempt->state = Attempt::State::finished;
+  context_.detector->stop_running(attempt->core);
+  commit_queue_.add(attempt);
+  leave_core(slot, CoreState::busy);
+  task->state = TaskState::finished;
+  ++stats_.finished;
+  if (context_.observer != nullptr) context_.observer->on_finished(task->id, attempt->core, now);
+  context_.arbiter->arm(now);
+  evaluate(now);
+  return true;
+}
+
+// C17: an attempt that precedes one in a full commit queue takes the place of the latest.
+bool TaskUnit::make_room_in_commit_queue(const Attempt& attempt, Cycle now) {
+  if (!commit_queue_.full()) return true;
+  Attempt* latest = nullptr;
+  for (Attempt* other : commit_queue_.attempts())
+    if ((latest == nullptr || latest->virtual_time < other->virtual_time) &&
+        !context_.aborts->is_fate_pending(*other))
+      latest = other;
+  if (latest == nullptr || latest->virtual_time < attempt.virtual_time) return false;
+  const bool needs_rollback = !latest->undo.empty();
+  context_.aborts->abort({&latest, 1}, {AbortCause::commit_queue, LineAddr{}, attempt.core, attempt.task},
+                         now);
+  // Its entry is free once its stores are restored.
+  return !needs_rollback || !commit_queue_.full();
+}
+
+void TaskUnit::wake_finishing(Cycle now) {
+  if (commit_queue_.full()) return;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot)
+    if (slots_[slot].state == CoreState::finishing) context_.host.wake(core_of(slot), now);
+}
+
+// ---- Commit ----
+
+void TaskUnit::advance_earliest(Cycle now) {
+  const VirtualTime gvt = this->gvt();
+  account_commits(now);
+  const auto& attempts = commit_queue_.attempts();
+  for (std::size_t i = attempts.size(); i-- > 0;) {
+    Attempt* attempt = attempts[i];
+    if (attempt->state == Attempt::State::finished && attempt->virtual_time < gvt) commit(attempt, now);
+  }
+  context_.wake_waiting_for_fate(now);
+  wake_finishing(now);
+  for (Attempt* attempt : attempts)
+    if (attempt->state == Attempt::State::exceptioned && is_earliest(*attempt)) reconsider_later(now);
+  if (stalled_attempts_ != 0) reconsider_later(now);
+}
+
+void TaskUnit::collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const {
+  for (Attempt* attempt : commit_queue_.attempts())
+    if (attempt->state == Attempt::State::finished && attempt->virtual_time < gvt) out.push_back(attempt);
+}
+
+void TaskUnit::commit(Attempt* attempt, Cycle now) {
+  Task* task = attempt->task;
+  commit_queue_.remove(attempt);
+  context_.detector->end(*attempt);
+  context_.account->settle(attempt->cycles, CycleClass::committed);
+  commit_children(*attempt, now);
+  if (Task* parent = task->uncommitted_parent; parent != nullptr)
+    std::erase(parent->attempt->children, task);  // decided as well, but its tile does not know yet
+  account_occupancy(now);
+  queue_.release_active(*task);
+  ++stats_.committed;
+  context_.host.retire(*attempt, true);
+  context_.attempts.release(attempt);
+  context_.pool.release(task);
+  context_.arbiter->arm(now);
+}
+
+// Children hear of it at once; the messages are counted, and wake their tiles when they arrive.
+void TaskUnit::commit_children(Attempt& attempt, Cycle now) {
+  for (Task* child : attempt.children) {
+    if (child->state == TaskState::held) {
+      queue_.unhold(child);
+      child->uncommitted_parent = nullptr;
+      release_held(child, now);
+    } else if (child->state == TaskState::in_flight) {
+      child->uncommitted_parent = nullptr;
+    } else {
+      TaskUnit& unit = *tiles_[child->tile.value];
+      unit.parent_committed(child);
+      unit.reconsider_later(
+          context_.network.send(tile_, child->tile, {message::kAcknowledgement, TrafficClass::task}, now));
+    }
+  }
+  attempt.children.clear();
+}
+
+void TaskUnit::parent_committed(Task* child) {
+  touch();
+  queue_.parent_committed(*child);
+  child->uncommitted_parent = nullptr;
+}
+
+// A NONSPEC child may go where it runs. It keeps its entry here until the send buffer has one.
+void TaskUnit::release_held(Task* task, Cycle now) {
+  if (task->destination == tile_) {
+    account_occupancy(now);
+    ++stats_.local;
+    accept(task, now);
+  } else {
+    queue_.hold(task);
+    commit_sends_.push_back(task);
+    serve_commit_sends(now);
+  }
+}
+
+void TaskUnit::serve_commit_sends(Cycle now) {
+  while (!commit_sends_.empty()) {
+    Task* task = commit_sends_.front();
+    const bool earliest = is_earliest(task->descriptor.has_timestamp, task->descriptor.timestamp);
+    if (!send_.has_room(earliest ? 1 : 2)) return;
+    commit_sends_.pop_front();
+    account_occupancy(now);
+    queue_.unhold(task);
+    task->state = TaskState::in_flight;
+    send_create(send_.add(task, task->destination), TaskEvent::create_arrives, now);
+    serve_waiting(now);
+  }
+}
+
+// ---- Exceptions and promotions (C18) ----
+
+bool TaskUnit::exception(CoreId core, Cycle now) {
+  const std::uint32_t slot = slot_of(core);
+  Attempt* attempt = slots_[slot].task->attempt;
+  if (attempt == nullptr) return false;
+  touch();
+  ++stats_.excepted;
+  const bool has_place = make_room_in_commit_queue(*attempt, now);
+  if (slots_[slot].state == CoreState::stalled) forget_create(slot);
+  context_.detector->stop_running(attempt->core);
+  leave_core(slot, CoreState::busy);
+  attempt->state = Attempt::State::exceptioned;
+  attempt->task->state = TaskState::exceptioned;
+  if (has_place) {
+    account_commits(now);
+    commit_queue_.add(attempt);
+    context_.aborts->except(*attempt, now);
+  } else {  // without a place for its read set it can only run again
+    context_.aborts->abort({&attempt, 1}, {AbortCause::exception, LineAddr{}, core, attempt->task}, now);
+  }
+  context_.arbiter->arm(now);
+  reconsider_later(now);
+  return true;
+}
+
+// Memory is restored and the children are gone; the attempt keeps its read set.
+void TaskUnit::except(Attempt* attempt, const AbortReason& reason, Cycle now) {
+  touch();
+  context_.detector->drop_writes(*attempt);
+  settle_aborted(*attempt, reason);
+  context_.host.retire(*attempt, false);
+  start_rollback(attempt, now);
+}
+
+void TaskUnit::start_rollback(Attempt* attempt, Cycle now) {
+  if (std::exchange(attempt->is_rolling_back, true)) return;
+  context_.timeline.schedule(now, context_.events, static_cast<std::uint32_t>(TaskEvent::rollback_step),
+                             std::uint64_t{tile_.value} << 32 | attempt->number);
+}
+
+void TaskUnit::on_stop(Cycle now) {
+  touch();
+  is_stopped_ = owes_quiet_ = true;
+  report_quiet(now);
+  evaluate(now);
+}
+
+void TaskUnit::on_resume(Cycle now) {
+  touch();
+  is_stopped_ = false;
+  evaluate(now);
+  if (is_empty()) context_.arbiter->arm(now);
+}
+
+void TaskUnit::report_quiet(Cycle now) {
+  if (!owes_quiet_) return;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot)
+    if (slots_[slot].task != nullptr && slots_[slot].task->attempt == nullptr) return;
+  owes_quiet_ = false;
+  context_.promotion->quiet(tile_, now);
+}
+
+void TaskUnit::on_grant(Task* task, Cycle now) {
+  touch();
+  Attempt* attempt = task->attempt;
+  RUBATO_CHECK(task->state == TaskState::exceptioned && task->uncommitted_parent == nullptr,
+               "a task that is not the earliest is promoted");
+  account_commits(now);
+  account_occupancy(now);
+  commit_queue_.remove(attempt);
+  context_.detector->end(*attempt);
+  context_.attempts.release(attempt);
+  task->attempt = nullptr;
+  queue_.release_active(*task);
+  task->state = TaskState::idle;
+  task->is_promoted = true;
+  promoted_ = task;
+  serve_waiting(now);
+  wake_finishing(now);
+  evaluate(now);
+}
+
+// C13: a running MAYSPEC task that is the earliest need not speculate any more. A SPEC task is atomic with
+// respect to non-speculative ones: it is promoted instead, if it must stop.
+bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
+  Task* task = slots_[slot].task;
+  Attempt* attempt = task->attempt;
+  if (task->descriptor.type != TaskType::mayspec || !is_earliest(*attempt) || is_stopped_ ||
+      task->uncommitted_parent != nullptr)
+    return false;
+  context_.detector->stop_running(attempt->core);
+  context_.detector->end(*attempt);
+  context_.host.become_nonspeculative(attempt->core);
+  context_.account->settle(attempt->cycles, CycleClass::nonspeculative);
+  if (slots_[slot].state == CoreState::stalled) --stalled_attempts_;
+  task->attempt = nullptr;
+  account_occupancy(now);
+  queue_.release_active(*task);
+  commit_children(*attempt, now);
+  context_.host.retire(*attempt, true);
+  context_.attempts.release(attempt);
+  return true;
+}
+
+// ---- Aborts ----
+
+void TaskUnit::settle_aborted(Attempt& attempt, const AbortReason& reason) {
+  const auto& parts = attempt.cycles.parts;
+  context_.profile.add(reason.cause, attempt.cycles.function,
+                       reason.by_task != nullptr ? reason.by_task->descriptor.function : 0, reason.line,
+                       std::accumulate(parts.begin(), parts.end(), std::uint64_t{0}));
+  context_.account->settle(attempt.cycles, CycleClass::aborted);
+  attempt.cycles.parts = {};
+}
+
+void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
+  touch();
+  Task* task = attempt->task;
+  if (attempt->state == Attempt::State::running) {
+    const std::uint32_t slot = slot_of(attempt->core);
+    context_.host.abort_running(attempt->core, now);
+    if (slots_[slot].state == CoreState::stalled) forget_create(slot);
+    context_.detector->stop_running(attempt->core);
+    leave_core(slot, CoreState::rolling_back);
+    attempt->holds_core = true;
+  } else if (attempt->is_queued) {
+    account_commits(now);
+    attempt->holds_entry = !attempt->undo.empty();
+    attempt->holds_entry ? commit_queue_.roll_back(attempt) : commit_queue_.remove(attempt);
+  }
+  if (attempt->state == Attempt::State::exceptioned) context_.promotion->withdraw(task);
+  context_.detector->end(*attempt);
+  settle_aborted(*attempt, reason);
+  ++stats_.aborted;
+  if (context_.observer != nullptr)
+    context_.observer->on_aborted(task->id, attempt->core, reason.cause, task->is_discarded, now);
+  context_.host.retire(*attempt, false);
+  task->state = TaskState::rolling_back;
+  task->index = static_cast<std::uint32_t>(rolling_back_.size());
+  rolling_back_.push_back(task);
+  start_rollback(attempt, now);
+}
+
+void TaskUnit::discard(Task* child, Cycle now) {
+  touch();
+  if (child->state == TaskState::idle || child->state == TaskState::held) {
+    account_occupancy(now);
+    child->state == TaskState::idle ? queue_.discard(child) : queue_.unhold(child);
+    drop(child, now);
+    return reconsider_later(now);
+  }
+  // In flight, or with an attempt: dropped when it arrives or when its stores are restored.
+  child->is_discarded = true;
+  if (child->state != TaskState::in_flight) queue_.parent_committed(*child);
+  child->uncommitted_parent = nullptr;
+}
+
+void TaskUnit::drop(Task* task, Cycle now) {
+  ++stats_.discarded;
+  if (context_.observer != nullptr) context_.observer->on_discarded(task->id, now);
+  context_.pool.release(task);
+}
+
+// The stores are restored last first. An exceptioned task goes on waiting when that is done.
+void TaskUnit::step_rollback(Attempt* attempt, Cycle now) {
+  touch();
+  if (attempt->undo.empty()) return end_rollback(attempt, now);
+  const LineAddr line = line_of(attempt->undo.back().address);
+  const AccessResult result = context_.memory.access(attempt->core, line, AccessKind::rollback, now);
+  if (result.done) attempt->undo.pop_back();
+  const Cycle next = result.done ? later(now + 1, result.cycle) : now + kRetry;
+  context_.timeline.schedule(next, context_.events, static_cast<std::uint32_t>(TaskEvent::rollback_step),
+                             std::uint64_t{tile_.value} << 32 | attempt->number);
+}
+
+void TaskUnit::end_rollback(Attempt* attempt, Cycle now) {
+  attempt->is_rolling_back = false;
+  if (!attempt->is_doomed) return reconsider_later(now);  // exceptioned
+  Task* task = attempt->task;
+  rolling_back_[task->index] = rolling_back_.back();
+  rolling_back_[task->index]->index = task->index;
+  rolling_back_.pop_back();
+  if (attempt->holds_entry) {
+    account_commits(now);
+    commit_queue_.release();
+  }
+  if (attempt->holds_core) {
+    slots_[slot_of(attempt->core)].state = CoreState::waking;
+    context_.host.wake(attempt->core, now);
+  }
+  context_.attempts.release(attempt);
+  task->attempt = nullptr;
+  account_occupancy(now);
+  if (task->is_discarded) {
+    queue_.release_active(*task);
+    drop(task, now);
+  } else {
+    queue_.reinsert(task);
+  }
+  wake_finishing(now);
+  reconsider(now);
+  if (is_empty()) context_.arbiter->arm(now);
+}
+
+// ---- Who makes room for whom ----
+
+void TaskUnit::reconsider_later(Cycle at) {
+  if (reconsider_at_ <= at) return;
+  reconsider_at_ = at;
+  context_.timeline.schedule(at, context_.events, static_cast<std::uint32_t>(TaskEvent::reconsider),
+                             std::uint64_t{tile_.value} << 32);
+}
+
+void TaskUnit::reconsider(Cycle now) {
+  if (reconsider_at_ <= now) reconsider_at_ = kNever;
+  // The earliest active task, if it is here, needs no room for what it creates, or is promoted.
+  for (Attempt* attempt : commit_queue_.attempts()) {
+    Task* task = attempt->task;
+    if (attempt->state == Attempt::State::exceptioned && is_earliest(*attempt) && !attempt->is_rolling_back &&
+        task->uncommitted_parent == nullptr && !context_.promotion->is_requested(task))
+      context_.promotion->request(tile_, task, now);
+  }
+  for (std::uint32_t slot = 0; slot < cores_ && stalled_attempts_ != 0; ++slot) {
+    CoreSlot& c = slots_[slot];
+    if (c.state != CoreState::stalled || c.granted || c.task->attempt == nullptr ||
+        !is_earliest(*c.task->attempt) || c.task->uncommitted_parent != nullptr)
+      continue;
+    if (!become_nonspeculative(slot, now) && c.task->descriptor.type == TaskType::spec) {
+      const CoreId core = core_of(slot);
+      context_.host.abort_running(core, now);
+      exception(core, now);
+      slots_[slot].state = CoreState::waking;
+      context_.host.wake(core, now);
+    }
+  }
+  if (const Obstacle o = find_obstacle(); o.attempt != nullptr)
+    context_.aborts->abort({&o.attempt, 1}, {o.cause, LineAddr{}, o.attempt->core, nullptr}, now);
+  serve_waiting(now);
+  serve_commit_sends(now);
+  serve_send_waiting(now);
+  evaluate(now);
+}
+
+Attempt* TaskUnit::latest_running() const {
+  Attempt* latest = nullptr;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    const Task* task = slots_[slot].task;
+    if (task != nullptr && task->attempt != nullptr &&
+        (latest == nullptr || latest->virtual_time < task->attempt->virtual_time))
+      latest = task->attempt;
+  }
+  return latest;
+}
+
+// C9: a later speculative holder of its locale, or the latest of all that run if it precedes them all, gives
+// way to an earlier task. C13: where nothing can be spilled for a task whose parent committed, the latest
+// attempt becomes something that can.
+TaskUnit::Obstacle TaskUnit::find_obstacle() {
+  const Choice next = earliest_runnable();  // moves those whose locale is busy behind its holder
+  bool has_core = false, all_later = true;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    const CoreSlot& c = slots_[slot];
+    has_core = has_core || c.state == CoreState::idle || c.state == CoreState::waking ||
+               c.state == CoreState::busy || c.state == CoreState::rolling_back;
+    if (c.task == nullptr) continue;
+    if ((c.task->descriptor.has_timestamp || c.task->attempt != nullptr) && next.task != nullptr &&
+        next.task != promoted_ && c.task->virtual_time.timestamp <= next.task->order)
+      all_later = false;
+    if (c.task->attempt == nullptr || !queue_.holds_locale(slot)) continue;
+    if (promoted_ != nullptr && promoted_->descriptor.has_locale &&
+        promoted_->descriptor.locale == queue_.locale_of(slot))
+      return {c.task->attempt, AbortCause::locale};
+    for (const Lane lane : {Lane::timestamped, Lane::timestamped_nonspec}) {
+      const Task* waiter = queue_.waiter(slot, lane);
+      if (waiter != nullptr && waiter->order < c.task->virtual_time.timestamp &&
+          context_.rule->may_run(*waiter, view()) != RunMode::none)
+        return {c.task->attempt, AbortCause::locale};
+    }
+  }
+  const bool is_ordered =
+      next.task != nullptr && (next.task->descriptor.has_timestamp || next.task == promoted_);
+  if (!has_core && is_ordered && all_later)
+    if (Attempt* latest = latest_running(); latest != nullptr) return {latest, AbortCause::preempted};
+
+  if (waiting_.empty() || can_spill() || spill_.active || !rolling_back_.empty()) return {};
+  for (const Waiting& w : waiting_) {
+    const Task* waiting = w.local ? slots_[w.slot].task : tiles_[w.from.value]->send_.entry(w.slot).task;
+    if (w.local ? waiting->attempt != nullptr : waiting->uncommitted_parent != nullptr) continue;
+    Attempt* latest = latest_running();
+    for (Attempt* attempt : commit_queue_.attempts())
+      if ((latest == nullptr || latest->virtual_time < attempt->virtual_time) &&
+          !context_.aborts->is_fate_pending(*attempt))
+        latest = attempt;
+    if (latest != nullptr && (!w.has_timestamp || w.timestamp <= latest->virtual_time.timestamp))
+      return {latest, AbortCause::task_queue};
+  }
+  return {};
+}
+
+// A SPEC task whose untimestamped creator still runs becomes runnable without a word from that one's tile.
+void TaskUnit::poll_blocked_creators(Cycle now) {
+  if (context_.detector == nullptr) return;
+  if (const Task* task = queue_.earliest(Lane::untimestamped); task != nullptr && task->creator != nullptr)
+    reconsider_later(now + context_.config.arbiter.period);
+}
+
+}  // namespace rubato::chip
