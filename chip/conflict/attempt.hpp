@@ -46,7 +46,6 @@ struct Attempt {
   bool is_queued = false;         ///< in the commit queue
   bool is_rolling_back = false;   ///< its stores are being restored, in time; in memory they already are
   bool holds_core = false;        ///< until they are restored
-  bool holds_entry = false;       ///< of the commit queue, likewise
 };
 
 /// 16 bytes an entry: address and old word (C14).

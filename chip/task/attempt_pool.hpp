@@ -31,7 +31,7 @@ class AttemptPool {
     attempt->log_lines.clear();
     attempt->children.clear();
     attempt->cycles = AttemptCycles{};
-    attempt->is_doomed = attempt->is_rolling_back = attempt->holds_core = attempt->holds_entry = false;
+    attempt->is_doomed = attempt->is_rolling_back = attempt->holds_core = false;
     free_.push_back(attempt->number);
   }
   /// By Attempt::number.

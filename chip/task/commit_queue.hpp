@@ -1,5 +1,5 @@
 // The tile's commit queue: attempts whose bodies ended, in no particular order, until they commit or abort
-// (C9, C17). An entry stays taken while its attempt's stores are rolled back.
+// (C9, C17).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,8 +17,7 @@ class CommitQueue {
   explicit CommitQueue(std::uint32_t capacity) : capacity_(capacity) { entries_.reserve(capacity); }
 
   std::uint32_t capacity() const { return capacity_; }
-  /// Entries in use, those of rollbacks included.
-  std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()) + rolling_back_; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
   bool full() const { return capacity_ != 0 && size() >= capacity_; }
   const std::vector<Attempt*>& attempts() const { return entries_; }
 
@@ -35,16 +34,9 @@ class CommitQueue {
     entries_.pop_back();
     attempt->is_queued = false;
   }
-  /// The attempt leaves, its entry stays taken until release().
-  void roll_back(Attempt* attempt) {
-    remove(attempt);
-    ++rolling_back_;
-  }
-  void release() { --rolling_back_; }
 
  private:
   std::uint32_t capacity_;
-  std::uint32_t rolling_back_ = 0;
   std::vector<Attempt*> entries_;
 };
 

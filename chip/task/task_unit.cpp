@@ -222,7 +222,7 @@ bool TaskUnit::finish(CoreId core, Cycle now) {
   }
   if (context_.arbiter != nullptr) {
     if (task->descriptor.has_timestamp) context_.arbiter->left(task->descriptor.timestamp, now);
-    if (is_empty()) context_.arbiter->arm(now);
+    if (is_empty() || task->is_promoted) context_.arbiter->arm(now);
   }
   if (task->is_promoted) context_.promotion->done(tile_, now);
   context_.pool.release(task);

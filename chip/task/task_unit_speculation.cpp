@@ -73,11 +73,9 @@ bool TaskUnit::make_room_in_commit_queue(const Attempt& attempt, Cycle now) {
         !context_.aborts->is_fate_pending(*other))
       latest = other;
   if (latest == nullptr || latest->virtual_time < attempt.virtual_time) return false;
-  const bool needs_rollback = !latest->undo.empty();
   context_.aborts->abort({&latest, 1}, {AbortCause::commit_queue, LineAddr{}, attempt.core, attempt.task},
                          now);
-  // Its entry is free once its stores are restored.
-  return !needs_rollback || !commit_queue_.full();
+  return true;
 }
 
 void TaskUnit::wake_finishing(Cycle now) {
@@ -279,6 +277,8 @@ bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
   commit_children(*attempt, now);
   context_.host.retire(*attempt, true);
   context_.attempts.release(attempt);
+  context_.arbiter->arm(now);
+  reconsider_later(now);
   return true;
 }
 
@@ -305,8 +305,7 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
     attempt->holds_core = true;
   } else if (attempt->is_queued) {
     account_commits(now);
-    attempt->holds_entry = !attempt->undo.empty();
-    attempt->holds_entry ? commit_queue_.roll_back(attempt) : commit_queue_.remove(attempt);
+    commit_queue_.remove(attempt);
   }
   if (attempt->state == Attempt::State::exceptioned) context_.promotion->withdraw(task);
   context_.detector->end(*attempt);
@@ -319,6 +318,8 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   task->index = static_cast<std::uint32_t>(rolling_back_.size());
   rolling_back_.push_back(task);
   start_rollback(attempt, now);
+  context_.arbiter->arm(now);
+  reconsider_later(now);
 }
 
 void TaskUnit::discard(Task* child, Cycle now) {
@@ -360,10 +361,6 @@ void TaskUnit::end_rollback(Attempt* attempt, Cycle now) {
   rolling_back_[task->index] = rolling_back_.back();
   rolling_back_[task->index]->index = task->index;
   rolling_back_.pop_back();
-  if (attempt->holds_entry) {
-    account_commits(now);
-    commit_queue_.release();
-  }
   if (attempt->holds_core) {
     slots_[slot_of(attempt->core)].state = CoreState::waking;
     context_.host.wake(attempt->core, now);
@@ -377,7 +374,6 @@ void TaskUnit::end_rollback(Attempt* attempt, Cycle now) {
   } else {
     queue_.reinsert(task);
   }
-  wake_finishing(now);
   reconsider(now);
   if (is_empty()) context_.arbiter->arm(now);
 }
@@ -415,6 +411,7 @@ void TaskUnit::reconsider(Cycle now) {
   }
   if (const Obstacle o = find_obstacle(); o.attempt != nullptr)
     context_.aborts->abort({&o.attempt, 1}, {o.cause, LineAddr{}, o.attempt->core, nullptr}, now);
+  wake_finishing(now);
   serve_waiting(now);
   serve_commit_sends(now);
   serve_send_waiting(now);

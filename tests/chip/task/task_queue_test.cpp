@@ -222,5 +222,108 @@ TEST(RandomTaskMapper, KeepsLocalesTogetherForTasksThatMayRunNonSpeculatively) {
   EXPECT_GT(elsewhere, 800u);
 }
 
+// Tasks as the task unit moves them under speculation, against a model that counts entries one by one.
+TEST(TaskQueue, CountsEntriesOfHeldActiveAndUncommittedTasks) {
+  Rng rng(9);
+  TaskPool pool;
+  TaskQueue queue(40, 0.75);
+  Task parent;
+  struct Entry {
+    Task* task;
+    enum { idle, held, active } where;
+  };
+  std::vector<Entry> entries;
+  std::uint64_t tie = 1;
+  const auto uncommitted = [&] {
+    return std::count_if(entries.begin(), entries.end(),
+                         [](const Entry& e) { return e.task->uncommitted_parent != nullptr; });
+  };
+  const auto remove = [&](std::size_t i) {
+    pool.release(entries[i].task);
+    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
+  };
+  int discarded = 0, spilled = 0, reinserted = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    const std::uint64_t what = rng.below(8);
+    const std::size_t pick = entries.empty() ? 0 : rng.below(entries.size());
+    if (what < 3) {
+      const bool is_child = rng.below(2) == 0;
+      ASSERT_EQ(queue.has_room(false, is_child),
+                entries.size() + 1 < 39 && (!is_child || uncommitted() < 30));
+      if (!queue.has_room(false, is_child)) continue;
+      Task* task = pool.acquire();
+      task->descriptor = TaskDescriptor{};
+      task->descriptor.has_timestamp = rng.below(2) == 0;
+      task->descriptor.type = rng.below(3) == 0 ? TaskType::nonspec : TaskType::spec;
+      task->descriptor.has_locale = rng.below(2) == 0;
+      task->descriptor.locale = rng.below(6);
+      task->order = task->descriptor.timestamp = rng.below(10);
+      task->tie = tie++;
+      task->uncommitted_parent = is_child ? &parent : nullptr;
+      const bool held = is_child && task->descriptor.type == TaskType::nonspec;
+      held ? queue.hold(task) : queue.insert(task);
+      entries.push_back({task, held ? Entry::held : Entry::idle});
+    } else if (entries.empty()) {
+      continue;
+    } else if (Entry& e = entries[pick]; what == 3 && e.task->uncommitted_parent != nullptr) {
+      if (e.where == Entry::held) {
+        queue.unhold(e.task);
+        e.task->uncommitted_parent = nullptr;
+        queue.insert(e.task);
+        e.where = Entry::idle;
+      } else {
+        queue.parent_committed(*e.task);
+        e.task->uncommitted_parent = nullptr;
+      }
+    } else if (what == 4 && e.task->uncommitted_parent != nullptr && e.where != Entry::active) {
+      e.where == Entry::held ? queue.unhold(e.task) : queue.discard(e.task);
+      remove(pick);
+      ++discarded;
+    } else if (what == 5) {
+      const Lane lane = kAllLanes[rng.below(kLanes)];
+      Task* task = queue.earliest_free(lane);
+      if (task == nullptr) continue;
+      queue.dispatch(task, 0, true);
+      task->state = TaskState::running;
+      queue.finish(0);
+      std::find_if(entries.begin(), entries.end(), [&](const Entry& x) { return x.task == task; })->where =
+          Entry::active;
+    } else if (what == 6 && e.where == Entry::active) {
+      if (rng.below(2) == 0) {
+        queue.reinsert(e.task);
+        e.where = Entry::idle;
+        ++reinserted;
+      } else {
+        queue.release_active(*e.task);
+        e.task->state = TaskState::finished;
+        remove(pick);
+      }
+    } else if (what == 7 && queue.spillable(e.task->lane()) > 2) {
+      std::vector<Task*> out;
+      queue.take_latest(e.task->lane(), 2, out);
+      for (Task* task : out) {
+        ASSERT_EQ(task->uncommitted_parent, nullptr);
+        queue.release_spilling();
+        remove(static_cast<std::size_t>(
+            std::find_if(entries.begin(), entries.end(), [&](const Entry& x) { return x.task == task; }) -
+            entries.begin()));
+        ++spilled;
+      }
+    }
+    const auto count = [&](auto where) {
+      return std::count_if(entries.begin(), entries.end(), [&](const Entry& x) { return x.where == where; });
+    };
+    ASSERT_EQ(queue.entries(), entries.size());
+    ASSERT_EQ(queue.uncommitted(), uncommitted());
+    ASSERT_EQ(queue.guests(), count(Entry::idle));
+    ASSERT_EQ(queue.held(), count(Entry::held));
+    ASSERT_EQ(queue.active(), count(Entry::active));
+    ASSERT_EQ(queue.spillable(), std::count_if(entries.begin(), entries.end(), [](const Entry& x) {
+                return x.where == Entry::idle && x.task->uncommitted_parent == nullptr;
+              }));
+  }
+  EXPECT_GT(std::min({discarded, spilled, reinserted}), 100);
+}
+
 }  // namespace
 }  // namespace rubato::chip
