@@ -119,15 +119,8 @@ TEST(Resolve, RefusesCachesThatCannotIncludeTheInnerOnes) {
   EXPECT_EQ(error_of(c), "llc.size is 8192 bytes, less than l2.size = 16384, but llc includes what l2 holds");
 }
 
-TEST(Resolve, RefusesWhatThisVersionDoesNotDo) {
+TEST(Resolve, RefusesTablesThatAreNoPowerOfTwo) {
   Config c;
-  c.task.mayspec = "spec";
-  EXPECT_EQ(error_of(c),
-            "task.mayspec is spec, but this version of the chip does not speculate on more than one core; "
-            "use mayspec "
-            "or nonspec");
-  c.chip.cores = 1;
-  EXPECT_EQ(error_of(c), "no error");
   c.core.btb_entries = 3;
   EXPECT_EQ(error_of(c), "core.btb_entries is 3, but must be a power of two");
 }
