@@ -10,7 +10,7 @@
 #include "base/check.hpp"
 #include "chip/alloc/heap_calls.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
-#include "chip/conflict/conflict_check.hpp"
+#include "chip/conflict/conflict_detector.hpp"
 #include "chip/core/core.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/task_instructions.hpp"
@@ -51,8 +51,18 @@ struct Chip::Impl final : EventHandler,
       : config(c),
         account(c.chip.cores),
         mesh(make_mesh(c)),
+        conflicts(config, *mesh),
         hierarchy(make_memory_system(c, *mesh, conflicts)),
-        task_units({config, timeline, *mesh, *hierarchy, *this, kSpillBase, kSpillBytes}),
+        task_units({.config = config,
+                    .timeline = timeline,
+                    .network = *mesh,
+                    .memory = *hierarchy,
+                    .host = *this,
+                    .spill_base = kSpillBase,
+                    .spill_bytes_per_tile = kSpillBytes,
+                    .detector = c.chip.cores > 1 ? &conflicts : nullptr,
+                    .account = &account,
+                    .space = &memory}),
         process(std::move(options), memory, *this),
         fast_forward(process, memory, blocks, c.run.quantum),
         scheduler(c.chip.cores),
@@ -74,10 +84,14 @@ struct Chip::Impl final : EventHandler,
                                                              .l1i = hierarchy->l1i(id),
                                                              .l1d = hierarchy->l1d(id),
                                                              .timeline = &timeline,
+                                                             .recorder = &conflicts,
                                                              .log_base = line_of(kLogBase + i * kLogBytes),
                                                              .log_lines = kLogBytes / kLineBytes},
                                              timeline, account, *this));
     }
+    if (task_units.aborts() != nullptr)
+      conflicts.attach(*task_units.aborts(),
+                       [this](LineAddr line) { return hierarchy->possible_holders(line); });
     register_stats();
   }
 
@@ -258,6 +272,7 @@ struct Chip::Impl final : EventHandler,
   void finish_account() {
     const Cycle end_cycle = reached();
     for (const auto& core : cores) core->account_until(end_cycle);
+    task_units.settle_attempts();
     cycles = end_cycle.value;
     leave_roi(end_cycle);
     account.verify(cycles);
@@ -565,6 +580,7 @@ struct Chip::Impl final : EventHandler,
     }
     account.register_stats(registry);
     hierarchy->register_stats(registry);
+    conflicts.register_stats(registry);
     mesh->register_stats(registry);
     task_units.register_stats(registry);
   }
@@ -576,7 +592,7 @@ struct Chip::Impl final : EventHandler,
   CycleAccount account;
   StatRegistry registry;
   std::unique_ptr<Mesh> mesh;
-  NoConflictCheck conflicts;
+  ConflictDetector conflicts;
   std::unique_ptr<MemoryHierarchy> hierarchy;
   TaskUnits task_units;
   Process process;

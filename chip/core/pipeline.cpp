@@ -494,22 +494,24 @@ dispatch:
   l1d.reserve(line_of(address_##name));               \
   hart_.reservation = address_##name
 // A failing sc accesses nothing; one that may succeed first gets the line, and fails if that lost the
-// reservation.
-#define SC(T, name, address, value)                                                                    \
-  const Addr address_##name = (address);                                                               \
-  if (address_##name % sizeof(T) != 0) TRAP(misaligned_atomic, address_##name);                        \
-  slot.issue = issue;                                                                                  \
-  if (issue >= strict_end_) LEAVE;                                                                     \
-  const LineAddr line_##name = line_of(address_##name);                                                \
-  if (hart_.reservation == address_##name && l1d.has_reservation(line_##name)) {                       \
-    if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE;         \
-    READ_ENDS;                                                                                         \
-    issue = slot.issue;                                                                                \
-    ++counters_.atomics;                                                                               \
-  }                                                                                                    \
-  const bool stored_##name = hart_.reservation == address_##name && l1d.take_reservation(line_##name); \
-  hart_.reservation = HartState::kNoReservation;                                                       \
-  if (stored_##name) memory.store<T>(address_##name, value);                                           \
+// reservation. A speculative task is atomic: what is earlier and wrote the line has aborted it, and what is
+// later must not make it fail, or the earliest task might retry for ever.
+#define SC(T, name, address, value)                                                                       \
+  const Addr address_##name = (address);                                                                  \
+  if (address_##name % sizeof(T) != 0) TRAP(misaligned_atomic, address_##name);                           \
+  slot.issue = issue;                                                                                     \
+  if (issue >= strict_end_) LEAVE;                                                                        \
+  const LineAddr line_##name = line_of(address_##name);                                                   \
+  if (hart_.reservation == address_##name && (attempt_ != nullptr || l1d.has_reservation(line_##name))) { \
+    if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE;            \
+    READ_ENDS;                                                                                            \
+    issue = slot.issue;                                                                                   \
+    ++counters_.atomics;                                                                                  \
+  }                                                                                                       \
+  const bool stored_##name =                                                                              \
+      hart_.reservation == address_##name && (l1d.take_reservation(line_##name) || attempt_ != nullptr);  \
+  hart_.reservation = HartState::kNoReservation;                                                          \
+  if (stored_##name) memory.store<T>(address_##name, value);                                              \
   const std::uint64_t name = stored_##name ? 0 : 1
 #define FENCE()                \
   drain_buffer(loads_, issue); \

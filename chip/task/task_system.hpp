@@ -88,8 +88,8 @@ class TaskHost {
   /// The speculative task on `core` goes on as a non-speculative one (C13): the attempt has its cycles so far
   /// and is forgotten by the core.
   virtual void become_nonspeculative(CoreId core) = 0;
-  /// The attempt's fate is known: its undo log, and what else was kept for it, is free. It may be called again
-  /// for an attempt that had stopped (C18).
+  /// The attempt's fate is known: its undo log, and what else was kept for it, is free. It may be called
+  /// again for an attempt that had stopped (C18).
   virtual void retire(Attempt& attempt, bool is_committed) = 0;
 };
 
