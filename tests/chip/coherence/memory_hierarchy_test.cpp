@@ -20,27 +20,44 @@ namespace {
 constexpr auto kLoad = AccessKind::load;
 constexpr auto kStore = AccessKind::store;
 
+std::uint32_t core_of(std::uint32_t tile) { return tile * 4; }
+
 /// Records calls; blocks while told to.
 class RecordingCheck final : public ConflictCheck {
  public:
   bool is_active() const override { return true; }
-  CheckResult check_tile(CoreId, LineAddr, AccessKind, VirtualTime, Cycle now) override {
+  bool is_speculative(CoreId) const override { return speculative; }
+  CheckResult check_tile(CoreId, LineAddr, AccessKind, VirtualTime with, Cycle now) override {
     calls.push_back("tile@" + std::to_string(now.value));
-    return {.cycles = 5, .blocked = blocks, .exclusive = exclusive};
+    if (with == kMaxVirtualTime || with.timestamp > covered) return {.needs_global = true};
+    return {.cycles = 5, .blocked = blocks, .disturbed = disturbs, .exclusive = exclusive};
   }
-  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t holders, bool, TileId,
+  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t holders, bool writable, TileId,
                            Cycle now) override {
     std::string call = "global@" + std::to_string(now.value);
     for (std::uint32_t t = 0; t < 64; ++t)
       if ((holders >> t & 1) != 0) call += " " + std::to_string(t);
+    if (writable) call += " writable";
     calls.push_back(call);
-    return {.cycles = 6, .blocked = blocks, .exclusive = exclusive};
+    return {
+        .cycles = 6, .blocked = blocks, .disturbed = disturbs, .exclusive = exclusive, .canary = {canary, 0}};
   }
-  void on_lose(TileId, LineAddr, bool) override { ++evictions; }
+  void on_lose(TileId tile, LineAddr line, bool kept) override {
+    ++evictions;
+    losses.push_back({tile.value, line.value, kept});
+  }
   void on_llc_evict(LineAddr) override { ++llc_evictions; }
 
+  struct Loss {
+    std::uint32_t tile;
+    std::uint64_t line;
+    bool kept;
+    bool operator==(const Loss&) const = default;
+  };
   std::vector<std::string> calls;
-  bool blocks = false, exclusive = false;
+  std::vector<Loss> losses;
+  bool blocks = false, exclusive = false, disturbs = false, speculative = false;
+  Timestamp canary = 0, covered = 0;
   int evictions = 0, llc_evictions = 0;
 };
 
@@ -88,6 +105,168 @@ TEST(ConflictHooks, ReadsGetNoExclusiveLineWhenTheCheckForbidsIt) {
   check.exclusive = true;
   rig.access(0, LineAddr{5001}, kLoad, 0);
   EXPECT_EQ(rig.mesi.l1d(CoreId{0}).state(LineAddr{5001}), LineState::exclusive);
+}
+
+TEST(ConflictHooks, AHitThatItsCanaryDoesNotCoverAsksTheHomeAndMovesNothing) {
+  RecordingCheck check;
+  Rig rig(Config{}, &check);
+  const LineAddr line = rig.line_at(9, 32);
+  check.canary = 7;
+  rig.access(0, line, kStore, 0);
+  EXPECT_EQ(rig.mesi.tile(TileId{0}).array()[rig.mesi.tile(TileId{0}).array().find(line)].canary,
+            (VirtualTime{7, 0}));
+  check.calls.clear();
+  check.canary = 3;
+  const std::uint64_t data = rig.mesh->bytes(TrafficClass::memory);
+  // 2 + 7; to the home 3; slice 9; check 6; word back 3.
+  const AccessResult r = rig.access(1, line, kLoad, 1000);
+  EXPECT_EQ(r.cycle, Cycle{1000 + 2 + 7 + 3 + 9 + 6 + 3 + 2});  // and core 0's L1 is asked
+  EXPECT_EQ(r.served_by, ServedBy::other_l1);
+  EXPECT_EQ(r.parts.check, 6U);
+  EXPECT_EQ(rig.mesh->bytes(TrafficClass::memory), data);
+  check.covered = 3;
+  EXPECT_EQ(rig.access(2, line, kLoad, 2000).cycle, Cycle{2000 + 9 + 5});
+  EXPECT_EQ(check.calls, (std::vector<std::string>{"tile@1009", "global@1021 writable", "tile@2009"}));
+  // Shared with another tile, a load's check need not cover writes.
+  rig.access(4, line, kLoad, 3000);
+  check.calls.clear();
+  check.covered = 0;
+  rig.access(3, line, kLoad, 4000);
+  EXPECT_EQ(check.calls, (std::vector<std::string>{"tile@4009", "global@4021"}));
+}
+
+TEST(ConflictHooks, ABlockedHitKeepsItsCanary) {
+  RecordingCheck check;
+  Rig rig(Config{}, &check);
+  const LineAddr line = rig.line_at(9, 32);
+  check.canary = 7;
+  rig.access(0, line, kStore, 0);
+  check.blocks = true;
+  check.canary = 0;
+  const AccessResult r = rig.access(1, line, kLoad, 1000);
+  EXPECT_FALSE(r.done);
+  EXPECT_EQ(r.cycle, Cycle{1027});
+  EXPECT_EQ(rig.mesi.l1d(CoreId{1}).state(line), LineState::invalid);
+  EXPECT_EQ(rig.mesi.tile(TileId{0}).array()[rig.mesi.tile(TileId{0}).array().find(line)].canary,
+            (VirtualTime{7, 0}));
+}
+
+TEST(ConflictHooks, WhatIsFilledUncheckedNeedsAGlobalCheckLater) {
+  for (const AccessKind kind :
+       {AccessKind::untracked_load, AccessKind::untracked_store, AccessKind::rollback, AccessKind::fetch}) {
+    RecordingCheck check;
+    Rig rig(Config{}, &check);
+    const LineAddr line = rig.line_at(9, 32);
+    rig.access(0, line, kind, 0);
+    EXPECT_TRUE(check.calls.empty());
+    rig.access(1, line, kLoad, 1000);
+    ASSERT_EQ(check.calls.size(), 2U);
+    EXPECT_EQ(check.calls[1].substr(0, 11), "global@1021");
+    // Checked now: an unchecked use of what is here takes nothing of that away.
+    rig.access(2, line, AccessKind::untracked_load, 2000);
+    rig.access(3, line, kLoad, 3000);
+    EXPECT_EQ(check.calls.back(), "tile@3009");
+  }
+}
+
+TEST(ConflictHooks, AnUncheckedUpgradeNeedsAGlobalCheckLater) {
+  RecordingCheck check;
+  Rig rig(Config{}, &check);
+  const LineAddr line = rig.line_at(9, 32);
+  rig.access(0, line, kLoad, 0);
+  rig.access(0, line, AccessKind::rollback, 1000);
+  check.calls.clear();
+  rig.access(1, line, kLoad, 2000);
+  EXPECT_EQ(check.calls, (std::vector<std::string>{"tile@2009", "global@2021 writable"}));
+}
+
+TEST(ConflictHooks, EveryLossOfACopyOrOfTheRightToWriteIsReported) {
+  using Losses = std::vector<RecordingCheck::Loss>;
+  // Whoever takes the line, checked or not.
+  for (const auto& [load, store] :
+       {std::pair{kLoad, kStore}, std::pair{AccessKind::untracked_load, AccessKind::rollback},
+        std::pair{AccessKind::fetch, AccessKind::untracked_store}}) {
+    RecordingCheck check;
+    Rig rig(Config{}, &check);
+    const LineAddr line{5000};
+    rig.access(0, line, kStore, 0);
+    EXPECT_EQ(check.losses, Losses{});
+    rig.access(4, line, load, 1000);
+    EXPECT_EQ(check.losses, (Losses{{0, 5000, true}}));
+    rig.access(8, line, load, 2000);
+    EXPECT_EQ(check.losses.size(), 1U);
+    rig.access(8, line, store, 3000);
+    EXPECT_EQ(check.losses, (Losses{{0, 5000, true}, {0, 5000, false}, {1, 5000, false}}));
+    rig.access(0, line, store, 4000);
+    EXPECT_EQ(check.losses.back(), (RecordingCheck::Loss{2, 5000, false}));
+    rig.mesi.forget(line, line);
+    EXPECT_EQ(check.losses.back(), (RecordingCheck::Loss{0, 5000, false}));
+    EXPECT_EQ(check.losses.size(), 5U);
+    EXPECT_EQ(check.llc_evictions, 1);
+  }
+}
+
+TEST(ConflictHooks, AccessesSayThatTheyAbortedTasks) {
+  RecordingCheck check;
+  Rig rig(Config{}, &check);
+  EXPECT_FALSE(rig.access(0, LineAddr{5000}, kLoad, 0).disturbed);
+  check.disturbs = true;
+  EXPECT_TRUE(rig.access(0, LineAddr{5001}, kLoad, 0).disturbed);
+  EXPECT_TRUE(rig.access(1, LineAddr{5001}, kLoad, 0).disturbed);
+  EXPECT_FALSE(rig.access(1, LineAddr{5001}, AccessKind::untracked_store, 0).disturbed);
+  check.blocks = true;
+  EXPECT_TRUE(rig.access(0, LineAddr{5002}, kLoad, 0).disturbed);
+}
+
+TEST(ConflictHooks, RollbacksAccountAllTheirTrafficToAborts) {
+  RecordingCheck check;
+  Rig rig(tiny_caches(16, 4), &check);
+  for (std::uint64_t i = 0; i < 200; ++i) rig.access(i % 16, LineAddr{4096 + i}, kStore, i * 300);
+  const std::uint64_t memory = rig.mesh->bytes(TrafficClass::memory);
+  const std::uint64_t coherence = rig.mesh->bytes(TrafficClass::coherence);
+  for (std::uint64_t i = 0; i < 200; ++i)
+    rig.access(i % 16, LineAddr{4096 + 7 * i % 200}, AccessKind::rollback, 100000 + i * 300);
+  EXPECT_GT(rig.mesh->bytes(TrafficClass::abort), 100 * 72U);
+  EXPECT_EQ(rig.mesh->bytes(TrafficClass::memory), memory);
+  EXPECT_EQ(rig.mesh->bytes(TrafficClass::coherence), coherence);
+  rig.access(0, LineAddr{4096 + 500}, kLoad, 1000000);
+  EXPECT_GT(rig.mesh->bytes(TrafficClass::memory), memory);
+}
+
+TEST(ConflictHooks, RequestsOfSpeculativeTasksCarryTheirVirtualTime) {
+  RecordingCheck check;
+  Rig rig(Config{}, &check);
+  const LineAddr line = rig.line_at(9, 32);
+  rig.access(core_of(20), line, kLoad, 0);
+  rig.access(core_of(21), line, kLoad, 1000);
+  check.speculative = true;
+  // Two flits to the home instead of one: a cycle more. 2 + 7 + 3 + 1 + 9 + 6 + line 6.
+  EXPECT_EQ(rig.access(0, line, kLoad, 5000).cycle, Cycle{5034});
+  EXPECT_EQ(rig.access(1, line, AccessKind::untracked_load, 6000).cycle, Cycle{6009});
+  check.speculative = false;
+  EXPECT_EQ(rig.access(core_of(18), line, kLoad, 7000).cycle, Cycle{7033});
+}
+
+TEST(MemoryHierarchy, PossibleHoldersAreASupersetOfTheHolders) {
+  for (const std::uint32_t cores : {16U, 130U}) {
+    Rig rig(tiny_caches(cores, 1));
+    const SharerGroups groups(cores);
+    Rng rng(3);
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      const LineAddr line{4096 + rng.below(300)};
+      rig.use(static_cast<std::uint32_t>(rng.below(cores)), line, rng.below(3) == 0 ? kStore : kLoad, i * 30);
+      const LineAddr asked{4096 + rng.below(300)};
+      std::uint64_t holders = 0;
+      for (std::uint32_t t = 0; t < cores; ++t)
+        if (rig.mesi.tile(TileId{t}).array().find(asked) != TileCaches::kNoSlot)
+          holders |= groups.bit(TileId{t});
+      const std::uint64_t possible = rig.mesi.possible_holders(asked);
+      ASSERT_EQ(possible & holders, holders);
+      if (groups.is_exact()) {
+        ASSERT_EQ(possible, holders);
+      }
+    }
+  }
 }
 
 TEST(ConflictHooks, EvictionsAreReported) {
