@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chip/cache/l1_cache.hpp"
 
+#include <algorithm>
+
 #include "chip/stats/registry.hpp"
 
 namespace rubato::chip {
@@ -23,13 +25,18 @@ bool L1Cache::hit_array(LineAddr line, bool write) {
   if (!is_marked(slot, write)) return false;
   if (write && state == LineState::exclusive) words_[slot] |= 3;
   touch(slot);
-  if (recorder_ != nullptr && marks_[slot] != kUntracked) recorder_->on_first_use(line, write);
+  const std::uint64_t use = task_ << 1 | (write ? 1 : 0);
+  if (recorder_ != nullptr && marks_[slot] != kUntracked && recorded_[slot] < use) {
+    recorded_[slot] = use;
+    recorder_->on_first_use(line, write);
+  }
   if (observer_ != nullptr) {
     observer_->on_hit(slot, line, write);
   } else {
     // The filter lets a store pass only where the array would, and where nobody has to hear of it.
-    const bool may_write = state_at(slot) == LineState::modified && is_marked(slot, true) &&
-                           (recorder_ == nullptr || write || marks_[slot] == kUntracked);
+    const bool may_write =
+        state_at(slot) == LineState::modified && is_marked(slot, true) &&
+        (recorder_ == nullptr || recorded_[slot] == (task_ << 1 | 1) || marks_[slot] == kUntracked);
     filter_[line.value % kFilterEntries] = {tag_ | line.value << 1 | (may_write ? 1U : 0U), slot};
   }
   return true;
@@ -92,6 +99,7 @@ void L1Cache::begin_marks() {
   RUBATO_CHECK(!has_marks_);
   has_marks_ = true;
   marks_.assign(words_.size(), kNoMark);
+  recorded_.assign(words_.size(), 0);
   for (std::uint32_t slot = 0; slot < slots(); ++slot)
     if (state_at(slot) != LineState::invalid) marks_[slot] = static_cast<Mark>(epoch_ << 1 | 1);
 }
@@ -114,6 +122,7 @@ void L1Cache::mark(LineAddr line, bool write) {
   // An earlier check for writes holds within its epoch only.
   const bool written = write || marks_[slot] == (epoch_ << 1 | 1);
   marks_[slot] = static_cast<Mark>(epoch_ << 1 | (written ? 1 : 0));
+  recorded_[slot] = std::max(recorded_[slot], task_ << 1 | (write ? 1 : 0));
 }
 
 void L1Cache::mark_untracked(LineAddr line) {
@@ -131,6 +140,7 @@ void L1Cache::forget_untracked() {
 void L1Cache::begin_task(L1Recorder* recorder) {
   RUBATO_DCHECK(has_marks_);
   recorder_ = recorder;
+  ++task_;
   retag();
 }
 

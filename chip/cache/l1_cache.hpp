@@ -37,7 +37,8 @@ class L1Observer {
 class L1Recorder {
  public:
   virtual ~L1Recorder() = default;
-  /// At least once for each line (and once more if it is written) that hits since begin_task().
+  /// Once for each line that hits since begin_task(), and once more if it is written after it was read; again
+  /// only if it left the L1 in between. Not for uses that mark() has told of.
   virtual void on_first_use(LineAddr line, bool write) = 0;
 };
 
@@ -86,7 +87,8 @@ class L1Cache {
   bool has_marks() const { return has_marks_; }
   /// The next task is earlier than the last one: nothing checked so far covers it. Untracked lines stay.
   void clear_marks();
-  /// A check found `line`, if it is here, good for reads, or for reads and writes.
+  /// A check found `line`, if it is here, good for reads, or for reads and writes; the caller has recorded
+  /// that use if it must be.
   void mark(LineAddr line, bool write);
   /// `line`, if it is here, holds nothing but untracked memory: it needs no check and is not recorded.
   void mark_untracked(LineAddr line);
@@ -182,7 +184,7 @@ class L1Cache {
     return write ? mark == (epoch_ << 1 | 1) : mark >> 1 == epoch_;
   }
   void unmark(std::uint32_t slot) {
-    if (has_marks_) marks_[slot] = kNoMark;
+    if (has_marks_) marks_[slot] = kNoMark, recorded_[slot] = 0;
   }
   void unfilter(LineAddr line) {
     FilterEntry& e = filter_[line.value % kFilterEntries];
@@ -201,10 +203,12 @@ class L1Cache {
   std::vector<std::uint64_t> words_;
   std::vector<std::uint64_t> stamps_;
   L1Recorder* recorder_ = nullptr;
-  std::vector<Mark> marks_;  // by slot
+  std::vector<Mark> marks_;              // by slot
+  std::vector<std::uint64_t> recorded_;  // by slot: the last task that used it << 1 | wrote it
+  std::uint64_t task_ = 0;               // counts begin_task()
   Mark epoch_ = 1;
   bool has_marks_ = false;
-  FilterEntry filter_[kFilterEntries];
+  alignas(64) FilterEntry filter_[kFilterEntries];
 };
 
 }  // namespace rubato::chip

@@ -219,6 +219,31 @@ TEST(L1Marks, EveryTaskIsAskedForTheFirstReadAndTheFirstWriteOfALine) {
   }
 }
 
+TEST(L1Marks, AUseIsRecordedOnceThoughTheFilterForgetsIt) {
+  L1Cache l1({.bytes = 16384, .ways = 8});
+  Uses uses;
+  l1.begin_marks();
+  for (const std::uint64_t line : {3, 67}) {  // one filter entry for both
+    put(l1, LineAddr{line}, LineState::modified);
+    l1.mark(LineAddr{line}, true);
+  }
+  l1.begin_task(&uses);
+  for (int i = 0; i < 4; ++i)
+    for (const std::uint64_t line : {3, 67})
+      for (const bool write : {false, line == 3}) EXPECT_TRUE(l1.hit(LineAddr{line}, write));
+  using Seen = std::vector<std::pair<std::uint64_t, bool>>;
+  EXPECT_EQ(uses.seen, (Seen{{3, false}, {3, true}, {67, false}}));
+  // Whoever marks a line has recorded its use.
+  uses.seen.clear();
+  put(l1, LineAddr{4}, LineState::modified);
+  l1.mark(LineAddr{4}, false);
+  EXPECT_TRUE(l1.hit(LineAddr{4}, false));
+  EXPECT_TRUE(uses.seen.empty());
+  l1.mark(LineAddr{4}, true);
+  EXPECT_TRUE(l1.hit(LineAddr{4}, true));
+  EXPECT_TRUE(uses.seen.empty());
+}
+
 TEST(L1Marks, NoAddressLooksLikeAnotherTasksFilterEntry) {
   L1Cache l1 = small();
   l1.begin_marks();

@@ -40,7 +40,10 @@ struct Rig final : AccessRecorder {
     m.pipeline->hart().pc = kCode;
   }
   void begin(Attempt& a) { m.pipeline->begin_task(&a, a.virtual_time); }
-  void record(CoreId, LineAddr line, bool write) override { records.insert({line.value, write}); }
+  void record(CoreId, LineAddr line, bool write) override {
+    records.insert({line.value, write});
+    ++recorded;
+  }
   std::vector<std::pair<Addr, std::uint64_t>> undo() const {
     std::vector<std::pair<Addr, std::uint64_t>> result;
     for (const UndoEntry& e : attempt.undo) result.emplace_back(e.address, e.old_value);
@@ -58,6 +61,7 @@ struct Rig final : AccessRecorder {
   Timeline timeline;
   Attempt attempt;
   std::set<Record> records;
+  std::uint64_t recorded = 0;
 };
 
 using Log = std::vector<std::pair<Addr, std::uint64_t>>;
@@ -116,6 +120,19 @@ TEST(SpeculativePipeline, ReadingOnlyRecordsAndLogsNothing) {
   EXPECT_EQ(r.records, (std::set<Record>{r.read(kData), r.read(kData + 64)}));
   EXPECT_TRUE(r.attempt.undo.empty());
   EXPECT_TRUE(r.attempt.log_lines.empty());
+}
+
+TEST(SpeculativePipeline, RecordsEachUseOnce) {
+  Rig r;
+  for (int i = 0; i < 4; ++i) {
+    r.m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
+    r.m.emit("ld", {.rd = 6, .rs1 = 12, .imm = 0});
+    r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = 8});
+  }
+  r.m.x(12) = kData + 64 * kLineBytes;
+  r.m.run();
+  EXPECT_EQ(r.records, (std::set<Record>{r.read(kData), r.read(kData + 64 * kLineBytes), r.write(kData)}));
+  EXPECT_EQ(r.recorded, 3U);
 }
 
 TEST(SpeculativePipeline, TakesALogLineEveryFourEntriesAndUsesThoseGivenBackFirst) {
@@ -300,9 +317,10 @@ TEST(SpeculativePipeline, AfterAnAccessThatAbortedOthersNothingStrictPassesTheir
 }
 
 TEST(SpeculativePipeline, HitsOnMarkedLinesRunAheadButNewLogLinesDoNot) {
-  Rig r;
+  Rig r(false);
   r.m.cached(kData);
   r.m.l1d.mark(line_of(kData), true);
+  r.begin(r.attempt);
   for (int i = 0; i < 6; ++i) r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = i * 8});
   r.m.emit("ecall");
   EXPECT_EQ(r.m.pipeline->run(Cycle{0}, Cycle{1}), PipelineStop::resume);
