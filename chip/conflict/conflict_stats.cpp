@@ -22,7 +22,7 @@ void ConflictDetector::register_stats(StatRegistry& registry) const {
         &Counters::conflicts);
     add("false_positives", "attempts", "attempts of the tile met only because of their Bloom filters",
         &Counters::false_positives);
-    add("blocked", "accesses", "accesses that waited for an attempt's fate or for an earlier writer",
+    add("blocked", "accesses", "accesses that an attempt's fate or an earlier writer stopped",
         &Counters::blocked);
   }
   const StickyDirectory::Counters& sticky = sticky_.counters();
