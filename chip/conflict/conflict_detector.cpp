@@ -219,7 +219,7 @@ Latency ConflictDetector::ask(TileId t, Survey& s) {
         victims_.push_back(other);
         continue;
       }
-      s.has_earlier_writer |= !later && wrote;
+      s.has_earlier_writer |= wrote;
       if (t != s.tile) s.canary = std::max(s.canary, other->virtual_time);
     }
   }

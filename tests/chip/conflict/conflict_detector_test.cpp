@@ -262,6 +262,8 @@ TEST_F(Detector, ATileCheckTakesFiveCyclesAndOneForEachTimestampCompared) {
   EXPECT_EQ(tile(0, kStore).cycles, 7U);
   EXPECT_EQ(tile(0, kLoad).cycles, 6U);
   EXPECT_EQ(tile(core_of(1), kStore).cycles, 0U);  // nobody in that tile
+  rig.detector.record(CoreId{0}, kLine, true);     // one's own is not compared
+  EXPECT_EQ(tile(0, kStore).cycles, 7U);
 }
 
 TEST_F(Detector, AGlobalCheckWaitsForTheFarthestTileAsked) {
@@ -392,6 +394,10 @@ TEST_F(Detector, OnlyNonSpeculativeLoadsThatMeetNobodyGetALineExclusive) {
   EXPECT_FALSE(global(0, kLoad).exclusive);  // a load does not ask it
   global(0, kStore);
   EXPECT_TRUE(global(0, kLoad).exclusive);
+  reader(core_of(0, 1), 10);  // found by every tile check
+  lose(0);
+  EXPECT_TRUE(global(0, kLoad).exclusive);
+  EXPECT_FALSE(global(core_of(1), kLoad).exclusive);
 }
 
 // ---- Sticky bits ----
@@ -408,6 +414,10 @@ TEST_F(Detector, ATileThatLosesALineIsRememberedForItsAccessors) {
   lose(2, true);
   EXPECT_EQ(sticky_writers(), bit(2));
   lose(1);
+  EXPECT_EQ(sticky_readers(), bit(1));
+  reader(core_of(2, 1), 12);
+  tile(core_of(2), kStore);
+  lose(2, true);
   EXPECT_EQ(sticky_readers(), bit(1));
 }
 
