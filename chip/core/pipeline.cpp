@@ -376,7 +376,11 @@ PipelineStop Pipeline::run(Cycle now, Cycle next_other, Cycle pause_at) {
   };
   constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max() / 2;
   strict_end_ = std::max(std::min(next_other.value, kForever), now.value + 1);
-  run_end_ = std::min(strict_end_ + lookahead_, std::max(pause_at.value, now.value + 1));
+  // A pause while the core runs ahead of others would change what it finds: it stops only where nothing else
+  // happens before it goes on, however long the block it is in stalls.
+  constexpr std::uint64_t kLongestBlock = 1 << 14;
+  const std::uint64_t pause = std::max(pause_at.value, now.value + 1);
+  run_end_ = strict_end_ > pause && strict_end_ - pause > kLongestBlock ? pause : strict_end_ + lookahead_;
   clock_ = now.value;
   // Stores of a speculative task take the slow path, which logs.
   std::uint64_t run_end, store_end;

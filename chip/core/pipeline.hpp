@@ -74,7 +74,8 @@ class Pipeline final : private L1Recorder {
 
   /// Executes until something stops it. `now` is the chip's clock; `next_other` the cycle of the earliest
   /// other pending event: nothing that others can see happens at or after it, unless at `now`.
-  /// Stops soon after `pause_at`, which changes no result: run() then goes on from there.
+  /// Stops soon after `pause_at`, which changes no result: run() then goes on from there. "Soon" is some
+  /// thousand cycles where others have events by then.
   PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at = kNever);
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.

@@ -231,6 +231,22 @@ TEST(Pipeline, TakesTheSameTimeInPiecesAsAtOnce) {
   EXPECT_EQ(pieces.pipeline->take_parts(), whole.pipeline->take_parts());
 }
 
+TEST(Pipeline, APauseCutsNoLookahead) {
+  const auto run = [](Cycle next_other, Cycle pause) {
+    Machine m([](Config& c) { c.run.lookahead_cycles = 20; });
+    for (int i = 0; i < 64; ++i) {
+      m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+      m.emit("jal", {.rd = 0, .imm = 4});
+    }
+    EXPECT_EQ(m.pipeline->run(Cycle{0}, next_other, pause), PipelineStop::resume);
+    return m.pipeline->cycle();
+  };
+  // Others have business at 10: ahead until 30, whoever wants to look in between.
+  for (const std::uint64_t pause : {5U, 12U, 25U}) EXPECT_EQ(run(Cycle{10}, Cycle{pause}), Cycle{30});
+  // Nobody else has: the core comes back to be looked at.
+  EXPECT_EQ(run(kNever, Cycle{5}), Cycle{6});
+}
+
 TEST(Pipeline, AStoreConditionalFailsWhenTheLineWasLost) {
   Machine m;
   m.x(10) = kData;
