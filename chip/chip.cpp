@@ -11,6 +11,7 @@
 #include "chip/alloc/heap_calls.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
 #include "chip/conflict/conflict_detector.hpp"
+#include "chip/conflict/system_call_checks.hpp"
 #include "chip/core/core.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/task_instructions.hpp"
@@ -89,9 +90,14 @@ struct Chip::Impl final : EventHandler,
                                                              .log_lines = kLogBytes / kLineBytes},
                                              timeline, account, *this));
     }
-    if (task_units.aborts() != nullptr)
+    if (task_units.aborts() != nullptr) {
       conflicts.attach(*task_units.aborts(),
                        [this](LineAddr line) { return hierarchy->possible_holders(line); });
+      system_calls.attach(*task_units.aborts());
+      process.observe_accesses(&system_calls);
+      memory.observe(&system_calls);
+      if (heap) heap->attach(*task_units.aborts(), system_calls);
+    }
     register_stats();
   }
 
@@ -290,7 +296,9 @@ struct Chip::Impl final : EventHandler,
         clock = now;
         --timeouts_pending;
         timeout_scheduled = kNever;
+        system_calls.begin(CoreId{0}, now);  // for whoever waited
         process.expire_timeouts();
+        system_calls.end();
         if (process.exited()) process_exited();
         schedule_timeout();
         return;
@@ -361,9 +369,11 @@ struct Chip::Impl final : EventHandler,
     return fast_forward.nanoseconds() + later(clock, timeline.now()).value * 1000 / config.chip.frequency_mhz;
   }
 
-  SyscallOutcome syscall(Core&, Thread& thread, Cycle now) override {
+  SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) override {
     clock = now;
+    system_calls.begin(core.id(), now);
     const SyscallOutcome result = process.syscall(thread);
+    system_calls.end();
     if (result == SyscallOutcome::process_exited) process_exited();
     forget_changed_pages();
     schedule_timeout();
@@ -391,7 +401,11 @@ struct Chip::Impl final : EventHandler,
   // ---- The ideal allocator ----
 
   HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) override {
-    return serve_heap_call(core.pipeline().hart(), function, {core.id(), core.thread()->tid, attempt, now});
+    system_calls.begin(core.id(), now);
+    const auto result =
+        serve_heap_call(core.pipeline().hart(), function, {core.id(), core.thread()->tid, attempt, now});
+    system_calls.end();
+    return result;
   }
 
   /// In fast-forward threads use the pool of the core that run.warm gives them.
@@ -547,8 +561,14 @@ struct Chip::Impl final : EventHandler,
   void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
   void abort_running(CoreId core, Cycle at) override { cores[core.value]->abort_task(at); }
   void become_nonspeculative(CoreId core) override { cores[core.value]->become_nonspeculative(); }
-  void retire(Attempt& attempt, bool) override {
+  void retire(Attempt& attempt, bool is_committed) override {
     cores[attempt.core.value]->pipeline().give_back_log(attempt);
+    if (!heap) return;
+    if (is_committed) {
+      heap->allocator().on_commit(attempt);
+    } else {
+      heap->allocator().on_abort(attempt);
+    }
   }
   void begin_speculation() override {
     if (std::exchange(speculates, true)) return;
@@ -593,6 +613,7 @@ struct Chip::Impl final : EventHandler,
   StatRegistry registry;
   std::unique_ptr<Mesh> mesh;
   ConflictDetector conflicts;
+  SystemCallChecks system_calls{conflicts};
   std::unique_ptr<MemoryHierarchy> hierarchy;
   TaskUnits task_units;
   Process process;

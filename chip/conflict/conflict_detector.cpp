@@ -125,6 +125,20 @@ void ConflictDetector::later_accessors(TileId from, LineAddr line, VirtualTime v
   groups_.for_each(possible_holders_(line) | sticky.readers | sticky.writers | groups_.bit(from), look);
 }
 
+void ConflictDetector::accessors(LineAddr first, LineAddr last, bool readers,
+                                 std::vector<Attempt*>& out) const {
+  const auto meets = [&](const std::vector<LineAddr>& lines) {
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](LineAddr line) { return first <= line && line <= last; });
+  };
+  for (const Tile& tile : tiles_) {
+    if (tile.live == 0) continue;
+    for (Attempt* attempt : tile.attempts)
+      if (attempt != nullptr && (meets(attempt->writes) || (readers && meets(attempt->reads))))
+        out.push_back(attempt);
+  }
+}
+
 CheckResult ConflictDetector::check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary,
                                          Cycle now) {
   Attempt* const self = running_[core.value];

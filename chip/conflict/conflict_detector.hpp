@@ -61,6 +61,10 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   /// slot: who depends on a write that is undone in tile `from`.
   void later_accessors(TileId from, LineAddr line, VirtualTime vt, std::vector<Attempt*>& out) const;
 
+  /// Appends the live attempts that wrote a line in [first, last], or (readers) read one, by tile and slot:
+  /// by their exact lists, so that signatures play no part.
+  void accessors(LineAddr first, LineAddr last, bool readers, std::vector<Attempt*>& out) const;
+
   // ---- ConflictCheck ----
 
   bool is_active() const override { return active_; }

@@ -95,6 +95,7 @@ void AddressSpace::map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
 
 void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
   RUBATO_CHECK(is_page_range(a, bytes));
+  if (!none_mapped(a, bytes)) announce(a, bytes);
   const Addr limit = a + bytes;
   auto region = regions_.upper_bound(a);
   if (region != regions_.begin() && std::prev(region)->second > a) --region;
@@ -116,6 +117,7 @@ void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
 void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
   RUBATO_CHECK(is_page_range(a, bytes) && all_mapped(a, bytes));
   if (bytes == 0) return;
+  announce(a, bytes);
   if ((attributes & Page::kExecute) || any_executable(pages_, a, bytes)) ++code_generation_;
   std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
   ++generation_;
@@ -179,12 +181,14 @@ Addr AddressSpace::find_free(std::uint64_t bytes, Addr from, Addr limit) const {
 
 void AddressSpace::discard(Addr a, std::uint64_t bytes) {
   RUBATO_CHECK(is_page_range(a, bytes));
+  announce(a, bytes);
   if (any_executable(pages_, a, bytes)) ++code_generation_;
   madvise(base_ + a, bytes, MADV_DONTNEED);
 }
 
 void AddressSpace::move_contents(Addr from, Addr to, std::uint64_t bytes) {
   RUBATO_CHECK(is_page_range(from, bytes) && is_page_range(to, bytes));
+  announce(from, bytes);
   constexpr std::uint64_t kWorthRemapping = std::uint64_t{1} << 20;
   // Moving page tables neither copies nor commits untouched pages; the hole it leaves is reserved again. The
   // host may refuse when it has too many mappings: then the bytes are copied.

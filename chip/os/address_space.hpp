@@ -30,11 +30,22 @@ class AddressSpace {
   static constexpr unsigned kPageBits = 12;
   static constexpr std::uint64_t kPageBytes = std::uint64_t{1} << kPageBits;
 
+  /// Sees what becomes of mapped pages, before it does.
+  class Observer {
+   public:
+    virtual ~Observer() = default;
+    /// Pages of [begin, end) lose their contents, their mapping or their rights.
+    virtual void before_change(Addr begin, Addr end) = 0;
+  };
+
   /// Reserves the range; nothing is committed. @throws Error if the host refuses.
   AddressSpace();
   ~AddressSpace();
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
+
+  /// Null: nobody. Outlives its use.
+  void observe(Observer* observer) { observer_ = observer; }
 
   /// Attributes of the page of `a`; 0 outside the address space.
   std::uint8_t attributes(Addr a) const { return a < kSize ? pages_[a >> kPageBits] : std::uint8_t{0}; }
@@ -99,10 +110,14 @@ class AddressSpace {
   std::uint64_t peak_mapped_bytes() const { return peak_pages_ * kPageBytes; }
 
  private:
+  void announce(Addr begin, std::uint64_t bytes) const {
+    if (observer_ != nullptr && bytes != 0) observer_->before_change(begin, begin + bytes);
+  }
   void note_change(Addr begin, Addr end);
 
   std::map<Addr, Addr> worker_stacks_;          // low -> high
   std::vector<std::pair<Addr, Addr>> changes_;  // [begin, end)
+  Observer* observer_ = nullptr;
   std::byte* base_ = nullptr;
   std::uint8_t* pages_ = nullptr;
   std::map<Addr, Addr> regions_;

@@ -218,6 +218,7 @@ Process::Process(ProcessOptions options, AddressSpace& memory, const GuestClock&
 Process::~Process() = default;
 
 void Process::set_observer(ThreadObserver* observer) { impl_->observer = observer; }
+void Process::observe_accesses(UserMemory::Observer* observer) { impl_->user.observe(observer); }
 Thread& Process::main_thread() { return *impl_->threads.front(); }
 const std::vector<std::unique_ptr<Thread>>& Process::threads() const { return impl_->threads; }
 SyscallOutcome Process::syscall(Thread& thread) { return impl_->syscall(thread); }

@@ -19,6 +19,7 @@
 #include "chip/os/fault.hpp"
 #include "chip/os/symbols.hpp"
 #include "chip/os/thread.hpp"
+#include "chip/os/user_memory.hpp"
 
 namespace rubato::chip {
 
@@ -74,6 +75,8 @@ class Process {
   ~Process();
 
   void set_observer(ThreadObserver* observer);
+  /// Sees what system calls read and write, before they do. Null: nobody. Outlives its use.
+  void observe_accesses(UserMemory::Observer* observer);
   Thread& main_thread();
   const std::vector<std::unique_ptr<Thread>>& threads()
       const;  ///< in order of creation; exited ones stay listed

@@ -151,6 +151,7 @@ void Process::Impl::write_back(Addr a, std::uint64_t bytes, bool forget) {
       const std::int64_t where = mapping.offset + static_cast<std::int64_t>(at - begin);
       if (where >= info.size) break;  // bytes behind the end of the file are lost, as on Linux
       const std::uint64_t n = std::min({kChunk, to - at, static_cast<std::uint64_t>(info.size - where)});
+      user.announce(at, n, false);
       const std::int64_t got = mapping.file->pread({old.data(), n}, where);
       if (got != static_cast<std::int64_t>(n) || std::memcmp(old.data(), memory.host(at), n) != 0)
         mapping.file->pwrite({memory.host(at), n}, where);
@@ -269,9 +270,11 @@ std::int64_t Process::Impl::sys_madvise(Call& call) {
   if (call.i32(2) == kDontNeed) {
     write_back(a, bytes, false);
     memory.discard(a, bytes);
-    for (const auto& [begin, mapping] : shared_mappings)  // dropped copies are read again
-      if (begin < a + bytes && a < begin + mapping.bytes)
-        fill_from_file(begin, mapping.bytes, *mapping.file, mapping.offset);
+    for (const auto& [begin, mapping] : shared_mappings) {  // dropped copies are read again
+      if (begin >= a + bytes || a >= begin + mapping.bytes) continue;
+      user.announce(begin, mapping.bytes, true);
+      fill_from_file(begin, mapping.bytes, *mapping.file, mapping.offset);
+    }
   }
   return 0;
 }

@@ -16,7 +16,21 @@ namespace rubato::chip {
 
 class UserMemory {
  public:
+  /// Sees what system calls read and write, before they do: whatever it does to memory, the call finds.
+  class Observer {
+   public:
+    virtual ~Observer() = default;
+    /// The range is mapped with the right it takes; bytes >= 1.
+    virtual void before_access(Addr a, std::uint64_t bytes, bool write) = 0;
+  };
+
   explicit UserMemory(AddressSpace& memory) : memory_(memory) {}
+  /// Null: nobody. Outlives its use.
+  void observe(Observer* observer) { observer_ = observer; }
+  /// For an access that does not go through this class.
+  void announce(Addr a, std::uint64_t bytes, bool write) const {
+    if (observer_ != nullptr && bytes != 0) observer_->before_access(a, bytes, write);
+  }
 
   bool readable(Addr a, std::uint64_t bytes) const { return memory_.allows_range(a, bytes, Page::kRead); }
   bool writable(Addr a, std::uint64_t bytes) const { return memory_.allows_range(a, bytes, Page::kWrite); }
@@ -24,12 +38,14 @@ class UserMemory {
   /// Copies from the guest; false (and nothing done) unless all of the range is readable.
   bool read(Addr a, void* to, std::uint64_t bytes) const {
     if (!readable(a, bytes)) return false;
+    announce(a, bytes, false);
     if (bytes != 0) std::memcpy(to, memory_.host(a), bytes);
     return true;
   }
   /// Copies to the guest; false (and nothing done) unless all of the range is writable.
   bool write(Addr a, const void* from, std::uint64_t bytes) {
     if (!writable(a, bytes)) return false;
+    announce(a, bytes, true);
     if (bytes != 0) std::memcpy(memory_.host(a), from, bytes);
     return true;
   }
@@ -57,7 +73,12 @@ class UserMemory {
       const std::uint64_t page_left = AddressSpace::kPageBytes - (at & (AddressSpace::kPageBytes - 1));
       const std::uint64_t n = std::min<std::uint64_t>(page_left, limit - text.size());
       const char* from = reinterpret_cast<const char*>(memory_.host(at));
-      const std::uint64_t length = strnlen(from, n);
+      std::uint64_t length = strnlen(from, n);
+      // An announcement may change what is there, and with it how far the string goes.
+      for (std::uint64_t announced = 0; announced < std::min(length + 1, n); length = strnlen(from, n)) {
+        announced = std::min(length + 1, n);
+        announce(at, announced, false);
+      }
       text.append(from, length);
       if (length < n) return text;
     }
@@ -66,6 +87,7 @@ class UserMemory {
 
  private:
   AddressSpace& memory_;
+  Observer* observer_ = nullptr;
 };
 
 }  // namespace rubato::chip

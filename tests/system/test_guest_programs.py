@@ -25,7 +25,8 @@ NEEDS_QEMU = pytest.mark.skipif(
     shutil.which("qemu-riscv64") is None, reason="qemu-riscv64 is not installed (tools/bootstrap)"
 )
 THREADED = [
-    "threads", "pthreads", "openmp", "system", "spinning", "thread_signals", "waits", "many_threads", "openmp_more", "heap",
+    "threads", "pthreads", "openmp", "system", "spinning", "thread_signals", "waits", "many_threads", "openmp_more",
+    "heap",
 ]  # fmt: skip
 PROGRAMS = sorted(s.stem for s in SOURCES.glob("*.c*") if s.suffix in {".c", ".cpp"} and is_compared(s))
 

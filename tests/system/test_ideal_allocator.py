@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -44,6 +45,36 @@ def test_an_application_passes_its_check_the_same_way_each_time(
         assert done.returncode == 0 and "check: passed" in done.stdout, done.stdout + done.stderr[-2000:]
         texts.append((tmp_path / name / "run" / "stats.json").read_text())
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("cores", ["1", "4", "16"])
+@pytest.mark.parametrize("allocator", ["guest", "ideal"])
+@pytest.mark.parametrize("kind", ["spec", "mayspec"])
+def test_ordered_tasks_that_allocate_leave_what_the_loop_leaves(
+    kind: str, allocator: str, cores: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    options = ["--cores", cores, "--set", f"run.alloc={allocator}"]
+    done = run(rubato_chip, tmp_path / "run", *options, guests / "task_heap", kind)
+    assert done.returncode == 0 and "check: passed" in done.stdout, done.stdout + done.stderr[-2000:]
+
+
+def test_the_ideal_allocator_is_no_reason_to_abort(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    aborted = {}
+    for name in ("guest", "ideal"):
+        done = run(rubato_chip, tmp_path / name, "--cores", "4", "--set", f"run.alloc={name}", "--out", "run",
+                   guests / "task_heap", "spec")  # fmt: skip
+        assert done.returncode == 0, done.stderr[-2000:]
+        aborted[name] = json.loads((tmp_path / name / "run" / "summary.json").read_text())["tasks"]["aborted"]
+    assert aborted["ideal"] * 10 < aborted["guest"]
+
+
+@pytest.mark.parametrize("cores", ["1", "4", "16"])
+def test_a_tasks_second_free_is_an_error_of_the_task_that_is_not_speculative(
+    cores: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    done = run(rubato_chip, tmp_path / "run", "--cores", cores, *IDEAL, guests / "task_double_free")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "a second time" in done.stderr and "release" in done.stderr
 
 
 CALLS = """

@@ -1,0 +1,51 @@
+// System calls of non-speculative tasks under speculation (C18): before a call reads or writes memory, the
+// attempts that conflict with it are aborted, as by loads and stores of the calling task; before it changes
+// mappings, all that accessed those pages. Memory is restored by then: calls see and change what is
+// committed.
+//
+// An attempt whose commit the arbiter may be deciding already counts as committed: a call is not interrupted
+// to wait for it. Only time could tell the difference.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "chip/conflict/abort_handler.hpp"
+#include "chip/conflict/conflict_detector.hpp"
+#include "chip/os/address_space.hpp"
+#include "chip/os/user_memory.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+class SystemCallChecks final : public UserMemory::Observer, public AddressSpace::Observer {
+ public:
+  explicit SystemCallChecks(const ConflictDetector& detector) : detector_(detector) {}
+  /// Before anything speculates. Outlives its use.
+  void attach(AbortHandler& handler) { handler_ = &handler; }
+
+  /// What follows is done for a call of `core`'s task, or for a call that ends late, until end().
+  void begin(CoreId core, Cycle now) {
+    core_ = core;
+    now_ = now;
+    in_call_ = true;
+  }
+  void end() { in_call_ = false; }
+
+  void before_access(Addr a, std::uint64_t bytes, bool write) override {
+    check(a, a + bytes - 1, write, AbortCause::conflict);
+  }
+  void before_change(Addr begin, Addr end) override { check(begin, end - 1, true, AbortCause::mapping); }
+
+ private:
+  void check(Addr first, Addr last, bool readers, AbortCause cause);
+
+  const ConflictDetector& detector_;
+  AbortHandler* handler_ = nullptr;
+  bool in_call_ = false;
+  CoreId core_{};
+  Cycle now_{};
+  std::vector<Attempt*> victims_;  // scratch
+};
+
+}  // namespace rubato::chip
