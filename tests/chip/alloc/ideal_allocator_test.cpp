@@ -126,6 +126,7 @@ TEST_F(IdealAllocatorTest, AnEarlierFreeAbortsTheLaterOne) {
 TEST_F(IdealAllocatorTest, ANonSpeculativeFreeAbortsAnySpeculativeOneButOneAboutToCommit) {
   const Addr a = take();
   free(a, &early);
+  early.state = Attempt::State::finished;
   handler.fate_pending = true;
   EXPECT_EQ(free(a), FreeOutcome::freed_before);
   handler.fate_pending = false;
