@@ -43,7 +43,8 @@ class AbortHandler {
   /// Aborts `victims` (running, finished or exceptioned attempts, none later decided to commit), their
   /// children and all that depended on them; memory is restored when this returns.
   virtual void abort(std::span<Attempt* const> victims, const AbortReason& reason, Cycle now) = 0;
-  /// True if the arbiter may be deciding that the finished attempt commits: a non-speculative access waits.
+  /// True if the attempt has finished and the arbiter may be deciding that it commits: a non-speculative
+  /// access waits.
   virtual bool is_fate_pending(const Attempt& attempt) const = 0;
   /// `core`'s access was blocked by an attempt whose fate is pending or (conflict.forwarding=stall) by an
   /// earlier writer: it is woken when attempts commit or abort.

@@ -228,8 +228,7 @@ Latency ConflictDetector::ask(TileId t, Survey& s) {
       const bool wrote = (writers[w] >> bit & 1) != 0;
       const bool later = s.self == nullptr || other->virtual_time > s.self->virtual_time;
       if (later && (s.write || wrote)) {
-        s.is_fate_pending |= s.self == nullptr && other->state == Attempt::State::finished &&
-                             handler_->is_fate_pending(*other);
+        s.is_fate_pending |= s.self == nullptr && handler_->is_fate_pending(*other);
         victims_.push_back(other);
         continue;
       }
@@ -287,8 +286,7 @@ void ConflictDetector::add_all_later() {
   const std::size_t met = victims_.size();
   for (const Tile& tile : tiles_)
     for (Attempt* a : tile.attempts)
-      if (a != nullptr && a->virtual_time > from &&
-          !(a->state == Attempt::State::finished && handler_->is_fate_pending(*a)) &&
+      if (a != nullptr && a->virtual_time > from && !handler_->is_fate_pending(*a) &&
           std::find(victims_.begin(), victims_.begin() + met, a) == victims_.begin() + met)
         victims_.push_back(a);
 }
