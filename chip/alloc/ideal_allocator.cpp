@@ -31,8 +31,7 @@ bool IdealAllocator::abort_later_free(const Caller& caller, const PendingFree& p
   if (victim == caller.attempt) return false;
   if (caller.attempt != nullptr && caller.attempt->virtual_time >= victim->virtual_time) return false;
   RUBATO_CHECK(handler_ != nullptr, "an attempt freed memory, but nobody aborts attempts");
-  if (victim->state == Attempt::State::finished && handler_->is_fate_pending(*victim))
-    return false;  // as good as committed
+  if (handler_->is_decided(*victim)) return false;  // as good as committed
   handler_->abort({&victim, 1}, {AbortCause::conflict, {}, caller.core, nullptr}, caller.now);
   return true;
 }

@@ -46,6 +46,9 @@ class AbortHandler {
   /// True if the attempt has finished and the arbiter may be deciding that it commits: a non-speculative
   /// access waits.
   virtual bool is_fate_pending(const Attempt& attempt) const = 0;
+  /// True if the last round decided that the attempt commits, of which its tile may not know yet. Nobody on
+  /// the chip knows it earlier; it is for what happens at once in the model and cannot wait (C18).
+  virtual bool is_decided(const Attempt& attempt) const = 0;
   /// `core`'s access was blocked by an attempt whose fate is pending or (conflict.forwarding=stall) by an
   /// earlier writer: it is woken when attempts commit or abort.
   virtual void wait_for_fate(CoreId core) = 0;

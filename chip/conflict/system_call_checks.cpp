@@ -7,9 +7,7 @@ void SystemCallChecks::check(Addr first, Addr last, bool readers, AbortCause cau
   if (!in_call_ || !detector_.is_active()) return;
   victims_.clear();
   detector_.accessors(line_of(first), line_of(last), readers, victims_);
-  std::erase_if(victims_, [this](const Attempt* attempt) {
-    return attempt->state == Attempt::State::finished && handler_->is_fate_pending(*attempt);
-  });
+  std::erase_if(victims_, [this](const Attempt* attempt) { return handler_->is_decided(*attempt); });
   if (victims_.empty()) return;
   handler_->abort(victims_, {cause, line_of(first), core_, nullptr}, now_);
 }

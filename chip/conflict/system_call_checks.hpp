@@ -3,8 +3,8 @@
 // mappings, all that accessed those pages. Memory is restored by then: calls see and change what is
 // committed.
 //
-// An attempt whose commit the arbiter may be deciding already counts as committed: a call is not interrupted
-// to wait for it. Only time could tell the difference.
+// An attempt that the last GVT round decided to commit counts as committed, though its tile has not heard of
+// it: a call is not interrupted to wait for that. Only time could tell the difference.
 // SPDX-License-Identifier: MIT
 #pragma once
 

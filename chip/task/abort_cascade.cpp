@@ -106,6 +106,10 @@ bool AbortCascade::is_fate_pending(const Attempt& attempt) const {
          context_.arbiter->is_deciding(attempt.tile, attempt.virtual_time);
 }
 
+bool AbortCascade::is_decided(const Attempt& attempt) const {
+  return attempt.state == Attempt::State::finished && attempt.virtual_time < context_.arbiter->sampled();
+}
+
 void AbortCascade::wait_for_fate(CoreId core) { context_.waiting_for_fate.push_back(core); }
 
 VirtualTime AbortCascade::gvt_at(TileId tile) const { return context_.arbiter->gvt_at(tile); }

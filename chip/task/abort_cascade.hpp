@@ -33,6 +33,7 @@ class AbortCascade final : public AbortHandler {
   // AbortHandler
   void abort(std::span<Attempt* const> victims, const AbortReason& cause, Cycle now) override;
   bool is_fate_pending(const Attempt& attempt) const override;
+  bool is_decided(const Attempt& attempt) const override;
   void wait_for_fate(CoreId core) override;
   VirtualTime gvt_at(TileId tile) const override;
 

@@ -22,13 +22,14 @@ struct Aborts final : AbortHandler {
       allocator.on_abort(*victim);
     }
   }
-  bool is_fate_pending(const Attempt&) const override { return fate_pending; }
+  bool is_fate_pending(const Attempt&) const override { return true; }
+  bool is_decided(const Attempt&) const override { return decided; }
   void wait_for_fate(CoreId) override {}
   VirtualTime gvt_at(TileId) const override { return {}; }
 
   IdealAllocator& allocator;
   std::vector<Attempt*> aborted;
-  bool fate_pending = false;
+  bool decided = false;
 };
 
 struct IdealAllocatorTest : ::testing::Test {
@@ -126,10 +127,9 @@ TEST_F(IdealAllocatorTest, AnEarlierFreeAbortsTheLaterOne) {
 TEST_F(IdealAllocatorTest, ANonSpeculativeFreeAbortsAnySpeculativeOneButOneAboutToCommit) {
   const Addr a = take();
   free(a, &early);
-  early.state = Attempt::State::finished;
-  handler.fate_pending = true;
+  handler.decided = true;
   EXPECT_EQ(free(a), FreeOutcome::freed_before);
-  handler.fate_pending = false;
+  handler.decided = false;
   EXPECT_EQ(free(a), FreeOutcome::done);
   EXPECT_EQ(handler.aborted, std::vector<Attempt*>{&early});
 }

@@ -31,13 +31,14 @@ class FakeUnits : public AbortHandler {
   bool is_fate_pending(const Attempt& attempt) const override {
     return attempt.state == Attempt::State::finished && pending.contains(&attempt);
   }
+  bool is_decided(const Attempt& attempt) const override { return decided.contains(&attempt); }
   void wait_for_fate(CoreId core) override { waiting.push_back(core); }
   VirtualTime gvt_at(TileId) const override { return gvt; }
 
   std::vector<Attempt*> live;     ///< in order of begin()
   std::vector<Attempt*> aborted;  ///< by the last call
   std::vector<AbortReason> reasons;
-  std::set<const Attempt*> pending;
+  std::set<const Attempt*> pending, decided;
   std::vector<CoreId> waiting;
   VirtualTime gvt{};
 
