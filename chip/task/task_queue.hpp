@@ -9,7 +9,8 @@
 //   - hence the earliest idle task of a lane is the top of its ready heap or of the waiters of a core;
 //   - entries() == idle guest tasks + promised entries + tasks being spilled + refill tasks held here
 //     + held tasks + speculative tasks that were dispatched and have not committed (active);
-//   - uncommitted() counts the idle, held and active tasks among them whose parents are uncommitted; they
+//   - uncommitted() counts the idle, held and active tasks among them whose parents are uncommitted, and what
+//     was promised to such; they
 //     get no more than their share of the entries (C13), so that what can be spilled always finds room;
 //   - used() counts the entry kept for refill tasks as one even if there is none; used() <= capacity(), where
 //   the
@@ -41,14 +42,16 @@ class TaskQueue {
   std::uint32_t entries() const { return guests() + promised_ + spilling_ + held() + active_ + refills_; }
   std::uint32_t used() const { return entries() - refills_ + std::max(refills_, 1u); }
   /// Room for a guest task; `earliest`: its timestamp is the GVT's, so the last entry is for it;
-  /// `uncommitted`: its parent is.
+  /// `uncommitted`: its parent is, so others may need that entry to let it commit.
   bool has_room(bool earliest, bool uncommitted) const {
     if (unlimited()) return true;
-    return used() < (earliest ? capacity_ : capacity_ - 1) &&
-           (!uncommitted || uncommitted_ < uncommitted_limit_);
+    if (uncommitted) return used() < capacity_ - 1 && uncommitted_ < uncommitted_limit_;
+    return used() < (earliest ? capacity_ : capacity_ - 1);
   }
-  void promise() { ++promised_, check(); }  ///< keeps an entry for a task that was refused before
-  void redeem() { --promised_; }
+  /// Keeps an entry for a task that was refused before; whether its parent was uncommitted then is to be said
+  /// again when it is redeemed.
+  void promise(bool uncommitted) { ++promised_, uncommitted_ += uncommitted ? 1 : 0, check(); }
+  void redeem(bool uncommitted) { --promised_, uncommitted_ -= uncommitted ? 1 : 0; }
   std::uint32_t promised() const { return promised_; }
   std::uint32_t guests() const { return guests_; }
   std::uint32_t idle(Lane lane) const { return static_cast<std::uint32_t>(idle_[index(lane)].size()); }

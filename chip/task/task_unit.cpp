@@ -267,11 +267,9 @@ void TaskUnit::evaluate(Cycle now) {
 
 // ---- Creating and enqueueing (Fig. 6(c)) ----
 
-// Entries of the send buffer that stay free for others: one for spills and refills, and one for the earliest
-// task.
-std::uint32_t TaskUnit::send_reserve(const Task& creator) const {
-  return is_earliest(creator.descriptor.has_timestamp, creator.descriptor.timestamp) ? 1 : 2;
-}
+// Entries of the send buffer that stay free for others: children of speculative tasks may stay in it until
+// those commit, for which others may have to create.
+std::uint32_t TaskUnit::send_reserve(const Task& creator) const { return creator.attempt != nullptr ? 2 : 0; }
 
 CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cycle now) {
   touch();
@@ -284,7 +282,7 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
     c.granted = false;
     c.state = CoreState::running;
     stalled_attempts_ -= c.task->attempt != nullptr ? 1 : 0;
-    c.destination == tile_ ? (account_occupancy(now), queue_.redeem()) : send_.redeem();
+    c.destination == tile_ ? (account_occupancy(now), queue_.redeem(c.granted_uncommitted)) : send_.redeem();
   } else {
     if (const Attempt* attempt = c.task->attempt;
         attempt != nullptr && attempt->children.size() >= context_.config.task.tracked_children &&
@@ -391,6 +389,7 @@ void TaskUnit::on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle 
       CoreSlot& c = slots_[slot];
       c.borrowed = false;
       if (c.granted) context_.host.wake(core, now);
+      wake_finishing(now);
       return evaluate(now);
     }
   }
@@ -401,7 +400,7 @@ void TaskUnit::receive(TileId from, std::uint32_t slot, bool granted, Cycle now)
   const TaskDescriptor& d = task->descriptor;
   if (granted) {
     account_occupancy(now);
-    queue_.redeem();
+    queue_.redeem(task->granted_uncommitted);
   } else if (!task->is_discarded && !queue_.has_room(is_earliest(d.has_timestamp, d.timestamp),
                                                      task->uncommitted_parent != nullptr)) {
     ++stats_.refused;
@@ -445,11 +444,13 @@ void TaskUnit::serve_send_waiting(Cycle now) {
   }
 }
 
+bool TaskUnit::is_of_uncommitted(const Waiting& w) const {
+  return w.local ? slots_[w.slot].task->attempt != nullptr
+                 : tiles_[w.from.value]->send_.entry(w.slot).task->uncommitted_parent != nullptr;
+}
+
 bool TaskUnit::has_room_for(const Waiting& w) const {
-  const bool uncommitted =
-      w.local ? slots_[w.slot].task->attempt != nullptr
-              : tiles_[w.from.value]->send_.entry(w.slot).task->uncommitted_parent != nullptr;
-  return queue_.has_room(is_earliest(w.has_timestamp, w.timestamp), uncommitted);
+  return queue_.has_room(is_earliest(w.has_timestamp, w.timestamp), is_of_uncommitted(w));
 }
 
 // Promises free entries to those that were refused, in order; the last entry to the first that is earliest.
@@ -461,10 +462,13 @@ void TaskUnit::serve_waiting(Cycle now) {
     const Waiting w = *next;
     waiting_.erase(next);
     account_occupancy(now);
-    queue_.promise();
+    const bool uncommitted = is_of_uncommitted(w);
+    queue_.promise(uncommitted);
     if (w.local) {
+      slots_[w.slot].granted_uncommitted = uncommitted;
       go_on(w.slot, now);
     } else {
+      tiles_[w.from.value]->send_.entry(w.slot).task->granted_uncommitted = uncommitted;
       answer(w.from, w.slot, TaskEvent::grant_arrives, now);
     }
   }
@@ -476,7 +480,7 @@ void TaskUnit::forget_create(std::uint32_t slot) {
   stalled_attempts_ -= c.task->attempt != nullptr ? 1 : 0;
   const bool is_local = c.destination == tile_;
   if (std::exchange(c.granted, false)) {
-    is_local ? queue_.redeem() : send_.redeem();
+    is_local ? queue_.redeem(c.granted_uncommitted) : send_.redeem();
   } else if (is_local) {
     std::erase_if(waiting_, [slot](const Waiting& w) { return w.local && w.slot == slot; });
   } else {
@@ -562,6 +566,13 @@ void TaskUnit::describe_waiting(std::string& out) const {
         commit_queue_.size(),
         commit_queue_.capacity() == 0 ? std::string("unlimited") : std::to_string(commit_queue_.capacity()),
         queue_.held(), rolling_back_.size(), is_stopped_ ? "; stopped for a promotion" : "");
+    out += fmt::format("tile {}: parents uncommitted of {} tasks, {} idle tasks may be spilled\n", tile_.value,
+                       queue_.uncommitted(), queue_.spillable());
+    for (const Waiting& w : waiting_)
+      out += fmt::format("tile {}: {} waits for an entry, timestamp {}, its parent {}\n", tile_.value,
+                         w.local ? fmt::format("core {}", core_of(w.slot).value)
+                                 : fmt::format("a task of tile {}", w.from.value),
+                         w.timestamp, is_of_uncommitted(w) ? "uncommitted" : "committed");
     for (const Attempt* attempt : commit_queue_.attempts())
       if (attempt->state == Attempt::State::exceptioned)
         out += fmt::format("tile {}: function {:#x}, timestamp {}, waits to be promoted\n", tile_.value,

@@ -164,6 +164,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     TileId mapped{};        ///< where the task being created belongs
     TileId destination{};   ///< where it goes now: the same, or here if it is held
     bool granted = false;   ///< the stalled create may go on
+    bool granted_uncommitted = false;  ///< with a task-queue entry for a child of an uncommitted parent
     bool borrowed = false;  ///< a spill runs on this stalled core
     DispatchedTask::Kind internal_kind = DispatchedTask::Kind::guest;
   };
@@ -228,6 +229,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void serve_waiting(Cycle now);
   void serve_send_waiting(Cycle now);
   void go_on(std::uint32_t slot, Cycle now);
+  bool is_of_uncommitted(const Waiting& w) const;
   bool has_room_for(const Waiting& w) const;
   void forget_create(std::uint32_t slot);
 
@@ -249,6 +251,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void reconsider(Cycle now);
   Obstacle find_obstacle();
   Attempt* latest_running() const;
+  Attempt* latest_spillable() const;
   void advance_earliest(Cycle now);
   bool become_nonspeculative(std::uint32_t slot, Cycle now);
   static bool is_waiting(CoreState state) {

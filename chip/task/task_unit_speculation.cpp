@@ -81,7 +81,8 @@ bool TaskUnit::make_room_in_commit_queue(const Attempt& attempt, Cycle now) {
 void TaskUnit::wake_finishing(Cycle now) {
   if (commit_queue_.full()) return;
   for (std::uint32_t slot = 0; slot < cores_; ++slot)
-    if (slots_[slot].state == CoreState::finishing) context_.host.wake(core_of(slot), now);
+    if (slots_[slot].state == CoreState::finishing && !slots_[slot].borrowed)
+      context_.host.wake(core_of(slot), now);
 }
 
 // ---- Commit ----
@@ -418,6 +419,22 @@ void TaskUnit::reconsider(Cycle now) {
   evaluate(now);
 }
 
+// Of those that could be spilled if they were idle.
+Attempt* TaskUnit::latest_spillable() const {
+  Attempt* latest = nullptr;
+  const auto consider = [&](Attempt* attempt) {
+    if (attempt->task->uncommitted_parent == nullptr &&
+        (latest == nullptr || latest->virtual_time < attempt->virtual_time))
+      latest = attempt;
+  };
+  for (std::uint32_t slot = 0; slot < cores_; ++slot)
+    if (const Task* task = slots_[slot].task; task != nullptr && task->attempt != nullptr)
+      consider(task->attempt);
+  for (Attempt* attempt : commit_queue_.attempts())
+    if (!context_.aborts->is_fate_pending(*attempt)) consider(attempt);
+  return latest;
+}
+
 Attempt* TaskUnit::latest_running() const {
   Attempt* latest = nullptr;
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
@@ -430,18 +447,24 @@ Attempt* TaskUnit::latest_running() const {
 }
 
 // C9: a later speculative holder of its locale, or the latest of all that run if it precedes them all, gives
-// way to an earlier task. C13: where nothing can be spilled for a task whose parent committed, the latest
+// way to an earlier task; the latter also to a refill, since spilled tasks may be what everybody waits for. C13: where nothing can be spilled for a task whose parent committed, the latest
 // attempt becomes something that can.
 TaskUnit::Obstacle TaskUnit::find_obstacle() {
   const Choice next = earliest_runnable();  // moves those whose locale is busy behind its holder
+  std::optional<Timestamp> order;           // of the earliest that could use a core
+  if (next.task != nullptr && next.task != promoted_ && next.task->descriptor.has_timestamp)
+    order = next.task->order;
+  if (!refills_.empty() && !refill_.active && refills_.back()->descriptor.has_timestamp &&
+      (!order || refills_.back()->order < *order) && may_refill(*refills_.back()))
+    order = refills_.back()->order;
   bool has_core = false, all_later = true;
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const CoreSlot& c = slots_[slot];
     has_core = has_core || c.state == CoreState::idle || c.state == CoreState::waking ||
                c.state == CoreState::busy || c.state == CoreState::rolling_back;
     if (c.task == nullptr) continue;
-    if ((c.task->descriptor.has_timestamp || c.task->attempt != nullptr) && next.task != nullptr &&
-        next.task != promoted_ && c.task->virtual_time.timestamp <= next.task->order)
+    if ((c.task->descriptor.has_timestamp || c.task->attempt != nullptr) && order &&
+        c.task->virtual_time.timestamp <= *order)
       all_later = false;
     if (c.task->attempt == nullptr || !queue_.holds_locale(slot)) continue;
     if (promoted_ != nullptr && promoted_->descriptor.has_locale &&
@@ -454,23 +477,13 @@ TaskUnit::Obstacle TaskUnit::find_obstacle() {
         return {c.task->attempt, AbortCause::locale};
     }
   }
-  const bool is_ordered =
-      next.task != nullptr && (next.task->descriptor.has_timestamp || next.task == promoted_);
-  if (!has_core && is_ordered && all_later)
+  if (!has_core && ((order && all_later) || (next.task != nullptr && next.task == promoted_)))
     if (Attempt* latest = latest_running(); latest != nullptr) return {latest, AbortCause::preempted};
 
   if (waiting_.empty() || can_spill() || spill_.active || !rolling_back_.empty()) return {};
-  for (const Waiting& w : waiting_) {
-    const Task* waiting = w.local ? slots_[w.slot].task : tiles_[w.from.value]->send_.entry(w.slot).task;
-    if (w.local ? waiting->attempt != nullptr : waiting->uncommitted_parent != nullptr) continue;
-    Attempt* latest = latest_running();
-    for (Attempt* attempt : commit_queue_.attempts())
-      if ((latest == nullptr || latest->virtual_time < attempt->virtual_time) &&
-          !context_.aborts->is_fate_pending(*attempt))
-        latest = attempt;
-    if (latest != nullptr && (!w.has_timestamp || w.timestamp <= latest->virtual_time.timestamp))
-      return {latest, AbortCause::task_queue};
-  }
+  // Its creator may be the earliest active task, whatever its own timestamp is.
+  if (std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return !is_of_uncommitted(w); }))
+    if (Attempt* latest = latest_spillable(); latest != nullptr) return {latest, AbortCause::task_queue};
   return {};
 }
 

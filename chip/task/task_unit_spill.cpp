@@ -25,8 +25,8 @@ constexpr Latency kRetry = 8;
 // ---- Spill ----
 
 bool TaskUnit::can_spill() const {
-  return !spill_.active && queue_.used() >= spill_threshold_ && queue_.guests() >= 2 &&
-         queue_.spillable() >= 1;
+  // Never the only one: it may be what the GVT waits for, read back a moment ago.
+  return !spill_.active && queue_.used() >= spill_threshold_ && queue_.spillable() >= 2;
 }
 
 void TaskUnit::start_spill() {
@@ -84,7 +84,7 @@ std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
 void TaskUnit::borrow_stalled_core(Cycle now) {
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     CoreSlot& c = slots_[slot];
-    if (c.state != CoreState::stalled || c.granted) continue;
+    if (!is_waiting(c.state) || c.granted || c.borrowed) continue;
     c.borrowed = true;
     ++stats_.borrowed;
     start_spill();
