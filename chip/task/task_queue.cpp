@@ -132,6 +132,13 @@ void TaskQueue::parent_committed(const Task& task) {
   --uncommitted_idle_of_[index(task.lane())];
 }
 
+const Task* TaskQueue::a_spillable() const {
+  for (const auto& list : idle_)
+    for (const Idle& idle : list)
+      if (idle.task->uncommitted_parent == nullptr) return idle.task;
+  return nullptr;
+}
+
 void TaskQueue::discard(Task* task) {
   TaskHeap::remove(task);
   lead(task->followers, task->lane());

@@ -74,6 +74,8 @@ class TaskQueue {
   /// Idle tasks that may be written to memory.
   std::uint32_t spillable() const { return guests() - uncommitted_idle_; }
   std::uint32_t spillable(Lane lane) const { return idle(lane) - uncommitted_idle_of_[index(lane)]; }
+  /// One of them; there is one.
+  const Task* a_spillable() const;
   /// Drops an idle task: its parent was aborted.
   void discard(Task* task);
   /// An active task is idle again after its rollback, or frees its entry (committed, discarded, or

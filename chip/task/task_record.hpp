@@ -83,11 +83,12 @@ struct Task {
   VirtualTime virtual_time{};  ///< meaningful from dispatch on
   TaskState state = TaskState::free;
   bool is_refill = false;
-  bool is_discarded = false;           ///< its parent was aborted: gone as soon as nothing holds it
-  bool granted_uncommitted = false;  ///< refused before, it was promised an entry while its parent was uncommitted
-  bool is_promoted = false;            ///< runs next on its tile, alone among non-speculative tasks (C18)
-  TileId tile{};                       ///< whose task unit holds it; the creator's while in flight
-  TileId destination{};                ///< of a held task
+  bool is_discarded = false;  ///< its parent was aborted: gone as soon as nothing holds it
+  bool granted_uncommitted =
+      false;                 ///< refused before, it was promised an entry while its parent was uncommitted
+  bool is_promoted = false;  ///< runs next on its tile, alone among non-speculative tasks (C18)
+  TileId tile{};             ///< whose task unit holds it; the creator's while in flight
+  TileId destination{};      ///< of a held task
   Task* uncommitted_parent = nullptr;  ///< its speculative parent until that commits
   /// Its untimestamped non-speculative creator: a SPEC task is dispatched after that has ended (C10).
   const Task* creator = nullptr;

@@ -464,6 +464,7 @@ void TaskUnit::serve_waiting(Cycle now) {
     account_occupancy(now);
     const bool uncommitted = is_of_uncommitted(w);
     queue_.promise(uncommitted);
+    is_refill_turn_ = is_refill_turn_ || !uncommitted;
     if (w.local) {
       slots_[w.slot].granted_uncommitted = uncommitted;
       go_on(w.slot, now);
@@ -566,8 +567,8 @@ void TaskUnit::describe_waiting(std::string& out) const {
         commit_queue_.size(),
         commit_queue_.capacity() == 0 ? std::string("unlimited") : std::to_string(commit_queue_.capacity()),
         queue_.held(), rolling_back_.size(), is_stopped_ ? "; stopped for a promotion" : "");
-    out += fmt::format("tile {}: parents uncommitted of {} tasks, {} idle tasks may be spilled\n", tile_.value,
-                       queue_.uncommitted(), queue_.spillable());
+    out += fmt::format("tile {}: parents uncommitted of {} tasks, {} idle tasks may be spilled\n",
+                       tile_.value, queue_.uncommitted(), queue_.spillable());
     for (const Waiting& w : waiting_)
       out += fmt::format("tile {}: {} waits for an entry, timestamp {}, its parent {}\n", tile_.value,
                          w.local ? fmt::format("core {}", core_of(w.slot).value)

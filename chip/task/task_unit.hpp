@@ -161,11 +161,11 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   struct CoreSlot {
     CoreState state = CoreState::busy;
     Task* task = nullptr;
-    TileId mapped{};        ///< where the task being created belongs
-    TileId destination{};   ///< where it goes now: the same, or here if it is held
-    bool granted = false;   ///< the stalled create may go on
+    TileId mapped{};                   ///< where the task being created belongs
+    TileId destination{};              ///< where it goes now: the same, or here if it is held
+    bool granted = false;              ///< the stalled create may go on
     bool granted_uncommitted = false;  ///< with a task-queue entry for a child of an uncommitted parent
-    bool borrowed = false;  ///< a spill runs on this stalled core
+    bool borrowed = false;             ///< a spill runs on this stalled core
     DispatchedTask::Kind internal_kind = DispatchedTask::Kind::guest;
   };
   struct Waiting {  ///< for an entry of this task queue
@@ -231,6 +231,10 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void go_on(std::uint32_t slot, Cycle now);
   bool is_of_uncommitted(const Waiting& w) const;
   bool has_room_for(const Waiting& w) const;
+  bool has_committed_waiting() const {
+    return std::any_of(waiting_.begin(), waiting_.end(),
+                       [&](const Waiting& w) { return !is_of_uncommitted(w); });
+  }
   void forget_create(std::uint32_t slot);
 
   // Speculation (task_unit_speculation.cpp).
@@ -266,6 +270,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void start_spill();
   std::optional<Cycle> step_spill(CoreId core, Cycle now);
   void borrow_stalled_core(Cycle now);
+  bool has_room_for_earliest() const;
   bool may_refill(const Task& refill) const;
   bool may_read_next(const Task& refill) const;
   void start_refill(Task* refill);
@@ -307,6 +312,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   Spill spill_;
   Refill refill_;
   bool spilled_since_dispatch_ = false;
+  bool is_refill_turn_ = true;  ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;
   std::uint32_t dispatches_since_refill_ = 0;
   VirtualTime own_gvt_{};               // of a chip without an arbiter

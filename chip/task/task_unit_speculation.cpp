@@ -447,8 +447,9 @@ Attempt* TaskUnit::latest_running() const {
 }
 
 // C9: a later speculative holder of its locale, or the latest of all that run if it precedes them all, gives
-// way to an earlier task; the latter also to a refill, since spilled tasks may be what everybody waits for. C13: where nothing can be spilled for a task whose parent committed, the latest
-// attempt becomes something that can.
+// way to an earlier task; the latter also to a refill, since spilled tasks may be what everybody waits for.
+// C13: where nothing can be spilled for a task whose parent committed, the latest attempt becomes something
+// that can.
 TaskUnit::Obstacle TaskUnit::find_obstacle() {
   const Choice next = earliest_runnable();  // moves those whose locale is busy behind its holder
   std::optional<Timestamp> order;           // of the earliest that could use a core
@@ -482,7 +483,7 @@ TaskUnit::Obstacle TaskUnit::find_obstacle() {
 
   if (waiting_.empty() || can_spill() || spill_.active || !rolling_back_.empty()) return {};
   // Its creator may be the earliest active task, whatever its own timestamp is.
-  if (std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return !is_of_uncommitted(w); }))
+  if (has_committed_waiting())
     if (Attempt* latest = latest_spillable(); latest != nullptr) return {latest, AbortCause::task_queue};
   return {};
 }

@@ -25,8 +25,17 @@ constexpr Latency kRetry = 8;
 // ---- Spill ----
 
 bool TaskUnit::can_spill() const {
-  // Never the only one: it may be what the GVT waits for, read back a moment ago.
-  return !spill_.active && queue_.used() >= spill_threshold_ && queue_.spillable() >= 2;
+  if (spill_.active || queue_.used() < spill_threshold_ || queue_.guests() < 2 || queue_.spillable() == 0)
+    return false;
+  if (queue_.spillable() >= 2) return true;
+  // The only one stays if it may be what the GVT waits for, read back a moment ago.
+  const Task* only = queue_.a_spillable();
+  if (!is_earliest(only->descriptor.has_timestamp, only->descriptor.timestamp)) return true;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot)
+    if (const Task* task = slots_[slot].task;
+        task != nullptr && task->descriptor.has_timestamp && task->descriptor.timestamp <= only->order)
+      return true;
+  return false;
 }
 
 void TaskUnit::start_spill() {
@@ -179,12 +188,19 @@ void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
 
 // ---- Refill ----
 
+// The last entry is for tasks with the GVT's timestamp, and for what the earliest task may be creating: where
+// both want it they take turns.
+bool TaskUnit::has_room_for_earliest() const {
+  return queue_.has_room(true, false) &&
+         (queue_.has_room(false, false) || is_refill_turn_ || !has_committed_waiting());
+}
+
 // Needed: the GVT waits for it, or it has no timestamp and nothing else is there. Else it must not fill the
 // queue so far that its tasks would be spilled again.
 bool TaskUnit::may_refill(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
-    return queue_.has_room(true, false);
+    return has_room_for_earliest();
   if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false, false);
   return queue_.used() + area_.size(refill.batch) < spill_threshold_;
 }
@@ -192,7 +208,7 @@ bool TaskUnit::may_refill(const Task& refill) const {
 bool TaskUnit::may_read_next(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
-    return queue_.has_room(true, false);
+    return has_room_for_earliest();
   if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false, false);
   return queue_.used() + 1 < spill_threshold_;
 }
@@ -239,6 +255,7 @@ std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
   }
   // The descriptor has arrived and there is room: the task is idle again.
   refill_.loaded = false;
+  if (!queue_.has_room(false, false)) is_refill_turn_ = false;
   Task* task = area_.take_front(refill->batch);
   ++stats_.refilled;
   if (context_.observer != nullptr) context_.observer->on_refilled(task->id, tile_, now);
