@@ -304,6 +304,7 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
     context_.detector->stop_running(attempt->core);
     leave_core(slot, CoreState::rolling_back);
     attempt->holds_core = true;
+    std::erase(context_.waiting_for_fate, attempt->core);  // a wake-up would end the rollback
   } else if (attempt->is_queued) {
     account_commits(now);
     commit_queue_.remove(attempt);
