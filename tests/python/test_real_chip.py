@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,24 @@ def test_a_run_passes_its_check_and_adds_up():
 def test_the_same_run_gives_the_same_statistics():
     first, second = (rubato.run("sssp", cores=4, seed=3, arguments=ARGUMENTS) for _ in range(2))
     assert (first.directory / "stats.json").read_bytes() == (second.directory / "stats.json").read_bytes()
+
+
+def test_aborts_are_the_same_in_summary_statistics_tables_and_trace():
+    run = rubato.run("sssp", cores=16, mode="spec", trace=True, arguments=["--generate", "road:30x30"])
+    aborted = run.summary.tasks.aborted
+    assert aborted > 0 and run.summary.tasks.committed >= 900
+    assert run.stats.total("chip.aborts.*") == aborted
+    assert sum(row["aborts"] for row in run.conflicts["functions"]) == aborted
+    lost = run.stats.total("chip.aborts.*.cycles")
+    assert sum(row["lost_cycles"] for row in run.conflicts["functions"]) == lost
+    assert lost <= run.stats.total("chip.core_cycles.aborted"), "roll-backs come on top"
+    assert run.conflicts["line_count"] >= len(run.conflicts["lines"]) > 0
+    with gzip.open(run.trace, "rt") as file:
+        events = json.load(file)["traceEvents"]
+    while_running = [e for e in events if e["ph"] == "X" and "aborted" in e.get("args", {})]
+    afterwards = [e for e in events if e["ph"] == "i" and e["cat"] == "abort"]
+    assert while_running and afterwards and len(while_running) + len(afterwards) == aborted
+    assert any(e["ph"] == "t" for e in events), "a task that runs again keeps the arrow from its parent"
 
 
 def test_a_sweep_of_the_real_chip_is_reported():

@@ -229,6 +229,8 @@ function hoverLine(root, data, xs, px, {m, width, height}) {
 
 // ---- stacked bars: one row a point, grouped by series ----
 
+const HALO = 'paint-order:stroke;stroke:var(--card);stroke-width:4';  // text that a line may cross
+
 /// Relative rows are as long as their total, but for those beyond `data.longest`, which are cut off there;
 /// `data.baseline` is a length to compare with; a row's `low` and `high` are drawn as a whisker.
 function stackedBars(container, data, isRelative) {
@@ -243,7 +245,7 @@ function stackedBars(container, data, isRelative) {
     const line = svg('line', {class: 'axis', 'stroke-dasharray': '3 3'});
     let y = m.top;
     for (const group of data.groups) {
-      root.append(svg('text', {class: 'strong', x: 0, y: y + 16, text: group.name}));
+      root.append(svg('text', {class: 'strong', x: 0, y: y + 16, text: group.name, style: HALO}));
       y += headings;
       for (const row of group.rows) {
         root.append(svg('text', {x: m.left - 8, y: y + thick / 2 + 4, 'text-anchor': 'end', text: row.label}));
@@ -263,7 +265,7 @@ function stackedBars(container, data, isRelative) {
         if (isRelative && row.total > most) drawCut(root, px(at), y, thick);
         else if (isRelative && row.high != null) drawWhisker(root, px(row.low), px(Math.min(row.high, most)), y + thick / 2);
         const end = isRelative && row.total <= most ? Math.max(px(at), px(Math.min(row.high ?? 0, most))) : px(at);
-        root.append(svg('text', {x: end + 6, y: y + thick / 2 + 4, text: row.note, style: 'paint-order:stroke;stroke:var(--card);stroke-width:4'}));
+        root.append(svg('text', {x: end + 6, y: y + thick / 2 + 4, text: row.note, style: HALO}));
         y += thick + gap;
       }
       y += 8;

@@ -137,7 +137,9 @@ function conflictTables(body, conflicts) {
         : html('td', key === 'symbol' ? {class: 'wrap', text: r[key]} : {text: r[key]})))))));
   const shared = {victim: 'aborted', by: 'by'}, cost = {aborts: 'aborts', lost_cycles: 'lost cycles'};
   box.append(tableOf({...shared, cause: 'cause', ...cost}, conflicts.functions));
-  if (conflicts.lines.length) box.append(tableOf({line: 'line', symbol: 'symbol', ...shared, ...cost}, conflicts.lines));
+  const columns = {line: 'line', symbol: 'symbol', ...shared, ...cost}, first = 12, {lines} = conflicts;
+  if (lines.length) box.append(tableOf(columns, lines.slice(0, first)));
+  if (lines.length > first) box.append(html('details', {}, html('summary', {text: `${lines.length - first} more`}), tableOf(columns, lines.slice(first))));
 }
 
 function showTimeline(body, timeline) {
