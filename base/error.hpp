@@ -17,6 +17,7 @@ enum class ExitCode : int {
   usage = 2,          ///< wrong usage, input or configuration
   guest_fault = 3,    ///< the simulated program faulted
   no_progress = 4,    ///< deadlock, or out of simulated time
+  internal = 70,      ///< the simulator contradicts itself: a bug
   interrupted = 130,  ///< SIGINT or SIGTERM
 };
 

@@ -19,6 +19,8 @@
 #include "chip/os/fast_forward.hpp"
 #include "chip/os/fault_report.hpp"
 #include "chip/os/thread_scheduler.hpp"
+#include "chip/replay/replay_checker.hpp"
+#include "chip/task/task_observers.hpp"
 #include "chip/task/task_units.hpp"
 #include "chip/time/timeline.hpp"
 #include "chip/warm_up.hpp"
@@ -75,6 +77,13 @@ struct Chip::Impl final : EventHandler,
       blocks.set_host_calls(heap->entries());
       fast_forward.serve(this);
     }
+    if (c.run.check_replay) {
+      replay = std::make_unique<ReplayChecker>(memory, process.symbols(), c.chip.cores,
+                                               [this](const std::string& sentence) {
+                                                 end({ExitCode::internal, 0, "replay: " + sentence, {}});
+                                               });
+      observe_tasks(*replay);
+    }
     cores.reserve(c.chip.cores);
     for (std::uint32_t i = 0; i < c.chip.cores; ++i) {
       const CoreId id{i};
@@ -87,7 +96,8 @@ struct Chip::Impl final : EventHandler,
                                                              .timeline = &timeline,
                                                              .recorder = &conflicts,
                                                              .log_base = line_of(kLogBase + i * kLogBytes),
-                                                             .log_lines = kLogBytes / kLineBytes},
+                                                             .log_lines = kLogBytes / kLineBytes,
+                                                             .observer = replay.get()},
                                              timeline, account, *this));
     }
     if (task_units.aborts() != nullptr) {
@@ -372,7 +382,9 @@ struct Chip::Impl final : EventHandler,
   SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) override {
     clock = now;
     system_calls.begin(core.id(), now);
+    if (replay) replay->enter_kernel(core.id());
     const SyscallOutcome result = process.syscall(thread);
+    if (replay) replay->leave_kernel();
     system_calls.end();
     if (result == SyscallOutcome::process_exited) process_exited();
     forget_changed_pages();
@@ -425,9 +437,12 @@ struct Chip::Impl final : EventHandler,
 
   const Fault& heap_fault() const override { return heap->fault(); }
 
-  bool fault(Core&, Thread& thread, const Fault& f, Cycle now) override {
+  bool fault(Core& core, Thread& thread, const Fault& f, Cycle now) override {
     clock = now;
-    if (f.kind != FaultKind::task_error && process.deliver_fault(thread, f)) return true;
+    if (replay) replay->enter_kernel(core.id());
+    const bool is_handled = f.kind != FaultKind::task_error && process.deliver_fault(thread, f);
+    if (replay) replay->leave_kernel();
+    if (is_handled) return true;
     report_fault(thread, f);
     return false;
   }
@@ -447,6 +462,11 @@ struct Chip::Impl final : EventHandler,
   void drop_decoded_blocks() override { blocks.flush(); }
 
   // ---- Task regions (C7) ----
+
+  void observe_tasks(TaskObserver& watcher) {
+    observers.add(watcher);
+    task_units.observe(&observers);
+  }
 
   TaskSystem& tasks() override { return task_units; }
   std::uint32_t core_count() const override { return config.chip.cores; }
@@ -522,6 +542,11 @@ struct Chip::Impl final : EventHandler,
       mark_stack(*cores[i], worker, true);
       cores[i]->enter_region(worker, now);
     }
+    if (replay) {
+      std::vector<std::pair<Addr, Addr>> stacks;
+      for (const auto& core : cores) stacks.push_back(core->pipeline().own_stack());
+      replay->begin_region(std::move(stacks));
+    }
     task_units.begin_region(now);
     schedule_timeout();
   }
@@ -540,6 +565,7 @@ struct Chip::Impl final : EventHandler,
   void end_region(Cycle at) override { timeline.schedule(later(at, timeline.now()), this, kRegionEnd); }
 
   void finish_region(Cycle now) {
+    if (replay) replay->end_region();
     for (const auto& core : cores) {
       Thread& worker = *core->thread();
       core->leave_region(now);
@@ -621,6 +647,8 @@ struct Chip::Impl final : EventHandler,
   FastForward fast_forward;
   ThreadScheduler scheduler;
   WarmUp warm_up;
+  TaskObservers observers;
+  std::unique_ptr<ReplayChecker> replay;  // null: the run is not checked
   std::vector<std::unique_ptr<Core>> cores;
 
   ChipObserver* observer = nullptr;
@@ -649,7 +677,7 @@ void Chip::observe(ChipObserver* observer, Latency interval) {
   impl_->observer = observer;
   impl_->interval = interval;
 }
-void Chip::observe_tasks(TaskObserver* observer) { impl_->task_units.observe(observer); }
+void Chip::observe_tasks(TaskObserver* observer) { impl_->observe_tasks(*observer); }
 RunOutcome Chip::run() { return impl_->run(); }
 StatRegistry& Chip::registry() { return impl_->registry; }
 const CycleAccount& Chip::cycle_account() const { return impl_->account; }

@@ -227,6 +227,11 @@ void add_run(std::vector<Key>& k) {
   k.push_back(number("run.stack_bytes", MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 64 * kGiB,
                      "Stack of the main thread.", kOurs));
   k.push_back(
+      plain("run.check_replay", MEMBER(run.check_replay),
+            "Replay committed tasks serially in their order and compare every load, every creation and the "
+            "final memory (slow).",
+            kOurs));
+  k.push_back(
       choice("run.alloc", MEMBER(run.alloc), {"guest", "ideal"},
              "Memory allocation: the program's own functions (malloc, free, operator new, ...), or (study) "
              "pools of each core in the simulator, which take no cycles and no part in conflicts.",

@@ -35,6 +35,7 @@ Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& tim
       timeline_(timeline),
       account_(account),
       host_(host),
+      observer_(ports.observer),
       config_(config) {}
 
 // ---- Time and accounting ----
@@ -169,6 +170,7 @@ void Core::begin_task(const DispatchedTask& task, Cycle now) {
   for (unsigned i = 0; i < task.descriptor.argument_count; ++i)
     hart.x[reg::a0 + i] = task.descriptor.arguments[i];
   hart.pc = task.descriptor.function;
+  if (observer_ != nullptr) observer_->on_begin(id_, hart);
   pipeline_.predict_return(hart.x[reg::ra]);
   pipeline_.begin_context(later(now, pipeline_.cycle()));
   pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
@@ -284,8 +286,7 @@ void Core::go_on(Cycle now) {
     if (thread_->state != ThreadState::runnable) return;
     account(CycleClass::idle, now);
     sleeping_ = false;
-    pipeline_.hart() = thread_->regs;
-    pipeline_.begin_context(now);
+    leave_kernel(now);
   }
   advance(now);
 }
@@ -337,8 +338,7 @@ bool Core::on_fault(const Fault& fault, Cycle now) {
   if (is_exception(now)) return false;
   thread_->regs = pipeline_.hart();
   if (!host_.fault(*this, *thread_, fault, later(now, pipeline_.cycle()))) return false;
-  pipeline_.hart() = thread_->regs;
-  pipeline_.begin_context(pipeline_.cycle());
+  leave_kernel(pipeline_.cycle());
   return true;
 }
 
@@ -361,6 +361,13 @@ bool Core::on_heap_call(Cycle now) {
   return false;
 }
 
+/// The thread, or its task, goes on with the registers the kernel left.
+void Core::leave_kernel(Cycle at) {
+  pipeline_.hart() = thread_->regs;
+  pipeline_.begin_context(at);
+  if (observer_ != nullptr && activity_ == Activity::task) observer_->on_kernel_exit(id_, thread_->regs);
+}
+
 bool Core::must_wait(Cycle at, Cycle now) {
   if (at <= now || at < timeline_.next()) return false;
   schedule(at);
@@ -377,8 +384,7 @@ bool Core::on_syscall(Cycle now) {
   switch (outcome) {
     case SyscallOutcome::done:
     case SyscallOutcome::yielded:
-      pipeline_.hart() = thread_->regs;
-      pipeline_.begin_context(pipeline_.cycle());
+      leave_kernel(pipeline_.cycle());
       if (outcome == SyscallOutcome::yielded && activity_ == Activity::thread) slice_end_ = pipeline_.cycle();
       return true;
     case SyscallOutcome::blocked:
@@ -509,6 +515,7 @@ void Core::read_register(unsigned selector, unsigned rd) {
       value = host_.core_count();
       break;
   }
+  if (observer_ != nullptr && in_task) observer_->on_task_read(id_, selector, value);
   pipeline_.write_register(rd, value);
 }
 

@@ -95,6 +95,7 @@ class Core final : public EventHandler {
   bool on_create(Cycle now);
   bool on_finish(Cycle now);
   void read_register(unsigned selector, unsigned rd);
+  void leave_kernel(Cycle at);
   /// Charges [accounted_, until) to `c`, its parts as the pipeline measured them.
   void account(CycleClass c, Cycle until);
   /// Calls charge(part, cycles) for [accounted_, until).
@@ -107,6 +108,7 @@ class Core final : public EventHandler {
   Timeline& timeline_;
   CycleAccount& account_;
   CoreHost& host_;
+  ExecutionObserver* observer_;
   const Config& config_;
 
   Activity activity_ = Activity::idle;

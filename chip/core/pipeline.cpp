@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -365,10 +366,29 @@ std::uint64_t Pipeline::read_counter(unsigned number, std::uint64_t issue, std::
   return number == csr::time ? time_origin_ + issue * 1000 / frequency_mhz_ : issue;
 }
 
+namespace {
+
+/// What was loaded, zero-extended.
+template <class T>
+std::uint64_t bits(T value) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof value);
+  return word;
+}
+
+}  // namespace
+
+template <bool is_observed>
+std::uint64_t Pipeline::observed(std::uint64_t counter) {
+  if constexpr (is_observed) ports_.observer->on_counter(core_, counter);
+  return counter;
+}
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 
-PipelineStop Pipeline::run(Cycle now, Cycle next_other, Cycle pause_at) {
+template <bool is_observed>
+PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   static const void* const labels[] = {
 #define RUBATO_INSN(name, ...) &&op_##name,
 #include "chip/isa/semantics.inc"
@@ -446,6 +466,8 @@ dispatch:
     busy_until_ = std::max(busy_until_, slot.done);                        \
   }
 #define COUNT_BLOCK executed += static_cast<std::uint64_t>(insn - first) + 1
+#define OBSERVE(event, ...) \
+  if constexpr (is_observed) ports_.observer->event(core_, __VA_ARGS__)
 #define LEAVE       \
   do {              \
     t = slot.issue; \
@@ -464,7 +486,8 @@ dispatch:
     issue = slot.issue;                                                                   \
   }                                                                                       \
   ++counters_.loads;                                                                      \
-  const T name = memory.load<T>(address_##name)
+  const T name = memory.load<T>(address_##name);                                          \
+  OBSERVE(on_load, address_##name, sizeof(T), bits(name))
 #define STORE(T, address, value)                                                                          \
   const Addr store_address = (address);                                                                   \
   slot.issue = issue;                                                                                     \
@@ -478,6 +501,7 @@ dispatch:
   slot.done = issue + 1;                                                                                  \
   slot.source = Source::core;                                                                             \
   ++counters_.stores;                                                                                     \
+  OBSERVE(on_store, store_address, sizeof(T));                                                            \
   memory.store<T>(store_address, value)
 #define ATOMIC_ACCESS(T, a, kind)                                 \
   if (a % sizeof(T) != 0) TRAP(misaligned_atomic, a);             \
@@ -486,16 +510,18 @@ dispatch:
   READ_ENDS;                                                      \
   issue = slot.issue;                                             \
   ++counters_.atomics
-#define AMO(T, name, address, new_value)                \
-  const Addr address_##name = (address);                \
-  ATOMIC_ACCESS(T, address_##name, AccessKind::atomic); \
-  const T name = memory.load<T>(address_##name);        \
+#define AMO(T, name, address, new_value)                     \
+  const Addr address_##name = (address);                     \
+  ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);      \
+  const T name = memory.load<T>(address_##name);             \
+  OBSERVE(on_atomic, address_##name, sizeof(T), bits(name)); \
   memory.store<T>(address_##name, new_value)
-#define LR(T, name, address)                          \
-  const Addr address_##name = (address);              \
-  ATOMIC_ACCESS(T, address_##name, AccessKind::load); \
-  const T name = memory.load<T>(address_##name);      \
-  l1d.reserve(line_of(address_##name));               \
+#define LR(T, name, address)                               \
+  const Addr address_##name = (address);                   \
+  ATOMIC_ACCESS(T, address_##name, AccessKind::load);      \
+  const T name = memory.load<T>(address_##name);           \
+  OBSERVE(on_load, address_##name, sizeof(T), bits(name)); \
+  l1d.reserve(line_of(address_##name));                    \
   hart_.reservation = address_##name
 // A failing sc accesses nothing; one that may succeed first gets the line, and fails if that lost the
 // reservation. A speculative task is atomic: what is earlier and wrote the line has aborted it, and what is
@@ -516,6 +542,7 @@ dispatch:
       hart_.reservation == address_##name && (l1d.take_reservation(line_##name) || attempt_ != nullptr);  \
   hart_.reservation = HartState::kNoReservation;                                                          \
   if (stored_##name) memory.store<T>(address_##name, value);                                              \
+  OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                                \
   const std::uint64_t name = stored_##name ? 0 : 1
 #define FENCE()                \
   drain_buffer(loads_, issue); \
@@ -595,8 +622,9 @@ dispatch:
 #define EVENT_host_call STOP_AT(host_call)
 #define EVENT_breakpoint TRAP(breakpoint, PC)
 #define TASK(name) STOP_AT(task)
-#define READ_COUNTER(number) \
-  read_counter(static_cast<unsigned>(number), issue, executed + static_cast<std::uint64_t>(insn - first))
+#define READ_COUNTER(number)                                               \
+  observed<is_observed>(read_counter(static_cast<unsigned>(number), issue, \
+                                     executed + static_cast<std::uint64_t>(insn - first)))
 
   goto* labels[static_cast<unsigned>(insn->op)];
 
@@ -630,6 +658,9 @@ out:
   resume_generation_ = ports_.blocks.generation();
   return stop_;
 }
+
+template PipelineStop Pipeline::execute<false>(Cycle, Cycle, Cycle);
+template PipelineStop Pipeline::execute<true>(Cycle, Cycle, Cycle);
 
 #pragma GCC diagnostic pop
 

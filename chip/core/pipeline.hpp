@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "chip/cache/l1_cache.hpp"
 #include "chip/coherence/memory_system.hpp"
@@ -26,6 +27,7 @@
 #include "chip/conflict/log_lines.hpp"
 #include "chip/core/access_buffer.hpp"
 #include "chip/core/branch_predictor.hpp"
+#include "chip/core/execution_observer.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/isa/insn.hpp"
@@ -67,6 +69,7 @@ class Pipeline final : private L1Recorder {
     AccessRecorder* recorder = nullptr;
     LineAddr log_base{};          ///< undo logs of this core, behind everything that is loaded or stored
     std::uint64_t log_lines = 0;  ///< from log_base on
+    ExecutionObserver* observer = nullptr;
   };
   Pipeline(CoreId core, const Config& config, Ports ports);
   Pipeline(const Pipeline&) = delete;  // the L1 may know it
@@ -76,7 +79,10 @@ class Pipeline final : private L1Recorder {
   /// other pending event: nothing that others can see happens at or after it, unless at `now`.
   /// Stops soon after `pause_at`, which changes no result: run() then goes on from there. "Soon" is some
   /// thousand cycles where others have events by then.
-  PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at = kNever);
+  PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at = kNever) {
+    return ports_.observer == nullptr ? execute<false>(now, next_other, pause_at)
+                                      : execute<true>(now, next_other, pause_at);
+  }
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
@@ -118,6 +124,7 @@ class Pipeline final : private L1Recorder {
 
   /// This core's own worker stack, [low, high): the only pages marked Page::kWorkerStack it may touch (C7).
   void set_own_stack(Addr low, Addr high);
+  std::pair<Addr, Addr> own_stack() const { return {stack_low_, stack_high_}; }
 
   /// What the time counter (ns) shows in cycle 0: the time that fast-forward took so far.
   void set_time_origin(std::uint64_t nanoseconds) { time_origin_ = nanoseconds; }
@@ -142,6 +149,8 @@ class Pipeline final : private L1Recorder {
     const AccessParts* parts;
   };
 
+  template <bool is_observed>
+  PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
   // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
   bool load_slow(Addr address, unsigned bytes, Slot& slot);
   bool store_slow(Addr address, unsigned bytes, Slot& slot);
@@ -172,6 +181,8 @@ class Pipeline final : private L1Recorder {
   std::uint64_t stall_for_operands(const isa::Insn& insn, std::uint64_t issue);
   void charge(const AccessParts& parts, Latency stall);
   void drain_buffer(AccessBuffer& buffer, std::uint64_t& issue);
+  template <bool is_observed>
+  std::uint64_t observed(std::uint64_t counter);
   std::uint64_t read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const;
 
   HartState hart_;

@@ -91,6 +91,7 @@ void AddressSpace::map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
   } else {
     regions_.emplace(begin, end);
   }
+  if (kernel_observer_ != nullptr) kernel_observer_->on_map(a, bytes, attributes);
 }
 
 void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
@@ -112,6 +113,7 @@ void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
     ++generation_;
     note_change(from, to);
   }
+  if (kernel_observer_ != nullptr) kernel_observer_->on_unmap(a, bytes);
 }
 
 void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
@@ -122,6 +124,7 @@ void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes)
   std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
   ++generation_;
   note_change(a, a + bytes);
+  if (kernel_observer_ != nullptr) kernel_observer_->on_protect(a, bytes, attributes);
 }
 
 // Fast-forward may change mappings without end: beyond some ranges, one that covers them all does.
@@ -184,11 +187,13 @@ void AddressSpace::discard(Addr a, std::uint64_t bytes) {
   announce(a, bytes);
   if (any_executable(pages_, a, bytes)) ++code_generation_;
   madvise(base_ + a, bytes, MADV_DONTNEED);
+  if (kernel_observer_ != nullptr) kernel_observer_->on_discard(a, bytes);
 }
 
 void AddressSpace::move_contents(Addr from, Addr to, std::uint64_t bytes) {
   RUBATO_CHECK(is_page_range(from, bytes) && is_page_range(to, bytes));
   announce(from, bytes);
+  if (kernel_observer_ != nullptr) kernel_observer_->on_move(from, to, bytes);
   constexpr std::uint64_t kWorthRemapping = std::uint64_t{1} << 20;
   // Moving page tables neither copies nor commits untouched pages; the hole it leaves is reserved again. The
   // host may refuse when it has too many mappings: then the bytes are copied.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/os/kernel_observer.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
@@ -97,6 +98,16 @@ class AddressSpace {
   /// The guest wrote code and says so (riscv_flush_icache): counts as a change of executable ranges.
   void code_changed() { ++code_generation_; }
 
+  /// From now on `observer` sees what the kernel does with memory; null: nobody. Outlives its use.
+  void watch_kernel(KernelObserver* observer) { kernel_observer_ = observer; }
+  /// The kernel read, or wrote, a buffer of the guest.
+  void note_kernel_read(Addr a, std::uint64_t bytes) const {
+    if (kernel_observer_ != nullptr) kernel_observer_->on_kernel_read(a, bytes);
+  }
+  void note_kernel_write(Addr a, std::uint64_t bytes) const {
+    if (kernel_observer_ != nullptr) kernel_observer_->on_kernel_write(a, bytes);
+  }
+
   /// Counts changes of mappings and rights: who caches rights compares it (the cores' filters do).
   std::uint64_t generation() const { return generation_; }
   /// Counts only changes of ranges that are executable before or after: who caches decoded code compares it.
@@ -118,6 +129,7 @@ class AddressSpace {
   std::map<Addr, Addr> worker_stacks_;          // low -> high
   std::vector<std::pair<Addr, Addr>> changes_;  // [begin, end)
   Observer* observer_ = nullptr;
+  KernelObserver* kernel_observer_ = nullptr;
   std::byte* base_ = nullptr;
   std::uint8_t* pages_ = nullptr;
   std::map<Addr, Addr> regions_;

@@ -126,6 +126,7 @@ std::int64_t Process::Impl::fill_from_file(Addr a, std::uint64_t bytes, OpenFile
     const std::int64_t got = file.pread({memory.host(a + done), n}, at);
     if (got < 0) return got;
     if (got == 0) return 0;
+    memory.note_kernel_write(a + done, static_cast<std::uint64_t>(got));
     done += static_cast<std::uint64_t>(got);
   }
   return 0;

@@ -39,14 +39,18 @@ class UserMemory {
   bool read(Addr a, void* to, std::uint64_t bytes) const {
     if (!readable(a, bytes)) return false;
     announce(a, bytes, false);
-    if (bytes != 0) std::memcpy(to, memory_.host(a), bytes);
+    if (bytes == 0) return true;
+    std::memcpy(to, memory_.host(a), bytes);
+    memory_.note_kernel_read(a, bytes);
     return true;
   }
   /// Copies to the guest; false (and nothing done) unless all of the range is writable.
   bool write(Addr a, const void* from, std::uint64_t bytes) {
     if (!writable(a, bytes)) return false;
     announce(a, bytes, true);
-    if (bytes != 0) std::memcpy(memory_.host(a), from, bytes);
+    if (bytes == 0) return true;
+    std::memcpy(memory_.host(a), from, bytes);
+    memory_.note_kernel_write(a, bytes);
     return true;
   }
 
@@ -80,6 +84,7 @@ class UserMemory {
         announce(at, announced, false);
       }
       text.append(from, length);
+      memory_.note_kernel_read(at, std::min(length + 1, n));
       if (length < n) return text;
     }
     return text;

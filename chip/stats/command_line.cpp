@@ -18,7 +18,7 @@ struct Typed {
   std::string config, out, argv0, sandbox, roi, check_config, progress = "auto";
   std::string cores, seed, max_cycles, trace_from, trace_cycles, interval;
   std::vector<std::string> set, series, environment;
-  bool trace = false, no_ff = false, warm = false, json = false, quiet = false;
+  bool trace = false, no_ff = false, warm = false, check_replay = false, json = false, quiet = false;
   bool show_config = false, help_config = false, help = false, version = false;
 };
 
@@ -43,6 +43,9 @@ void declare(CLI::App& app, Typed& t) {
   app.add_option("--max-cycles", t.max_cycles, "Short for --set run.max_cycles=N")->type_name("N");
   app.add_option("--roi", t.roi, "Short for --set run.roi=SYMBOL")->type_name("SYMBOL");
   app.add_flag("--no-ff", t.no_ff, "Simulate everything in detail");
+  app.add_flag(
+      "--check-replay", t.check_replay,
+      "Check the run: replay tasks serially in the order of their commits (exit code 70 if they differ)");
   app.add_flag("--warm", t.warm, "Warm the caches in fast-forward");
   app.add_option(
          "--argv0", t.argv0,
@@ -123,6 +126,7 @@ Config make_config(const Typed& t) {
   shorthand("--max-cycles", "run.max_cycles", t.max_cycles);
   shorthand("--roi", "run.roi", t.roi);
   if (t.no_ff) config.run.fast_forward = false;
+  if (t.check_replay) config.run.check_replay = true;
   if (t.warm) config.run.warm = true;
   return resolve(config);
 }

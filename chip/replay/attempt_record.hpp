@@ -1,0 +1,67 @@
+// What one attempt of a task did, as far as a serial replay must be told or must come to the same (C19); and
+// how far its replay has come. Kept from dispatch to abort or to the end of its replay.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "chip/isa/hart_state.hpp"
+#include "chip/task/task.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+/// One thing that a task did. What the members mean depends on the kind; others are 0.
+struct TaskAction {
+  enum class Kind : std::uint8_t {
+    load,               ///< address, bytes, value
+    store,              ///< address, bytes
+    atomic,             ///< address, bytes, value: the old one
+    store_conditional,  ///< address, bytes, value: 1 if stored
+    counter,            ///< value
+    task_read,          ///< bytes: the selector; value
+    create,             ///< value: the child's id; index: into created
+    kernel_read,        ///< address; index: into kernel_data
+    kernel_write,       ///< the same
+    map,                ///< address, value: length, bytes: attributes
+    unmap,              ///< address, value: length
+    protect,            ///< as map
+    discard,            ///< as unmap
+    move,               ///< address: from; value: to; index: pages
+    kernel_exit,        ///< index: into harts
+  };
+  Kind kind = Kind::load;
+  std::uint8_t bytes = 0;
+  std::uint32_t index = 0;
+  Addr address = 0;
+  std::uint64_t value = 0;
+};
+
+struct AttemptRecord {
+  std::uint64_t id = 0;
+  std::uint64_t parent = 0;
+  TaskDescriptor descriptor{};
+  CoreId core{};
+  Cycle dispatched{}, finished{};
+  bool is_speculative = false;  ///< when dispatched
+  HartState first_registers{};
+
+  std::vector<TaskAction> actions;
+  std::vector<TaskDescriptor> created;
+  std::vector<std::vector<std::byte>> kernel_data;
+  std::vector<HartState> harts;
+
+  // Of the replay.
+  bool has_begun = false, has_ended = false;
+  HartState hart{};
+  std::size_t next = 0;  ///< action
+  /// Which bytes of its core's stack it has written, by distance from the stack's end; and, while another
+  /// task of that core may be replayed, what they hold.
+  std::vector<bool> stack_written;
+  std::vector<std::byte> stack_saved;
+};
+
+}  // namespace rubato::chip

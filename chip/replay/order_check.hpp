@@ -1,0 +1,39 @@
+// Whether the order in which tasks commit is one the task model allows (C19; M2): timestamps do not decrease,
+// every task is created by one that committed or takes effect as it runs, each commits exactly once with the
+// operands it was created with, tasks of one locale do not overlap in time.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "chip/replay/attempt_record.hpp"
+
+namespace rubato::chip {
+
+class OrderCheck {
+ public:
+  /// A task created outside tasks, or by one whose creation of it has been replayed.
+  void expect(std::uint64_t id, std::uint64_t parent) { expected_.emplace(id, parent); }
+  /// @returns what is wrong with the commit of the attempt, with the words of ReplayMismatch; empty: nothing.
+  std::string commit(const AttemptRecord& record);
+  /// At the end of the region: what is missing; empty: nothing.
+  std::string end() const;
+
+ private:
+  struct Stay {
+    Cycle end;
+    std::uint64_t id;
+    bool reads;
+  };
+  std::string check_locale(const AttemptRecord& record);
+
+  std::unordered_map<std::uint64_t, std::uint64_t> expected_;  // child, parent; never iterated but to count
+  std::optional<Timestamp> last_;
+  std::unordered_map<Locale, std::map<Cycle, Stay>> stays_;  // by cycle of dispatch; looked up only
+};
+
+}  // namespace rubato::chip

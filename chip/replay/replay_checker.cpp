@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "chip/replay/replay_checker.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace rubato::chip {
+
+using Kind = TaskAction::Kind;
+
+ReplayChecker::ReplayChecker(AddressSpace& memory, const Symbols& symbols, std::uint32_t cores,
+                             std::function<void(const std::string&)> fail)
+    : memory_(memory), symbols_(symbols), fail_(std::move(fail)), running_(cores) {}
+
+void ReplayChecker::fail(const std::string& sentence) {
+  is_active_ = false;
+  fail_(sentence);
+}
+
+template <class Check>
+void ReplayChecker::guarded(const Check& check) {
+  if (!is_active_) return;
+  try {
+    check();
+  } catch (const ReplayMismatch& mismatch) {
+    fail(mismatch.what());
+  }
+}
+
+// ---- Regions ----
+
+void ReplayChecker::begin_region(std::vector<std::pair<Addr, Addr>> stacks) {
+  order_ = OrderCheck{};
+  created_.clear();
+  finished_.clear();
+  replay_ = std::make_unique<SerialReplay>(memory_, std::move(stacks), symbols_);
+  is_active_ = true;
+}
+
+void ReplayChecker::end_region() {
+  guarded([&] {
+    if (const std::string missing = order_.end(); !missing.empty()) throw ReplayMismatch(missing);
+    replay_->compare(memory_);
+  });
+  is_active_ = false;
+  replay_.reset();
+}
+
+// ---- Tasks ----
+
+void ReplayChecker::on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor& descriptor,
+                               CoreId core, Cycle) {
+  if (!is_active_) return;
+  created_[id] = {parent, descriptor};
+  if (parent == 0) return order_.expect(id, 0);
+  AttemptRecord* const creator = running_[core.value].get();
+  if (creator == nullptr || creator->id != parent)
+    return fail(
+        fmt::format("task {} is created by task {}, which does not run on core {}", id, parent, core.value));
+  creator->actions.push_back(
+      {.kind = Kind::create, .index = static_cast<std::uint32_t>(creator->created.size()), .value = id});
+  creator->created.push_back(descriptor);
+}
+
+void ReplayChecker::on_dispatched(CoreId core, const DispatchedTask& task, Cycle now) {
+  if (!is_active_) return;
+  running_[core.value].reset();  // an attempt that stopped with an exception
+  if (task.kind != DispatchedTask::Kind::guest) return;
+  const auto created = created_.find(task.id);
+  if (created == created_.end())
+    return fail(fmt::format("task {} is dispatched, but nobody created it", task.id));
+  auto record = std::make_unique<AttemptRecord>();
+  record->id = task.id;
+  record->parent = created->second.parent;
+  record->descriptor = created->second.descriptor;  // not what queues and spills made of it
+  record->core = core;
+  record->dispatched = now;
+  record->is_speculative = task.speculative;
+  running_[core.value] = std::move(record);
+}
+
+void ReplayChecker::on_finished(std::uint64_t id, CoreId core, Cycle now) {
+  if (!is_active_) return;
+  Record& record = running_[core.value];
+  if (record == nullptr || record->id != id)
+    return fail(fmt::format("task {} finishes on core {}, where it does not run", id, core.value));
+  record->finished = now;
+  finished_[id] = std::move(record);
+}
+
+void ReplayChecker::on_aborted(std::uint64_t id, CoreId core, AbortCause, bool, Cycle) {
+  if (!is_active_) return;
+  if (running_[core.value] != nullptr && running_[core.value]->id == id) running_[core.value].reset();
+  finished_.erase(id);
+}
+
+void ReplayChecker::on_committed(std::uint64_t id, CoreId, Cycle) {
+  guarded([&] {
+    const auto found = finished_.find(id);
+    if (found == finished_.end())
+      throw ReplayMismatch(fmt::format("task {} commits, but it has not finished", id));
+    const Record record = std::move(found->second);
+    finished_.erase(found);
+    replay_creation(*record);
+    if (const std::string wrong = order_.commit(*record); !wrong.empty())
+      throw ReplayMismatch(replay_->describe(*record) + " " + wrong);
+    replay(*record);
+    created_.erase(id);
+  });
+}
+
+// ---- Replay ----
+
+AttemptRecord* ReplayChecker::running(std::uint64_t id) const {
+  for (const Record& record : running_)
+    if (record != nullptr && record->id == id) return record.get();
+  return nullptr;
+}
+
+void ReplayChecker::expect_children(AttemptRecord& record, std::size_t from, std::size_t to) {
+  for (std::size_t i = from; i < to; ++i)
+    if (record.actions[i].kind == Kind::create) order_.expect(record.actions[i].value, record.id);
+}
+
+void ReplayChecker::replay(AttemptRecord& record) {
+  const std::size_t from = record.next;
+  replay_->replay(record);
+  expect_children(record, from, record.next);
+}
+
+// A parent that is still running has effect already, if it is non-speculative; a speculative one commits
+// first.
+void ReplayChecker::replay_creation(const AttemptRecord& child) {
+  if (child.parent == 0) return;
+  AttemptRecord* const parent = running(child.parent);
+  if (parent == nullptr) return;
+  replay_creation(*parent);
+  const std::size_t from = parent->next;
+  for (std::size_t i = from; i < parent->actions.size(); ++i) {
+    if (parent->actions[i].kind != Kind::create || parent->actions[i].value != child.id) continue;
+    replay_->replay_until_created(*parent, child.id);
+    return expect_children(*parent, from, parent->next);
+  }
+}
+
+// ---- What attempts do ----
+
+void ReplayChecker::on_begin(CoreId core, const HartState& hart) {
+  if (running_[core.value] != nullptr) running_[core.value]->first_registers = hart;
+}
+
+void ReplayChecker::on_load(CoreId core, Addr address, unsigned bytes, std::uint64_t value) {
+  add(core,
+      {.kind = Kind::load, .bytes = static_cast<std::uint8_t>(bytes), .address = address, .value = value});
+}
+
+void ReplayChecker::on_store(CoreId core, Addr address, unsigned bytes) {
+  add(core, {.kind = Kind::store, .bytes = static_cast<std::uint8_t>(bytes), .address = address});
+}
+
+void ReplayChecker::on_atomic(CoreId core, Addr address, unsigned bytes, std::uint64_t old_value) {
+  add(core, {.kind = Kind::atomic,
+             .bytes = static_cast<std::uint8_t>(bytes),
+             .address = address,
+             .value = old_value});
+}
+
+void ReplayChecker::on_store_conditional(CoreId core, Addr address, unsigned bytes, bool stored) {
+  add(core, {.kind = Kind::store_conditional,
+             .bytes = static_cast<std::uint8_t>(bytes),
+             .address = address,
+             .value = stored ? 1u : 0u});
+}
+
+void ReplayChecker::on_counter(CoreId core, std::uint64_t value) {
+  add(core, {.kind = Kind::counter, .value = value});
+}
+
+void ReplayChecker::on_task_read(CoreId core, unsigned selector, std::uint64_t value) {
+  add(core, {.kind = Kind::task_read, .bytes = static_cast<std::uint8_t>(selector), .value = value});
+}
+
+void ReplayChecker::on_kernel_exit(CoreId core, const HartState& hart) {
+  AttemptRecord* const record = running_[core.value].get();
+  if (record == nullptr) return;
+  record->actions.push_back(
+      {.kind = Kind::kernel_exit, .index = static_cast<std::uint32_t>(record->harts.size())});
+  record->harts.push_back(hart);
+}
+
+// ---- What the kernel does for them ----
+
+void ReplayChecker::enter_kernel(CoreId core) {
+  kernel_core_ = core;
+  if (is_active_ && running_[core.value] != nullptr) memory_.watch_kernel(this);
+}
+void ReplayChecker::leave_kernel() { memory_.watch_kernel(nullptr); }
+
+void ReplayChecker::add_kernel(TaskAction action, std::vector<std::byte> data) {
+  AttemptRecord& record = *running_[kernel_core_.value];
+  action.index = static_cast<std::uint32_t>(record.kernel_data.size());
+  record.actions.push_back(action);
+  record.kernel_data.push_back(std::move(data));
+}
+
+std::vector<std::byte> ReplayChecker::bytes_at(Addr a, std::uint64_t bytes) const {
+  return {memory_.host(a), memory_.host(a) + bytes};
+}
+
+void ReplayChecker::on_map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
+  add(kernel_core_, {.kind = Kind::map, .bytes = attributes, .address = a, .value = bytes});
+}
+void ReplayChecker::on_unmap(Addr a, std::uint64_t bytes) {
+  add(kernel_core_, {.kind = Kind::unmap, .address = a, .value = bytes});
+}
+void ReplayChecker::on_protect(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
+  add(kernel_core_, {.kind = Kind::protect, .bytes = attributes, .address = a, .value = bytes});
+}
+void ReplayChecker::on_discard(Addr a, std::uint64_t bytes) {
+  add(kernel_core_, {.kind = Kind::discard, .address = a, .value = bytes});
+}
+void ReplayChecker::on_move(Addr from, Addr to, std::uint64_t bytes) {
+  add(kernel_core_, {.kind = Kind::move,
+                     .index = static_cast<std::uint32_t>(bytes >> AddressSpace::kPageBits),
+                     .address = from,
+                     .value = to});
+}
+void ReplayChecker::on_kernel_read(Addr a, std::uint64_t bytes) {
+  add_kernel({.kind = Kind::kernel_read, .address = a}, bytes_at(a, bytes));
+}
+void ReplayChecker::on_kernel_write(Addr a, std::uint64_t bytes) {
+  add_kernel({.kind = Kind::kernel_write, .address = a}, bytes_at(a, bytes));
+}
+
+}  // namespace rubato::chip

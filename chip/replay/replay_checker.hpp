@@ -1,0 +1,103 @@
+// Checks a run while it goes on (C19): records what every attempt of a task does, forgets it when the attempt
+// is aborted, and when it commits has it replayed serially (SerialReplay) and its place in the order checked
+// (OrderCheck). Memory is bounded by the attempts that have not committed. The run itself is not changed.
+//
+// Sound for programs whose non-speculative tasks touch only what their locale owns, or what nobody touches at
+// the same time: others have no serial order to be held against, even if their own locks order them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "chip/core/execution_observer.hpp"
+#include "chip/os/address_space.hpp"
+#include "chip/os/kernel_observer.hpp"
+#include "chip/os/symbols.hpp"
+#include "chip/replay/attempt_record.hpp"
+#include "chip/replay/order_check.hpp"
+#include "chip/replay/serial_replay.hpp"
+#include "chip/task/task_observer.hpp"
+
+namespace rubato::chip {
+
+class ReplayChecker final : public TaskObserver, public ExecutionObserver, private KernelObserver {
+ public:
+  /// @param fail is told, once, in a sentence, what is wrong; the checker does nothing more then.
+  ReplayChecker(AddressSpace& memory, const Symbols& symbols, std::uint32_t cores,
+                std::function<void(const std::string&)> fail);
+
+  /// A task region begins, with these worker stacks, by core; before tasks of the region are announced.
+  void begin_region(std::vector<std::pair<Addr, Addr>> stacks);
+  /// Every task has committed.
+  void end_region();
+  /// Between these, what the kernel does with memory is done for the task on `core`.
+  void enter_kernel(CoreId core);
+  void leave_kernel();
+
+  void on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId, Cycle) override;
+  void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
+  void on_finished(std::uint64_t id, CoreId, Cycle) override;
+  void on_committed(std::uint64_t id, CoreId, Cycle) override;
+  void on_aborted(std::uint64_t id, CoreId, AbortCause, bool discarded, Cycle) override;
+
+  void on_discarded(std::uint64_t id, Cycle) override { created_.erase(id); }
+
+  void on_begin(CoreId, const HartState&) override;
+  void on_load(CoreId, Addr, unsigned bytes, std::uint64_t value) override;
+  void on_store(CoreId, Addr, unsigned bytes) override;
+  void on_atomic(CoreId, Addr, unsigned bytes, std::uint64_t old_value) override;
+  void on_store_conditional(CoreId, Addr, unsigned bytes, bool stored) override;
+  void on_counter(CoreId, std::uint64_t value) override;
+  void on_task_read(CoreId, unsigned selector, std::uint64_t value) override;
+  void on_kernel_exit(CoreId, const HartState&) override;
+
+ private:
+  using Record = std::unique_ptr<AttemptRecord>;
+
+  void on_map(Addr a, std::uint64_t bytes, std::uint8_t attributes) override;
+  void on_unmap(Addr a, std::uint64_t bytes) override;
+  void on_protect(Addr a, std::uint64_t bytes, std::uint8_t attributes) override;
+  void on_discard(Addr a, std::uint64_t bytes) override;
+  void on_move(Addr from, Addr to, std::uint64_t bytes) override;
+  void on_kernel_read(Addr a, std::uint64_t bytes) override;
+  void on_kernel_write(Addr a, std::uint64_t bytes) override;
+
+  void add(CoreId core, const TaskAction& action) {
+    if (running_[core.value] != nullptr) running_[core.value]->actions.push_back(action);
+  }
+  void add_kernel(TaskAction action, std::vector<std::byte> data);
+  std::vector<std::byte> bytes_at(Addr a, std::uint64_t bytes) const;
+  void replay(AttemptRecord& record);
+  /// The creation of the task must have been replayed before the task is.
+  void replay_creation(const AttemptRecord& child);
+  void expect_children(AttemptRecord& record, std::size_t from, std::size_t to);
+  AttemptRecord* running(std::uint64_t id) const;
+  /// Does `check`, unless something is wrong already.
+  template <class Check>
+  void guarded(const Check& check);
+  void fail(const std::string& sentence);
+
+  AddressSpace& memory_;
+  const Symbols& symbols_;
+  std::function<void(const std::string&)> fail_;
+  bool is_active_ = false;  // in a region, and nothing is wrong yet
+  CoreId kernel_core_{};
+
+  std::vector<Record> running_;                         // by core
+  std::unordered_map<std::uint64_t, Record> finished_;  // by id; looked up only
+  struct Created {
+    std::uint64_t parent;
+    TaskDescriptor descriptor;
+  };
+  std::unordered_map<std::uint64_t, Created> created_;  // all that may still commit, by id; looked up only
+  std::unique_ptr<SerialReplay> replay_;
+  OrderCheck order_;
+};
+
+}  // namespace rubato::chip

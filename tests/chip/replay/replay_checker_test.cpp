@@ -1,0 +1,229 @@
+// The replay checker against runs told by hand (C19): it accepts those that have a serial order and names the
+// first thing that is wrong with every other.
+// SPDX-License-Identifier: MIT
+#include "chip/replay/replay_checker.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "chip/isa/task_instructions.hpp"
+#include "tests/chip/isa/machine.hpp"
+
+namespace rubato::chip {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr Addr kStack = 0x400000, kStackEnd = kStack + AddressSpace::kPageBytes;
+constexpr unsigned a0 = reg::a0, a1 = reg::a1, sp = reg::sp;
+
+std::uint32_t task_instruction(isa::TaskOp op, std::uint32_t imm = 0) {
+  return isa::kCustom0 | static_cast<std::uint32_t>(op) << 12 | imm << 20;
+}
+
+/// Two cores whose tasks a test runs by hand: it says what they load, the checker what it thinks of it.
+class ReplayChecker : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    machine.memory.map(kStack, 2 * AddressSpace::kPageBytes, Page::kRead | Page::kWrite);
+    // increment(word): *word += 1
+    increment = machine.end();
+    machine.emit("ld", {.rd = a1, .rs1 = a0});
+    machine.emit("addi", {.rd = a1, .rs1 = a1, .imm = 1});
+    machine.emit("sd", {.rs1 = a0, .rs2 = a1});
+    machine.emit(task_instruction(isa::TaskOp::finish));
+    // create(word): creates increment(word), then loads the word
+    creator = machine.end();
+    machine.emit("auipc", {.rd = reg::a7});
+    machine.emit("addi",
+                 {.rd = reg::a7, .rs1 = reg::a7, .imm = static_cast<std::int32_t>(increment - creator)});
+    machine.emit(task_instruction(isa::TaskOp::create, 1 | 1 << isa::CreateFlags::kArgumentsShift));
+    machine.emit("ld", {.rd = a1, .rs1 = a0});
+    machine.emit(task_instruction(isa::TaskOp::finish));
+    // stack(word): *word = what its stack happens to hold, then what it has put there
+    stack = machine.end();
+    machine.emit("ld", {.rd = a1, .rs1 = sp, .imm = -16});
+    machine.emit("sd", {.rs1 = a0, .rs2 = a1});
+    machine.emit("sd", {.rs1 = sp, .rs2 = a0, .imm = -16});
+    machine.emit("ld", {.rd = a1, .rs1 = sp, .imm = -16});
+    machine.emit(task_instruction(isa::TaskOp::finish));
+    checker.begin_region({{kStack, kStackEnd}, {kStackEnd, kStackEnd + AddressSpace::kPageBytes}});
+  }
+
+  TaskDescriptor task(Addr function, std::optional<Timestamp> at = {}, std::optional<Locale> on = {}) const {
+    TaskDescriptor d;
+    d.function = function;
+    d.has_timestamp = at.has_value();
+    d.timestamp = at.value_or(0);
+    d.has_locale = on.has_value();
+    d.locale = on.value_or(0);
+    d.type = TaskType::nonspec;
+    d.argument_count = 1;
+    d.arguments[0] = isa::test::kData;
+    return d;
+  }
+  void create(std::uint64_t id, const TaskDescriptor& d) {
+    checker.on_created(id, 0, d, CoreId{0}, Cycle{0});
+  }
+  void dispatch(std::uint64_t id, std::uint32_t core, std::uint64_t now) {
+    DispatchedTask task;
+    task.id = id;
+    checker.on_dispatched(CoreId{core}, task, Cycle{now});
+    HartState hart;
+    hart.x[sp] = kStackEnd;
+    checker.on_begin(CoreId{core}, hart);
+  }
+  void finish(std::uint64_t id, std::uint32_t core, std::uint64_t now) {
+    checker.on_finished(id, CoreId{core}, Cycle{now});
+  }
+  void commit(std::uint64_t id) { checker.on_committed(id, CoreId{0}, Cycle{1000}); }
+  /// The whole of increment(): it loads `value`.
+  void run_increment(std::uint64_t id, std::uint32_t core, std::uint64_t now, std::uint64_t value) {
+    dispatch(id, core, now);
+    checker.on_load(CoreId{core}, isa::test::kData, 8, value);
+    checker.on_store(CoreId{core}, isa::test::kData, 8);
+    machine.memory.store<std::uint64_t>(isa::test::kData, value + 1);
+    finish(id, core, now + 10);
+  }
+
+  isa::test::Machine machine;
+  Symbols symbols;
+  std::string wrong;
+  rubato::chip::ReplayChecker checker{machine.memory, symbols, 2,
+                                      [this](const std::string& s) { wrong = s; }};
+  Addr increment = 0, creator = 0, stack = 0;
+};
+
+TEST_F(ReplayChecker, AcceptsASerialRunWhateverTheTimesAtWhichTasksRan) {
+  create(1, task(increment, 5));
+  create(2, task(increment, 6));
+  run_increment(1, 0, 100, 0);
+  run_increment(2, 1, 90, 1);
+  commit(1);
+  commit(2);
+  checker.end_region();
+  EXPECT_THAT(wrong, IsEmpty());
+}
+
+TEST_F(ReplayChecker, NamesALoadThatMissedAnEarlierStoreAndWhoStored) {
+  create(1, task(increment));
+  create(2, task(increment));
+  run_increment(1, 0, 100, 0);
+  run_increment(2, 1, 100, 0);
+  commit(1);
+  commit(2);
+  EXPECT_THAT(wrong, AllOf(HasSubstr("task 2 "), HasSubstr("loaded 0x0 (8 bytes at 0x200000"),
+                           HasSubstr("serial order gives 0x1"), HasSubstr("task 1 ")));
+}
+
+TEST_F(ReplayChecker, ForgetsAbortedAttempts) {
+  create(1, task(increment));
+  create(2, task(increment));
+  run_increment(2, 1, 50, 7);
+  checker.on_aborted(2, CoreId{1}, AbortCause::conflict, false, Cycle{60});
+  run_increment(1, 0, 100, 0);
+  run_increment(2, 1, 100, 1);
+  commit(1);
+  commit(2);
+  checker.end_region();
+  EXPECT_THAT(wrong, IsEmpty());
+}
+
+TEST_F(ReplayChecker, ComparesTheFinalMemory) {
+  create(1, task(increment));
+  run_increment(1, 0, 100, 0);
+  commit(1);
+  machine.memory.store<std::uint64_t>(isa::test::kData + 64, 3);
+  checker.end_region();
+  EXPECT_THAT(wrong, AllOf(HasSubstr("0x200040"), HasSubstr("is 0x3"), HasSubstr("gives 0x0")));
+}
+
+TEST_F(ReplayChecker, RefusesDecreasingTimestamps) {
+  create(1, task(increment, 5));
+  create(2, task(increment, 4));
+  run_increment(1, 0, 100, 0);
+  run_increment(2, 0, 120, 1);
+  commit(1);
+  commit(2);
+  EXPECT_THAT(wrong, AllOf(HasSubstr("task 2 "), HasSubstr("commits after a task with timestamp 5")));
+}
+
+TEST_F(ReplayChecker, RefusesTasksOfOneLocaleThatOverlapInTime) {
+  create(1, task(increment, {}, 9));
+  create(2, task(increment, {}, 9));
+  run_increment(1, 0, 100, 0);
+  run_increment(2, 1, 109, 1);
+  commit(1);
+  commit(2);
+  EXPECT_THAT(wrong, AllOf(HasSubstr("task 2 "), HasSubstr("while task 1 with the same locale")));
+}
+
+TEST_F(ReplayChecker, AcceptsTasksOfOneLocaleOneRightAfterTheOther) {
+  create(1, task(increment, {}, 9));
+  create(2, task(increment, {}, 9));
+  run_increment(1, 0, 100, 0);
+  run_increment(2, 1, 110, 1);
+  commit(1);
+  commit(2);
+  checker.end_region();
+  EXPECT_THAT(wrong, IsEmpty());
+}
+
+TEST_F(ReplayChecker, MissesATaskThatNeverCommits) {
+  create(1, task(increment));
+  checker.end_region();
+  EXPECT_THAT(wrong, AllOf(HasSubstr("1 task "), HasSubstr("task 1")));
+}
+
+TEST_F(ReplayChecker, RefusesACommitOfATaskWhoseParentHasNotCommitted) {
+  create(1, task(creator));
+  dispatch(1, 0, 100);
+  checker.on_created(2, 1, task(increment), CoreId{0}, Cycle{101});
+  finish(1, 0, 110);
+  dispatch(2, 1, 120);
+  finish(2, 1, 130);
+  commit(2);
+  EXPECT_THAT(wrong, AllOf(HasSubstr("task 2 "), HasSubstr("no committed task has created it")));
+}
+
+TEST_F(ReplayChecker, ReplaysAParentThatStillRunsAsFarAsTheCreation) {
+  create(1, task(creator));
+  dispatch(1, 0, 100);
+  checker.on_created(2, 1, task(increment), CoreId{0}, Cycle{101});
+  // The child commits while its parent runs, which then sees what the child wrote.
+  run_increment(2, 1, 110, 0);
+  commit(2);
+  checker.on_load(CoreId{0}, isa::test::kData, 8, 1);
+  finish(1, 0, 200);
+  commit(1);
+  checker.end_region();
+  EXPECT_THAT(wrong, IsEmpty());
+}
+
+TEST_F(ReplayChecker, TakesWhatAStackHeldBeforeFromTheChipAndComparesWhatTheTaskPutThere) {
+  create(1, task(stack));
+  dispatch(1, 0, 100);
+  checker.on_load(CoreId{0}, kStackEnd - 16, 8, 0xdead);
+  checker.on_store(CoreId{0}, isa::test::kData, 8);
+  checker.on_store(CoreId{0}, kStackEnd - 16, 8);
+  checker.on_load(CoreId{0}, kStackEnd - 16, 8, 1);  // but it is the address that it stored
+  finish(1, 0, 110);
+  commit(1);
+  EXPECT_THAT(wrong, AllOf(HasSubstr("loaded 0x1 "), HasSubstr("gives 0x200000")));
+}
+
+TEST_F(ReplayChecker, RefusesOtherAddressesThanInTheReplay) {
+  create(1, task(increment));
+  dispatch(1, 0, 100);
+  checker.on_load(CoreId{0}, isa::test::kData + 8, 8, 0);
+  finish(1, 0, 110);
+  commit(1);
+  EXPECT_THAT(wrong, AllOf(HasSubstr("0x200000"), HasSubstr("0x200008")));
+}
+
+}  // namespace
+}  // namespace rubato::chip
