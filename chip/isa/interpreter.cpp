@@ -90,6 +90,7 @@ void store_to(std::byte* at, T value) {
 #define SC(T, name_, address_, value_)                                                  \
   const Addr access_address = address_;                                                 \
   CHECK_ATOMIC(sizeof(T), Page::kWrite, store_access);                                  \
+  OBSERVE(sizeof(T), true);                                                             \
   const std::uint64_t name_ = hart.reservation != (access_address & ~(kLineBytes - 1)); \
   if (name_ == 0) store_to<T>(base + access_address, value_);                           \
   hart.reservation = HartState::kNoReservation
