@@ -33,6 +33,7 @@ Arbiter::Arbiter(const Config& config, Timeline& timeline, Network& network, Tas
   touched_.resize(tiles, 1);
   awaiting_.resize(tiles);
   gvt_at_.resize(tiles);
+  gvt_waits_at_.resize(tiles);
   std::iota(outward_.begin(), outward_.end(), 0U);
   std::stable_sort(outward_.begin(), outward_.end(), [&](std::uint32_t a, std::uint32_t b) {
     const auto hops = [&](std::uint32_t t) { return distance(t % width, column) + distance(t / width, row); };
@@ -61,6 +62,7 @@ void Arbiter::begin_region(Cycle now) {
   all_empty_ = again_ = false;
   gvt_ = sampled_ = VirtualTime{};
   std::fill(gvt_at_.begin(), gvt_at_.end(), VirtualTime{});
+  std::fill(gvt_waits_at_.begin(), gvt_waits_at_.end(), std::uint8_t{1});
   std::fill(awaiting_.begin(), awaiting_.end(), std::uint8_t{0});
   sampled_at_ = Cycle{now.value / config_.arbiter.period * config_.arbiter.period};
   arm(now);
@@ -115,6 +117,7 @@ void Arbiter::sample(Cycle now) {
     sampled_ = std::min(sampled_, reports_[t].at(now));
     all_empty_ = all_empty_ && reports_[t].empty;
   }
+  waits_ = sampled_.tie_breaker == tie_breaker(now, CoreId{0});
   const Cycle complete = config_.arbiter.delay ? gather(now) : now;
   RUBATO_CHECK(sampled_ >= before, "the GVT went back: a round missed a task");
   std::fill(awaiting_.begin(), awaiting_.end(), std::uint8_t{1});
@@ -188,6 +191,7 @@ void Arbiter::arrive(std::size_t first, Cycle now) {
     const std::uint32_t t = arrivals_[i];
     const bool is_new = gvt_at_[t].timestamp != gvt_.timestamp;
     gvt_at_[t] = gvt_;
+    gvt_waits_at_[t] = waits_ ? 1 : 0;
     awaiting_[t] = 0;
     if ((is_new &&
          (touched_[t] != 0 || reports_[t].stalls || reports_[t].earliest.timestamp <= gvt_.timestamp)) ||

@@ -89,6 +89,9 @@ class Arbiter final : public EventHandler {
   bool is_deciding(TileId tile, VirtualTime time) const {
     return awaiting_[tile.value] != 0 && time < reports_[tile.value].at(sampled_at_);
   }
+  /// True if the GVT as `tile` knows it is that of a task that was not running when it was found: then no
+  /// running task precedes the waiting ones with its timestamp.
+  bool gvt_waits_at(TileId tile) const { return gvt_waits_at_[tile.value] != 0; }
   /// The tile with the least sum of hops to all others.
   TileId tile() const { return tile_; }
 
@@ -118,6 +121,7 @@ class Arbiter final : public EventHandler {
   std::vector<std::uint8_t> awaiting_;   ///< tiles that the GVT of the last sample has not reached
   std::vector<Attempt*> decided_;        ///< scratch
   std::vector<VirtualTime> gvt_at_;      ///< by tile
+  std::vector<std::uint8_t> gvt_waits_at_;
   std::vector<Cycle> at_;                ///< of the round: when a tile has all reports, or the GVT
   std::vector<std::uint32_t> arrivals_;  ///< tiles in the order in which the last GVT reaches them
 
@@ -126,6 +130,7 @@ class Arbiter final : public EventHandler {
   bool in_round_ = false;   ///< from sample until the broadcast
   bool again_ = false;      ///< armed during the round
   bool all_empty_ = false;  ///< found by the last sample
+  bool waits_ = false;      ///< likewise: of a waiting task, or of none
   VirtualTime sampled_{};   ///< minimum found by the last sample
   VirtualTime gvt_{};       ///< as last broadcast
   Cycle round_over_{};      ///< the last broadcast has reached every tile

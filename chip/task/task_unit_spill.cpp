@@ -30,12 +30,8 @@ bool TaskUnit::can_spill() const {
   if (queue_.spillable() >= 2) return true;
   // The only one stays if it may be what the GVT waits for, read back a moment ago.
   const Task* only = queue_.a_spillable();
-  if (!is_earliest(only->descriptor.has_timestamp, only->descriptor.timestamp)) return true;
-  for (std::uint32_t slot = 0; slot < cores_; ++slot)
-    if (const Task* task = slots_[slot].task;
-        task != nullptr && task->descriptor.has_timestamp && task->descriptor.timestamp <= only->order)
-      return true;
-  return false;
+  return !is_earliest(only->descriptor.has_timestamp, only->descriptor.timestamp) ||
+         (context_.arbiter != nullptr && !context_.arbiter->gvt_waits_at(tile_));
 }
 
 void TaskUnit::start_spill() {
