@@ -307,7 +307,10 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
       c.state = CoreState::stalled;
       stalled_attempts_ += c.task->attempt != nullptr ? 1 : 0;
       evaluate(now);
-      if (c.task->attempt != nullptr && is_earliest(*c.task->attempt)) reconsider_later(now);
+      if (c.task->attempt != nullptr) {
+        context_.arbiter->arm(now);  // the next round may find that it is the earliest
+        if (is_earliest(*c.task->attempt)) reconsider_later(now);
+      }
       return CreateOutcome::stalled;
     }
   }

@@ -48,6 +48,7 @@ bool TaskUnit::finish_attempt(std::uint32_t slot, Cycle now) {
   if (!make_room_in_commit_queue(*attempt, now)) {
     if (c.state != CoreState::finishing) ++stats_.commit_stalls;
     c.state = CoreState::finishing;
+    context_.arbiter->arm(now);
     evaluate(now);
     return false;
   }
