@@ -519,7 +519,8 @@ TileReport TaskUnit::report() const {
   const auto include_active = [&](VirtualTime t) { result.earliest = std::min(result.earliest, t); };
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const Task* task = slots_[slot].task;
-    if (task != nullptr && (task->descriptor.has_timestamp || task->attempt != nullptr))
+    if (task != nullptr &&
+        (task->descriptor.has_timestamp || task->attempt != nullptr || task->is_promoted))
       include_active(task->virtual_time);
   }
   if (promoted_ != nullptr) include_active(promoted_->virtual_time);
