@@ -1,0 +1,129 @@
+"""Random task programs on random chips (chip.md, C19): what each seed means, and what must hold of every run.
+
+    python tests/system/random_programs.py FIRST LAST   soak: run these seeds, print what fails
+    python tests/system/random_programs.py SEED         one seed, with the command that repeats it
+
+A seed draws a program (tests/random_programs) and a chip. The run must end by itself, the replay checker must find
+nothing, and with unique timestamps the program must print the digest that the serial engine's build prints.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_CYCLES = 200_000_000
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Where the built programs are."""
+
+    simulator: Path
+    guest: Path
+    serial: Path
+
+    @classmethod
+    def of(cls, build: Path) -> Programs:
+        return cls(build / "bin/rubato-chip", build / "guest/random_tasks", build / "bin/random_tasks-serial")
+
+
+def draw_chip(rng: random.Random) -> dict[str, object]:
+    """A chip: every key that speculation looks at, often at the edge of its range."""
+    per_tile = rng.choice([1, 1, 2, 4, 4])
+    tiles = rng.choice([1, 2, 3, 4, 4, 6, 9, 16])
+    chip: dict[str, object] = {
+        "chip.cores": per_tile * tiles,
+        "chip.cores_per_tile": per_tile,
+        "chip.seed": rng.randrange(1, 1000),
+        "task.task_queue": rng.choice([4, 5, 8, 16, 64]),
+        "task.commit_queue": rng.choice([1, 2, 4, 16]),
+        "task.send_buffer": rng.choice([2, 3, 8, 32]),
+        "task.spill_batch": rng.choice([1, 2, 5, 15]),
+        "task.tracked_children": rng.choice([1, 3, 8, 8, 8]),
+        "task.mayspec": rng.choice(["mayspec", "mayspec", "mayspec", "spec", "nonspec"]),
+        "conflict.sets": rng.choice(["bloom", "exact"]),
+        "conflict.bloom_bits": rng.choice([64, 256, 2048]),
+        "conflict.bloom_ways": rng.choice([1, 4, 8]),
+        "conflict.forwarding": rng.choice(["on", "on", "on", "stall", "abort"]),
+        "conflict.selective_aborts": rng.choice(["true", "true", "false"]),
+        "conflict.free_checks": rng.choice(["false", "false", "true"]),
+        "arbiter.period": rng.choice([20, 200, 200, 1000]),
+        "arbiter.delay": rng.choice(["true", "true", "false"]),
+        "net.contention": rng.choice(["true", "false"]),
+        "run.lookahead_cycles": rng.choice([0, 8, 32, 32]),
+        "coherence.check": rng.choice(["true", "false"]),
+        "task.unlimited_queues": rng.choice(["false"] * 9 + ["true"]),
+        "task.mapper": rng.choice(["hash"] * 5 + ["random"]),
+    }
+    if rng.random() < 0.5:  # caches so small that lines leave every level while tasks that used them run
+        chip |= {"l1d.size": rng.choice([64, 256, 1024]), "l1d.ways": 1, "l1i.size": 1024, "l1i.ways": 2}
+        chip |= {"l2.size": rng.choice([2048, 4096]), "l2.ways": 2, "llc.size": rng.choice([4096, 8192]), "llc.ways": 2}
+    return chip
+
+
+def draw_program(rng: random.Random, seed: int) -> list[str]:
+    """The arguments of random_tasks."""
+    tasks = rng.choice([20, 100, 300, 300, 600])
+    mode = rng.choice(["unique", "dense"])
+    lines = rng.choice([1, 2, 6, 20, 64])
+    locales = rng.choice([1, 3, 8, 16])
+    features = rng.choice(["-", "s", "d", "sd", "sd"])
+    return [str(seed), str(tasks), mode, str(lines), str(locales), features]
+
+
+def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> list[str]:
+    rng = random.Random(seed)
+    chip = draw_chip(rng)
+    arguments = draw_program(rng, seed)
+    settings = [word for key, value in chip.items() for word in ("--set", f"{key}={value}")]
+    options = ["--quiet", "--check-replay", "--max-cycles", str(MAX_CYCLES), *settings, *more]
+    return [str(programs.simulator), *options, str(programs.guest), *arguments]
+
+
+def failure_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> str:
+    """Runs one seed; what is wrong, and how to repeat it. Empty: nothing."""
+    command = command_of(seed, programs, more)
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
+    except subprocess.TimeoutExpired:
+        return f"seed {seed} took more than 300 s\nrepeat: {shlex.join(command)}"
+    wrong = ""
+    if done.returncode != 0:
+        wrong = f"exit code {done.returncode}: {done.stderr.strip()[-2000:]}"
+    elif "unique" in command:
+        serial = subprocess.run([str(programs.serial), *command[-6:]], capture_output=True, text=True, check=True, timeout=60)
+        if done.stdout != serial.stdout:
+            wrong = f"printed {done.stdout.strip()!r}, the serial engine {serial.stdout.strip()!r}"
+    elif done.stdout != "":
+        wrong = f"printed {done.stdout.strip()!r}, but nothing was to be printed"
+    return f"seed {seed}: {wrong}\nrepeat: {shlex.join(command)}" if wrong else ""
+
+
+def failures(seeds: range, programs: Programs, more: tuple[str, ...] = ()) -> list[str]:
+    """Those of these seeds that fail, two at a time."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return [wrong for wrong in pool.map(lambda seed: failure_of(seed, programs, more), seeds) if wrong]
+
+
+def main() -> int:
+    root = Path(__file__).resolve().parents[2]
+    programs = Programs.of(Path(os.environ.get("RUBATO_BUILD", root / "build" / "release")))
+    first = int(sys.argv[1])
+    last = int(sys.argv[2]) if len(sys.argv) > 2 else first
+    found = failures(range(first, last + 1), programs)
+    if first == last:
+        print(shlex.join(command_of(first, programs)))
+    print("\n\n".join([*found, f"{len(found)} of {last - first + 1} seeds fail"]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
