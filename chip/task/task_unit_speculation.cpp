@@ -421,10 +421,14 @@ void TaskUnit::reconsider(Cycle now) {
   evaluate(now);
 }
 
-// Of those that could be spilled if they were idle.
+// Of those that could be spilled if they were idle, and that are not what the GVT waits for.
 Attempt* TaskUnit::latest_spillable() const {
   Attempt* latest = nullptr;
+  const VirtualTime gvt = this->gvt();
+  const bool gvt_waits = context_.arbiter->gvt_waits_at(tile_);
   const auto consider = [&](Attempt* attempt) {
+    const VirtualTime& time = attempt->virtual_time;
+    if (gvt_waits ? time.timestamp <= gvt.timestamp : time <= gvt) return;
     if (attempt->task->uncommitted_parent == nullptr &&
         (latest == nullptr || latest->virtual_time < attempt->virtual_time))
       latest = attempt;
