@@ -78,7 +78,7 @@ struct Chip::Impl final : EventHandler,
       fast_forward.serve(this);
     }
     if (c.run.check_replay) {
-      replay = std::make_unique<ReplayChecker>(memory, process.symbols(), c.chip.cores,
+      replay = std::make_unique<ReplayChecker>(memory, process.symbols(), config,
                                                [this](const std::string& sentence) {
                                                  end({ExitCode::internal, 0, "replay: " + sentence, {}});
                                                });

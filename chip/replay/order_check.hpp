@@ -16,6 +16,8 @@ namespace rubato::chip {
 
 class OrderCheck {
  public:
+  /// @param spec_runs_anywhere task.mapper=random: the locale of a SPEC task keeps nobody away.
+  explicit OrderCheck(bool spec_runs_anywhere) : spec_runs_anywhere_(spec_runs_anywhere) {}
   /// A task created outside tasks, or by one whose creation of it has been replayed.
   void expect(std::uint64_t id, std::uint64_t parent) { expected_.emplace(id, parent); }
   /// @returns what is wrong with the commit of the attempt, with the words of ReplayMismatch; empty: nothing.
@@ -31,6 +33,7 @@ class OrderCheck {
   };
   std::string check_locale(const AttemptRecord& record);
 
+  bool spec_runs_anywhere_;
   std::unordered_map<std::uint64_t, std::uint64_t> expected_;  // child, parent; never iterated but to count
   std::optional<Timestamp> last_;
   std::unordered_map<Locale, std::map<Cycle, Stay>> stays_;  // by cycle of dispatch; looked up only

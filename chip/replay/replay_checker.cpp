@@ -9,9 +9,14 @@ namespace rubato::chip {
 
 using Kind = TaskAction::Kind;
 
-ReplayChecker::ReplayChecker(AddressSpace& memory, const Symbols& symbols, std::uint32_t cores,
+ReplayChecker::ReplayChecker(AddressSpace& memory, const Symbols& symbols, const Config& config,
                              std::function<void(const std::string&)> fail)
-    : memory_(memory), symbols_(symbols), fail_(std::move(fail)), running_(cores) {}
+    : memory_(memory),
+      symbols_(symbols),
+      fail_(std::move(fail)),
+      spec_runs_anywhere_(config.task.mapper == "random"),
+      running_(config.chip.cores),
+      order_(spec_runs_anywhere_) {}
 
 void ReplayChecker::fail(const std::string& sentence) {
   is_active_ = false;
@@ -31,7 +36,7 @@ void ReplayChecker::guarded(const Check& check) {
 // ---- Regions ----
 
 void ReplayChecker::begin_region(std::vector<std::pair<Addr, Addr>> stacks) {
-  order_ = OrderCheck{};
+  order_ = OrderCheck{spec_runs_anywhere_};
   created_.clear();
   finished_.clear();
   replay_ = std::make_unique<SerialReplay>(memory_, std::move(stacks), symbols_);

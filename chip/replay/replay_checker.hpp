@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/config/config.hpp"
 #include "chip/core/execution_observer.hpp"
 #include "chip/os/address_space.hpp"
 #include "chip/os/kernel_observer.hpp"
@@ -29,7 +30,7 @@ namespace rubato::chip {
 class ReplayChecker final : public TaskObserver, public ExecutionObserver, private KernelObserver {
  public:
   /// @param fail is told, once, in a sentence, what is wrong; the checker does nothing more then.
-  ReplayChecker(AddressSpace& memory, const Symbols& symbols, std::uint32_t cores,
+  ReplayChecker(AddressSpace& memory, const Symbols& symbols, const Config& config,
                 std::function<void(const std::string&)> fail);
 
   /// A task region begins, with these worker stacks, by core; before tasks of the region are announced.
@@ -86,6 +87,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   AddressSpace& memory_;
   const Symbols& symbols_;
   std::function<void(const std::string&)> fail_;
+  bool spec_runs_anywhere_;
   bool is_active_ = false;  // in a region, and nothing is wrong yet
   CoreId kernel_core_{};
 

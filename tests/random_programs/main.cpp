@@ -1,5 +1,6 @@
 // random_tasks SEED TASKS (unique|dense) LINES LOCALES FEATURES: runs one random program and prints the
-// digest of its memory. FEATURES: any of the letters s (system calls), d (disasters), or -.
+// digest of its memory. FEATURES: any of the letters s (system calls), d (disasters),
+// l (SPEC tasks touch what their locale owns, as others do), or -.
 // SPDX-License-Identifier: MIT
 #include <cstddef>
 #include <cstdio>
@@ -46,6 +47,7 @@ int main(int argc, char** argv) {
   options.lines = number(argv[4], 1, kMaxLines);
   options.locales = number(argv[5], 1, kMaxLocales);
   options.system_calls = std::string_view(argv[6]).find('s') != std::string_view::npos;
+  options.shared_locales = std::string_view(argv[6]).find('l') != std::string_view::npos;
   options.disasters = std::string_view(argv[6]).find('d') != std::string_view::npos;
 
   open_files();

@@ -24,6 +24,7 @@ struct Options {
   bool unique = true;
   bool system_calls = true;
   bool disasters = true;
+  bool shared_locales = true;  ///< dense: SPEC tasks, too, touch what their locale owns
 };
 extern Options options;
 

@@ -80,7 +80,7 @@ Reach reach_of(const Told& told) {
   reach.locale = reach.has_locale ? told.locale - 1u : 0;
   reach.everything = options.unique || static_cast<TaskType>(told.type) == TaskType::spec;
   // With unique timestamps reports, which have none, own what locales own.
-  if (options.unique) reach.has_locale = false;
+  if (options.unique || (reach.everything && !options.shared_locales)) reach.has_locale = false;
   return reach;
 }
 

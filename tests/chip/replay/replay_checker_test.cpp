@@ -90,10 +90,16 @@ class ReplayChecker : public ::testing::Test {
     finish(id, core, now + 10);
   }
 
+  static Config two_cores() {
+    Config config;
+    config.chip.cores = 2;
+    return config;
+  }
+
   isa::test::Machine machine;
   Symbols symbols;
   std::string wrong;
-  rubato::chip::ReplayChecker checker{machine.memory, symbols, 2,
+  rubato::chip::ReplayChecker checker{machine.memory, symbols, two_cores(),
                                       [this](const std::string& s) { wrong = s; }};
   Addr increment = 0, creator = 0, stack = 0;
 };
