@@ -332,8 +332,8 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
     account_occupancy(now);
     queue_.hold(task);
   } else if (c.destination == tile_) {
-    ++stats_.local;
-    accept(task, now);
+    release_held(task,
+                 now);  // also where it stalled as one to be held, and its creator became non-speculative
   } else {
     send_create(send_.add(task, c.destination), TaskEvent::create_arrives, now);
   }
@@ -519,8 +519,7 @@ TileReport TaskUnit::report() const {
   const auto include_active = [&](VirtualTime t) { result.earliest = std::min(result.earliest, t); };
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const Task* task = slots_[slot].task;
-    if (task != nullptr &&
-        (task->descriptor.has_timestamp || task->attempt != nullptr || task->is_promoted))
+    if (task != nullptr && (task->descriptor.has_timestamp || task->attempt != nullptr || task->is_promoted))
       include_active(task->virtual_time);
   }
   if (promoted_ != nullptr) include_active(promoted_->virtual_time);
