@@ -254,6 +254,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void wake_finishing(Cycle now);
   void reconsider(Cycle now);
   Obstacle find_obstacle();
+  Attempt* latest_in_commit_queue() const;
   Attempt* latest_running() const;
   Attempt* latest_spillable() const;
   void advance_earliest(Cycle now);

@@ -65,14 +65,20 @@ bool TaskUnit::finish_attempt(std::uint32_t slot, Cycle now) {
   return true;
 }
 
+// Of those that may be aborted.
+Attempt* TaskUnit::latest_in_commit_queue() const {
+  Attempt* latest = nullptr;
+  for (Attempt* attempt : commit_queue_.attempts())
+    if ((latest == nullptr || latest->virtual_time < attempt->virtual_time) &&
+        !context_.aborts->is_fate_pending(*attempt))
+      latest = attempt;
+  return latest;
+}
+
 // C17: an attempt that precedes one in a full commit queue takes the place of the latest.
 bool TaskUnit::make_room_in_commit_queue(const Attempt& attempt, Cycle now) {
   if (!commit_queue_.full()) return true;
-  Attempt* latest = nullptr;
-  for (Attempt* other : commit_queue_.attempts())
-    if ((latest == nullptr || latest->virtual_time < other->virtual_time) &&
-        !context_.aborts->is_fate_pending(*other))
-      latest = other;
+  Attempt* latest = latest_in_commit_queue();
   if (latest == nullptr || latest->virtual_time < attempt.virtual_time) return false;
   context_.aborts->abort({&latest, 1}, {AbortCause::commit_queue, LineAddr{}, attempt.core, attempt.task},
                          now);
@@ -80,10 +86,15 @@ bool TaskUnit::make_room_in_commit_queue(const Attempt& attempt, Cycle now) {
 }
 
 void TaskUnit::wake_finishing(Cycle now) {
-  if (commit_queue_.full()) return;
-  for (std::uint32_t slot = 0; slot < cores_; ++slot)
-    if (slots_[slot].state == CoreState::finishing && !slots_[slot].borrowed)
+  // The latest attempt may have been safe from a finish only while its fate was pending.
+  const Attempt* latest = commit_queue_.full() ? latest_in_commit_queue() : nullptr;
+  if (commit_queue_.full() && latest == nullptr) return;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    const CoreSlot& c = slots_[slot];
+    if (c.state == CoreState::finishing && !c.borrowed &&
+        (latest == nullptr || c.task->attempt->virtual_time < latest->virtual_time))
       context_.host.wake(core_of(slot), now);
+  }
 }
 
 // ---- Commit ----
