@@ -110,7 +110,10 @@ bool AbortCascade::is_decided(const Attempt& attempt) const {
   return attempt.state == Attempt::State::finished && attempt.virtual_time < context_.arbiter->sampled();
 }
 
-void AbortCascade::wait_for_fate(CoreId core) { context_.waiting_for_fate.push_back(core); }
+void AbortCascade::wait_for_fate(CoreId core) {
+  context_.waiting_for_fate.push_back(core);
+  tiles_[core.value / context_.config.chip.cores_per_tile]->on_blocked(context_.timeline.now());
+}
 
 VirtualTime AbortCascade::gvt_at(TileId tile) const { return context_.arbiter->gvt_at(tile); }
 

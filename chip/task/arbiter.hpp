@@ -118,9 +118,9 @@ class Arbiter final : public EventHandler {
   std::vector<std::uint32_t> outward_;  ///< tiles by hops from the arbiter's
   std::vector<TileReport> reports_;     ///< as of the last sample; stale where touched_
   std::vector<std::uint8_t> touched_;
-  std::vector<std::uint8_t> awaiting_;   ///< tiles that the GVT of the last sample has not reached
-  std::vector<Attempt*> decided_;        ///< scratch
-  std::vector<VirtualTime> gvt_at_;      ///< by tile
+  std::vector<std::uint8_t> awaiting_;  ///< tiles that the GVT of the last sample has not reached
+  std::vector<Attempt*> decided_;       ///< scratch
+  std::vector<VirtualTime> gvt_at_;     ///< by tile
   std::vector<std::uint8_t> gvt_waits_at_;
   std::vector<Cycle> at_;                ///< of the round: when a tile has all reports, or the GVT
   std::vector<std::uint32_t> arrivals_;  ///< tiles in the order in which the last GVT reaches them

@@ -254,7 +254,7 @@ void TaskUnit::evaluate(Cycle now) {
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     if (slots_[slot].state == CoreState::waking) return;
     if (slots_[slot].state == CoreState::idle) idle = std::min(idle, slot);
-    stalled = stalled || is_waiting(slots_[slot].state);
+    stalled = stalled || is_waiting(slot);
   }
   if (idle != kMaxCoresPerTile) {
     if (choose(now).kind == Choice::none) return poll_blocked_creators(now);

@@ -133,6 +133,10 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void parent_committed(Task* child);
   /// Memory is restored and the children of the attempt, which stopped (C18), are gone.
   void except(Attempt* attempt, const AbortReason& reason, Cycle now);
+  /// An access of a core of the tile waits for the fate of an attempt.
+  void on_blocked(Cycle now) {
+    if (!waiting_.empty()) reconsider_later(now);
+  }
   /// reconsider() is called in an event of its own.
   void reconsider_later(Cycle at);
 
@@ -259,8 +263,13 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   Attempt* latest_spillable() const;
   void advance_earliest(Cycle now);
   bool become_nonspeculative(std::uint32_t slot, Cycle now);
-  static bool is_waiting(CoreState state) {
-    return state == CoreState::stalled || state == CoreState::finishing;
+  /// The core's pipeline waits, perhaps for long: its port is free.
+  bool is_waiting(std::uint32_t slot) const {
+    const CoreState state = slots_[slot].state;
+    return state == CoreState::stalled || state == CoreState::finishing ||
+           (state == CoreState::running &&
+            std::find(context_.waiting_for_fate.begin(), context_.waiting_for_fate.end(), core_of(slot)) !=
+                context_.waiting_for_fate.end());
   }
   void poll_blocked_creators(Cycle now);
   void report_quiet(Cycle now);

@@ -89,7 +89,7 @@ std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
 void TaskUnit::borrow_stalled_core(Cycle now) {
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     CoreSlot& c = slots_[slot];
-    if (!is_waiting(c.state) || c.granted || c.borrowed) continue;
+    if (!is_waiting(slot) || c.granted || c.borrowed) continue;
     c.borrowed = true;
     ++stats_.borrowed;
     start_spill();
