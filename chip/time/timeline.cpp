@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "chip/time/timeline.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace rubato::chip {
 
 // Invariants: entries in ring_ are due in [now_, now_ + kRing); all in far_ at or after now_ + kRing, except
-// between a jump of now_ and admit_far(). The bucket of now_ is consumed from cursor_.
+// between a jump of now_ and admit_far(). occupied_ has a bit for each bucket that is not empty.
 
 Cycle Timeline::next_near() const {
   if (near_ == 0) return kNever;
@@ -30,13 +31,19 @@ Cycle Timeline::next() const {
   return far_.empty() ? near : earlier(near, far_.top().at);
 }
 
+void Timeline::grow() {
+  const auto first = static_cast<std::uint32_t>(nodes_.size());
+  nodes_.resize(std::max<std::size_t>(64, 2 * nodes_.size()));
+  for (auto number = static_cast<std::uint32_t>(nodes_.size()); number-- > first;) {
+    nodes_[number].next = free_;
+    free_ = number;
+  }
+}
+
 void Timeline::admit_far(Cycle up_to) {
   while (!far_.empty() && far_.top().at < up_to) {
     const FarEntry& top = far_.top();
-    const std::uint64_t slot = top.at.value % kRing;
-    ring_[slot].push_back(top.entry);
-    occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
-    ++near_;
+    push(top.at.value % kRing, top.entry);
     far_.pop();
   }
 }
@@ -46,18 +53,18 @@ bool Timeline::step() {
   if (at == kNever) return false;
   if (at != now_) {
     now_ = at;
-    cursor_ = 0;
     admit_far(now_ + kRing);
   }
   const std::uint64_t slot = now_.value % kRing;
-  auto& bucket = ring_[slot];
-  const Entry entry = bucket[cursor_++];
+  Bucket& bucket = ring_[slot];
+  const std::uint32_t number = bucket.first;
+  Node& node = nodes_[number];
+  const Entry entry = node.entry;
+  bucket.first = node.next;
+  if (bucket.first == kNone) occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
+  node.next = free_;
+  free_ = number;
   --near_;
-  if (cursor_ == bucket.size()) {
-    bucket.clear();
-    cursor_ = 0;
-    occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
-  }
   entry.handler->on_event(now_, entry.kind, entry.payload);
   return true;
 }

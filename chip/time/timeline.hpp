@@ -1,9 +1,11 @@
 // The chip's clock: a ring of one bucket a cycle for the near future, a heap for the rest. Cores and messages
 // alike are entries; entries of one cycle run in the order in which they were scheduled, which makes a run a
-// function of its inputs.
+// function of its inputs. Buckets are lists through one pool of nodes, those freed last used first: all that
+// is pending stays in the host's nearest cache.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <queue>
 #include <vector>
@@ -22,7 +24,7 @@ class EventHandler {
 
 class Timeline {
  public:
-  Timeline() : ring_(kRing) {}
+  Timeline() { ring_.fill(Bucket{}); }
 
   /// The cycle of the entry being run: the earliest of all pending ones.
   Cycle now() const { return now_; }
@@ -31,10 +33,7 @@ class Timeline {
   void schedule(Cycle at, EventHandler* handler, std::uint32_t kind = 0, std::uint64_t payload = 0) {
     RUBATO_DCHECK(at >= now_, "scheduled in the past");
     if (at < now_ + kRing) {
-      auto& bucket = ring_[at.value % kRing];
-      bucket.push_back(Entry{handler, payload, kind});
-      occupied_[(at.value % kRing) / 64] |= std::uint64_t{1} << (at.value % 64);
-      ++near_;
+      push(at.value % kRing, Entry{handler, payload, kind});
     } else {
       far_.push(FarEntry{at, sequence_++, Entry{handler, payload, kind}});
     }
@@ -65,15 +64,43 @@ class Timeline {
       return at != o.at ? at > o.at : sequence > o.sequence;
     }
   };
+  /// Singly linked: an entry and the node behind it in its bucket, or in the free list.
+  struct Node {
+    Entry entry;
+    std::uint32_t next;
+  };
+  static constexpr std::uint32_t kNone = ~0U;
+  struct Bucket {
+    std::uint32_t first = kNone, last = kNone;  // last: meaningful unless empty
+  };
+
+  void push(std::uint64_t slot, const Entry& entry) {
+    if (free_ == kNone) grow();
+    const std::uint32_t number = free_;
+    Node& node = nodes_[number];
+    free_ = node.next;
+    node = {entry, kNone};
+    Bucket& bucket = ring_[slot];
+    if (bucket.first == kNone) {
+      bucket.first = number;
+      occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    } else {
+      nodes_[bucket.last].next = number;
+    }
+    bucket.last = number;
+    ++near_;
+  }
+  void grow();
   Cycle next_near() const;
   void admit_far(Cycle up_to);
 
-  std::vector<std::vector<Entry>> ring_;
+  std::array<Bucket, kRing> ring_;
+  std::vector<Node> nodes_;
+  std::uint32_t free_ = kNone;
   std::uint64_t occupied_[kRing / 64] = {};
   std::priority_queue<FarEntry> far_;
   std::uint64_t sequence_ = 0;
   std::uint64_t near_ = 0;
-  std::size_t cursor_ = 0;  // next entry of the current bucket
   Cycle now_{};
 };
 
