@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What tasks write (16 bytes a vertex, four a line) lies apart from the coordinates, which the creators of a
-// visit read: to estimate touches no line that a task writes.
+// A visit writes only the distance of its own vertex, which is its locale and a cache line. The coordinates,
+// which the creators of a visit read, lie apart: to estimate touches no line that a task writes.
 #include "apps/astar/astar_tasks.hpp"
 
-#include <cstddef>
-
 #include "apps/astar/search.hpp"
+#include "apps/common/vertex_lines.hpp"
 
 namespace rubato::apps {
 namespace {
 
-constexpr std::size_t kLineBytes = 64;
-
-struct Vertex {
-  tracked<std::uint64_t> distance = kNotSettled;
-  std::uint32_t first_arc = 0;
-  std::uint32_t arc_count = 0;
-};
-static_assert(sizeof(Vertex) == 16);
-
-struct alignas(kLineBytes) VertexLine {
-  Vertex vertices[kLineBytes / sizeof(Vertex)];
-};
+using Vertex = VertexLine;  // the state is the distance
 
 /// The only word that all tasks share: written once, by the target's visit. Tasks of its own timestamp go on
 /// whether they see it or not, later ones all see it.
@@ -41,13 +29,13 @@ Locale locale_of(const Vertex* v) { return static_cast<std::uint64_t>(v - vertic
 template <TaskType type>
 void visit(Vertex* v, std::uint64_t length) {
   const Timestamp now = timestamp();
-  if (now > end_of_search.timestamp || v->distance != kNotSettled) return;
-  v->distance = length;
+  if (now > end_of_search.timestamp || v->state != kNotSettled) return;
+  v->state = length;
   if (v == target_vertex) {
     end_of_search.timestamp = std::uint64_t{now};
     return;
   }
-  const Arc* const first = arcs + v->first_arc;
+  const Arc* const first = v->first_of(arcs);
   create_all<type>(
       first, first + v->arc_count,
       [](const Arc* arc, std::uint64_t g) {
@@ -69,18 +57,12 @@ void create_first(std::uint32_t source) {
 
 std::vector<std::uint64_t> astar(const Graph& graph, const Heuristic& estimate, std::uint32_t source,
                                  std::uint32_t target, TaskType type) {
-  constexpr std::size_t kPerLine = kLineBytes / sizeof(Vertex);
-  std::vector<VertexLine> storage((graph.vertices() + kPerLine - 1) / kPerLine);
-  vertices = storage.front().vertices;
+  std::vector<Vertex> storage = vertex_lines(graph, kNotSettled);
+  vertices = storage.data();
   arcs = graph.arcs.data();
   heuristic = estimate;
   target_vertex = vertices + target;
   end_of_search.timestamp = kNotSettled;
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-    vertices[v].first_arc = graph.first_arc[v];
-    vertices[v].arc_count = graph.first_arc[v + 1] - graph.first_arc[v];
-  }
-
   switch (type) {
     case TaskType::spec:
       create_first<TaskType::spec>(source);
@@ -95,7 +77,7 @@ std::vector<std::uint64_t> astar(const Graph& graph, const Heuristic& estimate, 
   run();
 
   std::vector<std::uint64_t> distances(graph.vertices());
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) distances[v] = vertices[v].distance;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) distances[v] = storage[v].state;
   return distances;
 }
 

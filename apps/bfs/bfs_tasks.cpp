@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A visit writes only the level of its own vertex, which is its locale; the arcs never change.
+// A visit writes only the level of its own vertex, which is its locale and a cache line.
 #include "apps/bfs/bfs_tasks.hpp"
 
-#include <cstddef>
-
 #include "apps/bfs/serial_bfs.hpp"
-#include "apps/common/line_array.hpp"
+#include "apps/common/vertex_lines.hpp"
 
 namespace rubato::apps {
 namespace {
 
-struct Vertex {
-  tracked<std::uint64_t> level = kUnreached;
-  std::uint32_t first_arc = 0;
-  std::uint32_t arc_count = 0;
-};
+using Vertex = VertexLine;  // the state is the level
 
 // Where tasks find the graph: arguments carry only the vertex.
 Vertex* vertices = nullptr;
@@ -23,9 +17,9 @@ const Arc* arcs = nullptr;
 template <TaskType type>
 void visit(Vertex* v) {
   const std::uint64_t level = timestamp();
-  if (v->level != kUnreached) return;
-  v->level = level;
-  const Arc* const first = arcs + v->first_arc;
+  if (v->state != kUnreached) return;
+  v->state = level;
+  const Arc* const first = v->first_of(arcs);
   create_all<type>(
       first, first + v->arc_count,
       [](const Arc* arc, std::uint64_t next) {
@@ -43,13 +37,9 @@ void search(std::uint32_t source) {
 }  // namespace
 
 std::vector<std::uint64_t> bfs(const Graph& graph, std::uint32_t source, TaskType type) {
-  LineArray<Vertex> storage(graph.vertices());
+  std::vector<Vertex> storage = vertex_lines(graph, kUnreached);
   vertices = storage.data();
   arcs = graph.arcs.data();
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-    vertices[v].first_arc = graph.first_arc[v];
-    vertices[v].arc_count = graph.first_arc[v + 1] - graph.first_arc[v];
-  }
   switch (type) {
     case TaskType::spec:
       search<TaskType::spec>(source);
@@ -62,7 +52,7 @@ std::vector<std::uint64_t> bfs(const Graph& graph, std::uint32_t source, TaskTyp
       break;
   }
   std::vector<std::uint64_t> levels(graph.vertices());
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) levels[v] = vertices[v].level;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) levels[v] = storage[v].state;
   return levels;
 }
 

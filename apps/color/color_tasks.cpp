@@ -1,37 +1,58 @@
 // SPDX-License-Identifier: MIT
-// A task reads and writes only the colour and the words of the vertex that is its locale; lists and turns
-// never change. Reports keep the timestamp of the vertex that was coloured, which is before the turn of whom
-// they tell.
+// A task reads and writes only the colour and the words of the vertex that is its locale. Both are on cache
+// lines of the vertex, so that tasks of different vertices never conflict; lists and turns never change.
+// Reports keep the timestamp of the vertex that was coloured, which is before the turn of whom they tell.
 #include "apps/color/color_tasks.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
-
-#include "apps/common/line_array.hpp"
 
 namespace rubato::apps {
 namespace {
 
+constexpr std::size_t kLineBytes = 64;
 constexpr std::uint32_t kWordBits = 64;
 
-/// A vertex with k earlier neighbours takes one of the colours 0 to k: bit c of its words says that an
-/// earlier neighbour has colour c < k; colours from k on need not be known.
-struct Vertex {
-  tracked<std::uint32_t> color = 0;
-  std::uint32_t turn = 0;
-  std::uint32_t earlier_count = 0;
-  std::uint32_t first_later = 0;
-  std::uint32_t later_count = 0;
-  std::uint32_t reserved = 0;
-  tracked<std::uint64_t>* taken = nullptr;
+using Word = tracked<std::uint64_t>;
+
+struct alignas(kLineBytes) WordLine {
+  Word words[kLineBytes / sizeof(Word)];
 };
-static_assert(sizeof(Vertex) == 32);
 
 // Where tasks find the graph: arguments carry only the vertex.
+struct Vertex;
 Vertex* vertices = nullptr;
 const std::uint32_t* later = nullptr;
 
+/// A vertex with k earlier neighbours takes one of the colours 0 to k: bit c of its words says that an
+/// earlier neighbour has colour c < k; colours from k on need not be known.
+struct alignas(kLineBytes) Vertex {
+  static constexpr std::uint32_t kOwnLater = 5;
+  static constexpr std::uint32_t kOwnWords = 2;
+
+  tracked<std::uint32_t> color = 0;
+  std::uint32_t turn = 0;
+  std::uint32_t earlier_count = 0;
+  std::uint32_t later_count = 0;
+  std::uint32_t first_later = 0;  // in `later`, of a vertex with more than kOwnLater
+  std::uint32_t own_later[kOwnLater] = {};
+  Word* taken = nullptr;  // own_taken, or lines of their own where more words are needed
+  Word own_taken[kOwnWords];
+
+  const std::uint32_t* later_neighbours() const {
+    return later_count <= kOwnLater ? own_later : later + first_later;
+  }
+};
+static_assert(sizeof(Vertex) == kLineBytes);
+
 std::uint32_t words_of(std::uint32_t earlier_count) { return (earlier_count + kWordBits - 1) / kWordBits; }
+
+/// Besides the vertex's own words.
+std::size_t lines_of_words(std::uint32_t earlier_count) {
+  constexpr std::uint32_t kBits = kLineBytes / sizeof(Word) * kWordBits;
+  return earlier_count <= Vertex::kOwnWords * kWordBits ? 0 : (earlier_count + kBits - 1) / kBits;
+}
 
 void forbid(Vertex* v, std::uint32_t color) {
   if (color < v->earlier_count) v->taken[color / kWordBits] |= std::uint64_t{1} << color % kWordBits;
@@ -50,7 +71,7 @@ template <TaskType type>
 void choose(Vertex* v) {
   const std::uint32_t color = least_free(v);
   v->color = color;
-  const std::uint32_t* const first = later + v->first_later;
+  const std::uint32_t* const first = v->later_neighbours();
   create_all<type>(
       first, first + v->later_count,
       [](const std::uint32_t* neighbour, std::uint32_t taken) {
@@ -78,23 +99,27 @@ void run_all(const PriorityOrder& priorities) {
 
 std::vector<std::uint32_t> color(const Adjacency& graph, const PriorityOrder& priorities, TaskType type) {
   const Adjacency lists = later_neighbours(graph, priorities);
-  LineArray<Vertex> storage(graph.vertices());
+  std::vector<Vertex> storage(graph.vertices());
   vertices = storage.data();
   later = lists.neighbours.data();
-  std::size_t words = 0;
+  std::size_t word_lines = 0;
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
     Vertex& vertex = vertices[v];
+    const auto neighbours = lists.of(v);
     vertex.turn = priorities.turn[v];
     vertex.first_later = lists.first[v];
-    vertex.later_count = lists.first[v + 1] - lists.first[v];
+    vertex.later_count = static_cast<std::uint32_t>(neighbours.size());
     vertex.earlier_count = static_cast<std::uint32_t>(graph.of(v).size()) - vertex.later_count;
-    words += words_of(vertex.earlier_count);
+    if (vertex.later_count <= Vertex::kOwnLater)
+      std::copy(neighbours.begin(), neighbours.end(), vertex.own_later);
+    word_lines += lines_of_words(vertex.earlier_count);
   }
-  std::vector<tracked<std::uint64_t>> taken(words + 1);
-  words = 0;
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-    vertices[v].taken = taken.data() + words;
-    words += words_of(vertices[v].earlier_count);
+  std::vector<WordLine> taken(word_lines);
+  word_lines = 0;
+  for (Vertex& vertex : storage) {
+    const std::size_t lines = lines_of_words(vertex.earlier_count);
+    vertex.taken = lines == 0 ? vertex.own_taken : taken[word_lines].words;
+    word_lines += lines;
   }
   switch (type) {
     case TaskType::spec:

@@ -1,25 +1,38 @@
 // SPDX-License-Identifier: MIT
-// A task reads and writes only the state of the vertex that is its locale; lists and turns never change.
+// A task reads and writes only the state of the vertex that is its locale and a cache line, so that tasks of
+// different vertices never conflict; lists and turns never change.
 // Exclusions keep the timestamp of the vertex that joined, which is before the turn of whom they exclude.
 #include "apps/mis/mis_tasks.hpp"
 
-#include "apps/common/line_array.hpp"
+#include <algorithm>
+#include <cstddef>
 
 namespace rubato::apps {
 namespace {
 
 enum class State : std::uint32_t { undecided, member, excluded };
 
-struct Vertex {
-  tracked<State> state = State::undecided;
-  std::uint32_t turn = 0;
-  std::uint32_t first_later = 0;
-  std::uint32_t later_count = 0;
-};
-
 // Where tasks find the graph: arguments carry only the vertex.
+struct Vertex;
 Vertex* vertices = nullptr;
 const std::uint32_t* later = nullptr;
+
+constexpr std::size_t kLineBytes = 64;
+
+struct alignas(kLineBytes) Vertex {
+  static constexpr std::uint32_t kOwnLater = 12;
+
+  tracked<State> state = State::undecided;
+  std::uint32_t turn = 0;
+  std::uint32_t later_count = 0;
+  std::uint32_t first_later = 0;  // in `later`, of a vertex with more than kOwnLater
+  std::uint32_t own_later[kOwnLater] = {};
+
+  const std::uint32_t* later_neighbours() const {
+    return later_count <= kOwnLater ? own_later : later + first_later;
+  }
+};
+static_assert(sizeof(Vertex) == kLineBytes);
 
 void exclude(Vertex* v) { v->state = State::excluded; }
 
@@ -27,7 +40,7 @@ template <TaskType type>
 void decide(Vertex* v) {
   if (v->state == State::excluded) return;
   v->state = State::member;
-  const std::uint32_t* const first = later + v->first_later;
+  const std::uint32_t* const first = v->later_neighbours();
   create_all<type>(first, first + v->later_count, [](const std::uint32_t* neighbour) {
     create<type>(exclude, {.at = timestamp(), .on = *neighbour}, vertices + *neighbour);
   });
@@ -52,13 +65,17 @@ void run_all(const PriorityOrder& priorities) {
 
 std::vector<std::uint8_t> mis(const Adjacency& graph, const PriorityOrder& priorities, TaskType type) {
   const Adjacency lists = later_neighbours(graph, priorities);
-  LineArray<Vertex> storage(graph.vertices());
+  std::vector<Vertex> storage(graph.vertices());
   vertices = storage.data();
   later = lists.neighbours.data();
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-    vertices[v].turn = priorities.turn[v];
-    vertices[v].first_later = lists.first[v];
-    vertices[v].later_count = lists.first[v + 1] - lists.first[v];
+    Vertex& vertex = vertices[v];
+    const auto neighbours = lists.of(v);
+    vertex.turn = priorities.turn[v];
+    vertex.first_later = lists.first[v];
+    vertex.later_count = static_cast<std::uint32_t>(neighbours.size());
+    if (vertex.later_count <= Vertex::kOwnLater)
+      std::copy(neighbours.begin(), neighbours.end(), vertex.own_later);
   }
   switch (type) {
     case TaskType::spec:

@@ -16,7 +16,6 @@ struct Options {
   GraphOptions graph;
   SourceOption source;
   TaskType type = TaskType::mayspec;
-  LocaleChoice locale = LocaleChoice::vertex;
   bool verify = false;
   bool is_serial = false;
 };
@@ -37,9 +36,6 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--unit-lengths", o.graph.reader.unit_lengths,
                "Every arc has length 1, whatever the file or the generator says");
   add_task_type(app, o.type);
-  add_choice<LocaleChoice>(app, "--locale", o.locale,
-                           {{"vertex", LocaleChoice::vertex}, {"line", LocaleChoice::line}},
-                           "Locale of a visit: the vertex (default) or its cache line");
   app.add_flag("--verify", o.verify, "Compare every distance with a serial Dijkstra; exit 1 if one differs");
   app.add_flag("--serial", o.is_serial, "Run only the serial Dijkstra, no tasks, for comparison");
   app.footer(
@@ -79,7 +75,7 @@ bool check(const Graph& graph, const std::vector<std::uint64_t>& distances,
 int run_sssp(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const std::uint32_t source = source_vertex(o.source, graph);
-  const auto distances = o.is_serial ? dijkstra(graph, source) : sssp(graph, source, o.type, o.locale);
+  const auto distances = o.is_serial ? dijkstra(graph, source) : sssp(graph, source, o.type);
   print_summary(distances);
   if (!o.verify) return 0;
   const bool passed = check(graph, distances, dijkstra(graph, source));

@@ -1,93 +1,58 @@
 // SPDX-License-Identifier: MIT
-// The vertex array holds what tasks write next to what they need to go on: 16 bytes, four vertices a line.
+// A visit writes only the distance of its own vertex, which is its locale and a cache line.
 #include "apps/sssp/sssp_tasks.hpp"
 
-#include <cstddef>
-#include <memory>
-#include <new>
-
+#include "apps/common/vertex_lines.hpp"
 #include "apps/sssp/dijkstra.hpp"
 
 namespace rubato::apps {
 namespace {
 
-constexpr std::size_t kLineBytes = 64;
-
-struct Vertex {
-  tracked<std::uint64_t> distance = kUnset;
-  std::uint32_t first_arc = 0;
-  std::uint32_t arc_count = 0;
-};
-static_assert(sizeof(Vertex) == 16);
-
-struct alignas(kLineBytes) VertexLine {
-  Vertex vertices[kLineBytes / sizeof(Vertex)];
-};
+using Vertex = VertexLine;  // the state is the distance
 
 // Where tasks find the graph: arguments carry only the vertex.
 Vertex* vertices = nullptr;
 const Arc* arcs = nullptr;
 
-template <LocaleChoice choice>
-Locale locale_of(const Vertex* v) {
-  if constexpr (choice == LocaleChoice::vertex) return static_cast<std::uint64_t>(v - vertices);
-  return reinterpret_cast<std::uintptr_t>(v) / kLineBytes;
-}
-
-template <TaskType type, LocaleChoice choice>
+template <TaskType type>
 void visit(Vertex* v) {
   const Timestamp distance = timestamp();
-  if (v->distance != kUnset) return;
-  v->distance = distance;
-  const Arc* const first = arcs + v->first_arc;
+  if (v->state != kUnset) return;
+  v->state = distance;
+  const Arc* const first = v->first_of(arcs);
   create_all<type>(
       first, first + v->arc_count,
       [](const Arc* arc, std::uint64_t d) {
-        Vertex* const head = vertices + arc->head;
-        create<type>(visit<type, choice>, {.at = d + arc->length, .on = locale_of<choice>(head)}, head);
+        create<type>(visit<type>, {.at = d + arc->length, .on = arc->head}, vertices + arc->head);
       },
       std::uint64_t{distance});
 }
 
 template <TaskType type>
-void create_first(Vertex* source, LocaleChoice choice) {
-  if (choice == LocaleChoice::vertex) {
-    create<type>(visit<type, LocaleChoice::vertex>, {.at = 0, .on = locale_of<LocaleChoice::vertex>(source)},
-                 source);
-  } else {
-    create<type>(visit<type, LocaleChoice::line>, {.at = 0, .on = locale_of<LocaleChoice::line>(source)},
-                 source);
-  }
+void search(std::uint32_t source) {
+  create<type>(visit<type>, {.at = 0, .on = source}, vertices + source);
+  run();
 }
 
 }  // namespace
 
-std::vector<std::uint64_t> sssp(const Graph& graph, std::uint32_t source, TaskType type,
-                                LocaleChoice locale) {
-  constexpr std::size_t kPerLine = kLineBytes / sizeof(Vertex);
-  std::vector<VertexLine> storage((graph.vertices() + kPerLine - 1) / kPerLine);
-  vertices = storage.front().vertices;
+std::vector<std::uint64_t> sssp(const Graph& graph, std::uint32_t source, TaskType type) {
+  std::vector<Vertex> storage = vertex_lines(graph, kUnset);
+  vertices = storage.data();
   arcs = graph.arcs.data();
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-    vertices[v].first_arc = graph.first_arc[v];
-    vertices[v].arc_count = graph.first_arc[v + 1] - graph.first_arc[v];
-  }
-
   switch (type) {
     case TaskType::spec:
-      create_first<TaskType::spec>(vertices + source, locale);
+      search<TaskType::spec>(source);
       break;
     case TaskType::nonspec:
-      create_first<TaskType::nonspec>(vertices + source, locale);
+      search<TaskType::nonspec>(source);
       break;
     case TaskType::mayspec:
-      create_first<TaskType::mayspec>(vertices + source, locale);
+      search<TaskType::mayspec>(source);
       break;
   }
-  run();
-
   std::vector<std::uint64_t> distances(graph.vertices());
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) distances[v] = vertices[v].distance;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) distances[v] = storage[v].state;
   return distances;
 }
 

@@ -12,13 +12,7 @@
 
 namespace rubato::apps {
 
-/// The locale of a visit.
-enum class LocaleChoice {
-  vertex,  ///< the vertex, as in the publication's listing
-  line,    ///< the vertex's cache line, against lines that move between tiles (Sec. III-A "Locales")
-};
-
 /// Distances from `source`, computed by tasks of one type; kUnset where there is no path. source < vertices.
-std::vector<std::uint64_t> sssp(const Graph& graph, std::uint32_t source, TaskType type, LocaleChoice locale);
+std::vector<std::uint64_t> sssp(const Graph& graph, std::uint32_t source, TaskType type);
 
 }  // namespace rubato::apps

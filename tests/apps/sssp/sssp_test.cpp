@@ -27,14 +27,12 @@ TEST(Dijkstra, FindsTheDistancesOfAGraphDoneByHand) {
   EXPECT_THAT(dijkstra(g, 4), ElementsAre(kUnset, kUnset, kUnset, kUnset, 0));
 }
 
-TEST(Sssp, AgreesWithDijkstraForEveryTypeLocaleAndSeed) {
+TEST(Sssp, AgreesWithDijkstraForEveryTypeAndSeed) {
   for (const Graph& g : {make_graph(5, kSmall, 1), generate_road(30, 20, 1), generate_rmat(9, 16, 1)}) {
     for (const std::uint64_t seed : {1, 2, 3}) {
       serial::set_seed(seed);
       for (const TaskType type : {spec, nonspec, mayspec}) {
-        for (const LocaleChoice locale : {LocaleChoice::vertex, LocaleChoice::line}) {
-          EXPECT_EQ(sssp(g, 1, type, locale), dijkstra(g, 1));
-        }
+        EXPECT_EQ(sssp(g, 1, type), dijkstra(g, 1));
       }
     }
   }
@@ -46,7 +44,7 @@ TEST(Sssp, FindsTheKnownDistancesOfTheCaliforniaRoadNetwork) {
       std::filesystem::path(data != nullptr ? data : "../shared/data") / "california.gr";
   if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not here";
   const Graph g = read_graph(file.string(), {});
-  const auto distances = sssp(g, 0, mayspec, LocaleChoice::vertex);
+  const auto distances = sssp(g, 0, mayspec);
   EXPECT_EQ(distances.size(), 21048u);
   EXPECT_EQ(std::count(distances.begin(), distances.end(), kUnset), 0);
   EXPECT_EQ(*std::max_element(distances.begin(), distances.end()), 14836895u);
