@@ -96,6 +96,7 @@ Cycle Core::reached() const {
 }
 
 void Core::account_until(Cycle until) {
+  if (blocked_) pipeline_.resume_at(until, CyclePart::check);  // so far it has waited for a check
   if (is_speculating() && !stalled_) {
     account_parts(until, [&](CyclePart part, Latency cycles) { task_.attempt->cycles.charge(part, cycles); });
   } else {
@@ -210,7 +211,6 @@ void Core::leave_task(Cycle at) {
 void Core::abort_task(Cycle at) {
   RUBATO_CHECK(is_speculating(), "the aborted task does not run on this core");
   at = later(at, reached());
-  if (blocked_) pipeline_.resume_at(at, CyclePart::check);
   account_until(at);
   pipeline_.stop_task();
   stalled_ = blocked_ = false;

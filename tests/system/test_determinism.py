@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,6 +11,18 @@ from pathlib import Path
 import pytest
 
 SSSP = ["--generate", "road:16x16", "--verify"]
+DES = ["--generate", "csa:4", "--vectors", "2", "--log-type", "spec", "--verify"]
+FULL_QUEUES = ["--set", "task.task_queue=16", "--set", "task.commit_queue=4", "--set", "task.send_buffer=4"]
+
+# Options of rubato-chip, program and arguments: tasks of all of these run ahead, and some abort.
+SPECULATIVE = [
+    (["--cores", "16", "--set", "task.mayspec=spec"], "sssp", SSSP),
+    (["--cores", "16", *FULL_QUEUES], "sssp", SSSP),
+    (["--cores", "16", "--set", "conflict.forwarding=stall"], "sssp", SSSP),
+    (["--cores", "16", "--set", "conflict.selective_aborts=false"], "sssp", SSSP),
+    (["--cores", "64", "--set", "task.mayspec=spec", "--set", "conflict.sets=exact"], "des", DES),
+    (["--cores", "16", *FULL_QUEUES, "--set", "run.lookahead_cycles=0"], "des", DES),
+]
 
 
 def stats(simulator: Path, out: Path, program: Path, *options: str, arguments: list[str] = SSSP) -> bytes:
@@ -43,6 +56,17 @@ def test_observing_a_run_does_not_change_it(rubato_chip: Path, guests: Path, tmp
     first = stats(rubato_chip, tmp_path / "a", guests / "sssp", "--cores", "16")
     watched = ["--cores", "16", "--trace", "--interval", "777", "--series", "tasks.*"]
     assert stats(rubato_chip, tmp_path / "b", guests / "sssp", *watched) == first
+
+
+@pytest.mark.parametrize(("options", "program", "arguments"), SPECULATIVE)
+def test_speculation_repeats_observed_or_not(
+    options: list[str], program: str, arguments: list[str], rubato_chip: Path, guests: Path, tmp_path: Path
+) -> None:
+    first = stats(rubato_chip, tmp_path / "a", guests / program, *options, arguments=arguments)
+    assert sum(v for k, v in json.loads(first)["roi"].items() if k.startswith("chip.aborts.")) > 0
+    assert stats(rubato_chip, tmp_path / "b", guests / program, *options, arguments=arguments) == first
+    watched = [*options, "--trace", "--interval", "777", "--series", "tasks.*", "--check-replay"]
+    assert stats(rubato_chip, tmp_path / "c", guests / program, *watched, arguments=arguments) == first
 
 
 def test_a_named_program_runs_the_same_from_any_folder(rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
