@@ -13,7 +13,7 @@ DATA = Path(os.environ.get("RUBATO_DATA", Path(__file__).resolve().parents[3] / 
 
 
 def astar(rubato_chip: Path, guests: Path, cores: int, *arguments: str) -> str:
-    command = [rubato_chip, "--cores", str(cores), guests / "astar", *arguments, "--verify"]
+    command = [rubato_chip, "--cores", str(cores), "--check-replay", guests / "astar", *arguments, "--verify"]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
     )
@@ -21,8 +21,8 @@ def astar(rubato_chip: Path, guests: Path, cores: int, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("kind", ["mayspec", "nonspec"])
-@pytest.mark.parametrize("cores", [1, 4, 16])
+@pytest.mark.parametrize("kind", ["mayspec", "spec", "nonspec"])
+@pytest.mark.parametrize("cores", [1, 4, 16, 64])
 def test_a_route_passes_its_check(cores: int, kind: str, rubato_chip: Path, guests: Path) -> None:
     out = astar(rubato_chip, guests, cores, "--generate", "road:30x30", "--type", kind)
     assert "with an estimate from coordinates" in out

@@ -13,7 +13,7 @@ DATA = Path(os.environ.get("RUBATO_DATA", Path(__file__).resolve().parents[3] / 
 
 
 def des(rubato_chip: Path, guests: Path, cores: int, *arguments: str) -> str:
-    command = [rubato_chip, "--cores", str(cores), guests / "des", *arguments, "--verify"]
+    command = [rubato_chip, "--cores", str(cores), "--check-replay", guests / "des", *arguments, "--verify"]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
     )
@@ -21,16 +21,17 @@ def des(rubato_chip: Path, guests: Path, cores: int, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("kind", ["mayspec", "nonspec"])
-@pytest.mark.parametrize("cores", [1, 4, 16])
+@pytest.mark.parametrize("kind", ["mayspec", "spec", "nonspec"])
+@pytest.mark.parametrize("cores", [1, 4, 16, 64])
 def test_a_multiplier_passes_its_check(cores: int, kind: str, rubato_chip: Path, guests: Path) -> None:
     out = des(rubato_chip, guests, cores, "--generate", "csa:8", "--vectors", "2", "--type", kind)
     assert "check: passed" in out
 
 
-@pytest.mark.parametrize("cores", [1, 16])
-def test_every_change_is_logged(cores: int, rubato_chip: Path, guests: Path) -> None:
-    out = des(rubato_chip, guests, cores, "--generate", "csa:4", "--vectors", "3", "--log")
+@pytest.mark.parametrize("log_type", ["nonspec", "spec"])
+@pytest.mark.parametrize("cores", [1, 16, 64])
+def test_every_change_is_logged(cores: int, log_type: str, rubato_chip: Path, guests: Path) -> None:
+    out = des(rubato_chip, guests, cores, "--generate", "csa:4", "--vectors", "3", "--log-type", log_type)
     assert "check: passed" in out
     lines = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
     assert lines["logged"] == lines["net changes"]
