@@ -136,10 +136,12 @@ def _best(study: Study) -> tuple[float, int, str] | None:
 def _workload_sections(study: Study) -> list[Section]:
     sections: list[Section] = []
     for i, w in enumerate(study.workloads):
-        suffix = f": {w.name}" if len(study.workloads) > 1 else ""
+        several = len(study.workloads) > 1
+        suffix = f": {w.name}" if several else ""
+        first = len(sections)
         if len({p.cores for s in w.series for p in s.points}) > 1:
-            sections.append((f"speedup-{i}", f"Speed-up{suffix}", _speedup_card(i, w, suffix)))
-        sections.append((f"cycles-{i}", f"Core cycles{suffix}", _cycles_card(i, w, suffix)))
+            sections.append((f"speedup-{i}", "Speed-up", _speedup_card(i, w, suffix)))
+        sections.append((f"cycles-{i}", "Core cycles", _cycles_card(i, w, suffix)))
         if any(
             r.summary.network_bytes.model_dump().get(c)
             for s in w.series
@@ -147,10 +149,13 @@ def _workload_sections(study: Study) -> list[Section]:
             for r in p.runs
             for c in TRAFFIC_CLASSES
         ):
-            sections.append((f"traffic-{i}", f"Network{suffix}", _traffic_card(i, suffix)))
+            sections.append((f"traffic-{i}", "Network", _traffic_card(i, suffix)))
         if aborts.has_aborts(w):
-            sections.append((f"aborts-{i}", f"Aborts{suffix}", aborts.section(i, w, suffix)))
-        sections.append((f"numbers-{i}", f"Numbers{suffix}", _numbers_card(i, w, suffix)))
+            sections.append((f"aborts-{i}", "Aborts", aborts.section(i, w, suffix)))
+        sections.append((f"numbers-{i}", "Numbers", _numbers_card(i, w, suffix)))
+        if several:  # the contents name each workload once
+            identifier, title, body = sections[first]
+            sections[first] = (identifier, f"{w.name}: {title}", body)
     return sections
 
 
