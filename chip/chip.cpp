@@ -13,6 +13,7 @@
 #include "chip/conflict/conflict_detector.hpp"
 #include "chip/conflict/system_call_checks.hpp"
 #include "chip/core/core.hpp"
+#include "chip/faults.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/task_instructions.hpp"
 #include "chip/noc/mesh.hpp"
@@ -678,6 +679,11 @@ void Chip::observe(ChipObserver* observer, Latency interval) {
   impl_->interval = interval;
 }
 void Chip::observe_tasks(TaskObserver* observer) { impl_->observe_tasks(*observer); }
+void Chip::inject(const Faults& faults) {
+  impl_->conflicts.inject(faults.conflicts);
+  impl_->task_units.inject(faults.tasks);
+  impl_->task_units.aborts()->inject(faults.aborts);
+}
 RunOutcome Chip::run() { return impl_->run(); }
 StatRegistry& Chip::registry() { return impl_->registry; }
 const CycleAccount& Chip::cycle_account() const { return impl_->account; }

@@ -18,6 +18,7 @@
 
 namespace rubato::chip {
 
+struct Faults;       // chip/faults.hpp
 class TaskObserver;  // chip/task/task_observer.hpp
 
 class Chip {
@@ -30,6 +31,9 @@ class Chip {
   /// Both before run(); the observers outlive the chip.
   void observe(ChipObserver* observer, Latency interval = 0);
   void observe_tasks(TaskObserver* observer);
+
+  /// Before run(), on a chip of more than one core: makes it wrong, for tests.
+  void inject(const Faults& faults);
 
   /// Runs the program to its end. Call once.
   RunOutcome run();

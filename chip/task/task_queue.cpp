@@ -12,7 +12,7 @@ TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
 }
 
 TaskQueue::Slot* TaskQueue::holder_of(const Task& task) {
-  if (!task.descriptor.has_locale) return nullptr;
+  if (!task.descriptor.has_locale || ignores_locales_) return nullptr;
   for (Slot& slot : slots_) {
     if (slot.busy && slot.locale == task.descriptor.locale) return &slot;
   }

@@ -83,6 +83,9 @@ class TaskQueue {
   void reinsert(Task* task);
   void release_active(const Task& task);
 
+  /// A bug, for tests: from now on tasks of one locale run at once.
+  void ignore_locales() { ignores_locales_ = true; }
+
   // Idle guest tasks.
   /// Accepts `task`, whose order and tie are set. Its entry must be free.
   void insert(Task* task);
@@ -137,6 +140,7 @@ class TaskQueue {
     RUBATO_CHECK(capacity_ == 0 || used() <= capacity_, "a task queue holds more than it has");
   }
 
+  bool ignores_locales_ = false;
   std::uint32_t capacity_, uncommitted_limit_;
   std::uint32_t guests_ = 0, promised_ = 0, spilling_ = 0, refills_ = 0, active_ = 0;
   std::uint32_t uncommitted_ = 0, uncommitted_idle_ = 0;

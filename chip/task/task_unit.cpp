@@ -483,6 +483,7 @@ TileReport TaskUnit::report() const {
   const auto include_active = [&](VirtualTime t) { result.earliest = std::min(result.earliest, t); };
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const Task* task = slots_[slot].task;
+    if (context_.fault == TaskFault::commit_early) break;
     if (task != nullptr && (task->descriptor.has_timestamp || task->attempt != nullptr || task->is_promoted))
       include_active(task->virtual_time);
   }

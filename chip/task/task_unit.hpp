@@ -41,6 +41,7 @@
 #include "chip/task/promotion.hpp"
 #include "chip/task/send_buffer.hpp"
 #include "chip/task/spill_area.hpp"
+#include "chip/task/task_fault.hpp"
 #include "chip/task/task_mapper.hpp"
 #include "chip/task/task_observer.hpp"
 #include "chip/task/task_pool.hpp"
@@ -85,6 +86,7 @@ struct TaskContext {
   std::unique_ptr<TaskMapper> mapper{};
   Rng rng;
   std::uint64_t next_id = 1;
+  TaskFault fault = TaskFault::none;
 
   /// A record for `descriptor`, created now: id and tie are given in order of creation.
   Task* make_task(const TaskDescriptor& descriptor, std::uint64_t parent);
@@ -148,6 +150,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::uint64_t nonspeculative() const { return stats_.nonspeculative; }
   std::uint64_t aborted() const { return stats_.aborted; }
   std::uint64_t spilled() const { return stats_.spilled; }
+  void ignore_locales() { queue_.ignore_locales(); }
   const TaskQueue& queue() const { return queue_; }
   const SendBuffer& send_buffer() const { return send_; }
 

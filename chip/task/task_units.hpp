@@ -50,6 +50,11 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   /// The run ends: attempts whose fate is open count as aborted, so that cycles add up.
   void settle_attempts();
   /// Whom conflict detection tells.
+  void inject(TaskFault fault) {
+    context_.fault = fault;
+    if (fault == TaskFault::ignore_locales)
+      for (const auto& unit : units_) unit->ignore_locales();
+  }
   AbortCascade* aborts() { return cascade_.get(); }
 
   /// As last broadcast; the lowest tile's on a one-core chip.

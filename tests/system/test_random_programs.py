@@ -1,0 +1,56 @@
+"""Random task programs on random chips (chip.md, C19), and that they find bugs put into the chip on purpose.
+
+Everything a run can get wrong is in random_programs.py; a failure names the command that repeats it.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from random_programs import Programs, failure_of, failures
+
+SEEDS = 50  # a test
+FAULTS = [
+    "skip_tile_check", "lose_sticky_bits", "lose_overflow", "exclusive_speculative_read", "ignore_canary",
+    "clear_own_sticky_bits", "canary_of_writers_only", "forget_undo", "undo_in_wrong_order", "forget_child",
+    "forget_dependent", "commit_early", "ignore_locales",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def programs(build: Path) -> Programs:
+    return Programs.of(build)
+
+
+@pytest.mark.parametrize("first", range(1, 301, SEEDS))
+def test_every_run_has_a_serial_order(first: int, programs: Programs) -> None:
+    found = failures(range(first, first + SEEDS), programs)
+    assert not found, "\n\n".join(found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(1001, 21001, 500))
+def test_every_run_has_a_serial_order_long(first: int, programs: Programs) -> None:
+    found = failures(range(first, first + 500), programs)
+    assert not found, "\n\n".join(found)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_chip_is_found(fault: str, build: Path, programs: Programs, tmp_path: Path) -> None:
+    """By two seeds at least, whose runs are right without it."""
+    simulator = tmp_path / "faulty"
+    simulator.write_text(f"#!/bin/sh\nexec {build / 'bin' / 'faulty-chip'} {fault} \"$@\"\n")
+    simulator.chmod(0o755)
+    faulty = dataclasses.replace(programs, simulator=simulator)
+    finds: list[int] = []
+    for seed in range(1, 400):
+        wrong = failure_of(seed, faulty)
+        if wrong and "exit code 4" not in wrong and not failure_of(seed, programs):
+            finds.append(seed)
+        if len(finds) == 2:
+            return
+    pytest.fail(f"of 400 seeds only {finds} find the fault {fault}")
