@@ -15,6 +15,7 @@ import random
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,14 +95,17 @@ def failure_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> str
     """Runs one seed; what is wrong, and how to repeat it. Empty: nothing."""
     command = command_of(seed, programs, more)
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300
+        )
     except subprocess.TimeoutExpired:
         return f"seed {seed} took more than 300 s\nrepeat: {shlex.join(command)}"
     wrong = ""
     if done.returncode != 0:
         wrong = f"exit code {done.returncode}: {done.stderr.strip()[-2000:]}"
     elif "unique" in command:
-        serial = subprocess.run([str(programs.serial), *command[-6:]], capture_output=True, text=True, check=True, timeout=60)
+        reference = [str(programs.serial), *command[-6:]]
+        serial = subprocess.run(reference, capture_output=True, text=True, check=True, timeout=60)
         if done.stdout != serial.stdout:
             wrong = f"printed {done.stdout.strip()!r}, the serial engine {serial.stdout.strip()!r}"
     elif done.stdout != "":
@@ -109,7 +113,7 @@ def failure_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> str
     return f"seed {seed}: {wrong}\nrepeat: {shlex.join(command)}" if wrong else ""
 
 
-def failures(seeds: range, programs: Programs, more: tuple[str, ...] = ()) -> list[str]:
+def failures(seeds: Iterable[int], programs: Programs, more: tuple[str, ...] = ()) -> list[str]:
     """Those of these seeds that fail, two at a time."""
     with ThreadPoolExecutor(max_workers=2) as pool:
         return [wrong for wrong in pool.map(lambda seed: failure_of(seed, programs, more), seeds) if wrong]
