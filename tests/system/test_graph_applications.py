@@ -1,4 +1,4 @@
-"""The graph applications on the chip: their own check and the replay pass on 1 to 64 cores, whatever the tasks' type."""
+"""The graph applications on the chip: their own check and the replay pass on 1 to 64 cores, for every type of task."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ GRAPHS = ["road:12x12", "rmat:7:8"]
 
 
 def run(rubato_chip: Path, guest: Path, cores: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [rubato_chip, "--quiet", "--cores", str(cores), "--max-cycles", "20000000", "--check-replay", guest, *arguments]
+    options = ["--quiet", "--cores", str(cores), "--max-cycles", "20000000", "--check-replay"]
+    command = [rubato_chip, *options, guest, *arguments]
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
 
 
