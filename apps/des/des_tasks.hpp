@@ -11,8 +11,9 @@ namespace rubato::apps {
 
 enum class LogTasks {
   none,
-  nonspec,  ///< untimestamped: they run once their parent has committed
-  spec,     ///< at their parent's timestamp, speculative
+  nonspec,        ///< untimestamped: they run once their parent has committed
+  spec,           ///< at their parent's timestamp, speculative
+  spec_anywhere,  ///< the same without locale: atomic as they are, they need none
 };
 
 /// Simulates with tasks of one type. With log tasks, `expected` (not null) says how many changes each net
