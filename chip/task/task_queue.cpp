@@ -5,8 +5,10 @@
 namespace rubato::chip {
 
 TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
-    : capacity_(capacity),
-      uncommitted_limit_(std::max(1u, static_cast<std::uint32_t>(uncommitted_share * capacity))) {
+    : capacity_(capacity), uncommitted_limit_(static_cast<std::uint32_t>(uncommitted_share * capacity)) {
+  // Whatever the share: refills, the earliest task and one other that can be spilled have entries besides.
+  const std::uint32_t others = max_refills(capacity) + 2;
+  uncommitted_limit_ = std::max(1u, std::min(uncommitted_limit_, capacity > others ? capacity - others : 1));
   for (auto& list : idle_) list.reserve(capacity);
   latest_.reserve(capacity);
 }

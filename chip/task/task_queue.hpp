@@ -36,6 +36,9 @@ class TaskQueue {
   /// @param uncommitted_share of the entries that children of uncommitted parents may take, 0 to 1.
   TaskQueue(std::uint32_t capacity, double uncommitted_share);
 
+  /// Refill tasks that a queue of `capacity` entries holds at most; others wait in memory.
+  static std::uint32_t max_refills(std::uint32_t capacity) { return std::max(1u, capacity / 8); }
+
   // Entries.
   std::uint32_t capacity() const { return capacity_; }
   bool unlimited() const { return capacity_ == 0; }

@@ -57,7 +57,7 @@ TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>&
   const double share = context.config.task.spill_threshold * queue_.capacity();
   const auto entries = static_cast<std::uint32_t>(std::ceil(share));
   spill_threshold_ = queue_.unlimited() ? ~std::uint32_t{0} : std::clamp(entries, 3u, queue_.capacity() - 1);
-  max_refills_ = queue_.unlimited() ? ~std::uint32_t{0} : std::max(1u, queue_.capacity() / 8);
+  max_refills_ = queue_.unlimited() ? ~std::uint32_t{0} : TaskQueue::max_refills(queue_.capacity());
 }
 
 // ---- Dispatch ----
@@ -137,6 +137,7 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   switch (choice.kind) {
     case Choice::none:
       c.state = CoreState::idle;
+      poll_blocked_creators(now);
       return std::nullopt;
     case Choice::guest:
       start_guest(choice, slot, now);

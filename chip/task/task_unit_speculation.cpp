@@ -470,8 +470,11 @@ Attempt* TaskUnit::latest_running() const {
 TaskUnit::Obstacle TaskUnit::find_obstacle() {
   const Choice next = earliest_runnable();  // moves those whose locale is busy behind its holder
   std::optional<Timestamp> order;           // of the earliest that could use a core
-  if (next.task != nullptr && next.task != promoted_ && next.task->descriptor.has_timestamp)
-    order = next.task->order;
+  for (const Lane lane : {Lane::timestamped, Lane::timestamped_nonspec})
+    if (const Task* task = queue_.earliest_free(lane);
+        task != nullptr && context_.rule->may_run(*task, view()) != RunMode::none &&
+        (!order || task->order < *order))
+      order = task->order;
   if (!refills_.empty() && !refill_.active && refills_.back()->descriptor.has_timestamp &&
       (!order || refills_.back()->order < *order) && may_refill(*refills_.back()))
     order = refills_.back()->order;

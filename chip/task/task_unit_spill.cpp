@@ -25,13 +25,15 @@ constexpr Latency kRetry = 8;
 // ---- Spill ----
 
 bool TaskUnit::can_spill() const {
-  if (spill_.active || queue_.used() < spill_threshold_ || queue_.guests() < 2 || queue_.spillable() == 0)
-    return false;
+  if (spill_.active || queue_.used() < spill_threshold_ || queue_.spillable() == 0) return false;
   if (queue_.spillable() >= 2) return true;
-  // The only one stays if it may be what the GVT waits for, read back a moment ago.
+  // The only one stays if it may be what the GVT waits for, read back a moment ago, and can have a core.
   const Task* only = queue_.a_spillable();
-  return !is_earliest(only->descriptor.has_timestamp, only->descriptor.timestamp) ||
-         (context_.arbiter != nullptr && !context_.arbiter->gvt_waits_at(tile_));
+  if (!is_earliest(only->descriptor.has_timestamp, only->descriptor.timestamp) ||
+      (context_.arbiter != nullptr && !context_.arbiter->gvt_waits_at(tile_)))
+    return true;
+  return std::all_of(slots_.begin(), slots_.begin() + cores_,
+                     [](const CoreSlot& c) { return c.task != nullptr && c.task->attempt == nullptr; });
 }
 
 void TaskUnit::start_spill() {
