@@ -316,12 +316,15 @@ void TaskUnit::accept(Task* task, Cycle now) {
   evaluate(now);
 }
 
+void TaskUnit::schedule(Cycle at, TaskEvent event, std::uint32_t slot) {
+  context_.timeline.schedule(at, context_.events, static_cast<std::uint32_t>(event), payload(tile_, slot));
+}
+
 void TaskUnit::send_create(std::uint32_t slot, TaskEvent event, Cycle now) {
   const SendBuffer::Entry& entry = send_.entry(slot);
   const std::uint32_t bytes = message::kCreate + message::kArgument * entry.task->descriptor.argument_count;
   const Cycle arrival = context_.network.send(tile_, entry.to, {bytes, TrafficClass::task}, now);
-  context_.timeline.schedule(arrival, context_.events, static_cast<std::uint32_t>(event),
-                             payload(tile_, slot));
+  schedule(arrival, event, slot);
 }
 
 void TaskUnit::answer(TileId to, std::uint32_t slot, TaskEvent event, Cycle now) {
@@ -350,8 +353,7 @@ void TaskUnit::on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle 
     case TaskEvent::borrowed_step: {
       const CoreId core = core_of(slot);
       if (const auto next = step_spill(core, now)) {
-        context_.timeline.schedule(*next, context_.events, static_cast<std::uint32_t>(event),
-                                   payload(tile_, slot));
+        schedule(*next, event, slot);
         return;
       }
       CoreSlot& c = slots_[slot];

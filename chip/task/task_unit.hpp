@@ -214,6 +214,9 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool is_earliest(bool has_timestamp, Timestamp t) const { return has_timestamp && t <= gvt().timestamp; }
   std::uint32_t send_reserve(const Task& creator) const;
 
+  /// The event reaches this task unit, or for messages the one they go to, with `slot`.
+  void schedule(Cycle at, TaskEvent event, std::uint32_t slot);
+
   /// At the start of everything that may change the report.
   void touch() {
     if (context_.arbiter != nullptr) context_.arbiter->touch(tile_);

@@ -225,8 +225,7 @@ void TaskUnit::except(Attempt* attempt, const AbortReason& reason, Cycle now) {
 
 void TaskUnit::start_rollback(Attempt* attempt, Cycle now) {
   if (std::exchange(attempt->is_rolling_back, true)) return;
-  context_.timeline.schedule(now, context_.events, static_cast<std::uint32_t>(TaskEvent::rollback_step),
-                             std::uint64_t{tile_.value} << 32 | attempt->number);
+  schedule(now, TaskEvent::rollback_step, attempt->number);
 }
 
 void TaskUnit::on_stop(Cycle now) {
@@ -364,8 +363,7 @@ void TaskUnit::step_rollback(Attempt* attempt, Cycle now) {
   const AccessResult result = context_.memory.access(attempt->core, line, AccessKind::rollback, now);
   if (result.done) attempt->undo.pop_back();
   const Cycle next = result.done ? later(now + 1, result.cycle) : now + kRetry;
-  context_.timeline.schedule(next, context_.events, static_cast<std::uint32_t>(TaskEvent::rollback_step),
-                             std::uint64_t{tile_.value} << 32 | attempt->number);
+  schedule(next, TaskEvent::rollback_step, attempt->number);
 }
 
 void TaskUnit::end_rollback(Attempt* attempt, Cycle now) {
@@ -397,8 +395,7 @@ void TaskUnit::end_rollback(Attempt* attempt, Cycle now) {
 void TaskUnit::reconsider_later(Cycle at) {
   if (reconsider_at_ <= at) return;
   reconsider_at_ = at;
-  context_.timeline.schedule(at, context_.events, static_cast<std::uint32_t>(TaskEvent::reconsider),
-                             std::uint64_t{tile_.value} << 32);
+  schedule(at, TaskEvent::reconsider, 0);
 }
 
 void TaskUnit::reconsider(Cycle now) {

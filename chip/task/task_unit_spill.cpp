@@ -95,8 +95,7 @@ void TaskUnit::borrow_stalled_core(Cycle now) {
     c.borrowed = true;
     ++stats_.borrowed;
     start_spill();
-    context_.timeline.schedule(now, context_.events, static_cast<std::uint32_t>(TaskEvent::borrowed_step),
-                               std::uint64_t{tile_.value} << 32 | slot);
+    schedule(now, TaskEvent::borrowed_step, slot);
     return;
   }
 }
