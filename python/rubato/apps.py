@@ -36,6 +36,7 @@ class App(BaseModel):
     verify_flag: str | None = None
     mode_flag: str | None = None
     demo: Any = None
+    engines: list[str] = ["chip", "native"]
     file: Path | None = None
 
     @property
