@@ -1,0 +1,121 @@
+// Hash tables from a customer's key to the nation, open addressing with linear probing. One word a slot, so that the
+// same probing code serves the table that one task at a time may touch and the one that threads fill together.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "apps/hashjoin/join_result.hpp"
+#include "rubato/tracked.hpp"
+
+namespace rubato::apps {
+
+/// Spreads keys: the high bits choose the partition, those in the middle the slot.
+inline std::uint64_t hash_of(std::uint32_t key) { return key * 0x9e3779b97f4a7c15ULL; }
+
+/// `Word` is a 64-bit word that can be read and written while others read it. At most half of the slots are used.
+template <class Word>
+class CustomerTable {
+ public:
+  /// No memory yet: whoever makes the table often is not who uses it.
+  CustomerTable() = default;
+  explicit CustomerTable(std::size_t customers) { allocate(customers); }
+
+  std::size_t slots() const { return mask_ + 1; }
+  void prefetch(std::uint32_t key) const { __builtin_prefetch(&words_[slot_of(key)]); }
+
+  /// The customer's nation.
+  std::optional<std::uint32_t> find(std::uint32_t key) const {
+    for (std::size_t slot = slot_of(key);; slot = (slot + 1) & mask_) {
+      const std::uint64_t word = load(words_[slot]);
+      if (word == kEmpty) return std::nullopt;
+      if (static_cast<std::uint32_t>(word >> 32) == key) return static_cast<std::uint32_t>(word);
+    }
+  }
+
+ protected:
+  static constexpr std::uint64_t kEmpty = 0;  // keys start at 1
+
+  void allocate(std::size_t customers) {
+    const std::size_t slots = std::bit_ceil(customers * 2 + 2);
+    words_ = std::make_unique<Word[]>(slots);
+    mask_ = slots - 1;
+  }
+  static std::uint64_t word_of(const Customer& c) { return std::uint64_t{c.key} << 32 | c.nation; }
+  std::size_t slot_of(std::uint32_t key) const { return hash_of(key) >> 20 & mask_; }
+  static std::uint64_t load(const tracked<std::uint64_t>& word) { return word; }
+  static std::uint64_t load(const std::atomic<std::uint64_t>& word) {
+    return word.load(std::memory_order_relaxed);
+  }
+
+  std::unique_ptr<Word[]> words_;
+  std::size_t mask_ = 0;
+};
+
+/// Filled and read by one task at a time. Grows.
+class PartitionTable : public CustomerTable<tracked<std::uint64_t>> {
+ public:
+  /// `expected` customers: room for them is made by the first insert(), in the memory of whoever calls it.
+  explicit PartitionTable(std::size_t expected) : expected_(expected) {}
+
+  bool is_empty() const { return size_ == 0; }
+  void insert(const Customer& customer) {
+    if (words_ == nullptr) allocate(expected_);
+    if (++size_ * 2 > slots()) grow();
+    place(word_of(customer));
+  }
+
+ private:
+  void place(std::uint64_t word) {
+    std::size_t slot = slot_of(static_cast<std::uint32_t>(word >> 32));
+    while (words_[slot] != kEmpty) slot = (slot + 1) & mask_;
+    words_[slot] = word;
+  }
+  void grow() {
+    const std::size_t count = slots();
+    const auto old = std::move(words_);
+    allocate(count);  // twice the slots
+    for (std::size_t i = 0; i < count; ++i) {
+      if (old[i] != kEmpty) place(old[i]);
+    }
+  }
+
+  std::size_t expected_;
+  std::size_t size_ = 0;
+};
+
+/// Filled by many threads at once, one compare-and-swap a customer; read once they are done.
+class SharedTable : public CustomerTable<std::atomic<std::uint64_t>> {
+ public:
+  using CustomerTable::CustomerTable;
+
+  void insert(const Customer& customer) {
+    for (std::size_t slot = slot_of(customer.key);; slot = (slot + 1) & mask_) {
+      std::uint64_t found = words_[slot].load(std::memory_order_relaxed);
+      if (found == kEmpty &&
+          words_[slot].compare_exchange_strong(found, word_of(customer), std::memory_order_relaxed)) {
+        return;
+      }
+    }
+  }
+};
+
+/// Looks up the customers of `count` orders, slots on their way while earlier ones are compared.
+template <class Table>
+inline JoinResult probe(const Table& table, const Order* orders, std::size_t count) {
+  constexpr std::size_t kAhead = 8;
+  JoinResult result;
+  for (std::size_t i = 0; i < count && i < kAhead; ++i) table.prefetch(orders[i].customer);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) table.prefetch(orders[i + kAhead].customer);
+    if (const auto nation = table.find(orders[i].customer)) result.add(orders[i], *nation);
+  }
+  return result;
+}
+
+}  // namespace rubato::apps

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// hashjoin: options, input, result. `hashjoin --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or input.
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "apps/common/options.hpp"
+#include "apps/hashjoin/join.hpp"
+
+namespace rubato::apps {
+namespace {
+
+enum class Variant { tasks, threads, tbb, serial };
+
+struct Options {
+  double scale = 0.01;
+  std::string customers, orders;
+  std::uint64_t seed = 1;
+  std::uint32_t records_per_task = 4096;
+  std::uint32_t parts = 0;  // 0: one a core
+  Variant variant = Variant::tasks;
+  bool verify = false;
+};
+
+/// A whole number from `least` to `most`.
+CLI::Option* add_count(CLI::App& app, const std::string& flag, std::uint32_t& value, std::uint32_t most,
+                       const std::string& help) {
+  return app.add_option(flag, value, help)->check(whole_number)->check(CLI::Range(1u, most))->type_name("N");
+}
+
+void declare(CLI::App& app, Options& o) {
+  app.set_help_flag("--help", "This text");
+  auto* const scale = app.add_option("--scale", o.scale,
+                                     "TPC-H scale factor of generated tables: 150,000 customers and 1,500,000 "
+                                     "orders each (default 0.01)");
+  scale->type_name("FACTOR");
+  auto* const customers =
+      app.add_option("--customer", o.customers, "customer.tbl as dbgen writes it, plain or gzip");
+  auto* const orders = app.add_option("--orders", o.orders, "orders.tbl as dbgen writes it, plain or gzip");
+  customers->needs(orders)->excludes(scale)->type_name("FILE");
+  orders->needs(customers)->type_name("FILE");
+  app.add_option("--seed", o.seed, "Seed of the generated tables (default 1)")
+      ->check(whole_number)
+      ->type_name("N");
+  add_count(app, "--records-per-task", o.records_per_task, 1u << 24, "Records that a task handles (default 4096)");
+  add_count(app, "--partitions", o.parts, 1024,
+            "Partitions, each with a hash table of its own; threads of the other variants (default: one a core)");
+  add_choice<Variant>(app, "--variant", o.variant,
+                      {{"tasks", Variant::tasks},
+                       {"threads", Variant::threads},
+                       {"tbb", Variant::tbb},
+                       {"serial", Variant::serial}},
+                      "What joins: tasks (default), or for comparison plain threads, oneTBB, or one thread with a "
+                      "standard hash table");
+  app.add_flag("--verify", o.verify, "Compare the result with a serial join; exit 1 if it differs");
+  app.footer(
+      "Examples:\n"
+      "  hashjoin --scale 0.1 --verify\n"
+      "  hashjoin --scale 10 --records-per-task 128\n"
+      "  hashjoin --customer customer.tbl --orders orders.tbl --variant threads\n"
+      "Prints the pairs of orders and customers, the sum of the orders' prices, a digest of all pairs, and the time of "
+      "the join.");
+}
+
+JoinResult join(const TpchTables& tables, const Options& o) {
+  const JoinOptions options{o.records_per_task,
+                            o.parts != 0 ? o.parts : std::max(1u, std::thread::hardware_concurrency())};
+  switch (o.variant) {
+    case Variant::threads:
+      return join_threads(tables, options);
+    case Variant::serial:
+      return join_serial(tables);
+    case Variant::tbb:
+#if defined(RUBATO_HAS_TBB)
+      return join_tbb(tables, options);
+#else
+      throw InputError("--variant tbb: this program was built without oneTBB (package libtbb-dev)");
+#endif
+    case Variant::tasks:
+      break;
+  }
+  return join_tasks(tables, options);
+}
+
+int run_hashjoin(const Options& o) {
+  const TpchTables tables =
+      o.customers.empty() ? generate_tpch(o.scale, o.seed) : read_tpch(o.customers, o.orders);
+  std::printf("customers: %zu\norders: %zu\n", tables.customers.size(), tables.orders.size());
+  const auto started = std::chrono::steady_clock::now();
+  const JoinResult result = join(tables, o);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  const std::uint64_t revenue = result.revenue();
+  std::printf("pairs: %" PRIu64 "\nrevenue: %" PRIu64 ".%02" PRIu64 "\ndigest: %016" PRIx64 "\n", result.matches(),
+              revenue / 100, revenue % 100, result.digest());
+  std::printf("time: %.6f s\n", seconds);
+  if (!o.verify) return 0;
+  const JoinResult expected = join_serial(tables);
+  if (result.matches() != expected.matches()) {
+    std::printf("%" PRIu64 " pairs, but %" PRIu64 " were expected\n", result.matches(), expected.matches());
+  } else if (result != expected) {
+    std::printf("the pairs are as many as expected, but not the same\n");
+  }
+  return report_check(result == expected);
+}
+
+}  // namespace
+}  // namespace rubato::apps
+
+int main(int argc, char** argv) {
+  CLI::App app("Hash join of TPC-H's customer and orders, a task for every few records.", "hashjoin");
+  rubato::apps::Options options;
+  rubato::apps::declare(app, options);
+  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_hashjoin(options); });
+}

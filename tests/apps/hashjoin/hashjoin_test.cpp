@@ -1,0 +1,154 @@
+// hashjoin: the generated tables against dbgen's rules, every form of the join against the serial one, and files.
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <set>
+
+#include "apps/common/input_error.hpp"
+#include "apps/hashjoin/customer_table.hpp"
+#include "apps/hashjoin/join.hpp"
+
+namespace rubato::apps {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string file_with(const std::string& name, const std::string& text) {
+  const std::string path = ::testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string error_of(const std::string& customers, const std::string& orders) {
+  try {
+    read_tpch(file_with("customer.tbl", customers), file_with("orders.tbl", orders));
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "none";
+}
+
+TEST(TpchGenerator, HasTheSizesOfTheScaleFactorAndSparseOrderKeys) {
+  const TpchTables t = generate_tpch(0.01, 1);
+  ASSERT_EQ(t.customers.size(), 1500u);
+  ASSERT_EQ(t.orders.size(), 15000u);
+  // The keys of dbgen's first orders: 1 to 7, then 32 to 39, then 64.
+  EXPECT_EQ(t.orders[0].key, 1u);
+  EXPECT_EQ(t.orders[6].key, 7u);
+  EXPECT_EQ(t.orders[7].key, 32u);
+  EXPECT_EQ(t.orders[14].key, 39u);
+  EXPECT_EQ(t.orders[15].key, 64u);
+  EXPECT_EQ(t.orders.back().key, 60000u);  // the largest key at scale 1 is 6,000,000
+}
+
+TEST(TpchGenerator, GivesOrdersToTwoThirdsOfTheCustomersAlone) {
+  const TpchTables t = generate_tpch(0.01, 1);
+  std::set<std::uint32_t> ordering;
+  for (const Order& o : t.orders) {
+    EXPECT_NE(o.customer % 3, 0u);
+    EXPECT_GE(o.customer, 1u);
+    EXPECT_LE(o.customer, 1500u);
+    ordering.insert(o.customer);
+  }
+  EXPECT_GE(ordering.size(), 990u);  // of 1000, 15 orders each on average
+}
+
+TEST(TpchGenerator, IsAFunctionOfItsSeed) {
+  const auto digest = [](std::uint64_t seed) { return join_serial(generate_tpch(0.001, seed)).digest(); };
+  EXPECT_EQ(digest(5), digest(5));
+  EXPECT_NE(digest(5), digest(6));
+}
+
+TEST(TpchGenerator, RefusesScalesWithoutACustomer) {
+  EXPECT_THROW(generate_tpch(0.000001, 1), InputError);
+  EXPECT_THROW(generate_tpch(-1, 1), InputError);
+  EXPECT_THROW(generate_tpch(1001, 1), InputError);
+  for (const Order& o : generate_tpch(1 / 150'000.0, 1).orders) EXPECT_EQ(o.customer, 1u);
+}
+
+TEST(JoinSerial, AddsUpAJoinDoneByHand) {
+  const TpchTables t{{{1, 7}, {2, 24}, {3, 7}}, {{10, 1, 100}, {11, 2, 250}, {12, 9, 999}, {13, 1, 1}}};
+  const JoinResult r = join_serial(t);
+  EXPECT_EQ(r.matches(), 3u);  // nobody is customer 9
+  EXPECT_EQ(r.sums[JoinResult::kRevenue + 7], 101u);
+  EXPECT_EQ(r.sums[JoinResult::kRevenue + 24], 250u);
+  EXPECT_EQ(r.revenue(), 351u);
+}
+
+TEST(JoinResult, TellsADoubledPairFromALostOne) {
+  JoinResult once, twice;
+  once.add({1, 2, 3}, 4);
+  twice.add({1, 2, 3}, 4);
+  EXPECT_EQ(once, twice);
+  twice.add({1, 2, 3}, 4);
+  EXPECT_NE(once.digest(), twice.digest());
+}
+
+TEST(PartitionTable, GrowsWhenMoreCustomersComeThanExpected) {
+  PartitionTable table(1);
+  for (std::uint32_t key = 1; key <= 1000; ++key) table.insert({key, key % kNations});
+  EXPECT_GE(table.slots(), 2000u);
+  for (std::uint32_t key = 1; key <= 1000; ++key) EXPECT_EQ(table.find(key), key % kNations);
+  EXPECT_EQ(table.find(1001), std::nullopt);
+}
+
+class EveryJoin : public ::testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {};
+
+TEST_P(EveryJoin, FindsTheSamePairsAsTheSerialOne) {
+  const auto [parts, records] = GetParam();
+  const JoinOptions options{records, parts};
+  TpchTables tables = generate_tpch(0.005, 3);
+  tables.customers.erase(tables.customers.begin() + 100, tables.customers.begin() + 200);  // orders of nobody
+  const JoinResult expected = join_serial(tables);
+  ASSERT_LT(expected.matches(), tables.orders.size());
+  EXPECT_EQ(join_tasks(tables, options), expected);
+  EXPECT_EQ(join_threads(tables, options), expected);
+#if defined(RUBATO_HAS_TBB)
+  EXPECT_EQ(join_tbb(tables, options), expected);
+#endif
+}
+
+INSTANTIATE_TEST_SUITE_P(Join, EveryJoin,
+                         ::testing::Combine(::testing::Values(1, 2, 7), ::testing::Values(1, 16, 1000, 1 << 20)));
+
+TEST(JoinTasks, JoinsEmptyTables) {
+  EXPECT_EQ(join_tasks({}, {16, 2}).matches(), 0u);
+  EXPECT_EQ(join_tasks({{}, {{1, 1, 1}}}, {16, 2}).matches(), 0u);
+  EXPECT_EQ(join_tasks({{{1, 1}}, {}}, {16, 2}).matches(), 0u);
+}
+
+TEST(TpchReader, ReadsDbgensFiles) {
+  const TpchTables t = read_tpch(
+      file_with("customer.tbl",
+                "1|Customer#000000001|IVhzIApeRb|15|25-989-741-2988|711.56|BUILDING|to the even|\n"
+                "2|Customer#000000002|XSTf4,NCwDVaW|13|23-768-687-3665|121.65|AUTOMOBILE|l accounts|\n"),
+      file_with("orders.tbl",
+                "1|2|O|173665.47|1996-01-02|5-LOW|Clerk#000000951|0|nstructions|\n"
+                "32|1|F|46929.18|1996-12-01|1-URGENT|Clerk#000000880|0| foxes|\n"));
+  ASSERT_EQ(t.customers.size(), 2u);
+  EXPECT_EQ(t.customers[1].key, 2u);
+  EXPECT_EQ(t.customers[1].nation, 13u);
+  ASSERT_EQ(t.orders.size(), 2u);
+  EXPECT_EQ(t.orders[1].key, 32u);
+  EXPECT_EQ(t.orders[0].customer, 2u);
+  EXPECT_EQ(t.orders[0].price, 17366547u);
+  EXPECT_EQ(join_serial(t).matches(), 2u);
+}
+
+TEST(TpchReader, SaysWhereAFileIsWrong) {
+  const std::string customer = "1|a|b|3|\n", order = "1|1|O|1.00|\n";
+  EXPECT_EQ(error_of(customer, order), "none");
+  EXPECT_THAT(error_of("0|a|b|3|\n", order), HasSubstr("customer.tbl:1: c_custkey '0' is not a whole number"));
+  EXPECT_THAT(error_of(customer + "2|a|b|25|\n", order), HasSubstr("customer.tbl:2: c_nationkey '25'"));
+  EXPECT_THAT(error_of(customer + customer, order), HasSubstr("customer 1 is there more than once"));
+  EXPECT_THAT(error_of(customer, "1|1|O|12.5|\n"), HasSubstr("o_totalprice '12.5' is not an amount"));
+  EXPECT_THAT(error_of(customer, order + "2|x|O|1.00|\n"), HasSubstr("orders.tbl:2: o_custkey 'x'"));
+  EXPECT_THAT(error_of(customer, "1|1|O\n"), HasSubstr("the field o_orderstatus with a '|' behind it is missing"));
+  EXPECT_THAT(error_of(customer, "1|1|O|99999999999.00|\n"), HasSubstr("orders.tbl:1: o_totalprice"));
+}
+
+}  // namespace
+}  // namespace rubato::apps
