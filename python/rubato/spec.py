@@ -75,6 +75,8 @@ class RunSpec(BaseModel):
     def executable(self) -> Path:
         """@raises UsageError if the program is neither an application nor a file."""
         if app := self.app():
+            if self.engine not in app.engines:
+                raise UsageError(f"{app.name} runs on the {app.engines[0]} engine only (--engine {app.engines[0]}).")
             if app.executable is None:
                 raise UsageError(f"{app.name} is not built for the chip; `make build` builds it.")
             return app.executable
