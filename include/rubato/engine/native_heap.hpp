@@ -1,0 +1,101 @@
+// One worker's heap of task blocks: the inline part of the native engine's task memory. The levels behind it
+// (core group, global) are in runtime/memory/task_heap.hpp. Rule R8; MxTasking, Sec. 5.2.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define RUBATO_POISONS_MEMORY 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RUBATO_POISONS_MEMORY 1
+#endif
+#endif
+#if defined(RUBATO_POISONS_MEMORY)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace rubato::runtime {
+class TaskHeap;
+}
+
+namespace rubato::inline v0::engine {
+
+/// Under AddressSanitizer an access to poisoned memory is an error; else nothing happens.
+inline void poison([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t bytes) {
+#if defined(RUBATO_POISONS_MEMORY)
+  __asan_poison_memory_region(begin, bytes);
+#endif
+}
+inline void unpoison([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t bytes) {
+#if defined(RUBATO_POISONS_MEMORY)
+  __asan_unpoison_memory_region(begin, bytes);
+#endif
+}
+
+/// Hands out blocks of 64 and 128 bytes, each aligned to 64. Used by one thread at a time; a block may be
+/// freed into any WorkerHeap of the same TaskHeap.
+///
+/// A stack of addresses a size: the last block freed is the next one handed out (its line is still in the
+/// cache), and the block itself is not touched, so that a block last written by another core costs its user
+/// one overlapped miss and no pointer chase. Invariant between calls: base <= top < limit.
+class WorkerHeap {
+ public:
+  /// `group`: the core group whose blocks this heap takes and returns, below heap.groups().
+  WorkerHeap(runtime::TaskHeap& heap, unsigned group);
+  /// Gives everything back. Blocks still in use stay valid while the TaskHeap lives.
+  ~WorkerHeap();
+  WorkerHeap(const WorkerHeap&) = delete;
+  WorkerHeap& operator=(const WorkerHeap&) = delete;
+
+  /// Throws std::bad_alloc when the system has no memory left.
+  template <std::size_t bytes>
+  void* allocate() {
+    Stack& stack = stacks_[size_class<bytes>()];
+    if (stack.top == stack.base) [[unlikely]]
+      refill(size_class<bytes>());
+    void* const block = *--stack.top;
+    unpoison(block, bytes);
+    return block;
+  }
+
+  /// `block` came from allocate<bytes>() of any worker.
+  template <std::size_t bytes>
+  void free(void* block) {
+    poison(block, bytes);
+    Stack& stack = stacks_[size_class<bytes>()];
+    *stack.top++ = block;
+    if (stack.top == stack.limit) [[unlikely]]
+      give_back(size_class<bytes>());
+  }
+
+ private:
+  friend class runtime::TaskHeap;
+  struct Stack {
+    void** top;
+    void** base;
+    void** limit;
+  };
+
+  template <std::size_t bytes>
+  static constexpr unsigned size_class() {
+    static_assert(bytes == 64 || bytes == 128, "task blocks have 64 or 128 bytes");
+    return bytes == 64 ? 0 : 1;
+  }
+
+  /// Out of line: the stack of this size is empty, and is not afterwards.
+  void refill(unsigned size_class);
+  /// Out of line: the stack of this size is full, and is not afterwards. Ends the program if there is no
+  /// memory left for the batch's addresses.
+  void give_back(unsigned size_class) noexcept;
+
+  std::array<Stack, 2> stacks_;
+  runtime::TaskHeap* heap_;
+  unsigned group_;
+  std::unique_ptr<void*[]> slots_;
+};
+
+}  // namespace rubato::inline v0::engine
