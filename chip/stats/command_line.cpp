@@ -18,7 +18,8 @@ struct Typed {
   std::string config, out, argv0, sandbox, roi, check_config, progress = "auto";
   std::string cores, seed, max_cycles, trace_from, trace_cycles, interval;
   std::vector<std::string> set, series, environment;
-  bool trace = false, no_ff = false, warm = false, check_replay = false, json = false, quiet = false;
+  bool trace = false, commit_order = false, no_ff = false, warm = false, check_replay = false, json = false,
+       quiet = false;
   bool show_config = false, help_config = false, help = false, version = false;
 };
 
@@ -37,6 +38,8 @@ void declare(CLI::App& app, Typed& t) {
   app.add_flag("--trace", t.trace, "Write trace.json.gz, for Perfetto (needs --out)");
   app.add_option("--trace-from", t.trace_from, "First cycle of the trace")->type_name("C");
   app.add_option("--trace-cycles", t.trace_cycles, "Length of the trace")->type_name("N");
+  app.add_flag("--commit-order", t.commit_order,
+               "Write commits.tsv.gz: the tasks in the order of their commits (needs --out)");
   app.add_option("--interval", t.interval, "Write series.json: a sample every so many cycles (needs --out)")
       ->type_name("CYCLES");
   many("--series", t.series, "Statistics to sample, such as 'tile.*.l2.misses'; may repeat", "GLOB");
@@ -137,6 +140,8 @@ void check_combinations(const Typed& t) {
   }
   if (t.trace && t.out.empty())
     throw UsageError("--trace needs --out DIR: the trace is a file of the run directory");
+  if (t.commit_order && t.out.empty())
+    throw UsageError("--commit-order needs --out DIR: the order is a file of the run directory");
   if (!(t.trace_from.empty() && t.trace_cycles.empty()) && !t.trace)
     throw UsageError("--trace-from and --trace-cycles need --trace");
   if (!t.interval.empty() && t.out.empty()) {
@@ -176,6 +181,7 @@ SessionOptions make_session(const Typed& t, const std::vector<std::string>& word
   s.sandbox = t.sandbox;
   s.out = t.out;
   s.trace = t.trace;
+  s.commit_order = t.commit_order;
   s.trace_from = Cycle{cycles_of("--trace-from", t.trace_from, 0).value_or(0)};
   s.trace_cycles = cycles_of("--trace-cycles", t.trace_cycles, 1);
   s.interval = cycles_of("--interval", t.interval, 1).value_or(0);

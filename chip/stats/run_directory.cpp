@@ -18,8 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kIncomplete = "incomplete";
-constexpr const char* kFiles[] = {"run.toml",      "stats.json", "summary.json", "series.json",
-                                  "trace.json.gz", "output.txt", "log.txt",      "progress.json"};
+constexpr const char* kFiles[] = {"run.toml",    "stats.json",    "summary.json",
+                                  "series.json", "trace.json.gz", "commits.tsv.gz",
+                                  "output.txt",  "log.txt",       "progress.json"};
 
 [[noreturn]] void cannot_write(const fs::path& path, int error) {
   throw UsageError("{}: cannot write: {}", path.string(), std::strerror(error));

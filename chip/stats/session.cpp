@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "chip/stats/session.hpp"
+#include "chip/stats/commit_order.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -169,6 +170,7 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
   // 2. The directory, from now on marked as incomplete.
   std::unique_ptr<RunDirectory> directory;
   std::unique_ptr<TraceWriter> trace;
+  std::unique_ptr<CommitOrder> commits;
   if (!options.out.empty()) {
     const std::string program_sha256 = sha256_hex(read_file(options.program));
     directory = std::make_unique<RunDirectory>(options.out);
@@ -183,6 +185,11 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
           .frequency_mhz = options.config.chip.frequency_mhz,
           .symbol = [&](Addr a) { return simulation->symbol(a); }});
       simulation->observe_tasks(trace.get());
+    }
+    if (options.commit_order) {
+      commits = std::make_unique<CommitOrder>(directory->temporary("commits.tsv.gz"),
+                                              [&](Addr a) { return simulation->symbol(a); });
+      simulation->observe_tasks(commits.get());
     }
   }
 
@@ -222,6 +229,10 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
     if (trace) {
       trace->close();
       directory->publish("trace.json.gz");
+    }
+    if (commits) {
+      commits->close();
+      directory->publish("commits.tsv.gz");
     }
     write_results(*directory, *simulation, regions, summary, series.get());
     directory->write("log.txt",

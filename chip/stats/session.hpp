@@ -28,6 +28,7 @@ struct SessionOptions {
   bool trace = false;
   Cycle trace_from{};
   std::optional<Latency> trace_cycles;  ///< nothing: to the end
+  bool commit_order = false;
   Latency interval = 0;
   std::vector<std::string> series;
   bool json = false;                ///< the summary, and nothing else, on stdout

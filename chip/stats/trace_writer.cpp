@@ -2,9 +2,7 @@
 #include "chip/stats/trace_writer.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,7 +11,6 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 18;
 constexpr std::size_t kMostFlows = 1 << 20;  // children shown with their parent at a time: bounds the memory
 constexpr std::string_view kTypeNames[] = {"spec", "nonspec", "mayspec"};
 
@@ -28,25 +25,13 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-struct TraceWriter::File {
-  gzFile handle = nullptr;
-  ~File() {
-    if (handle != nullptr) gzclose(handle);
-  }
-};
-
 TraceWriter::TraceWriter(Options options)
-    : options_(std::move(options)), file_(std::make_unique<File>()), lanes_(options_.cores) {
-  file_->handle = gzopen(options_.file.c_str(), "wb3");
-  if (file_->handle == nullptr) throw UsageError("{}: cannot write the trace", options_.file.string());
-  buffer_.reserve(kBufferBytes + 4096);
+    : options_(std::move(options)), file_(options_.file, "the trace"), lanes_(options_.cores) {
   write_header();
 }
 
-TraceWriter::~TraceWriter() = default;
-
 void TraceWriter::write_header() {
-  buffer_ += "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+  file_.append("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   for (std::uint32_t core = 0; core < options_.cores; ++core) {
     const std::uint32_t tile = core / options_.cores_per_tile;
     if (core % options_.cores_per_tile == 0) {
@@ -61,16 +46,8 @@ void TraceWriter::write_header() {
 }
 
 void TraceWriter::write_event(std::string_view fields) {
-  fmt::format_to(std::back_inserter(buffer_), "{}{{{}}}", is_first_ ? "\n" : ",\n", fields);
+  file_.append(fmt::format("{}{{{}}}", is_first_ ? "\n" : ",\n", fields));
   is_first_ = false;
-  if (buffer_.size() >= kBufferBytes) flush();
-}
-
-void TraceWriter::flush() {
-  if (buffer_.empty()) return;
-  const int written = gzwrite(file_->handle, buffer_.data(), static_cast<unsigned>(buffer_.size()));
-  if (written <= 0) throw UsageError("{}: the disk does not take the trace", options_.file.string());
-  buffer_.clear();
 }
 
 const std::string& TraceWriter::name_of_function(Addr function) {
@@ -182,10 +159,8 @@ void TraceWriter::close() {
   if (closed_) return;
   closed_ = true;
   for (std::uint32_t core = 0; core < options_.cores; ++core) end_slice(CoreId{core}, last_);
-  buffer_ += "\n]}\n";
-  flush();
-  const int result = gzclose(std::exchange(file_->handle, nullptr));
-  if (result != Z_OK) throw UsageError("{}: the disk did not take all of the trace", options_.file.string());
+  file_.append("\n]}\n");
+  file_.close();
 }
 
 }  // namespace rubato::chip

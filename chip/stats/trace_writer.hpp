@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "chip/stats/compressed_file.hpp"
 #include "chip/task/task_observer.hpp"
 #include "chip/types.hpp"
 
@@ -33,7 +33,6 @@ class TraceWriter final : public TaskObserver {
   };
   /// @throws UsageError if the file cannot be made.
   explicit TraceWriter(Options options);
-  ~TraceWriter() override;
 
   void on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId, Cycle) override;
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
@@ -65,12 +64,9 @@ class TraceWriter final : public TaskObserver {
   /// `aborted`: the attempt did not finish, for this reason.
   void end_slice(CoreId core, Cycle now, std::optional<AbortCause> aborted = std::nullopt);
   std::string position(CoreId core, Cycle at) const;
-  void flush();
 
   Options options_;
-  struct File;
-  std::unique_ptr<File> file_;
-  std::string buffer_;
+  CompressedFile file_;
   std::vector<Lane> lanes_;                  // by core
   std::unordered_set<std::uint64_t> flows_;  // children that may still run; looked up only, never iterated
   std::unordered_map<Addr, std::string> names_;  // looked up only

@@ -34,6 +34,7 @@ class RunSpec(BaseModel):
     trace: bool = False
     trace_from: int | None = None
     trace_cycles: int | None = None
+    commit_order: bool = False
     interval: int | None = None
     series: list[str] = []
     max_cycles: int | None = None
@@ -134,6 +135,7 @@ class RunSpec(BaseModel):
                 command += [flag, str(value)]
         for flag, wanted in {
             "--trace": self.trace,
+            "--commit-order": self.commit_order,
             "--no-ff": not self.fast_forward,
             "--warm": self.warm,
         }.items():

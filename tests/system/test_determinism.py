@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import shutil
 import subprocess
@@ -65,8 +67,29 @@ def test_speculation_repeats_observed_or_not(
     first = stats(rubato_chip, tmp_path / "a", guests / program, *options, arguments=arguments)
     assert sum(v for k, v in json.loads(first)["roi"].items() if k.startswith("chip.aborts.")) > 0
     assert stats(rubato_chip, tmp_path / "b", guests / program, *options, arguments=arguments) == first
-    watched = [*options, "--trace", "--interval", "777", "--series", "tasks.*", "--check-replay"]
+    watched = [*options, "--trace", "--interval", "777", "--series", "tasks.*", "--check-replay", "--commit-order"]
     assert stats(rubato_chip, tmp_path / "c", guests / program, *watched, arguments=arguments) == first
+
+
+@pytest.mark.parametrize(("options", "program", "arguments"), SPECULATIVE[:1] + SPECULATIVE[-2:])
+def test_the_commit_order_is_one_the_task_model_allows(
+    options: list[str], program: str, arguments: list[str], rubato_chip: Path, guests: Path, tmp_path: Path
+) -> None:
+    orders = []
+    for name in ("a", "b"):
+        stats(rubato_chip, tmp_path / name, guests / program, *options, "--commit-order", arguments=arguments)
+        orders.append(gzip.decompress((tmp_path / name / "commits.tsv.gz").read_bytes()).decode())
+    assert orders[0] == orders[1]
+    tasks = list(csv.DictReader(orders[0].splitlines(), delimiter="\t"))
+    summary = json.loads((tmp_path / "a" / "summary.json").read_text())
+    assert len(tasks) == summary["tasks"]["committed"]
+    timestamps = [int(t["timestamp"]) for t in tasks if t["timestamp"] != "-"]
+    assert timestamps == sorted(timestamps)
+    assert len(timestamps) > 0
+    place = {t["id"]: i for i, t in enumerate(tasks)}
+    assert len(place) == len(tasks)
+    assert all(place[t["parent"]] < i for i, t in enumerate(tasks) if t["parent"] in place and t["speculative"] == "1")
+    assert any(t["speculative"] == "1" for t in tasks)
 
 
 def test_a_named_program_runs_the_same_from_any_folder(rubato_chip: Path, guests: Path, tmp_path: Path) -> None:

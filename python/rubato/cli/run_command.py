@@ -56,6 +56,7 @@ def run_command(
     trace: Annotated[bool, Opt("--trace", help="Write trace.json.gz for ui.perfetto.dev.")] = False,
     trace_from: Annotated[int | None, Opt(help="First cycle of the trace.")] = None,
     trace_cycles: Annotated[int | None, Opt(help="Cycles of the trace.")] = None,
+    commit_order: Annotated[bool, Opt("--commit-order", help="Write commits.tsv.gz: tasks as they committed.")] = False,
     interval: Annotated[int | None, Opt(metavar="CYCLES", help="Sample statistics as time series.")] = None,
     series: Annotated[list[str] | None, Opt(metavar="GLOB", help="Statistics to sample; default: a few.")] = None,
     roi: Annotated[str | None, Opt(metavar="SYMBOL", help="Region of interest: this function.")] = None,
@@ -74,7 +75,8 @@ def run_command(
         spec = RunSpec(
             program=program, arguments=arguments, engine=engine, cores=cores, mode=mode, config=config,
             set=settings_of(set or []), seed=seed, verify=not no_verify, trace=trace, trace_from=trace_from,
-            trace_cycles=trace_cycles, interval=interval, series=series or [], max_cycles=max_cycles, roi=roi,
+            trace_cycles=trace_cycles, commit_order=commit_order,
+            interval=interval, series=series or [], max_cycles=max_cycles, roi=roi,
             fast_forward=not no_ff, warm=warm, sandbox=sandbox,
             timeout=duration(timeout) if timeout is not None else None,
         )  # fmt: skip

@@ -120,6 +120,8 @@ TEST(CommandLine, SaysWhatIsWrong) {
             "--cores many: chip.cores is 'many', expected 1 to 1024 cores");
   EXPECT_EQ(error_of({"--seed", "-1", "p"}), "--seed -1: chip.seed is '-1', expected 0 to 2^53 - 1");
   EXPECT_EQ(error_of({"--trace", "p"}), "--trace needs --out DIR: the trace is a file of the run directory");
+  EXPECT_EQ(error_of({"--commit-order", "p"}),
+            "--commit-order needs --out DIR: the order is a file of the run directory");
   EXPECT_EQ(error_of({"--trace-from", "4", "p"}), "--trace-from and --trace-cycles need --trace");
   EXPECT_EQ(error_of({"--out", "d", "--trace", "--trace-cycles", "0", "p"}),
             "--trace-cycles is '0', expected a number of cycles, at least 1");
