@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/function_names.hpp"
 #include "base/rng.hpp"
 #include "rubato/rubato.hpp"
-#include "serial/function_names.hpp"
 
 namespace rubato::inline v0::engine {
 namespace {
@@ -28,9 +28,7 @@ struct Task {
   std::unique_ptr<Body> body;
 };
 
-std::string name_of(const Function& function) {
-  return serial::function_name(function.address, *function.type);
-}
+std::string name_of(const Function& function) { return function_name(function.address, *function.type); }
 
 class Engine {
  public:

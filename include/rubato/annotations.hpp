@@ -46,17 +46,24 @@ class Locale {
       if (value < 0) engine::reject_negative("locale", value);
     }
   }
-  /// The locale of a resource; `allows_shared_reads`: tasks with .access = reads may run at once.
-  static constexpr Locale of_resource(std::uint64_t value, bool allows_shared_reads) {
+  /// The locale of a resource; `allows_shared_reads`: tasks with .access = reads may run at once. `choices`:
+  /// how the native engine keeps its tasks apart (resource.hpp), other engines do not ask.
+  static constexpr Locale of_resource(std::uint64_t value, bool allows_shared_reads, std::uint16_t choices) {
     Locale locale(value);
+    locale.choices_ = choices;
     locale.allows_shared_reads_ = allows_shared_reads;
+    locale.is_resource_ = true;
     return locale;
   }
   constexpr operator std::uint64_t() const { return value_; }
   constexpr bool allows_shared_reads() const { return allows_shared_reads_; }
+  constexpr bool is_resource() const { return is_resource_; }
+  constexpr std::uint16_t choices() const { return choices_; }
 
  private:
   std::uint64_t value_ = 0;
+  std::uint16_t choices_ = 0;
+  bool is_resource_ = false;
   bool allows_shared_reads_ = false;
 };
 

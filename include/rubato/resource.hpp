@@ -55,7 +55,8 @@ class resource {
             static_cast<Frequency>(bits >> 4 & 3)};
   }
   operator Locale() const {
-    return Locale::of_resource(word_ & kAddressMask, options().isolation == Isolation::shared_reads);
+    return Locale::of_resource(word_ & kAddressMask, options().isolation == Isolation::shared_reads,
+                               static_cast<std::uint16_t>(word_ >> kAddressBits));
   }
 
  private:

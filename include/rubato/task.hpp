@@ -11,6 +11,8 @@
 
 #if defined(RUBATO_ENGINE_CHIP)
 #include "rubato/engine/chip.hpp"
+#elif defined(RUBATO_ENGINE_NATIVE)
+#include "rubato/engine/native.hpp"
 #else
 #include "rubato/engine/serial.hpp"
 #endif

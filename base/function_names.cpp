@@ -1,6 +1,6 @@
 // Reads the symbol table of /proc/self/exe, so that functions of every linkage have names without -rdynamic.
 // SPDX-License-Identifier: MIT
-#include "serial/function_names.hpp"
+#include "base/function_names.hpp"
 
 #include <cxxabi.h>
 #include <elf.h>
@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-namespace rubato::inline v0::serial {
+namespace rubato::inline v0::engine {
 namespace {
 
 std::string demangled(const char* name) {
@@ -82,4 +82,4 @@ std::string function_name(const void* address, const std::type_info& type) {
   return text;
 }
 
-}  // namespace rubato::inline v0::serial
+}  // namespace rubato::inline v0::engine

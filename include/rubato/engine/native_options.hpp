@@ -1,0 +1,104 @@
+// What a program can choose about the native engine and what it can ask it: options, counters, hold(). Each
+// option has an environment variable, read once when the engine starts; configure() overrides them. Design
+// of the native engine, rules R3, R4, R6, R7, R11, R13.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace rubato::inline v0::native {
+
+/// How far ahead the worker prefetches tasks and the resources they are annotated with (R6).
+struct PrefetchMode {
+  enum class Kind : std::uint8_t { off, fixed, adapted };
+  Kind kind = Kind::fixed;
+  unsigned distance = 4;  ///< tasks ahead, 1 to 63; adapted: where to begin
+};
+
+/// How tasks annotated with a resource are kept apart (R4). `automatic`: by the resource's options.
+enum class Synchronization : std::uint8_t {
+  automatic,
+  none,              ///< the program guarantees it
+  latch,             ///< one task at a time, by a spinning latch
+  shared_latch,      ///< readers together, writers alone, by a latch
+  optimistic_latch,  ///< readers validate a version, writers take a latch
+  optimistic_pool,   ///< readers validate a version, writers run in the resource's pool
+  pool,              ///< every task runs in the resource's pool
+};
+
+/// When removed resources are freed (R7).
+enum class Reclamation : std::uint8_t {
+  batch,  ///< the worker's epoch follows the global one every few tasks
+  task,   ///< before every task
+  off,    ///< when run() ends
+};
+
+struct Options {
+  unsigned workers = 0;        ///< RUBATO_WORKERS; 0: one for each CPU that this process may use
+  bool oversubscribe = false;  ///< RUBATO_OVERSUBSCRIBE=1; allows more workers than that
+  PrefetchMode prefetch{};     ///< RUBATO_PREFETCH=off, a distance, or adapt
+  Synchronization synchronization = Synchronization::automatic;  ///< RUBATO_SYNC; for every resource
+  Reclamation reclamation = Reclamation::batch;                  ///< RUBATO_RECLAIM
+  std::string trace{};  ///< RUBATO_TRACE=FILE; a Perfetto trace, written when the program ends
+};
+
+/// The options in force.
+/// Errors: TaskError if an environment variable cannot be understood.
+Options options();
+
+/// Replaces the options. Outside run() only, and with no tasks waiting for it.
+/// Errors: TaskError inside tasks, with tasks pending, or if more workers are asked for than CPUs are
+/// allowed.
+void configure(const Options& options);
+
+/// Number of workers that run() uses. The thread that calls run() is one of them.
+unsigned workers();
+
+/// Sums over all workers since the program started.
+struct Counters {
+  std::uint64_t tasks_created = 0;
+  std::uint64_t tasks_run = 0;
+  std::uint64_t tasks_run_alone = 0;    ///< spec tasks: nothing ran beside them (R9)
+  std::uint64_t tasks_run_long = 0;     ///< took over 10 ms (R11)
+  std::uint64_t timestamps = 0;         ///< distinct points of order that were reached
+  std::uint64_t timestamps_shared = 0;  ///< of these: with tasks enough for several workers
+  std::uint64_t reads_repeated = 0;     ///< optimistic reads that lost against a writer
+  std::uint64_t chunks_published = 0;   ///< of private tasks, for idle workers
+  std::uint64_t chunks_stolen = 0;
+  std::uint64_t pools_stolen = 0;
+  std::uint64_t parks = 0;              ///< a worker went to sleep
+  std::uint64_t wake_ups = 0;           ///< system calls that woke workers
+  std::uint64_t prefetch_distance = 0;  ///< of worker 0, now
+};
+Counters counters();
+
+/// Keeps run() open although there are no tasks: for servers, whose tasks other threads create. While one is
+/// open, every thread may create tasks (without timestamps); run() returns when all are closed and all tasks
+/// are done.
+class Hold {
+ public:
+  Hold() = default;
+  Hold(Hold&& other) noexcept : is_open_(std::exchange(other.is_open_, false)) {}
+  Hold& operator=(Hold&& other) noexcept {
+    close();
+    is_open_ = std::exchange(other.is_open_, false);
+    return *this;
+  }
+  ~Hold() { close(); }
+  /// From any thread; closing twice does nothing.
+  void close() {
+    if (std::exchange(is_open_, false)) release();
+  }
+
+ private:
+  friend Hold hold();
+  static void release();
+  bool is_open_ = false;
+};
+
+/// From any thread; before run(), or while it is kept open or runs tasks.
+[[nodiscard]] Hold hold();
+
+}  // namespace rubato::inline v0::native

@@ -1,0 +1,202 @@
+// A task of the native engine as it lies in memory: one line of 64 bytes, or two. Says how function and
+// arguments are packed and called; not who runs it when (runtime/). Design of the native engine, rule R1.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <tuple>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include "rubato/group.hpp"
+#include "rubato/task_type.hpp"
+
+namespace rubato::inline v0::engine {
+
+struct Task;
+
+/// What all tasks of one type have in common. Static, never freed.
+struct TaskCode {
+  void (*run)(Task*);          ///< leaves the arguments as they are: optimistic readers may run again
+  void (*destroy)(Task*);      ///< null if there is nothing to destroy
+  const std::type_info* type;  ///< of the callable
+  bool is_function_pointer;    ///< its address is the first word
+};
+
+/// The bits of Task::handle. The lower 48 bits are the address of the resource, or a hash of the locale.
+namespace handle {
+inline constexpr unsigned kAddressBits = 48;
+inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
+inline constexpr unsigned kPrimitiveShift = 48;  // 3 bits: runtime/sync
+inline constexpr std::uint64_t kPrimitiveMask = std::uint64_t{7} << kPrimitiveShift;
+inline constexpr std::uint64_t kReads = std::uint64_t{1} << 51;
+inline constexpr unsigned kPriorityShift = 52;  // 2 bits: Priority
+inline constexpr std::uint64_t kPriorityMask = std::uint64_t{3} << kPriorityShift;
+inline constexpr unsigned kBirthShift = 54;  // 4 bits: the birth epoch modulo 16
+inline constexpr std::uint64_t kBirthMask = std::uint64_t{15} << kBirthShift;
+inline constexpr std::uint64_t kExtended = std::uint64_t{1} << 58;     // has a TaskExtension
+inline constexpr std::uint64_t kTimestamped = std::uint64_t{1} << 59;  // see Task::timestamp()
+inline constexpr std::uint64_t kResource = std::uint64_t{1} << 60;     // the address is a resource's
+inline constexpr std::uint64_t kLocale = std::uint64_t{1} << 61;       // any locale
+inline constexpr std::uint64_t kSpec = std::uint64_t{1} << 62;         // runs alone
+}  // namespace handle
+
+inline constexpr unsigned kInlineWords = 5;
+inline constexpr unsigned kExtendedWords = 6;
+
+/// The line of every task. `words` holds the callable and its arguments.
+struct alignas(64) Task {
+  Task* next;
+  const TaskCode* code;
+  std::uint64_t handle;
+  std::uint64_t words[kInlineWords];
+
+  bool is_timestamped() const { return (handle & handle::kTimestamped) != 0; }
+  bool is_extended() const { return (handle & handle::kExtended) != 0; }
+  bool is_spec() const { return (handle & handle::kSpec) != 0; }
+};
+
+/// The second line of a task that does not fit one.
+struct alignas(64) TaskExtension {
+  std::uint64_t more_words;  ///< follows words[4]: a sixth word
+  std::uint64_t timestamp;
+  TaskGroup* group;
+  TaskGroup* after;
+  std::uint32_t prefetch_offset;
+  std::uint32_t prefetch_bytes;
+  std::uint32_t core;  ///< kAnywhere or a worker's number
+  std::uint32_t numa;
+};
+inline constexpr std::uint32_t kAnywhere = ~std::uint32_t{0};
+
+struct ExtendedTask {
+  Task task;
+  TaskExtension extension;
+};
+static_assert(sizeof(Task) == 64 && sizeof(ExtendedTask) == 128);
+
+inline TaskExtension* extension_of(Task* task) { return &reinterpret_cast<ExtendedTask*>(task)->extension; }
+inline const TaskExtension* extension_of(const Task* task) {
+  return &reinterpret_cast<const ExtendedTask*>(task)->extension;
+}
+/// Of a timestamped task. One line suffices if the last word is free for it.
+inline std::uint64_t timestamp_of(const Task* task) {
+  return task->is_extended() ? extension_of(task)->timestamp : task->words[kInlineWords - 1];
+}
+inline TaskGroup* group_of(const Task* task) {
+  return task->is_extended() ? extension_of(task)->group : nullptr;
+}
+inline TaskGroup* after_of(const Task* task) {
+  return task->is_extended() ? extension_of(task)->after : nullptr;
+}
+inline void* payload_of(Task* task) { return task->words; }
+
+// ---- Callables and arguments in words ----
+
+template <class F>
+inline constexpr bool is_stateless =
+    std::is_empty_v<F> && std::is_trivially_copyable_v<F> && std::is_default_constructible_v<F>;
+template <class F>
+inline constexpr std::size_t callable_words = is_stateless<F> ? 0 : (sizeof(F) + 7) / 8;
+
+/// Whether the words of a task hold callable and arguments. If not, they hold a pointer to an allocated
+/// Closure.
+template <class F, class... Args>
+inline constexpr bool is_inline_task =
+    callable_words<F> + sizeof...(Args) <= kExtendedWords && alignof(F) <= alignof(std::uint64_t);
+
+template <class F, class... Args>
+inline constexpr std::size_t payload_words =
+    is_inline_task<F, Args...> ? callable_words<F> + sizeof...(Args) : 1;
+
+template <class T>
+inline T word_as(const std::uint64_t* word) {
+  alignas(T) unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, static_cast<const void*>(word), sizeof(T));
+  return *std::launder(reinterpret_cast<T*>(bytes));
+}
+
+template <class F>
+inline F* callable_in(void* payload) {
+  return std::launder(static_cast<F*>(payload));
+}
+
+template <class F, class... Args>
+struct InlineTask {
+  static void run(Task* task) { call(task, std::index_sequence_for<Args...>{}); }
+  static void destroy(Task* task) { callable_in<F>(payload_of(task))->~F(); }
+
+  template <std::size_t... I>
+  static void call(Task* task, std::index_sequence<I...>) {
+    void* const payload = payload_of(task);
+    [[maybe_unused]] const auto* const words = static_cast<const std::uint64_t*>(payload) + callable_words<F>;
+    if constexpr (is_stateless<F>) {
+      F{}(word_as<Args>(words + I)...);
+    } else {
+      (*callable_in<F>(payload))(word_as<Args>(words + I)...);
+    }
+  }
+  static constexpr TaskCode code{run, std::is_trivially_destructible_v<F> ? nullptr : destroy, &typeid(F),
+                                 false};
+};
+
+/// A function pointer known at run time: its parameters' types say what the arguments become.
+template <class Pointer, class Parameters, class... Args>
+struct PointerTask;
+template <class Pointer, class... Parameters, class... Args>
+struct PointerTask<Pointer, std::type_identity<void(Parameters...)>, Args...> {
+  static void run(Task* task) { call(task, std::index_sequence_for<Args...>{}); }
+  template <std::size_t... I>
+  static void call(Task* task, std::index_sequence<I...>) {
+    const auto* const words = static_cast<const std::uint64_t*>(payload_of(task));
+    word_as<Pointer>(words)(static_cast<Parameters>(word_as<Args>(words + 1 + I))...);
+  }
+  static constexpr TaskCode code{run, nullptr, &typeid(Pointer), true};
+};
+
+/// What does not fit: one allocation.
+template <class F, class... Args>
+struct Closure {
+  F function;
+  std::tuple<Args...> arguments;
+
+  static Closure* of(Task* task) { return word_as<Closure*>(static_cast<std::uint64_t*>(payload_of(task))); }
+  static void run(Task* task) { std::apply(of(task)->function, of(task)->arguments); }
+  static void destroy(Task* task) { std::unique_ptr<Closure>(of(task)).reset(); }
+  static constexpr TaskCode code{run, destroy, &typeid(F), false};
+};
+
+template <class T>
+inline void store_word(std::uint64_t* word, const T& value) {
+  std::memcpy(static_cast<void*>(word), &value, sizeof(T));
+}
+
+/// Fills code and words of a new task that has room for payload_words<F, Args...>.
+template <class F, class... Args>
+[[gnu::always_inline]] inline void fill_task(Task* task, F&& function, const Args&... args) {
+  using Function = std::remove_cvref_t<F>;
+  auto* word = static_cast<std::uint64_t*>(payload_of(task));
+  if constexpr (!is_inline_task<Function, Args...>) {
+    using Allocated = Closure<Function, Args...>;
+    store_word(word,
+               std::make_unique<Allocated>(std::move(function), std::tuple<Args...>(args...)).release());
+    task->code = &Allocated::code;
+  } else {
+    if constexpr (std::is_pointer_v<Function>) {
+      store_word(word, function);
+      task->code = &PointerTask<Function, decltype(parameters_of(function)), Args...>::code;
+    } else {
+      if constexpr (!is_stateless<Function>) ::new (static_cast<void*>(word)) Function(std::move(function));
+      task->code = &InlineTask<Function, Args...>::code;
+    }
+    word += callable_words<Function>;
+    (store_word(word++, args), ...);
+  }
+}
+
+}  // namespace rubato::inline v0::engine

@@ -1,0 +1,17 @@
+// The native engine's options as the environment gives them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "rubato/engine/native_options.hpp"
+
+namespace rubato::runtime {
+
+/// From the variables RUBATO_WORKERS, RUBATO_OVERSUBSCRIBE, RUBATO_PREFETCH, RUBATO_SYNC, RUBATO_RECLAIM,
+/// RUBATO_TRACE. `get` is std::getenv, or a test's.
+/// Errors: TaskError for a value that cannot be understood: variable, value, what was expected.
+native::Options options_from_environment(const char* (*get)(const char*));
+
+/// Errors: TaskError if a field is out of range.
+void check_options(const native::Options& options);
+
+}  // namespace rubato::runtime
