@@ -97,6 +97,7 @@ template <class T, class... Args>
 inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
   using Block = engine::ResourceBlock<T>;
   auto block = std::make_unique<Block>(std::forward<Args>(args)...);
+  block->header.bytes = sizeof(Block);
   block->header.destroy = [](engine::ResourceHeader* header) {
     std::unique_ptr<Block>(reinterpret_cast<Block*>(header))
         .reset();  // the header is the block's first member

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace rubato::inline v0::engine {
@@ -11,7 +13,13 @@ struct alignas(64) ResourceHeader {
   ResourceHeader* next_retired = nullptr;
   void (*destroy)(ResourceHeader*) = nullptr;
   std::uint64_t is_removed = 0;
+  // The native engine's; the others leave them alone.
+  std::atomic<std::uint64_t> synchronization{0};  ///< latch or version (runtime/sync)
+  std::atomic<void*> pool{nullptr};               ///< where its tasks are serialized, if anywhere
+  std::uint64_t retired_in = 0;                   ///< epoch of its removal (runtime/memory/epochs.hpp)
+  std::size_t bytes = 0;                          ///< of header and object
 };
+static_assert(sizeof(ResourceHeader) == 64);
 
 /// Destroys a list of retired resources.
 inline void destroy_all(ResourceHeader* header) {

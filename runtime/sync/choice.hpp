@@ -1,0 +1,102 @@
+// Which synchronization a resource gets, from what the program said about it: the table, and nothing else.
+// Rule R4; MxTasking, Sec. 4.2. An explicit request wins over it; a program or a user can change its rows.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "rubato/resource.hpp"
+
+namespace rubato::runtime {
+
+/// How tasks annotated with one resource are kept apart. Fits 3 bits of a task's handle.
+enum class Primitive : std::uint8_t {
+  none,              ///< not at all: the program does it
+  latch,             ///< one task at a time, by a spinning latch
+  shared_latch,      ///< readers together, writers alone, by a latch
+  optimistic_latch,  ///< readers validate a version, writers hold it as a latch
+  optimistic_pool,   ///< readers validate a version, writers run in the resource's pool
+  pool,              ///< every task runs in the resource's pool
+};
+
+struct ChoiceRow {
+  Isolation isolation;
+  Ratio ratio;
+  Frequency frequency;
+  Primitive primitive;
+};
+
+/// Exclusive isolation: serialized by scheduling, which the paper found faster than latches ("requesting
+/// exclusive access to the object will result in serializing by scheduling"), and which spins nowhere. Shared
+/// reads: always optimistic, since readers then write nothing shared. Writers go to a pool where reads
+/// predominate, because readers that run in that pool need no validation; and where accesses are frequent,
+/// because writers then queue rather than fight for a latch. Else they latch: reaching another core's pool
+/// costs more than a latch that is nearly always free (a tree's leaves).
+inline constexpr std::array<ChoiceRow, 18> kChoices = {{
+    {Isolation::exclusive, Ratio::mostly_reads, Frequency::low, Primitive::pool},
+    {Isolation::exclusive, Ratio::mostly_reads, Frequency::normal, Primitive::pool},
+    {Isolation::exclusive, Ratio::mostly_reads, Frequency::high, Primitive::pool},
+    {Isolation::exclusive, Ratio::balanced, Frequency::low, Primitive::pool},
+    {Isolation::exclusive, Ratio::balanced, Frequency::normal, Primitive::pool},
+    {Isolation::exclusive, Ratio::balanced, Frequency::high, Primitive::pool},
+    {Isolation::exclusive, Ratio::mostly_writes, Frequency::low, Primitive::pool},
+    {Isolation::exclusive, Ratio::mostly_writes, Frequency::normal, Primitive::pool},
+    {Isolation::exclusive, Ratio::mostly_writes, Frequency::high, Primitive::pool},
+    {Isolation::shared_reads, Ratio::mostly_reads, Frequency::low, Primitive::optimistic_pool},
+    {Isolation::shared_reads, Ratio::mostly_reads, Frequency::normal, Primitive::optimistic_pool},
+    {Isolation::shared_reads, Ratio::mostly_reads, Frequency::high, Primitive::optimistic_pool},
+    {Isolation::shared_reads, Ratio::balanced, Frequency::low, Primitive::optimistic_latch},
+    {Isolation::shared_reads, Ratio::balanced, Frequency::normal, Primitive::optimistic_latch},
+    {Isolation::shared_reads, Ratio::balanced, Frequency::high, Primitive::optimistic_pool},
+    {Isolation::shared_reads, Ratio::mostly_writes, Frequency::low, Primitive::optimistic_latch},
+    {Isolation::shared_reads, Ratio::mostly_writes, Frequency::normal, Primitive::optimistic_latch},
+    {Isolation::shared_reads, Ratio::mostly_writes, Frequency::high, Primitive::optimistic_pool},
+}};
+
+/// `primitive`, or the one nearest to it that keeps the isolation: excluding everybody is always correct, and
+/// letting readers of an `exclusive` resource run together is not.
+constexpr Primitive respecting(Isolation isolation, Primitive primitive) {
+  if (isolation == Isolation::shared_reads) return primitive;
+  switch (primitive) {
+    case Primitive::shared_latch:
+    case Primitive::optimistic_latch:
+      return Primitive::latch;
+    case Primitive::optimistic_pool:
+      return Primitive::pool;
+    case Primitive::none:
+    case Primitive::latch:
+    case Primitive::pool:
+      break;
+  }
+  return primitive;
+}
+
+/// The table as it is asked: one load.
+class ChoiceTable {
+ public:
+  constexpr ChoiceTable() {
+    for (const ChoiceRow& row : kChoices) set({row.isolation, row.ratio, row.frequency}, row.primitive);
+  }
+  constexpr Primitive operator()(ResourceOptions options) const { return primitives_[index(options)]; }
+
+  /// Replaces one row.
+  constexpr void set(ResourceOptions options, Primitive primitive) {
+    primitives_[index(options)] = respecting(options.isolation, primitive);
+  }
+  /// An explicit request for every resource.
+  constexpr void set_all(Primitive primitive) {
+    for (const ChoiceRow& row : kChoices) set({row.isolation, row.ratio, row.frequency}, primitive);
+  }
+
+ private:
+  /// The bits that a resource's handle carries.
+  static constexpr std::size_t index(ResourceOptions o) {
+    return static_cast<std::size_t>(o.isolation) | static_cast<std::size_t>(o.ratio) << 2 |
+           static_cast<std::size_t>(o.frequency) << 4;
+  }
+  std::array<Primitive, 64> primitives_{};
+};
+
+}  // namespace rubato::runtime

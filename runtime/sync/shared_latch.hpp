@@ -1,0 +1,68 @@
+// A reader/writer spinning latch in the synchronization word of a resource. Rules R4 and R10; MxTasking,
+// Sec. 4.1.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/sync/spin.hpp"
+
+namespace rubato::runtime {
+
+/// Word: bit 0, a writer holds it; bit 1, a writer waits; above, the number of readers.
+///
+/// A waiting writer keeps new readers out, so that a stream of readers cannot starve it. It may never come
+/// back (its run() failed), so a reader that was kept out for all of its tries goes in nevertheless and
+/// clears the bit; a writer that still waits sets it again.
+template <class Atomics>
+class SharedLatch {
+ public:
+  using Word = typename Atomics::template atomic<std::uint64_t>;
+  explicit SharedLatch(Word& word) : word_(word) {}
+
+  bool try_lock() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    return (seen & ~kWaits) == 0 &&
+           word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
+  }
+  /// False: others held it all the time; try again later.
+  bool lock(unsigned tries = kSpinTries) {
+    return spin<Atomics>(tries, [this] {
+      if (try_lock()) return true;
+      if ((word_.load(std::memory_order_relaxed) & kWaits) == 0) {
+        word_.fetch_or(kWaits, std::memory_order_relaxed);
+      }
+      return false;
+    });
+  }
+  void unlock() { word_.fetch_sub(kHeld, std::memory_order_release); }
+
+  bool try_lock_shared() {
+    return (word_.load(std::memory_order_relaxed) & (kHeld | kWaits)) == 0 && enter();
+  }
+  /// False: a writer held it all the time; try again later.
+  bool lock_shared(unsigned tries = kSpinTries) {
+    if (spin<Atomics>(tries, [this] { return try_lock_shared(); })) return true;
+    if ((word_.load(std::memory_order_relaxed) & kHeld) != 0 || !enter()) return false;
+    word_.fetch_and(~kWaits, std::memory_order_relaxed);
+    return true;
+  }
+  void unlock_shared() { word_.fetch_sub(kReader, std::memory_order_release); }
+
+ private:
+  static constexpr std::uint64_t kHeld = 1;
+  static constexpr std::uint64_t kWaits = 2;
+  static constexpr std::uint64_t kReader = 4;
+
+  /// One addition, which cannot fail because of other readers; undone if a writer was faster.
+  bool enter() {
+    if ((word_.fetch_add(kReader, std::memory_order_acquire) & kHeld) == 0) return true;
+    word_.fetch_sub(kReader, std::memory_order_relaxed);
+    return false;
+  }
+
+  Word& word_;
+};
+
+}  // namespace rubato::runtime

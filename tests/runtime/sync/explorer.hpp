@@ -1,0 +1,143 @@
+// Runs a few functions as if they were threads, in every possible interleaving of their atomic accesses.
+// Sequentially consistent: it finds wrong protocols, not wrong memory orders (those are argued in comments,
+// and stressed).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <ucontext.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace rubato::runtime::test {
+
+/// One schedule after another, depth first. `make` builds fresh state and returns the bodies, `check` runs
+/// after each schedule; either may record failures of its own.
+class Explorer {
+ public:
+  using Bodies = std::vector<std::function<void()>>;
+
+  /// Returns the number of schedules. Stops early when `is_done` says so.
+  static std::uint64_t explore(
+      const std::function<Bodies()>& make, const std::function<void()>& check,
+      const std::function<bool()>& is_done = [] { return false; }) {
+    Explorer explorer;
+    active() = &explorer;
+    std::uint64_t schedules = 0;
+    do {
+      explorer.run(make());
+      check();
+      ++schedules;
+    } while (!is_done() && explorer.advance());
+    active() = nullptr;
+    return schedules;
+  }
+
+  /// Called before every atomic access; outside explore() it does nothing.
+  static void step() {
+    if (Explorer* const explorer = active(); explorer != nullptr && explorer->running_ != nullptr) {
+      Fiber* const self = explorer->running_;
+      swapcontext(&self->context, &explorer->scheduler_);
+    }
+  }
+
+ private:
+  struct Fiber {
+    ucontext_t context;
+    std::function<void()> body;
+    bool is_done = false;
+    std::vector<char> stack = std::vector<char>(64 << 10);
+  };
+  struct Choice {
+    std::size_t taken;
+    std::size_t of;
+  };
+
+  static Explorer*& active() {
+    static Explorer* explorer = nullptr;
+    return explorer;
+  }
+  static void enter() {
+    Fiber* const self = active()->running_;
+    self->body();
+    self->is_done = true;
+    setcontext(&active()->scheduler_);
+  }
+
+  void run(Bodies bodies) {
+    while (fibers_.size() < bodies.size()) fibers_.push_back(std::make_unique<Fiber>());
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      Fiber& fiber = *fibers_[i];
+      fiber.body = std::move(bodies[i]);
+      fiber.is_done = false;
+      getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.data();
+      fiber.context.uc_stack.ss_size = fiber.stack.size();
+      makecontext(&fiber.context, &Explorer::enter, 0);
+    }
+    for (std::size_t depth = 0;; ++depth) {
+      std::vector<Fiber*> runnable;
+      for (std::size_t i = 0; i < bodies.size(); ++i) {
+        if (!fibers_[i]->is_done) runnable.push_back(fibers_[i].get());
+      }
+      if (runnable.empty()) break;
+      if (depth == choices_.size()) choices_.push_back({0, runnable.size()});
+      running_ = runnable[choices_[depth].taken];
+      swapcontext(&scheduler_, &running_->context);
+      running_ = nullptr;
+    }
+  }
+
+  /// The next schedule; false after the last.
+  bool advance() {
+    while (!choices_.empty() && choices_.back().taken + 1 == choices_.back().of) choices_.pop_back();
+    if (choices_.empty()) return false;
+    ++choices_.back().taken;
+    return true;
+  }
+
+  ucontext_t scheduler_;
+  Fiber* running_ = nullptr;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Choice> choices_;
+};
+
+/// The atomics policy that makes every access a step of the explorer.
+struct ExploredAtomics {
+  template <class T>
+  class atomic {
+   public:
+    atomic(T value = {}) : value_(value) {}
+    T load(std::memory_order) const { return Explorer::step(), value_; }
+    void store(T value, std::memory_order) { Explorer::step(), value_ = value; }
+    T exchange(T value, std::memory_order) { return Explorer::step(), std::exchange(value_, value); }
+    T fetch_add(T value, std::memory_order) {
+      return Explorer::step(), std::exchange(value_, value_ + value);
+    }
+    T fetch_sub(T value, std::memory_order) {
+      return Explorer::step(), std::exchange(value_, value_ - value);
+    }
+    T fetch_or(T value, std::memory_order) { return Explorer::step(), std::exchange(value_, value_ | value); }
+    T fetch_and(T value, std::memory_order) {
+      return Explorer::step(), std::exchange(value_, value_ & value);
+    }
+    bool compare_exchange_strong(T& expected, T value, std::memory_order, std::memory_order) {
+      Explorer::step();
+      if (value_ != expected) return expected = value_, false;
+      return value_ = value, true;
+    }
+    T now() const { return value_; }  // for checks: no step
+
+   private:
+    T value_;
+  };
+  static void pause() {}
+  static void fence(std::memory_order) {}
+};
+
+}  // namespace rubato::runtime::test
