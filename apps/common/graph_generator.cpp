@@ -3,6 +3,7 @@
 // ends.
 #include "apps/common/graph_generator.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -127,6 +128,26 @@ Graph generate_rmat(unsigned scale, std::uint32_t degree, std::uint64_t seed) {
   return make_graph(vertices, edges, 1);
 }
 
+Graph generate_band(std::uint32_t vertices, std::uint32_t degree, std::uint32_t width, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<Edge> edges;
+  edges.reserve(std::size_t{degree} * vertices);
+  const auto connect = [&](std::uint32_t a, std::uint32_t b) {
+    const auto length = static_cast<std::uint32_t>(1 + rng.below(255));
+    edges.push_back({a, b, length});
+    edges.push_back({b, a, length});
+  };
+  for (std::uint32_t v = 0; v + 1 < vertices; ++v) {
+    connect(v, v + 1);
+    const std::uint32_t reach = std::min(width, vertices - 1 - v);
+    // Half of a vertex's edges lead upwards; of an odd degree's last one, every second vertex has it.
+    const std::uint32_t upwards = degree / 2 + (degree % 2 & v);
+    for (std::uint32_t e = 1; e < upwards; ++e)
+      connect(v, v + 1 + static_cast<std::uint32_t>(rng.below(reach)));
+  }
+  return make_graph(vertices, edges, 1);
+}
+
 Graph generate_graph(const std::string& what, std::uint64_t seed, std::vector<Point>* positions) {
   if (positions != nullptr) positions->clear();
   std::string_view rest = what;
@@ -141,7 +162,7 @@ Graph generate_graph(const std::string& what, std::uint64_t seed, std::vector<Po
     rest.remove_prefix(expected.size());
     return true;
   };
-  std::uint32_t a = 0, b = 0;
+  std::uint32_t a = 0, b = 0, c = 0;
   if (text("road:") && number(a) && text("x") && number(b) && rest.empty()) {
     if (a < 2 || b < 2)
       throw InputError("--generate " + what + ": a road network is at least 2 junctions wide and high");
@@ -163,8 +184,18 @@ Graph generate_graph(const std::string& what, std::uint64_t seed, std::vector<Po
     }
     return generate_rmat(a, b, seed);
   }
+  rest = what;
+  if (text("band:") && number(a) && text(":") && number(b) && text(":") && number(c) && rest.empty()) {
+    if (a < 2 || b < 2 || c < 1 || c >= a || std::uint64_t{a} * (b + std::uint64_t{1}) > kMaxArcs) {
+      throw InputError("--generate " + what +
+                       ": at least 2 vertices, degree at least 2, width 1 to vertices - 1 and at most " +
+                       std::to_string(kMaxArcs / 2) + " edges are possible");
+    }
+    return generate_band(a, b, c, seed);
+  }
   throw InputError("--generate " + what +
-                   ": road:WIDTHxHEIGHT (road:300x300) or rmat:SCALE:DEGREE (rmat:16:16) was expected");
+                   ": road:WIDTHxHEIGHT (road:300x300), rmat:SCALE:DEGREE (rmat:16:16) or "
+                   "band:VERTICES:DEGREE:WIDTH (band:100000:18:10000) was expected");
 }
 
 }  // namespace rubato::apps

@@ -29,7 +29,8 @@ inline void add_graph(CLI::App& app, GraphOptions& o) {
                      "lines 'TAIL HEAD [LENGTH]'");
   auto* const generate = app.add_option("--generate", o.generate,
                                         "Graph to make instead: road:WIDTHxHEIGHT (a road network; default "
-                                        "road:100x100) or rmat:SCALE:DEGREE (a power-law graph)");
+                                        "road:100x100), rmat:SCALE:DEGREE (a power-law graph) or "
+                                        "band:VERTICES:DEGREE:WIDTH (a band matrix: shallow, no hubs)");
   generate->excludes(file)->type_name("WHAT");
   file->type_name("FILE");
   add_choice<GraphFormat>(app, "--format", o.reader.format,
