@@ -1,5 +1,6 @@
-// Hash tables from a customer's key to the nation, open addressing with linear probing. One word a slot, so that the
-// same probing code serves the table that one task at a time may touch and the one that threads fill together.
+// Hash tables from a customer's key to the nation, open addressing with linear probing. One word a slot, so
+// that the same probing code serves the table that one task at a time may touch and the one that threads fill
+// together.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +19,8 @@ namespace rubato::apps {
 /// Spreads keys: the high bits choose the partition, those in the middle the slot.
 inline std::uint64_t hash_of(std::uint32_t key) { return key * 0x9e3779b97f4a7c15ULL; }
 
-/// `Word` is a 64-bit word that can be read and written while others read it. At most half of the slots are used.
+/// `Word` is a 64-bit word that can be read and written while others read it. At most half of the slots are
+/// used.
 template <class Word>
 class CustomerTable {
  public:

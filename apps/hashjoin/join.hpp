@@ -16,13 +16,13 @@ struct JoinOptions {
 /// The reference: one thread, std::unordered_map, nothing shared with the others.
 JoinResult join_serial(const TpchTables& tables);
 
-/// A task for every `records_per_task` records (MxTasking, Sec. 5.3). The tables are cut by customer into partitions,
-/// each with a hash table that only tasks annotated with the partition touch, one after another: no lock, no atomic
-/// operation. Probing starts when all customers are in.
+/// A task for every `records_per_task` records (MxTasking, Sec. 5.3). The tables are cut by customer into
+/// partitions, each with a hash table that only tasks annotated with the partition touch, one after another:
+/// no lock, no atomic operation. Probing starts when all customers are in.
 JoinResult join_tasks(const TpchTables& tables, const JoinOptions& options);
 
-/// Threads that take morsels from a counter and share one hash table (compare-and-swap to insert), with a barrier
-/// between the two sides (Leis et al., "Morsel-driven parallelism", SIGMOD 2014).
+/// Threads that take morsels from a counter and share one hash table (compare-and-swap to insert), with a
+/// barrier between the two sides (Leis et al., "Morsel-driven parallelism", SIGMOD 2014).
 JoinResult join_threads(const TpchTables& tables, const JoinOptions& options);
 
 #if defined(RUBATO_HAS_TBB)

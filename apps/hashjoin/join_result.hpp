@@ -1,4 +1,5 @@
-// What the join computes: sums over all pairs of an order and its customer, exact, whatever the order of the pairs.
+// What the join computes: sums over all pairs of an order and its customer, exact, whatever the order of the
+// pairs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,8 +12,8 @@
 
 namespace rubato::apps {
 
-/// Pairs, the price of their orders by the customer's nation, and a digest: the sum modulo 2^64 of a hash of every
-/// pair, which a lost, doubled or wrong pair changes.
+/// Pairs, the price of their orders by the customer's nation, and a digest: the sum modulo 2^64 of a hash of
+/// every pair, which a lost, doubled or wrong pair changes.
 struct JoinResult {
   static constexpr std::size_t kMatches = 0, kDigest = 1, kRevenue = 2;
   std::array<std::uint64_t, kRevenue + kNations> sums{};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Scanning tasks read the tables piece by piece and sort the records by partition into batches; a full batch becomes a
-// task of its partition that builds or probes the table there. A task's records are its own: a batch belongs to the
-// scanner until its task is created, to the task until that is done, and then to the scanner again.
+// Scanning tasks read the tables piece by piece and sort the records by partition into batches; a full batch
+// becomes a task of its partition that builds or probes the table there. A task's records are its own: a
+// batch belongs to the scanner until its task is created, to the task until that is done, and then to the
+// scanner again.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -135,7 +136,8 @@ using ScannerHandle = resource<Scanner<Record>>;
 template <class Record>
 void scan(ScannerHandle<Record> scanner) {
   if (!scanner->step()) return;
-  create<nonspec>(scan<Record>, {.on = scanner, .group = scanner->group(), .priority = Priority::low}, scanner);
+  create<nonspec>(scan<Record>, {.on = scanner, .group = scanner->group(), .priority = Priority::low},
+                  scanner);
 }
 
 template <class Record>
@@ -143,10 +145,9 @@ std::vector<ScannerHandle<Record>> start(Scan<Record>& work, TaskGroup* after) {
   std::vector<ScannerHandle<Record>> scanners;
   for (std::size_t i = 0; i < work.partitions.size(); ++i) {
     scanners.push_back(make_resource<Scanner<Record>>({}, work));
-    create<nonspec>(
-        scan<Record>,
-        {.on = scanners.back(), .group = work.group, .after = after, .priority = Priority::low},
-        scanners.back());
+    create<nonspec>(scan<Record>,
+                    {.on = scanners.back(), .group = work.group, .after = after, .priority = Priority::low},
+                    scanners.back());
   }
   return scanners;
 }
@@ -156,10 +157,9 @@ std::vector<ScannerHandle<Record>> start(Scan<Record>& work, TaskGroup* after) {
 JoinResult join_tasks(const TpchTables& tables, const JoinOptions& options) {
   std::vector<PartitionHandle> partitions;
   for (std::uint32_t p = 0; p < options.parts; ++p) {
-    partitions.push_back(make_resource<Partition>({.isolation = Isolation::exclusive,
-                                                   .ratio = Ratio::mostly_writes,
-                                                   .frequency = Frequency::high},
-                                                  tables.customers.size() / options.parts));
+    partitions.push_back(make_resource<Partition>(
+        {.isolation = Isolation::exclusive, .ratio = Ratio::mostly_writes, .frequency = Frequency::high},
+        tables.customers.size() / options.parts));
   }
   TaskGroup built;
   Scan<Customer> customers{tables.customers, partitions, options.records_per_task, &built, {}};

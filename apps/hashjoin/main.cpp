@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// hashjoin: options, input, result. `hashjoin --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or input.
+// hashjoin: options, input, result. `hashjoin --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage
+// or input.
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
@@ -33,9 +34,10 @@ CLI::Option* add_count(CLI::App& app, const std::string& flag, std::uint32_t& va
 
 void declare(CLI::App& app, Options& o) {
   app.set_help_flag("--help", "This text");
-  auto* const scale = app.add_option("--scale", o.scale,
-                                     "TPC-H scale factor of generated tables: 150,000 customers and 1,500,000 "
-                                     "orders each (default 0.01)");
+  auto* const scale =
+      app.add_option("--scale", o.scale,
+                     "TPC-H scale factor of generated tables: 150,000 customers and 1,500,000 "
+                     "orders each (default 0.01)");
   scale->type_name("FACTOR");
   auto* const customers =
       app.add_option("--customer", o.customers, "customer.tbl as dbgen writes it, plain or gzip");
@@ -45,23 +47,27 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--seed", o.seed, "Seed of the generated tables (default 1)")
       ->check(whole_number)
       ->type_name("N");
-  add_count(app, "--records-per-task", o.records_per_task, 1u << 24, "Records that a task handles (default 4096)");
-  add_count(app, "--partitions", o.parts, 1024,
-            "Partitions, each with a hash table of its own; threads of the other variants (default: one a core)");
-  add_choice<Variant>(app, "--variant", o.variant,
-                      {{"tasks", Variant::tasks},
-                       {"threads", Variant::threads},
-                       {"tbb", Variant::tbb},
-                       {"serial", Variant::serial}},
-                      "What joins: tasks (default), or for comparison plain threads, oneTBB, or one thread with a "
-                      "standard hash table");
+  add_count(app, "--records-per-task", o.records_per_task, 1u << 24,
+            "Records that a task handles (default 4096)");
+  add_count(
+      app, "--partitions", o.parts, 1024,
+      "Partitions, each with a hash table of its own; threads of the other variants (default: one a core)");
+  add_choice<Variant>(
+      app, "--variant", o.variant,
+      {{"tasks", Variant::tasks},
+       {"threads", Variant::threads},
+       {"tbb", Variant::tbb},
+       {"serial", Variant::serial}},
+      "What joins: tasks (default), or for comparison plain threads, oneTBB, or one thread with a "
+      "standard hash table");
   app.add_flag("--verify", o.verify, "Compare the result with a serial join; exit 1 if it differs");
   app.footer(
       "Examples:\n"
       "  hashjoin --scale 0.1 --verify\n"
       "  hashjoin --scale 10 --records-per-task 128\n"
       "  hashjoin --customer customer.tbl --orders orders.tbl --variant threads\n"
-      "Prints the pairs of orders and customers, the sum of the orders' prices, a digest of all pairs, and the time of "
+      "Prints the pairs of orders and customers, the sum of the orders' prices, a digest of all pairs, and "
+      "the time of "
       "the join.");
 }
 
@@ -93,8 +99,8 @@ int run_hashjoin(const Options& o) {
   const JoinResult result = join(tables, o);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   const std::uint64_t revenue = result.revenue();
-  std::printf("pairs: %" PRIu64 "\nrevenue: %" PRIu64 ".%02" PRIu64 "\ndigest: %016" PRIx64 "\n", result.matches(),
-              revenue / 100, revenue % 100, result.digest());
+  std::printf("pairs: %" PRIu64 "\nrevenue: %" PRIu64 ".%02" PRIu64 "\ndigest: %016" PRIx64 "\n",
+              result.matches(), revenue / 100, revenue % 100, result.digest());
   std::printf("time: %.6f s\n", seconds);
   if (!o.verify) return 0;
   const JoinResult expected = join_serial(tables);

@@ -1,5 +1,5 @@
-// The two TPC-H tables that the join reads, reduced to the columns that it needs: made by dbgen's rules for keys,
-// or read from dbgen's own files (TPC-H specification, Sec. 4.2.3; MxTasking, Sec. 5.3).
+// The two TPC-H tables that the join reads, reduced to the columns that it needs: made by dbgen's rules for
+// keys, or read from dbgen's own files (TPC-H specification, Sec. 4.2.3; MxTasking, Sec. 5.3).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,10 +27,10 @@ struct TpchTables {
   std::vector<Order> orders;
 };
 
-/// 150,000 customers and ten times as many orders for a scale factor of 1. Order keys are sparse (8 of 32 numbers are
-/// used), and customers whose key is a multiple of 3 have no orders. Nations, customers of orders and prices are
-/// uniform; prices are not sums over line items. A function of its arguments.
-/// `scale`: at least 1/150,000, at most 1,000. @throws InputError beyond.
+/// 150,000 customers and ten times as many orders for a scale factor of 1. Order keys are sparse (8 of 32
+/// numbers are used), and customers whose key is a multiple of 3 have no orders. Nations, customers of orders
+/// and prices are uniform; prices are not sums over line items. A function of its arguments. `scale`: at
+/// least 1/150,000, at most 1,000. @throws InputError beyond.
 TpchTables generate_tpch(double scale, std::uint64_t seed);
 
 /// Reads dbgen's customer.tbl and orders.tbl, plain or gzip.

@@ -1,4 +1,5 @@
-// hashjoin: the generated tables against dbgen's rules, every form of the join against the serial one, and files.
+// hashjoin: the generated tables against dbgen's rules, every form of the join against the serial one, and
+// files.
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -112,7 +113,8 @@ TEST_P(EveryJoin, FindsTheSamePairsAsTheSerialOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Join, EveryJoin,
-                         ::testing::Combine(::testing::Values(1, 2, 7), ::testing::Values(1, 16, 1000, 1 << 20)));
+                         ::testing::Combine(::testing::Values(1, 2, 7),
+                                            ::testing::Values(1, 16, 1000, 1 << 20)));
 
 TEST(JoinTasks, JoinsEmptyTables) {
   EXPECT_EQ(join_tasks({}, {16, 2}).matches(), 0u);
@@ -141,12 +143,14 @@ TEST(TpchReader, ReadsDbgensFiles) {
 TEST(TpchReader, SaysWhereAFileIsWrong) {
   const std::string customer = "1|a|b|3|\n", order = "1|1|O|1.00|\n";
   EXPECT_EQ(error_of(customer, order), "none");
-  EXPECT_THAT(error_of("0|a|b|3|\n", order), HasSubstr("customer.tbl:1: c_custkey '0' is not a whole number"));
+  EXPECT_THAT(error_of("0|a|b|3|\n", order),
+              HasSubstr("customer.tbl:1: c_custkey '0' is not a whole number"));
   EXPECT_THAT(error_of(customer + "2|a|b|25|\n", order), HasSubstr("customer.tbl:2: c_nationkey '25'"));
   EXPECT_THAT(error_of(customer + customer, order), HasSubstr("customer 1 is there more than once"));
   EXPECT_THAT(error_of(customer, "1|1|O|12.5|\n"), HasSubstr("o_totalprice '12.5' is not an amount"));
   EXPECT_THAT(error_of(customer, order + "2|x|O|1.00|\n"), HasSubstr("orders.tbl:2: o_custkey 'x'"));
-  EXPECT_THAT(error_of(customer, "1|1|O\n"), HasSubstr("the field o_orderstatus with a '|' behind it is missing"));
+  EXPECT_THAT(error_of(customer, "1|1|O\n"),
+              HasSubstr("the field o_orderstatus with a '|' behind it is missing"));
   EXPECT_THAT(error_of(customer, "1|1|O|99999999999.00|\n"), HasSubstr("orders.tbl:1: o_totalprice"));
 }
 
