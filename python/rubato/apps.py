@@ -39,9 +39,14 @@ class App(BaseModel):
     engines: list[str] = ["chip", "native"]
     file: Path | None = None
 
+    def built_for(self, engine: str) -> Path | None:
+        """The executable for an engine, or nothing if it has not been built."""
+        return locate.program(self.name, engine)
+
     @property
-    def executable(self) -> Path | None:
-        return locate.guest(self.name)
+    def missing(self) -> list[str]:
+        """Engines that it runs on and has not been built for."""
+        return [e for e in self.engines if self.built_for(e) is None]
 
     def option_names(self) -> list[str]:
         names = [o.name for o in self.options]

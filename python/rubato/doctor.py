@@ -58,7 +58,8 @@ def findings() -> list[Finding]:
     chip = locate.find_chip()
     result.append(Finding("rubato-chip", "the simulator", str(chip or ""), "make build"))
     for name, app in apps.all_apps().items():
-        result.append(Finding(f"application {name}", app.summary, str(app.executable or ""), "make build", False))
+        found = "" if app.missing else str(app.built_for(app.engines[0]))
+        result.append(Finding(f"application {name}", app.summary, found, "make build", False))
     return result
 
 

@@ -47,9 +47,11 @@ def chip() -> Path:
     )
 
 
-def guest(name: str) -> Path | None:
-    """The RISC-V executable of application `name`, or nothing if it has not been built."""
-    return _first([h / p / name for h in homes() for p in ("build/release/guest", "guest")])
+def program(name: str, engine: str) -> Path | None:
+    """The executable of program `name` for an engine, or nothing if it has not been built: guest/NAME for the chip,
+    bin/NAME-native for this machine."""
+    folder, file = ("guest", name) if engine == "chip" else ("bin", f"{name}-{engine}")
+    return _first([h / p / file for h in homes() for p in (f"build/release/{folder}", folder)])
 
 
 def app_files() -> list[Path]:

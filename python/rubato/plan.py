@@ -19,7 +19,7 @@ from rubato.suggest import did_you_mean
 
 #: Fields of RunSpec that a plan passes on unchanged to every run.
 _COMMON = ("engine", "verify", "trace", "trace_from", "trace_cycles", "interval", "series", "max_cycles", "roi",
-           "fast_forward", "warm", "sandbox")  # fmt: skip
+           "fast_forward", "warm", "sandbox", "oversubscribe")  # fmt: skip
 
 
 class Plan(BaseModel):
@@ -50,6 +50,7 @@ class Plan(BaseModel):
     fast_forward: bool = True
     warm: bool = False
     sandbox: str | None = None
+    oversubscribe: bool = False
 
     @field_validator("program", "cores", "mode", "config", "series", mode="before")
     @classmethod

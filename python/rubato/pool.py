@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import rubato
-from rubato import chip, memory
-from rubato.chip import Outcome
+from rubato import engines, memory
+from rubato.child import Outcome
 from rubato.errors import ExitCode, RubatoError, UsageError
 from rubato.plan import Point
 from rubato.results import Run
@@ -74,13 +74,13 @@ class LocalPool:
 def _execute(point: Point, directory: Path, cancelled: Any) -> Outcome:
     """Never raises: a sweep goes on whatever happens to one of its runs."""
     try:
-        return chip.execute(point.spec, directory, cancelled=cancelled)
+        return engines.execute(point.spec, directory, cancelled=cancelled)
     except KeyboardInterrupt:
         return Outcome(directory, ExitCode.INTERRUPTED, "interrupted.")
     except RubatoError as e:
         return Outcome(directory, e.exit_code, str(e))
     except OSError as e:
-        return Outcome(directory, ExitCode.INTERNAL, f"rubato-chip could not be started: {e}.")
+        return Outcome(directory, ExitCode.INTERNAL, f"the program could not be started: {e}.")
 
 
 class ClusterPool:

@@ -166,8 +166,8 @@ class Run:
     @property
     def trace(self) -> Path | None:
         """The Perfetto trace, if one was asked for."""
-        file = self.directory / "trace.json.gz"
-        return file if file.exists() else None
+        files = (self.directory / name for name in ("trace.json.gz", "trace.json"))  # of the chip, of the native engine
+        return next((f for f in files if f.exists()), None)
 
     def frame(self, root: str = "roi") -> pl.DataFrame:
         """All statistics as rows: path, pattern, index, value, unit, description; histograms give their mean,

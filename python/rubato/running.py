@@ -1,4 +1,4 @@
-"""`rubato.run`: one program on one simulated chip, from Python."""
+"""`rubato.run`: one program on one simulated chip or on this machine, from Python."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rubato import chip
+from rubato import engines
+from rubato.child import Outcome
 from rubato.errors import ExitCode, RunFailed, UsageError
 from rubato.results import Run, is_run
 from rubato.spec import RunSpec, duration
@@ -54,12 +55,12 @@ def run(
     )
     spec.check()
     directory = prepare(out, spec, force=force)
-    outcome = chip.execute(spec, directory)
+    outcome = engines.execute(spec, directory)
     raise_for(outcome, check=check)
     return Run(directory)
 
 
-def raise_for(outcome: chip.Outcome, *, check: bool = True) -> None:
+def raise_for(outcome: Outcome, *, check: bool = True) -> None:
     """Turns an unsuccessful outcome into the exception it deserves."""
     if outcome.exit_code == ExitCode.USAGE:
         raise UsageError(outcome.reason)

@@ -1,8 +1,12 @@
-"""What one run is asked to be, checked before anything starts, and the rubato-chip command line it becomes."""
+"""What one run is asked to be, checked before anything starts, and the rubato-chip command line it becomes.
+
+The native engine's half of the same is native.py.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -18,7 +22,8 @@ ENGINES = ("chip", "native")
 
 
 class RunSpec(BaseModel):
-    """One run. `program` is an application's name or a path to a static RISC-V executable."""
+    """One run. `program` is an application's name, or a path to a static RISC-V executable (chip) or to a program of
+    this machine (native)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,6 +48,7 @@ class RunSpec(BaseModel):
     warm: bool = False
     sandbox: str | None = None
     timeout: float | None = None  # seconds of wall clock
+    oversubscribe: bool = False  # native: more workers than processors
 
     @property
     def name(self) -> str:
@@ -53,14 +59,16 @@ class RunSpec(BaseModel):
         """@raises UsageError for all that can be known before the simulator starts."""
         if self.engine not in ENGINES:
             raise UsageError(f"--engine is chip or native, not {self.engine}.")
-        if self.engine == "native":
-            raise UsageError("the native engine is not in this version; run on the simulated chip (--engine chip).")
         if self.mode is not None and self.mode not in MODES:
             raise UsageError(f"--mode is one of {', '.join(MODES)}, not {self.mode}.")
         if self.cores is not None and not 1 <= self.cores <= 1024:
             raise UsageError(f"--cores is 1 to 1024, not {self.cores}.")
         if self.timeout is not None and self.timeout <= 0:
             raise UsageError("--timeout must be longer than 0.")
+        if self.engine == "native":
+            self._check_native()
+        elif self.oversubscribe:
+            raise UsageError("--oversubscribe is for the native engine (--engine native).")
         if self.config is not None:
             locate.config_file(self.config)
         schema.check_settings([f"{k}={v}" for k, v in self.set.items()])
@@ -68,6 +76,43 @@ class RunSpec(BaseModel):
             raise UsageError(f"--mode {self.mode} and --set task.mayspec={self.set['task.mayspec']} contradict.")
         self.executable()
         self._check_arguments()
+
+    def _check_native(self) -> None:
+        """What only the simulated chip has, and what only some programs can do."""
+        chip_only = {
+            "--config": self.config, "--set": self.set, "--trace-from": self.trace_from,
+            "--trace-cycles": self.trace_cycles, "--interval": self.interval, "--series": self.series,
+            "--max-cycles": self.max_cycles, "--roi": self.roi, "--no-ff": not self.fast_forward, "--warm": self.warm,
+            "--sandbox": self.sandbox, "--commit-order": self.commit_order,
+        }  # fmt: skip
+        for flag, value in chip_only.items():
+            if value not in (None, False, {}, []):
+                raise UsageError(f"{flag} is for the simulated chip; leave it out with --engine native.")
+        if self.mode is None:
+            return
+        app = self.app()
+        if app is None or not app.mode_flag:
+            raise UsageError(f"the tasks of {self.name} have the types that the program gives them; leave out --mode.")
+        chosen = self._mode_argument(app.mode_flag)
+        if chosen not in (None, self.mode):
+            raise UsageError(f"--mode {self.mode} and {app.mode_flag} {chosen} contradict.")
+
+    def _mode_argument(self, flag: str) -> str | None:
+        """The value that the program's own arguments give to `flag`."""
+        chosen = None
+        for before, argument in itertools.pairwise(["", *self.arguments]):
+            if before == flag:
+                chosen = argument
+            elif argument.startswith(flag + "="):
+                chosen = argument.partition("=")[2]
+        return chosen
+
+    def native_mode(self) -> str:
+        """The type of the tasks, as far as it can be chosen; programs that choose themselves use nonspec tasks."""
+        app = self.app()
+        if app is None or not app.mode_flag:
+            return "nonspec"
+        return self.mode or self._mode_argument(app.mode_flag) or "mayspec"
 
     def app(self) -> apps.App | None:
         """The application, if `program` is the name of one."""
@@ -78,15 +123,17 @@ class RunSpec(BaseModel):
         if app := self.app():
             if self.engine not in app.engines:
                 raise UsageError(f"{app.name} runs on the {app.engines[0]} engine only (--engine {app.engines[0]}).")
-            if app.executable is None:
-                raise UsageError(f"{app.name} is not built for the chip; `make build` builds it.")
-            return app.executable
+            if (built := app.built_for(self.engine)) is None:
+                where = "the chip" if self.engine == "chip" else "this machine"
+                raise UsageError(f"{app.name} is not built for {where}; `make build` builds it.")
+            return built
         path = Path(self.program).expanduser()
         if path.is_dir():
-            raise UsageError(f"{self.program} is a directory; the program is a static RISC-V executable.")
+            kind = "a static RISC-V executable" if self.engine == "chip" else "an executable of this machine"
+            raise UsageError(f"{self.program} is a directory; the program is {kind}.")
         if path.is_file():
-            return path
-        if built := locate.guest(self.program):
+            return path.resolve() if self.engine == "native" else path
+        if built := locate.program(self.program, self.engine):
             return built
         known = apps.all_apps()
         near = near_misses(self.program, known)
@@ -107,11 +154,15 @@ class RunSpec(BaseModel):
                 )
 
     def program_arguments(self) -> list[str]:
-        """The program's arguments, with its verify flag unless it has it or nobody wants it."""
+        """The program's arguments, with its verify flag unless it has it or nobody wants it. On the chip the mode is
+        a matter of the configuration, natively of an argument."""
         app = self.app()
-        if app is None or not self.verify or not app.verify_flag or app.verify_flag in self.arguments:
-            return self.arguments
-        return [*self.arguments, app.verify_flag]
+        added = []
+        if app is not None and self.verify and app.verify_flag and app.verify_flag not in self.arguments:
+            added.append(app.verify_flag)
+        if app is not None and self.engine == "native" and self.mode and app.mode_flag:
+            added += [app.mode_flag, self.mode] if self._mode_argument(app.mode_flag) is None else []
+        return [*self.arguments, *added]
 
     def command(self, out: Path) -> list[str]:
         """The rubato-chip command line of this run into directory `out`."""

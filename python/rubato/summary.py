@@ -47,30 +47,37 @@ class NetworkBytes(_Section):
 
 class Host(_Section):
     seconds: float = 0
-    mips: float = 0
+    mips: float | None = None
     peak_mb: float = 0
 
 
 class Summary(_Section):
-    """What one run came to. `seconds` is simulated time; `host` is what it cost here."""
+    """What one run came to. On the chip `seconds` is simulated time; on the native engine it was measured, and what
+    only a simulator knows (cycles, instructions, their breakdown, network bytes) is null. `host` is what the run cost
+    here."""
 
     program: str
     engine: Literal["chip", "native"] = "chip"
     cores: int
     mode: str = "mayspec"
     seed: int = 1
-    cycles: int
+    cycles: int | None = None
     seconds: float = 0
-    instructions: int = 0
+    instructions: int | None = None
     tasks: Tasks = Field(default_factory=Tasks)
-    cycle_breakdown: CycleBreakdown = Field(default_factory=CycleBreakdown)
-    network_bytes: NetworkBytes = Field(default_factory=NetworkBytes)
+    cycle_breakdown: CycleBreakdown | None = None
+    network_bytes: NetworkBytes | None = None
     check: Literal["passed", "failed", "none"] = "none"
     host: Host = Field(default_factory=Host)
     output: str = ""
     exit_code: int = 0
     complete: bool = True
     message: str = ""
+
+    @property
+    def time(self) -> float:
+        """What runs of one engine are compared by: cycles on the chip, seconds natively."""
+        return self.seconds if self.cycles is None else self.cycles
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import rubato
 from rubato import locate, memory
-from rubato.chip import Outcome
+from rubato.child import Outcome
 from rubato.errors import ExitCode, RubatoError, UsageError
 from rubato.plan import Plan, Point, make_plan
 from rubato.pool import ClusterPool, LocalPool
@@ -99,7 +99,7 @@ def sweep(
     if cluster is not None:
         pool = ClusterPool(cluster, jobs)
     else:
-        pool = LocalPool(min(jobs or memory.processors(), len(waiting)), estimator)
+        pool = LocalPool(min(jobs or usual_jobs(plan), len(waiting)), estimator)
     finished = len(done)
     if on_progress:
         on_progress(finished, len(points), [])
@@ -117,6 +117,11 @@ def sweep(
             pool.close()
         _write(directory, plan, hashes, rows)
     return Sweep(directory)
+
+
+def usual_jobs(plan: Plan) -> int:
+    """Runs at a time. Beside others, times that are measured on this machine would mean nothing."""
+    return 1 if plan.engine == "native" else memory.processors()
 
 
 def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, dict[str, dict[str, Any]]]:
@@ -164,7 +169,8 @@ def _finished(point: Point, run: Run, before: dict[str, Any] | None) -> dict[str
 
 def made_with(plan: Plan) -> dict[str, str]:
     """Hashes of the simulator and the programs: results of others are not comparable with theirs."""
-    files = [locate.chip(), *(p.spec.executable() for p in plan.points())]
+    simulator = [locate.chip()] if plan.engine == "chip" else []
+    files = [*simulator, *(p.spec.executable() for p in plan.points())]
     return {str(f): hashlib.sha256(f.read_bytes()).hexdigest() for f in dict.fromkeys(files)}
 
 
@@ -193,7 +199,12 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         summary = Run(outcome.directory).summary
     except RubatoError as e:
         return row | {"state": "failed", "reason": str(e)}
-    keys = {"cycles": summary.cycles, "check": summary.check, "host_seconds": summary.host.seconds}
+    keys = {
+        "cycles": summary.cycles,
+        "seconds": summary.seconds,
+        "check": summary.check,
+        "host_seconds": summary.host.seconds,
+    }
     return row | {"state": "finished"} | keys
 
 

@@ -1,4 +1,5 @@
-"""A home with the stand-in simulator and one application, for every test that does not ask for the real one."""
+"""A home with stand-ins for the simulator and a native program, and one application, for every test that does not ask
+for the real ones."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,6 +16,7 @@ summary = "Shortest paths from one node"
 source = "Espresso, Listing 1"
 inputs = "DIMACS .gr, Matrix Market .mtx, edge lists"
 verify_flag = "--verify"
+mode_flag = "--type"
 [[options]]
 flag = "--graph FILE"
 help = "the graph"
@@ -37,6 +39,9 @@ def make_home(home: Path) -> Path:
     chip = home / "bin/rubato-chip"
     chip.write_text(script.replace("/usr/bin/env python3", sys.executable, 1))
     chip.chmod(0o755)
+    native = home / "bin/sssp-native"
+    native.write_text((Path(__file__).parent / "fake_native.py").read_text())
+    native.chmod(0o755)
     (home / "guest/sssp").write_bytes(b"\x7fELF not really")
     (home / "apps/sssp/app.toml").write_text(APP)
     (home / "configs/small.toml").write_text("[l2]\nsize = 65536\n")

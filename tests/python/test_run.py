@@ -66,7 +66,6 @@ def test_options_of_the_program_go_to_it_with_and_without_dashes(home):
         (["run", "sssp", "--cores", "1025"], 2, "1 to 1024"),
         (["run", "sssp", "--cores", "many"], 2, "integer"),
         (["run", "sssp", "--mode", "fast"], 2, "spec, nonspec, mayspec"),
-        (["run", "sssp", "--engine", "native"], 2, "native engine is not in this version"),
         (["run", "sssp", "--engine", "fpga"], 2, "chip or native"),
         (["run", "sssp", "--timeout", "soon"], 2, "90s or 10m"),
         (["run", "sssp", "--config", "espreso"], 2, "does not exist"),

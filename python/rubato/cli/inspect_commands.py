@@ -41,7 +41,7 @@ def apps_command(
     known = apps.all_apps() if name is None else {name: apps.app(name)}
     if json_:
         print(
-            json.dumps({n: a.model_dump(mode="json") | {"built": a.executable is not None} for n, a in known.items()})
+            json.dumps({n: a.model_dump(mode="json") | {"built": not a.missing} for n, a in known.items()})
         )
         return 0
     if name is None:
@@ -49,12 +49,19 @@ def apps_command(
             terminal.out.print(f"no applications under {escape(str(locate.homes()[0]))}")
         table = _table("application", "what it does", "built")
         for app_ in known.values():
-            table.add_row(app_.name, escape(app_.summary), "yes" if app_.executable else "no: make build")
+            table.add_row(app_.name, escape(app_.summary), _built(app_))
         terminal.out.print(table)
         terminal.out.print("`rubato apps NAME` shows inputs and options.")
         return 0
     _show_app(known[name])
     return 0
+
+
+def _built(app_: apps.App) -> str:
+    built = ", ".join(e for e in app_.engines if e not in app_.missing)
+    if not app_.missing:
+        return built
+    return f"{built}; not {', '.join(app_.missing)}: make build" if built else "no: make build"
 
 
 def _show_app(app_: apps.App) -> None:
@@ -71,7 +78,8 @@ def _show_app(app_: apps.App) -> None:
         table.add_row(escape(option.flag), escape(option.help))
     terminal.out.print(table)
     arguments = " ".join(app_.demo_arguments)
-    terminal.out.print(f"try: rubato run {app_.name} --cores 16{' -- ' + escape(arguments) if arguments else ''}")
+    where = "--cores 16" if "chip" in app_.engines else f"--engine {app_.engines[0]}"
+    terminal.out.print(f"try: rubato run {app_.name} {where}{' -- ' + escape(arguments) if arguments else ''}")
 
 
 config_app = typer.Typer(no_args_is_help=True, help="Show, check and explain chip configurations.")

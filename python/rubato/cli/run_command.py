@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from rubato import apps, chip
+from rubato import apps, engines
+from rubato.child import Outcome
 from rubato.cli import app as command_line
 from rubato.cli import terminal
 from rubato.errors import ExitCode, RubatoError, UsageError
@@ -28,6 +29,7 @@ EPILOG = """[bold]Examples[/]
   rubato run ./a.out --cores 4 --out runs/mine -- first second
   rubato run sssp --cores 16 --trace --trace-cycles 100000     (open trace.json.gz in ui.perfetto.dev)
   rubato run sssp --json | jq .cycles
+  rubato run sssp --engine native --cores 2 --generate road:300x300
 """
 
 Opt = typer.Option
@@ -41,9 +43,9 @@ Opt = typer.Option
 def run_command(
     context: typer.Context,
     program: Annotated[
-        str | None, typer.Argument(help="An application (`rubato apps`), or a static RISC-V executable.")
+        str | None, typer.Argument(help="An application (`rubato apps`), or an executable.")
     ] = None,
-    cores: Annotated[int | None, Opt(help="Simulated cores, 1 to 1024.")] = None,
+    cores: Annotated[int | None, Opt(help="Cores: simulated, 1 to 1024, or workers of this machine.")] = None,
     mode: Annotated[str | None, Opt(help="What MAYSPEC tasks run as: spec, nonspec or mayspec.")] = None,
     config: Annotated[str | None, Opt(help="Chip description: a TOML file, or a shipped name.")] = None,
     set: Annotated[list[str] | None, Opt(metavar="KEY=VALUE", help="Override a configuration key.")] = None,
@@ -64,9 +66,10 @@ def run_command(
     warm: Annotated[bool, Opt("--warm", help="Warm L2, LLC and directories while fast-forwarding.")] = False,
     sandbox: Annotated[str | None, Opt(metavar="DIR", help="Confine the program's files to DIR.")] = None,
     no_verify: Annotated[bool, Opt("--no-verify", help="Do not ask the application to check its result.")] = False,
-    engine: Annotated[str, Opt(help="chip; native is not in this version.")] = "chip",
+    engine: Annotated[str, Opt(help="chip (simulated), or native: this machine's cores.")] = "chip",
+    oversubscribe: Annotated[bool, Opt("--oversubscribe", help="Native: allow more workers than cores.")] = False,
 ) -> int:
-    """Run one program on a simulated chip and summarize what happened.
+    """Run one program on a simulated chip, or on this machine, and summarize what happened.
 
     Options that Rubato does not have go to the program, and so does everything behind `--`.
     """
@@ -77,7 +80,7 @@ def run_command(
             set=settings_of(set or []), seed=seed, verify=not no_verify, trace=trace, trace_from=trace_from,
             trace_cycles=trace_cycles, commit_order=commit_order,
             interval=interval, series=series or [], max_cycles=max_cycles, roi=roi,
-            fast_forward=not no_ff, warm=warm, sandbox=sandbox,
+            fast_forward=not no_ff, warm=warm, sandbox=sandbox, oversubscribe=oversubscribe,
             timeout=duration(timeout) if timeout is not None else None,
         )  # fmt: skip
         spec.check()
@@ -120,7 +123,7 @@ def foreign_words(context: typer.Context, program: str | None) -> list[str]:
     return list(context.args)
 
 
-def _execute(spec: RunSpec, directory, *, quiet: bool) -> chip.Outcome:
+def _execute(spec: RunSpec, directory, *, quiet: bool) -> Outcome:
     with contextlib.ExitStack() as stack:
         progress = terminal.run_progress()
         stack.enter_context(terminal.shown(progress))
@@ -132,7 +135,7 @@ def _execute(spec: RunSpec, directory, *, quiet: bool) -> chip.Outcome:
             else:
                 progress.console.print(escape(line), soft_wrap=True)
 
-        return chip.execute(
+        return engines.execute(
             spec,
             directory,
             on_output=None if quiet else show,
@@ -148,7 +151,7 @@ def _pass_on_error(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def _json(outcome: chip.Outcome) -> int:
+def _json(outcome: Outcome) -> int:
     """The summary as one object, with the directory, and with the reason if it failed."""
     document: dict = {}
     with contextlib.suppress(RubatoError):
@@ -164,13 +167,13 @@ def _json(outcome: chip.Outcome) -> int:
     return outcome.exit_code
 
 
-def _refuse_nothing_ran(outcome: chip.Outcome) -> None:
+def _refuse_nothing_ran(outcome: Outcome) -> None:
     """After wrong usage the directory holds an earlier run, if anything."""
     if outcome.exit_code == ExitCode.USAGE:
         raise UsageError(outcome.reason)
 
 
-def _report(outcome: chip.Outcome) -> int:
+def _report(outcome: Outcome) -> int:
     run = Run(outcome.directory)
     with contextlib.suppress(RubatoError):
         _refuse_nothing_ran(outcome)
@@ -185,6 +188,6 @@ def _report(outcome: chip.Outcome) -> int:
 
 
 class _Failure(RubatoError):
-    def __init__(self, outcome: chip.Outcome):
+    def __init__(self, outcome: Outcome):
         super().__init__(outcome.reason)
         self.exit_code = outcome.exit_code

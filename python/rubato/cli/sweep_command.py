@@ -51,7 +51,7 @@ def sweep_command(
     set: Annotated[list[str] | None, Opt(metavar="KEY=V,V,...", help="Values of a configuration key.")] = None,
     config: Annotated[str | None, Opt(metavar="FILE,...", help="Chip descriptions.")] = None,
     out: Annotated[str | None, Opt(metavar="DIR", help="Where the runs go; default: runs/sweep-PROGRAM.")] = None,
-    jobs: Annotated[int | None, Opt(help="Runs at a time; default: one a processor, as memory allows.")] = None,
+    jobs: Annotated[int | None, Opt(help="Runs at a time; default: one a processor; native: one.")] = None,
     cluster: Annotated[str | None, Opt(metavar="ADDRESS", help="Run on this Dask scheduler.")] = None,
     resume: Annotated[bool, Opt("--resume", help="Continue: keep finished runs, repeat the others.")] = False,
     dry_run: Annotated[bool, Opt("--dry-run", help="Show what would run.")] = False,
@@ -62,6 +62,8 @@ def sweep_command(
     trace_from: Annotated[int | None, Opt(help="First cycle of the traces.")] = None,
     trace_cycles: Annotated[int | None, Opt(help="Cycles of the traces.")] = None,
     warm: Annotated[bool, Opt("--warm", help="Warm caches while fast-forwarding.")] = False,
+    engine: Annotated[str | None, Opt(help="chip (default) or native.")] = None,
+    oversubscribe: Annotated[bool, Opt("--oversubscribe", help="Native: allow more workers than cores.")] = False,
     no_verify: Annotated[bool, Opt("--no-verify", help="Do not ask applications to check results.")] = False,
     json_: Annotated[bool, Opt("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
@@ -73,7 +75,7 @@ def sweep_command(
         "program": program, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
         "set": _settings(set or []) or None, "interval": interval_, "max_cycles": max_cycles, "timeout": timeout,
         "trace": trace or None, "trace_from": trace_from, "trace_cycles": trace_cycles, "warm": warm or None,
-        "verify": False if no_verify else None,
+        "verify": False if no_verify else None, "engine": engine, "oversubscribe": oversubscribe or None,
         "arguments": [*foreign_words(context, program), *command_line.after_dashes] or None,
     }  # fmt: skip
     chosen = _plan(plan, {k: v for k, v in given.items() if v is not None}, out, resume)
@@ -155,7 +157,8 @@ def _dry_run(plan: Plan, jobs: int | None, json_: bool) -> int:
     points, estimator = plan.points(), memory.Estimator()
     largest = max(estimator.mb(p.spec) for p in points)
     free = memory.available_mb()
-    at_once = max(1, min(jobs or memory.processors(), len(points), int(free * 0.9 // largest)))
+    usual = sweeping.usual_jobs(plan)
+    at_once = max(1, min(jobs or usual, len(points), int(free * 0.9 // largest)))
     if json_:
         rows = [{"name": p.name, "estimate_mb": estimator.mb(p.spec), "spec": p.spec.model_dump()} for p in points]
         print(json.dumps({"points": rows, "jobs": at_once, "available_mb": free}))
@@ -183,13 +186,16 @@ def _show(result: Sweep) -> None:
             grouped.setdefault(key, []).append(p)
     if grouped:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in ("program", "cores", "mode", "settings", "seeds", "cycles", "± 95 %", "check"):
-            table.add_column(name, justify="right" if name in ("cores", "seeds", "cycles", "± 95 %") else "left")
+        is_native = all(p.get("cycles") is None for points in grouped.values() for p in points)
+        time = "time" if is_native else "cycles"
+        for name in ("program", "cores", "mode", "settings", "seeds", time, "± 95 %", "check"):
+            table.add_column(name, justify="right" if name in ("cores", "seeds", time, "± 95 %") else "left")
         for key, points in grouped.items():
-            i = interval([p["cycles"] for p in points])
-            spread = f"{i.half_width / i.mean:.1%}" if i.half_width is not None else ""
+            i = interval([p["seconds"] if is_native else p["cycles"] for p in points])
+            spread = f"{i.half_width / i.mean:.1%}" if i.half_width is not None and i.mean else ""
             check = ", ".join(sorted({p["check"] for p in points}))
-            table.add_row(*map(escape, key), str(i.samples), f"{i.mean:,.0f}", spread, terminal.check_text(check))
+            mean = terminal.seconds(i.mean) if is_native else f"{i.mean:,.0f}"
+            table.add_row(*map(escape, key), str(i.samples), mean, spread, terminal.check_text(check))
         terminal.out.print(table)
     if result.failures:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="failed", title_style="bold red", title_justify="left")

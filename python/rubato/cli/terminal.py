@@ -75,6 +75,8 @@ def check_text(check: str) -> Text:
 
 def summary(run: Summary, directory: str) -> RenderableType:
     """The table under a run: what ran, what it came to, where core cycles and network bytes went."""
+    if run.engine == "native":
+        return _native_summary(run, directory)
     title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'simulated core')}, {run.mode}, seed {run.seed}")
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
@@ -106,6 +108,24 @@ def summary(run: Summary, directory: str) -> RenderableType:
         fractions = {c: traffic[c] / total for c in TRAFFIC_CLASSES}
         parts += [Text(), _bars(f"network, {byte_count(total)}", fractions, TRAFFIC_CLASSES, TRAFFIC_NAMES)]
     return Group(*parts)
+
+
+def _native_summary(run: Summary, directory: str) -> RenderableType:
+    """Of a run on this machine: what was measured, and what the engine counted."""
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="fold")
+    facts.add_row("check", check_text(run.check))
+    facts.add_row("time", f"{seconds(run.seconds)} in run(), {seconds(run.host.seconds)} the whole program")
+    t = run.tasks
+    rate = f"  ({number(t.committed / run.seconds)} a second)" if run.seconds else ""
+    facts.add_row("tasks", f"{number(t.committed)}{rate}")
+    if t.aborted or t.promoted:
+        facts.add_row("", f"{number(t.aborted)} reads repeated, {number(t.promoted)} run alone")
+    facts.add_row("memory", f"{run.host.peak_mb:.0f} MB at most")
+    facts.add_row("results", directory)
+    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine, {run.mode}")
+    return Group(title, facts)
 
 
 def _bars(heading: str, fractions: dict[str, float], order: tuple[str, ...], names: dict[str, str]) -> Table:
@@ -145,6 +165,8 @@ def progress_state(p: dict) -> str:
     """One line of progress.json for a person."""
     if not p:
         return "starting"
+    if p.get("native"):
+        return "running"
     if p.get("fast_forward"):
         return f"fast-forward, {number(p.get('instructions', 0))} instructions"
     parts = [f"{number(p.get('cycles', 0))} cycles"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rubato.errors import UsageError
-from rubato.report.page import page
+from rubato.report.page import page, places
 from rubato.report.study import Failure, Study, study
 from rubato.results import find_runs
 
@@ -40,7 +40,7 @@ def write(directories: Iterable[str | Path], file: Path, title: str | None = Non
     if not found.runs and not found.failures:
         raise UsageError(f"there is no run in {', '.join(map(str, directories))}.")
     programs = list(dict.fromkeys(w.program for w in found.workloads))
-    text = page(found, title or f"{', '.join(programs) or 'Runs'} on simulated chips")
+    text = page(found, title or f"{', '.join(programs) or 'Runs'} on {places(found)}")
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(file.name + ".part")
     part.write_text(text, encoding="utf-8")

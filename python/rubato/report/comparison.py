@@ -18,8 +18,12 @@ _LONGEST = 4.0
 
 def sizes(study: Study) -> list[int]:
     """Numbers of cores at which some workload ran in several modes, the largest first."""
-    found = {c for w in study.workloads for c in _cores(w) if _groups(w, c)}
+    found = {c for w in _simulated(study) for c in _cores(w) if _groups(w, c)}
     return sorted(found, reverse=True)
+
+
+def _simulated(study: Study) -> list[Workload]:
+    return [w for w in study.workloads if not w.is_native]
 
 
 def _cores(w: Workload) -> set[int]:
@@ -69,7 +73,7 @@ def sections(study: Study) -> list[Section]:
 def _table(study: Study, cores: int) -> str:
     head = ["workload", ">SPEC over NONSPEC", ">MAYSPEC over SPEC", ">MAYSPEC over NONSPEC", ">MAYSPEC over the better"]
     rows = []
-    for w in study.workloads:
+    for w in _simulated(study):
         for modes in _groups(w, cores):
             cycles = {s.mode: _cycles(p) for s, p in modes}
 
@@ -118,13 +122,13 @@ def _chart(
 
 def _time_groups(study: Study, cores: int) -> list[dict[str, Any]]:
     groups = []
-    for w in study.workloads:
+    for w in _simulated(study):
         for modes in _groups(w, cores):
             base = _cycles(modes[0][1])  # series are in the order spec, nonspec, mayspec
             rows = []
             for s, p in modes:
                 fractions = {c: p.mean_of("cycle_breakdown", c) for c in CYCLE_CLASSES}
-                total = p.cycles.mean * cores
+                total = p.time.mean * cores
                 time = ratio(_cycles(p), base) if p is not modes[0][1] else Interval(1.0, None, None, len(base))
                 rows.append(_row(s.mode, time, fractions, {c: f * total for c, f in fractions.items()}))
             groups.append({"name": _heading(w, modes), "rows": rows})
@@ -134,7 +138,7 @@ def _time_groups(study: Study, cores: int) -> list[dict[str, Any]]:
 def _traffic_groups(study: Study, cores: int) -> list[dict[str, Any]]:
     """Empty where nothing went over links: on a chip of one tile."""
     groups = []
-    for w in study.workloads:
+    for w in _simulated(study):
         for modes in _groups(w, cores):
             totals = [[float(sum(r.summary.network_bytes.model_dump()[c] for c in TRAFFIC_CLASSES)) for r in p.runs]
                       for _, p in modes]  # fmt: skip

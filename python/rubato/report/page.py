@@ -87,27 +87,37 @@ def _lead(study: Study) -> str:
         what += f" and {len(programs) - 4} more"
     span = f"{cores[0]} to {cores[-1]} cores" if len(cores) > 1 else plural(cores[0], "core")
     seeded = f", {len(seeds)} seeds a point" if len(seeds) > 1 else ""
-    return f"{what} on simulated chips of {span}, {listed([html.escape(m) for m in modes])}{seeded}."
+    return f"{what} on {places(study)} of {span}, {listed([html.escape(m) for m in modes])}{seeded}."
+
+
+def places(study: Study) -> str:
+    """What the runs of the study ran on, for a sentence."""
+    engines = {r.summary.engine for r in study.runs}
+    names = {"chip": "simulated chips", "native": "this machine"}
+    return listed([names[e] for e in ("chip", "native") if e in engines]) or names["chip"]
 
 
 def _tiles(study: Study) -> str:
     tiles: list[tuple[str, str]] = []
     best = _best(study)
     if best:
-        note = "" if best[0] > 1 else "; the smallest chip is the fastest"
+        note = "" if best[0] > 1 else "; the smallest is the fastest"
         tiles.append((f"{best[0]:.3g}×", f"best speed-up: {best[2]}, {plural(best[1], 'core')}{note}"))
     passed = sum(r.summary.check == "passed" for r in study.runs)
     total = len(study.runs) + len(study.failures)
     tiles.append((f"{len(study.runs)} of {total}", "runs succeeded" if total != 1 else "run succeeded"))
     tiles.append((f"{passed}", "of them verified by the program's own check"))
     if study.runs:
-        instructions = sum(r.summary.instructions for r in study.runs)
+        instructions = sum(r.summary.instructions or 0 for r in study.runs)
         host = sum(r.summary.host.seconds for r in study.runs)
-        tiles.append((number(instructions), "instructions simulated"))
+        if instructions:
+            tiles.append((number(instructions), "instructions simulated"))
         tiles.append(
             (
                 clock(host),
-                f"of host time, {instructions / host / 1e6:.3g} M instructions a second" if host else "",
+                f"of host time, {instructions / host / 1e6:.3g} M instructions a second"
+                if host and instructions
+                else "of host time",
             )
         )
     cells = "".join(
@@ -124,7 +134,7 @@ def _best(study: Study) -> tuple[float, int, str] | None:
         reference = w.reference[1]
         for s in w.series:
             for p in s.points:
-                speedup = reference.cycles.mean / p.cycles.mean
+                speedup = reference.time.mean / p.time.mean
                 if p.cores > reference.cores and (best is None or speedup > best[0]):
                     best = (speedup, p.cores, s.name)
     return best
@@ -141,8 +151,9 @@ def _workload_sections(study: Study) -> list[Section]:
         first = len(sections)
         if len({p.cores for s in w.series for p in s.points}) > 1:
             sections.append((f"speedup-{i}", "Speed-up", _speedup_card(i, w, suffix)))
-        sections.append((f"cycles-{i}", "Core cycles", _cycles_card(i, w, suffix)))
-        if any(
+        if not w.is_native:
+            sections.append((f"cycles-{i}", "Core cycles", _cycles_card(i, w, suffix)))
+        if not w.is_native and any(
             r.summary.network_bytes.model_dump().get(c)
             for s in w.series
             for p in s.points
@@ -152,7 +163,8 @@ def _workload_sections(study: Study) -> list[Section]:
             sections.append((f"traffic-{i}", "Network", _traffic_card(i, suffix)))
         if aborts.has_aborts(w):
             sections.append((f"aborts-{i}", "Aborts", aborts.section(i, w, suffix)))
-        sections.append((f"numbers-{i}", "Numbers", _numbers_card(i, w, suffix)))
+        numbers = _native_numbers_card if w.is_native else _numbers_card
+        sections.append((f"numbers-{i}", "Numbers", numbers(i, w, suffix)))
         if several:  # the contents name each workload once
             identifier, title, body = sections[first]
             sections[first] = (identifier, f"{w.name}: {title}", body)
@@ -161,16 +173,18 @@ def _workload_sections(study: Study) -> list[Section]:
 
 def _speedup_card(i: int, w: Workload, suffix: str) -> str:
     name, reference = w.reference
-    seeds = max(p.cycles.samples for s in w.series for p in s.points)
+    seeds = max(p.time.samples for s in w.series for p in s.points)
     spread = (
         f"Points are means over up to {seeds} seeds; bands and whiskers are their 95 % confidence intervals "
         "(Student's t), the reference's own spread not included."
         if seeds > 1
         else "Every point is one run: with <code>--seeds 3</code> or more, intervals appear."
     )
+    what = "the tasks are done" if w.is_native else "the region of interest finishes"
+    took = seconds(reference.time.mean) if w.is_native else f"{reference.time.mean:,.0f} cycles"
     text = (
-        "How many times faster the region of interest finishes than on the smallest chip. All curves share one "
-        f"reference: {html.escape(name)} on {plural(reference.cores, 'core')}, {reference.cycles.mean:,.0f} cycles. "
+        f"How many times faster {what} than on the smallest number of cores. All curves share one "
+        f"reference: {html.escape(name)} on {plural(reference.cores, 'core')}, {took}. "
         f"The dotted line would be speed-up equal to the cores. {spread}"
     )
     controls = switch("speedup", "linear", i, "logarithmic", "linear")
@@ -220,11 +234,11 @@ def _numbers_card(i: int, w: Workload, suffix: str) -> str:
     head = ["series", ">cores", ">seeds", ">cycles", ">± 95 %", ">speed-up", ">simulated", ">instructions",
             ">tasks committed", ">aborted", ">spilled", ">busy", ">M instr/s (host)", ">host memory",
             "check"]  # fmt: skip
-    reference = w.reference[1].cycles.mean
+    reference = w.reference[1].time.mean
     rows = []
     for s in w.series:
         for p in s.points:
-            c, runs = p.cycles, [r.summary for r in p.runs]
+            c, runs = p.time, [r.summary for r in p.runs]
             checks = {r.check for r in runs}
             idle = p.mean_of("cycle_breakdown", "idle")
             rows.append(
@@ -244,9 +258,36 @@ def _numbers_card(i: int, w: Workload, suffix: str) -> str:
     return card(f"numbers-{i}", f"The numbers{suffix}", text, table(head, rows, raw={len(head) - 1}))
 
 
+def _native_numbers_card(i: int, w: Workload, suffix: str) -> str:
+    head = ["series", ">workers", ">runs", ">time", ">± 95 %", ">speed-up", ">tasks", ">reads repeated", ">run alone",
+            ">process", ">memory", "check"]  # fmt: skip
+    reference = w.reference[1].time.mean
+    rows = []
+    for s in w.series:
+        for p in s.points:
+            t, runs = p.time, [r.summary for r in p.runs]
+            checks = {r.check for r in runs}
+            rows.append(
+                [
+                    s.name, p.cores, t.samples, seconds(t.mean),
+                    f"{t.half_width / t.mean:.1%}" if t.half_width is not None and t.mean else "–",
+                    f"{reference / t.mean:.2f}×" if t.mean else "–", f"{p.mean_of('tasks', 'committed'):,.0f}",
+                    f"{p.mean_of('tasks', 'aborted'):,.0f}", f"{p.mean_of('tasks', 'promoted'):,.0f}",
+                    clock(sum(r.host.seconds for r in runs) / len(runs)),
+                    f"{max(r.host.peak_mb for r in runs):,.0f} MB",
+                    badge("passed", True) if checks == {"passed"} else html.escape(", ".join(sorted(checks))),
+                ]
+            )  # fmt: skip
+    text = (
+        "One row a point of the curves, means over its runs. <b>Time</b> was measured from the beginning to the end of "
+        "the tasks, input and check not included; <b>process</b> includes them."
+    )
+    return card(f"numbers-{i}", f"The numbers{suffix}", text, table(head, rows, raw={len(head) - 1}))
+
+
 def _common_sections(study: Study) -> list[Section]:
     sections: list[Section] = []
-    if study.runs:
+    if any(r.summary.engine == "chip" for r in study.runs):
         text = (
             "One run at a time: where its messages went, how full its queues were, which functions its tasks ran. "
             "The largest chip is shown first."
@@ -256,6 +297,7 @@ def _common_sections(study: Study) -> list[Section]:
             '<div id="inside-body"></div>'
         )
         sections.append(("inside", "Inside one run", card("inside", "Inside one run", text, body)))
+    if study.runs:
         sections.append(("configuration", "Configuration", _configuration_card(study)))
     return sections
 
@@ -285,7 +327,7 @@ def _configuration_card(study: Study) -> str:
     manifest = study.runs[0].manifest
     command = manifest.get("command_line", [])
     command = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-    body = f"<p class='explain'>Simulator version {html.escape(str(manifest.get('version', 'unknown')))}. "
+    body = f"<p class='explain'>Rubato version {html.escape(str(manifest.get('version', 'unknown')))}. "
     body += f"The first run was started as <code>{html.escape(command)}</code>; "
     body += "every run directory's <code>run.toml</code> has what repeats its run.</p>"
     if differing:
@@ -300,8 +342,9 @@ def _configuration_card(study: Study) -> str:
 
 
 def _data(study: Study) -> dict[str, Any]:
-    largest_first = sorted(study.runs, key=lambda r: (-r.summary.cores, r.summary.seed))
-    first_seeds = [r for r in largest_first if r.summary.seed == min(x.summary.seed for x in study.runs)]
+    simulated = [r for r in study.runs if r.summary.engine == "chip"]
+    largest_first = sorted(simulated, key=lambda r: (-r.summary.cores, r.summary.seed))
+    first_seeds = [r for r in largest_first if r.summary.seed == min(x.summary.seed for x in simulated)]
     shown = (first_seeds or largest_first)[:24]
     return {
         "modes": comparison.data(study),
@@ -319,14 +362,21 @@ def _run_label(run: Any) -> str:
 
 def _workload_data(w: Workload) -> dict[str, Any]:
     name, reference = w.reference
-    base = reference.cycles.mean
+    base = reference.time.mean
     curves = []
     for s in w.series:
         points = []
         for p in s.points:
-            speedups = _interval_of([base / r.summary.cycles for r in p.runs])
+            speedups = _interval_of([base / r.summary.time for r in p.runs])
             points.append({"x": p.cores, **speedups})
         curves.append({"name": s.name, "points": points})
+    speedup = {
+        "label": f"speed-up of {w.name} over the number of cores",
+        "reference_cores": reference.cores,
+        "series": curves,
+    }
+    if w.is_native:
+        return {"speedup": speedup, "cycles": None, "traffic": None, "parts": None, "aborts": None}
     cycles = [{"name": s.name, "rows": [_cycle_row(p, base * reference.cores) for p in s.points]} for s in w.series]
     most = max(
         (sum(p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES) for s in w.series for p in s.points),
@@ -334,11 +384,7 @@ def _workload_data(w: Workload) -> dict[str, Any]:
     )
     traffic = [{"name": s.name, "rows": [r for p in s.points if (r := _traffic_row(p, most))]} for s in w.series]
     return {
-        "speedup": {
-            "label": f"speed-up of {w.name} over the number of cores",
-            "reference_cores": reference.cores,
-            "series": curves,
-        },
+        "speedup": speedup,
         "cycles": {
             "label": f"core cycles of {w.name} by class",
             "unit": "cycles",
@@ -364,7 +410,7 @@ def _interval_of(samples: list[float]) -> dict[str, Any]:
 
 
 def _cycle_row(p: Any, reference: float) -> dict[str, Any]:
-    total = p.cycles.mean * p.cores
+    total = p.time.mean * p.cores
     fractions = {c: p.mean_of("cycle_breakdown", c) for c in CYCLE_CLASSES}
     return {
         "label": str(p.cores),

@@ -7,10 +7,12 @@ cores; its runs differ only in the seed.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from rubato import apps
 from rubato.intervals import Interval, interval
 from rubato.results import Run
 from rubato.spec import MODES
@@ -34,8 +36,9 @@ class Point:
     runs: list[Run] = field(default_factory=list)
 
     @property
-    def cycles(self) -> Interval:
-        return interval([r.summary.cycles for r in self.runs])
+    def time(self) -> Interval:
+        """Cycles on the chip, seconds natively."""
+        return interval([r.summary.time for r in self.runs])
 
     def mean_of(self, section: str, key: str) -> float:
         """Mean over seeds of one number of the summaries, such as ("cycle_breakdown", "idle")."""
@@ -60,22 +63,27 @@ class Series:
 
 @dataclass
 class Workload:
-    """One program with one set of arguments."""
+    """One program with one set of arguments on one engine."""
 
     program: str
     arguments: str
     series: list[Series]
+    engine: str = "chip"
+
+    @property
+    def is_native(self) -> bool:
+        return self.engine == "native"
 
     @property
     def name(self) -> str:
-        return f"{self.program} {self.arguments}".strip()
+        return f"{self.program} {self.arguments}".strip() + (" (native)" if self.is_native else "")
 
     @property
     def reference(self) -> tuple[str, Point]:
         """Series and point that speed-up is measured against: the fastest of the fewest cores."""
         fewest = min(p.cores for s in self.series for p in s.points)
         candidates = [(s.name, p) for s in self.series for p in s.points if p.cores == fewest]
-        return min(candidates, key=lambda c: c[1].cycles.mean)
+        return min(candidates, key=lambda c: c[1].time.mean)
 
 
 @dataclass
@@ -98,17 +106,30 @@ def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
         elif run.directory.name not in known:
             bad.append(Failure(run.directory.name, reason))
     varied = _varied(good)
-    grouped: dict[tuple[str, str], dict[tuple[str, str], dict[int, Point]]] = defaultdict(lambda: defaultdict(dict))
+    grouped: dict[tuple[str, str, str], dict[tuple[str, str], dict[int, Point]]]
+    grouped = defaultdict(lambda: defaultdict(dict))
     for run in good:
         s = run.summary
-        points = grouped[s.name, " ".join(run.arguments)][s.mode, _variation(run, varied)]
+        points = grouped[s.name, _arguments(run), s.engine][s.mode, _variation(run, varied)]
         points.setdefault(s.cores, Point(s.cores)).runs.append(run)
     workloads = []
-    for (program, arguments), by_series in grouped.items():
+    for (program, arguments, engine), by_series in grouped.items():
         series = [Series(*key, [points[c] for c in sorted(points)]) for key, points in by_series.items()]
         series.sort(key=lambda s: MODES.index(s.mode) if s.mode in MODES else len(MODES))
-        workloads.append(Workload(program, arguments, series))
+        workloads.append(Workload(program, arguments, series, engine))
     return Study(workloads, good, bad, varied)
+
+
+def _arguments(run: Run) -> str:
+    """Without the mode, which natively is an argument too."""
+    arguments = run.arguments
+    if run.summary.engine == "native" and (app := apps.all_apps().get(run.summary.program)) and app.mode_flag:
+        kept: list[str] = []
+        for before, argument in itertools.pairwise(["", *arguments]):
+            if before != app.mode_flag and argument != app.mode_flag and not argument.startswith(app.mode_flag + "="):
+                kept.append(argument)
+        arguments = kept
+    return " ".join(arguments)
 
 
 def _why_not(run: Run) -> str | None:

@@ -155,7 +155,7 @@ function speedupChart(container, data, isLinear) {
       root.append(svg('line', {class: 'grid', x1: px(v), x2: px(v), y1: m.top, y2: height - m.bottom}),
         svg('text', {x: px(v), y: height - m.bottom + 18, 'text-anchor': 'middle', text: v}));
     }
-    root.append(svg('text', {x: (m.left + width - m.right) / 2, y: height - 4, 'text-anchor': 'middle', text: 'simulated cores'}));
+    root.append(svg('text', {x: (m.left + width - m.right) / 2, y: height - 4, 'text-anchor': 'middle', text: 'cores'}));
     drawIdeal(root, data, px, py, top, xs);
     data.series.forEach((s, i) => drawSeries(root, s, i, px, py));
     if (named) labelEnds(root, data.series, px, py, m.top);

@@ -30,8 +30,10 @@ function showModes({time, traffic}) {
 
 function showWorkload(workload, i) {
   if (at(`speedup-chart-${i}`)) speedupChart(at(`speedup-chart-${i}`), workload.speedup, false);
-  at(`cycles-legend-${i}`).replaceChildren(...legend(used(workload.cycles)).children);
-  stackedBars(at(`cycles-chart-${i}`), workload.cycles, false);
+  if (workload.cycles) {  // of a simulated chip
+    at(`cycles-legend-${i}`).replaceChildren(...legend(used(workload.cycles)).children);
+    stackedBars(at(`cycles-chart-${i}`), workload.cycles, false);
+  }
   if (at(`traffic-chart-${i}`)) {
     at(`traffic-legend-${i}`).replaceChildren(...legend(used(workload.traffic)).children);
     stackedBars(at(`traffic-chart-${i}`), workload.traffic, false);

@@ -1,0 +1,126 @@
+"""One child process, whatever it is: output passed on line by line, interrupts and time limits obeyed.
+
+Says how it ended; what that means, and what becomes of the run directory, is the caller's.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import collections
+import contextlib
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from rubato.errors import ExitCode
+
+Line = Callable[[str], Any]
+
+_POLL_SECONDS = 0.05
+_GRACE_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: exit code as in docs/cli.md, and why, if it did not succeed."""
+
+    directory: Path
+    exit_code: int
+    reason: str = ""
+    wall_seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == ExitCode.SUCCESS
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`code` as subprocess gives it: negative for a signal."""
+
+    code: int
+    timed_out: bool
+    seconds: float
+    last_errors: list[str]
+
+
+def supervise(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    on_output: Sequence[Line] = (),
+    on_error: Sequence[Line] = (),
+    on_poll: Callable[[float], None] | None = None,
+    stdin: int | None = subprocess.DEVNULL,
+    cancelled: threading.Event | None = None,
+) -> Ended:
+    """Runs `command` to its end. An interrupt, or `cancelled`, stops it and is raised (again) as KeyboardInterrupt."""
+    started = time.monotonic()
+    child = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    errors: collections.deque[str] = collections.deque(maxlen=50)
+    readers = [_reader(child.stdout, on_output), _reader(child.stderr, [errors.append, *on_error])]
+    timed_out = False
+    try:
+        while child.poll() is None:
+            seconds = time.monotonic() - started
+            if on_poll:
+                on_poll(seconds)
+            if cancelled is not None and cancelled.is_set():
+                raise KeyboardInterrupt
+            if timeout is not None and seconds > timeout:
+                timed_out = True
+                stop(child)
+                break
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_POLL_SECONDS)
+    except BaseException:
+        stop(child)
+        raise
+    finally:
+        for reader in readers:
+            reader.join(timeout=_GRACE_SECONDS)
+    return Ended(child.returncode, timed_out, time.monotonic() - started, list(errors))
+
+
+def stop(child: subprocess.Popen[str]) -> None:
+    """Ends the child: asks first, so that it can close its files, insists after a while."""
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(_GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def mark_incomplete(directory: Path, reason: str) -> None:
+    with contextlib.suppress(OSError):
+        (directory / "incomplete").write_text(reason + "\n")
+
+
+def _reader(stream: IO[str] | None, sinks: Sequence[Line]) -> threading.Thread:
+    """Passes on a stream line by line; it must be drained in any case or the child would stall."""
+
+    def read() -> None:
+        assert stream is not None
+        with stream:
+            for line in stream:
+                for sink in sinks:
+                    sink(line.rstrip("\n"))
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    return thread

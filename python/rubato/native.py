@@ -1,0 +1,191 @@
+"""Runs a program of the native engine on this machine's cores, and makes a run directory of what it leaves.
+
+The engine writes its counters and times itself, into the file that RUBATO_COUNTERS names (docs/native.md); all else
+about the run is known here. Invariant, as on the chip: the directory is either complete or holds a file `incomplete`.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rubato
+from rubato.child import Ended, Line, Outcome, mark_incomplete, supervise
+from rubato.errors import ExitCode, UsageError
+from rubato.schema import last_line
+from rubato.spec import RunSpec
+
+#: Files of the run directory that only this module writes.
+_COUNTERS, _OUTPUT, _LOG = "counters.json", "output.txt", "log.txt"
+_NOT_OPTIONS = ("RUBATO_HOME", "RUBATO_DATA", "RUBATO_TRACEBACK")
+_CHECK = re.compile(r"^check: (passed|failed)$", re.MULTILINE)
+
+
+def execute(
+    spec: RunSpec,
+    directory: Path,
+    *,
+    on_output: Line | None = None,
+    on_error: Line | None = None,
+    on_progress: Callable[[dict[str, Any], float], None] | None = None,
+    stdin: int | None = subprocess.DEVNULL,
+    cancelled: threading.Event | None = None,
+) -> Outcome:
+    """Runs `spec` into `directory`. An interrupt stops the program, marks the directory and is raised again."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in (_COUNTERS, "summary.json", "stats.json", "incomplete"):  # of a run that is replaced
+        (directory / name).unlink(missing_ok=True)
+    command = [str(spec.executable()), *spec.program_arguments()]
+    settings = environment(spec, directory)
+    (directory / "run.toml").write_text(_manifest(spec, command, settings))
+    try:
+        with (directory / _OUTPUT).open("w") as output, (directory / _LOG).open("w") as log:
+            ended = supervise(
+                command,
+                environment=os.environ | settings,
+                timeout=spec.timeout,
+                on_output=[lambda line: output.write(line + "\n"), *([on_output] if on_output else [])],
+                on_error=[lambda line: log.write(line + "\n"), *([on_error] if on_error else [])],
+                on_poll=(lambda seconds: on_progress({"native": True}, seconds)) if on_progress else None,
+                stdin=stdin,
+                cancelled=cancelled,
+            )
+    except OSError as e:
+        _clear(directory)
+        raise UsageError(f"{command[0]} cannot be run on this machine: {e.strerror or e}.") from None
+    except BaseException as e:
+        mark_incomplete(directory, "interrupted" if isinstance(e, KeyboardInterrupt) else str(e))
+        raise
+    code, reason = _verdict(spec, ended)
+    counters = _counters(directory)
+    if code == ExitCode.SUCCESS and counters is None:
+        code, reason = ExitCode.USAGE, f"{spec.name} is not a program of the native engine: it wrote no counters."
+    if code == ExitCode.USAGE:
+        _clear(directory)  # nothing ran: there is nothing to keep
+    elif counters is None or ended.timed_out or code == ExitCode.INTERRUPTED:
+        mark_incomplete(directory, reason)
+    else:
+        _write_results(spec, directory, counters, ended, int(code), reason)
+    return Outcome(directory, int(code), reason, ended.seconds)
+
+
+def environment(spec: RunSpec, directory: Path) -> dict[str, str]:
+    """What the engine reads when it starts, beside what the user's own environment says."""
+    settings = {"RUBATO_COUNTERS": str((directory / _COUNTERS).resolve())}
+    if spec.cores is not None:
+        settings["RUBATO_WORKERS"] = str(spec.cores)
+    if spec.oversubscribe:
+        settings["RUBATO_OVERSUBSCRIBE"] = "1"
+    if spec.trace:
+        settings["RUBATO_TRACE"] = str((directory / "trace.json").resolve())
+    return settings
+
+
+def _verdict(spec: RunSpec, ended: Ended) -> tuple[ExitCode, str]:
+    said = last_line("\n".join(ended.last_errors)).removeprefix(f"{spec.name}: ")
+    if ended.timed_out:
+        return ExitCode.NO_PROGRESS, f"stopped after {spec.timeout:g} s of wall clock (--timeout)."
+    if ended.code == 0:
+        return ExitCode.SUCCESS, ""
+    if ended.code in (-signal.SIGTERM, -signal.SIGINT):
+        return ExitCode.INTERRUPTED, "interrupted."
+    if ended.code < 0:
+        return ExitCode.GUEST_FAULT, f"{spec.name} was ended by {signal.Signals(-ended.code).name}. {said}".strip()
+    # Only applications are known to mean by these what the commands mean.
+    if spec.app() is not None and ended.code in (ExitCode.USAGE, ExitCode.GUEST_FAULT):
+        return ExitCode(ended.code), said or f"{spec.name} exited with {ended.code}."
+    if ended.code == 1:
+        return ExitCode.CHECK_FAILED, said or "the program's check failed or it exited non-zero."
+    return ExitCode.CHECK_FAILED, f"the program exited with status {ended.code}." + (f" {said}" if said else "")
+
+
+def _write_results(
+    spec: RunSpec, directory: Path, counters: dict[str, Any], ended: Ended, code: int, reason: str
+) -> None:
+    output = (directory / _OUTPUT).read_text(errors="replace")
+    checks = _CHECK.findall(output)
+    values = {c["name"]: c["value"] for c in counters["counters"]}
+    summary = {
+        "program": spec.program,
+        "engine": "native",
+        "cores": counters["workers"],
+        "mode": spec.native_mode(),
+        "seed": spec.seed if spec.seed is not None else 1,
+        "cycles": None,
+        "seconds": counters["seconds"],
+        "instructions": None,
+        "tasks": {
+            "created": values["tasks_created"],
+            "committed": values["tasks_run"],
+            "aborted": values["reads_repeated"],
+            "nonspeculative": values["tasks_run"],
+            "spilled": 0,
+            "promoted": values["tasks_run_alone"],
+        },
+        "cycle_breakdown": None,
+        "network_bytes": None,
+        "check": ("failed" if "failed" in checks else "passed") if checks else "none",
+        "host": {"seconds": ended.seconds, "mips": None, "peak_mb": counters["peak_mb"]},
+        "output": output,
+        "exit_code": code,
+        "complete": True,
+        "message": reason,
+    }
+    described = {c["name"]: {"unit": c["unit"], "description": c["description"]} for c in counters["counters"]}
+    stats = {
+        "format": 1,
+        "stats": {f"native.{name}": text for name, text in described.items()},
+        "run": {f"native.{name}": value for name, value in values.items()},
+        "roi": {f"native.{name}": value for name, value in values.items()},
+    }
+    (directory / "stats.json").write_text(json.dumps(stats, indent=1))
+    part = directory / "summary.json.part"
+    part.write_text(json.dumps(summary, indent=1))
+    part.replace(directory / "summary.json")
+
+
+def _counters(directory: Path) -> dict[str, Any] | None:
+    """What the engine wrote when the program ended, or nothing if it did not come to that."""
+    try:
+        return json.loads((directory / _COUNTERS).read_text())
+    except (OSError, json.JSONDecodeError):
+        return None
+
+
+def _manifest(spec: RunSpec, command: list[str], settings: dict[str, str]) -> str:
+    """run.toml: what repeats the run."""
+    options = {k: v for k, v in os.environ.items() if k.startswith("RUBATO_") and k not in _NOT_OPTIONS}
+    fields = {
+        "format": 1,
+        "version": rubato.__version__,
+        "engine": "native",
+        "program": command[0],
+        "program_sha256": hashlib.sha256(Path(command[0]).read_bytes()).hexdigest(),
+        "arguments": command[1:],
+        "environment": [f"{k}={v}" for k, v in sorted((options | settings).items())],
+        "directory": str(Path.cwd()),
+        "seed": spec.seed if spec.seed is not None else 1,
+        "command_line": command,
+    }
+    # A JSON string, number or list of strings is one of TOML too.
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
+    config = {k.removeprefix("RUBATO_").lower(): v for k, v in options.items() if k != "RUBATO_WORKERS"}
+    lines += ["", "[config.native]", *(f"{k} = {json.dumps(v)}" for k, v in sorted(config.items()))]
+    return "# A run of the native engine: everything needed to repeat it.\n" + "\n".join(lines) + "\n"
+
+
+def _clear(directory: Path) -> None:
+    for name in (_COUNTERS, _OUTPUT, _LOG, "run.toml"):
+        (directory / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        directory.rmdir()

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""A stand-in for an application of the native engine: reads the engine's environment, writes its counters.
+
+What it "runs" is decided by its arguments: --fail-check, --sleep SECONDS, --crash, --no-engine, --wrong-input.
+"""
+
+# SPDX-License-Identifier: MIT
+import json
+import os
+import signal
+import sys
+import time
+
+
+def main() -> int:
+    arguments = sys.argv[1:]
+    if "--wrong-input" in arguments:
+        print("sssp: graph.gr:17: negative length -4", file=sys.stderr)
+        return 2
+    if "--sleep" in arguments:
+        time.sleep(float(arguments[arguments.index("--sleep") + 1]))
+    if "--crash" in arguments:
+        print("sssp: something went wrong", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    workers = int(os.environ.get("RUBATO_WORKERS", "2"))
+    print(f"workers: {workers}", "oversubscribed" if os.environ.get("RUBATO_OVERSUBSCRIBE") else "")
+    print("arguments:", *arguments)
+    failed = "--fail-check" in arguments
+    if "--verify" in arguments:
+        print("check:", "failed" if failed else "passed")
+    if "--no-engine" not in arguments:
+        counters = {"tasks_created": 100, "tasks_run": 100, "tasks_run_alone": 3, "reads_repeated": 7}
+        document = {
+            "format": 1,
+            "workers": workers,
+            "runs": 1,
+            "seconds": 0.5 / workers,
+            "peak_mb": 12.5,
+            "counters": [{"name": n, "unit": "", "description": n, "value": v} for n, v in counters.items()],
+        }
+        with open(os.environ["RUBATO_COUNTERS"], "w") as file:
+            json.dump(document, file)
+    if trace := os.environ.get("RUBATO_TRACE"):
+        with open(trace, "w") as file:
+            file.write("{}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

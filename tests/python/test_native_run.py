@@ -1,0 +1,150 @@
+"""`rubato run`, `sweep`, `report` and `compare` with --engine native, on a stand-in for the program."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import rubato
+from helpers import call, files, start, wait_for
+from test_run import one_sentence
+
+
+def test_json_has_the_same_keys_and_null_for_what_only_a_simulator_knows(home, capsys):
+    assert call("run", "sssp", "--engine", "native", "--cores", "2", "--json") == 0
+    out = capsys.readouterr()
+    native = json.loads(out.out)
+    assert out.out.count("\n") == 1 and out.err == ""
+    assert call("run", "sssp", "--json") == 0
+    chip = json.loads(capsys.readouterr().out)
+    assert native.keys() == chip.keys()
+    assert native["tasks"].keys() == chip["tasks"].keys()
+    assert [native[k] for k in ("cycles", "instructions", "cycle_breakdown", "network_bytes")] == [None] * 4
+    assert (native["engine"], native["cores"], native["seconds"]) == ("native", 2, 0.25)
+    assert native["tasks"]["created"] == native["tasks"]["committed"] == 100
+    assert native["check"] == "passed" and native["host"]["peak_mb"] == 12.5
+
+
+def test_a_run_directory_can_be_loaded_and_repeated(home):
+    run = rubato.run("sssp", engine="native", cores=2, mode="spec", arguments=["--source", "5"], seed=3, out="r")
+    assert files(Path("r")) == {"summary.json", "stats.json", "run.toml", "output.txt", "log.txt", "counters.json"}
+    assert run.complete and run.summary.mode == "spec" and run.summary.seed == 3
+    assert run.arguments == ["--source", "5", "--verify", "--type", "spec"]
+    assert run.stats["native.tasks_run"] == 100
+    assert "RUBATO_WORKERS=2" in run.manifest["environment"]
+    assert "arguments: --source 5" in run.output
+
+
+def test_the_mode_becomes_an_argument_unless_it_is_there(home):
+    assert rubato.run("sssp", engine="native").summary.mode == "mayspec"
+    run = rubato.run("sssp", engine="native", mode="spec", arguments=["--type=spec"])
+    assert run.arguments == ["--type=spec", "--verify"] and run.summary.mode == "spec"
+    assert rubato.run("sssp", engine="native", arguments=["--type", "nonspec"]).summary.mode == "nonspec"
+
+
+def test_a_program_by_path_runs_too(home):
+    run = rubato.run(str(home / "bin/sssp-native"), engine="native", cores=1)
+    assert run.summary.check == "none" and run.summary.seconds == 0.5
+
+
+def test_the_summary_for_people_shows_time_and_tasks(home, capsys):
+    assert call("run", "sssp", "--engine", "native", "--cores", "2", "--out", "r") == 0
+    text = capsys.readouterr().out
+    for words in ("2 workers of this machine", "250 ms in run()", "100", "passed", "7 reads repeated, 3 run alone"):
+        assert words in text
+    assert "cycles" not in text and "simulated" not in text
+
+
+@pytest.mark.parametrize(
+    "arguments, code, words",
+    [
+        (["--set", "l2.size=1MiB"], 2, "--set is for the simulated chip"),
+        (["--config", "small"], 2, "--config is for the simulated chip"),
+        (["--max-cycles", "5"], 2, "--max-cycles is for the simulated chip"),
+        (["--interval", "5"], 2, "--interval is for the simulated chip"),
+        (["--mode", "spec", "--", "--type", "nonspec"], 2, "--mode spec and --type nonspec contradict"),
+        (["--cores", "0"], 2, "1 to 1024"),
+        (["--", "--fail-check"], 1, "check failed"),
+        (["--", "--wrong-input"], 2, "graph.gr:17: negative length -4"),
+        (["--", "--crash"], 3, "ended by SIGSEGV. something went wrong"),
+        (["--", "--no-engine"], 2, "is not a program of the native engine"),
+    ],
+)
+def test_errors_are_one_sentence_with_the_right_exit_code(home, capfd, arguments, code, words):
+    assert call("run", "sssp", "--engine", "native", "--out", "r", *arguments) == code
+    err = [line for line in capfd.readouterr().err.splitlines(keepends=True) if line.startswith("rubato: ")]
+    assert words in err[0] and one_sentence("".join(err))
+    assert not (Path("r/summary.json").exists() and code != 1)
+
+
+def test_wrong_usage_leaves_nothing_behind(home):
+    assert call("run", "sssp", "--engine", "native", "--out", "r", "--", "--wrong-input") == 2
+    assert not Path("r").exists()
+
+
+def test_oversubscription_is_passed_on_and_is_not_for_the_chip(home, capsys):
+    run = rubato.run("sssp", engine="native", cores=8, oversubscribe=True)
+    assert run.output.startswith("workers: 8 oversubscribed")
+    assert call("run", "sssp", "--oversubscribe") == 2
+    assert "native" in capsys.readouterr().err
+
+
+def test_an_application_of_one_engine_says_so_on_the_other(own_home, capsys):
+    (own_home / "apps/hashjoin").mkdir()
+    (own_home / "apps/hashjoin/app.toml").write_text('name = "hashjoin"\nsummary = "Join"\nengines = ["native"]\n')
+    assert call("run", "hashjoin") == 2
+    assert "hashjoin runs on the native engine only (--engine native)." in capsys.readouterr().err
+    assert call("run", "hashjoin", "--engine", "native") == 2
+    assert "hashjoin is not built for this machine" in capsys.readouterr().err
+    (own_home / "bin/hashjoin-native").symlink_to(own_home / "bin/sssp-native")
+    assert call("run", "hashjoin", "--engine", "native", "--mode", "spec") == 2
+    assert "leave out --mode" in capsys.readouterr().err
+    assert call("apps") == 0
+    assert "chip, native" in capsys.readouterr().out
+
+
+def test_a_time_limit_ends_the_run_with_4(home, capsys):
+    assert call("run", "sssp", "--engine", "native", "--timeout", "300ms", "--out", "r", "--", "--sleep", "30") == 4
+    assert "--timeout" in capsys.readouterr().err and not rubato.load("r").complete
+
+
+def test_an_interrupt_marks_the_run_incomplete(home):
+    process = start("run", "sssp", "--engine", "native", "--out", "r", "--", "--sleep", "30")
+    wait_for(lambda: Path("r/run.toml").exists())
+    wait_for(lambda: Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130 and "Traceback" not in err
+    assert not rubato.load("r").complete
+
+
+def test_a_trace_goes_into_the_run_directory(home):
+    rubato.run("sssp", engine="native", trace=True, out="r")
+    assert Path("r/trace.json").exists() and rubato.load("r").trace == Path("r/trace.json")
+
+
+def test_sweeps_and_reports_take_native_runs_alone_and_beside_simulated_ones(home, capsys):
+    plan = {"program": "sssp", "cores": [1, 2], "mode": ["nonspec", "spec"], "seeds": 3, "engine": "native"}
+    sweep = rubato.sweep(plan, out="native")
+    assert len(sweep.runs) == 12 and sweep.frame()["seconds"].to_list()[0] == 0.5
+    assert call("sweep", "--program", "sssp", "--engine", "native", "--cores", "1,2", "--out", "again") == 0
+    assert "time" in capsys.readouterr().out
+    assert call("report", "native", "--out", "native.html") == 0
+    page = Path("native.html").read_text()
+    assert "on this machine" in page and "simulated chips" not in page and "2.00×" in page
+    rubato.sweep({"program": "sssp", "cores": [1, 4]}, out="chip")
+    assert call("report", "native", "chip", "--out", "both.html") == 0
+    page = Path("both.html").read_text()
+    assert "simulated chips and this machine" in page and "sssp --verify (native)" in page
+
+
+def test_native_runs_can_be_compared(home, capsys):
+    rubato.run("sssp", engine="native", cores=1, out="a")
+    rubato.run("sssp", engine="native", cores=2, out="b")
+    assert call("compare", "a", "b") == 0
+    assert "seconds" in capsys.readouterr().out
