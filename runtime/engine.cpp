@@ -19,6 +19,7 @@
 #include "base/function_names.hpp"
 #include "rubato/rubato.hpp"
 #include "runtime/options.hpp"
+#include "runtime/trace/counters_file.hpp"
 
 namespace rubato::inline v0::engine {
 
@@ -333,7 +334,11 @@ Task* allocate_task(bool extended) {
       ::operator new(extended ? sizeof(ExtendedTask) : sizeof(Task), std::align_val_t{64}));
 }
 void submit(Task* task) { the_engine().submit(task); }
-void run() { the_engine().run(); }
+void run() {
+  Engine& engine = the_engine();
+  const runtime::RunClock clock;
+  engine.run();
+}
 void retire(ResourceHeader* header) { the_engine().retire(header); }
 
 }  // namespace rubato::inline v0::engine

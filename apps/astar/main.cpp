@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -146,17 +145,5 @@ int main(int argc, char** argv) {
   CLI::App app("Route search (A*) as ordered tasks (Espresso, Table III).", "astar");
   rubato::apps::Options options;
   rubato::apps::declare(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
-  try {
-    return rubato::apps::run_astar(options);
-  } catch (const rubato::apps::InputError& e) {
-    std::fprintf(stderr, "astar: %s\n", e.what());
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "astar: not enough memory for this graph\n");
-  }
-  return 2;
+  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_astar(options); });
 }

@@ -54,7 +54,8 @@ inline int report_check(bool passed) {
 }
 
 /// Parses, runs, and says what is wrong with usage or input. Exit codes: what `run` returns (0, or 1 for a
-/// failed check); 2 wrong usage or input.
+/// failed check); 2 wrong usage, input or engine options; 3 a task broke a rule of the task model or ended
+/// with an exception.
 template <class Run>
 int run_application(CLI::App& app, int argc, char** argv, Run run) {
   try {
@@ -62,12 +63,26 @@ int run_application(CLI::App& app, int argc, char** argv, Run run) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   }
+#if defined(RUBATO_ENGINE_NATIVE)
+  try {
+    static_cast<void>(native::options());
+  } catch (const TaskError& e) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
+    return 2;
+  }
+#endif
   try {
     return run();
   } catch (const InputError& e) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: not enough memory for this input\n", app.get_name().c_str());
+#if !defined(RUBATO_ENGINE_CHIP)  // there it is the simulator that says so
+  } catch (const TaskError& e) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
+    return 3;
+#endif
   }
   return 2;
 }

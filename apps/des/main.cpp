@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <new>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -196,17 +195,5 @@ int main(int argc, char** argv) {
                "des");
   rubato::apps::Options options;
   rubato::apps::declare(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
-  try {
-    return rubato::apps::run_des(options);
-  } catch (const rubato::apps::InputError& e) {
-    std::fprintf(stderr, "des: %s\n", e.what());
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "des: not enough memory for this circuit\n");
-  }
-  return 2;
+  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_des(options); });
 }

@@ -75,10 +75,10 @@ def test_the_summary_for_people_shows_time_and_tasks(home, capsys):
         (["--", "--no-engine"], 2, "is not a program of the native engine"),
     ],
 )
-def test_errors_are_one_sentence_with_the_right_exit_code(home, capfd, arguments, code, words):
+def test_errors_are_one_sentence_with_the_right_exit_code(home, capsys, arguments, code, words):
     assert call("run", "sssp", "--engine", "native", "--out", "r", *arguments) == code
-    err = [line for line in capfd.readouterr().err.splitlines(keepends=True) if line.startswith("rubato: ")]
-    assert words in err[0] and one_sentence("".join(err))
+    err = capsys.readouterr().err
+    assert words in err and one_sentence(err)
     assert not (Path("r/summary.json").exists() and code != 1)
 
 

@@ -139,15 +139,15 @@ def _execute(spec: RunSpec, directory, *, quiet: bool) -> Outcome:
             spec,
             directory,
             on_output=None if quiet else show,
-            on_error=_pass_on_error,
+            on_error=lambda line: _pass_on_error(line, "rubato-chip" if spec.engine == "chip" else spec.name),
             on_progress=lambda p, _: progress.update(task, state=terminal.progress_state(p)),
             stdin=None,
         )
 
 
-def _pass_on_error(line: str) -> None:
-    """The program's stderr, and notes; the simulator's closing sentence becomes ours."""
-    if not line.startswith("rubato-chip: ") or line.startswith("rubato-chip: note: "):
+def _pass_on_error(line: str, who: str) -> None:
+    """The program's stderr, and notes; the closing sentence of `who`, simulator or application, becomes ours."""
+    if not line.startswith(f"{who}: ") or line.startswith(f"{who}: note: "):
         print(line, file=sys.stderr, flush=True)
 
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/trace/counters_file.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+namespace rubato::runtime {
+namespace {
+
+using native::Counters;
+
+constexpr std::array kCounters = {
+    CounterDescription{"tasks_created", "tasks", "Tasks created", &Counters::tasks_created},
+    CounterDescription{"tasks_run", "tasks", "Tasks run to their end", &Counters::tasks_run},
+    CounterDescription{"tasks_run_alone", "tasks", "SPEC tasks: no other ran beside them",
+                       &Counters::tasks_run_alone},
+    CounterDescription{"tasks_run_long", "tasks", "Tasks that took over 10 ms", &Counters::tasks_run_long},
+    CounterDescription{"timestamps", "timestamps", "Distinct timestamps reached", &Counters::timestamps},
+    CounterDescription{"timestamps_shared", "timestamps", "Timestamps with tasks enough for several workers",
+                       &Counters::timestamps_shared},
+    CounterDescription{"reads_repeated", "tasks", "Optimistic reads that lost against a writer",
+                       &Counters::reads_repeated},
+    CounterDescription{"chunks_published", "chunks", "Chunks of private tasks offered to idle workers",
+                       &Counters::chunks_published},
+    CounterDescription{"chunks_stolen", "chunks", "Chunks of private tasks taken by idle workers",
+                       &Counters::chunks_stolen},
+    CounterDescription{"pools_stolen", "pools", "Ready pools taken by idle workers", &Counters::pools_stolen},
+    CounterDescription{"parks", "times", "A worker went to sleep", &Counters::parks},
+    CounterDescription{"wake_ups", "calls", "System calls that woke workers", &Counters::wake_ups},
+    CounterDescription{"prefetch_distance", "tasks", "Prefetch distance of the first worker at the end",
+                       &Counters::prefetch_distance},
+};
+
+/// Nanoseconds are significant.
+std::string seconds(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.9f", value);
+  return text.data();
+}
+
+/// The kernel's high-water mark of this program alone: what getrusage() says includes whoever started it.
+double peak_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
+  }
+  return 0;
+}
+
+struct File {
+  const char* path = std::getenv("RUBATO_COUNTERS");
+  std::uint64_t runs = 0;
+  double seconds = 0;
+  bool is_written = false;
+
+  void write(unsigned workers, const Counters& counters) {
+    if (is_written) return;
+    is_written = true;
+    const std::string text = counters_as_json({workers, runs, seconds, peak_mb()}, counters);
+    std::FILE* const file = std::fopen(path, "w");
+    const bool failed = file == nullptr || std::fputs(text.c_str(), file) < 0;
+    if ((file != nullptr && std::fclose(file) != 0) || failed) {
+      std::fprintf(stderr, "rubato: the counters could not be written to %s (RUBATO_COUNTERS)\n", path);
+    }
+  }
+};
+File file;
+
+// Handlers run in the reverse order of their registration: the one below before the engine is destroyed, this
+// one, registered before main(), for programs that never called run().
+const int registered = file.path == nullptr ? 0 : std::atexit([] { file.write(0, {}); });
+
+}  // namespace
+
+std::span<const CounterDescription> counter_descriptions() { return kCounters; }
+
+std::string counters_as_json(const RunTotals& totals, const Counters& counters) {
+  std::string text = "{\n \"format\": 1,\n \"workers\": " + std::to_string(totals.workers) +
+                     ",\n \"runs\": " + std::to_string(totals.runs) +
+                     ",\n \"seconds\": " + seconds(totals.seconds) +
+                     ",\n \"peak_mb\": " + std::to_string(totals.peak_mb) + ",\n \"counters\": [";
+  const char* separator = "\n";
+  for (const CounterDescription& c : kCounters) {
+    text += separator;
+    text += std::string("  {\"name\": \"") + c.name + "\", \"unit\": \"" + c.unit +
+            "\", \"description\": \"" + c.description +
+            "\", \"value\": " + std::to_string(counters.*c.value) + "}";
+    separator = ",\n";
+  }
+  return text + "\n ]\n}\n";
+}
+
+RunClock::RunClock() : start_(std::chrono::steady_clock::now()) {
+  if (file.path != nullptr && file.runs == 0) {
+    std::atexit([] { file.write(native::workers(), native::counters()); });
+  }
+}
+
+RunClock::~RunClock() {
+  ++file.runs;
+  file.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+}  // namespace rubato::runtime

@@ -1,0 +1,47 @@
+// The file that RUBATO_COUNTERS names: the engine's counters and the time spent in run(), written when the
+// program ends (rule R13). `rubato run --engine native` makes its summary of it. Without the variable: two
+// reads of the clock a run().
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+
+#include "rubato/engine/native_options.hpp"
+
+namespace rubato::runtime {
+
+/// What a counter is called and means, in the file and wherever it is shown.
+struct CounterDescription {
+  const char* name;
+  const char* unit;
+  const char* description;
+  std::uint64_t native::Counters::*value;
+};
+std::span<const CounterDescription> counter_descriptions();
+
+struct RunTotals {
+  unsigned workers = 0;
+  std::uint64_t runs = 0;  ///< calls of run()
+  double seconds = 0;      ///< in them
+  double peak_mb = 0;      ///< resident memory of the process, at most
+};
+
+/// One JSON object.
+std::string counters_as_json(const RunTotals& totals, const native::Counters& counters);
+
+/// Measures one run(): from construction to destruction. The engine must exist before the first one is made,
+/// so that it still does when the file is written.
+class RunClock {
+ public:
+  RunClock();
+  ~RunClock();
+  RunClock(const RunClock&) = delete;
+  RunClock& operator=(const RunClock&) = delete;
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace rubato::runtime

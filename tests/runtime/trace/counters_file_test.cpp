@@ -1,0 +1,39 @@
+// The counters as `rubato run --engine native` reads them.
+// SPDX-License-Identifier: MIT
+#include "runtime/trace/counters_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace rubato::runtime {
+namespace {
+
+TEST(CountersFile, DescribesEveryCounterOnce) {
+  std::set<std::string> names;
+  native::Counters counters;
+  for (const CounterDescription& c : counter_descriptions()) {
+    ++(counters.*c.value);
+    names.insert(c.name);
+    EXPECT_EQ(counters.*c.value, 1u) << c.name << " stands for a counter that another name has";
+  }
+  EXPECT_EQ(names.size(), sizeof(native::Counters) / sizeof(std::uint64_t));
+}
+
+TEST(CountersFile, IsOneJsonObjectWithTimesAndValues) {
+  native::Counters counters;
+  counters.tasks_run = 12'345'678'901;
+  const auto document = nlohmann::json::parse(counters_as_json({2, 3, 0.000000125, 7.5}, counters));
+  EXPECT_EQ(document["workers"], 2);
+  EXPECT_EQ(document["runs"], 3);
+  EXPECT_DOUBLE_EQ(document["seconds"], 0.000000125);
+  EXPECT_DOUBLE_EQ(document["peak_mb"], 7.5);
+  for (const auto& c : document["counters"]) {
+    EXPECT_EQ(c["value"], c["name"] == "tasks_run" ? 12'345'678'901u : 0u);
+    EXPECT_FALSE(c["description"].get<std::string>().empty());
+  }
+}
+
+}  // namespace
+}  // namespace rubato::runtime

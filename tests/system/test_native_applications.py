@@ -1,0 +1,84 @@
+"""Every application on the native engine: its own check passes on 1, 2 and 8 workers in every mode, and it prints what
+it prints on the serial engine."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import rubato
+from rubato import apps
+
+WORKERS = [1, 2, 8]
+#: An input for each application that takes a moment on one worker; the demo's where none is given.
+INPUTS = {
+    "sssp": ["--generate", "road:60x60"],
+    "bfs": ["--generate", "rmat:11:8"],
+    "mis": ["--generate", "rmat:9:8"],
+    "color": ["--generate", "rmat:9:8"],
+    "astar": ["--generate", "road:60x60"],
+    "des": ["--generate", "csa:8"],
+    "hashjoin": ["--scale", "0.05", "--records-per-task", "64"],
+}
+NATIVE = [name for name, app in apps.all_apps().items() if "native" in app.engines]
+VARYING = re.compile(r"^.*\b(time|seconds|second|latency)\b.*$", re.MULTILINE)  # measured, so never the same
+
+
+def arguments(application: str) -> list[str]:
+    verify = apps.app(application).verify_flag
+    given = INPUTS.get(application, apps.app(application).demo_arguments)
+    return [*given, *([verify] if verify and verify not in given else [])]
+
+
+def test_every_application_is_here() -> None:
+    assert set(INPUTS) <= set(NATIVE) and len(NATIVE) >= 7
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("application", NATIVE)
+def test_the_check_passes_in_every_mode(application: str, workers: int, build: Path) -> None:
+    app = apps.app(application)
+    printed = {}
+    for mode in ["nonspec", "mayspec", "spec"] if app.mode_flag else [None]:
+        command = [*arguments(application), *([app.mode_flag, mode] if mode else [])]
+        environment = os.environ | {"RUBATO_WORKERS": str(workers), "RUBATO_OVERSUBSCRIBE": "1"}
+        for engine in ("native", "serial"):
+            program = build / "bin" / f"{application}-{engine}"
+            done = subprocess.run(
+                [program, *command], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                timeout=120, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, f"{engine} {mode}: {done.stderr[-2000:]}"
+            assert "check: passed" in done.stdout
+            printed[engine] = VARYING.sub("", done.stdout)
+        assert printed["native"] == printed["serial"]
+
+
+def test_the_command_measures_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    summary = rubato.run("bfs", engine="native", cores=2, mode="nonspec", arguments=INPUTS["bfs"]).summary
+    assert summary.check == "passed" and summary.cores == 2 and summary.mode == "nonspec"
+    assert 0 < summary.seconds < summary.host.seconds
+    assert summary.tasks.created == summary.tasks.committed > 2000
+    assert summary.tasks.promoted == 0
+
+
+def test_spec_tasks_run_alone_and_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    summary = rubato.run("mis", engine="native", cores=2, mode="spec", arguments=["--generate", "rmat:7:8"]).summary
+    assert summary.tasks.promoted == summary.tasks.committed > 100
+
+
+@pytest.mark.parametrize("application", NATIVE)
+def test_wrong_options_of_the_engine_are_refused_with_2(application: str, build: Path) -> None:
+    program = build / "bin" / f"{application}-native"
+    for variable, value in (("RUBATO_WORKERS", "many"), ("RUBATO_WORKERS", "1000"), ("RUBATO_PREFETCH", "x")):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("RUBATO_")} | {variable: value}
+        done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"{application}: ") and value in done.stderr and done.stderr.count("\n") == 1
