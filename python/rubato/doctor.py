@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import platform
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ class Finding:
     found: str  # version or place; empty if missing
     remedy: str
     needed: bool = True
+    details: tuple[str, ...] = ()  # how that was found out, a sentence a step
 
     @property
     def ok(self) -> bool:
@@ -57,10 +59,24 @@ def findings() -> list[Finding]:
         result.append(Finding(f"Python package {package}", "the command rubato", version, f"pip install {package}"))
     chip = locate.find_chip()
     result.append(Finding("rubato-chip", "the simulator", str(chip or ""), "make build"))
+    result.append(_native())
     for name, app in apps.all_apps().items():
         found = "" if app.missing else str(app.built_for(app.engines[0]))
         result.append(Finding(f"application {name}", app.summary, found, "make build", False))
     return result
+
+
+def _native() -> Finding:
+    """The native engine: its number of workers, derived from affinity, CPU sets and quotas."""
+    purpose = "runs programs on this machine's cores"
+    program = locate.find_native_info()
+    derivation: list[str] = []
+    if program is not None:
+        said = subprocess.run([program, "--json"], capture_output=True, text=True, timeout=20, check=False)
+        if said.returncode == 0:
+            derivation = json.loads(said.stdout)["derivation"]
+    found = derivation[-1] if derivation else ""
+    return Finding("native engine", purpose, found, "make build", False, tuple(derivation[:-1]))
 
 
 def _tool(programs: list[str]) -> str:

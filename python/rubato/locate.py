@@ -54,6 +54,11 @@ def program(name: str, engine: str) -> Path | None:
     return _first([h / p / file for h in homes() for p in (f"build/release/{folder}", folder)])
 
 
+def find_native_info() -> Path | None:
+    """The program that says how many workers the native engine uses here, or nothing if it has not been built."""
+    return _first([h / p / "rubato-native-info" for h in homes() for p in ("build/release/bin", "bin")])
+
+
 def app_files() -> list[Path]:
     """Every application's description, one app.toml an application."""
     return sorted(f for h in homes() for f in (h / "apps").glob("*/app.toml"))

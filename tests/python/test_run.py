@@ -154,3 +154,19 @@ def test_without_the_simulator_the_remedy_is_named(own_home, capsys):
 def test_a_shipped_configuration_is_found_by_name(home):
     run = rubato.run("sssp", cores=4, config="small")
     assert any(a.endswith("configs/small.toml") for a in run.manifest["command_line"])
+
+
+def test_doctor_derives_the_number_of_native_workers(own_home, capsys):
+    info = own_home / "bin/rubato-native-info"
+    info.write_text("""#!/bin/sh
+test "$*" = --json || exit 2
+echo '{"derivation": ["affinity allows 8 CPUs: 0-7", "/cpu.max allows 1.5 CPUs", "2 workers, not pinned"]}'
+""")
+    info.chmod(0o755)
+    call("doctor", "--json")
+    native = next(f for f in json.loads(capsys.readouterr().out) if f["name"] == "native engine")
+    assert native["found"] == "2 workers, not pinned"
+    assert native["details"] == ["affinity allows 8 CPUs: 0-7", "/cpu.max allows 1.5 CPUs"]
+    call("doctor")
+    out = " ".join(capsys.readouterr().out.split())
+    assert "native engine: affinity allows 8 CPUs: 0-7; /cpu.max allows 1.5 CPUs" in out

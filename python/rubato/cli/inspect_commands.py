@@ -229,6 +229,9 @@ def doctor_command(json_: Json = False) -> int:
         mark = "[green]ok[/]" if f.ok else "[red]missing[/]" if f.needed else "[yellow]missing[/]"
         table.add_row(mark, f.name, escape(f.found) if f.ok else f"[bold]{f.remedy}[/]", escape(f.purpose))
     terminal.out.print(table)
+    for f in found:
+        if f.details:
+            terminal.out.print(escape(f"{f.name}: " + "; ".join(f.details)))
     if missing:
         remedies = list(dict.fromkeys(f.remedy for f in missing))
         raise UsageError(f"{len(missing)} needed things are missing; run: {' && '.join(remedies)}.")

@@ -1,0 +1,44 @@
+// How many workers this machine allows, where they run, and why: from affinity, CPU sets and quotas. Rule R3.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rubato::runtime {
+
+/// A CPU this process may use. Core group: the CPUs that share its last-level cache, numbered from 0.
+struct AllowedCpu {
+  unsigned cpu = 0;
+  unsigned group = 0;
+  unsigned node = 0;  ///< NUMA node
+};
+
+struct Topology {
+  unsigned workers = 1;             ///< max(1, min(allowed CPUs, ceil(quota))), over all control groups
+  std::vector<AllowedCpu> allowed;  ///< ascending by CPU
+  unsigned groups = 1;
+  std::optional<double> quota;          ///< the smallest quota / period, in CPUs
+  std::vector<std::string> derivation;  ///< one sentence a step, for people
+
+  /// Whether each of `workers` workers gets a CPU of its own: exactly as many as allowed CPUs, and no quota,
+  /// with which the kernel would have to stop pinned workers in turn.
+  bool pins(unsigned workers_wanted) const { return workers_wanted == allowed.size() && !quota; }
+};
+
+/// `affinity`: ascending. `root`: where /proc and /sys are looked for. Never fails: what cannot be read is no
+/// limit, and the derivation says so.
+Topology derive_topology(const std::vector<unsigned>& affinity, const std::filesystem::path& root);
+
+/// Of this process on this machine.
+Topology this_machine();
+
+/// The CPUs that the calling thread may use.
+std::vector<unsigned> current_affinity();
+
+/// Binds the calling thread to one CPU. False: the system refused.
+bool pin_this_thread(unsigned cpu);
+
+}  // namespace rubato::runtime
