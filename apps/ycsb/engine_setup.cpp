@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "apps/ycsb/engine_setup.hpp"
+
+#include <sched.h>
+
+#include "apps/common/input_error.hpp"
+#include "rubato/rubato.hpp"
+
+namespace rubato::apps::ycsb {
+
+unsigned thread_count(unsigned wanted) {
+  if (wanted != 0) return wanted;
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? static_cast<unsigned>(CPU_COUNT(&allowed))
+                                                              : 1;
+}
+
+#if defined(RUBATO_ENGINE_NATIVE)
+namespace {
+
+native::Synchronization request_of(Sync sync) {
+  switch (sync) {
+    case Sync::spin:
+      return native::Synchronization::latch;
+    case Sync::rw:
+      return native::Synchronization::shared_latch;
+    case Sync::optimistic:
+      return native::Synchronization::optimistic_latch;
+    case Sync::scheduled:
+      return native::Synchronization::pool;
+    case Sync::automatic:
+    case Sync::speculative:
+      break;
+  }
+  return native::Synchronization::automatic;
+}
+
+}  // namespace
+
+unsigned set_up_engine(unsigned workers, Sync sync) {
+  native::Options options = native::options();
+  if (workers != 0) {
+    options.workers = workers;
+    if (workers > thread_count(0)) options.oversubscribe = true;
+  }
+  if (sync != Sync::automatic) options.synchronization = request_of(sync);
+  native::configure(options);
+  return native::workers();
+}
+#else
+unsigned set_up_engine(unsigned workers, Sync /*one worker: nothing to keep apart*/) {
+  if (workers > 1) throw InputError("the serial engine has one worker: use the native one, or --workers 1");
+  return 1;
+}
+#endif
+
+}  // namespace rubato::apps::ycsb

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "apps/ycsb/linearizability.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/rng.hpp"
+
+namespace rubato::apps::ycsb {
+namespace {
+
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+Judgement wrong(std::string reason) { return {Verdict::not_linearizable, std::move(reason)}; }
+
+// ---- Registers ----
+
+/// The requests that write or read one value. A zone is the time from the first response to the last
+/// invocation: forward if that is positive, backward else.
+struct Cluster {
+  bool is_written = false;
+  std::uint64_t write_invoked = 0;
+  std::uint64_t first_response = kNever;
+  std::uint64_t last_invocation = 0;
+
+  void add(std::uint64_t invoked, std::uint64_t responded) {
+    first_response = std::min(first_response, responded);
+    last_invocation = std::max(last_invocation, invoked);
+  }
+  void add_write(std::uint64_t invoked, std::uint64_t responded) {
+    is_written = true;
+    write_invoked = invoked;
+    add(invoked, responded);
+  }
+  bool is_forward() const { return first_response < last_invocation; }
+};
+
+class RegisterCheck {
+ public:
+  explicit RegisterCheck(KeyState initial) : initial_(initial) {
+    if (initial) {
+      values_[*initial].add_write(0, 0);
+    } else {
+      absent_.add_write(0, 0);
+    }
+  }
+
+  static bool applies(std::span<const KeyEvent> events, KeyState initial) {
+    std::unordered_set<Value> written;
+    if (initial) written.insert(*initial);
+    return std::all_of(events.begin(), events.end(), [&](const KeyEvent& e) {
+      if (e.kind == Kind::lookup) return true;
+      if (e.kind == Kind::update) return !e.answer.is_found || written.insert(e.argument).second;
+      return e.kind == Kind::insert && (e.answer.is_found || written.insert(e.argument).second);
+    });
+  }
+
+  Judgement judge(std::span<const KeyEvent> events) {
+    for (const KeyEvent& e : events) {
+      if (std::string error = add(e); !error.empty()) return wrong(std::move(error));
+    }
+    if (!is_present_ever()) return absent_only();
+    if (std::string error = check_reads(events); !error.empty()) return wrong(std::move(error));
+    if (inserted_ && others_precede_insertion()) {
+      return wrong("a request that found a later value ended before one that found the inserted value began");
+    }
+    return check_zones();
+  }
+
+ private:
+  /// What the event reads and writes, cluster by cluster.
+  std::string add(const KeyEvent& e) {
+    const bool writes =
+        e.kind == Kind::update ? e.answer.is_found : e.kind == Kind::insert && !e.answer.is_found;
+    if (writes) {
+      if (e.kind == Kind::insert && initial_) return "an insertion found no value, but there always was one";
+      if (e.kind == Kind::insert && inserted_) return "two insertions found no value";
+      if (e.kind == Kind::insert) inserted_ = e.argument;
+      values_[e.argument].add_write(e.invoked, e.responded);
+    } else if (e.answer.is_found) {
+      values_[e.answer.value].add(e.invoked, e.responded);
+    } else {
+      if (initial_) return "a request found no value, but there always was one";
+      absent_.add(e.invoked, e.responded);
+    }
+    return "";
+  }
+
+  bool is_present_ever() const { return initial_ || inserted_; }
+
+  Judgement absent_only() const {
+    return values_.empty() ? Judgement{} : wrong("a value was found, but none was ever inserted");
+  }
+
+  std::string check_reads(std::span<const KeyEvent> events) const {
+    for (const KeyEvent& e : events) {
+      if (!e.answer.is_found || e.kind == Kind::update) continue;
+      const Cluster& cluster = values_.at(e.answer.value);
+      const std::string value = std::to_string(e.answer.value);
+      if (!cluster.is_written) return "value " + value + " was found, but never written to this key";
+      if (e.responded < cluster.write_invoked) return "value " + value + " was found before it was written";
+    }
+    return "";
+  }
+
+  /// The inserted value is the first one.
+  bool others_precede_insertion() const {
+    const std::uint64_t last = values_.at(*inserted_).last_invocation;
+    return std::any_of(values_.begin(), values_.end(), [&](const auto& v) {
+      return v.first != *inserted_ && v.second.first_response < last;
+    });
+  }
+
+  Judgement check_zones() const {
+    std::vector<const Cluster*> forward;
+    const auto add_forward = [&](const Cluster& c) {
+      if (c.is_forward()) forward.push_back(&c);
+    };
+    for (const auto& [value, cluster] : values_) add_forward(cluster);
+    if (absent_.is_written) add_forward(absent_);
+    std::sort(forward.begin(), forward.end(),
+              [](const Cluster* a, const Cluster* b) { return a->first_response < b->first_response; });
+    for (std::size_t i = 1; i < forward.size(); ++i) {
+      if (forward[i]->first_response < forward[i - 1]->last_invocation) {
+        return wrong("a value was found again after another one had been found or written");
+      }
+    }
+    for (const auto& [value, cluster] : values_) {
+      if (!cluster.is_forward() && is_inside(cluster, forward)) {
+        return wrong("value " + std::to_string(value) +
+                     " was written while an older value had been found, and that was still found afterwards");
+      }
+    }
+    return {};
+  }
+
+  /// Forward zones do not overlap: only the last one that begins before the cluster can contain it.
+  static bool is_inside(const Cluster& c, const std::vector<const Cluster*>& forward) {
+    const auto after = std::partition_point(forward.begin(), forward.end(), [&](const Cluster* f) {
+      return f->first_response < c.last_invocation;
+    });
+    return after != forward.begin() && c.first_response < (*(after - 1))->last_invocation;
+  }
+
+  KeyState initial_;
+  KeyState inserted_;
+  Cluster absent_;
+  std::unordered_map<Value, Cluster> values_;
+};
+
+// ---- Counters ----
+
+bool is_counter(std::span<const KeyEvent> events, KeyState initial) {
+  return initial && std::all_of(events.begin(), events.end(), [](const KeyEvent& e) {
+           return e.kind == Kind::lookup || (e.kind == Kind::add && e.argument == 1);
+         });
+}
+
+Judgement check_counter(std::span<const KeyEvent> events, Value initial) {
+  // The k-th addition (answer initial + k) has place 2k + 1; who finds initial + k comes before it, at place
+  // 2k.
+  struct Placed {
+    std::uint64_t place;
+    const KeyEvent* event;
+  };
+  std::vector<Placed> order;
+  const auto additions = static_cast<std::uint64_t>(
+      std::count_if(events.begin(), events.end(), [](const KeyEvent& e) { return e.kind == Kind::add; }));
+  for (const KeyEvent& e : events) {
+    if (!e.answer.is_found) return wrong("a request found no value, but there always was one");
+    const std::uint64_t k = e.answer.value - initial;
+    if (k > additions || (e.kind == Kind::add && k == additions)) {
+      return wrong("value " + std::to_string(e.answer.value) + " was found, which no addition made");
+    }
+    order.push_back({2 * k + (e.kind == Kind::add ? 1 : 0), &e});
+  }
+  std::sort(order.begin(), order.end(), [](const Placed& a, const Placed& b) { return a.place < b.place; });
+  std::uint64_t last_invocation = 0;
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    std::uint64_t invoked = last_invocation;
+    for (; end < order.size() && order[end].place == order[i].place; ++end) {
+      if (order[end].event->responded < last_invocation) {
+        return wrong("value " + std::to_string(order[end].event->answer.value) +
+                     " was found after a request that found a smaller one had not yet begun");
+      }
+      invoked = std::max(invoked, order[end].event->invoked);
+    }
+    if (order[i].place % 2 == 1 && end - i > 1)
+      return wrong("two additions found the same value: one is lost");
+    last_invocation = invoked;
+    i = end;
+  }
+  return {};
+}
+
+// ---- Everything else ----
+
+/// The state after the event, or nothing if its answer is wrong in `state`.
+std::optional<KeyState> state_after(const KeyState& state, const KeyEvent& e) {
+  if (e.answer.is_found != state.has_value()) return std::nullopt;
+  if (state && e.kind != Kind::update && e.answer.value != *state)
+    return std::nullopt;  // as the zones have it
+  switch (e.kind) {
+    case Kind::insert:
+      return state ? state : KeyState(e.argument);
+    case Kind::update:
+      return state ? KeyState(e.argument) : state;
+    case Kind::add:
+      return state ? KeyState(*state + e.argument) : state;
+    case Kind::remove:
+      return KeyState();
+    default:
+      return state;
+  }
+}
+
+/// How far a search is: events before `first` are done, and those whose bits are set in `done` from there on.
+struct Configuration {
+  std::uint64_t first = 0, done = 0;
+  KeyState state;
+  bool operator==(const Configuration&) const = default;
+};
+struct ConfigurationHash {
+  std::size_t operator()(const Configuration& c) const {
+    return mix64(mix64(mix64(c.first) ^ c.done) ^ (c.state ? *c.state : kNever));
+  }
+};
+
+}  // namespace
+
+Judgement check_key_by_search(std::span<const KeyEvent> events, KeyState initial, std::uint64_t budget) {
+  std::vector<KeyEvent> sorted(events.begin(), events.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const KeyEvent& a, const KeyEvent& b) { return a.invoked < b.invoked; });
+  std::unordered_set<Configuration, ConfigurationHash> seen;
+  std::vector<Configuration> open{{0, 0, initial}};
+  while (!open.empty()) {
+    const Configuration c = open.back();
+    open.pop_back();
+    if (c.first == sorted.size()) return {};
+    if (!seen.insert(c).second) continue;
+    if (seen.size() > budget) return {Verdict::undecided, "too many orders are possible to try them all"};
+    std::uint64_t first_response = kNever;  // of those not done; who begins later cannot be next
+    for (std::uint64_t i = c.first; i < sorted.size() && sorted[i].invoked <= first_response; ++i) {
+      if (i - c.first >= 64) return {Verdict::undecided, "more than 64 requests for one key at a time"};
+      if ((c.done >> (i - c.first) & 1) == 0) first_response = std::min(first_response, sorted[i].responded);
+    }
+    for (std::uint64_t i = c.first; i < sorted.size() && sorted[i].invoked <= first_response; ++i) {
+      if ((c.done >> (i - c.first) & 1) != 0) continue;
+      const auto state = state_after(c.state, sorted[i]);
+      if (!state) continue;
+      Configuration next{c.first, c.done | std::uint64_t{1} << (i - c.first), *state};
+      while ((next.done & 1) != 0) {
+        next.done >>= 1;
+        ++next.first;
+      }
+      open.push_back(next);
+    }
+  }
+  return wrong("no order of its requests explains their answers");
+}
+
+Judgement check_key(std::span<const KeyEvent> events, KeyState initial) {
+  if (is_counter(events, initial)) return check_counter(events, *initial);
+  if (RegisterCheck::applies(events, initial)) return RegisterCheck(initial).judge(events);
+  return check_key_by_search(events, initial);
+}
+
+}  // namespace rubato::apps::ycsb

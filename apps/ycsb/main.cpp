@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// ycsb: options, load, run, result. `ycsb --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or
+// input.
+#include <unistd.h>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+
+#include "apps/common/options.hpp"
+#include "apps/ycsb/engine_setup.hpp"
+#include "apps/ycsb/summary.hpp"
+#include "apps/ycsb/variant.hpp"
+#include "apps/ycsb/verify.hpp"
+
+namespace rubato::apps::ycsb {
+namespace {
+
+enum class Load { bulk, insert };
+
+struct Options {
+  WorkloadOptions workload;
+  bool has_distribution = false;
+  VariantName variant = VariantName::tasks;
+  Sync sync = Sync::automatic;
+  Load load = Load::bulk;
+  unsigned workers = 0;  // 0: as many as there are CPUs for
+  unsigned inflight = 500;
+  unsigned rounds = 1;
+  bool verify = false, is_json = false;
+  std::string history;
+};
+
+template <class T>
+CLI::Option* add_count(CLI::App& app, const std::string& flag, T& value, T most, const std::string& help) {
+  return app.add_option(flag, value, help)
+      ->check(whole_number)
+      ->check(CLI::Range(T{1}, most))
+      ->type_name("N");
+}
+
+void declare(CLI::App& app, Options& o) {
+  app.set_help_flag("--help", "This text");
+  add_choice<char>(
+      app, "--workload", o.workload.name,
+      {{"A", 'A'}, {"B", 'B'}, {"C", 'C'}, {"D", 'D'}, {"E", 'E'}, {"F", 'F'}},
+      "YCSB's workload: A half updates, B 5 % updates, C lookups (default), D 5 % inserts, E scans and "
+      "5 % inserts, F half increments");
+  add_count<std::uint64_t>(app, "--records", o.workload.records, kFirstWritten / 2,
+                           "Pairs in the tree before the run (default 100000)");
+  add_count<std::uint64_t>(app, "--operations", o.workload.operations, kFirstWritten / 2,
+                           "Requests of the run (default 1000000)");
+  auto* const distribution =
+      add_choice<Distribution>(app, "--distribution", o.workload.distribution,
+                               {{"zipfian", Distribution::zipfian},
+                                {"latest", Distribution::latest},
+                                {"uniform", Distribution::uniform}},
+                               "Which records are asked for (default: latest for D, else zipfian with 0.99)");
+  distribution->each([&o](const std::string&) { o.has_distribution = true; });
+  add_choice<KeyOrder>(app, "--keys", o.workload.key_order,
+                       {{"hashed", KeyOrder::hashed}, {"ordered", KeyOrder::ordered}},
+                       "Keys of the records: scattered over 64 bits (default), or 0, 1, 2, ...");
+  app.add_option("--seed", o.workload.seed, "Seed of the requests (default 1)")
+      ->check(whole_number)
+      ->type_name("N");
+  add_choice<VariantName>(
+      app, "--variant", o.variant,
+      {{"tasks", VariantName::tasks},
+       {"threads", VariantName::threads},
+       {"interleaved", VariantName::interleaved},
+       {"tbb-step", VariantName::tbb_step},
+       {"tbb-lookup", VariantName::tbb_lookup}},
+      "Who visits the nodes: tasks (default); for comparison threads, threads with 16 interleaved "
+      "lookups, a oneTBB task a visit, a oneTBB task an operation");
+  add_choice<Sync>(app, "--sync", o.sync,
+                   {{"spin", Sync::spin},
+                    {"rw", Sync::rw},
+                    {"optimistic", Sync::optimistic},
+                    {"scheduled", Sync::scheduled},
+                    {"speculative", Sync::speculative}},
+                   "How visits of one node are kept apart (default: tasks, what the runtime chooses; others, "
+                   "optimistic). scheduled: tasks only; speculative: oneTBB only");
+  add_count<unsigned>(app, "--cores,--workers", o.workers, 1024, "Threads that work (default: one a CPU)");
+  add_count<unsigned>(app, "--inflight", o.inflight, 1u << 20,
+                      "Requests that each worker has under way, or takes at once (default 500)");
+  add_choice<Load>(app, "--load", o.load, {{"bulk", Load::bulk}, {"insert", Load::insert}},
+                   "How the tree is filled: bottom-up (default), or by insert operations");
+  add_count<unsigned>(app, "--rounds", o.rounds, 1000,
+                      "Run the requests this often, print the fastest (default 1)");
+  app.add_flag("--verify", o.verify,
+               "Check keys, values, increments and the linearizability of every key; exit 1 if one fails");
+  app.add_option("--history", o.history,
+                 "With --verify: write every request with its times and answer to FILE")
+      ->type_name("FILE");
+  app.add_flag("--json", o.is_json, "Print the result as one JSON object");
+  app.footer(
+      "Examples:\n"
+      "  ycsb --workload A --records 1000000 --operations 10000000 --verify\n"
+      "  ycsb --records 40000000 --operations 20000000 --distribution uniform --cores 2\n"
+      "  ycsb --variant threads --sync rw --workload B\n"
+      "Prints requests a second and their latencies.");
+}
+
+/// @throws InputError for a pair that does not exist.
+void check_combination(const Options& o) {
+  const bool is_tbb = o.variant == VariantName::tbb_step || o.variant == VariantName::tbb_lookup;
+  if (o.sync == Sync::scheduled && o.variant != VariantName::tasks) {
+    throw InputError(
+        "--sync scheduled is for --variant tasks: only the runtime can schedule visits of a node");
+  }
+  if (o.sync == Sync::speculative && !is_tbb) {
+    throw InputError("--sync speculative is for --variant tbb-step and tbb-lookup: it is a mutex of oneTBB");
+  }
+  if (!o.history.empty() && !o.verify) throw InputError("--history needs --verify");
+  if (o.verify && o.rounds != 1) throw InputError("--verify checks one run: leave --rounds out");
+}
+
+std::unique_ptr<Variant> make_variant(const Options& o) {
+  switch (o.variant) {
+    case VariantName::tasks:
+      return make_task_variant();
+    case VariantName::threads:
+      return make_thread_variant(o.sync, false);
+    case VariantName::interleaved:
+      return make_thread_variant(o.sync, true);
+    case VariantName::tbb_step:
+    case VariantName::tbb_lookup:
+      break;
+  }
+#if defined(RUBATO_HAS_TBB)
+  return make_tbb_variant(o.sync, o.variant == VariantName::tbb_step);
+#else
+  throw InputError("--variant " +
+                   std::string(o.variant == VariantName::tbb_step ? "tbb-step" : "tbb-lookup") +
+                   ": this program was built without oneTBB (package libtbb-dev)");
+#endif
+}
+
+/// A line that is overwritten, on terminals only.
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::uint64_t total)
+      : total_(total), is_shown_(total >= 1'000'000 && isatty(2) != 0) {}
+  ~ProgressBar() {
+    if (is_shown_) std::fprintf(stderr, "\r%40s\r", "");
+  }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  void operator()(std::uint64_t done) {
+    const auto percent = static_cast<unsigned>(done * 100 / total_);
+    if (!is_shown_ || percent == shown_) return;
+    shown_ = percent;
+    std::fprintf(stderr, "\rloading [%-20.*s] %3u %%", static_cast<int>(percent / 5), "####################",
+                 percent);
+  }
+
+ private:
+  std::uint64_t total_;
+  bool is_shown_;
+  unsigned shown_ = ~0u;
+};
+
+void load(Variant& variant, const Options& o, const RunOptions& run) {
+  const KeySpace space(o.workload.key_order);
+  const std::uint64_t records = o.workload.records;
+  if (o.load == Load::bulk) {
+    const std::vector<Key> keys = sorted_keys(space, records);
+    ProgressBar progress(records);
+    auto next = keys.begin();
+    variant.bulk_load(
+        records,
+        [&] {
+          const Key key = *next++;
+          return leaf::Pair{key, space.record_of(key)};
+        },
+        std::ref(progress));
+    return;
+  }
+  // In portions, so that the requests do not take more memory than the tree.
+  constexpr std::uint64_t kPortion = 1'000'000;
+  ProgressBar progress(records);
+  for (std::uint64_t first = 0; first < records; first += kPortion) {
+    const std::vector<Request> inserts = load_requests(space, first, std::min(records, first + kPortion));
+    Recorder recorder(Recorder::Mode::sample, inserts.size());
+    variant.run(inserts, RunOptions{run.workers, run.inflight, first}, recorder);
+    progress(first);
+  }
+}
+
+int run_ycsb(Options& o) {
+  check_combination(o);
+  if (!o.has_distribution) o.workload.distribution = usual_distribution(o.workload.name);
+  const unsigned workers =
+      o.variant == VariantName::tasks ? set_up_engine(o.workers, o.sync) : thread_count(o.workers);
+  const RunOptions run{workers, o.inflight};
+  const std::unique_ptr<Variant> variant = make_variant(o);
+  const auto load_begin = std::chrono::steady_clock::now();
+  load(*variant, o, run);
+  const std::chrono::duration<double> load_time = std::chrono::steady_clock::now() - load_begin;
+  const std::vector<Request> requests = make_requests(o.workload);
+
+  Summary summary{.workload = o.workload,
+                  .variant = o.variant,
+                  .sync = o.sync,
+                  .workers = run.workers,
+                  .inflight = run.inflight,
+                  .load_seconds = load_time.count()};
+  Recorder recorder(o.verify ? Recorder::Mode::history : Recorder::Mode::sample, requests.size());
+  for (unsigned round = 0; round < o.rounds; ++round) {
+    const auto begin = std::chrono::steady_clock::now();
+    variant->run(requests, run, recorder);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    if (round == 0 || time.count() < summary.seconds) summary.seconds = time.count();
+  }
+  summary.latencies = recorder.latencies();
+  print(summary, o.is_json);
+  if (!o.verify) return 0;
+  if (!o.history.empty()) write_history(o.history, requests, recorder);
+  const std::string error = verify(o.workload, requests, recorder, *variant);
+  if (!error.empty()) std::printf("%s\n", error.c_str());
+  return report_check(error.empty());
+}
+
+}  // namespace
+}  // namespace rubato::apps::ycsb
+
+int main(int argc, char** argv) {
+  CLI::App app("Key-value requests of YCSB on a B-link tree made of tasks (MxTasking, Sec. 5 and 6).",
+               "ycsb");
+  rubato::apps::ycsb::Options options;
+  rubato::apps::ycsb::declare(app, options);
+  return rubato::apps::run_application(app, argc, argv,
+                                       [&] { return rubato::apps::ycsb::run_ycsb(options); });
+}

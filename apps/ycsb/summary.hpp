@@ -1,0 +1,36 @@
+// What a run prints.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/ycsb/variant.hpp"
+
+namespace rubato::apps::ycsb {
+
+struct Summary {
+  WorkloadOptions workload;
+  VariantName variant = VariantName::tasks;
+  Sync sync = Sync::automatic;
+  unsigned workers = 1;
+  unsigned inflight = 1;
+  double load_seconds = 0;
+  double seconds = 0;                      ///< of the run
+  std::vector<std::uint64_t> latencies{};  ///< nanoseconds, ascending
+
+  double million_requests_a_second() const {
+    return static_cast<double>(workload.operations) / seconds / 1e6;
+  }
+  /// In microseconds; 0 without latencies. quantile in [0, 1).
+  double latency(double quantile) const;
+};
+
+std::string name_of(VariantName variant);
+std::string name_of(Sync sync);
+std::string name_of(Distribution distribution);
+
+/// To standard output, as lines or as one JSON object.
+void print(const Summary& summary, bool is_json);
+
+}  // namespace rubato::apps::ycsb

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// The tree on tasks: every visit of a node is a task annotated with it (MxTasking, Sec. 5.1). There is no
+// lock here: what a visit does is read() or write() of visit.hpp, and the runtime keeps visits of one node
+// apart.
+//
+// A client is one request under way. Its answer leaves the last visit by on_commit, after which the client
+// begins its next request; each worker's share of clients is options.inflight.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "apps/ycsb/variant.hpp"
+#include "apps/ycsb/visit.hpp"
+#include "rubato/rubato.hpp"
+
+namespace rubato::apps::ycsb {
+namespace {
+
+resource<Node> resource_of(Link link) { return std::bit_cast<resource<Node>>(link.handle()); }
+Link link_to(resource<Node> node) { return Link(std::bit_cast<std::uint64_t>(node)); }
+
+struct TaskMemory {
+  static constexpr ResourceOptions kInner{Isolation::shared_reads, Ratio::mostly_reads, Frequency::high};
+  static constexpr ResourceOptions kLeaf{Isolation::shared_reads, Ratio::balanced, Frequency::normal};
+
+  Link make(unsigned level) { return link_to(make_resource<Node>(level == 0 ? kLeaf : kInner, level)); }
+  Link make_root() { return link_to(make_resource<Node>(kInner, 0u)); }
+  void free(Link link) { remove(resource_of(link)); }
+};
+
+class TaskVariant;
+
+/// A request under way, one after the other; on lines of its own, since other workers' clients lie beside it.
+struct alignas(2 * kLineBytes) Client {
+  Operation operation;
+  std::uint64_t request = 0;  ///< its number
+  std::uint64_t next = 0;     ///< the requests that it has taken and not begun: [next, end)
+  std::uint64_t end = 0;
+  TaskVariant* variant = nullptr;
+  std::unique_ptr<ScanBuffer> buffer;
+};
+
+// Where tasks find the tree: their arguments carry only what differs.
+TaskMemory* memory = nullptr;
+Link root;
+
+/// For a client's operation, the client; for the tree's own, the word of a link.
+using Payload = std::uint64_t;
+
+void create_visit(Payload payload, Key key, Link node, Cursor cursor);
+
+void begin(const FollowUp& f) {
+  create_visit(f.child.word(), f.key, root, {.kind = f.kind, .target = f.level});
+}
+
+void finish(Client* client, Value value, bool is_found);
+
+struct Visit {
+  void operator()(Payload payload, Key key, Link link, Cursor c) const {
+    auto* const client = is_internal(c.kind) ? nullptr : std::bit_cast<Client*>(payload);
+    Node& node = *link.node();
+    Visited visited;
+    if (!c.is_writer) {
+      visited = read(link, node, key, c, client != nullptr ? &client->operation : nullptr);
+    } else {
+      std::optional<FollowUp> follow_up;
+      const std::uint64_t argument = client != nullptr ? client->operation.argument : payload;
+      visited = write(link, node, key, argument, c, *memory, follow_up);
+      if (follow_up) begin(*follow_up);
+    }
+    if (visited.next) return create_visit(payload, key, visited.next, visited.cursor);
+    if (client != nullptr) on_commit(Finish{}, client, visited.answer.value, visited.answer.is_found);
+  }
+
+  struct Finish {
+    void operator()(Client* client, Value value, bool is_found) const { finish(client, value, is_found); }
+  };
+};
+
+inline void create_visit(Payload payload, Key key, Link node, Cursor cursor) {
+  const Lines lines = lines_of(cursor);
+  create<nonspec>(Visit{},
+                  {.on = resource_of(node),
+                   .access = cursor.is_writer ? writes : reads,
+                   .prefetch = {lines.offset, lines.bytes}},
+                  payload, key, node, cursor);
+}
+
+class TaskVariant final : public VariantOf<TaskMemory> {
+ public:
+  void run(std::span<const Request> requests, const RunOptions& options, Recorder& recorder) override {
+    requests_ = requests;
+    recorder_ = &recorder;
+    first_value_ = options.first_value;
+    taken_ = 0;
+    memory = &tree_.memory();
+    root = tree_.root();
+    const bool has_scans =
+        std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.kind == Kind::scan; });
+    std::vector<Client> clients(std::size_t{options.workers} * options.inflight);
+    for (Client& client : clients) {
+      client.variant = this;
+      if (has_scans) client.buffer = std::make_unique<ScanBuffer>();
+      begin_next(client);
+    }
+    rubato::run();
+  }
+
+  void begin_next(Client& client) {
+    if (client.next == client.end && !take(client)) return;
+    client.request = client.next++;
+    __builtin_prefetch(requests_.data() + client.next + kAhead);
+    const Request& request = requests_[client.request];
+    client.operation = operation_of(request, client.request, first_value_, client.buffer.get());
+    recorder_->invoke(client.request);
+    create_visit(std::bit_cast<Payload>(&client), request.key, root, {.kind = request.kind});
+  }
+
+  void finish(Client& client, const Answer& answer) {
+    recorder_->respond(client.request, answer, client.operation.buffer);
+    begin_next(client);
+  }
+
+ private:
+  // A client takes a line's worth of requests at once, and has the line of the following ones fetched.
+  static constexpr std::uint64_t kTaken = 16, kAhead = 3;
+
+  bool take(Client& client) {
+    if (taken_.load(std::memory_order_relaxed) >= requests_.size()) return false;
+    client.next = taken_.fetch_add(kTaken, std::memory_order_relaxed);
+    client.end = std::min<std::uint64_t>(client.next + kTaken, requests_.size());
+    return client.next < client.end;
+  }
+
+  std::span<const Request> requests_;
+  Recorder* recorder_ = nullptr;
+  Value first_value_ = 0;
+  alignas(2 * kLineBytes) std::atomic<std::uint64_t> taken_{0};
+};
+
+void finish(Client* client, Value value, bool is_found) {
+  client->variant->finish(*client, {value, is_found});
+}
+
+}  // namespace
+
+std::unique_ptr<Variant> make_task_variant() { return std::make_unique<TaskVariant>(); }
+
+}  // namespace rubato::apps::ycsb

@@ -1,0 +1,190 @@
+// What happens at one node: the step of which every operation of every variant consists (MxTasking, Fig. 6).
+// A visit only looks at and changes its node and nodes that it has just made; it says where to go on, what to
+// answer, and what else must be done elsewhere in the tree. Excluding other visits of the node is the
+// variant's business: read() may run beside other reads and beside one write whose traces its caller then
+// detects.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+
+#include "apps/ycsb/inner.hpp"
+#include "apps/ycsb/leaf.hpp"
+#include "apps/ycsb/node.hpp"
+#include "apps/ycsb/operation.hpp"
+
+namespace rubato::apps::ycsb {
+
+/// The level of a node not yet seen: only the root changes its level.
+inline constexpr std::uint8_t kRootLevel = 255;
+
+/// Where an operation is on its way, all that a visit needs besides key and node. One word.
+struct Cursor {
+  Kind kind = Kind::lookup;
+  std::uint8_t target = 0;          ///< the level where the operation takes place
+  std::uint8_t level = kRootLevel;  ///< of the node that is visited
+  std::uint8_t line = 0;            ///< where the search in it begins
+  std::uint16_t taken = 0;          ///< scan: pairs so far
+  bool is_writer = false;           ///< the visit is a write(), not a read()
+  bool is_root = false;             ///< a write() of the root, which may have grown
+
+  Cursor at(const Hop& hop) const {
+    Cursor c = *this;
+    c.level = hop.level;
+    c.line = hop.line;
+    c.is_writer = hop.level == target && is_write(kind);
+    c.is_root = false;
+    return c;
+  }
+  Cursor at_root() const { return at({{}, kRootLevel, 0}); }
+  Cursor writing_root() const {
+    Cursor c = at({{}, target, 0});
+    c.is_root = true;
+    return c;
+  }
+};
+static_assert(sizeof(Cursor) == 8);
+
+/// The part of the node that the visit will touch: bytes from the node's start.
+struct Lines {
+  std::uint32_t offset;
+  std::uint32_t bytes;
+};
+inline Lines lines_of(const Cursor& c) {
+  if (c.kind == Kind::scan && c.level == 0) return {kLineBytes, sizeof(Node) - kLineBytes};
+  return {c.line * kLineBytes, (c.level == 0 ? 1 : inner::kWindowLines) * kLineBytes};
+}
+
+/// What a visit leads to: go on at `next` with `cursor`, or be done.
+struct Visited {
+  Link next;  ///< empty: done
+  Cursor cursor;
+  Answer answer;
+
+  static Visited done(Answer answer) { return {{}, {}, answer}; }
+  static Visited go(const Hop& hop, const Cursor& cursor) { return {hop.next, cursor.at(hop), {}}; }
+};
+
+/// A write of the tree itself that a visit makes necessary; a new operation of its own, from the root.
+struct FollowUp {
+  Kind kind = Kind::link;
+  std::uint8_t level = 0;  ///< where it takes place
+  Key key = 0;
+  Link child;
+};
+
+/// The leaf's part of a scan: its pairs from `key` on, behind those taken so far.
+inline Visited scan_leaf(const Node& node, Key key, Cursor c, const Operation& operation) {
+  leaf::Pairs pairs;
+  leaf::collect(node, key, pairs);
+  leaf::sort(pairs);
+  unsigned taken = c.taken;
+  for (unsigned i = 0; i < pairs.count && taken < operation.length; ++i, ++taken) {
+    operation.buffer->pairs[taken].key = pairs.pairs[i].key;
+    operation.buffer->pairs[taken].value = pairs.pairs[i].value;
+  }
+  const Link right = node.right();
+  if (taken == operation.length || !right) return Visited::done({taken, taken != 0});
+  c.taken = static_cast<std::uint16_t>(taken);
+  return Visited::go({right, 0, 1}, c);
+}
+
+/// A visit that changes nothing. `self` is the link to `node`; `operation` is looked at by scans only.
+inline Visited read(Link self, const Node& node, Key key, const Cursor& c, const Operation* operation) {
+  if (c.level != c.target) {
+    unsigned level = c.level, line = c.line;
+    if (level == kRootLevel) {
+      level = node.level();
+      line = inner::window_line(inner::interpolate(0, kNoKey, key, node.count()));
+    }
+    if (level > c.target) return Visited::go(inner::route(node, level, key, line), c);
+    if (is_write(c.kind)) return {self, c.writing_root(), {}};  // known only now: again, as a writer
+  }
+  if (c.kind == Kind::scan) {
+    if (leaf::is_right_of(node, key)) return Visited::go({node.right(), 0, 1}, c);
+    return scan_leaf(node, key, c, *operation);
+  }
+  if (const Entry* const entry = leaf::find(node, key)) return Visited::done({entry->value, true});
+  if (leaf::is_right_of(node, key)) {
+    return Visited::go({node.right(), 0, static_cast<std::uint8_t>(leaf::line_of(key))}, c);
+  }
+  return Visited::done({});
+}
+
+/// The root is full: its entries move into two new nodes below it. Memory::make(level) makes a node.
+template <class Memory>
+void grow(Node& root, Memory& memory) {
+  const unsigned level = root.level();
+  const Link left_link = memory.make(level), right_link = memory.make(level);
+  Node& left = *left_link.node();
+  Node& right = *right_link.node();
+  Key separator;
+  if (level == 0) {
+    leaf::Pairs pairs;
+    leaf::collect(root, 0, pairs);
+    leaf::assign(left, {pairs.pairs.data(), pairs.count});
+    leaf::assign(root, {});
+    separator = leaf::split(left, right, right_link);
+  } else {
+    inner::move_entries(root, 0, left);
+    separator = inner::split(left, right, right_link);
+  }
+  root.set_level(level + 1);
+  inner::insert(root, 0, left_link.with_entries_hint(left.count()));
+  inner::insert(root, separator, right_link.with_entries_hint(right.count()));
+}
+
+/// How often a node tells its parent how full it is: at every 4th entry.
+inline std::optional<FollowUp> refresh_of(Link self, const Node& node) {
+  const unsigned count = node.count();
+  if (node.is_root() || count % 4 != 0) return std::nullopt;
+  return FollowUp{Kind::refresh, static_cast<std::uint8_t>(node.level() + 1), node.entry(0).key,
+                  self.with_entries_hint(count)};
+}
+
+/// Adds a pair or a child, splitting the node if it is full. Not for a full root.
+template <class Memory>
+std::optional<FollowUp> add_entry(Link self, Node& node, Key key, std::uint64_t value, Memory& memory) {
+  const unsigned level = node.level();
+  const auto put = [&](Node& to) {
+    level == 0 ? leaf::add(to, key, value) : inner::insert(to, key, Link(value));
+  };
+  if (node.count() < (level == 0 ? leaf::kMaxEntries : Node::kEntries)) {
+    put(node);
+    return level == 0 ? std::nullopt : refresh_of(self, node);
+  }
+  const Link right_link = memory.make(level);
+  Node& right = *right_link.node();  // nobody else reaches it before this visit ends
+  const Key separator =
+      level == 0 ? leaf::split(node, right, right_link) : inner::split(node, right, right_link);
+  put(key < separator ? node : right);
+  return FollowUp{Kind::link, static_cast<std::uint8_t>(level + 1), separator,
+                  level == 0 ? right_link : right_link.with_entries_hint(right.count())};
+}
+
+/// A visit that writes: alone at this node, which is of the cursor's target level unless the root has grown.
+template <class Memory>
+Visited write(Link self, Node& node, Key key, std::uint64_t argument, const Cursor& c, Memory& memory,
+              std::optional<FollowUp>& follow_up) {
+  if (c.is_root && node.level() != c.target) return {self, c.at_root(), {}};
+  if (c.target == 0) {  // first what needs only the line of the key
+    if (Entry* const entry = leaf::find(node, key)) {
+      const Answer answer{entry->value, true};
+      if (c.kind == Kind::update) entry->value = argument;
+      if (c.kind == Kind::add) entry->value = answer.value + argument;
+      if (c.kind == Kind::remove) leaf::remove(node, entry);
+      return Visited::done(answer);
+    }
+  }
+  if (leaf::is_right_of(node, key)) return Visited::go({node.right(), c.target, c.line}, c);
+  if (c.kind == Kind::refresh) inner::refresh(node, key, Link(argument));
+  if (c.kind != Kind::insert && c.kind != Kind::link) return Visited::done({});
+  if (node.is_root() && node.count() >= (c.target == 0 ? leaf::kMaxEntries : Node::kEntries)) {
+    grow(node, memory);
+    return {self, c.at_root(), {}};
+  }
+  follow_up = add_entry(self, node, key, argument, memory);
+  return Visited::done({});
+}
+
+}  // namespace rubato::apps::ycsb

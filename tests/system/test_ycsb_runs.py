@@ -1,0 +1,71 @@
+"""The B-link tree on the native engine, oneTBB and threads: every variant with all checks, and its command line."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "build/release/bin/ycsb-native"
+
+pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="ycsb-native is not built")
+
+
+def ycsb(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=240, check=False)
+
+
+def has_tbb() -> bool:
+    return "built without" not in ycsb("--variant", "tbb-step", "--records", "1", "--operations", "1").stderr
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+@pytest.mark.parametrize("sync", ["automatic", "spin", "rw", "optimistic", "scheduled"])
+@pytest.mark.parametrize("workload", "ACDEF")
+def test_tasks_pass_all_checks(workload: str, sync: str, workers: int):
+    chosen = [] if sync == "automatic" else ["--sync", sync]
+    run = ycsb("--workload", workload, "--records", "3000", "--operations", "20000", "--workers", str(workers),
+               "--load", "insert", "--verify", *chosen)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "check: passed" in run.stdout
+
+
+@pytest.mark.parametrize(("variant", "sync"), [("threads", "rw"), ("interleaved", "optimistic"),
+                                               ("tbb-step", "speculative"), ("tbb-lookup", "spin")])
+def test_comparisons_pass_all_checks(variant: str, sync: str):
+    if variant.startswith("tbb") and not has_tbb():
+        pytest.skip("built without oneTBB")
+    run = ycsb("--workload", "A", "--records", "3000", "--operations", "20000", "--workers", "8", "--load", "insert",
+               "--verify", "--variant", variant, "--sync", sync)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_prints_one_json_object_and_writes_the_history(tmp_path: Path):
+    file = tmp_path / "history.csv"
+    run = ycsb("--workload", "F", "--records", "100", "--operations", "1000", "--inflight", "16", "--workers", "1",
+               "--json", "--verify", "--history", str(file))
+    assert run.returncode == 0, run.stdout + run.stderr
+    result = json.loads(run.stdout.splitlines()[0])
+    assert (result["workload"], result["operations"], result["inflight"]) == ("F", 1000, 16)
+    assert result["latency_p99_us"] >= result["latency_p50_us"] > 0
+    lines = file.read_text().splitlines()
+    assert len(lines) == 1001
+    assert {line.split(",")[1] for line in lines[1:]} == {"lookup", "add"}
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["--variant", "threads", "--sync", "scheduled"], "--sync scheduled is for --variant tasks"),
+    (["--sync", "speculative"], "--sync speculative is for --variant tbb-step and tbb-lookup"),
+    (["--history", "h.csv"], "--history needs --verify"),
+    (["--workload", "G"], "'G' is none of A|B|C|D|E|F"),
+    (["--records", "0"], "--records"),
+    (["--verify", "--history", "/nowhere/h.csv", "--records", "10", "--operations", "10"], "cannot be written"),
+])
+def test_says_what_is_wrong(arguments: list[str], sentence: str):
+    run = ycsb(*arguments)
+    assert run.returncode == 2
+    assert sentence in run.stderr
