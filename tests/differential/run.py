@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Runs random task programs on the native and the serial engine and compares what they print, seed by seed.
+
+    tests/differential/run.py --bin build/release/bin --workers 2 --seeds 3000 [--first N]
+
+Exit 1 and one line a difference or finding; the line repeats the command that shows it alone.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+BATCH = 1000  # seeds a process: a crash or a hang costs no more
+
+
+def run(program: Path, first: int, count: int, environment: dict[str, str], timeout: float) -> tuple[list[str], str]:
+    """What it printed, and what was wrong, if anything."""
+    try:
+        done = subprocess.run([program, str(first), str(count)], env=environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as e:
+        printed = (e.stdout or b"").decode().splitlines()
+        return printed, f"no end within {timeout:g} s, at seed {first + len(printed)}"
+    printed = done.stdout.splitlines()
+    if done.returncode == 0:
+        return printed, ""
+    return printed, done.stderr.strip() or f"exit code {done.returncode} at seed {first + len(printed)}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", type=Path, required=True, help="where differential-serial and -native are")
+    parser.add_argument("--native", default="differential-native", help="another program in its place")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=3000)
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for 1000 programs")
+    parser.add_argument("--keep-going", action="store_true", help="do not stop at the first finding")
+    arguments = parser.parse_args()
+
+    native = os.environ | {"RUBATO_WORKERS": str(arguments.workers), "RUBATO_OVERSUBSCRIBE": "1"}
+    findings, tasks = 0, 0
+    for first in range(arguments.first, arguments.first + arguments.seeds, BATCH):
+        count = min(BATCH, arguments.first + arguments.seeds - first)
+        expected, wrong = run(arguments.bin / "differential-serial", first, count, dict(os.environ), arguments.timeout)
+        if wrong or len(expected) != count:
+            print(f"serial engine: {wrong}")
+            return 1
+        actual, wrong = run(arguments.bin / arguments.native, first, count, native, arguments.timeout)
+        for line in wrong.splitlines():
+            findings += 1
+            print(f"{line}")
+        for one, other in zip(expected, actual, strict=False):
+            tasks += int(one.split()[2])
+            if one == other:
+                continue
+            findings += 1
+            seed = one.split()[0]
+            print(f"seed {seed}: serial {one}, native {other}; RUBATO_WORKERS={arguments.workers} "
+                  f"RUBATO_OVERSUBSCRIBE=1 {arguments.bin / arguments.native} {seed} 1")
+        if findings and not arguments.keep_going:
+            break
+    print(f"{arguments.seeds} programs, {tasks} tasks, {arguments.workers} workers: {findings} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
