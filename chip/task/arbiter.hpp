@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,7 +37,9 @@ struct TileReport {
   bool stalls = false;  ///< something waits for room, which a new GVT may give
 
   VirtualTime at(Cycle now) const {
-    return waits ? VirtualTime{earliest.timestamp, tie_breaker(now, CoreId{0})} : earliest;
+    // One dispatched later in this cycle, on a core of a lower number, precedes one dispatched in it before.
+    const std::uint64_t start = tie_breaker(now, CoreId{0});
+    return {earliest.timestamp, waits ? start : std::min(earliest.tie_breaker, start)};
   }
 };
 

@@ -14,6 +14,8 @@ enum class RunMode : std::uint8_t { none, non_speculative, speculative };
 struct TileView {
   VirtualTime gvt{};        ///< as last broadcast to the tile
   bool is_stopped = false;  ///< a promotion is being served: no non-speculative task starts
+  /// An attempt of this timestamp or a later one would find the commit queue full of earlier ones.
+  Timestamp full_from = kMaxVirtualTime.timestamp;
 };
 
 /// Contract: depends on the task and on what the tile knows only; monotone in the order: if a task may not
@@ -34,7 +36,8 @@ class NonSpeculativeRule final : public DispatchRule {
   }
 };
 
-/// C10, C11: SPEC tasks always speculate, MAYSPEC tasks where a NONSPEC task could not run.
+/// C10, C11: SPEC tasks always speculate; MAYSPEC tasks where a NONSPEC task could not run, but not where
+/// their core would only stall with them at the end: it is better kept for what need not speculate.
 class SpeculativeRule final : public DispatchRule {
  public:
   RunMode may_run(const Task& task, const TileView& view) const override {
@@ -46,6 +49,8 @@ class SpeculativeRule final : public DispatchRule {
     // A SPEC child of an untimestamped non-speculative task appears after it: it is dispatched after its end.
     if (task.creator != nullptr && task.creator->id == task.parent &&
         task.creator->state == TaskState::running)
+      return RunMode::none;
+    if (d.type == TaskType::mayspec && task.order >= view.full_from && task.order > view.gvt.timestamp)
       return RunMode::none;
     return RunMode::speculative;
   }

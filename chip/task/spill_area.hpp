@@ -34,9 +34,11 @@ class SpillArea {
   Task* front(std::uint32_t batch) const { return batches_[batch].first; }
   std::uint32_t size(std::uint32_t batch) const { return batches_[batch].written - batches_[batch].read; }
   Task* take_front(std::uint32_t batch);
-  /// Of the descriptor that append() writes next, or that take_front() takes next.
+  /// Of the descriptor that append() writes next, or that take_front() takes when it has taken `ahead` more.
   LineAddr line_to_write(std::uint32_t batch) const { return line(batch, batches_[batch].written); }
-  LineAddr line_to_read(std::uint32_t batch) const { return line(batch, batches_[batch].read); }
+  LineAddr line_to_read(std::uint32_t batch, std::size_t ahead) const {
+    return line(batch, batches_[batch].read + static_cast<std::uint32_t>(ahead));
+  }
   /// Frees an empty batch; @returns the one chained behind it, or kNoBatch.
   std::uint32_t close_batch(std::uint32_t batch);
 

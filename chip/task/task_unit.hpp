@@ -2,9 +2,9 @@
 // spills and refills. Espresso, Sec. V-A, V-B, Fig. 6(c); C9, C10, C13, C16.
 //
 // What a free core is given, in this order (choose()):
-//   1. a spill, if the queue is at its threshold and there is something to spill: at once if somebody waits
-//   for an
-//      entry, else taking turns with guest tasks, so that spilling never starves what can run;
+//   1. a spill, if the queue is at its threshold and there is a batch to spill, or fewer and no room: at once
+//      if somebody waits for an entry, else taking turns with guest tasks, so that spilling never starves
+//      what can run;
 //   2. the earliest guest task that may run;
 //   3. a refill, if its tasks are needed now, or if they all fit below the threshold.
 // Speculative tasks (task_unit_speculation.cpp) keep their task-queue entry until they commit; when their
@@ -199,12 +199,12 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     std::uint32_t batch = SpillArea::kNoBatch;
     std::vector<LineAddr> lines;  ///< of the overflow list, still to be touched
     std::size_t touched = 0;
-    Cycle done{};  ///< all stores so far are performed
+    std::deque<Cycle> stores;  ///< when those under way will have been performed
   };
   struct Refill {
     Task* task = nullptr;  ///< the running refill task; null while the last lines are touched
     bool active = false;
-    bool loaded = false;  ///< the next descriptor has arrived
+    std::deque<Cycle> arrivals;  ///< of the next descriptors, which are being read
     std::vector<LineAddr> lines;
     std::size_t touched = 0;
   };
@@ -222,7 +222,13 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     if (context_.arbiter != nullptr) context_.arbiter->touch(tile_);
   }
 
-  TileView view() const { return {gvt(), is_stopped_}; }
+  TileView view() const {
+    // Spilled tasks say that work is plentiful; elsewhere the core has nothing better to do than to run
+    // ahead.
+    const bool holds_back = commit_queue_.full() && area_.tasks() != 0;
+    return {gvt(), is_stopped_, holds_back ? full_from() : kMaxVirtualTime.timestamp};
+  }
+  Timestamp full_from() const;
   Choice choose(Cycle now);
   Choice earliest_runnable();
   void start_guest(const Choice& choice, std::uint32_t slot, Cycle now);
@@ -266,6 +272,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   Obstacle find_obstacle();
   Attempt* latest_in_commit_queue() const;
   Attempt* latest_running() const;
+  Attempt* latest_waiting() const;
   Attempt* latest_spillable() const;
   void advance_earliest(Cycle now);
   bool become_nonspeculative(std::uint32_t slot, Cycle now);

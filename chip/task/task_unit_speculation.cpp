@@ -75,6 +75,12 @@ Attempt* TaskUnit::latest_in_commit_queue() const {
   return latest;
 }
 
+// The commit queue is full: who comes from then on finds no place in it.
+Timestamp TaskUnit::full_from() const {
+  const Attempt* latest = latest_in_commit_queue();
+  return latest != nullptr ? latest->virtual_time.timestamp : 0;
+}
+
 // C17: an attempt that precedes one in a full commit queue takes the place of the latest.
 bool TaskUnit::make_room_in_commit_queue(const Attempt& attempt, Cycle now) {
   if (!commit_queue_.full()) return true;
@@ -460,8 +466,23 @@ Attempt* TaskUnit::latest_running() const {
   return latest;
 }
 
+// Of those that could go on only with an entry they wait for: the core does nothing for them.
+Attempt* TaskUnit::latest_waiting() const {
+  Attempt* latest = nullptr;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    const CoreSlot& c = slots_[slot];
+    if ((c.state == CoreState::stalled || c.state == CoreState::finishing) && !c.granted &&
+        c.task->attempt != nullptr &&
+        (latest == nullptr || latest->virtual_time < c.task->attempt->virtual_time))
+      latest = c.task->attempt;
+  }
+  return latest;
+}
+
 // C9: a later speculative holder of its locale, or the latest of all that run if it precedes them all, gives
 // way to an earlier task; the latter also to a refill, since spilled tasks may be what everybody waits for.
+// What the GVT waits for takes the core of a later attempt that waits for room even if others it does not
+// precede are running.
 // C13: where nothing can be spilled for a task whose parent committed, the latest attempt becomes something
 // that can.
 TaskUnit::Obstacle TaskUnit::find_obstacle() {
@@ -497,6 +518,9 @@ TaskUnit::Obstacle TaskUnit::find_obstacle() {
   }
   if (!has_core && ((order && all_later) || (next.task != nullptr && next.task == promoted_)))
     if (Attempt* latest = latest_running(); latest != nullptr) return {latest, AbortCause::preempted};
+  if (!has_core && order && *order <= gvt().timestamp)
+    if (Attempt* latest = latest_waiting(); latest != nullptr && latest->virtual_time.timestamp > *order)
+      return {latest, AbortCause::preempted};
 
   if (waiting_.empty() || can_spill() || spill_.active || !rolling_back_.empty()) return {};
   // Its creator may be the earliest active task, whatever its own timestamp is.

@@ -1,11 +1,13 @@
 // The task unit's spills and refills (C13). Both are internal tasks: sequences of steps, each a memory access
 // or a queue operation, that a core makes for the task unit.
 //   spill    takes the latest idle tasks of one lane out of the dispatch order and writes them to a batch,
-//   one line
-//            each; their entries are free as they are written. Ends with a refill task for the batch.
-//   refill   reads its batch front to back, a task each time the queue has room, and yields when it has none:
-//   its
-//            task keeps its queue entry meanwhile. The next batch of a chain is another dispatch.
+//   one
+//            line each, through the store buffer; their entries are free as they are written. Ends with a
+//            refill task for the batch.
+//   refill   reads its batch front to back, as far ahead as the load buffer allows, a task each time the
+//   queue
+//            has room, and yields when it has none: its task keeps its queue entry meanwhile. The next batch
+//            of a chain is another dispatch.
 // Refill tasks that find no entry go to the overflow list in memory. Invariant: no idle refill task in the
 // queue is later than the list's top.
 // SPDX-License-Identifier: MIT
@@ -26,6 +28,10 @@ constexpr Latency kRetry = 8;
 
 bool TaskUnit::can_spill() const {
   if (spill_.active || queue_.used() < spill_threshold_ || queue_.spillable() == 0) return false;
+  // Small batches cost more than they gain: only where an entry is needed now.
+  if (queue_.spillable() <= context_.config.task.spill_batch && waiting_.empty() &&
+      queue_.has_room(false, false))
+    return false;
   if (queue_.spillable() >= 2) return true;
   // The only one stays if it may be what the GVT waits for, read back a moment ago, and can have a core.
   const Task* only = queue_.a_spillable();
@@ -60,10 +66,15 @@ void TaskUnit::start_spill() {
 
 std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
   if (spill_.written < spill_.tasks.size()) {
+    // Stores wait for nothing but a place in the store buffer, and the end of the spill for none of them: the
+    // line is busy until its store is performed, so no refill reads it before.
+    std::deque<Cycle>& stores = spill_.stores;
+    while (!stores.empty() && stores.front() <= now) stores.pop_front();
+    if (stores.size() >= context_.config.core.store_buffer) return stores.front();
     const LineAddr line = area_.line_to_write(spill_.batch);
     const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_store, now);
     if (!result.done) return now + kRetry;
-    spill_.done = later(spill_.done, result.cycle);
+    stores.push_back(stores.empty() ? result.cycle : later(stores.back(), result.cycle));
     Task* task = spill_.tasks[spill_.written++];
     area_.append(spill_.batch, task);
     ++stats_.spilled;
@@ -81,7 +92,6 @@ std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
     return now + std::max<Latency>(1, context_.config.task.dequeue_cycles);
   }
   if (const auto next = touch_lines(core, spill_.lines, spill_.touched, now)) return next;
-  if (now < spill_.done) return spill_.done;
   spill_.active = false;
   return std::nullopt;
 }
@@ -218,7 +228,7 @@ void TaskUnit::start_refill(Task* refill) {
   refill->state = TaskState::running;
   refill_.active = true;
   refill_.task = refill;
-  refill_.loaded = false;
+  refill_.arrivals.clear();
   refill_.lines.clear();
   refill_.touched = 0;
   ++stats_.refills;
@@ -243,15 +253,18 @@ std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
     park_refill(refill);
     return step_refill(core, now);
   }
-  if (!refill_.loaded) {
-    const LineAddr line = area_.line_to_read(refill->batch);
+  // An in-order core that stalls on use: it reads as far ahead as its load buffer allows before it waits.
+  std::deque<Cycle>& arrivals = refill_.arrivals;
+  if (arrivals.size() < std::min(area_.size(refill->batch), context_.config.core.load_buffer)) {
+    const LineAddr line = area_.line_to_read(refill->batch, arrivals.size());
     const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_load, now);
     if (!result.done) return now + kRetry;
-    refill_.loaded = true;
-    return later(now + 1, result.cycle);
+    arrivals.push_back(result.cycle);
+    return now + 1;
   }
+  if (now < arrivals.front()) return arrivals.front();
   // The descriptor has arrived and there is room: the task is idle again.
-  refill_.loaded = false;
+  arrivals.pop_front();
   if (!queue_.has_room(false, false)) is_refill_turn_ = false;
   Task* task = area_.take_front(refill->batch);
   ++stats_.refilled;

@@ -82,6 +82,15 @@ TEST(Arbiter, CombinesReportsOnTheWayAndBroadcastsAlongTheSameTree) {
   EXPECT_EQ(rig.mesh->bytes(TrafficClass::virtual_time), 8u * 24 + 8u * 16);
 }
 
+TEST(TileReport, PrecedesWhatIsStillToBeDispatchedInItsCycle) {
+  const Cycle now{400};
+  const auto at = [&](Cycle dispatched, std::uint32_t core) {
+    return TileReport{.earliest = {7, tie_breaker(dispatched, CoreId{core})}}.at(now);
+  };
+  EXPECT_EQ(at(Cycle{399}, 1), (VirtualTime{7, tie_breaker(Cycle{399}, CoreId{1})}));
+  EXPECT_LE(at(now, 1), (VirtualTime{7, tie_breaker(now, CoreId{0})}));
+}
+
 TEST(Arbiter, TellsOnlyTilesForWhichTheGvtMayChangeSomething) {
   Rig rig(3, 3);
   for (Tile& tile : rig.tiles) tile.stalls = false;

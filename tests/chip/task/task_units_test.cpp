@@ -25,6 +25,26 @@ std::int64_t locale_on(const Config& config, std::uint32_t tile, std::int64_t fr
   return from;
 }
 
+// ---- Who may run ----
+
+TEST(SpeculativeRule, KeepsMayspecTasksFromAFullCommitQueueButNotTheEarliest) {
+  const SpeculativeRule rule;
+  Task parent, task;
+  task.uncommitted_parent = &parent;
+  task.descriptor.has_timestamp = true;
+  const auto may_run = [&](TaskType type, Timestamp timestamp, Timestamp full_from) {
+    task.descriptor.type = type;
+    task.descriptor.timestamp = task.order = timestamp;
+    return rule.may_run(task, {.gvt = {5, 0}, .full_from = full_from});
+  };
+  const Timestamp never = kMaxVirtualTime.timestamp;
+  EXPECT_EQ(may_run(TaskType::mayspec, 8, never), RunMode::speculative);
+  EXPECT_EQ(may_run(TaskType::mayspec, 8, 8), RunMode::none);
+  EXPECT_EQ(may_run(TaskType::mayspec, 7, 8), RunMode::speculative);  // takes the place of a later one
+  EXPECT_EQ(may_run(TaskType::mayspec, 5, 0), RunMode::speculative);
+  EXPECT_EQ(may_run(TaskType::spec, 8, 8), RunMode::speculative);
+}
+
 // ---- Enqueue protocol ----
 
 TEST(Enqueue, RemoteTaskIsDispatchedWhenItsMessageArrivesAndFreesTheSendBufferWhenAcknowledged) {
@@ -441,6 +461,24 @@ TEST(Spills, InitialTasksAreReadFromMemoryAndCountInVirtualTime) {
   EXPECT_EQ(chip.order.size(), 2000u);
   EXPECT_GE(chip.memory.loads, 2000u);
   EXPECT_EQ(chip.refilled, 2000u + chip.spilled);
+}
+
+TEST(Spills, ReadAheadAsFarAsTheLoadBufferAllows) {
+  const auto first_dispatch = [](std::uint32_t load_buffer) {
+    Config config = small_config(2, 1);
+    config.core.load_buffer = load_buffer;
+    std::vector<TaskDescriptor> tasks;
+    for (std::uint64_t i = 0; i < 15; ++i)
+      tasks.push_back(make({.name = i, .at = 0, .on = locale_on(config, 0)}));
+    FakeChip chip(config, Table{}, constant(5));
+    chip.memory.latency = 100;
+    chip.run(tasks);
+    return chip.events.at(chip.order.front()).dispatched.value;
+  };
+  // Dispatched when the tile's one core is free again. Loads of cycles 5 to 19; the first descriptor is there
+  // at 105, and 15 are queued in 5 cycles each.
+  EXPECT_EQ(first_dispatch(16), 5u + 100 + 15 * 5);
+  EXPECT_EQ(first_dispatch(1), 5u + 15 * (100 + 5));
 }
 
 TEST(Spills, UnlimitedQueuesNeverSpillOrStall) {
