@@ -79,9 +79,9 @@ void create_log_task(std::uint32_t net, std::uint64_t time_and_value) {
   const std::uint32_t index = net % kLogs;
   const Locale locale = std::uint64_t{gate_count} + index;
   if (log_tasks == LogTasks::spec) {
-    create<spec>(append, {.at = timestamp(), .on = locale}, logs + index, net, time_and_value);
-  } else if (log_tasks == LogTasks::spec_anywhere) {
     create<spec>(append, {.at = timestamp()}, logs + index, net, time_and_value);
+  } else if (log_tasks == LogTasks::spec_at_log) {
+    create<spec>(append, {.at = timestamp(), .on = locale}, logs + index, net, time_and_value);
   } else {
     create<nonspec>(append, {.on = locale}, logs + index, net, time_and_value);
   }

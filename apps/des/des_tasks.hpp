@@ -11,9 +11,10 @@ namespace rubato::apps {
 
 enum class LogTasks {
   none,
-  nonspec,        ///< untimestamped: they run once their parent has committed
-  spec,           ///< at their parent's timestamp, speculative
-  spec_anywhere,  ///< the same without locale: atomic as they are, they need none
+  nonspec,      ///< untimestamped: they run once their parent has committed
+  spec,         ///< at their parent's timestamp, speculative; no locale, as in the publication (Sec. II-B),
+                ///< where the core that runs one chooses the log
+  spec_at_log,  ///< the same, where the log is: its locale makes them take turns
 };
 
 /// Simulates with tasks of one type. With log tasks, `expected` (not null) says how many changes each net

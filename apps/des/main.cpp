@@ -68,9 +68,9 @@ void declare(CLI::App& app, Options& o) {
   app.add_flag("--log", o.has_log, "Log every change of a net, each by a task of its own");
   add_choice<LogTasks>(
       app, "--log-type", o.log_type,
-      {{"nonspec", LogTasks::nonspec}, {"spec", LogTasks::spec}, {"spec-anywhere", LogTasks::spec_anywhere}},
-      "Logging tasks: without timestamp and speculation (default), or speculative and in order, at the log's "
-      "tile or anywhere; implies --log");
+      {{"nonspec", LogTasks::nonspec}, {"spec", LogTasks::spec}, {"spec-at-log", LogTasks::spec_at_log}},
+      "Logging tasks: without timestamp and speculation (default), or speculative and in order, "
+      "anywhere or at the log's tile; implies --log");
   app.get_option("--log-type")->each([&o](const std::string&) { o.has_log = true; });
   app.add_option("--vcd", o.vcd, "Write the waveforms as a VCD, for GTKWave; implies --log")
       ->each([&o](const std::string&) { o.has_log = true; })

@@ -28,7 +28,7 @@ def test_a_multiplier_passes_its_check(cores: int, kind: str, rubato_chip: Path,
     assert "check: passed" in out
 
 
-@pytest.mark.parametrize("log_type", ["nonspec", "spec", "spec-anywhere"])
+@pytest.mark.parametrize("log_type", ["nonspec", "spec", "spec-at-log"])
 @pytest.mark.parametrize("cores", [1, 16, 64])
 def test_every_change_is_logged(cores: int, log_type: str, rubato_chip: Path, guests: Path) -> None:
     out = des(rubato_chip, guests, cores, "--generate", "csa:4", "--vectors", "3", "--log-type", log_type)

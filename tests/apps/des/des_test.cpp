@@ -61,7 +61,7 @@ void expect_same_as_serial(const Circuit& circuit, std::uint32_t vectors) {
   for (const std::uint64_t seed : {1, 2, 3}) {
     serial::set_seed(seed);
     for (const TaskType type : {spec, nonspec, mayspec}) {
-      for (const LogTasks log : {LogTasks::nonspec, LogTasks::spec, LogTasks::spec_anywhere}) {
+      for (const LogTasks log : {LogTasks::nonspec, LogTasks::spec, LogTasks::spec_at_log}) {
         EXPECT_TRUE(simulate(circuit, stimulus, type, log, &expected) == expected);
       }
     }
