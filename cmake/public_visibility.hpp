@@ -1,0 +1,18 @@
+// Included before every source of the shared library, which is compiled with hidden visibility: what the public headers
+// declare stays visible, and everything else does not. Keeps the headers free of export macros.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace rubato::runtime {  // the headers name some types of the runtime, which are not theirs to show
+class TaskHeap;
+template <class Rules>
+class BasicEpochs;
+}  // namespace rubato::runtime
+
+#pragma GCC visibility push(default)
+#include "rubato/rubato.hpp"
+#if defined(RUBATO_ENGINE_NATIVE)
+#include "rubato/engine/native_epochs.hpp"
+#include "rubato/engine/native_heap.hpp"
+#endif
+#pragma GCC visibility pop
