@@ -99,8 +99,9 @@ class L1Cache {
   /// The running task need not be recorded any longer.
   void stop_recording() { recorder_ = nullptr; }
   /// What hit() would return. Changes nothing.
-  bool covers(LineAddr line, bool write) const {
-    const std::uint32_t slot = find(line);
+  bool covers(LineAddr line, bool write) const { return covers_at(find(line), write); }
+  /// The same of the line in `slot`, which may be kNoSlot.
+  bool covers_at(std::uint32_t slot, bool write) const {
     return slot != kNoSlot && (!write || is_writable(state_at(slot))) && is_marked(slot, write);
   }
 

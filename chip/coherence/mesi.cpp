@@ -35,7 +35,7 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
   path.spend(kL1, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
   const std::uint32_t l1_slot = l1.find(line);
   const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)));
-  if (is_in_l1 && (!r.checked || l1.covers(line, r.write))) {
+  if (is_in_l1 && (!r.checked || l1.covers_at(l1_slot, r.write))) {
     // Unchecked accesses need no mark, nor are they the running task's to be recorded.
     if (warming_ || r.unchecked || !l1.hit(line, r.write)) use_l1(r, l1_slot);
     return path.done(ServedBy::l1);

@@ -108,7 +108,7 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   struct Survey {
     Attempt* self;  // null: non-speculative
     TileId tile;    // the requester's
-    Probe probe;
+    const Probe& probe;
     bool write;
     bool writable;  // a load whose canary must cover writes
     bool is_fate_pending = false, has_earlier_writer = false, is_alone = true;
@@ -118,7 +118,11 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   };
 
   TileId tile_of(CoreId core) const { return TileId{core.value / cores_per_tile_}; }
-  Probe probe(LineAddr line) const { return {line, h3_.hash(line)}; }
+  /// Valid until the next call. An access is looked for, then recorded: lines come twice.
+  const Probe& probe(LineAddr line) const {
+    if (probe_.line != line) probe_ = {line, h3_.hash(line)};
+    return probe_;
+  }
   Survey survey(CoreId core, LineAddr line, AccessKind kind, bool writable) const {
     return {.self = running_[core.value],
             .tile = tile_of(core),
@@ -149,6 +153,7 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   std::vector<Attempt*> running_;  // by core
   StickyDirectory sticky_;
   mutable std::vector<std::uint64_t> found_;  // scratch: a row
+  mutable Probe probe_{LineAddr{~std::uint64_t{0}}, {}};  // of no line
   std::vector<Attempt*> victims_;             // scratch of one check
 };
 

@@ -44,6 +44,8 @@ class H3 {
   std::uint32_t rows() const { return rows_; }
 
   BloomRows hash(LineAddr line) const {
+    if (rows_ == 256 && ways_ <= 8) [[likely]]
+      return hash_bytes(line);
     std::uint64_t words[kMaxBloomWays * 16 / 64] = {};
     const std::uint64_t* table = tables_.data();
     for (std::uint64_t rest = line.value; rest != 0; rest >>= 8, table += std::size_t{256} * words_)
@@ -58,6 +60,18 @@ class H3 {
   }
 
  private:
+  /// The usual filters, up to 8 ways of 256 rows: a byte a way. Rows of ways that are not there are
+  /// meaningless.
+  BloomRows hash_bytes(LineAddr line) const {
+    std::uint64_t word = 0;
+    const std::uint64_t* table = tables_.data();
+    for (std::uint64_t rest = line.value; rest != 0; rest >>= 8, table += 256) word ^= table[rest & 0xff];
+    BloomRows result;
+    for (std::uint32_t way = 0; way < 8; ++way)
+      result.at[way] = way * 256 + static_cast<std::uint32_t>(word >> way * 8 & 0xff);
+    return result;
+  }
+
   std::uint32_t ways_, rows_, lane_bits_, words_;
   std::vector<std::uint64_t> tables_;  // by byte, its value, word
 };

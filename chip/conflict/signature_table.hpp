@@ -35,10 +35,12 @@ class BloomTable {
         bits_(std::size_t{rows_} * 2 * words) {}
 
   void add(const Probe& p, std::uint32_t slot, bool write) {
-    for (std::uint32_t way = 0; way < ways_; ++way) word(p.rows.at[way], slot, write) |= bit(slot);
+    std::uint64_t* const column = this->column(slot, write);
+    for (std::uint32_t way = 0; way < ways_; ++way) column[p.rows.at[way] * stride()] |= bit(slot);
   }
   void remove(const Probe& p, std::uint32_t slot, bool write) {
-    for (std::uint32_t way = 0; way < ways_; ++way) word(p.rows.at[way], slot, write) &= ~bit(slot);
+    std::uint64_t* const column = this->column(slot, write);
+    for (std::uint32_t way = 0; way < ways_; ++way) column[p.rows.at[way] * stride()] &= ~bit(slot);
   }
   /// out: `words` of readers (only if `reads`), then of writers. False: all zero, and out is undefined.
   bool match(const Probe& p, bool reads, std::uint64_t* out) const {
@@ -58,12 +60,15 @@ class BloomTable {
 
  private:
   static std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot % 64; }
-  std::uint64_t& word(std::uint32_t row, std::uint32_t slot, bool write) {
-    return bits_[(std::size_t{row} * 2 + (write ? 1 : 0)) * words_ + slot / 64];
+  /// Words from one row to the next.
+  std::size_t stride() const { return std::size_t{2} * words_; }
+  /// The slot's word in row 0.
+  std::uint64_t* column(std::uint32_t slot, bool write) {
+    return &bits_[(write ? words_ : 0) + slot / 64];
   }
   template <unsigned N>
   bool match_words(const Probe& p, std::uint32_t first, std::uint64_t* out) const {
-    const std::size_t stride = std::size_t{2} * words_;
+    const std::size_t stride = this->stride();
     const std::uint64_t* row = &bits_[p.rows.at[0] * stride + first];
     std::uint64_t found[N], any = 0;
     for (unsigned i = 0; i < N; ++i) any |= found[i] = row[i];

@@ -59,6 +59,7 @@ class StickyDirectory {
   }
   /// The line comes to the LLC.
   void move_from_overflow(LineAddr line) {
+    if (in_overflow_ == 0) return;
     if (std::uint64_t* const e = lines_.find(line)) take_back(e);
   }
   void forget(LineAddr line) { clear(line, {~std::uint64_t{0}, ~std::uint64_t{0}}); }

@@ -46,8 +46,8 @@ Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
 void Pipeline::begin_context(Cycle at) {
   RUBATO_DCHECK(at >= cycle_);
   cycle_ = at;
-  ready_.fill(0);
-  source_.fill(Source::core);
+  // What is ready before the context begins needs no clearing: nobody waits for it.
+  if (busy_until_ > at.value) ready_.fill(0);
   busy_until_ = 0;
   hart_.reservation = HartState::kNoReservation;
   ports_.l1d.clear_reservation();
@@ -86,8 +86,8 @@ bool Pipeline::is_untracked(LineAddr line) const {
          (ports_.memory.attributes(first) & Page::kUntracked) != 0;
 }
 
-bool Pipeline::hits(LineAddr line, bool write) {
-  if (ports_.l1d.hit(line, write)) return true;
+bool Pipeline::hits(LineAddr line, bool write, bool missed) {
+  if (!missed && ports_.l1d.hit(line, write)) return true;
   if (!ports_.l1d.has_marks() || !is_untracked(line)) return false;
   ports_.l1d.mark_untracked(line);
   return ports_.l1d.hit(line, write);
@@ -270,7 +270,7 @@ bool Pipeline::take_log_line(Slot& slot) {
   return true;
 }
 
-bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot) {
+bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) {
   if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
   if (!ports_.memory.allows(address, bytes, Page::kRead))
     return leave_with_fault(FaultKind::load_access, ports_.memory.allows(address, 1, Page::kRead)
@@ -281,7 +281,7 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot) {
   slot.source = Source::l1;
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   for (LineAddr line = first;; line = last) {
-    if (hits(line, false)) {
+    if (hits(line, false, missed)) {
       // Hit under an outstanding fill: wait for it, unless the store buffer holds the very word.
       const AccessBuffer::Entry* entry = stores_.find(line);
       if (entry != nullptr && entry->word == address >> 3) entry = nullptr;
@@ -473,20 +473,21 @@ dispatch:
     t = slot.issue; \
     goto out;       \
   } while (false)
-#define LOAD(T, name, address)                                                            \
-  const Addr address_##name = (address);                                                  \
-  slot.issue = issue;                                                                     \
-  if ((address_##name & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && issue < run_end && \
-      issue >= fills_until_ && l1d.hit(line_of(address_##name), false)) [[likely]] {      \
-    slot.done = issue + l1_latency_;                                                      \
-    slot.source = Source::l1;                                                             \
-  } else {                                                                                \
-    if (!load_slow(address_##name, sizeof(T), slot)) LEAVE;                               \
-    READ_ENDS;                                                                            \
-    issue = slot.issue;                                                                   \
-  }                                                                                       \
-  ++counters_.loads;                                                                      \
-  const T name = memory.load<T>(address_##name);                                          \
+#define LOAD(T, name, address)                                                              \
+  const Addr address_##name = (address);                                                    \
+  slot.issue = issue;                                                                       \
+  const bool asks_##name = (address_##name & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && \
+                           issue < run_end && issue >= fills_until_;                        \
+  if (asks_##name && l1d.hit(line_of(address_##name), false)) [[likely]] {                  \
+    slot.done = issue + l1_latency_;                                                        \
+    slot.source = Source::l1;                                                               \
+  } else {                                                                                  \
+    if (!load_slow(address_##name, sizeof(T), slot, asks_##name)) LEAVE;                    \
+    READ_ENDS;                                                                              \
+    issue = slot.issue;                                                                     \
+  }                                                                                         \
+  ++counters_.loads;                                                                        \
+  const T name = memory.load<T>(address_##name);                                            \
   OBSERVE(on_load, address_##name, sizeof(T), bits(name))
 #define STORE(T, address, value)                                                                          \
   const Addr store_address = (address);                                                                   \
@@ -649,7 +650,7 @@ out:
   cycle_ = Cycle{t};
   counters_.instructions += executed;
   fp::leave(hart_);
-  stopped_at_ = *insn;
+  if (stop_ != PipelineStop::resume) stopped_at_ = *insn;
   if (stop_ == PipelineStop::fault) fault_.pc = hart_.pc;
   // A block not yet entered (insn == first, fetch pending) is entered anew.
   resume_insn_ = insn == block->insns() ? nullptr : insn;

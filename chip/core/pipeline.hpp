@@ -152,13 +152,14 @@ class Pipeline final : private L1Recorder {
   template <bool is_observed>
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
   // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
-  bool load_slow(Addr address, unsigned bytes, Slot& slot);
+  // `missed`: the L1 was asked for the access a moment ago and refused it.
+  bool load_slow(Addr address, unsigned bytes, Slot& slot, bool missed);
   bool store_slow(Addr address, unsigned bytes, Slot& slot);
   bool atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot);
   bool fetch_slow(LineAddr line, std::uint64_t& issue);
   bool access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot);
-  /// Asks the L1, which does not know yet what is untracked in it.
-  bool hits(LineAddr line, bool write);
+  /// Asks the L1 (again, if it has not `missed` just now), which does not know yet what is untracked in it.
+  bool hits(LineAddr line, bool write, bool missed = false);
   /// `issue` of an access that must wait for an entry of `buffer` advances to when there is one; it may go on
   /// if it is strict then.
   bool wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue);

@@ -29,19 +29,33 @@ class BasicCalendars {
   /// Takes the first `length` (1 to kWindow) free cycles of `resource` in a row at or after `at`; returns the
   /// first of them.
   Cycle book(std::uint32_t resource, Cycle at, std::uint32_t length = 1) {
-    const Words words{&words_[resource], resources_};
-    std::uint64_t start = at.value;
     // Nearly always: the cycles from `at` on are free and lie in one word. About fifteen instructions.
-    if (const std::uint64_t offset = start % 64; offset + length <= 64) {
-      Word& w = words[start / 64];
+    if (const std::uint64_t offset = at.value % 64; offset + length <= 64) {
+      const std::uint64_t number = at.value / 64;
       const std::uint64_t ones = ~std::uint64_t{0} >> (64 - length) << offset;
-      if (w.number < start / 64) w = {0, start / 64};
-      if (w.number > start / 64) return at;
+      Word& w = words_[number % kWords * resources_ + resource];
+      if (w.number != number) {
+        if (w.number < number) w = {ones, number};
+        return at;
+      }
       if ((w.bits & ones) == 0) {
         w.bits |= ones;
         return at;
       }
     }
+    return search(resource, at.value, length);
+  }
+
+ private:
+  static constexpr std::uint64_t kWords = kWindow / 64;
+  struct Word {
+    std::uint64_t bits = 0;
+    std::uint64_t number = 0;  // cycle / 64 of its first bit
+  };
+
+  /// book() where that is not so.
+  [[gnu::noinline]] Cycle search(std::uint32_t resource, std::uint64_t start, std::uint32_t length) {
+    const Words words{&words_[resource], resources_};
     for (;;) {
       const std::uint64_t busy = view(words, start);
       const auto free = static_cast<std::uint32_t>(std::countr_zero(busy));
@@ -52,13 +66,6 @@ class BasicCalendars {
     mark(words, start, length);
     return Cycle{start};
   }
-
- private:
-  static constexpr std::uint64_t kWords = kWindow / 64;
-  struct Word {
-    std::uint64_t bits = 0;
-    std::uint64_t number = 0;  // cycle / 64 of its first bit
-  };
 
   /// One resource's words.
   struct Words {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chip/noc/mesh.hpp"
 
+#include <cstdlib>
+
 #include "base/check.hpp"
 
 namespace rubato::chip {
@@ -29,22 +31,32 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   const std::uint32_t flits = flits_of(message.bytes);
 
   Cycle head = now;
-  std::uint32_t tile = from.value;
-  const std::int32_t dx = column_[to.value] - column_[tile], dy = row_[to.value] - row_[tile];
-  const std::uint32_t width = params_.width;
-  if (dx > 0) {
-    for (std::int32_t i = 0; i < dx; ++i) head = traverse(tile++, Direction::east, flits, head);
-  } else {
-    for (std::int32_t i = 0; i < -dx; ++i) head = traverse(tile--, Direction::west, flits, head);
+  const std::int32_t dx = column_[to.value] - column_[from.value], dy = row_[to.value] - row_[from.value];
+  if (dx != 0) {
+    const auto hops = static_cast<std::uint32_t>(std::abs(dx));
+    head = traverse(from.value, dx > 0 ? Direction::east : Direction::west, hops, flits, head);
+    if (dy != 0) head += params_.turn - params_.straight;
   }
-  if (dx != 0 && dy != 0) head += params_.turn - params_.straight;
-  if (dy > 0) {
-    for (std::int32_t i = 0; i < dy; ++i, tile += width) head = traverse(tile, Direction::south, flits, head);
-  } else {
-    for (std::int32_t i = 0; i < -dy; ++i, tile -= width)
-      head = traverse(tile, Direction::north, flits, head);
+  if (dy != 0) {
+    const auto hops = static_cast<std::uint32_t>(std::abs(dy));
+    const std::uint32_t corner = row_[from.value] * params_.width + column_[to.value];
+    head = traverse(corner, dy > 0 ? Direction::south : Direction::north, hops, flits, head);
   }
   return head + (flits - 1);
+}
+
+Cycle Mesh::traverse(std::uint32_t tile, Direction d, std::uint32_t hops, std::uint32_t flits, Cycle at) {
+  const bool contention = params_.contention, is_back = d == Direction::west || d == Direction::north;
+  const std::uint32_t straight = params_.straight;
+  const std::uint32_t neighbour = d == Direction::east || d == Direction::west ? 1 : params_.width;
+  const std::uint32_t step = (is_back ? 0 - neighbour : neighbour) * kDirections;
+  std::uint64_t* const carried = flits_.data();
+  for (std::uint32_t link = this->link(tile, d); hops != 0; --hops, link += step) {
+    carried[link] += flits;
+    if (contention) at = calendars_.book(link, at, flits);
+    at += straight;
+  }
+  return at;
 }
 
 std::uint32_t Mesh::hops(TileId from, TileId to) const {

@@ -52,10 +52,8 @@ class Mesh final : public Network {
   static std::uint32_t link(std::uint32_t tile, Direction d) {
     return tile * kDirections + static_cast<unsigned>(d);
   }
-  Cycle traverse(std::uint32_t tile, Direction d, std::uint32_t flits, Cycle at) {
-    flits_[link(tile, d)] += flits;
-    return (params_.contention ? calendars_.book(link(tile, d), at, flits) : at) + params_.straight;
-  }
+  /// Over `hops` links towards `d`. @returns when the head is at the last one's end.
+  Cycle traverse(std::uint32_t tile, Direction d, std::uint32_t hops, std::uint32_t flits, Cycle at);
   std::uint32_t flits_of(std::uint32_t bytes) const {
     return bytes < kSmall ? small_[bytes] : (bytes + params_.link_bytes - 1) / params_.link_bytes;
   }

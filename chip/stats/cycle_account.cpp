@@ -32,11 +32,8 @@ std::uint64_t CycleTable::sum() const {
 }
 
 CycleAccount::CycleAccount(std::uint32_t cores) : cores_(cores) {
-  for (Core& core : cores_) core.function = &functions_[0];
-}
-
-void CycleAccount::run_function(CoreId core, Addr function) {
-  cores_[core.value].function = &functions_[function];
+  no_task_ = &functions_[0];
+  for (Core& core : cores_) core.function = no_task_;
 }
 
 void CycleAccount::charge(CoreId core, CycleClass c, const AccessParts& parts) {
@@ -50,7 +47,7 @@ void CycleAccount::charge(CoreId core, CycleClass c, const AccessParts& parts) {
 
 void CycleAccount::settle(const AttemptCycles& attempt, CycleClass fate) {
   CycleTable& core = cores_[attempt.core.value].table;
-  CycleTable& function = functions_[attempt.function];
+  CycleTable& function = table_of(attempt.function);
   for (unsigned p = 0; p < kCycleParts; ++p) {
     core.at(fate, static_cast<CyclePart>(p)) += attempt.parts[p];
     function.at(fate, static_cast<CyclePart>(p)) += attempt.parts[p];

@@ -66,7 +66,7 @@ class CycleAccount {
 
   /// From now on `core` works for the task function at `function`; 0: for no task. May allocate, once a
   /// function.
-  void run_function(CoreId core, Addr function);
+  void run_function(CoreId core, Addr function) { cores_[core.value].function = &table_of(function); }
 
   /// Hot: two additions.
   void charge(CoreId core, CycleClass c, CyclePart part, Latency cycles) {
@@ -101,7 +101,20 @@ class CycleAccount {
     CycleTable table;
     CycleTable* function = nullptr;
   };
+  /// The function's table, new if it has none.
+  CycleTable& table_of(Addr function) {
+    if (function == 0) return *no_task_;
+    if (function != recent_) [[unlikely]] {
+      recent_ = function;
+      recent_table_ = &functions_[function];
+    }
+    return *recent_table_;
+  }
+
   std::vector<Core> cores_;
+  CycleTable* no_task_ = nullptr;  // functions_[0]
+  Addr recent_ = 0;                // the last task function asked for: mostly the next one too
+  CycleTable* recent_table_ = nullptr;
   std::map<Addr, CycleTable> functions_;  // nodes do not move: cores point into them
 };
 

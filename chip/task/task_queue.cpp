@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chip/task/task_queue.hpp"
 
+#include <bit>
+
 namespace rubato::chip {
 
 TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
@@ -15,8 +17,9 @@ TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
 
 TaskQueue::Slot* TaskQueue::holder_of(const Task& task) {
   if (!task.descriptor.has_locale || ignores_locales_) return nullptr;
-  for (Slot& slot : slots_) {
-    if (slot.busy && slot.locale == task.descriptor.locale) return &slot;
+  for (std::uint32_t rest = busy_; rest != 0; rest &= rest - 1) {
+    Slot& slot = slots_[static_cast<std::uint32_t>(std::countr_zero(rest))];
+    if (slot.locale == task.descriptor.locale) return &slot;
   }
   return nullptr;
 }
@@ -33,6 +36,7 @@ void TaskQueue::enter_idle(Task* task) {
   list.push_back({task->order, task->tie, task});
   count_idle(*task, 1);
   ready_[index(task->lane())].push(task);
+  forget_earliest(task->lane());
   check();
 }
 
@@ -43,22 +47,23 @@ void TaskQueue::count_idle(const Task& task, std::uint32_t by) {
   uncommitted_idle_of_[index(task.lane())] += by;
 }
 
-Task* TaskQueue::earliest_free(Lane lane) {
+void TaskQueue::find_earliest_free(Lane lane) {
   TaskHeap& ready = ready_[index(lane)];
-  while (!ready.empty()) {
-    Slot* holder = holder_of(*ready.top());
-    if (holder == nullptr) return ready.top();
+  is_known_ |= 1U << index(lane);
+  Slot* holder = nullptr;
+  while (!ready.empty() && (holder = holder_of(*ready.top())) != nullptr) {
     Task* task = ready.pop();
     TaskHeap& waiters = holder->waiters[index(lane)];
     waiters.push(task);
     waiters.meld(task->followers);
   }
-  return nullptr;
+  earliest_free_[index(lane)] = ready.top();
 }
 
 const Task* TaskQueue::earliest(Lane lane) const {
   const Task* first = ready_[index(lane)].top();
-  for (const Slot& slot : slots_) {
+  for (std::uint32_t rest = busy_; rest != 0; rest &= rest - 1) {
+    const Slot& slot = slots_[static_cast<std::uint32_t>(std::countr_zero(rest))];
     const Task* waiter = slot.waiters[index(lane)].top();
     if (waiter != nullptr && (first == nullptr || waiter->before(*first))) first = waiter;
   }
@@ -76,10 +81,11 @@ void TaskQueue::forget_idle(Task* task) {
 void TaskQueue::dispatch(Task* task, std::uint32_t slot, bool speculative) {
   Task* top = ready_[index(task->lane())].pop();
   RUBATO_CHECK(top == task, "dispatched a task that is not its lane's earliest");
+  forget_earliest(task->lane());
   forget_idle(task);
   if (speculative) ++active_;
   occupy(*task, slot);
-  if (slots_[slot].busy) {
+  if (holds_locale(slot)) {
     slots_[slot].waiters[index(task->lane())].meld(task->followers);
   } else {
     RUBATO_DCHECK(task->followers.empty());
@@ -88,11 +94,11 @@ void TaskQueue::dispatch(Task* task, std::uint32_t slot, bool speculative) {
 
 void TaskQueue::occupy(const Task& task, std::uint32_t slot) {
   RUBATO_DCHECK(holder_of(task) == nullptr, "two running tasks with one locale");
-  Slot& s = slots_[slot];
-  RUBATO_CHECK(!s.busy, "a core runs two tasks");
+  RUBATO_CHECK(!holds_locale(slot), "a core runs two tasks");
   if (!task.descriptor.has_locale) return;
-  s.busy = true;
-  s.locale = task.descriptor.locale;
+  busy_ |= 1U << slot;
+  slots_[slot].locale = task.descriptor.locale;
+  is_known_ = 0;
 }
 
 // The earliest of `waiting` becomes ready again, the others follow it.
@@ -104,10 +110,10 @@ void TaskQueue::lead(TaskHeap& waiting, Lane lane) {
 }
 
 void TaskQueue::finish(std::uint32_t slot) {
-  Slot& s = slots_[slot];
-  if (!s.busy) return;
-  s.busy = false;
-  for (const Lane lane : kAllLanes) lead(s.waiters[index(lane)], lane);
+  if (!holds_locale(slot)) return;
+  busy_ &= ~(1U << slot);
+  is_known_ = 0;
+  for (const Lane lane : kAllLanes) lead(slots_[slot].waiters[index(lane)], lane);
 }
 
 // ---- Speculation ----
@@ -144,6 +150,7 @@ const Task* TaskQueue::a_spillable() const {
 void TaskQueue::discard(Task* task) {
   TaskHeap::remove(task);
   lead(task->followers, task->lane());
+  forget_earliest(task->lane());
   forget_idle(task);
   if (task->uncommitted_parent != nullptr) --uncommitted_;
 }
@@ -162,6 +169,7 @@ void TaskQueue::release_active(const Task& task) {
 
 void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& out) {
   RUBATO_CHECK(count <= spillable(lane), "spills more tasks than there are");
+  forget_earliest(lane);
   latest_.clear();
   for (const Idle& idle : idle_[index(lane)])
     if (idle.task->uncommitted_parent == nullptr) latest_.push_back(idle);
@@ -182,8 +190,8 @@ void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& 
 }
 
 std::uint32_t TaskQueue::waiting_for(std::uint32_t slot) const {
+  if (!holds_locale(slot)) return 0;
   const Slot& s = slots_[slot];
-  if (!s.busy) return 0;
   std::uint32_t count = 0;
   for (const auto& list : idle_) {
     for (const Idle& i : list) {

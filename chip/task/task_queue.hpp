@@ -87,14 +87,18 @@ class TaskQueue {
   void release_active(const Task& task);
 
   /// A bug, for tests: from now on tasks of one locale run at once.
-  void ignore_locales() { ignores_locales_ = true; }
+  void ignore_locales() { ignores_locales_ = true, is_known_ = 0; }
 
   // Idle guest tasks.
   /// Accepts `task`, whose order and tie are set. Its entry must be free.
   void insert(Task* task);
   /// The earliest task of `lane` whose locale is free; null if there is none. Hangs those it meets whose
   /// locale is busy on the task that holds it.
-  Task* earliest_free(Lane lane);
+  Task* earliest_free(Lane lane) {
+    const unsigned bit = 1U << index(lane);
+    if ((is_known_ & bit) == 0) find_earliest_free(lane);
+    return earliest_free_[index(lane)];
+  }
   /// The earliest of `lane`, whatever its locale; null if there is none.
   const Task* earliest(Lane lane) const;
   /// The earliest task of `lane` that waits for the locale of the task on `slot`; null if there is none.
@@ -116,7 +120,7 @@ class TaskQueue {
   /// How many idle tasks wait for the locale of the task on `slot` (for reports; linear).
   std::uint32_t waiting_for(std::uint32_t slot) const;
   Locale locale_of(std::uint32_t slot) const { return slots_[slot].locale; }
-  bool holds_locale(std::uint32_t slot) const { return slots_[slot].busy; }
+  bool holds_locale(std::uint32_t slot) const { return (busy_ >> slot & 1) != 0; }
 
  private:
   /// An idle task beside its place in the order, so that choosing what to spill reads no task.
@@ -129,12 +133,13 @@ class TaskQueue {
     }
   };
   struct Slot {
-    bool busy = false;  ///< a task with a locale runs here
-    Locale locale = 0;
+    Locale locale = 0;  ///< of the task that runs here, if its bit of busy_ is set
     std::array<TaskHeap, kLanes> waiters;
   };
   static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
   Slot* holder_of(const Task& task);
+  void find_earliest_free(Lane lane);
+  void forget_earliest(Lane lane) { is_known_ &= ~(1U << index(lane)); }
   void lead(TaskHeap& waiting, Lane lane);
   void enter_idle(Task* task);
   void forget_idle(Task* task);
@@ -150,6 +155,10 @@ class TaskQueue {
   std::array<std::uint32_t, kLanes> uncommitted_idle_of_{};
   std::vector<Task*> held_;  // a task's index is its place
   std::array<TaskHeap, kLanes> ready_;
+  // What earliest_free() returned last, by lane, and (a bit a lane) whether nothing has changed since.
+  std::array<Task*, kLanes> earliest_free_{};
+  std::uint32_t is_known_ = 0;
+  std::uint32_t busy_ = 0;  // bit of each slot whose task has a locale: no other slot has waiters
   std::array<Slot, kMaxCoresPerTile> slots_;
   std::array<std::vector<Idle>, kLanes> idle_;
   std::vector<Idle> latest_;  // scratch: what is spilled next

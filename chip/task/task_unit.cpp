@@ -62,23 +62,31 @@ TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>&
 
 // ---- Dispatch ----
 
-TaskUnit::Choice TaskUnit::earliest_runnable() {
-  if (promoted_ != nullptr && queue_.is_locale_free(*promoted_))
-    return {Choice::guest, promoted_, RunMode::non_speculative};
-  Choice first;
+TaskUnit::Candidates TaskUnit::candidates() {
+  Candidates result;
+  const TileView view = this->view();
   for (const Lane lane : kAllLanes) {
     Task* task = queue_.earliest_free(lane);
-    if (task == nullptr || (first.task != nullptr && !task->before(*first.task))) continue;
-    const RunMode mode = context_.rule->may_run(*task, view());
-    if (mode != RunMode::none) first = {Choice::guest, task, mode};
+    if (task == nullptr) continue;
+    const RunMode mode = context_.rule->may_run(*task, view);
+    if (mode == RunMode::none) continue;
+    if (task->descriptor.has_timestamp && (!result.order || task->order < *result.order))
+      result.order = task->order;
+    if (result.first.task == nullptr || task->before(*result.first.task))
+      result.first = {Choice::guest, task, mode};
   }
-  return first;
+  if (promoted_ != nullptr && queue_.is_locale_free(*promoted_))
+    result.first = {Choice::guest, promoted_, RunMode::non_speculative};
+  return result;
 }
 
 TaskUnit::Choice TaskUnit::choose(Cycle now) {
   // Without an arbiter the tile itself knows the earliest task, to the cycle.
   if (context_.arbiter == nullptr) own_gvt_ = report().at(now);
-  const Choice guest = earliest_runnable();
+  return choose(candidates().first);
+}
+
+TaskUnit::Choice TaskUnit::choose(const Choice& guest) const {
   if (can_spill() && (!waiting_.empty() || guest.task == nullptr || !spilled_since_dispatch_)) {
     return {Choice::spill, nullptr};
   }
@@ -213,19 +221,22 @@ std::optional<Cycle> TaskUnit::step_internal(CoreId core, Cycle now) {
 // At most one core is told to ask for work at a time: once it has asked, the next one is told if there is
 // more.
 void TaskUnit::evaluate(Cycle now) {
+  Candidates candidates;
+  if (context_.detector != nullptr) {
+    candidates = this->candidates();
+    if (find_obstacle(candidates).attempt != nullptr) reconsider_later(now);
+  }
   std::uint32_t idle = kMaxCoresPerTile;
-  bool stalled = false;
-  if (context_.detector != nullptr && find_obstacle().attempt != nullptr) reconsider_later(now);
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     if (slots_[slot].state == CoreState::waking) return;
     if (slots_[slot].state == CoreState::idle) idle = std::min(idle, slot);
-    stalled = stalled || is_waiting(slot);
   }
   if (idle != kMaxCoresPerTile) {
-    if (choose(now).kind == Choice::none) return poll_blocked_creators(now);
+    const Choice choice = context_.detector != nullptr ? choose(candidates.first) : choose(now);
+    if (choice.kind == Choice::none) return poll_blocked_creators(now);
     slots_[idle].state = CoreState::waking;
     context_.host.wake(core_of(idle), now);
-  } else if (stalled && !waiting_.empty() && can_spill()) {
+  } else if (!waiting_.empty() && can_spill()) {
     borrow_stalled_core(now);
   }
 }

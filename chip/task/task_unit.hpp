@@ -192,6 +192,11 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     Task* task = nullptr;
     RunMode mode = RunMode::non_speculative;  ///< of a guest task
   };
+  /// Of the idle guest tasks whose locales are free, what may run.
+  struct Candidates {
+    Choice first;                    ///< the earliest, or the promoted one
+    std::optional<Timestamp> order;  ///< of the earliest that has a timestamp
+  };
   struct Spill {
     bool active = false;
     std::vector<Task*> tasks;
@@ -229,8 +234,9 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     return {gvt(), is_stopped_, holds_back ? full_from() : kMaxVirtualTime.timestamp};
   }
   Timestamp full_from() const;
+  Candidates candidates();
   Choice choose(Cycle now);
-  Choice earliest_runnable();
+  Choice choose(const Choice& guest) const;
   void start_guest(const Choice& choice, std::uint32_t slot, Cycle now);
   /// Gives work to an idle or stalled core if there is some. After every change that may allow something.
   void evaluate(Cycle now);
@@ -269,7 +275,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void end_rollback(Attempt* attempt, Cycle now);
   void wake_finishing(Cycle now);
   void reconsider(Cycle now);
-  Obstacle find_obstacle();
+  Obstacle find_obstacle(const Candidates& candidates) const;
   Attempt* latest_in_commit_queue() const;
   Attempt* latest_running() const;
   Attempt* latest_waiting() const;

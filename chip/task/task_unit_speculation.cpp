@@ -426,7 +426,7 @@ void TaskUnit::reconsider(Cycle now) {
       context_.host.wake(core, now);
     }
   }
-  if (const Obstacle o = find_obstacle(); o.attempt != nullptr)
+  if (const Obstacle o = find_obstacle(candidates()); o.attempt != nullptr)
     context_.aborts->abort({&o.attempt, 1}, {o.cause, LineAddr{}, o.attempt->core, nullptr}, now);
   wake_finishing(now);
   serve_waiting(now);
@@ -485,14 +485,8 @@ Attempt* TaskUnit::latest_waiting() const {
 // precede are running.
 // C13: where nothing can be spilled for a task whose parent committed, the latest attempt becomes something
 // that can.
-TaskUnit::Obstacle TaskUnit::find_obstacle() {
-  const Choice next = earliest_runnable();  // moves those whose locale is busy behind its holder
-  std::optional<Timestamp> order;           // of the earliest that could use a core
-  for (const Lane lane : {Lane::timestamped, Lane::timestamped_nonspec})
-    if (const Task* task = queue_.earliest_free(lane);
-        task != nullptr && context_.rule->may_run(*task, view()) != RunMode::none &&
-        (!order || task->order < *order))
-      order = task->order;
+TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
+  std::optional<Timestamp> order = candidates.order;  // of the earliest that could use a core
   if (!refills_.empty() && !refill_.active && refills_.back()->descriptor.has_timestamp &&
       (!order || refills_.back()->order < *order) && may_refill(*refills_.back()))
     order = refills_.back()->order;
@@ -516,7 +510,7 @@ TaskUnit::Obstacle TaskUnit::find_obstacle() {
         return {c.task->attempt, AbortCause::locale};
     }
   }
-  if (!has_core && ((order && all_later) || (next.task != nullptr && next.task == promoted_)))
+  if (!has_core && ((order && all_later) || (promoted_ != nullptr && candidates.first.task == promoted_)))
     if (Attempt* latest = latest_running(); latest != nullptr) return {latest, AbortCause::preempted};
   if (!has_core && order && *order <= gvt().timestamp)
     if (Attempt* latest = latest_waiting(); latest != nullptr && latest->virtual_time.timestamp > *order)

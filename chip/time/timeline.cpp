@@ -12,13 +12,12 @@ namespace rubato::chip {
 Cycle Timeline::next_near() const {
   if (near_ == 0) return kNever;
   const std::uint64_t start = now_.value % kRing;
-  // Walks at most the whole bitmap once, beginning with the word of now_, whose earlier bits wrap around.
-  for (std::uint64_t i = 0; i <= kRing / 64; ++i) {
+  if (const std::uint64_t word = occupied_[start / 64] >> start % 64; word != 0)
+    return now_ + static_cast<std::uint64_t>(std::countr_zero(word));
+  // Walks the rest of the bitmap once, ending with the word of now_, whose earlier bits wrap around.
+  for (std::uint64_t i = 1; i <= kRing / 64; ++i) {
     const std::uint64_t word_index = (start / 64 + i) % (kRing / 64);
-    std::uint64_t word = occupied_[word_index];
-    if (i == 0) word &= ~std::uint64_t{0} << (start % 64);
-    if (i == kRing / 64) word &= (std::uint64_t{1} << (start % 64)) - 1;
-    if (word != 0) {
+    if (const std::uint64_t word = occupied_[word_index]; word != 0) {
       const std::uint64_t slot = word_index * 64 + static_cast<std::uint64_t>(std::countr_zero(word));
       return now_ + (slot + kRing - start) % kRing;
     }
@@ -26,9 +25,36 @@ Cycle Timeline::next_near() const {
   return kNever;
 }
 
-Cycle Timeline::next() const {
+Cycle Timeline::next_later() const {
   const Cycle near = next_near();
   return far_.empty() ? near : earlier(near, far_.top().at);
+}
+
+inline void Timeline::push(std::uint64_t slot, const Entry& entry) {
+  if (free_ == kNone) [[unlikely]]
+    grow();
+  const std::uint32_t number = free_;
+  Node& node = nodes_[number];
+  free_ = node.next;
+  node = {entry, kNone};
+  Bucket& bucket = ring_[slot];
+  if (bucket.first == kNone) {
+    bucket.first = number;
+    occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+  } else {
+    nodes_[bucket.last].next = number;
+  }
+  bucket.last = number;
+  ++near_;
+}
+
+void Timeline::schedule(Cycle at, EventHandler* handler, std::uint32_t kind, std::uint64_t payload) {
+  RUBATO_DCHECK(at >= now_, "scheduled in the past");
+  if (at < now_ + kRing) [[likely]] {
+    push(at.value % kRing, Entry{handler, payload, kind});
+  } else {
+    far_.push(FarEntry{at, sequence_++, Entry{handler, payload, kind}});
+  }
 }
 
 void Timeline::grow() {
@@ -53,7 +79,7 @@ bool Timeline::step() {
   if (at == kNever) return false;
   if (at != now_) {
     now_ = at;
-    admit_far(now_ + kRing);
+    if (!far_.empty()) admit_far(now_ + kRing);
   }
   const std::uint64_t slot = now_.value % kRing;
   Bucket& bucket = ring_[slot];

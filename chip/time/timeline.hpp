@@ -30,17 +30,10 @@ class Timeline {
   Cycle now() const { return now_; }
 
   /// Calls handler->on_event(at, kind, payload) when the clock reaches `at`. Invariant: at >= now().
-  void schedule(Cycle at, EventHandler* handler, std::uint32_t kind = 0, std::uint64_t payload = 0) {
-    RUBATO_DCHECK(at >= now_, "scheduled in the past");
-    if (at < now_ + kRing) {
-      push(at.value % kRing, Entry{handler, payload, kind});
-    } else {
-      far_.push(FarEntry{at, sequence_++, Entry{handler, payload, kind}});
-    }
-  }
+  void schedule(Cycle at, EventHandler* handler, std::uint32_t kind = 0, std::uint64_t payload = 0);
 
   /// Cycle of the next pending entry, or kNever. While an entry runs, others of the same cycle count.
-  Cycle next() const;
+  Cycle next() const { return ring_[now_.value % kRing].first != kNone ? now_ : next_later(); }
 
   /// Runs the next entry; false if none is pending.
   bool step();
@@ -74,23 +67,10 @@ class Timeline {
     std::uint32_t first = kNone, last = kNone;  // last: meaningful unless empty
   };
 
-  void push(std::uint64_t slot, const Entry& entry) {
-    if (free_ == kNone) grow();
-    const std::uint32_t number = free_;
-    Node& node = nodes_[number];
-    free_ = node.next;
-    node = {entry, kNone};
-    Bucket& bucket = ring_[slot];
-    if (bucket.first == kNone) {
-      bucket.first = number;
-      occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
-    } else {
-      nodes_[bucket.last].next = number;
-    }
-    bucket.last = number;
-    ++near_;
-  }
+  void push(std::uint64_t slot, const Entry& entry);
   void grow();
+  /// next(), of a cycle without entries.
+  Cycle next_later() const;
   Cycle next_near() const;
   void admit_far(Cycle up_to);
 
