@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "chip/cache/host_memory.hpp"
 #include "chip/cache/line_state.hpp"
 #include "chip/types.hpp"
 
@@ -201,12 +202,13 @@ class L1Cache {
   std::uint64_t set_mask_;
   std::uint32_t ways_;
   L1Observer* observer_ = nullptr;
-  std::vector<std::uint64_t> words_;
-  std::vector<std::uint64_t> stamps_;
+  using Words = std::vector<std::uint64_t, LineAllocator<std::uint64_t>>;
+  Words words_;
+  Words stamps_;
   L1Recorder* recorder_ = nullptr;
-  std::vector<Mark> marks_;              // by slot
-  std::vector<std::uint64_t> recorded_;  // by slot: the last task that used it << 1 | wrote it
-  std::uint64_t task_ = 0;               // counts begin_task()
+  std::vector<Mark> marks_;  // by slot
+  Words recorded_;           // by slot: the last task that used it << 1 | wrote it
+  std::uint64_t task_ = 0;   // counts begin_task()
   Mark epoch_ = 1;
   bool has_marks_ = false;
   alignas(64) FilterEntry filter_[kFilterEntries];

@@ -59,6 +59,7 @@ void ConflictDetector::begin(Attempt& attempt) {
   tile.free[word] &= tile.free[word] - 1;
   tile.attempts[attempt.slot] = &attempt;
   ++tile.live;
+  tile.words = std::max(tile.words, attempt.slot / 64 + 1);
   running_[attempt.core.value] = &attempt;
   attempt.reads.clear();
   attempt.writes.clear();
@@ -75,6 +76,7 @@ void ConflictDetector::end(Attempt& attempt) {
   tile.attempts[attempt.slot] = nullptr;
   tile.free[attempt.slot / 64] |= std::uint64_t{1} << attempt.slot % 64;
   --tile.live;
+  while (tile.words > 1 && tile.free[tile.words - 1] == ~std::uint64_t{0}) --tile.words;
   if (running_[attempt.core.value] == &attempt) running_[attempt.core.value] = nullptr;
 }
 
@@ -115,8 +117,8 @@ void ConflictDetector::later_accessors(TileId from, LineAddr line, VirtualTime v
   const StickyDirectory::Bits sticky = sticky_.bits(line);
   const auto look = [&](TileId t) {
     const Tile& tile = tiles_[t.value];
-    if (tile.live == 0 || !tile.sets.match(p, true, found_.data())) return;
-    const std::uint32_t words = tile.sets.words();
+    if (tile.live == 0 || !tile.sets.match(p, true, tile.words, found_.data())) return;
+    const std::uint32_t words = tile.words;
     for (std::uint32_t w = 0; w < words; ++w) found_[w] |= found_[words + w];
     for_each_slot(found_.data(), words, [&](std::uint32_t slot) {
       if (tile.attempts[slot]->virtual_time > vt) out.push_back(tile.attempts[slot]);
@@ -210,13 +212,12 @@ Latency ConflictDetector::ask(TileId t, Survey& s) {
   if (tile.live == 0) return 0;
   const Latency base = free_checks_ ? 0 : tile_check_;
   const bool reads = s.write || s.writable;
-  if (!tile.sets.match(s.probe, reads, found_.data())) return base;
-  const std::uint32_t words = tile.sets.words();
+  if (!tile.sets.match(s.probe, reads, tile.words, found_.data())) return base;
+  const std::uint32_t words = tile.words;
   std::uint64_t* const readers = found_.data();
   std::uint64_t* const writers = readers + words;
   std::uint64_t compared = 0;
   for (std::uint32_t w = 0; w < words; ++w) {
-    if (!reads) readers[w] = 0;
     s.read_here |= readers[w] != 0;
     s.written_here |= writers[w] != 0;
     for (std::uint64_t rest = readers[w] | writers[w]; rest != 0; rest &= rest - 1) {
@@ -304,8 +305,8 @@ void ConflictDetector::on_lose(TileId t, LineAddr line, bool kept) {
   const Tile& tile = tiles_[t.value];
   if (tile.live == 0 || fault_ == Fault::lose_sticky_bits) return;
   // While a shared copy stays, the directory still knows the tile's readers.
-  if (!tile.sets.match(probe(line), !kept, found_.data())) return;
-  const std::uint32_t words = tile.sets.words();
+  if (!tile.sets.match(probe(line), !kept, tile.words, found_.data())) return;
+  const std::uint32_t words = tile.words;
   const auto any = [&](std::uint32_t first) {
     return std::any_of(&found_[first], &found_[first] + words, [](std::uint64_t w) { return w != 0; });
   };

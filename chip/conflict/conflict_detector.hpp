@@ -102,6 +102,7 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
     std::vector<Attempt*> attempts;   // by slot; null: free
     std::vector<std::uint64_t> free;  // mask of slots
     std::uint32_t live = 0;
+    std::uint32_t words = 1;  // of masks, up to the last one that a live attempt needs
     Counters counters;
   };
   /// Who asks, and what the asked tiles answer.
@@ -152,9 +153,9 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   std::vector<Tile> tiles_;
   std::vector<Attempt*> running_;  // by core
   StickyDirectory sticky_;
-  mutable std::vector<std::uint64_t> found_;  // scratch: a row
+  mutable std::vector<std::uint64_t> found_;              // scratch: a row
   mutable Probe probe_{LineAddr{~std::uint64_t{0}}, {}};  // of no line
-  std::vector<Attempt*> victims_;             // scratch of one check
+  std::vector<Attempt*> victims_;                         // scratch of one check
 };
 
 }  // namespace rubato::chip

@@ -1,4 +1,4 @@
-// What of the signature tables is off the usual path: exact sets, tiles of more than 128 slots, growth.
+// What of the signature tables is off the usual path: exact sets and growth.
 // SPDX-License-Identifier: MIT
 #include "chip/conflict/signature_table.hpp"
 
@@ -15,27 +15,7 @@ void copy_row(const std::uint64_t* from, std::uint32_t from_words, std::uint64_t
 }
 }  // namespace
 
-bool BloomTable::match_words(const Probe& p, std::uint32_t first, std::uint32_t count,
-                             std::uint64_t* out) const {
-  const std::size_t stride = std::size_t{2} * words_;
-  const std::uint64_t* row = &bits_[p.rows.at[0] * stride + first];
-  std::uint64_t any = 0;
-  for (std::uint32_t i = 0; i < count; ++i) any |= out[i] = row[i];
-  for (std::uint32_t way = 1; way < ways_ && any != 0; ++way) {
-    row = &bits_[p.rows.at[way] * stride + first];
-    any = 0;
-    for (std::uint32_t i = 0; i < count; ++i) any |= out[i] &= row[i];
-  }
-  return any != 0;
-}
-
-void BloomTable::widen(std::uint32_t words) {
-  std::vector<std::uint64_t> bits(std::size_t{rows_} * 2 * words);
-  for (std::size_t row = 0; row < rows_; ++row)
-    copy_row(&bits_[row * 2 * words_], words_, &bits[row * 2 * words], words);
-  bits_.swap(bits);
-  words_ = words;
-}
+void BloomTable::widen(std::uint32_t words) { bits_.resize(std::size_t{rows_} * 2 * words); }
 
 void ExactTable::remove(const Probe& p, std::uint32_t slot, bool write) {
   std::uint64_t* const row = lines_.find(p.line);
@@ -44,11 +24,14 @@ void ExactTable::remove(const Probe& p, std::uint32_t slot, bool write) {
   if (std::all_of(row, row + 2 * words_, [](std::uint64_t w) { return w == 0; })) lines_.erase(p.line);
 }
 
-bool ExactTable::match(const Probe& p, bool reads, std::uint64_t* out) const {
+bool ExactTable::match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const {
   const std::uint64_t* const row = lines_.find(p.line);
   if (row == nullptr) return false;
   std::uint64_t any = 0;
-  for (std::uint32_t i = reads ? 0 : words_; i < 2 * words_; ++i) any |= out[i] = row[i];
+  for (std::uint32_t w = 0; w < words; ++w) {
+    any |= out[w] = reads ? row[w] : 0;
+    any |= out[words + w] = row[words_ + w];
+  }
   return any != 0;
 }
 

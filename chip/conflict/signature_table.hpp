@@ -29,61 +29,45 @@ class BloomTable {
  public:
   /// `h3` must outlive the table and gives its shape.
   BloomTable(const H3& h3, std::uint32_t words)
-      : ways_(h3.ways()),
-        rows_(h3.ways() * h3.rows()),
-        words_(words),
-        bits_(std::size_t{rows_} * 2 * words) {}
+      : ways_(h3.ways()), rows_(h3.ways() * h3.rows()), bits_(std::size_t{rows_} * 2 * words) {}
 
   void add(const Probe& p, std::uint32_t slot, bool write) {
     std::uint64_t* const column = this->column(slot, write);
-    for (std::uint32_t way = 0; way < ways_; ++way) column[p.rows.at[way] * stride()] |= bit(slot);
+    for (std::uint32_t way = 0; way < ways_; ++way) column[p.rows.at[way] * 2] |= bit(slot);
   }
   void remove(const Probe& p, std::uint32_t slot, bool write) {
     std::uint64_t* const column = this->column(slot, write);
-    for (std::uint32_t way = 0; way < ways_; ++way) column[p.rows.at[way] * stride()] &= ~bit(slot);
+    for (std::uint32_t way = 0; way < ways_; ++way) column[p.rows.at[way] * 2] &= ~bit(slot);
   }
-  /// out: `words` of readers (only if `reads`), then of writers. False: all zero, and out is undefined.
-  bool match(const Probe& p, bool reads, std::uint64_t* out) const {
-    const std::uint32_t first = reads ? 0 : words_, count = reads ? 2 * words_ : words_;
-    switch (count) {  // the usual tiles have at most 128 slots
-      case 1:
-        return match_words<1>(p, first, out + first);
-      case 2:
-        return match_words<2>(p, first, out + first);
-      case 4:
-        return match_words<4>(p, first, out + first);
-      default:
-        return match_words(p, first, count, out + first);
+  /// See SignatureTable.
+  bool match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const {
+    std::uint64_t any = 0;
+    for (std::uint32_t w = 0; w < words; ++w) {
+      const std::uint64_t* const plane = &bits_[std::size_t{w} * rows_ * 2];
+      std::uint64_t readers = reads ? ~std::uint64_t{0} : 0, writers = ~std::uint64_t{0};
+      for (std::uint32_t way = 0; way < ways_ && (readers | writers) != 0; ++way) {
+        const std::uint64_t* const row = plane + p.rows.at[way] * 2;
+        readers &= row[0];
+        writers &= row[1];
+      }
+      out[w] = readers;
+      out[words + w] = writers;
+      any |= readers | writers;
     }
+    return any != 0;
   }
   void widen(std::uint32_t words);
 
  private:
   static std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot % 64; }
-  /// Words from one row to the next.
-  std::size_t stride() const { return std::size_t{2} * words_; }
-  /// The slot's word in row 0.
+  /// The slot's word in row 0; rows are two words apart.
   std::uint64_t* column(std::uint32_t slot, bool write) {
-    return &bits_[(write ? words_ : 0) + slot / 64];
+    return &bits_[std::size_t{slot / 64} * rows_ * 2 + (write ? 1 : 0)];
   }
-  template <unsigned N>
-  bool match_words(const Probe& p, std::uint32_t first, std::uint64_t* out) const {
-    const std::size_t stride = this->stride();
-    const std::uint64_t* row = &bits_[p.rows.at[0] * stride + first];
-    std::uint64_t found[N], any = 0;
-    for (unsigned i = 0; i < N; ++i) any |= found[i] = row[i];
-    for (std::uint32_t way = 1; way < ways_ && any != 0; ++way) {
-      row = &bits_[p.rows.at[way] * stride + first];
-      any = 0;
-      for (unsigned i = 0; i < N; ++i) any |= found[i] &= row[i];
-    }
-    for (unsigned i = 0; i < N; ++i) out[i] = found[i];
-    return any != 0;
-  }
-  bool match_words(const Probe& p, std::uint32_t first, std::uint32_t count, std::uint64_t* out) const;
 
-  std::uint32_t ways_, rows_, words_;
-  std::vector<std::uint64_t> bits_;  // by row, reads before writes, slot
+  std::uint32_t ways_, rows_;
+  // By 64 slots, row, reads before writes: a tile with few attempts uses little of it.
+  std::vector<std::uint64_t> bits_;
 };
 
 class ExactTable {
@@ -94,7 +78,7 @@ class ExactTable {
     lines_.insert(p.line)[(write ? words_ : 0) + slot / 64] |= std::uint64_t{1} << slot % 64;
   }
   void remove(const Probe& p, std::uint32_t slot, bool write);
-  bool match(const Probe& p, bool reads, std::uint64_t* out) const;
+  bool match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const;
   void widen(std::uint32_t words);
 
  private:
@@ -121,12 +105,12 @@ class SignatureTable {
   void remove(const Probe& p, std::uint32_t slot, bool write) {
     on_table([&](auto& t) { t.remove(p, slot, write); });
   }
-  /// The slots whose sets have the line. out: 2 * words(): readers (left alone unless `reads`), then writers.
-  /// False: nobody, and out is undefined.
-  bool match(const Probe& p, bool reads, std::uint64_t* out) const {
+  /// The slots whose sets have the line, of the first 64 * `words`, behind which all columns are empty. out:
+  /// `words` of readers (none unless `reads`), then of writers. False: nobody, and out is undefined.
+  bool match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const {
     if (const auto* bloom = std::get_if<BloomTable>(&table_)) [[likely]]
-      return bloom->match(p, reads, out);
-    return std::get_if<ExactTable>(&table_)->match(p, reads, out);
+      return bloom->match(p, reads, words, out);
+    return std::get_if<ExactTable>(&table_)->match(p, reads, words, out);
   }
   /// Room for twice as many slots.
   void widen() {

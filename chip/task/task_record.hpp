@@ -72,32 +72,44 @@ class TaskHeap {
   Task* root_ = nullptr;
 };
 
-struct Task {
-  TaskDescriptor descriptor{};
-  std::uint64_t id = 0;      ///< unique in the run, in order of creation; from 1
-  std::uint64_t parent = 0;  ///< the creator's id; 0 outside tasks
+/// Members in the order of their use: heaps walk over many records and read a host cache line of each.
+struct alignas(64) Task {
   /// The timestamp; for a task without, the later of its speculative parent's and the GVT's when a task unit
   /// accepted it.
   Timestamp order = 0;
-  std::uint64_t tie = 0;       ///< orders tasks of equal `order`: creation order, perturbed by the seed (C29)
-  VirtualTime virtual_time{};  ///< meaningful from dispatch on
+  std::uint64_t tie = 0;  ///< orders tasks of equal `order`: creation order, perturbed by the seed (C29)
+  /// Same-locale tasks of the same lane that wait behind this one; only of tasks in a ready heap.
+  TaskHeap followers;
+
+ private:
+  friend class TaskHeap;
+  Task* heap_child_ = nullptr;
+  Task* heap_next_ = nullptr;
+  Task* heap_previous_ = nullptr;  ///< parent of a first child, else the sibling before; null: a root
+  TaskHeap* holder_ = nullptr;     ///< of a root
+
+ public:
   TaskState state = TaskState::free;
   bool is_refill = false;
   bool is_discarded = false;  ///< its parent was aborted: gone as soon as nothing holds it
   bool granted_uncommitted =
       false;                 ///< refused before, it was promised an entry while its parent was uncommitted
   bool is_promoted = false;  ///< runs next on its tile, alone among non-speculative tasks (C18)
-  TileId tile{};             ///< whose task unit holds it; the creator's while in flight
-  TileId destination{};      ///< of a held task
+
+  TileId tile{};                       ///< whose task unit holds it; the creator's while in flight
+  std::uint32_t index = 0;             ///< in the queue's list of idle tasks
   Task* uncommitted_parent = nullptr;  ///< its speculative parent until that commits
+  Attempt* attempt = nullptr;          ///< from speculative dispatch until commit or rollback
+  VirtualTime virtual_time{};          ///< meaningful from dispatch on
   /// Its untimestamped non-speculative creator: a SPEC task is dispatched after that has ended (C10).
   const Task* creator = nullptr;
-  Attempt* attempt = nullptr;  ///< from speculative dispatch until commit or rollback
-  std::uint32_t index = 0;     ///< in the queue's list of idle tasks
-  std::uint32_t batch = 0;     ///< of a refill task: what it reads back
-  Task* next = nullptr;        ///< in a batch, or in the pool
-  /// Same-locale tasks of the same lane that wait behind this one; only of tasks in a ready heap.
-  TaskHeap followers;
+  std::uint64_t id = 0;  ///< unique in the run, in order of creation; from 1
+
+  TaskDescriptor descriptor{};
+  std::uint64_t parent = 0;  ///< the creator's id; 0 outside tasks
+  TileId destination{};      ///< of a held task
+  std::uint32_t batch = 0;   ///< of a refill task: what it reads back
+  Task* next = nullptr;      ///< in a batch, or in the pool
 
   Lane lane() const {
     const unsigned nonspec = descriptor.type == TaskType::nonspec ? 1 : 0;
@@ -106,13 +118,6 @@ struct Task {
   bool before(const Task& other) const {
     return order != other.order ? order < other.order : tie < other.tie;
   }
-
- private:
-  friend class TaskHeap;
-  Task* heap_child_ = nullptr;
-  Task* heap_next_ = nullptr;
-  Task* heap_previous_ = nullptr;  ///< parent of a first child, else the sibling before; null: a root
-  TaskHeap* holder_ = nullptr;     ///< of a root
 };
 
 }  // namespace rubato::chip

@@ -35,13 +35,13 @@ struct Pair {
   }
   bool has(LineAddr line, std::uint32_t slot, bool write) const {
     std::vector<std::uint64_t> out(std::size_t{2} * table.words());
-    if (!table.match(probe(line), true, out.data())) return false;
+    if (!table.match(probe(line), true, table.words(), out.data())) return false;
     return (out[(write ? table.words() : 0) + slot / 64] >> slot % 64 & 1) != 0;
   }
   /// The same, asked for writers alone.
   bool has_writer(LineAddr line, std::uint32_t slot) const {
     std::vector<std::uint64_t> out(std::size_t{2} * table.words());
-    if (!table.match(probe(line), false, out.data())) return false;
+    if (!table.match(probe(line), false, table.words(), out.data())) return false;
     return (out[table.words() + slot / 64] >> slot % 64 & 1) != 0;
   }
 
@@ -88,7 +88,7 @@ TEST_P(Signatures, MissNothingAndClearWithoutATrace) {
   for (std::uint32_t slot = 0; slot < s.slots; ++slot) pair.clear(slot);
   std::vector<std::uint64_t> out(std::size_t{2} * pair.table.words());
   for (std::uint64_t line = 0; line < 5000; ++line)
-    ASSERT_FALSE(pair.table.match(pair.probe(LineAddr{line}), true, out.data()));
+    ASSERT_FALSE(pair.table.match(pair.probe(LineAddr{line}), true, pair.table.words(), out.data()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Signatures,
@@ -116,7 +116,7 @@ TEST_P(BloomFilters, ErrAsOftenAsTheorySays) {
   std::uint64_t positives = 0, asked = 0;
   std::uint64_t out[2];
   for (int i = 0; i < 20000; ++i, asked += 64)
-    if (pair.table.match(pair.probe(LineAddr{rng() >> 20}), true, out))
+    if (pair.table.match(pair.probe(LineAddr{rng() >> 20}), true, 1, out))
       positives += static_cast<unsigned>(std::popcount(out[0]));
   const double rate = static_cast<double>(positives) / static_cast<double>(asked);
   EXPECT_NEAR(rate, theory, 0.15 * theory) << positives << " of " << asked;
