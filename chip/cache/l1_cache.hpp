@@ -132,6 +132,8 @@ class L1Cache {
 
   /// The slot that a fill of `line`, which is not here, would take, and what it would evict. Changes nothing.
   Victim victim(LineAddr line) const;
+  /// Of the set in which `line` is or will be.
+  std::uint32_t first_slot(LineAddr line) const { return set_of(line); }
   /// Puts `line` into the slot that victim() chose, as the most recently used.
   void fill(std::uint32_t slot, LineAddr line, LineState state);
   /// Gives the line in `slot` another valid state (upgrade, downgrade) without using it.

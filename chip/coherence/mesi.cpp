@@ -41,10 +41,14 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
     return path.done(ServedBy::l1);
   }
 
+  tile.prefetch(r.l1, line);
+
   // 2. The tile's L2: its port, its latency, and the line's arrival if it is still on its way.
   path.until(kL2, book(l2_ports_, r.tile, path.at()) + l2_latency_);
   std::uint32_t slot = tile.array().find(line);
   if (slot != TileCaches::kNoSlot) path.until(kL2, tile.array()[slot].ready);
+
+  if (l1_slot == L1Cache::kNoSlot) tile.prefetch_victim(r.l1, line);
 
   // 3. Served within the tile, or by the line's home.
   ServedBy served = ServedBy::l2;

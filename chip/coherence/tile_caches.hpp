@@ -78,6 +78,17 @@ class TileCaches {
   /// then evicts what is in its way. True if the victim was modified and was written to the L2.
   bool fill_l1(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t slot, LineState state);
 
+  /// Asks the host for what a miss of L1 `l1` looks at: the L2's set, and where the L1's lines are in the L2.
+  void prefetch(std::uint32_t l1, LineAddr line) const {
+    array_.prefetch(line);
+    __builtin_prefetch(&behind_[first_behind_[l1] + l1s_[l1].first_slot(line)]);
+  }
+  /// Asks it for the L2's record of the line that `line` will evict from L1 `l1`.
+  void prefetch_victim(std::uint32_t l1, LineAddr line) const {
+    const L1Cache::Victim victim = l1s_[l1].victim(line);
+    if (victim.state != LineState::invalid) array_.prefetch_payload(behind_[first_behind_[l1] + victim.slot]);
+  }
+
   L2Counters counters;
 
  private:

@@ -15,7 +15,7 @@ class AttemptPool {
  public:
   Attempt* acquire() {
     if (free_.empty()) {
-      attempts_.push_back(std::make_unique<Attempt>());
+      attempts_.push_back(make());
       attempts_.back()->number = static_cast<std::uint32_t>(attempts_.size()) - 1;
       free_.push_back(attempts_.back()->number);
     }
@@ -39,6 +39,17 @@ class AttemptPool {
   const std::vector<std::unique_ptr<Attempt>>& all() const { return attempts_; }
 
  private:
+  // What a usual attempt's lists need is allocated with it: then all of it lies together in host memory.
+  static std::unique_ptr<Attempt> make() {
+    auto attempt = std::make_unique<Attempt>();
+    attempt->reads.reserve(8);
+    attempt->writes.reserve(4);
+    attempt->undo.reserve(4);
+    attempt->log_lines.reserve(2);
+    attempt->children.reserve(4);
+    return attempt;
+  }
+
   std::vector<std::unique_ptr<Attempt>> attempts_;
   std::vector<std::uint32_t> free_;
 };

@@ -490,27 +490,31 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
   if (!refills_.empty() && !refill_.active && refills_.back()->descriptor.has_timestamp &&
       (!order || refills_.back()->order < *order) && may_refill(*refills_.back()))
     order = refills_.back()->order;
-  bool has_core = false, all_later = true;
+  bool has_core = false;
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
-    const CoreSlot& c = slots_[slot];
-    has_core = has_core || c.state == CoreState::idle || c.state == CoreState::waking ||
-               c.state == CoreState::busy || c.state == CoreState::rolling_back;
-    if (c.task == nullptr) continue;
-    if ((c.task->descriptor.has_timestamp || c.task->attempt != nullptr) && order &&
-        c.task->virtual_time.timestamp <= *order)
-      all_later = false;
-    if (c.task->attempt == nullptr || !queue_.holds_locale(slot)) continue;
-    if (promoted_ != nullptr && promoted_->descriptor.has_locale &&
+    const CoreState state = slots_[slot].state;
+    has_core = has_core || state == CoreState::idle || state == CoreState::waking ||
+               state == CoreState::busy || state == CoreState::rolling_back;
+  }
+  bool precedes_all = !has_core && order;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    const Task* task = slots_[slot].task;
+    if (task == nullptr) continue;
+    if (precedes_all && task->virtual_time.timestamp <= *order &&
+        (task->attempt != nullptr || task->descriptor.has_timestamp))
+      precedes_all = false;
+    if (!queue_.holds_locale(slot)) continue;
+    if (promoted_ != nullptr && promoted_->descriptor.has_locale && task->attempt != nullptr &&
         promoted_->descriptor.locale == queue_.locale_of(slot))
-      return {c.task->attempt, AbortCause::locale};
+      return {task->attempt, AbortCause::locale};
     for (const Lane lane : {Lane::timestamped, Lane::timestamped_nonspec}) {
       const Task* waiter = queue_.waiter(slot, lane);
-      if (waiter != nullptr && waiter->order < c.task->virtual_time.timestamp &&
+      if (waiter != nullptr && task->attempt != nullptr && waiter->order < task->virtual_time.timestamp &&
           context_.rule->may_run(*waiter, view()) != RunMode::none)
-        return {c.task->attempt, AbortCause::locale};
+        return {task->attempt, AbortCause::locale};
     }
   }
-  if (!has_core && ((order && all_later) || (promoted_ != nullptr && candidates.first.task == promoted_)))
+  if (precedes_all || (!has_core && promoted_ != nullptr && candidates.first.task == promoted_))
     if (Attempt* latest = latest_running(); latest != nullptr) return {latest, AbortCause::preempted};
   if (!has_core && order && *order <= gvt().timestamp)
     if (Attempt* latest = latest_waiting(); latest != nullptr && latest->virtual_time.timestamp > *order)
