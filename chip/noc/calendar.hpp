@@ -61,7 +61,7 @@ class BasicCalendars {
       const auto free = static_cast<std::uint32_t>(std::countr_zero(busy));
       if (free >= length || (free == 64 && is_free(words, start + 64, length - 64))) break;
       start += free;
-      start += static_cast<std::uint64_t>(std::countr_one(view(words, start)));
+      if (free < 64) start += static_cast<std::uint64_t>(std::countr_one(busy >> free));
     }
     mark(words, start, length);
     return Cycle{start};

@@ -55,6 +55,7 @@ void TaskQueue::find_earliest_free(Lane lane) {
     Task* task = ready.pop();
     TaskHeap& waiters = holder->waiters[index(lane)];
     waiters.push(task);
+    waited_ |= 1U << (holder - slots_.data());
     waiters.meld(task->followers);
   }
   earliest_free_[index(lane)] = ready.top();
@@ -86,6 +87,7 @@ void TaskQueue::dispatch(Task* task, std::uint32_t slot, bool speculative) {
   if (speculative) ++active_;
   occupy(*task, slot);
   if (holds_locale(slot)) {
+    if (!task->followers.empty()) waited_ |= 1U << slot;
     slots_[slot].waiters[index(task->lane())].meld(task->followers);
   } else {
     RUBATO_DCHECK(task->followers.empty());
@@ -113,6 +115,8 @@ void TaskQueue::finish(std::uint32_t slot) {
   if (!holds_locale(slot)) return;
   busy_ &= ~(1U << slot);
   is_known_ = 0;
+  if ((waited_ >> slot & 1) == 0) return;
+  waited_ &= ~(1U << slot);
   for (const Lane lane : kAllLanes) lead(slots_[slot].waiters[index(lane)], lane);
 }
 

@@ -95,8 +95,8 @@ class TaskQueue {
   /// The earliest task of `lane` whose locale is free; null if there is none. Hangs those it meets whose
   /// locale is busy on the task that holds it.
   Task* earliest_free(Lane lane) {
-    const unsigned bit = 1U << index(lane);
-    if ((is_known_ & bit) == 0) find_earliest_free(lane);
+    if (ready_[index(lane)].empty()) return nullptr;
+    if ((is_known_ >> index(lane) & 1) == 0) find_earliest_free(lane);
     return earliest_free_[index(lane)];
   }
   /// The earliest of `lane`, whatever its locale; null if there is none.
@@ -119,6 +119,9 @@ class TaskQueue {
 
   /// How many idle tasks wait for the locale of the task on `slot` (for reports; linear).
   std::uint32_t waiting_for(std::uint32_t slot) const;
+  /// Slots whose task has a locale; slots for whose locale tasks may be waiting. A bit each.
+  std::uint32_t busy_slots() const { return busy_; }
+  std::uint32_t waited_slots() const { return waited_; }
   Locale locale_of(std::uint32_t slot) const { return slots_[slot].locale; }
   bool holds_locale(std::uint32_t slot) const { return (busy_ >> slot & 1) != 0; }
 
@@ -158,7 +161,8 @@ class TaskQueue {
   // What earliest_free() returned last, by lane, and (a bit a lane) whether nothing has changed since.
   std::array<Task*, kLanes> earliest_free_{};
   std::uint32_t is_known_ = 0;
-  std::uint32_t busy_ = 0;  // bit of each slot whose task has a locale: no other slot has waiters
+  std::uint32_t busy_ = 0;    // bit of each slot whose task has a locale: no other slot has waiters
+  std::uint32_t waited_ = 0;  // bit of each slot that has or had waiters since it became busy
   std::array<Slot, kMaxCoresPerTile> slots_;
   std::array<std::vector<Idle>, kLanes> idle_;
   std::vector<Idle> latest_;  // scratch: what is spilled next

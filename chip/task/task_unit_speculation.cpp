@@ -6,6 +6,7 @@
 // gone) and its core, or commit-queue entry, is free.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -496,23 +497,26 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
     has_core = has_core || state == CoreState::idle || state == CoreState::waking ||
                state == CoreState::busy || state == CoreState::rolling_back;
   }
-  bool precedes_all = !has_core && order;
-  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+  for (std::uint32_t rest = promoted_ != nullptr ? queue_.busy_slots() : queue_.waited_slots(); rest != 0;
+       rest &= rest - 1) {
+    const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
     const Task* task = slots_[slot].task;
-    if (task == nullptr) continue;
-    if (precedes_all && task->virtual_time.timestamp <= *order &&
-        (task->attempt != nullptr || task->descriptor.has_timestamp))
-      precedes_all = false;
-    if (!queue_.holds_locale(slot)) continue;
-    if (promoted_ != nullptr && promoted_->descriptor.has_locale && task->attempt != nullptr &&
+    if (task->attempt == nullptr) continue;
+    if (promoted_ != nullptr && promoted_->descriptor.has_locale &&
         promoted_->descriptor.locale == queue_.locale_of(slot))
       return {task->attempt, AbortCause::locale};
     for (const Lane lane : {Lane::timestamped, Lane::timestamped_nonspec}) {
       const Task* waiter = queue_.waiter(slot, lane);
-      if (waiter != nullptr && task->attempt != nullptr && waiter->order < task->virtual_time.timestamp &&
+      if (waiter != nullptr && waiter->order < task->virtual_time.timestamp &&
           context_.rule->may_run(*waiter, view()) != RunMode::none)
         return {task->attempt, AbortCause::locale};
     }
+  }
+  bool precedes_all = !has_core && order;
+  for (std::uint32_t slot = 0; slot < cores_ && precedes_all; ++slot) {
+    const Task* task = slots_[slot].task;
+    precedes_all = task == nullptr || task->virtual_time.timestamp > *order ||
+                   (task->attempt == nullptr && !task->descriptor.has_timestamp);
   }
   if (precedes_all || (!has_core && promoted_ != nullptr && candidates.first.task == promoted_))
     if (Attempt* latest = latest_running(); latest != nullptr) return {latest, AbortCause::preempted};
