@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "apps/ycsb/cursor.hpp"
 #include "apps/ycsb/leaf.hpp"
 #include "apps/ycsb/node.hpp"
 
@@ -39,7 +40,7 @@ inline unsigned binary_search(const Node& node, Key key) {
 inline unsigned search(const Node& node, Key key, unsigned line) {
   const unsigned start = window_start(line);
   unsigned below = 0;
-  for (unsigned i = 0; i < kWindow; ++i) below += unsigned{node.entry(start + i).key <= key};
+  unrolled<kWindow>([&](unsigned i) { below += unsigned{node.entry(start + i).key <= key}; });
   const bool is_inside =
       (below != 0 || start == 0) && (below != kWindow || start + kWindow == Node::kEntries);
   if (!is_inside) [[unlikely]]
@@ -50,8 +51,11 @@ inline unsigned search(const Node& node, Key key, unsigned line) {
 /// Where among `entries` entries, spread evenly from `low` to `high`, is `key`? low <= key < high; 0 for the
 /// bounds of a reader that loses.
 inline unsigned interpolate(Key low, Key high, Key key, unsigned entries) {
-  const double fraction = static_cast<double>(key - low) / static_cast<double>(high - low);
-  return fraction >= 0 && fraction < 1 ? static_cast<unsigned>(fraction * entries) : 0;
+  // Halved, differences fit signed integers, which convert to floating point in one instruction.
+  const auto part = static_cast<double>(static_cast<std::int64_t>((key - low) >> 1));
+  const auto whole = static_cast<double>(static_cast<std::int64_t>((high - low) >> 1));
+  const double fraction = part / whole;
+  return fraction >= 0 && fraction < 1 ? static_cast<unsigned>(static_cast<int>(fraction * entries)) : 0;
 }
 
 /// The step to the child that covers `key`, or to the right if it is not in this node's range. Of a node of
@@ -62,13 +66,13 @@ inline Hop route(const Node& node, unsigned level, Key key, unsigned line) {
   if (high == kNoKey) {
     high = node.high_key();
     if (key >= high) [[unlikely]]
-      return {node.right(), static_cast<std::uint8_t>(level), 0};
+      return {node.right(), level, 0};
   }
   const Link child(node.entry(i).value.get());
   const unsigned next_line =
       level == 1 ? leaf::line_of(key)
                  : window_line(interpolate(node.entry(i).key, high, key, child.entries_hint()));
-  return {child, static_cast<std::uint8_t>(level - 1), static_cast<std::uint8_t>(next_line)};
+  return {child, level - 1, next_line};
 }
 
 /// Adds a child that was split off from the one that covers `low`. There must be room: count < kEntries.

@@ -16,7 +16,7 @@ Visited visit_latched(Link link, const Cursor& c, const Operation& operation, La
                       std::optional<FollowUp>& follow_up) {
   Node& node = *link.node();
   Latch& latch = LatchedMemory<Latch>::latch_of(link);
-  if (!c.is_writer) return latch.read([&] { return read(link, node, operation.key, c, &operation); });
+  if (!c.is_writer()) return latch.read([&] { return read(link, node, operation.key, c, &operation); });
   return latch.write(
       [&] { return write(link, node, operation.key, operation.argument, c, memory, follow_up); });
 }
@@ -33,7 +33,7 @@ void execute(Link root, const FollowUp& f, LatchedMemory<Latch>& memory) {
 template <class Latch>
 Answer execute(Link root, const Operation& operation, std::uint8_t target, LatchedMemory<Latch>& memory) {
   Link link = root;
-  Cursor cursor{.kind = operation.kind, .target = target};
+  Cursor cursor(operation.kind, target);
   for (;;) {
     std::optional<FollowUp> follow_up;
     const Visited visited = visit_latched(link, cursor, operation, memory, follow_up);

@@ -45,7 +45,7 @@ inline unsigned next_bucket(unsigned b) { return b + 1 == kBuckets ? 0 : b + 1; 
 /// A bit for each entry of a bucket that holds `key`.
 inline unsigned entries_with(const Entry* entries, Key key) {
   unsigned mask = 0;
-  for (unsigned i = 0; i < kBucketEntries; ++i) mask |= unsigned{entries[i].key == key} << i;
+  unrolled<kBucketEntries>([&](unsigned i) { mask |= unsigned{entries[i].key == key} << i; });
   return mask;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "rubato/tracked.hpp"
 
@@ -100,11 +101,12 @@ class alignas(kLineBytes) Node {
 };
 static_assert(sizeof(Node) == 1024, "nodes of the publication have 1 KB (Sec. 6.1)");
 
-/// Where a search goes on.
-struct Hop {
-  Link next;
-  std::uint8_t level = 0;  ///< of `next`
-  std::uint8_t line = 0;   ///< the first line of `next` that the search will probably need
-};
+/// f(0), f(1), ... f(count - 1), without a loop: compilers do not unroll those around tracked data.
+template <unsigned count, class F>
+[[gnu::always_inline]] inline void unrolled(F f) {
+  [&]<unsigned... i>(std::integer_sequence<unsigned, i...>) {
+    (f(i), ...);
+  }(std::make_integer_sequence<unsigned, count>{});
+}
 
 }  // namespace rubato::apps::ycsb

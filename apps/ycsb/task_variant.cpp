@@ -53,18 +53,16 @@ using Payload = std::uint64_t;
 
 void create_visit(Payload payload, Key key, Link node, Cursor cursor);
 
-void begin(const FollowUp& f) {
-  create_visit(f.child.word(), f.key, root, {.kind = f.kind, .target = f.level});
-}
+void begin(const FollowUp& f) { create_visit(f.child.word(), f.key, root, Cursor(f.kind, f.level)); }
 
 void finish(Client* client, Value value, bool is_found);
 
 struct Visit {
   void operator()(Payload payload, Key key, Link link, Cursor c) const {
-    auto* const client = is_internal(c.kind) ? nullptr : std::bit_cast<Client*>(payload);
+    auto* const client = is_internal(c.kind()) ? nullptr : std::bit_cast<Client*>(payload);
     Node& node = *link.node();
     Visited visited;
-    if (!c.is_writer) {
+    if (!c.is_writer()) {
       visited = read(link, node, key, c, client != nullptr ? &client->operation : nullptr);
     } else {
       std::optional<FollowUp> follow_up;
@@ -85,7 +83,7 @@ inline void create_visit(Payload payload, Key key, Link node, Cursor cursor) {
   const Lines lines = lines_of(cursor);
   create<nonspec>(Visit{},
                   {.on = resource_of(node),
-                   .access = cursor.is_writer ? writes : reads,
+                   .access = cursor.is_writer() ? writes : reads,
                    .prefetch = {lines.offset, lines.bytes}},
                   payload, key, node, cursor);
 }
@@ -117,7 +115,7 @@ class TaskVariant final : public VariantOf<TaskMemory> {
     const Request& request = requests_[client.request];
     client.operation = operation_of(request, client.request, first_value_, client.buffer.get());
     recorder_->invoke(client.request);
-    create_visit(std::bit_cast<Payload>(&client), request.key, root, {.kind = request.kind});
+    create_visit(std::bit_cast<Payload>(&client), request.key, root, Cursor(request.kind));
   }
 
   void finish(Client& client, const Answer& answer) {

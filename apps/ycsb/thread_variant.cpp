@@ -91,7 +91,7 @@ class ThreadVariant final : public VariantOf<LatchedMemory<Latch>> {
     lane.request = first++;
     lane.operation = operation_of(requests_[lane.request], lane.request, first_value_, nullptr);
     lane.link = this->tree_.root();
-    lane.cursor = {};
+    lane.cursor = Cursor();
     recorder_->invoke(lane.request);
     return true;
   }

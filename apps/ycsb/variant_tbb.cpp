@@ -98,7 +98,7 @@ class TbbVariant final : public VariantOf<LatchedMemory<Latch>> {
     client.operation =
         operation_of(requests_[client.request], client.request, first_value_, client.buffer.get());
     client.link = this->tree_.root();
-    client.cursor = {.kind = client.operation.kind};
+    client.cursor = Cursor(client.operation.kind);
     recorder_->invoke(client.request);
     if constexpr (is_task_a_step) {
       group_->run([this, &client] { step(client); });

@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "apps/ycsb/cursor.hpp"
 #include "apps/ycsb/inner.hpp"
 #include "apps/ycsb/leaf.hpp"
 #include "apps/ycsb/node.hpp"
@@ -15,44 +16,14 @@
 
 namespace rubato::apps::ycsb {
 
-/// The level of a node not yet seen: only the root changes its level.
-inline constexpr std::uint8_t kRootLevel = 255;
-
-/// Where an operation is on its way, all that a visit needs besides key and node. One word.
-struct Cursor {
-  Kind kind = Kind::lookup;
-  std::uint8_t target = 0;          ///< the level where the operation takes place
-  std::uint8_t level = kRootLevel;  ///< of the node that is visited
-  std::uint8_t line = 0;            ///< where the search in it begins
-  std::uint16_t taken = 0;          ///< scan: pairs so far
-  bool is_writer = false;           ///< the visit is a write(), not a read()
-  bool is_root = false;             ///< a write() of the root, which may have grown
-
-  Cursor at(const Hop& hop) const {
-    Cursor c = *this;
-    c.level = hop.level;
-    c.line = hop.line;
-    c.is_writer = hop.level == target && is_write(kind);
-    c.is_root = false;
-    return c;
-  }
-  Cursor at_root() const { return at({{}, kRootLevel, 0}); }
-  Cursor writing_root() const {
-    Cursor c = at({{}, target, 0});
-    c.is_root = true;
-    return c;
-  }
-};
-static_assert(sizeof(Cursor) == 8);
-
 /// The part of the node that the visit will touch: bytes from the node's start.
 struct Lines {
   std::uint32_t offset;
   std::uint32_t bytes;
 };
 inline Lines lines_of(const Cursor& c) {
-  if (c.kind == Kind::scan && c.level == 0) return {kLineBytes, sizeof(Node) - kLineBytes};
-  return {c.line * kLineBytes, (c.level == 0 ? 1 : inner::kWindowLines) * kLineBytes};
+  if (c.kind() == Kind::scan && c.level() == 0) return {kLineBytes, sizeof(Node) - kLineBytes};
+  return {c.line() * kLineBytes, (c.level() == 0 ? 1 : inner::kWindowLines) * kLineBytes};
 }
 
 /// What a visit leads to: go on at `next` with `cursor`, or be done.
@@ -61,8 +32,8 @@ struct Visited {
   Cursor cursor;
   Answer answer;
 
-  static Visited done(Answer answer) { return {{}, {}, answer}; }
-  static Visited go(const Hop& hop, const Cursor& cursor) { return {hop.next, cursor.at(hop), {}}; }
+  static Visited done(Answer answer) { return {Link(), Cursor(), answer}; }
+  static Visited go(const Hop& hop, const Cursor& cursor) { return {hop.next(), cursor.at(hop), {}}; }
 };
 
 /// A write of the tree itself that a visit makes necessary; a new operation of its own, from the root.
@@ -74,39 +45,39 @@ struct FollowUp {
 };
 
 /// The leaf's part of a scan: its pairs from `key` on, behind those taken so far.
-inline Visited scan_leaf(const Node& node, Key key, Cursor c, const Operation& operation) {
+inline Visited scan_leaf(const Node& node, Key key, const Cursor& c, const Operation& operation) {
   leaf::Pairs pairs;
   leaf::collect(node, key, pairs);
   leaf::sort(pairs);
-  unsigned taken = c.taken;
+  unsigned taken = c.taken();
   for (unsigned i = 0; i < pairs.count && taken < operation.length; ++i, ++taken) {
     operation.buffer->pairs[taken].key = pairs.pairs[i].key;
     operation.buffer->pairs[taken].value = pairs.pairs[i].value;
   }
   const Link right = node.right();
   if (taken == operation.length || !right) return Visited::done({taken, taken != 0});
-  c.taken = static_cast<std::uint16_t>(taken);
-  return Visited::go({right, 0, 1}, c);
+  return Visited::go({right, 0, 1}, c.with_taken(taken));
 }
 
 /// A visit that changes nothing. `self` is the link to `node`; `operation` is looked at by scans only.
-inline Visited read(Link self, const Node& node, Key key, const Cursor& c, const Operation* operation) {
-  if (c.level != c.target) {
-    unsigned level = c.level, line = c.line;
+[[gnu::always_inline]] inline Visited read(Link self, const Node& node, Key key, const Cursor& c,
+                                           const Operation* operation) {
+  if (c.level() != c.target()) {
+    unsigned level = c.level(), line = c.line();
     if (level == kRootLevel) {
       level = node.level();
       line = inner::window_line(inner::interpolate(0, kNoKey, key, node.count()));
     }
-    if (level > c.target) return Visited::go(inner::route(node, level, key, line), c);
-    if (is_write(c.kind)) return {self, c.writing_root(), {}};  // known only now: again, as a writer
+    if (level > c.target()) return Visited::go(inner::route(node, level, key, line), c);
+    if (is_write(c.kind())) return {self, c.writing_root(), {}};  // known only now: again, as a writer
   }
-  if (c.kind == Kind::scan) {
+  if (c.kind() == Kind::scan) {
     if (leaf::is_right_of(node, key)) return Visited::go({node.right(), 0, 1}, c);
     return scan_leaf(node, key, c, *operation);
   }
   if (const Entry* const entry = leaf::find(node, key)) return Visited::done({entry->value, true});
   if (leaf::is_right_of(node, key)) {
-    return Visited::go({node.right(), 0, static_cast<std::uint8_t>(leaf::line_of(key))}, c);
+    return Visited::go({node.right(), 0, leaf::line_of(key)}, c);
   }
   return Visited::done({});
 }
@@ -166,20 +137,20 @@ std::optional<FollowUp> add_entry(Link self, Node& node, Key key, std::uint64_t 
 template <class Memory>
 Visited write(Link self, Node& node, Key key, std::uint64_t argument, const Cursor& c, Memory& memory,
               std::optional<FollowUp>& follow_up) {
-  if (c.is_root && node.level() != c.target) return {self, c.at_root(), {}};
-  if (c.target == 0) {  // first what needs only the line of the key
+  if (c.is_root() && node.level() != c.target()) return {self, c.at_root(), {}};
+  if (c.target() == 0) {  // first what needs only the line of the key
     if (Entry* const entry = leaf::find(node, key)) {
       const Answer answer{entry->value, true};
-      if (c.kind == Kind::update) entry->value = argument;
-      if (c.kind == Kind::add) entry->value = answer.value + argument;
-      if (c.kind == Kind::remove) leaf::remove(node, entry);
+      if (c.kind() == Kind::update) entry->value = argument;
+      if (c.kind() == Kind::add) entry->value = answer.value + argument;
+      if (c.kind() == Kind::remove) leaf::remove(node, entry);
       return Visited::done(answer);
     }
   }
-  if (leaf::is_right_of(node, key)) return Visited::go({node.right(), c.target, c.line}, c);
-  if (c.kind == Kind::refresh) inner::refresh(node, key, Link(argument));
-  if (c.kind != Kind::insert && c.kind != Kind::link) return Visited::done({});
-  if (node.is_root() && node.count() >= (c.target == 0 ? leaf::kMaxEntries : Node::kEntries)) {
+  if (leaf::is_right_of(node, key)) return Visited::go({node.right(), c.target(), c.line()}, c);
+  if (c.kind() == Kind::refresh) inner::refresh(node, key, Link(argument));
+  if (c.kind() != Kind::insert && c.kind() != Kind::link) return Visited::done({});
+  if (node.is_root() && node.count() >= (c.target() == 0 ? leaf::kMaxEntries : Node::kEntries)) {
     grow(node, memory);
     return {self, c.at_root(), {}};
   }

@@ -102,15 +102,15 @@ TEST(Inner, RoutesEveryKeyToTheChildWhoseRangeHasItFromWhateverLineTheSearchBegi
       for (const Key key : {lows[i], high - 1}) {
         for (unsigned line = 0; line <= Node::kLines - inner::kWindowLines; ++line) {
           const Hop hop = inner::route(node, 2, key, line);
-          ASSERT_EQ(hop.next.handle(), 64 * (i + 1))
+          ASSERT_EQ(hop.next().handle(), 64 * (i + 1))
               << count << " children, key " << key << ", line " << line;
-          ASSERT_EQ(hop.level, 1);
+          ASSERT_EQ(hop.level(), 1);
         }
       }
     }
     const Hop right = inner::route(node, 2, node.high_key(), 0);
-    EXPECT_EQ(right.next, node.right());
-    EXPECT_EQ(right.level, 2);
+    EXPECT_EQ(right.next(), node.right());
+    EXPECT_EQ(right.level(), 2);
   }
 }
 
@@ -121,7 +121,7 @@ TEST(Inner, ExpectsEvenlySpreadKeysWhereTheyAre) {
   for (unsigned i = 0; i < 48; ++i) inner::insert(child, i * 100, Link(64));
   for (Key key = 0; key < 4800; key += 7) {
     const Hop hop = inner::route(node, 2, key, 0);
-    const unsigned start = inner::window_start(hop.line), index = static_cast<unsigned>(key / 100);
+    const unsigned start = inner::window_start(hop.line()), index = static_cast<unsigned>(key / 100);
     EXPECT_LE(start, index);
     EXPECT_LT(index, start + inner::kWindow - 1) << "the window also shows where the child ends";
   }
@@ -147,8 +147,8 @@ TEST(Inner, ASplitKeepsTheChildrenAndTheirOrder) {
   EXPECT_EQ(separator, lows[31]);
   EXPECT_EQ(node.count() + right.count(), Node::kEntries);
   EXPECT_EQ(node.high_key(), separator);
-  EXPECT_EQ(inner::route(node, 1, separator - 1, 0).next.handle(), 64u * 31);
-  EXPECT_EQ(inner::route(right, 1, separator, 0).next.handle(), 64u * 32);
+  EXPECT_EQ(inner::route(node, 1, separator - 1, 0).next().handle(), 64u * 31);
+  EXPECT_EQ(inner::route(right, 1, separator, 0).next().handle(), 64u * 32);
 }
 
 TEST(Inner, RemembersHowFullAChildIs) {

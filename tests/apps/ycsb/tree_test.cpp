@@ -152,7 +152,7 @@ TEST_F(TreeTest, LoadsAnyNumberOfPairs) {
 
 TEST_F(TreeTest, ReachesANodeThatIsNotYetLinkedToItsParent) {
   bulk_load(54 * 3, 10, {leaf::kMaxEntries, Node::kEntries});
-  Cursor cursor{.kind = Kind::insert, .target = 0, .level = 0, .is_writer = true};
+  const Cursor cursor = Cursor(Kind::insert).at({Link(), 0, 0});
   Node& root = *tree_.root().node();
   const Link first(root.entry(0).value.get());
   std::optional<FollowUp> follow_up;
