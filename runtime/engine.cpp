@@ -1,25 +1,303 @@
-// The native engine as the rest of the project meets it first: correct, with one mutex around all scheduling.
-// The workers' own queues take its place.
 // SPDX-License-Identifier: MIT
-#include <sched.h>
+#include "runtime/engine.hpp"
 
-#include <condition_variable>
 #include <cstdlib>
-#include <deque>
-#include <exception>
-#include <map>
-#include <mutex>
-#include <new>
 #include <optional>
 #include <string>
-#include <thread>
-#include <unordered_map>
-#include <vector>
+#include <utility>
 
-#include "base/function_names.hpp"
-#include "rubato/rubato.hpp"
+#include "rubato/resource.hpp"
 #include "runtime/options.hpp"
+#include "runtime/sync/choice.hpp"
+#include "runtime/topology/topology.hpp"
 #include "runtime/trace/counters_file.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+/// Read once: affinity, CPU sets and quotas as they were when the engine started.
+const Topology& topology() {
+  static const Topology machine = this_machine();
+  return machine;
+}
+
+unsigned workers_for(const native::Options& options) {
+  check_options(options);
+  const unsigned allowed = topology().workers;
+  if (options.workers == 0) return allowed;
+  if (options.workers > allowed && !options.oversubscribe) {
+    throw TaskError(std::to_string(options.workers) +
+                    " workers were asked for, but this process may use only " + std::to_string(allowed) +
+                    (allowed == 1 ? " CPU" : " CPUs") +
+                    ": ask for fewer, or set oversubscribe (RUBATO_OVERSUBSCRIBE=1)");
+  }
+  return options.workers;
+}
+
+bool goes_to_pool(Primitive primitive, bool reads) {
+  return primitive == Primitive::pool || (primitive == Primitive::optimistic_pool && !reads);
+}
+
+}  // namespace
+
+Engine::Engine() {
+  inbox.kind = TaskPool::Kind::inbox;
+  events.raise(Events::kPaused);
+  build(options_from_environment([](const char* name) -> const char* { return std::getenv(name); }));
+}
+
+Engine::~Engine() { tear_down(); }
+
+void Engine::build(const native::Options& options) {
+  const unsigned count = workers_for(options);
+  tear_down();
+  options_ = options;
+  count_ = count;
+  pool_count_ = kPoolsAWorker;
+  while (pool_count_ < kPoolsAWorker * count) pool_count_ *= 2;
+  pools_ = std::make_unique<TaskPool[]>(pool_count_ + count);
+  for (unsigned p = 0; p < pool_count_; ++p) {
+    pools_[p].index = p;
+    pools_[p].home = p % count;
+  }
+  for (unsigned w = 0; w < count; ++w) {
+    pinned_pool(w).home = w;
+    pinned_pool(w).kind = TaskPool::Kind::pinned;
+  }
+  fill_choices();
+  workers_.reserve(count);
+  for (unsigned w = 0; w < count; ++w) {
+    workers_.push_back(std::make_unique<Worker>(*this, w));
+    workers_.back()->has_pools = count > 1;
+    workers_.back()->ring_.set_distance(
+        options.prefetch.kind == native::PrefetchMode::Kind::off ? 0 : options.prefetch.distance);
+  }
+}
+
+void Engine::tear_down() {
+  events.raise(Events::kEnd);
+  events.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  events.lower(Events::kEnd);
+  workers_.clear();
+}
+
+/// From a resource's options and a task's access to what create() needs to know (engine::choice_of).
+void Engine::fill_choices() {
+  choices_.assign(engine::kChoices, 0);
+  if (count_ == 1) return;  // nobody to be kept apart from
+  ChoiceTable table;
+  if (options_.synchronization != native::Synchronization::automatic) {
+    table.set_all(static_cast<Primitive>(static_cast<unsigned>(options_.synchronization) - 1));
+  }
+  for (unsigned i = 0; i < engine::kChoices; ++i) {
+    const bool reads = (i & engine::kReadsChoice) != 0;
+    const ResourceOptions options{static_cast<Isolation>(i & 3), static_cast<Ratio>(i >> 2 & 3),
+                                  static_cast<Frequency>(i >> 4 & 3)};
+    const Primitive primitive = table(options);
+    const bool is_pooled = goes_to_pool(primitive, reads);
+    const auto bits = primitive == Primitive::pool ? 0u : static_cast<unsigned>(primitive);
+    choices_[i] = static_cast<std::uint8_t>(bits | (is_pooled ? engine::kPoolChoice : 0u));
+  }
+}
+
+void Engine::prepare(engine::ThreadState& thread) const {
+  thread.choices = choices_.data();
+  thread.has_pools = count_ > 1;
+}
+
+void Engine::configure(const native::Options& options) {
+  if (engine::is_in_task() || is_running_.load() || waiting_.load() != 0) {
+    throw TaskError(
+        "configure() is called while there are tasks: call it before the first create(), or after run()");
+  }
+  build(options);
+}
+
+native::Counters Engine::counters() const {
+  native::Counters c;
+  for (const auto& worker : workers_) {
+    const Worker::Counts& n = worker->counts;
+    c.tasks_created += worker->created.load(std::memory_order_relaxed) + n.submitted.get();
+    c.tasks_run += n.finished.get();
+    c.tasks_run_alone += n.alone.get();
+    c.tasks_run_long += n.long_tasks.get();
+    c.timestamps += n.timestamps.get();
+    c.timestamps_shared += n.shared_timestamps.get();
+    c.reads_repeated += n.reads_repeated.get();
+    c.chunks_published += n.published.get();
+    c.chunks_stolen += n.chunks_stolen.get();
+    c.pools_stolen += n.pools_stolen.get();
+    c.parks += n.parks.get();
+    c.wake_ups += n.wake_ups.get();
+  }
+  c.prefetch_distance = workers_.front()->ring_.distance();
+  return c;
+}
+
+/// Finished first: whatever was finished had been created.
+Engine::Sums Engine::sums() const {
+  Sums sums{0, 0};
+  for (const auto& worker : workers_) sums.finished += worker->counts.finished.get();
+  for (const auto& worker : workers_)
+    sums.created += worker->created.load(std::memory_order_relaxed) + worker->counts.submitted.get();
+  return sums;
+}
+
+void Engine::run() {
+  if (engine::is_in_task()) {
+    const Task& task = *engine::current_thread->running;
+    const std::string name = name_of(task);
+    const auto at = timestamp_if_any(task);
+    throw TaskError(errors::nested_run({name, at}), name, at);
+  }
+  while (threads_.size() + 1 < workers_.size()) {
+    Worker* const worker = workers_[threads_.size() + 1].get();
+    const bool pins = topology().pins(count_);
+    threads_.emplace_back([worker, pins] {
+      if (pins) pin_this_thread(topology().allowed[worker->index_].cpu);
+      engine::current_thread = worker;
+      worker->work();
+      engine::current_thread = nullptr;
+    });
+  }
+  Worker& self = *workers_.front();
+  engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);
+  runner_.store(std::this_thread::get_id());
+  order.begin();
+  is_over.store(false, std::memory_order_seq_cst);
+  is_running_.store(true, std::memory_order_seq_cst);
+  waiting_.store(0, std::memory_order_relaxed);
+  while (self.empty_inbox()) {
+  }
+  events.lower(Events::kPaused);
+  self.work();
+  pause_workers();
+  engine::current_thread = outside;
+  is_running_.store(false, std::memory_order_seq_cst);
+  if ((events.look_ordered() & Events::kStop) != 0) clear_after_failure();
+  for (const auto& worker : workers_) worker->heap_.reset();
+  engine::ResourceHeader* retired = nullptr;
+  {
+    const std::lock_guard lock(retired_mutex_);
+    retired = std::exchange(retired_, nullptr);
+  }
+  engine::destroy_all(retired);
+  if (const std::exception_ptr error = failure.take()) std::rethrow_exception(error);
+}
+
+/// The other workers are idle, but for wake-ups that come late. From here on they touch nothing.
+void Engine::pause_workers() {
+  events.raise(Events::kPaused);
+  while (Events::idle(events.look_ordered()) + 1 < count_) std::this_thread::yield();
+}
+
+bool Engine::has_work_for_anybody() const {
+  if (!inbox_ready.is_empty()) return true;
+  for (const auto& worker : workers_) {
+    if (worker->has_work_for_others() || worker->has_work_of_its_own()) return true;
+  }
+  return false;
+}
+
+/// All workers are idle: their private tasks are gone. The rest is destroyed unrun.
+void Engine::clear_after_failure() {
+  Worker& self = *workers_.front();
+  self.is_dropping_ = true;
+  const auto drop = [&self](Task* task, bool is_kept) {
+    self.finish(task);
+    self.destroy(task);
+    if (!is_kept) self.free_block(task);
+  };
+  const auto drop_chain = [&drop](Chain chain) {
+    while (!chain.is_empty()) drop(chain.take(), false);
+  };
+  const auto drop_pool = [&](TaskPool& pool, bool counts_created) {
+    for (bool is_empty = false; !is_empty;) {
+      for (;;) {
+        const auto taken = pool.take();
+        if (taken.node == nullptr) break;
+        if (counts_created) self.counts.submitted.add();
+        drop(taken.node, taken.is_last);
+        if (taken.is_last) break;
+      }
+      const auto finished = pool.finish();
+      if (finished.released != nullptr) self.free_block(finished.released);
+      is_empty = finished.is_empty;
+    }
+  };
+  drop_chain(groups.clear());
+  for (const auto& worker : workers_) {
+    drop_chain(worker->heap_.clear());
+    for (Task* task = worker->published_.exchange(nullptr); task != nullptr;) {
+      Task* const next = next_of(task);
+      drop(task, false);
+      task = next;
+    }
+    worker->must_distribute_.store(false);
+    worker->phase_delta_ = 0;
+    for (unsigned rank = 0; rank < kPriorities; ++rank) {
+      for (unsigned last = 0, p; (p = worker->ready_.claim(rank, last)) != kNoPool;)
+        drop_pool(pools_[p], false);
+      unsigned last = 0;
+      if (worker->pinned_.claim(rank, last) != kNoPool) drop_pool(pinned_pool(worker->index_), false);
+    }
+  }
+  unsigned last = 0;
+  while (inbox_ready.claim(kNormalRank, last) != kNoPool) drop_pool(inbox, true);
+  self.is_dropping_ = false;
+  events.lower(Events::kStop);
+}
+
+void Engine::report_blocked() {
+  const std::uint64_t blocked = groups.blocked();
+  const Task* const first = groups.first();
+  const std::string name = first != nullptr ? name_of(*first) : std::string("unknown");
+  const auto at = first != nullptr ? timestamp_if_any(*first) : std::nullopt;
+  failure.add(std::make_exception_ptr(TaskError(errors::blocked_groups(blocked, {name, at}), name, at)));
+  stop();
+}
+
+void Engine::submit_outside(engine::ThreadState& self, Task* task) {
+  const bool is_running = is_running_.load(std::memory_order_seq_cst);
+  if (is_running && std::this_thread::get_id() != runner_.load() &&
+      (holds() == 0 || task->is_timestamped())) {
+    const std::string sentence = errors::foreign_thread(name_of(*task));
+    if (task->code->destroy != nullptr) task->code->destroy(task);
+    if (task->is_extended()) {
+      self.heap.free<sizeof(engine::ExtendedTask)>(task);
+    } else {
+      self.heap.free<sizeof(Task)>(task);
+    }
+    throw TaskError(sentence);
+  }
+  if (!is_running) waiting_.fetch_add(1, std::memory_order_relaxed);
+  if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
+  if (!inbox.push(task, task)) return;
+  inbox_ready.add(0, kNormalRank);
+  if (is_running) events.notify();
+}
+
+void Engine::retire(engine::ResourceHeader* header) {
+  if (!is_running_.load(std::memory_order_seq_cst)) return header->destroy(header);
+  const std::lock_guard lock(retired_mutex_);
+  header->next_retired = std::exchange(retired_, header);
+}
+
+void Engine::open_hold() { holds_.fetch_add(1, std::memory_order_seq_cst); }
+void Engine::close_hold() {
+  if (holds_.fetch_sub(1, std::memory_order_seq_cst) == 1) events.notify_all();
+}
+
+Engine& the_engine() {
+  static Engine engine;
+  return engine;
+}
+
+}  // namespace rubato::runtime
+
+// ---- What the headers call ----
 
 namespace rubato::inline v0::engine {
 
@@ -27,331 +305,47 @@ constinit thread_local ThreadState* current_thread = nullptr;
 
 namespace {
 
-std::string name_of(const Task& task) {
-  const void* address = nullptr;
-  if (task.code->is_function_pointer) std::memcpy(&address, task.words, sizeof(address));
-  return function_name(address, *task.code->type);
-}
-
-std::optional<std::uint64_t> timestamp_if_any(const Task& task) {
-  if (!task.is_timestamped()) return std::nullopt;
-  return timestamp_of(&task);
-}
-
-void free_task(Task* task) {
-  if (task->code->destroy != nullptr) task->code->destroy(task);
-  ::operator delete(task, std::align_val_t{64});
-}
-
-unsigned allowed_cpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return static_cast<unsigned>(CPU_COUNT(&set));
-}
-
-class Engine {
- public:
-  Engine()
-      : options_(
-            runtime::options_from_environment([](const char* n) -> const char* { return std::getenv(n); })) {
-    check_workers(options_);
-  }
-
-  const native::Options& options() const { return options_; }
-  unsigned workers() const { return options_.workers != 0 ? options_.workers : allowed_cpus(); }
-  void configure(const native::Options& options) {
-    if (is_in_task() || is_running_ || tasks_ != 0)
-      throw TaskError("configure() is called while there are tasks: call it before the first create()");
-    runtime::check_options(options);
-    check_workers(options);
-    options_ = options;
-  }
-  native::Counters counters() {
-    const std::lock_guard lock(mutex_);
-    return counters_;
-  }
-
-  void submit(Task* task) {
-    ThreadState* const thread = current_thread;
-    std::unique_lock lock(mutex_);
-    try {
-      check(thread, *task);
-    } catch (...) {
-      lock.unlock();
-      free_task(task);
-      throw;
-    }
-    task->next = nullptr;
-    if (TaskGroup* const group = group_of(task))
-      __atomic_fetch_add(&GroupState::pending(*group), 1, __ATOMIC_RELAXED);
-    ++tasks_;
-    ++counters_.tasks_created;
-    ready_.push_back(task);
-    if (task->is_timestamped()) ++timestamps_[timestamp_of(task)];
-    changed_.notify_all();
-  }
-
-  void run() {
-    if (is_in_task()) {
-      const Task& task = *current_thread->running;
-      const std::string name = name_of(task);
-      throw TaskError(errors::nested_run({name, timestamp_if_any(task)}), name, timestamp_if_any(task));
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      is_running_ = true;
-      runner_ = std::this_thread::get_id();
-    }
-    std::vector<std::thread> threads;
-    for (unsigned w = 1; w < workers(); ++w) threads.emplace_back([this] { work(); });
-    work();
-    for (std::thread& thread : threads) thread.join();
-    finish();
-  }
-
-  void retire(ResourceHeader* header) {
-    const std::lock_guard lock(mutex_);
-    if (!is_running_) return header->destroy(header);
-    header->next_retired = std::exchange(retired_, header);
-  }
-  void open_hold() {
-    const std::lock_guard lock(mutex_);
-    ++holds_;
-  }
-  void close_hold() {
-    const std::lock_guard lock(mutex_);
-    --holds_;
-    changed_.notify_all();
-  }
-
- private:
-  struct Users {
-    unsigned readers = 0;
-    bool has_writer = false;
-  };
-
-  static void check_workers(const native::Options& options) {
-    if (options.workers <= allowed_cpus() || options.oversubscribe) return;
-    throw TaskError(std::to_string(options.workers) +
-                    " workers were asked for, but this process may use only " +
-                    std::to_string(allowed_cpus()) +
-                    " CPUs: ask for fewer, or set oversubscribe (RUBATO_OVERSUBSCRIBE=1)");
-  }
-
-  void check(const ThreadState* thread, const Task& child) const {
-    if (thread == nullptr || thread->running == nullptr) {
-      const bool is_foreign = is_running_ && std::this_thread::get_id() != runner_;
-      if (is_foreign && (holds_ == 0 || child.is_timestamped())) {
-        throw TaskError(errors::foreign_thread(name_of(child)));
-      }
-      return;
-    }
-    if (!child.is_timestamped()) return;
-    const Task& creator = *thread->running;
-    if (creator.is_timestamped() && timestamp_of(&child) >= timestamp_of(&creator)) return;
-    const std::string parent = name_of(creator);
-    const std::string created = name_of(child);
-    const errors::Task p{parent, timestamp_if_any(creator)};
-    throw TaskError(creator.is_timestamped()
-                        ? errors::earlier_timestamp(p, {created, timestamp_of(&child)})
-                        : errors::timestamp_from_untimestamped(p, {created, timestamp_of(&child)}),
-                    parent, timestamp_if_any(creator));
-  }
-
-  bool may_run(const Task* task) {
-    if (runs_alone_ || (task->is_spec() && running_ != 0)) return false;
-    if (task->is_timestamped() && timestamp_of(task) != timestamps_.begin()->first) return false;
-    if (after_of(task) != nullptr && !after_of(task)->is_complete()) return false;
-    if ((task->handle & handle::kLocale) == 0) return true;
-    const auto users = users_.find(task->handle & handle::kAddressMask);
-    if (users == users_.end()) return true;
-    return (task->handle & handle::kReads) != 0 && !users->second.has_writer;
-  }
-
-  Task* take() {
-    for (auto i = ready_.begin(); i != ready_.end(); ++i) {
-      if (!may_run(*i)) continue;
-      Task* const task = *i;
-      ready_.erase(i);
-      return task;
-    }
-    return nullptr;
-  }
-
-  void enter(const Task* task) {
-    ++running_;
-    runs_alone_ = task->is_spec();
-    if ((task->handle & handle::kLocale) == 0) return;
-    Users& users = users_[task->handle & handle::kAddressMask];
-    if ((task->handle & handle::kReads) != 0) {
-      ++users.readers;
-    } else {
-      users.has_writer = true;
-    }
-  }
-  void leave(const Task* task) {
-    --running_;
-    if (task->is_spec()) {
-      runs_alone_ = false;
-      ++counters_.tasks_run_alone;
-    }
-    if ((task->handle & handle::kLocale) != 0) {
-      const auto users = users_.find(task->handle & handle::kAddressMask);
-      if ((task->handle & handle::kReads) == 0 || --users->second.readers == 0) users_.erase(users);
-    }
-    forget(task);
-  }
-  void forget(const Task* task) {
-    --tasks_;
-    ++counters_.tasks_run;
-    if (task->is_timestamped()) {
-      const auto count = timestamps_.find(timestamp_of(task));
-      if (--count->second == 0) timestamps_.erase(count);
-    }
-    if (TaskGroup* const group = group_of(task))
-      __atomic_fetch_sub(&GroupState::pending(*group), 1, __ATOMIC_ACQ_REL);
-  }
-
-  void work() {
-    ThreadState self;
-    current_thread = &self;
-    std::unique_lock lock(mutex_);
-    while (!is_over()) {
-      Task* const task = take();
-      if (task == nullptr) {
-        if (running_ == 0 && holds_ == 0) {
-          report_blocked();
-          break;
-        }
-        changed_.wait(lock);
-        continue;
-      }
-      enter(task);
-      lock.unlock();
-      self.running = task;
-      std::exception_ptr error;
-      try {
-        task->code->run(task);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      self.running = nullptr;
-      lock.lock();
-      if (error) keep(error, *task);
-      leave(task);
-      free_task(task);
-      changed_.notify_all();
-    }
-    changed_.notify_all();
-    current_thread = nullptr;
-  }
-  bool is_over() const { return (error_ && running_ == 0) || error_ || (tasks_ == 0 && holds_ == 0); }
-
-  void keep(const std::exception_ptr& error, const Task& task) {
-    if (error_) {
-      ++further_errors_;
-      return;
-    }
-    const std::string name = name_of(task);
-    const auto at = timestamp_if_any(task);
-    try {
-      std::rethrow_exception(error);
-    } catch (const TaskError&) {
-      error_ = error;
-    } catch (const std::exception& e) {
-      error_ = nested(TaskError(errors::task_threw({name, at}, e.what()), name, at));
-    } catch (...) {
-      error_ = nested(TaskError(errors::task_threw({name, at}, "of an unknown type"), name, at));
-    }
-  }
-  static std::exception_ptr nested(TaskError&& error) {
-    try {
-      std::throw_with_nested(std::move(error));
-    } catch (...) {
-      return std::current_exception();
-    }
-  }
-
-  void report_blocked() {
-    const Task* first = nullptr;
-    std::uint64_t blocked = 0;
-    for (const Task* task : ready_) {
-      if (after_of(task) == nullptr || after_of(task)->is_complete()) continue;
-      ++blocked;
-      if (first == nullptr || timestamp_if_any(*task) < timestamp_if_any(*first)) first = task;
-    }
-    const std::string name = name_of(*first);
-    const auto at = timestamp_if_any(*first);
-    error_ = std::make_exception_ptr(TaskError(errors::blocked_groups(blocked, {name, at}), name, at));
-  }
-
-  void finish() {
-    std::exception_ptr error;
-    ResourceHeader* retired = nullptr;
-    std::deque<Task*> unrun;
-    {
-      const std::lock_guard lock(mutex_);
-      is_running_ = false;
-      error = std::exchange(error_, nullptr);
-      further_errors_ = 0;
-      unrun.swap(ready_);
-      for (Task* task : unrun) forget(task);
-      retired = std::exchange(retired_, nullptr);
-    }
-    for (Task* task : unrun) free_task(task);
-    destroy_all(retired);
-    if (error) std::rethrow_exception(error);
-  }
-
-  native::Options options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  native::Counters counters_;
-
-  std::deque<Task*> ready_;
-  std::map<std::uint64_t, std::uint64_t> timestamps_;  // of unfinished tasks
-  std::unordered_map<std::uint64_t, Users> users_;     // of locales, by running tasks
-  std::uint64_t tasks_ = 0;
-  std::uint64_t running_ = 0;
-  std::uint64_t holds_ = 0;
-  bool runs_alone_ = false;
-  bool is_running_ = false;
-  std::thread::id runner_;
-  std::exception_ptr error_;
-  std::uint64_t further_errors_ = 0;
-  ResourceHeader* retired_ = nullptr;
+/// The state of a thread that is not a worker, from its first create() to its end.
+struct OutsideThread {
+  ThreadState state{runtime::the_engine().heap, 0};
 };
-
-Engine& the_engine() {
-  static Engine engine;
-  return engine;
-}
 
 }  // namespace
 
-Task* allocate_task(bool extended) {
-  return static_cast<Task*>(
-      ::operator new(extended ? sizeof(ExtendedTask) : sizeof(Task), std::align_val_t{64}));
+ThreadState& attach_thread() {
+  thread_local OutsideThread outside;
+  runtime::the_engine().prepare(outside.state);
+  return outside.state;
 }
-void submit(Task* task) { the_engine().submit(task); }
+
+void submit(ThreadState& self, Task* task) {
+  if (self.is_worker) return static_cast<runtime::Worker&>(self).created_task(task);
+  runtime::the_engine().submit_outside(self, task);
+}
+
+void created_many(ThreadState& self) {
+  auto& worker = static_cast<runtime::Worker&>(self);
+  worker.share_if_wanted();
+}
+
 void run() {
-  Engine& engine = the_engine();
+  runtime::Engine& engine = runtime::the_engine();
   const runtime::RunClock clock;
   engine.run();
 }
-void retire(ResourceHeader* header) { the_engine().retire(header); }
+void retire(ResourceHeader* header) { runtime::the_engine().retire(header); }
 
 }  // namespace rubato::inline v0::engine
 
 namespace rubato::inline v0::native {
 
-Options options() { return engine::the_engine().options(); }
-void configure(const Options& options) { engine::the_engine().configure(options); }
-unsigned workers() { return engine::the_engine().workers(); }
-Counters counters() { return engine::the_engine().counters(); }
-void Hold::release() { engine::the_engine().close_hold(); }
+Options options() { return runtime::the_engine().options(); }
+void configure(const Options& options) { runtime::the_engine().configure(options); }
+unsigned workers() { return runtime::the_engine().workers(); }
+Counters counters() { return runtime::the_engine().counters(); }
+void Hold::release() { runtime::the_engine().close_hold(); }
 Hold hold() {
-  engine::the_engine().open_hold();
+  runtime::the_engine().open_hold();
   Hold result;
   result.is_open_ = true;
   return result;

@@ -1,11 +1,12 @@
 // The atomic operations that the protocols of runtime/ are written in. Production code uses std::atomic; the
 // interleaving explorer (tests/runtime/pool) puts its own policy in, whose every operation is a scheduling
-// point. No fences anywhere: what needs the order of a store and a later load makes both of them seq_cst,
-// which ThreadSanitizer understands.
+// point. What needs the order of a store and a later load makes both of them seq_cst: no fence is needed, and
+// ThreadSanitizer understands it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace rubato::runtime {
 
@@ -21,6 +22,16 @@ struct StdAtomics {
     asm volatile("" : : : "memory");
 #endif
   }
+
+#if !defined(__SANITIZE_THREAD__)
+  /// Only in optimistic versions (runtime/sync/version.hpp), and not under ThreadSanitizer.
+  static void fence(std::memory_order order) { std::atomic_thread_fence(order); }
+#endif
+
+  /// Sleeps while `word` is `seen`, until wake(), spuriously shorter, or at most `microseconds` if not 0.
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint32_t microseconds = 0);
+  /// @param threads  how many sleepers at most
+  static void wake(std::atomic<std::uint32_t>& word, int threads);
 };
 
 }  // namespace rubato::runtime

@@ -18,12 +18,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "rubato/annotations.hpp"
+#include "rubato/engine/native_heap.hpp"
 #include "rubato/engine/native_options.hpp"
 #include "rubato/engine/native_task.hpp"
 #include "rubato/engine/resource_header.hpp"
@@ -37,17 +39,28 @@ struct GroupState {
   static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
 };
 
-/// What a thread needs to create tasks: of workers, in runtime/; null for other threads.
+/// What a thread needs to create tasks. Workers have one, and other threads as soon as they create.
 struct ThreadState {
+  ThreadState(runtime::TaskHeap& task_heap, unsigned group) : heap(task_heap, group) {}
+
   Task* running = nullptr;  ///< the task whose function is called now
+  TaskList tasks;           ///< a worker's private tasks of normal priority
+  std::atomic<std::uint64_t> created{0};
+  const std::uint8_t* choices = nullptr;  ///< kChoices bytes, see choice_of()
+  bool is_worker = false;                 ///< may link into `tasks`
+  bool has_pools = false;                 ///< several workers: locales need pools
+  std::uint64_t birth = 0;                ///< the birth epoch that resources' tasks inherit, in place
+  WorkerHeap heap;
 };
 
 extern constinit thread_local ThreadState* current_thread;
 
-/// One line, or two if `extended`. Uninitialized.
-Task* allocate_task(bool extended);
-/// Hands a filled task over.
-void submit(Task* task);
+/// For a thread that is not a worker.
+ThreadState& attach_thread();
+/// Hands a filled task over that cannot just be linked into the worker's own list.
+void submit(ThreadState& self, Task* task);
+/// Called now and then by a task that creates many: idle workers may want some of them.
+void created_many(ThreadState& self);
 void run();
 void retire(ResourceHeader* header);
 
@@ -62,17 +75,34 @@ constexpr std::uint64_t mix_locale(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// The handle of a task: everything about it that is not in its second line.
+/// How tasks of a resource are kept apart: a byte for each of its options and each access. Bits 0 to 2: the
+/// primitive; bit 7: by a pool.
+inline constexpr unsigned kChoices = 1024;
+inline constexpr unsigned kReadsChoice = 512;
+inline constexpr std::uint8_t kPoolChoice = 0x80;
+inline std::uint8_t choice_of(const ThreadState& self, const Locale& on, bool reads) {
+  return self.choices[(on.choices() & (kReadsChoice - 1)) | (reads ? kReadsChoice : 0)];
+}
+
+/// Everything about a task that is not in its second line.
 template <TaskType type>
-[[gnu::always_inline]] inline std::uint64_t handle_of(const Annotations& a, bool extended) {
+[[gnu::always_inline]] inline std::uint64_t handle_of(const ThreadState& self, const Annotations& a,
+                                                      bool extended) {
   std::uint64_t word = std::uint64_t{static_cast<std::uint8_t>(a.priority)} << handle::kPriorityShift;
   if (type == TaskType::spec) word |= handle::kSpec;
   if (extended) word |= handle::kExtended;
   if (a.at) word |= handle::kTimestamped;
   if (!a.on) return word;
-  if (a.access == Access::reads && a.on->allows_shared_reads()) word |= handle::kReads;
-  if (a.on->is_resource()) return word | handle::kLocale | handle::kResource | (*a.on & handle::kAddressMask);
-  return word | handle::kLocale | (mix_locale(*a.on) & handle::kAddressMask);
+  word |= handle::kLocale;
+  if (!a.on->is_resource()) {
+    return self.has_pools ? word | handle::kPooled | (mix_locale(*a.on) & handle::kAddressMask) : word;
+  }
+  const bool reads = a.access == Access::reads && a.on->allows_shared_reads();
+  const std::uint8_t choice = choice_of(self, *a.on, reads);
+  if (reads) word |= handle::kReads;
+  word |= (std::uint64_t{choice} & 7) << handle::kPrimitiveShift | (std::uint64_t{choice} & kPoolChoice)
+                                                                       << 56;
+  return word | handle::kResource | self.birth | (*a.on & handle::kAddressMask);
 }
 
 template <TaskType type, class F, class... Args>
@@ -80,8 +110,10 @@ template <TaskType type, class F, class... Args>
   constexpr std::size_t words = payload_words<F, Args...>;
   const bool extended = words > kInlineWords || (a.at && words == kInlineWords) || a.group != nullptr ||
                         a.after != nullptr || a.core || a.numa || a.prefetch.bytes != 0;
-  Task* const task = allocate_task(extended);
-  task->handle = handle_of<type>(a, extended);
+  ThreadState& self = current_thread != nullptr ? *current_thread : attach_thread();
+  auto* const task = static_cast<Task*>(extended ? self.heap.allocate<sizeof(ExtendedTask)>()
+                                                 : self.heap.allocate<sizeof(Task)>());
+  task->handle = handle_of<type>(self, a, extended);
   fill_task(task, std::move(function), args...);
   if (extended) {
     TaskExtension* const extension = extension_of(task);
@@ -95,7 +127,15 @@ template <TaskType type, class F, class... Args>
   } else if (a.at) {
     task->words[kInlineWords - 1] = *a.at;
   }
-  submit(task);
+  const bool is_private = type != TaskType::spec && !a.at && a.group == nullptr && a.after == nullptr &&
+                          !a.core && !a.numa && a.priority == Priority::normal &&
+                          (!a.on || (task->handle & handle::kPooled) == 0);
+  if (!is_private || !self.is_worker) return submit(self, task);
+  self.tasks.append(task);
+  const std::uint64_t created = self.created.load(std::memory_order_relaxed) + 1;
+  self.created.store(created, std::memory_order_relaxed);
+  if (created % 256 == 0) [[unlikely]]
+    created_many(self);
 }
 
 }  // namespace rubato::inline v0::engine

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -43,6 +44,7 @@ inline constexpr std::uint64_t kExtended = std::uint64_t{1} << 58;     // has a 
 inline constexpr std::uint64_t kTimestamped = std::uint64_t{1} << 59;  // see Task::timestamp()
 inline constexpr std::uint64_t kResource = std::uint64_t{1} << 60;     // the address is a resource's
 inline constexpr std::uint64_t kLocale = std::uint64_t{1} << 61;       // any locale
+inline constexpr std::uint64_t kPooled = std::uint64_t{1} << 63;       // serialized by a pool
 inline constexpr std::uint64_t kSpec = std::uint64_t{1} << 62;         // runs alone
 }  // namespace handle
 
@@ -51,7 +53,7 @@ inline constexpr unsigned kExtendedWords = 6;
 
 /// The line of every task. `words` holds the callable and its arguments.
 struct alignas(64) Task {
-  Task* next;
+  std::atomic<Task*> next;
   const TaskCode* code;
   std::uint64_t handle;
   std::uint64_t words[kInlineWords];
@@ -95,6 +97,49 @@ inline TaskGroup* after_of(const Task* task) {
   return task->is_extended() ? extension_of(task)->after : nullptr;
 }
 inline void* payload_of(Task* task) { return task->words; }
+
+/// First in, first out, of one worker; `last` is where the next task is linked, so that create() needs
+/// nothing else.
+class TaskList {
+ public:
+  TaskList() = default;
+  TaskList(const TaskList&) = delete;
+  TaskList& operator=(const TaskList&) = delete;
+
+  bool is_empty() const { return first() == nullptr; }
+  Task* first() const { return first_.load(std::memory_order_relaxed); }
+  void append(Task* task) { append(task, task); }
+  void append(Task* first, Task* last) {
+    last->next.store(nullptr, std::memory_order_relaxed);
+    last_->store(first, std::memory_order_relaxed);
+    last_ = &last->next;
+  }
+  void prepend(Task* first, Task* last) {
+    if (is_empty()) last_ = &last->next;
+    last->next.store(this->first(), std::memory_order_relaxed);
+    first_.store(first, std::memory_order_relaxed);
+  }
+  /// The list must not be empty.
+  Task* take() {
+    Task* const task = first();
+    Task* const next = task->next.load(std::memory_order_relaxed);
+    first_.store(next, std::memory_order_relaxed);
+    if (next == nullptr) last_ = &first_;
+    return task;
+  }
+
+  /// Where the list ends now; cut() takes away what was appended since, as a list that ends with null.
+  using Mark = std::atomic<Task*>*;
+  Mark mark() const { return last_; }
+  Task* cut(Mark mark) {
+    last_ = mark;
+    return mark->exchange(nullptr, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<Task*> first_{nullptr};
+  std::atomic<Task*>* last_ = &first_;
+};
 
 // ---- Callables and arguments in words ----
 

@@ -1,0 +1,97 @@
+// The native engine: options, workers and what they share. One a process (the_engine()).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "rubato/engine/native.hpp"
+#include "runtime/failure.hpp"
+#include "runtime/memory/task_heap.hpp"
+#include "runtime/order/groups.hpp"
+#include "runtime/order/order.hpp"
+#include "runtime/worker/worker.hpp"
+
+namespace rubato::runtime {
+
+class Engine {
+ public:
+  using Events = EventCount<StdAtomics>;
+
+  Engine();
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // ---- What programs call ----
+  const native::Options& options() const { return options_; }
+  void configure(const native::Options& options);
+  unsigned workers() const { return count_; }
+  native::Counters counters() const;
+  void run();
+  /// Of a thread that is not a worker.
+  void submit_outside(engine::ThreadState& self, Task* task);
+  void retire(engine::ResourceHeader* header);
+  void open_hold();
+  void close_hold();
+  void prepare(engine::ThreadState& thread) const;
+
+  // ---- What workers share ----
+  TaskHeap heap;
+  Events events;
+  Order order;
+  Groups groups;
+  Failure failure;
+  TaskPool inbox;  ///< from other threads: not run from there, but handed on
+  ReadySet<StdAtomics> inbox_ready{1};
+
+  Worker& worker(unsigned index) const { return *workers_[index]; }
+  TaskPool& pool(std::uint64_t hash) const { return pools_[hash & (pool_count_ - 1)]; }
+  TaskPool& pinned_pool(unsigned worker) const { return pools_[pool_count_ + worker]; }
+  unsigned pool_count() const { return pool_count_; }
+  TaskPool& shared_pool(unsigned index) const { return pools_[index]; }
+  unsigned holds() const { return holds_.load(std::memory_order_seq_cst); }
+
+  struct Sums {
+    std::uint64_t created, finished;
+    bool operator==(const Sums&) const = default;
+  };
+  Sums sums() const;
+  /// Worker 0's run() may return.
+  std::atomic<bool> is_over{false};
+  /// Ends the run with what `failure` holds.
+  void stop() { events.raise(Events::kStop); }
+  void report_blocked();
+  bool has_work_for_anybody() const;
+
+ private:
+  static constexpr unsigned kPoolsAWorker = 16;
+
+  void build(const native::Options& options);
+  void tear_down();
+  void fill_choices();
+  void clear_after_failure();
+  void pause_workers();
+
+  native::Options options_;
+  std::vector<std::uint8_t> choices_;
+  unsigned count_ = 1;  // of workers
+  unsigned pool_count_ = 0;
+  std::unique_ptr<TaskPool[]> pools_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::thread> threads_;
+  std::atomic<bool> is_running_{false};
+  std::atomic<std::uint64_t> waiting_{0};  // created by other threads since the last run(), before it
+  std::atomic<std::thread::id> runner_{};
+  std::atomic<unsigned> holds_{0};
+  std::mutex retired_mutex_;
+  engine::ResourceHeader* retired_ = nullptr;
+};
+
+Engine& the_engine();
+
+}  // namespace rubato::runtime

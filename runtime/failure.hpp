@@ -1,0 +1,41 @@
+// What ends a run early: the first exception of a task, and how many followed. Names tasks for people. Rule
+// R11.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "rubato/engine/native_task.hpp"
+#include "rubato/errors.hpp"
+
+namespace rubato::runtime {
+
+std::string name_of(const engine::Task& task);
+std::optional<std::uint64_t> timestamp_if_any(const engine::Task& task);
+
+/// A child that its creator must not create: its timestamp is earlier, or the creator has none.
+[[noreturn]] void throw_wrong_order(const engine::Task& creator, const engine::Task& child);
+
+class Failure {
+ public:
+  /// `error` left `task`. From any worker.
+  void add(const std::exception_ptr& error, const engine::Task& task);
+  /// An error of the run itself.
+  void add(const std::exception_ptr& error);
+  /// What run() throws, or null; the next run begins without.
+  std::exception_ptr take();
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr first_;  // of a task: what it threw
+  bool is_of_task_ = false;
+  std::string function_;
+  std::optional<std::uint64_t> timestamp_;
+  std::uint64_t further_ = 0;
+};
+
+}  // namespace rubato::runtime

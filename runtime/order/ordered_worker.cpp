@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// A worker's part in timestamp order; the rules are in runtime/order/order.hpp.
+#include "runtime/engine.hpp"
+#include "runtime/worker/worker.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+/// From so many tasks of one timestamp on, each worker hands out its own heap's.
+constexpr std::uint64_t kDistributed = 4096;
+/// Pushed to the pools at once, so that others can begin.
+constexpr std::uint64_t kSlice = 2048;
+
+}  // namespace
+
+bool Worker::owns_order() const { return engine_.order.owner.load(std::memory_order_relaxed) == index_; }
+
+/// Its creator runs, or has just ended and is not counted as finished yet; or nothing runs (the inbox).
+void Worker::route_timestamped(Task* task) {
+  Order& order = engine_.order;
+  const bool is_shared = order.is_shared.load(std::memory_order_relaxed);
+  const bool is_in_phase = is_shared || (owns_order() && order.left != 0);
+  const std::uint64_t at = engine::timestamp_of(task);
+  if (!is_in_phase || at != order.current.load(std::memory_order_relaxed)) return heap_.push(task, at);
+  if (is_shared) {
+    ++phase_delta_;
+  } else {
+    ++order.left;
+  }
+  if (must_block(task)) {
+    ++order.blocked;
+    return;
+  }
+  append_current(task);
+}
+
+/// A counted task of the current timestamp, which may run now.
+void Worker::append_current(Task* task) {
+  const Order& order = engine_.order;
+  if (!has_pools) return now_.append(task);
+  const bool is_shared = order.is_shared.load(std::memory_order_relaxed);
+  if (!is_shared && !owns_order()) {  // a group ended here, whose tasks the owner waits for
+    return push_pool(engine_.pinned_pool(order.owner.load(std::memory_order_relaxed)), task, task);
+  }
+  if (task->is_spec()) return alone_.append(task);
+  if (!is_shared || (task->handle & engine::handle::kPooled) == 0) return now_.append(task);
+  settle();
+  push_pool(engine_.pool(engine::mix_locale(task->handle & engine::handle::kAddressMask)), task, task);
+}
+
+void Worker::end_timestamped() {
+  Order& order = engine_.order;
+  if (order.is_shared.load(std::memory_order_relaxed)) {
+    --phase_delta_;
+  } else if (owns_order() && order.left != 0) {
+    --order.left;
+  }
+}
+
+void Worker::settle() {
+  if (phase_delta_ == 0) return;
+  Order& order = engine_.order;
+  const std::int64_t delta = std::exchange(phase_delta_, 0);
+  if (order.outstanding.fetch_add(delta, std::memory_order_acq_rel) + delta != 0) return;
+  order.left = 0;
+  order.is_shared.store(false, std::memory_order_relaxed);
+  order.owner.store(index_, std::memory_order_relaxed);
+}
+
+/// The owner: on to the next timestamp. @returns whether there is something to run, here or elsewhere.
+bool Worker::advance() {
+  Order& order = engine_.order;
+  if (order.left != 0 || order.is_shared.load(std::memory_order_relaxed)) return false;
+  std::uint64_t at = 0, bound = 0;
+  bool has_any = false;
+  for (unsigned w = 0; w < engine_.workers(); ++w) {
+    const RadixHeap& heap_of_w = engine_.worker(w).heap_;
+    if (heap_of_w.is_empty()) continue;
+    const std::uint64_t first = heap_of_w.min();
+    if (!has_any || first < at) {
+      at = first;
+      bound = 0;
+    }
+    if (first == at) bound += heap_of_w.min_size_bound();
+    has_any = true;
+  }
+  if (!has_any) return false;
+  order.current.store(at, std::memory_order_relaxed);
+  order.blocked = 0;
+  counts.timestamps.add();
+  const auto holds_current = [&](const Worker& w) { return !w.heap_.is_empty() && w.heap_.min() == at; };
+  if (has_pools && bound >= kDistributed) {
+    std::int64_t parts = 0;
+    for (unsigned w = 0; w < engine_.workers(); ++w) parts += holds_current(engine_.worker(w)) ? 1 : 0;
+    begin_shared(parts);
+    for (unsigned w = 0; w < engine_.workers(); ++w) {
+      Worker& worker = engine_.worker(w);
+      if (w == index_ || !holds_current(worker)) continue;
+      worker.must_distribute_.store(true, std::memory_order_seq_cst);
+    }
+    const bool has_own = holds_current(*this);
+    engine_.events.notify_all();
+    if (has_own) distribute_own();
+    return true;
+  }
+  Chain all;
+  for (unsigned w = 0; w < engine_.workers(); ++w) {
+    Worker& worker = engine_.worker(w);
+    if (!holds_current(worker)) continue;
+    const Chain chain = worker.heap_.pop_min();
+    if (all.is_empty()) {
+      all = chain;
+    } else {
+      link(all.last, chain.first);
+      all.last = chain.last;
+      all.size += chain.size;
+    }
+  }
+  if (has_pools && (all.size * ticks_a_task_ >= worth_ticks() || !may_run_inline())) {
+    begin_shared(static_cast<std::int64_t>(all.size));
+    const std::uint64_t size = all.size;
+    distribute(all);
+    if (size > 1 && engine_.events.notify(static_cast<int>(size - 1))) counts.wake_ups.add();
+    return true;
+  }
+  order.left = all.size;
+  bool has_work = false;
+  while (!all.is_empty()) {
+    Task* const task = all.take();
+    if (must_block(task)) {
+      ++order.blocked;
+    } else {
+      append_current(task);
+      has_work = true;
+    }
+  }
+  return has_work;
+}
+
+/// Whether tasks with locales may run outside their pools, by the owner: no others use pools.
+bool Worker::may_run_inline() {
+  Order& order = engine_.order;
+  if (!order.is_inline.load(std::memory_order_relaxed))
+    order.is_inline.exchange(true, std::memory_order_seq_cst);
+  if (!order.has_mixed.load(std::memory_order_seq_cst)) return true;
+  order.is_inline.store(false, std::memory_order_seq_cst);
+  return false;
+}
+
+/// The owner gives up being it: `unfinished` tasks are counted, and the last that ends makes its worker the
+/// owner.
+void Worker::begin_shared(std::int64_t unfinished) {
+  Order& order = engine_.order;
+  counts.shared_timestamps.add();
+  order.left = 0;
+  order.outstanding.store(unfinished, std::memory_order_relaxed);
+  order.is_inline.store(false, std::memory_order_seq_cst);
+  order.is_shared.store(true, std::memory_order_relaxed);
+  order.owner.store(Order::kNoOwner, std::memory_order_relaxed);
+}
+
+/// This worker's part of a shared phase, which counts as one task.
+void Worker::distribute_own() {
+  const Chain chain = heap_.pop_min();
+  engine_.order.outstanding.fetch_add(static_cast<std::int64_t>(chain.size) - 1, std::memory_order_acq_rel);
+  distribute(chain);
+}
+
+/// Counted tasks of the current timestamp to where they run in a shared phase.
+void Worker::distribute(Chain chain) {
+  const auto flush = [this] {
+    for (const unsigned index : touched_) {
+      const Chain part = std::exchange(parts_[index], {});
+      push_pool(engine_.shared_pool(index), part.first, part.last);
+    }
+    touched_.clear();
+  };
+  for (std::uint64_t i = 1; !chain.is_empty(); ++i) {
+    Task* const task = chain.take();
+    if (must_block(task)) continue;
+    if (task->is_spec() || (task->handle & engine::handle::kPooled) == 0) {
+      append_current(task);
+      continue;
+    }
+    const unsigned index =
+        engine_.pool(engine::mix_locale(task->handle & engine::handle::kAddressMask)).index;
+    if (parts_[index].is_empty()) touched_.push_back(index);
+    parts_[index].append(task);
+    if (i % kSlice == 0) flush();
+  }
+  flush();
+}
+
+/// In the middle of an inline phase: others take part from now on. False: not possible at the moment.
+bool Worker::share_phase() {
+  Order& order = engine_.order;
+  if (order.blocked != 0) return false;
+  return_ring(0);
+  for (unsigned i = 0; i < ring_.size(); ++i) {
+    if (ring_.at(i).task->is_timestamped()) return false;
+  }
+  Chain chain;
+  for (TaskList& lane : now_.lanes) {
+    while (!lane.is_empty()) chain.append(lane.take());
+  }
+  if (chain.is_empty()) return false;
+  begin_shared(static_cast<std::int64_t>(order.left));
+  const std::uint64_t size = chain.size;
+  distribute(chain);
+  if (engine_.events.notify(static_cast<int>(size))) counts.wake_ups.add();
+  return true;
+}
+
+}  // namespace rubato::runtime

@@ -1,0 +1,22 @@
+// A cheap clock for decisions, not for results: the time stamp counter where there is one.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace rubato::runtime {
+
+/// In ticks of about a nanosecond or less; only differences mean something.
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Measured once, for about a millisecond.
+double ticks_per_microsecond();
+
+}  // namespace rubato::runtime

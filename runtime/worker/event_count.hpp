@@ -1,0 +1,90 @@
+// How workers sleep and are woken, and the one word that a busy worker looks at between two tasks. Rule R10:
+// announce, recheck every source, sleep; no wake-up is lost, and nobody who sleeps costs the others more than
+// one load.
+//
+//   a worker that found nothing         whoever has work for others
+//   ticket = announce()                 makes the work visible (a seq_cst read-modify-write or exchange)
+//   looks at every source again         notify(): someone idle? then a new epoch, and wake
+//   found: cancel()  else: sleep(ticket), cancel()
+//
+// Either the look comes after the work in the order of seq_cst operations and finds it, or announce() comes
+// before notify()'s look, which then sees an idle worker and changes the epoch, so that sleep() returns.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+namespace rubato::runtime {
+
+/// What a correct event count does. Tests derive from it to build mutants, which they must catch.
+struct EventCountRules {
+  static constexpr bool kTicketAfterAnnounce = true;
+  static constexpr bool kNotifyChangesEpoch = true;
+};
+
+template <class Atomics, class Rules = EventCountRules>
+class EventCount {
+ public:
+  // The word: how many workers are idle; how many stand by for a task that runs alone; requests to all.
+  static constexpr std::uint64_t kIdle = 1;
+  static constexpr std::uint64_t kIdleMask = 0xffff;
+  static constexpr std::uint64_t kStanding = std::uint64_t{1} << 16;
+  static constexpr std::uint64_t kStandingMask = std::uint64_t{0xffff} << 16;
+  static constexpr std::uint64_t kStop = std::uint64_t{1} << 32;    ///< start no further task
+  static constexpr std::uint64_t kAlone = std::uint64_t{1} << 33;   ///< a task wants to run alone
+  static constexpr std::uint64_t kPaused = std::uint64_t{1} << 35;  ///< no run: touch nothing
+  static constexpr std::uint64_t kEnd = std::uint64_t{1} << 34;     ///< threads end
+
+  static unsigned idle(std::uint64_t word) { return static_cast<unsigned>(word & kIdleMask); }
+  static unsigned standing(std::uint64_t word) { return static_cast<unsigned>((word & kStandingMask) >> 16); }
+
+  /// Between two tasks: 0 means nobody wants anything.
+  std::uint64_t look() const { return word_.load(std::memory_order_relaxed); }
+  std::uint64_t look_ordered() const { return word_.load(std::memory_order_seq_cst); }
+
+  struct Ticket {
+    std::uint32_t epoch;
+    std::uint64_t word;  ///< as it was after the announcement
+  };
+  Ticket announce() {
+    if constexpr (!Rules::kTicketAfterAnnounce) {
+      const std::uint64_t word = word_.fetch_add(kIdle, std::memory_order_seq_cst) + kIdle;
+      return {0, word};
+    }
+    const std::uint64_t word = word_.fetch_add(kIdle, std::memory_order_seq_cst) + kIdle;
+    return {epoch_.load(std::memory_order_seq_cst), word};
+  }
+  std::uint64_t cancel() { return word_.fetch_sub(kIdle, std::memory_order_seq_cst) - kIdle; }
+  void sleep(Ticket ticket, std::uint32_t microseconds = 0) {
+    if constexpr (!Rules::kTicketAfterAnnounce) ticket.epoch = epoch_.load(std::memory_order_seq_cst);
+    Atomics::wait(epoch_, ticket.epoch, microseconds);
+  }
+
+  /// Wakes up to `workers` of those that sleep, if any. @returns whether it had to.
+  bool notify(int workers = 1) {
+    if ((word_.load(std::memory_order_seq_cst) & (kIdleMask | kStandingMask)) == 0) return false;
+    if constexpr (Rules::kNotifyChangesEpoch) epoch_.fetch_add(1, std::memory_order_seq_cst);
+    Atomics::wake(epoch_, workers);
+    return true;
+  }
+  void notify_all() { notify(std::numeric_limits<int>::max()); }
+
+  /// A request to all, or its end. @returns the word before.
+  std::uint64_t raise(std::uint64_t request) { return word_.fetch_or(request, std::memory_order_seq_cst); }
+  std::uint64_t lower(std::uint64_t request) { return word_.fetch_and(~request, std::memory_order_seq_cst); }
+  /// Instead of announce(), while another worker's task runs alone.
+  Ticket stand_by() {
+    const std::uint64_t word = word_.fetch_add(kStanding, std::memory_order_seq_cst) + kStanding;
+    return {epoch_.load(std::memory_order_seq_cst), word};
+  }
+  std::uint64_t stand_down() { return word_.fetch_sub(kStanding, std::memory_order_seq_cst) - kStanding; }
+  std::uint32_t epoch() const { return epoch_.load(std::memory_order_seq_cst); }
+
+ private:
+  alignas(64) typename Atomics::template atomic<std::uint64_t> word_{0};
+  typename Atomics::template atomic<std::uint32_t> epoch_{0};
+};
+
+}  // namespace rubato::runtime

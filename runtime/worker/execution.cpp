@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// One task: synchronization around it, its end, its memory. MxTasking, Fig. 5; rules R4, R11.
+#include <exception>
+#include <optional>
+
+#include "runtime/engine.hpp"
+#include "runtime/sync/choice.hpp"
+#include "runtime/sync/latch.hpp"
+#include "runtime/sync/shared_latch.hpp"
+#include "runtime/sync/version.hpp"
+#include "runtime/worker/worker.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+using engine::ResourceHeader;
+
+Primitive primitive_of(const Task* task) {
+  return static_cast<Primitive>((task->handle & engine::handle::kPrimitiveMask) >>
+                                engine::handle::kPrimitiveShift);
+}
+
+std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
+  auto* const object = reinterpret_cast<char*>(task->handle & engine::handle::kAddressMask);
+  return reinterpret_cast<ResourceHeader*>(object - sizeof(ResourceHeader))->synchronization;
+}
+
+}  // namespace
+
+void Worker::execute(const Slot& slot) {
+  Task* const task = slot.task;
+  if ((task->handle & engine::handle::kPrimitiveMask) != 0) {
+    if (!run_synchronized(task)) return;
+  } else {
+    call(task);
+  }
+  if (!deferred_.is_empty()) [[unlikely]]
+    route_deferred();
+  finish(task);
+  destroy(task);
+  if (!slot.is_kept) free_block(task);
+  if (slot.pool != nullptr) finish_pool(*slot.pool);
+}
+
+void Worker::call(Task* task) {
+  running = task;
+  try {
+    task->code->run(task);
+  } catch (...) {
+    engine_.failure.add(std::current_exception(), *task);
+    engine_.stop();
+  }
+  running = nullptr;
+}
+
+bool Worker::run_synchronized(Task* task) {
+  const bool reads = (task->handle & engine::handle::kReads) != 0;
+  std::atomic<std::uint64_t>& word = synchronization_word(task);
+  switch (primitive_of(task)) {
+    case Primitive::latch: {
+      Latch<StdAtomics> latch(word);
+      if (!latch.lock()) break;
+      call(task);
+      latch.unlock();
+      return true;
+    }
+    case Primitive::shared_latch: {
+      SharedLatch<StdAtomics> latch(word);
+      if (reads ? !latch.lock_shared() : !latch.lock()) break;
+      call(task);
+      if (reads) {
+        latch.unlock_shared();
+      } else {
+        latch.unlock();
+      }
+      return true;
+    }
+    case Primitive::optimistic_latch:
+    case Primitive::optimistic_pool:
+      if (reads ? run_reader(task) : run_writer(task)) return true;
+      if ((task->handle & engine::handle::kPooled) != 0) return false;  // a reader went to the pool
+      break;
+    case Primitive::none:
+    case Primitive::pool:
+      call(task);
+      return true;
+  }
+  requeue(task);
+  return false;
+}
+
+bool Worker::run_writer(Task* task) {
+  Version<StdAtomics> version(synchronization_word(task));
+  if (primitive_of(task) == Primitive::optimistic_pool) {
+    version.begin_write();
+    call(task);
+    version.end_write();
+    return true;
+  }
+  if (!version.lock()) return false;
+  call(task);
+  version.unlock();
+  return true;
+}
+
+/// Runs until no writer was at work meanwhile; what a losing attempt created and threw is dropped.
+bool Worker::run_reader(Task* task) {
+  Version<StdAtomics> version(synchronization_word(task));
+  for (unsigned losses = 0; losses < kReaderLosses; ++losses) {
+    const std::optional<std::uint64_t> seen = version.begin();
+    if (!seen) return false;
+    const TaskList::Mark mark = tasks.mark();
+    std::exception_ptr error;
+    running = task;
+    is_validating_ = true;
+    try {
+      task->code->run(task);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    is_validating_ = false;
+    running = nullptr;
+    if (version.validate(*seen)) {
+      if (error) {
+        engine_.failure.add(error, *task);
+        engine_.stop();
+      }
+      return true;
+    }
+    counts.reads_repeated.add();
+    for (Task* created_task = tasks.cut(mark); created_task != nullptr;) {
+      Task* const next = next_of(created_task);
+      finish(created_task);
+      destroy(created_task);
+      free_block(created_task);
+      ++taken_;
+      created_task = next;
+    }
+    while (!deferred_.is_empty()) {
+      Task* const created_task = deferred_.take();
+      finish(created_task);
+      destroy(created_task);
+      free_block(created_task);
+    }
+  }
+  if (primitive_of(task) == Primitive::optimistic_pool) {
+    task->handle = (task->handle & ~engine::handle::kPrimitiveMask) | engine::handle::kPooled;
+    requeue(task);
+    return false;
+  }
+  if (!version.lock()) return false;
+  call(task);
+  version.unlock_unchanged();
+  return true;
+}
+
+void Worker::route_deferred() {
+  while (!deferred_.is_empty()) route(deferred_.take());
+}
+
+/// The task has ended, or will never run; its children are handed on.
+void Worker::finish(Task* task) {
+  counts.finished.add();
+  constexpr std::uint64_t kSpecial =
+      engine::handle::kTimestamped | engine::handle::kExtended | engine::handle::kSpec;
+  if ((task->handle & kSpecial) == 0) [[likely]]
+    return;
+  if (task->is_spec()) counts.alone.add();
+  if (TaskGroup* const group = engine::group_of(task)) {
+    if (Groups::remove_member(*group) && !is_dropping_) {
+      Chain released = engine_.groups.release(*group);
+      while (!released.is_empty()) requeue(released.take());
+    }
+  }
+  if (task->is_timestamped()) end_timestamped();
+}
+
+void Worker::destroy(Task* task) {
+  if (task->code->destroy != nullptr) [[unlikely]]
+    task->code->destroy(task);
+}
+
+void Worker::free_block(Task* task) {
+  if (task->is_extended()) {
+    heap.free<sizeof(engine::ExtendedTask)>(task);
+  } else {
+    heap.free<sizeof(Task)>(task);
+  }
+}
+
+}  // namespace rubato::runtime

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// What moves between workers: pools, published chunks, the inbox. Rules R2 and R10.
+#include <algorithm>
+
+#include "runtime/engine.hpp"
+#include "runtime/worker/clock.hpp"
+#include "runtime/worker/worker.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+/// Work that is worth waking somebody: waking takes a few microseconds of both.
+constexpr double kWorthMicroseconds = 8;
+constexpr std::uint64_t kMaxChunk = 256;
+constexpr std::uint64_t kTasksAPool = 8;  // a guess at what a ready pool holds
+
+}  // namespace
+
+std::uint64_t Worker::worth_ticks() {
+  static const auto value = static_cast<std::uint64_t>(kWorthMicroseconds * ticks_per_microsecond());
+  return value;
+}
+
+/// Of the running task.
+void Worker::created_task(Task* task) {
+  if (running != nullptr && task->is_timestamped() &&
+      (!running->is_timestamped() || engine::timestamp_of(task) < engine::timestamp_of(running))) {
+    try {
+      throw_wrong_order(*running, *task);
+    } catch (...) {
+      destroy(task);
+      free_block(task);
+      throw;
+    }
+  }
+  counts.submitted.add();
+  if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
+  if (is_validating_ || engine::after_of(task) != nullptr) return deferred_.append(task);
+  route(task);
+}
+
+void Worker::route(Task* task) {
+  if (task->is_timestamped()) return route_timestamped(task);
+  if (must_block(task)) return;
+  if (task->is_spec() && has_pools) return alone_.append(task);
+  if (task->is_extended() && has_pools && (task->handle & engine::handle::kPooled) == 0) {
+    const std::uint32_t core = engine::extension_of(task)->core;
+    if (core < engine_.workers()) return push_pool(engine_.pinned_pool(core), task, task);
+  }
+  requeue(task);
+}
+
+bool Worker::must_block(Task* task) {
+  TaskGroup* const after = engine::after_of(task);
+  return after != nullptr && engine_.groups.block(task, *after);
+}
+
+/// Into the list or pool where it waits for its turn.
+void Worker::requeue(Task* task) {
+  if (task->is_timestamped()) return append_current(task);
+  if (task->is_spec() && has_pools) return alone_.append(task);
+  if ((task->handle & engine::handle::kPooled) != 0) {
+    Order& order = engine_.order;
+    if (!order.has_mixed.load(std::memory_order_relaxed))
+      order.has_mixed.exchange(true, std::memory_order_seq_cst);
+    return push_pool(engine_.pool(engine::mix_locale(task->handle & engine::handle::kAddressMask)), task,
+                     task);
+  }
+  const unsigned rank = rank_of(task);
+  if (rank == 0) return high_.append(task);
+  if (rank != kNormalRank) return low_.append(task);
+  tasks.append(task);
+  ++appended_;
+}
+
+void Worker::push_pool(TaskPool& pool, Task* first, Task* last) {
+  if (pool.push(first, last)) make_ready(pool);
+}
+
+void Worker::finish_pool(TaskPool& pool) {
+  const auto [is_empty, released] = pool.finish();
+  if (released != nullptr) free_block(released);
+  if (!is_empty) make_ready(pool);
+}
+
+/// At its home, where its data may be in the cache; here, if its home sleeps: waking it costs more.
+void Worker::make_ready(TaskPool& pool) {
+  const Task* const head = pool.head();
+  const unsigned rank = head != nullptr ? rank_of(head) : kNormalRank;
+  if (pool.kind == TaskPool::Kind::pinned) {
+    const unsigned home = pool.home;
+    engine_.worker(home).pinned_.add(0, rank);
+    if (home != index_) engine_.events.notify_all();
+    return;
+  }
+  const unsigned home = pool.home;
+  if (home == index_ || engine_.worker(home).is_idle_.load(std::memory_order_relaxed)) {
+    ready_.add(pool.index, rank);
+    if (Events::idle(engine_.events.look()) != 0) share();
+    return;
+  }
+  engine_.worker(home).ready_.add(pool.index, rank);
+  if (engine_.events.notify()) counts.wake_ups.add();
+}
+
+// ---- Giving ----
+
+void Worker::share() {
+  if (looks_skipped_ != 0) {
+    --looks_skipped_;
+    return;
+  }
+  const std::uint64_t now = ticks();
+  const std::uint64_t elapsed = now - clock_;
+  if (elapsed < worth_ticks() / 16) return;  // half a microsecond
+  const std::uint64_t finished = counts.finished.get();
+  const std::uint64_t ran = finished - finished_then_;
+  clock_ = now;
+  finished_then_ = finished;
+  ticks_a_task_ = elapsed / (ran + 1) + 1;
+  looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(worth_ticks() / 16 / ticks_a_task_, 15));
+  if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_) return;
+
+  const std::uint64_t mine = created.load(std::memory_order_relaxed) + appended_ - taken_;
+  const std::uint64_t chunk = std::clamp<std::uint64_t>(worth_ticks() / ticks_a_task_, 8, kMaxChunk);
+  const std::uint64_t pools = has_pools ? ready_.size() : 0;
+  const bool is_phase_shared = engine_.order.is_shared.load(std::memory_order_relaxed);
+  if (running == nullptr && owns_order() && !is_phase_shared && engine_.order.left >= 2 &&
+      engine_.order.left * ticks_a_task_ >= worth_ticks() && share_phase()) {
+    return;
+  }
+  const std::uint64_t current = is_phase_shared ? size_up_to(now_.normal(), 2 * chunk) : 0;
+  const std::uint64_t surplus = mine + current + ring_.size() + (pools > 1 ? (pools - 1) * kTasksAPool : 0);
+  if (surplus < 2 || surplus * ticks_a_task_ < worth_ticks()) return;
+  if (mine < 2 && current < 2 && running == nullptr) return_ring(1);
+  if (!tasks.is_empty() && next_of(tasks.first()) != nullptr) {
+    const std::uint64_t size = size_up_to(tasks, 2 * chunk);
+    return publish(tasks, size / 2);
+  }
+  if (is_phase_shared && current >= 2) return publish(now_.normal(), current / 2);
+  if (pools > 1 && engine_.events.notify()) counts.wake_ups.add();
+}
+
+void Worker::share_if_wanted() {
+  if (Events::idle(engine_.events.look()) != 0) share();
+}
+
+void Worker::publish(TaskList& list, std::uint64_t count) {
+  settle();  // others may see timestamped tasks from here on
+  Chain chain = take(list, count);
+  if (&list == &tasks) taken_ += chain.size;
+  if (chain.is_empty()) return;
+  link(chain.last, nullptr);
+  was_robbed_ = true;
+  counts.published.add();
+  published_.exchange(chain.first, std::memory_order_seq_cst);
+  if (engine_.events.notify()) counts.wake_ups.add();
+}
+
+/// Takes private tasks out of the ring's end again, all but `keep`: they can be given away then.
+void Worker::return_ring(unsigned keep) {
+  while (ring_.size() > keep) {
+    const Slot& last = ring_.at(ring_.size() - 1);
+    if (last.is_pooled) return;
+    Task* const task = last.task;
+    ring_.drop_last();
+    const unsigned rank = rank_of(task);
+    if (task->is_timestamped()) {
+      now_.lanes[rank].prepend(task, task);
+    } else if (rank == kNormalRank) {
+      tasks.prepend(task, task);
+      ++appended_;
+    } else {
+      (rank == 0 ? high_ : low_).prepend(task, task);
+    }
+  }
+}
+
+// ---- Taking ----
+
+bool Worker::steal() {
+  const unsigned workers = engine_.workers();
+  if (must_distribute_.load(std::memory_order_seq_cst)) {
+    must_distribute_.store(false, std::memory_order_relaxed);
+    distribute_own();
+    return true;
+  }
+  for (unsigned i = 1; i < workers; ++i) {
+    Worker& victim = engine_.worker((index_ + i) % workers);
+    for (unsigned rank = 0; rank < kPriorities; ++rank) {
+      if (take_from_pool(victim.ready_, rank, false)) return true;
+    }
+    if (victim.published_.load(std::memory_order_relaxed) == nullptr) continue;
+    Task* task = victim.published_.exchange(nullptr, std::memory_order_acquire);
+    if (task == nullptr) continue;
+    counts.chunks_stolen.add();
+    while (task != nullptr) {
+      Task* const next = next_of(task);
+      requeue(task);
+      task = next;
+    }
+    return true;
+  }
+  return false;
+}
+
+bool Worker::empty_inbox() {
+  if (engine_.inbox_ready.is_empty()) return false;
+  unsigned last = 0;
+  if (engine_.inbox_ready.claim(kNormalRank, last) == kNoPool) return false;
+  TaskPool& inbox = engine_.inbox;
+  // A task taken as last must stay until finish() returns it: only then it may be linked elsewhere.
+  for (;;) {
+    const auto taken = inbox.take();
+    if (taken.node == nullptr || taken.is_last) break;
+    counts.submitted.add();
+    route(taken.node);
+  }
+  const auto [is_empty, released] = inbox.finish();
+  if (!is_empty) engine_.inbox_ready.add(0, kNormalRank);
+  if (released != nullptr) {
+    counts.submitted.add();
+    route(released);
+  }
+  return true;
+}
+
+}  // namespace rubato::runtime

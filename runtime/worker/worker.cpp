@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+// The loop, who runs next, and what an idle worker does.
+#include "runtime/worker/worker.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/engine.hpp"
+#include "runtime/worker/clock.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+constexpr unsigned kBatch = 16;      // tasks from a list into the ring at once
+constexpr unsigned kPassLimit = 64;  // tasks of higher priority after which one of lower runs (R5)
+constexpr unsigned kIdleSpins = 16;  // about a microsecond (R10)
+
+}  // namespace
+
+Worker::Worker(Engine& engine, unsigned index)
+    : ThreadState(engine.heap, 0),
+      engine_(engine),
+      index_(index),
+      parts_(engine.pool_count()),
+      ready_(engine.pool_count()),
+      pinned_(1) {
+  is_worker = true;
+  touched_.reserve(engine.pool_count());
+  engine.prepare(*this);
+}
+
+Worker::~Worker() = default;
+
+void Worker::work() {
+  for (;;) {
+    const std::uint64_t word = engine_.events.look();
+    if (word != 0) [[unlikely]] {
+      if (!attend(word)) return;
+    }
+    if (ring_.size() <= ring_.distance()) refill();
+    if (ring_.is_empty()) {
+      if (!find_work() && !wait_for_work()) return;
+      continue;
+    }
+    const Slot slot = ring_.front();
+    ring_.pop();
+    Ring::prefetch(slot);
+    execute(slot);
+  }
+}
+
+/// Between two tasks, when somebody is idle or wants something. False: this thread ends.
+bool Worker::attend(std::uint64_t word) {
+  if ((word & Events::kEnd) != 0 && index_ != 0) return false;
+  if ((word & Events::kPaused) != 0 && index_ != 0) {
+    pause();
+    return true;
+  }
+  if ((word & Events::kStop) != 0) {
+    drop_everything();
+    return true;
+  }
+  if ((word & Events::kAlone) != 0) stand_by();
+  if (Events::idle(word) != 0) share();
+  return true;
+}
+
+// ---- Who runs next (R5) ----
+
+void Worker::refill() {
+  const bool has_only_tasks = now_.is_empty() && high_.is_empty() && low_.is_empty() &&
+                              (!has_pools || (ready_.is_empty() && pinned_.is_empty()));
+  if (has_only_tasks) {
+    if (!tasks.is_empty()) take_from(tasks, kBatch);
+    return;
+  }
+  while (ring_.size() <= ring_.distance() && next_eligible()) {
+  }
+}
+
+bool Worker::has_rank(unsigned rank) const {
+  const TaskList& own = rank == 0 ? high_ : rank == kNormalRank ? tasks : low_;
+  return !own.is_empty() || !now_.lanes[rank].is_empty() ||
+         (has_pools && (!ready_.is_empty(rank) || !pinned_.is_empty(rank)));
+}
+
+/// Moves what runs next into the ring: of the best priority that waits, from the current timestamp's tasks,
+/// ready pools and private tasks in turn; after 64 tasks one of a lower priority. Groups and timestamps were
+/// decided before: what is in these lists may run now. @returns false if there is nothing.
+bool Worker::next_eligible() {
+  unsigned rank = 0;
+  while (rank < kPriorities && !has_rank(rank)) ++rank;
+  if (rank == kPriorities) return false;
+  std::uint64_t limit = kBatch;
+  for (unsigned lower = kPriorities - 1; lower > rank; --lower) {
+    if (!has_rank(lower)) continue;
+    if (passed_[lower] >= kPassLimit) {
+      rank = lower;
+      limit = 1;
+      break;
+    }
+    limit = std::min(limit, kPassLimit - passed_[lower]);
+  }
+  const unsigned before = ring_.size();
+  TaskList& own = rank == 0 ? high_ : rank == kNormalRank ? tasks : low_;
+  for (unsigned tries = 0; tries < 4 && ring_.size() == before; ++tries) {
+    switch (turn_++ % 4) {
+      case 0:
+        take_from(now_.lanes[rank], limit);
+        break;
+      case 1:
+        if (has_pools) take_from_pool(ready_, rank, true);
+        break;
+      case 2:
+        if (has_pools) take_from_pool(pinned_, rank, true);
+        break;
+      default:
+        take_from(own, limit);
+        break;
+    }
+  }
+  const unsigned taken = ring_.size() > before ? ring_.size() - before : 0;
+  for (unsigned lower = rank + 1; lower < kPriorities; ++lower) {
+    passed_[lower] = has_rank(lower) ? passed_[lower] + taken : 0;
+  }
+  passed_[rank] = 0;
+  return taken != 0;
+}
+
+void Worker::take_from(TaskList& list, std::uint64_t count) {
+  if (&list == &tasks) {
+    for (count = std::min<std::uint64_t>(count, ring_.room()); count != 0 && !list.is_empty(); --count) {
+      ring_.push(list.take());
+      ++taken_;
+    }
+    if (was_robbed_) [[unlikely]]
+      share();
+    return;
+  }
+  for (count = std::min<std::uint64_t>(count, ring_.room()); count != 0 && !list.is_empty(); --count)
+    ring_.push(list.take());
+}
+
+bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own) {
+  if (ring_.room() == 0) return false;
+  unsigned last = last_claimed_;
+  const unsigned index = set.claim(rank, last);
+  if (index == kNoPool) return false;
+  TaskPool& pool = &set == &pinned_ ? engine_.pinned_pool(index_) : engine_.shared_pool(index);
+  if (&set != &pinned_) last_claimed_ = last;
+  if (&set != &pinned_ && engine_.order.is_inline.load(std::memory_order_seq_cst)) {
+    // Tasks of the current timestamp run outside their pools. This one has tasks without: the owner will see.
+    make_ready(pool);
+    std::this_thread::yield();
+    return false;
+  }
+  if (!is_own) counts.pools_stolen.add();
+  take_batch(pool);
+  return true;
+}
+
+/// Moves linked tasks of a pool that this worker claimed into the ring, by priority.
+void Worker::take_batch(TaskPool& pool) {
+  Pool<StdAtomics, Task>::Taken batch[Ring::kSlots];
+  const unsigned room = std::min(ring_.room(), Ring::kSlots / 2);
+  unsigned size = 0;
+  bool is_sorted = true;
+  while (size < room) {
+    batch[size] = pool.take();
+    if (batch[size].node == nullptr) break;
+    if (rank_of(batch[size].node) != kNormalRank) is_sorted = false;
+    ++size;
+    if (batch[size - 1].is_last) break;
+  }
+  if (size == 0) {  // a push is half-linked: let its thread go on
+    finish_pool(pool);
+    std::this_thread::yield();
+    return;
+  }
+  if (!is_sorted) {
+    std::stable_sort(batch, batch + size,
+                     [](const auto& a, const auto& b) { return rank_of(a.node) < rank_of(b.node); });
+  }
+  for (unsigned i = 0; i < size; ++i) {
+    Slot& slot = ring_.push(batch[i].node);
+    slot.is_pooled = true;
+    slot.is_kept = batch[i].is_last;
+    if (i + 1 == size) slot.pool = &pool;
+  }
+}
+
+// ---- Nothing to run ----
+
+bool Worker::find_work() {
+  if ((engine_.events.look() & Events::kStop) != 0) return false;
+  settle();
+  // What was in the ring may have been taken out of it again, to be shared.
+  if (!tasks.is_empty() || !now_.is_empty() || !high_.is_empty() || !low_.is_empty()) return true;
+  if (owns_order() && advance()) return true;
+  if (!alone_.is_empty()) {
+    run_alone();
+    return true;
+  }
+  if (Task* const chunk = published_.exchange(nullptr, std::memory_order_acquire)) {
+    was_robbed_ = false;
+    for (Task* task = chunk; task != nullptr;) {
+      Task* const next = next_of(task);
+      requeue(task);
+      task = next;
+    }
+    return true;
+  }
+  if (empty_inbox()) return true;
+  if (!has_pools) return false;
+  return steal();
+}
+
+bool Worker::has_work_for_others() const {
+  return !ready_.is_empty() || published_.load(std::memory_order_seq_cst) != nullptr;
+}
+bool Worker::has_work_of_its_own() const {
+  return !pinned_.is_empty() || must_distribute_.load(std::memory_order_seq_cst);
+}
+
+/// Looks without taking; ordered against announce() by seq_cst.
+/// Who may go on to the next timestamp does so before it idles.
+bool Worker::can_find_work() const {
+  if (!engine_.inbox_ready.is_empty() || has_work_of_its_own()) return true;
+  for (unsigned w = 0; w < engine_.workers(); ++w) {
+    if (engine_.worker(w).has_work_for_others()) return true;
+  }
+  return false;
+}
+
+bool Worker::wait_for_work() {
+  Events& events = engine_.events;
+  const Events::Ticket ticket = events.announce();
+  is_idle_.store(true, std::memory_order_seq_cst);
+  const auto end_idling = [this, &events] {
+    is_idle_.store(false, std::memory_order_relaxed);
+    events.cancel();
+  };
+  if (index_ != 0 && (ticket.word & (Events::kPaused | Events::kEnd)) != 0) {
+    end_idling();
+    return true;
+  }
+  const bool is_single = engine_.workers() == 1;
+  for (unsigned i = 0; i < (is_single ? 1 : kIdleSpins); ++i) {
+    const std::uint64_t word = events.look_ordered();
+    if ((word & Events::kStop) == 0 && can_find_work()) {
+      end_idling();
+      return true;
+    }
+    if (Events::idle(word) == engine_.workers() && is_over_when_all_are_idle(word)) {
+      if (index_ == 0) {
+        end_idling();
+        return false;
+      }
+      if (!engine_.is_over.exchange(true, std::memory_order_seq_cst)) {
+        counts.wake_ups.add();
+        events.notify_all();
+      }
+      break;
+    }
+    if (index_ == 0 && engine_.is_over.load(std::memory_order_seq_cst)) {
+      end_idling();
+      return false;
+    }
+    StdAtomics::pause();
+  }
+  counts.parks.add();
+  events.sleep(ticket);
+  end_idling();
+  return true;
+}
+
+/// Between two runs. Idle when the run ended, and from there straight to here.
+void Worker::pause() {
+  Events& events = engine_.events;
+  for (;;) {
+    const Events::Ticket ticket = events.announce();
+    if ((ticket.word & (Events::kPaused | Events::kEnd)) == Events::kPaused) events.sleep(ticket);
+    if ((events.cancel() & (Events::kPaused | Events::kEnd)) != Events::kPaused) return;
+  }
+}
+
+/// Whether the run has ended. Every worker is idle: none holds a task, or is about to cancel.
+bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
+  if ((word & Events::kStop) != 0) return true;
+  if (engine_.holds() != 0) return false;
+  const Engine::Sums first = engine_.sums();
+  if (engine_.sums() != first) return false;
+  if (first.created == first.finished) return true;
+  // Tasks are left, and if nobody can find any they wait for groups that nobody can complete.
+  if (engine_.has_work_for_anybody() || engine_.events.look_ordered() != word || engine_.sums() != first)
+    return false;
+  engine_.report_blocked();
+  return true;
+}
+
+// ---- Tasks that run alone (R9) ----
+
+/// Another worker's task wants to run with nothing beside it.
+void Worker::stand_by() {
+  Events& events = engine_.events;
+  const Events::Ticket ticket = events.stand_by();
+  events.notify_all();  // the one that waits for us
+  std::uint64_t word = ticket.word;
+  std::uint32_t epoch = events.epoch();
+  while (((word = events.look_ordered()) & Events::kAlone) != 0 && (word & Events::kStop) == 0) {
+    events.sleep({epoch, word}, 1000);
+    epoch = events.epoch();
+  }
+  events.stand_down();
+}
+
+void Worker::run_alone() {
+  Events& events = engine_.events;
+  const unsigned others = engine_.workers() - 1;
+  if ((events.raise(Events::kAlone) & Events::kAlone) != 0) return;  // another one's turn: stand by for it
+  for (unsigned tries = 0;; ++tries) {
+    const std::uint32_t epoch = events.epoch();
+    const std::uint64_t word = events.look_ordered();
+    if ((word & Events::kStop) != 0) {
+      events.lower(Events::kAlone);
+      return;
+    }
+    if (Events::idle(word) + Events::standing(word) >= others) break;
+    if (tries < kIdleSpins) {
+      StdAtomics::pause();
+    } else {
+      events.sleep({epoch, word}, 100);
+    }
+  }
+  for (unsigned i = 0; i < 1024 && !alone_.is_empty() && (events.look() & Events::kStop) == 0; ++i) {
+    execute({alone_.take(), nullptr, 0, 0, false, false});
+    settle();
+    if (owns_order() && alone_.is_empty()) advance();  // the next timestamp may have one, too
+  }
+  events.lower(Events::kAlone);
+  if (Events::standing(events.look_ordered()) != 0) events.notify_all();
+}
+
+// ---- After a failure ----
+
+/// Destroys all private tasks unrun; others' are theirs, and pools are emptied when all workers have stopped.
+void Worker::drop_everything() {
+  is_dropping_ = true;
+  const auto drop = [this](Task* task) {
+    finish(task);
+    destroy(task);
+  };
+  while (!ring_.is_empty()) {
+    const Slot slot = ring_.front();
+    ring_.pop();
+    drop(slot.task);
+    if (!slot.is_kept) free_block(slot.task);
+    if (slot.pool != nullptr) finish_pool(*slot.pool);
+  }
+  for (TaskList* list :
+       {&tasks, &high_, &low_, &alone_, &deferred_, &now_.lanes[0], &now_.lanes[1], &now_.lanes[2]}) {
+    while (!list->is_empty()) {
+      Task* const task = list->take();
+      drop(task);
+      free_block(task);
+    }
+  }
+  taken_ = created.load(std::memory_order_relaxed) + appended_;
+  is_dropping_ = false;
+}
+
+}  // namespace rubato::runtime

@@ -1,0 +1,166 @@
+// A worker: its queues, and the loop that runs tasks. Rules R2, R5, R9, R10; MxTasking, Sec. 2.3 and 4.3.
+//
+// Sources of a worker's tasks, in the order in which an idle one looks: its own lists, the next timestamp,
+// chunks and ready pools of its own, the inbox of other threads, then other workers' ready pools and
+// published chunks.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "rubato/engine/native.hpp"
+#include "runtime/order/radix_heap.hpp"
+#include "runtime/pool/atomics.hpp"
+#include "runtime/pool/pool.hpp"
+#include "runtime/pool/ready_set.hpp"
+#include "runtime/worker/event_count.hpp"
+#include "runtime/worker/ring.hpp"
+#include "runtime/worker/task_list.hpp"
+
+namespace rubato::runtime {
+
+class Engine;
+
+struct alignas(128) TaskPool : Pool<StdAtomics, Task> {
+  enum class Kind : std::uint8_t { shared, pinned, inbox };
+  unsigned index = 0;  ///< shared: in every ready set; pinned: 0, in its worker's
+  unsigned home = 0;   ///< the worker that it becomes ready at, unless that one is idle
+  Kind kind = Kind::shared;
+};
+
+/// Counted by one worker, read by anybody.
+class Count {
+ public:
+  void add(std::uint64_t n = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+class alignas(128) Worker : public engine::ThreadState {
+ public:
+  using Events = EventCount<StdAtomics>;
+
+  Worker(Engine& engine, unsigned index);
+  ~Worker();
+
+  /// Runs tasks until the run is over (worker 0) or threads end (the others).
+  void work();
+  /// Hands on a task that was created here or arrived in the inbox.
+  void route(Task* task);
+  /// A task that this worker's running task created: checked, then handed on, or kept until the task ends.
+  void created_task(Task* task);
+  /// If other workers are idle and there is enough to do: gives them some.
+  void share();
+  void share_if_wanted();
+
+  struct Counts {
+    Count finished, submitted, alone, long_tasks, timestamps, shared_timestamps, reads_repeated, published,
+        chunks_stolen, pools_stolen, parks, wake_ups;
+  };
+  Counts counts;
+  bool has_work_for_others() const;
+  bool has_work_of_its_own() const;
+
+ private:
+  friend class Engine;
+
+  // ---- worker.cpp: the loop ----
+  bool attend(std::uint64_t word);
+  void refill();
+  bool refill_by_rank();
+  bool next_eligible();
+  void take_from(TaskList& list, std::uint64_t count);
+  bool take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own);
+  void take_batch(TaskPool& pool);
+  bool has_rank(unsigned rank) const;
+  bool find_work();
+  bool can_find_work() const;
+  /// False: the run is over.
+  bool wait_for_work();
+  bool is_over_when_all_are_idle(std::uint64_t word);
+  void stand_by();
+  void pause();
+  void run_alone();
+  void drop_everything();
+
+  // ---- execution.cpp: one task ----
+  void execute(const Slot& slot);
+  /// False: it did not run; it is in a list again.
+  bool run_synchronized(Task* task);
+  bool run_reader(Task* task);
+  bool run_writer(Task* task);
+  void call(Task* task);
+  void finish(Task* task);
+  void destroy(Task* task);
+  void free_block(Task* task);
+  void finish_pool(TaskPool& pool);
+  void route_deferred();
+  void requeue(Task* task);
+
+  // ---- sharing.cpp: to and from other workers ----
+  void push_pool(TaskPool& pool, Task* first, Task* last);
+  void make_ready(TaskPool& pool);
+  TaskPool& pool_of(const Task* task) const;
+  bool steal();
+  bool empty_inbox();
+  void publish(TaskList& list, std::uint64_t count);
+  void return_ring(unsigned keep);
+  void wake(int workers);
+
+  // ---- ordered_worker.cpp: timestamps ----
+  void route_timestamped(Task* task);
+  void append_current(Task* task);
+  bool advance();
+  void begin_shared(std::int64_t unfinished);
+  void distribute_own();
+  void distribute(Chain chain);
+  bool share_phase();
+  void settle();
+  void end_timestamped();
+  bool owns_order() const;
+  bool must_block(Task* task);
+  bool may_run_inline();
+  static std::uint64_t worth_ticks();
+
+  Engine& engine_;
+  const unsigned index_;
+
+  // Private tasks: ThreadState::tasks has those of normal priority.
+  TaskList high_, low_;
+  Lanes now_;                               // of the current timestamp
+  TaskList alone_;                          // spec tasks: run with nothing beside them
+  TaskList deferred_;                       // created by the running task: handed on when it has ended
+  std::uint64_t appended_ = 0, taken_ = 0;  // of ThreadState::tasks, beyond `created`; from it
+  std::uint64_t passed_[kPriorities] = {};  // tasks of higher rank that ran while one of this rank waited
+  unsigned turn_ = 0;
+  bool is_validating_ = false;  // an optimistic reader runs: what it creates is kept back
+  bool is_dropping_ = false;    // after a failure: groups release nothing
+  std::uint64_t clock_ = 0;     // of the last look at whether to share
+  std::uint64_t finished_then_ = 0;
+  std::uint64_t ticks_a_task_ = 1000;
+  unsigned looks_skipped_ = 0;
+  bool was_robbed_ = false;
+  unsigned last_claimed_ = 0;
+
+  RadixHeap heap_;  // timestamped tasks
+  std::int64_t phase_delta_ = 0;
+  std::vector<Chain> parts_;  // of distribute(), a pool
+  std::vector<unsigned> touched_;
+
+  Ring ring_;
+
+  // What other workers touch.
+  alignas(64) std::atomic<Task*> published_{nullptr};
+  std::atomic<bool> must_distribute_{false};
+  std::atomic<bool> is_idle_{false};
+  ReadySet<StdAtomics> ready_;
+  ReadySet<StdAtomics> pinned_;
+};
+
+}  // namespace rubato::runtime
