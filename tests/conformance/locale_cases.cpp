@@ -125,9 +125,9 @@ TYPED_CASE(a_resource_is_a_locale) {
 
 std::uint64_t sum = 0;
 
-void read_counter(resource<Counter> counter) {
-  __atomic_fetch_add(&sum, counter->count.get(), __ATOMIC_RELAXED);
-}
+void add(std::uint64_t n) { __atomic_fetch_add(&sum, n, __ATOMIC_RELAXED); }
+/// May be undone and run again: its result leaves it by on_commit().
+void read_counter(resource<Counter> counter) { on_commit(add, counter->count.get()); }
 void write_counter(resource<Counter> counter) {
   counter->count = 1'000'000;  // an intermediate value that no reader may see
   linger(20);
