@@ -5,11 +5,12 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
-#include <memory>
 #include <thread>
 
 #include "apps/ycsb/node.hpp"
+#include "rubato/resource.hpp"
 
 namespace rubato::apps::ycsb {
 
@@ -123,14 +124,18 @@ class VersionLatch {
   std::atomic<std::uint64_t> version_{0};
 };
 
-/// Nodes behind a latch. For Tree.
+/// A node behind a latch.
+template <class Latch>
+struct LatchedNode {
+  alignas(kLineBytes) Latch latch;
+  alignas(kLineBytes) Node node;
+  explicit LatchedNode(unsigned level) : node(level) {}
+};
+
+/// Nodes behind latches, from the same memory as those of tasks. For Tree.
 template <class Latch>
 struct LatchedMemory {
-  struct Block {
-    alignas(kLineBytes) Latch latch;
-    alignas(kLineBytes) Node node;
-    explicit Block(unsigned level) : node(level) {}
-  };
+  using Block = LatchedNode<Latch>;
   static constexpr std::size_t kNodeOffset = (sizeof(Latch) + kLineBytes - 1) / kLineBytes * kLineBytes;
 
   static Block* block_of(Link link) {
@@ -139,10 +144,13 @@ struct LatchedMemory {
   static Latch& latch_of(Link link) { return block_of(link)->latch; }
 
   Link make(unsigned level) {
-    return Link(reinterpret_cast<std::uintptr_t>(&std::make_unique<Block>(level).release()->node));
+    const resource<Block> block = make_resource<Block>({}, level);
+    return Link(reinterpret_cast<std::uintptr_t>(&block->node));
   }
   Link make_root() { return make(0); }
-  void free(Link link) { std::unique_ptr<Block>(block_of(link)).reset(); }
+  void free(Link link) {
+    remove(std::bit_cast<resource<Block>>(reinterpret_cast<std::uint64_t>(block_of(link))));
+  }
 };
 
 }  // namespace rubato::apps::ycsb

@@ -79,6 +79,12 @@ class resource {
 
 namespace engine {
 
+#if defined(RUBATO_ENGINE_NATIVE)
+/// Memory of resources: on huge pages if there are many. From any thread.
+void* allocate_resource(std::size_t bytes, std::align_val_t alignment);
+void free_resource(void* block, std::size_t bytes, std::align_val_t alignment);
+#endif
+
 template <class T>
 struct ResourceBlock {
   static constexpr std::size_t kAlignment = alignof(T) > 64 ? alignof(T) : 64;
@@ -88,6 +94,15 @@ struct ResourceBlock {
 
   template <class... Args>
   explicit ResourceBlock(Args&&... args) : header{}, object(std::forward<Args>(args)...) {}
+
+#if defined(RUBATO_ENGINE_NATIVE)
+  static void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return allocate_resource(bytes, alignment);
+  }
+  static void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) {
+    free_resource(block, bytes, alignment);
+  }
+#endif
 };
 
 }  // namespace engine
