@@ -65,6 +65,7 @@ void Engine::build(const native::Options& options) {
     pinned_pool(w).kind = TaskPool::Kind::pinned;
   }
   fill_choices();
+  epochs = std::make_unique<Epochs>(Epochs::Options{.members = count});
   workers_.reserve(count);
   for (unsigned w = 0; w < count; ++w) {
     workers_.push_back(std::make_unique<Worker>(*this, w));
@@ -169,6 +170,7 @@ void Engine::run() {
   is_over.store(false, std::memory_order_seq_cst);
   is_running_.store(true, std::memory_order_seq_cst);
   waiting_.store(0, std::memory_order_relaxed);
+  self.enter_epochs();
   while (self.empty_inbox()) {
   }
   events.lower(Events::kPaused);
@@ -184,6 +186,8 @@ void Engine::run() {
     retired = std::exchange(retired_, nullptr);
   }
   engine::destroy_all(retired);
+  self.leave_epochs();
+  epochs->quiesce();
   if (const std::exception_ptr error = failure.take()) std::rethrow_exception(error);
 }
 
@@ -218,7 +222,10 @@ void Engine::clear_after_failure() {
       for (;;) {
         const auto taken = pool.take();
         if (taken.node == nullptr) break;
-        if (counts_created) self.counts.submitted.add();
+        if (counts_created) {
+          self.counts.submitted.add();
+          taken.node->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
+        }
         drop(taken.node, taken.is_last);
         if (taken.is_last) break;
       }
@@ -281,6 +288,9 @@ void Engine::submit_outside(engine::ThreadState& self, Task* task) {
 
 void Engine::retire(engine::ResourceHeader* header) {
   if (!is_running_.load(std::memory_order_seq_cst)) return header->destroy(header);
+  if (engine::current_thread != nullptr && engine::current_thread->is_worker) {
+    return epochs->retire(*engine::current_thread->epoch, header);
+  }
   const std::lock_guard lock(retired_mutex_);
   header->next_retired = std::exchange(retired_, header);
 }

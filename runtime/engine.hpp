@@ -11,6 +11,7 @@
 
 #include "rubato/engine/native.hpp"
 #include "runtime/failure.hpp"
+#include "runtime/memory/epochs.hpp"
 #include "runtime/memory/task_heap.hpp"
 #include "runtime/order/groups.hpp"
 #include "runtime/order/order.hpp"
@@ -42,6 +43,7 @@ class Engine {
 
   // ---- What workers share ----
   TaskHeap heap;
+  std::unique_ptr<Epochs> epochs;
   Events events;
   Order order;
   Groups groups;

@@ -42,8 +42,16 @@ void Worker::execute(const Slot& slot) {
   if (slot.pool != nullptr) finish_pool(*slot.pool);
 }
 
-void Worker::call(Task* task) {
+/// What a task with a resource creates is born when it was; else now.
+void Worker::begin(Task* task) {
   running = task;
+  birth = (task->handle & engine::handle::kResource) != 0
+              ? task->handle & engine::handle::kBirthMask
+              : std::uint64_t{epoch->birth_slot()} << engine::handle::kBirthShift;
+}
+
+void Worker::call(Task* task) {
+  begin(task);
   try {
     task->code->run(task);
   } catch (...) {
@@ -111,7 +119,7 @@ bool Worker::run_reader(Task* task) {
     if (!seen) return false;
     const TaskList::Mark mark = tasks.mark();
     std::exception_ptr error;
-    running = task;
+    begin(task);
     is_validating_ = true;
     try {
       task->code->run(task);

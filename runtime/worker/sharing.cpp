@@ -117,9 +117,11 @@ void Worker::share() {
   const std::uint64_t ran = finished - finished_then_;
   clock_ = now;
   finished_then_ = finished;
-  ticks_a_task_ = elapsed / (ran + 1) + 1;
+  if (running == nullptr)
+    ticks_a_task_ = elapsed / (ran + 1) + 1;  // else it would count the running one's creating
   looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(worth_ticks() / 16 / ticks_a_task_, 15));
   if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_) return;
+  if (ticks_a_task_ < worth_ticks() / 80) return;  // a tenth of a microsecond: taking it from here costs more
 
   const std::uint64_t mine = created.load(std::memory_order_relaxed) + appended_ - taken_;
   const std::uint64_t chunk = std::clamp<std::uint64_t>(worth_ticks() / ticks_a_task_, 8, kMaxChunk);
@@ -213,16 +215,25 @@ bool Worker::empty_inbox() {
   for (;;) {
     const auto taken = inbox.take();
     if (taken.node == nullptr || taken.is_last) break;
-    counts.submitted.add();
-    route(taken.node);
+    admit(taken.node);
   }
   const auto [is_empty, released] = inbox.finish();
   if (!is_empty) engine_.inbox_ready.add(0, kNormalRank);
-  if (released != nullptr) {
-    counts.submitted.add();
-    route(released);
-  }
+  if (released != nullptr) admit(released);
   return true;
+}
+
+/// A task that another thread created: it is born when it arrives. What it is annotated with must not be
+/// removed before; that is up to the other thread.
+void Worker::admit(Task* task) {
+  counts.submitted.add();
+  if ((task->handle & engine::handle::kResource) != 0) {
+    const unsigned slot = epoch->birth_slot();
+    task->handle = (task->handle & ~engine::handle::kBirthMask) | std::uint64_t{slot}
+                                                                      << engine::handle::kBirthShift;
+    epoch->count_created(slot);
+  }
+  route(task);
 }
 
 }  // namespace rubato::runtime

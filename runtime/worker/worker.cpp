@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "runtime/engine.hpp"
 #include "runtime/worker/clock.hpp"
@@ -11,9 +12,10 @@
 namespace rubato::runtime {
 namespace {
 
-constexpr unsigned kBatch = 16;      // tasks from a list into the ring at once
-constexpr unsigned kPassLimit = 64;  // tasks of higher priority after which one of lower runs (R5)
-constexpr unsigned kIdleSpins = 16;  // about a microsecond (R10)
+constexpr unsigned kBatch = 16;         // tasks from a list into the ring at once
+constexpr unsigned kPassLimit = 64;     // tasks of higher priority after which one of lower runs (R5)
+constexpr unsigned kRefreshBatch = 50;  // the paper's choice (Sec. 4.4)
+constexpr unsigned kIdleSpins = 16;     // about a microsecond (R10)
 
 }  // namespace
 
@@ -26,12 +28,40 @@ Worker::Worker(Engine& engine, unsigned index)
       pinned_(1) {
   is_worker = true;
   touched_.reserve(engine.pool_count());
+  epoch = &engine.epochs->member(index);
+  switch (engine.options().reclamation) {
+    case native::Reclamation::batch:
+      refresh_interval_ = kRefreshBatch;
+      break;
+    case native::Reclamation::task:
+      refresh_interval_ = 1;
+      break;
+    case native::Reclamation::off:
+      refresh_interval_ = 0;  // counts down from the largest number
+      break;
+  }
+  until_refresh_ = refresh_interval_;
   engine.prepare(*this);
 }
 
 Worker::~Worker() = default;
 
+// ---- Epochs (R7) ----
+
+void Worker::enter_epochs() {
+  if (!std::exchange(is_in_epochs_, true)) engine_.epochs->unpark(*epoch);
+}
+void Worker::leave_epochs() {
+  if (std::exchange(is_in_epochs_, false)) engine_.epochs->park(*epoch);
+}
+/// Between two tasks.
+void Worker::refresh_epoch() {
+  until_refresh_ = refresh_interval_;
+  engine_.epochs->refresh(*epoch);
+}
+
 void Worker::work() {
+  enter_epochs();
   for (;;) {
     const std::uint64_t word = engine_.events.look();
     if (word != 0) [[unlikely]] {
@@ -45,6 +75,7 @@ void Worker::work() {
     const Slot slot = ring_.front();
     ring_.pop();
     Ring::prefetch(slot);
+    if (--until_refresh_ == 0) refresh_epoch();
     execute(slot);
   }
 }
@@ -269,13 +300,20 @@ bool Worker::wait_for_work() {
     StdAtomics::pause();
   }
   counts.parks.add();
+  leave_epochs();
   events.sleep(ticket);
+  enter_epochs();
   end_idling();
   return true;
 }
 
 /// Between two runs. Idle when the run ended, and from there straight to here.
 void Worker::pause() {
+  leave_epochs();
+  wait_for_end_of_pause();
+  enter_epochs();
+}
+void Worker::wait_for_end_of_pause() {
   Events& events = engine_.events;
   for (;;) {
     const Events::Ticket ticket = events.announce();
@@ -306,10 +344,10 @@ void Worker::stand_by() {
   const Events::Ticket ticket = events.stand_by();
   events.notify_all();  // the one that waits for us
   std::uint64_t word = ticket.word;
-  std::uint32_t epoch = events.epoch();
+  std::uint32_t seen = events.epoch();
   while (((word = events.look_ordered()) & Events::kAlone) != 0 && (word & Events::kStop) == 0) {
-    events.sleep({epoch, word}, 1000);
-    epoch = events.epoch();
+    events.sleep({seen, word}, 1000);
+    seen = events.epoch();
   }
   events.stand_down();
 }
@@ -319,7 +357,7 @@ void Worker::run_alone() {
   const unsigned others = engine_.workers() - 1;
   if ((events.raise(Events::kAlone) & Events::kAlone) != 0) return;  // another one's turn: stand by for it
   for (unsigned tries = 0;; ++tries) {
-    const std::uint32_t epoch = events.epoch();
+    const std::uint32_t seen = events.epoch();
     const std::uint64_t word = events.look_ordered();
     if ((word & Events::kStop) != 0) {
       events.lower(Events::kAlone);
@@ -329,7 +367,7 @@ void Worker::run_alone() {
     if (tries < kIdleSpins) {
       StdAtomics::pause();
     } else {
-      events.sleep({epoch, word}, 100);
+      events.sleep({seen, word}, 100);
     }
   }
   for (unsigned i = 0; i < 1024 && !alone_.is_empty() && (events.look() & Events::kStop) == 0; ++i) {

@@ -86,8 +86,12 @@ class alignas(128) Worker : public engine::ThreadState {
   bool is_over_when_all_are_idle(std::uint64_t word);
   void stand_by();
   void pause();
+  void wait_for_end_of_pause();
+  void refresh_epoch();
   void run_alone();
   void drop_everything();
+  void enter_epochs();
+  void leave_epochs();
 
   // ---- execution.cpp: one task ----
   void execute(const Slot& slot);
@@ -95,6 +99,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool run_synchronized(Task* task);
   bool run_reader(Task* task);
   bool run_writer(Task* task);
+  void begin(Task* task);
   void call(Task* task);
   void finish(Task* task);
   void destroy(Task* task);
@@ -109,6 +114,7 @@ class alignas(128) Worker : public engine::ThreadState {
   TaskPool& pool_of(const Task* task) const;
   bool steal();
   bool empty_inbox();
+  void admit(Task* task);
   void publish(TaskList& list, std::uint64_t count);
   void return_ring(unsigned keep);
   void wake(int workers);
@@ -154,6 +160,9 @@ class alignas(128) Worker : public engine::ThreadState {
   std::vector<unsigned> touched_;
 
   Ring ring_;
+  unsigned until_refresh_ = 0;  // tasks taken before the epoch is refreshed (R7)
+  unsigned refresh_interval_;
+  bool is_in_epochs_ = false;
 
   // What other workers touch.
   alignas(64) std::atomic<Task*> published_{nullptr};

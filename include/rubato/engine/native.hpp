@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "rubato/annotations.hpp"
+#include "rubato/engine/native_epochs.hpp"
 #include "rubato/engine/native_heap.hpp"
 #include "rubato/engine/native_options.hpp"
 #include "rubato/engine/native_task.hpp"
@@ -49,7 +50,8 @@ struct ThreadState {
   const std::uint8_t* choices = nullptr;  ///< kChoices bytes, see choice_of()
   bool is_worker = false;                 ///< may link into `tasks`
   bool has_pools = false;                 ///< several workers: locales need pools
-  std::uint64_t birth = 0;                ///< the birth epoch that resources' tasks inherit, in place
+  std::uint64_t birth = 0;       ///< the birth epoch that resources' tasks inherit, where the handle has it
+  EpochMember* epoch = nullptr;  ///< a worker's
   WorkerHeap heap;
 };
 
@@ -84,6 +86,10 @@ inline std::uint8_t choice_of(const ThreadState& self, const Locale& on, bool re
   return self.choices[(on.choices() & (kReadsChoice - 1)) | (reads ? kReadsChoice : 0)];
 }
 
+inline unsigned birth_slot_of(std::uint64_t word) {
+  return static_cast<unsigned>((word & handle::kBirthMask) >> handle::kBirthShift);
+}
+
 /// Everything about a task that is not in its second line.
 template <TaskType type>
 [[gnu::always_inline]] inline std::uint64_t handle_of(const ThreadState& self, const Annotations& a,
@@ -114,6 +120,7 @@ template <TaskType type, class F, class... Args>
   auto* const task = static_cast<Task*>(extended ? self.heap.allocate<sizeof(ExtendedTask)>()
                                                  : self.heap.allocate<sizeof(Task)>());
   task->handle = handle_of<type>(self, a, extended);
+  if (a.on && a.on->is_resource() && self.is_worker) self.epoch->count_created(birth_slot_of(task->handle));
   fill_task(task, std::move(function), args...);
   if (extended) {
     TaskExtension* const extension = extension_of(task);

@@ -1,0 +1,101 @@
+// What a task of the native engine costs: created and run, alone and in crowds, with and without annotations.
+// Rule R1 and section 4 of the native engine's design. RUBATO_WORKERS chooses the number of workers.
+// SPDX-License-Identifier: MIT
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+
+#include "rubato/rubato.hpp"
+
+namespace {
+
+using namespace rubato;
+
+void count_tasks(benchmark::State& state, std::uint64_t tasks_an_iteration) {
+  state.SetItemsProcessed(static_cast<std::int64_t>(tasks_an_iteration) * state.iterations());
+}
+
+constexpr std::uint64_t kTasks = 1 << 20;
+
+void chain(std::uint64_t left) {
+  if (left != 0) create<nonspec>(chain, {}, left - 1);
+}
+void one_after_the_other(benchmark::State& state) {
+  for (auto _ : state) {
+    create<nonspec>(chain, {}, kTasks);
+    run();
+  }
+  count_tasks(state, kTasks);
+}
+BENCHMARK(one_after_the_other);
+
+void empty() {}
+void creates_many(std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) create<nonspec>(empty, {});
+}
+/// Crowds of `range` empty tasks, one crowd after the other.
+void in_crowds(std::uint64_t crowds, std::uint64_t size) {
+  creates_many(size);
+  if (crowds != 0) create<nonspec>(in_crowds, {}, crowds - 1, size);
+}
+void crowds(benchmark::State& state) {
+  const auto size = static_cast<std::uint64_t>(state.range(0));
+  for (auto _ : state) {
+    create<nonspec>(in_crowds, {}, kTasks / size, size);
+    run();
+  }
+  count_tasks(state, kTasks);
+}
+BENCHMARK(crowds)->Arg(16)->Arg(256)->Arg(16384);
+
+void ordered_chain(std::uint64_t left) {
+  if (left != 0) create<nonspec>(ordered_chain, {.at = timestamp() + 1}, left - 1);
+}
+void ordered_one_after_the_other(benchmark::State& state) {
+  for (auto _ : state) {
+    create<nonspec>(ordered_chain, {.at = 0}, kTasks);
+    run();
+  }
+  count_tasks(state, kTasks);
+}
+BENCHMARK(ordered_one_after_the_other);
+
+/// 1000 tasks with timestamps ahead, as a graph search has.
+void ordered_wave(std::uint64_t left) {
+  if (left != 0)
+    create<nonspec>(ordered_wave, {.at = timestamp() + 1 + left * 7919 % 1000, .on = left}, left - 1);
+}
+void ordered_waves(benchmark::State& state) {
+  for (auto _ : state) {
+    for (std::uint64_t i = 0; i < 1000; ++i) create<nonspec>(ordered_wave, {.at = i}, kTasks / 1000);
+    run();
+  }
+  count_tasks(state, kTasks);
+}
+BENCHMARK(ordered_waves);
+
+struct alignas(64) Line {
+  tracked<std::uint64_t> value;
+};
+resource<Line> lines[64];
+void reads_line(std::uint64_t left) {
+  const resource<Line> line = lines[left % 64];
+  benchmark::DoNotOptimize(line->value.get());
+  if (left != 0) create<nonspec>(reads_line, {.on = lines[(left - 1) % 64], .access = reads}, left - 1);
+}
+/// 64 at once, so that prefetching has something to do.
+void readers(benchmark::State& state) {
+  for (auto& line : lines) {
+    line = make_resource<Line>({.isolation = Isolation::shared_reads, .ratio = Ratio::mostly_reads});
+  }
+  for (auto _ : state) {
+    for (std::uint64_t i = 0; i < 64; ++i)
+      create<nonspec>(reads_line, {.on = lines[i], .access = reads}, kTasks / 64);
+    run();
+  }
+  for (auto& line : lines) remove(line);
+  count_tasks(state, kTasks);
+}
+BENCHMARK(readers);
+
+}  // namespace
