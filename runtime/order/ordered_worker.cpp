@@ -45,7 +45,7 @@ void Worker::append_current(Task* task) {
   if (task->is_spec()) return alone_.append(task);
   if (!is_shared || (task->handle & engine::handle::kPooled) == 0) return now_.append(task);
   settle();
-  push_pool(engine_.pool(engine::mix_locale(task->handle & engine::handle::kAddressMask)), task, task);
+  push_pool(engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)), task, task);
 }
 
 void Worker::end_timestamped() {
@@ -182,8 +182,7 @@ void Worker::distribute(Chain chain) {
       append_current(task);
       continue;
     }
-    const unsigned index =
-        engine_.pool(engine::mix_locale(task->handle & engine::handle::kAddressMask)).index;
+    const unsigned index = engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index;
     if (parts_[index].is_empty()) touched_.push_back(index);
     parts_[index].append(task);
     if (i % kSlice == 0) flush();

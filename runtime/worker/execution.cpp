@@ -21,7 +21,7 @@ Primitive primitive_of(const Task* task) {
 }
 
 std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
-  auto* const object = reinterpret_cast<char*>(task->handle & engine::handle::kAddressMask);
+  auto* const object = reinterpret_cast<char*>(task->handle & engine::handle::kLocaleMask);
   return reinterpret_cast<ResourceHeader*>(object - sizeof(ResourceHeader))->synchronization;
 }
 

@@ -17,11 +17,12 @@ inline constexpr unsigned kMaxPrefetchLines = 5;
 
 struct Slot {
   Task* task;
-  TaskPool* pool;                ///< its pool's batch ends with this task: finish the pool
-  std::uintptr_t prefetch_from;  ///< of a later task, to be prefetched when this one starts
-  std::uint16_t prefetch_lines;
-  bool is_pooled;  ///< belongs to a pool's batch
-  bool is_kept;    ///< the pool still needs it when it has run
+  TaskPool* pool;                  ///< its pool's batch ends with this task: finish the pool
+  std::uintptr_t prefetch_header;  ///< of a later task's resource, to be prefetched when this one starts
+  std::uint32_t prefetch_offset;   ///< from there: the lines that it will touch
+  std::uint16_t prefetch_lines;    ///< how many, beside the header; 0: nothing at all is to be prefetched
+  bool is_pooled;                  ///< belongs to a pool's batch
+  bool is_kept;                    ///< the pool still needs it when it has run
 };
 
 /// `distance` is how many tasks ahead prefetches are issued; 0: never.
@@ -53,30 +54,40 @@ class Ring {
 
   /// What the task at the front's start is the moment for.
   static void prefetch(const Slot& slot) {
-    for (unsigned i = 0; i < slot.prefetch_lines; ++i) {
-      __builtin_prefetch(reinterpret_cast<const void*>(slot.prefetch_from + std::uintptr_t{i} * kLineBytes));
-    }
+    if (slot.prefetch_lines == 0) return;
+    prefetch(slot.prefetch_header, slot.prefetch_offset, slot.prefetch_lines);
   }
 
  private:
+  static void prefetch(std::uintptr_t header, std::uint32_t offset, unsigned lines) {
+    __builtin_prefetch(reinterpret_cast<const void*>(header));  // latch or version
+    const std::uintptr_t from = header + offset;
+    for (unsigned i = 0; i < lines; ++i) {
+      __builtin_prefetch(reinterpret_cast<const void*>(from + std::uintptr_t{i} * kLineBytes));
+    }
+  }
+
   /// Leaves what the task will touch with the one `distance` earlier.
   void announce(const Task* task) {
-    std::uintptr_t from =
-        (task->handle & engine::handle::kAddressMask) - kLineBytes;  // with the resource's header
-    unsigned lines = kMaxPrefetchLines;
-    if (task->is_extended() && engine::extension_of(task)->prefetch_bytes != 0) {
-      const engine::TaskExtension& extension = *engine::extension_of(task);
-      from += kLineBytes + extension.prefetch_offset / kLineBytes * kLineBytes;
-      lines =
-          (extension.prefetch_offset % kLineBytes + extension.prefetch_bytes + kLineBytes - 1) / kLineBytes;
-      if (lines > kMaxPrefetchLines) lines = kMaxPrefetchLines;
+    const std::uint64_t code = task->handle & engine::handle::kPrefetchMask;
+    std::uint32_t offset = kLineBytes + static_cast<std::uint32_t>(code % 16) * kLineBytes;
+    auto lines = static_cast<unsigned>(code / 16);
+    if (code == 0) {
+      lines = kMaxPrefetchLines - 1;
+      if (task->is_extended() && engine::extension_of(task)->prefetch_bytes != 0) {
+        const engine::TaskExtension& extension = *engine::extension_of(task);
+        const std::uint32_t first = extension.prefetch_offset / kLineBytes;
+        const std::uint32_t end =
+            (extension.prefetch_offset + extension.prefetch_bytes + kLineBytes - 1) / kLineBytes;
+        offset += first * kLineBytes;
+        if (end - first < lines) lines = end - first;
+      }
     }
-    if (size() < distance_) {
-      prefetch({nullptr, nullptr, from, static_cast<std::uint16_t>(lines), false, false});
-      return;
-    }
+    const std::uintptr_t header = (task->handle & engine::handle::kLocaleMask) - kLineBytes;
+    if (size() < distance_) return prefetch(header, offset, lines);
     Slot& earlier = slots_[(end_ - distance_) % kSlots];
-    earlier.prefetch_from = from;
+    earlier.prefetch_header = header;
+    earlier.prefetch_offset = offset;
     earlier.prefetch_lines = static_cast<std::uint16_t>(lines);
   }
 

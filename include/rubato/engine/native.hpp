@@ -90,6 +90,13 @@ inline unsigned birth_slot_of(std::uint64_t word) {
   return static_cast<unsigned>((word & handle::kBirthMask) >> handle::kBirthShift);
 }
 
+/// See handle::kPrefetchMask; 0 also for what does not fit there.
+[[gnu::always_inline]] inline std::uint64_t prefetch_code(const Prefetch& p) {
+  const std::uint64_t first = p.offset / 64;
+  const std::uint64_t lines = (std::uint64_t{p.offset} + p.bytes + 63) / 64 - first;
+  return p.bytes != 0 && first < 16 && lines < 4 ? lines << 4 | first : 0;
+}
+
 /// Everything about a task that is not in its second line.
 template <TaskType type>
 [[gnu::always_inline]] inline std::uint64_t handle_of(const ThreadState& self, const Annotations& a,
@@ -108,14 +115,15 @@ template <TaskType type>
   if (reads) word |= handle::kReads;
   word |= (std::uint64_t{choice} & 7) << handle::kPrimitiveShift | (std::uint64_t{choice} & kPoolChoice)
                                                                        << 56;
-  return word | handle::kResource | self.birth | (*a.on & handle::kAddressMask);
+  return word | handle::kResource | self.birth | (*a.on & handle::kLocaleMask) | prefetch_code(a.prefetch);
 }
 
 template <TaskType type, class F, class... Args>
 [[gnu::always_inline]] inline void create(F function, const Annotations& a, Args... args) {
   constexpr std::size_t words = payload_words<F, Args...>;
   const bool extended = words > kInlineWords || (a.at && words == kInlineWords) || a.group != nullptr ||
-                        a.after != nullptr || a.core || a.numa || a.prefetch.bytes != 0;
+                        a.after != nullptr || a.core || a.numa ||
+                        (a.prefetch.bytes != 0 && prefetch_code(a.prefetch) == 0);
   ThreadState& self = current_thread != nullptr ? *current_thread : attach_thread();
   auto* const task = static_cast<Task*>(extended ? self.heap.allocate<sizeof(ExtendedTask)>()
                                                  : self.heap.allocate<sizeof(Task)>());

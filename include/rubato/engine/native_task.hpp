@@ -33,6 +33,11 @@ struct TaskCode {
 namespace handle {
 inline constexpr unsigned kAddressBits = 48;
 inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
+/// The lower bits of a resource's address are 0; here they say what to prefetch: 0 the first lines, else the
+/// number of lines (1 to 3) times 16 plus the first (0 to 15). More is in the extension.
+inline constexpr std::uint64_t kPrefetchMask = 63;
+/// Without them: the address of the resource, or enough of a locale's hash.
+inline constexpr std::uint64_t kLocaleMask = kAddressMask & ~kPrefetchMask;
 inline constexpr unsigned kPrimitiveShift = 48;  // 3 bits: runtime/sync
 inline constexpr std::uint64_t kPrimitiveMask = std::uint64_t{7} << kPrimitiveShift;
 inline constexpr std::uint64_t kReads = std::uint64_t{1} << 51;

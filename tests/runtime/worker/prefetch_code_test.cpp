@@ -1,0 +1,40 @@
+// What a task's handle says about prefetching, and that it does not disturb what else the handle says.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "rubato/rubato.hpp"
+
+namespace rubato {
+namespace {
+
+TEST(PrefetchCode, SaysFirstLineAndNumberOfLines) {
+  EXPECT_EQ(engine::prefetch_code({}), 0u) << "no hint";
+  EXPECT_EQ(engine::prefetch_code({0, 1}), 16u);
+  EXPECT_EQ(engine::prefetch_code({64, 64}), 16u + 1);
+  EXPECT_EQ(engine::prefetch_code({63, 2}), 32u) << "two lines are touched";
+  EXPECT_EQ(engine::prefetch_code({15 * 64, 3 * 64}), 48u + 15);
+}
+
+TEST(PrefetchCode, LeavesToTheExtensionWhatDoesNotFit) {
+  EXPECT_EQ(engine::prefetch_code({0, 4 * 64}), 0u);
+  EXPECT_EQ(engine::prefetch_code({16 * 64, 64}), 0u);
+}
+
+struct Big {
+  tracked<int> value;
+  unsigned char rest[2000];
+};
+
+TEST(PrefetchCode, DoesNotPartTasksOfOneResource) {
+  const auto object = make_resource<Big>({.isolation = Isolation::exclusive});
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    create<nonspec>([](resource<Big> o) { ++o->value; },
+                    {.on = object, .prefetch = {i % 16 * 64, i % 7 * 64}}, object);
+  }
+  run();
+  EXPECT_EQ(object->value, 20'000);
+  remove(object);
+}
+
+}  // namespace
+}  // namespace rubato
