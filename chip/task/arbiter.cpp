@@ -118,6 +118,11 @@ void Arbiter::sample(Cycle now) {
     all_empty_ = all_empty_ && reports_[t].empty;
   }
   waits_ = sampled_.tie_breaker == tie_breaker(now, CoreId{0});
+  // What was dispatched in this cycle counts with the cycle's first tie-breaker: only the next round finds
+  // its own, and it may wait for being the earliest.
+  again_ = again_ || std::any_of(reports_.begin(), reports_.end(), [&](const TileReport& r) {
+             return r.is_of_this_cycle(now) && r.earliest.timestamp == sampled_.timestamp;
+           });
   const Cycle complete = config_.arbiter.delay ? gather(now) : now;
   RUBATO_CHECK(sampled_ >= before, "the GVT went back: a round missed a task");
   std::fill(awaiting_.begin(), awaiting_.end(), std::uint8_t{1});

@@ -41,6 +41,10 @@ struct TileReport {
     const std::uint64_t start = tie_breaker(now, CoreId{0});
     return {earliest.timestamp, waits ? start : std::min(earliest.tie_breaker, start)};
   }
+  /// It is of a task that was dispatched in cycle `now`.
+  bool is_of_this_cycle(Cycle now) const {
+    return !waits && earliest != kMaxVirtualTime && earliest.tie_breaker >= tie_breaker(now, CoreId{0});
+  }
 };
 
 /// Who takes part in rounds: a tile's task unit.

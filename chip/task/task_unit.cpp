@@ -430,6 +430,12 @@ bool TaskUnit::is_of_uncommitted(const Waiting& w) const {
                  : tiles_[w.from.value]->send_.entry(w.slot).task->uncommitted_parent != nullptr;
 }
 
+bool TaskUnit::refused(const Task& task) const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& w) {
+    return !w.local && tiles_[w.from.value]->send_.entry(w.slot).task == &task;
+  });
+}
+
 bool TaskUnit::has_room_for(const Waiting& w) const {
   return queue_.has_room(is_earliest(w.has_timestamp, w.timestamp), is_of_uncommitted(w));
 }

@@ -253,6 +253,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void go_on(std::uint32_t slot, Cycle now);
   bool is_of_uncommitted(const Waiting& w) const;
   bool has_room_for(const Waiting& w) const;
+  /// The task, created elsewhere, waits for an entry here.
+  bool refused(const Task& task) const;
   bool has_committed_waiting() const {
     return std::any_of(waiting_.begin(), waiting_.end(),
                        [&](const Waiting& w) { return !is_of_uncommitted(w); });

@@ -152,6 +152,12 @@ void TaskUnit::commit_children(Attempt& attempt, Cycle now) {
       release_held(child, now);
     } else if (child->state == TaskState::in_flight) {
       child->uncommitted_parent = nullptr;
+      // Where it was refused as a child of an uncommitted parent it may now have an entry.
+      TaskUnit& unit = *tiles_[child->destination.value];
+      if (unit.refused(*child)) {
+        unit.reconsider_later(context_.network.send(tile_, child->destination,
+                                                    {message::kAcknowledgement, TrafficClass::task}, now));
+      }
     } else {
       TaskUnit& unit = *tiles_[child->tile.value];
       unit.parent_committed(child);
@@ -185,7 +191,8 @@ void TaskUnit::serve_commit_sends(Cycle now) {
   while (!commit_sends_.empty()) {
     Task* task = commit_sends_.front();
     const bool earliest = is_earliest(task->descriptor.has_timestamp, task->descriptor.timestamp);
-    if (!send_.has_room(earliest ? 1 : 2)) return;
+    // The last entry too is for the earliest: its destination keeps a place for it, so it leaves soon.
+    if (!send_.has_room(earliest ? 0 : 2)) return;
     commit_sends_.pop_front();
     account_occupancy(now);
     queue_.unhold(task);

@@ -33,13 +33,24 @@ bool TaskUnit::can_spill() const {
       queue_.has_room(false, false))
     return false;
   if (queue_.spillable() >= 2) return true;
-  // The only one stays if it may be what the GVT waits for, read back a moment ago, and can have a core.
+  // The only one stays if it may be what the GVT waits for, read back a moment ago, and can have a core: one
+  // that is free or that a speculative task would give, and not its locale's holder alone, which may need
+  // room.
   const Task* only = queue_.a_spillable();
   if (!is_earliest(only->descriptor.has_timestamp, only->descriptor.timestamp) ||
       (context_.arbiter != nullptr && !context_.arbiter->gvt_waits_at(tile_)))
     return true;
-  return std::all_of(slots_.begin(), slots_.begin() + cores_,
-                     [](const CoreSlot& c) { return c.task != nullptr && c.task->attempt == nullptr; });
+  bool has_core = false;
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    const Task* task = slots_[slot].task;
+    if (task == nullptr || task->attempt != nullptr) {
+      has_core = true;
+    } else if (only->descriptor.has_locale && queue_.holds_locale(slot) &&
+               queue_.locale_of(slot) == only->descriptor.locale) {
+      return true;
+    }
+  }
+  return !has_core;
 }
 
 void TaskUnit::start_spill() {
