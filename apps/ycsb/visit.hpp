@@ -22,8 +22,7 @@ struct Lines {
   std::uint32_t bytes;
 };
 inline Lines lines_of(const Cursor& c) {
-  if (c.kind() == Kind::scan && c.level() == 0) return {kLineBytes, sizeof(Node) - kLineBytes};
-  return {c.line() * kLineBytes, (c.level() == 0 ? 1 : inner::kWindowLines) * kLineBytes};
+  return {c.line() % Node::kLines * kLineBytes, (c.level() == 0 ? 1 : inner::kWindowLines) * kLineBytes};
 }
 
 /// What a visit leads to: go on at `next` with `cursor`, or be done.

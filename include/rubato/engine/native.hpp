@@ -90,11 +90,15 @@ inline unsigned birth_slot_of(std::uint64_t word) {
   return static_cast<unsigned>((word & handle::kBirthMask) >> handle::kBirthShift);
 }
 
-/// See handle::kPrefetchMask; 0 also for what does not fit there.
+/// Whether the hint needs the second line: it begins behind the first 1024 bytes.
+[[gnu::always_inline]] inline bool is_far(const Prefetch& p) { return p.bytes != 0 && p.offset >= 1024; }
+
+/// See handle::kPrefetchMask. At most 3 lines.
 [[gnu::always_inline]] inline std::uint64_t prefetch_code(const Prefetch& p) {
-  const std::uint64_t first = p.offset / 64;
-  const std::uint64_t lines = (std::uint64_t{p.offset} + p.bytes + 63) / 64 - first;
-  return p.bytes != 0 && first < 16 && lines < 4 ? lines << 4 | first : 0;
+  if (p.bytes == 0 || is_far(p)) return 0;
+  const std::uint32_t first = p.offset / 64, end = (p.offset + p.bytes + 63) / 64;
+  const std::uint32_t lines = end - first;
+  return (lines < 3 ? lines : 3) << 4 | first;
 }
 
 /// Everything about a task that is not in its second line.
@@ -122,8 +126,7 @@ template <TaskType type, class F, class... Args>
 [[gnu::always_inline]] inline void create(F function, const Annotations& a, Args... args) {
   constexpr std::size_t words = payload_words<F, Args...>;
   const bool extended = words > kInlineWords || (a.at && words == kInlineWords) || a.group != nullptr ||
-                        a.after != nullptr || a.core || a.numa ||
-                        (a.prefetch.bytes != 0 && prefetch_code(a.prefetch) == 0);
+                        a.after != nullptr || a.core || a.numa || is_far(a.prefetch);
   ThreadState& self = current_thread != nullptr ? *current_thread : attach_thread();
   auto* const task = static_cast<Task*>(extended ? self.heap.allocate<sizeof(ExtendedTask)>()
                                                  : self.heap.allocate<sizeof(Task)>());

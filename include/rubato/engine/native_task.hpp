@@ -34,7 +34,7 @@ namespace handle {
 inline constexpr unsigned kAddressBits = 48;
 inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
 /// The lower bits of a resource's address are 0; here they say what to prefetch: 0 the first lines, else the
-/// number of lines (1 to 3) times 16 plus the first (0 to 15). More is in the extension.
+/// number of lines (1 to 3) times 16 plus the first (0 to 15). What lies further back is in the extension.
 inline constexpr std::uint64_t kPrefetchMask = 63;
 /// Without them: the address of the resource, or enough of a locale's hash.
 inline constexpr std::uint64_t kLocaleMask = kAddressMask & ~kPrefetchMask;

@@ -13,11 +13,14 @@ TEST(PrefetchCode, SaysFirstLineAndNumberOfLines) {
   EXPECT_EQ(engine::prefetch_code({64, 64}), 16u + 1);
   EXPECT_EQ(engine::prefetch_code({63, 2}), 32u) << "two lines are touched";
   EXPECT_EQ(engine::prefetch_code({15 * 64, 3 * 64}), 48u + 15);
+  EXPECT_EQ(engine::prefetch_code({0, 10 * 64}), 48u) << "the first three of many";
 }
 
 TEST(PrefetchCode, LeavesToTheExtensionWhatDoesNotFit) {
-  EXPECT_EQ(engine::prefetch_code({0, 4 * 64}), 0u);
   EXPECT_EQ(engine::prefetch_code({16 * 64, 64}), 0u);
+  EXPECT_TRUE(engine::is_far({16 * 64, 64}));
+  EXPECT_FALSE(engine::is_far({16 * 64 - 1, 64}));
+  EXPECT_FALSE(engine::is_far({16 * 64, 0})) << "no hint";
 }
 
 struct Big {
@@ -29,7 +32,7 @@ TEST(PrefetchCode, DoesNotPartTasksOfOneResource) {
   const auto object = make_resource<Big>({.isolation = Isolation::exclusive});
   for (std::uint32_t i = 0; i < 20'000; ++i) {
     create<nonspec>([](resource<Big> o) { ++o->value; },
-                    {.on = object, .prefetch = {i % 16 * 64, i % 7 * 64}}, object);
+                    {.on = object, .prefetch = {i % 20 * 64, i % 7 * 64}}, object);
   }
   run();
   EXPECT_EQ(object->value, 20'000);
