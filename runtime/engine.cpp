@@ -137,9 +137,8 @@ native::Counters Engine::counters() const {
   return c;
 }
 
-/// Finished first: whatever was finished had been created.
-Engine::Sums Engine::sums() const {
-  Sums sums{0, 0};
+Sums Engine::sums() const {
+  Sums sums;
   for (const auto& worker : workers_) sums.finished += worker->counts.finished.get();
   for (const auto& worker : workers_)
     sums.created += worker->created.load(std::memory_order_relaxed) + worker->counts.submitted.get();
@@ -174,6 +173,7 @@ void Engine::run() {
   while (self.empty_inbox()) {
   }
   events.lower(Events::kPaused);
+  if (has_work_for_anybody()) events.notify_all();  // who was woken before went to sleep again
   self.work();
   pause_workers();
   engine::current_thread = outside;

@@ -15,6 +15,7 @@
 #include "runtime/memory/task_heap.hpp"
 #include "runtime/order/groups.hpp"
 #include "runtime/order/order.hpp"
+#include "runtime/worker/termination.hpp"
 #include "runtime/worker/worker.hpp"
 
 namespace rubato::runtime {
@@ -58,10 +59,6 @@ class Engine {
   TaskPool& shared_pool(unsigned index) const { return pools_[index]; }
   unsigned holds() const { return holds_.load(std::memory_order_seq_cst); }
 
-  struct Sums {
-    std::uint64_t created, finished;
-    bool operator==(const Sums&) const = default;
-  };
   Sums sums() const;
   /// Worker 0's run() may return.
   std::atomic<bool> is_over{false};

@@ -59,7 +59,9 @@ class Pool {
     last_taken_ = node;
     if constexpr (!Rules::kKeepsLastUntilFinish) {
       Node* expected = node;
-      if (tail_.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) last_taken_ = nullptr;
+      if (tail_.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed))
+        last_taken_ = nullptr;
     }
     return {node, true};
   }

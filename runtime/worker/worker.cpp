@@ -326,9 +326,8 @@ void Worker::wait_for_end_of_pause() {
 bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
   if ((word & Events::kStop) != 0) return true;
   if (engine_.holds() != 0) return false;
-  const Engine::Sums first = engine_.sums();
-  if (engine_.sums() != first) return false;
-  if (first.created == first.finished) return true;
+  if (is_everything_finished([this] { return engine_.sums(); })) return true;
+  const Sums first = engine_.sums();
   // Tasks are left, and if nobody can find any they wait for groups that nobody can complete.
   if (engine_.has_work_for_anybody() || engine_.events.look_ordered() != word || engine_.sums() != first)
     return false;

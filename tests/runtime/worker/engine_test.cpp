@@ -1,0 +1,254 @@
+// The native engine from outside: what the conformance suite does not ask. Rules R5, R9, R10, R11; options of
+// R3.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rubato/rubato.hpp"
+
+namespace {
+
+using namespace rubato;
+
+/// With so many workers, whatever this machine has.
+void use_workers(unsigned workers) {
+  native::Options options = native::options();
+  options.workers = workers;
+  options.oversubscribe = true;
+  native::configure(options);
+}
+
+class Native : public ::testing::TestWithParam<unsigned> {
+ protected:
+  void SetUp() override { use_workers(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Workers, Native, ::testing::Values(1u, 2u, 8u));
+
+std::atomic<std::uint64_t> calls{0};
+
+// ---- Priorities (R5), on one worker ----
+
+std::vector<int> order;
+void note(int who) { order.push_back(who); }
+
+TEST(Priorities, GoFirstWithinOneTimestampAndOneLowerRunsAfter64) {
+  use_workers(1);
+  order.clear();
+  create<nonspec>(
+      [] {
+        for (int i = 0; i < 3; ++i) create<nonspec>(note, {.priority = Priority::low}, 0);
+        for (int i = 0; i < 3; ++i) create<nonspec>(note, {}, 1);
+        for (int i = 0; i < 100; ++i) create<nonspec>(note, {.priority = Priority::high}, 2);
+      },
+      {});
+  run();
+  ASSERT_EQ(order.size(), 106u);
+  std::size_t first_normal = 0, first_low = 0;
+  while (order[first_normal] != 1) ++first_normal;
+  while (order[first_low] != 0) ++first_low;
+  EXPECT_EQ(first_normal, 65u) << "the low one's turn came first";
+  EXPECT_EQ(first_low, 64u);
+  EXPECT_EQ(order.back(), 0);
+}
+
+TEST(Priorities, DoNotBreakTimestampOrder) {
+  use_workers(1);
+  order.clear();
+  create<nonspec>(note, {.at = 2, .priority = Priority::high}, 3);
+  create<nonspec>(note, {.at = 1, .priority = Priority::low}, 2);
+  create<nonspec>(note, {.at = 1, .priority = Priority::high}, 1);
+  run();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+}
+
+// ---- Errors (R11) ----
+
+void throws() { throw std::runtime_error("no such gate"); }
+
+TEST_P(Native, CountsFurtherExceptionsAndStartsNothingMore) {
+  calls = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) create<nonspec>(throws, {.at = 1, .on = i});
+  for (std::uint64_t i = 0; i < 100; ++i) create<nonspec>([] { ++calls; }, {.at = 2});
+  try {
+    run();
+    FAIL() << "run() throws";
+  } catch (const TaskError& e) {
+    EXPECT_NE(std::string(e.what()).find("at timestamp 1 ended with an exception: no such gate"),
+              std::string::npos)
+        << e.what();
+    EXPECT_THROW(std::rethrow_if_nested(e), std::runtime_error);
+  }
+  EXPECT_EQ(calls, 0u);
+  create<nonspec>([] { ++calls; }, {});
+  run();
+  EXPECT_EQ(calls, 1u);
+}
+
+TEST_P(Native, DestroysWhatPendingTasksOwn) {
+  const auto owned = std::make_shared<int>(1);
+  create<nonspec>(throws, {.at = 0});
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    create<nonspec>([owned] { ++calls; }, {.at = 1 + i % 3, .on = i});
+    create<nonspec>([owned](int, int, int, int, int) { ++calls; }, {.at = 1}, 1, 2, 3, 4, 5);
+  }
+  EXPECT_EQ(owned.use_count(), 101);
+  EXPECT_THROW(run(), TaskError);
+  EXPECT_EQ(owned.use_count(), 1);
+}
+
+// ---- Other threads (R11) ----
+
+TEST_P(Native, RunsWhatOtherThreadsCreateWhileAHoldIsOpen) {
+  calls = 0;
+  native::Hold hold = native::hold();
+  std::thread other([&hold] {
+    for (int i = 0; i < 1000; ++i) {
+      create<nonspec>([] { ++calls; }, {.on = i % 7});
+      if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    hold.close();
+  });
+  run();
+  other.join();
+  EXPECT_EQ(calls, 1000u);
+}
+
+TEST_P(Native, SleepsWhileAHoldIsOpenAndNothingIsToBeDone) {
+  native::Hold hold = native::hold();
+  std::thread other([&hold] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    hold.close();
+  });
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  run();
+  getrusage(RUSAGE_SELF, &after);
+  other.join();
+  const auto microseconds = [](const rusage& r) {
+    return (r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1'000'000 + r.ru_utime.tv_usec + r.ru_stime.tv_usec;
+  };
+  EXPECT_LT(microseconds(after) - microseconds(before), 30'000) << "of 300,000";
+}
+
+TEST_P(Native, RefusesTimestampsFromOtherThreads) {
+  native::Hold hold = native::hold();
+  std::string said;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    try {
+      create<nonspec>(throws, {.at = 3});
+    } catch (const TaskError& e) {
+      said = e.what();
+    }
+    hold.close();
+  });
+  run();
+  other.join();
+  EXPECT_NE(said.find("is created by another thread"), std::string::npos);
+}
+
+// ---- Work gets everywhere (R2, R10) ----
+
+TEST_P(Native, LetsIdleWorkersHelpWithLongTasks) {
+  if (GetParam() == 1) GTEST_SKIP();
+  std::atomic<int> inside{0}, most{0};
+  create<nonspec>(
+      [&] {
+        for (int i = 0; i < 16; ++i) {
+          create<nonspec>(
+              [&] {
+                const int now = ++inside;
+                int seen = most;
+                while (seen < now && !most.compare_exchange_weak(seen, now)) {
+                }
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                --inside;
+              },
+              {});
+        }
+      },
+      {});
+  run();
+  EXPECT_GE(most, 2);
+}
+
+TEST_P(Native, SharesATimestampWithLongTasks) {
+  if (GetParam() == 1) GTEST_SKIP();
+  std::atomic<int> inside{0}, most{0};
+  const auto long_task = [&] {
+    const int now = ++inside;
+    int seen = most;
+    while (seen < now && !most.compare_exchange_weak(seen, now)) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    --inside;
+  };
+  for (std::uint64_t i = 0; i < 16; ++i) create<nonspec>(long_task, {.at = 5, .on = i});
+  run();
+  EXPECT_GE(most, 2);
+}
+
+std::atomic<int> running_tasks{0};
+std::atomic<int> violations{0};
+
+TEST_P(Native, RunsSpecTasksWithNothingBesideThem) {
+  running_tasks = violations = 0;
+  const std::uint64_t alone_before = native::counters().tasks_run_alone;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    if (i % 10 == 0) {
+      create<spec>(
+          [] {
+            if (running_tasks != 0) ++violations;
+            for (int n = 0; n < 1000; ++n) {
+              if (running_tasks.load() != 0) ++violations;
+            }
+          },
+          {});
+    } else {
+      create<nonspec>(
+          [](std::uint64_t n) {
+            ++running_tasks;
+            for (std::uint64_t k = 0; k < 100 * (n % 7); ++k) running_tasks.load();
+            --running_tasks;
+          },
+          {.on = i % 13}, i);
+    }
+  }
+  run();
+  EXPECT_EQ(violations, 0);
+  EXPECT_EQ(native::counters().tasks_run_alone - alone_before, 30u);
+}
+
+TEST_P(Native, RunsTasksWithACoreOnTheirWorker) {
+  std::atomic<std::uint64_t> ran{0};
+  for (std::uint32_t i = 0; i < 64; ++i) create<nonspec>([&] { ++ran; }, {.core = i % 10});
+  run();
+  EXPECT_EQ(ran, 64u);
+}
+
+// ---- Options ----
+
+TEST(Options, MoreWorkersThanCpusNeedOversubscribe) {
+  native::Options options = native::options();
+  options.workers = 1000;
+  options.oversubscribe = false;
+  EXPECT_THROW(native::configure(options), TaskError);
+}
+
+TEST(Options, CannotChangeWhileTasksWait) {
+  use_workers(2);
+  create<nonspec>([] {}, {});
+  EXPECT_THROW(use_workers(3), TaskError);
+  run();
+  use_workers(3);
+  EXPECT_EQ(native::workers(), 3u);
+}
+
+}  // namespace
