@@ -437,7 +437,17 @@ bool TaskUnit::refused(const Task& task) const {
 }
 
 bool TaskUnit::has_room_for(const Waiting& w) const {
-  return queue_.has_room(is_earliest(w.has_timestamp, w.timestamp), is_of_uncommitted(w));
+  const bool uncommitted = is_of_uncommitted(w);
+  if (queue_.has_room(is_earliest(w.has_timestamp, w.timestamp), uncommitted)) return true;
+  // The earliest that stopped here has its entry; what still runs must be able to end before it is promoted.
+  return !uncommitted && queue_.has_room(true, false) && awaits_promotion();
+}
+
+bool TaskUnit::awaits_promotion() const {
+  const auto& attempts = commit_queue_.attempts();
+  return std::any_of(attempts.begin(), attempts.end(), [&](const Attempt* attempt) {
+    return attempt->state == Attempt::State::exceptioned && context_.promotion->is_requested(attempt->task);
+  });
 }
 
 // Promises free entries to those that were refused, in order; the last entry to the first that is earliest.

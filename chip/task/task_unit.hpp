@@ -253,6 +253,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void go_on(std::uint32_t slot, Cycle now);
   bool is_of_uncommitted(const Waiting& w) const;
   bool has_room_for(const Waiting& w) const;
+  bool awaits_promotion() const;
   /// The task, created elsewhere, waits for an entry here.
   bool refused(const Task& task) const;
   bool has_committed_waiting() const {
