@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from rubato import measurements
 from rubato.errors import UsageError
 from rubato.report.page import page, places
 from rubato.report.study import Failure, Study, study
@@ -15,8 +16,11 @@ from rubato.results import find_runs
 
 def gather(directories: Iterable[str | Path]) -> Study:
     """All runs below `directories`, and the failed points that their sweep.json name."""
-    runs, failures, seen = [], [], set()
+    runs, failures, seen, measured = [], [], set(), []
     for directory in map(Path, directories):
+        if (directory / measurements.FILE).is_file():
+            measured.append(measurements.load(directory))
+            continue
         for run in find_runs(directory):
             key = run.directory.resolve()
             if key not in seen:
@@ -30,16 +34,20 @@ def gather(directories: Iterable[str | Path]) -> Study:
                     for r in rows
                     if r["state"] == "failed"
                 ]
-    return study(runs, failures)
+    found = study(runs, failures)
+    found.measured = measured
+    return found
 
 
 def write(directories: Iterable[str | Path], file: Path, title: str | None = None) -> Study:
     """Writes the report to `file`, whole or not at all. @raises UsageError if there is nothing to report."""
     directories = list(directories)
     found = gather(directories)
-    if not found.runs and not found.failures:
+    if not (found.runs or found.failures or found.measured):
         raise UsageError(f"there is no run in {', '.join(map(str, directories))}.")
     programs = list(dict.fromkeys(w.program for w in found.workloads))
+    if not found.runs and found.measured:
+        title = title or found.measured[0].title
     text = page(found, title or f"{', '.join(programs) or 'Runs'} on {places(found)}")
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(file.name + ".part")

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 import rubato
-from rubato.report import aborts, comparison, inside
+from rubato.report import aborts, comparison, inside, measured
 from rubato.report.markup import (
     CLASS_NAMES,
     PART_NAMES,
@@ -34,7 +34,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 def page(study: Study, title: str) -> str:
     """The whole document."""
-    sections = [*_failures(study), *comparison.sections(study), *_workload_sections(study), *_common_sections(study)]
+    sections = [*_failures(study), *measured.sections(study.measured), *comparison.sections(study), *_workload_sections(study), *_common_sections(study)]
     navigation = "".join(f'<a href="#{i}">{html.escape(t)}</a>' for i, t, _ in sections)
     cards = "".join(body for _, _, body in sections)
     data = json.dumps(_data(study), separators=(",", ":")).replace("<", "\\u003c")
@@ -76,6 +76,8 @@ def _asset(name: str) -> str:
 
 
 def _lead(study: Study) -> str:
+    if study.measured and not study.runs and not study.failures:
+        return "What was measured on this machine, and the bars that it is held against."
     if not study.runs:
         return "No run of this study succeeded; the reasons are below."
     programs = list(dict.fromkeys(w.name for w in study.workloads))
@@ -105,6 +107,8 @@ def _tiles(study: Study) -> str:
         tiles.append((f"{best[0]:.3g}×", f"best speed-up: {best[2]}, {plural(best[1], 'core')}{note}"))
     passed = sum(r.summary.check == "passed" for r in study.runs)
     total = len(study.runs) + len(study.failures)
+    if not total:
+        return ""
     tiles.append((f"{len(study.runs)} of {total}", "runs succeeded" if total != 1 else "run succeeded"))
     tiles.append((f"{passed}", "of them verified by the program's own check"))
     if study.runs:

@@ -14,6 +14,7 @@ from typing import Any
 
 from rubato import apps
 from rubato.intervals import Interval, interval
+from rubato.measurements import Results
 from rubato.results import Run
 from rubato.spec import MODES
 
@@ -92,6 +93,7 @@ class Study:
     runs: list[Run]
     failures: list[Failure]
     varied: list[str]  # configuration keys that differ at the same number of cores
+    measured: list[Results] = field(default_factory=list)  # of bench/native
 
 
 def study(runs: list[Run], failures: list[Failure] = ()) -> Study:

@@ -1,0 +1,103 @@
+"""Measurements on this machine: samples that were taken in turns, ratios of pairs, and bars that are held against them.
+
+`bench/native` takes them and writes FILE into its directory; `rubato report` draws it. Invariant: FILE is always whole,
+and sample i of every configuration of a family was taken in round i, so that a slow minute of the machine hits all.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from rubato.errors import UsageError
+from rubato.intervals import Interval, interval
+
+FILE = "measurements.json"
+
+
+class Verdict(BaseModel):
+    """One row of a table: a ratio or a value with its 95 % interval, and the bar that its worse end is held against."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    title: str
+    unit: str = ""
+    mean: float
+    low: float | None
+    high: float | None
+    samples: int
+    bar: float | None = None
+    at_least: bool = True
+
+    @property
+    def worse_end(self) -> float | None:
+        """None where one sample has no interval."""
+        return self.low if self.at_least else self.high
+
+    @property
+    def is_met(self) -> bool | None:
+        """None where there is no bar, or no interval to hold against it."""
+        if self.bar is None or self.worse_end is None:
+            return None
+        return self.worse_end >= self.bar if self.at_least else self.worse_end <= self.bar
+
+
+class Group(BaseModel):
+    """A figure: bars of one unit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    unit: str
+    bars: list[Verdict]
+
+
+class Results(BaseModel):
+    """What a measurement left: where and of what, samples by configuration, and what follows from them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: int = 1
+    title: str
+    machine: str
+    quick: bool = False
+    made_with: dict[str, str] = {}
+    samples: dict[str, list[float]] = {}
+    rows: list[Verdict] = []
+    groups: list[Group] = []
+
+    def save(self, directory: Path) -> None:
+        part = directory / (FILE + ".part")
+        part.write_text(self.model_dump_json(indent=1))
+        part.replace(directory / FILE)
+
+
+def load(directory: Path) -> Results:
+    """@raises UsageError if there is none, or it is not one."""
+    file = directory / FILE
+    try:
+        return Results(**json.loads(file.read_text()))
+    except FileNotFoundError:
+        raise UsageError(f"{directory} has no {FILE}.") from None
+    except (OSError, ValueError) as e:
+        raise UsageError(f"{file} cannot be read: {e}.") from None
+
+
+def ratio_of_pairs(numerators: Sequence[float], denominators: Sequence[float]) -> Interval:
+    """The geometric mean of the ratios of pairs, with the 95 % interval of the mean of their logarithms (Student's t).
+    All positive; sample i of both was taken in one round. @raises ValueError if there is no pair."""
+    logarithms = [math.log(a / b) for a, b in zip(numerators, denominators)]  # noqa: B905 - an unfinished round
+    i = interval(logarithms)
+    ends = [None if end is None else math.exp(end) for end in (i.low, i.high)]
+    return Interval(math.exp(i.mean), ends[0], ends[1], i.samples)
+
+
+def verdict(name: str, title: str, i: Interval, **more: Any) -> Verdict:
+    return Verdict(name=name, title=title, mean=i.mean, low=i.low, high=i.high, samples=i.samples, **more)
