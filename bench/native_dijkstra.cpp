@@ -1,4 +1,5 @@
-// The serial binary-heap Dijkstra that sssp on one worker is held against: prints the seconds of the search alone.
+// The serial binary-heap Dijkstra that sssp on one worker is held against: prints the seconds of the search
+// alone.
 //   build/release/bin/bench_native_dijkstra road:1000x1000
 // SPDX-License-Identifier: MIT
 #include <chrono>

@@ -1,6 +1,6 @@
-// What an idle native engine costs and how soon it wakes (rule R10): holds the engine open without tasks and measures the
-// processor time of the process; then another thread creates a task every few milliseconds, and the time until it
-// runs is measured. Prints one JSON object.
+// What an idle native engine costs and how soon it wakes (rule R10): holds the engine open without tasks and
+// measures the processor time of the process; then another thread creates a task every few milliseconds, and
+// the time until it runs is measured. Prints one JSON object.
 //   build/release/bin/bench_native_idle [SECONDS] [TASKS]
 // SPDX-License-Identifier: MIT
 #include <sys/resource.h>
@@ -35,7 +35,8 @@ void arrive(std::int64_t created) {
 }
 
 double quantile(double q) {
-  return delays[std::min(delays.size() - 1, static_cast<std::size_t>(q * static_cast<double>(delays.size())))];
+  return delays[std::min(delays.size() - 1,
+                         static_cast<std::size_t>(q * static_cast<double>(delays.size())))];
 }
 
 }  // namespace
@@ -52,7 +53,8 @@ int main(int argc, char** argv) {
     busy = processor_seconds() - before;
     for (int i = 0; i < tasks; ++i) {
       std::this_thread::sleep_for(std::chrono::microseconds(1000 + i % 7 * 300));
-      rubato::create<rubato::nonspec>(arrive, {.on = 1}, std::int64_t{Clock::now().time_since_epoch().count()});
+      rubato::create<rubato::nonspec>(arrive, {.on = 1},
+                                      std::int64_t{Clock::now().time_since_epoch().count()});
     }
     open.close();
   });

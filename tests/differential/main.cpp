@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s FIRST_SEED COUNT\n", argv[0]);
     return 2;
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, 4096);  // whoever waits in vain knows for which seed
   const std::uint64_t first = std::strtoull(argv[1], nullptr, 10),
                       count = std::strtoull(argv[2], nullptr, 10);
   bool passed = true;
