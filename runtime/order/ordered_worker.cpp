@@ -53,7 +53,8 @@ void Worker::end_timestamped() {
   if (order.is_shared.load(std::memory_order_relaxed)) {
     --phase_delta_;
   } else if (owns_order() && order.left != 0) {
-    --order.left;
+    if (--order.left == 0 && order.has_mixed.load(std::memory_order_relaxed))
+      order.is_inline.store(false, std::memory_order_seq_cst);
   }
 }
 
@@ -145,6 +146,15 @@ bool Worker::may_run_inline() {
   if (!order.has_mixed.load(std::memory_order_seq_cst)) return true;
   order.is_inline.store(false, std::memory_order_seq_cst);
   return false;
+}
+
+/// The owner, with nothing to run: pools are for everybody again. Tasks of this timestamp that wait for a
+/// group, perhaps for members in such a pool, go through pools too when it is complete.
+void Worker::leave_inline() {
+  Order& order = engine_.order;
+  if (!order.is_inline.load(std::memory_order_relaxed)) return;
+  if (order.left != 0) return begin_shared(static_cast<std::int64_t>(order.left));
+  order.is_inline.store(false, std::memory_order_seq_cst);
 }
 
 /// The owner gives up being it: `unfinished` tasks are counted, and the last that ends makes its worker the

@@ -117,9 +117,17 @@ bool Worker::has_rank(unsigned rank) const {
 
 /// Moves what runs next into the ring: of the best priority that waits, from the current timestamp's tasks,
 /// ready pools and private tasks in turn; after 64 tasks one of a lower priority. Groups and timestamps were
-/// decided before: what is in these lists may run now. @returns false if there is nothing.
+/// decided before: what is in these lists may run now. A ready pool may have nothing to give at the moment;
+/// then the next priority has its turn. @returns false if there is nothing.
 bool Worker::next_eligible() {
-  unsigned rank = 0;
+  for (unsigned best = 0; best < kPriorities; ++best) {
+    if (take_eligible(best)) return true;
+  }
+  return false;
+}
+
+/// `rank`: the best that is looked at.
+bool Worker::take_eligible(unsigned rank) {
   while (rank < kPriorities && !has_rank(rank)) ++rank;
   if (rank == kPriorities) return false;
   std::uint64_t limit = kBatch;
@@ -179,11 +187,16 @@ bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_ow
   if (index == kNoPool) return false;
   TaskPool& pool = &set == &pinned_ ? engine_.pinned_pool(index_) : engine_.shared_pool(index);
   if (&set != &pinned_) last_claimed_ = last;
-  if (&set != &pinned_ && engine_.order.is_inline.load(std::memory_order_seq_cst)) {
-    // Tasks of the current timestamp run outside their pools. This one has tasks without: the owner will see.
-    make_ready(pool);
-    std::this_thread::yield();
-    return false;
+  Order& order = engine_.order;
+  if (&set != &pinned_ && order.is_inline.load(std::memory_order_seq_cst)) {
+    if (!owns_order() || order.left != 0) {
+      // Tasks of the current timestamp run outside their pools. This one has tasks without: the owner will
+      // see.
+      make_ready(pool);
+      std::this_thread::yield();
+      return false;
+    }
+    order.is_inline.store(false, std::memory_order_relaxed);  // the owner, done with them
   }
   if (!is_own) counts.pools_stolen.add();
   take_batch(pool);
@@ -227,7 +240,10 @@ bool Worker::find_work() {
   settle();
   // What was in the ring may have been taken out of it again, to be shared.
   if (!tasks.is_empty() || !now_.is_empty() || !high_.is_empty() || !low_.is_empty()) return true;
-  if (owns_order() && advance()) return true;
+  if (owns_order()) {
+    if (advance()) return true;
+    leave_inline();
+  }
   if (!alone_.is_empty()) {
     run_alone();
     return true;

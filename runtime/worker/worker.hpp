@@ -73,8 +73,8 @@ class alignas(128) Worker : public engine::ThreadState {
   // ---- worker.cpp: the loop ----
   bool attend(std::uint64_t word);
   void refill();
-  bool refill_by_rank();
   bool next_eligible();
+  bool take_eligible(unsigned rank);
   void take_from(TaskList& list, std::uint64_t count);
   bool take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own);
   void take_batch(TaskPool& pool);
@@ -132,6 +132,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool owns_order() const;
   bool must_block(Task* task);
   bool may_run_inline();
+  void leave_inline();
   static std::uint64_t worth_ticks();
 
   Engine& engine_;
