@@ -72,6 +72,7 @@ void Worker::settle() {
 bool Worker::advance() {
   Order& order = engine_.order;
   if (order.left != 0 || order.is_shared.load(std::memory_order_relaxed)) return false;
+  if (!has_pools) return advance_alone();
   std::uint64_t at = 0, bound = 0;
   bool has_any = false;
   for (unsigned w = 0; w < engine_.workers(); ++w) {
@@ -136,6 +137,45 @@ bool Worker::advance() {
     }
   }
   return has_work;
+}
+
+/// advance() of a single worker.
+bool Worker::advance_alone() {
+  if (heap_.is_empty()) return false;
+  Order& order = engine_.order;
+  order.current.store(heap_.min(), std::memory_order_relaxed);
+  order.blocked = 0;
+  counts.timestamps.add();
+  Chain chain = heap_.pop_min();
+  order.left = chain.size;
+  bool has_work = false;
+  while (!chain.is_empty()) {
+    Task* const task = chain.take();
+    if (task->is_extended() && must_block(task)) continue;
+    now_.append(task);
+    has_work = true;
+  }
+  return has_work;
+}
+
+/// The owner, with an empty ring: timestamps of few tasks, one after the other, without the ring. Stops when
+/// anything else wants the worker's attention; what is left is in the lists.
+void Worker::run_in_order() {
+  const std::uint64_t word = engine_.events.look();
+  constexpr unsigned kShort = 4;  // tasks of a timestamp: more are worth prefetching
+  for (;;) {
+    for (unsigned i = 0; !now_.normal().is_empty(); ++i) {
+      if (i >= kShort || !now_.has_only_normal()) return;
+      if (--until_refresh_ == 0) refresh_epoch();
+      execute({now_.normal().take(), nullptr, 0, 0, 0, false, false});
+      if (engine_.events.look() != word) return;
+    }
+    if (Events::idle(word) != 0) share();
+    if (!tasks.is_empty() || !high_.is_empty() || !low_.is_empty() || !alone_.is_empty() ||
+        (has_pools && (!ready_.is_empty() || !pinned_.is_empty())) || !owns_order() || !advance()) {
+      return;
+    }
+  }
 }
 
 /// Whether tasks with locales may run outside their pools, by the owner: no others use pools.

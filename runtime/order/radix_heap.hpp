@@ -2,16 +2,19 @@
 // allocated. Rule R9; R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, "Faster algorithms for the
 // shortest path problem", JACM 1990, Sec. 3 (one-level radix heap).
 //
-// Bucket 0 holds the tasks whose timestamp is base_, bucket b those whose highest bit that differs from base_
-// is bit b - 1. base_ only grows, and nothing earlier is ever inserted, so every task moves to lower buckets
-// only.
+// A task whose timestamp is base_ is in current_; any other in the bucket (level, digit): the highest digit,
+// of 4 bits, in which its timestamp differs from base_, and that digit. base_ only grows, and nothing earlier
+// is ever inserted, so every task moves to lower levels only: a few times for timestamps that are close to
+// each other.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "runtime/worker/task_list.hpp"
 
@@ -31,65 +34,74 @@ class RadixHeap {
   }
 
   /// The earliest timestamp. Not of an empty heap.
-  std::uint64_t min() const {
-    if (!buckets_[0].chain.is_empty()) return base_;
-    return buckets_[lowest()].min;
-  }
+  std::uint64_t min() const { return current_.is_empty() ? lowest().min : base_; }
   /// How many tasks have the earliest timestamp at most.
-  std::uint64_t min_size_bound() const {
-    if (!buckets_[0].chain.is_empty()) return buckets_[0].chain.size;
-    return buckets_[lowest()].chain.size;
-  }
+  std::uint64_t min_size_bound() const { return current_.is_empty() ? lowest().chain.size : current_.size; }
 
-  /// All tasks of the earliest timestamp, in the order of their insertion if they were pushed at one worker.
+  /// All tasks of the earliest timestamp, in the order of their insertion.
   Chain pop_min() {
-    if (buckets_[0].chain.is_empty()) lower(lowest());
-    const Chain chain = buckets_[0].chain;
-    buckets_[0].chain = {};
-    size_ -= chain.size;
-    return chain;
+    if (current_.is_empty()) lower();
+    size_ -= current_.size;
+    return std::exchange(current_, {});
   }
 
   /// Everything, in no order; the heap may begin at any timestamp then.
   Chain clear() {
     Chain all;
-    for (Bucket& bucket : buckets_) {
-      while (!bucket.chain.is_empty()) all.append(bucket.chain.take());
+    while (!is_empty()) {
+      Chain chain = pop_min();
+      while (!chain.is_empty()) all.append(chain.take());
     }
-    occupied_ = 0;
-    size_ = 0;
-    base_ = 0;
+    reset();
     return all;
   }
   /// Of an empty heap: the next run begins at any timestamp.
   void reset() { base_ = 0; }
 
  private:
+  static constexpr unsigned kBits = 4;
+  static constexpr unsigned kDigits = 1 << kBits;
+  static constexpr unsigned kLevels = 64 / kBits;
+
   struct Bucket {
     Chain chain;
     std::uint64_t min = kNone;
   };
 
-  unsigned lowest() const { return static_cast<unsigned>(std::countr_zero(occupied_)) + 1; }
+  unsigned lowest_index() const {
+    const auto level = static_cast<unsigned>(std::countr_zero(levels_));
+    return level * kDigits + static_cast<unsigned>(std::countr_zero(digits_[level]));
+  }
+  const Bucket& lowest() const { return buckets_[lowest_index()]; }
 
   void put(Task* task, std::uint64_t at) {
     const std::uint64_t differs = at ^ base_;
-    const auto b = static_cast<unsigned>(std::bit_width(differs));
-    Bucket& bucket = buckets_[b];
-    if (b != 0) {
-      occupied_ |= std::uint64_t{1} << (b - 1);
-      bucket.min = bucket.chain.is_empty() || at < bucket.min ? at : bucket.min;
+    if (differs == 0) return current_.append(task);
+    const unsigned level = (static_cast<unsigned>(std::bit_width(differs)) - 1) / kBits;
+    const auto digit = static_cast<unsigned>(at >> level * kBits) % kDigits;
+    Bucket& bucket = buckets_[level * kDigits + digit];
+    if (bucket.chain.is_empty()) {
+      levels_ |= 1u << level;
+      digits_[level] |= 1u << digit;
+      bucket.min = at;
+    } else if (at < bucket.min) {
+      bucket.min = at;
     }
     bucket.chain.append(task);
   }
 
-  /// Spreads bucket b over the ones below: its earliest tasks arrive in bucket 0.
-  void lower(unsigned b) {
-    Bucket& bucket = buckets_[b];
-    Chain chain = bucket.chain;
-    base_ = bucket.min;
-    bucket.chain = {};
-    occupied_ &= ~(std::uint64_t{1} << (b - 1));
+  /// Spreads the earliest bucket over the levels below: its earliest tasks become current.
+  void lower() {
+    const unsigned index = lowest_index();
+    const unsigned level = index / kDigits;
+    digits_[level] &= ~(1u << index % kDigits);
+    if (digits_[level] == 0) levels_ &= ~(1u << level);
+    Chain chain = std::exchange(buckets_[index].chain, {});
+    base_ = buckets_[index].min;
+    if (chain.size == 1) {
+      current_ = chain;
+      return;
+    }
     while (!chain.is_empty()) {
       Task* const task = chain.take();
       put(task, engine::timestamp_of(task));
@@ -98,8 +110,10 @@ class RadixHeap {
 
   std::uint64_t base_ = 0;
   std::uint64_t size_ = 0;
-  std::uint64_t occupied_ = 0;  // bit b - 1: bucket b is not empty
-  std::array<Bucket, 65> buckets_;
+  Chain current_;
+  std::uint32_t levels_ = 0;  // bit l: level l is not empty
+  std::array<std::uint32_t, kLevels> digits_{};
+  std::array<Bucket, std::size_t{kLevels} * kDigits> buckets_;
 };
 
 }  // namespace rubato::runtime

@@ -241,7 +241,10 @@ bool Worker::find_work() {
   // What was in the ring may have been taken out of it again, to be shared.
   if (!tasks.is_empty() || !now_.is_empty() || !high_.is_empty() || !low_.is_empty()) return true;
   if (owns_order()) {
-    if (advance()) return true;
+    if (advance()) {
+      run_in_order();
+      return true;
+    }
     leave_inline();
   }
   if (!alone_.is_empty()) {
