@@ -72,29 +72,33 @@ void Worker::settle() {
 bool Worker::advance() {
   Order& order = engine_.order;
   if (order.left != 0 || order.is_shared.load(std::memory_order_relaxed)) return false;
-  if (!has_pools) return advance_alone();
+  if (!has_pools) return !heap_.is_empty() && begin_inline(*this);
   std::uint64_t at = 0, bound = 0;
-  bool has_any = false;
+  unsigned holders = 0;
+  Worker* holder = nullptr;
   for (unsigned w = 0; w < engine_.workers(); ++w) {
-    const RadixHeap& heap_of_w = engine_.worker(w).heap_;
-    if (heap_of_w.is_empty()) continue;
-    const std::uint64_t first = heap_of_w.min();
-    if (!has_any || first < at) {
+    Worker& worker = engine_.worker(w);
+    if (worker.heap_.is_empty()) continue;
+    const std::uint64_t first = worker.heap_.min();
+    if (holders == 0 || first < at) {
       at = first;
-      bound = 0;
+      bound = holders = 0;
     }
-    if (first == at) bound += heap_of_w.min_size_bound();
-    has_any = true;
+    if (first != at) continue;
+    bound += worker.heap_.min_size_bound();
+    ++holders;
+    holder = &worker;
   }
-  if (!has_any) return false;
+  if (holders == 0) return false;
+  if (holders == 1 && bound < kDistributed && bound * ticks_a_task_ < worth_ticks() && may_run_inline()) {
+    return begin_inline(*holder);
+  }
   order.current.store(at, std::memory_order_relaxed);
   order.blocked = 0;
   counts.timestamps.add();
   const auto holds_current = [&](const Worker& w) { return !w.heap_.is_empty() && w.heap_.min() == at; };
-  if (has_pools && bound >= kDistributed) {
-    std::int64_t parts = 0;
-    for (unsigned w = 0; w < engine_.workers(); ++w) parts += holds_current(engine_.worker(w)) ? 1 : 0;
-    begin_shared(parts);
+  if (bound >= kDistributed) {
+    begin_shared(holders);
     for (unsigned w = 0; w < engine_.workers(); ++w) {
       Worker& worker = engine_.worker(w);
       if (w == index_ || !holds_current(worker)) continue;
@@ -118,7 +122,7 @@ bool Worker::advance() {
       all.size += chain.size;
     }
   }
-  if (has_pools && (all.size * ticks_a_task_ >= worth_ticks() || !may_run_inline())) {
+  if (all.size * ticks_a_task_ >= worth_ticks() || !may_run_inline()) {
     begin_shared(static_cast<std::int64_t>(all.size));
     const std::uint64_t size = all.size;
     distribute(all);
@@ -126,33 +130,30 @@ bool Worker::advance() {
     return true;
   }
   order.left = all.size;
-  bool has_work = false;
-  while (!all.is_empty()) {
-    Task* const task = all.take();
-    if (must_block(task)) {
-      ++order.blocked;
-    } else {
-      append_current(task);
-      has_work = true;
-    }
-  }
-  return has_work;
+  return append_inline(all);
 }
 
-/// advance() of a single worker.
-bool Worker::advance_alone() {
-  if (heap_.is_empty()) return false;
+/// The earliest timestamp is in one heap, and its tasks run here.
+bool Worker::begin_inline(Worker& holder) {
   Order& order = engine_.order;
-  order.current.store(heap_.min(), std::memory_order_relaxed);
+  order.current.store(holder.heap_.min(), std::memory_order_relaxed);
   order.blocked = 0;
   counts.timestamps.add();
-  Chain chain = heap_.pop_min();
+  Chain chain = holder.heap_.pop_min();
   order.left = chain.size;
+  return append_inline(chain);
+}
+
+/// False: all of them wait for groups.
+bool Worker::append_inline(Chain chain) {
   bool has_work = false;
   while (!chain.is_empty()) {
     Task* const task = chain.take();
-    if (task->is_extended() && must_block(task)) continue;
-    now_.append(task);
+    if (task->is_extended() && must_block(task)) {
+      ++engine_.order.blocked;
+      continue;
+    }
+    append_current(task);
     has_work = true;
   }
   return has_work;

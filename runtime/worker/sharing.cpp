@@ -117,8 +117,10 @@ void Worker::share() {
   const std::uint64_t ran = finished - finished_then_;
   clock_ = now;
   finished_then_ = finished;
-  if (running == nullptr)
-    ticks_a_task_ = elapsed / (ran + 1) + 1;  // else it would count the running one's creating
+  if (running == nullptr) {
+    // Grows slowly: a worker that was preempted meanwhile has not run long tasks.
+    ticks_a_task_ = std::min(elapsed / (ran + 1) + 1, 4 * ticks_a_task_);
+  }
   looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(worth_ticks() / 16 / ticks_a_task_, 15));
   if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_) return;
   if (ticks_a_task_ < worth_ticks() / 80) return;  // a tenth of a microsecond: taking it from here costs more

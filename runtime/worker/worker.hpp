@@ -123,7 +123,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void route_timestamped(Task* task);
   void append_current(Task* task);
   bool advance();
-  bool advance_alone();
+  bool begin_inline(Worker& holder);
+  bool append_inline(Chain chain);
   void run_in_order();
   void begin_shared(std::int64_t unfinished);
   void distribute_own();
