@@ -284,11 +284,14 @@ bool Worker::can_find_work() const {
 
 bool Worker::wait_for_work() {
   Events& events = engine_.events;
+  leave_epochs();  // first: when all are idle, run() may end and free what is left
   const Events::Ticket ticket = events.announce();
   is_idle_.store(true, std::memory_order_seq_cst);
   const auto end_idling = [this, &events] {
     is_idle_.store(false, std::memory_order_relaxed);
+    idle_ends_.fetch_add(1, std::memory_order_seq_cst);  // before it counts as busy
     events.cancel();
+    enter_epochs();
   };
   if (index_ != 0 && (ticket.word & (Events::kPaused | Events::kEnd)) != 0) {
     end_idling();
@@ -319,9 +322,7 @@ bool Worker::wait_for_work() {
     StdAtomics::pause();
   }
   counts.parks.add();
-  leave_epochs();
   events.sleep(ticket);
-  enter_epochs();
   end_idling();
   return true;
 }
@@ -346,9 +347,18 @@ bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
   if ((word & Events::kStop) != 0) return true;
   if (engine_.holds() != 0) return false;
   if (is_everything_finished([this] { return engine_.sums(); })) return true;
+  // Tasks are left, and if nobody can find any they wait for groups that nobody can complete. A worker that
+  // stopped idling meanwhile, took a pool and put it back, must not go unnoticed: the word is as before then.
+  const auto idle_ends = [this] {
+    std::uint64_t sum = 0;
+    for (unsigned w = 0; w < engine_.workers(); ++w)
+      sum += engine_.worker(w).idle_ends_.load(std::memory_order_seq_cst);
+    return sum;
+  };
+  const std::uint64_t before = idle_ends();
   const Sums first = engine_.sums();
-  // Tasks are left, and if nobody can find any they wait for groups that nobody can complete.
-  if (engine_.has_work_for_anybody() || engine_.events.look_ordered() != word || engine_.sums() != first)
+  if (engine_.events.look_ordered() != word || engine_.has_work_for_anybody() ||
+      engine_.events.look_ordered() != word || engine_.sums() != first || idle_ends() != before)
     return false;
   engine_.report_blocked();
   return true;

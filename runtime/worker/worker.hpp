@@ -172,6 +172,7 @@ class alignas(128) Worker : public engine::ThreadState {
   alignas(64) std::atomic<Task*> published_{nullptr};
   std::atomic<bool> must_distribute_{false};
   std::atomic<bool> is_idle_{false};
+  std::atomic<std::uint64_t> idle_ends_{0};  // how often it was idle and went on
   ReadySet<StdAtomics> ready_;
   ReadySet<StdAtomics> pinned_;
 };
