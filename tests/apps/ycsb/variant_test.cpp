@@ -4,7 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+
+#include "apps/ycsb/engine_setup.hpp"
+#include "apps/ycsb/linearizability.hpp"
 #include "apps/ycsb/verify.hpp"
+#include "base/rng.hpp"
 
 namespace rubato::apps::ycsb {
 namespace {
@@ -37,12 +43,68 @@ void run_all_workloads(const std::function<std::unique_ptr<Variant>()>& make, un
   }
 }
 
-TEST(TaskVariant, DoesWhatIsAskedOfIt) { run_all_workloads(make_task_variant, 1); }
+/// All kinds of requests but scans on few keys that come and go, so that each has a short history to search.
+void run_insertions_and_removals(Variant& variant, unsigned workers) {
+  const WorkloadOptions workload{.records = 1000};
+  const KeySpace space(workload.key_order);
+  load(variant, workload);
+  Rng rng(workers);
+  std::vector<Request> requests;
+  constexpr Kind kKinds[] = {Kind::lookup, Kind::insert, Kind::insert, Kind::update, Kind::remove};
+  for (int i = 0; i < 30'000; ++i)
+    requests.push_back({space.key_of(rng.below(1200)), kKinds[rng.below(5)], 0});
+  Recorder recorder(Recorder::Mode::history, requests.size());
+  variant.run(requests, {.workers = workers, .inflight = 60}, recorder);
+  std::map<Key, std::vector<KeyEvent>> histories;
+  for (std::uint64_t i = 0; i < requests.size(); ++i) {
+    const Operation operation = operation_of(requests[i], i, kFirstWritten, nullptr);
+    const Event& e = recorder.events()[i];
+    histories[operation.key].push_back(
+        {e.invoked, e.responded, operation.kind, operation.argument, e.answer});
+  }
+  std::map<Key, Value> left;
+  variant.for_each([&](const leaf::Pair& pair) { left[pair.key] = pair.value; });
+  for (auto& [key, events] : histories) {
+    const auto found = left.find(key);
+    const Answer last = found != left.end() ? Answer{found->second, true} : Answer{};
+    events.push_back({~std::uint64_t{0}, ~std::uint64_t{0}, Kind::lookup, 0, last});
+    const std::uint64_t record = space.record_of(key);
+    const Judgement judgement = check_key(events, record < workload.records ? KeyState(record) : KeyState());
+    EXPECT_EQ(judgement.verdict, Verdict::linearizable) << "record " << record << ": " << judgement.reason;
+  }
+  EXPECT_EQ(variant.check().error, "");
+}
+
+#if defined(RUBATO_ENGINE_NATIVE)
+class TaskVariantTest : public testing::TestWithParam<std::tuple<Sync, unsigned>> {
+ protected:
+  void SetUp() override { ASSERT_EQ(set_up_engine(workers_, std::get<0>(GetParam())), workers_); }
+  const unsigned workers_ = std::get<1>(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(All, TaskVariantTest,
+                         testing::Combine(testing::Values(Sync::spin, Sync::rw, Sync::optimistic,
+                                                          Sync::scheduled),
+                                          testing::Values(1u, 2u, 8u)));
+#else
+class TaskVariantTest : public testing::TestWithParam<int> {  // the serial engine's one worker
+ protected:
+  const unsigned workers_ = 1;
+};
+INSTANTIATE_TEST_SUITE_P(All, TaskVariantTest, testing::Values(0));
+#endif
+TEST_P(TaskVariantTest, DoesWhatIsAskedOfIt) { run_all_workloads(make_task_variant, workers_); }
+TEST_P(TaskVariantTest, KeepsInsertionsAndRemovalsOfAKeyInOrder) {
+  run_insertions_and_removals(*make_task_variant(), workers_);
+}
 
 class ThreadVariantTest : public testing::TestWithParam<std::tuple<Sync, bool, unsigned>> {};
 TEST_P(ThreadVariantTest, DoesWhatIsAskedOfIt) {
   const auto [sync, is_interleaved, workers] = GetParam();
   run_all_workloads([&] { return make_thread_variant(sync, is_interleaved); }, workers);
+}
+TEST_P(ThreadVariantTest, KeepsInsertionsAndRemovalsOfAKeyInOrder) {
+  const auto [sync, is_interleaved, workers] = GetParam();
+  run_insertions_and_removals(*make_thread_variant(sync, is_interleaved), workers);
 }
 INSTANTIATE_TEST_SUITE_P(All, ThreadVariantTest,
                          testing::Combine(testing::Values(Sync::spin, Sync::rw, Sync::optimistic),
