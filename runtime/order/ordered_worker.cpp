@@ -21,7 +21,12 @@ void Worker::route_timestamped(Task* task) {
   const bool is_shared = order.is_shared.load(std::memory_order_relaxed);
   const bool is_in_phase = is_shared || (owns_order() && order.left != 0);
   const std::uint64_t at = engine::timestamp_of(task);
-  if (!is_in_phase || at != order.current.load(std::memory_order_relaxed)) return heap_.push(task, at);
+  // What waits for a group needs phases in which everybody takes part: its members may be in pools.
+  const bool waits = has_pools && engine::after_of(task) != nullptr;
+  if (waits && !order.has_mixed.load(std::memory_order_relaxed))
+    order.has_mixed.exchange(true, std::memory_order_seq_cst);
+  if (!is_in_phase || at != order.current.load(std::memory_order_relaxed) || (waits && !is_shared))
+    return heap_.push(task, at);
   if (is_shared) {
     ++phase_delta_;
   } else {
@@ -189,12 +194,11 @@ bool Worker::may_run_inline() {
   return false;
 }
 
-/// The owner, with nothing to run: pools are for everybody again. Tasks of this timestamp that wait for a
-/// group, perhaps for members in such a pool, go through pools too when it is complete.
+/// The owner, with nothing to run: pools are for everybody again.
 void Worker::leave_inline() {
   Order& order = engine_.order;
   if (!order.is_inline.load(std::memory_order_relaxed)) return;
-  if (order.left != 0) return begin_shared(static_cast<std::int64_t>(order.left));
+  if (order.left != 0) return;
   order.is_inline.store(false, std::memory_order_seq_cst);
 }
 

@@ -338,6 +338,7 @@ void Worker::wait_for_end_of_pause() {
   for (;;) {
     const Events::Ticket ticket = events.announce();
     if ((ticket.word & (Events::kPaused | Events::kEnd)) == Events::kPaused) events.sleep(ticket);
+    idle_ends_.fetch_add(1, std::memory_order_seq_cst);
     if ((events.cancel() & (Events::kPaused | Events::kEnd)) != Events::kPaused) return;
   }
 }
