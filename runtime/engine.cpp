@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/function_names.hpp"
 #include "rubato/resource.hpp"
 #include "runtime/options.hpp"
 #include "runtime/sync/choice.hpp"
@@ -72,6 +73,7 @@ void Engine::build(const native::Options& options) {
     workers_.back()->has_pools = count > 1;
     workers_.back()->ring_.set_distance(
         options.prefetch.kind == native::PrefetchMode::Kind::off ? 0 : options.prefetch.distance);
+    workers_.back()->adapts_ = options.prefetch.kind == native::PrefetchMode::Kind::adapted;
   }
 }
 
@@ -266,6 +268,21 @@ void Engine::report_blocked() {
   stop();
 }
 
+void Engine::note_long_task(const engine::TaskCode& code, std::uint64_t first_word) {
+  const std::lock_guard lock(long_tasks_mutex_);
+  ++long_tasks_[{&code, code.is_function_pointer ? first_word : 0}];
+}
+
+std::vector<native::LongTask> Engine::long_tasks() {
+  const std::lock_guard lock(long_tasks_mutex_);
+  std::vector<native::LongTask> list;
+  for (const auto& [task, count] : long_tasks_) {
+    const void* const function = reinterpret_cast<const void*>(task.second);
+    list.push_back({engine::function_name(function, *task.first->type), count});
+  }
+  return list;
+}
+
 void Engine::submit_outside(engine::ThreadState& self, Task* task) {
   const bool is_running = is_running_.load(std::memory_order_seq_cst);
   if (is_running && std::this_thread::get_id() != runner_.load() &&
@@ -353,6 +370,7 @@ Options options() { return runtime::the_engine().options(); }
 void configure(const Options& options) { runtime::the_engine().configure(options); }
 unsigned workers() { return runtime::the_engine().workers(); }
 Counters counters() { return runtime::the_engine().counters(); }
+std::vector<LongTask> long_tasks() { return runtime::the_engine().long_tasks(); }
 void Hold::release() { runtime::the_engine().close_hold(); }
 Hold hold() {
   runtime::the_engine().open_hold();

@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "rubato/engine/native.hpp"
@@ -65,6 +67,9 @@ class Engine {
   /// Ends the run with what `failure` holds.
   void stop() { events.raise(Events::kStop); }
   void report_blocked();
+  /// `first_word`: of the task, its function if it is one of a function pointer.
+  void note_long_task(const engine::TaskCode& code, std::uint64_t first_word);
+  std::vector<native::LongTask> long_tasks();
   bool has_work_for_anybody() const;
 
  private:
@@ -87,6 +92,8 @@ class Engine {
   std::atomic<std::uint64_t> waiting_{0};  // created by other threads since the last run(), before it
   std::atomic<std::thread::id> runner_{};
   std::atomic<unsigned> holds_{0};
+  std::mutex long_tasks_mutex_;
+  std::map<std::pair<const engine::TaskCode*, std::uint64_t>, std::uint64_t> long_tasks_;
   std::mutex retired_mutex_;
   engine::ResourceHeader* retired_ = nullptr;
 };

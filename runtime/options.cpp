@@ -88,6 +88,11 @@ void check_options(const native::Options& options) {
     throw TaskError("the native engine has at most 1024 workers, but " + std::to_string(options.workers) +
                     " were asked for");
   }
+  if (!options.trace.empty()) {
+    throw TaskError(
+        "a trace was asked for (RUBATO_TRACE, Options::trace), which this version of the native engine "
+        "cannot write: ask for counters (RUBATO_COUNTERS) instead");
+  }
   if (options.prefetch.distance < 1 || options.prefetch.distance > kMaxDistance) {
     throw TaskError("the prefetch distance is 1 to 63, but " + std::to_string(options.prefetch.distance) +
                     " was asked for");

@@ -173,7 +173,7 @@ void Worker::run_in_order() {
     for (unsigned i = 0; !now_.normal().is_empty(); ++i) {
       if (i >= kShort || !now_.has_only_normal()) return;
       if (--until_refresh_ == 0) refresh_epoch();
-      execute({now_.normal().take(), nullptr, 0, 0, 0, false, false});
+      start({now_.normal().take(), nullptr, 0, 0, 0, false, false});
       if (engine_.events.look() != word) return;
     }
     if (Events::idle(word) != 0) share();

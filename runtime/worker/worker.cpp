@@ -15,7 +15,13 @@ namespace {
 constexpr unsigned kBatch = 16;         // tasks from a list into the ring at once
 constexpr unsigned kPassLimit = 64;     // tasks of higher priority after which one of lower runs (R5)
 constexpr unsigned kRefreshBatch = 50;  // the paper's choice (Sec. 4.4)
-constexpr unsigned kIdleSpins = 16;     // about a microsecond (R10)
+constexpr std::uint64_t kLongMicroseconds = 10'000;  // a long task (R11)
+// Tasks are timed one by one at the beginning, and after a batch in which they took so long on average.
+constexpr std::uint64_t kTimedMicroseconds = 20;
+constexpr unsigned kTimedTasks = 1000;
+constexpr unsigned kBatchesAStep = 60;  // of the prefetch distance: 3000 tasks
+constexpr int kLargestDistance = 32;
+constexpr unsigned kIdleSpins = 16;  // about a microsecond (R10)
 
 }  // namespace
 
@@ -58,6 +64,34 @@ void Worker::leave_epochs() {
 void Worker::refresh_epoch() {
   until_refresh_ = refresh_interval_;
   engine_.epochs->refresh(*epoch);
+  if (refresh_interval_ == kRefreshBatch) look_at_clock();
+}
+
+/// After every batch: are tasks long enough to be timed one by one (R11), and does prefetching pay (R6)?
+void Worker::look_at_clock() {
+  const std::uint64_t now = ticks();
+  const std::uint64_t elapsed = now - batch_begin_;
+  batch_begin_ = now;
+  if (elapsed > kRefreshBatch * kTimedMicroseconds * worth_ticks() / 8) tasks_to_time_ = kTimedTasks;
+  if (!adapts_) return;
+  measured_ += elapsed;
+  if (++batches_measured_ < kBatchesAStep) return;
+  if (measured_ > before_ + before_ / 64) step_ = -step_;  // it became slower: back again
+  const int distance = std::clamp(static_cast<int>(ring_.distance()) + step_, 1, kLargestDistance);
+  ring_.set_distance(static_cast<unsigned>(distance));
+  before_ = measured_;
+  measured_ = batches_measured_ = 0;
+}
+
+void Worker::execute_timed(const Slot& slot) {
+  --tasks_to_time_;
+  const std::uint64_t begin = ticks();
+  const engine::TaskCode* const code = slot.task->code;
+  const std::uint64_t first_word = slot.task->words[0];
+  execute(slot);
+  if (ticks() - begin < kLongMicroseconds * worth_ticks() / 8) return;
+  counts.long_tasks.add();
+  engine_.note_long_task(*code, first_word);
 }
 
 void Worker::work() {
@@ -76,7 +110,7 @@ void Worker::work() {
     ring_.pop();
     Ring::prefetch(slot);
     if (--until_refresh_ == 0) refresh_epoch();
-    execute(slot);
+    start(slot);
   }
 }
 

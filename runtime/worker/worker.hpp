@@ -88,6 +88,15 @@ class alignas(128) Worker : public engine::ThreadState {
   void pause();
   void wait_for_end_of_pause();
   void refresh_epoch();
+  void look_at_clock();
+  void execute_timed(const Slot& slot);
+  void start(const Slot& slot) {
+    if (tasks_to_time_ == 0) [[likely]] {
+      execute(slot);
+    } else {
+      execute_timed(slot);
+    }
+  }
   void run_alone();
   void drop_everything();
   void enter_epochs();
@@ -167,6 +176,12 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned until_refresh_ = 0;  // tasks taken before the epoch is refreshed (R7)
   unsigned refresh_interval_;
   bool is_in_epochs_ = false;
+  unsigned tasks_to_time_ = 1000;
+  std::uint64_t batch_begin_ = 0;
+  bool adapts_ = false;  // the prefetch distance, by hill-climbing
+  int step_ = 1;
+  std::uint64_t measured_ = 0, before_ = 0;
+  unsigned batches_measured_ = 0;
 
   // What other workers touch.
   alignas(64) std::atomic<Task*> published_{nullptr};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace rubato::inline v0::native {
 
@@ -41,7 +42,7 @@ struct Options {
   PrefetchMode prefetch{};     ///< RUBATO_PREFETCH=off, a distance, or adapt
   Synchronization synchronization = Synchronization::automatic;  ///< RUBATO_SYNC; for every resource
   Reclamation reclamation = Reclamation::batch;                  ///< RUBATO_RECLAIM
-  std::string trace{};  ///< RUBATO_TRACE=FILE; a Perfetto trace, written when the program ends
+  std::string trace{};  ///< RUBATO_TRACE; reserved for a trace's file: must be empty
 };
 
 /// The options in force.
@@ -73,6 +74,14 @@ struct Counters {
   std::uint64_t prefetch_distance = 0;  ///< of worker 0, now
 };
 Counters counters();
+
+/// Tasks that kept a worker for over 10 ms, by function. Every task is timed while a worker has run few, and
+/// again as soon as 50 of them take over a millisecond together; a single one among short ones is missed.
+struct LongTask {
+  std::string function;
+  std::uint64_t count = 0;
+};
+std::vector<LongTask> long_tasks();
 
 /// Keeps run() open although there are no tasks: for servers, whose tasks other threads create. While one is
 /// open, every thread may create tasks (without timestamps); run() returns when all are closed and all tasks

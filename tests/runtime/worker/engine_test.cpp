@@ -233,6 +233,22 @@ TEST_P(Native, RunsTasksWithACoreOnTheirWorker) {
   EXPECT_EQ(ran, 64u);
 }
 
+void lingers() { std::this_thread::sleep_for(std::chrono::milliseconds(12)); }
+
+TEST_P(Native, CountsAndNamesLongTasks) {
+  const std::uint64_t before = native::counters().tasks_run_long;
+  for (int i = 0; i < 3; ++i) create<nonspec>(lingers, {});
+  create<nonspec>(lingers, {.at = 1});
+  for (int i = 0; i < 20; ++i) create<nonspec>([] { ++calls; }, {});
+  run();
+  EXPECT_EQ(native::counters().tasks_run_long - before, 4u);
+  std::uint64_t named = 0;
+  for (const native::LongTask& task : native::long_tasks()) {
+    if (task.function.find("lingers()") != std::string::npos) named = task.count;
+  }
+  EXPECT_GE(named, 4u);
+}
+
 // ---- Options ----
 
 TEST(Options, MoreWorkersThanCpusNeedOversubscribe) {
@@ -240,6 +256,25 @@ TEST(Options, MoreWorkersThanCpusNeedOversubscribe) {
   options.workers = 1000;
   options.oversubscribe = false;
   EXPECT_THROW(native::configure(options), TaskError);
+}
+
+TEST(Options, ATraceIsRefused) {
+  native::Options options = native::options();
+  options.trace = "trace.json";
+  EXPECT_THROW(native::configure(options), TaskError);
+}
+
+TEST(Options, AnAdaptedPrefetchDistanceMoves) {
+  native::Options options = native::options();
+  options.workers = 1;
+  options.prefetch.kind = native::PrefetchMode::Kind::adapted;
+  native::configure(options);
+  for (int i = 0; i < 20'000; ++i) create<nonspec>([] { ++calls; }, {});
+  run();
+  EXPECT_NE(native::counters().prefetch_distance, 0u);
+  EXPECT_LE(native::counters().prefetch_distance, 32u);
+  options.prefetch = {};
+  native::configure(options);
 }
 
 TEST(Options, CannotChangeWhileTasksWait) {
