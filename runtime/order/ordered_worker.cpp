@@ -8,7 +8,7 @@ namespace {
 
 /// From so many tasks of one timestamp on, each worker hands out its own heap's.
 constexpr std::uint64_t kDistributed = 4096;
-/// Pushed to the pools at once, so that others can begin.
+/// Handed out at once.
 constexpr std::uint64_t kSlice = 2048;
 
 }  // namespace
@@ -216,9 +216,18 @@ void Worker::begin_shared(std::int64_t unfinished) {
 
 /// This worker's part of a shared phase, which counts as one task.
 void Worker::distribute_own() {
-  const Chain chain = heap_.pop_min();
-  engine_.order.outstanding.fetch_add(static_cast<std::int64_t>(chain.size) - 1, std::memory_order_acq_rel);
-  distribute(chain);
+  rest_ = heap_.pop_min();
+  engine_.order.outstanding.fetch_add(static_cast<std::int64_t>(rest_.size) - 1, std::memory_order_acq_rel);
+  distribute_slice();
+}
+
+/// Few at once: what is handed out is still in the cache when it runs. @returns whether there was anything.
+bool Worker::distribute_slice() {
+  if (rest_.is_empty()) return false;
+  Chain slice;
+  while (!rest_.is_empty() && slice.size < kSlice) slice.append(rest_.take());
+  distribute(slice);
+  return true;
 }
 
 /// Counted tasks of the current timestamp to where they run in a shared phase.
@@ -230,7 +239,7 @@ void Worker::distribute(Chain chain) {
     }
     touched_.clear();
   };
-  for (std::uint64_t i = 1; !chain.is_empty(); ++i) {
+  while (!chain.is_empty()) {
     Task* const task = chain.take();
     if (must_block(task)) continue;
     if (task->is_spec() || (task->handle & engine::handle::kPooled) == 0) {
@@ -240,7 +249,6 @@ void Worker::distribute(Chain chain) {
     const unsigned index = engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index;
     if (parts_[index].is_empty()) touched_.push_back(index);
     parts_[index].append(task);
-    if (i % kSlice == 0) flush();
   }
   flush();
 }

@@ -274,6 +274,7 @@ bool Worker::find_work() {
   settle();
   // What was in the ring may have been taken out of it again, to be shared.
   if (!tasks.is_empty() || !now_.is_empty() || !high_.is_empty() || !low_.is_empty()) return true;
+  if (distribute_slice()) return true;
   if (owns_order()) {
     if (advance()) {
       run_in_order();
@@ -467,6 +468,11 @@ void Worker::drop_everything() {
     }
   }
   taken_ = created.load(std::memory_order_relaxed) + appended_;
+  while (!rest_.is_empty()) {
+    Task* const task = rest_.take();
+    drop(task);
+    free_block(task);
+  }
   is_dropping_ = false;
 }
 

@@ -137,6 +137,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void run_in_order();
   void begin_shared(std::int64_t unfinished);
   void distribute_own();
+  bool distribute_slice();
   void distribute(Chain chain);
   bool share_phase();
   void settle();
@@ -169,6 +170,7 @@ class alignas(128) Worker : public engine::ThreadState {
 
   RadixHeap heap_;  // timestamped tasks
   std::int64_t phase_delta_ = 0;
+  Chain rest_;                // of its part of a shared phase: counted, not handed out yet
   std::vector<Chain> parts_;  // of distribute(), a pool
   std::vector<unsigned> touched_;
 
