@@ -1,5 +1,6 @@
-// Included before every source of the shared library, which is compiled with hidden visibility: what the public headers
-// declare stays visible, and everything else does not. Keeps the headers free of export macros.
+// Included before every source of the shared library, which is compiled with hidden visibility: what the
+// public headers declare stays visible, and everything else does not. Keeps the headers free of export
+// macros.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "rubato/engine/native_check.hpp"
 #include "rubato/engine/resource_header.hpp"
 #include "rubato/task.hpp"
 
@@ -93,7 +94,12 @@ struct ResourceBlock {
   alignas(kAlignment) T object;
 
   template <class... Args>
-  explicit ResourceBlock(Args&&... args) : header{}, object(std::forward<Args>(args)...) {}
+  explicit ResourceBlock(Args&&... args) : header{}, object(std::forward<Args>(args)...) {
+    check::made(&object, sizeof(T));
+  }
+  ResourceBlock(const ResourceBlock&) = delete;
+  ResourceBlock& operator=(const ResourceBlock&) = delete;
+  ~ResourceBlock() { check::destroyed(&object); }
 
 #if defined(RUBATO_ENGINE_NATIVE)
   static void* operator new(std::size_t bytes, std::align_val_t alignment) {

@@ -10,6 +10,9 @@
 #include <type_traits>
 
 #include "rubato/engine/select.hpp"
+#if defined(RUBATO_CHECKED)
+#include "rubato/engine/native_check.hpp"
+#endif
 
 namespace rubato::inline v0 {
 
@@ -120,8 +123,18 @@ class tracked {
   Word load_word() const { return word_; }
   void store_word(Word word) { word_ = word; }
 #else
-  Word load_word() const { return __atomic_load_n(&word_, __ATOMIC_RELAXED); }
-  void store_word(Word word) { __atomic_store_n(&word_, word, __ATOMIC_RELAXED); }
+  Word load_word() const {
+#if defined(RUBATO_CHECKED)
+    engine::check::access(this, false);
+#endif
+    return __atomic_load_n(&word_, __ATOMIC_RELAXED);
+  }
+  void store_word(Word word) {
+#if defined(RUBATO_CHECKED)
+    engine::check::access(this, true);
+#endif
+    __atomic_store_n(&word_, word, __ATOMIC_RELAXED);
+  }
 #endif
 
   alignas(sizeof(Word)) Word word_;

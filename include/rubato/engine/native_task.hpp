@@ -14,6 +14,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "rubato/engine/native_check.hpp"
 #include "rubato/group.hpp"
 #include "rubato/task_type.hpp"
 
@@ -178,7 +179,10 @@ inline F* callable_in(void* payload) {
 
 template <class F, class... Args>
 struct InlineTask {
-  static void run(Task* task) { call(task, std::index_sequence_for<Args...>{}); }
+  static void run(Task* task) {
+    [[maybe_unused]] const check::TaskScope scope(task);
+    call(task, std::index_sequence_for<Args...>{});
+  }
   static void destroy(Task* task) { callable_in<F>(payload_of(task))->~F(); }
 
   template <std::size_t... I>
@@ -200,7 +204,10 @@ template <class Pointer, class Parameters, class... Args>
 struct PointerTask;
 template <class Pointer, class... Parameters, class... Args>
 struct PointerTask<Pointer, std::type_identity<void(Parameters...)>, Args...> {
-  static void run(Task* task) { call(task, std::index_sequence_for<Args...>{}); }
+  static void run(Task* task) {
+    [[maybe_unused]] const check::TaskScope scope(task);
+    call(task, std::index_sequence_for<Args...>{});
+  }
   template <std::size_t... I>
   static void call(Task* task, std::index_sequence<I...>) {
     const auto* const words = static_cast<const std::uint64_t*>(payload_of(task));
@@ -216,7 +223,10 @@ struct Closure {
   std::tuple<Args...> arguments;
 
   static Closure* of(Task* task) { return word_as<Closure*>(static_cast<std::uint64_t*>(payload_of(task))); }
-  static void run(Task* task) { std::apply(of(task)->function, of(task)->arguments); }
+  static void run(Task* task) {
+    [[maybe_unused]] const check::TaskScope scope(task);
+    std::apply(of(task)->function, of(task)->arguments);
+  }
   static void destroy(Task* task) { std::unique_ptr<Closure>(of(task)).reset(); }
   static constexpr TaskCode code{run, destroy, &typeid(F), false};
 };
@@ -226,7 +236,8 @@ inline void store_word(std::uint64_t* word, const T& value) {
   std::memcpy(static_cast<void*>(word), &value, sizeof(T));
 }
 
-/// Fills code and words of a new task that has room for payload_words<F, Args...>.
+/// Fills code and words of a new task, whose handle is complete, and that has room for payload_words<F,
+/// Args...>.
 template <class F, class... Args>
 [[gnu::always_inline]] inline void fill_task(Task* task, F&& function, const Args&... args) {
   using Function = std::remove_cvref_t<F>;
@@ -247,6 +258,7 @@ template <class F, class... Args>
     word += callable_words<Function>;
     (store_word(word++, args), ...);
   }
+  check::created(task);
 }
 
 }  // namespace rubato::inline v0::engine
