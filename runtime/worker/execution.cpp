@@ -2,6 +2,7 @@
 // One task: synchronization around it, its end, its memory. MxTasking, Fig. 5; rules R4, R11.
 #include <exception>
 #include <optional>
+#include <thread>
 
 #include "runtime/engine.hpp"
 #include "runtime/sync/choice.hpp"
@@ -30,7 +31,10 @@ std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
 void Worker::execute(const Slot& slot) {
   Task* const task = slot.task;
   if ((task->handle & engine::handle::kPrimitiveMask) != 0) {
-    if (!run_synchronized(task)) return;
+    while (!run_synchronized(task, !slot.is_pooled)) {
+      if (!slot.is_pooled) return requeue(task);
+      std::this_thread::yield();  // its pool is this worker's until it has run, and may end with it
+    }
   } else {
     call(task);
   }
@@ -61,7 +65,9 @@ void Worker::call(Task* task) {
   running = nullptr;
 }
 
-bool Worker::run_synchronized(Task* task) {
+/// False: it did not run. `may_move`: a reader that lost too often may have been marked for its resource's
+/// pool.
+bool Worker::run_synchronized(Task* task, bool may_move) {
   const bool reads = (task->handle & engine::handle::kReads) != 0;
   std::atomic<std::uint64_t>& word = synchronization_word(task);
   switch (primitive_of(task)) {
@@ -85,15 +91,12 @@ bool Worker::run_synchronized(Task* task) {
     }
     case Primitive::optimistic_latch:
     case Primitive::optimistic_pool:
-      if (reads ? run_reader(task) : run_writer(task)) return true;
-      if ((task->handle & engine::handle::kPooled) != 0) return false;  // a reader went to the pool
-      break;
+      return reads ? run_reader(task, may_move) : run_writer(task);
     case Primitive::none:
     case Primitive::pool:
       call(task);
       return true;
   }
-  requeue(task);
   return false;
 }
 
@@ -112,7 +115,7 @@ bool Worker::run_writer(Task* task) {
 }
 
 /// Runs until no writer was at work meanwhile; what a losing attempt created and threw is dropped.
-bool Worker::run_reader(Task* task) {
+bool Worker::run_reader(Task* task, bool may_move) {
   Version<StdAtomics> version(synchronization_word(task));
   for (unsigned losses = 0; losses < kReaderLosses; ++losses) {
     const std::optional<std::uint64_t> seen = version.begin();
@@ -152,8 +155,7 @@ bool Worker::run_reader(Task* task) {
     }
   }
   if (primitive_of(task) == Primitive::optimistic_pool) {
-    task->handle = (task->handle & ~engine::handle::kPrimitiveMask) | engine::handle::kPooled;
-    requeue(task);
+    if (may_move) task->handle = (task->handle & ~engine::handle::kPrimitiveMask) | engine::handle::kPooled;
     return false;
   }
   if (!version.lock()) return false;

@@ -104,9 +104,9 @@ class alignas(128) Worker : public engine::ThreadState {
 
   // ---- execution.cpp: one task ----
   void execute(const Slot& slot);
-  /// False: it did not run; it is in a list again.
-  bool run_synchronized(Task* task);
-  bool run_reader(Task* task);
+  /// False: it did not run.
+  bool run_synchronized(Task* task, bool may_move);
+  bool run_reader(Task* task, bool may_move);
   bool run_writer(Task* task);
   void begin(Task* task);
   void call(Task* task);
