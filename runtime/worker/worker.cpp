@@ -435,7 +435,10 @@ void Worker::run_alone() {
     }
   }
   for (unsigned i = 0; i < 1024 && !alone_.is_empty() && (events.look() & Events::kStop) == 0; ++i) {
-    execute({alone_.take(), nullptr, 0, 0, 0, false, false});
+    Task* const task = alone_.take();
+    task->handle &=
+        ~engine::handle::kPrimitiveMask;  // no task runs that could be in the way, and none may wait
+    execute({task, nullptr, 0, 0, 0, false, false});
     settle();
     if (owns_order() && alone_.is_empty()) advance();  // the next timestamp may have one, too
   }
