@@ -241,11 +241,11 @@ void submit(TaskType /*one thread: all types mean the same*/, const Annotations&
 }
 void run() { the_engine().run(); }
 Timestamp timestamp() {
-  const Task* const task = the_engine().running();
+  const auto* const task = the_engine().running();
   return task != nullptr && task->at ? *task->at : 0;
 }
 bool is_timestamped() {
-  const Task* const task = the_engine().running();
+  const auto* const task = the_engine().running();
   return task != nullptr && task->at.has_value();
 }
 bool is_in_task() { return the_engine().running() != nullptr; }

@@ -86,11 +86,23 @@ void* allocate_resource(std::size_t bytes, std::align_val_t alignment);
 void free_resource(void* block, std::size_t bytes, std::align_val_t alignment);
 #endif
 
+/// The header ends where the object begins, however the object is aligned: engines find it from the handle
+/// alone.
+template <std::size_t padding>
+struct PaddedHeader {
+  unsigned char unused[padding] = {};
+  ResourceHeader value;
+};
+template <>
+struct PaddedHeader<0> {
+  ResourceHeader value;
+};
+
 template <class T>
 struct ResourceBlock {
   static constexpr std::size_t kAlignment = alignof(T) > 64 ? alignof(T) : 64;
-  struct alignas(kAlignment) Header : ResourceHeader {};
-  Header header;
+  static constexpr std::size_t kPadding = kAlignment - sizeof(ResourceHeader);
+  PaddedHeader<kPadding> header;
   alignas(kAlignment) T object;
 
   template <class... Args>
@@ -118,10 +130,10 @@ template <class T, class... Args>
 inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
   using Block = engine::ResourceBlock<T>;
   auto block = std::make_unique<Block>(std::forward<Args>(args)...);
-  block->header.bytes = sizeof(Block);
-  block->header.destroy = [](engine::ResourceHeader* header) {
-    std::unique_ptr<Block>(reinterpret_cast<Block*>(header))
-        .reset();  // the header is the block's first member
+  block->header.value.bytes = sizeof(Block);
+  block->header.value.destroy = [](engine::ResourceHeader* header) {
+    std::unique_ptr<Block>(reinterpret_cast<Block*>(reinterpret_cast<char*>(header) - Block::kPadding))
+        .reset();
   };
   return resource<T>(&block.release()->object, options);
 }
@@ -130,9 +142,8 @@ inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
 /// at once outside run(). Removing twice is an error.
 template <class T>
 inline void remove(resource<T> handle) {
-  using Block = engine::ResourceBlock<T>;
   auto* header = reinterpret_cast<engine::ResourceHeader*>(reinterpret_cast<char*>(handle.get()) -
-                                                           sizeof(typename Block::Header));
+                                                           sizeof(engine::ResourceHeader));
   if (header->is_removed != 0) engine::misuse(errors::removed_twice());
   header->is_removed = 1;
   engine::retire(header);

@@ -249,6 +249,25 @@ TEST_P(Native, CountsAndNamesLongTasks) {
   EXPECT_GE(named, 4u);
 }
 
+struct alignas(256) Wide {
+  tracked<std::uint64_t> value;
+};
+
+TEST_P(Native, SynchronizesResourcesOfWideAlignment) {
+  const auto wide = make_resource<Wide>({.isolation = Isolation::shared_reads});
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(wide.get()) % 256, 0u);
+  for (int i = 0; i < 200; ++i) {
+    create<nonspec>([](resource<Wide> w) { w->value = w->value + 1; }, {.on = wide}, wide);
+    create<nonspec>([](resource<Wide> w) { on_commit([](std::uint64_t) { ++calls; }, w->value.get()); },
+                    {.on = wide, .access = reads}, wide);
+  }
+  calls = 0;
+  run();
+  EXPECT_EQ(wide->value, 200u);
+  EXPECT_EQ(calls, 200u);
+  remove(wide);
+}
+
 // ---- Options ----
 
 TEST(Options, MoreWorkersThanCpusNeedOversubscribe) {
