@@ -168,7 +168,7 @@ void Engine::run() {
   engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);
   runner_.store(std::this_thread::get_id());
   order.begin();
-  is_over.store(false, std::memory_order_seq_cst);
+  current_run.fetch_add(1, std::memory_order_seq_cst);
   is_running_.store(true, std::memory_order_seq_cst);
   waiting_.store(0, std::memory_order_relaxed);
   self.enter_epochs();

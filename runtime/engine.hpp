@@ -62,8 +62,10 @@ class Engine {
   unsigned holds() const { return holds_.load(std::memory_order_seq_cst); }
 
   Sums sums() const;
-  /// Worker 0's run() may return.
-  std::atomic<bool> is_over{false};
+  /// Runs are numbered from 1. When `over` is the number of the current one, worker 0's run() may return; a
+  /// worker that found the end of one and is late to say so must not end the next.
+  std::atomic<std::uint64_t> current_run{0};
+  std::atomic<std::uint64_t> over{0};
   /// Ends the run with what `failure` holds.
   void stop() { events.raise(Events::kStop); }
   void report_blocked();

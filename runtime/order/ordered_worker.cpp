@@ -29,11 +29,12 @@ void Worker::route_timestamped(Task* task) {
     return heap_.push(task, at);
   if (is_shared) {
     ++phase_delta_;
+    if (waits) settle();  // whoever completes the group may run it and count its end at once
   } else {
     ++order.left;
   }
   if (must_block(task)) {
-    ++order.blocked;
+    if (!is_shared) ++order.blocked;
     return;
   }
   append_current(task);

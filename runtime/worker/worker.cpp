@@ -119,13 +119,16 @@ bool Worker::attend(std::uint64_t word) {
   if ((word & Events::kEnd) != 0 && index_ != 0) return false;
   if ((word & Events::kPaused) != 0 && index_ != 0) {
     pause();
-    return true;
+    return attend(engine_.events.look());  // what was asked for since, when this worker counted as idle
   }
   if ((word & Events::kStop) != 0) {
     drop_everything();
     return true;
   }
-  if ((word & Events::kAlone) != 0) stand_by();
+  if ((word & Events::kAlone) != 0) {
+    stand_by();
+    return attend(engine_.events.look());
+  }
   if (Events::idle(word) != 0) share();
   return true;
 }
@@ -333,6 +336,7 @@ bool Worker::wait_for_work() {
     return true;
   }
   const bool is_single = engine_.workers() == 1;
+  const std::uint64_t run = engine_.current_run.load(std::memory_order_seq_cst);
   for (unsigned i = 0; i < (is_single ? 1 : kIdleSpins); ++i) {
     const std::uint64_t word = events.look_ordered();
     if ((word & Events::kStop) == 0 && can_find_work()) {
@@ -344,13 +348,13 @@ bool Worker::wait_for_work() {
         end_idling();
         return false;
       }
-      if (!engine_.is_over.exchange(true, std::memory_order_seq_cst)) {
+      if (engine_.over.exchange(run, std::memory_order_seq_cst) != run) {
         counts.wake_ups.add();
         events.notify_all();
       }
       break;
     }
-    if (index_ == 0 && engine_.is_over.load(std::memory_order_seq_cst)) {
+    if (index_ == 0 && engine_.over.load(std::memory_order_seq_cst) == run) {
       end_idling();
       return false;
     }
@@ -396,24 +400,28 @@ bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
   if (engine_.events.look_ordered() != word || engine_.has_work_for_anybody() ||
       engine_.events.look_ordered() != word || engine_.sums() != first || idle_ends() != before)
     return false;
+  if (first.created == first.finished) return true;  // the last ended since the look above
   engine_.report_blocked();
   return true;
 }
 
 // ---- Tasks that run alone (R9) ----
 
-/// Another worker's task wants to run with nothing beside it.
+/// Another worker's task wants to run with nothing beside it. Goes on only when standing down itself shows that
+/// no further one has asked meanwhile, and counted on this worker.
 void Worker::stand_by() {
   Events& events = engine_.events;
-  const Events::Ticket ticket = events.stand_by();
-  events.notify_all();  // the one that waits for us
-  std::uint64_t word = ticket.word;
-  std::uint32_t seen = events.epoch();
-  while (((word = events.look_ordered()) & Events::kAlone) != 0 && (word & Events::kStop) == 0) {
-    events.sleep({seen, word}, 1000);
-    seen = events.epoch();
-  }
-  events.stand_down();
+  const auto must_stand = [](std::uint64_t word) {
+    return (word & Events::kAlone) != 0 && (word & Events::kStop) == 0;
+  };
+  std::uint64_t word = 0;
+  do {
+    word = events.stand_by().word;
+    events.notify_all();  // the one that waits for us
+    for (std::uint32_t seen = events.epoch(); must_stand(word = events.look_ordered()); seen = events.epoch())
+      events.sleep({seen, word}, 1000);
+    word = events.stand_down();
+  } while (must_stand(word));
 }
 
 void Worker::run_alone() {
