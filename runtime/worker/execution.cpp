@@ -141,17 +141,12 @@ bool Worker::run_reader(Task* task, bool may_move) {
     counts.reads_repeated.add();
     for (Task* created_task = tasks.cut(mark); created_task != nullptr;) {
       Task* const next = next_of(created_task);
-      finish(created_task);
-      destroy(created_task);
-      free_block(created_task);
+      drop_created(created_task);
       ++taken_;
       created_task = next;
     }
     while (!deferred_.is_empty()) {
-      Task* const created_task = deferred_.take();
-      finish(created_task);
-      destroy(created_task);
-      free_block(created_task);
+      drop_created(deferred_.take());
     }
   }
   if (primitive_of(task) == Primitive::optimistic_pool) {
@@ -176,13 +171,23 @@ void Worker::finish(Task* task) {
   if ((task->handle & kSpecial) == 0) [[likely]]
     return;
   if (task->is_spec()) counts.alone.add();
-  if (TaskGroup* const group = engine::group_of(task)) {
-    if (Groups::remove_member(*group) && !is_dropping_) {
-      Chain released = engine_.groups.release(*group);
-      while (!released.is_empty()) requeue(released.take());
-    }
-  }
+  leave_group(task);
   if (task->is_timestamped()) end_timestamped();
+}
+
+/// What a reader created that lost: it was never handed on, so timestamp order has not counted it.
+void Worker::drop_created(Task* task) {
+  counts.finished.add();
+  leave_group(task);
+  destroy(task);
+  free_block(task);
+}
+
+void Worker::leave_group(Task* task) {
+  TaskGroup* const group = engine::group_of(task);
+  if (group == nullptr || !Groups::remove_member(*group) || is_dropping_) return;
+  Chain released = engine_.groups.release(*group);
+  while (!released.is_empty()) requeue(released.take());
 }
 
 void Worker::destroy(Task* task) {

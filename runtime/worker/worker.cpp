@@ -407,8 +407,8 @@ bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
 
 // ---- Tasks that run alone (R9) ----
 
-/// Another worker's task wants to run with nothing beside it. Goes on only when standing down itself shows that
-/// no further one has asked meanwhile, and counted on this worker.
+/// Another worker's task wants to run with nothing beside it. Goes on only when standing down itself shows
+/// that no further one has asked meanwhile, and counted on this worker.
 void Worker::stand_by() {
   Events& events = engine_.events;
   const auto must_stand = [](std::uint64_t word) {

@@ -111,6 +111,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void begin(Task* task);
   void call(Task* task);
   void finish(Task* task);
+  void drop_created(Task* task);
+  void leave_group(Task* task);
   void destroy(Task* task);
   void free_block(Task* task);
   void finish_pool(TaskPool& pool);
