@@ -142,7 +142,9 @@ void Worker::refill() {
     if (!tasks.is_empty()) take_from(tasks, kBatch);
     return;
   }
-  while (ring_.size() <= ring_.distance() && next_eligible()) {
+  // Bounded: to share with an idle worker may take tasks out of the ring again.
+  for (unsigned tries = 0; tries <= ring_.distance() && ring_.size() <= ring_.distance(); ++tries) {
+    if (!next_eligible()) return;
   }
 }
 
@@ -218,13 +220,18 @@ void Worker::take_from(TaskList& list, std::uint64_t count) {
 }
 
 bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own) {
-  if (ring_.room() == 0) return false;
+  if (ring_.room() == 0 || set.is_empty(rank)) return false;
+  Order& order = engine_.order;
+  if (&set != &pinned_ && order.is_inline.load(std::memory_order_relaxed) &&
+      (!owns_order() || order.left != 0)) {  // asked again below, in order with has_mixed
+    std::this_thread::yield();
+    return false;
+  }
   unsigned last = last_claimed_;
   const unsigned index = set.claim(rank, last);
   if (index == kNoPool) return false;
   TaskPool& pool = &set == &pinned_ ? engine_.pinned_pool(index_) : engine_.shared_pool(index);
   if (&set != &pinned_) last_claimed_ = last;
-  Order& order = engine_.order;
   if (&set != &pinned_ && order.is_inline.load(std::memory_order_seq_cst)) {
     if (!owns_order() || order.left != 0) {
       // Tasks of the current timestamp run outside their pools. This one has tasks without: the owner will
@@ -327,8 +334,8 @@ bool Worker::wait_for_work() {
   is_idle_.store(true, std::memory_order_seq_cst);
   const auto end_idling = [this, &events] {
     is_idle_.store(false, std::memory_order_relaxed);
-    idle_ends_.fetch_add(1, std::memory_order_seq_cst);  // before it counts as busy
     events.cancel();
+    idle_ends_.fetch_add(1, std::memory_order_seq_cst);
     enter_epochs();
   };
   if (index_ != 0 && (ticket.word & (Events::kPaused | Events::kEnd)) != 0) {
@@ -377,8 +384,9 @@ void Worker::wait_for_end_of_pause() {
   for (;;) {
     const Events::Ticket ticket = events.announce();
     if ((ticket.word & (Events::kPaused | Events::kEnd)) == Events::kPaused) events.sleep(ticket);
+    const std::uint64_t word = events.cancel();
     idle_ends_.fetch_add(1, std::memory_order_seq_cst);
-    if ((events.cancel() & (Events::kPaused | Events::kEnd)) != Events::kPaused) return;
+    if ((word & (Events::kPaused | Events::kEnd)) != Events::kPaused) return;
   }
 }
 
@@ -388,7 +396,8 @@ bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
   if (engine_.holds() != 0) return false;
   if (is_everything_finished([this] { return engine_.sums(); })) return true;
   // Tasks are left, and if nobody can find any they wait for groups that nobody can complete. A worker that
-  // stopped idling meanwhile, took a pool and put it back, must not go unnoticed: the word is as before then.
+  // stopped idling meanwhile, took a pool and put it back, must not go unnoticed: the word is as before then,
+  // but the worker counted the end of its idling after it became busy and before it took anything.
   const auto idle_ends = [this] {
     std::uint64_t sum = 0;
     for (unsigned w = 0; w < engine_.workers(); ++w)

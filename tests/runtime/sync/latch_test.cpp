@@ -11,16 +11,16 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/pool/atomics.hpp"
 #include "runtime/sync/shared_latch.hpp"
 #include "tests/runtime/sync/explorer.hpp"
-#include "tests/runtime/sync/std_atomics.hpp"
 
 namespace {
 
 using namespace rubato::runtime;
+using rubato::runtime::StdAtomics;
 using rubato::runtime::test::ExploredAtomics;
 using rubato::runtime::test::Explorer;
-using rubato::runtime::test::StdAtomics;
 using Explored = ExploredAtomics::atomic<std::uint64_t>;
 
 /// Who is inside, checked at every entry.

@@ -11,15 +11,15 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/pool/atomics.hpp"
 #include "tests/runtime/sync/explorer.hpp"
-#include "tests/runtime/sync/std_atomics.hpp"
 
 namespace {
 
 using namespace rubato::runtime;
+using rubato::runtime::StdAtomics;
 using rubato::runtime::test::ExploredAtomics;
 using rubato::runtime::test::Explorer;
-using rubato::runtime::test::StdAtomics;
 
 struct WithFences : VersionRules {
   static constexpr bool kUsesFences = true;
