@@ -166,6 +166,7 @@ void Worker::route_deferred() {
 /// The task has ended, or will never run; its children are handed on.
 void Worker::finish(Task* task) {
   counts.finished.add();
+  end_birth(task);
   constexpr std::uint64_t kSpecial =
       engine::handle::kTimestamped | engine::handle::kExtended | engine::handle::kSpec;
   if ((task->handle & kSpecial) == 0) [[likely]]
@@ -178,9 +179,16 @@ void Worker::finish(Task* task) {
 /// What a reader created that lost: it was never handed on, so timestamp order has not counted it.
 void Worker::drop_created(Task* task) {
   counts.finished.add();
+  end_birth(task);
   leave_group(task);
   destroy(task);
   free_block(task);
+}
+
+/// It holds no removed object back any more (R7); what it created is counted.
+void Worker::end_birth(const Task* task) {
+  if ((task->handle & engine::handle::kResource) != 0)
+    epoch->count_finished(engine::birth_slot_of(task->handle));
 }
 
 void Worker::leave_group(Task* task) {

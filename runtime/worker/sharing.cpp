@@ -28,6 +28,7 @@ void Worker::created_task(Task* task) {
     try {
       throw_wrong_order(*running, *task);
     } catch (...) {
+      end_birth(task);
       destroy(task);
       free_block(task);
       throw;

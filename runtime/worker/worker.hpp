@@ -112,6 +112,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void call(Task* task);
   void finish(Task* task);
   void drop_created(Task* task);
+  void end_birth(const Task* task);
   void leave_group(Task* task);
   void destroy(Task* task);
   void free_block(Task* task);

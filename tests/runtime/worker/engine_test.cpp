@@ -103,6 +103,37 @@ TEST_P(Native, DestroysWhatPendingTasksOwn) {
   EXPECT_EQ(owned.use_count(), 1);
 }
 
+// ---- Reclamation (R7) ----
+
+std::atomic<std::int64_t> alive{0}, most_alive{0};
+struct Counted {
+  Counted() {
+    const std::int64_t now = ++alive;
+    std::int64_t seen = most_alive;
+    while (seen < now && !most_alive.compare_exchange_weak(seen, now)) {
+    }
+  }
+  ~Counted() { --alive; }
+  tracked<std::uint64_t> value = 1;
+};
+void use_and_remove(resource<Counted> object) {
+  object->value = object->value + 1;
+  remove(object);
+}
+void churn(std::uint64_t left) {
+  const auto object = make_resource<Counted>({});
+  create<nonspec>(use_and_remove, {.on = object}, object);
+  if (left != 0) create<nonspec>(churn, {}, left - 1);
+}
+
+TEST_P(Native, FreesRemovedObjectsWhileTheRunGoesOn) {
+  alive = most_alive = 0;
+  create<nonspec>(churn, {}, 100'000u);
+  run();
+  EXPECT_EQ(alive, 0);
+  EXPECT_LT(most_alive, 50'000);
+}
+
 // ---- Other threads (R11) ----
 
 TEST_P(Native, RunsWhatOtherThreadsCreateWhileAHoldIsOpen) {
