@@ -280,7 +280,10 @@ void Worker::take_batch(TaskPool& pool) {
 // ---- Nothing to run ----
 
 bool Worker::find_work() {
-  if ((engine_.events.look() & Events::kStop) != 0) return false;
+  if ((engine_.events.look() & Events::kStop) != 0) {
+    drop_everything();  // the ring is empty, the lists need not be; who idles holds no task
+    return false;
+  }
   settle();
   // What was in the ring may have been taken out of it again, to be shared.
   if (!tasks.is_empty() || !now_.is_empty() || !high_.is_empty() || !low_.is_empty()) return true;
