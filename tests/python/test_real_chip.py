@@ -13,7 +13,8 @@ import rubato
 from rubato import locate, report, schema
 
 pytestmark = pytest.mark.skipif(
-    locate.find_chip() is None or locate.program("sssp", "chip") is None, reason="needs rubato-chip and sssp (make build)"
+    locate.find_chip() is None or locate.program("sssp", "chip") is None,
+    reason="needs rubato-chip and sssp (make build)",
 )
 
 ARGUMENTS = ["--generate", "road:20x20"]
