@@ -26,7 +26,8 @@ INPUTS = {
     "hashjoin": ["--scale", "0.05", "--records-per-task", "64"],
 }
 NATIVE = [name for name, app in apps.all_apps().items() if "native" in app.engines]
-VARYING = re.compile(r"^.*\b(time|seconds|second|latency)\b.*$", re.MULTILINE)  # measured, so never the same
+# Measured, so never the same; and on how many workers.
+VARYING = re.compile(r"^.*\b(time|seconds|second|latency|load|run)\b.*$|on \d+ workers?", re.MULTILINE)
 
 
 def arguments(application: str) -> list[str]:
