@@ -77,7 +77,7 @@ std::int64_t OpenFile::pread(std::span<std::byte>, std::int64_t) { return -ESPIP
 std::int64_t OpenFile::pwrite(std::span<const std::byte>, std::int64_t) { return -ESPIPE; }
 std::int64_t OpenFile::seek(std::int64_t, int) { return -ESPIPE; }
 std::int64_t OpenFile::truncate(std::int64_t) { return -EINVAL; }
-std::int64_t OpenFile::next_entry(const DirectoryEntry*&) { return -ENOTDIR; }
+std::int64_t OpenFile::next_entry(const ListedFile*&) { return -ENOTDIR; }
 
 // --- HostFile
 // ------------------------------------------------------------------------------------------------
@@ -137,10 +137,10 @@ void HostFile::read_directory() {
     entries_.push_back({entry->d_ino, entry->d_type, entry->d_name});
   ::closedir(directory);
   std::sort(entries_.begin(), entries_.end(),
-            [](const DirectoryEntry& a, const DirectoryEntry& b) { return a.name < b.name; });
+            [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
 }
 
-std::int64_t HostFile::next_entry(const DirectoryEntry*& entry) {
+std::int64_t HostFile::next_entry(const ListedFile*& entry) {
   if (!is_directory) return -ENOTDIR;
   if (!has_entries_) read_directory();
   entry = position_ < entries_.size() ? &entries_[position_] : nullptr;

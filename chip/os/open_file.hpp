@@ -27,7 +27,8 @@ struct PollBits {
   static constexpr std::uint32_t kIn = 1, kOut = 4, kError = 8, kHangUp = 16, kInvalid = 32;
 };
 
-struct DirectoryEntry {
+/// One name in a folder, as getdents64() lists it.
+struct ListedFile {
   std::uint64_t ino;
   std::uint8_t type;
   std::string name;
@@ -55,7 +56,7 @@ class OpenFile {
   /// stdin).
   virtual bool waits_for_host() const { return false; }
   /// Next directory entry at or behind the position, or null at the end; advance() goes to the next.
-  virtual std::int64_t next_entry(const DirectoryEntry*& entry);
+  virtual std::int64_t next_entry(const ListedFile*& entry);
   virtual void advance() {}
   virtual std::int64_t position() const { return 0; }
   virtual int host_fd() const { return -1; }  ///< of host files, for metadata calls
@@ -86,7 +87,7 @@ class HostFile : public OpenFile {
   std::int64_t sync() override;
   std::uint32_t poll(std::uint32_t events) override;
   std::int64_t available() override;
-  std::int64_t next_entry(const DirectoryEntry*& entry) override;
+  std::int64_t next_entry(const ListedFile*& entry) override;
   void advance() override { ++position_; }
   std::int64_t position() const override { return static_cast<std::int64_t>(position_); }
   int host_fd() const override { return fd_.get(); }
@@ -95,7 +96,7 @@ class HostFile : public OpenFile {
   void read_directory();
   OwnedFd fd_;
   // Entries sorted by name: the host's order depends on its file system.
-  std::vector<DirectoryEntry> entries_;
+  std::vector<ListedFile> entries_;
   std::size_t position_ = 0;
   bool has_entries_ = false;
 };

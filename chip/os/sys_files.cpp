@@ -319,7 +319,7 @@ std::int64_t Process::Impl::sys_getdents64(Call& call) {
   const std::uint64_t bytes = std::min<std::uint64_t>(call.u32(2), 1u << 20);
   if (!user.writable(call.a[1], bytes)) return -EFAULT;
   std::uint64_t used = 0;
-  const DirectoryEntry* entry = nullptr;
+  const ListedFile* entry = nullptr;
   while (true) {
     if (const auto error = file->next_entry(entry); error < 0) return error;
     if (entry == nullptr) return static_cast<std::int64_t>(used);
