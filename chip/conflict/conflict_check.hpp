@@ -1,6 +1,6 @@
 // Where speculation hooks into the memory hierarchy (C14, C15): the protocol calls these at the points at
-// which Swarm checks conflicts; chips that never speculate use NoConflictCheck. Espresso, Sec. V-A "Scalable
-// speculation".
+// which Swarm checks conflicts; NoConflictCheck lets a hierarchy stand alone, in tests. Espresso, Sec. V-A
+// "Scalable speculation".
 //
 //   canary   of a line in a tile's L2: the highest virtual time of other tiles' uncommitted accessors that
 //            the line's last global check found to precede it; kMinVirtualTime: none; kMaxVirtualTime: the
