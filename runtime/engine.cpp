@@ -71,8 +71,9 @@ void Engine::build(const native::Options& options) {
   for (unsigned w = 0; w < count; ++w) {
     workers_.push_back(std::make_unique<Worker>(*this, w));
     workers_.back()->has_pools = count > 1;
-    workers_.back()->ring_.set_distance(
-        options.prefetch.kind == native::PrefetchMode::Kind::off ? 0 : options.prefetch.distance);
+    const bool prefetches = options.prefetch.kind != native::PrefetchMode::Kind::off;
+    workers_.back()->ring_.set_distance(prefetches ? options.prefetch.distance : 0);
+    workers_.back()->heap_.set_prefetching(prefetches);
     workers_.back()->adapts_ = options.prefetch.kind == native::PrefetchMode::Kind::adapted;
   }
 }

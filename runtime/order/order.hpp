@@ -36,6 +36,9 @@ struct alignas(64) Order {
   alignas(64) std::atomic<std::int64_t> outstanding{0};
   std::uint64_t left = 0;     ///< the owner's
   std::uint64_t blocked = 0;  ///< the owner's: tasks of the current timestamp that waited for a group
+  /// The owner's: no other worker's heap has an earlier timestamp. Until the next shared phase, since only
+  /// the owner pushes before.
+  std::uint64_t others = 0;
 
   /// Outside run().
   void begin() {
@@ -44,7 +47,7 @@ struct alignas(64) Order {
     is_inline.store(false, std::memory_order_relaxed);
     has_mixed.store(false, std::memory_order_relaxed);
     outstanding.store(0, std::memory_order_relaxed);
-    left = blocked = 0;
+    left = blocked = others = 0;
   }
 };
 

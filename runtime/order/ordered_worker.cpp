@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A worker's part in timestamp order; the rules are in runtime/order/order.hpp.
+#include <algorithm>
+
 #include "runtime/engine.hpp"
 #include "runtime/worker/worker.hpp"
 
@@ -78,14 +80,20 @@ void Worker::settle() {
 bool Worker::advance() {
   Order& order = engine_.order;
   if (order.left != 0 || order.is_shared.load(std::memory_order_relaxed)) return false;
-  if (!has_pools) return !heap_.is_empty() && begin_inline(*this);
+  const RadixHeap::Earliest own = heap_.earliest();
+  if (!has_pools) return own.bound != 0 && begin_inline(*this, own.at);
+  if (own.bound != 0 && own.at < order.others && is_worth_less(own.bound) && may_run_inline()) {
+    return begin_inline(*this, own.at);
+  }
   std::uint64_t at = 0, bound = 0;
   unsigned holders = 0;
   Worker* holder = nullptr;
+  order.others = RadixHeap::kNone;
   for (unsigned w = 0; w < engine_.workers(); ++w) {
     Worker& worker = engine_.worker(w);
     if (worker.heap_.is_empty()) continue;
     const std::uint64_t first = worker.heap_.min();
+    if (w != index_) order.others = std::min(order.others, first);
     if (holders == 0 || first < at) {
       at = first;
       bound = holders = 0;
@@ -96,9 +104,7 @@ bool Worker::advance() {
     holder = &worker;
   }
   if (holders == 0) return false;
-  if (holders == 1 && bound < kDistributed && bound * ticks_a_task_ < worth_ticks() && may_run_inline()) {
-    return begin_inline(*holder);
-  }
+  if (holders == 1 && is_worth_less(bound) && may_run_inline()) return begin_inline(*holder, at);
   order.current.store(at, std::memory_order_relaxed);
   order.blocked = 0;
   counts.timestamps.add();
@@ -139,10 +145,15 @@ bool Worker::advance() {
   return append_inline(all);
 }
 
+/// Too few tasks for several workers.
+bool Worker::is_worth_less(std::uint64_t count) const {
+  return count < kDistributed && count * ticks_a_task_ < worth_ticks();
+}
+
 /// The earliest timestamp is in one heap, and its tasks run here.
-bool Worker::begin_inline(Worker& holder) {
+bool Worker::begin_inline(Worker& holder, std::uint64_t at) {
   Order& order = engine_.order;
-  order.current.store(holder.heap_.min(), std::memory_order_relaxed);
+  order.current.store(at, std::memory_order_relaxed);
   order.blocked = 0;
   counts.timestamps.add();
   Chain chain = holder.heap_.pop_min();
@@ -159,7 +170,11 @@ bool Worker::append_inline(Chain chain) {
       ++engine_.order.blocked;
       continue;
     }
-    append_current(task);
+    if (has_pools && task->is_spec()) {
+      alone_.append(task);
+    } else {
+      now_.append(task);
+    }
     has_work = true;
   }
   return has_work;
@@ -170,16 +185,22 @@ bool Worker::append_inline(Chain chain) {
 void Worker::run_in_order() {
   const std::uint64_t word = engine_.events.look();
   constexpr unsigned kShort = 4;  // tasks of a timestamp: more are worth prefetching
-  for (;;) {
+  // Ready pools and who idles wait until it is worth a look at the clock: some microseconds.
+  const std::uint64_t stride = std::clamp<std::uint64_t>(worth_ticks() / ticks_a_task_, 1, 64);
+  for (std::uint64_t until_look = stride;;) {
     for (unsigned i = 0; !now_.normal().is_empty(); ++i) {
       if (i >= kShort || !now_.has_only_normal()) return;
       if (--until_refresh_ == 0) refresh_epoch();
       start({now_.normal().take(), nullptr, 0, 0, 0, false, false});
       if (engine_.events.look() != word) return;
     }
-    if (Events::idle(word) != 0) share();
+    if (--until_look == 0) {
+      until_look = stride;
+      if (Events::idle(word) != 0) share();
+      if (has_pools && !ready_.is_empty()) return;
+    }
     if (!tasks.is_empty() || !high_.is_empty() || !low_.is_empty() || !alone_.is_empty() ||
-        (has_pools && (!ready_.is_empty() || !pinned_.is_empty())) || !owns_order() || !advance()) {
+        (has_pools && !pinned_.is_empty()) || !owns_order() || !advance()) {
       return;
     }
   }
@@ -209,6 +230,7 @@ void Worker::begin_shared(std::int64_t unfinished) {
   Order& order = engine_.order;
   counts.shared_timestamps.add();
   order.left = 0;
+  order.others = 0;
   order.outstanding.store(unfinished, std::memory_order_relaxed);
   order.is_inline.store(false, std::memory_order_seq_cst);
   order.is_shared.store(true, std::memory_order_relaxed);

@@ -3,7 +3,7 @@
 // shortest path problem", JACM 1990, Sec. 3 (one-level radix heap).
 //
 // A task whose timestamp is base_ is in current_; any other in the bucket (level, digit): the highest digit,
-// of 4 bits, in which its timestamp differs from base_, and that digit. base_ only grows, and nothing earlier
+// of 6 bits, in which its timestamp differs from base_, and that digit. base_ only grows, and nothing earlier
 // is ever inserted, so every task moves to lower levels only: a few times for timestamps that are close to
 // each other.
 // SPDX-License-Identifier: MIT
@@ -33,10 +33,19 @@ class RadixHeap {
     put(task, at);
   }
 
+  struct Earliest {
+    std::uint64_t at;
+    std::uint64_t bound;  ///< so many tasks have it at most; 0: the heap is empty
+  };
+  Earliest earliest() const {
+    if (!current_.is_empty()) return {base_, current_.size};
+    if (size_ == 0) return {kNone, 0};
+    return {lowest().min, lowest().chain.size};
+  }
   /// The earliest timestamp. Not of an empty heap.
-  std::uint64_t min() const { return current_.is_empty() ? lowest().min : base_; }
+  std::uint64_t min() const { return earliest().at; }
   /// How many tasks have the earliest timestamp at most.
-  std::uint64_t min_size_bound() const { return current_.is_empty() ? lowest().chain.size : current_.size; }
+  std::uint64_t min_size_bound() const { return earliest().bound; }
 
   /// All tasks of the earliest timestamp, in the order of their insertion.
   Chain pop_min() {
@@ -57,11 +66,14 @@ class RadixHeap {
   }
   /// Of an empty heap: the next run begins at any timestamp.
   void reset() { base_ = 0; }
+  /// Whether to fetch what first pointers among tasks' arguments point to.
+  void set_prefetching(bool prefetches) { prefetches_ = prefetches; }
 
  private:
-  static constexpr unsigned kBits = 4;
+  static constexpr unsigned kBits = 6;
   static constexpr unsigned kDigits = 1 << kBits;
-  static constexpr unsigned kLevels = 64 / kBits;
+  static constexpr unsigned kLevels = (64 + kBits - 1) / kBits;
+  static constexpr std::uint64_t kPrefetched = 1024;  // tasks at once
 
   struct Bucket {
     Chain chain;
@@ -82,7 +94,7 @@ class RadixHeap {
     Bucket& bucket = buckets_[level * kDigits + digit];
     if (bucket.chain.is_empty()) {
       levels_ |= 1u << level;
-      digits_[level] |= 1u << digit;
+      digits_[level] |= std::uint64_t{1} << digit;
       bucket.min = at;
     } else if (at < bucket.min) {
       bucket.min = at;
@@ -90,11 +102,12 @@ class RadixHeap {
     bucket.chain.append(task);
   }
 
-  /// Spreads the earliest bucket over the levels below: its earliest tasks become current.
+  /// Spreads the earliest bucket over the levels below: its earliest tasks become current, and the others are
+  /// next: what they will touch is fetched, if it is not too much for the cache.
   void lower() {
     const unsigned index = lowest_index();
     const unsigned level = index / kDigits;
-    digits_[level] &= ~(1u << index % kDigits);
+    digits_[level] &= ~(std::uint64_t{1} << index % kDigits);
     if (digits_[level] == 0) levels_ &= ~(1u << level);
     Chain chain = std::exchange(buckets_[index].chain, {});
     base_ = buckets_[index].min;
@@ -102,17 +115,20 @@ class RadixHeap {
       current_ = chain;
       return;
     }
+    const bool prefetches = prefetches_ && chain.size <= kPrefetched;
     while (!chain.is_empty()) {
       Task* const task = chain.take();
+      if (prefetches) __builtin_prefetch(engine::first_pointer_of(task));
       put(task, engine::timestamp_of(task));
     }
   }
 
+  bool prefetches_ = false;
   std::uint64_t base_ = 0;
   std::uint64_t size_ = 0;
   Chain current_;
   std::uint32_t levels_ = 0;  // bit l: level l is not empty
-  std::array<std::uint32_t, kLevels> digits_{};
+  std::array<std::uint64_t, kLevels> digits_{};
   std::array<Bucket, std::size_t{kLevels} * kDigits> buckets_;
 };
 

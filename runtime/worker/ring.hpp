@@ -47,7 +47,13 @@ class Ring {
     slot.pool = nullptr;
     slot.prefetch_lines = 0;
     slot.is_pooled = slot.is_kept = false;
-    if ((task->handle & engine::handle::kResource) != 0 && distance_ != 0) announce(task);
+    if (distance_ != 0) {
+      if ((task->handle & engine::handle::kResource) != 0) {
+        announce(task);
+      } else if (const void* const target = engine::first_pointer_of(task)) {
+        prefetch_at(reinterpret_cast<std::uintptr_t>(target), 0, 1);
+      }
+    }
     ++end_;
     return slot;
   }
@@ -67,7 +73,7 @@ class Ring {
     }
   }
 
-  /// Leaves what the task will touch with the one `distance` earlier.
+  /// Leaves what the task will touch of its resource with the one `distance` earlier.
   void announce(const Task* task) {
     const std::uint64_t code = task->handle & engine::handle::kPrefetchMask;
     std::uint32_t offset = kLineBytes + static_cast<std::uint32_t>(code % 16) * kLineBytes;
@@ -83,7 +89,10 @@ class Ring {
         if (end - first < lines) lines = end - first;
       }
     }
-    const std::uintptr_t header = (task->handle & engine::handle::kLocaleMask) - kLineBytes;
+    prefetch_at((task->handle & engine::handle::kLocaleMask) - kLineBytes, offset, lines);
+  }
+
+  void prefetch_at(std::uintptr_t header, std::uint32_t offset, unsigned lines) {
     if (size() < distance_) return prefetch(header, offset, lines);
     Slot& earlier = slots_[(end_ - distance_) % kSlots];
     earlier.prefetch_header = header;

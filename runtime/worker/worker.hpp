@@ -135,7 +135,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void route_timestamped(Task* task);
   void append_current(Task* task);
   bool advance();
-  bool begin_inline(Worker& holder);
+  bool is_worth_less(std::uint64_t count) const;
+  bool begin_inline(Worker& holder, std::uint64_t at);
   bool append_inline(Chain chain);
   void run_in_order();
   void begin_shared(std::int64_t unfinished);

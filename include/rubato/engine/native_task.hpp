@@ -28,7 +28,10 @@ struct TaskCode {
   void (*destroy)(Task*);      ///< null if there is nothing to destroy
   const std::type_info* type;  ///< of the callable
   bool is_function_pointer;    ///< its address is the first word
+  std::uint8_t words;          ///< of the payload: those behind it mean nothing
+  std::uint8_t pointer;        ///< the word of the first argument that points to data: likely touched first
 };
+inline constexpr std::uint8_t kNoPointer = 0xff;
 
 /// The bits of Task::handle. The lower 48 bits are the address of the resource, or a hash of the locale.
 namespace handle {
@@ -103,6 +106,11 @@ inline TaskGroup* after_of(const Task* task) {
   return task->is_extended() ? extension_of(task)->after : nullptr;
 }
 inline void* payload_of(Task* task) { return task->words; }
+/// What its first pointer among the arguments points to, if there is one in the first line.
+inline const void* first_pointer_of(const Task* task) {
+  const unsigned word = task->code->pointer;
+  return word < kInlineWords ? reinterpret_cast<const void*>(task->words[word]) : nullptr;
+}
 
 /// First in, first out, of one worker; `last` is where the next task is linked, so that create() needs
 /// nothing else.
@@ -172,6 +180,17 @@ inline T word_as(const std::uint64_t* word) {
   return *std::launder(reinterpret_cast<T*>(bytes));
 }
 
+/// `first`: the word of the first argument.
+template <class... Args>
+constexpr std::uint8_t pointer_word(std::size_t first) {
+  for (const bool is_pointer :
+       {(std::is_pointer_v<Args> && std::is_object_v<std::remove_pointer_t<Args>>)..., false}) {
+    if (is_pointer) return static_cast<std::uint8_t>(first);
+    ++first;
+  }
+  return kNoPointer;
+}
+
 template <class F>
 inline F* callable_in(void* payload) {
   return std::launder(static_cast<F*>(payload));
@@ -195,8 +214,12 @@ struct InlineTask {
       (*callable_in<F>(payload))(word_as<Args>(words + I)...);
     }
   }
-  static constexpr TaskCode code{run, std::is_trivially_destructible_v<F> ? nullptr : destroy, &typeid(F),
-                                 false};
+  static constexpr TaskCode code{run,
+                                 std::is_trivially_destructible_v<F> ? nullptr : destroy,
+                                 &typeid(F),
+                                 false,
+                                 payload_words<F, Args...>,
+                                 pointer_word<Args...>(callable_words<F>)};
 };
 
 /// A function pointer known at run time: its parameters' types say what the arguments become.
@@ -213,7 +236,8 @@ struct PointerTask<Pointer, std::type_identity<void(Parameters...)>, Args...> {
     const auto* const words = static_cast<const std::uint64_t*>(payload_of(task));
     word_as<Pointer>(words)(static_cast<Parameters>(word_as<Args>(words + 1 + I))...);
   }
-  static constexpr TaskCode code{run, nullptr, &typeid(Pointer), true};
+  static constexpr TaskCode code{
+      run, nullptr, &typeid(Pointer), true, 1 + sizeof...(Args), pointer_word<Args...>(1)};
 };
 
 /// What does not fit: one allocation.
@@ -228,7 +252,7 @@ struct Closure {
     std::apply(of(task)->function, of(task)->arguments);
   }
   static void destroy(Task* task) { std::unique_ptr<Closure>(of(task)).reset(); }
-  static constexpr TaskCode code{run, destroy, &typeid(F), false};
+  static constexpr TaskCode code{run, destroy, &typeid(F), false, 1, 0};
 };
 
 template <class T>

@@ -39,5 +39,26 @@ TEST(PrefetchCode, DoesNotPartTasksOfOneResource) {
   remove(object);
 }
 
+const void* first_pointer(auto function, auto... args) {
+  engine::ExtendedTask task{};
+  engine::fill_task(&task.task, function, args...);
+  return engine::first_pointer_of(&task.task);
+}
+
+TEST(FirstPointer, IsTheFirstArgumentThatPointsToData) {
+  int a = 0, b = 0;
+  EXPECT_EQ(first_pointer([](int*) {}, &a), &a);
+  EXPECT_EQ(first_pointer([](int, int*, const int*) {}, 5, &b, &a), &b);
+  EXPECT_EQ(first_pointer(
+                +[](int, int*) {}, 5, &a),
+            &a)
+      << "behind the function's address";
+  EXPECT_EQ(first_pointer([n = 7](int*) { static_cast<void>(n); }, &a), &a) << "behind what was captured";
+  EXPECT_EQ(first_pointer([](int) {}, 5), nullptr);
+  EXPECT_EQ(first_pointer([](void (*)()) {}, +[] {}), nullptr) << "a function is no data";
+  EXPECT_EQ(first_pointer([](int, int, int, int, int, int*) {}, 1, 2, 3, 4, 5, &a), nullptr)
+      << "in the second line";
+}
+
 }  // namespace
 }  // namespace rubato
