@@ -15,7 +15,7 @@ void count_tasks(benchmark::State& state, std::uint64_t tasks_an_iteration) {
   state.SetItemsProcessed(static_cast<std::int64_t>(tasks_an_iteration) * state.iterations());
 }
 
-constexpr std::uint64_t kTasks = 1 << 20;
+constexpr std::uint64_t kTasks = 1 << 18;
 
 void chain(std::uint64_t left) {
   if (left != 0) create<nonspec>(chain, {}, left - 1);
@@ -97,5 +97,16 @@ void readers(benchmark::State& state) {
   count_tasks(state, kTasks);
 }
 BENCHMARK(readers);
+
+// Each twice with a fixed number of iterations: the difference between the two is the cost of kTasks tasks,
+// without what the program does once. tests/system/test_native_instructions.py counts its instructions.
+BENCHMARK(one_after_the_other)->Iterations(1);
+BENCHMARK(one_after_the_other)->Iterations(3);
+BENCHMARK(crowds)->Arg(256)->Iterations(1);
+BENCHMARK(crowds)->Arg(256)->Iterations(3);
+BENCHMARK(ordered_one_after_the_other)->Iterations(1);
+BENCHMARK(ordered_one_after_the_other)->Iterations(3);
+BENCHMARK(readers)->Iterations(1);
+BENCHMARK(readers)->Iterations(3);
 
 }  // namespace
