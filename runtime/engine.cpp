@@ -51,7 +51,12 @@ Engine::~Engine() { tear_down(); }
 
 void Engine::build(const native::Options& options) {
   const unsigned count = workers_for(options);
+  std::unique_ptr<TraceFile> trace;
+  if (!options.trace.empty()) {
+    trace = std::make_unique<TraceFile>(options.trace, count, options.trace_spans);
+  }
   tear_down();
+  trace_ = std::move(trace);
   options_ = options;
   count_ = count;
   pool_count_ = kPoolsAWorker;
@@ -172,6 +177,7 @@ void Engine::run() {
   current_run.fetch_add(1, std::memory_order_seq_cst);
   is_running_.store(true, std::memory_order_seq_cst);
   waiting_.store(0, std::memory_order_relaxed);
+  if (trace_ != nullptr) trace_->begin_run();
   self.enter_epochs();
   while (self.empty_inbox()) {
   }
@@ -179,6 +185,7 @@ void Engine::run() {
   if (has_work_for_anybody()) events.notify_all();  // who was woken before went to sleep again
   self.work();
   pause_workers();
+  if (trace_ != nullptr) trace_->end_run();
   engine::current_thread = outside;
   is_running_.store(false, std::memory_order_seq_cst);
   if ((events.look_ordered() & Events::kStop) != 0) clear_after_failure();
@@ -358,6 +365,12 @@ void created_many(ThreadState& self) {
 
 void run() {
   runtime::Engine& engine = runtime::the_engine();
+  const struct Written {  // after the run, however it ends, and outside its measured time
+    runtime::TraceFile* trace;
+    ~Written() {
+      if (trace != nullptr && !is_in_task()) trace->write();
+    }
+  } written{engine.trace()};
   const runtime::RunClock clock;
   engine.run();
 }

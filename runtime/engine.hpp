@@ -17,6 +17,7 @@
 #include "runtime/memory/task_heap.hpp"
 #include "runtime/order/groups.hpp"
 #include "runtime/order/order.hpp"
+#include "runtime/trace/trace_file.hpp"
 #include "runtime/worker/termination.hpp"
 #include "runtime/worker/worker.hpp"
 
@@ -72,6 +73,7 @@ class Engine {
   /// `first_word`: of the task, its function if it is one of a function pointer.
   void note_long_task(const engine::TaskCode& code, std::uint64_t first_word);
   std::vector<native::LongTask> long_tasks();
+  TraceFile* trace() const { return trace_.get(); }  ///< null: none
   bool has_work_for_anybody() const;
 
  private:
@@ -88,6 +90,7 @@ class Engine {
   unsigned count_ = 1;  // of workers
   unsigned pool_count_ = 0;
   std::unique_ptr<TaskPool[]> pools_;
+  std::unique_ptr<TraceFile> trace_;  // before those who write it
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
   std::atomic<bool> is_running_{false};

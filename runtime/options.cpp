@@ -14,6 +14,7 @@ using namespace std::string_view_literals;
 
 constexpr unsigned kMaxWorkers = 1024;
 constexpr unsigned kMaxDistance = 63;
+constexpr unsigned kMaxSpans = 1u << 28;
 
 [[noreturn]] void refuse(const char* variable, std::string_view value, std::string_view expected) {
   throw TaskError(std::string(variable) + " is '" + std::string(value) + "', but " + std::string(expected) +
@@ -80,6 +81,11 @@ native::Options options_from_environment(const char* (*get)(const char*)) {
   if (const char* const text = get("RUBATO_RECLAIM"))
     options.reclamation = reclamation("RUBATO_RECLAIM", text);
   if (const char* const text = get("RUBATO_TRACE")) options.trace = text;
+  if (const char* const text = get("RUBATO_TRACE_SPANS")) {
+    const auto count = number(text);
+    if (!count || *count > kMaxSpans) refuse("RUBATO_TRACE_SPANS", text, "a number up to 268435456");
+    options.trace_spans = *count;
+  }
   return options;
 }
 
@@ -88,10 +94,9 @@ void check_options(const native::Options& options) {
     throw TaskError("the native engine has at most 1024 workers, but " + std::to_string(options.workers) +
                     " were asked for");
   }
-  if (!options.trace.empty()) {
-    throw TaskError(
-        "a trace was asked for (RUBATO_TRACE, Options::trace), which this version of the native engine "
-        "cannot write: ask for counters (RUBATO_COUNTERS) instead");
+  if (options.trace_spans > kMaxSpans) {
+    throw TaskError("a trace keeps at most 268435456 spans of a worker, but " +
+                    std::to_string(options.trace_spans) + " were asked for");
   }
   if (options.prefetch.distance < 1 || options.prefetch.distance > kMaxDistance) {
     throw TaskError("the prefetch distance is 1 to 63, but " + std::to_string(options.prefetch.distance) +

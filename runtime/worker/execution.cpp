@@ -32,7 +32,10 @@ void Worker::execute(const Slot& slot) {
   Task* const task = slot.task;
   if ((task->handle & engine::handle::kPrimitiveMask) != 0) {
     while (!run_synchronized(task, !slot.is_pooled)) {
-      if (!slot.is_pooled) return requeue(task);
+      if (!slot.is_pooled) {
+        is_put_off_ = true;
+        return requeue(task);
+      }
       std::this_thread::yield();  // its pool is this worker's until it has run, and may end with it
     }
   } else {

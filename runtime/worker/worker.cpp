@@ -47,6 +47,7 @@ Worker::Worker(Engine& engine, unsigned index)
       break;
   }
   until_refresh_ = refresh_interval_;
+  if (engine.trace() != nullptr) trace_ = &engine.trace()->lane(index);
   engine.prepare(*this);
 }
 
@@ -83,15 +84,20 @@ void Worker::look_at_clock() {
   measured_ = batches_measured_ = 0;
 }
 
+/// With a trace every task comes here, so that without one nobody asks for it.
 void Worker::execute_timed(const Slot& slot) {
-  --tasks_to_time_;
-  const std::uint64_t begin = ticks();
-  const engine::TaskCode* const code = slot.task->code;
-  const std::uint64_t first_word = slot.task->words[0];
+  if (trace_ == nullptr) --tasks_to_time_;
+  const Task& task = *slot.task;
+  TraceSpan span{0, 0, task.code, task.words[0], task.handle, 0, TraceSpan::Kind::task};
+  if (task.is_timestamped()) span.timestamp = engine::timestamp_of(&task);
+  is_put_off_ = false;
+  span.begin = ticks();
   execute(slot);
-  if (ticks() - begin < kLongMicroseconds * worth_ticks() / 8) return;
+  span.end = ticks();
+  if (trace_ != nullptr && !is_put_off_) trace_->add(span);
+  if (span.end - span.begin < kLongMicroseconds * worth_ticks() / 8) return;
   counts.long_tasks.add();
-  engine_.note_long_task(*code, first_word);
+  engine_.note_long_task(*span.code, span.first_word);
 }
 
 void Worker::work() {
@@ -332,6 +338,7 @@ bool Worker::can_find_work() const {
 
 bool Worker::wait_for_work() {
   Events& events = engine_.events;
+  const TraceScope idle(trace_, TraceSpan::Kind::idle);
   leave_epochs();  // first: when all are idle, run() may end and free what is left
   const Events::Ticket ticket = events.announce();
   is_idle_.store(true, std::memory_order_seq_cst);
@@ -371,13 +378,17 @@ bool Worker::wait_for_work() {
     StdAtomics::pause();
   }
   counts.parks.add();
-  events.sleep(ticket);
+  {
+    const TraceScope parked(trace_, TraceSpan::Kind::parked);
+    events.sleep(ticket);
+  }
   end_idling();
   return true;
 }
 
 /// Between two runs. Idle when the run ended, and from there straight to here.
 void Worker::pause() {
+  const TraceScope idle(trace_, TraceSpan::Kind::idle), parked(trace_, TraceSpan::Kind::parked);
   leave_epochs();
   wait_for_end_of_pause();
   enter_epochs();
@@ -423,6 +434,7 @@ bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
 /// that no further one has asked meanwhile, and counted on this worker.
 void Worker::stand_by() {
   Events& events = engine_.events;
+  const TraceScope aside(trace_, TraceSpan::Kind::aside);
   const auto must_stand = [](std::uint64_t word) {
     return (word & Events::kAlone) != 0 && (word & Events::kStop) == 0;
   };
@@ -458,7 +470,7 @@ void Worker::run_alone() {
     Task* const task = alone_.take();
     task->handle &=
         ~engine::handle::kPrimitiveMask;  // no task runs that could be in the way, and none may wait
-    execute({task, nullptr, 0, 0, 0, false, false});
+    start({task, nullptr, 0, 0, 0, false, false});
     settle();
     if (owns_order() && alone_.is_empty()) advance();  // the next timestamp may have one, too
   }

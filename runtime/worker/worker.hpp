@@ -15,6 +15,7 @@
 #include "runtime/pool/atomics.hpp"
 #include "runtime/pool/pool.hpp"
 #include "runtime/pool/ready_set.hpp"
+#include "runtime/trace/trace_lane.hpp"
 #include "runtime/worker/event_count.hpp"
 #include "runtime/worker/ring.hpp"
 #include "runtime/worker/task_list.hpp"
@@ -182,7 +183,9 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned until_refresh_ = 0;  // tasks taken before the epoch is refreshed (R7)
   unsigned refresh_interval_;
   bool is_in_epochs_ = false;
-  unsigned tasks_to_time_ = 1000;
+  unsigned tasks_to_time_ = 1000;  // with a trace never 0
+  TraceLane* trace_ = nullptr;     // null: no trace
+  bool is_put_off_ = false;        // the last task to be timed was not run, but put back
   std::uint64_t batch_begin_ = 0;
   bool adapts_ = false;  // the prefetch distance, by hill-climbing
   int step_ = 1;

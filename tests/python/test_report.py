@@ -211,6 +211,24 @@ def test_the_timeline_marks_attempts_aborted_during_and_after_their_run(tmp_path
     assert drawn["names"] == ["visit"]
 
 
+def test_the_timeline_of_a_native_run_shows_its_tasks(tmp_path):
+    from rubato.report.inside import timeline
+    from rubato.results import Run
+
+    def slice_(category: str, name: str, worker: int) -> str:
+        event = {"ph": "X", "cat": category, "name": name, "pid": 0, "tid": worker, "ts": 1.0, "dur": 2.0, "args": {}}
+        return json.dumps(event, separators=(",", ":"))
+
+    events = [
+        '{"ph":"M","name":"thread_name","pid":0,"tid":1,"args":{"name":"worker 1"}}',
+        slice_("task", "visit(Vertex*)", 1), slice_("worker", "idle", 0), slice_("order", "timestamp 1", 2),
+        slice_("run", "run()", 2),
+    ]  # fmt: skip
+    (tmp_path / "trace.json").write_text('{"traceEvents":[\n' + ",\n".join(events) + '\n],"otherData":{}}\n')
+    drawn = timeline(Run(tmp_path))
+    assert drawn["lanes"] == ["worker 1"] and drawn["names"] == ["visit"] and drawn["unit"] == "us"
+
+
 @needs_browser
 def test_the_browser_draws_every_chart_without_errors_or_requests(small_study):
     file = Path("r.html")

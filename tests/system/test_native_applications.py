@@ -4,6 +4,7 @@ it prints on the serial engine."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -69,6 +70,17 @@ def test_the_command_measures_and_counts(tmp_path: Path, monkeypatch: pytest.Mon
     assert summary.tasks.promoted == 0
 
 
+def test_a_trace_shows_every_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = rubato.run("bfs", engine="native", cores=2, arguments=INPUTS["bfs"], trace=True)
+    document = json.loads(run.trace.read_text())
+    tasks = [e for e in document["traceEvents"] if e.get("cat") == "task"]
+    assert len(tasks) == run.summary.tasks.committed > 2000
+    assert any("visit" in e["name"] and e["args"]["timestamp"] >= 1 for e in tasks)
+    assert {e["tid"] for e in tasks} <= {0, 1}
+    assert all(document["otherData"][f"worker {w}"]["task_left_out"] == 0 for w in (0, 1))
+
+
 def test_spec_tasks_run_alone_and_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     summary = rubato.run("mis", engine="native", cores=2, mode="spec", arguments=["--generate", "rmat:7:8"]).summary
@@ -78,7 +90,8 @@ def test_spec_tasks_run_alone_and_are_counted(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("application", NATIVE)
 def test_wrong_options_of_the_engine_are_refused_with_2(application: str, build: Path) -> None:
     program = build / "bin" / f"{application}-native"
-    for variable, value in (("RUBATO_WORKERS", "many"), ("RUBATO_WORKERS", "1000"), ("RUBATO_PREFETCH", "x")):
+    for variable, value in (("RUBATO_WORKERS", "many"), ("RUBATO_WORKERS", "1000"), ("RUBATO_PREFETCH", "x"),
+                            ("RUBATO_TRACE", "/no/such/folder/trace.json"), ("RUBATO_TRACE_SPANS", "-3")):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("RUBATO_")} | {variable: value}
         done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 2

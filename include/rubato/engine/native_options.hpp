@@ -42,7 +42,8 @@ struct Options {
   PrefetchMode prefetch{};     ///< RUBATO_PREFETCH=off, a distance, or adapt
   Synchronization synchronization = Synchronization::automatic;  ///< RUBATO_SYNC; for every resource
   Reclamation reclamation = Reclamation::batch;                  ///< RUBATO_RECLAIM
-  std::string trace{};  ///< RUBATO_TRACE; reserved for a trace's file: must be empty
+  std::string trace{};  ///< RUBATO_TRACE; the file of a trace for ui.perfetto.dev; empty: none (R13)
+  unsigned trace_spans = 1u << 18;  ///< RUBATO_TRACE_SPANS; of each worker, the first that the trace keeps
 };
 
 /// The options in force.

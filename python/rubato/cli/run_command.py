@@ -55,7 +55,7 @@ def run_command(
     json_: Annotated[bool, Opt("--json", help="Print one JSON object and nothing else.")] = False,
     timeout: Annotated[str | None, Opt(help="Wall-clock limit, such as 90s or 10m (exit 4).")] = None,
     max_cycles: Annotated[int | None, Opt(help="Simulated cycles after which the run ends (exit 4).")] = None,
-    trace: Annotated[bool, Opt("--trace", help="Write trace.json.gz for ui.perfetto.dev.")] = False,
+    trace: Annotated[bool, Opt("--trace", help="Write trace.json.gz or trace.json for ui.perfetto.dev.")] = False,
     trace_from: Annotated[int | None, Opt(help="First cycle of the trace.")] = None,
     trace_cycles: Annotated[int | None, Opt(help="Cycles of the trace.")] = None,
     commit_order: Annotated[bool, Opt("--commit-order", help="Write commits.tsv.gz: tasks as they committed.")] = False,

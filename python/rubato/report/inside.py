@@ -23,6 +23,7 @@ _LINK = re.compile(r"tile\.(\d+)\.link\.(east|west|south|north)\.flits")
 _LANES = 32
 _SLICES = 2500
 _MOST_READ = 200_000
+_NO_TASKS = ("worker", "run", "order")  # of the native engine: what is not drawn
 
 
 def cycle_parts(run: Run) -> dict[str, dict[str, float]]:
@@ -161,7 +162,7 @@ def timeline(run: Run) -> dict[str, Any] | None:
         "names": [short_name(w) for w in words],
         "from": chosen[0]["ts"],
         "to": max(e["ts"] + e["dur"] for e in chosen),
-        "unit": "us of simulated time",
+        "unit": "us of simulated time" if run.trace.suffix == ".gz" else "us",
         "slices": [
             {"lane": index[e["tid"]], "start": e["ts"], "length": e["dur"], "name": words[e["name"]], "kind": _kind(e)}
             for e in chosen
@@ -178,7 +179,7 @@ def _slices(file: Path) -> tuple[list[dict[str, Any]], dict[int, str]]:
     slices: list[dict[str, Any]] = []
     names: dict[int, str] = {}
     attempts: dict[Any, dict[str, Any]] = {}  # the last one of each task
-    with gzip.open(file, "rt") as lines:
+    with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
         for line in lines:
             line = line.strip().rstrip(",")
             if not line.startswith(('{"ph":"X"', '{"ph":"M"', '{"ph":"i"')):
@@ -190,7 +191,7 @@ def _slices(file: Path) -> tuple[list[dict[str, Any]], dict[int, str]]:
                 continue
             if event["ph"] == "M" and event["name"] == "thread_name":
                 names[event["tid"]] = event["args"]["name"]
-            elif event["ph"] == "X" and event["dur"] > 0:
+            elif event["ph"] == "X" and event["dur"] > 0 and event.get("cat") not in _NO_TASKS:
                 if aborted := event.get("args", {}).get("aborted"):
                     event["name"] = event["name"].removesuffix(f" (aborted: {aborted})")
                 slices.append(event)

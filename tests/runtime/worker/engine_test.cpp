@@ -308,12 +308,6 @@ TEST(Options, MoreWorkersThanCpusNeedOversubscribe) {
   EXPECT_THROW(native::configure(options), TaskError);
 }
 
-TEST(Options, ATraceIsRefused) {
-  native::Options options = native::options();
-  options.trace = "trace.json";
-  EXPECT_THROW(native::configure(options), TaskError);
-}
-
 TEST(Options, AnAdaptedPrefetchDistanceMoves) {
   native::Options options = native::options();
   options.workers = 1;
