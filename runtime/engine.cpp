@@ -98,12 +98,14 @@ void Engine::fill_choices() {
   if (count_ == 1) return;  // nobody to be kept apart from
   ChoiceTable table;
   if (options_.synchronization != native::Synchronization::automatic) {
-    table.set_all(static_cast<Primitive>(static_cast<unsigned>(options_.synchronization) - 1));
+    table.set_all(requested(options_.synchronization));
   }
   for (unsigned i = 0; i < engine::kChoices; ++i) {
     const bool reads = (i & engine::kReadsChoice) != 0;
+    if ((i >> 6 & 7) > static_cast<unsigned>(Synchronization::pool)) continue;  // no handle has it
     const ResourceOptions options{static_cast<Isolation>(i & 3), static_cast<Ratio>(i >> 2 & 3),
-                                  static_cast<Frequency>(i >> 4 & 3)};
+                                  static_cast<Frequency>(i >> 4 & 3),
+                                  static_cast<Synchronization>(i >> 6 & 7)};
     const Primitive primitive = table(options);
     const bool is_pooled = goes_to_pool(primitive, reads);
     const auto bits = primitive == Primitive::pool ? 0u : static_cast<unsigned>(primitive);

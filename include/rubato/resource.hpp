@@ -11,6 +11,7 @@
 
 #include "rubato/engine/native_check.hpp"
 #include "rubato/engine/resource_header.hpp"
+#include "rubato/synchronization.hpp"
 #include "rubato/task.hpp"
 
 namespace rubato::inline v0 {
@@ -28,6 +29,8 @@ struct ResourceOptions {
   Isolation isolation = Isolation::exclusive;
   Ratio ratio = Ratio::balanced;
   Frequency frequency = Frequency::normal;
+  /// A request: wins over the hints above, and over what was chosen for all resources.
+  Synchronization synchronization = Synchronization::automatic;
 };
 
 template <class T>
@@ -53,7 +56,7 @@ class resource {
   ResourceOptions options() const {
     const auto bits = static_cast<std::uint32_t>(word_ >> kAddressBits);
     return {static_cast<Isolation>(bits & 3), static_cast<Ratio>(bits >> 2 & 3),
-            static_cast<Frequency>(bits >> 4 & 3)};
+            static_cast<Frequency>(bits >> 4 & 3), static_cast<Synchronization>(bits >> 6 & 7)};
   }
   operator Locale() const {
     return Locale::of_resource(word_ & kAddressMask, options().isolation == Isolation::shared_reads,
@@ -72,7 +75,8 @@ class resource {
       : word_(reinterpret_cast<std::uintptr_t>(object) |
               (std::uint64_t{static_cast<std::uint8_t>(o.isolation)} |
                std::uint64_t{static_cast<std::uint8_t>(o.ratio)} << 2 |
-               std::uint64_t{static_cast<std::uint8_t>(o.frequency)} << 4)
+               std::uint64_t{static_cast<std::uint8_t>(o.frequency)} << 4 |
+               std::uint64_t{static_cast<std::uint8_t>(o.synchronization)} << 6)
                   << kAddressBits) {}
 
   std::uint64_t word_ = 0;

@@ -73,25 +73,36 @@ constexpr Primitive respecting(Isolation isolation, Primitive primitive) {
   return primitive;
 }
 
-/// The table as it is asked: one load.
+/// What a request other than `automatic` asks for.
+constexpr Primitive requested(Synchronization request) {
+  using enum Synchronization;
+  static_assert(static_cast<int>(none) == static_cast<int>(Primitive::none) + 1 &&
+                static_cast<int>(pool) == static_cast<int>(Primitive::pool) + 1);
+  return static_cast<Primitive>(static_cast<int>(request) - 1);
+}
+
+/// The table as it is asked. A resource's own request wins.
 class ChoiceTable {
  public:
   constexpr ChoiceTable() {
     for (const ChoiceRow& row : kChoices) set({row.isolation, row.ratio, row.frequency}, row.primitive);
   }
-  constexpr Primitive operator()(ResourceOptions options) const { return primitives_[index(options)]; }
+  constexpr Primitive operator()(ResourceOptions options) const {
+    if (options.synchronization == Synchronization::automatic) return primitives_[index(options)];
+    return respecting(options.isolation, requested(options.synchronization));
+  }
 
   /// Replaces one row.
   constexpr void set(ResourceOptions options, Primitive primitive) {
     primitives_[index(options)] = respecting(options.isolation, primitive);
   }
-  /// An explicit request for every resource.
+  /// For every resource that does not ask itself.
   constexpr void set_all(Primitive primitive) {
     for (const ChoiceRow& row : kChoices) set({row.isolation, row.ratio, row.frequency}, primitive);
   }
 
  private:
-  /// The bits that a resource's handle carries.
+  /// The bits that a resource's handle carries, but for a request.
   static constexpr std::size_t index(ResourceOptions o) {
     return static_cast<std::size_t>(o.isolation) | static_cast<std::size_t>(o.ratio) << 2 |
            static_cast<std::size_t>(o.frequency) << 4;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/synchronization.hpp"
+
 namespace rubato::inline v0::native {
 
 /// How far ahead the worker prefetches tasks and the resources they are annotated with (R6).
@@ -18,16 +20,7 @@ struct PrefetchMode {
   unsigned distance = 4;  ///< tasks ahead, 1 to 63; adapted: where to begin
 };
 
-/// How tasks annotated with a resource are kept apart (R4). `automatic`: by the resource's options.
-enum class Synchronization : std::uint8_t {
-  automatic,
-  none,              ///< the program guarantees it
-  latch,             ///< one task at a time, by a spinning latch
-  shared_latch,      ///< readers together, writers alone, by a latch
-  optimistic_latch,  ///< readers validate a version, writers take a latch
-  optimistic_pool,   ///< readers validate a version, writers run in the resource's pool
-  pool,              ///< every task runs in the resource's pool
-};
+using rubato::Synchronization;
 
 /// When removed resources are freed (R7).
 enum class Reclamation : std::uint8_t {
@@ -40,8 +33,10 @@ struct Options {
   unsigned workers = 0;        ///< RUBATO_WORKERS; 0: one for each CPU that this process may use
   bool oversubscribe = false;  ///< RUBATO_OVERSUBSCRIBE=1; allows more workers than that
   PrefetchMode prefetch{};     ///< RUBATO_PREFETCH=off, a distance, or adapt
-  Synchronization synchronization = Synchronization::automatic;  ///< RUBATO_SYNC; for every resource
-  Reclamation reclamation = Reclamation::batch;                  ///< RUBATO_RECLAIM
+  /// RUBATO_SYNC; for every resource that does not ask for one itself (ResourceOptions). `automatic`: by its
+  /// isolation, ratio and frequency (R4).
+  Synchronization synchronization = Synchronization::automatic;
+  Reclamation reclamation = Reclamation::batch;  ///< RUBATO_RECLAIM
   std::string trace{};  ///< RUBATO_TRACE; the file of a trace for ui.perfetto.dev; empty: none (R13)
   unsigned trace_spans = 1u << 18;  ///< RUBATO_TRACE_SPANS; of each worker, the first that the trace keeps
 };

@@ -62,4 +62,34 @@ TEST(Choice, KeepsExclusiveIsolationUnderEveryOverride) {
   }
 }
 
+TEST(Choice, GivesAResourceWhatItAsksForWhateverElseWasChosen) {
+  using enum Synchronization;
+  const std::pair<Synchronization, Primitive> kShared[] = {
+      {none, Primitive::none},
+      {latch, Primitive::latch},
+      {shared_latch, Primitive::shared_latch},
+      {optimistic_latch, Primitive::optimistic_latch},
+      {optimistic_pool, Primitive::optimistic_pool},
+      {pool, Primitive::pool},
+  };
+  const std::pair<Synchronization, Primitive> kExclusive[] = {
+      {none, Primitive::none},
+      {latch, Primitive::latch},
+      {shared_latch, Primitive::latch},
+      {optimistic_latch, Primitive::latch},
+      {optimistic_pool, Primitive::pool},
+      {pool, Primitive::pool},
+  };
+  ChoiceTable others;
+  others.set_all(Primitive::shared_latch);
+  for (const ChoiceTable& table : {ChoiceTable{}, others}) {
+    for (const Ratio ratio : {Ratio::balanced, Ratio::mostly_reads, Ratio::mostly_writes}) {
+      for (const auto& [asked, got] : kShared)
+        EXPECT_EQ(table({Isolation::shared_reads, ratio, Frequency::high, asked}), got);
+      for (const auto& [asked, got] : kExclusive)
+        EXPECT_EQ(table({Isolation::exclusive, ratio, Frequency::high, asked}), got);
+    }
+  }
+}
+
 }  // namespace
