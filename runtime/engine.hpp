@@ -65,8 +65,8 @@ class Engine {
   Sums sums() const;
   /// Runs are numbered from 1. When `over` is the number of the current one, worker 0's run() may return; a
   /// worker that found the end of one and is late to say so must not end the next.
-  std::atomic<std::uint64_t> current_run{0};
-  std::atomic<std::uint64_t> over{0};
+  Atomic<std::uint64_t> current_run{0};
+  Atomic<std::uint64_t> over{0};
   /// Ends the run with what `failure` holds.
   void stop() { events.raise(Events::kStop); }
   void report_blocked();
@@ -93,10 +93,10 @@ class Engine {
   std::unique_ptr<TraceFile> trace_;  // before those who write it
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
-  std::atomic<bool> is_running_{false};
-  std::atomic<std::uint64_t> waiting_{0};  // created by other threads since the last run(), before it
+  Atomic<bool> is_running_{false};
+  Atomic<std::uint64_t> waiting_{0};  // created by other threads since the last run(), before it
   std::atomic<std::thread::id> runner_{};
-  std::atomic<unsigned> holds_{0};
+  Atomic<unsigned> holds_{0};
   std::mutex long_tasks_mutex_;
   std::map<std::pair<const engine::TaskCode*, std::uint64_t>, std::uint64_t> long_tasks_;
   std::mutex retired_mutex_;

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "rubato/engine/native_epochs.hpp"
+#include "runtime/pool/atomics.hpp"
 
 namespace rubato::runtime {
 
@@ -99,9 +100,9 @@ class BasicEpochs {
   const Options options_;
   const std::unique_ptr<EpochMember[]> members_;
   // Read at every refresh, written rarely: one line.
-  alignas(64) std::atomic<std::uint64_t> global_{engine::kBirthWindow};
-  std::atomic<std::uint64_t> horizon_{0};
-  std::atomic<ResourceHeader*> orphans_{nullptr};  // tagged, from members that parked
+  alignas(64) Atomic<std::uint64_t> global_{engine::kBirthWindow};
+  Atomic<std::uint64_t> horizon_{0};
+  Atomic<ResourceHeader*> orphans_{nullptr};  // tagged, from members that parked
 };
 
 extern template class BasicEpochs<EpochRules>;
@@ -110,6 +111,7 @@ using Epochs = BasicEpochs<EpochRules>;
 template <class Rules>
 void BasicEpochs<Rules>::park(EpochMember& self) {
   tag(self);
+  perturb();
   self.local_.store(EpochMember::kParked, std::memory_order_release);
   // If nobody else holds anything back, nobody else may come by for a long time: look twice, since the first
   // look may have to advance the epoch.
@@ -202,6 +204,7 @@ void BasicEpochs<Rules>::look(EpochMember& self) {
   std::uint64_t horizon = global;
   if constexpr (Rules::kWaitsForLocals) {
     for (unsigned i = 0; i < options_.members; ++i) {
+      perturb();
       const std::uint64_t local = members_[i].local_.load(std::memory_order_seq_cst);
       if (local < horizon) horizon = local;
     }
@@ -225,11 +228,13 @@ template <class Rules>
 std::uint64_t BasicEpochs<Rules>::oldest_birth(std::uint64_t global) const {
   std::uint64_t pending[engine::kBirthWindow] = {};
   for (unsigned i = 0; i < options_.members; ++i) {
+    perturb();
     for (unsigned slot = 0; slot < engine::kBirthWindow; ++slot) {
       pending[slot] -= members_[i].finished_[slot].load(std::memory_order_acquire);
     }
   }
   for (unsigned i = 0; i < options_.members; ++i) {
+    perturb();
     for (unsigned slot = 0; slot < engine::kBirthWindow; ++slot) {
       pending[slot] += members_[i].created_[slot].load(std::memory_order_relaxed);
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "rubato/engine/native_heap.hpp"
+#include "runtime/pool/atomics.hpp"
 
 namespace rubato::runtime {
 
@@ -35,8 +36,8 @@ class BatchBag {
   Batch* take();
 
  private:
-  std::array<std::atomic<Batch*>, kSlots> slots_{};
-  std::atomic<unsigned> height_{0};  // where to look first; a hint
+  std::array<Atomic<Batch*>, kSlots> slots_{};
+  Atomic<unsigned> height_{0};  // where to look first; a hint
 };
 
 /// The shared levels. A worker takes and returns batches of 64 blocks; its group keeps up to 32 full batches

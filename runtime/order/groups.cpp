@@ -2,6 +2,7 @@
 #include "runtime/order/groups.hpp"
 
 #include "runtime/failure.hpp"
+#include "runtime/pool/perturbation.hpp"
 
 namespace rubato::runtime {
 
@@ -9,9 +10,11 @@ using engine::GroupState;
 
 bool Groups::block(Task* task, TaskGroup& group) {
   if (group.is_complete()) return false;
+  perturb();
   const std::lock_guard lock(mutex_);
   std::uint64_t& pending = GroupState::pending(group);
   const std::uint64_t before = __atomic_fetch_or(&pending, kWaited, __ATOMIC_ACQ_REL);
+  perturb();
   std::vector<Task*>& tasks = blocked_[&group];
   if ((before & ~kWaited) == 0 && tasks.empty()) {  // completed meanwhile, and nobody is about to release()
     blocked_.erase(&group);
@@ -24,6 +27,7 @@ bool Groups::block(Task* task, TaskGroup& group) {
 
 Chain Groups::release(TaskGroup& group) {
   Chain chain;
+  perturb();
   const std::lock_guard lock(mutex_);
   const auto found = blocked_.find(&group);
   if (found == blocked_.end()) return chain;

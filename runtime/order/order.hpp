@@ -17,23 +17,25 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/pool/atomics.hpp"
+
 namespace rubato::runtime {
 
 struct alignas(64) Order {
   static constexpr unsigned kNoOwner = ~0u;
 
-  std::atomic<std::uint64_t> current{0};
-  std::atomic<unsigned> owner{0};
-  std::atomic<bool> is_shared{false};
+  Atomic<std::uint64_t> current{0};
+  Atomic<unsigned> owner{0};
+  Atomic<bool> is_shared{false};
   /// The owner runs tasks with locales outside their pools. Who claims a pool looks at it: only a task
   /// without a timestamp can be in one then (see has_mixed).
-  std::atomic<bool> is_inline{false};
+  Atomic<bool> is_inline{false};
   /// In this run a task without a timestamp went into a pool. Set before it is pushed; is_inline is set
   /// before the owner looks here: either the owner sees it, or whoever claims the pool sees is_inline, and
   /// nothing runs twice.
-  std::atomic<bool> has_mixed{false};
+  Atomic<bool> has_mixed{false};
 
-  alignas(64) std::atomic<std::int64_t> outstanding{0};
+  alignas(64) Atomic<std::int64_t> outstanding{0};
   std::uint64_t left = 0;     ///< the owner's
   std::uint64_t blocked = 0;  ///< the owner's: tasks of the current timestamp that waited for a group
   /// The owner's: no other worker's heap has an earlier timestamp. Until the next shared phase, since only

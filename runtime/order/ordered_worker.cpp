@@ -109,7 +109,7 @@ bool Worker::advance() {
   order.blocked = 0;
   counts.timestamps.add();
   const auto holds_current = [&](const Worker& w) { return !w.heap_.is_empty() && w.heap_.min() == at; };
-  if (bound >= kDistributed) {
+  if (bound >= threshold(kDistributed, std::uint64_t{3})) {
     begin_shared(holders);
     for (unsigned w = 0; w < engine_.workers(); ++w) {
       Worker& worker = engine_.worker(w);
@@ -147,7 +147,7 @@ bool Worker::advance() {
 
 /// Too few tasks for several workers.
 bool Worker::is_worth_less(std::uint64_t count) const {
-  return count < kDistributed && count * ticks_a_task_ < worth_ticks();
+  return count < threshold(kDistributed, std::uint64_t{3}) && count * ticks_a_task_ < worth_ticks();
 }
 
 /// The earliest timestamp is in one heap, and its tasks run here.
@@ -189,7 +189,7 @@ void Worker::run_in_order() {
   const std::uint64_t stride = std::clamp<std::uint64_t>(worth_ticks() / ticks_a_task_, 1, 64);
   for (std::uint64_t until_look = stride;;) {
     for (unsigned i = 0; !now_.normal().is_empty(); ++i) {
-      if (i >= kShort || !now_.has_only_normal()) return;
+      if (i >= threshold(kShort, 1u) || !now_.has_only_normal()) return;
       if (--until_refresh_ == 0) refresh_epoch();
       start({now_.normal().take(), nullptr, 0, 0, 0, false, false});
       if (engine_.events.look() != word) return;
@@ -248,7 +248,7 @@ void Worker::distribute_own() {
 bool Worker::distribute_slice() {
   if (rest_.is_empty()) return false;
   Chain slice;
-  while (!rest_.is_empty() && slice.size < kSlice) slice.append(rest_.take());
+  while (!rest_.is_empty() && slice.size < threshold(kSlice, std::uint64_t{2})) slice.append(rest_.take());
   distribute(slice);
   return true;
 }

@@ -8,9 +8,12 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/pool/perturbation.hpp"
+
 namespace rubato::runtime {
 
-struct StdAtomics {
+/// For words that public headers declare.
+struct HeaderAtomics {
   template <class T>
   using atomic = std::atomic<T>;
 
@@ -27,11 +30,22 @@ struct StdAtomics {
   /// Only in optimistic versions (runtime/sync/version.hpp), and not under ThreadSanitizer.
   static void fence(std::memory_order order) { std::atomic_thread_fence(order); }
 #endif
+};
+
+struct StdAtomics : HeaderAtomics {
+#if defined(RUBATO_PERTURBED)
+  template <class T>
+  using atomic = PerturbedAtomic<T>;
+#endif
 
   /// Sleeps while `word` is `seen`, until wake(), spuriously shorter, or at most `microseconds` if not 0.
   static void wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint32_t microseconds = 0);
   /// @param threads  how many sleepers at most
   static void wake(std::atomic<std::uint32_t>& word, int threads);
 };
+
+/// What threads share otherwise.
+template <class T>
+using Atomic = StdAtomics::atomic<T>;
 
 }  // namespace rubato::runtime

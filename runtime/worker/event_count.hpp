@@ -21,6 +21,7 @@ namespace rubato::runtime {
 /// What a correct event count does. Tests derive from it to build mutants, which they must catch.
 struct EventCountRules {
   static constexpr bool kTicketAfterAnnounce = true;
+  static constexpr bool kLooksAfterTicket = true;
   static constexpr bool kNotifyChangesEpoch = true;
 };
 
@@ -46,15 +47,14 @@ class EventCount {
 
   struct Ticket {
     std::uint32_t epoch;
-    std::uint64_t word;  ///< as it was after the announcement
+    std::uint64_t word;  ///< as it was when the epoch had been read: no later request goes unnoticed
   };
   Ticket announce() {
-    if constexpr (!Rules::kTicketAfterAnnounce) {
-      const std::uint64_t word = word_.fetch_add(kIdle, std::memory_order_seq_cst) + kIdle;
-      return {0, word};
-    }
     const std::uint64_t word = word_.fetch_add(kIdle, std::memory_order_seq_cst) + kIdle;
-    return {epoch_.load(std::memory_order_seq_cst), word};
+    if constexpr (!Rules::kTicketAfterAnnounce) return {0, word};
+    const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
+    if constexpr (!Rules::kLooksAfterTicket) return {epoch, word};
+    return {epoch, word_.load(std::memory_order_seq_cst)};
   }
   std::uint64_t cancel() { return word_.fetch_sub(kIdle, std::memory_order_seq_cst) - kIdle; }
   void sleep(Ticket ticket, std::uint32_t microseconds = 0) {

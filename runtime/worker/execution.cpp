@@ -44,6 +44,7 @@ void Worker::execute(const Slot& slot) {
   if (!deferred_.is_empty()) [[unlikely]]
     route_deferred();
   finish(task);
+  perturb();
   destroy(task);
   if (!slot.is_kept) free_block(task);
   if (slot.pool != nullptr) finish_pool(*slot.pool);
@@ -59,6 +60,7 @@ void Worker::begin(Task* task) {
 
 void Worker::call(Task* task) {
   begin(task);
+  perturb();
   try {
     task->code->run(task);
   } catch (...) {
@@ -66,6 +68,7 @@ void Worker::call(Task* task) {
     engine_.stop();
   }
   running = nullptr;
+  perturb();
 }
 
 /// False: it did not run. `may_move`: a reader that lost too often may have been marked for its resource's
@@ -75,14 +78,14 @@ bool Worker::run_synchronized(Task* task, bool may_move) {
   std::atomic<std::uint64_t>& word = synchronization_word(task);
   switch (primitive_of(task)) {
     case Primitive::latch: {
-      Latch<StdAtomics> latch(word);
+      Latch<HeaderAtomics> latch(word);
       if (!latch.lock()) break;
       call(task);
       latch.unlock();
       return true;
     }
     case Primitive::shared_latch: {
-      SharedLatch<StdAtomics> latch(word);
+      SharedLatch<HeaderAtomics> latch(word);
       if (reads ? !latch.lock_shared() : !latch.lock()) break;
       call(task);
       if (reads) {
@@ -104,7 +107,7 @@ bool Worker::run_synchronized(Task* task, bool may_move) {
 }
 
 bool Worker::run_writer(Task* task) {
-  Version<StdAtomics> version(synchronization_word(task));
+  Version<HeaderAtomics> version(synchronization_word(task));
   if (primitive_of(task) == Primitive::optimistic_pool) {
     version.begin_write();
     call(task);
@@ -119,8 +122,8 @@ bool Worker::run_writer(Task* task) {
 
 /// Runs until no writer was at work meanwhile; what a losing attempt created and threw is dropped.
 bool Worker::run_reader(Task* task, bool may_move) {
-  Version<StdAtomics> version(synchronization_word(task));
-  for (unsigned losses = 0; losses < kReaderLosses; ++losses) {
+  Version<HeaderAtomics> version(synchronization_word(task));
+  for (unsigned losses = 0; losses < threshold(kReaderLosses, 1u); ++losses) {
     const std::optional<std::uint64_t> seen = version.begin();
     if (!seen) return false;
     const TaskList::Mark mark = tasks.mark();
@@ -134,6 +137,7 @@ bool Worker::run_reader(Task* task, bool may_move) {
     }
     is_validating_ = false;
     running = nullptr;
+    perturb();
     if (version.validate(*seen)) {
       if (error) {
         engine_.failure.add(error, *task);

@@ -18,7 +18,7 @@ constexpr std::uint64_t kTasksAPool = 8;  // a guess at what a ready pool holds
 
 std::uint64_t Worker::worth_ticks() {
   static const auto value = static_cast<std::uint64_t>(kWorthMicroseconds * ticks_per_microsecond());
-  return value;
+  return threshold(value, std::uint64_t{1});
 }
 
 /// Of the running task.

@@ -145,7 +145,7 @@ void Worker::refill() {
   const bool has_only_tasks = now_.is_empty() && high_.is_empty() && low_.is_empty() &&
                               (!has_pools || (ready_.is_empty() && pinned_.is_empty()));
   if (has_only_tasks) {
-    if (!tasks.is_empty()) take_from(tasks, kBatch);
+    if (!tasks.is_empty()) take_from(tasks, threshold(kBatch, 1u));
     return;
   }
   // Bounded: to share with an idle worker may take tasks out of the ring again.
@@ -175,7 +175,7 @@ bool Worker::next_eligible() {
 bool Worker::take_eligible(unsigned rank) {
   while (rank < kPriorities && !has_rank(rank)) ++rank;
   if (rank == kPriorities) return false;
-  std::uint64_t limit = kBatch;
+  std::uint64_t limit = threshold(kBatch, 1u);
   for (unsigned lower = kPriorities - 1; lower > rank; --lower) {
     if (!has_rank(lower)) continue;
     if (passed_[lower] >= kPassLimit) {
@@ -256,7 +256,7 @@ bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_ow
 /// Moves linked tasks of a pool that this worker claimed into the ring, by priority.
 void Worker::take_batch(TaskPool& pool) {
   Pool<StdAtomics, Task>::Taken batch[Ring::kSlots];
-  const unsigned room = std::min(ring_.room(), Ring::kSlots / 2);
+  const unsigned room = std::min(ring_.room(), threshold(Ring::kSlots / 2, 2u));
   unsigned size = 0;
   bool is_sorted = true;
   while (size < room) {
@@ -466,7 +466,8 @@ void Worker::run_alone() {
       events.sleep({seen, word}, 100);
     }
   }
-  for (unsigned i = 0; i < 1024 && !alone_.is_empty() && (events.look() & Events::kStop) == 0; ++i) {
+  for (unsigned i = 0; i < threshold(1024u, 2u) && !alone_.is_empty() && (events.look() & Events::kStop) == 0;
+       ++i) {
     Task* const task = alone_.take();
     task->handle &=
         ~engine::handle::kPrimitiveMask;  // no task runs that could be in the way, and none may wait

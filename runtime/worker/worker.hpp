@@ -40,7 +40,7 @@ class Count {
   std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<std::uint64_t> value_{0};
+  Atomic<std::uint64_t> value_{0};
 };
 
 class alignas(128) Worker : public engine::ThreadState {
@@ -193,10 +193,10 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned batches_measured_ = 0;
 
   // What other workers touch.
-  alignas(64) std::atomic<Task*> published_{nullptr};
-  std::atomic<bool> must_distribute_{false};
-  std::atomic<bool> is_idle_{false};
-  std::atomic<std::uint64_t> idle_ends_{0};  // how often it was idle and went on
+  alignas(64) Atomic<Task*> published_{nullptr};
+  Atomic<bool> must_distribute_{false};
+  Atomic<bool> is_idle_{false};
+  Atomic<std::uint64_t> idle_ends_{0};  // how often it was idle and went on
   ReadySet<StdAtomics> ready_;
   ReadySet<StdAtomics> pinned_;
 };

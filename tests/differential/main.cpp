@@ -6,8 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "tests/differential/state.hpp"
+
+#if defined(RUBATO_PERTURBED)
+#include "runtime/pool/perturbation.hpp"
+#endif
 
 namespace differential {
 namespace {
@@ -26,10 +31,40 @@ std::uint64_t digest_of(const State& s) {
   return digest;
 }
 
+#if defined(RUBATO_PERTURBED)
+/// Options change rarely: the workers' threads start anew with them.
+constexpr std::uint64_t kSameOptions = 32;
+
+/// As many workers as before; all else as the seed says.
+void configure_by(std::uint64_t seed, const native::Options& begin) {
+  Rng random(mix64(seed / kSameOptions));
+  native::Options options = begin;
+  if (random.below(2) == 0) {  // but not `none`, which keeps nothing apart
+    constexpr auto kFirst = static_cast<std::uint64_t>(native::Synchronization::latch);
+    options.synchronization = static_cast<native::Synchronization>(kFirst + random.below(5));
+  }
+  options.reclamation = static_cast<native::Reclamation>(random.below(3));
+  options.prefetch.kind = static_cast<native::PrefetchMode::Kind>(random.below(3));
+  constexpr unsigned kDistances[] = {1, 4, 20, 63};
+  options.prefetch.distance = kDistances[random.below(4)];
+  native::configure(options);
+}
+
+void prepare(std::uint64_t seed) {
+  static const native::Options at_start = native::options();
+  static std::uint64_t configured = ~std::uint64_t{0};
+  if (std::exchange(configured, seed / kSameOptions) != seed / kSameOptions) configure_by(seed, at_start);
+  runtime::perturb_by(seed);
+}
+#else
+void prepare(std::uint64_t /*seed*/) {}
+#endif
+
 /// Whether nothing was found wrong.
 bool run_program(std::uint64_t seed) {
   State current;
   state = &current;
+  prepare(seed);
   create_roots(seed);
   bool has_thrown = false;
   try {

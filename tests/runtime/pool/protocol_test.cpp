@@ -191,7 +191,61 @@ TEST(Protocol, AnotherThreadPushesOneTask) { expect_correct<WorkerRules>({0, 1})
 TEST(Protocol, AnotherThreadPushesTwoTasks) { expect_correct<WorkerRules>({0, 2}); }
 TEST(Protocol, AWorkerAndAnotherThreadPushToOnePool) { expect_correct<WorkerRules>({1, 1}); }
 
+// ---- Requests ----
+
+/// A worker idles until another thread asks all to end; it sleeps without looking at requests again.
+template <class Rules>
+struct Requested {
+  using Events = EventCount<InterleavedAtomics, Rules>;
+  Events events;
+  bool has_ended = false;
+
+  Requested() { Interleavings::add_plain(has_ended); }
+  void work() {
+    while (!has_ended) {
+      const auto ticket = events.announce();
+      has_ended = (ticket.word & Events::kEnd) != 0;
+      if (!has_ended) events.sleep(ticket);
+      events.cancel();
+    }
+  }
+  void ask() {
+    events.raise(Events::kEnd);
+    events.notify_all();
+  }
+};
+
+template <class Rules>
+bool is_request_lost() {
+  alignas(Requested<Rules>) static unsigned char place[sizeof(Requested<Rules>)];
+  Requested<Rules>* model = nullptr;
+  bool is_lost = false;
+  const Interleavings::Result result = Interleavings::explore(
+      [&] {
+        model = ::new (static_cast<void*>(place)) Requested<Rules>;
+        return Interleavings::Bodies{[model] { model->work(); }, [model] { model->ask(); }};
+      },
+      [&](bool is_stuck) {
+        is_lost = is_lost || is_stuck;
+        return !is_lost;
+      });
+  EXPECT_TRUE(is_lost || result.is_exhausted);
+  EXPECT_GT(result.runs, 1u);
+  return is_lost;
+}
+
+TEST(Protocol, ARequestReachesAWorkerThatIsAboutToSleep) {
+  EXPECT_FALSE(is_request_lost<rubato::runtime::EventCountRules>());
+}
+
 // ---- Mutants ----
+
+struct LooksBeforeTicket : rubato::runtime::EventCountRules {
+  static constexpr bool kLooksAfterTicket = false;
+};
+TEST(ProtocolMutants, LookingAtRequestsBeforeTakingTheTicketLosesOne) {
+  EXPECT_TRUE(is_request_lost<LooksBeforeTicket>());
+}
 
 template <class Rules>
 std::string first_failure() {
