@@ -120,20 +120,26 @@ void Worker::work() {
   }
 }
 
-/// Between two tasks, when somebody is idle or wants something. False: this thread ends.
+/// Between two tasks, when somebody is idle or wants something. False: the run is over, or this thread ends.
 bool Worker::attend(std::uint64_t word) {
-  if ((word & Events::kEnd) != 0 && index_ != 0) return false;
-  if ((word & Events::kPaused) != 0 && index_ != 0) {
-    pause();
-    return attend(engine_.events.look());  // what was asked for since, when this worker counted as idle
-  }
-  if ((word & Events::kStop) != 0) {
-    drop_everything();
-    return true;
-  }
-  if ((word & Events::kAlone) != 0) {
-    stand_by();
-    return attend(engine_.events.look());
+  Events& events = engine_.events;
+  for (;; word = events.look()) {  // what was asked for while this worker counted as idle
+    if ((word & Events::kEnd) != 0 && index_ != 0) return false;
+    const bool must_pause = (word & Events::kPaused) != 0 && index_ != 0;
+    if ((word & Events::kStop) != 0) {
+      drop_everything();  // also before a pause: what is kept would run in the next run
+      if (!must_pause) {
+        if (!wait_for_work()) return false;
+        continue;
+      }
+    }
+    if (must_pause) {
+      pause();
+    } else if ((word & Events::kAlone) != 0) {
+      stand_by();
+    } else {
+      break;
+    }
   }
   if (Events::idle(word) != 0) share();
   return true;
