@@ -71,6 +71,7 @@ struct Chip::Impl final : EventHandler,
         fast_forward(process, memory, blocks, c.run.quantum),
         scheduler(c.chip.cores),
         warm_up(*hierarchy, c.chip.cores) {
+    hierarchy->set_private_lines(line_of(kSpillBase), kSpillBytes / kLineBytes);
     if (c.run.warm) fast_forward.observe(&warm_up);
     process.set_observer(this);
     if (c.run.alloc == "ideal") {

@@ -24,6 +24,9 @@ class MemoryHierarchy : public MemorySystem {
   /// The tile whose LLC slice orders `line`, and the tile at which its memory controller is attached.
   virtual TileId home_of(LineAddr line) const = 0;
   virtual TileId controller_tile_of(LineAddr line) const = 0;
+  /// From `first` on, `lines` lines a tile are used by that tile only: its own slice orders them, so that
+  /// they stay off the network. Before any access; at most once.
+  virtual void set_private_lines(LineAddr first, std::uint64_t lines) = 0;
   /// The tiles that may hold copies of `line`, bits as SharerGroups' of the chip's tiles: a superset.
   virtual std::uint64_t possible_holders(LineAddr line) const = 0;
   /// Registers core.C.l1i|l1d.*, tile.T.l2.*, tile.T.llc.*, mem.M.*.

@@ -19,7 +19,8 @@ namespace rubato::chip {
 
 /// Untracked accesses (own stack, undo log, spill area) and fetches are neither checked nor recorded (C7);
 /// `rollback` is the store that restores a value of an aborted task: unchecked, its traffic is of class
-/// aborts.
+/// aborts. `untracked_line_store` writes all bytes of the line at once: nobody needs the old ones, so only
+/// the right to write travels, and memory is not read.
 enum class AccessKind : std::uint8_t {
   load,
   store,
@@ -27,11 +28,12 @@ enum class AccessKind : std::uint8_t {
   fetch,
   untracked_load,
   untracked_store,
+  untracked_line_store,
   rollback
 };
 constexpr bool is_write(AccessKind kind) {
   return kind == AccessKind::store || kind == AccessKind::atomic || kind == AccessKind::untracked_store ||
-         kind == AccessKind::rollback;
+         kind == AccessKind::untracked_line_store || kind == AccessKind::rollback;
 }
 constexpr bool is_tracked(AccessKind kind) {
   return kind == AccessKind::load || kind == AccessKind::store || kind == AccessKind::atomic;

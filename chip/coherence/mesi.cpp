@@ -143,8 +143,8 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     served = ServedBy::llc;
   } else {
     count(slice.counters.misses);
-    entry = fetch_from_memory(r.line, home, path);
-    served = ServedBy::memory;
+    entry = allocate(r, home, path);
+    served = replaces_line(r) ? ServedBy::llc : ServedBy::memory;
   }
   DirectoryEntry& e = slice.array[entry];
 
@@ -158,8 +158,9 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     if (r.write) invalidate_sharers(r, home, e, path);
     e.busy = path.at();
     path.until(kNetwork,
-               upgrade ? send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at())
-                       : send(home, r.tile, message::kLine, TrafficClass::memory, path.at()));
+               upgrade || replaces_line(r)
+                   ? send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at())
+                   : send(home, r.tile, message::kLine, TrafficClass::memory, path.at()));
     const bool alone = e.sharers == 0 || fault_ == Fault::exclusive_with_sharers;
     if (!r.write && alone && check.exclusive) state = LineState::exclusive;
   }
@@ -228,20 +229,25 @@ bool Mesi::check_miss(const Request& r, const LlcSlice& slice, std::uint32_t ent
   return !check.blocked;
 }
 
-std::uint32_t Mesi::fetch_from_memory(LineAddr line, TileId home, Path& path) {
+/// The line's entry in the slice, with its data from memory unless they will be replaced.
+std::uint32_t Mesi::allocate(const Request& r, TileId home, Path& path) {
   LlcSlice& slice = slices_[home.value];
-  const TileId at = controller_tile_of(line);
   const Cycle asked = path.at();
+  if (!replaces_line(r)) fetch_from_memory(r.line, home, path);
+
+  // The victim leaves through a write-back buffer while memory is read: nobody waits for it.
+  const std::uint32_t entry = slice.array.victim(r.line);
+  if (!slice.array.is_empty(entry)) evict_from_llc(home, entry, asked);
+  slice.array.fill(entry, r.line);
+  versions_.read_memory(r.line, slice.place(entry));
+  return entry;
+}
+
+void Mesi::fetch_from_memory(LineAddr line, TileId home, Path& path) {
+  const TileId at = controller_tile_of(line);
   path.until(kNetwork, send(home, at, message::kRequest, TrafficClass::memory, path.at()));
   if (!warming_) path.until(kMemory, controllers_[controller_of(line)].read(path.at()));
   path.until(kNetwork, send(at, home, message::kLine, TrafficClass::memory, path.at()));
-
-  // The victim leaves through a write-back buffer while memory is read: nobody waits for it.
-  const std::uint32_t entry = slice.array.victim(line);
-  if (!slice.array.is_empty(entry)) evict_from_llc(home, entry, asked);
-  slice.array.fill(entry, line);
-  versions_.read_memory(line, slice.place(entry));
-  return entry;
 }
 
 Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t entry, Path& path) {

@@ -2,7 +2,9 @@
 // slices with in-cache directories, memory controllers. An access is resolved in one go: the call performs it
 // and books everything it uses. docs/memory-system.md gives every path's latency, term by term.
 //
-//   home         the tile whose slice orders the line: a hash of the line's address
+//   home         the tile whose slice orders the line: a hash of the line's address, or the only tile that
+//   uses
+//                it (spill areas)
 //   forward      the home sends a request on to the tile that owns the line; the line goes straight to the
 //                requester (three hops), word of it back to the home
 //   recall       an LLC eviction takes the line from the tiles that hold it
@@ -39,7 +41,14 @@ class Mesi final : public MemoryHierarchy {
   L1Cache& l1i(CoreId core) override { return l1s_[core.value * 2]; }
   L1Cache& l1d(CoreId core) override { return l1s_[core.value * 2 + 1]; }
   TileId home_of(LineAddr line) const override {
+    if (const std::uint64_t i = line.value - private_first_; i < private_lines_) [[unlikely]]
+      return TileId{static_cast<std::uint32_t>(i / private_per_tile_)};
     return TileId{interleave(mix64(line.value) >> 32, tiles())};
+  }
+  void set_private_lines(LineAddr first, std::uint64_t lines) override {
+    private_first_ = first.value;
+    private_per_tile_ = lines;
+    private_lines_ = lines * tiles();
   }
   TileId controller_tile_of(LineAddr line) const override { return controller_tiles_[controller_of(line)]; }
   std::uint64_t possible_holders(LineAddr line) const override;
@@ -76,6 +85,7 @@ class Mesi final : public MemoryHierarchy {
     bool unchecked;       // while others are: what it fills needs a global check later
     std::uint32_t bytes;  // of its requests, from tile to home and on
   };
+  static bool replaces_line(const Request& r) { return r.kind == AccessKind::untracked_line_store; }
   class HitObserver final : public L1Observer {
    public:
     HitObserver(Mesi& mesi, std::uint32_t l1) : mesi_(&mesi), l1_(l1) {}
@@ -108,7 +118,8 @@ class Mesi final : public MemoryHierarchy {
   void lose(TileId tile, LineAddr line, bool kept = false) {
     if (conflicts_->is_active()) conflicts_->on_lose(tile, line, kept);
   }
-  std::uint32_t fetch_from_memory(LineAddr line, TileId home, Path& path);
+  std::uint32_t allocate(const Request& r, TileId home, Path& path);
+  void fetch_from_memory(LineAddr line, TileId home, Path& path);
   Versions::Place ask_owner(const Request& r, TileId home, std::uint32_t entry, Path& path);
   void invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, Path& path);
   std::uint32_t fill_l2(const Request& r, std::uint32_t entry, LineState state, Versions::Place source,
@@ -142,6 +153,7 @@ class Mesi final : public MemoryHierarchy {
   ConflictCheck* conflicts_;
   std::uint32_t cores_per_tile_;
   Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
+  std::uint64_t private_first_ = 0, private_lines_ = 0, private_per_tile_ = 1;
   bool warming_ = false, rolling_back_ = false;
   Fault fault_ = Fault::none;
   SharerGroups groups_;

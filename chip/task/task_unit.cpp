@@ -90,22 +90,22 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest) const {
   if (can_spill() && (!waiting_.empty() || guest.task == nullptr || !spilled_since_dispatch_)) {
     return {Choice::spill, nullptr};
   }
-  if (!refills_.empty() && !refill_.active && guest.task != nullptr) {
+  if (!refills_.empty() && guest.task != nullptr) {
     // Tasks without timestamps that were spilled come after all others, but not never: a timestamped task may
     // be waiting for them (a TaskGroup's `after`), creating itself again and again.
     Task* last = refills_.front();
     if (dispatches_since_refill_ >= kDispatchesPerRefill && !last->descriptor.has_timestamp &&
-        may_refill(*last)) {
+        may_start_refill(*last)) {
       return {Choice::refill, last};
     }
     // Spilled tasks are not overtaken by later ones that could only speculate.
     Task* next = refills_.back();
-    if (next->descriptor.has_timestamp && next->order < guest.task->order && may_refill(*next)) {
+    if (next->descriptor.has_timestamp && next->order < guest.task->order && may_start_refill(*next)) {
       return {Choice::refill, next};
     }
   }
   if (guest.task != nullptr) return guest;
-  if (!refills_.empty() && !refill_.active && may_refill(*refills_.back())) {
+  if (!refills_.empty() && may_start_refill(*refills_.back())) {
     return {Choice::refill, refills_.back()};
   }
   return {};
@@ -160,7 +160,7 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
       result.kind = DispatchedTask::Kind::spill;
       break;
     case Choice::refill:
-      start_refill(choice.task);
+      start_refill(choice.task, slot);
       result.kind = DispatchedTask::Kind::refill;
       result.id = choice.task->id;
       break;
@@ -534,7 +534,7 @@ TileReport TaskUnit::report() const {
   for (const Task* task : rolling_back_) include_task(task);
   if (spill_.written < spill_.tasks.size()) include_task(spill_.tasks.front());
   if (!refills_.empty()) include_task(refills_.back());
-  include_task(refill_.task);
+  for (const Refill& reading : reading_) include_task(reading.task);
   include_task(area_.overflow_top());
   Timestamp in_flight = 0;
   if (send_.earliest(in_flight)) include_waiting(in_flight);

@@ -6,7 +6,9 @@
 //      if somebody waits for an entry, else taking turns with guest tasks, so that spilling never starves
 //      what can run;
 //   2. the earliest guest task that may run;
-//   3. a refill, if its tasks are needed now, or if they all fit below the threshold.
+//   3. a refill, if its tasks are needed now, or fit below the threshold with those of running refills;
+//   before
+//      2 if it has earlier tasks.
 // Speculative tasks (task_unit_speculation.cpp) keep their task-queue entry until they commit; when their
 // body ends their attempt takes a commit-queue entry. An earlier task takes the core, the locale or the
 // commit-queue entry of the latest attempt that has it (C9, C17); such aborts happen as events of their own,
@@ -207,8 +209,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     std::deque<Cycle> stores;  ///< when those under way will have been performed
   };
   struct Refill {
-    Task* task = nullptr;  ///< the running refill task; null while the last lines are touched
-    bool active = false;
+    Task* task = nullptr;        ///< the running refill task; null while the last lines are touched
     std::deque<Cycle> arrivals;  ///< of the next descriptors, which are being read
     std::vector<LineAddr> lines;
     std::size_t touched = 0;
@@ -303,11 +304,14 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::optional<Cycle> step_spill(CoreId core, Cycle now);
   void borrow_stalled_core(Cycle now);
   bool has_room_for_earliest() const;
+  bool precedes_idle(const Task& refill) const;
   bool may_refill(const Task& refill) const;
   bool may_read_next(const Task& refill) const;
-  void start_refill(Task* refill);
+  std::uint32_t being_refilled() const;
+  bool may_start_refill(const Task& refill) const;
+  void start_refill(Task* refill, std::uint32_t slot);
   std::optional<Cycle> step_refill(CoreId core, Cycle now);
-  void park_refill(Task* refill);
+  void park_refill(Refill& reading);
   void place_refill(Task* refill, bool entry_is_free, std::vector<LineAddr>& lines);
   void insert_refill(Task* refill);
   void settle_overflow(std::vector<LineAddr>& lines);
@@ -342,7 +346,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::deque<std::uint32_t> send_waiting_;  ///< core slots
   std::vector<Task*> refills_;              ///< idle ones, latest first
   Spill spill_;
-  Refill refill_;
+  std::array<Refill, kMaxCoresPerTile> reading_;  ///< by core slot
   bool spilled_since_dispatch_ = false;
   bool is_refill_turn_ = true;  ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;

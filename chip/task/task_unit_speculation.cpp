@@ -495,7 +495,7 @@ Attempt* TaskUnit::latest_waiting() const {
 // that can.
 TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
   std::optional<Timestamp> order = candidates.order;  // of the earliest that could use a core
-  if (!refills_.empty() && !refill_.active && refills_.back()->descriptor.has_timestamp &&
+  if (!refills_.empty() && being_refilled() == 0 && refills_.back()->descriptor.has_timestamp &&
       (!order || refills_.back()->order < *order) && may_refill(*refills_.back()))
     order = refills_.back()->order;
   bool has_core = false;

@@ -1,18 +1,17 @@
 // The task unit's spills and refills (C13). Both are internal tasks: sequences of steps, each a memory access
 // or a queue operation, that a core makes for the task unit.
 //   spill    takes the latest idle tasks of one lane out of the dispatch order and writes them to a batch,
-//   one
-//            line each, through the store buffer; their entries are free as they are written. Ends with a
-//            refill task for the batch.
+//            one line each, through the store buffer; whole lines, so nothing is read for them. Their entries
+//            are free as they are written. Ends with a refill task for the batch. One at a time.
 //   refill   reads its batch front to back, as far ahead as the load buffer allows, a task each time the
-//   queue
-//            has room, and yields when it has none: its task keeps its queue entry meanwhile. The next batch
-//            of a chain is another dispatch.
+//            queue has room, and yields when it has none: its task keeps its queue entry meanwhile. The next
+//            batch of a chain is another dispatch. Several cores may run refills, each of its own batch.
 // Refill tasks that find no entry go to the overflow list in memory. Invariant: no idle refill task in the
 // queue is later than the list's top.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/check.hpp"
 #include "chip/task/task_unit.hpp"
@@ -83,7 +82,7 @@ std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
     while (!stores.empty() && stores.front() <= now) stores.pop_front();
     if (stores.size() >= context_.config.core.store_buffer) return stores.front();
     const LineAddr line = area_.line_to_write(spill_.batch);
-    const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_store, now);
+    const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_line_store, now);
     if (!result.done) return now + kRetry;
     stores.push_back(stores.empty() ? result.cycle : later(stores.back(), result.cycle));
     Task* task = spill_.tasks[spill_.written++];
@@ -213,14 +212,24 @@ bool TaskUnit::has_room_for_earliest() const {
          (queue_.has_room(false, false) || is_refill_turn_ || !has_committed_waiting());
 }
 
+// Earlier than all idle tasks here, which cannot commit before it.
+bool TaskUnit::precedes_idle(const Task& refill) const {
+  if (!refill.descriptor.has_timestamp) return false;
+  for (const Lane lane : {Lane::timestamped, Lane::timestamped_nonspec})
+    if (const Task* first = queue_.earliest(lane); first != nullptr && !refill.before(*first)) return false;
+  return true;
+}
+
 // Needed: the GVT waits for it, or it has no timestamp and nothing else is there. Else it must not fill the
-// queue so far that its tasks would be spilled again.
+// queue so far that its tasks would be spilled again; but if it precedes all idle tasks it is read up to the
+// threshold: where later attempts fill the commit queue, the GVT would go from one spilled task to the next.
 bool TaskUnit::may_refill(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
     return has_room_for_earliest();
   if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false, false);
-  return queue_.used() + area_.size(refill.batch) < spill_threshold_;
+  return queue_.used() + area_.size(refill.batch) < spill_threshold_ ||
+         (queue_.used() + 1 < spill_threshold_ && precedes_idle(refill));
 }
 
 bool TaskUnit::may_read_next(const Task& refill) const {
@@ -231,41 +240,56 @@ bool TaskUnit::may_read_next(const Task& refill) const {
   return queue_.used() + 1 < spill_threshold_;
 }
 
-void TaskUnit::start_refill(Task* refill) {
-  RUBATO_CHECK(!refill_.active && (refills_.back() == refill || refills_.front() == refill),
-               "a refill that is not next starts");
+// Of refills that run already.
+std::uint32_t TaskUnit::being_refilled() const {
+  std::uint32_t tasks = 0;
+  for (const Refill& reading : reading_)
+    if (reading.task != nullptr) tasks += area_.size(reading.task->batch);
+  return tasks;
+}
+
+// Another refill at the same time only where all that is being read finds room.
+bool TaskUnit::may_start_refill(const Task& refill) const {
+  const std::uint32_t others = being_refilled();
+  if (others == 0 || queue_.unlimited()) return may_refill(refill);
+  const bool earliest = is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp);
+  return queue_.used() + others + area_.size(refill.batch) <
+         (earliest ? queue_.capacity() - 1 : spill_threshold_);
+}
+
+void TaskUnit::start_refill(Task* refill, std::uint32_t slot) {
+  RUBATO_CHECK(refills_.back() == refill || refills_.front() == refill, "a refill that is not next starts");
   refills_.erase(refills_.back() == refill ? std::prev(refills_.end()) : refills_.begin());
   dispatches_since_refill_ = 0;
   refill->state = TaskState::running;
-  refill_.active = true;
-  refill_.task = refill;
-  refill_.arrivals.clear();
-  refill_.lines.clear();
-  refill_.touched = 0;
+  Refill& reading = reading_[slot];
+  reading.task = refill;
+  reading.arrivals.clear();
+  reading.lines.clear();
+  reading.touched = 0;
   ++stats_.refills;
 }
 
 // The running refill task yields: it is idle again, and what is earliest of all has an entry.
-void TaskUnit::park_refill(Task* refill) {
+void TaskUnit::park_refill(Refill& reading) {
+  Task* refill = std::exchange(reading.task, nullptr);
   refill->state = TaskState::idle;
-  refill_.task = nullptr;
   insert_refill(refill);
-  settle_overflow(refill_.lines);
+  settle_overflow(reading.lines);
 }
 
 std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
-  Task* refill = refill_.task;
+  Refill& reading = reading_[slot_of(core)];
+  Task* refill = reading.task;
   if (refill == nullptr) {
-    if (const auto next = touch_lines(core, refill_.lines, refill_.touched, now)) return next;
-    refill_.active = false;
-    return std::nullopt;
+    return touch_lines(core, reading.lines, reading.touched, now);
   }
   if (!may_read_next(*refill)) {
-    park_refill(refill);
+    park_refill(reading);
     return step_refill(core, now);
   }
   // An in-order core that stalls on use: it reads as far ahead as its load buffer allows before it waits.
-  std::deque<Cycle>& arrivals = refill_.arrivals;
+  std::deque<Cycle>& arrivals = reading.arrivals;
   if (arrivals.size() < std::min(area_.size(refill->batch), context_.config.core.load_buffer)) {
     const LineAddr line = area_.line_to_read(refill->batch, arrivals.size());
     const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_load, now);
@@ -286,15 +310,15 @@ std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
              successor != SpillArea::kNoBatch) {
     refill->batch = successor;
     update_refill(refill);
-    park_refill(refill);
+    park_refill(reading);
   } else {
     account_occupancy(now);
     queue_.remove_refill();
-    refill_.task = nullptr;
+    reading.task = nullptr;
     context_.pool.release(refill);
     if (!area_.overflow_empty()) {
       queue_.add_refill();
-      insert_refill(area_.overflow_pop(refill_.lines));
+      insert_refill(area_.overflow_pop(reading.lines));
     }
   }
   account_occupancy(now);

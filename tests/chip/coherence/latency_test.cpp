@@ -136,6 +136,42 @@ TEST_F(Latencies, AStoreMissOnASharedLineWaitsForAcknowledgementsAndTheLine) {
          {.l1 = 4, .l2 = 14, .llc = 9, .network = 15});
 }
 
+TEST_F(Latencies, AStoreOfAWholeLineNeedsNoDataFromMemoryOrTheSlice) {
+  constexpr auto kLine = AccessKind::untracked_line_store;
+  // To the home and leave to write back: 2 + 7 + 3 + 9 + 3.
+  expect(rig.access(0, near_32, kLine, 100), 100, 24, ServedBy::llc,
+         {.l1 = 2, .l2 = 7, .llc = 9, .network = 6});
+  for (std::uint32_t m = 0; m < 4; ++m) EXPECT_EQ(rig.mesi.controller(m).reads(), 0U);
+  EXPECT_EQ(rig.mesi.l1d(CoreId{0}).state(near_32), LineState::modified);
+  expect(rig.access(0, near_32, kStore, 1000), 1000, 2, ServedBy::l1, {.l1 = 2});
+  // Where the slice has the line, which nobody holds: the same. A line of two readers: as an upgrade.
+  const LineAddr read = rig.line_at(9, 32, 1);
+  for (const std::uint32_t tile : {1U, 18U}) rig.access(core_of(tile), read, kLoad, 2000);
+  expect(rig.access(0, read, kLine, 3000), 3000, 39, ServedBy::llc,
+         {.l1 = 4, .l2 = 14, .llc = 9, .network = 12});
+  for (const std::uint32_t tile : {1U, 18U})
+    EXPECT_EQ(rig.mesi.l1d(CoreId{core_of(tile)}).state(read), LineState::invalid);
+  // Another tile's dirty line is taken from it, in three hops.
+  rig.access(core_of(18), read, kLine, 4000);
+  EXPECT_EQ(latency(0, read, kLine, 5000), 41U);
+}
+
+TEST_F(Latencies, PrivateLinesStayAtTheTileThatUsesThem) {
+  const LineAddr first{1 << 24};
+  const LineAddr outside[] = {LineAddr{first.value - 1}, LineAddr{first.value + 64 * 100}};
+  const TileId homes[] = {rig.mesi.home_of(outside[0]), rig.mesi.home_of(outside[1])};
+  rig.mesi.set_private_lines(first, 100);
+  for (std::uint32_t t = 0; t < 64; ++t)
+    for (const std::uint64_t i : {0, 99})
+      EXPECT_EQ(rig.mesi.home_of(LineAddr{first.value + t * 100 + i}), TileId{t});
+  for (const int i : {0, 1}) EXPECT_EQ(rig.mesi.home_of(outside[i]), homes[i]);
+
+  const LineAddr line{first.value + 5 * 100 + 7};
+  expect(rig.access(core_of(5), line, AccessKind::untracked_line_store, 0), 0, 18, ServedBy::llc,
+         {.l1 = 2, .l2 = 7, .llc = 9});
+  EXPECT_EQ(rig.mesi.check_invariants(), "");
+}
+
 TEST_F(Latencies, ALoneReaderMayWriteWithoutAskingAndASecondReaderMayNot) {
   rig.access(0, near_32, kLoad, 0);
   EXPECT_EQ(rig.mesi.l1d(CoreId{0}).state(near_32), LineState::exclusive);

@@ -22,12 +22,12 @@ std::uint64_t run_traffic(Rig& rig, const Traffic& t, std::uint64_t seed) {
     now += rng.below(8);
     const auto core = static_cast<std::uint32_t>(rng.below(t.cores));
     const LineAddr line{4096 + rng.below(t.lines)};
-    constexpr AccessKind kinds[] = {AccessKind::load,  AccessKind::load,  AccessKind::load,
-                                    AccessKind::load,  AccessKind::store, AccessKind::store,
-                                    AccessKind::fetch, AccessKind::atomic};
-    const AccessKind kind = kinds[rng.below(8)];
+    constexpr AccessKind kinds[] = {AccessKind::load,  AccessKind::load,   AccessKind::load,
+                                    AccessKind::load,  AccessKind::store,  AccessKind::store,
+                                    AccessKind::fetch, AccessKind::atomic, AccessKind::untracked_line_store};
+    const AccessKind kind = kinds[rng.below(std::size(kinds))];
     const std::uint64_t at = now - rng.below(32);
-    const bool write = kind == AccessKind::store || kind == AccessKind::atomic;
+    const bool write = is_write(kind);
     L1Cache& l1 = kind == AccessKind::fetch ? rig.mesi.l1i(CoreId{core}) : rig.mesi.l1d(CoreId{core});
     if (!l1.hit(line, write)) {
       const AccessResult r = rig.access(core, line, kind, at);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -109,6 +110,8 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
   std::vector<std::uint64_t> order;       ///< ids as dispatched
   std::vector<std::pair<Cycle, VirtualTime>> rounds;
   std::uint64_t stalls = 0, spilled = 0, refilled = 0;
+  std::map<std::uint64_t, Cycle> refilled_at;           ///< by task id, the last time
+  std::uint32_t running_refills = 0, most_refills = 0;  ///< at once
   Cycle end{};
   bool ended = false;
   std::string error;  ///< of the last create
@@ -130,6 +133,7 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
   }
   void on_enqueued(std::uint64_t id, TileId, Cycle now) override { events.at(id).enqueued = now; }
   void on_dispatched(CoreId core, const DispatchedTask& task, Cycle now) override {
+    if (task.kind == DispatchedTask::Kind::refill) most_refills = std::max(most_refills, ++running_refills);
     if (task.kind != DispatchedTask::Kind::guest) return;
     Event& event = events.at(task.id);
     EXPECT_EQ(event.dispatched, Cycle{}) << "a task runs twice";
@@ -152,7 +156,10 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
     if (event.task.has_locale) locales.erase(event.task.locale);
   }
   void on_spilled(std::uint64_t, TileId, Cycle) override { ++spilled; }
-  void on_refilled(std::uint64_t, TileId, Cycle) override { ++refilled; }
+  void on_refilled(std::uint64_t id, TileId, Cycle now) override { ++refilled, refilled_at[id] = now; }
+  void on_internal_finished(CoreId, DispatchedTask::Kind kind, Cycle) override {
+    running_refills -= kind == DispatchedTask::Kind::refill ? 1 : 0;
+  }
   void on_gvt(VirtualTime gvt, Cycle now) override {
     const Timestamp truth = alive.empty() ? kMaxVirtualTime.timestamp : *alive.begin();
     EXPECT_LE(gvt.timestamp, truth) << "a round missed a task";

@@ -481,6 +481,49 @@ TEST(Spills, ReadAheadAsFarAsTheLoadBufferAllows) {
   EXPECT_EQ(first_dispatch(1), 5u + 15 * (100 + 5));
 }
 
+TEST(Spills, IdleCoresReadSeveralBatchesAtOnce) {
+  // Four cores of one tile; memory is slow, and tasks are short: cores that have none read.
+  Config config = small_config(4, 4);
+  FakeChip chip(config, fan(1000, [](std::uint64_t i) { return make({.name = i, .at = 1}); }), constant(5));
+  chip.memory.latency = 300;
+  chip.run({make({.name = 1, .at = 0})});
+  EXPECT_EQ(chip.order.size(), 1001u);
+  EXPECT_EQ(chip.refilled, chip.spilled + 1);  // and the first task
+  EXPECT_EQ(chip.most_refills, 4u);
+  EXPECT_EQ(chip.running_refills, 0u);
+}
+
+TEST(Spills, TasksEarlierThanAllIdleOnesAreReadThoughTheQueueIsNearlyFull) {
+  // 64 entries, threshold 55. In memory: two tasks of timestamp 0, tasks 1 to 13, and a batch of 15 from 100
+  // on. The first creates 40 tasks from 2000 on; while the other runs, nothing more is read: 54 are used.
+  // When 13 runs 41 are, too many for the whole batch, but what is idle cannot run before it.
+  Config config = small_config(2, 2);
+  config.task.task_queue = 32;
+  Table table;
+  for (std::uint64_t i = 0; i < 40; ++i)
+    table.scripts[1].children.push_back(make({.name = 2000 + i, .at = static_cast<std::int64_t>(2000 + i)}));
+  table.scripts[2].tail = 3000;
+  table.scripts[13].tail = 3000;
+  std::vector<TaskDescriptor> tasks = {make({.name = 1, .at = 0}), make({.name = 2, .at = 0})};
+  for (std::int64_t t = 1; t <= 13; ++t)
+    tasks.push_back(make({.name = static_cast<std::uint64_t>(t == 13 ? 13 : 50 + t), .at = t}));
+  for (std::int64_t t = 100; t < 115; ++t)
+    tasks.push_back(make({.name = static_cast<std::uint64_t>(t), .at = t}));
+  FakeChip chip(config, table, constant(5));
+  chip.run(tasks);
+  EXPECT_EQ(chip.spilled, 0u);
+  EXPECT_EQ(chip.order.size(), 70u);
+  const auto read_at = [&](std::uint64_t name) {
+    for (const auto& [id, event] : chip.events)
+      if (event.task.arguments[0] == name) return chip.refilled_at.at(id);
+    return Cycle{};
+  };
+  EXPECT_GT(read_at(100), chip.event_of(13).dispatched);
+  EXPECT_LT(read_at(100), chip.event_of(13).finished);
+  EXPECT_LT(read_at(112), chip.event_of(13).finished);  // up to the threshold
+  EXPECT_GT(read_at(113), chip.event_of(13).finished);
+}
+
 TEST(Spills, UnlimitedQueuesNeverSpillOrStall) {
   Config config = small_config(4, 2);
   config.task.task_queue = 4;
