@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/engine.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -41,7 +42,7 @@ bool goes_to_pool(Primitive primitive, bool reads) {
 
 }  // namespace
 
-Engine::Engine() {
+Engine::Engine() : heap({.group_nodes = topology().group_nodes()}) {
   inbox.kind = TaskPool::Kind::inbox;
   events.raise(Events::kPaused);
   build(options_from_environment([](const char* name) -> const char* { return std::getenv(name); }));
@@ -59,6 +60,8 @@ void Engine::build(const native::Options& options) {
   trace_ = std::move(trace);
   options_ = options;
   count_ = count;
+  if (topology().pins(count) && count > 1) prepare_pinning();
+  is_caller_pinned_ = true;
   pool_count_ = kPoolsAWorker;
   while (pool_count_ < kPoolsAWorker * count) pool_count_ *= 2;
   pools_ = std::make_unique<TaskPool[]>(pool_count_ + count);
@@ -82,6 +85,8 @@ void Engine::build(const native::Options& options) {
     workers_.back()->adapts_ = options.prefetch.kind == native::PrefetchMode::Kind::adapted;
   }
 }
+
+unsigned Engine::core_group(unsigned worker) const { return topology().group_of(worker); }
 
 void Engine::tear_down() {
   events.raise(Events::kEnd);
@@ -155,6 +160,25 @@ Sums Engine::sums() const {
   return sums;
 }
 
+/// The thread that calls run() is worker 0: it has a CPU of its own, too, until run() ends. To bind it and to
+/// let it go takes microseconds, so that runs are left alone that follow a short one.
+class Engine::PinnedCaller {
+ public:
+  PinnedCaller(Engine& engine, bool pins) : engine_(engine) {
+    if (pins) scope_.emplace(topology().allowed, topology().allowed.front().cpu);
+  }
+  ~PinnedCaller() { engine_.is_caller_pinned_ = Clock::now() - begin_ >= kShortRun; }
+  PinnedCaller(const PinnedCaller&) = delete;
+  PinnedCaller& operator=(const PinnedCaller&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kShortRun{1};
+  Engine& engine_;
+  const Clock::time_point begin_ = Clock::now();
+  std::optional<PinnedScope> scope_;
+};
+
 void Engine::run() {
   if (engine::is_in_task()) {
     const Task& task = *engine::current_thread->running;
@@ -162,9 +186,9 @@ void Engine::run() {
     const auto at = timestamp_if_any(task);
     throw TaskError(errors::nested_run({name, at}), name, at);
   }
+  const bool pins = topology().pins(count_);
   while (threads_.size() + 1 < workers_.size()) {
     Worker* const worker = workers_[threads_.size() + 1].get();
-    const bool pins = topology().pins(count_);
     threads_.emplace_back([worker, pins] {
       if (pins) pin_this_thread(topology().allowed[worker->index_].cpu);
       engine::current_thread = worker;
@@ -172,6 +196,7 @@ void Engine::run() {
       engine::current_thread = nullptr;
     });
   }
+  const PinnedCaller pinned(*this, pins && count_ > 1 && is_caller_pinned_);
   Worker& self = *workers_.front();
   engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);
   runner_.store(std::this_thread::get_id());

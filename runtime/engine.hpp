@@ -73,12 +73,15 @@ class Engine {
   /// `first_word`: of the task, its function if it is one of a function pointer.
   void note_long_task(const engine::TaskCode& code, std::uint64_t first_word);
   std::vector<native::LongTask> long_tasks();
+  /// Whose task memory a worker uses.
+  unsigned core_group(unsigned worker) const;
   TraceFile* trace() const { return trace_.get(); }  ///< null: none
   bool has_work_for_anybody() const;
 
  private:
   static constexpr unsigned kPoolsAWorker = 16;
 
+  class PinnedCaller;
   void build(const native::Options& options);
   void tear_down();
   void fill_choices();
@@ -87,7 +90,8 @@ class Engine {
 
   native::Options options_;
   std::vector<std::uint8_t> choices_;
-  unsigned count_ = 1;  // of workers
+  unsigned count_ = 1;            // of workers
+  bool is_caller_pinned_ = true;  // in the next run, if workers are
   unsigned pool_count_ = 0;
   std::unique_ptr<TaskPool[]> pools_;
   std::unique_ptr<TraceFile> trace_;  // before those who write it

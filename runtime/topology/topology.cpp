@@ -113,6 +113,12 @@ Topology derive_topology(const std::vector<unsigned>& affinity, const std::files
   return topology;
 }
 
+std::vector<unsigned> Topology::group_nodes() const {
+  std::vector<unsigned> nodes(groups);
+  for (const AllowedCpu& cpu : allowed) nodes[cpu.group] = cpu.node;
+  return nodes;
+}
+
 Topology this_machine() { return derive_topology(current_affinity(), "/"); }
 
 std::vector<unsigned> current_affinity() {
@@ -133,27 +139,65 @@ std::vector<unsigned> current_affinity() {
   return {0};
 }
 
+PinnedScope::PinnedScope(const std::vector<AllowedCpu>& allowed, unsigned cpu) {
+  auto* const mask = reinterpret_cast<cpu_set_t*>(before_.data());
+  if (sched_getaffinity(0, sizeof before_, mask) != 0) return;
+  for (const AllowedCpu& a : allowed) {
+    if (!CPU_ISSET_S(a.cpu, sizeof before_, mask)) return;
+  }
+  is_pinned_ = pin_this_thread(cpu);
+}
+
+PinnedScope::~PinnedScope() {
+  if (is_pinned_) sched_setaffinity(0, sizeof before_, reinterpret_cast<const cpu_set_t*>(before_.data()));
+}
+
 #if defined(RUBATO_HAS_HWLOC)
 
+namespace {
+
+/// hwloc's view of the machine, of which binding needs the CPUs only.
+struct Machine {
+  hwloc_topology_t topology = nullptr;
+  bool is_loaded = false;
+  Machine() {
+    if (hwloc_topology_init(&topology) != 0) return;
+    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+#if HWLOC_API_VERSION >= 0x00020800
+    hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
+                                           HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+#endif
+    is_loaded = hwloc_topology_load(topology) == 0;
+  }
+  ~Machine() {
+    if (topology != nullptr) hwloc_topology_destroy(topology);
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+};
+
+const Machine& machine() {
+  static const Machine loaded;
+  return loaded;
+}
+
+}  // namespace
+
+void prepare_pinning() { machine(); }
+
 bool pin_this_thread(unsigned cpu) {
-  struct Machine {
-    hwloc_topology_t topology = nullptr;
-    bool is_loaded = hwloc_topology_init(&topology) == 0 && hwloc_topology_load(topology) == 0;
-    ~Machine() {
-      if (topology != nullptr) hwloc_topology_destroy(topology);
-    }
-  };
-  static const Machine machine;
-  if (!machine.is_loaded) return false;
+  if (!machine().is_loaded) return false;
   const hwloc_bitmap_t set = hwloc_bitmap_alloc();
   hwloc_bitmap_only(set, cpu);
   const bool is_bound =
-      hwloc_set_cpubind(machine.topology, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT) == 0;
+      hwloc_set_cpubind(machine().topology, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT) == 0;
   hwloc_bitmap_free(set);
   return is_bound;
 }
 
 #else
+
+void prepare_pinning() {}
 
 bool pin_this_thread(unsigned cpu) {
   const std::size_t bytes = CPU_ALLOC_SIZE(cpu + 1);

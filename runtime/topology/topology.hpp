@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -26,6 +27,12 @@ struct Topology {
   /// Whether each of `workers` workers gets a CPU of its own: exactly as many as allowed CPUs, and no quota,
   /// with which the kernel would have to stop pinned workers in turn.
   bool pins(unsigned workers_wanted) const { return workers_wanted == allowed.size() && !quota; }
+
+  /// The core group whose memory worker number `worker` uses: that of the CPU to which it is pinned. Workers
+  /// that are not pinned are spread in the same way.
+  unsigned group_of(unsigned worker) const { return allowed[worker % allowed.size()].group; }
+  /// The NUMA node of each core group.
+  std::vector<unsigned> group_nodes() const;
 };
 
 /// `affinity`: ascending. `root`: where /proc and /sys are looked for. Never fails: what cannot be read is no
@@ -38,7 +45,24 @@ Topology this_machine();
 /// The CPUs that the calling thread may use.
 std::vector<unsigned> current_affinity();
 
+/// Loads what pinning needs: a millisecond, which otherwise the first thread to be pinned waits.
+void prepare_pinning();
+
 /// Binds the calling thread to one CPU. False: the system refused.
 bool pin_this_thread(unsigned cpu);
+
+/// Binds the calling thread to one CPU until the end of the scope, where it gets back the affinity that it
+/// had. Only a thread that may use all of `allowed`: one that its program has bound itself stays as it is.
+class PinnedScope {
+ public:
+  PinnedScope(const std::vector<AllowedCpu>& allowed, unsigned cpu);
+  ~PinnedScope();
+  PinnedScope(const PinnedScope&) = delete;
+  PinnedScope& operator=(const PinnedScope&) = delete;
+
+ private:
+  std::array<unsigned long, 1024> before_;  // a mask as large as any that the kernel has: 65,536 CPUs
+  bool is_pinned_ = false;
+};
 
 }  // namespace rubato::runtime

@@ -26,7 +26,7 @@ constexpr unsigned kIdleSpins = 16;  // about a microsecond (R10)
 }  // namespace
 
 Worker::Worker(Engine& engine, unsigned index)
-    : ThreadState(engine.heap, 0),
+    : ThreadState(engine.heap, engine.core_group(index)),
       engine_(engine),
       index_(index),
       parts_(engine.pool_count()),

@@ -7,10 +7,13 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "runtime/topology/topology.hpp"
 
 namespace {
 
@@ -95,6 +98,40 @@ TEST(TaskHeap, KeepsNodesApart) {
   WorkerHeap far(heap, 1);
   const std::uintptr_t slab_of_near = number(near.allocate<64>()) >> 21;
   for (int i = 0; i < 1'000; ++i) EXPECT_NE(number(far.allocate<64>()) >> 21, slab_of_near);
+}
+
+// A made-up machine: CPUs 0 and 1 share a cache, 2 and 3 another, 4 and 5 are on a second NUMA node.
+TEST(TaskHeap, FollowsTheCoreGroupsOfAMachine) {
+  rubato::runtime::Topology machine;
+  machine.groups = 3;
+  machine.allowed = {{0, 0, 0}, {1, 0, 0}, {2, 1, 0}, {3, 1, 0}, {4, 2, 1}, {5, 2, 1}};
+  TaskHeap heap({.group_nodes = machine.group_nodes()});
+  ASSERT_EQ(heap.groups(), 3u);
+  std::vector<std::unique_ptr<WorkerHeap>> workers;
+  for (unsigned w = 0; w < 6; ++w) workers.push_back(std::make_unique<WorkerHeap>(heap, machine.group_of(w)));
+
+  // Worker 0 frees more than it keeps, but no more than its group keeps.
+  std::set<void*> freed;
+  std::vector<void*> blocks(8 * Batch::kBlocks);
+  for (void*& block : blocks) block = workers[0]->allocate<64>();
+  for (void* block : blocks) workers[0]->free<64>(block);
+  freed.insert(blocks.begin(), blocks.end());
+  const auto reused_by = [&](unsigned worker) {
+    std::size_t reused = 0;
+    for (std::size_t i = 0; i < Batch::kBlocks; ++i) reused += freed.count(workers[worker]->allocate<64>());
+    return reused;
+  };
+  EXPECT_EQ(reused_by(2), 0u) << "another core group";
+  EXPECT_EQ(reused_by(4), 0u) << "another node";
+  EXPECT_EQ(reused_by(1), Batch::kBlocks) << "the same core group";
+
+  // What overflows a group is for the groups of its node, never for another node.
+  std::vector<void*> many((BatchBag::kSlots + 8) * Batch::kBlocks);
+  for (void*& block : many) block = workers[0]->allocate<64>();
+  for (void* block : many) workers[0]->free<64>(block);
+  freed.insert(many.begin(), many.end());
+  EXPECT_EQ(reused_by(5), 0u);
+  EXPECT_EQ(reused_by(3), Batch::kBlocks) << "from the node's level";
 }
 
 TEST(TaskHeap, InheritsTheBlocksOfWorkersThatEnd) {

@@ -223,6 +223,10 @@ TEST(Topology, GroupsCpusByOutermostCacheAndNode) {
   EXPECT_THAT(groups, ElementsAre(0, 0, 0, 0, 1, 1, 2, 2));
   EXPECT_THAT(nodes, ElementsAre(0, 0, 0, 0, 0, 0, 1, 1));
   EXPECT_EQ(topology.groups, 3u);
+  EXPECT_THAT(topology.group_nodes(), ElementsAre(0, 0, 1));
+  std::vector<unsigned> of_workers;
+  for (unsigned worker = 0; worker < 10; ++worker) of_workers.push_back(topology.group_of(worker));
+  EXPECT_THAT(of_workers, ElementsAre(0, 0, 0, 0, 1, 1, 2, 2, 0, 0)) << "the last two are oversubscribed";
 }
 
 TEST(Topology, OfThisMachineFitsItsAffinity) {
@@ -242,6 +246,39 @@ TEST(Topology, PinsAThread) {
   thread.join();
   EXPECT_TRUE(is_pinned);
   EXPECT_THAT(after, ElementsAre(cpu));
+}
+
+TEST(Topology, PinsAThreadForAWhileAndGivesItsAffinityBack) {
+  const Topology topology = rubato::runtime::this_machine();
+  const unsigned cpu = topology.allowed.back().cpu;
+  std::vector<unsigned> before, inside, after;
+  std::thread([&] {
+    before = rubato::runtime::current_affinity();
+    {
+      const rubato::runtime::PinnedScope pinned(topology.allowed, cpu);
+      inside = rubato::runtime::current_affinity();
+    }
+    after = rubato::runtime::current_affinity();
+  }).join();
+  EXPECT_THAT(inside, ElementsAre(cpu));
+  EXPECT_EQ(after, before);
+}
+
+TEST(Topology, LeavesAThreadAloneThatIsBoundAlready) {
+  const Topology topology = rubato::runtime::this_machine();
+  if (topology.allowed.size() < 2) GTEST_SKIP() << "one CPU: nothing to tell apart";
+  const unsigned own = topology.allowed.back().cpu;
+  std::vector<unsigned> inside, after;
+  std::thread([&] {
+    rubato::runtime::pin_this_thread(own);
+    {
+      const rubato::runtime::PinnedScope pinned(topology.allowed, topology.allowed.front().cpu);
+      inside = rubato::runtime::current_affinity();
+    }
+    after = rubato::runtime::current_affinity();
+  }).join();
+  EXPECT_THAT(inside, ElementsAre(own));
+  EXPECT_THAT(after, ElementsAre(own));
 }
 
 TEST(CpuList, ReadsAndWritesTheKernelsForm) {

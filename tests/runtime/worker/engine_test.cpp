@@ -6,12 +6,17 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "rubato/rubato.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/topology/topology.hpp"
 
 namespace {
 
@@ -297,6 +302,81 @@ TEST_P(Native, SynchronizesResourcesOfWideAlignment) {
   EXPECT_EQ(wide->value, 200u);
   EXPECT_EQ(calls, 200u);
   remove(wide);
+}
+
+// ---- Pinning (R3) ----
+
+std::mutex seen_mutex;
+std::map<std::thread::id, std::set<std::vector<unsigned>>> seen;  // affinity in tasks
+
+void note_affinity() {
+  const std::vector<unsigned> affinity = runtime::current_affinity();
+  const std::lock_guard lock(seen_mutex);
+  seen[std::this_thread::get_id()].insert(affinity);
+}
+
+TEST(Pinning, GivesEachWorkerACpuWhileItRunsAlsoTheCallerOfRun) {
+  const runtime::Topology topology = runtime::this_machine();
+  if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
+  const std::vector<unsigned> before = runtime::current_affinity();
+  for (const bool fails : {false, true}) {
+    native::configure({});  // the first run is pinned; later ones if they follow a long one
+    seen.clear();
+    for (std::uint32_t w = 0; w < native::workers(); ++w) create<nonspec>(note_affinity, {.core = w});
+    if (fails) create<nonspec>(throws, {.at = 1});
+    try {
+      run();
+    } catch (const TaskError&) {
+      EXPECT_TRUE(fails);
+    }
+    ASSERT_TRUE(fails || seen.size() == native::workers());
+    for (const auto& [thread, affinities] : seen) {
+      ASSERT_EQ(affinities.size(), 1u);
+      EXPECT_EQ(affinities.begin()->size(), 1u);
+    }
+    if (!fails) {
+      const std::vector<unsigned> first{topology.allowed.front().cpu};
+      EXPECT_EQ(*seen[std::this_thread::get_id()].begin(), first);
+    }
+    EXPECT_EQ(runtime::current_affinity(), before);
+  }
+}
+
+TEST(Pinning, OfTheCallerIsLeftOutWhereRunsAreShort) {
+  const runtime::Topology topology = runtime::this_machine();
+  if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
+  native::configure({});
+  const auto affinity_in_run = [] {
+    seen.clear();
+    create<nonspec>(note_affinity, {.core = 0});
+    run();
+    return *seen[std::this_thread::get_id()].begin();
+  };
+  const std::vector<unsigned> free = runtime::current_affinity();
+  EXPECT_NE(affinity_in_run(), free);
+  unsigned left_out = 0;
+  for (int i = 0; i < 100; ++i) left_out += affinity_in_run() == free ? 1 : 0;
+  EXPECT_GT(left_out, 0u);
+  create<nonspec>(lingers, {});
+  run();
+  EXPECT_NE(affinity_in_run(), free) << "after a long one";
+}
+
+TEST(Pinning, IsLeftOutWithFewerOrMoreWorkersThanCpus) {
+  const std::size_t cpus = runtime::current_affinity().size();
+  use_workers(static_cast<unsigned>(cpus) + 1);
+  seen.clear();
+  for (int i = 0; i < 100; ++i) create<nonspec>(note_affinity, {});
+  run();
+  for (const auto& [thread, affinities] : seen) {
+    for (const auto& affinity : affinities) EXPECT_EQ(affinity.size(), cpus);
+  }
+}
+
+// ---- Task memory (R8) ----
+
+TEST(TaskMemory, HasTheCoreGroupsOfTheMachine) {
+  EXPECT_EQ(runtime::the_engine().heap.groups(), runtime::this_machine().groups);
 }
 
 // ---- Options ----
