@@ -20,10 +20,10 @@ import pytest
 
 #: Instructions of one task, created and run on one worker; GCC 12, -O3, x86-64.
 INSTRUCTIONS = {
-    "one_after_the_other": 241.8,
-    "crowds/256": 183.3,
-    "ordered_one_after_the_other": 499.9,
-    "readers": 293.3,
+    "one_after_the_other": 250.8,
+    "crowds/256": 192.3,
+    "ordered_one_after_the_other": 530.2,
+    "readers": 304.4,
 }
 TOLERANCE = 0.05
 ITERATIONS = (1, 3)
