@@ -149,6 +149,7 @@ native::Counters Engine::counters() const {
     c.wake_ups += n.wake_ups.get();
   }
   c.prefetch_distance = workers_.front()->ring_.distance();
+  c.unreclaimed_bytes = epochs->unreclaimed_bytes();
   return c;
 }
 

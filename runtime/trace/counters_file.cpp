@@ -31,6 +31,8 @@ constexpr std::array kCounters = {
     CounterDescription{"wake_ups", "calls", "System calls that woke workers", &Counters::wake_ups},
     CounterDescription{"prefetch_distance", "tasks", "Prefetch distance of the first worker at the end",
                        &Counters::prefetch_distance},
+    CounterDescription{"unreclaimed_bytes", "bytes", "Removed resources that are not freed yet",
+                       &Counters::unreclaimed_bytes},
 };
 
 /// Nanoseconds are significant.

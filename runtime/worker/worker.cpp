@@ -12,9 +12,10 @@
 namespace rubato::runtime {
 namespace {
 
-constexpr unsigned kBatch = 16;         // tasks from a list into the ring at once
-constexpr unsigned kPassLimit = 64;     // tasks of higher priority after which one of lower runs (R5)
-constexpr unsigned kRefreshBatch = 50;  // the paper's choice (Sec. 4.4)
+constexpr unsigned kBatch = 16;               // tasks from a list into the ring at once
+constexpr unsigned kPassLimit = 64;           // tasks of higher priority after which one of lower runs (R5)
+constexpr unsigned kRefillsBeforeAlone = 64;  // of the ring, while a spec task waits; sooner if idle
+constexpr unsigned kRefreshBatch = 50;        // the paper's choice (Sec. 4.4)
 constexpr std::uint64_t kLongMicroseconds = 10'000;  // a long task (R11)
 // Tasks are timed one by one at the beginning, and after a batch in which they took so long on average.
 constexpr std::uint64_t kTimedMicroseconds = 20;
@@ -149,10 +150,15 @@ bool Worker::attend(std::uint64_t word) {
 
 void Worker::refill() {
   const bool has_only_tasks = now_.is_empty() && high_.is_empty() && low_.is_empty() &&
-                              (!has_pools || (ready_.is_empty() && pinned_.is_empty()));
+                              (!has_pools || (ready_.is_empty() && pinned_.is_empty() && alone_.is_empty()));
   if (has_only_tasks) {
     if (!tasks.is_empty()) take_from(tasks, threshold(kBatch, 1u));
     return;
+  }
+  if (!alone_.is_empty() && !alone_.first()->is_timestamped() &&
+      ++refills_before_alone_ > kRefillsBeforeAlone) {
+    refills_before_alone_ = 0;
+    run_alone();
   }
   // Bounded: to share with an idle worker may take tasks out of the ring again.
   for (unsigned tries = 0; tries <= ring_.distance() && ring_.size() <= ring_.distance(); ++tries) {

@@ -164,9 +164,10 @@ class alignas(128) Worker : public engine::ThreadState {
   std::uint64_t appended_ = 0, taken_ = 0;  // of ThreadState::tasks, beyond `created`; from it
   std::uint64_t passed_[kPriorities] = {};  // tasks of higher rank that ran while one of this rank waited
   unsigned turn_ = 0;
-  bool is_validating_ = false;  // an optimistic reader runs: what it creates is kept back
-  bool is_dropping_ = false;    // after a failure: groups release nothing
-  std::uint64_t clock_ = 0;     // of the last look at whether to share
+  unsigned refills_before_alone_ = 0;  // since alone_ ran, while a task without timestamp waits in it
+  bool is_validating_ = false;         // an optimistic reader runs: what it creates is kept back
+  bool is_dropping_ = false;           // after a failure: groups release nothing
+  std::uint64_t clock_ = 0;            // of the last look at whether to share
   std::uint64_t finished_then_ = 0;
   std::uint64_t ticks_a_task_ = 1000;
   unsigned looks_skipped_ = 0;

@@ -68,6 +68,7 @@ struct Counters {
   std::uint64_t parks = 0;              ///< a worker went to sleep
   std::uint64_t wake_ups = 0;           ///< system calls that woke workers
   std::uint64_t prefetch_distance = 0;  ///< of worker 0, now
+  std::uint64_t unreclaimed_bytes = 0;  ///< of removed resources that are not freed yet; exact in spec tasks
 };
 Counters counters();
 

@@ -262,6 +262,27 @@ TEST_P(Native, RunsSpecTasksWithNothingBesideThem) {
   EXPECT_EQ(native::counters().tasks_run_alone - alone_before, 30u);
 }
 
+std::atomic<bool> has_run_alone{false};
+std::atomic<int> ended_before_alone{0};
+void go_on_until_alone(std::uint64_t left) {
+  if (has_run_alone) return;
+  if (left == 0) {
+    ++ended_before_alone;
+  } else {
+    create<nonspec>(go_on_until_alone, {}, left - 1);
+  }
+}
+
+TEST_P(Native, RunsASpecTaskAlthoughOthersNeverRunOut) {
+  has_run_alone = false;
+  ended_before_alone = 0;
+  for (unsigned i = 0; i < 4 * GetParam(); ++i) create<nonspec>(go_on_until_alone, {}, 1'000'000u);
+  create<spec>([] { has_run_alone = true; }, {});
+  run();
+  EXPECT_TRUE(has_run_alone);
+  EXPECT_EQ(ended_before_alone, 0);
+}
+
 TEST_P(Native, RunsTasksWithACoreOnTheirWorker) {
   std::atomic<std::uint64_t> ran{0};
   for (std::uint32_t i = 0; i < 64; ++i) create<nonspec>([&] { ++ran; }, {.core = i % 10});
