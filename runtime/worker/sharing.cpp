@@ -162,6 +162,19 @@ void Worker::publish(TaskList& list, std::uint64_t count) {
   if (engine_.events.notify()) counts.wake_ups.add();
 }
 
+/// What it published, if nobody has taken it.
+bool Worker::take_back() {
+  Task* task = published_.exchange(nullptr, std::memory_order_acquire);
+  if (task == nullptr) return false;
+  was_robbed_ = false;
+  while (task != nullptr) {
+    Task* const next = next_of(task);
+    requeue(task);
+    task = next;
+  }
+  return true;
+}
+
 /// Takes private tasks out of the ring's end again, all but `keep`: they can be given away then.
 void Worker::return_ring(unsigned keep) {
   while (ring_.size() > keep) {

@@ -149,6 +149,10 @@ bool Worker::attend(std::uint64_t word) {
 // ---- Who runs next (R5) ----
 
 void Worker::refill() {
+  // Whom it was for has found something else: nobody would take it as long as all are busy.
+  if (published_.load(std::memory_order_relaxed) != nullptr && Events::idle(engine_.events.look()) == 0)
+      [[unlikely]]
+    take_back();
   const bool has_only_tasks = now_.is_empty() && high_.is_empty() && low_.is_empty() &&
                               (!has_pools || (ready_.is_empty() && pinned_.is_empty() && alone_.is_empty()));
   if (has_only_tasks) {
@@ -317,15 +321,7 @@ bool Worker::find_work() {
     run_alone();
     return true;
   }
-  if (Task* const chunk = published_.exchange(nullptr, std::memory_order_acquire)) {
-    was_robbed_ = false;
-    for (Task* task = chunk; task != nullptr;) {
-      Task* const next = next_of(task);
-      requeue(task);
-      task = next;
-    }
-    return true;
-  }
+  if (take_back()) return true;
   if (empty_inbox()) return true;
   if (!has_pools) return false;
   return steal();

@@ -126,6 +126,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void make_ready(TaskPool& pool);
   TaskPool& pool_of(const Task* task) const;
   bool steal();
+  bool take_back();
   bool empty_inbox();
   void admit(Task* task);
   void publish(TaskList& list, std::uint64_t count);
