@@ -47,7 +47,10 @@ unsigned set_up_engine(unsigned workers, Sync sync) {
   native::configure(options);
   return native::workers();
 }
+
+std::uint64_t unreclaimed_bytes() { return native::counters().unreclaimed_bytes; }
 #else
+std::uint64_t unreclaimed_bytes() { return 0; }
 unsigned set_up_engine(unsigned workers, Sync /*one worker: nothing to keep apart*/) {
   if (workers > 1) throw InputError("the serial engine has one worker: use the native one, or --workers 1");
   return 1;

@@ -13,4 +13,7 @@ unsigned thread_count(unsigned wanted);
 /// number. The serial engine has one worker, and nothing to keep apart. InputError if it is asked for more.
 unsigned set_up_engine(unsigned workers, Sync sync);
 
+/// Of removed resources that are not freed yet; exact while at most one task runs. 0 on the serial engine.
+std::uint64_t unreclaimed_bytes();
+
 }  // namespace rubato::apps::ycsb

@@ -107,15 +107,15 @@ inline void remove(Node& node, unsigned i) {
   node.set_count(count - 1);
 }
 
-/// Moves the entries from `first` on to the empty node `to`.
+/// Moves the entries from `first` on behind those of `to`, which have smaller keys. There must be room.
 inline void move_entries(Node& from, unsigned first, Node& to) {
-  const unsigned count = from.count();
+  const unsigned count = from.count(), behind = to.count();
   for (unsigned i = first; i < count; ++i) {
-    to.entry(i - first).value = from.entry(i).value;
-    to.entry(i - first).key = from.entry(i).key;
+    to.entry(behind + i - first).value = from.entry(i).value;
+    to.entry(behind + i - first).key = from.entry(i).key;
   }
   for (unsigned i = first; i < count; ++i) from.entry(i).key = kNoKey;
-  to.set_count(count - first);
+  to.set_count(behind + count - first);
   from.set_count(first);
 }
 

@@ -63,8 +63,8 @@ inline Entry* find(Node& node, Key key) {
   return const_cast<Entry*>(find(static_cast<const Node&>(node), key));
 }
 
-/// Whether `key` may be in the nodes to the right, but not here.
-inline bool is_right_of(const Node& node, Key key) { return key >= node.high_key() || node.is_dead(); }
+/// Whether `key` may be where right() leads, but not here.
+inline bool is_right_of(const Node& node, Key key) { return key >= node.high_key(); }
 
 /// Adds a key that is not there. There must be room: count < kMaxEntries.
 inline void add(Node& node, Key key, Value value) {

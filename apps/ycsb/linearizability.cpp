@@ -196,6 +196,78 @@ Judgement check_counter(std::span<const KeyEvent> events, Value initial) {
   return {};
 }
 
+// ---- One life ----
+
+/// A key that comes at most once and then goes at most once. Those who find it are right if they can be after
+/// its birth and before its death; those who do not, if they can be before the one or after the other. So the
+/// former say how late the birth can be and how early the death, and no other choice is better for the
+/// latter.
+class LifeCheck {
+ public:
+  explicit LifeCheck(KeyState initial) : value_(initial) {
+    if (initial) birth_ = Moment{0, 0};
+  }
+
+  static bool applies(std::span<const KeyEvent> events, KeyState initial) {
+    std::uint64_t births = initial ? 1 : 0, deaths = 0;
+    for (const KeyEvent& e : events) {
+      if (e.kind == Kind::update || e.kind == Kind::add) return false;
+      if (e.kind == Kind::insert && !e.answer.is_found) ++births;
+      if (e.kind == Kind::remove && e.answer.is_found) ++deaths;
+    }
+    return births <= 1 && deaths <= 1;
+  }
+
+  Judgement judge(std::span<const KeyEvent> events) {
+    for (const KeyEvent& e : events) {
+      if (e.kind == Kind::insert && !e.answer.is_found) {
+        birth_ = Moment{e.invoked, e.responded};
+        value_ = e.argument;
+      } else if (e.kind == Kind::remove && e.answer.is_found) {
+        death_ = Moment{e.invoked, e.responded};
+      }
+    }
+    for (const KeyEvent& e : events) {
+      if (e.answer.is_found && (!value_ || e.answer.value != *value_)) {
+        return wrong("value " + std::to_string(e.answer.value) + " was found, but never written to this key");
+      }
+    }
+    return value_ ? judge_life(events) : Judgement{};
+  }
+
+ private:
+  /// Sometime from `first` to `last`.
+  struct Moment {
+    std::uint64_t first = kNever;
+    std::uint64_t last = kNever;
+  };
+
+  static bool finds(const KeyEvent& e) { return e.answer.is_found && e.kind != Kind::remove; }
+
+  Judgement judge_life(std::span<const KeyEvent> events) {
+    for (const KeyEvent& e : events) {
+      if (!finds(e)) continue;
+      if (e.responded < birth_.first) return wrong("the key was found before it was inserted");
+      if (e.invoked > death_.last) return wrong("the key was found after it had been removed");
+      birth_.last = std::min(birth_.last, e.responded);
+      death_.first = std::max(death_.first == kNever ? 0 : death_.first, e.invoked);
+    }
+    if (death_.last < birth_.first) return wrong("the key was removed before it was inserted");
+    if (death_.last == kNever) death_.first = kNever;  // it lives on
+    if (birth_.last >= death_.first) return {};        // so short a life that nobody need have seen it
+    for (const KeyEvent& e : events) {
+      if (!e.answer.is_found && e.kind != Kind::insert && e.invoked > birth_.last &&
+          e.responded < death_.first) {
+        return wrong("a request did not find the key while it was there");
+      }
+    }
+    return {};
+  }
+
+  KeyState value_;
+  Moment birth_, death_;
+};
+
 // ---- Everything else ----
 
 /// The state after the event, or nothing if its answer is wrong in `state`.
@@ -266,6 +338,7 @@ Judgement check_key_by_search(std::span<const KeyEvent> events, KeyState initial
 Judgement check_key(std::span<const KeyEvent> events, KeyState initial) {
   if (is_counter(events, initial)) return check_counter(events, *initial);
   if (RegisterCheck::applies(events, initial)) return RegisterCheck(initial).judge(events);
+  if (LifeCheck::applies(events, initial)) return LifeCheck(initial).judge(events);
   return check_key_by_search(events, initial);
 }
 

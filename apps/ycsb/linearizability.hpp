@@ -1,12 +1,13 @@
 // Is there an order of the requests for one key, within the times that each took, in which every answer is
 // right? (Herlihy and Wing 1990.) Keys are independent, so a history is linearizable if that of every key is.
 //
-// Three ways, tried in this order; the first two decide histories of any length:
-//   register  lookups, updates and insertions, every value written once: by zones (Gibbons and Korach,
-//   "Testing
-//             shared memories", 1997). The requests that write or read one value form a cluster; clusters
-//             follow each other whole.
+// Four ways, tried in this order; the first three decide histories of any length:
 //   counter   lookups and additions of 1: the answers say the order.
+//   register  lookups, updates and insertions, every value written once: by zones (Gibbons and Korach,
+//             "Testing shared memories", 1997). The requests that write or read one value form a cluster;
+//             clusters follow each other whole.
+//   life      lookups, at most one insertion that finds nothing, then one removal that finds something: two
+//             moments are to be found, of birth and of death.
 //   search    everything else: all orders, with the configurations that failed remembered (Wing and Gong
 //   1993,
 //             Lowe 2017); may give up.
@@ -46,7 +47,7 @@ struct Judgement {
 /// The events in any order; responded >= invoked.
 Judgement check_key(std::span<const KeyEvent> events, KeyState initial);
 
-/// The third way alone. @param budget configurations to visit before giving up
+/// The last way alone. @param budget configurations to visit before giving up
 Judgement check_key_by_search(std::span<const KeyEvent> events, KeyState initial,
                               std::uint64_t budget = 2'000'000);
 

@@ -20,7 +20,7 @@ enum class Load { bulk, insert };
 
 struct Options {
   WorkloadOptions workload;
-  bool has_distribution = false;
+  bool has_distribution = false, has_key_order = false;
   VariantName variant = VariantName::tasks;
   Sync sync = Sync::automatic;
   Load load = Load::bulk;
@@ -43,23 +43,26 @@ void declare(CLI::App& app, Options& o) {
   app.set_help_flag("--help", "This text");
   add_choice<char>(
       app, "--workload", o.workload.name,
-      {{"A", 'A'}, {"B", 'B'}, {"C", 'C'}, {"D", 'D'}, {"E", 'E'}, {"F", 'F'}},
+      {{"A", 'A'}, {"B", 'B'}, {"C", 'C'}, {"D", 'D'}, {"E", 'E'}, {"F", 'F'}, {"churn", kChurn}},
       "YCSB's workload: A half updates, B 5 % updates, C lookups (default), D 5 % inserts, E scans and "
-      "5 % inserts, F half increments");
+      "5 % inserts, F half increments; or churn: 40 % inserts of the next record, 40 % removals of the "
+      "oldest, 15 % lookups and 5 % scans between");
   add_count<std::uint64_t>(app, "--records", o.workload.records, kFirstWritten / 2,
                            "Pairs in the tree before the run (default 100000)");
   add_count<std::uint64_t>(app, "--operations", o.workload.operations, kFirstWritten / 2,
                            "Requests of the run (default 1000000)");
-  auto* const distribution =
-      add_choice<Distribution>(app, "--distribution", o.workload.distribution,
-                               {{"zipfian", Distribution::zipfian},
-                                {"latest", Distribution::latest},
-                                {"uniform", Distribution::uniform}},
-                               "Which records are asked for (default: latest for D, else zipfian with 0.99)");
+  auto* const distribution = add_choice<Distribution>(
+      app, "--distribution", o.workload.distribution,
+      {{"zipfian", Distribution::zipfian},
+       {"latest", Distribution::latest},
+       {"uniform", Distribution::uniform}},
+      "Which records are asked for (default: latest for D, uniform for churn, else zipfian "
+      "with 0.99)");
   distribution->each([&o](const std::string&) { o.has_distribution = true; });
-  add_choice<KeyOrder>(app, "--keys", o.workload.key_order,
-                       {{"hashed", KeyOrder::hashed}, {"ordered", KeyOrder::ordered}},
-                       "Keys of the records: scattered over 64 bits (default), or 0, 1, 2, ...");
+  auto* const keys = add_choice<KeyOrder>(
+      app, "--keys", o.workload.key_order, {{"hashed", KeyOrder::hashed}, {"ordered", KeyOrder::ordered}},
+      "Keys of the records: scattered over 64 bits (default), or 0, 1, 2, ... (default for churn)");
+  keys->each([&o](const std::string&) { o.has_key_order = true; });
   app.add_option("--seed", o.workload.seed, "Seed of the requests (default 1)")
       ->check(whole_number)
       ->type_name("N");
@@ -98,7 +101,8 @@ void declare(CLI::App& app, Options& o) {
       "  ycsb --workload A --records 1000000 --operations 10000000 --verify\n"
       "  ycsb --records 40000000 --operations 20000000 --distribution uniform --cores 2\n"
       "  ycsb --variant threads --sync rw --workload B\n"
-      "Prints requests a second and their latencies.");
+      "  ycsb --workload churn --records 20000 --operations 10000000\n"
+      "Prints requests a second and their latencies; with tasks also how much memory the tree took at most.");
 }
 
 /// @throws InputError for a pair that does not exist.
@@ -190,6 +194,7 @@ void load(Variant& variant, const Options& o, const RunOptions& run) {
 int run_ycsb(Options& o) {
   check_combination(o);
   if (!o.has_distribution) o.workload.distribution = usual_distribution(o.workload.name);
+  if (!o.has_key_order) o.workload.key_order = usual_key_order(o.workload.name);
   const unsigned workers =
       o.variant == VariantName::tasks ? set_up_engine(o.workers, o.sync) : thread_count(o.workers);
   const RunOptions run{workers, o.inflight};
@@ -213,6 +218,7 @@ int run_ycsb(Options& o) {
     if (round == 0 || time.count() < summary.seconds) summary.seconds = time.count();
   }
   summary.latencies = recorder.latencies();
+  summary.memory = variant->memory_peaks();
   print(summary, o.is_json);
   if (!o.verify) return 0;
   if (!o.history.empty()) write_history(o.history, requests, recorder);

@@ -67,12 +67,11 @@ class alignas(kLineBytes) Node {
 
   unsigned level() const { return level_; }
   unsigned count() const { return count_; }
-  /// No key of this node or below it is `high_key` or larger; kNoKey: no bound.
+  /// No key of this node or below it is `high_key` or larger; kNoKey: no bound. 0: the node is no longer in
+  /// the tree (merge.hpp), right() took its place.
   Key high_key() const { return high_key_; }
   /// The next node of the level; empty exactly if high_key() is kNoKey.
   Link right() const { return Link(right_.get()); }
-  /// A leaf that is being taken out of the tree: all its keys have moved to the right, there are none.
-  bool is_dead() const { return is_dead_ != 0; }
   /// The root stays the root and stays where it is: when it is full, its entries move into two new nodes.
   bool is_root() const { return is_root_ != 0; }
 
@@ -81,7 +80,6 @@ class alignas(kLineBytes) Node {
   void set_count(unsigned count) { count_ = static_cast<std::uint8_t>(count); }
   void set_high_key(Key key) { high_key_ = key; }
   void set_right(Link link) { right_ = link.word(); }
-  void set_dead() { is_dead_ = 1; }
   void set_root() { is_root_ = 1; }
 
   Entry& entry(unsigned i) { return entries_[i]; }
@@ -92,7 +90,6 @@ class alignas(kLineBytes) Node {
  private:
   tracked<std::uint8_t> level_;
   tracked<std::uint8_t> count_{std::uint8_t{0}};
-  tracked<std::uint8_t> is_dead_{std::uint8_t{0}};
   tracked<std::uint8_t> is_root_{std::uint8_t{0}};
   tracked<Key> high_key_{kNoKey};
   tracked<std::uint64_t> right_{};

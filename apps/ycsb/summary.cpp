@@ -58,27 +58,52 @@ std::string name_of(Distribution distribution) {
   return "";
 }
 
-void print(const Summary& s, bool is_json) {
-  const std::string distribution = name_of(s.workload.distribution), variant = name_of(s.variant),
-                    sync = name_of(s.sync);
-  if (is_json) {
-    std::printf("{\"workload\": \"%c\", \"distribution\": \"%s\", \"records\": %" PRIu64
-                ", \"operations\": %" PRIu64 ", \"seed\": %" PRIu64
-                ", \"variant\": \"%s\", \"sync\": \"%s\", \"workers\": %u, \"inflight\": %u, "
-                "\"load_seconds\": %.6f, \"seconds\": %.6f, \"million_requests_a_second\": %.4f, "
-                "\"latency_p50_us\": %.3f, \"latency_p99_us\": %.3f}\n",
-                s.workload.name, distribution.c_str(), s.workload.records, s.workload.operations,
-                s.workload.seed, variant.c_str(), sync.c_str(), s.workers, s.inflight, s.load_seconds,
-                s.seconds, s.million_requests_a_second(), s.latency(0.5), s.latency(0.99));
-    return;
+std::string name_of_workload(char workload) {
+  return workload == kChurn ? "churn" : std::string(1, workload);
+}
+
+namespace {
+
+void print_json(const Summary& s) {
+  std::printf("{\"workload\": \"%s\", \"distribution\": \"%s\", \"records\": %" PRIu64
+              ", \"operations\": %" PRIu64 ", \"seed\": %" PRIu64
+              ", \"variant\": \"%s\", \"sync\": \"%s\", \"workers\": %u, \"inflight\": %u, "
+              "\"load_seconds\": %.6f, \"seconds\": %.6f, \"million_requests_a_second\": %.4f, "
+              "\"latency_p50_us\": %.3f, \"latency_p99_us\": %.3f",
+              name_of_workload(s.workload.name).c_str(), name_of(s.workload.distribution).c_str(),
+              s.workload.records, s.workload.operations, s.workload.seed, name_of(s.variant).c_str(),
+              name_of(s.sync).c_str(), s.workers, s.inflight, s.load_seconds, s.seconds,
+              s.million_requests_a_second(), s.latency(0.5), s.latency(0.99));
+  if (s.memory) {
+    std::printf(", \"peak_nodes\": %" PRIu64 ", \"peak_unreclaimed_bytes\": %" PRIu64, s.memory->nodes,
+                s.memory->unreclaimed_bytes);
   }
-  std::printf("workload %c: %" PRIu64 " requests (%s) on %" PRIu64 " records, %s on %u worker%s, %s\n",
-              s.workload.name, s.workload.operations, distribution.c_str(), s.workload.records,
-              variant.c_str(), s.workers, s.workers == 1 ? "" : "s", sync.c_str());
+  std::printf("}\n");
+}
+
+void print_lines(const Summary& s) {
+  std::printf("workload %s: %" PRIu64 " requests (%s) on %" PRIu64 " records, %s on %u worker%s, %s\n",
+              name_of_workload(s.workload.name).c_str(), s.workload.operations,
+              name_of(s.workload.distribution).c_str(), s.workload.records, name_of(s.variant).c_str(),
+              s.workers, s.workers == 1 ? "" : "s", name_of(s.sync).c_str());
   std::printf("load: %.3f s\nrun: %.3f s\nmillion requests a second: %.3f\n", s.load_seconds, s.seconds,
               s.million_requests_a_second());
   std::printf("latency with %u in flight: p50 %.2f us, p99 %.2f us\n", s.inflight, s.latency(0.5),
               s.latency(0.99));
+  if (s.memory) {
+    std::printf("nodes at most: %" PRIu64 ", removed and not yet freed at most: %" PRIu64 " bytes\n",
+                s.memory->nodes, s.memory->unreclaimed_bytes);
+  }
+}
+
+}  // namespace
+
+void print(const Summary& s, bool is_json) {
+  if (is_json) {
+    print_json(s);
+  } else {
+    print_lines(s);
+  }
 }
 
 }  // namespace rubato::apps::ycsb

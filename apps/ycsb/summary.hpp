@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Summary {
   double load_seconds = 0;
   double seconds = 0;                      ///< of the run
   std::vector<std::uint64_t> latencies{};  ///< nanoseconds, ascending
+  std::optional<MemoryPeaks> memory{};
 
   double million_requests_a_second() const {
     return static_cast<double>(workload.operations) / seconds / 1e6;
@@ -29,6 +31,8 @@ struct Summary {
 std::string name_of(VariantName variant);
 std::string name_of(Sync sync);
 std::string name_of(Distribution distribution);
+/// "A" to "F", "churn".
+std::string name_of_workload(char workload);
 
 /// To standard output, as lines or as one JSON object.
 void print(const Summary& summary, bool is_json);

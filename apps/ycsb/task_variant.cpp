@@ -5,6 +5,11 @@
 //
 // A client is one request under way. Its answer leaves the last visit by on_commit, after which the client
 // begins its next request; each worker's share of clients is options.inflight.
+//
+// Leaves that removals emptied are noted, and when there are many a task that runs alone merges them
+// (merge.hpp). Visits that wait may hold links to what it frees: the runtime keeps the memory of a removed
+// resource until they and all that they created are done. A request begins at the root, in a task without
+// resource, and so holds back nothing that was removed before.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -13,6 +18,9 @@
 #include <span>
 #include <vector>
 
+#include "apps/ycsb/emptied_leaves.hpp"
+#include "apps/ycsb/engine_setup.hpp"
+#include "apps/ycsb/merge.hpp"
 #include "apps/ycsb/variant.hpp"
 #include "apps/ycsb/visit.hpp"
 #include "rubato/rubato.hpp"
@@ -27,9 +35,20 @@ struct TaskMemory {
   static constexpr ResourceOptions kInner{Isolation::shared_reads, Ratio::mostly_reads, Frequency::high};
   static constexpr ResourceOptions kLeaf{Isolation::shared_reads, Ratio::balanced, Frequency::normal};
 
-  Link make(unsigned level) { return link_to(make_resource<Node>(level == 0 ? kLeaf : kInner, level)); }
-  Link make_root() { return link_to(make_resource<Node>(kInner, 0u)); }
-  void free(Link link) { remove(resource_of(link)); }
+  Link make(unsigned level) {
+    nodes.fetch_add(1, std::memory_order_relaxed);
+    return link_to(make_resource<Node>(level == 0 ? kLeaf : kInner, level));
+  }
+  Link make_root() {
+    nodes.fetch_add(1, std::memory_order_relaxed);
+    return link_to(make_resource<Node>(kInner, 0u));
+  }
+  void free(Link link) {
+    nodes.fetch_sub(1, std::memory_order_relaxed);
+    remove(resource_of(link));
+  }
+
+  std::atomic<std::uint64_t> nodes{0};  ///< of the tree; made and freed rarely beside visits
 };
 
 class TaskVariant;
@@ -47,6 +66,8 @@ struct alignas(2 * kLineBytes) Client {
 // Where tasks find the tree: their arguments carry only what differs.
 TaskMemory* memory = nullptr;
 Link root;
+EmptiedLeaves* emptied_leaves = nullptr;
+TaskVariant* variant = nullptr;
 
 /// For a client's operation, the client; for the tree's own, the word of a link.
 using Payload = std::uint64_t;
@@ -56,6 +77,7 @@ void create_visit(Payload payload, Key key, Link node, Cursor cursor);
 void begin(const FollowUp& f) { create_visit(f.child.word(), f.key, root, Cursor(f.kind, f.level)); }
 
 void finish(Client* client, Value value, bool is_found);
+void merge_emptied_leaves();
 
 struct Visit {
   void operator()(Payload payload, Key key, Link link, Cursor c) const {
@@ -69,6 +91,10 @@ struct Visit {
       const std::uint64_t argument = client != nullptr ? client->operation.argument : payload;
       visited = write(link, node, key, argument, c, *memory, follow_up);
       if (follow_up) begin(*follow_up);
+      if (c.kind() == Kind::remove && visited.answer.is_found && node.count() == 0 && !node.is_root() &&
+          emptied_leaves->note(key)) {
+        create<spec>([] { merge_emptied_leaves(); }, {});
+      }
     }
     if (visited.next) return create_visit(payload, key, visited.next, visited.cursor);
     if (client != nullptr) on_commit(Finish{}, client, visited.answer.value, visited.answer.is_found);
@@ -97,6 +123,8 @@ class TaskVariant final : public VariantOf<TaskMemory> {
     taken_ = 0;
     memory = &tree_.memory();
     root = tree_.root();
+    emptied_leaves = &emptied_leaves_;
+    variant = this;
     const bool has_scans =
         std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.kind == Kind::scan; });
     std::vector<Client> clients(std::size_t{options.workers} * options.inflight);
@@ -106,6 +134,15 @@ class TaskVariant final : public VariantOf<TaskMemory> {
       begin_next(client);
     }
     rubato::run();
+    merge();
+  }
+  std::optional<MemoryPeaks> memory_peaks() const override { return peaks_; }
+  /// With nothing beside it.
+  void merge() {
+    peaks_.nodes = std::max(peaks_.nodes, tree_.memory().nodes.load(std::memory_order_relaxed));
+    Merger merger(tree_.root(), tree_.memory());
+    emptied_leaves_.take([&](Key key) { merger.merge_at(key); });
+    peaks_.unreclaimed_bytes = std::max(peaks_.unreclaimed_bytes, unreclaimed_bytes());
   }
 
   void begin_next(Client& client) {
@@ -137,12 +174,15 @@ class TaskVariant final : public VariantOf<TaskMemory> {
   std::span<const Request> requests_;
   Recorder* recorder_ = nullptr;
   Value first_value_ = 0;
+  EmptiedLeaves emptied_leaves_;
+  MemoryPeaks peaks_;
   alignas(2 * kLineBytes) std::atomic<std::uint64_t> taken_{0};
 };
 
 void finish(Client* client, Value value, bool is_found) {
   client->variant->finish(*client, {value, is_found});
 }
+void merge_emptied_leaves() { variant->merge(); }
 
 }  // namespace
 

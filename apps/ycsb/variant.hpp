@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -40,6 +41,12 @@ struct RunOptions {
   Value first_value = kFirstWritten;  ///< what request 0 writes; see operation_of()
 };
 
+/// The most at a time, seen whenever nodes are given back and at the end of a run.
+struct MemoryPeaks {
+  std::uint64_t nodes = 0;              ///< of the tree
+  std::uint64_t unreclaimed_bytes = 0;  ///< of nodes given back that visits may still hold links to
+};
+
 class Variant {
  public:
   using NextPair = std::function<leaf::Pair()>;
@@ -52,6 +59,8 @@ class Variant {
   virtual void run(std::span<const Request> requests, const RunOptions& options, Recorder& recorder) = 0;
   virtual void for_each(const std::function<void(const leaf::Pair&)>& visit) const = 0;
   virtual TreeShape check() const = 0;
+  /// Of variants that give nodes back: the others keep empty ones, since they cannot know who holds links.
+  virtual std::optional<MemoryPeaks> memory_peaks() const { return std::nullopt; }
 };
 
 std::unique_ptr<Variant> make_task_variant();

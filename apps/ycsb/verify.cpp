@@ -50,30 +50,64 @@ std::string check_answered(std::span<const Request> requests, const Recorder& re
   return "";
 }
 
-/// The keys that a serial run leaves: workloads insert every record once and remove none.
-std::vector<Key> expected_keys(const WorkloadOptions& workload, std::span<const Request> requests) {
+/// When a key was there for certain: after `from`, before `until`. Workloads insert every record at most
+/// once, and remove it at most once.
+struct Life {
+  Key key;
+  std::uint64_t from;                 ///< its insertion ended; 0: it was loaded
+  std::uint64_t until = kAfterwards;  ///< its removal began
+  bool has_removal = false;           ///< was asked for, and may have come before the insertion
+};
+
+/// Of all keys that were ever to be there, ascending.
+std::vector<Life> lives_of(const WorkloadOptions& workload, std::span<const Request> requests,
+                           const Recorder& recorder) {
   const auto inserted = static_cast<std::uint64_t>(std::count_if(
       requests.begin(), requests.end(), [](const Request& r) { return r.kind == Kind::insert; }));
-  return sorted_keys(KeySpace(workload.key_order), workload.records + inserted);
+  std::vector<Life> lives;
+  for (const Key key : sorted_keys(KeySpace(workload.key_order), workload.records + inserted))
+    lives.push_back({.key = key, .from = 0});
+  for (std::uint64_t i = 0; i < requests.size(); ++i) {
+    if (requests[i].kind != Kind::insert && requests[i].kind != Kind::remove) continue;
+    const Event& event = recorder.events()[i];
+    Life& life = *std::lower_bound(lives.begin(), lives.end(), requests[i].key,
+                                   [](const Life& l, Key key) { return l.key < key; });
+    if (requests[i].kind == Kind::insert) {
+      life.from = event.responded;
+    } else {
+      life.has_removal = true;
+      if (event.answer.is_found) life.until = event.invoked;
+    }
+  }
+  return lives;
 }
 
-/// The tree's pairs, as events after everything else. Empty `error` if the keys are right.
-std::string check_keys(const std::vector<Key>& expected, const Variant& variant, const KeySpace& space,
+/// What is in the tree, and which removed keys are not, as events after everything else: so their histories
+/// say whether that is right. Keys without removal must be there. Empty: nothing is wrong.
+std::string check_keys(const std::vector<Life>& lives, const Variant& variant, const KeySpace& space,
                        std::vector<Located>& events) {
   std::string error;
-  auto next = expected.begin();
+  auto next = lives.begin();
+  const auto end_with = [&](Key key, Answer answer) {
+    events.push_back({key, {kAfterwards, kAfterwards, Kind::lookup, 0, answer}});
+  };
+  const auto skip_until = [&](Key end) {
+    for (; next != lives.end() && next->key < end && error.empty(); ++next) {
+      if (!next->has_removal) error = key_text(next->key, space) + " is missing";
+      end_with(next->key, {});
+    }
+  };
   variant.for_each([&](const leaf::Pair& pair) {
+    skip_until(pair.key);
     if (!error.empty()) return;
-    if (next == expected.end() || *next > pair.key) {
+    if (next == lives.end() || next->key != pair.key) {
       error = key_text(pair.key, space) + " is in the tree, but was never inserted";
-    } else if (*next < pair.key) {
-      error = key_text(*next, space) + " is missing";
     } else {
       ++next;
-      events.push_back({pair.key, {kAfterwards, kAfterwards, Kind::lookup, 0, {pair.value, true}}});
+      end_with(pair.key, {pair.value, true});
     }
   });
-  if (error.empty() && next != expected.end()) error = key_text(*next, space) + " is missing";
+  skip_until(kNoKey);
   return error;
 }
 
@@ -98,48 +132,34 @@ std::string check_histories(std::vector<Located>& events, const WorkloadOptions&
   return "";
 }
 
-/// When each key of `expected` was there at the latest: 0 from the beginning, else when its insertion ended.
-std::vector<std::uint64_t> insertion_ends(const std::vector<Key>& expected, std::span<const Request> requests,
-                                          const Recorder& recorder) {
-  std::vector<std::uint64_t> ends(expected.size());
-  for (std::uint64_t i = 0; i < requests.size(); ++i) {
-    if (requests[i].kind != Kind::insert) continue;
-    const auto found = std::lower_bound(expected.begin(), expected.end(), requests[i].key);
-    ends[static_cast<std::size_t>(found - expected.begin())] = recorder.events()[i].responded;
-  }
-  return ends;
-}
-
-/// The pairs of one scan against all keys: ascending, and none left out that was there when it began.
-std::string check_scan(const Request& request, std::uint64_t invoked, const std::vector<ScannedPair>& pairs,
-                       const std::vector<Key>& keys, const std::vector<std::uint64_t>& ends) {
-  auto key = std::lower_bound(keys.begin(), keys.end(), request.key);
-  const auto skip_until = [&](Key end) {  // keys before `end` may be missing only if they came later
-    for (; key != keys.end() && *key < end; ++key) {
-      if (ends[static_cast<std::size_t>(key - keys.begin())] < invoked) return false;
+/// The pairs of one scan against all keys: ascending, and none left out that was there all the time.
+std::string check_scan(const Request& request, const Event& scan, const std::vector<ScannedPair>& pairs,
+                       const std::vector<Life>& lives) {
+  auto life = std::lower_bound(lives.begin(), lives.end(), request.key,
+                               [](const Life& l, Key key) { return l.key < key; });
+  const auto skip_until = [&](Key end) {  // keys before `end` may be missing only if they came or went
+    for (; life != lives.end() && life->key < end; ++life) {
+      if (life->from < scan.invoked && life->until > scan.responded) return false;
     }
     return true;
   };
   for (const ScannedPair& pair : pairs) {
-    if (!skip_until(pair.key)) return "left out key " + std::to_string(*key);
-    if (key == keys.end() || *key != pair.key) return "is not ascending, or found a key never inserted";
-    ++key;
+    if (!skip_until(pair.key)) return "left out key " + std::to_string(life->key);
+    if (life == lives.end() || life->key != pair.key)
+      return "is not ascending, or found a key never inserted";
+    ++life;
   }
   if (pairs.size() > request.length) return "found more pairs than it was asked for";
-  if (pairs.size() < request.length && !skip_until(kNoKey)) return "ended before key " + std::to_string(*key);
+  if (pairs.size() < request.length && !skip_until(kNoKey))
+    return "ended before key " + std::to_string(life->key);
   return "";
 }
 
 std::string check_scans(std::span<const Request> requests, const Recorder& recorder,
-                        const std::vector<Key>& keys) {
-  const bool has_scans =
-      std::any_of(requests.begin(), requests.end(), [](const Request& r) { return r.kind == Kind::scan; });
-  if (!has_scans) return "";
-  const std::vector<std::uint64_t> ends = insertion_ends(keys, requests, recorder);
+                        const std::vector<Life>& lives) {
   for (std::uint64_t i = 0; i < requests.size(); ++i) {
     if (requests[i].kind != Kind::scan) continue;
-    const std::string error =
-        check_scan(requests[i], recorder.events()[i].invoked, recorder.scan(i), keys, ends);
+    const std::string error = check_scan(requests[i], recorder.events()[i], recorder.scan(i), lives);
     if (!error.empty()) return "the scan of request " + std::to_string(i) + " " + error;
   }
   return "";
@@ -152,10 +172,10 @@ std::string verify(const WorkloadOptions& workload, std::span<const Request> req
   const KeySpace space(workload.key_order);
   if (std::string error = check_answered(requests, recorder); !error.empty()) return error;
   if (const TreeShape shape = variant.check(); !shape.error.empty()) return "the tree has " + shape.error;
-  const std::vector<Key> keys = expected_keys(workload, requests);
+  const std::vector<Life> lives = lives_of(workload, requests, recorder);
   std::vector<Located> events = events_of(requests, recorder);
-  if (std::string error = check_keys(keys, variant, space, events); !error.empty()) return error;
-  if (std::string error = check_scans(requests, recorder, keys); !error.empty()) return error;
+  if (std::string error = check_keys(lives, variant, space, events); !error.empty()) return error;
+  if (std::string error = check_scans(requests, recorder, lives); !error.empty()) return error;
   return check_histories(events, workload, space);
 }
 

@@ -43,12 +43,13 @@ struct FollowUp {
   Link child;
 };
 
-/// The leaf's part of a scan: its pairs from `key` on, behind those taken so far.
+/// The leaf's part of a scan: its pairs from `key` on, behind those taken so far. The scan may have been here
+/// before, and be sent back by a node that this one absorbed meanwhile: it goes on behind its last key.
 inline Visited scan_leaf(const Node& node, Key key, const Cursor& c, const Operation& operation) {
-  leaf::Pairs pairs;
-  leaf::collect(node, key, pairs);
-  leaf::sort(pairs);
   unsigned taken = c.taken();
+  leaf::Pairs pairs;
+  leaf::collect(node, taken == 0 ? key : operation.buffer->pairs[taken - 1].key + 1, pairs);
+  leaf::sort(pairs);
   for (unsigned i = 0; i < pairs.count && taken < operation.length; ++i, ++taken) {
     operation.buffer->pairs[taken].key = pairs.pairs[i].key;
     operation.buffer->pairs[taken].value = pairs.pairs[i].value;

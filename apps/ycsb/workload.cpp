@@ -48,6 +48,30 @@ void sort_keys(std::vector<Key>& keys) {
   keys.swap(sorted);
 }
 
+/// The window is [first, end): as many records as were loaded, one more between an insertion and a removal.
+std::vector<Request> make_churn(const WorkloadOptions& o) {
+  const KeySpace space(o.key_order);
+  Rng rng(o.seed);
+  RecordChooser choose(o.distribution, o.records);
+  std::uint64_t first = 0, end = o.records;
+  std::vector<Request> requests;
+  requests.reserve(o.operations);
+  while (requests.size() < o.operations) {
+    const std::uint64_t dice = rng.below(100);
+    if (dice < 15) {
+      requests.push_back({space.key_of(first + choose(rng)), Kind::lookup, 0});
+    } else if (dice < 20) {
+      const auto length = static_cast<std::uint8_t>(1 + rng.below(kLongestScan));
+      requests.push_back({space.key_of(first + choose(rng)), Kind::scan, length});
+    } else if (end - first == o.records) {
+      requests.push_back({space.key_of(end++), Kind::insert, 0});
+    } else {
+      requests.push_back({space.key_of(first++), Kind::remove, 0});
+    }
+  }
+  return requests;
+}
+
 }  // namespace
 
 Key KeySpace::key_of(std::uint64_t record) const {
@@ -66,10 +90,14 @@ std::vector<Key> sorted_keys(const KeySpace& space, std::uint64_t records) {
 }
 
 Distribution usual_distribution(char workload) {
+  if (workload == kChurn) return Distribution::uniform;
   return workload == 'D' ? Distribution::latest : Distribution::zipfian;
 }
 
+KeyOrder usual_key_order(char workload) { return workload == kChurn ? KeyOrder::ordered : KeyOrder::hashed; }
+
 std::vector<Request> make_requests(const WorkloadOptions& o) {
+  if (o.name == kChurn) return make_churn(o);
   const Mix& mix = kMixes[o.name - 'A'];
   const KeySpace space(o.key_order);
   Rng rng(o.seed);

@@ -1,6 +1,6 @@
-// The requests of a run: workloads A to F of YCSB (Cooper et al., SoCC 2010), made before the run from a
-// seed. Every value that is written says by whom: the loaded value of a record is its number, request i
-// writes kFirstWritten + i. Workload F adds 1 instead.
+// The requests of a run: workloads A to F of YCSB (Cooper et al., SoCC 2010) and churn, made before the run
+// from a seed. Every value that is written says by whom: the loaded value of a record is its number, request
+// i writes kFirstWritten + i. Workload F adds 1 instead.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -40,8 +40,12 @@ struct Request {
 
 inline constexpr Value kFirstWritten = std::uint64_t{1} << 40;  // more than there are records
 
+/// Not of YCSB: a window that slides over the records. 40 % insertions of the next record, as many removals
+/// of the oldest one, 15 % lookups and 5 % scans in the window.
+inline constexpr char kChurn = 'W';
+
 struct WorkloadOptions {
-  char name = 'C';  ///< 'A' to 'F'
+  char name = 'C';  ///< 'A' to 'F', kChurn
   Distribution distribution = Distribution::zipfian;
   KeyOrder key_order = KeyOrder::hashed;
   std::uint64_t records = 100'000;
@@ -49,8 +53,10 @@ struct WorkloadOptions {
   std::uint64_t seed = 1;
 };
 
-/// D's own distribution is latest, that of all others is Zipfian.
+/// D's own distribution is latest, churn's is uniform, that of all others is Zipfian.
 Distribution usual_distribution(char workload);
+/// Hashed; ordered for churn, so that whole nodes become empty where the window has passed.
+KeyOrder usual_key_order(char workload);
 
 std::vector<Request> make_requests(const WorkloadOptions& options);
 /// Insertions of the records [first, last).

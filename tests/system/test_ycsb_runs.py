@@ -27,7 +27,7 @@ def has_tbb() -> bool:
 
 @pytest.mark.parametrize("workers", [1, 2, 8])
 @pytest.mark.parametrize("sync", ["automatic", "spin", "rw", "optimistic", "scheduled"])
-@pytest.mark.parametrize("workload", "ACDEF")
+@pytest.mark.parametrize("workload", [*"ACDEF", "churn"])
 def test_tasks_pass_all_checks(workload: str, sync: str, workers: int):
     chosen = [] if sync == "automatic" else ["--sync", sync]
     run = ycsb("--workload", workload, "--records", "3000", "--operations", "20000", "--workers", str(workers),
@@ -44,6 +44,17 @@ def test_comparisons_pass_all_checks(variant: str, sync: str):
     run = ycsb("--workload", "A", "--records", "3000", "--operations", "20000", "--workers", "8", "--load", "insert",
                "--verify", "--variant", variant, "--sync", sync)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_churn_gives_nodes_back_and_says_how_much_memory_it_took():
+    tasks = json.loads(ycsb("--workload", "churn", "--records", "20000", "--operations", "500000", "--json").stdout)
+    threads = json.loads(ycsb("--workload", "churn", "--records", "20000", "--operations", "500000", "--json",
+                              "--variant", "threads").stdout)
+    assert tasks["workload"] == "churn"
+    removed = 0.4 * 500000 / 54  # leaves that the window has left behind, if all had been full
+    assert 20000 / 54 < tasks["peak_nodes"] < removed
+    assert tasks["peak_unreclaimed_bytes"] > 0
+    assert "peak_nodes" not in threads
 
 
 def test_the_checks_notice_that_nothing_keeps_tasks_of_a_node_apart():
@@ -74,7 +85,7 @@ def test_prints_one_json_object_and_writes_the_history(tmp_path: Path):
     (["--variant", "threads", "--sync", "scheduled"], "--sync scheduled is for --variant tasks"),
     (["--sync", "speculative"], "--sync speculative is for --variant tbb-step and tbb-lookup"),
     (["--history", "h.csv"], "--history needs --verify"),
-    (["--workload", "G"], "'G' is none of A|B|C|D|E|F"),
+    (["--workload", "G"], "'G' is none of A|B|C|D|E|F|churn"),
     (["--records", "0"], "--records"),
     (["--verify", "--history", "/nowhere/h.csv", "--records", "10", "--operations", "10"], "cannot be written"),
 ])

@@ -123,6 +123,25 @@ std::vector<KeyEvent> random_history(Rng& rng, unsigned count, bool is_counter, 
   return events;
 }
 
+TEST(Life, HasOneBeginningAndOneEnd) {
+  EXPECT_EQ(judge({nothing(1, 2), inserted(3, 6, 5), found(4, 7, 5), removed(5, 9, 5), nothing(8, 10)}, {}),
+            kYes);
+  EXPECT_EQ(judge({inserted(1, 2, 5), nothing(3, 4), removed(5, 6, 5)}, {}), kNo);
+  EXPECT_EQ(judge({inserted(1, 9, 5), nothing(3, 4), removed(2, 6, 5)}, {}), kYes) << "a moment is enough";
+  EXPECT_EQ(judge({removed(1, 2, 5), inserted(3, 4, 5)}, {}), kNo);
+  EXPECT_EQ(judge({inserted(1, 20, 5), found(2, 3, 5), nothing(4, 5), removed(6, 7, 5)}, {}), kNo);
+  EXPECT_EQ(judge({inserted(1, 2, 5), removed(3, 20, 5), nothing(4, 5), found(6, 7, 5)}, {}), kNo);
+}
+
+TEST(Life, IsJudgedHoweverManyRequestsThereAreAtATime) {
+  std::vector<KeyEvent> events{inserted(1, 2, 5), removed(8, 9, 5)};
+  for (int i = 0; i < 70; ++i) events.push_back(found(1, 9, 5));
+  EXPECT_EQ(check_key_by_search(events, {}).verdict, Verdict::undecided);
+  EXPECT_EQ(check_key(events, {}).verdict, kYes);
+  events.push_back(nothing(4, 5));
+  EXPECT_EQ(check_key(events, {}).verdict, kNo);
+}
+
 TEST(FastWays, AgreeWithTheSearchOnRandomHistoriesAndOnMutatedOnes) {
   Rng rng(5);
   int rejected = 0;
@@ -153,6 +172,29 @@ TEST(FastWays, AgreeWithTheSearchOnRandomHistoriesAndOnMutatedOnes) {
     rejected += fast.verdict == kNo;
   }
   EXPECT_GT(rejected, 3000);
+}
+
+TEST(FastWays, AgreeWithTheSearchOnRandomLives) {
+  Rng rng(6);
+  int accepted = 0, rejected = 0;
+  for (int round = 0; round < 100'000; ++round) {
+    const KeyState initial = round % 3 == 0 ? KeyState(5) : KeyState();
+    std::vector<KeyEvent> events;
+    const auto interval = [&](KeyEvent e) {
+      e.invoked = 1 + rng.below(30);
+      e.responded = e.invoked + rng.below(12);
+      events.push_back(e);
+    };
+    if (!initial && rng.below(8) != 0) interval(inserted(0, 0, 5));
+    if (rng.below(4) != 0) interval(removed(0, 0, 5));
+    for (std::uint64_t n = rng.below(4); n-- > 0;) interval(found(0, 0, 5));
+    for (std::uint64_t n = rng.below(3); n-- > 0;) interval(nothing(0, 0));
+    if (rng.below(4) == 0) interval({0, 0, Kind::insert, 6, {5, true}});
+    if (rng.below(4) == 0) interval({0, 0, Kind::remove, 0, {}});
+    (judge(events, initial) == kYes ? accepted : rejected)++;
+  }
+  EXPECT_GT(accepted, 10'000);
+  EXPECT_GT(rejected, 10'000);
 }
 
 }  // namespace

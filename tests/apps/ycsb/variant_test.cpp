@@ -29,10 +29,13 @@ void load(Variant& variant, const WorkloadOptions& workload) {
 }
 
 void run_all_workloads(const std::function<std::unique_ptr<Variant>()>& make, unsigned workers) {
-  for (const char name : {'A', 'B', 'C', 'D', 'E', 'F'}) {
+  for (const char name : {'A', 'B', 'C', 'D', 'E', 'F', kChurn}) {
     for (const std::uint64_t records : {1, 300, 5000}) {
-      const WorkloadOptions workload{
-          .name = name, .distribution = usual_distribution(name), .records = records, .operations = 10'000};
+      const WorkloadOptions workload{.name = name,
+                                     .distribution = usual_distribution(name),
+                                     .key_order = usual_key_order(name),
+                                     .records = records,
+                                     .operations = 10'000};
       const auto requests = make_requests(workload);
       const std::unique_ptr<Variant> variant = make();
       load(*variant, workload);
@@ -96,6 +99,51 @@ TEST_P(TaskVariantTest, DoesWhatIsAskedOfIt) { run_all_workloads(make_task_varia
 TEST_P(TaskVariantTest, KeepsInsertionsAndRemovalsOfAKeyInOrder) {
   run_insertions_and_removals(*make_task_variant(), workers_);
 }
+
+/// A long slide of a window: so many merges, while other requests are under way everywhere.
+TEST_P(TaskVariantTest, MergesEmptiedLeavesWhileRequestsGoOn) {
+  const WorkloadOptions workload{.name = kChurn,
+                                 .distribution = Distribution::uniform,
+                                 .key_order = KeyOrder::ordered,
+                                 .records = 20'000,
+                                 .operations = 200'000};
+  const auto requests = make_requests(workload);
+  const std::unique_ptr<Variant> variant = make_task_variant();
+  load(*variant, workload);
+  Recorder recorder(Recorder::Mode::history, requests.size());
+  variant->run(requests, {.workers = workers_, .inflight = 40}, recorder);
+  EXPECT_EQ(verify(workload, requests, recorder, *variant), "");
+  const std::uint64_t removed = 80'000, removed_leaves = removed / leaf::kMaxEntries;
+  EXPECT_LT(variant->check().nodes, removed_leaves) << "nothing was given back";
+}
+
+#if defined(RUBATO_ENGINE_NATIVE)
+/// Most nodes and bytes not yet freed, of a run of so many requests.
+MemoryPeaks churn(std::uint64_t operations, unsigned workers) {
+  const WorkloadOptions workload{.name = kChurn,
+                                 .distribution = Distribution::uniform,
+                                 .key_order = KeyOrder::ordered,
+                                 .records = 100'000,
+                                 .operations = operations};
+  const auto requests = make_requests(workload);
+  const std::unique_ptr<Variant> variant = make_task_variant();
+  load(*variant, workload);
+  Recorder recorder(Recorder::Mode::sample, requests.size());
+  variant->run(requests, {.workers = workers, .inflight = 16}, recorder);
+  EXPECT_EQ(variant->check().error, "");
+  return *variant->memory_peaks();
+}
+
+TEST_P(TaskVariantTest, TakesNoMoreMemoryForMoreRequests) {
+  constexpr std::uint64_t kOperations = 2'000'000, kRemoved = kOperations * 2 / 5;
+  const MemoryPeaks few = churn(kOperations / 10, workers_), many = churn(kOperations, workers_);
+  EXPECT_GT(few.unreclaimed_bytes, 0u);
+  EXPECT_LE(many.nodes, few.nodes * 3 / 2);
+  // Not proportional to time: what waits depends on how long workers are kept from running.
+  const std::uint64_t all = kRemoved / (leaf::kMaxEntries / 2) * sizeof(Node);
+  EXPECT_LE(many.unreclaimed_bytes, all / 4);
+}
+#endif
 
 class ThreadVariantTest : public testing::TestWithParam<std::tuple<Sync, bool, unsigned>> {};
 TEST_P(ThreadVariantTest, DoesWhatIsAskedOfIt) {

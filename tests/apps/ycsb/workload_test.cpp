@@ -104,6 +104,27 @@ TEST(Workload, InsertsTheNextRecordsInTurnAndScansOneToAHundred) {
   EXPECT_EQ(longest, 100u);
 }
 
+TEST(Workload, ChurnSlidesAWindowOverTheRecords) {
+  const auto requests =
+      make_requests({.name = kChurn, .key_order = KeyOrder::ordered, .records = 1000, .operations = 100'000});
+  EXPECT_NEAR(share_of(requests, Kind::insert), 0.4, 0.01);
+  EXPECT_NEAR(share_of(requests, Kind::remove), 0.4, 0.01);
+  EXPECT_NEAR(share_of(requests, Kind::lookup), 0.15, 0.01);
+  std::uint64_t first = 0, end = 1000;
+  for (const Request& r : requests) {
+    if (r.kind == Kind::insert) {
+      ASSERT_EQ(r.key, end++);
+    } else if (r.kind == Kind::remove) {
+      ASSERT_EQ(r.key, first++);
+    } else {
+      ASSERT_GE(r.key, first);
+      ASSERT_LT(r.key, end);
+    }
+    ASSERT_LE(end - first, 1001u);
+    ASSERT_GE(end - first, 1000u);
+  }
+}
+
 TEST(Workload, DependsOnTheSeedAlone) {
   const auto keys = [](std::uint64_t seed) {
     std::vector<Key> result;
