@@ -238,7 +238,7 @@ void Engine::pause_workers() {
 bool Engine::has_work_for_anybody() const {
   if (!inbox_ready.is_empty()) return true;
   for (const auto& worker : workers_) {
-    if (worker->has_work_for_others() || worker->has_work_of_its_own()) return true;
+    if (worker->has_published() || worker->has_ready_pools() || worker->has_work_of_its_own()) return true;
   }
   return false;
 }

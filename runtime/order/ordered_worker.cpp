@@ -61,8 +61,7 @@ void Worker::end_timestamped() {
   if (order.is_shared.load(std::memory_order_relaxed)) {
     --phase_delta_;
   } else if (owns_order() && order.left != 0) {
-    if (--order.left == 0 && order.has_mixed.load(std::memory_order_relaxed))
-      order.is_inline.store(false, std::memory_order_seq_cst);
+    if (--order.left == 0 && order.has_mixed.load(std::memory_order_relaxed)) leave_inline();
   }
 }
 
@@ -209,19 +208,35 @@ void Worker::run_in_order() {
 /// Whether tasks with locales may run outside their pools, by the owner: no others use pools.
 bool Worker::may_run_inline() {
   Order& order = engine_.order;
+  if (order.has_mixed.load(std::memory_order_relaxed)) {  // for the rest of the run
+    leave_inline();
+    return false;
+  }
   if (!order.is_inline.load(std::memory_order_relaxed))
     order.is_inline.exchange(true, std::memory_order_seq_cst);
   if (!order.has_mixed.load(std::memory_order_seq_cst)) return true;
-  order.is_inline.store(false, std::memory_order_seq_cst);
+  end_inline();
   return false;
 }
 
-/// The owner, with nothing to run: pools are for everybody again.
+/// The owner, between two phases or with nothing to run.
 void Worker::leave_inline() {
+  const Order& order = engine_.order;
+  if (order.is_inline.load(std::memory_order_relaxed) && order.left == 0) end_inline();
+}
+
+/// Pools are for everybody again. Who found them closed may sleep: ordered against its look as work is
+/// against can_find_work().
+void Worker::end_inline() {
   Order& order = engine_.order;
-  if (!order.is_inline.load(std::memory_order_relaxed)) return;
-  if (order.left != 0) return;
   order.is_inline.store(false, std::memory_order_seq_cst);
+  if (!order.has_mixed.load(std::memory_order_seq_cst)) return;
+  unsigned ready = 0;
+  for (unsigned w = 0; w < engine_.workers(); ++w) {
+    const Worker& worker = engine_.worker(w);
+    if (worker.has_ready_pools()) ready += std::max(worker.ready_.size(), 1u);
+  }
+  if (ready != 0 && engine_.events.notify(static_cast<int>(ready))) counts.wake_ups.add();
 }
 
 /// The owner gives up being it: `unfinished` tasks are counted, and the last that ends makes its worker the
@@ -232,7 +247,7 @@ void Worker::begin_shared(std::int64_t unfinished) {
   order.left = 0;
   order.others = 0;
   order.outstanding.store(unfinished, std::memory_order_relaxed);
-  order.is_inline.store(false, std::memory_order_seq_cst);
+  leave_inline();
   order.is_shared.store(true, std::memory_order_relaxed);
   order.owner.store(Order::kNoOwner, std::memory_order_relaxed);
 }
@@ -280,6 +295,9 @@ void Worker::distribute(Chain chain) {
 bool Worker::share_phase() {
   Order& order = engine_.order;
   if (order.blocked != 0) return false;
+  bool has_any = !now_.is_empty();
+  for (unsigned i = 0; i < ring_.size() && !has_any; ++i) has_any = ring_.at(i).task->is_timestamped();
+  if (!has_any) return false;  // they run alone: to empty the ring for nothing again and again is no progress
   return_ring(0);
   for (unsigned i = 0; i < ring_.size(); ++i) {
     if (ring_.at(i).task->is_timestamped()) return false;

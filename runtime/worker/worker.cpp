@@ -243,26 +243,18 @@ void Worker::take_from(TaskList& list, std::uint64_t count) {
 
 bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own) {
   if (ring_.room() == 0 || set.is_empty(rank)) return false;
-  Order& order = engine_.order;
-  if (&set != &pinned_ && order.is_inline.load(std::memory_order_relaxed) &&
-      (!owns_order() || order.left != 0)) {  // asked again below, in order with has_mixed
-    std::this_thread::yield();
-    return false;
-  }
+  if (&set != &pinned_ && !may_take_pools()) return false;  // asked again below, in order with has_mixed
   unsigned last = last_claimed_;
   const unsigned index = set.claim(rank, last);
   if (index == kNoPool) return false;
   TaskPool& pool = &set == &pinned_ ? engine_.pinned_pool(index_) : engine_.shared_pool(index);
   if (&set != &pinned_) last_claimed_ = last;
-  if (&set != &pinned_ && order.is_inline.load(std::memory_order_seq_cst)) {
-    if (!owns_order() || order.left != 0) {
-      // Tasks of the current timestamp run outside their pools. This one has tasks without: the owner will
-      // see.
+  if (&set != &pinned_ && engine_.order.is_inline.load(std::memory_order_seq_cst)) {
+    if (!may_take_pools()) {
       make_ready(pool);
-      std::this_thread::yield();
       return false;
     }
-    order.is_inline.store(false, std::memory_order_relaxed);  // the owner, done with them
+    end_inline();  // the owner, done with them
   }
   if (!is_own) counts.pools_stolen.add();
   take_batch(pool);
@@ -327,19 +319,28 @@ bool Worker::find_work() {
   return steal();
 }
 
-bool Worker::has_work_for_others() const {
-  return !ready_.is_empty() || published_.load(std::memory_order_seq_cst) != nullptr;
-}
+bool Worker::has_published() const { return published_.load(std::memory_order_seq_cst) != nullptr; }
+bool Worker::has_ready_pools() const { return !ready_.is_empty(); }
 bool Worker::has_work_of_its_own() const {
   return !pinned_.is_empty() || must_distribute_.load(std::memory_order_seq_cst);
 }
 
-/// Looks without taking; ordered against announce() by seq_cst.
+/// While the owner of the order runs tasks of the current timestamp outside their pools, nobody takes from a
+/// pool: what is in it then has no timestamp, but may share its locale with one of them.
+bool Worker::may_take_pools() const {
+  const Order& order = engine_.order;
+  return !order.is_inline.load(std::memory_order_seq_cst) || (owns_order() && order.left == 0);
+}
+
+/// Looks without taking; ordered against announce() by seq_cst. Ready pools that may not be taken from are no
+/// work: end_inline() notifies.
 /// Who may go on to the next timestamp does so before it idles.
 bool Worker::can_find_work() const {
   if (!engine_.inbox_ready.is_empty() || has_work_of_its_own()) return true;
+  const bool may_take = may_take_pools();
   for (unsigned w = 0; w < engine_.workers(); ++w) {
-    if (engine_.worker(w).has_work_for_others()) return true;
+    const Worker& worker = engine_.worker(w);
+    if (worker.has_published() || (may_take && worker.has_ready_pools())) return true;
   }
   return false;
 }

@@ -65,7 +65,8 @@ class alignas(128) Worker : public engine::ThreadState {
         chunks_stolen, pools_stolen, parks, wake_ups;
   };
   Counts counts;
-  bool has_work_for_others() const;
+  bool has_published() const;
+  bool has_ready_pools() const;
   bool has_work_of_its_own() const;
 
  private:
@@ -151,6 +152,8 @@ class alignas(128) Worker : public engine::ThreadState {
   bool owns_order() const;
   bool must_block(Task* task);
   bool may_run_inline();
+  bool may_take_pools() const;
+  void end_inline();
   void leave_inline();
   static std::uint64_t worth_ticks();
 
