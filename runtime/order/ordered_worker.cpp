@@ -109,13 +109,14 @@ bool Worker::advance() {
   counts.timestamps.add();
   const auto holds_current = [&](const Worker& w) { return !w.heap_.is_empty() && w.heap_.min() == at; };
   if (bound >= threshold(kDistributed, std::uint64_t{3})) {
-    begin_shared(holders);
+    const bool has_own = holds_current(*this);
+    std::vector<Worker*> others;  // before the phase: in it other workers' heaps are theirs
     for (unsigned w = 0; w < engine_.workers(); ++w) {
       Worker& worker = engine_.worker(w);
-      if (w == index_ || !holds_current(worker)) continue;
-      worker.must_distribute_.store(true, std::memory_order_seq_cst);
+      if (w != index_ && holds_current(worker)) others.push_back(&worker);
     }
-    const bool has_own = holds_current(*this);
+    begin_shared(holders);
+    for (Worker* const worker : others) worker->must_distribute_.store(true, std::memory_order_seq_cst);
     engine_.events.notify_all();
     if (has_own) distribute_own();
     return true;
