@@ -141,6 +141,7 @@ native::Counters Engine::counters() const {
     c.tasks_run_long += n.long_tasks.get();
     c.timestamps += n.timestamps.get();
     c.timestamps_shared += n.shared_timestamps.get();
+    c.tasks_packed += n.packed.get();
     c.reads_repeated += n.reads_repeated.get();
     c.chunks_published += n.published.get();
     c.chunks_stolen += n.chunks_stolen.get();
@@ -217,7 +218,10 @@ void Engine::run() {
   engine::current_thread = outside;
   is_running_.store(false, std::memory_order_seq_cst);
   if ((events.look_ordered() & Events::kStop) != 0) clear_after_failure();
-  for (const auto& worker : workers_) worker->heap_.reset();
+  for (const auto& worker : workers_) {
+    worker->heap_.reset();
+    worker->packed_later_.reset();
+  }
   engine::ResourceHeader* retired = nullptr;
   {
     const std::lock_guard lock(retired_mutex_);
@@ -257,9 +261,17 @@ void Engine::clear_after_failure() {
   };
   const auto drop_pool = [&](TaskPool& pool, bool counts_created) {
     for (bool is_empty = false; !is_empty;) {
+      self.drop_packed(pool.packed);
       for (;;) {
         const auto taken = pool.take();
         if (taken.node == nullptr) break;
+        if (is_carrier(taken.node)) {
+          PackedTasks list = list_of(taken.node);
+          self.drop_packed(list);
+          if (taken.is_last) break;
+          self.free_block(taken.node);
+          continue;
+        }
         if (counts_created) {
           self.counts.submitted.add();
           taken.node->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
@@ -275,6 +287,10 @@ void Engine::clear_after_failure() {
   drop_chain(groups.clear());
   for (const auto& worker : workers_) {
     drop_chain(worker->heap_.clear());
+    for (unsigned i = 0; i < worker->packed_later_.lists(); ++i) {
+      PackedTasks list = worker->packed_later_.take(i);
+      self.drop_packed(list);
+    }
     for (Task* task = worker->published_.exchange(nullptr); task != nullptr;) {
       Task* const next = next_of(task);
       drop(task, false);

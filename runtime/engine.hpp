@@ -51,6 +51,7 @@ class Engine {
   Events events;
   Order order;
   Groups groups;
+  PackedChunks packed_chunks;
   Failure failure;
   TaskPool inbox;  ///< from other threads: not run from there, but handed on
   ReadySet<StdAtomics> inbox_ready{1};

@@ -28,7 +28,7 @@ void Worker::route_timestamped(Task* task) {
   if (waits && !order.has_mixed.load(std::memory_order_relaxed))
     order.has_mixed.exchange(true, std::memory_order_seq_cst);
   if (!is_in_phase || at != order.current.load(std::memory_order_relaxed) || (waits && !is_shared))
-    return heap_.push(task, at);
+    return keep(task, at);
   if (is_shared) {
     ++phase_delta_;
     if (waits) settle();  // whoever completes the group may run it and count its end at once
@@ -40,6 +40,55 @@ void Worker::route_timestamped(Task* task) {
     return;
   }
   append_current(task);
+}
+
+/// A task of a later timestamp.
+void Worker::keep(Task* task, std::uint64_t at) {
+  if ((!has_pools || (task->handle & engine::handle::kPooled) != 0) && is_packable(task) &&
+      packed_later_.wants(task, at)) {
+    const unsigned list =
+        has_pools ? engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index : 0;
+    if (packed_later_.push(task, list, engine_.packed_chunks)) {
+      counts.packed.add();
+      return free_block(task);
+    }
+  }
+  heap_.push(task, at);
+}
+
+/// Of the later timestamps; `bound` says that there are many if any are packed.
+RadixHeap::Earliest Worker::earliest() const {
+  const RadixHeap::Earliest linked = heap_.earliest();
+  if (packed_later_.is_empty()) [[likely]]
+    return linked;
+  const std::uint64_t at = packed_later_.at();
+  if (linked.bound != 0 && linked.at < at) return linked;
+  return {at, std::max(packed_later_.size(), kDistributed)};
+}
+bool Worker::has_linked(std::uint64_t at) const { return !heap_.is_empty() && heap_.min() == at; }
+bool Worker::has_packed(std::uint64_t at) const {
+  return !packed_later_.is_empty() && packed_later_.at() == at;
+}
+
+/// Between two phases: this worker's or another's packed tasks, for flush_parts().
+void Worker::gather_packed(PackedTimestamp& packed) {
+  for (unsigned i = 0; i < packed.lists(); ++i) {
+    const PackedTasks list = packed.take(i);
+    if (list.is_empty()) continue;
+    auto* const carrier = static_cast<Task*>(heap.allocate<sizeof(Task)>());
+    make_carrier(carrier, list);
+    append_part(i, carrier);
+  }
+}
+
+/// After a failure: destroyed unrun.
+void Worker::drop_packed(PackedTasks& list) {
+  while (!list.is_empty()) {
+    auto* const task = static_cast<Task*>(heap.allocate<sizeof(Task)>());
+    list.pop(task, engine_.packed_chunks);
+    finish(task);
+    free_block(task);
+  }
 }
 
 /// A counted task of the current timestamp, which may run now.
@@ -79,7 +128,7 @@ void Worker::settle() {
 bool Worker::advance() {
   Order& order = engine_.order;
   if (order.left != 0 || order.is_shared.load(std::memory_order_relaxed)) return false;
-  const RadixHeap::Earliest own = heap_.earliest();
+  const RadixHeap::Earliest own = earliest();
   if (!has_pools) return own.bound != 0 && begin_inline(*this, own.at);
   if (own.bound != 0 && own.at < order.others && is_worth_less(own.bound) && may_run_inline()) {
     return begin_inline(*this, own.at);
@@ -90,15 +139,15 @@ bool Worker::advance() {
   order.others = RadixHeap::kNone;
   for (unsigned w = 0; w < engine_.workers(); ++w) {
     Worker& worker = engine_.worker(w);
-    if (worker.heap_.is_empty()) continue;
-    const std::uint64_t first = worker.heap_.min();
+    const auto [first, count] = worker.earliest();
+    if (count == 0) continue;
     if (w != index_) order.others = std::min(order.others, first);
     if (holders == 0 || first < at) {
       at = first;
       bound = holders = 0;
     }
     if (first != at) continue;
-    bound += worker.heap_.min_size_bound();
+    bound += count;
     ++holders;
     holder = &worker;
   }
@@ -107,24 +156,14 @@ bool Worker::advance() {
   order.current.store(at, std::memory_order_relaxed);
   order.blocked = 0;
   counts.timestamps.add();
-  const auto holds_current = [&](const Worker& w) { return !w.heap_.is_empty() && w.heap_.min() == at; };
   if (bound >= threshold(kDistributed, std::uint64_t{3})) {
-    const bool has_own = holds_current(*this);
-    std::vector<Worker*> others;  // before the phase: in it other workers' heaps are theirs
-    for (unsigned w = 0; w < engine_.workers(); ++w) {
-      Worker& worker = engine_.worker(w);
-      if (w != index_ && holds_current(worker)) others.push_back(&worker);
-    }
-    begin_shared(holders);
-    for (Worker* const worker : others) worker->must_distribute_.store(true, std::memory_order_seq_cst);
-    engine_.events.notify_all();
-    if (has_own) distribute_own();
+    begin_large(at);
     return true;
   }
   Chain all;
   for (unsigned w = 0; w < engine_.workers(); ++w) {
     Worker& worker = engine_.worker(w);
-    if (!holds_current(worker)) continue;
+    if (!worker.has_linked(at)) continue;
     const Chain chain = worker.heap_.pop_min();
     if (all.is_empty()) {
       all = chain;
@@ -145,6 +184,30 @@ bool Worker::advance() {
   return append_inline(all);
 }
 
+/// A shared phase in which every worker hands out what its heap has; packed tasks are in lists for the pools
+/// already.
+void Worker::begin_large(std::uint64_t at) {
+  // Before the phase: in it other workers' heaps are theirs.
+  std::uint64_t unfinished = 0;  // who has linked tasks is one until he has counted them
+  std::vector<Worker*> others;
+  for (unsigned w = 0; w < engine_.workers(); ++w) {
+    Worker& worker = engine_.worker(w);
+    if (worker.has_linked(at)) {
+      ++unfinished;
+      if (w != index_) others.push_back(&worker);
+    }
+    if (!worker.has_packed(at)) continue;
+    unfinished += worker.packed_later_.size();
+    gather_packed(worker.packed_later_);
+  }
+  const bool has_own = has_linked(at);
+  begin_shared(static_cast<std::int64_t>(unfinished));
+  for (Worker* const worker : others) worker->must_distribute_.store(true, std::memory_order_seq_cst);
+  flush_parts();
+  engine_.events.notify_all();
+  if (has_own) distribute_own();
+}
+
 /// Too few tasks for several workers.
 bool Worker::is_worth_less(std::uint64_t count) const {
   return count < threshold(kDistributed, std::uint64_t{3}) && count * ticks_a_task_ < worth_ticks();
@@ -156,9 +219,14 @@ bool Worker::begin_inline(Worker& holder, std::uint64_t at) {
   order.current.store(at, std::memory_order_relaxed);
   order.blocked = 0;
   counts.timestamps.add();
-  Chain chain = holder.heap_.pop_min();
+  Chain chain;
+  if (holder.has_linked(at)) chain = holder.heap_.pop_min();
   order.left = chain.size;
-  return append_inline(chain);
+  if (!has_pools && has_packed(at)) {
+    packed_now_ = packed_later_.take(0);
+    order.left += packed_now_.size();
+  }
+  return append_inline(chain) || !packed_now_.is_empty();
 }
 
 /// False: all of them wait for groups.
@@ -199,8 +267,8 @@ void Worker::run_in_order() {
       if (Events::idle(word) != 0) share();
       if (has_pools && !ready_.is_empty()) return;
     }
-    if (!tasks.is_empty() || !high_.is_empty() || !low_.is_empty() || !alone_.is_empty() ||
-        (has_pools && !pinned_.is_empty()) || !owns_order() || !advance()) {
+    if (!tasks.is_empty() || !packed_now_.is_empty() || !high_.is_empty() || !low_.is_empty() ||
+        !alone_.is_empty() || (has_pools && !pinned_.is_empty()) || !owns_order() || !advance()) {
       return;
     }
   }
@@ -271,13 +339,6 @@ bool Worker::distribute_slice() {
 
 /// Counted tasks of the current timestamp to where they run in a shared phase.
 void Worker::distribute(Chain chain) {
-  const auto flush = [this] {
-    for (const unsigned index : touched_) {
-      const Chain part = std::exchange(parts_[index], {});
-      push_pool(engine_.shared_pool(index), part.first, part.last);
-    }
-    touched_.clear();
-  };
   while (!chain.is_empty()) {
     Task* const task = chain.take();
     if (must_block(task)) continue;
@@ -286,10 +347,22 @@ void Worker::distribute(Chain chain) {
       continue;
     }
     const unsigned index = engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index;
-    if (parts_[index].is_empty()) touched_.push_back(index);
-    parts_[index].append(task);
+    append_part(index, task);
   }
-  flush();
+  flush_parts();
+}
+
+/// To the pool of this index, as soon as flush_parts() is called.
+void Worker::append_part(unsigned index, Task* task) {
+  if (parts_[index].is_empty()) touched_.push_back(index);
+  parts_[index].append(task);
+}
+void Worker::flush_parts() {
+  for (const unsigned index : touched_) {
+    const Chain part = std::exchange(parts_[index], {});
+    push_pool(engine_.shared_pool(index), part.first, part.last);
+  }
+  touched_.clear();
 }
 
 /// In the middle of an inline phase: others take part from now on. False: not possible at the moment.

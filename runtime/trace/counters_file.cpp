@@ -18,6 +18,8 @@ constexpr std::array kCounters = {
                        &Counters::tasks_run_alone},
     CounterDescription{"tasks_run_long", "tasks", "Tasks that took over 10 ms", &Counters::tasks_run_long},
     CounterDescription{"timestamps", "timestamps", "Distinct timestamps reached", &Counters::timestamps},
+    CounterDescription{"tasks_packed", "tasks", "Tasks of large timestamps that waited in packed form",
+                       &Counters::tasks_packed},
     CounterDescription{"timestamps_shared", "timestamps", "Timestamps with tasks enough for several workers",
                        &Counters::timestamps_shared},
     CounterDescription{"reads_repeated", "tasks", "Optimistic reads that lost against a writer",

@@ -79,6 +79,7 @@ void Worker::push_pool(TaskPool& pool, Task* first, Task* last) {
 }
 
 void Worker::finish_pool(TaskPool& pool) {
+  if (!pool.packed.is_empty()) return make_ready(pool);
   const auto [is_empty, released] = pool.finish();
   if (released != nullptr) free_block(released);
   if (!is_empty) make_ready(pool);

@@ -12,7 +12,10 @@
 namespace rubato::runtime {
 namespace {
 
-constexpr unsigned kBatch = 16;               // tasks from a list into the ring at once
+constexpr unsigned kBatch = 16;  // tasks from a list into the ring at once
+// Such batches of the current timestamp's linked tasks in a row. They go first since the timestamp's tasks
+// create them: who let them wait would gather more and more; but each source has its turn (R10).
+constexpr unsigned kCurrentRow = 16;
 constexpr unsigned kPassLimit = 64;           // tasks of higher priority after which one of lower runs (R5)
 constexpr unsigned kRefillsBeforeAlone = 64;  // of the ring, while a spec task waits; sooner if idle
 constexpr unsigned kRefreshBatch = 50;        // the paper's choice (Sec. 4.4)
@@ -30,6 +33,7 @@ Worker::Worker(Engine& engine, unsigned index)
     : ThreadState(engine.heap, engine.core_group(index)),
       engine_(engine),
       index_(index),
+      packed_later_(engine.workers() > 1 ? engine.pool_count() : 1),
       parts_(engine.pool_count()),
       ready_(engine.pool_count()),
       pinned_(1) {
@@ -153,7 +157,8 @@ void Worker::refill() {
   if (published_.load(std::memory_order_relaxed) != nullptr && Events::idle(engine_.events.look()) == 0)
       [[unlikely]]
     take_back();
-  const bool has_only_tasks = now_.is_empty() && high_.is_empty() && low_.is_empty() &&
+  const bool has_only_tasks = now_.is_empty() && packed_now_.is_empty() && high_.is_empty() &&
+                              low_.is_empty() &&
                               (!has_pools || (ready_.is_empty() && pinned_.is_empty() && alone_.is_empty()));
   if (has_only_tasks) {
     if (!tasks.is_empty()) take_from(tasks, threshold(kBatch, 1u));
@@ -173,6 +178,7 @@ void Worker::refill() {
 bool Worker::has_rank(unsigned rank) const {
   const TaskList& own = rank == 0 ? high_ : rank == kNormalRank ? tasks : low_;
   return !own.is_empty() || !now_.lanes[rank].is_empty() ||
+         (rank == kNormalRank && !packed_now_.is_empty()) ||
          (has_pools && (!ready_.is_empty(rank) || !pinned_.is_empty(rank)));
 }
 
@@ -203,8 +209,14 @@ bool Worker::take_eligible(unsigned rank) {
   }
   const unsigned before = ring_.size();
   TaskList& own = rank == 0 ? high_ : rank == kNormalRank ? tasks : low_;
-  for (unsigned tries = 0; tries < 4 && ring_.size() == before; ++tries) {
-    switch (turn_++ % 4) {
+  if (!now_.lanes[rank].is_empty() && current_row_ < threshold(kCurrentRow, 1u)) {
+    ++current_row_;
+    take_from(now_.lanes[rank], limit);
+  } else {
+    current_row_ = 0;
+  }
+  for (unsigned tries = 0; tries < 5 && ring_.size() == before; ++tries) {
+    switch (turn_++ % 5) {
       case 0:
         take_from(now_.lanes[rank], limit);
         break;
@@ -213,6 +225,9 @@ bool Worker::take_eligible(unsigned rank) {
         break;
       case 2:
         if (has_pools) take_from_pool(pinned_, rank, true);
+        break;
+      case 3:
+        if (rank == kNormalRank) take_packed_now(limit);
         break;
       default:
         take_from(own, limit);
@@ -241,6 +256,15 @@ void Worker::take_from(TaskList& list, std::uint64_t count) {
     ring_.push(list.take());
 }
 
+/// Up to `count` of the current timestamp's packed tasks, which are of normal priority.
+void Worker::take_packed_now(std::uint64_t count) {
+  for (count = std::min<std::uint64_t>(count, ring_.room()); count != 0 && !packed_now_.is_empty(); --count) {
+    auto* const task = static_cast<Task*>(heap.allocate<sizeof(Task)>());
+    packed_now_.pop(task, engine_.packed_chunks);
+    ring_.push(task);
+  }
+}
+
 bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own) {
   if (ring_.room() == 0 || set.is_empty(rank)) return false;
   if (&set != &pinned_ && !may_take_pools()) return false;  // asked again below, in order with has_mixed
@@ -263,6 +287,7 @@ bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_ow
 
 /// Moves linked tasks of a pool that this worker claimed into the ring, by priority.
 void Worker::take_batch(TaskPool& pool) {
+  if (!pool.packed.is_empty()) return take_packed(pool);
   Pool<StdAtomics, Task>::Taken batch[Ring::kSlots];
   const unsigned room = std::min(ring_.room(), threshold(Ring::kSlots / 2, 2u));
   unsigned size = 0;
@@ -270,6 +295,12 @@ void Worker::take_batch(TaskPool& pool) {
   while (size < room) {
     batch[size] = pool.take();
     if (batch[size].node == nullptr) break;
+    if (is_carrier(batch[size].node)) {
+      pool.packed = list_of(batch[size].node);
+      if (!batch[size].is_last) free_block(batch[size].node);
+      if (size == 0) return take_packed(pool);
+      break;
+    }
     if (rank_of(batch[size].node) != kNormalRank) is_sorted = false;
     ++size;
     if (batch[size - 1].is_last) break;
@@ -291,6 +322,18 @@ void Worker::take_batch(TaskPool& pool) {
   }
 }
 
+/// Packed tasks of a pool that this worker claimed. The ring has room.
+void Worker::take_packed(TaskPool& pool) {
+  for (unsigned n = std::min(ring_.room(), threshold(Ring::kSlots / 2, 2u));
+       n != 0 && !pool.packed.is_empty(); --n) {
+    auto* const task = static_cast<Task*>(heap.allocate<sizeof(Task)>());
+    pool.packed.pop(task, engine_.packed_chunks);
+    Slot& slot = ring_.push(task);
+    slot.is_pooled = true;
+    if (n == 1 || pool.packed.is_empty()) slot.pool = &pool;
+  }
+}
+
 // ---- Nothing to run ----
 
 bool Worker::find_work() {
@@ -300,7 +343,10 @@ bool Worker::find_work() {
   }
   settle();
   // What was in the ring may have been taken out of it again, to be shared.
-  if (!tasks.is_empty() || !now_.is_empty() || !high_.is_empty() || !low_.is_empty()) return true;
+  if (!tasks.is_empty() || !now_.is_empty() || !packed_now_.is_empty() || !high_.is_empty() ||
+      !low_.is_empty()) {
+    return true;
+  }
   if (distribute_slice()) return true;
   if (owns_order()) {
     if (advance()) {
@@ -513,6 +559,7 @@ void Worker::drop_everything() {
     }
   }
   taken_ = created.load(std::memory_order_relaxed) + appended_;
+  drop_packed(packed_now_);
   while (!rest_.is_empty()) {
     Task* const task = rest_.take();
     drop(task);

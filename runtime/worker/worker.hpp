@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rubato/engine/native.hpp"
+#include "runtime/order/packed_tasks.hpp"
 #include "runtime/order/radix_heap.hpp"
 #include "runtime/pool/atomics.hpp"
 #include "runtime/pool/pool.hpp"
@@ -29,6 +30,9 @@ struct alignas(128) TaskPool : Pool<StdAtomics, Task> {
   unsigned index = 0;  ///< shared: in every ready set; pinned: 0, in its worker's
   unsigned home = 0;   ///< the worker that it becomes ready at, unless that one is idle
   Kind kind = Kind::shared;
+  /// The owner's, like the pool's head: tasks that came as one (see carrier_of), and run before what is
+  /// linked.
+  PackedTasks packed;
 };
 
 /// Counted by one worker, read by anybody.
@@ -61,8 +65,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void share_if_wanted();
 
   struct Counts {
-    Count finished, submitted, alone, long_tasks, timestamps, shared_timestamps, reads_repeated, published,
-        chunks_stolen, pools_stolen, parks, wake_ups;
+    Count finished, submitted, alone, long_tasks, timestamps, shared_timestamps, packed, reads_repeated,
+        published, chunks_stolen, pools_stolen, parks, wake_ups;
   };
   Counts counts;
   bool has_published() const;
@@ -78,8 +82,10 @@ class alignas(128) Worker : public engine::ThreadState {
   bool next_eligible();
   bool take_eligible(unsigned rank);
   void take_from(TaskList& list, std::uint64_t count);
+  void take_packed_now(std::uint64_t count);
   bool take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own);
   void take_batch(TaskPool& pool);
+  void take_packed(TaskPool& pool);
   bool has_rank(unsigned rank) const;
   bool find_work();
   bool can_find_work() const;
@@ -137,12 +143,21 @@ class alignas(128) Worker : public engine::ThreadState {
   // ---- ordered_worker.cpp: timestamps ----
   void route_timestamped(Task* task);
   void append_current(Task* task);
+  void keep(Task* task, std::uint64_t at);
+  RadixHeap::Earliest earliest() const;
+  bool has_linked(std::uint64_t at) const;
+  bool has_packed(std::uint64_t at) const;
+  void gather_packed(PackedTimestamp& packed);
+  void append_part(unsigned index, Task* task);
+  void flush_parts();
+  void drop_packed(PackedTasks& list);
   bool advance();
   bool is_worth_less(std::uint64_t count) const;
   bool begin_inline(Worker& holder, std::uint64_t at);
   bool append_inline(Chain chain);
   void run_in_order();
   void begin_shared(std::int64_t unfinished);
+  void begin_large(std::uint64_t at);
   void distribute_own();
   bool distribute_slice();
   void distribute(Chain chain);
@@ -163,6 +178,8 @@ class alignas(128) Worker : public engine::ThreadState {
   // Private tasks: ThreadState::tasks has those of normal priority.
   TaskList high_, low_;
   Lanes now_;                               // of the current timestamp
+  PackedTasks packed_now_;                  // the same, without pools
+  unsigned current_row_ = 0;                // batches taken from now_ in a row
   TaskList alone_;                          // spec tasks: run with nothing beside them
   TaskList deferred_;                       // created by the running task: handed on when it has ended
   std::uint64_t appended_ = 0, taken_ = 0;  // of ThreadState::tasks, beyond `created`; from it
@@ -178,10 +195,12 @@ class alignas(128) Worker : public engine::ThreadState {
   bool was_robbed_ = false;
   unsigned last_claimed_ = 0;
 
-  RadixHeap heap_;  // timestamped tasks
+  // Timestamped tasks of later timestamps.
+  RadixHeap heap_;
+  PackedTimestamp packed_later_;
   std::int64_t phase_delta_ = 0;
   Chain rest_;                // of its part of a shared phase: counted, not handed out yet
-  std::vector<Chain> parts_;  // of distribute(), a pool
+  std::vector<Chain> parts_;  // of append_part(), a pool
   std::vector<unsigned> touched_;
 
   Ring ring_;

@@ -39,6 +39,7 @@ void check_outside(const Declared& declared, const void* at, bool is_write);
 
 #if defined(RUBATO_CHECKED) && defined(RUBATO_ENGINE_NATIVE)
 
+inline constexpr bool kIsChecked = true;  ///< what is noted about a task is found by its address
 inline constinit thread_local Declared running{};
 
 /// While a task's function runs.
@@ -65,6 +66,7 @@ inline void destroyed(const void* object) { forget_resource(object); }
 
 #else
 
+inline constexpr bool kIsChecked = false;
 struct TaskScope {
   explicit constexpr TaskScope(const Task*) {}
 };

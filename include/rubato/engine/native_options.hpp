@@ -60,6 +60,7 @@ struct Counters {
   std::uint64_t tasks_run_alone = 0;    ///< spec tasks: nothing ran beside them (R9)
   std::uint64_t tasks_run_long = 0;     ///< took over 10 ms (R11)
   std::uint64_t timestamps = 0;         ///< distinct points of order that were reached
+  std::uint64_t tasks_packed = 0;       ///< kept as records of a few words, their timestamps having many
   std::uint64_t timestamps_shared = 0;  ///< of these: with tasks enough for several workers
   std::uint64_t reads_repeated = 0;     ///< optimistic reads that lost against a writer
   std::uint64_t chunks_published = 0;   ///< of private tasks, for idle workers

@@ -28,6 +28,7 @@ struct TaskCode {
   void (*destroy)(Task*);      ///< null if there is nothing to destroy
   const std::type_info* type;  ///< of the callable
   bool is_function_pointer;    ///< its address is the first word
+  bool is_plain;               ///< the payload may be copied as words, and needs no destruction
   std::uint8_t words;          ///< of the payload: those behind it mean nothing
   std::uint8_t pointer;        ///< the word of the first argument that points to data: likely touched first
 };
@@ -218,6 +219,7 @@ struct InlineTask {
                                  std::is_trivially_destructible_v<F> ? nullptr : destroy,
                                  &typeid(F),
                                  false,
+                                 std::is_trivially_copyable_v<F> && !check::kIsChecked,
                                  payload_words<F, Args...>,
                                  pointer_word<Args...>(callable_words<F>)};
 };
@@ -236,8 +238,13 @@ struct PointerTask<Pointer, std::type_identity<void(Parameters...)>, Args...> {
     const auto* const words = static_cast<const std::uint64_t*>(payload_of(task));
     word_as<Pointer>(words)(static_cast<Parameters>(word_as<Args>(words + 1 + I))...);
   }
-  static constexpr TaskCode code{
-      run, nullptr, &typeid(Pointer), true, 1 + sizeof...(Args), pointer_word<Args...>(1)};
+  static constexpr TaskCode code{run,
+                                 nullptr,
+                                 &typeid(Pointer),
+                                 true,
+                                 !check::kIsChecked,
+                                 1 + sizeof...(Args),
+                                 pointer_word<Args...>(1)};
 };
 
 /// What does not fit: one allocation.
@@ -252,7 +259,7 @@ struct Closure {
     std::apply(of(task)->function, of(task)->arguments);
   }
   static void destroy(Task* task) { std::unique_ptr<Closure>(of(task)).reset(); }
-  static constexpr TaskCode code{run, destroy, &typeid(F), false, 1, 0};
+  static constexpr TaskCode code{run, destroy, &typeid(F), false, false, 1, 0};
 };
 
 template <class T>

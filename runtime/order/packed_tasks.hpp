@@ -1,0 +1,172 @@
+// Tasks of one timestamp and one function, many of them: the words in which they differ, one record after the
+// other, instead of a line of memory and a link each. A timestamp of millions of tasks is written once and
+// read once, in the order of its addresses, and takes a fraction of the memory. Rules R1 and R9.
+//
+//   chunk    what its tasks have in common, then their records
+//   record   the handle, then the payload's words; without the first, if that is the function
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/pool/atomics.hpp"
+#include "runtime/worker/task_list.hpp"
+
+namespace rubato::runtime {
+
+struct PackedChunk {
+  static constexpr unsigned kWords = 2044;
+
+  PackedChunk* next;
+  const engine::TaskCode* code;
+  std::uint64_t function;  ///< the first word, if code->is_function_pointer
+  std::uint64_t at;
+  std::uint64_t words[kWords];
+};
+static_assert(sizeof(PackedChunk) == std::size_t{16} << 10);
+
+/// Chunks that nobody uses, for all workers. Nothing is returned to the system before it ends.
+class PackedChunks {
+ public:
+  PackedChunks() = default;
+  ~PackedChunks();
+  PackedChunks(const PackedChunks&) = delete;
+  PackedChunks& operator=(const PackedChunks&) = delete;
+
+  /// Null if the system has no memory left.
+  PackedChunk* take();
+  void give(PackedChunk* chunk);
+
+ private:
+  static constexpr std::size_t kSlabBytes = std::size_t{2} << 20;
+
+  std::mutex mutex_;
+  PackedChunk* free_ = nullptr;
+  std::vector<PackedChunk*> slabs_;
+};
+
+/// Whether the task's words are all there is to it, and it runs where and when any other of its timestamp
+/// does.
+inline bool is_packable(const Task* task) {
+  constexpr std::uint64_t kOdd = engine::handle::kExtended | engine::handle::kSpec;
+  return (task->handle & kOdd) == 0 && task->code->is_plain && rank_of(task) == kNormalRank;
+}
+
+/// First in, first out. May be moved by copying it; does not own its chunks. Empty, it has none.
+class PackedTasks {
+ public:
+  bool is_empty() const { return size_ == 0; }
+  std::uint64_t size() const { return size_; }
+
+  /// Copies a packable task of the same timestamp and function as all others. False: no memory.
+  bool push(const Task* task, std::uint64_t at, PackedChunks& chunks) {
+    const engine::TaskCode& code = *task->code;
+    const unsigned from = code.is_function_pointer ? 1 : 0, length = 1 + code.words - from;
+    if ((last_ == nullptr || written_ + length > PackedChunk::kWords) && !add_chunk(task, at, chunks)) {
+      return false;
+    }
+    std::uint64_t* const record = last_->words + written_;
+    record[0] = task->handle;
+    for (unsigned i = 1; i < length; ++i) record[i] = task->words[from + i - 1];
+    written_ += length;
+    ++size_;
+    return true;
+  }
+
+  /// Makes `task` the next one. The list must not be empty.
+  void pop(Task* task, PackedChunks& chunks) {
+    const engine::TaskCode& code = *first_->code;
+    const unsigned from = code.is_function_pointer ? 1 : 0, length = 1 + code.words - from;
+    if (read_ + length > PackedChunk::kWords) drop_chunk(chunks);
+    const std::uint64_t* const record = first_->words + read_;
+    task->code = &code;
+    task->handle = record[0];
+    task->words[0] = first_->function;
+    for (unsigned i = 1; i < length; ++i) task->words[from + i - 1] = record[i];
+    task->words[engine::kInlineWords - 1] = first_->at;
+    read_ += length;
+    if (--size_ == 0) drop_chunk(chunks);
+  }
+
+ private:
+  bool add_chunk(const Task* task, std::uint64_t at, PackedChunks& chunks);
+  void drop_chunk(PackedChunks& chunks);
+
+  PackedChunk* first_ = nullptr;
+  PackedChunk* last_ = nullptr;
+  std::uint64_t size_ = 0;
+  std::uint32_t written_ = 0;  // words of the last chunk
+  std::uint32_t read_ = 0;     // words of the first
+};
+
+/// A list on its way through a pool, as one task that is none: who takes it runs the list's tasks in its
+/// place. Its block is freed like a task's.
+inline constexpr engine::TaskCode kCarrierCode{nullptr, nullptr, nullptr,           false,
+                                               false,   0,       engine::kNoPointer};
+inline bool is_carrier(const Task* task) { return task->code == &kCarrierCode; }
+inline void make_carrier(Task* task, const PackedTasks& list) {
+  task->code = &kCarrierCode;
+  task->handle = std::uint64_t{static_cast<std::uint8_t>(Priority::normal)} << engine::handle::kPriorityShift;
+  ::new (engine::payload_of(task)) PackedTasks(list);
+}
+inline PackedTasks list_of(Task* carrier) {
+  return *std::launder(static_cast<PackedTasks*>(engine::payload_of(carrier)));
+}
+static_assert(sizeof(PackedTasks) <= sizeof(Task::words) && std::is_trivially_copyable_v<PackedTasks>);
+
+/// What one worker keeps packed: the tasks of a timestamp that many were created for in a row, a list for
+/// each pool (one, without pools).
+class PackedTimestamp {
+ public:
+  explicit PackedTimestamp(unsigned lists) : lists_(lists) {}
+
+  bool is_empty() const { return size_ == 0; }
+  std::uint64_t size() const { return size_; }
+  /// Of an object that is not empty.
+  std::uint64_t at() const { return at_; }
+
+  /// Whether the task, packable and with timestamp `at`, is one more of many: it belongs here. A few in a row
+  /// are none.
+  bool wants(const Task* task, std::uint64_t at) {
+    if (at == at_ && task->code == code_ && (!code_->is_function_pointer || task->words[0] == function_)) {
+      return ++row_ > threshold(kRow, std::uint64_t{0});
+    }
+    if (size_ != 0) return false;
+    at_ = at;
+    code_ = task->code;
+    function_ = task->words[0];
+    row_ = 0;
+    return false;
+  }
+  bool push(const Task* task, unsigned list, PackedChunks& chunks) {
+    if (!lists_[list].push(task, at_, chunks)) return false;
+    ++size_;
+    return true;
+  }
+  unsigned lists() const { return static_cast<unsigned>(lists_.size()); }
+  PackedTasks take(unsigned list) {
+    size_ -= lists_[list].size();
+    if (size_ == 0) row_ = 0;
+    return std::exchange(lists_[list], {});
+  }
+  /// Empty, before another run.
+  void reset() { code_ = nullptr; }
+
+ private:
+  static constexpr std::uint64_t kRow = 1024;
+
+  std::uint64_t at_ = 0;
+  const engine::TaskCode* code_ = nullptr;
+  std::uint64_t function_ = 0;
+  std::uint64_t row_ = 0;
+  std::uint64_t size_ = 0;
+  std::vector<PackedTasks> lists_;
+};
+
+}  // namespace rubato::runtime
