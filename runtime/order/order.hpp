@@ -6,6 +6,10 @@
 //   shared    all workers, through pools and published chunks  outstanding reaches 0: who brings it there is
 //   the owner
 //
+// Linked tasks of later timestamps are in the worker's radix heap; of a timestamp with very many, most are
+// packed (runtime/order/packed_tasks.hpp), with several workers by pool. Such a timestamp's phase is always
+// shared.
+//
 // Between two phases nothing timestamped runs, so the owner may touch every worker's heap; within a phase
 // each worker touches its own. Workers collect what they add and finish in a shared phase
 // (Worker::phase_delta_) and settle it before anybody else can see a task of theirs, and when they run dry. A
