@@ -36,16 +36,19 @@ unsigned workers_for(const native::Options& options) {
   return options.workers;
 }
 
+const char* environment(const char* name) { return std::getenv(name); }
+
 bool goes_to_pool(Primitive primitive, bool reads) {
   return primitive == Primitive::pool || (primitive == Primitive::optimistic_pool && !reads);
 }
 
 }  // namespace
 
-Engine::Engine() : heap({.group_nodes = topology().group_nodes()}) {
+Engine::Engine()
+    : heap({.group_nodes = topology().group_nodes(), .uses_malloc = task_memory_from_malloc(environment)}) {
   inbox.kind = TaskPool::Kind::inbox;
   events.raise(Events::kPaused);
-  build(options_from_environment([](const char* name) -> const char* { return std::getenv(name); }));
+  build(options_from_environment(environment));
 }
 
 Engine::~Engine() { tear_down(); }

@@ -89,6 +89,13 @@ native::Options options_from_environment(const char* (*get)(const char*)) {
   return options;
 }
 
+bool task_memory_from_malloc(const char* (*get)(const char*)) {
+  const char* const text = get("RUBATO_TASK_MEMORY");
+  if (text == nullptr || text == "heap"sv) return false;
+  if (text == "malloc"sv) return true;
+  refuse("RUBATO_TASK_MEMORY", text, "heap or malloc");
+}
+
 void check_options(const native::Options& options) {
   if (options.workers > kMaxWorkers) {
     throw TaskError("the native engine has at most 1024 workers, but " + std::to_string(options.workers) +

@@ -11,6 +11,10 @@ namespace rubato::runtime {
 /// Errors: TaskError for a value that cannot be understood: variable, value, what was expected.
 native::Options options_from_environment(const char* (*get)(const char*));
 
+/// RUBATO_TASK_MEMORY: whether tasks come from malloc, with which the engine's own task memory is compared.
+/// For the whole process: no option of configure(). Errors: as above.
+bool task_memory_from_malloc(const char* (*get)(const char*));
+
 /// Errors: TaskError if a field is out of range.
 void check_options(const native::Options& options);
 

@@ -134,9 +134,12 @@ MemoryPeaks churn(std::uint64_t operations, unsigned workers) {
   return *variant->memory_peaks();
 }
 
-TEST_P(TaskVariantTest, TakesNoMoreMemoryForMoreRequests) {
-  constexpr std::uint64_t kOperations = 2'000'000, kRemoved = kOperations * 2 / 5;
-  const MemoryPeaks few = churn(kOperations / 10, workers_), many = churn(kOperations, workers_);
+class TaskVariantMemory : public testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(Workers, TaskVariantMemory, testing::Values(1u, 2u, 8u));
+TEST_P(TaskVariantMemory, DoesNotGrowWithTheNumberOfRequests) {
+  const unsigned workers = set_up_engine(GetParam(), Sync::automatic);
+  constexpr std::uint64_t kOperations = 1'000'000, kRemoved = kOperations * 2 / 5;
+  const MemoryPeaks few = churn(kOperations / 10, workers), many = churn(kOperations, workers);
   EXPECT_GT(few.unreclaimed_bytes, 0u);
   EXPECT_LE(many.nodes, few.nodes * 3 / 2);
   // Not proportional to time: what waits depends on how long workers are kept from running.
