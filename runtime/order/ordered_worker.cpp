@@ -44,8 +44,8 @@ void Worker::route_timestamped(Task* task) {
 
 /// A task of a later timestamp.
 void Worker::keep(Task* task, std::uint64_t at) {
-  if ((!has_pools || (task->handle & engine::handle::kPooled) != 0) && is_packable(task) &&
-      packed_later_.wants(task, at)) {
+  if (packed_later_.repeats(at) && (!has_pools || (task->handle & engine::handle::kPooled) != 0) &&
+      is_packable(task) && packed_later_.wants(task, at)) {
     const unsigned list =
         has_pools ? engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index : 0;
     if (packed_later_.push(task, list, engine_.packed_chunks)) {
@@ -220,7 +220,7 @@ bool Worker::begin_inline(Worker& holder, std::uint64_t at) {
   order.blocked = 0;
   counts.timestamps.add();
   Chain chain;
-  if (holder.has_linked(at)) chain = holder.heap_.pop_min();
+  if (holder.packed_later_.is_empty() || holder.has_linked(at)) chain = holder.heap_.pop_min();
   order.left = chain.size;
   if (!has_pools && has_packed(at)) {
     packed_now_ = packed_later_.take(0);

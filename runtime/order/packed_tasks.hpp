@@ -131,6 +131,15 @@ class PackedTimestamp {
   /// Of an object that is not empty.
   std::uint64_t at() const { return at_; }
 
+  /// Whether `at` is that of the task before: the quick look before wants().
+  bool repeats(std::uint64_t at) {
+    if (at == at_) return true;
+    if (size_ == 0) {
+      at_ = at;
+      code_ = nullptr;
+    }
+    return false;
+  }
   /// Whether the task, packable and with timestamp `at`, is one more of many: it belongs here. A few in a row
   /// are none.
   bool wants(const Task* task, std::uint64_t at) {
