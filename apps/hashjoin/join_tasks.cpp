@@ -20,8 +20,8 @@ namespace {
 
 template <class Record>
 struct Batch {
-  explicit Batch(std::size_t capacity) : records(capacity) {}
-  std::vector<Record> records;  // of these, `count`
+  explicit Batch(std::size_t capacity) : records(std::make_unique_for_overwrite<Record[]>(capacity)) {}
+  std::unique_ptr<Record[]> records;  // of these, `count`
   std::size_t count = 0;
   std::atomic<bool> is_with_task{false};
 };
@@ -41,7 +41,7 @@ void process(PartitionHandle partition, Batch<Customer>* batch) {
 
 void process(PartitionHandle partition, Batch<Order>* batch) {
   if (!partition->table.is_empty()) {
-    const JoinResult result = probe(partition->table, batch->records.data(), batch->count);
+    const JoinResult result = probe(partition->table, batch->records.get(), batch->count);
     for (std::size_t i = 0; i < result.sums.size(); ++i) partition->sums[i] += result.sums[i];
   }
   batch->is_with_task.store(false, std::memory_order_release);
