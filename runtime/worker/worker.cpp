@@ -112,7 +112,13 @@ void Worker::work() {
     if (word != 0) [[unlikely]] {
       if (!attend(word)) return;
     }
-    if (ring_.size() <= ring_.distance()) refill();
+    if (ring_.size() <= ring_.distance()) {
+      if (Task* const only = refill()) {
+        if (--until_refresh_ == 0) refresh_epoch();
+        start({only, nullptr, 0, 0, 0, false, false});
+        continue;
+      }
+    }
     if (ring_.is_empty()) {
       if (!find_work() && !wait_for_work()) return;
       continue;
@@ -152,7 +158,9 @@ bool Worker::attend(std::uint64_t word) {
 
 // ---- Who runs next (R5) ----
 
-void Worker::refill() {
+/// @returns the only task there is, if it is private: it needs no ring, with nobody before it to prefetch
+/// for.
+Task* Worker::refill() {
   // Whom it was for has found something else: nobody would take it as long as all are busy.
   if (published_.load(std::memory_order_relaxed) != nullptr && Events::idle(engine_.events.look()) == 0)
       [[unlikely]]
@@ -161,8 +169,13 @@ void Worker::refill() {
                               low_.is_empty() &&
                               (!has_pools || (ready_.is_empty() && pinned_.is_empty() && alone_.is_empty()));
   if (has_only_tasks) {
-    if (!tasks.is_empty()) take_from(tasks, threshold(kBatch, 1u));
-    return;
+    if (tasks.is_empty()) return nullptr;
+    if (ring_.is_empty() && !was_robbed_ && next_of(tasks.first()) == nullptr) {
+      ++taken_;
+      return tasks.take();
+    }
+    take_from(tasks, threshold(kBatch, 1u));
+    return nullptr;
   }
   if (!alone_.is_empty() && !alone_.first()->is_timestamped() &&
       ++refills_before_alone_ > kRefillsBeforeAlone) {
@@ -171,8 +184,9 @@ void Worker::refill() {
   }
   // Bounded: to share with an idle worker may take tasks out of the ring again.
   for (unsigned tries = 0; tries <= ring_.distance() && ring_.size() <= ring_.distance(); ++tries) {
-    if (!next_eligible()) return;
+    if (!next_eligible()) break;
   }
+  return nullptr;
 }
 
 bool Worker::has_rank(unsigned rank) const {

@@ -78,7 +78,7 @@ class alignas(128) Worker : public engine::ThreadState {
 
   // ---- worker.cpp: the loop ----
   bool attend(std::uint64_t word);
-  void refill();
+  Task* refill();
   bool next_eligible();
   bool take_eligible(unsigned rank);
   void take_from(TaskList& list, std::uint64_t count);
