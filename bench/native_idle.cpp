@@ -1,14 +1,17 @@
 // What an idle native engine costs and how soon it wakes (rule R10): holds the engine open without tasks and
 // measures the processor time of the process; then another thread creates a task every few milliseconds, and
-// the time until it runs is measured. Prints one JSON object.
+// the time until it runs is measured. How soon this machine wakes a thread that sleeps on a semaphore is
+// measured in the same way, beforehand: no engine can be quicker. Prints one JSON object.
 //   build/release/bin/bench_native_idle [SECONDS] [TASKS]
 // SPDX-License-Identifier: MIT
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -18,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::vector<double> delays;  // microseconds; written by tasks of one locale
+std::vector<double> delays;  // microseconds; written by tasks of one locale, or by the thread that is woken
 
 double processor_seconds() {
   rusage usage{};
@@ -29,21 +32,55 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-void arrive(std::int64_t created) {
-  const std::int64_t now = Clock::now().time_since_epoch().count();
-  delays.push_back(static_cast<double>(now - created) / 1e3);
-}
+std::int64_t now() { return Clock::now().time_since_epoch().count(); }
 
+void arrive(std::int64_t created) { delays.push_back(static_cast<double>(now() - created) / 1e3); }
+
+/// Of sorted delays.
 double quantile(double q) {
   return delays[std::min(delays.size() - 1,
                          static_cast<std::size_t>(q * static_cast<double>(delays.size())))];
+}
+
+/// Until whoever is to be woken sleeps again, and never at the same distance from a tick of the kernel.
+void pause_before(int wake_up) {
+  std::this_thread::sleep_for(std::chrono::microseconds(1000 + wake_up % 7 * 300));
+}
+
+struct WakeUps {
+  double p50, p99;
+};
+WakeUps summarized() {
+  std::sort(delays.begin(), delays.end());
+  const WakeUps result{quantile(0.5), quantile(0.99)};
+  delays.clear();
+  return result;
+}
+
+WakeUps of_bare_thread(int wake_ups) {
+  std::counting_semaphore<> created{0};
+  std::atomic<std::int64_t> when{0};
+  std::thread sleeper([&] {
+    for (int i = 0; i < wake_ups; ++i) {
+      created.acquire();
+      arrive(when);
+    }
+  });
+  for (int i = 0; i < wake_ups; ++i) {
+    pause_before(i);
+    when = now();
+    created.release();
+  }
+  sleeper.join();
+  return summarized();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const double idle_seconds = argc > 1 ? std::atof(argv[1]) : 5;
-  const int tasks = argc > 2 ? std::atoi(argv[2]) : 1000;
+  const int tasks = argc > 2 ? std::max(1, std::atoi(argv[2])) : 1000;
+  const WakeUps bare = of_bare_thread(tasks);
   double busy = 0;
   rubato::native::Hold open = rubato::native::hold();
   std::thread outside([&] {
@@ -52,17 +89,17 @@ int main(int argc, char** argv) {
     std::this_thread::sleep_for(std::chrono::duration<double>(idle_seconds));
     busy = processor_seconds() - before;
     for (int i = 0; i < tasks; ++i) {
-      std::this_thread::sleep_for(std::chrono::microseconds(1000 + i % 7 * 300));
-      rubato::create<rubato::nonspec>(arrive, {.on = 1},
-                                      std::int64_t{Clock::now().time_since_epoch().count()});
+      pause_before(i);
+      rubato::create<rubato::nonspec>(arrive, {.on = 1}, now());
     }
     open.close();
   });
   rubato::run();
   outside.join();
-  std::sort(delays.begin(), delays.end());
-  if (delays.empty()) return 1;
-  std::printf("{\"idle_percent\": %.5f, \"wake_p50_us\": %.3f, \"wake_p99_us\": %.3f, \"workers\": %u}\n",
-              100 * busy / idle_seconds, quantile(0.5), quantile(0.99), rubato::native::workers());
+  const WakeUps engine = summarized();
+  std::printf(
+      "{\"idle_percent\": %.5f, \"wake_p50_us\": %.3f, \"wake_p99_us\": %.3f, "
+      "\"bare_p50_us\": %.3f, \"bare_p99_us\": %.3f, \"workers\": %u}\n",
+      100 * busy / idle_seconds, engine.p50, engine.p99, bare.p50, bare.p99, rubato::native::workers());
   return 0;
 }
