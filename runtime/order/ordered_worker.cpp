@@ -265,7 +265,7 @@ void Worker::run_in_order() {
     if (--until_look == 0) {
       until_look = stride;
       if (Events::idle(word) != 0) share();
-      if (has_pools && !ready_.is_empty()) return;
+      if (must_empty_inbox_ || (has_pools && !ready_.is_empty())) return;
     }
     if (!tasks.is_empty() || !packed_now_.is_empty() || !high_.is_empty() || !low_.is_empty() ||
         !alone_.is_empty() || (has_pools && !pinned_.is_empty()) || !owns_order() || !advance()) {

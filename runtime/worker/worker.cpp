@@ -18,7 +18,6 @@ constexpr unsigned kBatch = 16;  // tasks from a list into the ring at once
 constexpr unsigned kCurrentRow = 16;
 constexpr unsigned kPassLimit = 64;           // tasks of higher priority after which one of lower runs (R5)
 constexpr unsigned kRefillsBeforeAlone = 64;  // of the ring, while a spec task waits; sooner if idle
-constexpr unsigned kRefreshBatch = 50;        // the paper's choice (Sec. 4.4)
 constexpr std::uint64_t kLongMicroseconds = 10'000;  // a long task (R11)
 // Tasks are timed one by one at the beginning, and after a batch in which they took so long on average.
 constexpr std::uint64_t kTimedMicroseconds = 20;
@@ -42,13 +41,12 @@ Worker::Worker(Engine& engine, unsigned index)
   epoch = &engine.epochs->member(index);
   switch (engine.options().reclamation) {
     case native::Reclamation::batch:
-      refresh_interval_ = kRefreshBatch;
       break;
     case native::Reclamation::task:
       refresh_interval_ = 1;
       break;
     case native::Reclamation::off:
-      refresh_interval_ = 0;  // counts down from the largest number
+      refreshes_ = false;
       break;
   }
   until_refresh_ = refresh_interval_;
@@ -69,8 +67,9 @@ void Worker::leave_epochs() {
 /// Between two tasks.
 void Worker::refresh_epoch() {
   until_refresh_ = refresh_interval_;
-  engine_.epochs->refresh(*epoch);
-  if (refresh_interval_ == kRefreshBatch) look_at_clock();
+  if (refreshes_) engine_.epochs->refresh(*epoch);
+  must_empty_inbox_ = !engine_.inbox_ready.is_empty();
+  if (refresh_interval_ != 1) look_at_clock();
 }
 
 /// After every batch: are tasks long enough to be timed one by one (R11), and does prefetching pay (R6)?
@@ -165,6 +164,10 @@ Task* Worker::refill() {
   if (published_.load(std::memory_order_relaxed) != nullptr && Events::idle(engine_.events.look()) == 0)
       [[unlikely]]
     take_back();
+  // Tasks of other threads, which need not wait until a worker is idle. Here, where no task is on its way
+  // from the ring to its run.
+  if (std::exchange(must_empty_inbox_, false)) [[unlikely]]
+    empty_inbox();
   const bool has_only_tasks = now_.is_empty() && packed_now_.is_empty() && high_.is_empty() &&
                               low_.is_empty() &&
                               (!has_pools || (ready_.is_empty() && pinned_.is_empty() && alone_.is_empty()));

@@ -204,8 +204,11 @@ class alignas(128) Worker : public engine::ThreadState {
   std::vector<unsigned> touched_;
 
   Ring ring_;
-  unsigned until_refresh_ = 0;  // tasks taken before the epoch is refreshed (R7)
-  unsigned refresh_interval_;
+  static constexpr unsigned kRefreshBatch = 50;  // the paper's choice (Sec. 4.4)
+  unsigned until_refresh_ = 0;                   // tasks taken before the epoch is refreshed (R7)
+  unsigned refresh_interval_ = kRefreshBatch;
+  bool refreshes_ = true;
+  bool must_empty_inbox_ = false;
   bool is_in_epochs_ = false;
   unsigned tasks_to_time_ = 1000;  // with a trace never 0
   TraceLane* trace_ = nullptr;     // null: no trace

@@ -156,6 +156,38 @@ TEST_P(Native, RunsWhatOtherThreadsCreateWhileAHoldIsOpen) {
   EXPECT_EQ(calls, 1000u);
 }
 
+/// Goes on until a task of another thread has run, or far too long.
+void wait_busily(std::chrono::steady_clock::time_point until) {
+  if (calls == 0 && std::chrono::steady_clock::now() < until) create<nonspec>(wait_busily, {}, until);
+}
+void wait_busily_in_order(std::chrono::steady_clock::time_point until) {
+  if (calls == 0 && std::chrono::steady_clock::now() < until)
+    create<nonspec>(wait_busily_in_order, {.at = timestamp() + 1}, until);
+}
+TEST_P(Native, RunsWhatOtherThreadsCreateThoughNoWorkerIsEverIdle) {
+  for (const bool is_ordered : {false, true}) {
+    calls = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    native::Hold hold = native::hold();
+    for (unsigned i = 0; i < 2 * GetParam(); ++i) {
+      if (is_ordered) {
+        create<nonspec>(wait_busily_in_order, {.at = 0}, begin + std::chrono::seconds(20));
+      } else {
+        create<nonspec>(wait_busily, {}, begin + std::chrono::seconds(20));
+      }
+    }
+    std::thread other([&hold] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      create<nonspec>([] { ++calls; }, {.on = 1});
+      hold.close();
+    });
+    run();
+    other.join();
+    EXPECT_EQ(calls, 1u);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  }
+}
+
 TEST_P(Native, SleepsWhileAHoldIsOpenAndNothingIsToBeDone) {
   native::Hold hold = native::hold();
   std::thread other([&hold] {
