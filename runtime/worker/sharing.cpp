@@ -129,14 +129,16 @@ void Worker::share() {
 
   const std::uint64_t mine = created.load(std::memory_order_relaxed) + appended_ - taken_;
   const std::uint64_t chunk = std::clamp<std::uint64_t>(worth_ticks() / ticks_a_task_, 8, kMaxChunk);
-  const std::uint64_t pools = has_pools ? ready_.size() : 0;
+  // Ready pools that this worker does not take next.
+  const std::uint64_t ready = has_pools ? ready_.size() : 0;
+  const std::uint64_t pools = ready != 0 && ring_.is_empty() ? ready - 1 : ready;
   const bool is_phase_shared = engine_.order.is_shared.load(std::memory_order_relaxed);
   if (running == nullptr && owns_order() && !is_phase_shared && engine_.order.left >= 2 &&
       engine_.order.left * ticks_a_task_ >= worth_ticks() && share_phase()) {
     return;
   }
   const std::uint64_t current = is_phase_shared ? size_up_to(now_.normal(), 2 * chunk) : 0;
-  const std::uint64_t surplus = mine + current + ring_.size() + (pools > 1 ? (pools - 1) * kTasksAPool : 0);
+  const std::uint64_t surplus = mine + current + ring_.size() + pools * kTasksAPool;
   if (surplus < 2 || surplus * ticks_a_task_ < worth_ticks()) return;
   if (mine < 2 && current < 2 && running == nullptr) return_ring(1);
   if (!tasks.is_empty() && next_of(tasks.first()) != nullptr) {
@@ -144,7 +146,7 @@ void Worker::share() {
     return publish(tasks, size / 2);
   }
   if (is_phase_shared && current >= 2) return publish(now_.normal(), current / 2);
-  if (pools > 1 && engine_.events.notify()) counts.wake_ups.add();
+  if (pools != 0 && engine_.events.notify()) counts.wake_ups.add();
 }
 
 void Worker::share_if_wanted() {

@@ -72,12 +72,14 @@ void Worker::refresh_epoch() {
   if (refresh_interval_ != 1) look_at_clock();
 }
 
-/// After every batch: are tasks long enough to be timed one by one (R11), and does prefetching pay (R6)?
+/// After every batch: are tasks long enough to be timed one by one (R11), should pools in reach be left to
+/// others, and does prefetching pay (R6)?
 void Worker::look_at_clock() {
   const std::uint64_t now = ticks();
   const std::uint64_t elapsed = now - batch_begin_;
   batch_begin_ = now;
   if (elapsed > kRefreshBatch * kTimedMicroseconds * worth_ticks() / 8) tasks_to_time_ = kTimedTasks;
+  are_tasks_long_ = elapsed > kRefreshBatch * worth_ticks() / 8;
   if (!adapts_) return;
   measured_ += elapsed;
   if (++batches_measured_ < kBatchesAStep) return;
@@ -285,6 +287,8 @@ void Worker::take_packed_now(std::uint64_t count) {
 bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own) {
   if (ring_.room() == 0 || set.is_empty(rank)) return false;
   if (&set != &pinned_ && !may_take_pools()) return false;  // asked again below, in order with has_mixed
+  // What is in the ring nobody can steal.
+  if (&set != &pinned_ && are_tasks_long_ && !ring_.is_empty()) return false;
   unsigned last = last_claimed_;
   const unsigned index = set.claim(rank, last);
   if (index == kNoPool) return false;

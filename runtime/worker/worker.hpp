@@ -211,6 +211,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool must_empty_inbox_ = false;
   bool is_in_epochs_ = false;
   unsigned tasks_to_time_ = 1000;  // with a trace never 0
+  bool are_tasks_long_ = false;    // over a microsecond, on average of the last batch
   TraceLane* trace_ = nullptr;     // null: no trace
   bool is_put_off_ = false;        // the last task to be timed was not run, but put back
   std::uint64_t batch_begin_ = 0;
