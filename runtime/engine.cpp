@@ -110,10 +110,8 @@ void Engine::fill_choices() {
   }
   for (unsigned i = 0; i < engine::kChoices; ++i) {
     const bool reads = (i & engine::kReadsChoice) != 0;
-    if ((i >> 6 & 7) > static_cast<unsigned>(Synchronization::pool)) continue;  // no handle has it
-    const ResourceOptions options{static_cast<Isolation>(i & 3), static_cast<Ratio>(i >> 2 & 3),
-                                  static_cast<Frequency>(i >> 4 & 3),
-                                  static_cast<Synchronization>(i >> 6 & 7)};
+    const ResourceOptions options = engine::options_of(i);
+    if (options.synchronization > Synchronization::pool) continue;  // no handle has it
     const Primitive primitive = table(options);
     const bool is_pooled = goes_to_pool(primitive, reads);
     const auto bits = primitive == Primitive::pool ? 0u : static_cast<unsigned>(primitive);

@@ -212,18 +212,18 @@ class LifeCheck {
     std::uint64_t births = initial ? 1 : 0, deaths = 0;
     for (const KeyEvent& e : events) {
       if (e.kind == Kind::update || e.kind == Kind::add) return false;
-      if (e.kind == Kind::insert && !e.answer.is_found) ++births;
-      if (e.kind == Kind::remove && e.answer.is_found) ++deaths;
+      if (is_birth(e)) ++births;
+      if (is_death(e)) ++deaths;
     }
     return births <= 1 && deaths <= 1;
   }
 
   Judgement judge(std::span<const KeyEvent> events) {
     for (const KeyEvent& e : events) {
-      if (e.kind == Kind::insert && !e.answer.is_found) {
+      if (is_birth(e)) {
         birth_ = Moment{e.invoked, e.responded};
         value_ = e.argument;
-      } else if (e.kind == Kind::remove && e.answer.is_found) {
+      } else if (is_death(e)) {
         death_ = Moment{e.invoked, e.responded};
       }
     }
@@ -242,6 +242,8 @@ class LifeCheck {
     std::uint64_t last = kNever;
   };
 
+  static bool is_birth(const KeyEvent& e) { return e.kind == Kind::insert && !e.answer.is_found; }
+  static bool is_death(const KeyEvent& e) { return e.kind == Kind::remove && e.answer.is_found; }
   static bool finds(const KeyEvent& e) { return e.answer.is_found && e.kind != Kind::remove; }
 
   Judgement judge_life(std::span<const KeyEvent> events) {

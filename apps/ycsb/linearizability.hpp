@@ -8,9 +8,8 @@
 //             clusters follow each other whole.
 //   life      lookups, at most one insertion that finds nothing, then one removal that finds something: two
 //             moments are to be found, of birth and of death.
-//   search    everything else: all orders, with the configurations that failed remembered (Wing and Gong
-//   1993,
-//             Lowe 2017); may give up.
+//   search    everything else: all orders, with the configurations that failed remembered (Wing and
+//             Gong 1993, Lowe 2017); may give up.
 // An update is a write of which only is_found is checked, not which value it replaced.
 // SPDX-License-Identifier: MIT
 #pragma once

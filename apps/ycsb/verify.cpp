@@ -59,6 +59,12 @@ struct Life {
   bool has_removal = false;           ///< was asked for, and may have come before the insertion
 };
 
+/// In `lives`, ascending: where those of `key` and larger ones begin.
+template <class Lives>
+auto first_life_from(Lives& lives, Key key) {
+  return std::lower_bound(lives.begin(), lives.end(), key, [](const Life& l, Key k) { return l.key < k; });
+}
+
 /// Of all keys that were ever to be there, ascending.
 std::vector<Life> lives_of(const WorkloadOptions& workload, std::span<const Request> requests,
                            const Recorder& recorder) {
@@ -70,8 +76,7 @@ std::vector<Life> lives_of(const WorkloadOptions& workload, std::span<const Requ
   for (std::uint64_t i = 0; i < requests.size(); ++i) {
     if (requests[i].kind != Kind::insert && requests[i].kind != Kind::remove) continue;
     const Event& event = recorder.events()[i];
-    Life& life = *std::lower_bound(lives.begin(), lives.end(), requests[i].key,
-                                   [](const Life& l, Key key) { return l.key < key; });
+    Life& life = *first_life_from(lives, requests[i].key);
     if (requests[i].kind == Kind::insert) {
       life.from = event.responded;
     } else {
@@ -135,8 +140,7 @@ std::string check_histories(std::vector<Located>& events, const WorkloadOptions&
 /// The pairs of one scan against all keys: ascending, and none left out that was there all the time.
 std::string check_scan(const Request& request, const Event& scan, const std::vector<ScannedPair>& pairs,
                        const std::vector<Life>& lives) {
-  auto life = std::lower_bound(lives.begin(), lives.end(), request.key,
-                               [](const Life& l, Key key) { return l.key < key; });
+  auto life = first_life_from(lives, request.key);
   const auto skip_until = [&](Key end) {  // keys before `end` may be missing only if they came or went
     for (; life != lives.end() && life->key < end; ++life) {
       if (life->from < scan.invoked && life->until > scan.responded) return false;

@@ -2,9 +2,8 @@
 // slices with in-cache directories, memory controllers. An access is resolved in one go: the call performs it
 // and books everything it uses. docs/memory-system.md gives every path's latency, term by term.
 //
-//   home         the tile whose slice orders the line: a hash of the line's address, or the only tile that
-//   uses
-//                it (spill areas)
+//   home         the tile whose slice orders the line: a hash of the line's address, or the only tile
+//                that uses it (spill areas)
 //   forward      the home sends a request on to the tile that owns the line; the line goes straight to the
 //                requester (three hops), word of it back to the home
 //   recall       an LLC eviction takes the line from the tiles that hold it

@@ -7,17 +7,13 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/json_text.hpp"
 
 namespace rubato::chip {
 namespace {
 
 constexpr std::size_t kMostFlows = 1 << 20;  // children shown with their parent at a time: bounds the memory
 constexpr std::string_view kTypeNames[] = {"spec", "nonspec", "mayspec"};
-
-/// Viewers read numbers as doubles: larger ones are written as text, which keeps them exact.
-std::string exact(std::uint64_t v) {
-  return v <= (std::uint64_t{1} << 53) ? fmt::format("{}", v) : fmt::format("\"{}\"", v);
-}
 
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -62,7 +58,8 @@ void TraceWriter::on_created(std::uint64_t id, std::uint64_t parent, const TaskD
   if (parent == 0 || !in_window(now) || flows_.size() >= kMostFlows) return;
   flows_.insert(id);
   write_event(fmt::format(R"("ph":"s","cat":"create","name":"create","id":{},"pid":{},"tid":{},"ts":{})",
-                          exact(id), core.value / options_.cores_per_tile, core.value, microseconds(now)));
+                          json_exact(id), core.value / options_.cores_per_tile, core.value,
+                          microseconds(now)));
 }
 
 void TraceWriter::on_dispatched(CoreId core, const DispatchedTask& task, Cycle now) {
@@ -84,7 +81,7 @@ void TraceWriter::on_aborted(std::uint64_t id, CoreId core, AbortCause cause, bo
   } else if (in_window(now)) {
     write_event(fmt::format(
         R"("ph":"i","s":"t","cat":"abort","name":"aborted: {}",{},"args":{{"id":{},"cause":"{}","discarded":{}}})",
-        rubato::chip::name_of(cause), position(core, now), exact(id), rubato::chip::name_of(cause),
+        rubato::chip::name_of(cause), position(core, now), json_exact(id), rubato::chip::name_of(cause),
         discarded));
   }
   if (discarded) flows_.erase(id);
@@ -121,13 +118,13 @@ void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> ab
   }
   write_event(fmt::format(
       R"("ph":"X","cat":"task","name":{},{},"dur":{},"args":{{"id":{},"timestamp":{},"locale":{},"type":"{}","speculative":{},"begin_cycle":{},"end_cycle":{}{}}})",
-      name, where, duration, exact(lane.task.id), d.has_timestamp ? exact(d.timestamp) : "null",
-      d.has_locale ? exact(d.locale) : "null", kTypeNames[static_cast<unsigned>(d.type)],
+      name, where, duration, json_exact(lane.task.id), d.has_timestamp ? json_exact(d.timestamp) : "null",
+      d.has_locale ? json_exact(d.locale) : "null", kTypeNames[static_cast<unsigned>(d.type)],
       lane.task.speculative, lane.began.value, now.value, cause));
   if (!flow) return;
   // A task that will run again keeps its flow: a step to this attempt, further ones to those that follow.
   write_event(fmt::format(R"("ph":"{}","cat":"create","name":"create","id":{},{})",
-                          aborted ? "t" : R"(f","bp":"e)", exact(lane.task.id), where));
+                          aborted ? "t" : R"(f","bp":"e)", json_exact(lane.task.id), where));
 }
 
 void TraceWriter::write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now) {
@@ -135,7 +132,7 @@ void TraceWriter::write_instant(std::string_view name, std::uint64_t id, TileId 
   if (!in_window(now)) return;
   write_event(fmt::format(
       R"("ph":"i","s":"p","cat":"internal","name":"{}","pid":{},"tid":{},"ts":{},"args":{{"id":{}}})", name,
-      tile.value, tile.value * options_.cores_per_tile, microseconds(now), exact(id)));
+      tile.value, tile.value * options_.cores_per_tile, microseconds(now), json_exact(id)));
 }
 
 void TraceWriter::on_spilled(std::uint64_t id, TileId tile, Cycle now) {

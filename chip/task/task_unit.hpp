@@ -6,9 +6,8 @@
 //      if somebody waits for an entry, else taking turns with guest tasks, so that spilling never starves
 //      what can run;
 //   2. the earliest guest task that may run;
-//   3. a refill, if its tasks are needed now, or fit below the threshold with those of running refills;
-//   before
-//      2 if it has earlier tasks.
+//   3. a refill, if its tasks are needed now, or fit below the threshold with those of running
+//      refills; before 2 if it has earlier tasks.
 // Speculative tasks (task_unit_speculation.cpp) keep their task-queue entry until they commit; when their
 // body ends their attempt takes a commit-queue entry. An earlier task takes the core, the locale or the
 // commit-queue entry of the latest attempt that has it (C9, C17); such aborts happen as events of their own,

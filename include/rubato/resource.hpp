@@ -33,6 +33,20 @@ struct ResourceOptions {
   Synchronization synchronization = Synchronization::automatic;
 };
 
+namespace engine {
+/// Options as the 9 bits that a handle carries: the hints below, the request above them.
+constexpr unsigned kHintBits = 6;
+constexpr std::uint32_t option_bits(ResourceOptions o) {
+  return static_cast<std::uint32_t>(o.isolation) | static_cast<std::uint32_t>(o.ratio) << 2 |
+         static_cast<std::uint32_t>(o.frequency) << 4 |
+         static_cast<std::uint32_t>(o.synchronization) << kHintBits;
+}
+constexpr ResourceOptions options_of(std::uint32_t bits) {
+  return {static_cast<Isolation>(bits & 3), static_cast<Ratio>(bits >> 2 & 3),
+          static_cast<Frequency>(bits >> 4 & 3), static_cast<Synchronization>(bits >> kHintBits & 7)};
+}
+}  // namespace engine
+
 template <class T>
 class resource;
 
@@ -54,9 +68,7 @@ class resource {
   bool operator==(const resource&) const = default;
 
   ResourceOptions options() const {
-    const auto bits = static_cast<std::uint32_t>(word_ >> kAddressBits);
-    return {static_cast<Isolation>(bits & 3), static_cast<Ratio>(bits >> 2 & 3),
-            static_cast<Frequency>(bits >> 4 & 3), static_cast<Synchronization>(bits >> 6 & 7)};
+    return engine::options_of(static_cast<std::uint32_t>(word_ >> kAddressBits));
   }
   operator Locale() const {
     return Locale::of_resource(word_ & kAddressMask, options().isolation == Isolation::shared_reads,
@@ -72,12 +84,8 @@ class resource {
   static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
 
   resource(T* object, ResourceOptions o)
-      : word_(reinterpret_cast<std::uintptr_t>(object) |
-              (std::uint64_t{static_cast<std::uint8_t>(o.isolation)} |
-               std::uint64_t{static_cast<std::uint8_t>(o.ratio)} << 2 |
-               std::uint64_t{static_cast<std::uint8_t>(o.frequency)} << 4 |
-               std::uint64_t{static_cast<std::uint8_t>(o.synchronization)} << 6)
-                  << kAddressBits) {}
+      : word_(reinterpret_cast<std::uintptr_t>(object) | std::uint64_t{engine::option_bits(o)}
+                                                             << kAddressBits) {}
 
   std::uint64_t word_ = 0;
 };

@@ -81,11 +81,17 @@ void Worker::gather_packed(PackedTimestamp& packed) {
   }
 }
 
+/// The next one as a task; the list must not be empty.
+Task* Worker::unpack(PackedTasks& list) {
+  auto* const task = static_cast<Task*>(heap.allocate<sizeof(Task)>());
+  list.pop(task, engine_.packed_chunks);
+  return task;
+}
+
 /// After a failure: destroyed unrun.
 void Worker::drop_packed(PackedTasks& list) {
   while (!list.is_empty()) {
-    auto* const task = static_cast<Task*>(heap.allocate<sizeof(Task)>());
-    list.pop(task, engine_.packed_chunks);
+    Task* const task = unpack(list);
     finish(task);
     free_block(task);
   }
@@ -259,7 +265,7 @@ void Worker::run_in_order() {
     for (unsigned i = 0; !now_.normal().is_empty(); ++i) {
       if (i >= threshold(kShort, 1u) || !now_.has_only_normal()) return;
       if (--until_refresh_ == 0) refresh_epoch();
-      start({now_.normal().take(), nullptr, 0, 0, 0, false, false});
+      start({.task = now_.normal().take()});
       if (engine_.events.look() != word) return;
     }
     if (--until_look == 0) {

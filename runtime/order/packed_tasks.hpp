@@ -67,7 +67,7 @@ class PackedTasks {
   /// Copies a packable task of the same timestamp and function as all others. False: no memory.
   bool push(const Task* task, std::uint64_t at, PackedChunks& chunks) {
     const engine::TaskCode& code = *task->code;
-    const unsigned from = code.is_function_pointer ? 1 : 0, length = 1 + code.words - from;
+    const auto [from, length] = record_of(code);
     if ((last_ == nullptr || written_ + length > PackedChunk::kWords) && !add_chunk(task, at, chunks)) {
       return false;
     }
@@ -82,7 +82,7 @@ class PackedTasks {
   /// Makes `task` the next one. The list must not be empty.
   void pop(Task* task, PackedChunks& chunks) {
     const engine::TaskCode& code = *first_->code;
-    const unsigned from = code.is_function_pointer ? 1 : 0, length = 1 + code.words - from;
+    const auto [from, length] = record_of(code);
     if (read_ + length > PackedChunk::kWords) drop_chunk(chunks);
     const std::uint64_t* const record = first_->words + read_;
     task->code = &code;
@@ -95,6 +95,14 @@ class PackedTasks {
   }
 
  private:
+  /// The payload's first word that is in it, and how many words it has.
+  struct Record {
+    unsigned from, length;
+  };
+  static Record record_of(const engine::TaskCode& code) {
+    const unsigned from = code.is_function_pointer ? 1 : 0;
+    return {from, 1 + code.words - from};
+  }
   bool add_chunk(const Task* task, std::uint64_t at, PackedChunks& chunks);
   void drop_chunk(PackedChunks& chunks);
 

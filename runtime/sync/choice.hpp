@@ -103,11 +103,9 @@ class ChoiceTable {
 
  private:
   /// The bits that a resource's handle carries, but for a request.
-  static constexpr std::size_t index(ResourceOptions o) {
-    return static_cast<std::size_t>(o.isolation) | static_cast<std::size_t>(o.ratio) << 2 |
-           static_cast<std::size_t>(o.frequency) << 4;
-  }
-  std::array<Primitive, 64> primitives_{};
+  static constexpr std::size_t index(ResourceOptions o) { return engine::option_bits(o) & (kRows - 1); }
+  static constexpr std::size_t kRows = std::size_t{1} << engine::kHintBits;
+  std::array<Primitive, kRows> primitives_{};
 };
 
 }  // namespace rubato::runtime

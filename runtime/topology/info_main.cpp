@@ -7,22 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_text.hpp"
 #include "runtime/topology/cpu_list.hpp"
 #include "runtime/topology/topology.hpp"
 
 namespace {
 
+using rubato::json_quoted;
 using rubato::runtime::AllowedCpu;
 using rubato::runtime::Topology;
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') result += c;
-  }
-  return result + '"';
-}
 
 std::string json(const Topology& topology) {
   std::string text = "{\"workers\": " + std::to_string(topology.workers);
@@ -36,7 +29,7 @@ std::string json(const Topology& topology) {
   }
   text += "], \"derivation\": [";
   for (std::size_t i = 0; i < topology.derivation.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + quoted(topology.derivation[i]);
+    text += (i == 0 ? "" : ", ") + json_quoted(topology.derivation[i]);
   }
   return text + "]}";
 }

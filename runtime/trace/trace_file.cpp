@@ -7,33 +7,13 @@
 #include <cstring>
 
 #include "base/function_names.hpp"
+#include "base/json_text.hpp"
 #include "rubato/errors.hpp"
 
 namespace rubato::runtime {
 namespace {
 
 constexpr std::array<const char*, kTraceKinds> kNames = {"task", "idle", "parked", "aside"};
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < ' ') {
-      std::array<char, 8> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
-      result += escape.data();
-      continue;
-    }
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
-/// Viewers read numbers as doubles: larger ones are written as text, which keeps them exact.
-std::string exact(std::uint64_t value) {
-  const std::string digits = std::to_string(value);
-  return value <= (std::uint64_t{1} << 53) ? digits : '"' + digits + '"';
-}
 
 std::string microseconds(std::int64_t nanoseconds) {
   std::array<char, 32> text{};
@@ -46,7 +26,7 @@ std::string arguments_of(const TraceSpan& span) {
   namespace handle = engine::handle;
   std::string text;
   const auto add = [&text](const std::string& field) { text += (text.empty() ? "" : ",") + field; };
-  if ((span.handle & handle::kTimestamped) != 0) add("\"timestamp\":" + exact(span.timestamp));
+  if ((span.handle & handle::kTimestamped) != 0) add("\"timestamp\":" + json_exact(span.timestamp));
   if ((span.handle & handle::kResource) != 0) {
     std::array<char, 32> address{};
     std::snprintf(address.data(), address.size(), "\"0x%llx\"",
@@ -70,7 +50,7 @@ TraceFile::TraceFile(std::string path, unsigned workers, std::size_t spans_a_wor
   for (unsigned track = 0; track <= workers; ++track) {
     const std::string name = track == workers ? "run()" : "worker " + std::to_string(track);
     write_event(R"("ph":"M","name":"thread_name","pid":0,"tid":)" + std::to_string(track) +
-                ",\"args\":{\"name\":" + quoted(name) + "}");
+                ",\"args\":{\"name\":" + json_quoted(name) + "}");
   }
   write_tail();
 }
@@ -218,7 +198,8 @@ const std::string& TraceFile::name_of(const TraceSpan& span) {
   const std::uint64_t function = span.code->is_function_pointer ? span.first_word : 0;
   const auto [it, is_new] = names_.try_emplace({span.code, function});
   if (is_new) {
-    it->second = quoted(engine::function_name(reinterpret_cast<const void*>(function), *span.code->type));
+    it->second =
+        json_quoted(engine::function_name(reinterpret_cast<const void*>(function), *span.code->type));
   }
   return it->second;
 }

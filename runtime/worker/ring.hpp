@@ -16,13 +16,13 @@ inline constexpr unsigned kLineBytes = 64;
 inline constexpr unsigned kMaxPrefetchLines = 5;
 
 struct Slot {
-  Task* task;
-  TaskPool* pool;                  ///< its pool's batch ends with this task: finish the pool
-  std::uintptr_t prefetch_header;  ///< of a later task's resource, to be prefetched when this one starts
-  std::uint32_t prefetch_offset;   ///< from there: the lines that it will touch
-  std::uint16_t prefetch_lines;    ///< how many, beside the header; 0: nothing at all is to be prefetched
-  bool is_pooled;                  ///< belongs to a pool's batch
-  bool is_kept;                    ///< the pool still needs it when it has run
+  Task* task = nullptr;
+  TaskPool* pool = nullptr;            ///< its pool's batch ends with this task: finish the pool
+  std::uintptr_t prefetch_header = 0;  ///< of a later task's resource, to be prefetched when this one starts
+  std::uint32_t prefetch_offset = 0;   ///< from there: the lines that it will touch
+  std::uint16_t prefetch_lines = 0;    ///< how many, beside the header; 0: nothing at all is to be prefetched
+  bool is_pooled = false;              ///< belongs to a pool's batch
+  bool is_kept = false;                ///< the pool still needs it when it has run
 };
 
 /// `distance` is how many tasks ahead prefetches are issued; 0: never.

@@ -10,15 +10,19 @@ namespace rubato::runtime {
 namespace {
 
 /// Work that is worth waking somebody: waking takes a few microseconds of both.
-constexpr double kWorthMicroseconds = 8;
+constexpr std::uint64_t kWorthMicroseconds = 8;
 constexpr std::uint64_t kMaxChunk = 256;
 constexpr std::uint64_t kTasksAPool = 8;  // a guess at what a ready pool holds
 
 }  // namespace
 
 std::uint64_t Worker::worth_ticks() {
-  static const auto value = static_cast<std::uint64_t>(kWorthMicroseconds * ticks_per_microsecond());
+  static const auto value =
+      static_cast<std::uint64_t>(static_cast<double>(kWorthMicroseconds) * ticks_per_microsecond());
   return threshold(value, std::uint64_t{1});
+}
+std::uint64_t Worker::ticks_of(std::uint64_t microseconds) {
+  return microseconds * worth_ticks() / kWorthMicroseconds;
 }
 
 /// Of the running task.
@@ -167,9 +171,14 @@ void Worker::publish(TaskList& list, std::uint64_t count) {
 
 /// What it published, if nobody has taken it.
 bool Worker::take_back() {
-  Task* task = published_.exchange(nullptr, std::memory_order_acquire);
-  if (task == nullptr) return false;
+  if (!take_published(*this)) return false;
   was_robbed_ = false;
+  return true;
+}
+
+bool Worker::take_published(Worker& from) {
+  Task* task = from.published_.exchange(nullptr, std::memory_order_acquire);
+  if (task == nullptr) return false;
   while (task != nullptr) {
     Task* const next = next_of(task);
     requeue(task);
@@ -211,15 +220,8 @@ bool Worker::steal() {
     for (unsigned rank = 0; rank < kPriorities; ++rank) {
       if (take_from_pool(victim.ready_, rank, false)) return true;
     }
-    if (victim.published_.load(std::memory_order_relaxed) == nullptr) continue;
-    Task* task = victim.published_.exchange(nullptr, std::memory_order_acquire);
-    if (task == nullptr) continue;
+    if (victim.published_.load(std::memory_order_relaxed) == nullptr || !take_published(victim)) continue;
     counts.chunks_stolen.add();
-    while (task != nullptr) {
-      Task* const next = next_of(task);
-      requeue(task);
-      task = next;
-    }
     return true;
   }
   return false;

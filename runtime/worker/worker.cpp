@@ -78,8 +78,8 @@ void Worker::look_at_clock() {
   const std::uint64_t now = ticks();
   const std::uint64_t elapsed = now - batch_begin_;
   batch_begin_ = now;
-  if (elapsed > kRefreshBatch * kTimedMicroseconds * worth_ticks() / 8) tasks_to_time_ = kTimedTasks;
-  are_tasks_long_ = elapsed > kRefreshBatch * worth_ticks() / 8;
+  if (elapsed > ticks_of(kRefreshBatch * kTimedMicroseconds)) tasks_to_time_ = kTimedTasks;
+  are_tasks_long_ = elapsed > ticks_of(kRefreshBatch);
   if (!adapts_) return;
   measured_ += elapsed;
   if (++batches_measured_ < kBatchesAStep) return;
@@ -101,7 +101,7 @@ void Worker::execute_timed(const Slot& slot) {
   execute(slot);
   span.end = ticks();
   if (trace_ != nullptr && !is_put_off_) trace_->add(span);
-  if (span.end - span.begin < kLongMicroseconds * worth_ticks() / 8) return;
+  if (span.end - span.begin < ticks_of(kLongMicroseconds)) return;
   counts.long_tasks.add();
   engine_.note_long_task(*span.code, span.first_word);
 }
@@ -116,7 +116,7 @@ void Worker::work() {
     if (ring_.size() <= ring_.distance()) {
       if (Task* const only = refill()) {
         if (--until_refresh_ == 0) refresh_epoch();
-        start({only, nullptr, 0, 0, 0, false, false});
+        start({.task = only});
         continue;
       }
     }
@@ -278,9 +278,7 @@ void Worker::take_from(TaskList& list, std::uint64_t count) {
 /// Up to `count` of the current timestamp's packed tasks, which are of normal priority.
 void Worker::take_packed_now(std::uint64_t count) {
   for (count = std::min<std::uint64_t>(count, ring_.room()); count != 0 && !packed_now_.is_empty(); --count) {
-    auto* const task = static_cast<Task*>(heap.allocate<sizeof(Task)>());
-    packed_now_.pop(task, engine_.packed_chunks);
-    ring_.push(task);
+    ring_.push(unpack(packed_now_));
   }
 }
 
@@ -347,9 +345,7 @@ void Worker::take_batch(TaskPool& pool) {
 void Worker::take_packed(TaskPool& pool) {
   for (unsigned n = std::min(ring_.room(), threshold(Ring::kSlots / 2, 2u));
        n != 0 && !pool.packed.is_empty(); --n) {
-    auto* const task = static_cast<Task*>(heap.allocate<sizeof(Task)>());
-    pool.packed.pop(task, engine_.packed_chunks);
-    Slot& slot = ring_.push(task);
+    Slot& slot = ring_.push(unpack(pool.packed));
     slot.is_pooled = true;
     if (n == 1 || pool.packed.is_empty()) slot.pool = &pool;
   }
@@ -547,7 +543,7 @@ void Worker::run_alone() {
     Task* const task = alone_.take();
     task->handle &=
         ~engine::handle::kPrimitiveMask;  // no task runs that could be in the way, and none may wait
-    start({task, nullptr, 0, 0, 0, false, false});
+    start({.task = task});
     settle();
     if (owns_order() && alone_.is_empty()) advance();  // the next timestamp may have one, too
   }

@@ -134,6 +134,7 @@ class alignas(128) Worker : public engine::ThreadState {
   TaskPool& pool_of(const Task* task) const;
   bool steal();
   bool take_back();
+  bool take_published(Worker& from);
   bool empty_inbox();
   void admit(Task* task);
   void publish(TaskList& list, std::uint64_t count);
@@ -150,6 +151,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void gather_packed(PackedTimestamp& packed);
   void append_part(unsigned index, Task* task);
   void flush_parts();
+  Task* unpack(PackedTasks& list);
   void drop_packed(PackedTasks& list);
   bool advance();
   bool is_worth_less(std::uint64_t count) const;
@@ -171,6 +173,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void end_inline();
   void leave_inline();
   static std::uint64_t worth_ticks();
+  static std::uint64_t ticks_of(std::uint64_t microseconds);
 
   Engine& engine_;
   const unsigned index_;
