@@ -70,8 +70,9 @@ TaskUnit::Candidates TaskUnit::candidates() {
     if (task == nullptr) continue;
     const RunMode mode = context_.rule->may_run(*task, view);
     if (mode == RunMode::none) continue;
-    if (task->descriptor.has_timestamp && (!result.order || task->order < *result.order))
-      result.order = task->order;
+    if (task->descriptor.has_timestamp &&
+        (result.earliest == nullptr || task->order < result.earliest->order))
+      result.earliest = task;
     if (result.first.task == nullptr || task->before(*result.first.task))
       result.first = {Choice::guest, task, mode};
   }

@@ -187,6 +187,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   struct Obstacle {
     Attempt* attempt = nullptr;
     AbortCause cause{};
+    const Task* by = nullptr;  ///< null: not one task, but room for any
   };
   struct Choice {
     enum { none, guest, spill, refill } kind = none;
@@ -196,7 +197,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   /// Of the idle guest tasks whose locales are free, what may run.
   struct Candidates {
     Choice first;                    ///< the earliest, or the promoted one
-    std::optional<Timestamp> order;  ///< of the earliest that has a timestamp
+    const Task* earliest = nullptr;  ///< that has a timestamp
   };
   struct Spill {
     bool active = false;

@@ -435,7 +435,7 @@ void TaskUnit::reconsider(Cycle now) {
     }
   }
   if (const Obstacle o = find_obstacle(candidates()); o.attempt != nullptr)
-    context_.aborts->abort({&o.attempt, 1}, {o.cause, LineAddr{}, o.attempt->core, nullptr}, now);
+    context_.aborts->abort({&o.attempt, 1}, {o.cause, LineAddr{}, o.attempt->core, o.by}, now);
   wake_finishing(now);
   serve_waiting(now);
   serve_commit_sends(now);
@@ -494,10 +494,10 @@ Attempt* TaskUnit::latest_waiting() const {
 // C13: where nothing can be spilled for a task whose parent committed, the latest attempt becomes something
 // that can.
 TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
-  std::optional<Timestamp> order = candidates.order;  // of the earliest that could use a core
+  const Task* earliest = candidates.earliest;  // that could use a core
   if (!refills_.empty() && being_refilled() == 0 && refills_.back()->descriptor.has_timestamp &&
-      (!order || refills_.back()->order < *order) && may_refill(*refills_.back()))
-    order = refills_.back()->order;
+      (earliest == nullptr || refills_.back()->order < earliest->order) && may_refill(*refills_.back()))
+    earliest = refills_.back();
   bool has_core = false;
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const CoreState state = slots_[slot].state;
@@ -511,25 +511,28 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
     if (task->attempt == nullptr) continue;
     if (promoted_ != nullptr && promoted_->descriptor.has_locale &&
         promoted_->descriptor.locale == queue_.locale_of(slot))
-      return {task->attempt, AbortCause::locale};
+      return {task->attempt, AbortCause::locale, promoted_};
     for (const Lane lane : {Lane::timestamped, Lane::timestamped_nonspec}) {
       const Task* waiter = queue_.waiter(slot, lane);
       if (waiter != nullptr && waiter->order < task->virtual_time.timestamp &&
           context_.rule->may_run(*waiter, view()) != RunMode::none)
-        return {task->attempt, AbortCause::locale};
+        return {task->attempt, AbortCause::locale, waiter};
     }
   }
-  bool precedes_all = !has_core && order;
+  const bool is_promoted_first = promoted_ != nullptr && candidates.first.task == promoted_;
+  bool precedes_all = !has_core && earliest != nullptr;
   for (std::uint32_t slot = 0; slot < cores_ && precedes_all; ++slot) {
     const Task* task = slots_[slot].task;
-    precedes_all = task == nullptr || task->virtual_time.timestamp > *order ||
+    precedes_all = task == nullptr || task->virtual_time.timestamp > earliest->order ||
                    (task->attempt == nullptr && !task->descriptor.has_timestamp);
   }
-  if (precedes_all || (!has_core && promoted_ != nullptr && candidates.first.task == promoted_))
-    if (Attempt* latest = latest_running(); latest != nullptr) return {latest, AbortCause::preempted};
-  if (!has_core && order && *order <= gvt().timestamp)
-    if (Attempt* latest = latest_waiting(); latest != nullptr && latest->virtual_time.timestamp > *order)
-      return {latest, AbortCause::preempted};
+  if (precedes_all || (!has_core && is_promoted_first))
+    if (Attempt* latest = latest_running(); latest != nullptr)
+      return {latest, AbortCause::preempted, precedes_all ? earliest : promoted_};
+  if (!has_core && earliest != nullptr && earliest->order <= gvt().timestamp)
+    if (Attempt* latest = latest_waiting();
+        latest != nullptr && latest->virtual_time.timestamp > earliest->order)
+      return {latest, AbortCause::preempted, earliest};
 
   if (waiting_.empty() || can_spill() || spill_.active || !rolling_back_.empty()) return {};
   // Its creator may be the earliest active task, whatever its own timestamp is.

@@ -50,6 +50,9 @@ def test_aborts_are_the_same_in_summary_statistics_tables_and_trace():
     assert aborted > 0 and run.summary.tasks.committed >= 900
     assert run.stats.total("chip.aborts.*") == aborted
     assert sum(row["aborts"] for row in run.conflicts["functions"]) == aborted
+    unnamed = {row["cause"] for row in run.conflicts["functions"] if row["by"] == "(no task)"}
+    assert not unnamed & {"conflict", "parent", "dependence", "locale", "commit_queue"}, "a task is always the cause"
+    assert any(row["cause"] == "locale" for row in run.conflicts["functions"])
     lost = run.stats.total("chip.aborts.*.cycles")
     assert sum(row["lost_cycles"] for row in run.conflicts["functions"]) == lost
     assert lost <= run.stats.total("chip.core_cycles.aborted"), "roll-backs come on top"
