@@ -125,7 +125,7 @@ void Engine::prepare(engine::ThreadState& thread) const {
 }
 
 void Engine::configure(const native::Options& options) {
-  if (engine::is_in_task() || is_running_.load() || waiting_.load() != 0) {
+  if (engine::is_in_task() || is_running_.load() || !inbox.is_empty()) {
     throw TaskError(
         "configure() is called while there are tasks: call it before the first create(), or after run()");
   }
@@ -206,7 +206,6 @@ void Engine::run() {
   order.begin();
   current_run.fetch_add(1, std::memory_order_seq_cst);
   is_running_.store(true, std::memory_order_seq_cst);
-  waiting_.store(0, std::memory_order_relaxed);
   if (trace_ != nullptr) trace_->begin_run();
   self.enter_epochs();
   while (self.empty_inbox()) {
@@ -349,11 +348,12 @@ void Engine::submit_outside(engine::ThreadState& self, Task* task) {
     }
     throw TaskError(sentence);
   }
-  if (!is_running) waiting_.fetch_add(1, std::memory_order_relaxed);
   if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
   if (!inbox.push(task, task)) return;
   inbox_ready.add(0, kNormalRank);
-  if (is_running) events.notify();
+  // Looks again: a run() that began meanwhile may have found the inbox empty. Ordered against that as work is
+  // against can_find_work().
+  if (is_running_.load(std::memory_order_seq_cst)) events.notify();
 }
 
 void Engine::retire(engine::ResourceHeader* header) {

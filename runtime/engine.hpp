@@ -99,7 +99,6 @@ class Engine {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
   Atomic<bool> is_running_{false};
-  Atomic<std::uint64_t> waiting_{0};  // created by other threads since the last run(), before it
   std::atomic<std::thread::id> runner_{};
   Atomic<unsigned> holds_{0};
   std::mutex long_tasks_mutex_;

@@ -479,7 +479,8 @@ void Worker::wait_for_end_of_pause() {
 /// Whether the run has ended. Every worker is idle: none holds a task, or is about to cancel.
 bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
   if ((word & Events::kStop) != 0) return true;
-  if (engine_.holds() != 0) return false;
+  // What another thread created before it closed its hold is in the inbox, and not counted yet.
+  if (engine_.holds() != 0 || !engine_.inbox.is_empty()) return false;
   if (is_everything_finished([this] { return engine_.sums(); })) return true;
   // Tasks are left, and if nobody can find any they wait for groups that nobody can complete. A worker that
   // stopped idling meanwhile, took a pool and put it back, must not go unnoticed: the word is as before then,
