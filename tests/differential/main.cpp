@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/differential/outside.hpp"
 #include "tests/differential/state.hpp"
 
 #if defined(RUBATO_PERTURBED)
@@ -60,12 +61,23 @@ void prepare(std::uint64_t seed) {
 void prepare(std::uint64_t /*seed*/) {}
 #endif
 
+/// What threads outside created after a task had thrown: it waits for the next run.
+void run_what_came_late() {
+  state->throws = false;
+  try {
+    run();
+  } catch (const TaskError& e) {
+    state->violate(e.what());
+  }
+}
+
 /// Whether nothing was found wrong.
 bool run_program(std::uint64_t seed) {
   State current;
   state = &current;
   prepare(seed);
   create_roots(seed);
+  OutsideThreads outside(seed);
   bool has_thrown = false;
   try {
     run();
@@ -73,6 +85,8 @@ bool run_program(std::uint64_t seed) {
     has_thrown = current.throws;
     if (!has_thrown) current.violate(e.what());
   }
+  outside.join();
+  if (has_thrown && outside.any()) run_what_came_late();
   // A task that throws ends the program somewhere: all that is the same then is that it did.
   const std::uint64_t digest = has_thrown ? kThrown : digest_of(current);
   const std::uint64_t tasks = has_thrown ? 0 : current.tasks.load();

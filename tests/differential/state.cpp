@@ -17,10 +17,21 @@ Fan* State::new_fan() {
   return fans.emplace_back(std::make_unique<Fan>()).get();
 }
 
+std::atomic<std::uint64_t>* State::new_answers() {
+  const std::lock_guard lock(mutex);
+  return answers.emplace_back(std::make_unique<std::atomic<std::uint64_t>>(0)).get();
+}
+
 void State::violate(const std::string& what) {
   const std::lock_guard lock(mutex);
   if (violations++ == 0) first_violation = what;
 }
+
+void tell(std::uint64_t word) {
+  ++state->tasks;
+  state->sum += word;
+}
+void tell_violation(const char* what) { state->violate(what); }
 
 void dawdle(Rng& random) {
   const std::uint64_t chosen = random.below(64);

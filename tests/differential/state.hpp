@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,14 +60,17 @@ struct State {
   std::uint64_t sequence = 0;            // Order::unique: of timestamped tasks, in theirs
   std::atomic<std::uint64_t> latest{0};  // the latest timestamp that started, plus 1
   std::atomic<std::uint64_t> made{0}, destroyed{0};
+  std::atomic<bool> is_over{false};  // run() has returned or thrown
 
   std::mutex mutex;
   std::vector<std::unique_ptr<Fan>> fans;
+  std::vector<std::unique_ptr<std::atomic<std::uint64_t>>> answers;
   std::vector<resource<Temporary>> temporaries;  // not removed yet
   std::uint64_t violations = 0;
   std::string first_violation;
 
   Fan* new_fan();
+  std::atomic<std::uint64_t>* new_answers();
   void violate(const std::string& what);
 };
 extern State* state;
@@ -78,6 +82,14 @@ bool is_whole(const Cell& cell, Rng& random);
 /// Lets others run for a moment, now and then.
 void dawdle(Rng& random);
 
+/// What a task that has ended has to say.
+void tell(std::uint64_t word);
+void tell_violation(const char* what);
+
+/// A task of this key and all that follow from it. With Order::unique no other may have its `number`.
+void create_tree(std::uint64_t key, std::uint32_t number, std::uint32_t depth, std::optional<Timestamp> at);
+/// Members of a group, whatever else they are, and a task that comes after it.
+void create_members(Fan* fan, std::uint64_t members, std::uint64_t key);
 /// Creates the tasks that start the program `seed`; the state is new.
 void create_roots(std::uint64_t seed);
 

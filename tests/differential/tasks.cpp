@@ -49,12 +49,6 @@ struct Traits {
 
 std::uint64_t word_of(std::uint64_t key) { return mix64(key ^ 0x77); }
 
-void tell(std::uint64_t word) {
-  ++state->tasks;
-  state->sum += word;
-}
-void tell_violation(const char* what) { state->violate(what); }
-
 void node(std::uint64_t key, Position position, Fan* fan);
 
 void create_node(std::uint64_t key, Position position, std::optional<Timestamp> at, TaskGroup* group,
@@ -99,6 +93,7 @@ std::optional<Timestamp> child_timestamp(std::optional<Timestamp> parent, Positi
 // ---- groups: a task that creates the members, itself one of them, and a task that waits for all ----
 
 void check_fan(Fan* fan, std::uint64_t members, std::uint64_t key) {
+  if (state->is_over) return;  // run() has failed, and members were destroyed unrun
   if (!fan->group.is_complete()) state->violate("a group is not complete when the task after it runs");
   if (fan->done != members) state->violate("a task runs before the members of the group it waits for");
   tell(word_of(key));
@@ -114,18 +109,24 @@ void fan_out(std::uint64_t key, Position position, Fan* fan, std::uint64_t membe
   tell(word_of(key));
 }
 
+/// Readers may run twice, and cannot say when they are done.
+std::uint64_t counted_members(std::uint64_t members, std::uint64_t key) {
+  std::uint64_t counted = 0;
+  for (std::uint64_t m = 0; m < members; ++m) counted += !Traits(mix64(key + m)).is_reader();
+  return counted;
+}
+
 void create_fan(std::uint64_t key, Position position, Rng& random) {
   Fan* const fan = state->new_fan();
   const std::uint64_t members = 1 + random.below(6);
-  std::uint64_t counted = 0;  // readers may run twice, and cannot say when they are done
-  for (std::uint64_t m = 0; m < members; ++m) counted += !Traits(mix64(key + m)).is_reader();
   std::optional<Timestamp> at, later;
   if (state->order == Order::dense && engine::is_timestamped()) {
     at = timestamp();
     later = *at + random.below(2);
   }
   create<nonspec>(fan_out, {.at = at, .group = &fan->group}, key, position, fan, members);
-  create<nonspec>(check_fan, {.at = later, .after = &fan->group}, fan, counted, mix64(key ^ 5));
+  create<nonspec>(check_fan, {.at = later, .after = &fan->group}, fan, counted_members(members, key),
+                  mix64(key ^ 5));
 }
 
 // ---- objects that are removed while tasks annotated with them are pending ----
@@ -253,6 +254,17 @@ void node(std::uint64_t key, Position position, Fan* fan) {
 }
 
 }  // namespace
+
+void create_tree(std::uint64_t key, std::uint32_t number, std::uint32_t depth, std::optional<Timestamp> at) {
+  create_node(key, {number, depth}, at, nullptr, nullptr);
+}
+
+void create_members(Fan* fan, std::uint64_t members, std::uint64_t key) {
+  for (std::uint64_t m = 0; m < members; ++m) {
+    create_node(mix64(key + m), {0, kMaxDepth}, std::nullopt, &fan->group, fan);
+  }
+  create<nonspec>(check_fan, {.after = &fan->group}, fan, counted_members(members, key), mix64(key ^ 5));
+}
 
 void create_roots(std::uint64_t seed) {
   Rng random(mix64(seed));
