@@ -11,6 +11,10 @@ namespace rubato::apps {
 struct JoinOptions {
   std::uint32_t records_per_task = 4096;  ///< at least 1; of threads: a morsel
   std::uint32_t parts = 1;                ///< at least 1; partitions of the tasks, otherwise threads
+  /// Of tasks: how many records one scanner may have on their way to one partition; two batches always may
+  /// be. Those of a few milliseconds, so that nobody waits for a worker that has lost its CPU for a time
+  /// slice.
+  std::uint32_t records_ahead = 1u << 17;
 };
 
 /// The reference: one thread, std::unordered_map, nothing shared with the others.

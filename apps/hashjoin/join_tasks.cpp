@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Scanning tasks read the tables piece by piece and sort the records by partition into batches; a full batch
-// becomes a task of its partition that builds or probes the table there. A task's records are its own: a
-// batch belongs to the scanner until its task is created, to the task until that is done, and then to the
-// scanner again.
+// becomes a task of its partition that builds or probes the table there. A scanner that is far ahead of a
+// partition waits for it (see outbox.hpp).
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <deque>
-#include <memory>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "apps/hashjoin/customer_table.hpp"
 #include "apps/hashjoin/join.hpp"
+#include "apps/hashjoin/outbox.hpp"
 #include "rubato/rubato.hpp"
 
 namespace rubato::apps {
 namespace {
-
-template <class Record>
-struct Batch {
-  explicit Batch(std::size_t capacity) : records(std::make_unique_for_overwrite<Record[]>(capacity)) {}
-  std::unique_ptr<Record[]> records;  // of these, `count`
-  std::size_t count = 0;
-  std::atomic<bool> is_with_task{false};
-};
 
 struct Partition {
   explicit Partition(std::size_t customers) : table(customers) {}
@@ -36,7 +26,7 @@ using PartitionHandle = resource<Partition>;
 
 void process(PartitionHandle partition, Batch<Customer>* batch) {
   for (std::size_t i = 0; i < batch->count; ++i) partition->table.insert(batch->records[i]);
-  batch->is_with_task.store(false, std::memory_order_release);
+  batch->give_back();
 }
 
 void process(PartitionHandle partition, Batch<Order>* batch) {
@@ -44,7 +34,7 @@ void process(PartitionHandle partition, Batch<Order>* batch) {
     const JoinResult result = probe(partition->table, batch->records.get(), batch->count);
     for (std::size_t i = 0; i < result.sums.size(); ++i) partition->sums[i] += result.sums[i];
   }
-  batch->is_with_task.store(false, std::memory_order_release);
+  batch->give_back();
 }
 
 /// What all scanners of one table share.
@@ -53,47 +43,20 @@ struct Scan {
   const std::vector<Record>& table;
   const std::vector<PartitionHandle>& partitions;
   std::size_t records_per_task;
+  std::size_t records_ahead;
   TaskGroup* group;  // its tasks belong to it
   alignas(64) std::atomic<std::size_t> next = 0;
-};
-
-/// The batches that one scanner fills for one partition.
-template <class Record>
-class Outbox {
- public:
-  /// True when the batch is full.
-  bool push(const Record& record, std::size_t capacity) {
-    if (filling_ == nullptr) take(capacity);
-    filling_->records[filling_->count++] = record;
-    return filling_->count == capacity;
-  }
-  Batch<Record>* filling() const { return filling_; }
-  /// Hands the batch to a task.
-  Batch<Record>* hand_over() {
-    filling_->is_with_task.store(true, std::memory_order_relaxed);
-    return std::exchange(filling_, nullptr);
-  }
-
- private:
-  /// The batch handed over longest ago is the first to come back: a partition's tasks run one after another.
-  void take(std::size_t capacity) {
-    if (batches_.empty() || batches_.front()->is_with_task.load(std::memory_order_acquire)) {
-      batches_.push_front(std::make_unique<Batch<Record>>(capacity));
-    }
-    batches_.push_back(std::move(batches_.front()));
-    batches_.pop_front();
-    filling_ = batches_.back().get();
-    filling_->count = 0;
-  }
-
-  std::deque<std::unique_ptr<Batch<Record>>> batches_;  // the one that is filled last, the others by age
-  Batch<Record>* filling_ = nullptr;
 };
 
 template <class Record>
 class Scanner {
  public:
-  explicit Scanner(Scan<Record>& scan) : scan_(scan), outboxes_(scan.partitions.size()) {}
+  explicit Scanner(Scan<Record>& scan) : scan_(scan) {
+    outboxes_.reserve(scan.partitions.size());
+    for (std::size_t p = 0; p < scan.partitions.size(); ++p) {
+      outboxes_.emplace_back(scan.records_per_task, scan.records_ahead);
+    }
+  }
 
   /// Sorts the next records. False when there are none left: what remains in batches is on its way then.
   bool step() {
@@ -102,7 +65,7 @@ class Scanner {
     for (std::size_t i = begin; i < end; ++i) {
       const Record& record = scan_.table[i];
       const std::size_t p = partition_of(key_of(record));
-      if (outboxes_[p].push(record, scan_.records_per_task)) send(p);
+      if (outboxes_[p].push(record)) send(p);
     }
     if (end < scan_.table.size()) return true;
     for (std::size_t p = 0; p < outboxes_.size(); ++p) {
@@ -111,6 +74,14 @@ class Scanner {
     return false;
   }
   TaskGroup* group() const { return scan_.group; }
+  /// A partition to wait for, if there is one.
+  std::optional<std::uint32_t> partition_behind() const {
+    for (std::size_t p = 0; p < outboxes_.size(); ++p) {
+      if (outboxes_[p].is_far_ahead()) return static_cast<std::uint32_t>(p);
+    }
+    return std::nullopt;
+  }
+  PartitionHandle partition(std::uint32_t p) const { return scan_.partitions[p]; }
 
  private:
   static std::uint32_t key_of(const Customer& c) { return c.key; }
@@ -132,12 +103,27 @@ class Scanner {
 template <class Record>
 using ScannerHandle = resource<Scanner<Record>>;
 
+template <class Record>
+void scan(ScannerHandle<Record> scanner);
+
 /// Reads on when there is little else to do: what is in batches comes first.
+template <class Record>
+void read_on(ScannerHandle<Record> scanner, TaskGroup* group, TaskGroup* after) {
+  create<nonspec>(scan<Record>, {.on = scanner, .group = group, .after = after, .priority = Priority::low},
+                  scanner);
+}
+
 template <class Record>
 void scan(ScannerHandle<Record> scanner) {
   if (!scanner->step()) return;
-  create<nonspec>(scan<Record>, {.on = scanner, .group = scanner->group(), .priority = Priority::low},
-                  scanner);
+  TaskGroup* const group = scanner->group();
+  const std::optional<std::uint32_t> behind = scanner->partition_behind();
+  if (!behind) return read_on(scanner, group, nullptr);
+  // Behind all that is on its way there, since a partition's tasks run in the order of their creation.
+  const PartitionHandle partition = scanner->partition(*behind);
+  create<nonspec>(
+      [](PartitionHandle, ScannerHandle<Record> from, TaskGroup* its) { read_on(from, its, nullptr); },
+      {.on = partition, .group = group, .core = *behind}, partition, scanner, group);
 }
 
 template <class Record>
@@ -145,9 +131,7 @@ std::vector<ScannerHandle<Record>> start(Scan<Record>& work, TaskGroup* after) {
   std::vector<ScannerHandle<Record>> scanners;
   for (std::size_t i = 0; i < work.partitions.size(); ++i) {
     scanners.push_back(make_resource<Scanner<Record>>({}, work));
-    create<nonspec>(scan<Record>,
-                    {.on = scanners.back(), .group = work.group, .after = after, .priority = Priority::low},
-                    scanners.back());
+    read_on(scanners.back(), work.group, after);
   }
   return scanners;
 }
@@ -162,8 +146,9 @@ JoinResult join_tasks(const TpchTables& tables, const JoinOptions& options) {
         tables.customers.size() / options.parts));
   }
   TaskGroup built;
-  Scan<Customer> customers{tables.customers, partitions, options.records_per_task, &built, {}};
-  Scan<Order> orders{tables.orders, partitions, options.records_per_task, nullptr, {}};
+  Scan<Customer> customers{tables.customers,      partitions, options.records_per_task,
+                           options.records_ahead, &built,     {}};
+  Scan<Order> orders{tables.orders, partitions, options.records_per_task, options.records_ahead, nullptr, {}};
   const auto builders = start(customers, nullptr);
   const auto probers = start(orders, &built);
   run();

@@ -22,6 +22,7 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint32_t records_per_task = 4096;
   std::uint32_t parts = 0;  // 0: one a core
+  std::uint32_t records_ahead = JoinOptions{}.records_ahead;
   Variant variant = Variant::tasks;
   bool verify = false;
 };
@@ -52,6 +53,10 @@ void declare(CLI::App& app, Options& o) {
   add_count(
       app, "--partitions", o.parts, 1024,
       "Partitions, each with a hash table of its own; threads of the other variants (default: one a core)");
+  add_count(
+      app, "--records-ahead", o.records_ahead, 1u << 31,
+      "Records that a scanning task may send to a partition ahead of its tasks (default 131072); two tasks' "
+      "always");
   add_choice<Variant>(
       app, "--variant", o.variant,
       {{"tasks", Variant::tasks},
@@ -73,7 +78,8 @@ void declare(CLI::App& app, Options& o) {
 
 JoinResult join(const TpchTables& tables, const Options& o) {
   const JoinOptions options{o.records_per_task,
-                            o.parts != 0 ? o.parts : std::max(1u, std::thread::hardware_concurrency())};
+                            o.parts != 0 ? o.parts : std::max(1u, std::thread::hardware_concurrency()),
+                            o.records_ahead};
   switch (o.variant) {
     case Variant::threads:
       return join_threads(tables, options);

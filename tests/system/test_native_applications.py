@@ -24,7 +24,7 @@ INPUTS = {
     "color": ["--generate", "rmat:9:8"],
     "astar": ["--generate", "road:60x60"],
     "des": ["--generate", "csa:8"],
-    "hashjoin": ["--scale", "0.05", "--records-per-task", "64"],
+    "hashjoin": ["--scale", "0.05", "--records-per-task", "64", "--records-ahead", "1"],
 }
 NATIVE = [name for name, app in apps.all_apps().items() if "native" in app.engines]
 # Measured, so never the same; and on how many workers.

@@ -11,6 +11,7 @@
 #include "apps/common/input_error.hpp"
 #include "apps/hashjoin/customer_table.hpp"
 #include "apps/hashjoin/join.hpp"
+#include "apps/hashjoin/outbox.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -96,6 +97,38 @@ TEST(PartitionTable, GrowsWhenMoreCustomersComeThanExpected) {
   EXPECT_EQ(table.find(1001), std::nullopt);
 }
 
+TEST(Outbox, IsFarAheadUntilTheOldestOfAllBatchesThatMayBeOnTheirWayIsGivenBack) {
+  Outbox<int> outbox(4, 12);
+  std::vector<Batch<int>*> sent;
+  const auto send = [&] {
+    while (!outbox.push(7)) EXPECT_LT(outbox.filling()->count, 4u);
+    sent.push_back(outbox.hand_over());
+  };
+  send();
+  send();
+  EXPECT_FALSE(outbox.is_far_ahead());
+  send();
+  EXPECT_TRUE(outbox.is_far_ahead());
+  sent[1]->give_back();
+  EXPECT_TRUE(outbox.is_far_ahead());
+  sent[0]->give_back();
+  EXPECT_FALSE(outbox.is_far_ahead());
+  send();
+  EXPECT_EQ(sent[3], sent[0]);  // given back first, so filled first again
+}
+
+TEST(Outbox, MayAlwaysHaveTwoBatchesOnTheirWayBesideTheOneThatIsFilled) {
+  Outbox<int> outbox(2, 1);
+  for (int batch = 0; batch < 2; ++batch) {
+    EXPECT_FALSE(outbox.is_far_ahead());
+    EXPECT_FALSE(outbox.push(1));
+    EXPECT_FALSE(outbox.is_far_ahead());
+    EXPECT_TRUE(outbox.push(2));
+    outbox.hand_over();
+  }
+  EXPECT_TRUE(outbox.is_far_ahead());
+}
+
 class EveryJoin : public ::testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {};
 
 TEST_P(EveryJoin, FindsTheSamePairsAsTheSerialOne) {
@@ -106,6 +139,7 @@ TEST_P(EveryJoin, FindsTheSamePairsAsTheSerialOne) {
   const JoinResult expected = join_serial(tables);
   ASSERT_LT(expected.matches(), tables.orders.size());
   EXPECT_EQ(join_tasks(tables, options), expected);
+  EXPECT_EQ(join_tasks(tables, {records, parts, 1}), expected);
   EXPECT_EQ(join_threads(tables, options), expected);
 #if defined(RUBATO_HAS_TBB)
   EXPECT_EQ(join_tbb(tables, options), expected);
