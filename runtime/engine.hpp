@@ -51,7 +51,7 @@ class Engine {
   Events events;
   Order order;
   Groups groups;
-  PackedChunks packed_chunks;
+  PackedMemory packed_memory;
   Failure failure;
   TaskPool inbox;  ///< from other threads: not run from there, but handed on
   ReadySet<StdAtomics> inbox_ready{1};

@@ -48,7 +48,7 @@ void Worker::keep(Task* task, std::uint64_t at) {
       is_packable(task) && packed_later_.wants(task, at)) {
     const unsigned list =
         has_pools ? engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index : 0;
-    if (packed_later_.push(task, list, engine_.packed_chunks)) {
+    if (packed_later_.push(task, list, packed_chunks_)) {
       counts.packed.add();
       return free_block(task);
     }
@@ -84,7 +84,7 @@ void Worker::gather_packed(PackedTimestamp& packed) {
 /// The next one as a task; the list must not be empty.
 Task* Worker::unpack(PackedTasks& list) {
   auto* const task = static_cast<Task*>(heap.allocate<sizeof(Task)>());
-  list.pop(task, engine_.packed_chunks);
+  list.pop(task, packed_chunks_);
   return task;
 }
 

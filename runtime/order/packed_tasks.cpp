@@ -7,41 +7,65 @@
 
 namespace rubato::runtime {
 
-PackedChunks::~PackedChunks() {
+PackedMemory::~PackedMemory() {
   for (PackedChunk* const slab : slabs_) std::free(slab);
 }
 
+PackedChunks::~PackedChunks() {
+  if (rest_.next == rest_.end) return;
+  const std::lock_guard lock(memory_.mutex_);
+  memory_.rests_.push_back(rest_);
+}
+
 PackedChunk* PackedChunks::take() {
-  const std::lock_guard lock(mutex_);
-  if (free_ == nullptr) {
-    void* const memory = std::aligned_alloc(kSlabBytes, kSlabBytes);
-    if (memory == nullptr) return nullptr;
-    madvise(memory, kSlabBytes, MADV_HUGEPAGE);  // a hint; without it everything works as well
-    auto* const chunks = static_cast<PackedChunk*>(memory);
-    slabs_.push_back(chunks);
-    for (std::size_t i = kSlabBytes / sizeof(PackedChunk); i-- != 0;) {
-      chunks[i].next = free_;
-      free_ = &chunks[i];
+  {
+    const std::lock_guard lock(memory_.mutex_);
+    if (PackedChunk* const chunk = memory_.free_) {
+      memory_.free_ = chunk->next;
+      return chunk;
     }
   }
-  PackedChunk* const chunk = free_;
-  free_ = chunk->next;
-  return chunk;
+  if (rest_.next == rest_.end && !take_slab()) return nullptr;
+  return rest_.next++;
+}
+
+bool PackedChunks::take_slab() {
+  const std::lock_guard lock(memory_.mutex_);
+  if (!memory_.rests_.empty()) {
+    rest_ = memory_.rests_.back();
+    memory_.rests_.pop_back();
+    return true;
+  }
+  void* const slab = std::aligned_alloc(kSlabBytes, kSlabBytes);
+  if (slab == nullptr) return false;
+  madvise(slab, kSlabBytes, MADV_HUGEPAGE);  // a hint; without it everything works as well
+  rest_.next = static_cast<PackedChunk*>(slab);
+  rest_.end = rest_.next + kSlabBytes / sizeof(PackedChunk);
+  memory_.slabs_.push_back(rest_.next);
+  return true;
 }
 
 void PackedChunks::give(PackedChunk* chunk) {
-  const std::lock_guard lock(mutex_);
-  chunk->next = free_;
-  free_ = chunk;
+  const std::lock_guard lock(memory_.mutex_);
+  chunk->next = memory_.free_;
+  memory_.free_ = chunk;
 }
 
 bool PackedTasks::add_chunk(const Task* task, std::uint64_t at, PackedChunks& chunks) {
   PackedChunk* const chunk = chunks.take();
   if (chunk == nullptr) return false;
+  const engine::TaskCode& code = *task->code;
   chunk->next = nullptr;
-  chunk->code = task->code;
+  chunk->code = &code;
   chunk->function = task->words[0];
   chunk->at = at;
+  chunk->handle = task->handle;
+  chunk->size = 0;
+  // Once varied, for good: tasks of two kinds in turns would take a chunk each.
+  chunk->is_varied = (task->handle & engine::handle::kResource) != 0 ||
+                     (last_ != nullptr && (last_->is_varied || !suits(task->handle)));
+  chunk->from = code.is_function_pointer ? 1 : 0;
+  chunk->length = (chunk->is_varied ? 1u : 0u) + code.words - chunk->from;
   if (last_ == nullptr) {
     first_ = chunk;
   } else {

@@ -3,7 +3,11 @@
 // read once, in the order of its addresses, and takes a fraction of the memory. Rules R1 and R9.
 //
 //   chunk    what its tasks have in common, then their records
-//   record   the handle, then the payload's words; without the first, if that is the function
+//   record   the handle, if tasks differ in more of it than a locale; then the payload's words, without the
+//            first, if that is the function
+//
+// Of a locale that is no resource only the pool matters, and a list is of one pool: its tasks come back with
+// the locale of one of them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,20 +25,48 @@
 namespace rubato::runtime {
 
 struct PackedChunk {
-  static constexpr unsigned kWords = 2044;
+  static constexpr unsigned kWords = 2041;
 
   PackedChunk* next;
   const engine::TaskCode* code;
   std::uint64_t function;  ///< the first word, if code->is_function_pointer
   std::uint64_t at;
+  std::uint64_t handle;  ///< of the first task
+  std::uint64_t size;    ///< tasks that are in it
+  std::uint32_t length;  ///< words of a record
+  std::uint16_t from;    ///< the payload's first word that is in it
+  bool is_varied;        ///< records begin with the handle
   std::uint64_t words[kWords];
 };
 static_assert(sizeof(PackedChunk) == std::size_t{16} << 10);
 
 /// Chunks that nobody uses, for all workers. Nothing is returned to the system before it ends.
+class PackedMemory {
+ public:
+  PackedMemory() = default;
+  ~PackedMemory();
+  PackedMemory(const PackedMemory&) = delete;
+  PackedMemory& operator=(const PackedMemory&) = delete;
+
+ private:
+  friend class PackedChunks;
+  struct Range {
+    PackedChunk* next = nullptr;
+    PackedChunk* end = nullptr;
+  };
+
+  std::mutex mutex_;
+  PackedChunk* free_ = nullptr;
+  std::vector<PackedChunk*> slabs_;
+  std::vector<Range> rests_;  // of slabs of workers that are no more
+};
+
+/// Where one worker takes chunks from. What nobody has used yet is in a slab of its own, and it does not
+/// touch it: the first touch costs milliseconds a huge page, which two workers shall spend at once and none
+/// twice.
 class PackedChunks {
  public:
-  PackedChunks() = default;
+  explicit PackedChunks(PackedMemory& memory) : memory_(memory) {}
   ~PackedChunks();
   PackedChunks(const PackedChunks&) = delete;
   PackedChunks& operator=(const PackedChunks&) = delete;
@@ -46,9 +78,10 @@ class PackedChunks {
  private:
   static constexpr std::size_t kSlabBytes = std::size_t{2} << 20;
 
-  std::mutex mutex_;
-  PackedChunk* free_ = nullptr;
-  std::vector<PackedChunk*> slabs_;
+  bool take_slab();
+
+  PackedMemory& memory_;
+  PackedMemory::Range rest_;  // of the last slab
 };
 
 /// Whether the task's words are all there is to it, and it runs where and when any other of its timestamp
@@ -66,42 +99,37 @@ class PackedTasks {
 
   /// Copies a packable task of the same timestamp and function as all others. False: no memory.
   bool push(const Task* task, std::uint64_t at, PackedChunks& chunks) {
-    const engine::TaskCode& code = *task->code;
-    const auto [from, length] = record_of(code);
-    if ((last_ == nullptr || written_ + length > PackedChunk::kWords) && !add_chunk(task, at, chunks)) {
+    if ((last_ == nullptr || written_ + last_->length > PackedChunk::kWords || !suits(task->handle)) &&
+        !add_chunk(task, at, chunks)) {
       return false;
     }
-    std::uint64_t* const record = last_->words + written_;
-    record[0] = task->handle;
-    for (unsigned i = 1; i < length; ++i) record[i] = task->words[from + i - 1];
-    written_ += length;
+    std::uint64_t* record = last_->words + written_;
+    written_ += last_->length;
+    if (last_->is_varied) *record++ = task->handle;
+    const std::uint64_t* const end = last_->words + written_;
+    for (const std::uint64_t* word = task->words + last_->from; record != end;) *record++ = *word++;
+    ++last_->size;
     ++size_;
     return true;
   }
 
   /// Makes `task` the next one. The list must not be empty.
   void pop(Task* task, PackedChunks& chunks) {
-    const engine::TaskCode& code = *first_->code;
-    const auto [from, length] = record_of(code);
-    if (read_ + length > PackedChunk::kWords) drop_chunk(chunks);
-    const std::uint64_t* const record = first_->words + read_;
-    task->code = &code;
-    task->handle = record[0];
+    const std::uint64_t* record = first_->words + read_;
+    read_ += first_->length;
+    task->code = first_->code;
+    task->handle = first_->is_varied ? *record++ : first_->handle;
     task->words[0] = first_->function;
-    for (unsigned i = 1; i < length; ++i) task->words[from + i - 1] = record[i];
+    const std::uint64_t* const end = first_->words + read_;
+    for (std::uint64_t* word = task->words + first_->from; record != end;) *word++ = *record++;
     task->words[engine::kInlineWords - 1] = first_->at;
-    read_ += length;
-    if (--size_ == 0) drop_chunk(chunks);
+    --size_;
+    if (--first_->size == 0) drop_chunk(chunks);
   }
 
  private:
-  /// The payload's first word that is in it, and how many words it has.
-  struct Record {
-    unsigned from, length;
-  };
-  static Record record_of(const engine::TaskCode& code) {
-    const unsigned from = code.is_function_pointer ? 1 : 0;
-    return {from, 1 + code.words - from};
+  bool suits(std::uint64_t handle) const {
+    return last_->is_varied || ((handle ^ last_->handle) & ~engine::handle::kAddressMask) == 0;
   }
   bool add_chunk(const Task* task, std::uint64_t at, PackedChunks& chunks);
   void drop_chunk(PackedChunks& chunks);

@@ -33,6 +33,7 @@ Worker::Worker(Engine& engine, unsigned index)
       engine_(engine),
       index_(index),
       packed_later_(engine.workers() > 1 ? engine.pool_count() : 1),
+      packed_chunks_(engine.packed_memory),
       parts_(engine.pool_count()),
       ready_(engine.pool_count()),
       pinned_(1) {

@@ -201,6 +201,7 @@ class alignas(128) Worker : public engine::ThreadState {
   // Timestamped tasks of later timestamps.
   RadixHeap heap_;
   PackedTimestamp packed_later_;
+  PackedChunks packed_chunks_;
   std::int64_t phase_delta_ = 0;
   Chain rest_;                // of its part of a shared phase: counted, not handed out yet
   std::vector<Chain> parts_;  // of append_part(), a pool

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "rubato/rubato.hpp"
@@ -17,6 +18,7 @@ namespace {
 using namespace rubato;
 using engine::Task;
 using runtime::PackedChunks;
+using runtime::PackedMemory;
 using runtime::PackedTasks;
 using runtime::PackedTimestamp;
 
@@ -25,6 +27,11 @@ constexpr std::uint64_t kHandle =
                                        << engine::handle::kPriorityShift;
 
 void with_pointer(int, int, int) {}
+
+/// Without the address of a locale that is no resource.
+std::uint64_t significant(std::uint64_t handle) {
+  return (handle & engine::handle::kResource) != 0 ? handle : handle & ~engine::handle::kAddressMask;
+}
 
 /// As create() leaves it.
 template <class F, class... Args>
@@ -38,7 +45,8 @@ std::unique_ptr<Task> make(std::uint64_t locale, std::uint64_t at, F function, A
 
 template <class Make>
 void expect_fifo(Make make_one) {
-  PackedChunks chunks;
+  PackedMemory memory;
+  PackedChunks chunks(memory);
   PackedTasks list;
   std::mt19937_64 random(3);
   struct Expected {
@@ -56,7 +64,7 @@ void expect_fifo(Make make_one) {
     } else if (!expected.empty()) {
       Task task{};
       list.pop(&task, chunks);
-      ASSERT_EQ(task.handle, expected.front().handle);
+      ASSERT_EQ(significant(task.handle), significant(expected.front().handle));
       for (unsigned w = 0; w < task.code->words; ++w)
         ASSERT_EQ(task.words[w], expected.front().words[w]) << "word " << w;
       ASSERT_EQ(engine::timestamp_of(&task), 77u);
@@ -77,6 +85,48 @@ TEST(PackedTasks, GiveBackWhatWasPutIn) {
   expect_fifo(
       [](int a, std::uint64_t b) { return make(b % 4096, 77, [a, b] { static_cast<void>(a + b); }); });
   expect_fifo([](int, std::uint64_t b) { return make(b % 4096, 77, [] {}); });
+  // Resources, each with its address and birth epoch.
+  expect_fifo([](int a, std::uint64_t b) {
+    return make(engine::handle::kResource | (b & (engine::handle::kAddressMask | engine::handle::kBirthMask)),
+                77, with_pointer, a, 5, -a);
+  });
+  // Nothing but handles; of two kinds, in turns or after many of one.
+  for (const int rare : {2, 900}) {
+    expect_fifo([rare](int a, std::uint64_t b) {
+      const std::uint64_t kind = a % rare == 0 ? engine::handle::kLocale : 0;
+      return make(kind | b % 4096, 77, [] {});
+    });
+  }
+}
+
+TEST(PackedTasks, OfTwoKindsShareChunks) {
+  PackedMemory memory;
+  PackedChunks chunks(memory);
+  const runtime::PackedChunk* const before = chunks.take();
+  PackedTasks list;
+  const std::unique_ptr<Task> one = make(1, 5, with_pointer, 1, 2, 3);
+  const std::unique_ptr<Task> other = make(engine::handle::kLocale, 5, with_pointer, 1, 2, 3);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(list.push(i % 2 == 0 ? one.get() : other.get(), 5, chunks));
+  EXPECT_LE(chunks.take() - before, 3);
+  Task task{};
+  while (!list.is_empty()) list.pop(&task, chunks);
+}
+
+TEST(PackedTasks, ComeFromMemoryThatIsUsedAgain) {
+  PackedMemory memory;
+  const runtime::PackedChunk* next = nullptr;
+  {
+    PackedChunks chunks(memory), others(memory);
+    const runtime::PackedChunk* const chunk = chunks.take();
+    const auto distance =
+        reinterpret_cast<std::uintptr_t>(chunk) ^ reinterpret_cast<std::uintptr_t>(others.take());
+    EXPECT_GE(distance, std::uintptr_t{2} << 20) << "two workers in one huge page";
+    next = chunk + 1;
+  }
+  PackedChunks later(memory);
+  std::set<const runtime::PackedChunk*> taken;
+  for (int i = 0; i < 254; ++i) taken.insert(later.take());
+  EXPECT_TRUE(taken.contains(next)) << "the rest of a slab is lost";
 }
 
 TEST(PackedTasks, AreNotThoseThatNeedMoreThanTheirWords) {
@@ -103,7 +153,8 @@ TEST(PackedTasks, AreNotThoseThatNeedMoreThanTheirWords) {
 }
 
 TEST(PackedTimestamp, TakesManyInARowOfOneTimestampAndFunction) {
-  PackedChunks chunks;
+  PackedMemory memory;
+  PackedChunks chunks(memory);
   PackedTimestamp later(2);
   const std::unique_ptr<Task> one = make(1, 5, with_pointer, 1, 2, 3), other = make(1, 5, [] {});
   for (int i = 0; i < 10'000; ++i) {
