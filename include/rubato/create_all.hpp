@@ -1,5 +1,6 @@
 // create_all: many children from one task, as a tree of creators, since a speculative task tracks at most 8
-// children (chip, section 1 "queues"). Written on top of create(), the same for every engine.
+// children (chip, section 1 "queues"). Written on top of create(), the same for every engine but for how many
+// children need no tree.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,18 +10,25 @@
 
 namespace rubato::inline v0 {
 
-/// Children that one task creates without a tree.
+/// Children that one speculative task can have.
 inline constexpr int kMaxTrackedChildren = 8;
 
 namespace engine {
 
+/// Children that one task creates without a tree. Cores track none: so few that workers can share them still.
+#if defined(RUBATO_ENGINE_NATIVE)
+inline constexpr int kChildrenWithoutTree = 64;
+#else
+inline constexpr int kChildrenWithoutTree = kMaxTrackedChildren;
+#endif
+
 template <TaskType type, class Each, class Iterator, class... Args>
 void split_range(Iterator first, Iterator last, Args... args);
 
-/// In place where 8 children suffice: the fast case, inlined into the creator.
+/// In place if the range is short: the fast case, inlined into the creator.
 template <TaskType type, class Each, class Iterator, class... Args>
 [[gnu::always_inline]] inline void create_range(Iterator first, Iterator last, Args... args) {
-  if (first < last && last - first > kMaxTrackedChildren && is_in_task())
+  if (first < last && last - first > kChildrenWithoutTree && is_in_task())
     return split_range<type, Each>(first, last, args...);
   for (; first < last; ++first) Each{}(first, args...);
 }
@@ -47,9 +55,9 @@ template <TaskType type, class Each, class Iterator, class... Args>
 }  // namespace engine
 
 /// Calls each(i, args...) for every i of [first, last); `each` creates at most one child. Up to 8 elements
-/// are handled in place, more by tasks of `type` that inherit the running task's timestamp and split the
-/// range in 8, again and again. Such a task has no other room for children: create them through `each`, or
-/// before.
+/// (native engine: 64) are handled in place, more by tasks of `type` that inherit the running task's
+/// timestamp and split the range in 8, again and again. Such a task has no other room for children: create
+/// them through `each`, or before.
 ///   Iterator  an integer or a pointer
 ///   each      a callable without state
 ///   args      at most 3
