@@ -13,6 +13,11 @@ constexpr std::uint64_t kDistributed = 4096;
 /// Handed out at once.
 constexpr std::uint64_t kSlice = 2048;
 
+/// It neither waits for a group nor runs alone: the quick look.
+bool is_ordinary(const Task* task) {
+  return (task->handle & (engine::handle::kExtended | engine::handle::kSpec)) == 0;
+}
+
 }  // namespace
 
 bool Worker::owns_order() const { return engine_.order.owner.load(std::memory_order_relaxed) == index_; }
@@ -44,20 +49,24 @@ void Worker::route_timestamped(Task* task) {
 
 /// A task of a later timestamp.
 void Worker::keep(Task* task, std::uint64_t at) {
-  if (packed_later_.repeats(at) && (!has_pools || (task->handle & engine::handle::kPooled) != 0) &&
-      is_packable(task) && packed_later_.wants(task, at)) {
-    const unsigned list =
-        has_pools ? engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index : 0;
-    if (packed_later_.push(task, list, packed_chunks_)) {
-      counts.packed.add();
-      return free_block(task);
-    }
-  }
-  heap_.push(task, at);
+  if (!packed_later_.repeats(at) || !pack(task, at)) heap_.push(task, at);
+}
+
+/// False: it is no task for that.
+[[gnu::noinline]] bool Worker::pack(Task* task, std::uint64_t at) {
+  if ((has_pools && (task->handle & engine::handle::kPooled) == 0) || !is_packable(task) ||
+      !packed_later_.wants(task, at))
+    return false;
+  const unsigned list =
+      has_pools ? engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index : 0;
+  if (!packed_later_.push(task, list, packed_chunks_)) return false;
+  counts.packed.add();
+  free_block(task);
+  return true;
 }
 
 /// Of the later timestamps; `bound` says that there are many if any are packed.
-RadixHeap::Earliest Worker::earliest() const {
+[[gnu::always_inline]] inline RadixHeap::Earliest Worker::earliest() const {
   const RadixHeap::Earliest linked = heap_.earliest();
   if (packed_later_.is_empty()) [[likely]]
     return linked;
@@ -225,8 +234,22 @@ bool Worker::begin_inline(Worker& holder, std::uint64_t at) {
   order.current.store(at, std::memory_order_relaxed);
   order.blocked = 0;
   counts.timestamps.add();
+  if (!holder.packed_later_.is_empty()) [[unlikely]]
+    return begin_packed(holder, at);
+  const Chain chain = holder.heap_.pop_min();
+  order.left = chain.size;
+  if (chain.size == 1 && is_ordinary(chain.first)) [[likely]] {
+    now_.append(chain.first);
+    return true;
+  }
+  return append_inline(chain);
+}
+
+/// The same if the holder has packed tasks, of this timestamp or a later one.
+bool Worker::begin_packed(Worker& holder, std::uint64_t at) {
+  Order& order = engine_.order;
   Chain chain;
-  if (holder.packed_later_.is_empty() || holder.has_linked(at)) chain = holder.heap_.pop_min();
+  if (holder.has_linked(at)) chain = holder.heap_.pop_min();
   order.left = chain.size;
   if (!has_pools && has_packed(at)) {
     packed_now_ = packed_later_.take(0);
@@ -240,11 +263,12 @@ bool Worker::append_inline(Chain chain) {
   bool has_work = false;
   while (!chain.is_empty()) {
     Task* const task = chain.take();
-    if (task->is_extended() && must_block(task)) {
+    if (is_ordinary(task)) {
+      now_.append(task);
+    } else if (task->is_extended() && must_block(task)) {
       ++engine_.order.blocked;
       continue;
-    }
-    if (has_pools && task->is_spec()) {
+    } else if (has_pools && task->is_spec()) {
       alone_.append(task);
     } else {
       now_.append(task);

@@ -49,7 +49,14 @@ class RadixHeap {
 
   /// All tasks of the earliest timestamp, in the order of their insertion.
   Chain pop_min() {
-    if (current_.is_empty()) lower();
+    if (current_.is_empty()) {
+      Bucket& bucket = take_lowest();
+      if (bucket.chain.size == 1) {
+        --size_;
+        return std::exchange(bucket.chain, {});
+      }
+      spread(std::exchange(bucket.chain, {}));
+    }
     size_ -= current_.size;
     return std::exchange(current_, {});
   }
@@ -80,11 +87,10 @@ class RadixHeap {
     std::uint64_t min = kNone;
   };
 
-  unsigned lowest_index() const {
+  const Bucket& lowest() const {
     const auto level = static_cast<unsigned>(std::countr_zero(levels_));
-    return level * kDigits + static_cast<unsigned>(std::countr_zero(digits_[level]));
+    return buckets_[level * kDigits + static_cast<unsigned>(std::countr_zero(digits_[level]))];
   }
-  const Bucket& lowest() const { return buckets_[lowest_index()]; }
 
   void put(Task* task, std::uint64_t at) {
     const std::uint64_t differs = at ^ base_;
@@ -102,19 +108,19 @@ class RadixHeap {
     bucket.chain.append(task);
   }
 
-  /// Spreads the earliest bucket over the levels below: its earliest tasks become current, and the others are
-  /// next: what they will touch is fetched, if it is not too much for the cache.
-  void lower() {
-    const unsigned index = lowest_index();
-    const unsigned level = index / kDigits;
-    digits_[level] &= ~(std::uint64_t{1} << index % kDigits);
+  /// The earliest bucket, whose chain is to be taken out: its first timestamp is the current one.
+  Bucket& take_lowest() {
+    const auto level = static_cast<unsigned>(std::countr_zero(levels_));
+    const std::uint64_t digits = digits_[level];
+    digits_[level] = digits & (digits - 1);
     if (digits_[level] == 0) levels_ &= ~(1u << level);
-    Chain chain = std::exchange(buckets_[index].chain, {});
-    base_ = buckets_[index].min;
-    if (chain.size == 1) {
-      current_ = chain;
-      return;
-    }
+    Bucket& bucket = buckets_[level * kDigits + static_cast<unsigned>(std::countr_zero(digits))];
+    base_ = bucket.min;
+    return bucket;
+  }
+  /// A taken bucket's tasks over the levels below: its earliest become current, and the others are next: what
+  /// they will touch is fetched, if it is not too much for the cache.
+  [[gnu::noinline]] void spread(Chain chain) {
     const bool prefetches = prefetches_ && chain.size <= kPrefetched;
     while (!chain.is_empty()) {
       Task* const task = chain.take();

@@ -145,6 +145,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void route_timestamped(Task* task);
   void append_current(Task* task);
   void keep(Task* task, std::uint64_t at);
+  bool pack(Task* task, std::uint64_t at);
   RadixHeap::Earliest earliest() const;
   bool has_linked(std::uint64_t at) const;
   bool has_packed(std::uint64_t at) const;
@@ -156,6 +157,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool advance();
   bool is_worth_less(std::uint64_t count) const;
   bool begin_inline(Worker& holder, std::uint64_t at);
+  bool begin_packed(Worker& holder, std::uint64_t at);
   bool append_inline(Chain chain);
   void run_in_order();
   void begin_shared(std::int64_t unfinished);

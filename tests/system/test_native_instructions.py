@@ -22,7 +22,7 @@ import pytest
 INSTRUCTIONS = {
     "one_after_the_other": 204.9,
     "crowds/256": 192.3,
-    "ordered_one_after_the_other": 577.2,
+    "ordered_one_after_the_other": 507.4,
     "readers": 304.4,
 }
 TOLERANCE = 0.05
