@@ -82,6 +82,12 @@ PriorityOrder largest_degree_first(const Adjacency& graph) {
   return with_turns(std::move(order));
 }
 
+PriorityOrder smallest_degree_first(const Adjacency& graph) {
+  std::vector<std::uint32_t> order = largest_degree_first(graph).order;
+  std::reverse(order.begin(), order.end());
+  return with_turns(std::move(order));
+}
+
 Adjacency later_neighbours(const Adjacency& graph, const PriorityOrder& priorities) {
   Adjacency later;
   later.neighbours.reserve(graph.neighbours.size() / 2);

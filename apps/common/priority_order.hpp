@@ -1,5 +1,5 @@
-// An undirected graph whose vertices have turns: what greedy algorithms walk (mis, color). Arcs of the input
-// are edges whatever their direction; loops, repetitions and lengths mean nothing.
+// An undirected graph whose vertices have turns: what greedy algorithms walk (mis, color), and triangle. Arcs
+// of the input are edges whatever their direction; loops, repetitions and lengths mean nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -36,6 +36,8 @@ struct PriorityOrder {
 PriorityOrder random_order(std::uint32_t vertices, std::uint64_t seed);
 /// The vertex with the most neighbours first; of several the one that the input names first.
 PriorityOrder largest_degree_first(const Adjacency& graph);
+/// The other way round. No vertex has more later neighbours than the root of twice the number of edges.
+PriorityOrder smallest_degree_first(const Adjacency& graph);
 
 /// Only the neighbours whose turn comes later: those whom a decision concerns. Each edge appears once.
 Adjacency later_neighbours(const Adjacency& graph, const PriorityOrder& priorities);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// triangle: options, input, result. `triangle --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage
+// or input.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+#include "apps/common/graph_options.hpp"
+#include "apps/common/priority_order.hpp"
+#include "apps/triangle/serial_triangles.hpp"
+#include "apps/triangle/triangle_tasks.hpp"
+
+namespace rubato::apps {
+namespace {
+
+struct Options {
+  GraphOptions graph;
+  TaskType type = TaskType::mayspec;
+  bool verify = false;
+  bool is_serial = false;
+};
+
+void declare(CLI::App& app, Options& o) {
+  app.set_help_flag("--help", "This text");
+  o.graph.reader.unit_lengths = true;
+  add_graph(app, o.graph);
+  add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
+  add_task_type(app, o.type);
+  app.add_flag("--verify", o.verify, "Compare every vertex's count with a serial one; exit 1 if one differs");
+  app.add_flag("--serial", o.is_serial, "Run only the serial algorithm, no tasks, for comparison");
+  app.footer(
+      "A task a vertex, without timestamps: it counts the triangles of which its vertex has the fewest\n"
+      "neighbours. Arcs are edges in both directions; lengths and loops mean nothing.\n"
+      "Examples:\n"
+      "  triangle --generate rmat:10:8 --verify\n"
+      "  triangle --graph california.gr --type spec\n"
+      "Prints the number of edges and of triangles, and the most triangles that one task counted.");
+}
+
+/// Says the first difference, in the input's numbering.
+bool check(const Graph& graph, const std::vector<std::uint64_t>& counts,
+           const std::vector<std::uint64_t>& expected) {
+  const auto [found, other] = std::mismatch(counts.begin(), counts.end(), expected.begin());
+  if (found == counts.end()) return true;
+  std::printf("vertex %td: %" PRIu64 " triangles, but %" PRIu64 " were expected\n",
+              found - counts.begin() + static_cast<std::ptrdiff_t>(graph.first_id), *found, *other);
+  return false;
+}
+
+int run_triangle(const Options& o) {
+  const Graph graph = load_graph(o.graph);
+  const Adjacency adjacency = undirected(graph);
+  const PriorityOrder priorities = smallest_degree_first(adjacency);
+  const auto counts =
+      o.is_serial ? serial_triangles(adjacency, priorities) : triangles(adjacency, priorities, o.type);
+  const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  const std::uint64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+  std::printf("edges: %zu\ntriangles: %" PRIu64 "\nmost of one task: %" PRIu64 "\n",
+              adjacency.neighbours.size() / 2, all, most);
+  if (!o.verify) return 0;
+  return report_check(check(graph, counts, serial_triangles(adjacency, priorities)));
+}
+
+}  // namespace
+}  // namespace rubato::apps
+
+int main(int argc, char** argv) {
+  CLI::App app("Triangles of a graph, counted by tasks without an order.", "triangle");
+  rubato::apps::Options options;
+  rubato::apps::declare(app, options);
+  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_triangle(options); });
+}
