@@ -9,6 +9,7 @@
 
 #include "base/function_names.hpp"
 #include "rubato/resource.hpp"
+#include "runtime/fault.hpp"
 #include "runtime/options.hpp"
 #include "runtime/sync/choice.hpp"
 #include "runtime/topology/topology.hpp"
@@ -353,7 +354,7 @@ void Engine::submit_outside(engine::ThreadState& self, Task* task) {
   inbox_ready.add(0, kNormalRank);
   // Looks again: a run() that began meanwhile may have found the inbox empty. Ordered against that as work is
   // against can_find_work().
-  if (is_running_.load(std::memory_order_seq_cst)) events.notify();
+  if (is_running_.load(std::memory_order_seq_cst) && !has_fault(Fault::silent_arrival)) events.notify();
 }
 
 void Engine::retire(engine::ResourceHeader* header) {

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "rubato/engine/native_epochs.hpp"
+#include "runtime/fault.hpp"
 #include "runtime/pool/atomics.hpp"
 
 namespace rubato::runtime {
@@ -144,6 +145,7 @@ void BasicEpochs<Rules>::unpark(EpochMember& self) {
 
 template <class Rules>
 void BasicEpochs<Rules>::retire(EpochMember& self, ResourceHeader* header) {
+  if (has_fault(Fault::freed_at_once)) return header->destroy(header);
   header->next_retired = nullptr;
   if (self.newest_ == nullptr) {
     self.oldest_ = header;
@@ -202,14 +204,14 @@ template <class Rules>
 void BasicEpochs<Rules>::look(EpochMember& self) {
   std::uint64_t global = global_.load(std::memory_order_seq_cst);
   std::uint64_t horizon = global;
-  if constexpr (Rules::kWaitsForLocals) {
+  if (Rules::kWaitsForLocals && !has_fault(Fault::no_local_epochs)) {
     for (unsigned i = 0; i < options_.members; ++i) {
       perturb();
       const std::uint64_t local = members_[i].local_.load(std::memory_order_seq_cst);
       if (local < horizon) horizon = local;
     }
   }
-  if constexpr (Rules::kCountsBirths) {
+  if (Rules::kCountsBirths && !has_fault(Fault::no_birth_epochs)) {
     const std::uint64_t birth = oldest_birth(global);
     if (birth < horizon) horizon = birth;
   }

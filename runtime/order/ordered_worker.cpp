@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/engine.hpp"
+#include "runtime/fault.hpp"
 #include "runtime/worker/worker.hpp"
 
 namespace rubato::runtime {
@@ -133,7 +134,8 @@ void Worker::settle() {
   if (phase_delta_ == 0) return;
   Order& order = engine_.order;
   const std::int64_t delta = std::exchange(phase_delta_, 0);
-  if (order.outstanding.fetch_add(delta, std::memory_order_acq_rel) + delta != 0) return;
+  const std::int64_t outstanding = order.outstanding.fetch_add(delta, std::memory_order_acq_rel) + delta;
+  if (outstanding != 0 && !(outstanding == 1 && has_fault(Fault::early_timestamp))) return;
   order.left = 0;
   order.is_shared.store(false, std::memory_order_relaxed);
   order.owner.store(index_, std::memory_order_relaxed);

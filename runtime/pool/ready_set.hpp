@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/fault.hpp"
+
 namespace rubato::runtime {
 
 inline constexpr unsigned kPriorities = 3;
@@ -36,7 +38,7 @@ class ReadySet {
             (start + static_cast<unsigned>(std::countr_zero(std::rotr(seen, static_cast<int>(start))))) % 64;
         const std::uint64_t mask = std::uint64_t{1} << bit;
         seen = bits.fetch_and(~mask, std::memory_order_seq_cst);
-        if ((seen & mask) != 0) return last = word * 64 + bit;
+        if ((seen & mask) != 0 || has_fault(Fault::pool_claimed_twice)) return last = word * 64 + bit;
       }
     }
     return kNoPool;

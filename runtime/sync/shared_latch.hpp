@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/fault.hpp"
 #include "runtime/sync/spin.hpp"
 
 namespace rubato::runtime {
@@ -39,6 +40,7 @@ class SharedLatch {
   void unlock() { word_.fetch_sub(kHeld, std::memory_order_release); }
 
   bool try_lock_shared() {
+    if (has_fault(Fault::readers_pass_writer)) return enter();
     return (word_.load(std::memory_order_relaxed) & (kHeld | kWaits)) == 0 && enter();
   }
   /// False: a writer held it all the time; try again later.
@@ -58,6 +60,7 @@ class SharedLatch {
   /// One addition, which cannot fail because of other readers; undone if a writer was faster.
   bool enter() {
     if ((word_.fetch_add(kReader, std::memory_order_acquire) & kHeld) == 0) return true;
+    if (has_fault(Fault::readers_pass_writer)) return true;
     word_.fetch_sub(kReader, std::memory_order_relaxed);
     return false;
   }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "runtime/fault.hpp"
 #include "runtime/sync/spin.hpp"
 
 namespace rubato::runtime {
@@ -61,7 +62,7 @@ class Version {
   }
   /// Whether no writer was at work since begin() returned `seen`.
   bool validate(std::uint64_t seen) const {
-    if constexpr (!Rules::kValidates) return true;
+    if (!Rules::kValidates || has_fault(Fault::unvalidated_reads)) return true;
     if constexpr (Rules::kUsesFences) {
       Atomics::fence(std::memory_order_acquire);
       return word_.load(std::memory_order_relaxed) == seen;
@@ -92,7 +93,7 @@ class Version {
 
   /// For writers that run one at a time anyway, in the resource's pool (`optimistic_pool`).
   void begin_write() {
-    if constexpr (!Rules::kOddWhileWriting) return;
+    if (!Rules::kOddWhileWriting || has_fault(Fault::even_while_writing)) return;
     if constexpr (Rules::kUsesFences) {
       word_.store(word_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       Atomics::fence(std::memory_order_release);

@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "runtime/fault.hpp"
+
 namespace rubato::runtime {
 
 /// What a correct event count does. Tests derive from it to build mutants, which they must catch.
@@ -65,7 +67,8 @@ class EventCount {
   /// Wakes up to `workers` of those that sleep, if any. @returns whether it had to.
   bool notify(int workers = 1) {
     if ((word_.load(std::memory_order_seq_cst) & (kIdleMask | kStandingMask)) == 0) return false;
-    if constexpr (Rules::kNotifyChangesEpoch) epoch_.fetch_add(1, std::memory_order_seq_cst);
+    if (Rules::kNotifyChangesEpoch && !has_fault(Fault::wakes_without_epoch))
+      epoch_.fetch_add(1, std::memory_order_seq_cst);
     Atomics::wake(epoch_, workers);
     return true;
   }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "runtime/engine.hpp"
+#include "runtime/fault.hpp"
 #include "runtime/sync/choice.hpp"
 #include "runtime/sync/latch.hpp"
 #include "runtime/sync/shared_latch.hpp"
@@ -146,6 +147,7 @@ bool Worker::run_reader(Task* task, bool may_move) {
       return true;
     }
     counts.reads_repeated.add();
+    if (has_fault(Fault::children_of_losers)) continue;
     for (Task* created_task = tasks.cut(mark); created_task != nullptr;) {
       Task* const next = next_of(created_task);
       drop_created(created_task);
@@ -201,6 +203,7 @@ void Worker::end_birth(const Task* task) {
 void Worker::leave_group(Task* task) {
   TaskGroup* const group = engine::group_of(task);
   if (group == nullptr || !Groups::remove_member(*group) || is_dropping_) return;
+  if (has_fault(Fault::group_not_released)) return;
   Chain released = engine_.groups.release(*group);
   while (!released.is_empty()) requeue(released.take());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/engine.hpp"
+#include "runtime/fault.hpp"
 #include "runtime/worker/clock.hpp"
 #include "runtime/worker/worker.hpp"
 
@@ -57,6 +58,7 @@ void Worker::route(Task* task) {
 
 bool Worker::must_block(Task* task) {
   TaskGroup* const after = engine::after_of(task);
+  if (has_fault(Fault::group_ignored)) return false;
   return after != nullptr && engine_.groups.block(task, *after);
 }
 
@@ -240,7 +242,7 @@ bool Worker::empty_inbox() {
   }
   const auto [is_empty, released] = inbox.finish();
   if (!is_empty) engine_.inbox_ready.add(0, kNormalRank);
-  if (released != nullptr) admit(released);
+  if (released != nullptr && !has_fault(Fault::inbox_loses_last)) admit(released);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/engine.hpp"
+#include "runtime/fault.hpp"
 #include "runtime/worker/clock.hpp"
 
 namespace rubato::runtime {
@@ -334,11 +335,13 @@ void Worker::take_batch(TaskPool& pool) {
     std::stable_sort(batch, batch + size,
                      [](const auto& a, const auto& b) { return rank_of(a.node) < rank_of(b.node); });
   }
+  const bool is_early = has_fault(Fault::pool_let_go_early) && !batch[size - 1].is_last;
+  const unsigned owner = is_early ? 0 : size - 1;  // with whose end the pool is let go
   for (unsigned i = 0; i < size; ++i) {
     Slot& slot = ring_.push(batch[i].node);
     slot.is_pooled = true;
     slot.is_kept = batch[i].is_last;
-    if (i + 1 == size) slot.pool = &pool;
+    if (i == owner) slot.pool = &pool;
   }
 }
 
@@ -429,7 +432,7 @@ bool Worker::wait_for_work() {
   const std::uint64_t run = engine_.current_run.load(std::memory_order_seq_cst);
   for (unsigned i = 0; i < (is_single ? 1 : kIdleSpins); ++i) {
     const std::uint64_t word = events.look_ordered();
-    if ((word & Events::kStop) == 0 && can_find_work()) {
+    if ((word & Events::kStop) == 0 && !has_fault(Fault::no_recheck) && can_find_work()) {
       end_idling();
       return true;
     }
@@ -481,7 +484,9 @@ void Worker::wait_for_end_of_pause() {
 bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
   if ((word & Events::kStop) != 0) return true;
   // What another thread created before it closed its hold is in the inbox, and not counted yet.
-  if (engine_.holds() != 0 || !engine_.inbox.is_empty()) return false;
+  if (engine_.holds() != 0) return false;
+  if (!engine_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten)) return false;
+  if (has_fault(Fault::ends_when_idle)) return true;
   if (is_everything_finished([this] { return engine_.sums(); })) return true;
   // Tasks are left, and if nobody can find any they wait for groups that nobody can complete. A worker that
   // stopped idling meanwhile, took a pool and put it back, must not go unnoticed: the word is as before then,
@@ -533,7 +538,7 @@ void Worker::run_alone() {
       events.lower(Events::kAlone);
       return;
     }
-    if (Events::idle(word) + Events::standing(word) >= others) break;
+    if (Events::idle(word) + Events::standing(word) >= others || has_fault(Fault::company_for_spec)) break;
     if (tries < kIdleSpins) {
       StdAtomics::pause();
     } else {

@@ -15,8 +15,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-BATCH = 1000  # seeds a process: a crash or a hang costs no more
-
 
 def run(program: Path, first: int, count: int, environment: dict[str, str], timeout: float) -> tuple[list[str], str]:
     """What it printed, and what was wrong, if anything."""
@@ -39,14 +37,15 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=3000)
-    parser.add_argument("--timeout", type=float, default=300, help="seconds for 1000 programs")
+    parser.add_argument("--batch", type=int, default=1000, help="seeds a process: a crash or a hang costs no more")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for a batch")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first finding")
     arguments = parser.parse_args()
 
     native = os.environ | {"RUBATO_WORKERS": str(arguments.workers), "RUBATO_OVERSUBSCRIBE": "1"}
     findings, tasks = 0, 0
-    for first in range(arguments.first, arguments.first + arguments.seeds, BATCH):
-        count = min(BATCH, arguments.first + arguments.seeds - first)
+    for first in range(arguments.first, arguments.first + arguments.seeds, arguments.batch):
+        count = min(arguments.batch, arguments.first + arguments.seeds - first)
         expected, wrong = run(arguments.bin / "differential-serial", first, count, dict(os.environ), arguments.timeout)
         if wrong or len(expected) != count:
             print(f"serial engine: {wrong}")

@@ -1,0 +1,57 @@
+// Which bug the engine has: the one that RUBATO_FAULT names. runtime/fault.hpp says what each is.
+// SPDX-License-Identifier: MIT
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <string_view>
+
+#include "runtime/fault.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+/// In the order of Fault.
+constexpr std::string_view kNames[] = {
+    "none",
+    "even_while_writing",
+    "unvalidated_reads",
+    "open_latch",
+    "readers_pass_writer",
+    "children_of_losers",
+    "pool_claimed_twice",
+    "pool_let_go_early",
+    "freed_at_once",
+    "no_birth_epochs",
+    "no_local_epochs",
+    "no_recheck",
+    "wakes_without_epoch",
+    "ends_when_idle",
+    "silent_arrival",
+    "inbox_forgotten",
+    "inbox_loses_last",
+    "early_timestamp",
+    "company_for_spec",
+    "group_ignored",
+    "group_not_released",
+};
+static_assert(std::size(kNames) == static_cast<std::size_t>(Fault::group_not_released) + 1);
+
+Fault from_environment() {
+  const char* const given = std::getenv("RUBATO_FAULT");
+  const std::string_view name = given != nullptr ? given : "none";
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (kNames[i] == name) return static_cast<Fault>(i);
+  }
+  std::fprintf(stderr, "RUBATO_FAULT is none of:");
+  for (const std::string_view one : kNames) std::fprintf(stderr, " %s", one.data());
+  std::fprintf(stderr, "\n");
+  std::exit(2);
+}
+
+const Fault chosen = from_environment();
+
+}  // namespace
+
+bool has_fault(Fault fault) { return fault == chosen; }
+
+}  // namespace rubato::runtime

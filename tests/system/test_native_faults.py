@@ -1,0 +1,81 @@
+"""That random task programs find bugs put into the native engine on purpose (runtime/fault.hpp), and none without.
+
+`faulty-native` is the program of tests/differential with the engine that `RUBATO_FAULT` breaks; a failure is shown by
+`RUBATO_FAULT=<fault> tests/differential/run.py --bin build/release/bin --native faulty-native --workers 8`.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = 12000  # at most, until a fault is found; three times what the rarest took on other seeds
+BATCH = 250
+TIMEOUT = 15  # seconds a batch, which takes about half a second; a hang is found by it
+WORKERS = 8  # more than there are CPUs: threads lose theirs anywhere
+FEW_WORKERS = {"inbox_forgotten": 2}  # all must be idle at once
+
+TORN = "half an update"
+WRONG = r"seed \d+: "  # what a task found, or another result than the serial engine's
+HANG = "no end within"
+ANYTHING = ""  # memory that is used again too early, or by two at once, shows as anything
+# What the fault is found by.
+FAULTS = {
+    "even_while_writing": TORN,
+    "unvalidated_reads": TORN,
+    "open_latch": TORN,
+    "readers_pass_writer": TORN,
+    "children_of_losers": WRONG,
+    "pool_claimed_twice": ANYTHING,
+    "pool_let_go_early": ANYTHING,
+    "freed_at_once": ANYTHING,
+    "no_birth_epochs": ANYTHING,
+    "no_local_epochs": ANYTHING,
+    "no_recheck": HANG,
+    "wakes_without_epoch": HANG,
+    "ends_when_idle": ANYTHING,
+    "silent_arrival": HANG,
+    "inbox_forgotten": ANYTHING,
+    "inbox_loses_last": ANYTHING,
+    "early_timestamp": "later timestamp",
+    "company_for_spec": TORN,
+    "group_ignored": "group",
+    "group_not_released": "waits? for a TaskGroup that cannot complete",
+}
+
+
+def findings(build: Path, fault: str, workers: int, programs: int) -> tuple[int, str]:
+    """The exit code of the comparison with the serial engine, and what it printed."""
+    command = [sys.executable, "tests/differential/run.py", "--bin", build / "bin", "--native", "faulty-native",
+               "--workers", str(workers), "--seeds", str(programs), "--batch", str(BATCH), "--timeout", str(TIMEOUT)]
+    done = subprocess.run(command, env=os.environ | {"RUBATO_FAULT": fault}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=600, check=False)
+    assert not done.stderr, done.stderr
+    assert "serial engine" not in done.stdout, done.stdout
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("workers", [2, WORKERS])
+def test_nothing_is_found_without_a_fault(workers: int, build: Path) -> None:
+    code, printed = findings(build, "none", workers, 3000)
+    assert code == 0, printed
+
+
+def test_every_fault_is_looked_for(build: Path) -> None:
+    done = subprocess.run([build / "bin" / "faulty-native", "1", "1"], env=os.environ | {"RUBATO_FAULT": "?"},
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.partition(":")[2].split() == ["none", *FAULTS]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_native_engine_is_found(fault: str, build: Path) -> None:
+    code, printed = findings(build, fault, FEW_WORKERS.get(fault, WORKERS), PROGRAMS)
+    assert code == 1, f"not found by {PROGRAMS} programs: {fault}"
+    assert re.search(FAULTS[fault], printed), printed
