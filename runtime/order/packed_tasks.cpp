@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <utility>
 
 namespace rubato::runtime {
 
@@ -12,12 +13,19 @@ PackedMemory::~PackedMemory() {
 }
 
 PackedChunks::~PackedChunks() {
-  if (rest_.next == rest_.end) return;
   const std::lock_guard lock(memory_.mutex_);
-  memory_.rests_.push_back(rest_);
+  if (rest_.next != rest_.end) memory_.rests_.push_back(rest_);
+  while (free_ != nullptr) {
+    PackedChunk* const chunk = std::exchange(free_, free_->next);
+    chunk->next = std::exchange(memory_.free_, chunk);
+  }
 }
 
 PackedChunk* PackedChunks::take() {
+  if (free_ != nullptr) {
+    --free_count_;
+    return std::exchange(free_, free_->next);
+  }
   {
     const std::lock_guard lock(memory_.mutex_);
     if (PackedChunk* const chunk = memory_.free_) {
@@ -46,6 +54,11 @@ bool PackedChunks::take_slab() {
 }
 
 void PackedChunks::give(PackedChunk* chunk) {
+  if (free_count_ < kKept) {
+    ++free_count_;
+    chunk->next = std::exchange(free_, chunk);
+    return;
+  }
   const std::lock_guard lock(memory_.mutex_);
   chunk->next = memory_.free_;
   memory_.free_ = chunk;
