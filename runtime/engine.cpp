@@ -90,6 +90,9 @@ void Engine::build(const native::Options& options) {
   }
 }
 
+void Engine::pin(const Worker& worker) { pin_this_thread(topology().allowed[worker.index_].cpu); }
+void Engine::unpin() { unpin_this_thread(topology().allowed); }
+
 unsigned Engine::core_group(unsigned worker) const { return topology().group_of(worker); }
 
 void Engine::tear_down() {
@@ -170,13 +173,18 @@ class Engine::PinnedCaller {
  public:
   PinnedCaller(Engine& engine, bool pins) : engine_(engine) {
     if (pins) scope_.emplace(topology().allowed, topology().allowed.front().cpu);
+    worker().is_pinned_ = scope_.has_value() && scope_->is_pinned();
   }
-  ~PinnedCaller() { engine_.is_caller_pinned_ = Clock::now() - begin_ >= kShortRun; }
+  ~PinnedCaller() {
+    worker().is_pinned_ = worker().has_left_cpu_ = false;
+    engine_.is_caller_pinned_ = Clock::now() - begin_ >= kShortRun;
+  }
   PinnedCaller(const PinnedCaller&) = delete;
   PinnedCaller& operator=(const PinnedCaller&) = delete;
 
  private:
   using Clock = std::chrono::steady_clock;
+  Worker& worker() { return *engine_.workers_.front(); }
   static constexpr std::chrono::milliseconds kShortRun{1};
   Engine& engine_;
   const Clock::time_point begin_ = Clock::now();
@@ -194,7 +202,7 @@ void Engine::run() {
   while (threads_.size() + 1 < workers_.size()) {
     Worker* const worker = workers_[threads_.size() + 1].get();
     threads_.emplace_back([worker, pins] {
-      if (pins) pin_this_thread(topology().allowed[worker->index_].cpu);
+      if (pins) worker->is_pinned_ = pin_this_thread(topology().allowed[worker->index_].cpu);
       engine::current_thread = worker;
       worker->work();
       engine::current_thread = nullptr;
@@ -354,7 +362,7 @@ void Engine::submit_outside(engine::ThreadState& self, Task* task) {
   inbox_ready.add(0, kNormalRank);
   // Looks again: a run() that began meanwhile may have found the inbox empty. Ordered against that as work is
   // against can_find_work().
-  if (is_running_.load(std::memory_order_seq_cst) && !has_fault(Fault::silent_arrival)) events.notify();
+  if (is_running_.load(std::memory_order_seq_cst) && !has_fault(Fault::silent_arrival)) events.notify_last();
 }
 
 void Engine::retire(engine::ResourceHeader* header) {

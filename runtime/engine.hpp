@@ -76,6 +76,9 @@ class Engine {
   std::vector<native::LongTask> long_tasks();
   /// Whose task memory a worker uses.
   unsigned core_group(unsigned worker) const;
+  /// The calling worker: to its CPU; to any that this process may use.
+  static void pin(const Worker& worker);
+  static void unpin();
   TraceFile* trace() const { return trace_.get(); }  ///< null: none
   bool has_work_for_anybody() const;
 

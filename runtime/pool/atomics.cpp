@@ -19,4 +19,12 @@ void StdAtomics::wake(std::atomic<std::uint32_t>& word, int threads) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
 }
 
+void StdAtomics::wait_at(std::uint32_t places, std::atomic<std::uint32_t>& word, std::uint32_t seen) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, seen, nullptr, nullptr, places);
+}
+
+bool StdAtomics::wake_at(std::uint32_t place, std::atomic<std::uint32_t>& word) {
+  return syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, 1, nullptr, nullptr, place) > 0;
+}
+
 }  // namespace rubato::runtime

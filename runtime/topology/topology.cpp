@@ -152,6 +152,16 @@ PinnedScope::~PinnedScope() {
   if (is_pinned_) sched_setaffinity(0, sizeof before_, reinterpret_cast<const cpu_set_t*>(before_.data()));
 }
 
+void unpin_this_thread(const std::vector<AllowedCpu>& allowed) {
+  const int size = static_cast<int>(allowed.back().cpu) + 1;
+  const std::size_t bytes = CPU_ALLOC_SIZE(size);
+  cpu_set_t* const set = CPU_ALLOC(size);
+  CPU_ZERO_S(bytes, set);
+  for (const AllowedCpu& a : allowed) CPU_SET_S(a.cpu, bytes, set);
+  sched_setaffinity(0, bytes, set);
+  CPU_FREE(set);
+}
+
 #if defined(RUBATO_HAS_HWLOC)
 
 namespace {

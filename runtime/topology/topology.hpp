@@ -51,12 +51,16 @@ void prepare_pinning();
 /// Binds the calling thread to one CPU. False: the system refused.
 bool pin_this_thread(unsigned cpu);
 
+/// Lets the calling thread use all of `allowed`.
+void unpin_this_thread(const std::vector<AllowedCpu>& allowed);
+
 /// Binds the calling thread to one CPU until the end of the scope, where it gets back the affinity that it
 /// had. Only a thread that may use all of `allowed`: one that its program has bound itself stays as it is.
 class PinnedScope {
  public:
   PinnedScope(const std::vector<AllowedCpu>& allowed, unsigned cpu);
   ~PinnedScope();
+  bool is_pinned() const { return is_pinned_; }
   PinnedScope(const PinnedScope&) = delete;
   PinnedScope& operator=(const PinnedScope&) = delete;
 

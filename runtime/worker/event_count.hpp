@@ -9,6 +9,9 @@
 //
 // Either the look comes after the work in the order of seq_cst operations and finds it, or announce() comes
 // before notify()'s look, which then sees an idle worker and changes the epoch, so that sleep() returns.
+//
+// While all sleep, threads from outside wake the one that was last first. The kernel by itself wakes sleepers
+// in the order in which they came: each in turn, every one with cold caches on a CPU that has slept long.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,6 +28,7 @@ struct EventCountRules {
   static constexpr bool kTicketAfterAnnounce = true;
   static constexpr bool kLooksAfterTicket = true;
   static constexpr bool kNotifyChangesEpoch = true;
+  static constexpr bool kWakesAnyIfTheLastIsAwake = true;
 };
 
 template <class Atomics, class Rules = EventCountRules>
@@ -61,16 +65,25 @@ class EventCount {
   std::uint64_t cancel() { return word_.fetch_sub(kIdle, std::memory_order_seq_cst) - kIdle; }
   void sleep(Ticket ticket, std::uint32_t microseconds = 0) {
     if constexpr (!Rules::kTicketAfterAnnounce) ticket.epoch = epoch_.load(std::memory_order_seq_cst);
-    Atomics::wait(epoch_, ticket.epoch, microseconds);
+    if (microseconds != 0) return Atomics::wait(epoch_, ticket.epoch, microseconds);
+    Atomics::wait_at(~kLast, epoch_, ticket.epoch);
+  }
+  /// Of a worker that saw all idle.
+  void sleep_last(Ticket ticket) {
+    if constexpr (!Rules::kTicketAfterAnnounce) ticket.epoch = epoch_.load(std::memory_order_seq_cst);
+    Atomics::wait_at(kLast, epoch_, ticket.epoch);
   }
 
   /// Wakes up to `workers` of those that sleep, if any. @returns whether it had to.
   bool notify(int workers = 1) {
-    if ((word_.load(std::memory_order_seq_cst) & (kIdleMask | kStandingMask)) == 0) return false;
-    if (Rules::kNotifyChangesEpoch && !has_fault(Fault::wakes_without_epoch))
-      epoch_.fetch_add(1, std::memory_order_seq_cst);
+    if (!begin_to_wake()) return false;
     Atomics::wake(epoch_, workers);
     return true;
+  }
+  /// Wakes one, the last to sleep if it can.
+  void notify_last() {
+    if (!begin_to_wake() || Atomics::wake_at(kLast, epoch_)) return;
+    if constexpr (Rules::kWakesAnyIfTheLastIsAwake) Atomics::wake(epoch_, 1);
   }
   void notify_all() { notify(std::numeric_limits<int>::max()); }
 
@@ -86,6 +99,16 @@ class EventCount {
   std::uint32_t epoch() const { return epoch_.load(std::memory_order_seq_cst); }
 
  private:
+  static constexpr std::uint32_t kLast = 1;  // a place to sleep at
+
+  /// False: nobody is idle.
+  bool begin_to_wake() {
+    if ((word_.load(std::memory_order_seq_cst) & (kIdleMask | kStandingMask)) == 0) return false;
+    if (Rules::kNotifyChangesEpoch && !has_fault(Fault::wakes_without_epoch))
+      epoch_.fetch_add(1, std::memory_order_seq_cst);
+    return true;
+  }
+
   alignas(64) typename Atomics::template atomic<std::uint64_t> word_{0};
   typename Atomics::template atomic<std::uint32_t> epoch_{0};
 };

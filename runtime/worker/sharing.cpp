@@ -98,7 +98,10 @@ void Worker::make_ready(TaskPool& pool) {
   if (pool.kind == TaskPool::Kind::pinned) {
     const unsigned home = pool.home;
     engine_.worker(home).pinned_.add(0, rank);
-    if (home != index_) engine_.events.notify_all();
+    if (home != index_) {
+      return_to_cpu();
+      engine_.events.notify_all();
+    }
     return;
   }
   const unsigned home = pool.home;
@@ -108,7 +111,7 @@ void Worker::make_ready(TaskPool& pool) {
     return;
   }
   engine_.worker(home).ready_.add(pool.index, rank);
-  if (engine_.events.notify()) counts.wake_ups.add();
+  wake_one();
 }
 
 // ---- Giving ----
@@ -152,7 +155,12 @@ void Worker::share() {
     return publish(tasks, size / 2);
   }
   if (is_phase_shared && current >= 2) return publish(now_.normal(), current / 2);
-  if (pools != 0 && engine_.events.notify()) counts.wake_ups.add();
+  if (pools != 0) wake_one();
+}
+
+void Worker::wake_one() {
+  return_to_cpu();
+  if (engine_.events.notify()) counts.wake_ups.add();
 }
 
 void Worker::share_if_wanted() {
@@ -168,7 +176,7 @@ void Worker::publish(TaskList& list, std::uint64_t count) {
   was_robbed_ = true;
   counts.published.add();
   published_.exchange(chain.first, std::memory_order_seq_cst);
-  if (engine_.events.notify()) counts.wake_ups.add();
+  wake_one();
 }
 
 /// What it published, if nobody has taken it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The loop, who runs next, and what an idle worker does.
+// The loop, and who runs next.
 #include "runtime/worker/worker.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr std::uint64_t kTimedMicroseconds = 20;
 constexpr unsigned kTimedTasks = 1000;
 constexpr unsigned kBatchesAStep = 60;  // of the prefetch distance: 3000 tasks
 constexpr int kLargestDistance = 32;
-constexpr unsigned kIdleSpins = 16;  // about a microsecond (R10)
+constexpr std::uint64_t kBusyMicroseconds = 200;  // a few times what it takes to go to another CPU
 
 }  // namespace
 
@@ -71,6 +71,8 @@ void Worker::refresh_epoch() {
   until_refresh_ = refresh_interval_;
   if (refreshes_) engine_.epochs->refresh(*epoch);
   must_empty_inbox_ = !engine_.inbox_ready.is_empty();
+  if (has_left_cpu_ && ticks() - wake_up_ > ticks_of(kBusyMicroseconds)) [[unlikely]]
+    return_to_cpu();
   if (refresh_interval_ != 1) look_at_clock();
 }
 
@@ -384,127 +386,6 @@ bool Worker::find_work() {
   if (empty_inbox()) return true;
   if (!has_pools) return false;
   return steal();
-}
-
-bool Worker::has_published() const { return published_.load(std::memory_order_seq_cst) != nullptr; }
-bool Worker::has_ready_pools() const { return !ready_.is_empty(); }
-bool Worker::has_work_of_its_own() const {
-  return !pinned_.is_empty() || must_distribute_.load(std::memory_order_seq_cst);
-}
-
-/// While the owner of the order runs tasks of the current timestamp outside their pools, nobody takes from a
-/// pool: what is in it then has no timestamp, but may share its locale with one of them.
-bool Worker::may_take_pools() const {
-  const Order& order = engine_.order;
-  return !order.is_inline.load(std::memory_order_seq_cst) || (owns_order() && order.left == 0);
-}
-
-/// Looks without taking; ordered against announce() by seq_cst. Ready pools that may not be taken from are no
-/// work: end_inline() notifies.
-/// Who may go on to the next timestamp does so before it idles.
-bool Worker::can_find_work() const {
-  if (!engine_.inbox_ready.is_empty() || has_work_of_its_own()) return true;
-  const bool may_take = may_take_pools();
-  for (unsigned w = 0; w < engine_.workers(); ++w) {
-    const Worker& worker = engine_.worker(w);
-    if (worker.has_published() || (may_take && worker.has_ready_pools())) return true;
-  }
-  return false;
-}
-
-bool Worker::wait_for_work() {
-  Events& events = engine_.events;
-  const TraceScope idle(trace_, TraceSpan::Kind::idle);
-  leave_epochs();  // first: when all are idle, run() may end and free what is left
-  const Events::Ticket ticket = events.announce();
-  is_idle_.store(true, std::memory_order_seq_cst);
-  const auto end_idling = [this, &events] {
-    is_idle_.store(false, std::memory_order_relaxed);
-    events.cancel();
-    idle_ends_.fetch_add(1, std::memory_order_seq_cst);
-    enter_epochs();
-  };
-  if (index_ != 0 && (ticket.word & (Events::kPaused | Events::kEnd)) != 0) {
-    end_idling();
-    return true;
-  }
-  const bool is_single = engine_.workers() == 1;
-  const std::uint64_t run = engine_.current_run.load(std::memory_order_seq_cst);
-  for (unsigned i = 0; i < (is_single ? 1 : kIdleSpins); ++i) {
-    const std::uint64_t word = events.look_ordered();
-    if ((word & Events::kStop) == 0 && !has_fault(Fault::no_recheck) && can_find_work()) {
-      end_idling();
-      return true;
-    }
-    if (Events::idle(word) == engine_.workers() && is_over_when_all_are_idle(word)) {
-      if (index_ == 0) {
-        end_idling();
-        return false;
-      }
-      if (engine_.over.exchange(run, std::memory_order_seq_cst) != run) {
-        counts.wake_ups.add();
-        events.notify_all();
-      }
-      break;
-    }
-    if (index_ == 0 && engine_.over.load(std::memory_order_seq_cst) == run) {
-      end_idling();
-      return false;
-    }
-    StdAtomics::pause();
-  }
-  counts.parks.add();
-  {
-    const TraceScope parked(trace_, TraceSpan::Kind::parked);
-    events.sleep(ticket);
-  }
-  end_idling();
-  return true;
-}
-
-/// Between two runs. Idle when the run ended, and from there straight to here.
-void Worker::pause() {
-  const TraceScope idle(trace_, TraceSpan::Kind::idle), parked(trace_, TraceSpan::Kind::parked);
-  leave_epochs();
-  wait_for_end_of_pause();
-  enter_epochs();
-}
-void Worker::wait_for_end_of_pause() {
-  Events& events = engine_.events;
-  for (;;) {
-    const Events::Ticket ticket = events.announce();
-    if ((ticket.word & (Events::kPaused | Events::kEnd)) == Events::kPaused) events.sleep(ticket);
-    const std::uint64_t word = events.cancel();
-    idle_ends_.fetch_add(1, std::memory_order_seq_cst);
-    if ((word & (Events::kPaused | Events::kEnd)) != Events::kPaused) return;
-  }
-}
-
-/// Whether the run has ended. Every worker is idle: none holds a task, or is about to cancel.
-bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
-  if ((word & Events::kStop) != 0) return true;
-  // What another thread created before it closed its hold is in the inbox, and not counted yet.
-  if (engine_.holds() != 0) return false;
-  if (!engine_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten)) return false;
-  if (has_fault(Fault::ends_when_idle)) return true;
-  if (is_everything_finished([this] { return engine_.sums(); })) return true;
-  // Tasks are left, and if nobody can find any they wait for groups that nobody can complete. A worker that
-  // stopped idling meanwhile, took a pool and put it back, must not go unnoticed: the word is as before then,
-  // but the worker counted the end of its idling after it became busy and before it took anything.
-  const auto idle_ends = [this] {
-    std::uint64_t sum = 0;
-    for (unsigned w = 0; w < engine_.workers(); ++w)
-      sum += engine_.worker(w).idle_ends_.load(std::memory_order_seq_cst);
-    return sum;
-  };
-  const std::uint64_t before = idle_ends();
-  const Sums first = engine_.sums();
-  if (engine_.events.look_ordered() != word || engine_.has_work_for_anybody() ||
-      engine_.events.look_ordered() != word || engine_.sums() != first || idle_ends() != before)
-    return false;
-  if (first.created == first.finished) return true;  // the last ended since the look above
-  engine_.report_blocked();
-  return true;
 }
 
 // ---- Tasks that run alone (R9) ----

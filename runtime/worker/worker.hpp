@@ -88,13 +88,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void take_packed(TaskPool& pool);
   bool has_rank(unsigned rank) const;
   bool find_work();
-  bool can_find_work() const;
-  /// False: the run is over.
-  bool wait_for_work();
-  bool is_over_when_all_are_idle(std::uint64_t word);
   void stand_by();
-  void pause();
-  void wait_for_end_of_pause();
   void refresh_epoch();
   void look_at_clock();
   void execute_timed(const Slot& slot);
@@ -109,6 +103,17 @@ class alignas(128) Worker : public engine::ThreadState {
   void drop_everything();
   void enter_epochs();
   void leave_epochs();
+
+  // ---- idle.cpp: nothing to run ----
+  static constexpr unsigned kIdleSpins = 16;  // about a microsecond (R10)
+  bool can_find_work() const;
+  /// False: the run is over.
+  bool wait_for_work();
+  bool is_over_when_all_are_idle(std::uint64_t word);
+  void pause();
+  void wait_for_end_of_pause();
+  void leave_cpu();
+  void return_to_cpu();
 
   // ---- execution.cpp: one task ----
   void execute(const Slot& slot);
@@ -139,7 +144,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void admit(Task* task);
   void publish(TaskList& list, std::uint64_t count);
   void return_ring(unsigned keep);
-  void wake(int workers);
+  void wake_one();
 
   // ---- ordered_worker.cpp: timestamps ----
   void route_timestamped(Task* task);
@@ -216,6 +221,9 @@ class alignas(128) Worker : public engine::ThreadState {
   bool refreshes_ = true;
   bool must_empty_inbox_ = false;
   bool is_in_epochs_ = false;
+  bool is_pinned_ = false;         // to a CPU of its own
+  bool has_left_cpu_ = false;      // and may run on any, until it is busy
+  std::uint64_t wake_up_ = 0;      // when it last went on, since it has left its CPU
   unsigned tasks_to_time_ = 1000;  // with a trace never 0
   bool are_tasks_long_ = false;    // over a microsecond, on average of the last batch
   TraceLane* trace_ = nullptr;     // null: no trace

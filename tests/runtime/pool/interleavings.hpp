@@ -126,18 +126,23 @@ class Interleavings {
       return hash;
     });
   }
-  static void sleep(const void* on) {
+  static constexpr std::uint32_t kAnywhere = ~std::uint32_t{0};
+  static void sleep(const void* on, std::uint32_t places = kAnywhere) {
     Interleavings* const all = current();
     all->running_->sleeps_on = on;
+    all->running_->sleeps_at = places;
     Context::swap(all->running_->context, all->scheduler_);
   }
-  static void wake(const void* on, int count) {
+  /// @returns how many.
+  static int wake(const void* on, int count, std::uint32_t places = kAnywhere) {
+    int woken = 0;
     for (auto& thread : current()->threads_) {
-      if (count == 0) return;
-      if (thread->sleeps_on != on) continue;
+      if (woken == count) break;
+      if (thread->sleeps_on != on || (thread->sleeps_at & places) == 0) continue;
       thread->sleeps_on = nullptr;
-      --count;
+      ++woken;
     }
+    return woken;
   }
 
  private:
@@ -147,6 +152,7 @@ class Interleavings {
     std::function<void()> body;
     bool is_done = true;
     const void* sleeps_on = nullptr;
+    std::uint32_t sleeps_at = kAnywhere;  // follows from the thread's history
     std::uint64_t history = 0;
     std::vector<char> stack = std::vector<char>(64 << 10);
   };
@@ -293,9 +299,18 @@ struct InterleavedAtomics {
   static void wait(atomic<std::uint32_t>& word, std::uint32_t seen, std::uint32_t = 0) {
     if (word.load(std::memory_order_seq_cst) == seen) Interleavings::sleep(&word);
   }
+  static void wait_at(std::uint32_t places, atomic<std::uint32_t>& word, std::uint32_t seen) {
+    if (word.load(std::memory_order_seq_cst) == seen) Interleavings::sleep(&word, places);
+  }
   static void wake(atomic<std::uint32_t>& word, int count) {
     Interleavings::step();
     Interleavings::wake(&word, count);
+  }
+  static bool wake_at(std::uint32_t place, atomic<std::uint32_t>& word) {
+    Interleavings::step();
+    const bool was_there = Interleavings::wake(&word, 1, place) != 0;
+    Interleavings::read(was_there ? 1 : 0);
+    return was_there;
   }
 };
 

@@ -82,6 +82,10 @@ struct Model {
     ready.add(0, 0);
     if (Rules::kNotifies && notifies) events.notify();
   }
+  void make_ready_from_outside() {
+    ready.add(0, 0);
+    if (Rules::kNotifies) events.notify_last();
+  }
   void run(Node* node) {
     if (++inside != 1) failure = "two tasks of one pool at once";
     Interleavings::step();
@@ -108,7 +112,8 @@ struct Model {
 
   void push_from_outside() {
     for (unsigned i = 0; i < pushes[1]; ++i) {
-      if (pool.push(&nodes[1][i], &nodes[1][i])) make_ready();
+      Interleavings::forget(kWorkers + i);
+      if (pool.push(&nodes[1][i], &nodes[1][i])) make_ready_from_outside();
     }
   }
 
@@ -139,7 +144,11 @@ struct Model {
           return;
         }
       }
-      events.sleep(ticket);
+      if (Events::idle(word) == kWorkers) {
+        events.sleep_last(ticket);
+      } else {
+        events.sleep(ticket);
+      }
       events.cancel();
     }
   }
@@ -193,8 +202,9 @@ TEST(Protocol, AWorkerAndAnotherThreadPushToOnePool) { expect_correct<WorkerRule
 
 // ---- Requests ----
 
-/// A worker idles until another thread asks all to end; it sleeps without looking at requests again.
-template <class Rules>
+/// A worker idles until another thread asks all to end; it sleeps without looking at requests again, and not
+/// as the last, since there might be another one that is busy.
+template <class Rules, bool kWakesLast>
 struct Requested {
   using Events = EventCount<InterleavedAtomics, Rules>;
   Events events;
@@ -211,34 +221,46 @@ struct Requested {
   }
   void ask() {
     events.raise(Events::kEnd);
-    events.notify_all();
+    if constexpr (kWakesLast) {
+      events.notify_last();
+    } else {
+      events.notify_all();
+    }
   }
 };
 
-template <class Rules>
+template <class Rules, bool kWakesLast = false>
 bool is_request_lost() {
-  alignas(Requested<Rules>) static unsigned char place[sizeof(Requested<Rules>)];
-  Requested<Rules>* model = nullptr;
+  using Model = Requested<Rules, kWakesLast>;
+  alignas(Model) static unsigned char place[sizeof(Model)];
+  Model* model = nullptr;
   bool is_lost = false;
   const Interleavings::Result result = Interleavings::explore(
       [&] {
-        model = ::new (static_cast<void*>(place)) Requested<Rules>;
+        model = ::new (static_cast<void*>(place)) Model;
         return Interleavings::Bodies{[model] { model->work(); }, [model] { model->ask(); }};
       },
       [&](bool is_stuck) {
         is_lost = is_lost || is_stuck;
         return !is_lost;
       });
-  EXPECT_TRUE(is_lost || result.is_exhausted);
-  EXPECT_GT(result.runs, 1u);
+  EXPECT_TRUE(is_lost || (result.is_exhausted && result.runs > 1));
   return is_lost;
 }
 
 TEST(Protocol, ARequestReachesAWorkerThatIsAboutToSleep) {
   EXPECT_FALSE(is_request_lost<rubato::runtime::EventCountRules>());
+  EXPECT_FALSE((is_request_lost<rubato::runtime::EventCountRules, true>()));
 }
 
 // ---- Mutants ----
+
+struct WakesTheLastOnly : rubato::runtime::EventCountRules {
+  static constexpr bool kWakesAnyIfTheLastIsAwake = false;
+};
+TEST(ProtocolMutants, WakingNobodyIfTheLastIsAwakeLetsAnotherOneSleep) {
+  EXPECT_TRUE((is_request_lost<WakesTheLastOnly, true>()));
+}
 
 struct LooksBeforeTicket : rubato::runtime::EventCountRules {
   static constexpr bool kLooksAfterTicket = false;

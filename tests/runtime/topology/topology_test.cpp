@@ -235,17 +235,23 @@ TEST(Topology, OfThisMachineFitsItsAffinity) {
   EXPECT_LE(topology.workers, rubato::runtime::current_affinity().size());
 }
 
-TEST(Topology, PinsAThread) {
+TEST(Topology, PinsAThreadAndLetsItGo) {
   const unsigned cpu = rubato::runtime::current_affinity().back();
   bool is_pinned = false;
-  std::vector<unsigned> after;
+  std::vector<unsigned> pinned, after;
+  const Topology topology = rubato::runtime::this_machine();
+  std::vector<unsigned> allowed;
+  for (const auto& a : topology.allowed) allowed.push_back(a.cpu);
   std::thread thread([&] {
     is_pinned = rubato::runtime::pin_this_thread(cpu);
+    pinned = rubato::runtime::current_affinity();
+    rubato::runtime::unpin_this_thread(topology.allowed);
     after = rubato::runtime::current_affinity();
   });
   thread.join();
   EXPECT_TRUE(is_pinned);
-  EXPECT_THAT(after, ElementsAre(cpu));
+  EXPECT_THAT(pinned, ElementsAre(cpu));
+  EXPECT_EQ(after, allowed);
 }
 
 TEST(Topology, PinsAThreadForAWhileAndGivesItsAffinityBack) {

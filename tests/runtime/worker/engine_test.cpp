@@ -418,6 +418,44 @@ TEST(Pinning, OfTheCallerIsLeftOutWhereRunsAreShort) {
   EXPECT_NE(affinity_in_run(), free) << "after a long one";
 }
 
+std::atomic<std::size_t> cpus_at_first{0}, cpus_at_last{0};  // that the thread may use; 0: not yet
+
+/// A task after the other for a millisecond or two, which one worker runs.
+void run_chain(unsigned left) {
+  if (left == 1000) cpus_at_first = runtime::current_affinity().size();
+  for (int i = 0; i < 50; ++i) runtime::StdAtomics::pause();
+  if (left != 0) {
+    create<nonspec>(run_chain, {}, left - 1);
+  } else {
+    cpus_at_last = runtime::current_affinity().size();
+  }
+}
+
+TEST(Pinning, IsGivenUpWhileAllWaitForAnotherThreadUntilAWorkerIsBusyAgain) {
+  const runtime::Topology topology = runtime::this_machine();
+  if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
+  native::configure({});
+  bool was_given_up = false;
+  std::size_t at_last = 0;
+  native::Hold hold = native::hold();
+  std::thread other([&] {
+    // A worker that is not asleep yet when the task arrives has its CPU still.
+    for (int i = 0; i < 20 && !was_given_up; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      cpus_at_first = cpus_at_last = 0;
+      create<nonspec>(run_chain, {}, 1000u);
+      while (cpus_at_last == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      was_given_up = cpus_at_first == topology.allowed.size();
+      at_last = cpus_at_last;
+    }
+    hold.close();
+  });
+  run();
+  other.join();
+  EXPECT_TRUE(was_given_up);
+  EXPECT_EQ(at_last, 1u);
+}
+
 TEST(Pinning, IsLeftOutWithFewerOrMoreWorkersThanCpus) {
   const std::size_t cpus = runtime::current_affinity().size();
   use_workers(static_cast<unsigned>(cpus) + 1);
