@@ -1,5 +1,8 @@
 // The tile's commit queue: attempts whose bodies ended, in no particular order, until they commit or abort
-// (C9, C17).
+// (C9, C17). Virtual times stand in a list of their own: who looks for the latest or for those before the GVT
+// reads no attempt, each of which would be a miss in the host's nearest cache.
+// Invariants: times()[i] is the virtual time of attempts()[i]; exceptioned() counts those in that state, which
+// neither enter it nor leave it while they are here.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,36 +11,52 @@
 
 #include "base/check.hpp"
 #include "chip/conflict/attempt.hpp"
+#include "chip/task/virtual_time.hpp"
 
 namespace rubato::chip {
 
 class CommitQueue {
  public:
   /// @param capacity entries; 0: unlimited.
-  explicit CommitQueue(std::uint32_t capacity) : capacity_(capacity) { entries_.reserve(capacity); }
+  explicit CommitQueue(std::uint32_t capacity) : capacity_(capacity) {
+    entries_.reserve(capacity);
+    times_.reserve(capacity);
+  }
 
   std::uint32_t capacity() const { return capacity_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
   bool full() const { return capacity_ != 0 && size() >= capacity_; }
   const std::vector<Attempt*>& attempts() const { return entries_; }
+  const std::vector<VirtualTime>& times() const { return times_; }
+  std::uint32_t exceptioned() const { return exceptioned_; }
 
   void add(Attempt* attempt) {
     RUBATO_CHECK(!full(), "a commit queue holds more than it has");
     attempt->queue_index = static_cast<std::uint32_t>(entries_.size());
     entries_.push_back(attempt);
+    times_.push_back(attempt->virtual_time);
+    exceptioned_ += is_exceptioned(*attempt) ? 1 : 0;
     attempt->is_queued = true;
   }
   void remove(Attempt* attempt) {
-    RUBATO_CHECK(entries_[attempt->queue_index] == attempt, "an attempt left a commit queue twice");
-    entries_[attempt->queue_index] = entries_.back();
-    entries_[attempt->queue_index]->queue_index = attempt->queue_index;
+    const std::uint32_t index = attempt->queue_index;
+    RUBATO_CHECK(entries_[index] == attempt, "an attempt left a commit queue twice");
+    entries_[index] = entries_.back();
+    entries_[index]->queue_index = index;
     entries_.pop_back();
+    times_[index] = times_.back();
+    times_.pop_back();
+    exceptioned_ -= is_exceptioned(*attempt) ? 1 : 0;
     attempt->is_queued = false;
   }
 
  private:
+  static bool is_exceptioned(const Attempt& attempt) { return attempt.state == Attempt::State::exceptioned; }
+
   std::uint32_t capacity_;
+  std::uint32_t exceptioned_ = 0;
   std::vector<Attempt*> entries_;
+  std::vector<VirtualTime> times_;
 };
 
 }  // namespace rubato::chip

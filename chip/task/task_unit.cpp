@@ -445,6 +445,7 @@ bool TaskUnit::has_room_for(const Waiting& w) const {
 }
 
 bool TaskUnit::awaits_promotion() const {
+  if (commit_queue_.exceptioned() == 0) return false;
   const auto& attempts = commit_queue_.attempts();
   return std::any_of(attempts.begin(), attempts.end(), [&](const Attempt* attempt) {
     return attempt->state == Attempt::State::exceptioned && context_.promotion->is_requested(attempt->task);
@@ -519,8 +520,9 @@ TileReport TaskUnit::report() const {
       include_active(task->virtual_time);
   }
   if (promoted_ != nullptr) include_active(promoted_->virtual_time);
-  for (const Attempt* attempt : commit_queue_.attempts())
-    if (attempt->state == Attempt::State::exceptioned) include_active(attempt->virtual_time);
+  if (commit_queue_.exceptioned() != 0)
+    for (const Attempt* attempt : commit_queue_.attempts())
+      if (attempt->state == Attempt::State::exceptioned) include_active(attempt->virtual_time);
   const auto include_waiting = [&](Timestamp t) {
     if (t >= result.earliest.timestamp && result.earliest != kMaxVirtualTime) return;
     result.earliest = {t, 0};

@@ -68,12 +68,13 @@ bool TaskUnit::finish_attempt(std::uint32_t slot, Cycle now) {
 
 // Of those that may be aborted.
 Attempt* TaskUnit::latest_in_commit_queue() const {
-  Attempt* latest = nullptr;
-  for (Attempt* attempt : commit_queue_.attempts())
-    if ((latest == nullptr || latest->virtual_time < attempt->virtual_time) &&
-        !context_.aborts->is_fate_pending(*attempt))
-      latest = attempt;
-  return latest;
+  const auto& times = commit_queue_.times();
+  std::size_t latest = times.size();
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if ((latest == times.size() || times[latest] < times[i]) &&
+        !context_.aborts->is_fate_pending(*commit_queue_.attempts()[i]))
+      latest = i;
+  return latest == times.size() ? nullptr : commit_queue_.attempts()[latest];
 }
 
 // The commit queue is full: who comes from then on finds no place in it.
@@ -110,20 +111,22 @@ void TaskUnit::advance_earliest(Cycle now) {
   const VirtualTime gvt = this->gvt();
   account_commits(now);
   const auto& attempts = commit_queue_.attempts();
-  for (std::size_t i = attempts.size(); i-- > 0;) {
-    Attempt* attempt = attempts[i];
-    if (attempt->state == Attempt::State::finished && attempt->virtual_time < gvt) commit(attempt, now);
-  }
+  const auto& times = commit_queue_.times();
+  for (std::size_t i = attempts.size(); i-- > 0;)
+    if (times[i] < gvt && attempts[i]->state == Attempt::State::finished) commit(attempts[i], now);
   context_.wake_waiting_for_fate(now);
   wake_finishing(now);
-  for (Attempt* attempt : attempts)
-    if (attempt->state == Attempt::State::exceptioned && is_earliest(*attempt)) reconsider_later(now);
+  if (commit_queue_.exceptioned() != 0)
+    for (Attempt* attempt : attempts)
+      if (attempt->state == Attempt::State::exceptioned && is_earliest(*attempt)) reconsider_later(now);
   if (stalled_attempts_ != 0) reconsider_later(now);
 }
 
 void TaskUnit::collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const {
-  for (Attempt* attempt : commit_queue_.attempts())
-    if (attempt->state == Attempt::State::finished && attempt->virtual_time < gvt) out.push_back(attempt);
+  const auto& attempts = commit_queue_.attempts();
+  for (std::size_t i = 0; i < attempts.size(); ++i)
+    if (commit_queue_.times()[i] < gvt && attempts[i]->state == Attempt::State::finished)
+      out.push_back(attempts[i]);
 }
 
 void TaskUnit::commit(Attempt* attempt, Cycle now) {
@@ -415,7 +418,8 @@ void TaskUnit::reconsider_later(Cycle at) {
 void TaskUnit::reconsider(Cycle now) {
   if (reconsider_at_ <= now) reconsider_at_ = kNever;
   // The earliest active task, if it is here, needs no room for what it creates, or is promoted.
-  for (Attempt* attempt : commit_queue_.attempts()) {
+  for (std::size_t i = 0; commit_queue_.exceptioned() != 0 && i < commit_queue_.size(); ++i) {
+    Attempt* attempt = commit_queue_.attempts()[i];
     Task* task = attempt->task;
     if (attempt->state == Attempt::State::exceptioned && is_earliest(*attempt) && !attempt->is_rolling_back &&
         task->uncommitted_parent == nullptr && !context_.promotion->is_requested(task))

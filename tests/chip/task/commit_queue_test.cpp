@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "chip/task/commit_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace rubato::chip {
+namespace {
+
+void expect_agreement(const CommitQueue& queue) {
+  ASSERT_EQ(queue.times().size(), queue.attempts().size());
+  for (std::size_t i = 0; i < queue.times().size(); ++i)
+    EXPECT_EQ(queue.times()[i], queue.attempts()[i]->virtual_time);
+}
+
+TEST(CommitQueue, KeepsEachAttemptsVirtualTimeInItsPlaceWhoeverLeaves) {
+  std::array<Attempt, 4> attempts;
+  CommitQueue queue(4);
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    attempts[i].virtual_time = {10 * (i + 1), i};
+    queue.add(&attempts[i]);
+  }
+  EXPECT_TRUE(queue.full());
+  expect_agreement(queue);
+  for (const std::size_t leaves : {1U, 3U, 0U}) {
+    queue.remove(&attempts[leaves]);
+    expect_agreement(queue);
+  }
+  ASSERT_EQ(queue.size(), 1U);
+  EXPECT_EQ(queue.attempts()[0], &attempts[2]);
+}
+
+TEST(CommitQueue, CountsTheAttemptsThatStopped) {
+  std::array<Attempt, 3> attempts;
+  attempts[0].state = Attempt::State::finished;
+  attempts[1].state = attempts[2].state = Attempt::State::exceptioned;
+  CommitQueue queue(0);
+  for (Attempt& attempt : attempts) queue.add(&attempt);
+  EXPECT_EQ(queue.exceptioned(), 2U);
+  queue.remove(&attempts[0]);
+  EXPECT_EQ(queue.exceptioned(), 2U);
+  queue.remove(&attempts[1]);
+  EXPECT_EQ(queue.exceptioned(), 1U);
+}
+
+}  // namespace
+}  // namespace rubato::chip
