@@ -31,10 +31,10 @@ TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags) {
 Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& timeline, CycleAccount& account,
            CoreHost& host)
     : id_(id),
-      pipeline_(id, config, ports),
       timeline_(timeline),
-      account_(account),
       host_(host),
+      pipeline_(id, config, ports),
+      account_(account),
       observer_(ports.observer),
       config_(config) {}
 

@@ -103,30 +103,30 @@ class Core final : public EventHandler {
   void account_parts(Cycle until, const Charge& charge);
   CycleClass running_class() const;
 
+  // What an event reads first stands first, see EventHandler::kFirstUsed; so it does in the pipeline.
   CoreId id_;
-  Pipeline pipeline_;
-  Timeline& timeline_;
-  CycleAccount& account_;
-  CoreHost& host_;
-  ExecutionObserver* observer_;
-  const Config& config_;
-
   Activity activity_ = Activity::idle;
   bool in_region_ = false;
+  bool is_handling_ = false;
   bool stalled_ = false;   // on a full queue: class stall until woken
   bool blocked_ = false;   // by the memory system, until woken
   bool sleeping_ = false;  // a system call of a task blocked: idle until its thread is runnable
-  Thread* thread_ = nullptr;
-  HartState worker_regs_;  // of the region instruction
-  DispatchedTask task_;
-  Cycle slice_end_ = kNever;
-  Cycle heap_call_at_ = kNever;  // of the last one
-  Cycle accounted_{};
-  Cycle internal_cycle_{};
+  std::uint64_t generation_ = 0;
   Cycle scheduled_ = kNever;    // of the live entry in the timeline
   Cycle continue_at_ = kNever;  // asked for by the handler that runs
-  bool is_handling_ = false;
-  std::uint64_t generation_ = 0;
+  Cycle slice_end_ = kNever;
+  Timeline& timeline_;
+  CoreHost& host_;
+  Pipeline pipeline_;
+  Cycle accounted_{};
+  DispatchedTask task_;
+  CycleAccount& account_;
+  ExecutionObserver* observer_;
+  const Config& config_;
+  Thread* thread_ = nullptr;
+  HartState worker_regs_;        // of the region instruction
+  Cycle heap_call_at_ = kNever;  // of the last one
+  Cycle internal_cycle_{};
 };
 
 }  // namespace rubato::chip

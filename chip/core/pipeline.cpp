@@ -17,16 +17,16 @@ namespace rubato::chip {
 using namespace isa;  // semantics.inc speaks the ISA's names
 
 Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
-    : loads_(config.core.load_buffer),
-      stores_(config.core.store_buffer),
-      predictor_(config.core),
+    : ports_(ports),
       mispredict_(config.core.mispredict),
       l1_latency_(config.l1d.latency),
       lookahead_(config.run.lookahead_cycles),
-      frequency_mhz_(config.chip.frequency_mhz),
       forwards_(config.conflict.forwarding == "on"),
       core_(core),
-      ports_(ports),
+      loads_(config.core.load_buffer),
+      stores_(config.core.store_buffer),
+      predictor_(config.core),
+      frequency_mhz_(config.chip.frequency_mhz),
       log_(ports.log_base, ports.log_lines) {
   const auto set = [this](InsnClass c, std::uint32_t cycles) {
     latency_[static_cast<unsigned>(c)] = static_cast<std::uint8_t>(cycles);

@@ -186,41 +186,39 @@ class Pipeline final : private L1Recorder {
   std::uint64_t observed(std::uint64_t counter);
   std::uint64_t read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const;
 
-  HartState hart_;
   Cycle cycle_{};
   std::uint64_t busy_until_ = 0;                            // every register is ready from here on
   std::uint64_t fills_until_ = 0;                           // every outstanding fill is done
   std::uint64_t clock_ = 0, strict_end_ = 0, run_end_ = 0;  // of run()
-  std::array<std::uint64_t, kRegisters> ready_{};
-  std::array<Source, kRegisters> source_{};
-  std::array<AccessParts, kRegisters> producers_{};
-  std::array<std::uint8_t, isa::kInsnClassCount> latency_{};
-  AccessBuffer loads_, stores_;
-  BranchPredictor predictor_;
-  std::array<std::uint64_t, kCycleParts> parts_{};
-  PipelineCounters counters_;
-  PipelineStop stop_ = PipelineStop::resume;
-  isa::Insn stopped_at_{};
-  Fault fault_;
-  Addr watch_pc_ = ~Addr{0}, watch_sp_ = 0;
-  Addr stack_low_ = 0, stack_high_ = 0;
-  AccessParts access_parts_{};  // of the last slow access
-  LineAddr fetch_line_{~std::uint64_t{0}};
   isa::Block* resume_block_ = nullptr;  // where run() left off, while hart_.pc is unchanged
   const isa::Insn* resume_insn_ = nullptr;
   Addr resume_pc_ = 0;
   std::uint64_t resume_generation_ = 0;
-
+  LineAddr fetch_line_{~std::uint64_t{0}};
+  Attempt* attempt_ = nullptr;  // of the speculative task it runs
+  Ports ports_;
   std::uint32_t mispredict_, l1_latency_, lookahead_;
+  bool forwards_;  // conflict.forwarding: else marks cover no use of what an earlier task of the core wrote
+  bool is_stopped_ = false;  // its task was aborted by the access it is making
+  PipelineStop stop_ = PipelineStop::resume;
+  CoreId core_;
+  PipelineCounters counters_;
+  HartState hart_;
+  std::array<std::uint8_t, isa::kInsnClassCount> latency_{};
+  std::array<Source, kRegisters> source_{};
+  std::array<std::uint64_t, kRegisters> ready_{};
+  AccessBuffer loads_, stores_;
+  std::array<AccessParts, kRegisters> producers_{};
+  std::array<std::uint64_t, kCycleParts> parts_{};
+  AccessParts access_parts_{};  // of the last slow access
+  BranchPredictor predictor_;
+  isa::Insn stopped_at_{};
+  Fault fault_;
+  Addr watch_pc_ = ~Addr{0}, watch_sp_ = 0;
+  Addr stack_low_ = 0, stack_high_ = 0;
   std::uint64_t frequency_mhz_;
   std::uint64_t time_origin_ = 0;
-  bool forwards_;  // conflict.forwarding: else marks cover no use of what an earlier task of the core wrote
-  CoreId core_;
-  Ports ports_;
-
-  Attempt* attempt_ = nullptr;  // of the speculative task it runs
-  bool is_stopped_ = false;     // its task was aborted by the access it is making
-  VirtualTime last_{};          // of the last task: what L1 marks are good for
+  VirtualTime last_{};  // of the last task: what L1 marks are good for
   LogLines log_;
 };
 

@@ -1,8 +1,8 @@
 // The tile's commit queue: attempts whose bodies ended, in no particular order, until they commit or abort
 // (C9, C17). Virtual times stand in a list of their own: who looks for the latest or for those before the GVT
 // reads no attempt, each of which would be a miss in the host's nearest cache.
-// Invariants: times()[i] is the virtual time of attempts()[i]; exceptioned() counts those in that state, which
-// neither enter it nor leave it while they are here.
+// Invariants: times()[i] is the virtual time of attempts()[i]; exceptioned() counts those in that state,
+// which neither enter it nor leave it while they are here.
 // SPDX-License-Identifier: MIT
 #pragma once
 

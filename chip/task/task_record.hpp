@@ -103,13 +103,13 @@ struct alignas(64) Task {
   VirtualTime virtual_time{};          ///< meaningful from dispatch on
   /// Its untimestamped non-speculative creator: a SPEC task is dispatched after that has ended (C10).
   const Task* creator = nullptr;
-  std::uint64_t id = 0;  ///< unique in the run, in order of creation; from 1
+  Task* next = nullptr;  ///< in a batch, or in the pool
 
   TaskDescriptor descriptor{};
+  std::uint64_t id = 0;      ///< unique in the run, in order of creation; from 1
   std::uint64_t parent = 0;  ///< the creator's id; 0 outside tasks
   TileId destination{};      ///< of a held task
   std::uint32_t batch = 0;   ///< of a refill task: what it reads back
-  Task* next = nullptr;      ///< in a batch, or in the pool
 
   Lane lane() const {
     const unsigned nonspec = descriptor.type == TaskType::nonspec ? 1 : 0;

@@ -74,6 +74,14 @@ void Timeline::admit_far(Cycle up_to) {
   }
 }
 
+// Hundreds of handlers take turns, each of them gone from the host's nearest cache when its turn comes again:
+// what it reads first is fetched while another one works.
+void Timeline::prefetch(const EventHandler* handler) {
+  const auto object = reinterpret_cast<std::uintptr_t>(handler);
+  for (std::size_t at = 0; at < EventHandler::kFirstUsed; at += 64)
+    __builtin_prefetch(reinterpret_cast<const void*>(object + at));
+}
+
 bool Timeline::step() {
   const Cycle at = next();
   if (at == kNever) return false;
@@ -87,7 +95,11 @@ bool Timeline::step() {
   Node& node = nodes_[number];
   const Entry entry = node.entry;
   bucket.first = node.next;
-  if (bucket.first == kNone) occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
+  if (bucket.first == kNone) {
+    occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
+  } else {
+    prefetch(nodes_[bucket.first].entry.handler);
+  }
   node.next = free_;
   free_ = number;
   --near_;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <queue>
 #include <vector>
@@ -18,6 +19,9 @@ namespace rubato::chip {
 /// Receives what it scheduled. `kind` and `payload` are the scheduler's own business.
 class EventHandler {
  public:
+  /// Bytes of every handler that are fetched ahead of its event: it is worth keeping there what an event
+  /// reads.
+  static constexpr std::size_t kFirstUsed = 512;
   virtual ~EventHandler() = default;
   virtual void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) = 0;
 };
@@ -69,6 +73,7 @@ class Timeline {
 
   void push(std::uint64_t slot, const Entry& entry);
   void grow();
+  static void prefetch(const EventHandler* handler);
   /// next(), of a cycle without entries.
   Cycle next_later() const;
   Cycle next_near() const;
