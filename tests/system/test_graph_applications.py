@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-APPLICATIONS = ["sssp", "bfs", "mis", "color", "triangle"]
+APPLICATIONS = ["sssp", "bfs", "mis", "color", "triangle", "cf"]
 GRAPHS = ["road:12x12", "rmat:7:8"]
 
 

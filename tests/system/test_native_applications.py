@@ -23,6 +23,7 @@ INPUTS = {
     "mis": ["--generate", "rmat:9:8"],
     "color": ["--generate", "rmat:9:8"],
     "triangle": ["--generate", "rmat:9:8"],
+    "cf": ["--generate", "rmat:8:8"],
     "astar": ["--generate", "road:60x60"],
     "des": ["--generate", "csa:8"],
     "hashjoin": ["--scale", "0.05", "--records-per-task", "64", "--records-ahead", "1"],

@@ -1,0 +1,57 @@
+// Ratings of items by users, and features in fixed point: what both cf's tasks and its serial reference start
+// from. Integer arithmetic, so that the order of sums changes nothing.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "apps/common/graph.hpp"
+
+namespace rubato::apps {
+
+inline constexpr unsigned kFeatures = 16;
+/// A number in fixed point: 1 is kOne.
+using Fixed = std::int32_t;
+inline constexpr unsigned kFractionBits = 16;
+inline constexpr Fixed kOne = Fixed{1} << kFractionBits;
+inline constexpr Fixed kMostFeature = 4 * kOne;  // so that no sum over a rating overflows
+
+using Features = std::array<Fixed, kFeatures>;
+
+/// Vertex v of the graph is user v and item v: of `vertices` participants, the second half are the items.
+struct Rating {
+  std::uint32_t user;
+  std::uint32_t item;
+  Fixed value;  ///< above 0, at most kOne
+};
+
+/// Each arc is the rating of its head by its tail: its length relative to the largest.
+std::vector<Rating> ratings_of(const Graph& graph);
+
+/// Small and different from each other, the same for the same seed.
+std::vector<Features> first_features(std::uint32_t participants, std::uint64_t seed);
+
+/// What the features of both say about the rating.
+inline std::int64_t predicted(const Features& a, const Features& b) {
+  std::int64_t sum = 0;
+  for (unsigned i = 0; i < kFeatures; ++i) sum += std::int64_t{a[i]} * b[i];
+  return sum >> kFractionBits;
+}
+
+/// One step down the gradient of the squared error, with a pull towards 0: `gradient` is the sum, over all
+/// `ratings` of a participant, of error times the other side's feature.
+inline Fixed stepped(Fixed feature, std::int64_t gradient, std::uint32_t ratings) {
+  constexpr int kRate = 2, kPull = 64;
+  const std::int64_t moved =
+      feature + (gradient >> kFractionBits) / (kRate * std::int64_t{ratings}) - feature / kPull;
+  return static_cast<Fixed>(moved > kMostFeature    ? kMostFeature
+                            : moved < -kMostFeature ? -kMostFeature
+                                                    : moved);
+}
+
+/// The mean of the squared errors of all ratings.
+double mean_squared_error(const std::vector<Rating>& ratings, const std::vector<Features>& features);
+
+}  // namespace rubato::apps
