@@ -104,22 +104,23 @@ void Engine::tear_down() {
   workers_.clear();
 }
 
-/// From a resource's options and a task's access to what create() needs to know (engine::choice_of).
+/// From a resource's options and a task's access to bits of its handle (engine::kChoices).
 void Engine::fill_choices() {
-  choices_.assign(engine::kChoices, 0);
-  if (count_ == 1) return;  // nobody to be kept apart from
+  choices_.assign(engine::kChoices, engine::handle::kLocale | engine::handle::kResource);
   ChoiceTable table;
   if (options_.synchronization != native::Synchronization::automatic) {
     table.set_all(requested(options_.synchronization));
   }
   for (unsigned i = 0; i < engine::kChoices; ++i) {
-    const bool reads = (i & engine::kReadsChoice) != 0;
     const ResourceOptions options = engine::options_of(i);
+    const bool reads = (i & engine::kReadsChoice) != 0 && options.isolation == Isolation::shared_reads;
+    if (reads) choices_[i] |= engine::handle::kReads;
+    if (count_ == 1) continue;                                      // nobody to be kept apart from
     if (options.synchronization > Synchronization::pool) continue;  // no handle has it
     const Primitive primitive = table(options);
-    const bool is_pooled = goes_to_pool(primitive, reads);
-    const auto bits = primitive == Primitive::pool ? 0u : static_cast<unsigned>(primitive);
-    choices_[i] = static_cast<std::uint8_t>(bits | (is_pooled ? engine::kPoolChoice : 0u));
+    if (goes_to_pool(primitive, reads)) choices_[i] |= engine::handle::kPooled;
+    if (primitive != Primitive::pool)
+      choices_[i] |= static_cast<std::uint64_t>(primitive) << engine::handle::kPrimitiveShift;
   }
 }
 

@@ -93,7 +93,7 @@ class Engine {
   void pause_workers();
 
   native::Options options_;
-  std::vector<std::uint8_t> choices_;
+  std::vector<std::uint64_t> choices_;
   unsigned count_ = 1;            // of workers
   bool is_caller_pinned_ = true;  // in the next run, if workers are
   unsigned pool_count_ = 0;

@@ -291,7 +291,7 @@ void Worker::run_in_order() {
     for (unsigned i = 0; !now_.normal().is_empty(); ++i) {
       if (i >= threshold(kShort, 1u) || !now_.has_only_normal()) return;
       if (--until_refresh_ == 0) refresh_epoch();
-      start({.task = now_.normal().take()});
+      start(Slot(now_.normal().take()));
       if (engine_.events.look() != word) return;
     }
     if (--until_look == 0) {
@@ -402,11 +402,11 @@ bool Worker::share_phase() {
   Order& order = engine_.order;
   if (order.blocked != 0) return false;
   bool has_any = !now_.is_empty();
-  for (unsigned i = 0; i < ring_.size() && !has_any; ++i) has_any = ring_.at(i).task->is_timestamped();
+  for (unsigned i = 0; i < ring_.size() && !has_any; ++i) has_any = ring_.at(i).task()->is_timestamped();
   if (!has_any) return false;  // they run alone: to empty the ring for nothing again and again is no progress
   return_ring(0);
   for (unsigned i = 0; i < ring_.size(); ++i) {
-    if (ring_.at(i).task->is_timestamped()) return false;
+    if (ring_.at(i).task()->is_timestamped()) return false;
   }
   Chain chain;
   for (TaskList& lane : now_.lanes) {

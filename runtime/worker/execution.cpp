@@ -22,6 +22,16 @@ Primitive primitive_of(const Task* task) {
                                 engine::handle::kPrimitiveShift);
 }
 
+/// Of a resource whose readers run beside each other and find out afterwards whether a writer was at work.
+bool is_optimistic_reader(const Task* task) {
+  static_assert(static_cast<int>(Primitive::optimistic_pool) ==
+                static_cast<int>(Primitive::optimistic_latch) + 1);
+  constexpr std::uint64_t kMask = engine::handle::kReads | engine::handle::kPrimitiveMask;
+  constexpr std::uint64_t kFirst = engine::handle::kReads >> engine::handle::kPrimitiveShift |
+                                   static_cast<std::uint64_t>(Primitive::optimistic_latch);
+  return ((task->handle & kMask) >> engine::handle::kPrimitiveShift) - kFirst < 2;
+}
+
 std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
   auto* const object = reinterpret_cast<char*>(task->handle & engine::handle::kLocaleMask);
   return reinterpret_cast<ResourceHeader*>(object - sizeof(ResourceHeader))->synchronization;
@@ -29,37 +39,51 @@ std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
 
 }  // namespace
 
-void Worker::execute(const Slot& slot) {
-  Task* const task = slot.task;
-  if ((task->handle & engine::handle::kPrimitiveMask) != 0) {
-    while (!run_synchronized(task, !slot.is_pooled)) {
-      if (!slot.is_pooled) {
-        is_put_off_ = true;
-        return requeue(task);
-      }
-      std::this_thread::yield();  // its pool is this worker's until it has run, and may end with it
-    }
-  } else {
+void Worker::execute(Slot slot) {
+  Task* const task = slot.task();
+  bool has_run = false;
+  if (is_optimistic_reader(task)) {
+    has_run = read_once(task, 1) == Attempt::done;
+  } else if ((task->handle & engine::handle::kPrimitiveMask) == 0) {
     call(task);
+    has_run = true;
+  }
+  while (!has_run && !run_synchronized(task, !slot.is_pooled())) {
+    if (!slot.is_pooled()) {
+      is_put_off_ = true;
+      return requeue(task);
+    }
+    std::this_thread::yield();  // its pool is this worker's until it has run, and may end with it
   }
   if (!deferred_.is_empty()) [[unlikely]]
     route_deferred();
   finish(task);
   perturb();
   destroy(task);
-  if (!slot.is_kept) free_block(task);
-  if (slot.pool != nullptr) finish_pool(*slot.pool);
+  if (!slot.is_kept()) free_block(task);
+  if (TaskPool* const ended = slot.pool()) finish_pool(*ended);
+}
+
+/// What the last task asked for by on_commit(): at once, while what it needs is in the cache. Only one, so
+/// that whatever waits between two tasks waits for one more at most, and others can have their share of many.
+void Worker::run_committed() {
+  ++taken_;
+  Task* const task = committed.take();
+  const bool is_stopped = (engine_.events.look() & Events::kStop) != 0;
+  if (committed.is_empty() && !is_stopped) return start_one(Slot(task));
+  requeue(task);
+  for (; !committed.is_empty(); ++taken_) requeue(committed.take());
 }
 
 /// What a task with a resource creates is born when it was; else now.
-void Worker::begin(Task* task) {
+inline void Worker::begin(Task* task) {
   running = task;
   birth = (task->handle & engine::handle::kResource) != 0
               ? task->handle & engine::handle::kBirthMask
               : std::uint64_t{epoch->birth_slot()} << engine::handle::kBirthShift;
 }
 
-void Worker::call(Task* task) {
+inline void Worker::call(Task* task) {
   begin(task);
   perturb();
   try {
@@ -121,43 +145,66 @@ bool Worker::run_writer(Task* task) {
   return true;
 }
 
-/// Runs until no writer was at work meanwhile; what a losing attempt created and threw is dropped.
+/// One attempt of an optimistic reader, which looks up to `tries` times whether a writer is at work. What it
+/// created and threw is dropped if it lost.
+inline Worker::Attempt Worker::read_once(Task* task, unsigned tries) {
+  Version<HeaderAtomics> version(synchronization_word(task));
+  const std::optional<std::uint64_t> seen = version.begin(tries);
+  if (!seen) [[unlikely]]
+    return Attempt::not_begun;
+  const TaskList::Mark mark = tasks.mark();
+  begin(task);
+  is_validating_ = true;
+  try {
+    task->code->run(task);
+  } catch (...) {
+    end_reading();
+    if (version.validate(*seen)) {
+      engine_.failure.add(std::current_exception(), *task);
+      engine_.stop();
+      return Attempt::done;
+    }
+    drop_attempt(mark);
+    return Attempt::lost;
+  }
+  end_reading();
+  if (version.validate(*seen)) [[likely]]
+    return Attempt::done;
+  drop_attempt(mark);
+  return Attempt::lost;
+}
+
+inline void Worker::end_reading() {
+  is_validating_ = false;
+  running = nullptr;
+  perturb();
+}
+
+/// What a reader created that lost.
+void Worker::drop_attempt(TaskList::Mark mark) {
+  counts.reads_repeated.add();
+  if (has_fault(Fault::children_of_losers)) return;
+  for (Task* created_task = tasks.cut(mark); created_task != nullptr;) {
+    Task* const next = next_of(created_task);
+    drop_created(created_task);
+    ++taken_;
+    created_task = next;
+  }
+  for (; !committed.is_empty(); ++taken_) drop_created(committed.take());
+  while (!deferred_.is_empty()) {
+    drop_created(deferred_.take());
+  }
+}
+
+/// An optimistic reader that has tried once: again, until no writer was at work meanwhile or it has lost too
+/// often. At least once: a reader that may not move has no other way to run.
 bool Worker::run_reader(Task* task, bool may_move) {
   Version<HeaderAtomics> version(synchronization_word(task));
-  for (unsigned losses = 0; losses < threshold(kReaderLosses, 1u); ++losses) {
-    const std::optional<std::uint64_t> seen = version.begin();
-    if (!seen) return false;
-    const TaskList::Mark mark = tasks.mark();
-    std::exception_ptr error;
-    begin(task);
-    is_validating_ = true;
-    try {
-      task->code->run(task);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    is_validating_ = false;
-    running = nullptr;
-    perturb();
-    if (version.validate(*seen)) {
-      if (error) {
-        engine_.failure.add(error, *task);
-        engine_.stop();
-      }
-      return true;
-    }
-    counts.reads_repeated.add();
-    if (has_fault(Fault::children_of_losers)) continue;
-    for (Task* created_task = tasks.cut(mark); created_task != nullptr;) {
-      Task* const next = next_of(created_task);
-      drop_created(created_task);
-      ++taken_;
-      created_task = next;
-    }
-    while (!deferred_.is_empty()) {
-      drop_created(deferred_.take());
-    }
-  }
+  unsigned losses = 1;
+  do {
+    const Attempt attempt = read_once(task, kSpinTries);
+    if (attempt != Attempt::lost) return attempt == Attempt::done;
+  } while (++losses < threshold(kReaderLosses, 1u));
   if (primitive_of(task) == Primitive::optimistic_pool) {
     if (may_move) task->handle = (task->handle & ~engine::handle::kPrimitiveMask) | engine::handle::kPooled;
     return false;
@@ -172,14 +219,8 @@ void Worker::route_deferred() {
   while (!deferred_.is_empty()) route(deferred_.take());
 }
 
-/// The task has ended, or will never run; its children are handed on.
-void Worker::finish(Task* task) {
-  counts.finished.add();
-  end_birth(task);
-  constexpr std::uint64_t kSpecial =
-      engine::handle::kTimestamped | engine::handle::kExtended | engine::handle::kSpec;
-  if ((task->handle & kSpecial) == 0) [[likely]]
-    return;
+/// What finish() need not look for in most tasks.
+void Worker::finish_special(Task* task) {
   if (task->is_spec()) counts.alone.add();
   leave_group(task);
   if (task->is_timestamped()) end_timestamped();
@@ -194,31 +235,12 @@ void Worker::drop_created(Task* task) {
   free_block(task);
 }
 
-/// It holds no removed object back any more (R7); what it created is counted.
-void Worker::end_birth(const Task* task) {
-  if ((task->handle & engine::handle::kResource) != 0)
-    epoch->count_finished(engine::birth_slot_of(task->handle));
-}
-
 void Worker::leave_group(Task* task) {
   TaskGroup* const group = engine::group_of(task);
   if (group == nullptr || !Groups::remove_member(*group) || is_dropping_) return;
   if (has_fault(Fault::group_not_released)) return;
   Chain released = engine_.groups.release(*group);
   while (!released.is_empty()) requeue(released.take());
-}
-
-void Worker::destroy(Task* task) {
-  if (task->code->destroy != nullptr) [[unlikely]]
-    task->code->destroy(task);
-}
-
-void Worker::free_block(Task* task) {
-  if (task->is_extended()) {
-    heap.free<sizeof(engine::ExtendedTask)>(task);
-  } else {
-    heap.free<sizeof(Task)>(task);
-  }
 }
 
 }  // namespace rubato::runtime

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -15,14 +16,26 @@ struct TaskPool;
 inline constexpr unsigned kLineBytes = 64;
 inline constexpr unsigned kMaxPrefetchLines = 5;
 
-struct Slot {
-  Task* task = nullptr;
-  TaskPool* pool = nullptr;            ///< its pool's batch ends with this task: finish the pool
-  std::uintptr_t prefetch_header = 0;  ///< of a later task's resource, to be prefetched when this one starts
-  std::uint32_t prefetch_offset = 0;   ///< from there: the lines that it will touch
-  std::uint16_t prefetch_lines = 0;    ///< how many, beside the header; 0: nothing at all is to be prefetched
-  bool is_pooled = false;              ///< belongs to a pool's batch
-  bool is_kept = false;                ///< the pool still needs it when it has run
+/// Two words, so that it is passed in registers. The second is 0 for a task of no pool.
+class Slot {
+ public:
+  Slot() = default;
+  explicit Slot(Task* task) : task_(task) {}
+  /// Of a pool's batch. `is_kept`: the pool still needs the task when it has run. `ended`: null, or the pool
+  /// whose batch ends with this task.
+  Slot(Task* task, bool is_kept, TaskPool* ended)
+      : task_(task), word_(reinterpret_cast<std::uintptr_t>(ended) | kPooled | (is_kept ? kKept : 0)) {}
+
+  Task* task() const { return task_; }
+  bool is_pooled() const { return word_ != 0; }
+  bool is_kept() const { return (word_ & kKept) != 0; }
+  /// Finish it when the task has run.
+  TaskPool* pool() const { return reinterpret_cast<TaskPool*>(word_ & ~(kPooled | kKept)); }
+
+ private:
+  static constexpr std::uintptr_t kPooled = 1, kKept = 2;  // pools are aligned to more
+  Task* task_ = nullptr;
+  std::uintptr_t word_ = 0;
 };
 
 /// `distance` is how many tasks ahead prefetches are issued; 0: never.
@@ -33,76 +46,65 @@ class Ring {
   unsigned size() const { return end_ - begin_; }
   unsigned room() const { return kSlots - size(); }
   bool is_empty() const { return begin_ == end_; }
-  Slot& front() { return slots_[begin_ % kSlots]; }
-  Slot& at(unsigned i) { return slots_[(begin_ + i) % kSlots]; }
-  void pop() { ++begin_; }
+  const Slot& at(unsigned i) const { return slots_[(begin_ + i) % kSlots]; }
   void drop_last() { --end_; }
 
-  void set_distance(unsigned distance) { distance_ = distance; }
+  void set_distance(unsigned distance) {
+    distance_ = distance;
+    ahead_ = distance != 0 ? distance : kSlots;
+  }
   unsigned distance() const { return distance_; }
 
-  Slot& push(Task* task) {
-    Slot& slot = slots_[end_ % kSlots];
-    slot.task = task;
-    slot.pool = nullptr;
-    slot.prefetch_lines = 0;
-    slot.is_pooled = slot.is_kept = false;
-    if (distance_ != 0) {
-      if ((task->handle & engine::handle::kResource) != 0) {
-        announce(task);
-      } else if (const void* const target = engine::first_pointer_of(task)) {
-        prefetch_at(reinterpret_cast<std::uintptr_t>(target), 0, 1);
-      }
-    }
-    ++end_;
-    return slot;
+  void push(const Slot& slot) {
+    if (size() < distance_) prefetch(slot.task());  // no task that starts before it is `distance` ahead
+    slots_[end_++ % kSlots] = slot;
   }
-
-  /// What the task at the front's start is the moment for.
-  static void prefetch(const Slot& slot) {
-    if (slot.prefetch_lines == 0) return;
-    prefetch(slot.prefetch_header, slot.prefetch_offset, slot.prefetch_lines);
+  /// The task that starts now; what one `distance` later will touch is prefetched. The ring is not empty.
+  Slot pop() {
+    if (size() > ahead_) [[likely]]
+      prefetch(at(ahead_).task());
+    return slots_[begin_++ % kSlots];
   }
 
  private:
-  static void prefetch(std::uintptr_t header, std::uint32_t offset, unsigned lines) {
-    __builtin_prefetch(reinterpret_cast<const void*>(header));  // latch or version
-    const std::uintptr_t from = header + offset;
-    for (unsigned i = 0; i < lines; ++i) {
-      __builtin_prefetch(reinterpret_cast<const void*>(from + std::uintptr_t{i} * kLineBytes));
+  // Inlined, since GCC drops calls of a function that does nothing but prefetch: it looks pure.
+  [[gnu::always_inline]] static void prefetch(const Task* task) {
+    if ((task->handle & engine::handle::kResource) != 0) {
+      prefetch_resource(task);
+    } else if (const void* const target = engine::first_pointer_of(task)) {
+      __builtin_prefetch(target);
     }
   }
 
-  /// Leaves what the task will touch of its resource with the one `distance` earlier.
-  void announce(const Task* task) {
+  /// The header, for latch or version, and the lines that were announced.
+  [[gnu::always_inline]] static void prefetch_resource(const Task* task) {
+    const auto* const object = reinterpret_cast<const char*>(task->handle & engine::handle::kLocaleMask);
+    __builtin_prefetch(object - kLineBytes);
     const std::uint64_t code = task->handle & engine::handle::kPrefetchMask;
-    std::uint32_t offset = kLineBytes + static_cast<std::uint32_t>(code % 16) * kLineBytes;
-    auto lines = static_cast<unsigned>(code / 16);
-    if (code == 0) {
-      lines = kMaxPrefetchLines - 1;
-      if (task->is_extended() && engine::extension_of(task)->prefetch_bytes != 0) {
-        const engine::TaskExtension& extension = *engine::extension_of(task);
-        const std::uint32_t first = extension.prefetch_offset / kLineBytes;
-        const std::uint32_t end =
-            (extension.prefetch_offset + extension.prefetch_bytes + kLineBytes - 1) / kLineBytes;
-        offset += first * kLineBytes;
-        if (end - first < lines) lines = end - first;
-      }
-    }
-    prefetch_at((task->handle & engine::handle::kLocaleMask) - kLineBytes, offset, lines);
+    if (code == 0) return prefetch_extended(task, object);
+    const char* const first = object + code % 16 * kLineBytes;
+    __builtin_prefetch(first);
+    if (code < 32) return;
+    __builtin_prefetch(first + kLineBytes);
+    if (code >= 48) __builtin_prefetch(first + 2 * kLineBytes);
   }
 
-  void prefetch_at(std::uintptr_t header, std::uint32_t offset, unsigned lines) {
-    if (size() < distance_) return prefetch(header, offset, lines);
-    Slot& earlier = slots_[(end_ - distance_) % kSlots];
-    earlier.prefetch_header = header;
-    earlier.prefetch_offset = offset;
-    earlier.prefetch_lines = static_cast<std::uint16_t>(lines);
+  [[gnu::always_inline]] static void prefetch_extended(const Task* task, const char* object) {
+    std::uint32_t first = 0, lines = kMaxPrefetchLines - 1;
+    if (task->is_extended() && engine::extension_of(task)->prefetch_bytes != 0) {
+      const engine::TaskExtension& extension = *engine::extension_of(task);
+      first = extension.prefetch_offset / kLineBytes;
+      const std::uint32_t end =
+          (extension.prefetch_offset + extension.prefetch_bytes + kLineBytes - 1) / kLineBytes;
+      lines = std::min(end - first, lines);
+    }
+    for (std::uint32_t i = 0; i < lines; ++i) __builtin_prefetch(object + (first + i) * kLineBytes);
   }
 
   unsigned begin_ = 0;
   unsigned end_ = 0;
   unsigned distance_ = 4;
+  unsigned ahead_ = 4;  // distance_, or more than there ever are
   std::array<Slot, kSlots> slots_;
 };
 

@@ -201,8 +201,8 @@ bool Worker::take_published(Worker& from) {
 void Worker::return_ring(unsigned keep) {
   while (ring_.size() > keep) {
     const Slot& last = ring_.at(ring_.size() - 1);
-    if (last.is_pooled) return;
-    Task* const task = last.task;
+    if (last.is_pooled()) return;
+    Task* const task = last.task();
     ring_.drop_last();
     const unsigned rank = rank_of(task);
     if (task->is_timestamped()) {

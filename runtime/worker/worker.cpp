@@ -95,9 +95,9 @@ void Worker::look_at_clock() {
 }
 
 /// With a trace every task comes here, so that without one nobody asks for it.
-void Worker::execute_timed(const Slot& slot) {
+void Worker::execute_timed(Slot slot) {
   if (trace_ == nullptr) --tasks_to_time_;
-  const Task& task = *slot.task;
+  const Task& task = *slot.task();
   TraceSpan span{0, 0, task.code, task.words[0], task.handle, 0, TraceSpan::Kind::task};
   if (task.is_timestamped()) span.timestamp = engine::timestamp_of(&task);
   is_put_off_ = false;
@@ -120,17 +120,15 @@ void Worker::work() {
     if (ring_.size() <= ring_.distance()) {
       if (Task* const only = refill()) {
         if (--until_refresh_ == 0) refresh_epoch();
-        start({.task = only});
+        start(Slot(only));
+        continue;
+      }
+      if (ring_.is_empty()) {
+        if (!find_work() && !wait_for_work()) return;
         continue;
       }
     }
-    if (ring_.is_empty()) {
-      if (!find_work() && !wait_for_work()) return;
-      continue;
-    }
-    const Slot slot = ring_.front();
-    ring_.pop();
-    Ring::prefetch(slot);
+    const Slot slot = ring_.pop();
     if (--until_refresh_ == 0) refresh_epoch();
     start(slot);
   }
@@ -268,7 +266,7 @@ bool Worker::take_eligible(unsigned rank) {
 void Worker::take_from(TaskList& list, std::uint64_t count) {
   if (&list == &tasks) {
     for (count = std::min<std::uint64_t>(count, ring_.room()); count != 0 && !list.is_empty(); --count) {
-      ring_.push(list.take());
+      ring_.push(Slot(list.take()));
       ++taken_;
     }
     if (was_robbed_) [[unlikely]]
@@ -276,13 +274,13 @@ void Worker::take_from(TaskList& list, std::uint64_t count) {
     return;
   }
   for (count = std::min<std::uint64_t>(count, ring_.room()); count != 0 && !list.is_empty(); --count)
-    ring_.push(list.take());
+    ring_.push(Slot(list.take()));
 }
 
 /// Up to `count` of the current timestamp's packed tasks, which are of normal priority.
 void Worker::take_packed_now(std::uint64_t count) {
   for (count = std::min<std::uint64_t>(count, ring_.room()); count != 0 && !packed_now_.is_empty(); --count) {
-    ring_.push(unpack(packed_now_));
+    ring_.push(Slot(unpack(packed_now_)));
   }
 }
 
@@ -340,10 +338,7 @@ void Worker::take_batch(TaskPool& pool) {
   const bool is_early = has_fault(Fault::pool_let_go_early) && !batch[size - 1].is_last;
   const unsigned owner = is_early ? 0 : size - 1;  // with whose end the pool is let go
   for (unsigned i = 0; i < size; ++i) {
-    Slot& slot = ring_.push(batch[i].node);
-    slot.is_pooled = true;
-    slot.is_kept = batch[i].is_last;
-    if (i == owner) slot.pool = &pool;
+    ring_.push(Slot(batch[i].node, batch[i].is_last, i == owner ? &pool : nullptr));
   }
 }
 
@@ -351,9 +346,8 @@ void Worker::take_batch(TaskPool& pool) {
 void Worker::take_packed(TaskPool& pool) {
   for (unsigned n = std::min(ring_.room(), threshold(Ring::kSlots / 2, 2u));
        n != 0 && !pool.packed.is_empty(); --n) {
-    Slot& slot = ring_.push(unpack(pool.packed));
-    slot.is_pooled = true;
-    if (n == 1 || pool.packed.is_empty()) slot.pool = &pool;
+    Task* const task = unpack(pool.packed);
+    ring_.push(Slot(task, false, n == 1 || pool.packed.is_empty() ? &pool : nullptr));
   }
 }
 
@@ -431,7 +425,7 @@ void Worker::run_alone() {
     Task* const task = alone_.take();
     task->handle &=
         ~engine::handle::kPrimitiveMask;  // no task runs that could be in the way, and none may wait
-    start({.task = task});
+    start(Slot(task));
     settle();
     if (owns_order() && alone_.is_empty()) advance();  // the next timestamp may have one, too
   }
@@ -449,11 +443,10 @@ void Worker::drop_everything() {
     destroy(task);
   };
   while (!ring_.is_empty()) {
-    const Slot slot = ring_.front();
-    ring_.pop();
-    drop(slot.task);
-    if (!slot.is_kept) free_block(slot.task);
-    if (slot.pool != nullptr) finish_pool(*slot.pool);
+    const Slot slot = ring_.pop();
+    drop(slot.task());
+    if (!slot.is_kept()) free_block(slot.task());
+    if (slot.pool() != nullptr) finish_pool(*slot.pool());
   }
   for (TaskList* list :
        {&tasks, &high_, &low_, &alone_, &deferred_, &now_.lanes[0], &now_.lanes[1], &now_.lanes[2]}) {

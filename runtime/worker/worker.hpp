@@ -91,8 +91,13 @@ class alignas(128) Worker : public engine::ThreadState {
   void stand_by();
   void refresh_epoch();
   void look_at_clock();
-  void execute_timed(const Slot& slot);
-  void start(const Slot& slot) {
+  void execute_timed(Slot slot);
+  void start(Slot slot) {
+    start_one(slot);
+    if (!committed.is_empty()) [[unlikely]]
+      run_committed();
+  }
+  void start_one(Slot slot) {
     if (tasks_to_time_ == 0) [[likely]] {
       execute(slot);
     } else {
@@ -116,19 +121,46 @@ class alignas(128) Worker : public engine::ThreadState {
   void return_to_cpu();
 
   // ---- execution.cpp: one task ----
-  void execute(const Slot& slot);
+  enum class Attempt : std::uint8_t { done, lost, not_begun };
+  void execute(Slot slot);
+  void run_committed();
   /// False: it did not run.
   bool run_synchronized(Task* task, bool may_move);
   bool run_reader(Task* task, bool may_move);
   bool run_writer(Task* task);
+  Attempt read_once(Task* task, unsigned tries);
+  void end_reading();
+  void drop_attempt(TaskList::Mark mark);
   void begin(Task* task);
   void call(Task* task);
-  void finish(Task* task);
+  /// The task has ended, or will never run; its children are handed on.
+  void finish(Task* task) {
+    counts.finished.add();
+    end_birth(task);
+    constexpr std::uint64_t kSpecial =
+        engine::handle::kTimestamped | engine::handle::kExtended | engine::handle::kSpec;
+    if ((task->handle & kSpecial) != 0) [[unlikely]]
+      finish_special(task);
+  }
+  void finish_special(Task* task);
   void drop_created(Task* task);
-  void end_birth(const Task* task);
+  /// It holds no removed object back any more (R7); what it created is counted.
+  void end_birth(const Task* task) {
+    if ((task->handle & engine::handle::kResource) != 0)
+      epoch->count_finished(engine::birth_slot_of(task->handle));
+  }
   void leave_group(Task* task);
-  void destroy(Task* task);
-  void free_block(Task* task);
+  static void destroy(Task* task) {
+    if (task->code->destroy != nullptr) [[unlikely]]
+      task->code->destroy(task);
+  }
+  void free_block(Task* task) {
+    if (task->is_extended()) {
+      heap.free<sizeof(engine::ExtendedTask)>(task);
+    } else {
+      heap.free<sizeof(Task)>(task);
+    }
+  }
   void finish_pool(TaskPool& pool);
   void route_deferred();
   void requeue(Task* task);

@@ -20,10 +20,10 @@ import pytest
 
 #: Instructions of one task, created and run on one worker; GCC 12, -O3, x86-64.
 INSTRUCTIONS = {
-    "one_after_the_other": 204.9,
-    "crowds/256": 192.3,
+    "one_after_the_other": 202.0,
+    "crowds/256": 186.7,
     "ordered_one_after_the_other": 507.4,
-    "readers": 304.4,
+    "readers": 237.9,
 }
 TOLERANCE = 0.05
 ITERATIONS = (1, 3)

@@ -15,6 +15,8 @@
 //     are destroyed unrun, run() throws TaskError with the original nested, and the next run() works.
 //   - Readers of a resource with shared reads may run twice (optimistic versions): what they create and throw
 //     counts once. Results leave them by tracked data of their own, created tasks, or on_commit().
+//   - What a task with a resource asks for by on_commit() starts right behind it, on its worker, if it is but
+//     one.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -46,10 +48,11 @@ struct ThreadState {
 
   Task* running = nullptr;  ///< the task whose function is called now
   TaskList tasks;           ///< a worker's private tasks of normal priority
+  TaskList committed;       ///< from on_commit() of the running task, which has a resource
   std::atomic<std::uint64_t> created{0};
-  const std::uint8_t* choices = nullptr;  ///< kChoices bytes, see choice_of()
-  bool is_worker = false;                 ///< may link into `tasks`
-  bool has_pools = false;                 ///< several workers: locales need pools
+  const std::uint64_t* choices = nullptr;  ///< kChoices words, see there
+  bool is_worker = false;                  ///< may link into `tasks`
+  bool has_pools = false;                  ///< several workers: locales need pools
   std::uint64_t birth = 0;       ///< the birth epoch that resources' tasks inherit, where the handle has it
   EpochMember* epoch = nullptr;  ///< a worker's
   WorkerHeap heap;
@@ -77,14 +80,10 @@ constexpr std::uint64_t mix_locale(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// How tasks of a resource are kept apart: a byte for each of its options and each access. Bits 0 to 2: the
-/// primitive; bit 7: by a pool.
+/// How tasks of a resource are kept apart: for each of its options and each access the bits of a handle that
+/// follow from them.
 inline constexpr unsigned kChoices = 1024;
 inline constexpr unsigned kReadsChoice = 512;
-inline constexpr std::uint8_t kPoolChoice = 0x80;
-inline std::uint8_t choice_of(const ThreadState& self, const Locale& on, bool reads) {
-  return self.choices[(on.choices() & (kReadsChoice - 1)) | (reads ? kReadsChoice : 0)];
-}
 
 inline unsigned birth_slot_of(std::uint64_t word) {
   return static_cast<unsigned>((word & handle::kBirthMask) >> handle::kBirthShift);
@@ -110,16 +109,20 @@ template <TaskType type>
   if (extended) word |= handle::kExtended;
   if (a.at) word |= handle::kTimestamped;
   if (!a.on) return word;
-  word |= handle::kLocale;
   if (!a.on->is_resource()) {
+    word |= handle::kLocale;
     return self.has_pools ? word | handle::kPooled | (mix_locale(*a.on) & handle::kAddressMask) : word;
   }
-  const bool reads = a.access == Access::reads && a.on->allows_shared_reads();
-  const std::uint8_t choice = choice_of(self, *a.on, reads);
-  if (reads) word |= handle::kReads;
-  word |= (std::uint64_t{choice} & 7) << handle::kPrimitiveShift | (std::uint64_t{choice} & kPoolChoice)
-                                                                       << 56;
-  return word | handle::kResource | self.birth | (*a.on & handle::kLocaleMask) | prefetch_code(a.prefetch);
+  const unsigned choice =
+      (a.on->choices() & (kReadsChoice - 1)) | (a.access == Access::reads ? kReadsChoice : 0);
+  return word | self.choices[choice] | self.birth | (*a.on & handle::kLocaleMask) | prefetch_code(a.prefetch);
+}
+
+[[gnu::always_inline]] inline void count_created(ThreadState& self) {
+  const std::uint64_t created = self.created.load(std::memory_order_relaxed) + 1;
+  self.created.store(created, std::memory_order_relaxed);
+  if (created % 256 == 0) [[unlikely]]
+    created_many(self);
 }
 
 template <TaskType type, class F, class... Args>
@@ -131,7 +134,8 @@ template <TaskType type, class F, class... Args>
   auto* const task = static_cast<Task*>(extended ? self.heap.allocate<sizeof(ExtendedTask)>()
                                                  : self.heap.allocate<sizeof(Task)>());
   task->handle = handle_of<type>(self, a, extended);
-  if (a.on && a.on->is_resource() && self.is_worker) self.epoch->count_created(birth_slot_of(task->handle));
+  const bool is_worker = self.is_worker;
+  if (is_worker && a.on && a.on->is_resource()) self.epoch->count_created(birth_slot_of(task->handle));
   fill_task(task, std::move(function), args...);
   if (extended) {
     TaskExtension* const extension = extension_of(task);
@@ -148,12 +152,25 @@ template <TaskType type, class F, class... Args>
   const bool is_private = type != TaskType::spec && !a.at && a.group == nullptr && a.after == nullptr &&
                           !a.core && !a.numa && a.priority == Priority::normal &&
                           (!a.on || (task->handle & handle::kPooled) == 0);
-  if (!is_private || !self.is_worker) return submit(self, task);
+  if (!is_private || !is_worker) return submit(self, task);
   self.tasks.append(task);
-  const std::uint64_t created = self.created.load(std::memory_order_relaxed) + 1;
-  self.created.store(created, std::memory_order_relaxed);
-  if (created % 256 == 0) [[unlikely]]
-    created_many(self);
+  count_created(self);
+}
+
+/// Of a task with a resource it is kept until that has ended, and is not undone.
+template <class F, class... Args>
+[[gnu::always_inline]] inline void create_on_commit(F function, Args... args) {
+  if constexpr (payload_words<F, Args...> <= kInlineWords) {
+    if (is_in_task() && (current_thread->running->handle & handle::kResource) != 0) {
+      ThreadState& self = *current_thread;
+      auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
+      task->handle = 0;
+      fill_task(task, std::move(function), args...);
+      self.committed.append(task);
+      return count_created(self);
+    }
+  }
+  engine::create<TaskType::nonspec>(std::move(function), Annotations{}, args...);
 }
 
 }  // namespace rubato::inline v0::engine

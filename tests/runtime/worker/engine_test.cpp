@@ -360,6 +360,40 @@ TEST_P(Native, SynchronizesResourcesOfWideAlignment) {
   remove(wide);
 }
 
+thread_local std::uint64_t last_visit = 0;  // of this worker
+
+TEST_P(Native, StartsWhatATaskAsksForOnCommitRightBehindIt) {
+  const auto counter = make_resource<tracked<std::uint64_t>>({.isolation = Isolation::shared_reads});
+  constexpr std::uint64_t kVisits = 300;
+  for (std::uint64_t visit = 1; visit <= kVisits; ++visit) {
+    create<nonspec>(
+        [](std::uint64_t number) {
+          last_visit = number;
+          on_commit([](std::uint64_t of) { calls += last_visit == of ? 1 : 0; }, number);
+        },
+        {.on = counter, .access = visit % 3 == 0 ? writes : reads}, visit);
+  }
+  calls = 0;
+  run();
+  EXPECT_EQ(calls, kVisits);
+  remove(counter);
+}
+
+TEST_P(Native, RunsAllThatATaskAsksForOnCommit) {
+  const auto counter = make_resource<tracked<std::uint64_t>>({.isolation = Isolation::shared_reads});
+  for (int visit = 0; visit < 100; ++visit) {
+    create<nonspec>(
+        [] {
+          for (int i = 0; i < 5; ++i) on_commit([] { ++calls; });
+        },
+        {.on = counter, .access = reads});
+  }
+  calls = 0;
+  run();
+  EXPECT_EQ(calls, 500u);
+  remove(counter);
+}
+
 // ---- Pinning (R3) ----
 
 std::mutex seen_mutex;
