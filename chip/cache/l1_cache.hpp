@@ -71,14 +71,8 @@ class L1Cache {
   /// Load-reserved: remembers `line`, which must be here; loses it when the line leaves or another core
   /// writes it.
   void reserve(LineAddr line) { reserved_ = line; }
-  /// Store-conditional: true if the reservation on `line` still stands. Ends the reservation either way.
-  bool take_reservation(LineAddr line) {
-    const bool stands = reserved_ == line;
-    reserved_ = kNoLine;
-    return stands;
-  }
   bool has_reservation(LineAddr line) const { return reserved_ == line; }
-  /// Ends a reservation: traps and thread switches do so.
+  /// Ends a reservation: store-conditionals, traps and thread switches do so.
   void clear_reservation() { reserved_ = kNoLine; }
 
   // ---- Marks (C15) ----

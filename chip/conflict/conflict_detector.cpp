@@ -80,6 +80,11 @@ void ConflictDetector::end(Attempt& attempt) {
   if (running_[attempt.core.value] == &attempt) running_[attempt.core.value] = nullptr;
 }
 
+void ConflictDetector::commit(Attempt& attempt) {
+  reservations_.on_commit(attempt.writes);
+  end(attempt);
+}
+
 void ConflictDetector::drop_writes(Attempt& attempt) {
   Tile& tile = tiles_[attempt.tile.value];
   clear_column(tile, attempt, true);
@@ -145,6 +150,7 @@ CheckResult ConflictDetector::check_tile(CoreId core, LineAddr line, AccessKind 
                                          Cycle now) {
   Attempt* const self = running_[core.value];
   const TileId t = tile_of(core);
+  if (self == nullptr && is_write(kind)) reservations_.on_store(core, line);
   // A canary below the GVT is that of a task that has committed.
   if (canary != kMinVirtualTime && (self == nullptr || self->virtual_time <= canary) &&
       canary >= handler_->gvt_at(t) && fault_ != Fault::ignore_canary)
@@ -162,6 +168,7 @@ CheckResult ConflictDetector::check_global(CoreId core, LineAddr line, AccessKin
                                            bool writable, TileId home, Cycle now) {
   Survey s = survey(core, line, kind, writable && fault_ != Fault::canary_of_writers_only);
   ++tiles_[s.tile.value].counters.global_checks;
+  if (s.self == nullptr && s.write) reservations_.on_store(core, line);
   victims_.clear();
   StickyDirectory::Bits sticky = sticky_.bits(line);
   const bool asks_readers = s.write || s.writable;

@@ -22,6 +22,7 @@
 #include "chip/conflict/access_recorder.hpp"
 #include "chip/conflict/attempt.hpp"
 #include "chip/conflict/conflict_check.hpp"
+#include "chip/conflict/reservations.hpp"
 #include "chip/conflict/signature_table.hpp"
 #include "chip/conflict/sticky_directory.hpp"
 #include "chip/noc/network.hpp"
@@ -49,11 +50,15 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   void stop_running(CoreId core);
   /// Commit or abort: nobody conflicts with the attempt any more. Its lists of lines stay.
   void end(Attempt& attempt);
+  /// end() of an attempt whose writes are there for good.
+  void commit(Attempt& attempt);
   /// An exception undid the attempt's writes. Its read set stays armed and takes the written lines in, of
   /// which the task may have read other words (C18).
   void drop_writes(Attempt& attempt);
   // AccessRecorder; right after the access, before any other.
   void record(CoreId core, LineAddr line, bool write) override;
+  /// Of the non-speculative tasks.
+  Reservations& reservations() { return reservations_; }
   /// The attempt running on `core`; null: a non-speculative task or none.
   Attempt* running(CoreId core) const { return running_[core.value]; }
 
@@ -153,6 +158,7 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   std::vector<Tile> tiles_;
   std::vector<Attempt*> running_;  // by core
   StickyDirectory sticky_;
+  Reservations reservations_;
   mutable std::vector<std::uint64_t> found_;              // scratch: a row
   mutable Probe probe_{LineAddr{~std::uint64_t{0}}, {}};  // of no line
   std::vector<Attempt*> victims_;                         // scratch of one check

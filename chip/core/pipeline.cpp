@@ -49,8 +49,7 @@ void Pipeline::begin_context(Cycle at) {
   // What is ready before the context begins needs no clearing: nobody waits for it.
   if (busy_until_ > at.value) ready_.fill(0);
   busy_until_ = 0;
-  hart_.reservation = HartState::kNoReservation;
-  ports_.l1d.clear_reservation();
+  end_reservation();
   resume_insn_ = nullptr;
 }
 
@@ -91,6 +90,25 @@ bool Pipeline::hits(LineAddr line, bool write, bool missed) {
   if (!ports_.l1d.has_marks() || !is_untracked(line)) return false;
   ports_.l1d.mark_untracked(line);
   return ports_.l1d.hit(line, write);
+}
+
+void Pipeline::reserve(LineAddr line) {
+  ports_.l1d.reserve(line);
+  if (attempt_ == nullptr && ports_.reservations != nullptr && ports_.l1d.has_marks() && !is_untracked(line))
+    ports_.reservations->make(core_, line);
+}
+
+// A speculative task is atomic: what is earlier and wrote the line has aborted it, and what is later must not
+// make its sc fail. Nor may it that of a non-speculative task, though it takes the line from the L1.
+bool Pipeline::has_reservation(LineAddr line) const {
+  return attempt_ != nullptr || ports_.l1d.has_reservation(line) ||
+         (ports_.reservations != nullptr && ports_.reservations->stands(core_, line));
+}
+
+void Pipeline::end_reservation() {
+  hart_.reservation = HartState::kNoReservation;
+  ports_.l1d.clear_reservation();
+  if (ports_.reservations != nullptr) ports_.reservations->end(core_);
 }
 
 void Pipeline::on_first_use(LineAddr line, bool write) {
@@ -522,28 +540,26 @@ dispatch:
   ATOMIC_ACCESS(T, address_##name, AccessKind::load);      \
   const T name = memory.load<T>(address_##name);           \
   OBSERVE(on_load, address_##name, sizeof(T), bits(name)); \
-  l1d.reserve(line_of(address_##name));                    \
+  reserve(line_of(address_##name));                        \
   hart_.reservation = address_##name
 // A failing sc accesses nothing; one that may succeed first gets the line, and fails if that lost the
-// reservation. A speculative task is atomic: what is earlier and wrote the line has aborted it, and what is
-// later must not make it fail, or the earliest task might retry for ever.
-#define SC(T, name, address, value)                                                                       \
-  const Addr address_##name = (address);                                                                  \
-  if (address_##name % sizeof(T) != 0) TRAP(misaligned_atomic, address_##name);                           \
-  slot.issue = issue;                                                                                     \
-  if (issue >= strict_end_) LEAVE;                                                                        \
-  const LineAddr line_##name = line_of(address_##name);                                                   \
-  if (hart_.reservation == address_##name && (attempt_ != nullptr || l1d.has_reservation(line_##name))) { \
-    if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE;            \
-    READ_ENDS;                                                                                            \
-    issue = slot.issue;                                                                                   \
-    ++counters_.atomics;                                                                                  \
-  }                                                                                                       \
-  const bool stored_##name =                                                                              \
-      hart_.reservation == address_##name && (l1d.take_reservation(line_##name) || attempt_ != nullptr);  \
-  hart_.reservation = HartState::kNoReservation;                                                          \
-  if (stored_##name) memory.store<T>(address_##name, value);                                              \
-  OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                                \
+// reservation.
+#define SC(T, name, address, value)                                                               \
+  const Addr address_##name = (address);                                                          \
+  if (address_##name % sizeof(T) != 0) TRAP(misaligned_atomic, address_##name);                   \
+  slot.issue = issue;                                                                             \
+  if (issue >= strict_end_) LEAVE;                                                                \
+  const LineAddr line_##name = line_of(address_##name);                                           \
+  if (hart_.reservation == address_##name && has_reservation(line_##name)) {                      \
+    if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE;    \
+    READ_ENDS;                                                                                    \
+    issue = slot.issue;                                                                           \
+    ++counters_.atomics;                                                                          \
+  }                                                                                               \
+  const bool stored_##name = hart_.reservation == address_##name && has_reservation(line_##name); \
+  end_reservation();                                                                              \
+  if (stored_##name) memory.store<T>(address_##name, value);                                      \
+  OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                        \
   const std::uint64_t name = stored_##name ? 0 : 1
 #define FENCE()                \
   drain_buffer(loads_, issue); \

@@ -25,6 +25,7 @@
 #include "chip/conflict/access_recorder.hpp"
 #include "chip/conflict/attempt.hpp"
 #include "chip/conflict/log_lines.hpp"
+#include "chip/conflict/reservations.hpp"
 #include "chip/core/access_buffer.hpp"
 #include "chip/core/branch_predictor.hpp"
 #include "chip/core/execution_observer.hpp"
@@ -67,6 +68,7 @@ class Pipeline final : private L1Recorder {
     // Speculative tasks need what follows.
     const Timeline* timeline = nullptr;  ///< where the tasks that an access aborts leave their next events
     AccessRecorder* recorder = nullptr;
+    Reservations* reservations = nullptr;  ///< of non-speculative tasks; null: only the L1 knows them
     LineAddr log_base{};          ///< undo logs of this core, behind everything that is loaded or stored
     std::uint64_t log_lines = 0;  ///< from log_base on
     ExecutionObserver* observer = nullptr;
@@ -167,6 +169,10 @@ class Pipeline final : private L1Recorder {
   bool access_memory(LineAddr line, AccessKind kind, std::uint64_t issue, AccessResult& result);
   /// Nothing of the line is versioned or checked (C7). A line that only begins or ends in the stack is.
   bool is_untracked(LineAddr line) const;
+  // Of lr and sc; the address is hart_.reservation.
+  void reserve(LineAddr line);
+  bool has_reservation(LineAddr line) const;
+  void end_reservation();
   bool is_logged(Addr word) const { return !is_untracked(line_of(word)); }
   /// Logs what a speculative store of `bytes` at `address` is about to overwrite.
   bool log_store(Addr address, unsigned bytes, Slot& slot);

@@ -151,7 +151,7 @@ void TaskUnit::collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) cons
 void TaskUnit::commit(Attempt* attempt, Cycle now) {
   Task* task = attempt->task;
   commit_queue_.remove(attempt);
-  context_.detector->end(*attempt);
+  context_.detector->commit(*attempt);
   context_.account->settle(attempt->cycles, CycleClass::committed);
   commit_children(*attempt, now);
   if (Task* parent = task->uncommitted_parent; parent != nullptr)
@@ -315,7 +315,7 @@ bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
       task->uncommitted_parent != nullptr)
     return false;
   context_.detector->stop_running(attempt->core);
-  context_.detector->end(*attempt);
+  context_.detector->commit(*attempt);
   context_.host.become_nonspeculative(attempt->core);
   context_.account->settle(attempt->cycles, CycleClass::nonspeculative);
   if (slots_[slot].state == CoreState::stalled) --stalled_attempts_;

@@ -43,6 +43,11 @@ def test_every_run_has_a_serial_order(first: int, programs: Programs) -> None:
     assert not found, "\n\n".join(found)
 
 
+def test_what_is_earliest_makes_progress(programs: Programs) -> None:
+    """A compare-and-swap of a non-speculative task, on a line that 31 other cores speculate on."""
+    assert not failure_of(9005, programs)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(1001, 21001, 500))
 def test_every_run_has_a_serial_order_long(first: int, programs: Programs) -> None:

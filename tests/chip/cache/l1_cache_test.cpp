@@ -57,10 +57,9 @@ TEST(L1Cache, ReservationsEndWithTheLineOrItsUse) {
   L1Cache l1 = small();
   put(l1, LineAddr{1}, LineState::shared);
   l1.reserve(LineAddr{1});
-  EXPECT_TRUE(l1.take_reservation(LineAddr{1}));
-  EXPECT_FALSE(l1.take_reservation(LineAddr{1}));
-  l1.reserve(LineAddr{1});
-  EXPECT_FALSE(l1.take_reservation(LineAddr{2}));
+  EXPECT_TRUE(l1.has_reservation(LineAddr{1}));
+  EXPECT_FALSE(l1.has_reservation(LineAddr{2}));
+  l1.clear_reservation();
   EXPECT_FALSE(l1.has_reservation(LineAddr{1}));
   l1.reserve(LineAddr{1});
   l1.set_state(l1.find(LineAddr{1}), LineState::exclusive);  // the holder's own upgrade keeps it

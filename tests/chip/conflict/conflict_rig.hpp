@@ -87,7 +87,7 @@ struct ConflictRig {
     detector.stop_running(a->core);
   }
   void commit(Attempt* a) {
-    detector.end(*a);
+    detector.commit(*a);
     std::erase(units.live, a);
     units.pending.erase(a);
   }

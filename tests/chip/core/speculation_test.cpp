@@ -30,6 +30,7 @@ struct Rig final : AccessRecorder {
                                                             .l1d = m.l1d,
                                                             .timeline = &timeline,
                                                             .recorder = this,
+                                                            .reservations = &reservations,
                                                             .log_base = line_of(kLog),
                                                             .log_lines = log_lines});
     m.pipeline->set_own_stack(kStack, kStack + kStackBytes);
@@ -61,6 +62,7 @@ struct Rig final : AccessRecorder {
   Timeline timeline;
   Attempt attempt;
   std::set<Record> records;
+  Reservations reservations;
   std::uint64_t recorded = 0;
 };
 
@@ -330,6 +332,35 @@ TEST(SpeculativePipeline, HitsOnMarkedLinesRunAheadButNewLogLinesDoNot) {
   EXPECT_EQ(r.m.pipeline->run(Cycle{4}, Cycle{5}), PipelineStop::resume);
   EXPECT_EQ(r.m.pipeline->cycle(), Cycle{6});  // the ecall
   EXPECT_EQ(r.attempt.undo.size(), 6U);
+}
+
+// Between lr and sc of a non-speculative task the line leaves the L1, as by a speculative store elsewhere.
+std::uint64_t store_conditional(Addr a, bool is_stored_to) {
+  Rig r(false);
+  r.m.x(10) = a;
+  r.m.x(11) = 7;
+  r.m.emit("lr.d", {.rd = 5, .rs1 = 10});
+  r.m.emit("ecall");
+  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::ecall);
+  r.m.l1d.invalidate(r.m.l1d.find(line_of(a)));
+  if (is_stored_to) r.reservations.on_store(CoreId{1}, line_of(a));
+  r.m.end -= 4;
+  r.m.blocks.flush();
+  r.m.emit("sc.d", {.rd = 6, .rs1 = 10, .rs2 = 11});
+  r.m.emit("ecall");
+  EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::ecall);
+  EXPECT_EQ(r.m.memory.load<std::uint64_t>(a), r.m.x(6) == 0 ? 7U : 0U);
+  EXPECT_FALSE(r.reservations.stands(CoreId{0}, line_of(a)));
+  return r.m.x(6);
+}
+
+TEST(SpeculativePipeline, ANonSpeculativeReservationOutlivesTheLossOfItsLine) {
+  EXPECT_EQ(store_conditional(kData, false), 0U);
+  EXPECT_EQ(store_conditional(kData, true), 1U);
+}
+
+TEST(SpeculativePipeline, AReservationOfUntrackedMemoryGoesWithItsLine) {
+  EXPECT_EQ(store_conditional(kStack, false), 1U);
 }
 
 TEST(SpeculativePipeline, AFullLogIsAFault) {
