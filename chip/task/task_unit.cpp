@@ -276,7 +276,7 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
     if (!has_room()) {
       if (c.destination == tile_) {
         ++stats_.queue_stalls;
-        waiting_.push_back({true, slot, tile_, descriptor.has_timestamp, descriptor.timestamp});
+        wait_for_entry({true, slot, tile_, descriptor.has_timestamp, descriptor.timestamp}, now);
       } else {
         ++stats_.send_stalls;
         send_waiting_.push_back(slot);
@@ -386,7 +386,7 @@ void TaskUnit::receive(TileId from, std::uint32_t slot, bool granted, Cycle now)
   } else if (!task->is_discarded && !queue_.has_room(is_earliest(d.has_timestamp, d.timestamp),
                                                      task->uncommitted_parent != nullptr)) {
     ++stats_.refused;
-    waiting_.push_back({false, slot, from, d.has_timestamp, d.timestamp});
+    wait_for_entry({false, slot, from, d.has_timestamp, d.timestamp}, now);
     answer(from, slot, TaskEvent::refused_arrives, now);
     return evaluate(now);
   }
@@ -442,6 +442,12 @@ bool TaskUnit::has_room_for(const Waiting& w) const {
   if (queue_.has_room(is_earliest(w.has_timestamp, w.timestamp), uncommitted)) return true;
   // The earliest that stopped here has its entry; what still runs must be able to end before it is promoted.
   return !uncommitted && queue_.has_room(true, false) && awaits_promotion();
+}
+
+void TaskUnit::wait_for_entry(const Waiting& w, Cycle now) {
+  waiting_.push_back(w);
+  // A promotion was requested before: perhaps nothing else happens here until it is served.
+  if (has_room_for(w)) reconsider_later(now);
 }
 
 bool TaskUnit::awaits_promotion() const {

@@ -254,6 +254,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void go_on(std::uint32_t slot, Cycle now);
   bool is_of_uncommitted(const Waiting& w) const;
   bool has_room_for(const Waiting& w) const;
+  void wait_for_entry(const Waiting& w, Cycle now);
   bool awaits_promotion() const;
   /// The task, created elsewhere, waits for an entry here.
   bool refused(const Task& task) const;

@@ -43,9 +43,12 @@ def test_every_run_has_a_serial_order(first: int, programs: Programs) -> None:
     assert not found, "\n\n".join(found)
 
 
-def test_what_is_earliest_makes_progress(programs: Programs) -> None:
-    """A compare-and-swap of a non-speculative task, on a line that 31 other cores speculate on."""
-    assert not failure_of(9005, programs)
+@pytest.mark.parametrize("seed", [
+    9005,  # a compare-and-swap of a non-speculative task, on a line that 31 other cores speculate on
+    9116,  # what must end before a promotion creates a task for a full queue, after that was requested
+])
+def test_what_is_earliest_makes_progress(seed: int, programs: Programs) -> None:
+    assert not failure_of(seed, programs)
 
 
 @pytest.mark.long
