@@ -258,6 +258,7 @@ class alignas(128) Worker : public engine::ThreadState {
   std::uint64_t wake_up_ = 0;      // when it last went on, since it has left its CPU
   unsigned tasks_to_time_ = 1000;  // with a trace never 0
   bool are_tasks_long_ = false;    // over a microsecond, on average of the last batch
+  unsigned times_left_ = 0;        // so often a ready pool was left to others for that reason
   TraceLane* trace_ = nullptr;     // null: no trace
   bool is_put_off_ = false;        // the last task to be timed was not run, but put back
   std::uint64_t batch_begin_ = 0;
