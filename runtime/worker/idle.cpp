@@ -118,8 +118,8 @@ bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
   // What another thread created before it closed its hold is in the inbox, and not counted yet.
   if (engine_.holds() != 0) return false;
   if (!engine_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten)) return false;
-  // Empty may mean that a worker has just taken what was there, and not counted it yet: that one stopped idling
-  // before. If it idles again, the sums below have it.
+  // Empty may mean that a worker has just taken what was there, and not counted it yet: that one stopped
+  // idling before. If it idles again, the sums below have it.
   if (Events::idle(engine_.events.look_ordered()) != engine_.workers()) return false;
   if (has_fault(Fault::ends_when_idle)) return true;
   if (is_everything_finished([this] { return engine_.sums(); })) return true;
