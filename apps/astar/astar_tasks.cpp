@@ -4,6 +4,7 @@
 #include "apps/astar/astar_tasks.hpp"
 
 #include "apps/astar/search.hpp"
+#include "apps/common/task_type.hpp"
 #include "apps/common/vertex_lines.hpp"
 
 namespace rubato::apps {
@@ -63,17 +64,7 @@ std::vector<std::uint64_t> astar(const Graph& graph, const Heuristic& estimate, 
   heuristic = estimate;
   target_vertex = vertices + target;
   end_of_search.timestamp = kNotSettled;
-  switch (type) {
-    case TaskType::spec:
-      create_first<TaskType::spec>(source);
-      break;
-    case TaskType::nonspec:
-      create_first<TaskType::nonspec>(source);
-      break;
-    case TaskType::mayspec:
-      create_first<TaskType::mayspec>(source);
-      break;
-  }
+  with_type(type, [&]<TaskType chosen> { create_first<chosen>(source); });
   run();
 
   std::vector<std::uint64_t> distances(graph.vertices());

@@ -3,6 +3,7 @@
 #include "apps/bfs/bfs_tasks.hpp"
 
 #include "apps/bfs/serial_bfs.hpp"
+#include "apps/common/task_type.hpp"
 #include "apps/common/vertex_lines.hpp"
 
 namespace rubato::apps {
@@ -40,17 +41,7 @@ std::vector<std::uint64_t> bfs(const Graph& graph, std::uint32_t source, TaskTyp
   std::vector<Vertex> storage = vertex_lines(graph, kUnreached);
   vertices = storage.data();
   arcs = graph.arcs.data();
-  switch (type) {
-    case TaskType::spec:
-      search<TaskType::spec>(source);
-      break;
-    case TaskType::nonspec:
-      search<TaskType::nonspec>(source);
-      break;
-    case TaskType::mayspec:
-      search<TaskType::mayspec>(source);
-      break;
-  }
+  with_type(type, [&]<TaskType chosen> { search<chosen>(source); });
   std::vector<std::uint64_t> levels(graph.vertices());
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) levels[v] = storage[v].state;
   return levels;

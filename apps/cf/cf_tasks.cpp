@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "apps/common/task_type.hpp"
+
 namespace rubato::apps {
 namespace {
 
@@ -96,17 +98,7 @@ std::vector<Features> cf(const std::vector<Rating>& ratings, std::vector<Feature
   rated = lists.data();
   first_rated = begins.data();
   last_step = steps - 1;
-  switch (type) {
-    case TaskType::spec:
-      run_all<TaskType::spec>(participants);
-      break;
-    case TaskType::nonspec:
-      run_all<TaskType::nonspec>(participants);
-      break;
-    case TaskType::mayspec:
-      run_all<TaskType::mayspec>(participants);
-      break;
-  }
+  with_type(type, [&]<TaskType chosen> { run_all<chosen>(participants); });
   for (std::uint32_t p = 0; p < participants; ++p) features[p] = storage[p].load();
   return features;
 }

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstddef>
 
+#include "apps/common/task_type.hpp"
+
 namespace rubato::apps {
 namespace {
 
@@ -121,17 +123,7 @@ std::vector<std::uint32_t> color(const Adjacency& graph, const PriorityOrder& pr
     vertex.taken = lines == 0 ? vertex.own_taken : taken[word_lines].words;
     word_lines += lines;
   }
-  switch (type) {
-    case TaskType::spec:
-      run_all<TaskType::spec>(priorities);
-      break;
-    case TaskType::nonspec:
-      run_all<TaskType::nonspec>(priorities);
-      break;
-    case TaskType::mayspec:
-      run_all<TaskType::mayspec>(priorities);
-      break;
-  }
+  with_type(type, [&]<TaskType chosen> { run_all<chosen>(priorities); });
   std::vector<std::uint32_t> colors(graph.vertices());
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) colors[v] = vertices[v].color;
   return colors;

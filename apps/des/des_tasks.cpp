@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "apps/common/task_type.hpp"
+
 namespace rubato::apps {
 namespace {
 
@@ -250,17 +252,7 @@ SimulationResult simulate(const Circuit& circuit, const Stimulus& stimulus, Task
   log_tasks = log;
   logs = all_logs.data();
 
-  switch (type) {
-    case TaskType::spec:
-      run_tasks<TaskType::spec>(circuit, first_change);
-      break;
-    case TaskType::nonspec:
-      run_tasks<TaskType::nonspec>(circuit, first_change);
-      break;
-    case TaskType::mayspec:
-      run_tasks<TaskType::mayspec>(circuit, first_change);
-      break;
-  }
+  with_type(type, [&]<TaskType chosen> { run_tasks<chosen>(circuit, first_change); });
 
   SimulationResult result;
   for (const Gate& gate : all_gates) {

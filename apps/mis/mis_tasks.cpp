@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "apps/common/task_type.hpp"
+
 namespace rubato::apps {
 namespace {
 
@@ -77,17 +79,7 @@ std::vector<std::uint8_t> mis(const Adjacency& graph, const PriorityOrder& prior
     if (vertex.later_count <= Vertex::kOwnLater)
       std::copy(neighbours.begin(), neighbours.end(), vertex.own_later);
   }
-  switch (type) {
-    case TaskType::spec:
-      run_all<TaskType::spec>(priorities);
-      break;
-    case TaskType::nonspec:
-      run_all<TaskType::nonspec>(priorities);
-      break;
-    case TaskType::mayspec:
-      run_all<TaskType::mayspec>(priorities);
-      break;
-  }
+  with_type(type, [&]<TaskType chosen> { run_all<chosen>(priorities); });
   std::vector<std::uint8_t> is_member(graph.vertices());
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
     is_member[v] = vertices[v].state == State::member ? 1 : 0;

@@ -2,6 +2,7 @@
 // A visit writes only the distance of its own vertex, which is its locale and a cache line.
 #include "apps/sssp/sssp_tasks.hpp"
 
+#include "apps/common/task_type.hpp"
 #include "apps/common/vertex_lines.hpp"
 #include "apps/sssp/dijkstra.hpp"
 
@@ -40,17 +41,7 @@ std::vector<std::uint64_t> sssp(const Graph& graph, std::uint32_t source, TaskTy
   std::vector<Vertex> storage = vertex_lines(graph, kUnset);
   vertices = storage.data();
   arcs = graph.arcs.data();
-  switch (type) {
-    case TaskType::spec:
-      search<TaskType::spec>(source);
-      break;
-    case TaskType::nonspec:
-      search<TaskType::nonspec>(source);
-      break;
-    case TaskType::mayspec:
-      search<TaskType::mayspec>(source);
-      break;
-  }
+  with_type(type, [&]<TaskType chosen> { search<chosen>(source); });
   std::vector<std::uint64_t> distances(graph.vertices());
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) distances[v] = storage[v].state;
   return distances;

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <span>
 
+#include "apps/common/task_type.hpp"
+
 namespace rubato::apps {
 namespace {
 
@@ -56,17 +58,7 @@ std::vector<std::uint64_t> triangles(const Adjacency& graph, const PriorityOrder
   std::vector<Count> storage(graph.vertices());
   later = &lists;
   counts = storage.data();
-  switch (type) {
-    case TaskType::spec:
-      run_all<TaskType::spec>(graph.vertices());
-      break;
-    case TaskType::nonspec:
-      run_all<TaskType::nonspec>(graph.vertices());
-      break;
-    case TaskType::mayspec:
-      run_all<TaskType::mayspec>(graph.vertices());
-      break;
-  }
+  with_type(type, [&]<TaskType chosen> { run_all<chosen>(graph.vertices()); });
   std::vector<std::uint64_t> result;
   result.reserve(storage.size());
   for (const Count& count : storage) result.push_back(count.value);
