@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -61,19 +62,22 @@ def supervise(
 ) -> Ended:
     """Runs `command` to its end. An interrupt, or `cancelled`, stops it and is raised (again) as KeyboardInterrupt."""
     started = time.monotonic()
-    child = subprocess.Popen(
-        command,
-        env=environment,
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    )
+    child: subprocess.Popen[str] | None = None
     errors: collections.deque[str] = collections.deque(maxlen=50)
-    readers = [_reader(child.stdout, on_output), _reader(child.stderr, [errors.append, *on_error])]
+    readers: list[threading.Thread] = []
     timed_out = False
     try:
+        with _interrupts_wait():
+            child = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+            )
+        readers = [_reader(child.stdout, on_output), _reader(child.stderr, [errors.append, *on_error])]
         while child.poll() is None:
             seconds = time.monotonic() - started
             if on_poll:
@@ -87,12 +91,30 @@ def supervise(
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(_POLL_SECONDS)
     except BaseException:
-        stop(child)
+        if child is not None:
+            stop(child)
         raise
     finally:
         for reader in readers:
             reader.join(timeout=_GRACE_SECONDS)
     return Ended(child.returncode, timed_out, time.monotonic() - started, list(errors))
+
+
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """What interrupts within does so at the end: inside Popen() it would leave a child that nobody knows."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+    before = {s: signal.signal(s, lambda number, _: arrived.append(number)) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in arrived:
+        signal.raise_signal(number)
 
 
 def stop(child: subprocess.Popen[str]) -> None:

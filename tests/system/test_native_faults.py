@@ -17,7 +17,8 @@ import pytest
 
 PROGRAMS = 12000  # at most, until a fault is found; three times what the rarest took on other seeds
 BATCH = 250
-TIMEOUT = 15  # seconds a batch, which takes about half a second; a hang is found by it
+TIMEOUT = 15  # seconds a batch, which takes about half a second
+HANGS = 5  # the same with a fault: a hang is found by it
 WORKERS = 8  # more than there are CPUs: threads lose theirs anywhere
 FEW_WORKERS = {"inbox_forgotten": 2}  # all must be idle at once
 
@@ -52,8 +53,9 @@ FAULTS = {
 
 def findings(build: Path, fault: str, workers: int, programs: int) -> tuple[int, str]:
     """The exit code of the comparison with the serial engine, and what it printed."""
+    timeout = TIMEOUT if fault == "none" else HANGS
     command = [sys.executable, "tests/differential/run.py", "--bin", build / "bin", "--native", "faulty-native",
-               "--workers", str(workers), "--seeds", str(programs), "--batch", str(BATCH), "--timeout", str(TIMEOUT)]
+               "--workers", str(workers), "--seeds", str(programs), "--batch", str(BATCH), "--timeout", str(timeout)]
     done = subprocess.run(command, env=os.environ | {"RUBATO_FAULT": fault}, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=600, check=False)
     assert not done.stderr, done.stderr

@@ -1,0 +1,38 @@
+"""Child processes: none is left behind."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+import pytest
+
+from rubato import child
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_a_child_is_started_ends_the_child(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[str]] = []
+    popen = subprocess.Popen
+
+    def interrupted(*arguments: object, **options: object) -> subprocess.Popen[str]:
+        started.append(popen(*arguments, **options))  # type: ignore[call-overload]
+        signal.raise_signal(number)
+        return started[0]
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {s: signal.signal(s, interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            child.supervise(["sleep", "60"])
+        assert signal.getsignal(number) is interrupt
+    finally:
+        for s, handler in before.items():
+            signal.signal(s, handler)
+    assert started[0].poll() == -signal.SIGTERM
