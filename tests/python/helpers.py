@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,10 +17,16 @@ def rubato(*arguments: str, timeout: float = 60, **more) -> subprocess.Completed
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=timeout, **more)
 
 
+def heed_interrupts() -> None:
+    """Tests that run in the background may have been started with interrupts ignored; a terminal's command is not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(*arguments: str, **more) -> subprocess.Popen:
     return subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ.copy(), **more
-    )
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ.copy(),
+        preexec_fn=heed_interrupts, **more,
+    )  # fmt: skip
 
 
 def call(*arguments: str) -> int:
