@@ -269,7 +269,6 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool finish_attempt(std::uint32_t slot, Cycle now);
   void leave_core(std::uint32_t slot, CoreState next);
   bool make_room_in_commit_queue(const Attempt& attempt, Cycle now);
-  void prefetch_decided(VirtualTime gvt) const;
   void commit(Attempt* attempt, Cycle now);
   void commit_children(Attempt& attempt, Cycle now);
   void release_held(Task* task, Cycle now);

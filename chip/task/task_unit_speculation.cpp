@@ -107,30 +107,11 @@ void TaskUnit::wake_finishing(Cycle now) {
 
 // ---- Commit ----
 
-// What commits ended long ago: it is fetched into the host's cache together, not one miss after another.
-void TaskUnit::prefetch_decided(VirtualTime gvt) const {
-  const auto& attempts = commit_queue_.attempts();
-  const auto& times = commit_queue_.times();
-  const auto fetch = [](const void* first, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(static_cast<const char*>(first) + at);
-  };
-  for (std::size_t i = 0; i < times.size(); ++i)
-    if (times[i] < gvt) fetch(attempts[i], sizeof(Attempt));
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    if (!(times[i] < gvt)) continue;
-    fetch(attempts[i]->task, 128);
-    fetch(attempts[i]->reads.data(), 1);
-    fetch(attempts[i]->writes.data(), 1);
-    for (const Task* child : attempts[i]->children) fetch(child, 128);
-  }
-}
-
 void TaskUnit::advance_earliest(Cycle now) {
   const VirtualTime gvt = this->gvt();
   account_commits(now);
   const auto& attempts = commit_queue_.attempts();
   const auto& times = commit_queue_.times();
-  prefetch_decided(gvt);
   for (std::size_t i = attempts.size(); i-- > 0;)
     if (times[i] < gvt && attempts[i]->state == Attempt::State::finished) commit(attempts[i], now);
   context_.wake_waiting_for_fate(now);

@@ -41,7 +41,7 @@ inline Timestamp timestamp() { return engine::timestamp(); }
 template <class F, class... Args>
 inline void on_commit(F function, Args... args) {
   engine::check_task<F, Args...>();
-#if defined(RUBATO_ENGINE_NATIVE) && !defined(RUBATO_ENGINE_CHIP)
+#if defined(RUBATO_ENGINE_NATIVE)
   engine::create_on_commit(std::move(function), args...);
 #else
   engine::create<TaskType::nonspec>(std::move(function), Annotations{}, args...);

@@ -30,7 +30,7 @@ ANYTHING = ""  # memory that is used again too early, or by two at once, shows a
 FAULTS = {
     "even_while_writing": TORN,
     "unvalidated_reads": TORN,
-    "open_latch": TORN,
+    "open_latch": WRONG,
     "readers_pass_writer": TORN,
     "children_of_losers": WRONG,
     "pool_claimed_twice": ANYTHING,
@@ -44,8 +44,8 @@ FAULTS = {
     "silent_arrival": HANG,
     "inbox_forgotten": ANYTHING,
     "inbox_loses_last": ANYTHING,
-    "early_timestamp": "later timestamp",
-    "company_for_spec": TORN,
+    "early_timestamp": f"{WRONG}|{HANG}",  # may also end run() early: tasks are lost, or wait for ever
+    "company_for_spec": WRONG,
     "group_ignored": "group",
     "group_not_released": "waits? for a TaskGroup that cannot complete",
 }
