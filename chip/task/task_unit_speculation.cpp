@@ -115,6 +115,9 @@ void TaskUnit::advance_earliest(Cycle now) {
   for (std::size_t i = attempts.size(); i-- > 0;)
     if (times[i] < gvt && attempts[i]->state == Attempt::State::finished) commit(attempts[i], now);
   context_.wake_waiting_for_fate(now);
+  for (std::uint32_t slot = 0; slot < cores_; ++slot)
+    if (slots_[slot].state == CoreState::running && slots_[slot].task->attempt != nullptr)
+      become_nonspeculative(slot, now);
   wake_finishing(now);
   if (commit_queue_.exceptioned() != 0)
     for (Attempt* attempt : attempts)
@@ -287,8 +290,9 @@ void TaskUnit::on_grant(Task* task, Cycle now) {
   evaluate(now);
 }
 
-// C13: a running MAYSPEC task that is the earliest need not speculate any more. A SPEC task is atomic with
-// respect to non-speculative ones: it is promoted instead, if it must stop.
+// C13: a running MAYSPEC task that is the earliest need not speculate any more: it needs no room in the
+// commit queue, and what its signatures cannot tell from a conflict no longer aborts it. A SPEC task is
+// atomic with respect to non-speculative ones: it is promoted instead, if it must stop.
 bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
   Task* task = slots_[slot].task;
   Attempt* attempt = task->attempt;
