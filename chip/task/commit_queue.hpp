@@ -29,6 +29,14 @@ class CommitQueue {
   const std::vector<Attempt*>& attempts() const { return entries_; }
   const std::vector<VirtualTime>& times() const { return times_; }
   std::uint32_t exceptioned() const { return exceptioned_; }
+  /// Calls `visit(Attempt*)` for each exceptioned attempt, in the order of attempts(). `visit` leaves the
+  /// queue as it is. Without one, which is nearly always, no attempt is read.
+  template <class Visit>
+  void for_each_exceptioned(Visit visit) const {
+    if (exceptioned_ == 0) return;
+    for (Attempt* attempt : entries_)
+      if (is_exceptioned(*attempt)) visit(attempt);
+  }
 
   void add(Attempt* attempt) {
     RUBATO_CHECK(!full(), "a commit queue holds more than it has");

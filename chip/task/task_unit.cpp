@@ -451,11 +451,10 @@ void TaskUnit::wait_for_entry(const Waiting& w, Cycle now) {
 }
 
 bool TaskUnit::awaits_promotion() const {
-  if (commit_queue_.exceptioned() == 0) return false;
-  const auto& attempts = commit_queue_.attempts();
-  return std::any_of(attempts.begin(), attempts.end(), [&](const Attempt* attempt) {
-    return attempt->state == Attempt::State::exceptioned && context_.promotion->is_requested(attempt->task);
-  });
+  bool awaits = false;
+  commit_queue_.for_each_exceptioned(
+      [&](const Attempt* attempt) { awaits = awaits || context_.promotion->is_requested(attempt->task); });
+  return awaits;
 }
 
 // Promises free entries to those that were refused, in order; the last entry to the first that is earliest.
@@ -526,9 +525,7 @@ TileReport TaskUnit::report() const {
       include_active(task->virtual_time);
   }
   if (promoted_ != nullptr) include_active(promoted_->virtual_time);
-  if (commit_queue_.exceptioned() != 0)
-    for (const Attempt* attempt : commit_queue_.attempts())
-      if (attempt->state == Attempt::State::exceptioned) include_active(attempt->virtual_time);
+  commit_queue_.for_each_exceptioned([&](const Attempt* attempt) { include_active(attempt->virtual_time); });
   const auto include_waiting = [&](Timestamp t) {
     if (t >= result.earliest.timestamp && result.earliest != kMaxVirtualTime) return;
     result.earliest = {t, 0};

@@ -63,10 +63,10 @@ void TaskUnit::describe_waiting(std::string& out) const {
                          w.local ? fmt::format("core {}", core_of(w.slot).value)
                                  : fmt::format("a task of tile {}", w.from.value),
                          w.timestamp, is_of_uncommitted(w) ? "uncommitted" : "committed");
-    for (const Attempt* attempt : commit_queue_.attempts())
-      if (attempt->state == Attempt::State::exceptioned)
-        out += fmt::format("tile {}: function {:#x}, timestamp {}, waits to be promoted\n", tile_.value,
-                           attempt->task->descriptor.function, attempt->virtual_time.timestamp);
+    commit_queue_.for_each_exceptioned([&](const Attempt* attempt) {
+      out += fmt::format("tile {}: function {:#x}, timestamp {}, waits to be promoted\n", tile_.value,
+                         attempt->task->descriptor.function, attempt->virtual_time.timestamp);
+    });
   }
   if (const Task* first = queue_.earliest(Lane::timestamped)) {
     out += fmt::format("tile {}: earliest idle task: function {:#x}, timestamp {}\n", tile_.value,

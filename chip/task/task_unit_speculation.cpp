@@ -119,9 +119,9 @@ void TaskUnit::advance_earliest(Cycle now) {
     if (slots_[slot].state == CoreState::running && slots_[slot].task->attempt != nullptr)
       become_nonspeculative(slot, now);
   wake_finishing(now);
-  if (commit_queue_.exceptioned() != 0)
-    for (Attempt* attempt : attempts)
-      if (attempt->state == Attempt::State::exceptioned && is_earliest(*attempt)) reconsider_later(now);
+  commit_queue_.for_each_exceptioned([&](const Attempt* attempt) {
+    if (is_earliest(*attempt)) reconsider_later(now);
+  });
   if (stalled_attempts_ != 0) reconsider_later(now);
 }
 
@@ -422,13 +422,12 @@ void TaskUnit::reconsider_later(Cycle at) {
 void TaskUnit::reconsider(Cycle now) {
   if (reconsider_at_ <= now) reconsider_at_ = kNever;
   // The earliest active task, if it is here, needs no room for what it creates, or is promoted.
-  for (std::size_t i = 0; commit_queue_.exceptioned() != 0 && i < commit_queue_.size(); ++i) {
-    Attempt* attempt = commit_queue_.attempts()[i];
-    Task* task = attempt->task;
-    if (attempt->state == Attempt::State::exceptioned && is_earliest(*attempt) && !attempt->is_rolling_back &&
-        task->uncommitted_parent == nullptr && !context_.promotion->is_requested(task))
+  commit_queue_.for_each_exceptioned([&](const Attempt* attempt) {
+    Task* const task = attempt->task;
+    if (is_earliest(*attempt) && !attempt->is_rolling_back && task->uncommitted_parent == nullptr &&
+        !context_.promotion->is_requested(task))
       context_.promotion->request(tile_, task, now);
-  }
+  });
   for (std::uint32_t slot = 0; slot < cores_ && stalled_attempts_ != 0; ++slot) {
     CoreSlot& c = slots_[slot];
     if (c.state != CoreState::stalled || c.granted || c.task->attempt == nullptr ||
