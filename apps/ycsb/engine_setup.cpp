@@ -3,6 +3,8 @@
 
 #include <sched.h>
 
+#include <cstdlib>
+
 #include "apps/common/input_error.hpp"
 #include "rubato/rubato.hpp"
 
@@ -35,10 +37,14 @@ native::Synchronization request_of(Sync sync) {
   return native::Synchronization::automatic;
 }
 
+/// A visit is so short that with the engine's own distance lines would still be on their way when it begins.
+constexpr unsigned kPrefetchDistance = 8;
+
 }  // namespace
 
 unsigned set_up_engine(unsigned workers, Sync sync) {
   native::Options options = native::options();
+  if (std::getenv("RUBATO_PREFETCH") == nullptr) options.prefetch.distance = kPrefetchDistance;
   if (workers != 0) {
     options.workers = workers;
     if (workers > thread_count(0)) options.oversubscribe = true;

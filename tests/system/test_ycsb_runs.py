@@ -93,3 +93,13 @@ def test_says_what_is_wrong(arguments: list[str], sentence: str):
     run = ycsb(*arguments)
     assert run.returncode == 2
     assert sentence in run.stderr
+
+
+@pytest.mark.parametrize(("wish", "distance"), [(None, 8), ("4", 4), ("off", 0)])
+def test_prefetches_further_ahead_than_the_engine_would_unless_told(wish: str | None, distance: int, tmp_path: Path):
+    file = tmp_path / "counters.json"
+    wishes = {} if wish is None else {"RUBATO_PREFETCH": wish}
+    run = ycsb("--records", "3000", "--operations", "3000", RUBATO_COUNTERS=str(file), **wishes)
+    assert run.returncode == 0, run.stdout + run.stderr
+    counters = {c["name"]: c["value"] for c in json.loads(file.read_text())["counters"]}
+    assert counters["prefetch_distance"] == distance
