@@ -1,4 +1,5 @@
-// Two long tasks of successive timestamps: the later one begins beside the earlier one, and goes on long after it.
+// Two long tasks of successive timestamps: the later one begins beside the earlier one, and goes on long
+// after it.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
