@@ -28,13 +28,10 @@ struct Options {
   std::string generate;
   std::optional<std::uint64_t> source, target;
   std::uint64_t seed = 1;
-  TaskType type = TaskType::mayspec;
-  bool verify = false;
-  bool is_serial = false;
+  TaskOptions tasks;
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   auto* const file =
       app.add_option("--graph", o.graph_file, "Graph to read: DIMACS .gr, plain or gzip")->type_name("FILE");
   app.add_option("--coordinates", o.coordinates_file,
@@ -53,15 +50,12 @@ void declare(CLI::App& app, Options& o) {
       ->check(whole_number)
       ->type_name("N");
   app.add_option("--seed", o.seed, "Seed of --generate (default 1)")->check(whole_number)->type_name("N");
-  add_choice<TaskType>(
-      app, "--type", o.type,
-      {{"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}},
-      "Type of the tasks (default mayspec)");
-  app.add_flag(
-      "--verify", o.verify,
-      "Compare with a serial A* and with Dijkstra's algorithm, and check that no estimate exceeds the "
-      "real distance; exit 1 if anything differs");
-  app.add_flag("--serial", o.is_serial, "Run only the serial A*, no tasks, for comparison");
+  add_task_options(
+      app, o.tasks,
+      {.verify =
+           "Compare with a serial A* and with Dijkstra's algorithm, and check that no estimate exceeds the "
+           "real distance; exit 1 if anything differs",
+       .serial = "Run only the serial A*, no tasks, for comparison"});
   app.footer(
       "Examples:\n"
       "  astar --generate road:300x300 --verify\n"
@@ -128,22 +122,25 @@ int run_astar(const Options& o) {
   const Heuristic estimate(graph, points, target);
   std::printf("graph: %" PRIu32 " vertices, %zu arcs, %s\n", graph.vertices(), graph.arcs.size(),
               estimate.scale() > 0 ? "with an estimate from coordinates" : "no estimate");
-  const auto distances = o.is_serial ? serial_search(graph, estimate, source, target)
-                                     : astar(graph, estimate, source, target, o.type);
+  const auto distances = o.tasks.is_serial ? serial_search(graph, estimate, source, target)
+                                           : astar(graph, estimate, source, target, o.tasks.type);
   const auto settled = distances.size() -
                        static_cast<std::size_t>(std::count(distances.begin(), distances.end(), kNotSettled));
   std::printf("path length: %s\nsettled: %zu\n", text(distances[target]).c_str(), settled);
-  if (!o.verify) return 0;
+  if (!o.tasks.verify) return 0;
   const bool passed = check(graph, estimate, source, target, distances);
   return report_check(passed);
 }
+
+constexpr Application<Options> kApplication{
+    .name = "astar",
+    .description = "Route search (A*) as ordered tasks (Espresso, Table III).",
+    .declare = declare,
+    .run = run_astar};
 
 }  // namespace
 }  // namespace rubato::apps
 
 int main(int argc, char** argv) {
-  CLI::App app("Route search (A*) as ordered tasks (Espresso, Table III).", "astar");
-  rubato::apps::Options options;
-  rubato::apps::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_astar(options); });
+  return rubato::apps::run_application(rubato::apps::kApplication, argc, argv);
 }

@@ -16,20 +16,17 @@ namespace {
 struct Options {
   GraphOptions graph;
   SourceOption source;
-  TaskType type = TaskType::mayspec;
-  bool verify = false;
-  bool is_serial = false;
+  TaskOptions tasks;
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   o.graph.reader.unit_lengths = true;
   add_graph(app, o.graph);
   add_source(app, o.source);
   add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
-  add_task_type(app, o.type);
-  app.add_flag("--verify", o.verify, "Compare every level with a serial search; exit 1 if one differs");
-  app.add_flag("--serial", o.is_serial, "Run only the serial search, no tasks, for comparison");
+  add_task_options(app, o.tasks,
+                   {.verify = "Compare every level with a serial search; exit 1 if one differs",
+                    .serial = "Run only the serial search, no tasks, for comparison"});
   app.footer(
       "A task visits one vertex; its timestamp is the level, its locale the vertex. Lengths mean nothing.\n"
       "Examples:\n"
@@ -72,19 +69,22 @@ bool check(const Graph& graph, const std::vector<std::uint64_t>& levels,
 int run_bfs(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const std::uint32_t source = source_vertex(o.source, graph);
-  const auto levels = o.is_serial ? serial_bfs(graph, source) : bfs(graph, source, o.type);
+  const auto levels = o.tasks.is_serial ? serial_bfs(graph, source) : bfs(graph, source, o.tasks.type);
   print_summary(levels);
-  if (!o.verify) return 0;
+  if (!o.tasks.verify) return 0;
   const bool passed = check(graph, levels, serial_bfs(graph, source));
   return report_check(passed);
 }
+
+constexpr Application<Options> kApplication{
+    .name = "bfs",
+    .description = "Breadth-first search as ordered tasks: a task visits a vertex at its level.",
+    .declare = declare,
+    .run = run_bfs};
 
 }  // namespace
 }  // namespace rubato::apps
 
 int main(int argc, char** argv) {
-  CLI::App app("Breadth-first search as ordered tasks: a task visits a vertex at its level.", "bfs");
-  rubato::apps::Options options;
-  rubato::apps::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_bfs(options); });
+  return rubato::apps::run_application(rubato::apps::kApplication, argc, argv);
 }

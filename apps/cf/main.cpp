@@ -15,21 +15,18 @@ namespace {
 struct Options {
   GraphOptions graph;
   std::uint32_t steps = 6;
-  TaskType type = TaskType::mayspec;
-  bool verify = false;
-  bool is_serial = false;
+  TaskOptions tasks;
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   add_graph(app, o.graph);
   app.add_option("--steps", o.steps, "Steps, of users and items in turn, 1 to 1000 (default 6)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   add_seed(app, o.graph.seed, "Seed of the features and of --generate (default 1)");
-  add_task_type(app, o.type);
-  app.add_flag("--verify", o.verify, "Compare every feature with a serial run's; exit 1 if one differs");
-  app.add_flag("--serial", o.is_serial, "Run only the serial algorithm, no tasks, for comparison");
+  add_task_options(app, o.tasks,
+                   {.verify = "Compare every feature with a serial run's; exit 1 if one differs",
+                    .serial = "Run only the serial algorithm, no tasks, for comparison"});
   app.footer(
       "Every vertex is a user and an item. An arc is the rating of its head by its tail: the length relative "
       "to\n"
@@ -61,20 +58,22 @@ int run_cf(const Options& o) {
   const std::vector<Rating> ratings = ratings_of(graph);
   const std::vector<Features> first = first_features(2 * graph.vertices(), o.graph.seed);
   const auto features =
-      o.is_serial ? serial_cf(ratings, first, o.steps) : cf(ratings, first, o.steps, o.type);
+      o.tasks.is_serial ? serial_cf(ratings, first, o.steps) : cf(ratings, first, o.steps, o.tasks.type);
   std::printf("ratings: %zu\nmean squared error: %.6f before, %.6f after %" PRIu32 " steps\n", ratings.size(),
               mean_squared_error(ratings, first), mean_squared_error(ratings, features), o.steps);
-  if (!o.verify) return 0;
+  if (!o.tasks.verify) return 0;
   return report_check(check(graph, features, serial_cf(ratings, first, o.steps)));
 }
+
+constexpr Application<Options> kApplication{
+    .name = "cf",
+    .description = "Collaborative filtering as ordered tasks: features of users and items, adapted in turn.",
+    .declare = declare,
+    .run = run_cf};
 
 }  // namespace
 }  // namespace rubato::apps
 
 int main(int argc, char** argv) {
-  CLI::App app("Collaborative filtering as ordered tasks: features of users and items, adapted in turn.",
-               "cf");
-  rubato::apps::Options options;
-  rubato::apps::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_cf(options); });
+  return rubato::apps::run_application(rubato::apps::kApplication, argc, argv);
 }

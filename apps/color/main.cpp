@@ -17,20 +17,16 @@ namespace {
 
 struct Options {
   GraphOptions graph;
-  TaskType type = TaskType::mayspec;
-  bool verify = false;
-  bool is_serial = false;
+  TaskOptions tasks;
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   o.graph.reader.unit_lengths = true;
   add_graph(app, o.graph);
   add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
-  add_task_type(app, o.type);
-  app.add_flag("--verify", o.verify,
-               "Compare every colour with the serial greedy colouring; exit 1 if one differs");
-  app.add_flag("--serial", o.is_serial, "Run only the serial colouring, no tasks, for comparison");
+  add_task_options(app, o.tasks,
+                   {.verify = "Compare every colour with the serial greedy colouring; exit 1 if one differs",
+                    .serial = "Run only the serial colouring, no tasks, for comparison"});
   app.footer(
       "Vertices take turns, the one with the most neighbours first; the turn is the timestamp of its task, "
       "which\n"
@@ -75,19 +71,22 @@ int run_color(const Options& o) {
   const Adjacency adjacency = undirected(graph);
   const PriorityOrder priorities = largest_degree_first(adjacency);
   const auto colors =
-      o.is_serial ? serial_coloring(adjacency, priorities) : color(adjacency, priorities, o.type);
+      o.tasks.is_serial ? serial_coloring(adjacency, priorities) : color(adjacency, priorities, o.tasks.type);
   print_summary(adjacency, colors);
-  if (!o.verify) return 0;
+  if (!o.tasks.verify) return 0;
   const bool passed = check(graph, colors, serial_coloring(adjacency, priorities));
   return report_check(passed);
 }
+
+constexpr Application<Options> kApplication{
+    .name = "color",
+    .description = "Greedy vertex colouring, largest degree first, as ordered tasks.",
+    .declare = declare,
+    .run = run_color};
 
 }  // namespace
 }  // namespace rubato::apps
 
 int main(int argc, char** argv) {
-  CLI::App app("Greedy vertex colouring, largest degree first, as ordered tasks.", "color");
-  rubato::apps::Options options;
-  rubato::apps::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_color(options); });
+  return rubato::apps::run_application(rubato::apps::kApplication, argc, argv);
 }

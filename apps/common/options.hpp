@@ -1,5 +1,6 @@
-// What the command lines of applications have in common: options with named values, whole numbers, task
-// types, and how errors become exit codes. Only main.cpp of an application includes it.
+// What the command lines of applications have in common: options with named values, whole numbers, how the
+// tasks run and whether the result is checked, and how errors become exit codes. Only main.cpp of an
+// application includes it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,11 +35,36 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flag, T& value,
       ->type_name(expected);
 }
 
-inline CLI::Option* add_task_type(CLI::App& app, TaskType& type) {
+inline CLI::Option* add_task_type(CLI::App& app, TaskType& type,
+                                  const std::string& help = "Type of the tasks (default mayspec)") {
   return add_choice<TaskType>(
       app, "--type", type,
-      {{"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}},
-      "Type of the tasks (default mayspec)");
+      {{"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}}, help);
+}
+
+/// How an application computes its result, and whether it checks it.
+struct TaskOptions {
+  TaskType type = TaskType::mayspec;
+  bool verify = false;
+  bool is_serial = false;
+};
+
+/// What --verify compares, and which algorithm --serial runs: sentences of the application's own.
+struct TaskOptionsHelp {
+  const char* verify;
+  const char* serial;
+};
+
+/// --verify and --serial.
+inline void add_verify_and_serial(CLI::App& app, TaskOptions& o, const TaskOptionsHelp& help) {
+  app.add_flag("--verify", o.verify, help.verify);
+  app.add_flag("--serial", o.is_serial, help.serial);
+}
+
+/// --type, --verify and --serial.
+inline void add_task_options(CLI::App& app, TaskOptions& o, const TaskOptionsHelp& help) {
+  add_task_type(app, o.type);
+  add_verify_and_serial(app, o, help);
 }
 
 /// For ->check(): digits only.
@@ -53,11 +79,23 @@ inline int report_check(bool passed) {
   return passed ? 0 : 1;
 }
 
-/// Parses, runs, and says what is wrong with usage or input. Exit codes: what `run` returns (0, or 1 for a
-/// failed check); 2 wrong usage, input or engine options; 3 a task broke a rule of the task model or ended
-/// with an exception.
-template <class Run>
-int run_application(CLI::App& app, int argc, char** argv, Run run) {
+/// The parts of an application. `Options` are its defaults, which `declare` binds to its command line.
+template <class Options>
+struct Application {
+  const char* name;
+  const char* description;
+  void (*declare)(CLI::App& app, Options& options);
+  int (*run)(const Options& options);  // returns 0, or 1 for a failed check
+};
+
+/// Parses, runs, and says what is wrong with usage or input. Exit codes: what `run` returns; 2 wrong usage,
+/// input or engine options; 3 a task broke a rule of the task model or ended with an exception.
+template <class Options>
+int run_application(const Application<Options>& application, int argc, char** argv) {
+  CLI::App app(application.description, application.name);
+  app.set_help_flag("--help", "This text");
+  Options options;
+  application.declare(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -67,20 +105,20 @@ int run_application(CLI::App& app, int argc, char** argv, Run run) {
   try {
     static_cast<void>(native::options());
   } catch (const TaskError& e) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
+    std::fprintf(stderr, "%s: %s\n", application.name, e.what());
     return 2;
   }
 #endif
   try {
-    return run();
+    return application.run(options);
   } catch (const InputError& e) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
+    std::fprintf(stderr, "%s: %s\n", application.name, e.what());
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "%s: not enough memory for this input\n", app.get_name().c_str());
+    std::fprintf(stderr, "%s: not enough memory for this input\n", application.name);
 #if !defined(RUBATO_ENGINE_CHIP)  // there it is the simulator that says so
   } catch (const TaskError& e) {
     std::fflush(stdout);
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), e.what());
+    std::fprintf(stderr, "%s: %s\n", application.name, e.what());
     return 3;
 #endif
   }

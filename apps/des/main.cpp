@@ -27,16 +27,13 @@ struct Options {
   std::uint64_t period = 0;
   unsigned delay_variation = 25;
   bool unit_delays = false;
-  TaskType type = TaskType::mayspec;
+  TaskOptions tasks;
   bool has_log = false;
   LogTasks log_type = LogTasks::nonspec;
   std::string vcd;
-  bool verify = false;
-  bool is_serial = false;
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   auto* const file =
       app.add_option("--netlist", o.netlist, "Circuit to read: an ISCAS-85 .bench file, plain or gzip")
           ->type_name("FILE");
@@ -61,10 +58,7 @@ void declare(CLI::App& app, Options& o) {
       ->check(CLI::Range(0, 90))
       ->type_name("PERCENT");
   app.add_flag("--unit-delays", o.unit_delays, "Every gate has delay 1 instead");
-  add_choice<TaskType>(
-      app, "--type", o.type,
-      {{"mayspec", TaskType::mayspec}, {"spec", TaskType::spec}, {"nonspec", TaskType::nonspec}},
-      "Type of the tasks that simulate (default mayspec)");
+  add_task_type(app, o.tasks.type, "Type of the tasks that simulate (default mayspec)");
   app.add_flag("--log", o.has_log, "Log every change of a net, each by a task of its own");
   add_choice<LogTasks>(
       app, "--log-type", o.log_type,
@@ -75,10 +69,12 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--vcd", o.vcd, "Write the waveforms as a VCD, for GTKWave; implies --log")
       ->each([&o](const std::string&) { o.has_log = true; })
       ->type_name("FILE");
-  app.add_flag("--verify", o.verify,
-               "Compare outputs with the settled values of every vector (for csa also with the product), and "
-               "all waveforms with a serial simulation; exit 1 if anything differs");
-  app.add_flag("--serial", o.is_serial, "Run only the serial simulation, no tasks, for comparison");
+  add_verify_and_serial(
+      app, o.tasks,
+      {.verify =
+           "Compare outputs with the settled values of every vector (for csa also with the product), and "
+           "all waveforms with a serial simulation; exit 1 if anything differs",
+       .serial = "Run only the serial simulation, no tasks, for comparison"});
   app.footer(
       "Examples:\n"
       "  des --generate csa:16 --vectors 20 --verify\n"
@@ -168,10 +164,11 @@ int run_des(const Options& o) {
               circuit.gates() - static_cast<std::uint32_t>(circuit.inputs.size()), circuit.inputs.size(),
               circuit.outputs.size(), critical);
   SimulationResult expected;
-  if (o.is_serial || o.verify || o.has_log) expected = simulate_serially(circuit, stimulus, o.has_log);
+  if (o.tasks.is_serial || o.tasks.verify || o.has_log)
+    expected = simulate_serially(circuit, stimulus, o.has_log);
   const LogTasks log = o.has_log ? o.log_type : LogTasks::none;
   const SimulationResult result =
-      o.is_serial ? expected : simulate(circuit, stimulus, o.type, log, &expected);
+      o.tasks.is_serial ? expected : simulate(circuit, stimulus, o.tasks.type, log, &expected);
   std::printf("pin changes: %" PRIu64 "\nnet changes: %" PRIu64 "\nwaveform checksum: %016" PRIx64 "\n",
               result.pin_events,
               std::accumulate(result.toggles.begin(), result.toggles.end(), std::uint64_t{0}),
@@ -180,20 +177,22 @@ int run_des(const Options& o) {
   if (!o.vcd.empty()) {
     write_vcd(o.vcd, "circuit", circuit, result.log, (stimulus.vectors.size() + 1) * period);
   }
-  if (!o.verify) return 0;
+  if (!o.tasks.verify) return 0;
   const bool passed = check_settled(circuit, stimulus, result) &&
                       (!is_generated || check_products(circuit, stimulus, result)) &&
                       check_waveforms(circuit, result, expected);
   return report_check(passed);
 }
 
+constexpr Application<Options> kApplication{
+    .name = "des",
+    .description = "Event-driven simulation of gate-level circuits as ordered tasks (Espresso, Sec. II-B).",
+    .declare = declare,
+    .run = run_des};
+
 }  // namespace
 }  // namespace rubato::apps
 
 int main(int argc, char** argv) {
-  CLI::App app("Event-driven simulation of gate-level circuits as ordered tasks (Espresso, Sec. II-B).",
-               "des");
-  rubato::apps::Options options;
-  rubato::apps::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_des(options); });
+  return rubato::apps::run_application(rubato::apps::kApplication, argc, argv);
 }

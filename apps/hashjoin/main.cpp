@@ -34,7 +34,6 @@ CLI::Option* add_count(CLI::App& app, const std::string& flag, std::uint32_t& va
 }
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   auto* const scale =
       app.add_option("--scale", o.scale,
                      "TPC-H scale factor of generated tables: 150,000 customers and 1,500,000 "
@@ -118,12 +117,15 @@ int run_hashjoin(const Options& o) {
   return report_check(result == expected);
 }
 
+constexpr Application<Options> kApplication{
+    .name = "hashjoin",
+    .description = "Hash join of TPC-H's customer and orders, a task for every few records.",
+    .declare = declare,
+    .run = run_hashjoin};
+
 }  // namespace
 }  // namespace rubato::apps
 
 int main(int argc, char** argv) {
-  CLI::App app("Hash join of TPC-H's customer and orders, a task for every few records.", "hashjoin");
-  rubato::apps::Options options;
-  rubato::apps::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_hashjoin(options); });
+  return rubato::apps::run_application(rubato::apps::kApplication, argc, argv);
 }

@@ -14,20 +14,16 @@ namespace {
 
 struct Options {
   GraphOptions graph;
-  TaskType type = TaskType::mayspec;
-  bool verify = false;
-  bool is_serial = false;
+  TaskOptions tasks;
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   o.graph.reader.unit_lengths = true;
   add_graph(app, o.graph);
   add_seed(app, o.graph.seed, "Seed of the priorities and of --generate (default 1)");
-  add_task_type(app, o.type);
-  app.add_flag("--verify", o.verify,
-               "Compare the set with the serial greedy one; exit 1 if a vertex differs");
-  app.add_flag("--serial", o.is_serial, "Run only the serial greedy algorithm, no tasks, for comparison");
+  add_task_options(app, o.tasks,
+                   {.verify = "Compare the set with the serial greedy one; exit 1 if a vertex differs",
+                    .serial = "Run only the serial greedy algorithm, no tasks, for comparison"});
   app.footer(
       "Vertices have random priorities, which are the timestamps of their tasks: a vertex joins the set "
       "unless\n"
@@ -55,7 +51,8 @@ int run_mis(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const Adjacency adjacency = undirected(graph);
   const PriorityOrder priorities = random_order(graph.vertices(), o.graph.seed);
-  const auto is_member = o.is_serial ? serial_mis(adjacency, priorities) : mis(adjacency, priorities, o.type);
+  const auto is_member =
+      o.tasks.is_serial ? serial_mis(adjacency, priorities) : mis(adjacency, priorities, o.tasks.type);
   std::size_t members = 0, sum = 0;
   for (std::size_t v = 0; v < is_member.size(); ++v) {
     members += is_member[v];
@@ -63,17 +60,20 @@ int run_mis(const Options& o) {
   }
   std::printf("edges: %zu\nmembers: %zu\nsum of members: %zu\n", adjacency.neighbours.size() / 2, members,
               sum);
-  if (!o.verify) return 0;
+  if (!o.tasks.verify) return 0;
   const bool passed = check(graph, is_member, serial_mis(adjacency, priorities));
   return report_check(passed);
 }
+
+constexpr Application<Options> kApplication{
+    .name = "mis",
+    .description = "Maximal independent set in random priority order, as ordered tasks.",
+    .declare = declare,
+    .run = run_mis};
 
 }  // namespace
 }  // namespace rubato::apps
 
 int main(int argc, char** argv) {
-  CLI::App app("Maximal independent set in random priority order, as ordered tasks.", "mis");
-  rubato::apps::Options options;
-  rubato::apps::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_mis(options); });
+  return rubato::apps::run_application(rubato::apps::kApplication, argc, argv);
 }

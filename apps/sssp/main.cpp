@@ -15,13 +15,10 @@ namespace {
 struct Options {
   GraphOptions graph;
   SourceOption source;
-  TaskType type = TaskType::mayspec;
-  bool verify = false;
-  bool is_serial = false;
+  TaskOptions tasks;
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   add_graph(app, o.graph);
   add_source(app, o.source);
   add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
@@ -35,9 +32,9 @@ void declare(CLI::App& app, Options& o) {
       ->type_name("FACTOR");
   app.add_flag("--unit-lengths", o.graph.reader.unit_lengths,
                "Every arc has length 1, whatever the file or the generator says");
-  add_task_type(app, o.type);
-  app.add_flag("--verify", o.verify, "Compare every distance with a serial Dijkstra; exit 1 if one differs");
-  app.add_flag("--serial", o.is_serial, "Run only the serial Dijkstra, no tasks, for comparison");
+  add_task_options(app, o.tasks,
+                   {.verify = "Compare every distance with a serial Dijkstra; exit 1 if one differs",
+                    .serial = "Run only the serial Dijkstra, no tasks, for comparison"});
   app.footer(
       "Examples:\n"
       "  sssp --generate road:300x300 --verify\n"
@@ -75,19 +72,22 @@ bool check(const Graph& graph, const std::vector<std::uint64_t>& distances,
 int run_sssp(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const std::uint32_t source = source_vertex(o.source, graph);
-  const auto distances = o.is_serial ? dijkstra(graph, source) : sssp(graph, source, o.type);
+  const auto distances = o.tasks.is_serial ? dijkstra(graph, source) : sssp(graph, source, o.tasks.type);
   print_summary(distances);
-  if (!o.verify) return 0;
+  if (!o.tasks.verify) return 0;
   const bool passed = check(graph, distances, dijkstra(graph, source));
   return report_check(passed);
 }
+
+constexpr Application<Options> kApplication{
+    .name = "sssp",
+    .description = "Single-source shortest paths as ordered tasks (Espresso, Listing 1).",
+    .declare = declare,
+    .run = run_sssp};
 
 }  // namespace
 }  // namespace rubato::apps
 
 int main(int argc, char** argv) {
-  CLI::App app("Single-source shortest paths as ordered tasks (Espresso, Listing 1).", "sssp");
-  rubato::apps::Options options;
-  rubato::apps::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_sssp(options); });
+  return rubato::apps::run_application(rubato::apps::kApplication, argc, argv);
 }

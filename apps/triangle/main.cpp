@@ -17,19 +17,16 @@ namespace {
 
 struct Options {
   GraphOptions graph;
-  TaskType type = TaskType::mayspec;
-  bool verify = false;
-  bool is_serial = false;
+  TaskOptions tasks;
 };
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   o.graph.reader.unit_lengths = true;
   add_graph(app, o.graph);
   add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
-  add_task_type(app, o.type);
-  app.add_flag("--verify", o.verify, "Compare every vertex's count with a serial one; exit 1 if one differs");
-  app.add_flag("--serial", o.is_serial, "Run only the serial algorithm, no tasks, for comparison");
+  add_task_options(app, o.tasks,
+                   {.verify = "Compare every vertex's count with a serial one; exit 1 if one differs",
+                    .serial = "Run only the serial algorithm, no tasks, for comparison"});
   app.footer(
       "A task a vertex, without timestamps: it counts the triangles of which its vertex has the fewest\n"
       "neighbours. Arcs are edges in both directions; lengths and loops mean nothing.\n"
@@ -53,22 +50,25 @@ int run_triangle(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const Adjacency adjacency = undirected(graph);
   const PriorityOrder priorities = smallest_degree_first(adjacency);
-  const auto counts =
-      o.is_serial ? serial_triangles(adjacency, priorities) : triangles(adjacency, priorities, o.type);
+  const auto counts = o.tasks.is_serial ? serial_triangles(adjacency, priorities)
+                                        : triangles(adjacency, priorities, o.tasks.type);
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const std::uint64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
   std::printf("edges: %zu\ntriangles: %" PRIu64 "\nmost of one task: %" PRIu64 "\n",
               adjacency.neighbours.size() / 2, all, most);
-  if (!o.verify) return 0;
+  if (!o.tasks.verify) return 0;
   return report_check(check(graph, counts, serial_triangles(adjacency, priorities)));
 }
+
+constexpr Application<Options> kApplication{
+    .name = "triangle",
+    .description = "Triangles of a graph, counted by tasks without an order.",
+    .declare = declare,
+    .run = run_triangle};
 
 }  // namespace
 }  // namespace rubato::apps
 
 int main(int argc, char** argv) {
-  CLI::App app("Triangles of a graph, counted by tasks without an order.", "triangle");
-  rubato::apps::Options options;
-  rubato::apps::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv, [&] { return rubato::apps::run_triangle(options); });
+  return rubato::apps::run_application(rubato::apps::kApplication, argc, argv);
 }

@@ -40,7 +40,6 @@ CLI::Option* add_count(CLI::App& app, const std::string& flag, T& value, T most,
 }
 
 void declare(CLI::App& app, Options& o) {
-  app.set_help_flag("--help", "This text");
   add_choice<char>(
       app, "--workload", o.workload.name,
       {{"A", 'A'}, {"B", 'B'}, {"C", 'C'}, {"D", 'D'}, {"E", 'E'}, {"F", 'F'}, {"churn", kChurn}},
@@ -191,10 +190,16 @@ void load(Variant& variant, const Options& o, const RunOptions& run) {
   }
 }
 
-int run_ycsb(Options& o) {
-  check_combination(o);
+/// What was not chosen is as usual for the workload.
+Options with_usual_choices(Options o) {
   if (!o.has_distribution) o.workload.distribution = usual_distribution(o.workload.name);
   if (!o.has_key_order) o.workload.key_order = usual_key_order(o.workload.name);
+  return o;
+}
+
+int run_ycsb(const Options& chosen) {
+  check_combination(chosen);
+  const Options o = with_usual_choices(chosen);
   const unsigned workers =
       o.variant == VariantName::tasks ? set_up_engine(o.workers, o.sync) : thread_count(o.workers);
   const RunOptions run{workers, o.inflight};
@@ -227,14 +232,15 @@ int run_ycsb(Options& o) {
   return report_check(error.empty());
 }
 
+constexpr Application<Options> kApplication{
+    .name = "ycsb",
+    .description = "Key-value requests of YCSB on a B-link tree made of tasks (MxTasking, Sec. 5 and 6).",
+    .declare = declare,
+    .run = run_ycsb};
+
 }  // namespace
 }  // namespace rubato::apps::ycsb
 
 int main(int argc, char** argv) {
-  CLI::App app("Key-value requests of YCSB on a B-link tree made of tasks (MxTasking, Sec. 5 and 6).",
-               "ycsb");
-  rubato::apps::ycsb::Options options;
-  rubato::apps::ycsb::declare(app, options);
-  return rubato::apps::run_application(app, argc, argv,
-                                       [&] { return rubato::apps::ycsb::run_ycsb(options); });
+  return rubato::apps::run_application(rubato::apps::ycsb::kApplication, argc, argv);
 }
