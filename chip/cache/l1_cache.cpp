@@ -19,7 +19,10 @@ L1Cache::L1Cache(Params params)
 
 bool L1Cache::hit_array(LineAddr line, bool write) {
   const std::uint32_t slot = find(line);
-  if (slot == kNoSlot) return false;
+  return slot != kNoSlot && hit_at(slot, line, write);
+}
+
+bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
   const LineState state = state_at(slot);
   if (write && !is_writable(state)) return false;
   if (!is_marked(slot, write)) return false;
@@ -42,17 +45,19 @@ bool L1Cache::hit_array(LineAddr line, bool write) {
   return true;
 }
 
-L1Cache::Victim L1Cache::victim(LineAddr line) const {
-  const std::uint32_t base = set_of(line);
+void L1Cache::find_victim(std::uint32_t set) const {
   // An empty slot's stamp is older than any other. No branch depends on a stamp: none could be predicted.
-  std::uint32_t oldest = base;
-  std::uint64_t stamp = stamps_[base];
-  for (std::uint32_t slot = base + 1; slot < base + ways_; ++slot) {
-    const std::uint64_t other = stamps_[slot];
-    oldest = other < stamp ? slot : oldest;
+  const std::uint64_t* const stamps = &stamps_[set];
+  std::uint32_t oldest = 0;
+  std::uint64_t stamp = stamps[0];
+  for (std::uint32_t way = 1; way < ways_; ++way) {
+    const std::uint64_t other = stamps[way];
+    oldest = other < stamp ? way : oldest;
     stamp = other < stamp ? other : stamp;
   }
-  return {line_at(oldest), state_at(oldest), oldest};
+  victim_set_ = set;
+  victim_ = set + oldest;
+  victim_at_ = hits_ + uses_;
 }
 
 void L1Cache::fill(std::uint32_t slot, LineAddr line, LineState state) {
@@ -75,6 +80,7 @@ void L1Cache::invalidate(std::uint32_t slot) {
   RUBATO_DCHECK(state_at(slot) != LineState::invalid);
   words_[slot] = 0;
   stamps_[slot] = 0;
+  ++uses_;
   unmark(slot);
   unfilter(line);
   if (reserved_ == line) reserved_ = kNoLine;

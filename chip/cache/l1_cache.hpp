@@ -68,6 +68,9 @@ class L1Cache {
     return hit_array(line, write);
   }
 
+  /// hit() of a line that is known to be in `slot`.
+  bool hit_at(std::uint32_t slot, LineAddr line, bool write);
+
   /// Load-reserved: remembers `line`, which must be here; loses it when the line leaves or another core
   /// writes it.
   void reserve(LineAddr line) { reserved_ = line; }
@@ -125,7 +128,12 @@ class L1Cache {
   std::uint32_t slots() const { return static_cast<std::uint32_t>(words_.size()); }
 
   /// The slot that a fill of `line`, which is not here, would take, and what it would evict. Changes nothing.
-  Victim victim(LineAddr line) const;
+  /// Asked again with nothing having happened here in between, it remembers.
+  Victim victim(LineAddr line) const {
+    const std::uint32_t set = set_of(line);
+    if (set != victim_set_ || hits_ + uses_ != victim_at_) find_victim(set);
+    return {line_at(victim_), state_at(victim_), victim_};
+  }
   /// Of the set in which `line` is or will be.
   std::uint32_t first_slot(LineAddr line) const { return set_of(line); }
   /// Puts `line` into the slot that victim() chose, as the most recently used.
@@ -137,8 +145,7 @@ class L1Cache {
   /// Drops the line in `slot` and a reservation on it.
   void invalidate(std::uint32_t slot);
   /// A hit of functional warming, known to be one: uncounted and unobserved.
-  void warm_hit(LineAddr line, bool write) {
-    const std::uint32_t slot = find(line);
+  void warm_hit(std::uint32_t slot, bool write) {
     use(slot);
     if (write && state_at(slot) == LineState::exclusive) set_state(slot, LineState::modified);
   }
@@ -172,9 +179,11 @@ class L1Cache {
   std::uint32_t set_of(LineAddr line) const {
     return static_cast<std::uint32_t>(line.value & set_mask_) * ways_;
   }
-  // Stamps order uses: every hit raises hits_, every fill uses_, so the sum grows with each use.
+  // Stamps order uses: every hit raises hits_, every fill uses_, so the sum grows with each use. It does so
+  // too where a line leaves: while it stands, so does the order.
   void touch(std::uint32_t slot) { stamps_[slot] = ++hits_ + uses_; }
   bool hit_array(LineAddr line, bool write);
+  void find_victim(std::uint32_t set) const;
   bool is_marked(std::uint32_t slot, bool write) const {
     if (!has_marks_) return true;
     const Mark mark = marks_[slot];
@@ -207,6 +216,8 @@ class L1Cache {
   std::uint64_t task_ = 0;   // counts begin_task()
   Mark epoch_ = 1;
   bool has_marks_ = false;
+  mutable std::uint32_t victim_set_ = kNoSlot, victim_ = 0;  // what victim() returned last
+  mutable std::uint64_t victim_at_ = 0;                      // with hits_ + uses_ as here
   alignas(64) FilterEntry filter_[kFilterEntries];
 };
 

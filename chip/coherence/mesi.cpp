@@ -12,10 +12,29 @@ constexpr auto kL1 = &AccessParts::l1, kL2 = &AccessParts::l2, kLlc = &AccessPar
                kMemory = &AccessParts::memory, kNetwork = &AccessParts::network;
 }  // namespace
 
+// The L1 again: a caller need not have asked it. Small, for many a spill or refill needs no more.
 AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
   const bool active = !warming_ && conflicts_->is_active();
-  const bool checked = active && is_tracked(kind);
+  const bool checked = active && is_tracked(kind), write = is_write(kind);
   rolling_back_ = kind == AccessKind::rollback;
+  Path path(now);
+  path.spend(kL1, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
+  const std::uint32_t l1_index = core.value * 2 + (kind == AccessKind::fetch ? 0 : 1);
+  L1Cache& l1 = l1s_[l1_index];
+  const std::uint32_t l1_slot = l1.find(line);
+  const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!write || is_writable(l1.state_at(l1_slot)));
+  if (!is_in_l1 || (checked && !l1.covers_at(l1_slot, write)))
+    return leave_l1(core, line, kind, l1_slot, is_in_l1, path);
+  // Unchecked accesses need no mark, nor are they the running task's to be recorded.
+  if (warming_ || (active && !checked) || !l1.hit_at(l1_slot, line, write))
+    use_l1(l1_index, l1_slot, line, write);
+  return path.done(ServedBy::l1);
+}
+
+AccessResult Mesi::leave_l1(CoreId core, LineAddr line, AccessKind kind, std::uint32_t l1_slot, bool is_in_l1,
+                            Path path) {
+  const bool active = !warming_ && conflicts_->is_active();
+  const bool checked = active && is_tracked(kind);
   const Request r{
       .core = core,
       .line = line,
@@ -28,29 +47,17 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
       .bytes = message::kRequest + (checked && conflicts_->is_speculative(core) ? message::kVirtualTime : 0)};
   TileCaches& tile = tiles_[r.tile.value];
   L1Cache& l1 = tile.l1s()[r.l1];
-  Path path(now);
-
-  // 1. The L1 again: a caller need not have asked it. A tracked access comes here although the L1 has the
-  //    line because the line is not marked for it: it is checked as an L2 hit (C15).
-  path.spend(kL1, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
-  const std::uint32_t l1_slot = l1.find(line);
-  const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)));
-  if (is_in_l1 && (!r.checked || l1.covers_at(l1_slot, r.write))) {
-    // Unchecked accesses need no mark, nor are they the running task's to be recorded.
-    if (warming_ || r.unchecked || !l1.hit(line, r.write)) use_l1(r, l1_slot);
-    return path.done(ServedBy::l1);
-  }
 
   tile.prefetch(r.l1, line);
 
-  // 2. The tile's L2: its port, its latency, and the line's arrival if it is still on its way.
+  // 1. The tile's L2: its port, its latency, and the line's arrival if it is still on its way.
   path.until(kL2, book(l2_ports_, r.tile, path.at()) + l2_latency_);
   std::uint32_t slot = tile.array().find(line);
   if (slot != TileCaches::kNoSlot) path.until(kL2, tile.array()[slot].ready);
 
   if (l1_slot == L1Cache::kNoSlot) tile.prefetch_victim(r.l1, line);
 
-  // 3. Served within the tile, or by the line's home.
+  // 2. Served within the tile, or by the line's home.
   ServedBy served = ServedBy::l2;
   CheckResult check;
   if (slot != TileCaches::kNoSlot && (!r.write || is_writable(tile.array()[slot].state))) {
@@ -61,7 +68,7 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
     return path.blocked(BlockReason::conflict_pending);
   }
 
-  // 4. Into the L1.
+  // 3. Into the L1.
   fill_l1(r, l1_slot, slot, check.exclusive, path);
   if (!warming_) l1.count_miss();
   return path.done(served);
@@ -80,9 +87,9 @@ ServedBy Mesi::serve_in_tile(const Request& r, std::uint32_t slot, Path& path) {
 }
 
 /// A use of the L1's copy that is neither counted as a hit nor recorded.
-void Mesi::use_l1(const Request& r, std::uint32_t l1_slot) {
-  tiles_[r.tile.value].l1s()[r.l1].warm_hit(r.line, r.write);
-  if (versions_.is_on()) check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, l1_slot, r.line, r.write);
+void Mesi::use_l1(std::uint32_t l1, std::uint32_t l1_slot, LineAddr line, bool write) {
+  l1s_[l1].warm_hit(l1_slot, write);
+  if (versions_.is_on()) check_use(l1, l1_slot, line, write);
 }
 
 /// The core's L1 has the line with the right it needs: the check was all that was missing.
@@ -90,7 +97,7 @@ AccessResult Mesi::serve_again(const Request& r, std::uint32_t l1_slot, std::uin
   TileCaches& tile = tiles_[r.tile.value];
   tile.array().use(slot);
   ++tile.counters.hits;
-  use_l1(r, l1_slot);
+  use_l1(r.core.value * 2 + 1, l1_slot, r.line, r.write);
   tile.l1s()[r.l1].count_miss();
   return path.done(ServedBy::l2);
 }

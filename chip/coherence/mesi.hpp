@@ -106,7 +106,11 @@ class Mesi final : public MemoryHierarchy {
   }
 
   ServedBy serve_in_tile(const Request& r, std::uint32_t slot, Path& path);
-  void use_l1(const Request& r, std::uint32_t l1_slot);
+  /// access() that the L1 alone cannot serve: it lacks the line or the right to it (then not `is_in_l1`), or
+  /// the line is not marked for it and is checked as an L2 hit (C15).
+  [[gnu::noinline]] AccessResult leave_l1(CoreId core, LineAddr line, AccessKind kind, std::uint32_t l1_slot,
+                                          bool is_in_l1, Path path);
+  void use_l1(std::uint32_t l1, std::uint32_t l1_slot, LineAddr line, bool write);
   AccessResult serve_again(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path);
   bool serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served,
                        CheckResult& check);

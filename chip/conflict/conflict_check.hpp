@@ -32,7 +32,7 @@ class ConflictCheck {
  public:
   virtual ~ConflictCheck() = default;
   /// False while nothing has ever speculated: the protocol then skips every other call.
-  virtual bool is_active() const = 0;
+  bool is_active() const { return active_; }
   /// True if a speculative task runs on `core`: its requests carry its virtual time.
   virtual bool is_speculative(CoreId) const { return false; }
   /// An L2 hit on a line with this canary: check against tasks of the requester's own tile.
@@ -50,11 +50,13 @@ class ConflictCheck {
   virtual void on_lose(TileId tile, LineAddr line, bool kept) = 0;
   /// The line left the LLC: its sticky bits move to the overflow table.
   virtual void on_llc_evict(LineAddr line) = 0;
+
+ protected:
+  bool active_ = false;  ///< not behind a virtual call: every access asks
 };
 
 class NoConflictCheck final : public ConflictCheck {
  public:
-  bool is_active() const override { return false; }
   CheckResult check_tile(CoreId, LineAddr, AccessKind, VirtualTime, Cycle) override { return {}; }
   CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t, bool, TileId, Cycle) override {
     return {};

@@ -72,7 +72,6 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
 
   // ---- ConflictCheck ----
 
-  bool is_active() const override { return active_; }
   bool is_speculative(CoreId core) const override { return running_[core.value] != nullptr; }
   CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary, Cycle now) override;
   CheckResult check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders, bool writable,
@@ -149,7 +148,6 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   std::function<std::uint64_t(LineAddr)> possible_holders_;
   enum class Forwarding : std::uint8_t { on, stall, abort } forwarding_;
   bool selective_aborts_, free_checks_, exact_;
-  bool active_ = false;
   Fault fault_ = Fault::none;
   Latency tile_check_, per_timestamp_;
   std::uint32_t cores_per_tile_;

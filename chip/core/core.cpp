@@ -75,6 +75,11 @@ CycleClass Core::running_class() const {
 
 template <class Charge>
 void Core::account_parts(Cycle until, const Charge& charge) {
+  if (!pipeline_.has_parts()) {  // mostly: it waited for nothing
+    if (until > accounted_) charge(CyclePart::core, until - accounted_);
+    accounted_ = later(accounted_, until);
+    return;
+  }
   const auto parts = pipeline_.take_parts();
   if (until <= accounted_) return;
   Latency rest = until - accounted_;

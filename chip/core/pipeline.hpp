@@ -133,6 +133,12 @@ class Pipeline final : private L1Recorder {
   /// run() stops behind the return to `pc` with stack pointer `sp`: the region of interest ends there.
   void watch_return(Addr pc, Addr sp) { watch_pc_ = pc, watch_sp_ = sp; }
 
+  /// True if take_parts() has anything but zeros.
+  bool has_parts() const {
+    std::uint64_t any = 0;
+    for (const std::uint64_t cycles : parts_) any |= cycles;
+    return any != 0;
+  }
   /// Cycles spent in each part other than `core` since they were last taken; `core` itself is 0.
   std::array<std::uint64_t, kCycleParts> take_parts();
 

@@ -174,9 +174,14 @@ void TaskQueue::release_active(const Task& task) {
 void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& out) {
   RUBATO_CHECK(count <= spillable(lane), "spills more tasks than there are");
   forget_earliest(lane);
-  latest_.clear();
-  for (const Idle& idle : idle_[index(lane)])
-    if (idle.task->uncommitted_parent == nullptr) latest_.push_back(idle);
+  const auto& idle_here = idle_[index(lane)];
+  if (uncommitted_idle_of_[index(lane)] == 0) {
+    latest_.assign(idle_here.begin(), idle_here.end());
+  } else {
+    latest_.clear();
+    for (const Idle& idle : idle_here)
+      if (idle.task->uncommitted_parent == nullptr) latest_.push_back(idle);
+  }
   std::nth_element(latest_.begin(), latest_.begin() + count, latest_.end(),
                    [](const Idle& a, const Idle& b) { return b.before(a); });
   latest_.resize(count);

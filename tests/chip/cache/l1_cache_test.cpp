@@ -53,6 +53,21 @@ TEST(L1Cache, DowngradeAndInvalidationReachTheFilter) {
   EXPECT_FALSE(l1.hit(LineAddr{5}, false));
 }
 
+TEST(L1Cache, TheVictimIsFoundAnewAfterAUseAFillOrAnInvalidation) {
+  L1Cache l1 = small();
+  put(l1, LineAddr{0}, LineState::shared);
+  put(l1, LineAddr{4}, LineState::shared);
+  EXPECT_EQ(l1.victim(LineAddr{8}).line, LineAddr{0});
+  EXPECT_TRUE(l1.hit(LineAddr{0}, false));
+  EXPECT_EQ(l1.victim(LineAddr{8}).line, LineAddr{4});
+  const std::uint32_t slot = l1.find(LineAddr{0});
+  l1.invalidate(slot);
+  EXPECT_EQ(l1.victim(LineAddr{8}).state, LineState::invalid);
+  EXPECT_EQ(l1.victim(LineAddr{8}).slot, slot);
+  l1.fill(slot, LineAddr{8}, LineState::shared);
+  EXPECT_EQ(l1.victim(LineAddr{12}).line, LineAddr{4});
+}
+
 TEST(L1Cache, ReservationsEndWithTheLineOrItsUse) {
   L1Cache l1 = small();
   put(l1, LineAddr{1}, LineState::shared);
