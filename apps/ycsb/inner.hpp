@@ -39,8 +39,9 @@ inline unsigned binary_search(const Node& node, Key key) {
 /// The same, quick if the answer lies in the window that begins in `line`.
 inline unsigned search(const Node& node, Key key, unsigned line) {
   const unsigned start = window_start(line);
+  const Entry* const window = &node.entry(start);
   unsigned below = 0;
-  unrolled<kWindow>([&](unsigned i) { below += unsigned{node.entry(start + i).key <= key}; });
+  unrolled<kWindow>([&](unsigned i) { below += unsigned{window[i].key <= key}; });
   const bool is_inside =
       (below != 0 || start == 0) && (below != kWindow || start + kWindow == Node::kEntries);
   if (!is_inside) [[unlikely]]

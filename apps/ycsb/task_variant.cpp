@@ -81,23 +81,34 @@ void merge_emptied_leaves();
 
 struct Visit {
   void operator()(Payload payload, Key key, Link link, Cursor c) const {
-    auto* const client = is_internal(c.kind()) ? nullptr : std::bit_cast<Client*>(payload);
+    if (c.is_writer()) return write_here(payload, key, link, c);
+    const Operation* const scan = c.kind() == Kind::scan ? &client_of(payload, c)->operation : nullptr;
+    leave(payload, key, c, read(link, *link.node(), key, c, scan));
+  }
+
+  /// Null for the tree's own operations.
+  static Client* client_of(Payload payload, Cursor c) {
+    return is_internal(c.kind()) ? nullptr : std::bit_cast<Client*>(payload);
+  }
+  /// Not inlined: a visit that reads needs neither its calls nor its registers.
+  [[gnu::noinline]] static void write_here(Payload payload, Key key, Link link, Cursor c) {
+    const Client* const client = client_of(payload, c);
     Node& node = *link.node();
-    Visited visited;
-    if (!c.is_writer()) {
-      visited = read(link, node, key, c, client != nullptr ? &client->operation : nullptr);
-    } else {
-      std::optional<FollowUp> follow_up;
-      const std::uint64_t argument = client != nullptr ? client->operation.argument : payload;
-      visited = write(link, node, key, argument, c, *memory, follow_up);
-      if (follow_up) begin(*follow_up);
-      if (c.kind() == Kind::remove && visited.answer.is_found && node.count() == 0 && !node.is_root() &&
-          emptied_leaves->note(key)) {
-        create<spec>([] { merge_emptied_leaves(); }, {});
-      }
+    std::optional<FollowUp> follow_up;
+    const std::uint64_t argument = client != nullptr ? client->operation.argument : payload;
+    const Visited visited = write(link, node, key, argument, c, *memory, follow_up);
+    if (follow_up) begin(*follow_up);
+    if (c.kind() == Kind::remove && visited.answer.is_found && node.count() == 0 && !node.is_root() &&
+        emptied_leaves->note(key)) {
+      create<spec>([] { merge_emptied_leaves(); }, {});
     }
+    leave(payload, key, c, visited);
+  }
+  /// To the next node, or with the answer.
+  static void leave(Payload payload, Key key, Cursor c, const Visited& visited) {
     if (visited.next) return create_visit(payload, key, visited.next, visited.cursor);
-    if (client != nullptr) on_commit(Finish{}, client, visited.answer.value, visited.answer.is_found);
+    if (Client* const client = client_of(payload, c))
+      on_commit(Finish{}, client, visited.answer.value, visited.answer.is_found);
   }
 
   struct Finish {

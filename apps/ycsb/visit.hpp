@@ -44,8 +44,10 @@ struct FollowUp {
 };
 
 /// The leaf's part of a scan: its pairs from `key` on, behind those taken so far. The scan may have been here
-/// before, and be sent back by a node that this one absorbed meanwhile: it goes on behind its last key.
-inline Visited scan_leaf(const Node& node, Key key, const Cursor& c, const Operation& operation) {
+/// before, and be sent back by a node that this one absorbed meanwhile: it goes on behind its last key. Not
+/// inlined: other visits need no room for pairs.
+[[gnu::noinline]] inline Visited scan_leaf(const Node& node, Key key, const Cursor& c,
+                                           const Operation& operation) {
   unsigned taken = c.taken();
   leaf::Pairs pairs;
   leaf::collect(node, taken == 0 ? key : operation.buffer->pairs[taken - 1].key + 1, pairs);

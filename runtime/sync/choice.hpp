@@ -8,18 +8,9 @@
 #include <cstdint>
 
 #include "rubato/resource.hpp"
+#include "runtime/sync/primitive.hpp"
 
 namespace rubato::runtime {
-
-/// How tasks annotated with one resource are kept apart. Fits 3 bits of a task's handle.
-enum class Primitive : std::uint8_t {
-  none,              ///< not at all: the program does it
-  latch,             ///< one task at a time, by a spinning latch
-  shared_latch,      ///< readers together, writers alone, by a latch
-  optimistic_latch,  ///< readers validate a version, writers hold it as a latch
-  optimistic_pool,   ///< readers validate a version, writers run in the resource's pool
-  pool,              ///< every task runs in the resource's pool
-};
 
 struct ChoiceRow {
   Isolation isolation;

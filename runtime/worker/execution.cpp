@@ -1,63 +1,33 @@
 // SPDX-License-Identifier: MIT
-// One task: synchronization around it, its end, its memory. MxTasking, Fig. 5; rules R4, R11.
-#include <exception>
-#include <optional>
+// One task: what execute.hpp leaves out, latches and readers that lost, tasks with a group, a pool or more to
+// destroy.
 #include <thread>
 
-#include "runtime/engine.hpp"
 #include "runtime/fault.hpp"
-#include "runtime/sync/choice.hpp"
 #include "runtime/sync/latch.hpp"
 #include "runtime/sync/shared_latch.hpp"
-#include "runtime/sync/version.hpp"
-#include "runtime/worker/worker.hpp"
+#include "runtime/worker/execute.hpp"
 
 namespace rubato::runtime {
-namespace {
 
-using engine::ResourceHeader;
-
-Primitive primitive_of(const Task* task) {
-  return static_cast<Primitive>((task->handle & engine::handle::kPrimitiveMask) >>
-                                engine::handle::kPrimitiveShift);
-}
-
-/// Of a resource whose readers run beside each other and find out afterwards whether a writer was at work.
-bool is_optimistic_reader(const Task* task) {
-  static_assert(static_cast<int>(Primitive::optimistic_pool) ==
-                static_cast<int>(Primitive::optimistic_latch) + 1);
-  constexpr std::uint64_t kMask = engine::handle::kReads | engine::handle::kPrimitiveMask;
-  constexpr std::uint64_t kFirst = engine::handle::kReads >> engine::handle::kPrimitiveShift |
-                                   static_cast<std::uint64_t>(Primitive::optimistic_latch);
-  return ((task->handle & kMask) >> engine::handle::kPrimitiveShift) - kFirst < 2;
-}
-
-std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
-  auto* const object = reinterpret_cast<char*>(task->handle & engine::handle::kLocaleMask);
-  return reinterpret_cast<ResourceHeader*>(object - sizeof(ResourceHeader))->synchronization;
-}
-
-}  // namespace
-
-void Worker::execute(Slot slot) {
+/// A task that has not run yet, or has lost. False: it has been put back.
+bool Worker::run_or_put_back(Slot slot) {
   Task* const task = slot.task();
-  bool has_run = false;
-  if (is_optimistic_reader(task)) {
-    has_run = read_once(task, 1) == Attempt::done;
-  } else if ((task->handle & engine::handle::kPrimitiveMask) == 0) {
-    call(task);
-    has_run = true;
-  }
-  while (!has_run && !run_synchronized(task, !slot.is_pooled())) {
+  while (!run_synchronized(task, !slot.is_pooled())) {
     if (!slot.is_pooled()) {
       is_put_off_ = true;
-      return requeue(task);
+      requeue(task);
+      return false;
     }
     std::this_thread::yield();  // its pool is this worker's until it has run, and may end with it
   }
-  if (!deferred_.is_empty()) [[unlikely]]
-    route_deferred();
-  finish(task);
+  return true;
+}
+
+/// What most tasks do not need: its order and group, its arguments, the pool whose batch ended with it.
+void Worker::finish_rest(Slot slot) {
+  Task* const task = slot.task();
+  if (is_special(task)) finish_special(task);
   perturb();
   destroy(task);
   if (!slot.is_kept()) free_block(task);
@@ -66,34 +36,15 @@ void Worker::execute(Slot slot) {
 
 /// What the last task asked for by on_commit(): at once, while what it needs is in the cache. Only one, so
 /// that whatever waits between two tasks waits for one more at most, and others can have their share of many.
-void Worker::run_committed() {
+/// @returns null if there is nothing to run at once.
+Task* Worker::take_committed() {
   ++taken_;
   Task* const task = committed.take();
   const bool is_stopped = (engine_.events.look() & Events::kStop) != 0;
-  if (committed.is_empty() && !is_stopped) return start_one(Slot(task));
+  if (committed.is_empty() && !is_stopped) return task;
   requeue(task);
   for (; !committed.is_empty(); ++taken_) requeue(committed.take());
-}
-
-/// What a task with a resource creates is born when it was; else now.
-inline void Worker::begin(Task* task) {
-  running = task;
-  birth = (task->handle & engine::handle::kResource) != 0
-              ? task->handle & engine::handle::kBirthMask
-              : std::uint64_t{epoch->birth_slot()} << engine::handle::kBirthShift;
-}
-
-inline void Worker::call(Task* task) {
-  begin(task);
-  perturb();
-  try {
-    task->code->run(task);
-  } catch (...) {
-    engine_.failure.add(std::current_exception(), *task);
-    engine_.stop();
-  }
-  running = nullptr;
-  perturb();
+  return nullptr;
 }
 
 /// False: it did not run. `may_move`: a reader that lost too often may have been marked for its resource's
@@ -143,41 +94,6 @@ bool Worker::run_writer(Task* task) {
   call(task);
   version.unlock();
   return true;
-}
-
-/// One attempt of an optimistic reader, which looks up to `tries` times whether a writer is at work. What it
-/// created and threw is dropped if it lost.
-inline Worker::Attempt Worker::read_once(Task* task, unsigned tries) {
-  Version<HeaderAtomics> version(synchronization_word(task));
-  const std::optional<std::uint64_t> seen = version.begin(tries);
-  if (!seen) [[unlikely]]
-    return Attempt::not_begun;
-  const TaskList::Mark mark = tasks.mark();
-  begin(task);
-  is_validating_ = true;
-  try {
-    task->code->run(task);
-  } catch (...) {
-    end_reading();
-    if (version.validate(*seen)) {
-      engine_.failure.add(std::current_exception(), *task);
-      engine_.stop();
-      return Attempt::done;
-    }
-    drop_attempt(mark);
-    return Attempt::lost;
-  }
-  end_reading();
-  if (version.validate(*seen)) [[likely]]
-    return Attempt::done;
-  drop_attempt(mark);
-  return Attempt::lost;
-}
-
-inline void Worker::end_reading() {
-  is_validating_ = false;
-  running = nullptr;
-  perturb();
 }
 
 /// What a reader created that lost.

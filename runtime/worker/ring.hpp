@@ -59,6 +59,23 @@ class Ring {
     if (size() < distance_) prefetch(slot.task());  // no task that starts before it is `distance` ahead
     slots_[end_++ % kSlots] = slot;
   }
+  /// Up to `count` from the list's front. @returns how many there were, with room for them.
+  unsigned push_from(TaskList& list, std::uint64_t count) {
+    const unsigned before = end_;
+    unsigned left = static_cast<unsigned>(std::min<std::uint64_t>(count, room()));
+    for (; left != 0 && size() < distance_ && !list.is_empty(); --left) push(Slot(list.take()));
+    if (left == 0 || list.is_empty()) return end_ - before;
+    // The others have tasks enough before them to be prefetched later: nothing but the slots changes.
+    unsigned end = end_;
+    Task* task = list.first();
+    do {
+      slots_[end++ % kSlots] = Slot(task);
+      task = next_of(task);
+    } while (--left != 0 && task != nullptr);
+    list.drop_until(task);
+    end_ = end;
+    return end - before;
+  }
   /// The task that starts now; what one `distance` later will touch is prefetched. The ring is not empty.
   Slot pop() {
     if (size() > ahead_) [[likely]]

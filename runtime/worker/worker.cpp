@@ -9,6 +9,7 @@
 #include "runtime/engine.hpp"
 #include "runtime/fault.hpp"
 #include "runtime/worker/clock.hpp"
+#include "runtime/worker/execute.hpp"
 
 namespace rubato::runtime {
 namespace {
@@ -94,26 +95,47 @@ void Worker::look_at_clock() {
   measured_ = batches_measured_ = 0;
 }
 
-/// With a trace every task comes here, so that without one nobody asks for it.
-void Worker::execute_timed(Slot slot) {
-  if (trace_ == nullptr) --tasks_to_time_;
-  const Task& task = *slot.task();
-  TraceSpan span{0, 0, task.code, task.words[0], task.handle, 0, TraceSpan::Kind::task};
-  if (task.is_timestamped()) span.timestamp = engine::timestamp_of(&task);
+/// With a trace every task is timed, so that without one nobody asks for it.
+void Worker::begin_timing(const Task& task) {
+  span_ = {0, 0, task.code, task.words[0], task.handle, 0, TraceSpan::Kind::task};
+  if (task.is_timestamped()) span_.timestamp = engine::timestamp_of(&task);
   is_put_off_ = false;
-  span.begin = ticks();
-  execute(slot);
-  span.end = ticks();
-  if (trace_ != nullptr && !is_put_off_) trace_->add(span);
-  if (span.end - span.begin < ticks_of(kLongMicroseconds)) return;
-  counts.long_tasks.add();
-  engine_.note_long_task(*span.code, span.first_word);
+  span_.begin = ticks();
 }
+void Worker::end_timing() {
+  span_.end = ticks();
+  if (trace_ == nullptr) {
+    --tasks_to_time_;
+  } else if (!is_put_off_) {
+    trace_->add(span_);
+  }
+  if (span_.end - span_.begin < ticks_of(kLongMicroseconds)) return;
+  counts.long_tasks.add();
+  engine_.note_long_task(*span_.code, span_.first_word);
+}
+
+/// A task, and what it asked for by on_commit().
+[[gnu::always_inline]] inline void Worker::start_here(Slot slot) {
+  for (;;) {
+    if (tasks_to_time_ != 0) [[unlikely]]
+      begin_timing(*slot.task());
+    execute(slot);
+    if (tasks_to_time_ != 0) [[unlikely]]
+      end_timing();
+    if (committed.is_empty()) [[likely]]
+      return;
+    Task* const next = take_committed();
+    if (next == nullptr) return;
+    slot = Slot(next);
+  }
+}
+void Worker::start(Slot slot) { start_here(slot); }
 
 void Worker::work() {
   enter_epochs();
+  const Events& events = engine_.events;
   for (;;) {
-    const std::uint64_t word = engine_.events.look();
+    const std::uint64_t word = events.look();
     if (word != 0) [[unlikely]] {
       if (!attend(word)) return;
     }
@@ -129,8 +151,9 @@ void Worker::work() {
       }
     }
     const Slot slot = ring_.pop();
-    if (--until_refresh_ == 0) refresh_epoch();
-    start(slot);
+    if (--until_refresh_ == 0) [[unlikely]]
+      refresh_epoch();
+    start_here(slot);
   }
 }
 
@@ -264,17 +287,11 @@ bool Worker::take_eligible(unsigned rank) {
 }
 
 void Worker::take_from(TaskList& list, std::uint64_t count) {
-  if (&list == &tasks) {
-    for (count = std::min<std::uint64_t>(count, ring_.room()); count != 0 && !list.is_empty(); --count) {
-      ring_.push(Slot(list.take()));
-      ++taken_;
-    }
-    if (was_robbed_) [[unlikely]]
-      share();
-    return;
-  }
-  for (count = std::min<std::uint64_t>(count, ring_.room()); count != 0 && !list.is_empty(); --count)
-    ring_.push(Slot(list.take()));
+  const unsigned taken = ring_.push_from(list, count);
+  if (&list != &tasks) return;
+  taken_ += taken;
+  if (was_robbed_) [[unlikely]]
+    share();
 }
 
 /// Up to `count` of the current timestamp's packed tasks, which are of normal priority.

@@ -91,19 +91,10 @@ class alignas(128) Worker : public engine::ThreadState {
   void stand_by();
   void refresh_epoch();
   void look_at_clock();
-  void execute_timed(Slot slot);
-  void start(Slot slot) {
-    start_one(slot);
-    if (!committed.is_empty()) [[unlikely]]
-      run_committed();
-  }
-  void start_one(Slot slot) {
-    if (tasks_to_time_ == 0) [[likely]] {
-      execute(slot);
-    } else {
-      execute_timed(slot);
-    }
-  }
+  void begin_timing(const Task& task);
+  void end_timing();
+  void start(Slot slot);
+  void start_here(Slot slot);
   void run_alone();
   void drop_everything();
   void enter_epochs();
@@ -120,10 +111,12 @@ class alignas(128) Worker : public engine::ThreadState {
   void leave_cpu();
   void return_to_cpu();
 
-  // ---- execution.cpp: one task ----
+  // ---- execute.hpp, execution.cpp: one task ----
   enum class Attempt : std::uint8_t { done, lost, not_begun };
   void execute(Slot slot);
-  void run_committed();
+  bool run_or_put_back(Slot slot);
+  void finish_rest(Slot slot);
+  Task* take_committed();
   /// False: it did not run.
   bool run_synchronized(Task* task, bool may_move);
   bool run_reader(Task* task, bool may_move);
@@ -135,12 +128,18 @@ class alignas(128) Worker : public engine::ThreadState {
   void call(Task* task);
   /// The task has ended, or will never run; its children are handed on.
   void finish(Task* task) {
+    count_finished(task);
+    if (is_special(task)) finish_special(task);
+  }
+  void count_finished(const Task* task) {
     counts.finished.add();
     end_birth(task);
+  }
+  /// Whether finish_special() has something to do, or the task has a second line.
+  static bool is_special(const Task* task) {
     constexpr std::uint64_t kSpecial =
         engine::handle::kTimestamped | engine::handle::kExtended | engine::handle::kSpec;
-    if ((task->handle & kSpecial) != 0) [[unlikely]]
-      finish_special(task);
+    return (task->handle & kSpecial) != 0;
   }
   void finish_special(Task* task);
   void drop_created(Task* task);
@@ -256,7 +255,8 @@ class alignas(128) Worker : public engine::ThreadState {
   bool is_pinned_ = false;         // to a CPU of its own
   bool has_left_cpu_ = false;      // and may run on any, until it is busy
   std::uint64_t wake_up_ = 0;      // when it last went on, since it has left its CPU
-  unsigned tasks_to_time_ = 1000;  // with a trace never 0
+  unsigned tasks_to_time_ = 1000;  // with a trace never 0; changes between tasks
+  TraceSpan span_{};               // of the task that is timed
   bool are_tasks_long_ = false;    // over a microsecond, on average of the last batch
   unsigned times_left_ = 0;        // so often a ready pool was left to others for that reason
   TraceLane* trace_ = nullptr;     // null: no trace

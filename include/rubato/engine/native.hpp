@@ -58,6 +58,7 @@ struct ThreadState {
   WorkerHeap heap;
 };
 
+/// The worker that this thread is at the moment; null: none.
 extern constinit thread_local ThreadState* current_thread;
 
 /// For a thread that is not a worker.
@@ -95,8 +96,7 @@ inline unsigned birth_slot_of(std::uint64_t word) {
 /// See handle::kPrefetchMask. At most 3 lines.
 [[gnu::always_inline]] inline std::uint64_t prefetch_code(const Prefetch& p) {
   if (p.bytes == 0 || is_far(p)) return 0;
-  const std::uint32_t first = p.offset / 64, end = (p.offset + p.bytes + 63) / 64;
-  const std::uint32_t lines = end - first;
+  const std::uint32_t first = p.offset / 64, lines = (p.offset % 64 + p.bytes + 63) / 64;
   return (lines < 3 ? lines : 3) << 4 | first;
 }
 
@@ -125,16 +125,21 @@ template <TaskType type>
     created_many(self);
 }
 
-template <TaskType type, class F, class... Args>
-[[gnu::always_inline]] inline void create(F function, const Annotations& a, Args... args) {
+/// Whether the task needs its second line.
+template <class F, class... Args>
+[[gnu::always_inline]] inline bool is_extended(const Annotations& a) {
   constexpr std::size_t words = payload_words<F, Args...>;
-  const bool extended = words > kInlineWords || (a.at && words == kInlineWords) || a.group != nullptr ||
-                        a.after != nullptr || a.core || a.numa || is_far(a.prefetch);
-  ThreadState& self = current_thread != nullptr ? *current_thread : attach_thread();
+  return words > kInlineWords || (a.at && words == kInlineWords) || a.group != nullptr ||
+         a.after != nullptr || a.core || a.numa || is_far(a.prefetch);
+}
+
+template <TaskType type, class F, class... Args>
+[[gnu::always_inline]] inline void create_by(ThreadState& self, bool is_worker, F function,
+                                             const Annotations& a, Args... args) {
+  const bool extended = is_extended<F, Args...>(a);
   auto* const task = static_cast<Task*>(extended ? self.heap.allocate<sizeof(ExtendedTask)>()
                                                  : self.heap.allocate<sizeof(Task)>());
   task->handle = handle_of<type>(self, a, extended);
-  const bool is_worker = self.is_worker;
   if (is_worker && a.on && a.on->is_resource()) self.epoch->count_created(birth_slot_of(task->handle));
   fill_task(task, std::move(function), args...);
   if (extended) {
@@ -157,17 +162,48 @@ template <TaskType type, class F, class... Args>
   count_created(self);
 }
 
+/// By a thread that is no worker, or whose heap has no block at hand.
+template <TaskType type, class F, class... Args>
+[[gnu::noinline, gnu::cold]] void create_slowly(F function, const Annotations& a, Args... args) {
+  ThreadState& self = current_thread != nullptr ? *current_thread : attach_thread();
+  create_by<type>(self, self.is_worker, std::move(function), a, args...);
+}
+
+/// What is rare is asked first and leaves at once: with no call in its middle the rest needs no saved
+/// registers.
+template <TaskType type, class F, class... Args>
+[[gnu::always_inline]] inline void create(F function, const Annotations& a, Args... args) {
+  ThreadState* const self = current_thread;
+  if (self == nullptr || !(is_extended<F, Args...>(a) ? self->heap.has_block<sizeof(ExtendedTask)>()
+                                                      : self->heap.has_block<sizeof(Task)>())) [[unlikely]] {
+    const Annotations copy = a;  // so that only who comes here has them in memory
+    return create_slowly<type>(std::move(function), copy, args...);
+  }
+  create_by<type>(*self, true, std::move(function), a, args...);
+}
+
+/// By the running task, which has a resource.
+template <class F, class... Args>
+[[gnu::always_inline]] inline void append_committed(ThreadState& self, F function, Args... args) {
+  auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
+  task->handle = 0;
+  fill_task(task, std::move(function), args...);
+  self.committed.append(task);
+  count_created(self);
+}
+template <class F, class... Args>
+[[gnu::noinline, gnu::cold]] void append_committed_slowly(F function, Args... args) {
+  append_committed(*current_thread, std::move(function), args...);
+}
+
 /// Of a task with a resource it is kept until that has ended, and is not undone.
 template <class F, class... Args>
 [[gnu::always_inline]] inline void create_on_commit(F function, Args... args) {
   if constexpr (payload_words<F, Args...> <= kInlineWords) {
     if (is_in_task() && (current_thread->running->handle & handle::kResource) != 0) {
-      ThreadState& self = *current_thread;
-      auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
-      task->handle = 0;
-      fill_task(task, std::move(function), args...);
-      self.committed.append(task);
-      return count_created(self);
+      if (!current_thread->heap.has_block<sizeof(Task)>()) [[unlikely]]
+        return append_committed_slowly(std::move(function), args...);
+      return append_committed(*current_thread, std::move(function), args...);
     }
   }
   engine::create<TaskType::nonspec>(std::move(function), Annotations{}, args...);

@@ -51,6 +51,13 @@ class WorkerHeap {
   WorkerHeap(const WorkerHeap&) = delete;
   WorkerHeap& operator=(const WorkerHeap&) = delete;
 
+  /// Whether the next allocate<bytes>() finds a block here, without a call.
+  template <std::size_t bytes>
+  bool has_block() const {
+    const Stack& stack = stacks_[size_class<bytes>()];
+    return stack.top != stack.base;
+  }
+
   /// Throws std::bad_alloc when the system has no memory left.
   template <std::size_t bytes>
   void* allocate() {

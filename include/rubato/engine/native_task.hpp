@@ -143,6 +143,12 @@ class TaskList {
     return task;
   }
 
+  /// Those before `task`, which is in the list, or all: null.
+  void drop_until(Task* task) {
+    first_.store(task, std::memory_order_relaxed);
+    if (task == nullptr) last_ = &first_;
+  }
+
   /// Where the list ends now; cut() takes away what was appended since, as a list that ends with null.
   using Mark = std::atomic<Task*>*;
   Mark mark() const { return last_; }
