@@ -4,12 +4,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "apps/hashjoin/join_result.hpp"
 #include "rubato/tracked.hpp"
@@ -107,16 +110,55 @@ class SharedTable : public CustomerTable<std::atomic<std::uint64_t>> {
   }
 };
 
-/// Looks up the customers of `count` orders, slots on their way while earlier ones are compared.
+/// The orders whose customers' slots are on their way from memory. They outlast a call: else its last slots
+/// would be waited for, and only then the first of the next call be asked for.
+class OrdersAhead {
+ public:
+  /// Of the orders that were there and `count` more, looks up all customers but the last orders'.
+  /// @param found  called with an order and its customer's nation
+  template <class Table, class Found>
+  void probe(const Table& table, const Order* orders, std::size_t count, Found found) {
+    const std::size_t replaced = std::min(count, kAhead);
+    for (std::size_t i = 0; i < replaced; ++i) {
+      table.prefetch(orders[i].customer);
+      look_up(table, orders_[i], found);
+    }
+    for (std::size_t i = kAhead; i < count; ++i) {
+      table.prefetch(orders[i].customer);
+      look_up(table, orders[i - kAhead], found);
+    }
+    std::copy(orders_.begin() + replaced, orders_.end(), orders_.begin());
+    std::copy(orders + count - replaced, orders + count, orders_.end() - replaced);
+  }
+  /// Looks up the last ones.
+  template <class Table, class Found>
+  void finish(const Table& table, Found found) {
+    for (Order& order : orders_) look_up(table, std::exchange(order, {}), found);
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 16;
+
+  template <class Table, class Found>
+  static void look_up(const Table& table, const Order& order, Found& found) {
+    if (order.customer == 0) return;  // none: keys start at 1
+    if (const auto nation = table.find(order.customer)) found(order, *nation);
+  }
+
+  std::array<Order, kAhead> orders_{};  // by age
+};
+
+inline auto adding_to(JoinResult& result) {
+  return [&result](const Order& order, std::uint32_t nation) { result.add(order, nation); };
+}
+
+/// The pairs of `count` orders.
 template <class Table>
 inline JoinResult probe(const Table& table, const Order* orders, std::size_t count) {
-  constexpr std::size_t kAhead = 8;
   JoinResult result;
-  for (std::size_t i = 0; i < count && i < kAhead; ++i) table.prefetch(orders[i].customer);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) table.prefetch(orders[i + kAhead].customer);
-    if (const auto nation = table.find(orders[i].customer)) result.add(orders[i], *nation);
-  }
+  OrdersAhead ahead;
+  ahead.probe(table, orders, count, adding_to(result));
+  ahead.finish(table, adding_to(result));
   return result;
 }
 

@@ -19,22 +19,21 @@ namespace {
 struct Partition {
   explicit Partition(std::size_t customers) : table(customers) {}
   PartitionTable table;
+  OrdersAhead ahead;  // of one task's orders the last, until the next task or the end
   std::array<tracked<std::uint64_t>, JoinResult{}.sums.size()> sums;
 };
 
 using PartitionHandle = resource<Partition>;
 
-void process(PartitionHandle partition, Batch<Customer>* batch) {
-  for (std::size_t i = 0; i < batch->count; ++i) partition->table.insert(batch->records[i]);
-  batch->give_back();
+void process(PartitionHandle partition, const Customer* customers, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) partition->table.insert(customers[i]);
 }
 
-void process(PartitionHandle partition, Batch<Order>* batch) {
-  if (!partition->table.is_empty()) {
-    const JoinResult result = probe(partition->table, batch->records.get(), batch->count);
-    for (std::size_t i = 0; i < result.sums.size(); ++i) partition->sums[i] += result.sums[i];
-  }
-  batch->give_back();
+void process(PartitionHandle partition, const Order* orders, std::size_t count) {
+  if (partition->table.is_empty()) return;
+  JoinResult result;
+  partition->ahead.probe(partition->table, orders, count, adding_to(result));
+  for (std::size_t i = 0; i < result.sums.size(); ++i) partition->sums[i] += result.sums[i];
 }
 
 /// What all scanners of one table share.
@@ -60,19 +59,23 @@ class Scanner {
 
   /// Sorts the next records. False when there are none left: what remains in batches is on its way then.
   bool step() {
-    const std::size_t begin = scan_.next.fetch_add(scan_.records_per_task, std::memory_order_relaxed);
-    const std::size_t end = std::min(begin + scan_.records_per_task, scan_.table.size());
-    for (std::size_t i = begin; i < end; ++i) {
-      const Record& record = scan_.table[i];
+    if (next_ == end_) claim();
+    const std::size_t end = std::min(next_ + scan_.records_per_task, end_);
+    for (; next_ < end; ++next_) {
+      const Record& record = scan_.table[next_];
       const std::size_t p = partition_of(key_of(record));
       if (outboxes_[p].push(record)) send(p);
     }
     if (end < scan_.table.size()) return true;
     for (std::size_t p = 0; p < outboxes_.size(); ++p) {
-      if (outboxes_[p].filling() != nullptr) send(p);
+      if (outboxes_[p].filled() != 0) send(p);
     }
     return false;
   }
+  /// Reads a burst when there is little else to do: what is in batches comes first. But the whole burst, in
+  /// as many tasks as it takes: a partition of another core that gets small batches one by one would become
+  /// ready, be claimed there and be empty again with each.
+  Priority priority() const { return next_ == end_ ? Priority::low : Priority::high; }
   TaskGroup* group() const { return scan_.group; }
   /// A partition to wait for, if there is one.
   std::optional<std::uint32_t> partition_behind() const {
@@ -84,6 +87,12 @@ class Scanner {
   PartitionHandle partition(std::uint32_t p) const { return scan_.partitions[p]; }
 
  private:
+  /// The next records of the table become its own.
+  void claim() {
+    const std::size_t size = std::max(scan_.records_per_task, kBurst);
+    next_ = std::min(scan_.next.fetch_add(size, std::memory_order_relaxed), scan_.table.size());
+    end_ = std::min(next_ + size, scan_.table.size());
+  }
   static std::uint32_t key_of(const Customer& c) { return c.key; }
   static std::uint32_t key_of(const Order& o) { return o.customer; }
   std::size_t partition_of(std::uint32_t key) const {
@@ -91,12 +100,19 @@ class Scanner {
   }
   void send(std::size_t p) {
     const PartitionHandle partition = scan_.partitions[p];
-    create<nonspec>([](PartitionHandle to, Batch<Record>* batch) { process(to, batch); },
-                    {.on = partition, .group = scan_.group, .core = static_cast<std::uint32_t>(p)}, partition,
-                    outboxes_[p].hand_over());
+    const Batch<Record> batch = outboxes_[p].hand_over();
+    create<nonspec>(
+        [](PartitionHandle to, const Record* records, std::size_t count, Returns* returns) {
+          process(to, records, count);
+          returns->add();
+        },
+        {.on = partition, .group = scan_.group}, partition, batch.records, batch.count, batch.returns);
   }
 
+  static constexpr std::size_t kBurst = 4096;  // records
+
   Scan<Record>& scan_;
+  std::size_t next_ = 0, end_ = 0;  // of what it has claimed, the records that it has not read
   std::vector<Outbox<Record>> outboxes_;
 };
 
@@ -106,24 +122,22 @@ using ScannerHandle = resource<Scanner<Record>>;
 template <class Record>
 void scan(ScannerHandle<Record> scanner);
 
-/// Reads on when there is little else to do: what is in batches comes first.
 template <class Record>
-void read_on(ScannerHandle<Record> scanner, TaskGroup* group, TaskGroup* after) {
-  create<nonspec>(scan<Record>, {.on = scanner, .group = group, .after = after, .priority = Priority::low},
+void read_on(ScannerHandle<Record> scanner, TaskGroup* after) {
+  create<nonspec>(scan<Record>,
+                  {.on = scanner, .group = scanner->group(), .after = after, .priority = scanner->priority()},
                   scanner);
 }
 
 template <class Record>
 void scan(ScannerHandle<Record> scanner) {
   if (!scanner->step()) return;
-  TaskGroup* const group = scanner->group();
   const std::optional<std::uint32_t> behind = scanner->partition_behind();
-  if (!behind) return read_on(scanner, group, nullptr);
+  if (!behind) return read_on<Record>(scanner, nullptr);
   // Behind all that is on its way there, since a partition's tasks run in the order of their creation.
   const PartitionHandle partition = scanner->partition(*behind);
-  create<nonspec>(
-      [](PartitionHandle, ScannerHandle<Record> from, TaskGroup* its) { read_on(from, its, nullptr); },
-      {.on = partition, .group = group, .core = *behind}, partition, scanner, group);
+  create<nonspec>([](PartitionHandle, ScannerHandle<Record> from) { read_on<Record>(from, nullptr); },
+                  {.on = partition, .group = scanner->group()}, partition, scanner);
 }
 
 template <class Record>
@@ -131,7 +145,7 @@ std::vector<ScannerHandle<Record>> start(Scan<Record>& work, TaskGroup* after) {
   std::vector<ScannerHandle<Record>> scanners;
   for (std::size_t i = 0; i < work.partitions.size(); ++i) {
     scanners.push_back(make_resource<Scanner<Record>>({}, work));
-    read_on(scanners.back(), work.group, after);
+    read_on(scanners.back(), after);
   }
   return scanners;
 }
@@ -155,6 +169,7 @@ JoinResult join_tasks(const TpchTables& tables, const JoinOptions& options) {
   JoinResult result;
   for (const PartitionHandle partition : partitions) {
     for (std::size_t i = 0; i < result.sums.size(); ++i) result.sums[i] += partition->sums[i];
+    if (!partition->table.is_empty()) partition->ahead.finish(partition->table, adding_to(result));
     remove(partition);
   }
   for (const auto scanner : builders) remove(scanner);

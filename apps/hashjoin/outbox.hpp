@@ -3,6 +3,10 @@
 // A batch is the scanner's while it is filled, then a task's, and when that is done the scanner's again. A
 // scanner that is far ahead of the partition should wait: it would fill ever more batches, a page fault for
 // every new page, and their records would have left the cache before anybody looks at them.
+//
+// Small batches must not cost more than the lines of their records. They are slices of a chunk: what a task
+// needs to know is in its arguments, and it only counts that its slice has come back; the scanner reads the
+// count when it needs another chunk.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,60 +19,100 @@
 
 namespace rubato::apps {
 
+/// How many batches of a chunk have come back. Of tasks that run one after another.
+class alignas(64) Returns {
+ public:
+  /// By a batch's task, which touches it no more.
+  void add() { count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  std::size_t count() const { return count_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<std::size_t> count_{0};
+};
+
+/// What a task gets.
 template <class Record>
 struct Batch {
-  explicit Batch(std::size_t capacity) : records(std::make_unique_for_overwrite<Record[]>(capacity)) {}
-  /// By the task, which touches it no more.
-  void give_back() { is_with_task.store(false, std::memory_order_release); }
-
-  std::unique_ptr<Record[]> records;  // of these, `count`
-  std::size_t count = 0;
-  std::atomic<bool> is_with_task{false};
+  const Record* records;
+  std::size_t count;
+  Returns* returns;
 };
 
 /// The batches that one scanner fills for one partition.
 template <class Record>
 class Outbox {
  public:
-  /// `records_ahead`: as many may be on their way; two batches always may be.
+  /// Small batches share a chunk of about so many records, but not more batches than that.
+  static constexpr std::size_t kChunkRecords = 4096, kChunkBatches = 16;
+
+  /// `records_ahead`: as many may be on their way; two chunks always may be.
   Outbox(std::size_t batch_capacity, std::size_t records_ahead)
-      : capacity_(batch_capacity), batches_ahead_(std::max<std::size_t>(records_ahead / batch_capacity, 2)) {}
+      : capacity_(batch_capacity),
+        chunk_capacity_(capacity_ * std::clamp<std::size_t>(kChunkRecords / capacity_, 1, kChunkBatches)),
+        chunks_ahead_(std::max<std::size_t>(records_ahead / chunk_capacity_, 2)) {}
 
   Outbox(Outbox&&) noexcept = default;  // in a vector
 
-  /// True when the batch is full.
+  /// True when the batch is full: it is to be handed over then.
   bool push(const Record& record) {
-    if (filling_ == nullptr) take();
-    filling_->records[filling_->count++] = record;
-    return filling_->count == capacity_;
+    if (next_ == end_) begin_batch();
+    *next_++ = record;
+    return next_ == end_;
   }
-  Batch<Record>* filling() const { return filling_; }
-  /// Hands the batch to a task.
-  Batch<Record>* hand_over() {
-    filling_->is_with_task.store(true, std::memory_order_relaxed);
-    return std::exchange(filling_, nullptr);
+  /// Records that have not been handed over.
+  std::size_t filled() const { return static_cast<std::size_t>(next_ - begin_); }
+  /// Hands them to a task. There are some.
+  Batch<Record> hand_over() {
+    Chunk& chunk = chunks_.back();
+    ++chunk.hand_overs;
+    const Batch<Record> batch{begin_, filled(), chunk.returns.get()};
+    begin_ = next_ = end_;
+    return batch;
   }
-  /// Whether the oldest of `batches_ahead_` or more has not come back.
+  /// Whether the oldest of `chunks_ahead_` full chunks or more has not come back.
   bool is_far_ahead() const {
-    const std::size_t handed_over = batches_.size() - (filling_ != nullptr ? 1 : 0);
-    return handed_over >= batches_ahead_ && batches_.front()->is_with_task.load(std::memory_order_acquire);
+    const std::size_t full = chunks_.size() - (is_last_full() ? 0 : 1);
+    return full >= chunks_ahead_ && !chunks_.front().is_back();
   }
 
  private:
-  /// The batch handed over longest ago is the first to come back: a partition's tasks run one after another.
-  void take() {
-    if (batches_.empty() || batches_.front()->is_with_task.load(std::memory_order_acquire)) {
-      batches_.push_front(std::make_unique<Batch<Record>>(capacity_));
+  struct Chunk {
+    std::unique_ptr<Record[]> records;
+    std::unique_ptr<Returns> returns;
+    std::size_t hand_overs = 0;  // of its batches, since it was made
+
+    bool is_back() const { return returns->count() == hand_overs; }
+  };
+
+  bool is_last_full() const {
+    return chunks_.empty() || (end_ == chunks_.back().records.get() + chunk_capacity_ && next_ == end_);
+  }
+  void begin_batch() {
+    if (is_last_full()) {
+      take_chunk();
+      end_ = chunks_.back().records.get();
     }
-    batches_.push_back(std::move(batches_.front()));
-    batches_.pop_front();
-    filling_ = batches_.back().get();
-    filling_->count = 0;
+    begin_ = next_ = end_;
+    end_ += capacity_;
+  }
+  /// The oldest chunk if it has come back, else a new one.
+  void take_chunk() {
+    if (chunks_.empty() || !chunks_.front().is_back()) {
+      chunks_.push_back(
+          {std::make_unique_for_overwrite<Record[]>(chunk_capacity_), std::make_unique<Returns>()});
+    } else {
+      chunks_.push_back(std::move(chunks_.front()));
+      chunks_.pop_front();
+    }
   }
 
-  std::size_t capacity_, batches_ahead_;
-  std::deque<std::unique_ptr<Batch<Record>>> batches_;  // the one that is filled last, the others by age
-  Batch<Record>* filling_ = nullptr;
+  std::size_t capacity_, chunk_capacity_, chunks_ahead_;
+  std::deque<Chunk> chunks_;  // the one that is filled last, the others by age
+  // Of the batch that is filled: where it begins, its next record, and where it ends. If there is none, all
+  // three are where the last one ended.
+  Record* begin_ = nullptr;
+  Record* next_ = nullptr;
+  Record* end_ = nullptr;
 };
 
 }  // namespace rubato::apps

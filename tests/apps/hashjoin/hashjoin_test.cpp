@@ -97,34 +97,96 @@ TEST(PartitionTable, GrowsWhenMoreCustomersComeThanExpected) {
   EXPECT_EQ(table.find(1001), std::nullopt);
 }
 
-TEST(Outbox, IsFarAheadUntilTheOldestOfAllBatchesThatMayBeOnTheirWayIsGivenBack) {
-  Outbox<int> outbox(4, 12);
-  std::vector<Batch<int>*> sent;
-  const auto send = [&] {
-    while (!outbox.push(7)) EXPECT_LT(outbox.filling()->count, 4u);
-    sent.push_back(outbox.hand_over());
-  };
-  send();
-  send();
-  EXPECT_FALSE(outbox.is_far_ahead());
-  send();
-  EXPECT_TRUE(outbox.is_far_ahead());
-  sent[1]->give_back();
-  EXPECT_TRUE(outbox.is_far_ahead());
-  sent[0]->give_back();
-  EXPECT_FALSE(outbox.is_far_ahead());
-  send();
-  EXPECT_EQ(sent[3], sent[0]);  // given back first, so filled first again
+TEST(OrdersAhead, FindsEveryOrderOnceHoweverTheyCome) {
+  PartitionTable table(100);
+  for (std::uint32_t key = 1; key <= 100; ++key) table.insert({key, key % kNations});
+  std::vector<Order> orders;
+  for (std::uint32_t n = 0; n < 100; ++n) orders.push_back({n, 1 + n * 37 % 100, n});
+  for (const std::size_t piece : {1, 3, 16, 17, 50, 100}) {
+    OrdersAhead ahead;
+    std::vector<std::uint64_t> found;
+    const auto note = [&](const Order& order, std::uint32_t nation) {
+      found.push_back(order.key);
+      EXPECT_EQ(nation, order.customer % kNations);
+    };
+    for (std::size_t i = 0; i < orders.size(); i += piece) {
+      ahead.probe(table, &orders[i], std::min(piece, orders.size() - i), note);
+    }
+    EXPECT_LT(found.size(), orders.size());
+    ahead.finish(table, note);
+    ahead.finish(table, note);  // nothing is left
+    ASSERT_EQ(found.size(), orders.size());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], orders[i].key);
+  }
 }
 
-TEST(Outbox, MayAlwaysHaveTwoBatchesOnTheirWayBesideTheOneThatIsFilled) {
+constexpr std::size_t kLarge = Outbox<int>::kChunkRecords;  // a batch that is a chunk
+
+Batch<int> filled_from(Outbox<int>& outbox) {
+  while (!outbox.push(7)) {
+  }
+  const Batch<int> batch = outbox.hand_over();
+  EXPECT_EQ(outbox.filled(), 0u);
+  return batch;
+}
+
+TEST(Outbox, IsFarAheadUntilTheOldestOfAllChunksThatMayBeOnTheirWayHasComeBack) {
+  Outbox<int> outbox(kLarge, 3 * kLarge);
+  std::vector<Batch<int>> sent{filled_from(outbox), filled_from(outbox)};
+  EXPECT_FALSE(outbox.is_far_ahead());
+  sent.push_back(filled_from(outbox));
+  EXPECT_TRUE(outbox.is_far_ahead());
+  sent[1].returns->add();
+  EXPECT_TRUE(outbox.is_far_ahead());
+  sent[0].returns->add();
+  EXPECT_FALSE(outbox.is_far_ahead());
+  EXPECT_EQ(filled_from(outbox).records, sent[0].records);  // come back first, so filled first again
+}
+
+TEST(Outbox, FillsAChunkAgainWhenAllItsBatchesHaveComeBackInAnyOrder) {
+  constexpr unsigned kBatches = Outbox<int>::kChunkBatches;
+  for (const unsigned last : {0u, kBatches / 2, kBatches - 1}) {
+    Outbox<int> outbox(4, 1);
+    std::vector<Batch<int>> sent;
+    for (unsigned i = 0; i < kBatches; ++i) sent.push_back(filled_from(outbox));
+    for (unsigned i = 0; i < kBatches; ++i) {
+      EXPECT_EQ(sent[i].records, sent[0].records + i * 4);
+      if (i != last) sent[i].returns->add();
+    }
+    const Batch<int> beside = filled_from(outbox);
+    for (const Batch<int>& batch : sent) EXPECT_NE(beside.records, batch.records);
+    for (unsigned i = 1; i < kBatches; ++i) filled_from(outbox);
+    EXPECT_TRUE(outbox.is_far_ahead());
+    sent[last].returns->add();
+    EXPECT_FALSE(outbox.is_far_ahead());
+    EXPECT_EQ(filled_from(outbox).records, sent[0].records);
+  }
+}
+
+TEST(Outbox, FillsNoBatchThatIsOnItsWay) {
   Outbox<int> outbox(2, 1);
-  for (int batch = 0; batch < 2; ++batch) {
+  std::set<const int*> on_their_way;
+  for (int n = 0; n < 100; ++n) EXPECT_TRUE(on_their_way.insert(filled_from(outbox).records).second);
+}
+
+TEST(Outbox, HandsOverABatchThatIsNotFull) {
+  Outbox<int> outbox(4, 12);
+  EXPECT_FALSE(outbox.push(7));
+  EXPECT_FALSE(outbox.push(8));
+  EXPECT_EQ(outbox.filled(), 2u);
+  const Batch<int> batch = outbox.hand_over();
+  ASSERT_EQ(batch.count, 2u);
+  EXPECT_EQ(batch.records[1], 8);
+  EXPECT_EQ(filled_from(outbox).records, batch.records + 4);
+}
+
+TEST(Outbox, MayAlwaysHaveTwoChunksOnTheirWayBesideTheOneThatIsFilled) {
+  Outbox<int> outbox(kLarge, 1);
+  for (int chunk = 0; chunk < 2; ++chunk) {
     EXPECT_FALSE(outbox.is_far_ahead());
     EXPECT_FALSE(outbox.push(1));
     EXPECT_FALSE(outbox.is_far_ahead());
-    EXPECT_TRUE(outbox.push(2));
-    outbox.hand_over();
+    filled_from(outbox);
   }
   EXPECT_TRUE(outbox.is_far_ahead());
 }
