@@ -75,6 +75,13 @@ void Worker::keep(Task* task, std::uint64_t at) {
   if (linked.bound != 0 && linked.at < at) return linked;
   return {at, std::max(packed_later_.size(), kDistributed)};
 }
+/// Too few tasks for several workers.
+inline bool Worker::is_worth_less(std::uint64_t count) const { return count < worth_tasks_; }
+/// What a task takes has changed.
+void Worker::update_worth() {
+  worth_tasks_ = std::min(threshold(kDistributed, std::uint64_t{3}),
+                          (worth_ticks() + ticks_a_task_ - 1) / ticks_a_task_);
+}
 bool Worker::has_linked(std::uint64_t at) const { return !heap_.is_empty() && heap_.min() == at; }
 bool Worker::has_packed(std::uint64_t at) const {
   return !packed_later_.is_empty() && packed_later_.at() == at;
@@ -147,9 +154,16 @@ bool Worker::advance() {
   if (order.left != 0 || order.is_shared.load(std::memory_order_relaxed)) return false;
   const RadixHeap::Earliest own = earliest();
   if (!has_pools) return own.bound != 0 && begin_inline(*this, own.at);
-  if (own.bound != 0 && own.at < order.others && is_worth_less(own.bound) && may_run_inline()) {
+  if (own.bound != 0 && own.at < order.others && is_worth_less(own.bound) && may_run_inline()) [[likely]] {
     return begin_inline(*this, own.at);
   }
+  update_worth();
+  return advance_all();
+}
+
+/// The same, after a look at every worker's heap.
+bool Worker::advance_all() {
+  Order& order = engine_.order;
   std::uint64_t at = 0, bound = 0;
   unsigned holders = 0;
   Worker* holder = nullptr;
@@ -190,7 +204,7 @@ bool Worker::advance() {
       all.size += chain.size;
     }
   }
-  if (all.size * ticks_a_task_ >= worth_ticks() || !may_run_inline()) {
+  if (!is_worth_less(all.size) || !may_run_inline()) {
     begin_shared(static_cast<std::int64_t>(all.size));
     const std::uint64_t size = all.size;
     distribute(all);
@@ -223,11 +237,6 @@ void Worker::begin_large(std::uint64_t at) {
   flush_parts();
   engine_.events.notify_all();
   if (has_own) distribute_own();
-}
-
-/// Too few tasks for several workers.
-bool Worker::is_worth_less(std::uint64_t count) const {
-  return count < threshold(kDistributed, std::uint64_t{3}) && count * ticks_a_task_ < worth_ticks();
 }
 
 /// The earliest timestamp is in one heap, and its tasks run here.
@@ -285,8 +294,9 @@ bool Worker::append_inline(Chain chain) {
 void Worker::run_in_order() {
   const std::uint64_t word = engine_.events.look();
   constexpr unsigned kShort = 4;  // tasks of a timestamp: more are worth prefetching
-  // Ready pools and who idles wait until it is worth a look at the clock: some microseconds.
-  const std::uint64_t stride = std::clamp<std::uint64_t>(worth_ticks() / ticks_a_task_, 1, 64);
+  // Pools and who idles wait until it is worth a look at the clock: some microseconds.
+  update_worth();
+  const std::uint64_t stride = std::clamp<std::uint64_t>(worth_tasks_, 1, 64);
   for (std::uint64_t until_look = stride;;) {
     for (unsigned i = 0; !now_.normal().is_empty(); ++i) {
       if (i >= threshold(kShort, 1u) || !now_.has_only_normal()) return;
@@ -297,17 +307,23 @@ void Worker::run_in_order() {
     if (--until_look == 0) {
       until_look = stride;
       if (Events::idle(word) != 0) share();
-      if (must_empty_inbox_ || (has_pools && !ready_.is_empty())) return;
+      if (must_empty_inbox_ || (has_pools && (!ready_.is_empty() || !pinned_.is_empty()))) return;
     }
     if (!tasks.is_empty() || !packed_now_.is_empty() || !high_.is_empty() || !low_.is_empty() ||
-        !alone_.is_empty() || (has_pools && !pinned_.is_empty()) || !owns_order() || !advance()) {
+        !alone_.is_empty() || !owns_order() || !advance()) {
       return;
     }
   }
 }
 
 /// Whether tasks with locales may run outside their pools, by the owner: no others use pools.
-bool Worker::may_run_inline() {
+inline bool Worker::may_run_inline() {
+  const Order& order = engine_.order;
+  const bool may =
+      order.is_inline.load(std::memory_order_relaxed) && !order.has_mixed.load(std::memory_order_seq_cst);
+  return may || begin_to_run_inline();
+}
+bool Worker::begin_to_run_inline() {
   Order& order = engine_.order;
   if (order.has_mixed.load(std::memory_order_relaxed)) {  // for the rest of the run
     leave_inline();

@@ -131,6 +131,7 @@ void Worker::share() {
   if (running == nullptr) {
     // Grows slowly: a worker that was preempted meanwhile has not run long tasks.
     ticks_a_task_ = std::min(elapsed / (ran + 1) + 1, 4 * ticks_a_task_);
+    update_worth();
   }
   looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(worth_ticks() / 16 / ticks_a_task_, 15));
   if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_) return;

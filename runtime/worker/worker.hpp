@@ -191,7 +191,9 @@ class alignas(128) Worker : public engine::ThreadState {
   Task* unpack(PackedTasks& list);
   void drop_packed(PackedTasks& list);
   bool advance();
+  bool advance_all();
   bool is_worth_less(std::uint64_t count) const;
+  void update_worth();
   bool begin_inline(Worker& holder, std::uint64_t at);
   bool begin_packed(Worker& holder, std::uint64_t at);
   bool append_inline(Chain chain);
@@ -207,6 +209,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool owns_order() const;
   bool must_block(Task* task);
   bool may_run_inline();
+  bool begin_to_run_inline();
   bool may_take_pools() const;
   void end_inline();
   void leave_inline();
@@ -232,6 +235,7 @@ class alignas(128) Worker : public engine::ThreadState {
   std::uint64_t clock_ = 0;            // of the last look at whether to share
   std::uint64_t finished_then_ = 0;
   std::uint64_t ticks_a_task_ = 1000;
+  std::uint64_t worth_tasks_ = 0;  // so many are worth waking somebody
   unsigned looks_skipped_ = 0;
   bool was_robbed_ = false;
   unsigned last_claimed_ = 0;

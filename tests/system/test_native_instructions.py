@@ -22,7 +22,7 @@ import pytest
 INSTRUCTIONS = {
     "one_after_the_other": 184.1,
     "crowds/256": 142.7,
-    "ordered_one_after_the_other": 507.4,
+    "ordered_one_after_the_other": 494.9,
     "readers": 181.1,
 }
 TOLERANCE = 0.05
