@@ -319,7 +319,10 @@ bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_ow
     }
     end_inline();  // the owner, done with them
   }
-  if (!is_own) counts.pools_stolen.add();
+  if (!is_own) {
+    counts.pools_stolen.add();
+    pool.home = index_;  // else it would have to steal the pool again and again
+  }
   take_batch(pool);
   return true;
 }

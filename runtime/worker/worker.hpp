@@ -28,7 +28,8 @@ class Engine;
 struct alignas(128) TaskPool : Pool<StdAtomics, Task> {
   enum class Kind : std::uint8_t { shared, pinned, inbox };
   unsigned index = 0;  ///< shared: in every ready set; pinned: 0, in its worker's
-  unsigned home = 0;   ///< the worker that it becomes ready at, unless that one is idle
+  /// The owner's: the worker that it becomes ready at, unless that one is idle. Shared: the last to steal it.
+  unsigned home = 0;
   Kind kind = Kind::shared;
   /// The owner's, like the pool's head: tasks that came as one (see carrier_of), and run before what is
   /// linked.
