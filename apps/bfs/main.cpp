@@ -9,6 +9,7 @@
 #include "apps/bfs/bfs_tasks.hpp"
 #include "apps/bfs/serial_bfs.hpp"
 #include "apps/common/graph_options.hpp"
+#include "apps/common/vertex_check.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -51,19 +52,11 @@ void print_summary(const std::vector<std::uint64_t>& levels) {
               reached, deepest, *std::max_element(width.begin(), width.end()), sum);
 }
 
-/// Says the first difference, in the input's numbering.
-bool check(const Graph& graph, const std::vector<std::uint64_t>& levels,
-           const std::vector<std::uint64_t>& expected) {
-  const auto text = [](std::uint64_t level) {
-    return level == kUnreached ? std::string("unreached") : std::to_string(level);
+std::string difference(std::uint64_t level, std::uint64_t expected) {
+  const auto text = [](std::uint64_t value) {
+    return value == kUnreached ? std::string("unreached") : std::to_string(value);
   };
-  for (std::size_t v = 0; v < expected.size(); ++v) {
-    if (levels[v] == expected[v]) continue;
-    std::printf("vertex %zu: level %s, but %s was expected\n", v + graph.first_id, text(levels[v]).c_str(),
-                text(expected[v]).c_str());
-    return false;
-  }
-  return true;
+  return "level " + text(level) + ", but " + text(expected) + " was expected";
 }
 
 int run_bfs(const Options& o) {
@@ -72,8 +65,7 @@ int run_bfs(const Options& o) {
   const auto levels = o.tasks.is_serial ? serial_bfs(graph, source) : bfs(graph, source, o.tasks.type);
   print_summary(levels);
   if (!o.tasks.verify) return 0;
-  const bool passed = check(graph, levels, serial_bfs(graph, source));
-  return report_check(passed);
+  return check_vertices(graph, levels, serial_bfs(graph, source), difference);
 }
 
 constexpr Application<Options> kApplication{

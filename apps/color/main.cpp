@@ -11,6 +11,7 @@
 #include "apps/color/serial_coloring.hpp"
 #include "apps/common/graph_options.hpp"
 #include "apps/common/priority_order.hpp"
+#include "apps/common/vertex_check.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -54,18 +55,6 @@ void print_summary(const Adjacency& graph, const std::vector<std::uint32_t>& col
               static_cast<std::size_t>(std::count(colors.begin(), colors.end(), 0u)), sum);
 }
 
-/// Says the first difference, in the input's numbering.
-bool check(const Graph& graph, const std::vector<std::uint32_t>& colors,
-           const std::vector<std::uint32_t>& expected) {
-  for (std::size_t v = 0; v < expected.size(); ++v) {
-    if (colors[v] == expected[v]) continue;
-    std::printf("vertex %zu: colour %" PRIu32 ", but %" PRIu32 " was expected\n", v + graph.first_id,
-                colors[v], expected[v]);
-    return false;
-  }
-  return true;
-}
-
 int run_color(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const Adjacency adjacency = undirected(graph);
@@ -74,8 +63,10 @@ int run_color(const Options& o) {
       o.tasks.is_serial ? serial_coloring(adjacency, priorities) : color(adjacency, priorities, o.tasks.type);
   print_summary(adjacency, colors);
   if (!o.tasks.verify) return 0;
-  const bool passed = check(graph, colors, serial_coloring(adjacency, priorities));
-  return report_check(passed);
+  return check_vertices(
+      graph, colors, serial_coloring(adjacency, priorities), [](std::uint32_t color, std::uint32_t expected) {
+        return "colour " + std::to_string(color) + ", but " + std::to_string(expected) + " was expected";
+      });
 }
 
 constexpr Application<Options> kApplication{

@@ -6,6 +6,7 @@
 
 #include "apps/common/graph_options.hpp"
 #include "apps/common/priority_order.hpp"
+#include "apps/common/vertex_check.hpp"
 #include "apps/mis/mis_tasks.hpp"
 #include "apps/mis/serial_mis.hpp"
 
@@ -35,18 +36,6 @@ void declare(CLI::App& app, Options& o) {
       "Prints the number of edges, the size of the set and the sum of its members' numbers.");
 }
 
-/// Says the first difference, in the input's numbering.
-bool check(const Graph& graph, const std::vector<std::uint8_t>& is_member,
-           const std::vector<std::uint8_t>& expected) {
-  for (std::size_t v = 0; v < expected.size(); ++v) {
-    if (is_member[v] == expected[v]) continue;
-    std::printf("vertex %zu: %s the set, but the opposite was expected\n", v + graph.first_id,
-                is_member[v] != 0 ? "in" : "not in");
-    return false;
-  }
-  return true;
-}
-
 int run_mis(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const Adjacency adjacency = undirected(graph);
@@ -61,8 +50,10 @@ int run_mis(const Options& o) {
   std::printf("edges: %zu\nmembers: %zu\nsum of members: %zu\n", adjacency.neighbours.size() / 2, members,
               sum);
   if (!o.tasks.verify) return 0;
-  const bool passed = check(graph, is_member, serial_mis(adjacency, priorities));
-  return report_check(passed);
+  return check_vertices(
+      graph, is_member, serial_mis(adjacency, priorities), [](std::uint8_t found, std::uint8_t) {
+        return std::string(found != 0 ? "in" : "not in") + " the set, but the opposite was expected";
+      });
 }
 
 constexpr Application<Options> kApplication{

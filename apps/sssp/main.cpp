@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/common/graph_options.hpp"
+#include "apps/common/vertex_check.hpp"
 #include "apps/sssp/dijkstra.hpp"
 #include "apps/sssp/sssp_tasks.hpp"
 
@@ -54,19 +55,11 @@ void print_summary(const std::vector<std::uint64_t>& distances) {
               largest, sum);
 }
 
-/// Says the first difference, in the input's numbering.
-bool check(const Graph& graph, const std::vector<std::uint64_t>& distances,
-           const std::vector<std::uint64_t>& expected) {
-  const auto text = [](std::uint64_t d) {
-    return d == kUnset ? std::string("unreached") : std::to_string(d);
+std::string difference(std::uint64_t distance, std::uint64_t expected) {
+  const auto text = [](std::uint64_t value) {
+    return value == kUnset ? std::string("unreached") : std::to_string(value);
   };
-  for (std::size_t v = 0; v < expected.size(); ++v) {
-    if (distances[v] == expected[v]) continue;
-    std::printf("vertex %zu: distance %s, but %s was expected\n", v + graph.first_id,
-                text(distances[v]).c_str(), text(expected[v]).c_str());
-    return false;
-  }
-  return true;
+  return "distance " + text(distance) + ", but " + text(expected) + " was expected";
 }
 
 int run_sssp(const Options& o) {
@@ -75,8 +68,7 @@ int run_sssp(const Options& o) {
   const auto distances = o.tasks.is_serial ? dijkstra(graph, source) : sssp(graph, source, o.tasks.type);
   print_summary(distances);
   if (!o.tasks.verify) return 0;
-  const bool passed = check(graph, distances, dijkstra(graph, source));
-  return report_check(passed);
+  return check_vertices(graph, distances, dijkstra(graph, source), difference);
 }
 
 constexpr Application<Options> kApplication{

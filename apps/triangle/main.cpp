@@ -5,10 +5,12 @@
 #include <cinttypes>
 #include <cstdio>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "apps/common/graph_options.hpp"
 #include "apps/common/priority_order.hpp"
+#include "apps/common/vertex_check.hpp"
 #include "apps/triangle/serial_triangles.hpp"
 #include "apps/triangle/triangle_tasks.hpp"
 
@@ -36,16 +38,6 @@ void declare(CLI::App& app, Options& o) {
       "Prints the number of edges and of triangles, and the most triangles that one task counted.");
 }
 
-/// Says the first difference, in the input's numbering.
-bool check(const Graph& graph, const std::vector<std::uint64_t>& counts,
-           const std::vector<std::uint64_t>& expected) {
-  const auto [found, other] = std::mismatch(counts.begin(), counts.end(), expected.begin());
-  if (found == counts.end()) return true;
-  std::printf("vertex %td: %" PRIu64 " triangles, but %" PRIu64 " were expected\n",
-              found - counts.begin() + static_cast<std::ptrdiff_t>(graph.first_id), *found, *other);
-  return false;
-}
-
 int run_triangle(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const Adjacency adjacency = undirected(graph);
@@ -57,7 +49,11 @@ int run_triangle(const Options& o) {
   std::printf("edges: %zu\ntriangles: %" PRIu64 "\nmost of one task: %" PRIu64 "\n",
               adjacency.neighbours.size() / 2, all, most);
   if (!o.tasks.verify) return 0;
-  return report_check(check(graph, counts, serial_triangles(adjacency, priorities)));
+  return check_vertices(graph, counts, serial_triangles(adjacency, priorities),
+                        [](std::uint64_t count, std::uint64_t expected) {
+                          return std::to_string(count) + " triangles, but " + std::to_string(expected) +
+                                 " were expected";
+                        });
 }
 
 constexpr Application<Options> kApplication{

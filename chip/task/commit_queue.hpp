@@ -1,8 +1,8 @@
 // The tile's commit queue: attempts whose bodies ended, in no particular order, until they commit or abort
 // (C9, C17). Virtual times stand in a list of their own: who looks for the latest or for those before the GVT
 // reads no attempt, each of which would be a miss in the host's nearest cache.
-// Invariants: times()[i] is the virtual time of attempts()[i]; exceptioned() counts those in that state,
-// which neither enter it nor leave it while they are here.
+// Invariants: times()[i] is the virtual time of attempts()[i]; attempts neither become exceptioned nor cease
+// to be while they are here.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,7 +28,6 @@ class CommitQueue {
   bool full() const { return capacity_ != 0 && size() >= capacity_; }
   const std::vector<Attempt*>& attempts() const { return entries_; }
   const std::vector<VirtualTime>& times() const { return times_; }
-  std::uint32_t exceptioned() const { return exceptioned_; }
   /// Calls `visit(Attempt*)` for each exceptioned attempt, in the order of attempts(). `visit` leaves the
   /// queue as it is. Without one, which is nearly always, no attempt is read.
   template <class Visit>

@@ -15,7 +15,8 @@
 namespace rubato::runtime {
 
 inline Primitive primitive_of(const Task* task) {
-  return static_cast<Primitive>(task->handle >> engine::handle::kPrimitiveShift & 7);
+  return static_cast<Primitive>((task->handle & engine::handle::kPrimitiveMask) >>
+                                engine::handle::kPrimitiveShift);
 }
 
 /// Of a resource whose readers run beside each other and find out afterwards whether a writer was at work.

@@ -168,7 +168,6 @@ class alignas(128) Worker : public engine::ThreadState {
   // ---- sharing.cpp: to and from other workers ----
   void push_pool(TaskPool& pool, Task* first, Task* last);
   void make_ready(TaskPool& pool);
-  TaskPool& pool_of(const Task* task) const;
   bool steal();
   bool take_back();
   bool take_published(Worker& from);

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,11 +40,21 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=3000)
     parser.add_argument("--batch", type=int, default=1000, help="seeds a process: a crash or a hang costs no more")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for a batch")
-    parser.add_argument("--keep-going", action="store_true", help="do not stop at the first finding")
+    parser.add_argument("--until", type=re.compile, default="", metavar="PATTERN",
+                        help="stop behind the first batch with a finding that has this (default: any finding)")
+    parser.add_argument("--keep-going", action="store_true", help="do not stop at a finding")
     arguments = parser.parse_args()
 
     native = os.environ | {"RUBATO_WORKERS": str(arguments.workers), "RUBATO_OVERSUBSCRIBE": "1"}
     findings, tasks = 0, 0
+    is_found = False
+
+    def report(finding: str) -> None:
+        nonlocal findings, is_found
+        findings += 1
+        is_found = is_found or arguments.until.search(finding) is not None
+        print(finding)
+
     for first in range(arguments.first, arguments.first + arguments.seeds, arguments.batch):
         count = min(arguments.batch, arguments.first + arguments.seeds - first)
         expected, wrong = run(arguments.bin / "differential-serial", first, count, dict(os.environ), arguments.timeout)
@@ -52,17 +63,15 @@ def main() -> int:
             return 1
         actual, wrong = run(arguments.bin / arguments.native, first, count, native, arguments.timeout)
         for line in wrong.splitlines():
-            findings += 1
-            print(f"{line}")
+            report(line)
         for one, other in zip(expected, actual, strict=False):
             tasks += int(one.split()[2])
             if one == other:
                 continue
-            findings += 1
             seed = one.split()[0]
-            print(f"seed {seed}: serial {one}, native {other}; RUBATO_WORKERS={arguments.workers} "
-                  f"RUBATO_OVERSUBSCRIBE=1 {arguments.bin / arguments.native} {seed} 1")
-        if findings and not arguments.keep_going:
+            report(f"seed {seed}: serial {one}, native {other}; RUBATO_WORKERS={arguments.workers} "
+                   f"RUBATO_OVERSUBSCRIBE=1 {arguments.bin / arguments.native} {seed} 1")
+        if is_found and not arguments.keep_going:
             break
     print(f"{arguments.seeds} programs, {tasks} tasks, {arguments.workers} workers: {findings} findings")
     return 1 if findings else 0
