@@ -219,11 +219,18 @@ Task* Worker::refill() {
   return nullptr;
 }
 
-bool Worker::has_rank(unsigned rank) const {
-  const TaskList& own = rank == 0 ? high_ : rank == kNormalRank ? tasks : low_;
-  return !own.is_empty() || !now_.lanes[rank].is_empty() ||
-         (rank == kNormalRank && !packed_now_.is_empty()) ||
-         (has_pools && (!ready_.is_empty(rank) || !pinned_.is_empty(rank)));
+TaskList& Worker::private_tasks(unsigned rank) {
+  return rank == 0 ? high_ : rank == kNormalRank ? tasks : low_;
+}
+
+/// Which of the sources, by their numbers in take_eligible(), have tasks of this priority: a bit a source.
+unsigned Worker::sources(unsigned rank) {
+  unsigned found = (now_.lanes[rank].is_empty() ? 0 : 1u << kCurrentTasks) |
+                   (private_tasks(rank).is_empty() ? 0 : 1u << kPrivateTasks);
+  if (rank == kNormalRank && !packed_now_.is_empty()) found |= 1u << kPackedTasks;
+  if (has_pools && !ready_.is_empty(rank)) found |= 1u << kReadyPools;
+  if (has_pools && !pinned_.is_empty(rank)) found |= 1u << kPinnedPools;
+  return found;
 }
 
 /// Moves what runs next into the ring: of the best priority that waits, from the current timestamp's tasks,
@@ -231,19 +238,19 @@ bool Worker::has_rank(unsigned rank) const {
 /// decided before: what is in these lists may run now. A ready pool may have nothing to give at the moment;
 /// then the next priority has its turn. @returns false if there is nothing.
 bool Worker::next_eligible() {
+  Waiting waiting;
+  for (unsigned rank = 0; rank < kPriorities; ++rank) waiting[rank] = sources(rank);
   for (unsigned best = 0; best < kPriorities; ++best) {
-    if (take_eligible(best)) return true;
+    if (waiting[best] != 0 && take_eligible(best, waiting)) return true;
   }
   return false;
 }
 
-/// `rank`: the best that is looked at.
-bool Worker::take_eligible(unsigned rank) {
-  while (rank < kPriorities && !has_rank(rank)) ++rank;
-  if (rank == kPriorities) return false;
+/// `rank`: the best that is looked at. Something waits there.
+bool Worker::take_eligible(unsigned rank, const Waiting& waiting) {
   std::uint64_t limit = threshold(kBatch, 1u);
   for (unsigned lower = kPriorities - 1; lower > rank; --lower) {
-    if (!has_rank(lower)) continue;
+    if (waiting[lower] == 0) continue;
     if (passed_[lower] >= kPassLimit) {
       rank = lower;
       limit = 1;
@@ -252,35 +259,37 @@ bool Worker::take_eligible(unsigned rank) {
     limit = std::min(limit, kPassLimit - passed_[lower]);
   }
   const unsigned before = ring_.size();
-  TaskList& own = rank == 0 ? high_ : rank == kNormalRank ? tasks : low_;
-  if (!now_.lanes[rank].is_empty() && current_row_ < threshold(kCurrentRow, 1u)) {
+  if ((waiting[rank] & 1u << kCurrentTasks) != 0 && current_row_ < threshold(kCurrentRow, 1u)) {
     ++current_row_;
     take_from(now_.lanes[rank], limit);
   } else {
     current_row_ = 0;
   }
-  for (unsigned tries = 0; tries < 5 && ring_.size() == before; ++tries) {
-    switch (turn_++ % 5) {
-      case 0:
+  for (unsigned tries = 0; tries < kSources && ring_.size() == before; ++tries) {
+    const unsigned source = turn_;
+    turn_ = (turn_ + 1) % kSources;
+    if ((waiting[rank] & 1u << source) == 0) continue;
+    switch (source) {
+      case kCurrentTasks:
         take_from(now_.lanes[rank], limit);
         break;
-      case 1:
-        if (has_pools) take_from_pool(ready_, rank, true);
+      case kReadyPools:
+        take_from_pool(ready_, rank, true);
         break;
-      case 2:
-        if (has_pools) take_from_pool(pinned_, rank, true);
+      case kPinnedPools:
+        take_from_pool(pinned_, rank, true);
         break;
-      case 3:
-        if (rank == kNormalRank) take_packed_now(limit);
+      case kPackedTasks:
+        take_packed_now(limit);
         break;
       default:
-        take_from(own, limit);
+        take_from(private_tasks(rank), limit);
         break;
     }
   }
   const unsigned taken = ring_.size() > before ? ring_.size() - before : 0;
   for (unsigned lower = rank + 1; lower < kPriorities; ++lower) {
-    passed_[lower] = has_rank(lower) ? passed_[lower] + taken : 0;
+    passed_[lower] = waiting[lower] != 0 ? passed_[lower] + taken : 0;
   }
   passed_[rank] = 0;
   return taken != 0;
@@ -334,6 +343,7 @@ void Worker::take_batch(TaskPool& pool) {
   const unsigned room = std::min(ring_.room(), threshold(Ring::kSlots / 2, 2u));
   unsigned size = 0;
   bool is_sorted = true;
+  unsigned rank = 0;
   while (size < room) {
     batch[size] = pool.take();
     if (batch[size].node == nullptr) break;
@@ -343,7 +353,8 @@ void Worker::take_batch(TaskPool& pool) {
       if (size == 0) return take_packed(pool);
       break;
     }
-    if (rank_of(batch[size].node) != kNormalRank) is_sorted = false;
+    is_sorted = is_sorted && rank_of(batch[size].node) >= rank;
+    rank = rank_of(batch[size].node);
     ++size;
     if (batch[size - 1].is_last) break;
   }

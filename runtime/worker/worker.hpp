@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -81,13 +82,17 @@ class alignas(128) Worker : public engine::ThreadState {
   bool attend(std::uint64_t word);
   Task* refill();
   bool next_eligible();
-  bool take_eligible(unsigned rank);
+  /// What a worker takes its next tasks from, in turn.
+  enum Source : unsigned { kCurrentTasks, kReadyPools, kPinnedPools, kPackedTasks, kPrivateTasks, kSources };
+  using Waiting = std::array<unsigned, kPriorities>;  // sources(), a priority
+  TaskList& private_tasks(unsigned rank);
+  unsigned sources(unsigned rank);
+  bool take_eligible(unsigned rank, const Waiting& waiting);
   void take_from(TaskList& list, std::uint64_t count);
   void take_packed_now(std::uint64_t count);
   bool take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own);
   void take_batch(TaskPool& pool);
   void take_packed(TaskPool& pool);
-  bool has_rank(unsigned rank) const;
   bool find_work();
   void stand_by();
   void refresh_epoch();
