@@ -277,7 +277,7 @@ void go_on_at(std::uint64_t locale, int left) {
 TEST(Pools, StayWhereTheyWereStolenTo) {
   use_workers(2);
   const auto home = [](std::uint64_t locale) {
-    const std::uint64_t handle = engine::mix_locale(locale) & engine::handle::kLocaleMask;
+    const std::uint64_t handle = engine::locale_bits(locale) & engine::handle::kLocaleMask;
     return runtime::the_engine().pool(engine::mix_locale(handle)).home;
   };
   std::uint64_t second = 1;
