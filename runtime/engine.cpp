@@ -14,6 +14,7 @@
 #include "runtime/sync/choice.hpp"
 #include "runtime/topology/topology.hpp"
 #include "runtime/trace/counters_file.hpp"
+#include "runtime/worker/clock.hpp"
 
 namespace rubato::runtime {
 namespace {
@@ -168,13 +169,15 @@ Sums Engine::sums() const {
   return sums;
 }
 
-/// The thread that calls run() is worker 0: it has a CPU of its own, too, until run() ends. To bind it and to
-/// let it go takes microseconds, so that runs are left alone that follow a short one.
+/// The thread that calls run() is worker 0: it has a CPU of its own, too, from when another worker works
+/// beside it until run() ends. To bind it and to let it go takes microseconds, so that runs are left alone
+/// that follow a short one.
 class Engine::PinnedCaller {
  public:
   PinnedCaller(Engine& engine, bool pins) : engine_(engine) {
-    if (pins) scope_.emplace(topology().allowed, topology().allowed.front().cpu);
-    worker().is_pinned_ = scope_.has_value() && scope_->is_pinned();
+    if (pins) scope_.emplace(topology().allowed);
+    worker().is_pinned_ = worker().has_left_cpu_ = scope_.has_value() && scope_->may_bind();
+    worker().chosen_ = ticks();
   }
   ~PinnedCaller() {
     worker().is_pinned_ = worker().has_left_cpu_ = false;
@@ -189,7 +192,7 @@ class Engine::PinnedCaller {
   static constexpr std::chrono::milliseconds kShortRun{1};
   Engine& engine_;
   const Clock::time_point begin_ = Clock::now();
-  std::optional<PinnedScope> scope_;
+  std::optional<AffinityScope> scope_;
 };
 
 void Engine::run() {

@@ -208,7 +208,7 @@ bool Worker::advance_all() {
     begin_shared(static_cast<std::int64_t>(all.size));
     const std::uint64_t size = all.size;
     distribute(all);
-    if (size > 1 && engine_.events.notify(static_cast<int>(size - 1))) counts.wake_ups.add();
+    if (size > 1) wake(size - 1);
     return true;
   }
   order.left = all.size;
@@ -235,7 +235,7 @@ void Worker::begin_large(std::uint64_t at) {
   begin_shared(static_cast<std::int64_t>(unfinished));
   for (Worker* const worker : others) worker->must_distribute_.store(true, std::memory_order_seq_cst);
   flush_parts();
-  engine_.events.notify_all();
+  wake(engine_.workers() - 1);
   if (has_own) distribute_own();
 }
 
@@ -353,7 +353,7 @@ void Worker::end_inline() {
     const Worker& worker = engine_.worker(w);
     if (worker.has_ready_pools()) ready += std::max(worker.ready_.size(), 1u);
   }
-  if (ready != 0 && engine_.events.notify(static_cast<int>(ready))) counts.wake_ups.add();
+  if (ready != 0) wake(ready);
 }
 
 /// The owner gives up being it: `unfinished` tasks are counted, and the last that ends makes its worker the
@@ -432,7 +432,7 @@ bool Worker::share_phase() {
   begin_shared(static_cast<std::int64_t>(order.left));
   const std::uint64_t size = chain.size;
   distribute(chain);
-  if (engine_.events.notify(static_cast<int>(size))) counts.wake_ups.add();
+  wake(size);
   return true;
 }
 

@@ -139,17 +139,16 @@ std::vector<unsigned> current_affinity() {
   return {0};
 }
 
-PinnedScope::PinnedScope(const std::vector<AllowedCpu>& allowed, unsigned cpu) {
+AffinityScope::AffinityScope(const std::vector<AllowedCpu>& allowed) {
   auto* const mask = reinterpret_cast<cpu_set_t*>(before_.data());
   if (sched_getaffinity(0, sizeof before_, mask) != 0) return;
-  for (const AllowedCpu& a : allowed) {
-    if (!CPU_ISSET_S(a.cpu, sizeof before_, mask)) return;
-  }
-  is_pinned_ = pin_this_thread(cpu);
+  may_bind_ = std::all_of(allowed.begin(), allowed.end(),
+                          [&](const AllowedCpu& a) { return CPU_ISSET_S(a.cpu, sizeof before_, mask); });
 }
 
-PinnedScope::~PinnedScope() {
-  if (is_pinned_) sched_setaffinity(0, sizeof before_, reinterpret_cast<const cpu_set_t*>(before_.data()));
+AffinityScope::~AffinityScope() {
+  if (!may_bind_) return;
+  sched_setaffinity(0, sizeof before_, reinterpret_cast<const cpu_set_t*>(before_.data()));
 }
 
 void unpin_this_thread(const std::vector<AllowedCpu>& allowed) {

@@ -54,19 +54,19 @@ bool pin_this_thread(unsigned cpu);
 /// Lets the calling thread use all of `allowed`.
 void unpin_this_thread(const std::vector<AllowedCpu>& allowed);
 
-/// Binds the calling thread to one CPU until the end of the scope, where it gets back the affinity that it
-/// had. Only a thread that may use all of `allowed`: one that its program has bound itself stays as it is.
-class PinnedScope {
+/// At its end the calling thread gets back the affinity that it had.
+class AffinityScope {
  public:
-  PinnedScope(const std::vector<AllowedCpu>& allowed, unsigned cpu);
-  ~PinnedScope();
-  bool is_pinned() const { return is_pinned_; }
-  PinnedScope(const PinnedScope&) = delete;
-  PinnedScope& operator=(const PinnedScope&) = delete;
+  explicit AffinityScope(const std::vector<AllowedCpu>& allowed);
+  ~AffinityScope();
+  /// The thread may use all of `allowed`: one that its program has bound itself is left alone.
+  bool may_bind() const { return may_bind_; }
+  AffinityScope(const AffinityScope&) = delete;
+  AffinityScope& operator=(const AffinityScope&) = delete;
 
  private:
   std::array<unsigned long, 1024> before_;  // a mask as large as any that the kernel has: 65,536 CPUs
-  bool is_pinned_ = false;
+  bool may_bind_ = false;
 };
 
 }  // namespace rubato::runtime

@@ -44,7 +44,7 @@ bool Worker::wait_for_work() {
     is_idle_.store(false, std::memory_order_relaxed);
     events.cancel();
     idle_ends_.fetch_add(1, std::memory_order_seq_cst);
-    if (has_left_cpu_) wake_up_ = ticks();
+    if (has_left_cpu_) chosen_ = ticks();
     enter_epochs();
   };
   if (index_ != 0 && (ticket.word & (Events::kPaused | Events::kEnd)) != 0) {
@@ -144,19 +144,35 @@ bool Worker::is_over_when_all_are_idle(std::uint64_t word) {
 
 // ---- Its CPU ----
 
-/// Before it waits for threads from outside, with nobody busy: the kernel then lets it wake up where that is
-/// quickest. It returns when it has been busy for a while, or wakes another worker, which may be bound to the
-/// CPU that it has come to.
+// A worker with a CPU of its own is bound to it while another works beside it. Alone it may run on any:
+// bound, it would share its CPU with other programs while the others' CPUs are free; and one that waits for
+// threads from outside wakes up where that is quickest. So the thread that calls run() begins unbound.
+
 void Worker::leave_cpu() {
   if (!is_pinned_ || has_left_cpu_) return;
   engine_.unpin();
   has_left_cpu_ = true;
+  chosen_ = ticks();
 }
+/// Also before it wakes another worker, which may be bound to the CPU that it has come to.
 void Worker::return_to_cpu() {
   if (!has_left_cpu_) [[likely]]
     return;
   has_left_cpu_ = false;
   engine_.pin(*this);
+  chosen_ = ticks();
+}
+
+/// Between two tasks of a worker that may be bound. Not often, since it takes some microseconds.
+void Worker::choose_cpu() {
+  const bool is_alone = Events::idle(engine_.events.look()) + 1 == engine_.workers();
+  if (is_alone == has_left_cpu_ || ticks() - chosen_ < ticks_of(kChoiceMicroseconds)) [[likely]]
+    return;
+  if (is_alone) {
+    leave_cpu();
+  } else {
+    return_to_cpu();
+  }
 }
 
 }  // namespace rubato::runtime

@@ -111,7 +111,7 @@ void Worker::make_ready(TaskPool& pool) {
     return;
   }
   engine_.worker(home).ready_.add(pool.index, rank);
-  wake_one();
+  wake();
 }
 
 // ---- Giving ----
@@ -156,12 +156,13 @@ void Worker::share() {
     return publish(tasks, size / 2);
   }
   if (is_phase_shared && current >= 2) return publish(now_.normal(), current / 2);
-  if (pools != 0) wake_one();
+  if (pools != 0) wake();
 }
 
-void Worker::wake_one() {
+/// So many, if they sleep.
+void Worker::wake(std::uint64_t workers) {
   return_to_cpu();
-  if (engine_.events.notify()) counts.wake_ups.add();
+  if (engine_.events.notify(static_cast<int>(workers))) counts.wake_ups.add();
 }
 
 void Worker::share_if_wanted() {
@@ -177,7 +178,7 @@ void Worker::publish(TaskList& list, std::uint64_t count) {
   was_robbed_ = true;
   counts.published.add();
   published_.exchange(chain.first, std::memory_order_seq_cst);
-  wake_one();
+  wake();
 }
 
 /// What it published, if nobody has taken it.

@@ -26,7 +26,6 @@ constexpr std::uint64_t kTimedMicroseconds = 20;
 constexpr unsigned kTimedTasks = 1000;
 constexpr unsigned kBatchesAStep = 60;  // of the prefetch distance: 3000 tasks
 constexpr int kLargestDistance = 32;
-constexpr std::uint64_t kBusyMicroseconds = 200;  // a few times what it takes to go to another CPU
 
 }  // namespace
 
@@ -72,8 +71,7 @@ void Worker::refresh_epoch() {
   until_refresh_ = refresh_interval_;
   if (refreshes_) engine_.epochs->refresh(*epoch);
   must_empty_inbox_ = !engine_.inbox_ready.is_empty();
-  if (has_left_cpu_ && ticks() - wake_up_ > ticks_of(kBusyMicroseconds)) [[unlikely]]
-    return_to_cpu();
+  if (is_pinned_) choose_cpu();
   if (refresh_interval_ != 1) look_at_clock();
 }
 

@@ -107,7 +107,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void leave_epochs();
 
   // ---- idle.cpp: nothing to run ----
-  static constexpr unsigned kIdleSpins = 16;  // about a microsecond (R10)
+  static constexpr unsigned kIdleSpins = 16;                  // about a microsecond (R10)
+  static constexpr std::uint64_t kChoiceMicroseconds = 1000;  // a CPU is chosen for so long, but see wake()
   bool can_find_work() const;
   /// False: the run is over.
   bool wait_for_work();
@@ -116,6 +117,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void wait_for_end_of_pause();
   void leave_cpu();
   void return_to_cpu();
+  void choose_cpu();
 
   // ---- execute.hpp, execution.cpp: one task ----
   enum class Attempt : std::uint8_t { done, lost, not_begun };
@@ -180,7 +182,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void admit(Task* task);
   void publish(TaskList& list, std::uint64_t count);
   void return_ring(unsigned keep);
-  void wake_one();
+  void wake(std::uint64_t workers = 1);
 
   // ---- ordered_worker.cpp: timestamps ----
   void route_timestamped(Task* task);
@@ -261,9 +263,9 @@ class alignas(128) Worker : public engine::ThreadState {
   bool refreshes_ = true;
   bool must_empty_inbox_ = false;
   bool is_in_epochs_ = false;
-  bool is_pinned_ = false;         // to a CPU of its own
-  bool has_left_cpu_ = false;      // and may run on any, until it is busy
-  std::uint64_t wake_up_ = 0;      // when it last went on, since it has left its CPU
+  bool is_pinned_ = false;         // has a CPU of its own
+  bool has_left_cpu_ = false;      // and may run on any, until another worker works beside it
+  std::uint64_t chosen_ = 0;       // when it was bound or let go, or has woken up since
   unsigned tasks_to_time_ = 1000;  // with a trace never 0; changes between tasks
   TraceSpan span_{};               // of the task that is timed
   bool are_tasks_long_ = false;    // over a microsecond, on average of the last batch

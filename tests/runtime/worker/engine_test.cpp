@@ -1,9 +1,12 @@
 // The native engine from outside: what the conformance suite does not ask. Rules R5, R9, R10, R11; options of
 // R3.
 // SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -432,7 +435,7 @@ void note_affinity() {
   seen[std::this_thread::get_id()].insert(affinity);
 }
 
-TEST(Pinning, GivesEachWorkerACpuWhileItRunsAlsoTheCallerOfRun) {
+TEST(Pinning, GivesEachWorkerACpuWhileTheyWorkAlsoTheCallerOfRun) {
   const runtime::Topology topology = runtime::this_machine();
   if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
   const std::vector<unsigned> before = runtime::current_affinity();
@@ -465,7 +468,7 @@ TEST(Pinning, OfTheCallerIsLeftOutWhereRunsAreShort) {
   native::configure({});
   const auto affinity_in_run = [] {
     seen.clear();
-    create<nonspec>(note_affinity, {.core = 0});
+    for (std::uint32_t w = 0; w < native::workers(); ++w) create<nonspec>(note_affinity, {.core = w});
     run();
     return *seen[std::this_thread::get_id()].begin();
   };
@@ -479,42 +482,79 @@ TEST(Pinning, OfTheCallerIsLeftOutWhereRunsAreShort) {
   EXPECT_NE(affinity_in_run(), free) << "after a long one";
 }
 
-std::atomic<std::size_t> cpus_at_first{0}, cpus_at_last{0};  // that the thread may use; 0: not yet
+constexpr std::size_t kMostWorkers = 64;
+constexpr std::uint32_t kAlone = kMostWorkers - 1;
+std::array<std::atomic<std::size_t>, kMostWorkers> cpus_of_chain;  // that the thread may use; 0: not run yet
+std::atomic<bool> chains_end{false};
 
-/// A task after the other for a millisecond or two, which one worker runs.
-void run_chain(unsigned left) {
-  if (left == 1000) cpus_at_first = runtime::current_affinity().size();
-  for (int i = 0; i < 50; ++i) runtime::StdAtomics::pause();
-  if (left != 0) {
-    create<nonspec>(run_chain, {}, left - 1);
+/// A task after the other, each run by worker `chain`, or all by any.
+void run_chain(std::uint32_t chain) {
+  cpus_of_chain[chain] = runtime::current_affinity().size();
+  if (chains_end) return;
+  if (chain == kAlone) {
+    create<nonspec>(run_chain, {}, chain);
   } else {
-    cpus_at_last = runtime::current_affinity().size();
+    create<nonspec>(run_chain, {.core = chain}, chain);
   }
 }
 
-TEST(Pinning, IsGivenUpWhileAllWaitForAnotherThreadUntilAWorkerIsBusyAgain) {
+/// A worker that starts to work, or has gone to sleep, is noticed after a while.
+void run_until_it_may_use(std::size_t cpus, std::uint64_t tasks, std::size_t* affinity) {
+  *affinity = runtime::current_affinity().size();
+  if (*affinity == cpus || tasks == 0) return;
+  create<nonspec>(run_until_it_may_use, {.at = timestamp() + 1, .on = 1}, cpus, tasks - 1, affinity);
+}
+
+TEST(Pinning, LeavesAWorkerAloneWhileTheOthersSleep) {
+  const runtime::Topology topology = runtime::this_machine();
+  if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
+  native::configure({});
+  std::size_t affinity = 0;
+  for (std::uint32_t w = 0; w < native::workers(); ++w)
+    create<nonspec>(note_affinity, {.core = w});  // binds them
+  create<nonspec>(run_until_it_may_use, {.at = 1, .on = 1}, topology.allowed.size(),
+                  std::uint64_t{10'000'000}, &affinity);
+  run();
+  EXPECT_EQ(affinity, topology.allowed.size());
+}
+
+TEST(Pinning, IsGivenUpWhileAllWaitForAnotherThreadUntilTwoWorkersAreBusyAgain) {
   const runtime::Topology topology = runtime::this_machine();
   if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
   native::configure({});
   bool was_given_up = false;
-  std::size_t at_last = 0;
+  std::vector<std::size_t> at_last;
   native::Hold hold = native::hold();
   std::thread other([&] {
+    const auto wait = [](auto is_over) {
+      for (int i = 0; i < 2000 && !is_over(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
     // A worker that is not asleep yet when the task arrives has its CPU still.
     for (int i = 0; i < 20 && !was_given_up; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      cpus_at_first = cpus_at_last = 0;
-      create<nonspec>(run_chain, {}, 1000u);
-      while (cpus_at_last == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      was_given_up = cpus_at_first == topology.allowed.size();
-      at_last = cpus_at_last;
+      chains_end = false;
+      cpus_of_chain[kAlone] = 0;
+      create<nonspec>(run_chain, {}, kAlone);
+      wait([] { return cpus_of_chain[kAlone] != 0; });
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      was_given_up = cpus_of_chain[kAlone] == topology.allowed.size();
+      chains_end = true;
     }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    chains_end = false;
+    const std::uint32_t workers = std::min<std::uint32_t>(native::workers(), kAlone);
+    for (std::uint32_t w = 0; w < workers; ++w) create<nonspec>(run_chain, {.core = w}, w);
+    for (std::uint32_t w = 0; w < workers; ++w) {
+      wait([w] { return cpus_of_chain[w] == 1; });
+      at_last.push_back(cpus_of_chain[w]);
+    }
+    chains_end = true;
     hold.close();
   });
   run();
   other.join();
   EXPECT_TRUE(was_given_up);
-  EXPECT_EQ(at_last, 1u);
+  EXPECT_THAT(at_last, ::testing::Each(1u));
 }
 
 TEST(Pinning, IsLeftOutWithFewerOrMoreWorkersThanCpus) {
