@@ -78,6 +78,8 @@ void Engine::build(const native::Options& options) {
     pinned_pool(w).home = w;
     pinned_pool(w).kind = TaskPool::Kind::pinned;
   }
+  for (auto& given : given_pools_) given.store(kNotGiven, std::memory_order_relaxed);
+  pools_given_.store(0, std::memory_order_relaxed);
   fill_choices();
   epochs = std::make_unique<Epochs>(Epochs::Options{.members = count});
   workers_.reserve(count);
@@ -123,6 +125,13 @@ void Engine::fill_choices() {
     if (primitive != Primitive::pool)
       choices_[i] |= static_cast<std::uint64_t>(primitive) << engine::handle::kPrimitiveShift;
   }
+}
+
+std::uint16_t Engine::give_pool(std::uint64_t slot) {
+  const unsigned turn = pools_given_.fetch_add(1, std::memory_order_relaxed);
+  const auto next = static_cast<std::uint16_t>(turn & (pool_count_ - 1));
+  std::uint16_t given = kNotGiven;
+  return given_pools_[slot].compare_exchange_strong(given, next, std::memory_order_relaxed) ? next : given;
 }
 
 void Engine::prepare(engine::ThreadState& thread) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -57,7 +58,12 @@ class Engine {
   ReadySet<StdAtomics> inbox_ready{1};
 
   Worker& worker(unsigned index) const { return *workers_[index]; }
-  TaskPool& pool(std::uint64_t hash) const { return pools_[hash & (pool_count_ - 1)]; }
+  /// Where a locale's tasks are serialized: the same pool always. Pools are given out in turn as locales come
+  /// up, so that a few locales, each with much to do, neither share a pool nor begin at one worker.
+  TaskPool& pool(std::uint64_t hash) {
+    const std::uint16_t given = given_pools_[hash % kPoolSlots].load(std::memory_order_relaxed);
+    return pools_[given != kNotGiven ? given : give_pool(hash % kPoolSlots)];
+  }
   TaskPool& pinned_pool(unsigned worker) const { return pools_[pool_count_ + worker]; }
   unsigned pool_count() const { return pool_count_; }
   TaskPool& shared_pool(unsigned index) const { return pools_[index]; }
@@ -84,11 +90,14 @@ class Engine {
 
  private:
   static constexpr unsigned kPoolsAWorker = 16;
+  static constexpr unsigned kPoolSlots = 1024;  // locales with the same hash modulo it share a pool
+  static constexpr std::uint16_t kNotGiven = 0xffff;
 
   class PinnedCaller;
   void build(const native::Options& options);
   void tear_down();
   void fill_choices();
+  std::uint16_t give_pool(std::uint64_t slot);
   void clear_after_failure();
   void pause_workers();
 
@@ -97,6 +106,8 @@ class Engine {
   unsigned count_ = 1;            // of workers
   bool is_caller_pinned_ = true;  // in the next run, if workers are
   unsigned pool_count_ = 0;
+  std::array<Atomic<std::uint16_t>, kPoolSlots> given_pools_;  // their indices
+  Atomic<unsigned> pools_given_{0};
   std::unique_ptr<TaskPool[]> pools_;
   std::unique_ptr<TraceFile> trace_;  // before those who write it
   std::vector<std::unique_ptr<Worker>> workers_;
