@@ -63,6 +63,9 @@ class MemorySystem {
  public:
   virtual ~MemorySystem() = default;
   virtual AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) = 0;
+  /// An access of `line`, which the L1 cannot serve, follows soon: asks the host for what it will read. Only
+  /// a hint.
+  virtual void prefetch(CoreId, LineAddr) const {}
   /// Functional warming (C4): brings the line where an access would, without time, traffic or statistics.
   virtual void warm(CoreId core, LineAddr line, AccessKind kind) = 0;
   /// Drops every cached copy of lines in [first, last]: the pages behind them were unmapped or changed (C18).

@@ -422,6 +422,13 @@ std::uint64_t Mesi::possible_holders(LineAddr line) const {
   return e.owned ? groups_.bit(TileId{e.owner}) : e.sharers;
 }
 
+void Mesi::prefetch(CoreId core, LineAddr line) const {
+  const TileId tile{core.value / cores_per_tile_};
+  tiles_[tile.value].prefetch(core.value % cores_per_tile_ * 2 + 1, line);
+  slices_[home_of(line).value].array.prefetch(line);
+  if (conflicts_->is_active()) conflicts_->prefetch(tile, line);
+}
+
 void Mesi::warm(CoreId core, LineAddr line, AccessKind kind) {
   warming_ = true;
   access(core, line, kind, Cycle{0});

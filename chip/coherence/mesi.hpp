@@ -34,6 +34,7 @@ class Mesi final : public MemoryHierarchy {
   Mesi(const Config& config, Network& network, ConflictCheck& conflicts);
 
   AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) override;
+  void prefetch(CoreId core, LineAddr line) const override;
   void warm(CoreId core, LineAddr line, AccessKind kind) override;
   void forget(LineAddr first, LineAddr last) override;
 

@@ -35,6 +35,8 @@ class ConflictCheck {
   bool is_active() const { return active_; }
   /// True if a speculative task runs on `core`: its requests carry its virtual time.
   virtual bool is_speculative(CoreId) const { return false; }
+  /// An access of `line` from `tile` follows soon: asks the host for what its check will read. Only a hint.
+  virtual void prefetch(TileId, LineAddr) const {}
   /// An L2 hit on a line with this canary: check against tasks of the requester's own tile.
   virtual CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary,
                                  Cycle now) = 0;

@@ -73,6 +73,9 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   // ---- ConflictCheck ----
 
   bool is_speculative(CoreId core) const override { return running_[core.value] != nullptr; }
+  void prefetch(TileId tile, LineAddr line) const override {
+    tiles_[tile.value].sets.prefetch(probe(line), tiles_[tile.value].words);
+  }
   CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary, Cycle now) override;
   CheckResult check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders, bool writable,
                            TileId home, Cycle now) override;

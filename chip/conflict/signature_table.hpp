@@ -56,6 +56,11 @@ class BloomTable {
     }
     return any != 0;
   }
+  void prefetch(const Probe& p, std::uint32_t words) const {
+    for (std::uint32_t w = 0; w < words; ++w)
+      for (std::uint32_t way = 0; way < ways_; ++way)
+        __builtin_prefetch(&bits_[(std::size_t{w} * rows_ + p.rows.at[way]) * 2]);
+  }
   void widen(std::uint32_t words);
 
  private:
@@ -111,6 +116,10 @@ class SignatureTable {
     if (const auto* bloom = std::get_if<BloomTable>(&table_)) [[likely]]
       return bloom->match(p, reads, words, out);
     return std::get_if<ExactTable>(&table_)->match(p, reads, words, out);
+  }
+  /// Asks the host for what match() of the line will read.
+  void prefetch(const Probe& p, std::uint32_t words) const {
+    if (const auto* bloom = std::get_if<BloomTable>(&table_)) bloom->prefetch(p, words);
   }
   /// Room for twice as many slots.
   void widen() {

@@ -289,7 +289,14 @@ bool Pipeline::take_log_line(Slot& slot) {
 }
 
 bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) {
-  if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
+  if (!is_strict(slot.issue)) {
+    // Others go first; meanwhile the host fetches what the miss will need.
+    if (missed && ports_.memory.attributes(address) != 0) {
+      ports_.memory_system.prefetch(core_, line_of(address));
+      __builtin_prefetch(ports_.memory.host(address));
+    }
+    return leave(PipelineStop::resume);
+  }
   if (!ports_.memory.allows(address, bytes, Page::kRead))
     return leave_with_fault(FaultKind::load_access, ports_.memory.allows(address, 1, Page::kRead)
                                                         ? addr_of(line_of(address + bytes - 1))
