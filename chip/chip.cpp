@@ -13,6 +13,7 @@
 #include "chip/conflict/conflict_detector.hpp"
 #include "chip/conflict/system_call_checks.hpp"
 #include "chip/core/core.hpp"
+#include "chip/core/worker_pool.hpp"
 #include "chip/faults.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/task_instructions.hpp"
@@ -334,16 +335,20 @@ struct Chip::Impl final : EventHandler,
 
   void on_runnable(Thread& thread) override {
     if (!detailed) return;  // fast-forward asks the process itself
-    for (const auto& core : cores) {
-      if (core->thread() != &thread) continue;
-      // A task's system call is done; or a thread's own call ended the wait it had just begun, and it goes
-      // on.
-      if (core->in_region()) core->wake(later(clock, timeline.now()));
-      return;
-    }
+    for (const auto& core : cores)
+      if (core->thread() == &thread) return;  // its own call ended the wait it had just begun
+    if (const SuspendedTask* suspended = workers.find(thread))
+      return task_units.resume(suspended->tile, suspended->task.id, later(clock, timeline.now()));
     if (thread.is_worker) return;
     scheduler.add(thread);
     wake_idle_core();
+  }
+
+  void on_retry(const Thread* thread) override {
+    if (!replay) return;
+    if (thread == nullptr) return replay->leave_kernel();
+    const SuspendedTask* suspended = workers.find(*thread);
+    replay->enter_kernel(suspended != nullptr ? suspended->task.id : 0);
   }
 
   void on_signal(Thread& thread) override {
@@ -385,7 +390,7 @@ struct Chip::Impl final : EventHandler,
   SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) override {
     clock = now;
     system_calls.begin(core.id(), now);
-    if (replay) replay->enter_kernel(core.id());
+    if (replay) replay->enter_kernel(core.task());
     const SyscallOutcome result = process.syscall(thread);
     if (replay) replay->leave_kernel();
     system_calls.end();
@@ -442,7 +447,7 @@ struct Chip::Impl final : EventHandler,
 
   bool fault(Core& core, Thread& thread, const Fault& f, Cycle now) override {
     clock = now;
-    if (replay) replay->enter_kernel(core.id());
+    if (replay) replay->enter_kernel(core.task());
     const bool is_handled = f.kind != FaultKind::task_error && process.deliver_fault(thread, f);
     if (replay) replay->leave_kernel();
     if (is_handled) return true;
@@ -473,6 +478,9 @@ struct Chip::Impl final : EventHandler,
 
   TaskSystem& tasks() override { return task_units; }
   std::uint32_t core_count() const override { return config.chip.cores; }
+  std::uint32_t worker_count() const override {
+    return config.chip.cores + config.tiles() * config.task.spare_workers;
+  }
   TileId tile_of(CoreId core) const override { return TileId{core.value / config.chip.cores_per_tile}; }
 
   void create_outside_task(Core&, const TaskDescriptor& task, Cycle) override {
@@ -502,7 +510,8 @@ struct Chip::Impl final : EventHandler,
   }
 
   std::uint64_t read_outside_task(isa::ReadSelector selector) const {
-    return selector == isa::ReadSelector::cores ? config.chip.cores : 0;
+    if (selector == isa::ReadSelector::cores) return config.chip.cores;
+    return selector == isa::ReadSelector::workers ? worker_count() : 0;
   }
 
   void region_instruction(Core&, Thread& thread, bool worker, Cycle now) override {
@@ -512,7 +521,7 @@ struct Chip::Impl final : EventHandler,
   void region_instruction(Thread& thread, bool worker, Cycle now) {
     if (worker) {
       thread.is_worker = true;
-      workers.push_back(&thread);
+      worker_threads.push_back(&thread);
       return;
     }
     for (const auto& other : process.threads())
@@ -522,12 +531,12 @@ struct Chip::Impl final : EventHandler,
                              fmt::format("run() was called while thread {} is runnable: join or block other "
                                          "threads first, only tasks run in a task region",
                                          other->tid)});
-    if (workers.size() + 1 < cores.size())
+    if (worker_threads.size() + 1 < cores.size())
       return report_fault(
           thread, {FaultKind::task_error, thread.regs.pc, 0,
                    fmt::format("run() needs a worker thread for each of {} cores, the program started "
                                "{}",
-                               cores.size(), workers.size() + 1)});
+                               cores.size(), worker_threads.size() + 1)});
     begin_region(thread, now);
   }
 
@@ -540,40 +549,70 @@ struct Chip::Impl final : EventHandler,
     settle(now);
     enter_roi(now);
     thread.is_worker = true;
-    for (std::size_t i = 0; i < cores.size(); ++i) {
-      Thread& worker = i == 0 ? thread : *workers[i - 1];
-      mark_stack(*cores[i], worker, true);
-      cores[i]->enter_region(worker, now);
+    // The program may have started fewer workers than it was asked to.
+    const auto spare = std::min<std::uint32_t>(
+        config.task.spare_workers,
+        static_cast<std::uint32_t>(worker_threads.size() + 1 - cores.size()) / config.tiles());
+    region_workers.clear();
+    region_workers.push_back(worker_of(thread));
+    for (std::size_t i = 1; i < cores.size() + std::size_t{spare} * config.tiles(); ++i)
+      region_workers.push_back(worker_of(*worker_threads[i - 1]));
+    mark_stacks(true);
+    workers.begin_region(config.tiles());
+    for (std::size_t i = 0; i < region_workers.size(); ++i) {
+      if (i < cores.size()) {
+        cores[i]->enter_region(region_workers[i], now);
+      } else {
+        workers.add(TileId{static_cast<std::uint32_t>(i - cores.size()) / spare}, region_workers[i]);
+      }
     }
     if (replay) {
       std::vector<std::pair<Addr, Addr>> stacks;
-      for (const auto& core : cores) stacks.push_back(core->pipeline().own_stack());
+      for (const Worker& worker : region_workers) stacks.emplace_back(worker.stack_low, worker.stack_high);
       replay->begin_region(std::move(stacks));
     }
-    task_units.begin_region(now);
+    task_units.begin_region(now, spare);
     schedule_timeout();
   }
 
   /// The part of a worker's stack below the region instruction's frame is its core's own (C7).
-  void mark_stack(Core& core, const Thread& worker, bool begins) {
-    const Addr low = worker.regs.x[reg::a0], high = worker.regs.x[reg::sp];
-    if (low >= high || !memory.allows_range(low, high - low, Page::kWrite)) return;
-    memory.mark_worker_stack(low, high, begins);
-    if (!begins) return;
-    core.pipeline().set_own_stack(low, high);
-    if (!config.run.fast_forward)
-      hierarchy->forget(line_of(low), line_of(high - 1));  // may be in any core's L1
+  Worker worker_of(Thread& thread) const {
+    const Addr low = thread.regs.x[reg::a0], high = thread.regs.x[reg::sp];
+    const bool is_usable = low < high && memory.allows_range(low, high - low, Page::kWrite);
+    return {&thread, thread.regs, is_usable ? low : 0, is_usable ? high : 0};
+  }
+
+  void mark_stacks(bool begins) {
+    for (const Worker& worker : region_workers) {
+      if (worker.stack_low == worker.stack_high) continue;
+      memory.mark_worker_stack(worker.stack_low, worker.stack_high, begins);
+      if (begins && !config.run.fast_forward) forget_stack(worker);  // may be in any core's L1
+    }
+  }
+
+  void forget_stack(const Worker& worker) {
+    if (worker.stack_low != worker.stack_high)
+      hierarchy->forget(line_of(worker.stack_low), line_of(worker.stack_high - 1));
+  }
+
+  void suspend(const SuspendedTask& task) override {
+    forget_stack(task.worker);
+    workers.suspend(task);
+  }
+  SuspendedTask resume(std::uint64_t id) override { return workers.resume(id); }
+  Worker take_worker(const Core& core) override { return workers.take(tile_of(core.id())); }
+  void give_back(const Core& core, const Worker& worker) override {
+    forget_stack(worker);
+    workers.add(tile_of(core.id()), worker);
   }
 
   void end_region(Cycle at) override { timeline.schedule(later(at, timeline.now()), this, kRegionEnd); }
 
   void finish_region(Cycle now) {
     if (replay) replay->end_region();
-    for (const auto& core : cores) {
-      Thread& worker = *core->thread();
-      core->leave_region(now);
-      mark_stack(*core, worker, false);
-    }
+    for (const auto& core : cores) core->leave_region(now);
+    mark_stacks(false);
+    for (const Worker& worker : region_workers) worker.thread->regs = worker.regs;
     settle(now);
     leave_roi(now);
     Thread& thread = *std::exchange(owner, nullptr);
@@ -663,9 +702,11 @@ struct Chip::Impl final : EventHandler,
   bool leave_detail = false;  // the detailed loop is to end
   bool ended = false;
   RunOutcome outcome;
-  Thread* owner = nullptr;       // of the running region
-  std::vector<Thread*> workers;  // that serve regions, in order of arrival; the owner serves core 0
-  Cycle clock{};                 // of the system call being performed
+  Thread* owner = nullptr;              // of the running region
+  std::vector<Thread*> worker_threads;  // in order of arrival
+  std::vector<Worker> region_workers;   // of the running region: its owner, which serves core 0, then those
+  WorkerPool workers;                   // that serve no core
+  Cycle clock{};                        // of the system call being performed
   Cycle timeout_scheduled = kNever;
   Cycle progress_at{kProgressCycles}, interval_at = kNever, limit_at = kNever;
   std::uint64_t timeouts_pending = 0;  // and of kTimeout

@@ -167,6 +167,11 @@ void add_task(std::vector<Key>& k) {
                      "Cycles of a finish instruction.", kTable));
   k.push_back(choice("task.mayspec", MEMBER(task.mayspec), {"mayspec", "spec", "nonspec"},
                      "What MAYSPEC tasks run as: one program serves all modes.", "Espresso, Sec. VI"));
+  k.push_back(
+      number("task.spare_workers", MEMBER(task.spare_workers), "threads", 0, 16,
+             "Worker threads a tile beyond one a core: so many more tasks may run while others wait in "
+             "system calls.",
+             kOurs));
   k.push_back(number("task.spill_batch", MEMBER(task.spill_batch), "tasks", 1, 1024,
                      "Tasks that one spill moves to memory.", kTable));
   k.push_back(number("task.spill_threshold", MEMBER(task.spill_threshold), "share", 0.1, 1,

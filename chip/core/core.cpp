@@ -53,8 +53,7 @@ void Core::schedule(Cycle at) {
 void Core::wake(Cycle at) {
   // Not before the end of what it does now: a wake-up does not cut a finish or an internal step short.
   at = later(later(at, timeline_.now()), reached());
-  if (activity_ == Activity::idle || activity_ == Activity::rollback || stalled_ || blocked_ || sleeping_)
-    schedule(at);
+  if (activity_ == Activity::idle || activity_ == Activity::rollback || stalled_ || blocked_) schedule(at);
 }
 
 CycleClass Core::running_class() const {
@@ -69,7 +68,6 @@ CycleClass Core::running_class() const {
     case Activity::task:
       break;
   }
-  if (sleeping_) return CycleClass::idle;
   return stalled_ ? CycleClass::stall : CycleClass::nonspeculative;
 }
 
@@ -131,12 +129,11 @@ Thread* Core::release_thread(Cycle at) {
   return std::exchange(thread_, nullptr);
 }
 
-void Core::enter_region(Thread& worker, Cycle at) {
+void Core::enter_region(const Worker& worker, Cycle at) {
   RUBATO_CHECK(activity_ == Activity::idle && !in_region_);
   account(CycleClass::idle, at);
   in_region_ = true;
-  thread_ = &worker;
-  worker_regs_ = worker.regs;
+  take_worker(worker);
   schedule(at);
 }
 
@@ -144,12 +141,25 @@ void Core::leave_region(Cycle at) {
   RUBATO_CHECK(in_region_ && activity_ == Activity::idle);
   account(CycleClass::idle, at);
   in_region_ = false;
-  thread_->regs = worker_regs_;
   thread_ = nullptr;
+}
+
+void Core::take_worker(const Worker& worker) {
+  RUBATO_CHECK(worker.thread != nullptr);
+  thread_ = worker.thread;
+  worker_regs_ = worker.regs;
+  pipeline_.set_own_stack(worker.stack_low, worker.stack_high);
+}
+
+Worker Core::give_up_worker() {
+  const auto [low, high] = pipeline_.own_stack();
+  pipeline_.set_own_stack(0, 0);
+  return {std::exchange(thread_, nullptr), worker_regs_, low, high};
 }
 
 void Core::begin_task(const DispatchedTask& task, Cycle now) {
   account(CycleClass::idle, now);
+  if (task.kind == DispatchedTask::Kind::resumed) return resume_task(host_.resume(task.id), now);
   task_ = task;
   if (task.kind != DispatchedTask::Kind::guest) {
     activity_ = Activity::internal;
@@ -158,6 +168,7 @@ void Core::begin_task(const DispatchedTask& task, Cycle now) {
     schedule(internal_cycle_);
     return;
   }
+  if (thread_ == nullptr) take_worker(host_.take_worker(*this));
   activity_ = Activity::task;
   account_.run_function(id_, task.descriptor.function);
   if (task.speculative) {
@@ -179,6 +190,24 @@ void Core::begin_task(const DispatchedTask& task, Cycle now) {
   if (observer_ != nullptr) observer_->on_begin(id_, hart);
   pipeline_.predict_return(hart.x[reg::ra]);
   pipeline_.begin_context(later(now, pipeline_.cycle()));
+  pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
+}
+
+void Core::suspend_task(Cycle at) {
+  account_.run_function(id_, 0);
+  activity_ = Activity::idle;
+  host_.suspend({task_, give_up_worker(), host_.tile_of(id_)});
+  host_.tasks().suspend(id_, at);
+}
+
+void Core::resume_task(const SuspendedTask& suspended, Cycle now) {
+  if (thread_ != nullptr) host_.give_back(*this, give_up_worker());
+  take_worker(suspended.worker);
+  task_ = suspended.task;
+  activity_ = Activity::task;
+  account_.run_function(id_, task_.descriptor.function);
+  pipeline_.begin_task(nullptr, kMinVirtualTime);
+  leave_kernel(later(now, pipeline_.cycle()));
   pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
 }
 
@@ -287,11 +316,6 @@ void Core::go_on(Cycle now) {
   } else if (blocked_) {
     blocked_ = false;
     pipeline_.resume_at(now, CyclePart::check);
-  } else if (sleeping_) {
-    if (thread_->state != ThreadState::runnable) return;
-    account(CycleClass::idle, now);
-    sleeping_ = false;
-    leave_kernel(now);
   }
   advance(now);
 }
@@ -393,16 +417,14 @@ bool Core::on_syscall(Cycle now) {
       if (outcome == SyscallOutcome::yielded && activity_ == Activity::thread) slice_end_ = pipeline_.cycle();
       return true;
     case SyscallOutcome::blocked:
-      if (activity_ == Activity::task) {  // the worker's stack holds the task: the core waits with it
-        account(CycleClass::nonspeculative, pipeline_.cycle());
-        sleeping_ = true;
-        return false;
-      }
-      [[fallthrough]];
     case SyscallOutcome::thread_exited:
       account(CycleClass::nonspeculative, pipeline_.cycle());
-      activity_ = Activity::idle;
-      thread_ = nullptr;
+      if (outcome == SyscallOutcome::blocked && activity_ == Activity::task) {
+        suspend_task(at);
+      } else {
+        activity_ = Activity::idle;
+        thread_ = nullptr;
+      }
       schedule(pipeline_.cycle());
       return false;
     case SyscallOutcome::process_exited:
@@ -518,6 +540,9 @@ void Core::read_register(unsigned selector, unsigned rd) {
       break;
     case ReadSelector::cores:
       value = host_.core_count();
+      break;
+    case ReadSelector::workers:
+      value = host_.worker_count();
       break;
   }
   if (observer_ != nullptr && in_task) observer_->on_task_read(id_, selector, value);

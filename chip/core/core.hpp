@@ -7,6 +7,9 @@
 // non-speculative task may do ends it too (C18), as an exception. Both may happen inside any call of the
 // host, even within an access of this core: after each, the core looks whether it still runs its task.
 //
+// A task that waits in a system call leaves the core, and takes the core's worker with it (C18). The core
+// gets another worker when it is given the next task, or goes on with a task that has waited, and its worker.
+//
 // Invariants:
 //   - at most one live entry of this core is in the timeline: entries of older generations are ignored;
 //   - accounted_ <= the core's cycle, and every cycle before accounted_ is in the CycleAccount exactly once.
@@ -37,14 +40,16 @@ class Core final : public EventHandler {
 
   CoreId id() const { return id_; }
   Activity activity() const { return activity_; }
-  /// The thread it runs, or whose worker runs the task; null if idle outside a region.
+  /// The thread it runs, or its worker; null if it has none.
   Thread* thread() const { return thread_; }
   Pipeline& pipeline() { return pipeline_; }
   const Pipeline& pipeline() const { return pipeline_; }
   bool in_region() const { return in_region_; }
+  /// The guest task it runs; 0: none.
+  std::uint64_t task() const { return activity_ == Activity::task ? task_.id : 0; }
 
   /// Starts serving a task region with `worker`'s stack, gp and tp; dispatches when woken.
-  void enter_region(Thread& worker, Cycle at);
+  void enter_region(const Worker& worker, Cycle at);
   /// Stops serving; the core is idle.
   void leave_region(Cycle at);
 
@@ -80,6 +85,11 @@ class Core final : public EventHandler {
   void advance(Cycle now);
   void look_for_work(Cycle now);
   void begin_task(const DispatchedTask& task, Cycle now);
+  /// Its task waits in a system call made at `at`.
+  void suspend_task(Cycle at);
+  void resume_task(const SuspendedTask& suspended, Cycle now);
+  void take_worker(const Worker& worker);
+  Worker give_up_worker();
   void step_internal(Cycle now);
   /// True if draining brought a strict action to `at`, beyond what may be done now: it is done again then.
   bool must_wait(Cycle at, Cycle now);
@@ -108,9 +118,8 @@ class Core final : public EventHandler {
   Activity activity_ = Activity::idle;
   bool in_region_ = false;
   bool is_handling_ = false;
-  bool stalled_ = false;   // on a full queue: class stall until woken
-  bool blocked_ = false;   // by the memory system, until woken
-  bool sleeping_ = false;  // a system call of a task blocked: idle until its thread is runnable
+  bool stalled_ = false;  // on a full queue: class stall until woken
+  bool blocked_ = false;  // by the memory system, until woken
   std::uint64_t generation_ = 0;
   Cycle scheduled_ = kNever;    // of the live entry in the timeline
   Cycle continue_at_ = kNever;  // asked for by the handler that runs

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "chip/alloc/heap_calls.hpp"
+#include "chip/core/worker_pool.hpp"
 #include "chip/os/fault.hpp"
 #include "chip/os/process.hpp"
 #include "chip/os/thread.hpp"
@@ -33,6 +34,15 @@ class CoreHost {
   /// The core's thread is at an ecall, registers saved in it. The host performs the call.
   virtual SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) = 0;
 
+  // Workers of a region. One that a core gives up leaves nothing of its stack in caches.
+  /// The core's task waits in a system call: it has left the core, which has no worker now.
+  virtual void suspend(const SuspendedTask& task) = 0;
+  /// The task that `core` was told to go on with.
+  virtual SuspendedTask resume(std::uint64_t id) = 0;
+  /// For a core without one that was given a task; there is one to spare.
+  virtual Worker take_worker(const Core& core) = 0;
+  virtual void give_back(const Core& core, const Worker& worker) = 0;
+
   /// The core is at the entry of heap function `function` (run.alloc=ideal), whose arguments its pipeline's
   /// registers hold; the host serves the call.
   virtual HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) = 0;
@@ -55,6 +65,8 @@ class CoreHost {
   /// `fence.i`: decoded blocks are stale.
   virtual void drop_decoded_blocks() = 0;
   virtual std::uint32_t core_count() const = 0;
+  /// Threads that are to serve a region: one a core, and those to spare.
+  virtual std::uint32_t worker_count() const = 0;
   virtual TileId tile_of(CoreId core) const = 0;
 };
 

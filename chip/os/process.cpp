@@ -125,7 +125,9 @@ bool Process::Impl::retry(Thread& thread, bool timed_out) {
   Call call{thread, of, of.wait.number, of.wait.arguments};
   call.timed_out = timed_out;
   call.progress = of.wait.progress;
+  if (observer != nullptr) observer->on_retry(&thread);
   const std::int64_t result = (this->*handler_of(call.number))(call);
+  if (observer != nullptr) observer->on_retry(nullptr);
   if (call.outcome == SyscallOutcome::blocked) return false;
   wake(thread, result);
   return true;

@@ -55,6 +55,8 @@ class ThreadObserver {
   virtual ~ThreadObserver() = default;
   /// `thread` was created or woken and may run now.
   virtual void on_runnable(Thread& thread) = 0;
+  /// What follows, until it is called with null, is done for the system call that `thread` waits in.
+  virtual void on_retry(const Thread*) {}
   /// A signal was sent to `thread`, which is runnable: deliver_signals() is due, however long it runs on.
   virtual void on_signal(Thread&) {}
 };

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "chip/isa/hart_state.hpp"
@@ -48,6 +49,7 @@ struct AttemptRecord {
   Cycle dispatched{}, finished{};
   bool is_speculative = false;  ///< when dispatched
   HartState first_registers{};
+  std::pair<Addr, Addr> stack{};  ///< of its worker, [low, high)
 
   std::vector<TaskAction> actions;
   std::vector<TaskDescriptor> created;

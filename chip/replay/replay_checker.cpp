@@ -39,7 +39,9 @@ void ReplayChecker::begin_region(std::vector<std::pair<Addr, Addr>> stacks) {
   order_ = OrderCheck{spec_runs_anywhere_};
   created_.clear();
   finished_.clear();
-  replay_ = std::make_unique<SerialReplay>(memory_, std::move(stacks), symbols_);
+  suspended_.clear();
+  stacks_ = std::move(stacks);
+  replay_ = std::make_unique<SerialReplay>(memory_, stacks_, symbols_);
   is_active_ = true;
 }
 
@@ -85,6 +87,22 @@ void ReplayChecker::on_dispatched(CoreId core, const DispatchedTask& task, Cycle
   running_[core.value] = std::move(record);
 }
 
+void ReplayChecker::on_suspended(std::uint64_t id, CoreId core, Cycle) {
+  if (!is_active_) return;
+  Record& record = running_[core.value];
+  if (record == nullptr || record->id != id)
+    return fail(fmt::format("task {} is suspended on core {}, where it does not run", id, core.value));
+  suspended_[id] = std::move(record);
+}
+
+void ReplayChecker::on_resumed(CoreId core, const DispatchedTask& task, Cycle) {
+  if (!is_active_) return;
+  const auto found = suspended_.find(task.id);
+  if (found == suspended_.end()) return fail(fmt::format("task {} goes on, but was not suspended", task.id));
+  running_[core.value] = std::move(found->second);
+  suspended_.erase(found);
+}
+
 void ReplayChecker::on_finished(std::uint64_t id, CoreId core, Cycle now) {
   if (!is_active_) return;
   Record& record = running_[core.value];
@@ -120,7 +138,8 @@ void ReplayChecker::on_committed(std::uint64_t id, CoreId, Cycle) {
 AttemptRecord* ReplayChecker::running(std::uint64_t id) const {
   for (const Record& record : running_)
     if (record != nullptr && record->id == id) return record.get();
-  return nullptr;
+  const auto found = suspended_.find(id);
+  return found == suspended_.end() ? nullptr : found->second.get();
 }
 
 void ReplayChecker::expect_children(AttemptRecord& record, std::size_t from, std::size_t to) {
@@ -152,7 +171,12 @@ void ReplayChecker::replay_creation(const AttemptRecord& child) {
 // ---- What attempts do ----
 
 void ReplayChecker::on_begin(CoreId core, const HartState& hart) {
-  if (running_[core.value] != nullptr) running_[core.value]->first_registers = hart;
+  AttemptRecord* const record = running_[core.value].get();
+  if (record == nullptr) return;
+  record->first_registers = hart;
+  const Addr top = hart.x[reg::sp] - 1;
+  for (const auto& stack : stacks_)
+    if (top >= stack.first && top < stack.second) record->stack = stack;
 }
 
 void ReplayChecker::on_load(CoreId core, Addr address, unsigned bytes, std::uint64_t value) {
@@ -196,14 +220,17 @@ void ReplayChecker::on_kernel_exit(CoreId core, const HartState& hart) {
 
 // ---- What the kernel does for them ----
 
-void ReplayChecker::enter_kernel(CoreId core) {
-  kernel_core_ = core;
-  if (is_active_ && running_[core.value] != nullptr) memory_.watch_kernel(this);
+void ReplayChecker::enter_kernel(std::uint64_t id) {
+  kernel_for_.push_back(is_active_ && id != 0 ? running(id) : nullptr);
+  memory_.watch_kernel(kernel_for_.back() != nullptr ? this : nullptr);
 }
-void ReplayChecker::leave_kernel() { memory_.watch_kernel(nullptr); }
+void ReplayChecker::leave_kernel() {
+  kernel_for_.pop_back();
+  memory_.watch_kernel(!kernel_for_.empty() && kernel_for_.back() != nullptr ? this : nullptr);
+}
 
 void ReplayChecker::add_kernel(TaskAction action, std::vector<std::byte> data) {
-  AttemptRecord& record = *running_[kernel_core_.value];
+  AttemptRecord& record = *kernel_for_.back();
   action.index = static_cast<std::uint32_t>(record.kernel_data.size());
   record.actions.push_back(action);
   record.kernel_data.push_back(std::move(data));
@@ -214,22 +241,22 @@ std::vector<std::byte> ReplayChecker::bytes_at(Addr a, std::uint64_t bytes) cons
 }
 
 void ReplayChecker::on_map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
-  add(kernel_core_, {.kind = Kind::map, .bytes = attributes, .address = a, .value = bytes});
+  add_kernel({.kind = Kind::map, .bytes = attributes, .address = a, .value = bytes});
 }
 void ReplayChecker::on_unmap(Addr a, std::uint64_t bytes) {
-  add(kernel_core_, {.kind = Kind::unmap, .address = a, .value = bytes});
+  add_kernel({.kind = Kind::unmap, .address = a, .value = bytes});
 }
 void ReplayChecker::on_protect(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
-  add(kernel_core_, {.kind = Kind::protect, .bytes = attributes, .address = a, .value = bytes});
+  add_kernel({.kind = Kind::protect, .bytes = attributes, .address = a, .value = bytes});
 }
 void ReplayChecker::on_discard(Addr a, std::uint64_t bytes) {
-  add(kernel_core_, {.kind = Kind::discard, .address = a, .value = bytes});
+  add_kernel({.kind = Kind::discard, .address = a, .value = bytes});
 }
 void ReplayChecker::on_move(Addr from, Addr to, std::uint64_t bytes) {
-  add(kernel_core_, {.kind = Kind::move,
-                     .index = static_cast<std::uint32_t>(bytes >> AddressSpace::kPageBits),
-                     .address = from,
-                     .value = to});
+  add_kernel({.kind = Kind::move,
+              .index = static_cast<std::uint32_t>(bytes >> AddressSpace::kPageBits),
+              .address = from,
+              .value = to});
 }
 void ReplayChecker::on_kernel_read(Addr a, std::uint64_t bytes) {
   add_kernel({.kind = Kind::kernel_read, .address = a}, bytes_at(a, bytes));

@@ -33,16 +33,19 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   ReplayChecker(AddressSpace& memory, const Symbols& symbols, const Config& config,
                 std::function<void(const std::string&)> fail);
 
-  /// A task region begins, with these worker stacks, by core; before tasks of the region are announced.
+  /// A task region begins, with these workers' stacks; before tasks of the region are announced.
   void begin_region(std::vector<std::pair<Addr, Addr>> stacks);
   /// Every task has committed.
   void end_region();
-  /// Between these, what the kernel does with memory is done for the task on `core`.
-  void enter_kernel(CoreId core);
+  /// Between these, what the kernel does with memory is done for task `id`, which is in a system call; 0: for
+  /// nobody who is checked. They nest: one call may end others.
+  void enter_kernel(std::uint64_t id);
   void leave_kernel();
 
   void on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId, Cycle) override;
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
+  void on_suspended(std::uint64_t id, CoreId, Cycle) override;
+  void on_resumed(CoreId, const DispatchedTask&, Cycle) override;
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
   void on_committed(std::uint64_t id, CoreId, Cycle) override;
   void on_aborted(std::uint64_t id, CoreId, AbortCause, bool discarded, Cycle) override;
@@ -72,6 +75,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void add(CoreId core, const TaskAction& action) {
     if (running_[core.value] != nullptr) running_[core.value]->actions.push_back(action);
   }
+  void add_kernel(const TaskAction& action) { kernel_for_.back()->actions.push_back(action); }
   void add_kernel(TaskAction action, std::vector<std::byte> data);
   std::vector<std::byte> bytes_at(Addr a, std::uint64_t bytes) const;
   void replay(AttemptRecord& record);
@@ -89,10 +93,13 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   std::function<void(const std::string&)> fail_;
   bool spec_runs_anywhere_;
   bool is_active_ = false;  // in a region, and nothing is wrong yet
-  CoreId kernel_core_{};
 
-  std::vector<Record> running_;                         // by core
-  std::unordered_map<std::uint64_t, Record> finished_;  // by id; looked up only
+  std::vector<AttemptRecord*> kernel_for_;  // who is in the kernel, innermost last; null: nobody
+  std::vector<std::pair<Addr, Addr>> stacks_;
+
+  std::vector<Record> running_;                          // by core
+  std::unordered_map<std::uint64_t, Record> suspended_;  // by id; looked up only
+  std::unordered_map<std::uint64_t, Record> finished_;   // by id; looked up only
   struct Created {
     std::uint64_t parent;
     TaskDescriptor descriptor;

@@ -116,7 +116,7 @@ void SerialReplay::begin(AttemptRecord& record) const {
 void SerialReplay::advance(AttemptRecord& record, std::optional<std::uint64_t> child) {
   if (record.has_ended) return;
   current_ = &record;
-  stack_ = stacks_[record.core.value];
+  stack_ = record.stack;
   if (!record.has_begun) {
     begin(record);
   } else {
@@ -127,7 +127,7 @@ void SerialReplay::advance(AttemptRecord& record, std::optional<std::uint64_t> c
   if (!record.has_ended) swap_stack(false);
 }
 
-// Several tasks of one core may be under way in the replay: each finds its own stack.
+// Several tasks of one worker may be under way in the replay: each finds its own stack.
 void SerialReplay::swap_stack(bool restore) {
   const std::size_t bytes = current_->stack_written.size();
   std::byte* const low = copy_.host(stack_.second - bytes);

@@ -33,7 +33,7 @@ class ReplayMismatch : public std::runtime_error {
 
 class SerialReplay final : private isa::AccessObserver, private isa::CounterSource {
  public:
-  /// Copies all of `memory`. @param stacks each core's own worker stack, [low, high).
+  /// Copies all of `memory`. @param stacks of all workers, [low, high).
   SerialReplay(const AddressSpace& memory, std::vector<std::pair<Addr, Addr>> stacks, const Symbols& symbols);
 
   /// Replays to the end. @throws ReplayMismatch.
@@ -75,7 +75,7 @@ class SerialReplay final : private isa::AccessObserver, private isa::CounterSour
   const Symbols& symbols_;
 
   AttemptRecord* current_ = nullptr;  // being replayed
-  std::pair<Addr, Addr> stack_{};     // its core's
+  std::pair<Addr, Addr> stack_{};     // its worker's
   struct Writer {
     std::uint64_t id;
     Addr function;

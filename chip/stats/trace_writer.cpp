@@ -69,6 +69,15 @@ void TraceWriter::on_dispatched(CoreId core, const DispatchedTask& task, Cycle n
   lane = {true, task, now};
 }
 
+void TraceWriter::on_suspended(std::uint64_t, CoreId core, Cycle now) {
+  end_slice(core, now, std::nullopt, true);
+}
+
+void TraceWriter::on_resumed(CoreId core, const DispatchedTask& task, Cycle now) {
+  on_dispatched(core, task, now);
+  lanes_[core.value].task.kind = DispatchedTask::Kind::guest;
+}
+
 void TraceWriter::on_finished(std::uint64_t, CoreId core, Cycle now) { end_slice(core, now); }
 
 void TraceWriter::on_committed(std::uint64_t id, CoreId, Cycle) { flows_.erase(id); }
@@ -94,7 +103,7 @@ std::string TraceWriter::position(CoreId core, Cycle at) const {
                      microseconds(at));
 }
 
-void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> aborted) {
+void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> aborted, bool suspended) {
   last_ = later(last_, now);
   Lane& lane = lanes_[core.value];
   if (!lane.open) return;
@@ -116,6 +125,7 @@ void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> ab
     name.insert(name.size() - 1, fmt::format(" (aborted: {})", why));  // within the quotes
     cause = fmt::format(R"(,"aborted":"{}")", why);
   }
+  if (suspended) name.insert(name.size() - 1, " (waits)");
   write_event(fmt::format(
       R"("ph":"X","cat":"task","name":{},{},"dur":{},"args":{{"id":{},"timestamp":{},"locale":{},"type":"{}","speculative":{},"begin_cycle":{},"end_cycle":{}{}}})",
       name, where, duration, json_exact(lane.task.id), d.has_timestamp ? json_exact(d.timestamp) : "null",
@@ -124,7 +134,7 @@ void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> ab
   if (!flow) return;
   // A task that will run again keeps its flow: a step to this attempt, further ones to those that follow.
   write_event(fmt::format(R"("ph":"{}","cat":"create","name":"create","id":{},{})",
-                          aborted ? "t" : R"(f","bp":"e)", json_exact(lane.task.id), where));
+                          aborted || suspended ? "t" : R"(f","bp":"e)", json_exact(lane.task.id), where));
 }
 
 void TraceWriter::write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now) {

@@ -36,6 +36,8 @@ class TraceWriter final : public TaskObserver {
 
   void on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId, Cycle) override;
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
+  void on_suspended(std::uint64_t id, CoreId, Cycle) override;
+  void on_resumed(CoreId, const DispatchedTask&, Cycle) override;
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
   void on_committed(std::uint64_t id, CoreId, Cycle) override;
   void on_aborted(std::uint64_t id, CoreId, AbortCause, bool discarded, Cycle) override;
@@ -61,8 +63,9 @@ class TraceWriter final : public TaskObserver {
   void write_event(std::string_view fields);
   void write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now);
   const std::string& name_of_function(Addr function);  // quoted for JSON
-  /// `aborted`: the attempt did not finish, for this reason.
-  void end_slice(CoreId core, Cycle now, std::optional<AbortCause> aborted = std::nullopt);
+  /// `aborted`: the attempt did not finish, for this reason. `suspended`: the task will go on.
+  void end_slice(CoreId core, Cycle now, std::optional<AbortCause> aborted = std::nullopt,
+                 bool suspended = false);
   std::string position(CoreId core, Cycle at) const;
 
   Options options_;

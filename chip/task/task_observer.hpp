@@ -23,6 +23,10 @@ class TaskObserver {
   virtual void on_enqueued(std::uint64_t /*id*/, TileId, Cycle) {}
   /// A core was given a guest task or an internal one.
   virtual void on_dispatched(CoreId, const DispatchedTask&, Cycle) {}
+  /// The guest task left its core, waiting in a system call; or goes on, on the same core or another of its
+  /// tile.
+  virtual void on_suspended(std::uint64_t /*id*/, CoreId, Cycle) {}
+  virtual void on_resumed(CoreId, const DispatchedTask&, Cycle) {}
   /// The body ended; internal tasks end without it when they yield.
   virtual void on_finished(std::uint64_t /*id*/, CoreId, Cycle) {}
   /// The task's effects are permanent: for a non-speculative task in the cycle in which it finishes, for a

@@ -24,6 +24,12 @@ class TaskObservers final : public TaskObserver {
   void on_dispatched(CoreId core, const DispatchedTask& task, Cycle now) override {
     for (auto* o : observers_) o->on_dispatched(core, task, now);
   }
+  void on_suspended(std::uint64_t id, CoreId core, Cycle now) override {
+    for (auto* o : observers_) o->on_suspended(id, core, now);
+  }
+  void on_resumed(CoreId core, const DispatchedTask& task, Cycle now) override {
+    for (auto* o : observers_) o->on_resumed(core, task, now);
+  }
   void on_finished(std::uint64_t id, CoreId core, Cycle now) override {
     for (auto* o : observers_) o->on_finished(id, core, now);
   }

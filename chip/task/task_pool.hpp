@@ -21,7 +21,7 @@ class TaskPool {
     free_ = task->next;
     task->next = nullptr;
     task->state = TaskState::in_flight;
-    task->is_refill = task->is_discarded = task->is_promoted = false;
+    task->is_refill = task->is_discarded = task->is_suspended = task->is_promoted = false;
     task->uncommitted_parent = nullptr;
     task->creator = nullptr;
     task->attempt = nullptr;

@@ -103,6 +103,19 @@ void TaskQueue::occupy(const Task& task, std::uint32_t slot) {
   is_known_ = 0;
 }
 
+void TaskQueue::move_holder(std::uint32_t from, std::uint32_t to) {
+  RUBATO_CHECK(!holds_locale(to), "a slot has two tasks");
+  if (!holds_locale(from)) return;
+  slots_[to].locale = slots_[from].locale;
+  for (const Lane lane : kAllLanes) slots_[to].waiters[index(lane)].meld(slots_[from].waiters[index(lane)]);
+  const auto move_bit = [&](std::uint32_t& bits) {
+    bits |= (bits >> from & 1) << to;
+    bits &= ~(1U << from);
+  };
+  move_bit(busy_);
+  move_bit(waited_);
+}
+
 // The earliest of `waiting` becomes ready again, the others follow it.
 void TaskQueue::lead(TaskHeap& waiting, Lane lane) {
   if (waiting.empty()) return;

@@ -29,6 +29,11 @@
 namespace rubato::chip {
 
 inline constexpr std::uint32_t kMaxCoresPerTile = 8;
+inline constexpr std::uint32_t kMaxSpareWorkers = 16;
+/// Tasks of a tile that may be suspended: they hold their workers.
+inline constexpr std::uint32_t kMaxSuspended = kMaxCoresPerTile + kMaxSpareWorkers;
+/// Who may hold locales: the cores' tasks, by slot, and behind them the suspended ones.
+inline constexpr std::uint32_t kMaxHolders = kMaxCoresPerTile + kMaxSuspended;
 
 class TaskQueue {
  public:
@@ -110,6 +115,8 @@ class TaskQueue {
   /// free.
   void occupy(const Task& task, std::uint32_t slot);
   bool is_locale_free(const Task& task) { return holder_of(task) == nullptr; }
+  /// The task on slot `from` goes to slot `to`, where none is, and takes its locale along.
+  void move_holder(std::uint32_t from, std::uint32_t to);
   /// The task on `slot` ended: its locale is free again.
   void finish(std::uint32_t slot);
 
@@ -163,7 +170,7 @@ class TaskQueue {
   std::uint32_t is_known_ = 0;
   std::uint32_t busy_ = 0;    // bit of each slot whose task has a locale: no other slot has waiters
   std::uint32_t waited_ = 0;  // bit of each slot that has or had waiters since it became busy
-  std::array<Slot, kMaxCoresPerTile> slots_;
+  std::array<Slot, kMaxHolders> slots_;
   std::array<std::vector<Idle>, kLanes> idle_;
   std::vector<Idle> latest_;  // scratch: what is spilled next
 };

@@ -8,7 +8,7 @@
 //             idle         in a task queue (guest task or refill task)
 //             spilling     in a task queue, being written to memory
 //             spilled      in a batch in memory; counted by its batch's refill task
-//             running      on a core; a non-speculative task holds no task-queue entry any more
+//             running      on a core, or suspended; a non-speculative task holds no task-queue entry any more
 //             finished     its body ended, its attempt waits in the commit queue; a non-speculative task is
 //                          committed by that and its record freed
 //             exceptioned  stopped at what only a non-speculative task may do (C18); in the commit queue
@@ -93,8 +93,9 @@ struct alignas(64) Task {
   bool is_refill = false;
   bool is_discarded = false;  ///< its parent was aborted: gone as soon as nothing holds it
   bool granted_uncommitted =
-      false;                 ///< refused before, it was promised an entry while its parent was uncommitted
-  bool is_promoted = false;  ///< runs next on its tile, alone among non-speculative tasks (C18)
+      false;                  ///< refused before, it was promised an entry while its parent was uncommitted
+  bool is_suspended = false;  ///< running, but without a core: it waits in a system call (C18)
+  bool is_promoted = false;   ///< runs next on its tile, alone among non-speculative tasks (C18)
 
   TileId tile{};                       ///< whose task unit holds it; the creator's while in flight
   std::uint32_t index = 0;             ///< in the queue's list of idle tasks

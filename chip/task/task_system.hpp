@@ -19,7 +19,12 @@ namespace rubato::chip {
 
 /// What a core is to run next.
 struct DispatchedTask {
-  enum class Kind : std::uint8_t { guest, spill, refill };
+  enum class Kind : std::uint8_t {
+    guest,
+    spill,
+    refill,
+    resumed,  ///< a guest task that was suspended goes on
+  };
   Kind kind = Kind::guest;
   TaskDescriptor descriptor{};  ///< of a guest task
   VirtualTime virtual_time{};
@@ -43,8 +48,9 @@ class TaskSystem {
   /// A task created outside any region: enters the next region as part of a spilled batch (C4).
   virtual void create_before_region(const TaskDescriptor& task) = 0;
 
-  /// Starts a region in which every core is a worker. All cores are then asked to dispatch.
-  virtual void begin_region(Cycle now) = 0;
+  /// Starts a region in which every core has a worker, and each tile `spare_workers` more. All cores are then
+  /// asked to dispatch.
+  virtual void begin_region(Cycle now, std::uint32_t spare_workers) = 0;
 
   /// The task running on `core` creates one. The create instruction's own cycles are the core's business.
   /// @returns the sentence of a program error (C8: earlier timestamp, timestamp from an untimestamped task)
@@ -62,6 +68,12 @@ class TaskSystem {
   /// dispatches again afterwards. False: it must wait (commit queue full, class "stall") until woken.
   /// The attempt of a speculative task must outlive this call unsettled: it gets the cycles of `finish`.
   virtual bool finish(CoreId core, Cycle now) = 0;
+
+  /// The guest task on `core`, which is not speculative, waits in a system call: it has left the core, which
+  /// asks for work (C18). It counts as running, and nobody else gets its locale.
+  virtual void suspend(CoreId core, Cycle now) = 0;
+  /// A task suspended on `tile` may go on: it is the first that a core of the tile is given.
+  virtual void resume(TileId tile, std::uint64_t id, Cycle now) = 0;
 
   /// The speculative task executed `promote`, or ran into something only a non-speculative task may do (C18).
   /// @returns true if it has been stopped: the core asks for work. False if the task is non-speculative

@@ -81,13 +81,17 @@ TaskUnit::Candidates TaskUnit::candidates() {
   return result;
 }
 
-TaskUnit::Choice TaskUnit::choose(Cycle now) {
+TaskUnit::Choice TaskUnit::choose(Cycle now, std::uint32_t slot) {
   // Without an arbiter the tile itself knows the earliest task, to the cycle.
   if (context_.arbiter == nullptr) own_gvt_ = report().at(now);
-  return choose(candidates().first);
+  return choose(candidates().first, may_run_guest(slot));
 }
 
-TaskUnit::Choice TaskUnit::choose(const Choice& guest) const {
+TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const {
+  if (atomic_ != nullptr && (resumable_.empty() || suspended_[resumable_.front()] != atomic_)) return {};
+  if (!resumable_.empty()) return {Choice::resumed};
+  // Without a worker it makes room where that is asked for; what it read back, it could only spill again.
+  if (!guest_may_run) return {can_spill() && !waiting_.empty() ? Choice::spill : Choice::none};
   if (can_spill() && (!waiting_.empty() || guest.task == nullptr || !spilled_since_dispatch_)) {
     return {Choice::spill, nullptr};
   }
@@ -141,14 +145,23 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   const std::uint32_t slot = slot_of(core);
   CoreSlot& c = slots_[slot];
   RUBATO_CHECK(c.task == nullptr && c.state != CoreState::internal, "a busy core asks for work");
-  const Choice choice = choose(now);
+  const Choice choice = choose(now, slot);
   DispatchedTask result;
   switch (choice.kind) {
     case Choice::none:
       c.state = CoreState::idle;
       poll_blocked_creators(now);
       return std::nullopt;
+    case Choice::resumed: {
+      const Task* task = start_resumed(slot, now);
+      result.kind = DispatchedTask::Kind::resumed;
+      result.descriptor = task->descriptor;
+      result.virtual_time = task->virtual_time;
+      result.id = task->id;
+      break;
+    }
     case Choice::guest:
+      if (!std::exchange(c.has_worker, true)) --spare_workers_;
       start_guest(choice, slot, now);
       result.descriptor = choice.task->descriptor;
       result.virtual_time = choice.task->virtual_time;
@@ -166,12 +179,18 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
       result.id = choice.task->id;
       break;
   }
-  if (choice.kind != Choice::guest) {
+  if (choice.kind == Choice::spill || choice.kind == Choice::refill) {
     c.state = CoreState::internal;
     c.internal_kind = result.kind;
     result.virtual_time = {gvt().timestamp, tie_breaker(now, core)};
   }
-  if (context_.observer != nullptr) context_.observer->on_dispatched(core, result, now);
+  if (context_.observer != nullptr) {
+    if (choice.kind == Choice::resumed) {
+      context_.observer->on_resumed(core, result, now);
+    } else {
+      context_.observer->on_dispatched(core, result, now);
+    }
+  }
   serve_waiting(now);
   evaluate(now);
   return result;
@@ -230,10 +249,12 @@ void TaskUnit::evaluate(Cycle now) {
   std::uint32_t idle = kMaxCoresPerTile;
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     if (slots_[slot].state == CoreState::waking) return;
-    if (slots_[slot].state == CoreState::idle) idle = std::min(idle, slot);
+    if (slots_[slot].state != CoreState::idle) continue;
+    if (idle == kMaxCoresPerTile || (!may_run_guest(idle) && may_run_guest(slot))) idle = slot;
   }
   if (idle != kMaxCoresPerTile) {
-    const Choice choice = context_.detector != nullptr ? choose(candidates.first) : choose(now);
+    const Choice choice =
+        context_.detector == nullptr ? choose(now, idle) : choose(candidates.first, may_run_guest(idle));
     if (choice.kind == Choice::none) return poll_blocked_creators(now);
     slots_[idle].state = CoreState::waking;
     context_.host.wake(core_of(idle), now);
@@ -495,8 +516,9 @@ void TaskUnit::forget_create(std::uint32_t slot) {
 
 // ---- Rounds ----
 
-void TaskUnit::begin_region(Cycle now) {
+void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
   touch();
+  spare_workers_ = spare_workers;
   own_gvt_ = {};
   spilled_since_dispatch_ = false;
   occupancy_since_ = now;
@@ -508,8 +530,8 @@ bool TaskUnit::is_empty() const {
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     if (slots_[slot].task != nullptr || slots_[slot].state == CoreState::internal) return false;
   }
-  return queue_.entries() + send_.used() + commit_queue_.size() == 0 && promoted_ == nullptr &&
-         rolling_back_.empty() && !is_stopped_ && area_.overflow_empty();
+  return queue_.entries() + send_.used() + commit_queue_.size() + suspended_count_ == 0 &&
+         promoted_ == nullptr && rolling_back_.empty() && !is_stopped_ && area_.overflow_empty();
 }
 
 TileReport TaskUnit::report() const {
@@ -518,12 +540,16 @@ TileReport TaskUnit::report() const {
   result.stalls = !waiting_.empty() || !send_waiting_.empty();
   // Of one timestamp, running tasks precede waiting ones, whose tie-breakers are still to come.
   const auto include_active = [&](VirtualTime t) { result.earliest = std::min(result.earliest, t); };
-  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
-    const Task* task = slots_[slot].task;
-    if (context_.fault == TaskFault::commit_early) break;
+  const auto include_running = [&](const Task* task) {
     if (task != nullptr && (task->descriptor.has_timestamp || task->attempt != nullptr || task->is_promoted))
       include_active(task->virtual_time);
+  };
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    if (context_.fault == TaskFault::commit_early) break;
+    include_running(slots_[slot].task);
   }
+  if (suspended_count_ != 0)
+    for (const Task* task : suspended_) include_running(task);
   if (promoted_ != nullptr) include_active(promoted_->virtual_time);
   commit_queue_.for_each_exceptioned([&](const Attempt* attempt) { include_active(attempt->virtual_time); });
   const auto include_waiting = [&](Timestamp t) {

@@ -107,10 +107,12 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::optional<Cycle> step_internal(CoreId core, Cycle now);
   bool finish(CoreId core, Cycle now);
   bool exception(CoreId core, Cycle now);
+  void suspend(CoreId core, Cycle now);
+  void resume(std::uint64_t id, Cycle now);
   /// Null if none runs there.
   const Task* running(CoreId core) const { return slots_[slot_of(core)].task; }
 
-  void begin_region(Cycle now);
+  void begin_region(Cycle now, std::uint32_t spare_workers);
   /// Tasks that exist before the region, of one lane, in ascending order: batches behind one refill task
   /// (C4).
   void add_initial(const std::vector<Task*>& tasks);
@@ -151,6 +153,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::uint64_t nonspeculative() const { return stats_.nonspeculative; }
   std::uint64_t aborted() const { return stats_.aborted; }
   std::uint64_t spilled() const { return stats_.spilled; }
+  bool has_suspended() const { return suspended_count_ != 0; }
   void ignore_locales() { queue_.ignore_locales(); }
   const TaskQueue& queue() const { return queue_; }
   const SendBuffer& send_buffer() const { return send_; }
@@ -174,6 +177,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     bool granted = false;              ///< the stalled create may go on
     bool granted_uncommitted = false;  ///< with a task-queue entry for a child of an uncommitted parent
     bool borrowed = false;             ///< a spill runs on this stalled core
+    bool has_worker = true;            ///< false: its task was suspended, and none has taken its place
     DispatchedTask::Kind internal_kind = DispatchedTask::Kind::guest;
   };
   struct Waiting {  ///< for an entry of this task queue
@@ -190,7 +194,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     const Task* by = nullptr;  ///< null: not one task, but room for any
   };
   struct Choice {
-    enum { none, guest, spill, refill } kind = none;
+    enum { none, guest, spill, refill, resumed } kind = none;
     Task* task = nullptr;
     RunMode mode = RunMode::non_speculative;  ///< of a guest task
   };
@@ -236,9 +240,11 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   }
   Timestamp full_from() const;
   Candidates candidates();
-  Choice choose(Cycle now);
-  Choice choose(const Choice& guest) const;
+  Choice choose(Cycle now, std::uint32_t slot);
+  Choice choose(const Choice& guest, bool guest_may_run) const;
   void start_guest(const Choice& choice, std::uint32_t slot, Cycle now);
+  bool may_run_guest(std::uint32_t slot) const { return slots_[slot].has_worker || spare_workers_ != 0; }
+  Task* start_resumed(std::uint32_t slot, Cycle now);
   /// Gives work to an idle or stalled core if there is some. After every change that may allow something.
   void evaluate(Cycle now);
   bool is_empty() const;
@@ -343,6 +349,10 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::uint32_t max_refills_;      ///< refill tasks in the queue
 
   std::array<CoreSlot, kMaxCoresPerTile> slots_{};
+  std::array<Task*, kMaxSuspended> suspended_{};
+  std::uint32_t suspended_count_ = 0, spare_workers_ = 0;
+  std::deque<std::uint32_t> resumable_;  ///< places in suspended_
+  const Task* atomic_ = nullptr;         ///< of the suspended ones: no other may run
   std::deque<Waiting> waiting_;
   std::deque<std::uint32_t> send_waiting_;  ///< core slots
   std::vector<Task*> refills_;              ///< idle ones, latest first
@@ -365,7 +375,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     std::uint64_t created = 0, dispatched = 0, finished = 0, committed = 0, nonspeculative = 0, aborted = 0,
                   discarded = 0, excepted = 0, commit_stalls = 0, local = 0, remote = 0, refused = 0,
                   spilled = 0, refilled = 0, spills = 0, borrowed = 0, refills = 0, queue_stalls = 0,
-                  send_stalls = 0;
+                  send_stalls = 0, suspended = 0;
   } stats_;
   Histogram occupancy_;
   Cycle occupancy_since_{};

@@ -35,6 +35,7 @@ void TaskUnit::register_stats(StatRegistry& registry) const {
   count("discarded", "tasks", "tasks dropped because their parents were aborted", &stats_.discarded);
   count("exceptions", "attempts", "attempts that stopped at what only a non-speculative task may do",
         &stats_.excepted);
+  count("suspended", "tasks", "tasks that left their cores, waiting in system calls", &stats_.suspended);
   count("finish_stalls", "stalls", "finishes that found the commit queue full of earlier attempts",
         &stats_.commit_stalls);
   registry.histogram(prefix + "occupancy", "entries", "task-queue entries in use, by cycles", &occupancy_);
@@ -72,6 +73,14 @@ void TaskUnit::describe_waiting(std::string& out) const {
     out += fmt::format("tile {}: earliest idle task: function {:#x}, timestamp {}\n", tile_.value,
                        first->descriptor.function, first->descriptor.timestamp);
   }
+  for (const Task* task : suspended_) {
+    if (task == nullptr) continue;
+    out += fmt::format("tile {}: function {:#x}", tile_.value, task->descriptor.function);
+    if (task->descriptor.has_timestamp) out += fmt::format(", timestamp {}", task->descriptor.timestamp);
+    out += ", waits in a system call\n";
+  }
+  if (suspended_count_ != 0 && queue_.guests() != 0 && spare_workers_ == 0)
+    out += fmt::format("tile {}: no worker to spare for idle tasks (task.spare_workers)\n", tile_.value);
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const CoreSlot& c = slots_[slot];
     if (c.task == nullptr) continue;

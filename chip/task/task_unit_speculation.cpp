@@ -263,7 +263,7 @@ void TaskUnit::on_resume(Cycle now) {
 }
 
 void TaskUnit::report_quiet(Cycle now) {
-  if (!owes_quiet_) return;
+  if (!owes_quiet_ || suspended_count_ != 0) return;
   for (std::uint32_t slot = 0; slot < cores_; ++slot)
     if (slots_[slot].task != nullptr && slots_[slot].task->attempt == nullptr) return;
   owes_quiet_ = false;
@@ -497,7 +497,8 @@ Attempt* TaskUnit::latest_waiting() const {
 // C9: a later speculative holder of its locale, or the latest of all that run if it precedes them all, gives
 // way to an earlier task; the latter also to a refill, since spilled tasks may be what everybody waits for.
 // What the GVT waits for takes the core of a later attempt that waits for room even if others it does not
-// precede are running.
+// precede are running. A task that has waited in a system call takes the latest attempt's: it is not
+// speculative.
 // C13: where nothing can be spilled for a task whose parent committed, the latest attempt becomes something
 // that can.
 TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
@@ -505,15 +506,21 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
   if (!refills_.empty() && being_refilled() == 0 && refills_.back()->descriptor.has_timestamp &&
       (earliest == nullptr || refills_.back()->order < earliest->order) && may_refill(*refills_.back()))
     earliest = refills_.back();
-  bool has_core = false;
+  bool has_core = false, is_core_free = false;
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const CoreState state = slots_[slot].state;
-    has_core = has_core || state == CoreState::idle || state == CoreState::waking ||
-               state == CoreState::busy || state == CoreState::rolling_back;
+    const bool is_free = state == CoreState::idle || state == CoreState::waking || state == CoreState::busy ||
+                         state == CoreState::rolling_back;
+    is_core_free = is_core_free || is_free;
+    has_core = has_core || (is_free && may_run_guest(slot));
   }
+  if (!resumable_.empty() && !is_core_free)
+    if (Attempt* latest = latest_running(); latest != nullptr)
+      return {latest, AbortCause::preempted, suspended_[resumable_.front()]};
   for (std::uint32_t rest = promoted_ != nullptr ? queue_.busy_slots() : queue_.waited_slots(); rest != 0;
        rest &= rest - 1) {
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
+    if (slot >= kMaxCoresPerTile) break;  // suspended tasks are not speculative
     const Task* task = slots_[slot].task;
     if (task->attempt == nullptr) continue;
     if (promoted_ != nullptr && promoted_->descriptor.has_locale &&
@@ -551,7 +558,8 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
 // A SPEC task whose untimestamped creator still runs becomes runnable without a word from that one's tile.
 void TaskUnit::poll_blocked_creators(Cycle now) {
   if (context_.detector == nullptr) return;
-  if (const Task* task = queue_.earliest(Lane::untimestamped); task != nullptr && task->creator != nullptr)
+  if (const Task* task = queue_.earliest(Lane::untimestamped);
+      task != nullptr && task->creator != nullptr && !task->creator->is_suspended)
     reconsider_later(now + context_.config.arbiter.period);
 }
 

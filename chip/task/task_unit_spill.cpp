@@ -49,6 +49,10 @@ bool TaskUnit::can_spill() const {
       return true;
     }
   }
+  for (std::uint32_t holder = kMaxCoresPerTile; suspended_count_ != 0 && holder < kMaxHolders; ++holder)
+    if (only->descriptor.has_locale && queue_.holds_locale(holder) &&
+        queue_.locale_of(holder) == only->descriptor.locale)
+      return true;
   return !has_core;
 }
 

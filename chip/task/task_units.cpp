@@ -120,10 +120,10 @@ void TaskUnits::create_before_region(const TaskDescriptor& task) {
   ++created_before_regions_;
 }
 
-void TaskUnits::begin_region(Cycle now) {
+void TaskUnits::begin_region(Cycle now, std::uint32_t spare_workers) {
   RUBATO_CHECK(!in_region(), "a region begins while another runs");
   active_ = arbiter_ == nullptr;
-  for (auto& unit : units_) unit->begin_region(now);
+  for (auto& unit : units_) unit->begin_region(now, spare_workers);
   // One chain of batches a tile and lane, in the order in which its tasks will be wanted.
   std::vector<std::vector<Task*>> chains(units_.size() * kLanes);
   for (const TaskDescriptor& descriptor : initial_) {
@@ -187,7 +187,7 @@ std::optional<DispatchedTask> TaskUnits::dispatch(CoreId core, Cycle now) {
   TaskUnit& unit = unit_of(core);
   auto task = unit.dispatch(core, now);
   // Without an arbiter the one core sees by itself that nothing is left.
-  if (!task && !arbiter_) {
+  if (!task && !arbiter_ && !unit.has_suspended()) {
     RUBATO_CHECK(unit.report().empty, "the one core finds no task that may run");
     active_ = false;
     host_.end_region(now);
@@ -202,6 +202,10 @@ std::optional<Cycle> TaskUnits::step_internal(CoreId core, Cycle now) {
 bool TaskUnits::finish(CoreId core, Cycle now) { return unit_of(core).finish(core, now); }
 
 bool TaskUnits::exception(CoreId core, Cycle now) { return unit_of(core).exception(core, now); }
+
+void TaskUnits::suspend(CoreId core, Cycle now) { unit_of(core).suspend(core, now); }
+
+void TaskUnits::resume(TileId tile, std::uint64_t id, Cycle now) { units_[tile.value]->resume(id, now); }
 
 void TaskUnits::settle_attempts() {
   for (const auto& attempt : context_.attempts.all())

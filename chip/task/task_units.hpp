@@ -39,12 +39,14 @@ class TaskUnits final : public TaskSystem, private EventHandler {
 
   /// @throws UsageError for a SPEC task if nothing speculates.
   void create_before_region(const TaskDescriptor& task) override;
-  void begin_region(Cycle now) override;
+  void begin_region(Cycle now, std::uint32_t spare_workers) override;
   CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) override;
   std::optional<DispatchedTask> dispatch(CoreId core, Cycle now) override;
   std::optional<Cycle> step_internal(CoreId core, Cycle now) override;
   bool finish(CoreId core, Cycle now) override;
   bool exception(CoreId core, Cycle now) override;
+  void suspend(CoreId core, Cycle now) override;
+  void resume(TileId tile, std::uint64_t id, Cycle now) override;
   std::string describe_waiting() const override;
 
   /// The run ends: attempts whose fate is open count as aborted, so that cycles add up.

@@ -1,4 +1,5 @@
-// run() on the simulated chip: one guest thread a core becomes a worker of the task region (rule C7).
+// run() on the simulated chip: one guest thread a core becomes a worker of the task region (rule C7), and
+// some more, for tasks that run while others wait in system calls (C18).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -93,9 +94,9 @@ inline void* worker_main(void* stack_low) {
   return nullptr;  // not reached: a worker never leaves
 }
 
-/// Starts one worker a core, except for the caller's, and waits until each is about to enter.
+/// Starts as many workers as the chip wants besides the caller, and waits until each is about to enter.
 inline void start_workers() {
-  const auto workers = static_cast<std::uint32_t>(instruction::read<instruction::kCores>() - 1);
+  const auto workers = static_cast<std::uint32_t>(instruction::read<instruction::kWorkers>() - 1);
   for (std::uint32_t w = 0; w < workers; ++w) {
     void* const memory = mmap(nullptr, kGuardBytes + kTaskStackBytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

@@ -63,7 +63,7 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
                                       timeline, *account, *this);
       p.worker.regs.pc = kCode;
       p.worker.regs.x[reg::sp] = kData + 15 * AddressSpace::kPageBytes + 48;
-      p.core->enter_region(p.worker, Cycle{0});
+      p.core->enter_region({&p.worker, p.worker.regs}, Cycle{0});
     }
   }
 
@@ -124,8 +124,20 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
   void slice_ended(Core&, Cycle) override {}
   SyscallOutcome syscall(Core&, Thread&, Cycle) override {
     ++syscalls;
-    return SyscallOutcome::process_exited;
+    return on_syscall ? on_syscall() : SyscallOutcome::process_exited;
   }
+  void suspend(const SuspendedTask& task) override { suspended.push_back(task); }
+  SuspendedTask resume(std::uint64_t id) override {
+    EXPECT_EQ(suspended.front().task.id, id);
+    const SuspendedTask task = suspended.front();
+    suspended.pop_front();
+    return task;
+  }
+  Worker take_worker(const Core&) override {
+    ++workers_taken;
+    return {&spare, spare.regs};
+  }
+  void give_back(const Core&, const Worker& worker) override { given_back.push_back(worker.thread); }
   HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) override {
     heap_calls.push_back({function, attempt, now});
     HartState& hart = core.pipeline().hart();
@@ -143,11 +155,12 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
   void region_returned(Core&, Cycle) override {}
   void drop_decoded_blocks() override { ++flushes; }
   std::uint32_t core_count() const override { return static_cast<std::uint32_t>(parts.size()); }
+  std::uint32_t worker_count() const override { return core_count() + 1; }
   TileId tile_of(CoreId) const override { return TileId{0}; }
 
   // TaskSystem
   void create_before_region(const TaskDescriptor&) override {}
-  void begin_region(Cycle) override {}
+  void begin_region(Cycle, std::uint32_t) override {}
   CreateOutcome create(CoreId core, const TaskDescriptor&, Cycle now, std::string& error) override {
     creates.push_back(now);
     return on_create ? on_create(core, now, error) : CreateOutcome::accepted;
@@ -169,6 +182,8 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
     exceptions.push_back(now);
     return !on_exception || on_exception(core, now);
   }
+  void suspend(CoreId, Cycle now) override { suspensions.push_back(now); }
+  void resume(TileId, std::uint64_t, Cycle) override {}
   std::string describe_waiting() const override { return {}; }
 
   void record(CoreId, LineAddr, bool) override {}
@@ -184,7 +199,12 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
   std::vector<std::function<void()>> actions;
   Addr end = kBody;
   bool speculates = false;
-  std::uint64_t syscalls = 0, flushes = 0;
+  std::uint64_t syscalls = 0, flushes = 0, workers_taken = 0;
+  std::function<SyscallOutcome()> on_syscall;
+  std::deque<SuspendedTask> suspended;
+  std::vector<Cycle> suspensions;
+  Thread spare;
+  std::vector<Thread*> given_back;
   std::vector<FaultKind> faults;
   std::vector<Cycle> creates, finishes, exceptions;
   std::vector<std::pair<std::uint64_t, Cycle>> dispatched;  ///< task id, when
@@ -203,6 +223,42 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
 
 using Dispatched = std::vector<std::pair<std::uint64_t, Cycle>>;
 constexpr Latency kTask = 5;  // cycles of a dequeue, a create, a finish
+
+// C18: "blocking calls release the core". Its registers and its worker are those of its thread until it goes
+// on.
+TEST(SuspendedTask, LeavesItsCoreToOthersAndGoesOnAfterThemWithItsOwnWorker) {
+  Chip chip;
+  chip.spare.regs.pc = kCode;
+  chip.spare.regs.x[reg::sp] = kData + 8 * AddressSpace::kPageBytes;
+  chip.on_syscall = [&] {
+    chip.parts[0].worker.state = ThreadState::blocked;
+    chip.parts[0].worker.regs.pc += 4;  // as the kernel does
+    return SyscallOutcome::blocked;
+  };
+  chip.give(0, kBody, false);
+  chip.emit("addi", {.rd = 8, .rs1 = 0, .imm = 7});   // 5
+  chip.emit("ecall");                                 // 6; the core is free at 6 and its own cycles
+  chip.emit("sd", {.rs1 = 10, .rs2 = 8, .imm = 64});  // of what survived the call
+  chip.emit("sd", {.rs1 = 10, .rs2 = 2, .imm = 72});
+  chip.emit("jalr", {.rd = 0, .rs1 = 1, .imm = 0});
+  const Addr other = chip.end;
+  chip.give(0, other, false);
+  chip.emit("sd", {.rs1 = 10, .rs2 = 2, .imm = 0});  // its stack pointer
+  chip.emit("addi", {.rd = 8, .rs1 = 0, .imm = 1});
+  chip.emit("jalr", {.rd = 0, .rs1 = 1, .imm = 0});
+  DispatchedTask resumed;
+  resumed.kind = DispatchedTask::Kind::resumed;
+  resumed.id = 1;
+  chip.parts[0].next.push_back(resumed);
+  chip.run(1000);
+  EXPECT_EQ(chip.suspensions, (std::vector{Cycle{6}}));
+  EXPECT_EQ(chip.workers_taken, 1);
+  EXPECT_EQ(chip.given_back, (std::vector<Thread*>{&chip.spare}));
+  EXPECT_EQ(chip.finishes.size(), 2);
+  EXPECT_EQ(chip.memory.load<std::uint64_t>(kData), kData + 8 * AddressSpace::kPageBytes);
+  EXPECT_EQ(chip.memory.load<std::uint64_t>(kData + 64), 7);
+  EXPECT_EQ(chip.memory.load<std::uint64_t>(kData + 72), kData + 15 * AddressSpace::kPageBytes + 48);
+}
 
 TEST(SpeculativeCore, GivesATasksCyclesToItsAttemptByTheirParts) {
   Chip chip;

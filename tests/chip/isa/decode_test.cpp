@@ -295,7 +295,7 @@ TEST(Decode, ReservedTaskEncodingsAreIllegal) {
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 1, 0, 1))) << "rs1";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::finish, 1)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::promote, 1)));
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::read, 7, 10)));
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::read, 8, 10)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::region, 2)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_call, 0)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_return, 0)));

@@ -94,6 +94,9 @@ class FakeSimulation final : public Simulation {
     tasks_->on_created(1, 0, task, CoreId{0}, Cycle{100});
     tasks_->on_dispatched(CoreId{0}, parent, Cycle{110});
     tasks_->on_created(2, 1, task, CoreId{0}, Cycle{115});
+    tasks_->on_suspended(1, CoreId{0}, Cycle{116});
+    tasks_->on_resumed(CoreId{0}, {.kind = DispatchedTask::Kind::resumed, .descriptor = task, .id = 1},
+                       Cycle{118});
     tasks_->on_finished(1, CoreId{0}, Cycle{120});
     tasks_->on_gvt({7, 1}, Cycle{121});
     tasks_->on_gvt({7, 2}, Cycle{122});
@@ -344,16 +347,18 @@ TEST_F(Sessions, TraceTasksAsSlicesFlowsInstantsAndACounter) {
   const Json trace = Json::parse(gunzip(fs::path(options_.out) / "trace.json.gz"));
   std::map<std::string, std::vector<Json>> by_phase;
   for (const Json& event : trace["traceEvents"]) by_phase[event["ph"]].push_back(event);
-  ASSERT_EQ(by_phase["X"].size(), 3u);
-  const Json& parent = by_phase["X"][0];
+  ASSERT_EQ(by_phase["X"].size(), 4u);
+  EXPECT_EQ(by_phase["X"][0]["name"], "visit<\"x\"> (waits)") << "in a system call, without its core";
+  EXPECT_NEAR(by_phase["X"][0]["dur"].get<double>(), 6 / 2000.0, 1e-12);
+  const Json& parent = by_phase["X"][1];
   EXPECT_EQ(parent["name"], "visit<\"x\">");
-  EXPECT_EQ(parent["ts"], 110 / 2000.0);
-  EXPECT_NEAR(parent["dur"].get<double>(), 10 / 2000.0, 1e-12);
+  EXPECT_EQ(parent["ts"], 118 / 2000.0);
+  EXPECT_NEAR(parent["dur"].get<double>(), 2 / 2000.0, 1e-12);
   EXPECT_EQ(parent["args"]["timestamp"], 7);
   EXPECT_EQ(parent["args"]["locale"], "18446744073709551615");
-  EXPECT_EQ(by_phase["X"][1]["name"], "spill");
-  EXPECT_EQ(by_phase["X"][2]["tid"], 1) << "still open at the end: closed at the last event";
-  EXPECT_EQ(by_phase["X"][2]["args"]["end_cycle"], 150);
+  EXPECT_EQ(by_phase["X"][2]["name"], "spill");
+  EXPECT_EQ(by_phase["X"][3]["tid"], 1) << "still open at the end: closed at the last event";
+  EXPECT_EQ(by_phase["X"][3]["args"]["end_cycle"], 150);
   ASSERT_EQ(by_phase["s"].size(), 1u) << "the parentless task has no flow";
   ASSERT_EQ(by_phase["f"].size(), 1u);
   EXPECT_EQ(by_phase["s"][0]["id"], by_phase["f"][0]["id"]);

@@ -91,7 +91,7 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
   void run(const std::vector<TaskDescriptor>& initial, Latency limit = 50'000'000) {
     for (const auto& task : initial) units.create_before_region(task);
     ended = false;
-    units.begin_region(timeline.now());
+    units.begin_region(timeline.now(), 0);
     for (std::uint32_t c = 0; c < config.chip.cores; ++c) timeline.schedule(timeline.now(), this, kFree, c);
     const Cycle last = timeline.now() + limit;
     while (!ended && timeline.now() < last && timeline.step()) {

@@ -1,0 +1,68 @@
+// The workers of a task region that serve no core (C7, C18): those to spare, by tile, and those of tasks that
+// wait in system calls. Such a task keeps its worker, stack and thread pointer: what its own code and the C
+// library have on and behind them (locks that know their owner, thread-local variables) is nobody else's.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "chip/isa/hart_state.hpp"
+#include "chip/os/thread.hpp"
+#include "chip/task/task_system.hpp"
+#include "chip/types.hpp"
+
+namespace rubato::chip {
+
+struct Worker {
+  Thread* thread = nullptr;
+  HartState regs;                      ///< at the region instruction
+  Addr stack_low = 0, stack_high = 0;  ///< of tasks; empty if the program gave no usable one
+};
+
+/// A non-speculative task in a system call that blocks. Its registers are its thread's.
+struct SuspendedTask {
+  DispatchedTask task;
+  Worker worker;
+  TileId tile{};
+};
+
+class WorkerPool {
+ public:
+  void begin_region(std::uint32_t tiles) { spare_.assign(tiles, {}); }
+  void add(TileId tile, const Worker& worker) { spare_[tile.value].push_back(worker); }
+  /// There is one.
+  Worker take(TileId tile) {
+    auto& spare = spare_[tile.value];
+    RUBATO_CHECK(!spare.empty(), "a tile has no worker to spare");
+    const Worker worker = spare.back();
+    spare.pop_back();
+    return worker;
+  }
+
+  void suspend(const SuspendedTask& task) { suspended_.push_back(task); }
+  /// Whose task waits on this thread; null: none.
+  const SuspendedTask* find(const Thread& thread) const {
+    const auto found = std::find_if(suspended_.begin(), suspended_.end(),
+                                    [&](const SuspendedTask& s) { return s.worker.thread == &thread; });
+    return found == suspended_.end() ? nullptr : &*found;
+  }
+  /// There is one of this number.
+  SuspendedTask resume(std::uint64_t id) {
+    const auto found = std::find_if(suspended_.begin(), suspended_.end(),
+                                    [&](const SuspendedTask& s) { return s.task.id == id; });
+    RUBATO_CHECK(found != suspended_.end(), "a task goes on that was not suspended");
+    const SuspendedTask task = *found;
+    suspended_.erase(found);
+    return task;
+  }
+
+ private:
+  std::vector<std::vector<Worker>> spare_;  // by tile; used last first
+  std::vector<SuspendedTask> suspended_;
+};
+
+}  // namespace rubato::chip

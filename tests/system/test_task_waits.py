@@ -1,0 +1,59 @@
+"""Tasks that wait in system calls leave their cores to others (C18), and a wait without end is found (C3)."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CHIPS = [("1", "chip.seed=1"), ("2", "chip.cores_per_tile=1"), ("4", "chip.seed=1"), ("16", "chip.seed=3")]
+
+
+def run(simulator: Path, guests: Path, what: str, cores: str, *settings: str) -> subprocess.CompletedProcess[str]:
+    words = [word for setting in settings for word in ("--set", setting)]
+    command = [simulator, "--quiet", "--max-cycles", "30000000", "--cores", cores, *words, guests / "task_waits"]
+    return subprocess.run(
+        [*command, *what.split()], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize("what", ["own", "condition", "order", "preempt", "atomic", "ring 4"])
+@pytest.mark.parametrize(("cores", "setting"), CHIPS)
+def test_others_run_meanwhile(what: str, cores: str, setting: str, guests: Path, rubato_chip: Path) -> None:
+    done = run(rubato_chip, guests, what, cores, setting)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "check: passed"), done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("what", ["order", "preempt", "atomic", "ring 12", "sleep"])
+def test_runs_with_waits_have_a_serial_order(what: str, guests: Path, rubato_chip: Path) -> None:
+    for cores, setting in CHIPS:
+        done = run(rubato_chip, guests, what, cores, setting, "run.check_replay=true", "task.spare_workers=16")
+        assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(("spare", "turns"), [(0, 8), (1, 4), (4, 2), (16, 1)])
+def test_so_many_tasks_wait_as_there_are_workers(spare: int, turns: int, guests: Path, rubato_chip: Path) -> None:
+    """Eight tasks sleep for a millisecond each on one core."""
+    done = run(rubato_chip, guests, "sleep", "1", f"task.spare_workers={spare}")
+    assert done.returncode == 0, done.stderr
+    assert turns * 1000 <= int(done.stdout.split()[0]) <= turns * 1000 + 100
+
+
+def test_a_ring_longer_than_there_are_workers_ends(guests: Path, rubato_chip: Path) -> None:
+    assert run(rubato_chip, guests, "ring 16", "1", "task.spare_workers=16").returncode == 0
+    short = run(rubato_chip, guests, "ring 16", "1", "task.spare_workers=4")
+    assert short.returncode == 4
+    assert "no worker to spare for idle tasks (task.spare_workers)" in short.stderr
+
+
+@pytest.mark.parametrize(("cores", "setting"), CHIPS)
+def test_a_wait_without_end_is_found(cores: str, setting: str, guests: Path, rubato_chip: Path) -> None:
+    for tasks in (2, 1000):  # few, and more than task queues hold
+        done = run(rubato_chip, guests, f"forever {tasks}", cores, setting)
+        assert done.returncode == 4
+        assert "nothing can proceed: every thread and task waits for another" in done.stderr
+        waiting = done.stderr.count("waits for a pipe or other file to become ready")
+        assert waiting == done.stderr.count(", timestamp 1, waits in a system call") >= 2
+        assert (tasks == 2) == (waiting == 2)
