@@ -77,6 +77,7 @@ struct Chip::Impl final : EventHandler,
     process.set_observer(this);
     if (c.run.alloc == "ideal") {
       heap.emplace(process, memory, c.chip.cores);
+      heap->observe_accesses(&system_calls);
       blocks.set_host_calls(heap->entries());
       fast_forward.serve(this);
     }
@@ -104,13 +105,16 @@ struct Chip::Impl final : EventHandler,
                                                              .observer = replay.get()},
                                              timeline, account, *this));
     }
+    system_calls.attach([this](LineAddr first, LineAddr last) {
+      for (const auto& core : cores) core->pipeline().lose_reservation(first, last);
+    });
+    process.observe_accesses(&system_calls);
+    memory.observe(&system_calls);
     if (task_units.aborts() != nullptr) {
       conflicts.attach(*task_units.aborts(),
                        [this](LineAddr line) { return hierarchy->possible_holders(line); });
       system_calls.attach(*task_units.aborts());
-      process.observe_accesses(&system_calls);
-      memory.observe(&system_calls);
-      if (heap) heap->attach(*task_units.aborts(), system_calls);
+      if (heap) heap->attach(*task_units.aborts());
     }
     register_stats();
   }
@@ -367,7 +371,10 @@ struct Chip::Impl final : EventHandler,
     Thread* thread = scheduler.pick(core.id());
     if (thread == nullptr) return;
     clock = now;
-    if (process.deliver_signals(*thread) == SyscallOutcome::process_exited) return process_exited();
+    system_calls.begin(core.id(), now);
+    const SyscallOutcome outcome_of_signals = process.deliver_signals(*thread);
+    system_calls.end();
+    if (outcome_of_signals == SyscallOutcome::process_exited) return process_exited();
     core.run_thread(*thread, now, config.run.time_slice);
   }
 
@@ -447,9 +454,11 @@ struct Chip::Impl final : EventHandler,
 
   bool fault(Core& core, Thread& thread, const Fault& f, Cycle now) override {
     clock = now;
+    system_calls.begin(core.id(), now);
     if (replay) replay->enter_kernel(core.task());
     const bool is_handled = f.kind != FaultKind::task_error && process.deliver_fault(thread, f);
     if (replay) replay->leave_kernel();
+    system_calls.end();
     if (is_handled) return true;
     report_fault(thread, f);
     return false;

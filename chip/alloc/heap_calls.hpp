@@ -31,11 +31,10 @@ class HeapCalls {
   /// @throws UsageError if the program has no symbols, or has calloc or realloc but not what they go on in.
   HeapCalls(const Process& process, AddressSpace& memory, std::uint32_t cores);
 
-  /// Before anything speculates. Both outlive their use; `observer` sees what calls store for their callers.
-  void attach(AbortHandler& handler, UserMemory::Observer& observer) {
-    allocator_.attach(handler);
-    user_.observe(&observer);
-  }
+  /// Before anything speculates. Outlives its use.
+  void attach(AbortHandler& handler) { allocator_.attach(handler); }
+  /// Sees what calls store for their callers, before they do. Outlives its use.
+  void observe_accesses(UserMemory::Observer* observer) { user_.observe(observer); }
   IdealAllocator& allocator() { return allocator_; }
   /// Entry pc -> number of the function, for call().
   const std::map<Addr, std::int32_t>& entries() const { return entries_; }

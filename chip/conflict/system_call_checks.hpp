@@ -1,13 +1,15 @@
 // System calls of non-speculative tasks under speculation (C18): before a call reads or writes memory, the
 // attempts that conflict with it are aborted, as by loads and stores of the calling task; before it changes
 // mappings, all that accessed those pages. Memory is restored by then: calls see and change what is
-// committed.
+// committed. And, whether anything speculates or not, no store-conditional succeeds over what a call wrote.
 //
 // An attempt that the last GVT round decided to commit counts as committed, though its tile has not heard of
 // it: a call is not interrupted to wait for that. Only time could tell the difference.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "chip/conflict/abort_handler.hpp"
@@ -21,6 +23,10 @@ namespace rubato::chip {
 class SystemCallChecks final : public UserMemory::Observer, public AddressSpace::Observer {
  public:
   explicit SystemCallChecks(const ConflictDetector& detector) : detector_(detector) {}
+  /// Ends the reservations of all cores on lines of a range.
+  using EndReservations = std::function<void(LineAddr first, LineAddr last)>;
+
+  void attach(EndReservations end_reservations) { end_reservations_ = std::move(end_reservations); }
   /// Before anything speculates. Outlives its use.
   void attach(AbortHandler& handler) { handler_ = &handler; }
 
@@ -42,6 +48,7 @@ class SystemCallChecks final : public UserMemory::Observer, public AddressSpace:
 
   const ConflictDetector& detector_;
   AbortHandler* handler_ = nullptr;
+  EndReservations end_reservations_;
   bool in_call_ = false;
   CoreId core_{};
   Cycle now_{};

@@ -111,6 +111,11 @@ void Pipeline::end_reservation() {
   if (ports_.reservations != nullptr) ports_.reservations->end(core_);
 }
 
+void Pipeline::lose_reservation(LineAddr first, LineAddr last) {
+  if (hart_.reservation == HartState::kNoReservation) return;
+  if (const LineAddr line = line_of(hart_.reservation); line >= first && line <= last) end_reservation();
+}
+
 void Pipeline::on_first_use(LineAddr line, bool write) {
   if (is_untracked(line)) {  // in the L1 since before marks began
     ports_.l1d.mark_untracked(line);

@@ -106,6 +106,8 @@ class Pipeline final : private L1Recorder {
   void resume_at(Cycle at, CyclePart part = CyclePart::core);
   /// Waits for every outstanding access, charging the wait by its parts. @returns cycle(), advanced.
   Cycle drain();
+  /// Somebody else wrote to one of these lines, not by way of the caches.
+  void lose_reservation(LineAddr first, LineAddr last);
   /// Goes on behind the instruction it stopped at.
   void skip_instruction();
 

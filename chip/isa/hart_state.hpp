@@ -16,7 +16,7 @@ struct HartState {
   std::uint64_t sink = 0;             ///< takes results that nobody sees (isa::Insn::kSink); means nothing
   Addr pc = 0;
   std::uint32_t fcsr = 0;             ///< frm in [7:5], fflags in [4:0]
-  Addr reservation = kNoReservation;  ///< line-aligned address of the lr reservation
+  Addr reservation = kNoReservation;  ///< what lr has loaded: sc succeeds nowhere else
   static constexpr Addr kNoReservation = ~Addr{0};
 
   /// x, f and sink as one array, indexed by the uniform register numbers of isa::Insn.

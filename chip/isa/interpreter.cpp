@@ -86,13 +86,13 @@ void store_to(std::byte* at, T value) {
   CHECK_ATOMIC(sizeof(T), Page::kRead, load_access);   \
   OBSERVE(sizeof(T), false);                           \
   const T name_ = load_from<T>(base + access_address); \
-  hart.reservation = access_address & ~(kLineBytes - 1)
-#define SC(T, name_, address_, value_)                                                  \
-  const Addr access_address = address_;                                                 \
-  CHECK_ATOMIC(sizeof(T), Page::kWrite, store_access);                                  \
-  OBSERVE(sizeof(T), true);                                                             \
-  const std::uint64_t name_ = hart.reservation != (access_address & ~(kLineBytes - 1)); \
-  if (name_ == 0) store_to<T>(base + access_address, value_);                           \
+  hart.reservation = access_address
+#define SC(T, name_, address_, value_)                            \
+  const Addr access_address = address_;                           \
+  CHECK_ATOMIC(sizeof(T), Page::kWrite, store_access);            \
+  OBSERVE(sizeof(T), true);                                       \
+  const std::uint64_t name_ = hart.reservation != access_address; \
+  if (name_ == 0) store_to<T>(base + access_address, value_);     \
   hart.reservation = HartState::kNoReservation
 
 #define FENCE() static_cast<void>(0)

@@ -233,7 +233,7 @@ void SerialReplay::on_data(Addr address, unsigned bytes, bool is_store) {
   if (kind == Kind::atomic) compare_load(action, address, bytes);
   if (kind == Kind::store_conditional) {
     // Whether a reservation holds depends on caches: as it was on the chip.
-    current_->hart.reservation = action.value != 0 ? address & ~(kLineBytes - 1) : HartState::kNoReservation;
+    current_->hart.reservation = action.value != 0 ? address : HartState::kNoReservation;
     if (action.value == 0) return;
   }
   note_store(address, bytes);

@@ -26,7 +26,7 @@ NEEDS_QEMU = pytest.mark.skipif(
 )
 THREADED = [
     "threads", "pthreads", "openmp", "system", "spinning", "thread_signals", "waits", "many_threads", "openmp_more",
-    "heap",
+    "heap", "reservations",
 ]  # fmt: skip
 PROGRAMS = sorted(s.stem for s in SOURCES.glob("*.c*") if s.suffix in {".c", ".cpp"} and is_compared(s))
 
@@ -85,3 +85,10 @@ def test_threads_print_the_same_on_every_chip(
     program: str, chip: str, guests: Path, rubato_chip: Path, tmp_path: Path
 ) -> None:
     compare(program, CHIPS[chip], guests, rubato_chip, tmp_path)
+
+
+@pytest.mark.parametrize("cores", [2, 16])
+def test_a_store_conditional_succeeds_while_nobody_else_writes(cores: int, guests: Path, rubato_chip: Path) -> None:
+    """Without it, that reservations.c must fail to store would prove nothing."""
+    command: list[str | Path] = [rubato_chip, "--quiet", "--cores", str(cores), guests / "reservations", "control"]
+    assert run(command, guests, b"").stdout == b"alone: sc succeeds\n"

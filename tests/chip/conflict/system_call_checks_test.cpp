@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tests/chip/conflict/conflict_rig.hpp"
 
@@ -49,6 +51,19 @@ struct SystemCalls : ::testing::Test {
   AddressSpace memory;
   UserMemory user;
 };
+
+TEST_F(SystemCalls, EndsReservationsOnWhatIsWrittenOrMappedAnewWithoutSpeculationToo) {
+  std::vector<std::pair<LineAddr, LineAddr>> ended;
+  checks.attach([&](LineAddr first, LineAddr last) { ended.emplace_back(first, last); });
+  const std::uint64_t value = 1;
+  EXPECT_TRUE(user.put(kData + 60, value));
+  EXPECT_TRUE(user.get<std::uint64_t>(kData + 200).has_value());
+  memory.discard(kData, kPage);
+  checks.end();
+  EXPECT_TRUE(user.put(kData, value)) << "of a call in fast-forward";
+  EXPECT_EQ(ended, (std::vector<std::pair<LineAddr, LineAddr>>{
+                       {line_of(kData), line_of(kData + 64)}, {line_of(kData), line_of(kData + kPage - 1)}}));
+}
 
 TEST_F(SystemCalls, AReadAbortsWritersOfItsLines) {
   reader(0, kData + 64);

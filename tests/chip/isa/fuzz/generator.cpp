@@ -233,8 +233,9 @@ class Generator {
   Item load_reserved() {
     Item item;
     const bool is_double = one_in(2);
-    const unsigned at = address(item, is_double ? 8 : 4);
+    unsigned at = address(item, is_double ? 8 : 4);
     append(item, is_double ? "lr.d" : "lr.w", {.rd = other_than(at), .rs1 = at});
+    if (one_in(4)) at = address(item, is_double ? 8 : 4);  // mostly another one: the sc fails
     for (std::uint64_t i = below(3); i > 0; --i)
       append(item, "addi", {.rd = other_than(at), .rs1 = source(), .imm = static_cast<std::int32_t>(rng_())});
     append(item, is_double ? "sc.d" : "sc.w", {.rd = target(), .rs1 = at, .rs2 = source()});

@@ -3,7 +3,7 @@
 // everywhere.
 //
 // Not generated, since the manual leaves it open or qemu 7.2 decides it by other means: stores between lr and
-// sc, an sc to another address than its lr, counters, reserved rounding modes.
+// sc, counters, reserved rounding modes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
