@@ -16,12 +16,16 @@ std::string OrderCheck::commit(const AttemptRecord& record) {
     if (last_ && d.timestamp < *last_) return fmt::format("commits after a task with timestamp {}", *last_);
     last_ = d.timestamp;
   }
-  if (!d.has_locale || (spec_runs_anywhere_ && d.type == TaskType::spec)) return {};
-  return check_locale(record);
+  if (!d.has_locale) return {};
+  if (spec_runs_anywhere_) {
+    Stays& stays = stays_of_tiles_[d.locale][record.core.value / cores_per_tile_];
+    if (std::string wrong = check_locale(record, stays); !wrong.empty() || d.type == TaskType::spec)
+      return wrong;
+  }
+  return check_locale(record, stays_[d.locale]);
 }
 
-std::string OrderCheck::check_locale(const AttemptRecord& record) {
-  auto& stays = stays_[record.descriptor.locale];
+std::string OrderCheck::check_locale(const AttemptRecord& record, Stays& stays) {
   const bool reads = record.descriptor.reads;
   const auto overlap = [&](const std::pair<const Cycle, Stay>& other) {
     if (reads && other.second.reads) return std::string{};

@@ -14,9 +14,9 @@ ReplayChecker::ReplayChecker(AddressSpace& memory, const Symbols& symbols, const
     : memory_(memory),
       symbols_(symbols),
       fail_(std::move(fail)),
-      spec_runs_anywhere_(config.task.mapper == "random"),
+      new_order_(config.task.mapper == "random", config.chip.cores_per_tile),
       running_(config.chip.cores),
-      order_(spec_runs_anywhere_) {}
+      order_(new_order_) {}
 
 void ReplayChecker::fail(const std::string& sentence) {
   is_active_ = false;
@@ -36,7 +36,7 @@ void ReplayChecker::guarded(const Check& check) {
 // ---- Regions ----
 
 void ReplayChecker::begin_region(std::vector<std::pair<Addr, Addr>> stacks) {
-  order_ = OrderCheck{spec_runs_anywhere_};
+  order_ = new_order_;
   created_.clear();
   finished_.clear();
   suspended_.clear();

@@ -91,7 +91,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   AddressSpace& memory_;
   const Symbols& symbols_;
   std::function<void(const std::string&)> fail_;
-  bool spec_runs_anywhere_;
+  OrderCheck new_order_;    // of a region
   bool is_active_ = false;  // in a region, and nothing is wrong yet
 
   std::vector<AttemptRecord*> kernel_for_;  // who is in the kernel, innermost last; null: nobody

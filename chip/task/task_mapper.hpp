@@ -43,7 +43,8 @@ class HashTaskMapper final : public TaskMapper {
   Rng rng_;
 };
 
-/// Ignores locales where that is legal, that is for SPEC tasks, to show what placement by locale is worth.
+/// Ignores the locales of SPEC tasks, to show what placement by locale is worth. They are atomic without
+/// exclusion, but for what they share with non-speculative tasks of their locale, on another tile.
 class RandomTaskMapper final : public TaskMapper {
  public:
   explicit RandomTaskMapper(HashTaskMapper::Params p) : hash_(p), tiles_(p.tiles), rng_(mix64(p.seed)) {}

@@ -66,6 +66,11 @@ class ReplayChecker : public ::testing::Test {
     d.arguments[0] = isa::test::kData;
     return d;
   }
+  TaskDescriptor spec(Locale on) const {
+    TaskDescriptor d = task(increment, {}, on);
+    d.type = TaskType::spec;
+    return d;
+  }
   void create(std::uint64_t id, const TaskDescriptor& d) {
     checker.on_created(id, 0, d, CoreId{0}, Cycle{0});
   }
@@ -166,6 +171,43 @@ TEST_F(ReplayChecker, RefusesTasksOfOneLocaleThatOverlapInTime) {
   commit(1);
   commit(2);
   EXPECT_THAT(wrong, AllOf(HasSubstr("task 2 "), HasSubstr("while task 1 with the same locale")));
+}
+
+// task.mapper=random sends SPEC tasks anywhere: their locales keep away the tasks of their tile.
+struct RandomlyMapped : ReplayChecker {
+  /// Two tasks of one locale at once, on core 0 and on `core`.
+  void overlap(const TaskDescriptor& first, const TaskDescriptor& second, std::uint32_t core) {
+    OrderCheck order(true, 2);
+    AttemptRecord a, b;
+    a.id = 1, b.id = 2;
+    a.descriptor = first, b.descriptor = second;
+    b.core = CoreId{core};
+    a.dispatched = Cycle{100}, a.finished = Cycle{110};
+    b.dispatched = Cycle{109}, b.finished = Cycle{119};
+    order.expect(1, 0);
+    order.expect(2, 0);
+    EXPECT_THAT(order.commit(a), IsEmpty());
+    wrong = order.commit(b);
+  }
+};
+
+TEST_F(RandomlyMapped, SpecTasksOfOneLocaleOverlapOnDifferentTiles) {
+  overlap(spec(9), spec(9), 2);
+  EXPECT_THAT(wrong, IsEmpty());
+  overlap(spec(9), task(increment, {}, 9), 2);
+  EXPECT_THAT(wrong, IsEmpty());
+}
+
+TEST_F(RandomlyMapped, NoTasksOfOneLocaleOverlapOnOneTile) {
+  overlap(spec(9), spec(9), 1);
+  EXPECT_THAT(wrong, HasSubstr("while task 1 with the same locale"));
+  overlap(task(increment, {}, 9), spec(9), 1);
+  EXPECT_THAT(wrong, HasSubstr("while task 1 with the same locale"));
+}
+
+TEST_F(RandomlyMapped, OthersOfOneLocaleOverlapNowhere) {
+  overlap(task(increment, {}, 9), task(increment, {}, 9), 2);
+  EXPECT_THAT(wrong, HasSubstr("while task 1 with the same locale"));
 }
 
 TEST_F(ReplayChecker, AcceptsTasksOfOneLocaleOneRightAfterTheOther) {
