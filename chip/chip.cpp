@@ -429,8 +429,13 @@ struct Chip::Impl final : EventHandler,
 
   HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) override {
     system_calls.begin(core.id(), now);
-    const auto result =
-        serve_heap_call(core.pipeline().hart(), function, {core.id(), core.thread()->tid, attempt, now});
+    HartState& hart = core.pipeline().hart();
+    if (replay) replay->enter_heap(core.task(), hart);
+    const auto result = serve_heap_call(hart, function, {core.id(), core.thread()->tid, attempt, now});
+    if (replay)
+      replay->leave_heap(core.id(), hart,
+                         result == HeapCalls::Outcome::returned || result == HeapCalls::Outcome::jumped,
+                         heap->taken(), heap->freed());
     system_calls.end();
     return result;
   }
@@ -578,7 +583,7 @@ struct Chip::Impl final : EventHandler,
     if (replay) {
       std::vector<std::pair<Addr, Addr>> stacks;
       for (const Worker& worker : region_workers) stacks.emplace_back(worker.stack_low, worker.stack_high);
-      replay->begin_region(std::move(stacks));
+      replay->begin_region(std::move(stacks), heap ? heap->entries() : std::map<Addr, std::int32_t>{});
     }
     task_units.begin_region(now, spare);
     schedule_timeout();
@@ -637,7 +642,10 @@ struct Chip::Impl final : EventHandler,
 
   void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
   void abort_running(CoreId core, Cycle at) override { cores[core.value]->abort_task(at); }
-  void become_nonspeculative(CoreId core) override { cores[core.value]->become_nonspeculative(); }
+  void become_nonspeculative(CoreId core) override {
+    cores[core.value]->become_nonspeculative();
+    if (replay) replay->become_nonspeculative(core);
+  }
   void retire(Attempt& attempt, bool is_committed) override {
     cores[attempt.core.value]->pipeline().give_back_log(attempt);
     if (!heap) return;

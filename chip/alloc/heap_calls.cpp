@@ -120,6 +120,7 @@ HeapCalls::HeapCalls(const Process& process, AddressSpace& memory, std::uint32_t
 HeapCalls::Outcome HeapCalls::call(HartState& hart, std::int32_t function,
                                    const IdealAllocator::Caller& caller) {
   allocator_.begin_call(caller);
+  taken_ = freed_ = 0;
   const std::uint64_t a0 = hart.x[reg::a0], a1 = hart.x[reg::a1], a2 = hart.x[reg::a2];
   constexpr std::uint64_t kPage = AddressSpace::kPageBytes;
   switch (static_cast<Function>(function)) {
@@ -158,8 +159,7 @@ HeapCalls::Outcome HeapCalls::allocate(HartState& hart, const IdealAllocator::Ca
     return fail(hart, "a speculative task asked for much memory");
   // As the C library: an alignment that is no power of two counts as the next one.
   alignment = alignment > AddressSpace::kSize ? AddressSpace::kSize : std::bit_ceil(alignment);
-  const BlockHeap::Block block =
-      allocator_.allocate(caller, bytes, std::max(alignment, BlockHeap::kAlignment));
+  const BlockHeap::Block block = take(caller, bytes, std::max(alignment, BlockHeap::kAlignment));
   if (block.address == 0) return out_of_memory(hart, caller);
   return give(hart, block.address);
 }
@@ -168,7 +168,7 @@ HeapCalls::Outcome HeapCalls::allocate_zeroed(HartState& hart, const IdealAlloca
   const std::uint64_t bytes = product(hart.x[reg::a0], hart.x[reg::a1]);
   if (caller.attempt != nullptr && bytes > IdealAllocator::kMostSpeculative)
     return fail(hart, "a speculative task asked for much memory");
-  const BlockHeap::Block block = allocator_.allocate(caller, bytes);
+  const BlockHeap::Block block = take(caller, bytes);
   if (block.address == 0) return out_of_memory(hart, caller);
   if (block.is_fresh) return give(hart, block.address);
   hart.x[reg::a0] = block.address;
@@ -202,8 +202,7 @@ HeapCalls::Outcome HeapCalls::store_aligned(HartState& hart, const IdealAllocato
     return Outcome::faulted;
   }
   if (!std::has_single_bit(alignment) || alignment < sizeof(Addr)) return give(hart, EINVAL);
-  const BlockHeap::Block block =
-      allocator_.allocate(caller, bytes, std::max(alignment, BlockHeap::kAlignment));
+  const BlockHeap::Block block = take(caller, bytes, std::max(alignment, BlockHeap::kAlignment));
   if (block.address == 0) return give(hart, ENOMEM);
   user_.put(place, block.address);
   return give(hart, 0);
@@ -223,7 +222,7 @@ HeapCalls::Outcome HeapCalls::reallocate(HartState& hart, const IdealAllocator::
   if (BlockHeap::rounded(bytes) == usable) return give(hart, old);
   if (caller.attempt != nullptr && bytes > IdealAllocator::kMostSpeculative)
     return fail(hart, "a speculative task asked for much memory");
-  const BlockHeap::Block block = allocator_.allocate(caller, bytes);
+  const BlockHeap::Block block = take(caller, bytes);
   if (block.address == 0) return out_of_memory(hart, caller);
   if (const Outcome outcome = free(hart, caller, true); outcome != Outcome::returned) return outcome;
   hart.x[reg::a0] = block.address;
@@ -237,6 +236,7 @@ HeapCalls::Outcome HeapCalls::free(HartState& hart, const IdealAllocator::Caller
   if (address == 0) return give(hart, 0);
   switch (moved ? allocator_.free_moved(caller, address) : allocator_.free(caller, address)) {
     case IdealAllocator::FreeOutcome::done:
+      freed_ = address;
       return give(hart, address);
     case IdealAllocator::FreeOutcome::not_a_block:
       return fail(hart, fmt::format("freed {:#x}, which is not the start of a block of the heap", address));
@@ -244,6 +244,13 @@ HeapCalls::Outcome HeapCalls::free(HartState& hart, const IdealAllocator::Caller
       return fail(hart, fmt::format("freed the block at {:#x} a second time", address));
   }
   return Outcome::faulted;
+}
+
+BlockHeap::Block HeapCalls::take(const IdealAllocator::Caller& caller, std::uint64_t bytes,
+                                 std::uint64_t alignment) {
+  const BlockHeap::Block block = allocator_.allocate(caller, bytes, alignment);
+  taken_ = block.address;
+  return block;
 }
 
 HeapCalls::Outcome HeapCalls::give(HartState& hart, std::uint64_t result) {

@@ -41,6 +41,9 @@ class HeapCalls {
   /// Serves the function whose entry `hart` is at.
   Outcome call(HartState& hart, std::int32_t function, const IdealAllocator::Caller& caller);
   const Fault& fault() const { return fault_; }
+  /// The blocks that the last call took from a pool and freed; 0: none.
+  Addr taken() const { return taken_; }
+  Addr freed() const { return freed_; }
 
  private:
   Outcome allocate(HartState& hart, const IdealAllocator::Caller& caller, std::uint64_t bytes,
@@ -52,6 +55,8 @@ class HeapCalls {
   Outcome reallocate(HartState& hart, const IdealAllocator::Caller& caller, std::uint64_t bytes);
   Outcome free(HartState& hart, const IdealAllocator::Caller& caller, bool moved = false);
 
+  BlockHeap::Block take(const IdealAllocator::Caller& caller, std::uint64_t bytes,
+                        std::uint64_t alignment = BlockHeap::kAlignment);
   Outcome give(HartState& hart, std::uint64_t result);
   Outcome go_to(HartState& hart, Addr function);
   Outcome out_of_memory(HartState& hart, const IdealAllocator::Caller& caller);
@@ -63,6 +68,7 @@ class HeapCalls {
   IdealAllocator allocator_;
   std::map<Addr, std::int32_t> entries_;
   Addr memset_ = 0, memcpy_ = 0;
+  Addr taken_ = 0, freed_ = 0;
   Fault fault_;
 };
 

@@ -33,12 +33,22 @@ struct TaskAction {
     discard,            ///< as unmap
     move,               ///< address: from; value: to; index: pages
     kernel_exit,        ///< index: into harts
+    heap_call,          ///< address: the function; index: into heap_calls
   };
   Kind kind = Kind::load;
   std::uint8_t bytes = 0;
   std::uint32_t index = 0;
   Addr address = 0;
   std::uint64_t value = 0;
+};
+
+/// A call of the ideal allocator (run.alloc=ideal): it gives blocks as chip time says, not the serial order.
+struct HeapCall {
+  std::array<std::uint64_t, 3> given{}, left{};  ///< a0 to a2, before and after
+  Addr next = 0;                                 ///< where the task went on
+  Addr taken = 0, freed = 0;  ///< blocks; 0: none. Both: what was freed is still to be copied
+  std::uint64_t freer = 0;    ///< the task that freed the block it took; 0: none of the region
+  std::size_t freed_by = 0;   ///< that task's action
 };
 
 struct AttemptRecord {
@@ -48,6 +58,7 @@ struct AttemptRecord {
   CoreId core{};
   Cycle dispatched{}, finished{};
   bool is_speculative = false;  ///< when dispatched
+  bool may_abort = false;       ///< it still speculates
   HartState first_registers{};
   std::pair<Addr, Addr> stack{};  ///< of its worker, [low, high)
 
@@ -55,6 +66,7 @@ struct AttemptRecord {
   std::vector<TaskDescriptor> created;
   std::vector<std::vector<std::byte>> kernel_data;
   std::vector<HartState> harts;
+  std::vector<HeapCall> heap_calls;
 
   // Of the replay.
   bool has_begun = false, has_ended = false;

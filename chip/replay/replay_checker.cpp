@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace rubato::chip {
@@ -35,13 +37,15 @@ void ReplayChecker::guarded(const Check& check) {
 
 // ---- Regions ----
 
-void ReplayChecker::begin_region(std::vector<std::pair<Addr, Addr>> stacks) {
+void ReplayChecker::begin_region(std::vector<std::pair<Addr, Addr>> stacks,
+                                 std::map<Addr, std::int32_t> heap_functions) {
   order_ = new_order_;
   created_.clear();
   finished_.clear();
   suspended_.clear();
+  freeings_.clear();
   stacks_ = std::move(stacks);
-  replay_ = std::make_unique<SerialReplay>(memory_, stacks_, symbols_);
+  replay_ = std::make_unique<SerialReplay>(memory_, stacks_, symbols_, std::move(heap_functions));
   is_active_ = true;
 }
 
@@ -83,8 +87,12 @@ void ReplayChecker::on_dispatched(CoreId core, const DispatchedTask& task, Cycle
   record->descriptor = created->second.descriptor;  // not what queues and spills made of it
   record->core = core;
   record->dispatched = now;
-  record->is_speculative = task.speculative;
+  record->is_speculative = record->may_abort = task.speculative;
   running_[core.value] = std::move(record);
+}
+
+void ReplayChecker::become_nonspeculative(CoreId core) {
+  if (running_[core.value] != nullptr) running_[core.value]->may_abort = false;
 }
 
 void ReplayChecker::on_suspended(std::uint64_t id, CoreId core, Cycle) {
@@ -128,7 +136,8 @@ void ReplayChecker::on_committed(std::uint64_t id, CoreId, Cycle) {
     replay_creation(*record);
     if (const std::string wrong = order_.commit(*record); !wrong.empty())
       throw ReplayMismatch(replay_->describe(*record) + " " + wrong);
-    replay(*record);
+    replay_until(*record, record->actions.size());
+    replay_->replay(*record);  // to its very end
     created_.erase(id);
   });
 }
@@ -142,15 +151,61 @@ AttemptRecord* ReplayChecker::running(std::uint64_t id) const {
   return found == suspended_.end() ? nullptr : found->second.get();
 }
 
-void ReplayChecker::expect_children(AttemptRecord& record, std::size_t from, std::size_t to) {
-  for (std::size_t i = from; i < to; ++i)
+void ReplayChecker::advance(AttemptRecord& record, std::size_t end) {
+  const std::size_t from = record.next;
+  replay_->replay_until(record, end);
+  for (std::size_t i = from; i < record.next; ++i)
     if (record.actions[i].kind == Kind::create) order_.expect(record.actions[i].value, record.id);
 }
 
-void ReplayChecker::replay(AttemptRecord& record) {
-  const std::size_t from = record.next;
-  replay_->replay(record);
-  expect_children(record, from, record.next);
+void ReplayChecker::replay_until(AttemptRecord& record, std::size_t end) {
+  for (std::size_t i = record.next; i < end; ++i) {
+    if (record.actions[i].kind != Kind::heap_call) continue;
+    const HeapCall call = record.heap_calls[record.actions[i].index];
+    if (call.freer == 0 || call.freer == record.id) continue;
+    advance(record, i);
+    replay_freeing(call);
+  }
+  advance(record, end);
+}
+
+// As of a parent below: who frees memory has effect while it runs, unless it speculates.
+void ReplayChecker::replay_freeing(const HeapCall& call) {
+  AttemptRecord* const freer = running(call.freer);
+  if (freer == nullptr || freer->may_abort || call.freed_by < freer->next ||
+      call.freed_by >= freer->actions.size())
+    return;
+  const auto is_heap_call = [](const TaskAction& action) { return action.kind == Kind::heap_call; };
+  const auto freeing = freer->actions.begin() + static_cast<std::ptrdiff_t>(call.freed_by);
+  // An attempt of it that was aborted freed the block, and was what had allocated it; this one may not have.
+  if (!is_heap_call(*freeing)) return;
+  const HeapCall& freed = freer->heap_calls[freeing->index];
+  if (freed.freed != call.taken) return;
+  auto end = freeing + 1;
+  if (freed.taken != 0) end = std::find_if(end, freer->actions.end(), is_heap_call);  // it was copied first
+  replay_creation(*freer);
+  replay_until(*freer, static_cast<std::size_t>(end - freer->actions.begin()));
+}
+
+// A pool grows where a task may have had a mapping.
+void ReplayChecker::replay_unmapping(Addr a, std::uint64_t bytes) {
+  for (const Record& record : running_)
+    if (record != nullptr) replay_unmapping(*record, a, bytes);
+  for (const auto& [id, record] : suspended_) replay_unmapping(*record, a, bytes);
+}
+
+void ReplayChecker::replay_unmapping(AttemptRecord& record, Addr a, std::uint64_t bytes) {
+  if (record.may_abort) return;
+  std::size_t end = 0;
+  for (std::size_t i = record.next; i < record.actions.size(); ++i) {
+    const TaskAction& action = record.actions[i];
+    if (action.kind == Kind::unmap && action.address < a + bytes && a < action.address + action.value)
+      end = i + 1;
+  }
+  if (end == 0) return;
+  while (record.actions[end].kind != Kind::kernel_exit) ++end;
+  replay_creation(record);
+  replay_until(record, end + 1);
 }
 
 // A parent that is still running has effect already, if it is non-speculative; a speculative one commits
@@ -160,12 +215,9 @@ void ReplayChecker::replay_creation(const AttemptRecord& child) {
   AttemptRecord* const parent = running(child.parent);
   if (parent == nullptr) return;
   replay_creation(*parent);
-  const std::size_t from = parent->next;
-  for (std::size_t i = from; i < parent->actions.size(); ++i) {
-    if (parent->actions[i].kind != Kind::create || parent->actions[i].value != child.id) continue;
-    replay_->replay_until_created(*parent, child.id);
-    return expect_children(*parent, from, parent->next);
-  }
+  for (std::size_t i = parent->next; i < parent->actions.size(); ++i)
+    if (parent->actions[i].kind == Kind::create && parent->actions[i].value == child.id)
+      return replay_until(*parent, i + 1);
 }
 
 // ---- What attempts do ----
@@ -229,7 +281,37 @@ void ReplayChecker::leave_kernel() {
   memory_.watch_kernel(!kernel_for_.empty() && kernel_for_.back() != nullptr ? this : nullptr);
 }
 
+void ReplayChecker::enter_heap(std::uint64_t id, const HartState& hart) {
+  enter_kernel(id);
+  memory_.watch_kernel(this);  // whoever it is for: pools grow for all
+  in_heap_ = true;
+  heap_function_ = hart.pc;
+  heap_call_ = {};
+  for (unsigned i = 0; i < heap_call_.given.size(); ++i) heap_call_.given[i] = hart.x[reg::a0 + i];
+}
+
+void ReplayChecker::leave_heap(CoreId core, const HartState& hart, bool served, Addr taken, Addr freed) {
+  in_heap_ = false;
+  leave_kernel();
+  AttemptRecord* const record = running_[core.value].get();
+  if (record == nullptr || !served) return;
+  for (unsigned i = 0; i < heap_call_.left.size(); ++i) heap_call_.left[i] = hart.x[reg::a0 + i];
+  heap_call_.next = hart.pc;
+  heap_call_.taken = taken;
+  heap_call_.freed = freed;
+  if (const auto freeing = freeings_.find(taken); taken != 0 && freeing != freeings_.end()) {
+    heap_call_.freer = freeing->second.task;
+    heap_call_.freed_by = freeing->second.action;
+  }
+  if (freed != 0) freeings_[freed] = {record->id, record->actions.size()};
+  record->actions.push_back({.kind = Kind::heap_call,
+                             .index = static_cast<std::uint32_t>(record->heap_calls.size()),
+                             .address = heap_function_});
+  record->heap_calls.push_back(heap_call_);
+}
+
 void ReplayChecker::add_kernel(TaskAction action, std::vector<std::byte> data) {
+  if (kernel_for_.back() == nullptr) return;
   AttemptRecord& record = *kernel_for_.back();
   action.index = static_cast<std::uint32_t>(record.kernel_data.size());
   record.actions.push_back(action);
@@ -241,9 +323,17 @@ std::vector<std::byte> ReplayChecker::bytes_at(Addr a, std::uint64_t bytes) cons
 }
 
 void ReplayChecker::on_map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
+  if (in_heap_) {
+    guarded([&] {
+      replay_unmapping(a, bytes);
+      replay_->map(a, bytes, attributes);
+    });
+    return;
+  }
   add_kernel({.kind = Kind::map, .bytes = attributes, .address = a, .value = bytes});
 }
 void ReplayChecker::on_unmap(Addr a, std::uint64_t bytes) {
+  if (in_heap_) return;  // of nothing: where a pool grows
   add_kernel({.kind = Kind::unmap, .address = a, .value = bytes});
 }
 void ReplayChecker::on_protect(Addr a, std::uint64_t bytes, std::uint8_t attributes) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -34,13 +35,22 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
                 std::function<void(const std::string&)> fail);
 
   /// A task region begins, with these workers' stacks; before tasks of the region are announced.
-  void begin_region(std::vector<std::pair<Addr, Addr>> stacks);
+  /// @param heap_functions entries of those that the simulator serves.
+  void begin_region(std::vector<std::pair<Addr, Addr>> stacks,
+                    std::map<Addr, std::int32_t> heap_functions = {});
   /// Every task has committed.
   void end_region();
+  /// The speculative task on `core` goes on as a non-speculative one: it has effect from now on.
+  void become_nonspeculative(CoreId core);
   /// Between these, what the kernel does with memory is done for task `id`, which is in a system call; 0: for
   /// nobody who is checked. They nest: one call may end others.
   void enter_kernel(std::uint64_t id);
   void leave_kernel();
+  /// Likewise, what the ideal allocator does for task `id`, whose registers are these before and after a
+  /// call.
+  /// @param served not if the program's own function is to run, or the task stops.
+  void enter_heap(std::uint64_t id, const HartState& hart);
+  void leave_heap(CoreId core, const HartState& hart, bool served, Addr taken, Addr freed);
 
   void on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId, Cycle) override;
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
@@ -75,13 +85,20 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void add(CoreId core, const TaskAction& action) {
     if (running_[core.value] != nullptr) running_[core.value]->actions.push_back(action);
   }
-  void add_kernel(const TaskAction& action) { kernel_for_.back()->actions.push_back(action); }
+  void add_kernel(const TaskAction& action) {
+    if (kernel_for_.back() != nullptr) kernel_for_.back()->actions.push_back(action);
+  }
   void add_kernel(TaskAction action, std::vector<std::byte> data);
   std::vector<std::byte> bytes_at(Addr a, std::uint64_t bytes) const;
-  void replay(AttemptRecord& record);
+  /// Replays the actions before `end`, and before each what other tasks must have done by then.
+  void replay_until(AttemptRecord& record, std::size_t end);
+  void advance(AttemptRecord& record, std::size_t end);
   /// The creation of the task must have been replayed before the task is.
   void replay_creation(const AttemptRecord& child);
-  void expect_children(AttemptRecord& record, std::size_t from, std::size_t to);
+  /// So must the freeing of memory that a call gave it.
+  void replay_freeing(const HeapCall& call);
+  void replay_unmapping(Addr a, std::uint64_t bytes);
+  void replay_unmapping(AttemptRecord& record, Addr a, std::uint64_t bytes);
   AttemptRecord* running(std::uint64_t id) const;
   /// Does `check`, unless something is wrong already.
   template <class Check>
@@ -95,11 +112,19 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   bool is_active_ = false;  // in a region, and nothing is wrong yet
 
   std::vector<AttemptRecord*> kernel_for_;  // who is in the kernel, innermost last; null: nobody
+  bool in_heap_ = false;
+  HeapCall heap_call_;      // being served
+  Addr heap_function_ = 0;  // its entry
+  struct Freeing {
+    std::uint64_t task;
+    std::size_t action;
+  };
+  std::unordered_map<Addr, Freeing> freeings_;  // the last of each block; looked up only
   std::vector<std::pair<Addr, Addr>> stacks_;
 
-  std::vector<Record> running_;                          // by core
-  std::unordered_map<std::uint64_t, Record> suspended_;  // by id; looked up only
-  std::unordered_map<std::uint64_t, Record> finished_;   // by id; looked up only
+  std::vector<Record> running_;                         // by core
+  std::map<std::uint64_t, Record> suspended_;           // by id
+  std::unordered_map<std::uint64_t, Record> finished_;  // by id; looked up only
   struct Created {
     std::uint64_t parent;
     TaskDescriptor descriptor;

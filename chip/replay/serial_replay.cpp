@@ -34,7 +34,8 @@ constexpr const char* name_of(Kind kind) {
                                    "change of rights",
                                    "discarding of memory",
                                    "moving of memory",
-                                   "return from the kernel"};
+                                   "return from the kernel",
+                                   "call of a heap function"};
   return names[static_cast<unsigned>(kind)];
 }
 
@@ -58,9 +59,10 @@ constexpr std::uint8_t kCopied = Page::kRead | Page::kWrite | Page::kExecute | P
 }  // namespace
 
 SerialReplay::SerialReplay(const AddressSpace& memory, std::vector<std::pair<Addr, Addr>> stacks,
-                           const Symbols& symbols)
-    : stacks_(std::move(stacks)), symbols_(symbols) {
+                           const Symbols& symbols, std::map<Addr, std::int32_t> heap_functions)
+    : stacks_(std::move(stacks)), symbols_(symbols), heap_functions_(std::move(heap_functions)) {
   interpreter_.observe(this);
+  blocks_.set_host_calls(heap_functions_);
   copy(memory);
 }
 
@@ -113,16 +115,17 @@ void SerialReplay::begin(AttemptRecord& record) const {
   record.hart.pc = record.descriptor.function;
 }
 
-void SerialReplay::advance(AttemptRecord& record, std::optional<std::uint64_t> child) {
-  if (record.has_ended) return;
+void SerialReplay::replay_until(AttemptRecord& record, std::size_t end) {
+  if (record.has_ended || record.next >= end) return;
   current_ = &record;
+  end_ = end;
   stack_ = record.stack;
   if (!record.has_begun) {
     begin(record);
   } else {
     swap_stack(true);
   }
-  while (step(child)) {
+  while (step()) {
   }
   if (!record.has_ended) swap_stack(false);
 }
@@ -140,42 +143,44 @@ void SerialReplay::swap_stack(bool restore) {
   }
 }
 
-/// False: the task has ended or has created `child`.
-bool SerialReplay::step(std::optional<std::uint64_t> child) {
+/// False: the task has ended, or done what it was to do.
+bool SerialReplay::step() {
   const std::size_t before = current_->next;
-  const isa::RunResult result = interpreter_.run(current_->hart, kPatience);
+  return react(interpreter_.run(current_->hart, kPatience), before);
+}
+
+bool SerialReplay::react(const isa::RunResult& result, std::size_t before) {
   switch (result.reason) {
     case isa::StopReason::budget:
       if (current_->next == before) fail("does not end in the replay");
       return true;
     case isa::StopReason::ecall:
       leave_kernel("makes a system call");
-      return true;
+      return current_->next < end_;
     case isa::StopReason::fault:
       leave_kernel("faults");
-      return true;
+      return current_->next < end_;
     case isa::StopReason::fence_i:
       blocks_.flush();
       current_->hart.pc += result.insn.length;
       return true;
     case isa::StopReason::task:
-      return task_instruction(result.insn, child);
-    case isa::StopReason::stop:
+      return task_instruction(result.insn);
     case isa::StopReason::host_call:
+      return heap_call();
+    case isa::StopReason::stop:
       break;
   }
   fail("stops for no reason");
 }
 
-bool SerialReplay::task_instruction(const isa::Insn& insn, std::optional<std::uint64_t> child) {
+bool SerialReplay::task_instruction(const isa::Insn& insn) {
   HartState& hart = current_->hart;
-  bool goes_on = true;
   switch (insn.op) {
     case isa::Op::task_create: {
       const TaskAction& action = take(Kind::create, 0, 0);
       if (!same(current_->created[action.index], descriptor_of(hart, static_cast<std::uint32_t>(insn.imm))))
         fail(fmt::format("created task {} with other operands than in the replay", action.value));
-      goes_on = action.value != child;
       break;
     }
     case isa::Op::task_read: {
@@ -201,7 +206,37 @@ bool SerialReplay::task_instruction(const isa::Insn& insn, std::optional<std::ui
       fail("executes an instruction that no task may execute");
   }
   hart.pc += insn.length;
-  return goes_on;
+  return current_->next < end_;
+}
+
+bool SerialReplay::heap_call() {
+  const auto& actions = current_->actions;
+  HartState& hart = current_->hart;
+  if (current_->next >= end_) return false;
+  while (current_->next < actions.size() && (actions[current_->next].kind == Kind::kernel_read ||
+                                             actions[current_->next].kind == Kind::kernel_write))
+    apply_kernel(actions[current_->next++]);  // what the call stored for the task
+  if (current_->next == actions.size() || actions[current_->next].kind != Kind::heap_call) {
+    // The program's own function ran: there had been no memory.
+    const std::size_t before = current_->next;
+    blocks_.set_host_calls({});
+    const isa::RunResult result = interpreter_.run(hart, 1);
+    blocks_.set_host_calls(heap_functions_);
+    return result.reason == isa::StopReason::budget || react(result, before);
+  }
+  const HeapCall& call = current_->heap_calls[take(Kind::heap_call, hart.pc, 0).index];
+  for (unsigned i = 0; i < call.given.size(); ++i) {
+    if (hart.x[reg::a0 + i] != call.given[i])
+      fail(fmt::format("calls a heap function with argument {} {:#x}, on the chip it was {:#x},", i,
+                       hart.x[reg::a0 + i], call.given[i]));
+    hart.x[reg::a0 + i] = call.left[i];
+  }
+  hart.pc = call.next;
+  return current_->next < end_;
+}
+
+void SerialReplay::map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
+  copy_.map(a, bytes, attributes & kCopied);
 }
 
 const TaskAction& SerialReplay::take(Kind kind, Addr address, unsigned bytes) {

@@ -4,13 +4,15 @@
 // results of system calls, untracked memory) are taken from the record.
 //
 // A non-speculative task takes effect while it runs. If a child of it commits before it has ended, it is
-// replayed as far as the creation of that child, and later goes on.
+// replayed as far as the creation of that child, and later goes on; likewise as far as it frees, or unmaps,
+// memory that another task is given.
 // Invariant: between calls the copy holds what all tasks replayed so far have written, stacks aside.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -34,12 +36,18 @@ class ReplayMismatch : public std::runtime_error {
 class SerialReplay final : private isa::AccessObserver, private isa::CounterSource {
  public:
   /// Copies all of `memory`. @param stacks of all workers, [low, high).
-  SerialReplay(const AddressSpace& memory, std::vector<std::pair<Addr, Addr>> stacks, const Symbols& symbols);
+  /// @param heap_functions entries of functions whose calls the simulator may serve.
+  SerialReplay(const AddressSpace& memory, std::vector<std::pair<Addr, Addr>> stacks, const Symbols& symbols,
+               std::map<Addr, std::int32_t> heap_functions);
 
   /// Replays to the end. @throws ReplayMismatch.
-  void replay(AttemptRecord& record) { advance(record, std::nullopt); }
-  /// Replays until the task has created `child`. @throws ReplayMismatch.
-  void replay_until_created(AttemptRecord& record, std::uint64_t child) { advance(record, child); }
+  void replay(AttemptRecord& record) { replay_until(record, kEnd); }
+  /// Replays the actions before `end`; it stops only before one that calls the heap, and behind one that
+  /// does, that creates a task or leaves the kernel.
+  /// @throws ReplayMismatch.
+  void replay_until(AttemptRecord& record, std::size_t end);
+  /// A pool of the ideal allocator grew. No task is to blame for it: it stays if the task that asked aborts.
+  void map(Addr a, std::uint64_t bytes, std::uint8_t attributes);
   /// Compares the copy with the chip's memory, stacks and untracked pages aside. @throws ReplayMismatch.
   void compare(const AddressSpace& memory) const;
 
@@ -53,9 +61,11 @@ class SerialReplay final : private isa::AccessObserver, private isa::CounterSour
 
   void copy(const AddressSpace& memory);
   void begin(AttemptRecord& record) const;
-  void advance(AttemptRecord& record, std::optional<std::uint64_t> child);
-  bool step(std::optional<std::uint64_t> child);
-  bool task_instruction(const isa::Insn& insn, std::optional<std::uint64_t> child);
+  static constexpr std::size_t kEnd = ~std::size_t{0};
+  bool step();
+  bool react(const isa::RunResult& result, std::size_t before);
+  bool task_instruction(const isa::Insn& insn);
+  bool heap_call();
   void leave_kernel(const char* at);
   void apply_kernel(const TaskAction& action);
   const TaskAction& take(TaskAction::Kind kind, Addr address, unsigned bytes);
@@ -74,7 +84,10 @@ class SerialReplay final : private isa::AccessObserver, private isa::CounterSour
   std::vector<std::pair<Addr, Addr>> stacks_;
   const Symbols& symbols_;
 
+  std::map<Addr, std::int32_t> heap_functions_;
+
   AttemptRecord* current_ = nullptr;  // being replayed
+  std::size_t end_ = kEnd;            // so many of its actions
   std::pair<Addr, Addr> stack_{};     // its worker's
   struct Writer {
     std::uint64_t id;

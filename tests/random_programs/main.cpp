@@ -1,6 +1,7 @@
 // random_tasks SEED TASKS (unique|dense) LINES LOCALES FEATURES: runs one random program and prints the
 // digest of its memory. FEATURES: any of the letters s (system calls), d (disasters),
-// l (SPEC tasks touch what their locale owns, as others do), or -.
+// l (SPEC tasks touch what their locale owns, as others do), h (tasks allocate and free), w (tasks wait), or
+// -.
 // SPDX-License-Identifier: MIT
 #include <cstddef>
 #include <cstdio>
@@ -19,7 +20,9 @@ namespace {
 std::uint64_t digest() {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto* const at = reinterpret_cast<const unsigned char*>(&memory);
-  for (std::size_t i = 0; i < offsetof(Memory, stacks); ++i) hash = (hash ^ at[i]) * 0x100000001b3;
+  for (std::size_t i = 0; i < offsetof(Memory, blocks); ++i) hash = (hash ^ at[i]) * 0x100000001b3;
+  for (Block* block : memory.blocks)
+    for (std::uint64_t i = 0; block != nullptr && i < block->words; ++i) hash = mix(hash ^ block->word(i));
   return hash;
 }
 
@@ -48,6 +51,8 @@ int main(int argc, char** argv) {
   options.locales = number(argv[5], 1, kMaxLocales);
   options.system_calls = std::string_view(argv[6]).find('s') != std::string_view::npos;
   options.shared_locales = std::string_view(argv[6]).find('l') != std::string_view::npos;
+  options.heap = std::string_view(argv[6]).find('h') != std::string_view::npos;
+  options.waits = std::string_view(argv[6]).find('w') != std::string_view::npos;
   options.disasters = std::string_view(argv[6]).find('d') != std::string_view::npos;
 
   open_files();

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/random_programs/program.hpp"
@@ -187,7 +189,35 @@ bool is_pair_whole(Random& random, const Reach& reach, std::uint64_t& seen) {
   return load(pair.second, 8) == first;
 }
 
+// ---- The heap ----
+
+void exchange_block(Random& random, const Reach& reach, std::uint64_t& seen) {
+  Block*& place = reach.everything ? memory.blocks[random.below(kBlocks)] : memory.owned_blocks[reach.locale];
+  const std::uint64_t words = 1 + random.below(random.one_in(8) ? 300 : 12);
+  const std::size_t bytes = sizeof(Block) + words * sizeof(std::uint64_t);
+  Block* const old = place;
+  if (old == nullptr || !random.one_in(4)) {
+    auto* const block = static_cast<Block*>(random.one_in(3) ? std::calloc(1, bytes) : std::malloc(bytes));
+    for (std::uint64_t i = 0; i < words; ++i) block->word(i) = seen + i;
+    for (std::uint64_t i = 0; old != nullptr && i < old->words; ++i) seen = mix(seen ^ old->word(i));
+    block->words = words;
+    place = block;
+    std::free(old);
+  } else {
+    const std::uint64_t kept = old->words;
+    place = static_cast<Block*>(std::realloc(old, bytes));
+    for (std::uint64_t i = kept; i < words; ++i) place->word(i) = seen - i;
+    place->words = words;
+    seen = mix(seen ^ place->word(0));
+  }
+}
+
 // ---- System calls ----
+
+void wait(Random& random) {
+  const timespec time{0, static_cast<long>(random.below(3000))};
+  nanosleep(&time, nullptr);
+}
 
 void open_files() {
   null_file = open("/dev/null", O_WRONLY);

@@ -25,10 +25,12 @@ struct Options {
   bool system_calls = true;
   bool disasters = true;
   bool shared_locales = true;  ///< dense: SPEC tasks, too, touch what their locale owns
+  bool heap = false;           ///< tasks allocate and free
+  bool waits = false;          ///< system calls wait
 };
 extern Options options;
 
-inline constexpr std::uint64_t kMaxLines = 64, kMaxLocales = 16, kWordsPerLocale = 4, kPairs = 8;
+inline constexpr std::uint64_t kMaxLines = 64, kMaxLocales = 16, kWordsPerLocale = 4, kPairs = 8, kBlocks = 8;
 
 /// Two words that are equal whenever a task begins and when it ends. They lie in different lines.
 struct Pairs {
@@ -36,12 +38,20 @@ struct Pairs {
   alignas(64) std::uint64_t second[kPairs];
 };
 
-/// Everything tasks share. The digest is taken of all but `stacks`.
+/// From the heap. Only its contents are the same on every engine.
+struct Block {
+  std::uint64_t words;  ///< which follow
+  std::uint64_t& word(std::uint64_t i) { return reinterpret_cast<std::uint64_t*>(this + 1)[i]; }
+};
+
+/// Everything tasks share. The digest is taken of all before `blocks`, and of what those hold.
 struct Memory {
   alignas(64) std::uint8_t bytes[kMaxLines * 64];                     ///< of tasks that may touch anything
   Pairs pairs;                                                        ///< of the same
   alignas(64) std::uint64_t owned[kWordsPerLocale][kMaxLocales];      ///< locales share lines, not words
   std::uint64_t owned_first[kMaxLocales], owned_second[kMaxLocales];  ///< pairs, one a locale
+  Block* blocks[kBlocks];                                             ///< of tasks that may touch anything
+  Block* owned_blocks[kMaxLocales];                                   ///< one a locale
   alignas(64) std::uint64_t stacks[8];  ///< where tasks' stacks are: for tasks gone astray
 };
 extern Memory memory;
@@ -65,6 +75,11 @@ void disaster(std::uint64_t key);
 /// Leaves where this task's stack is, for disasters.
 void remember_stack();
 
+/// Exchanges a block for a new one, or grows it; its contents are folded into `seen`.
+void exchange_block(Random& random, const Reach& reach, std::uint64_t& seen);
+
+/// A system call that waits for a while.
+void wait(Random& random);
 /// A system call, whose effect on memory is the same on every engine.
 void system_call(Random& random, const Reach& reach, std::uint64_t& seen);
 void open_files();

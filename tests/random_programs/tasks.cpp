@@ -101,6 +101,10 @@ void act(Random& random, const Reach& reach, std::uint64_t key, std::uint64_t& s
     promote();
   } else if (options.system_calls && random.one_in(60)) {
     system_call(random, reach, seen);
+  } else if (options.heap && random.one_in(6)) {
+    exchange_block(random, reach, seen);
+  } else if (options.waits && random.one_in(60)) {
+    wait(random);
   } else {
     access(random, reach, seen);
   }

@@ -77,8 +77,13 @@ def draw_program(rng: random.Random, seed: int, chip: dict[str, object]) -> list
     lines = rng.choice([1, 2, 6, 20, 64])
     locales = rng.choice([1, 3, 8, 16])
     features = rng.choice(["-", "s", "d", "sd", "sd"])
-    if chip["task.mapper"] == "hash":  # else the locales of SPEC tasks keep nobody away
+    if chip["task.mapper"] == "hash":  # else the locales of SPEC tasks keep only their tile's away
         features += rng.choice(["", "l"])
+    features += rng.choice(["", "", "w"])
+    # Only the ideal allocator's own data are nothing that non-speculative tasks share.
+    chip["run.alloc"] = rng.choice(["guest", "guest", "ideal"])
+    if chip["run.alloc"] == "ideal":
+        features += "h"
     return [str(seed), str(tasks), mode, str(lines), str(locales), features]
 
 

@@ -51,7 +51,22 @@ class ReplayChecker : public ::testing::Test {
     machine.emit("sd", {.rs1 = sp, .rs2 = a0, .imm = -16});
     machine.emit("ld", {.rd = a1, .rs1 = sp, .imm = -16});
     machine.emit(task_instruction(isa::TaskOp::finish));
-    checker.begin_region({{kStack, kStackEnd}, {kStackEnd, kStackEnd + AddressSpace::kPageBytes}});
+    // what the simulator serves; frees(block): reads the block first; takes(): writes to the block it gets
+    heap = machine.end();
+    machine.emit("ebreak");
+    const auto call_heap = [&] {
+      machine.emit("jal", {.rd = reg::ra, .imm = static_cast<std::int32_t>(heap - machine.end())});
+    };
+    frees = machine.end();
+    machine.emit("ld", {.rd = a1, .rs1 = a0});
+    call_heap();
+    machine.emit(task_instruction(isa::TaskOp::finish));
+    takes = machine.end();
+    call_heap();
+    machine.emit("sd", {.rs1 = a0, .rs2 = a0});
+    machine.emit(task_instruction(isa::TaskOp::finish));
+    checker.begin_region({{kStack, kStackEnd}, {kStackEnd, kStackEnd + AddressSpace::kPageBytes}},
+                         {{heap, 0}});
   }
 
   TaskDescriptor task(Addr function, std::optional<Timestamp> at = {}, std::optional<Locale> on = {}) const {
@@ -82,6 +97,16 @@ class ReplayChecker : public ::testing::Test {
     hart.x[sp] = kStackEnd;
     checker.on_begin(CoreId{core}, hart);
   }
+  /// A call by the code of `task`, at its `instruction`.
+  void call_heap(std::uint64_t id, std::uint32_t core, Addr task, unsigned instruction, Addr taken,
+                 Addr freed) {
+    HartState hart;
+    hart.pc = heap;
+    hart.x[a0] = isa::test::kData;
+    checker.enter_heap(id, hart);
+    hart.pc = task + 4 * (instruction + 1);
+    checker.leave_heap(CoreId{core}, hart, true, taken, freed);
+  }
   void finish(std::uint64_t id, std::uint32_t core, std::uint64_t now) {
     checker.on_finished(id, CoreId{core}, Cycle{now});
   }
@@ -106,7 +131,7 @@ class ReplayChecker : public ::testing::Test {
   std::string wrong;
   rubato::chip::ReplayChecker checker{machine.memory, symbols, two_cores(),
                                       [this](const std::string& s) { wrong = s; }};
-  Addr increment = 0, creator = 0, stack = 0;
+  Addr increment = 0, creator = 0, stack = 0, heap = 0, frees = 0, takes = 0;
 };
 
 TEST_F(ReplayChecker, AcceptsASerialRunWhateverTheTimesAtWhichTasksRan) {
@@ -250,6 +275,38 @@ TEST_F(ReplayChecker, ReplaysAParentThatStillRunsAsFarAsTheCreation) {
   commit(1);
   checker.end_region();
   EXPECT_THAT(wrong, IsEmpty());
+}
+
+TEST_F(ReplayChecker, ReplaysATaskThatStillRunsAsFarAsItFreesWhatAnotherIsGiven) {
+  create(1, task(frees));
+  create(2, task(takes));
+  dispatch(1, 0, 100);
+  checker.on_load(CoreId{0}, isa::test::kData, 8, 0);
+  call_heap(1, 0, frees, 1, 0, isa::test::kData);
+  dispatch(2, 1, 110);
+  call_heap(2, 1, takes, 0, isa::test::kData, 0);
+  checker.on_store(CoreId{1}, isa::test::kData, 8);
+  machine.memory.store<std::uint64_t>(isa::test::kData, isa::test::kData);
+  finish(2, 1, 120);
+  commit(2);
+  finish(1, 0, 130);
+  commit(1);
+  checker.end_region();
+  EXPECT_THAT(wrong, IsEmpty());
+}
+
+TEST_F(ReplayChecker, RefusesOtherArgumentsOfAHeapFunctionThanInTheReplay) {
+  create(1, task(takes));
+  dispatch(1, 0, 100);
+  HartState hart;
+  hart.pc = heap;
+  hart.x[a0] = isa::test::kData + 8;
+  checker.enter_heap(1, hart);
+  hart.pc = takes + 4;
+  checker.leave_heap(CoreId{0}, hart, true, 0, 0);
+  finish(1, 0, 110);
+  commit(1);
+  EXPECT_THAT(wrong, AllOf(HasSubstr("argument 0 0x200000"), HasSubstr("it was 0x200008")));
 }
 
 TEST_F(ReplayChecker, TakesWhatAStackHeldBeforeFromTheChipAndComparesWhatTheTaskPutThere) {
