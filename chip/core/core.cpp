@@ -416,10 +416,15 @@ bool Core::on_syscall(Cycle now) {
       leave_kernel(pipeline_.cycle());
       if (outcome == SyscallOutcome::yielded && activity_ == Activity::thread) slice_end_ = pipeline_.cycle();
       return true;
-    case SyscallOutcome::blocked:
     case SyscallOutcome::thread_exited:
+      if (activity_ == Activity::task)
+        return on_fault({FaultKind::task_error, pipeline_.hart().pc, 0,
+                         "a task ended the thread that it runs on: a task ends by returning"},
+                        now);
+      [[fallthrough]];
+    case SyscallOutcome::blocked:
       account(CycleClass::nonspeculative, pipeline_.cycle());
-      if (outcome == SyscallOutcome::blocked && activity_ == Activity::task) {
+      if (activity_ == Activity::task) {
         suspend_task(at);
       } else {
         activity_ = Activity::idle;

@@ -85,6 +85,14 @@ def test_a_task_that_reads_the_stack_of_another_worker_is_refused(
     assert "stack of another core's worker" in last_line(done.stderr) and "reader()" in last_line(done.stderr)
 
 
+@pytest.mark.parametrize("cores", [1, 4])
+def test_a_task_that_ends_its_thread_is_refused(cores: int, rubato_chip: Path, guests: Path) -> None:
+    command = [rubato_chip, "--quiet", "--cores", str(cores), guests / "exit_thread"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "a task ended the thread that it runs on: a task ends by returning" in last_line(done.stderr)
+
+
 def test_an_endless_loop_ends_at_the_limit(rubato_chip: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, "int main(void) { for (volatile int x = 0;;) x++; }")
     done = run(rubato_chip, program, "--max-cycles", "200000")
