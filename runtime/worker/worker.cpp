@@ -66,10 +66,12 @@ void Worker::enter_epochs() {
 void Worker::leave_epochs() {
   if (std::exchange(is_in_epochs_, false)) engine_.epochs->park(*epoch);
 }
-/// Between two tasks.
+/// Between two tasks, or two batches of them; what else is done there is done once a batch.
 void Worker::refresh_epoch() {
   until_refresh_ = refresh_interval_;
   if (refreshes_) engine_.epochs->refresh(*epoch);
+  if (refresh_interval_ == 1 && --until_look_ != 0) return;
+  until_look_ = kRefreshBatch;
   must_empty_inbox_ = !engine_.inbox_ready.is_empty();
   if (is_pinned_) choose_cpu();
   if (refresh_interval_ != 1) look_at_clock();

@@ -260,6 +260,7 @@ class alignas(128) Worker : public engine::ThreadState {
   static constexpr unsigned kRefreshBatch = 50;  // the paper's choice (Sec. 4.4)
   unsigned until_refresh_ = 0;                   // tasks taken before the epoch is refreshed (R7)
   unsigned refresh_interval_ = kRefreshBatch;
+  unsigned until_look_ = kRefreshBatch;  // tasks before the next look at inbox, CPU and clock, if 1
   bool refreshes_ = true;
   bool must_empty_inbox_ = false;
   bool is_in_epochs_ = false;
