@@ -46,10 +46,9 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
 }
 
 Cycle Mesh::traverse(std::uint32_t tile, Direction d, std::uint32_t hops, std::uint32_t flits, Cycle at) {
-  const bool contention = params_.contention, is_back = d == Direction::west || d == Direction::north;
+  const bool contention = params_.contention;
   const std::uint32_t straight = params_.straight;
-  const std::uint32_t neighbour = d == Direction::east || d == Direction::west ? 1 : params_.width;
-  const std::uint32_t step = (is_back ? 0 - neighbour : neighbour) * kDirections;
+  const std::uint32_t step = d == Direction::west || d == Direction::north ? ~0U : 1;
   std::uint64_t* const carried = flits_.data();
   for (std::uint32_t link = this->link(tile, d); hops != 0; --hops, link += step) {
     carried[link] += flits;

@@ -49,8 +49,11 @@ class Mesh final : public Network {
   void register_stats(StatRegistry& registry) const;
 
  private:
-  static std::uint32_t link(std::uint32_t tile, Direction d) {
-    return tile * kDirections + static_cast<unsigned>(d);
+  /// Links on a way lie side by side, in a few host cache lines: rows of tiles for east and west, columns for
+  /// south and north.
+  std::uint32_t link(std::uint32_t tile, Direction d) const {
+    const bool in_row = d == Direction::east || d == Direction::west;
+    return static_cast<unsigned>(d) * tiles() + (in_row ? tile : column_[tile] * params_.height + row_[tile]);
   }
   /// Over `hops` links towards `d`. @returns when the head is at the last one's end.
   Cycle traverse(std::uint32_t tile, Direction d, std::uint32_t hops, std::uint32_t flits, Cycle at);

@@ -18,7 +18,7 @@ void Mesh::register_stats(StatRegistry& registry) const {
       if (has_link(t, static_cast<Direction>(d)))
         registry.counter(fmt::format("tile.{}.link.{}.flits", t, names[d]), "flits",
                          "flits carried by the tile's link in this direction: its load a cycle",
-                         &flits_[t * kDirections + d]);
+                         &flits_[link(t, static_cast<Direction>(d))]);
 }
 
 }  // namespace rubato::chip
