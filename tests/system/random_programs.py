@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-MAX_CYCLES = 20_000_000
+MAX_CYCLES = 40_000_000
 
 
 @dataclass(frozen=True)
