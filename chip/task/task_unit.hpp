@@ -163,12 +163,14 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     busy,          ///< between tasks: has not asked for work yet
     idle,          ///< asked, there was none
     waking,        ///< told to ask again
-    running,       ///< a guest task
-    stalled,       ///< a guest task whose create waits for room
-    finishing,     ///< a guest task whose finish waits for a commit-queue entry
     rolling_back,  ///< until the stores of the attempt that ran here are restored
+    running,       ///< a guest task, as in the next two
+    stalled,       ///< its create waits for room
+    finishing,     ///< its finish waits for a commit-queue entry
     internal,      ///< a spill or refill
   };
+  /// It has no task, or soon has none: it asks for work by itself.
+  static bool will_ask(CoreState state) { return state <= CoreState::rolling_back; }
   struct CoreSlot {
     CoreState state = CoreState::busy;
     Task* task = nullptr;

@@ -508,9 +508,7 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
     earliest = refills_.back();
   bool has_core = false, is_core_free = false;
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
-    const CoreState state = slots_[slot].state;
-    const bool is_free = state == CoreState::idle || state == CoreState::waking || state == CoreState::busy ||
-                         state == CoreState::rolling_back;
+    const bool is_free = will_ask(slots_[slot].state);
     is_core_free = is_core_free || is_free;
     has_core = has_core || (is_free && may_run_guest(slot));
   }
