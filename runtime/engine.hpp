@@ -24,6 +24,13 @@
 
 namespace rubato::runtime {
 
+/// Finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): spreads locales over pools.
+constexpr std::uint64_t mix_locale(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
 class Engine {
  public:
   using Events = EventCount<StdAtomics>;
@@ -58,11 +65,13 @@ class Engine {
   ReadySet<StdAtomics> inbox_ready{1};
 
   Worker& worker(unsigned index) const { return *workers_[index]; }
-  /// Where a locale's tasks are serialized: the same pool always. Pools are given out in turn as locales come
-  /// up, so that a few locales, each with much to do, neither share a pool nor begin at one worker.
-  TaskPool& pool(std::uint64_t hash) {
-    const std::uint16_t given = given_pools_[hash % kPoolSlots].load(std::memory_order_relaxed);
-    return pools_[given != kNotGiven ? given : give_pool(hash % kPoolSlots)];
+  /// Where tasks with this handle's locale are serialized: the same pool always. Pools are given out in turn
+  /// as locales come up, so that a few locales, each with much to do, neither share a pool nor begin at one
+  /// worker.
+  TaskPool& pool(std::uint64_t handle) {
+    const std::uint64_t slot = mix_locale(handle & engine::handle::kLocaleMask) % kPoolSlots;
+    const std::uint16_t given = given_pools_[slot].load(std::memory_order_relaxed);
+    return pools_[given != kNotGiven ? given : give_pool(slot)];
   }
   TaskPool& pinned_pool(unsigned worker) const { return pools_[pool_count_ + worker]; }
   unsigned pool_count() const { return pool_count_; }

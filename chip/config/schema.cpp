@@ -182,8 +182,7 @@ void add_task(std::vector<Key>& k) {
                     "Study: task and commit queues of any length, so nothing spills or stalls.", kOurs));
   k.push_back(choice("task.mapper", MEMBER(task.mapper), {"hash", "random"},
                      "Which tile a task goes to: by the hash of its locale, or (study) SPEC tasks to random "
-                     "ones: the locale of "
-                     "a SPEC task then keeps only those of its tile away.",
+                     "ones: the locale of a SPEC task then keeps only those of its tile away.",
                      kSwarm));
 }
 

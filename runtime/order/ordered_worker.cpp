@@ -58,8 +58,7 @@ void Worker::keep(Task* task, std::uint64_t at) {
   if ((has_pools && (task->handle & engine::handle::kPooled) == 0) || !is_packable(task) ||
       !packed_later_.wants(task, at))
     return false;
-  const unsigned list =
-      has_pools ? engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index : 0;
+  const unsigned list = has_pools ? engine_.pool(task->handle).index : 0;
   if (!packed_later_.push(task, list, packed_chunks_)) return false;
   counts.packed.add();
   free_block(task);
@@ -125,7 +124,7 @@ void Worker::append_current(Task* task) {
   if (task->is_spec()) return alone_.append(task);
   if (!is_shared || (task->handle & engine::handle::kPooled) == 0) return now_.append(task);
   settle();
-  push_pool(engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)), task, task);
+  push_pool(engine_.pool(task->handle), task, task);
 }
 
 void Worker::end_timestamped() {
@@ -394,7 +393,7 @@ void Worker::distribute(Chain chain) {
       append_current(task);
       continue;
     }
-    const unsigned index = engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)).index;
+    const unsigned index = engine_.pool(task->handle).index;
     append_part(index, task);
   }
   flush_parts();

@@ -70,8 +70,7 @@ void Worker::requeue(Task* task) {
     Order& order = engine_.order;
     if (!order.has_mixed.load(std::memory_order_relaxed))
       order.has_mixed.exchange(true, std::memory_order_seq_cst);
-    return push_pool(engine_.pool(engine::mix_locale(task->handle & engine::handle::kLocaleMask)), task,
-                     task);
+    return push_pool(engine_.pool(task->handle), task, task);
   }
   const unsigned rank = rank_of(task);
   if (rank == 0) return high_.append(task);

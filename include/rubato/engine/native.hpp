@@ -74,13 +74,6 @@ inline bool is_in_task() { return current_thread != nullptr && current_thread->r
 inline bool is_timestamped() { return is_in_task() && current_thread->running->is_timestamped(); }
 inline Timestamp timestamp() { return is_timestamped() ? timestamp_of(current_thread->running) : 0; }
 
-/// Finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): spreads locales over pools.
-constexpr std::uint64_t mix_locale(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 /// A locale that is no resource, in a handle. Multiplicative hashing (D. E. Knuth, "The Art of Computer
 /// Programming", vol. 3, Sec. 6.4): every bit of the locale counts, in three instructions.
 constexpr std::uint64_t locale_bits(std::uint64_t x) {

@@ -20,18 +20,11 @@
 #include "rubato/rubato.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/topology/topology.hpp"
+#include "tests/runtime/use_workers.hpp"
 
 namespace {
 
 using namespace rubato;
-
-/// With so many workers, whatever this machine has.
-void use_workers(unsigned workers) {
-  native::Options options = native::options();
-  options.workers = workers;
-  options.oversubscribe = true;
-  native::configure(options);
-}
 
 class Native : public ::testing::TestWithParam<unsigned> {
  protected:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rubato/rubato.hpp"
+#include "tests/runtime/use_workers.hpp"
 
 namespace {
 
@@ -16,10 +17,7 @@ using namespace rubato;
 class LargeTimestamps : public ::testing::TestWithParam<unsigned> {
  protected:
   void SetUp() override {
-    native::Options options = native::options();
-    options.workers = GetParam();
-    options.oversubscribe = true;
-    native::configure(options);
+    use_workers(GetParam());
     running = {};
     for (auto& n : started) n = 0;
   }

@@ -9,17 +9,11 @@
 
 #include "rubato/rubato.hpp"
 #include "runtime/engine.hpp"
+#include "tests/runtime/use_workers.hpp"
 
 namespace {
 
 using namespace rubato;
-
-void use_workers(unsigned workers) {
-  native::Options options = native::options();
-  options.workers = workers;
-  options.oversubscribe = true;
-  native::configure(options);
-}
 
 /// A task after another of one locale, each 20 us.
 void go_on_at(std::uint64_t locale, int left) {
@@ -30,8 +24,7 @@ void go_on_at(std::uint64_t locale, int left) {
 }
 
 runtime::TaskPool& pool_of(std::uint64_t locale) {
-  const std::uint64_t handle = engine::locale_bits(locale) & engine::handle::kLocaleMask;
-  return runtime::the_engine().pool(engine::mix_locale(handle));
+  return runtime::the_engine().pool(engine::locale_bits(locale));
 }
 
 class Pools : public ::testing::TestWithParam<unsigned> {};
