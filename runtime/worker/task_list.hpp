@@ -81,6 +81,7 @@ struct Lanes {
   TaskList lanes[3];
 
   bool is_empty() const { return lanes[0].is_empty() && lanes[1].is_empty() && lanes[2].is_empty(); }
+  bool is_empty(unsigned rank) const { return lanes[rank].is_empty(); }
   bool has_only_normal() const { return lanes[0].is_empty() && lanes[2].is_empty(); }
   TaskList& normal() { return lanes[kNormalRank]; }
   void append(Task* task) { lanes[rank_of(task)].append(task); }

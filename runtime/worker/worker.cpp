@@ -212,9 +212,13 @@ Task* Worker::refill() {
     refills_before_alone_ = 0;
     run_alone();
   }
+  Waiting waiting = look_at_sources();
   // Bounded: to share with an idle worker may take tasks out of the ring again.
   for (unsigned tries = 0; tries <= ring_.distance() && ring_.size() <= ring_.distance(); ++tries) {
-    if (!next_eligible()) break;
+    // None of lower priority than the next: that one may create others that go first, and a pool gives more
+    // at once later.
+    const unsigned last = ring_.is_empty() ? kPriorities - 1 : rank_of(ring_.at(0).task());
+    if (!take_eligible(waiting, last)) break;
   }
   return nullptr;
 }
@@ -223,34 +227,42 @@ TaskList& Worker::private_tasks(unsigned rank) {
   return rank == 0 ? high_ : rank == kNormalRank ? tasks : low_;
 }
 
-/// Which of the sources, by their numbers in take_eligible(), have tasks of this priority: a bit a source.
-unsigned Worker::sources(unsigned rank) {
-  unsigned found = (now_.lanes[rank].is_empty() ? 0 : 1u << kCurrentTasks) |
-                   (private_tasks(rank).is_empty() ? 0 : 1u << kPrivateTasks);
-  if (rank == kNormalRank && !packed_now_.is_empty()) found |= 1u << kPackedTasks;
-  if (has_pools && !ready_.is_empty(rank)) found |= 1u << kReadyPools;
-  if (has_pools && !pinned_.is_empty(rank)) found |= 1u << kPinnedPools;
+/// Most are empty most of the time.
+Worker::Waiting Worker::look_at_sources() const {
+  Waiting found;
+  if (!high_.is_empty()) found.add(0, kPrivate);
+  if (!tasks.is_empty()) found.add(kNormalRank, kPrivate);
+  if (!low_.is_empty()) found.add(kPriorities - 1, kPrivate);
+  if (!packed_now_.is_empty()) found.add(kNormalRank, kPacked);
+  const auto add_ranks = [&found](const auto& source, unsigned bit) {
+    if (source.is_empty()) return;
+    for (unsigned rank = 0; rank < kPriorities; ++rank)
+      if (!source.is_empty(rank)) found.add(rank, bit);
+  };
+  add_ranks(now_, kCurrent);
+  if (!has_pools) return found;
+  add_ranks(ready_, kReady);
+  add_ranks(pinned_, kPinned);
   return found;
 }
 
 /// Moves what runs next into the ring: of the best priority that waits, from the current timestamp's tasks,
 /// ready pools and private tasks in turn; after 64 tasks one of a lower priority. Groups and timestamps were
 /// decided before: what is in these lists may run now. A ready pool may have nothing to give at the moment;
-/// then the next priority has its turn. @returns false if there is nothing.
-bool Worker::next_eligible() {
-  Waiting waiting;
-  for (unsigned rank = 0; rank < kPriorities; ++rank) waiting[rank] = sources(rank);
-  for (unsigned best = 0; best < kPriorities; ++best) {
-    if (waiting[best] != 0 && take_eligible(best, waiting)) return true;
+/// then the next priority has its turn. Sources that it finds empty are no longer `waiting`.
+/// @returns false if there is nothing.
+bool Worker::take_eligible(Waiting& waiting, unsigned last) {
+  for (unsigned best = 0; best <= last; ++best) {
+    if (waiting.of(best) != 0 && take_of_rank(best, waiting)) return true;
   }
   return false;
 }
 
 /// `rank`: the best that is looked at. Something waits there.
-bool Worker::take_eligible(unsigned rank, const Waiting& waiting) {
+bool Worker::take_of_rank(unsigned rank, Waiting& waiting) {
   std::uint64_t limit = threshold(kBatch, 1u);
   for (unsigned lower = kPriorities - 1; lower > rank; --lower) {
-    if (waiting[lower] == 0) continue;
+    if (waiting.of(lower) == 0) continue;
     if (passed_[lower] >= kPassLimit) {
       rank = lower;
       limit = 1;
@@ -259,40 +271,50 @@ bool Worker::take_eligible(unsigned rank, const Waiting& waiting) {
     limit = std::min(limit, kPassLimit - passed_[lower]);
   }
   const unsigned before = ring_.size();
-  if ((waiting[rank] & 1u << kCurrentTasks) != 0 && current_row_ < threshold(kCurrentRow, 1u)) {
+  if ((waiting.of(rank) & kCurrent) != 0 && current_row_ < threshold(kCurrentRow, 1u)) {
     ++current_row_;
-    take_from(now_.lanes[rank], limit);
+    if (!take_from(kCurrent, rank, limit)) waiting.remove(rank, kCurrent);
   } else {
     current_row_ = 0;
   }
-  for (unsigned tries = 0; tries < kSources && ring_.size() == before; ++tries) {
-    const unsigned source = turn_;
-    turn_ = (turn_ + 1) % kSources;
-    if ((waiting[rank] & 1u << source) == 0) continue;
-    switch (source) {
-      case kCurrentTasks:
-        take_from(now_.lanes[rank], limit);
-        break;
-      case kReadyPools:
-        take_from_pool(ready_, rank, true);
-        break;
-      case kPinnedPools:
-        take_from_pool(pinned_, rank, true);
-        break;
-      case kPackedTasks:
-        take_packed_now(limit);
-        break;
-      default:
-        take_from(private_tasks(rank), limit);
-        break;
-    }
+  for (unsigned left = waiting.of(rank); left != 0 && ring_.size() == before;) {
+    const unsigned later = left & ~(last_source_ | (last_source_ - 1));
+    const unsigned from = later != 0 ? later : left;
+    last_source_ = from & -from;  // the next in turn
+    left &= ~last_source_;
+    if (!take_from(last_source_, rank, limit)) waiting.remove(rank, last_source_);
   }
   const unsigned taken = ring_.size() > before ? ring_.size() - before : 0;
   for (unsigned lower = rank + 1; lower < kPriorities; ++lower) {
-    passed_[lower] = waiting[lower] != 0 ? passed_[lower] + taken : 0;
+    passed_[lower] = waiting.of(lower) != 0 ? passed_[lower] + taken : 0;
   }
   passed_[rank] = 0;
   return taken != 0;
+}
+
+/// Up to `limit` tasks. @returns whether the source has more.
+bool Worker::take_from(unsigned source, unsigned rank, std::uint64_t limit) {
+  const auto from_list = [this, limit](TaskList& list) {
+    take_from(list, limit);
+    return !list.is_empty();
+  };
+  const auto from_pool = [this, rank](ReadySet<StdAtomics>& set) {
+    take_from_pool(set, rank, true);
+    return !set.is_empty(rank);
+  };
+  switch (source) {
+    case kCurrent:
+      return from_list(now_.lanes[rank]);
+    case kReady:
+      return from_pool(ready_);
+    case kPinned:
+      return from_pool(pinned_);
+    case kPacked:
+      take_packed_now(limit);
+      return !packed_now_.is_empty();
+    default:
+      return from_list(private_tasks(rank));
+  }
 }
 
 void Worker::take_from(TaskList& list, std::uint64_t count) {

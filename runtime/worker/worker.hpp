@@ -81,13 +81,24 @@ class alignas(128) Worker : public engine::ThreadState {
   // ---- worker.cpp: the loop ----
   bool attend(std::uint64_t word);
   Task* refill();
-  bool next_eligible();
-  /// What a worker takes its next tasks from, in turn.
-  enum Source : unsigned { kCurrentTasks, kReadyPools, kPinnedPools, kPackedTasks, kPrivateTasks, kSources };
-  using Waiting = std::array<unsigned, kPriorities>;  // sources(), a priority
+  /// What a worker takes its next tasks from, in turn; a bit each.
+  static constexpr unsigned kCurrent = 1, kReady = 2, kPinned = 4, kPacked = 8, kPrivate = 16;
+  /// The sources that have tasks, by priority.
+  class Waiting {
+   public:
+    void add(unsigned rank, unsigned source) { bits_ |= source << rank * kBits; }
+    void remove(unsigned rank, unsigned source) { bits_ &= ~(source << rank * kBits); }
+    unsigned of(unsigned rank) const { return bits_ >> rank * kBits & ((1u << kBits) - 1); }
+
+   private:
+    static constexpr unsigned kBits = 8;  // a priority
+    unsigned bits_ = 0;
+  };
   TaskList& private_tasks(unsigned rank);
-  unsigned sources(unsigned rank);
-  bool take_eligible(unsigned rank, const Waiting& waiting);
+  Waiting look_at_sources() const;
+  bool take_eligible(Waiting& waiting, unsigned last);
+  bool take_of_rank(unsigned rank, Waiting& waiting);
+  bool take_from(unsigned source, unsigned rank, std::uint64_t limit);
   void take_from(TaskList& list, std::uint64_t count);
   void take_packed_now(std::uint64_t count);
   bool take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own);
@@ -235,7 +246,7 @@ class alignas(128) Worker : public engine::ThreadState {
   TaskList deferred_;                       // created by the running task: handed on when it has ended
   std::uint64_t appended_ = 0, taken_ = 0;  // of ThreadState::tasks, beyond `created`; from it
   std::uint64_t passed_[kPriorities] = {};  // tasks of higher rank that ran while one of this rank waited
-  unsigned turn_ = 0;
+  unsigned last_source_ = kPrivate;
   unsigned refills_before_alone_ = 0;  // since alone_ ran, while a task without timestamp waits in it
   bool is_validating_ = false;         // an optimistic reader runs: what it creates is kept back
   bool is_dropping_ = false;           // after a failure: groups release nothing
@@ -257,6 +268,7 @@ class alignas(128) Worker : public engine::ThreadState {
   std::vector<unsigned> touched_;
 
   Ring ring_;
+  unsigned ring_rank_ = 0;                       // of the first task that was put into it since it was empty
   static constexpr unsigned kRefreshBatch = 50;  // the paper's choice (Sec. 4.4)
   unsigned until_refresh_ = 0;                   // tasks taken before the epoch is refreshed (R7)
   unsigned refresh_interval_ = kRefreshBatch;

@@ -59,6 +59,23 @@ TEST(Priorities, GoFirstWithinOneTimestampAndOneLowerRunsAfter64) {
   EXPECT_EQ(order.back(), 0);
 }
 
+void note_and_go_on(int left) {
+  note(left);
+  if (left == 0) return;
+  create<nonspec>(note, {.on = std::uint64_t{7}}, 100);
+  create<nonspec>(note_and_go_on, {.priority = Priority::high}, left - 1);
+}
+
+TEST(Priorities, HoldForTasksThatOnesOfHighPriorityAreYetToCreate) {
+  use_workers(1);
+  order.clear();
+  create<nonspec>(note_and_go_on, {.priority = Priority::high}, 9);
+  run();
+  EXPECT_EQ(order,
+            (std::vector<int>{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 100, 100, 100, 100, 100, 100, 100, 100, 100}))
+      << "none of normal priority may be taken to run behind one of high priority";
+}
+
 TEST(Priorities, DoNotBreakTimestampOrder) {
   use_workers(1);
   order.clear();
