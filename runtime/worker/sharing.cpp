@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What moves between workers: pools, published chunks, the inbox. Rules R2 and R10.
 #include <algorithm>
+#include <utility>
 
 #include "runtime/engine.hpp"
 #include "runtime/fault.hpp"
@@ -14,6 +15,7 @@ namespace {
 constexpr std::uint64_t kWorthMicroseconds = 8;
 constexpr std::uint64_t kMaxChunk = 256;
 constexpr std::uint64_t kTasksAPool = 8;  // a guess at what a ready pool holds
+constexpr unsigned kLooksAtShort = 64;  // at tasks that are too short to give, of half a microsecond or more
 
 }  // namespace
 
@@ -128,13 +130,16 @@ void Worker::share() {
   clock_ = now;
   finished_then_ = finished;
   if (running == nullptr) {
-    // Grows slowly: a worker that was preempted meanwhile has not run long tasks.
-    ticks_a_task_ = std::min(elapsed / (ran + 1) + 1, 4 * ticks_a_task_);
+    // Of the last two times the shorter: a worker that was preempted meanwhile has not run long tasks.
+    const std::uint64_t before = std::exchange(last_ticks_a_task_, elapsed / (ran + 1) + 1);
+    ticks_a_task_ = std::min(before, last_ticks_a_task_);
     update_worth();
   }
   looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(worth_ticks() / 16 / ticks_a_task_, 15));
   if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_) return;
-  if (ticks_a_task_ < worth_ticks() / 80) return;  // a tenth of a microsecond: taking it from here costs more
+  // A tenth of a microsecond: taking it from here costs more. But what comes of it may be worth that, if
+  // somebody is idle for long.
+  if (ticks_a_task_ < worth_ticks() / 80 && ++looks_at_short_ % kLooksAtShort != 0) return;
 
   const std::uint64_t mine = created.load(std::memory_order_relaxed) + appended_ - taken_;
   const std::uint64_t chunk = std::clamp<std::uint64_t>(worth_ticks() / ticks_a_task_, 8, kMaxChunk);
@@ -161,7 +166,11 @@ void Worker::share() {
 /// So many, if they sleep.
 void Worker::wake(std::uint64_t workers) {
   return_to_cpu();
-  if (engine_.events.notify(static_cast<int>(workers))) counts.wake_ups.add();
+  if (!engine_.events.notify(static_cast<int>(workers))) return;
+  counts.wake_ups.add();
+  // Who was woken may have had this CPU at once: that is no time of this worker's tasks.
+  clock_ = ticks();
+  finished_then_ = counts.finished.get();
 }
 
 void Worker::share_if_wanted() {

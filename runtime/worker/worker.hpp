@@ -252,9 +252,9 @@ class alignas(128) Worker : public engine::ThreadState {
   bool is_dropping_ = false;           // after a failure: groups release nothing
   std::uint64_t clock_ = 0;            // of the last look at whether to share
   std::uint64_t finished_then_ = 0;
-  std::uint64_t ticks_a_task_ = 1000;
+  std::uint64_t ticks_a_task_ = 1000, last_ticks_a_task_ = 1000;
   std::uint64_t worth_tasks_ = 0;  // so many are worth waking somebody
-  unsigned looks_skipped_ = 0;
+  unsigned looks_skipped_ = 0, looks_at_short_ = 0;
   bool was_robbed_ = false;
   unsigned last_claimed_ = 0;
 
