@@ -65,6 +65,7 @@ void Engine::build(const native::Options& options) {
   trace_ = std::move(trace);
   options_ = options;
   count_ = count;
+  has_cpus_ = count <= topology().allowed.size();
   if (topology().pins(count) && count > 1) prepare_pinning();
   is_caller_pinned_ = true;
   pool_count_ = kPoolsAWorker;

@@ -44,6 +44,8 @@ class Engine {
   const native::Options& options() const { return options_; }
   void configure(const native::Options& options);
   unsigned workers() const { return count_; }
+  /// One for each worker: who idles leaves a CPU idle.
+  bool has_cpus() const { return has_cpus_; }
   native::Counters counters() const;
   void run();
   /// Of a thread that is not a worker.
@@ -114,6 +116,7 @@ class Engine {
   std::vector<std::uint64_t> choices_;
   unsigned count_ = 1;            // of workers
   bool is_caller_pinned_ = true;  // in the next run, if workers are
+  bool has_cpus_ = false;
   unsigned pool_count_ = 0;
   std::array<Atomic<std::uint16_t>, kPoolSlots> given_pools_;  // their indices
   Atomic<unsigned> pools_given_{0};

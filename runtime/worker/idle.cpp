@@ -46,6 +46,7 @@ bool Worker::wait_for_work() {
     idle_ends_.fetch_add(1, std::memory_order_seq_cst);
     if (has_left_cpu_) chosen_ = ticks();
     enter_epochs();
+    time_from_here();
   };
   if (index_ != 0 && (ticket.word & (Events::kPaused | Events::kEnd)) != 0) {
     end_idling();

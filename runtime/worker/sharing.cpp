@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kWorthMicroseconds = 8;
 constexpr std::uint64_t kMaxChunk = 256;
 constexpr std::uint64_t kTasksAPool = 8;  // a guess at what a ready pool holds
-constexpr unsigned kLooksAtShort = 64;  // at tasks that are too short to give, of half a microsecond or more
+constexpr unsigned kOverdueLooks = 256;   // of half a microsecond at least, while somebody is idle
 
 }  // namespace
 
@@ -137,12 +137,18 @@ void Worker::share() {
   }
   looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(worth_ticks() / 16 / ticks_a_task_, 15));
   if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_) return;
-  // A tenth of a microsecond: taking it from here costs more. But what comes of it may be worth that, if
-  // somebody is idle for long.
-  if (ticks_a_task_ < worth_ticks() / 80 && ++looks_at_short_ % kLooksAtShort != 0) return;
+  // Somebody has been idle for long: what comes of tasks may be worth more than they are.
+  const bool is_overdue = ++looks_ >= kOverdueLooks;
+  if (ticks_a_task_ < worth_ticks() / 80 && !is_overdue) return;  // 0.1 us: taking it from here costs more
 
   const std::uint64_t mine = created.load(std::memory_order_relaxed) + appended_ - taken_;
-  const std::uint64_t chunk = std::clamp<std::uint64_t>(worth_ticks() / ticks_a_task_, 8, kMaxChunk);
+  // Who takes fewer, and whose tasks create no more than they were, has nothing to prefetch for ever after.
+  // Still better than a CPU with nothing to do.
+  const std::uint64_t least = std::max(2 * ring_.distance() + 1, 8u);
+  const auto is_enough = [=, this](std::uint64_t size) {
+    return size >= least || size * ticks_a_task_ >= worth_ticks() || (is_overdue && engine_.has_cpus());
+  };
+  const std::uint64_t chunk = std::clamp(worth_ticks() / ticks_a_task_, least, kMaxChunk);
   // Ready pools that this worker does not take next.
   const std::uint64_t ready = has_pools ? ready_.size() : 0;
   const std::uint64_t pools = ready != 0 && ring_.is_empty() ? ready - 1 : ready;
@@ -153,13 +159,13 @@ void Worker::share() {
   }
   const std::uint64_t current = is_phase_shared ? size_up_to(now_.normal(), 2 * chunk) : 0;
   const std::uint64_t surplus = mine + current + ring_.size() + pools * kTasksAPool;
-  if (surplus < 2 || surplus * ticks_a_task_ < worth_ticks()) return;
+  if (surplus < 2 || (!is_overdue && surplus * ticks_a_task_ < worth_ticks())) return;
   if (mine < 2 && current < 2 && running == nullptr) return_ring(1);
   if (!tasks.is_empty() && next_of(tasks.first()) != nullptr) {
-    const std::uint64_t size = size_up_to(tasks, 2 * chunk);
-    return publish(tasks, size / 2);
+    const std::uint64_t size = size_up_to(tasks, 2 * chunk) / 2;
+    if (is_enough(size)) return publish(tasks, size);
   }
-  if (is_phase_shared && current >= 2) return publish(now_.normal(), current / 2);
+  if (is_phase_shared && current >= 2 && is_enough(current / 2)) return publish(now_.normal(), current / 2);
   if (pools != 0) wake();
 }
 
@@ -168,7 +174,11 @@ void Worker::wake(std::uint64_t workers) {
   return_to_cpu();
   if (!engine_.events.notify(static_cast<int>(workers))) return;
   counts.wake_ups.add();
-  // Who was woken may have had this CPU at once: that is no time of this worker's tasks.
+  time_from_here();  // who was woken may have had this CPU at once
+}
+
+/// What has passed is no time of this worker's tasks.
+void Worker::time_from_here() {
   clock_ = ticks();
   finished_then_ = counts.finished.get();
 }
@@ -184,6 +194,7 @@ void Worker::publish(TaskList& list, std::uint64_t count) {
   if (chain.is_empty()) return;
   link(chain.last, nullptr);
   was_robbed_ = true;
+  looks_ = 0;
   counts.published.add();
   published_.exchange(chain.first, std::memory_order_seq_cst);
   wake();

@@ -194,6 +194,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void publish(TaskList& list, std::uint64_t count);
   void return_ring(unsigned keep);
   void wake(std::uint64_t workers = 1);
+  void time_from_here();
 
   // ---- ordered_worker.cpp: timestamps ----
   void route_timestamped(Task* task);
@@ -254,7 +255,8 @@ class alignas(128) Worker : public engine::ThreadState {
   std::uint64_t finished_then_ = 0;
   std::uint64_t ticks_a_task_ = 1000, last_ticks_a_task_ = 1000;
   std::uint64_t worth_tasks_ = 0;  // so many are worth waking somebody
-  unsigned looks_skipped_ = 0, looks_at_short_ = 0;
+  unsigned looks_skipped_ = 0;
+  unsigned looks_ = 0;  // at whether to share, since it last did
   bool was_robbed_ = false;
   unsigned last_claimed_ = 0;
 
