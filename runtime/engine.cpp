@@ -65,7 +65,6 @@ void Engine::build(const native::Options& options) {
   trace_ = std::move(trace);
   options_ = options;
   count_ = count;
-  has_cpus_ = count <= topology().allowed.size();
   if (topology().pins(count) && count > 1) prepare_pinning();
   is_caller_pinned_ = true;
   pool_count_ = kPoolsAWorker;
@@ -170,6 +169,8 @@ native::Counters Engine::counters() const {
   c.unreclaimed_bytes = epochs->unreclaimed_bytes();
   return c;
 }
+
+bool Engine::has_cpus() const { return count_ <= topology().allowed.size(); }
 
 Sums Engine::sums() const {
   Sums sums;

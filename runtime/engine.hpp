@@ -45,7 +45,7 @@ class Engine {
   void configure(const native::Options& options);
   unsigned workers() const { return count_; }
   /// One for each worker: who idles leaves a CPU idle.
-  bool has_cpus() const { return has_cpus_; }
+  bool has_cpus() const;
   native::Counters counters() const;
   void run();
   /// Of a thread that is not a worker.
@@ -116,7 +116,6 @@ class Engine {
   std::vector<std::uint64_t> choices_;
   unsigned count_ = 1;            // of workers
   bool is_caller_pinned_ = true;  // in the next run, if workers are
-  bool has_cpus_ = false;
   unsigned pool_count_ = 0;
   std::array<Atomic<std::uint16_t>, kPoolSlots> given_pools_;  // their indices
   Atomic<unsigned> pools_given_{0};

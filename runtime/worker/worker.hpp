@@ -6,7 +6,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -270,7 +269,6 @@ class alignas(128) Worker : public engine::ThreadState {
   std::vector<unsigned> touched_;
 
   Ring ring_;
-  unsigned ring_rank_ = 0;                       // of the first task that was put into it since it was empty
   static constexpr unsigned kRefreshBatch = 50;  // the paper's choice (Sec. 4.4)
   unsigned until_refresh_ = 0;                   // tasks taken before the epoch is refreshed (R7)
   unsigned refresh_interval_ = kRefreshBatch;
