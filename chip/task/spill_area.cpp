@@ -38,12 +38,13 @@ std::uint32_t SpillArea::open_batch() {
 
 void SpillArea::append(std::uint32_t batch, Task* task) {
   Batch& b = batches_[batch];
-  RUBATO_CHECK(b.written < capacity_, "a batch holds more tasks than it has lines");
+  b.written += spilled_bytes(task->descriptor);
+  RUBATO_CHECK(b.written <= capacity_ * kLineBytes, "a batch holds more tasks than it has lines");
   task->state = TaskState::spilled;
   task->next = nullptr;
   (b.first == nullptr ? b.first : b.last->next) = task;
   b.last = task;
-  ++b.written;
+  ++b.size;
   ++tasks_;
 }
 
@@ -52,7 +53,8 @@ Task* SpillArea::take_front(std::uint32_t batch) {
   Task* task = b.first;
   b.first = task->next;
   task->next = nullptr;
-  ++b.read;
+  b.read += spilled_bytes(task->descriptor);
+  --b.size;
   --tasks_;
   return task;
 }

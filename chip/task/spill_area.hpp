@@ -1,6 +1,7 @@
-// Where a tile's spilled tasks are (C13): batches of descriptors in untracked memory, one 64 B line a
-// descriptor, and an overflow list of refill tasks for which the task queue has no entry: a binary heap of 16
-// B elements. Contents live in the simulator; this file says which lines the hardware touches.
+// Where a tile's spilled tasks are (C13): batches of descriptors in untracked memory, packed (a task of one
+// argument with a timestamp and a locale takes half a line), and an overflow list of refill tasks for which
+// the task queue has no entry: a binary heap of 16 B elements. Contents live in the simulator; this file says
+// which lines the hardware touches.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,6 +19,12 @@ inline bool refill_before(const Task& a, const Task& b) {
   return a.before(b);
 }
 
+/// Of a descriptor in a batch: words for the function, whose upper bits hold the type and which of the
+/// following are there, the timestamp, the locale and each argument. At most a line.
+constexpr std::uint32_t spilled_bytes(const TaskDescriptor& d) {
+  return 8 * (1u + (d.has_timestamp ? 1 : 0) + (d.has_locale ? 1 : 0) + d.argument_count);
+}
+
 class SpillArea {
  public:
   /// @param base line-aligned; @param bytes of the area: seven eighths for batches, the rest for the overflow
@@ -32,12 +39,23 @@ class SpillArea {
   void chain(std::uint32_t batch, std::uint32_t successor) { batches_[batch].successor = successor; }
   std::uint32_t batch_capacity() const { return capacity_; }
   Task* front(std::uint32_t batch) const { return batches_[batch].first; }
-  std::uint32_t size(std::uint32_t batch) const { return batches_[batch].written - batches_[batch].read; }
+  std::uint32_t size(std::uint32_t batch) const { return batches_[batch].size; }  ///< tasks
   Task* take_front(std::uint32_t batch);
-  /// Of the descriptor that append() writes next, or that take_front() takes when it has taken `ahead` more.
-  LineAddr line_to_write(std::uint32_t batch) const { return line(batch, batches_[batch].written); }
-  LineAddr line_to_read(std::uint32_t batch, std::size_t ahead) const {
-    return line(batch, batches_[batch].read + static_cast<std::uint32_t>(ahead));
+
+  // Lines of a batch. Written: those that what was appended fills, or with its rest touches.
+  std::uint32_t full_lines(std::uint32_t batch) const { return batches_[batch].written / kLine; }
+  std::uint32_t written_lines(std::uint32_t batch) const { return lines_to(batches_[batch].written); }
+  // To read: from the first one of the front descriptor on, which ends in the first or second.
+  std::uint32_t lines_left(std::uint32_t batch) const {
+    return written_lines(batch) - first_line_left(batch);
+  }
+  std::uint32_t lines_of_front(std::uint32_t batch) const {
+    const Batch& b = batches_[batch];
+    return lines_to(b.read + spilled_bytes(b.first->descriptor)) - first_line_left(batch);
+  }
+  std::uint32_t first_line_left(std::uint32_t batch) const { return batches_[batch].read / kLine; }
+  LineAddr line(std::uint32_t batch, std::uint32_t i) const {
+    return line_of(base_ + (std::uint64_t{batch} * capacity_ + i) * kLineBytes);
   }
   /// Frees an empty batch; @returns the one chained behind it, or kNoBatch.
   std::uint32_t close_batch(std::uint32_t batch);
@@ -55,12 +73,12 @@ class SpillArea {
   struct Batch {
     Task* first = nullptr;
     Task* last = nullptr;
-    std::uint32_t written = 0, read = 0;
+    std::uint32_t size = 0;               ///< tasks
+    std::uint32_t written = 0, read = 0;  ///< bytes
     std::uint32_t successor = kNoBatch;
   };
-  LineAddr line(std::uint32_t batch, std::uint32_t i) const {
-    return line_of(base_ + (std::uint64_t{batch} * capacity_ + i) * kLineBytes);
-  }
+  static constexpr std::uint32_t kLine = kLineBytes;
+  static constexpr std::uint32_t lines_to(std::uint32_t bytes) { return (bytes + kLine - 1) / kLine; }
   void touch(std::size_t element, std::vector<LineAddr>& lines) const;
 
   Addr base_, overflow_base_, end_;

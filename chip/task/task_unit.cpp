@@ -564,7 +564,7 @@ TileReport TaskUnit::report() const {
   include_task(queue_.earliest(Lane::timestamped_nonspec));
   for (const Task* task : queue_.held_tasks()) include_task(task);
   for (const Task* task : rolling_back_) include_task(task);
-  if (spill_.written < spill_.tasks.size()) include_task(spill_.tasks.front());
+  if (is_writing_batch()) include_task(spill_.tasks.front());
   if (!refills_.empty()) include_task(refills_.back());
   for (const Refill& reading : reading_) include_task(reading.task);
   include_task(area_.overflow_top());

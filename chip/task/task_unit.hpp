@@ -208,15 +208,16 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   struct Spill {
     bool active = false;
     std::vector<Task*> tasks;
-    std::size_t written = 0;
-    std::uint32_t batch = SpillArea::kNoBatch;
-    std::vector<LineAddr> lines;  ///< of the overflow list, still to be touched
+    std::size_t written = 0;                    ///< tasks
+    std::uint32_t stored = 0;                   ///< lines
+    std::uint32_t batch = SpillArea::kNoBatch;  ///< until its refill task has a place
+    std::vector<LineAddr> lines;                ///< of the overflow list, still to be touched
     std::size_t touched = 0;
     std::deque<Cycle> stores;  ///< when those under way will have been performed
   };
   struct Refill {
     Task* task = nullptr;        ///< the running refill task; null while the last lines are touched
-    std::deque<Cycle> arrivals;  ///< of the next descriptors, which are being read
+    std::deque<Cycle> arrivals;  ///< of the next lines, which are being read
     std::vector<LineAddr> lines;
     std::size_t touched = 0;
   };
@@ -311,6 +312,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool can_spill() const;
   void start_spill();
   std::optional<Cycle> step_spill(CoreId core, Cycle now);
+  std::optional<Cycle> store_spilled_lines(CoreId core, Cycle now);
+  bool is_writing_batch() const { return spill_.batch != SpillArea::kNoBatch; }
   void borrow_stalled_core(Cycle now);
   bool has_room_for_earliest() const;
   bool precedes_idle(const Task& refill) const;

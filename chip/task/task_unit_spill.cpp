@@ -1,8 +1,8 @@
 // The task unit's spills and refills (C13). Both are internal tasks: sequences of steps, each a memory access
 // or a queue operation, that a core makes for the task unit.
-//   spill    takes the latest idle tasks of one lane out of the dispatch order and writes them to a batch,
-//            one line each, through the store buffer; whole lines, so nothing is read for them. Their entries
-//            are free as they are written. Ends with a refill task for the batch. One at a time.
+//   spill    takes the latest idle tasks of one lane out of the dispatch order and writes them to a batch
+//            through the store buffer; whole lines, so nothing is read for them. Their entries are free as
+//            they are written. Ends with a refill task for the batch. One at a time.
 //   refill   reads its batch front to back, as far ahead as the load buffer allows, a task each time the
 //            queue has room, and yields when it has none: its task keeps its queue entry meanwhile. The next
 //            batch of a chain is another dispatch. Several cores may run refills, each of its own batch.
@@ -70,7 +70,7 @@ void TaskUnit::start_spill() {
       std::min(context_.config.task.spill_batch, std::max(1u, queue_.spillable(lane) - 1));
   queue_.take_latest(lane, count, spill_.tasks);
   spill_.active = true;
-  spill_.written = 0;
+  spill_.written = spill_.stored = 0;
   spill_.batch = area_.open_batch();
   spill_.lines.clear();
   spill_.touched = 0;
@@ -78,29 +78,40 @@ void TaskUnit::start_spill() {
   ++stats_.spills;
 }
 
+// Lines that are full, or all once every task is in the batch. Stores wait for nothing but a place in the
+// store buffer, and the end of the spill for none of them: a line is busy until its store is performed, so no
+// refill reads it before.
+std::optional<Cycle> TaskUnit::store_spilled_lines(CoreId core, Cycle now) {
+  const std::uint32_t end = spill_.written < spill_.tasks.size() ? area_.full_lines(spill_.batch)
+                                                                 : area_.written_lines(spill_.batch);
+  if (spill_.stored == end) return std::nullopt;
+  std::deque<Cycle>& stores = spill_.stores;
+  while (!stores.empty() && stores.front() <= now) stores.pop_front();
+  if (stores.size() >= context_.config.core.store_buffer) return stores.front();
+  const LineAddr line = area_.line(spill_.batch, spill_.stored);
+  const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_line_store, now);
+  if (!result.done) return now + kRetry;
+  stores.push_back(stores.empty() ? result.cycle : later(stores.back(), result.cycle));
+  ++spill_.stored;
+  return now + 1;
+}
+
 std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
-  if (spill_.written < spill_.tasks.size()) {
-    // Stores wait for nothing but a place in the store buffer, and the end of the spill for none of them: the
-    // line is busy until its store is performed, so no refill reads it before.
-    std::deque<Cycle>& stores = spill_.stores;
-    while (!stores.empty() && stores.front() <= now) stores.pop_front();
-    if (stores.size() >= context_.config.core.store_buffer) return stores.front();
-    const LineAddr line = area_.line_to_write(spill_.batch);
-    const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_line_store, now);
-    if (!result.done) return now + kRetry;
-    stores.push_back(stores.empty() ? result.cycle : later(stores.back(), result.cycle));
-    Task* task = spill_.tasks[spill_.written++];
-    area_.append(spill_.batch, task);
-    ++stats_.spilled;
-    if (context_.observer != nullptr) context_.observer->on_spilled(task->id, tile_, now);
+  if (is_writing_batch()) {
+    if (const auto next = store_spilled_lines(core, now)) return next;
     account_occupancy(now);
-    queue_.release_spilling();
     if (spill_.written < spill_.tasks.size()) {
+      Task* task = spill_.tasks[spill_.written++];
+      area_.append(spill_.batch, task);
+      ++stats_.spilled;
+      if (context_.observer != nullptr) context_.observer->on_spilled(task->id, tile_, now);
       // The last entry is kept until the refill task has a place.
+      if (spill_.written < spill_.tasks.size()) queue_.release_spilling();
     } else {
+      queue_.release_spilling();
       const bool gained = spill_.tasks.size() >= 2;
       const bool entry = queue_.refills() == 0 || (gained && queue_.refills() < max_refills_);
-      place_refill(make_refill(spill_.batch), entry, spill_.lines);
+      place_refill(make_refill(std::exchange(spill_.batch, SpillArea::kNoBatch)), entry, spill_.lines);
     }
     serve_waiting(now);
     return now + std::max<Latency>(1, context_.config.task.dequeue_cycles);
@@ -294,18 +305,22 @@ std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
   }
   // An in-order core that stalls on use: it reads as far ahead as its load buffer allows before it waits.
   std::deque<Cycle>& arrivals = reading.arrivals;
-  if (arrivals.size() < std::min(area_.size(refill->batch), context_.config.core.load_buffer)) {
-    const LineAddr line = area_.line_to_read(refill->batch, arrivals.size());
+  const std::uint32_t needed = area_.lines_of_front(refill->batch);
+  const std::uint32_t ahead = std::max(needed, context_.config.core.load_buffer);
+  if (arrivals.size() < std::min(area_.lines_left(refill->batch), ahead)) {
+    const LineAddr line = area_.line(
+        refill->batch, area_.first_line_left(refill->batch) + static_cast<std::uint32_t>(arrivals.size()));
     const AccessResult result = context_.memory.access(core, line, AccessKind::untracked_load, now);
     if (!result.done) return now + kRetry;
-    arrivals.push_back(result.cycle);
+    arrivals.push_back(arrivals.empty() ? result.cycle : later(arrivals.back(), result.cycle));
     return now + 1;
   }
-  if (now < arrivals.front()) return arrivals.front();
+  if (now < arrivals[needed - 1]) return arrivals[needed - 1];
   // The descriptor has arrived and there is room: the task is idle again.
-  arrivals.pop_front();
   if (!queue_.has_room(false, false)) is_refill_turn_ = false;
+  const std::uint32_t line_before = area_.first_line_left(refill->batch);
   Task* task = area_.take_front(refill->batch);
+  if (area_.first_line_left(refill->batch) != line_before) arrivals.pop_front();
   ++stats_.refilled;
   if (context_.observer != nullptr) context_.observer->on_refilled(task->id, tile_, now);
   if (area_.size(refill->batch) > 0) {

@@ -151,6 +151,40 @@ TEST(TaskQueue, KeepsOneEntryForRefillsAndOneForTheEarliestTask) {
   EXPECT_EQ(queue.used(), 4u);
 }
 
+TEST(SpillArea, PacksDescriptorsAndSaysWhichLinesHoldThem) {
+  SpillArea area(1 << 20, 1 << 16, 15);
+  TaskPool pool;
+  Rng rng(9);
+  for (int round = 0; round < 200; ++round) {
+    const std::uint32_t batch = area.open_batch();
+    std::vector<std::pair<Task*, std::uint32_t>> reference;  // and where it ends
+    std::uint32_t bytes = 0;
+    for (std::uint64_t i = 1 + rng.below(15); i != 0; --i) {
+      Task* task = pool.acquire();
+      task->descriptor.has_timestamp = rng.below(2) == 0;
+      task->descriptor.has_locale = rng.below(2) == 0;
+      task->descriptor.argument_count = static_cast<std::uint8_t>(rng.below(6));
+      bytes += 8u + (task->descriptor.has_timestamp ? 8 : 0) + (task->descriptor.has_locale ? 8 : 0) +
+               8u * task->descriptor.argument_count;
+      area.append(batch, task);
+      reference.emplace_back(task, bytes);
+      ASSERT_EQ(area.full_lines(batch), bytes / 64);
+      ASSERT_EQ(area.written_lines(batch), (bytes + 63) / 64);
+    }
+    std::uint32_t begin = 0;
+    for (const auto& [task, end] : reference) {
+      ASSERT_EQ(area.first_line_left(batch), begin / 64);
+      ASSERT_EQ(area.lines_left(batch), (bytes + 63) / 64 - begin / 64);
+      ASSERT_EQ(area.lines_of_front(batch), (end - 1) / 64 - begin / 64 + 1);
+      ASSERT_EQ(area.take_front(batch), task);
+      pool.release(task);
+      begin = end;
+    }
+    EXPECT_EQ(area.size(batch), 0U);
+    area.close_batch(batch);
+  }
+}
+
 TEST(SpillArea, OverflowListReturnsRefillsInOrderTimestampedFirstAndStaysInItsMemory) {
   constexpr Addr kBase = 1 << 20;
   constexpr std::uint64_t kBytes = 1 << 16;
