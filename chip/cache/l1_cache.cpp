@@ -31,6 +31,7 @@ bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
   const std::uint64_t use = task_ << 1 | (write ? 1 : 0);
   if (recorder_ != nullptr && marks_[slot] != kUntracked && recorded_[slot] < use) {
     recorded_[slot] = use;
+    unsettle(slot, write);
     recorder_->on_first_use(line, write);
   }
   if (observer_ != nullptr) {
@@ -105,9 +106,10 @@ void L1Cache::begin_marks() {
   RUBATO_CHECK(!has_marks_);
   has_marks_ = true;
   marks_.assign(words_.size(), kNoMark);
+  settled_.assign(words_.size(), kUnsettled);
   recorded_.assign(words_.size(), 0);
   for (std::uint32_t slot = 0; slot < slots(); ++slot)
-    if (state_at(slot) != LineState::invalid) marks_[slot] = static_cast<Mark>(epoch_ << 1 | 1);
+    if (state_at(slot) != LineState::invalid) settled_[slot] = kForWrites;
 }
 
 void L1Cache::clear_marks() {
@@ -125,15 +127,31 @@ void L1Cache::mark(LineAddr line, bool write) {
   const std::uint32_t slot = find(line);
   RUBATO_DCHECK(has_marks_);
   if (slot == kNoSlot) return;
+  if (is_nonspeculative_) {
+    if (write || settled_[slot] == kUnsettled) settled_[slot] = write ? kForWrites : kForReads;
+    return;
+  }
+  unsettle(slot, write);
   // An earlier check for writes holds within its epoch only.
   const bool written = write || marks_[slot] == (epoch_ << 1 | 1);
   marks_[slot] = static_cast<Mark>(epoch_ << 1 | (written ? 1 : 0));
   recorded_[slot] = std::max(recorded_[slot], task_ << 1 | (write ? 1 : 0));
 }
 
+// A speculative task uses the line: what is settled is good for it, and from now on its own mark says for
+// whom.
+void L1Cache::unsettle(std::uint32_t slot, bool write) {
+  Settled& settled = settled_[slot];
+  if (settled == kUnsettled) return;
+  const bool writes = settled == kForWrites || marks_[slot] == (epoch_ << 1 | 1);
+  marks_[slot] = static_cast<Mark>(epoch_ << 1 | (writes ? 1 : 0));
+  settled = write ? kUnsettled : kForReads;
+}
+
 void L1Cache::mark_untracked(LineAddr line) {
   RUBATO_DCHECK(has_marks_);
-  if (const std::uint32_t slot = find(line); slot != kNoSlot) marks_[slot] = kUntracked;
+  if (const std::uint32_t slot = find(line); slot != kNoSlot)
+    marks_[slot] = kUntracked, settled_[slot] = kUnsettled;
 }
 
 void L1Cache::forget_untracked() {
@@ -146,6 +164,7 @@ void L1Cache::forget_untracked() {
 void L1Cache::begin_task(L1Recorder* recorder) {
   RUBATO_DCHECK(has_marks_);
   recorder_ = recorder;
+  is_nonspeculative_ = recorder == nullptr;
   ++task_;
   retag();
 }

@@ -7,9 +7,12 @@
 //   array    set-associative, true LRU by use stamps; a word is line << 2 | LineState; word and
 //            stamp of an empty slot are 0
 //   slot     index into the array: set * ways + way
-//   mark     of a slot (C15): what a conflict check has found good for every task since, the running one
-//            included; hit() refuses what the marks do not cover. Until begin_marks() there are none, and
-//            none are needed
+//   mark     of a slot (C15): what a conflict check has found good; hit() refuses what the marks do not
+//            cover. A check for a speculative task is good for it and the speculative tasks since, until one
+//            is earlier than the last (another epoch); between them non-speculative tasks come and go. A
+//            check for a non-speculative task is good for all tasks (C12), until a speculative one uses the
+//            line here: a write then needs another check, and a read too if it was written. Until
+//            begin_marks() there are no marks, and none are needed
 //   tag      part of every filter key: another tag, and the filter is empty
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -83,7 +86,7 @@ class L1Cache {
   /// From now on hits need marks; all that is here now is marked as checked for reads and writes. Once.
   void begin_marks();
   bool has_marks() const { return has_marks_; }
-  /// The next task is earlier than the last one: nothing checked so far covers it. Untracked lines stay.
+  /// The next speculative task is earlier than the last one: no check for those so far covers it.
   void clear_marks();
   /// A check found `line`, if it is here, good for reads, or for reads and writes; the caller has recorded
   /// that use if it must be.
@@ -92,9 +95,9 @@ class L1Cache {
   void mark_untracked(LineAddr line);
   /// What was untracked memory may be something else: its marks are gone.
   void forget_untracked();
-  /// A task starts whose uses `recorder` hears of; null: nobody needs to know. With marks only.
+  /// A task starts: speculative, and `recorder` hears of its uses, or null: non-speculative. With marks only.
   void begin_task(L1Recorder* recorder);
-  /// The running task need not be recorded any longer.
+  /// The running task need not be recorded any longer; its marks stay those of a speculative one.
   void stop_recording() { recorder_ = nullptr; }
   /// What hit() would return. Changes nothing.
   bool covers(LineAddr line, bool write) const { return covers_at(find(line), write); }
@@ -166,8 +169,9 @@ class L1Cache {
   static constexpr unsigned kTagShift = 64 - kLineBits + 1;
   static constexpr std::uint64_t kLastTag = (std::uint64_t{1} << (64 - kTagShift)) - 2;
   static constexpr std::uint64_t kNoKey = ~std::uint64_t{0};
-  // A mark is epoch << 1 | checked for writes, epochs being 1 or more; or one of these.
+  // A mark for speculative tasks is epoch << 1 | checked for writes, epochs being 1 or more; or one of these.
   using Mark = std::uint16_t;
+  enum Settled : std::uint8_t { kUnsettled = 0, kForReads = 1, kForWrites = 3 };
   static constexpr Mark kNoMark = 0, kUntracked = 1;
   static constexpr Mark kLastEpoch = 0x7fff;
   static constexpr LineAddr kNoLine{~std::uint64_t{0}};  // lines are addresses >> 6: no line looks like this
@@ -187,12 +191,14 @@ class L1Cache {
   bool is_marked(std::uint32_t slot, bool write) const {
     if (!has_marks_) return true;
     const Mark mark = marks_[slot];
-    if (mark == kUntracked) return true;
+    if (mark == kUntracked || settled_[slot] >= (write ? kForWrites : kForReads)) return true;
+    if (is_nonspeculative_) return false;
     return write ? mark == (epoch_ << 1 | 1) : mark >> 1 == epoch_;
   }
   void unmark(std::uint32_t slot) {
-    if (has_marks_) marks_[slot] = kNoMark, recorded_[slot] = 0;
+    if (has_marks_) marks_[slot] = kNoMark, settled_[slot] = kUnsettled, recorded_[slot] = 0;
   }
+  void unsettle(std::uint32_t slot, bool write);
   void unfilter(LineAddr line) {
     FilterEntry& e = filter_[line.value % kFilterEntries];
     if ((e.key ^ tag_) >> 1 == line.value) e.key = kNoKey;
@@ -211,10 +217,12 @@ class L1Cache {
   Words words_;
   Words stamps_;
   L1Recorder* recorder_ = nullptr;
-  std::vector<Mark> marks_;  // by slot
-  Words recorded_;           // by slot: the last task that used it << 1 | wrote it
-  std::uint64_t task_ = 0;   // counts begin_task()
+  std::vector<Mark> marks_;       // by slot
+  std::vector<Settled> settled_;  // by slot: what a check for a non-speculative task has found good
+  Words recorded_;                // by slot: the last task that used it << 1 | wrote it
+  std::uint64_t task_ = 0;        // counts begin_task()
   Mark epoch_ = 1;
+  bool is_nonspeculative_ = true;
   bool has_marks_ = false;
   mutable std::uint32_t victim_set_ = kNoSlot, victim_ = 0;  // what victim() returned last
   mutable std::uint64_t victim_at_ = 0;                      // with hits_ + uses_ as here

@@ -176,7 +176,7 @@ void Core::begin_task(const DispatchedTask& task, Cycle now) {
     task.attempt->cycles.core = id_;
     task.attempt->cycles.function = task.descriptor.function;
   }
-  pipeline_.begin_task(task.attempt, task.speculative ? task.virtual_time : kMinVirtualTime);
+  pipeline_.begin_task(task.attempt);
   HartState& hart = pipeline_.hart();
   hart = HartState{};
   // The line in which the stack begins is not the core's alone: speculative tasks would conflict there.
@@ -206,7 +206,7 @@ void Core::resume_task(const SuspendedTask& suspended, Cycle now) {
   task_ = suspended.task;
   activity_ = Activity::task;
   account_.run_function(id_, task_.descriptor.function);
-  pipeline_.begin_task(nullptr, kMinVirtualTime);
+  pipeline_.begin_task(nullptr);
   leave_kernel(later(now, pipeline_.cycle()));
   pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
 }

@@ -53,14 +53,16 @@ void Pipeline::begin_context(Cycle at) {
   resume_insn_ = nullptr;
 }
 
-void Pipeline::begin_task(Attempt* attempt, VirtualTime virtual_time) {
+void Pipeline::begin_task(Attempt* attempt) {
   attempt_ = attempt;
   if (!ports_.l1d.has_marks()) {
     RUBATO_CHECK(attempt == nullptr, "speculative tasks need marks");
     return;
   }
-  if (virtual_time < last_ || !forwards_) ports_.l1d.clear_marks();
-  last_ = virtual_time;
+  if (attempt != nullptr) {
+    if (attempt->virtual_time < last_ || !forwards_) ports_.l1d.clear_marks();
+    last_ = attempt->virtual_time;
+  }
   ports_.l1d.begin_task(attempt != nullptr ? this : nullptr);
 }
 

@@ -88,9 +88,9 @@ class Pipeline final : private L1Recorder {
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
-  /// A task with `virtual_time` begins, or (attempt null, VT kMinVirtualTime) whatever is not speculative:
-  /// marks of later tasks are cleared (C12, C15). Speculative tasks need marks in the L1.
-  void begin_task(Attempt* attempt, VirtualTime virtual_time);
+  /// A task begins, speculative with an attempt: marks of later ones are cleared (C15). Those need marks in
+  /// the L1.
+  void begin_task(Attempt* attempt);
   /// The speculative task ended, or goes on as a non-speculative one: nothing is recorded or logged any
   /// longer.
   void end_speculation();
@@ -232,7 +232,7 @@ class Pipeline final : private L1Recorder {
   Addr stack_low_ = 0, stack_high_ = 0;
   std::uint64_t frequency_mhz_;
   std::uint64_t time_origin_ = 0;
-  VirtualTime last_{};  // of the last task: what L1 marks are good for
+  VirtualTime last_{};  // of the last speculative task: what the L1's marks for those are good for
   LogLines log_;
 };
 

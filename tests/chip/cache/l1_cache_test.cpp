@@ -152,7 +152,9 @@ TEST(L1Marks, ARefusalChangesNothing) {
 
 TEST(L1Marks, ACheckForReadsIsNoneForWrites) {
   L1Cache l1 = small();
+  Uses uses;
   l1.begin_marks();
+  l1.begin_task(&uses);
   put(l1, LineAddr{3}, LineState::modified);
   l1.mark(LineAddr{3}, false);
   EXPECT_TRUE(l1.hit(LineAddr{3}, false));
@@ -166,7 +168,9 @@ TEST(L1Marks, ACheckForReadsIsNoneForWrites) {
 
 TEST(L1Marks, AnEarlierTaskFindsNothingCheckedAndAReadDoesNotRenewAWrite) {
   L1Cache l1 = small();
+  Uses uses;
   l1.begin_marks();
+  l1.begin_task(&uses);
   put(l1, LineAddr{3}, LineState::modified);
   l1.mark(LineAddr{3}, true);
   EXPECT_TRUE(l1.hit(LineAddr{3}, true));
@@ -178,9 +182,64 @@ TEST(L1Marks, AnEarlierTaskFindsNothingCheckedAndAReadDoesNotRenewAWrite) {
   EXPECT_FALSE(l1.hit(LineAddr{3}, true));
 }
 
+TEST(L1Marks, WhatANonSpeculativeTaskCheckedIsGoodForAllUntilASpeculativeOneUsesIt) {
+  L1Cache l1 = small();
+  Uses uses;
+  l1.begin_marks();
+  for (const std::uint64_t line : {1, 2, 3}) {
+    put(l1, LineAddr{line}, LineState::modified);
+    l1.mark(LineAddr{line}, true);
+  }
+  put(l1, LineAddr{4}, LineState::modified);
+  l1.mark(LineAddr{4}, false);
+  l1.begin_task(&uses);
+  EXPECT_TRUE(l1.hit(LineAddr{2}, false));
+  EXPECT_TRUE(l1.hit(LineAddr{3}, true));
+  EXPECT_TRUE(l1.covers(LineAddr{2}, true));  // of its own use it need not be afraid
+  EXPECT_TRUE(l1.hit(LineAddr{4}, false));
+  EXPECT_FALSE(l1.covers(LineAddr{4}, true));
+  // An earlier one: nobody read line 2 between, so it may; but it must abort the later reader to write.
+  l1.clear_marks();
+  l1.begin_task(&uses);
+  for (const bool write : {false, true}) EXPECT_TRUE(l1.covers(LineAddr{1}, write));
+  EXPECT_TRUE(l1.covers(LineAddr{2}, false));
+  EXPECT_FALSE(l1.covers(LineAddr{2}, true));
+  for (const bool write : {false, true}) EXPECT_FALSE(l1.covers(LineAddr{3}, write));
+  // So must a non-speculative one.
+  l1.begin_task(nullptr);
+  for (const bool write : {false, true}) EXPECT_TRUE(l1.covers(LineAddr{1}, write));
+  EXPECT_TRUE(l1.covers(LineAddr{2}, false));
+  EXPECT_FALSE(l1.covers(LineAddr{2}, true));
+  for (const bool write : {false, true}) EXPECT_FALSE(l1.covers(LineAddr{3}, write));
+}
+
+TEST(L1Marks, ASpeculativeTasksChecksAreGoodForSpeculativeOnesThoughOthersRanBetween) {
+  L1Cache l1 = small();
+  Uses uses;
+  l1.begin_marks();
+  put(l1, LineAddr{1}, LineState::modified);
+  l1.begin_task(&uses);
+  l1.mark(LineAddr{1}, true);
+  EXPECT_TRUE(l1.hit(LineAddr{1}, true));
+  l1.begin_task(nullptr);
+  EXPECT_FALSE(l1.hit(LineAddr{1}, false));  // though the filter had it
+  l1.begin_task(&uses);
+  EXPECT_TRUE(l1.hit(LineAddr{1}, true));
+  l1.begin_task(nullptr);
+  l1.mark(LineAddr{1}, false);
+  EXPECT_TRUE(l1.covers(LineAddr{1}, false));
+  EXPECT_FALSE(l1.covers(LineAddr{1}, true));
+  l1.mark(LineAddr{1}, true);
+  EXPECT_TRUE(l1.covers(LineAddr{1}, true));
+  l1.mark(LineAddr{1}, false);  // a later check for reads takes nothing away
+  EXPECT_TRUE(l1.covers(LineAddr{1}, true));
+}
+
 TEST(L1Marks, FillsAndLossesOfRightsDropTheMarkGainsKeepIt) {
   L1Cache l1 = small();
+  Uses uses;
   l1.begin_marks();
+  l1.begin_task(&uses);
   put(l1, LineAddr{5}, LineState::modified);
   l1.mark(LineAddr{5}, true);
   l1.set_state(l1.find(LineAddr{5}), LineState::shared);
@@ -228,6 +287,8 @@ TEST(L1Marks, EveryTaskIsAskedForTheFirstReadAndTheFirstWriteOfALine) {
     if (task % 2 == 0) continue;
     l1.stop_recording();
     l1.begin_task(nullptr);
+    EXPECT_FALSE(l1.hit(LineAddr{3}, true));
+    l1.mark(LineAddr{3}, true);
     EXPECT_TRUE(l1.hit(LineAddr{3}, true));
     EXPECT_EQ(uses.seen.size(), 2U);
   }
@@ -275,7 +336,9 @@ TEST(L1Marks, NoAddressLooksLikeAnotherTasksFilterEntry) {
 
 TEST(L1Marks, OldMarksStayOldWhenEpochsWrapAround) {
   L1Cache l1 = small();
+  Uses uses;
   l1.begin_marks();
+  l1.begin_task(&uses);
   put(l1, LineAddr{1}, LineState::modified);
   put(l1, LineAddr{2}, LineState::modified);
   l1.mark(LineAddr{1}, true);

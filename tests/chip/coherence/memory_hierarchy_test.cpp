@@ -71,9 +71,15 @@ TEST(ConflictHooks, OneCheckAnAccessAtTheLevelThatServesIt) {
   EXPECT_EQ(rig.access(4, line, kLoad, 2000).parts.check, 6U);
   rig.access(0, line, kStore, 3000);  // an upgrade goes to the home
   // The L1 has it: no check while its mark covers the access, else an L2 hit's, and no copy moves.
-  rig.mesi.l1d(CoreId{0}).begin_marks();
+  L1Cache& l1 = rig.mesi.l1d(CoreId{0});
+  struct Recorder final : L1Recorder {
+    void on_first_use(LineAddr, bool) override {}
+  } recorder;
+  l1.begin_marks();
   EXPECT_EQ(rig.access(0, line, kLoad, 3900).cycle, Cycle{3902});
-  rig.mesi.l1d(CoreId{0}).clear_marks();
+  l1.begin_task(&recorder);
+  EXPECT_TRUE(l1.hit(line, true));
+  l1.clear_marks();
   EXPECT_EQ(rig.access(0, line, kLoad, 4000).cycle, Cycle{4014});
   EXPECT_EQ(rig.mesi.l1d(CoreId{0}).state(line), LineState::modified);
   EXPECT_EQ(rig.access(0, line, AccessKind::untracked_load, 5000).cycle, Cycle{5002});

@@ -74,12 +74,14 @@ struct ConflictRig {
     return a;
   }
   Attempt* begin(std::uint32_t core, Timestamp timestamp) { return begin(core, VirtualTime{timestamp, 1}); }
-  /// What a core's pipeline does when a task starts; `vt` of a non-speculative one is kMinVirtualTime.
+  /// What a core's pipeline does when a task starts; `vt` is a speculative one's.
   void begin_task(std::uint32_t core, VirtualTime vt, bool speculative) {
     L1Cache& l1 = mesi.l1d(CoreId{core});
     if (!l1.has_marks()) return;
-    if (vt < last[core] || config.conflict.forwarding != "on") l1.clear_marks();
-    last[core] = vt;
+    if (speculative) {
+      if (vt < last[core] || config.conflict.forwarding != "on") l1.clear_marks();
+      last[core] = vt;
+    }
     l1.begin_task(speculative ? &recorders[core] : nullptr);
   }
   void finish(Attempt* a) {

@@ -48,9 +48,13 @@ class Play {
   ConflictRig& rig() { return rig_; }
 
   void run() {
-    for (std::uint32_t i = 0; i < chip_.steps; ++i) {
-      now_ += rng_.below(20);
-      step();
+    // One core makes a few steps in a row: what it checked is still in its L1.
+    for (std::uint32_t i = 0; i < chip_.steps;) {
+      const CoreId core{static_cast<std::uint32_t>(rng_.below(chip_.cores))};
+      for (std::uint64_t burst = 1 + rng_.below(8); burst != 0 && i < chip_.steps; --burst, ++i) {
+        now_ += rng_.below(20);
+        step(core);
+      }
     }
     if (const std::string what = rig_.mesi.check_invariants(); !what.empty()) throw Violation(what);
   }
@@ -69,8 +73,7 @@ class Play {
                                                  : 60 * chip_.cores / chip_.cores_per_tile)};
   }
 
-  void step() {
-    const CoreId core{static_cast<std::uint32_t>(rng_.below(chip_.cores))};
+  void step(CoreId core) {
     Attempt* const running = rig_.detector.running(core);
     const std::uint64_t dice = rng_.below(100);
     if (running == nullptr && dice >= 60) {
@@ -88,7 +91,7 @@ class Play {
       constexpr AccessKind kinds[] = {AccessKind::untracked_load, AccessKind::untracked_store,
                                       AccessKind::rollback, AccessKind::fetch};
       rig_.use(core.value, random_line(), kinds[rng_.below(4)], now_);
-    } else if (running != nullptr || dice < 22) {
+    } else if (running != nullptr || dice < 30) {
       constexpr AccessKind kinds[] = {AccessKind::load, AccessKind::load, AccessKind::store,
                                       AccessKind::atomic};
       tracked(core, random_line(), kinds[rng_.below(4)]);
