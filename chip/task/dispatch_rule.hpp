@@ -14,8 +14,9 @@ enum class RunMode : std::uint8_t { none, non_speculative, speculative };
 struct TileView {
   VirtualTime gvt{};        ///< as last broadcast to the tile
   bool is_stopped = false;  ///< a promotion is being served: no non-speculative task starts
-  /// An attempt of this timestamp or a later one would find the commit queue full of earlier ones.
-  Timestamp full_from = kMaxVirtualTime.timestamp;
+  /// Attempts of this timestamp or a later one gain nothing: they would find the commit queue full of earlier
+  /// ones, or there is enough to do at the GVT's timestamp.
+  Timestamp hold_from = kMaxVirtualTime.timestamp;
 };
 
 /// Contract: depends on the task and on what the tile knows only; monotone in the order: if a task may not
@@ -37,7 +38,8 @@ class NonSpeculativeRule final : public DispatchRule {
 };
 
 /// C10, C11: SPEC tasks always speculate; MAYSPEC tasks where a NONSPEC task could not run, but not where
-/// their core would only stall with them at the end: it is better kept for what need not speculate.
+/// their core would only stall with them at the end, or what they create would only be spilled: it is better
+/// kept for what need not speculate.
 class SpeculativeRule final : public DispatchRule {
  public:
   RunMode may_run(const Task& task, const TileView& view) const override {
@@ -50,7 +52,7 @@ class SpeculativeRule final : public DispatchRule {
     if (task.creator != nullptr && task.creator->id == task.parent &&
         task.creator->state == TaskState::running)
       return RunMode::none;
-    if (d.type == TaskType::mayspec && task.order >= view.full_from && task.order > view.gvt.timestamp)
+    if (d.type == TaskType::mayspec && task.order >= view.hold_from && task.order > view.gvt.timestamp)
       return RunMode::none;
     return RunMode::speculative;
   }

@@ -137,7 +137,12 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   slots_[slot].task = task;
   slots_[slot].state = CoreState::running;
   ++stats_.dispatched;
-  if (choice.mode == RunMode::speculative) start_attempt(task, core_of(slot));
+  if (choice.mode == RunMode::speculative) {
+    start_attempt(task, core_of(slot));
+  } else if (task->descriptor.has_timestamp) {
+    if (started_.timestamp != task->descriptor.timestamp) started_ = {task->descriptor.timestamp};
+    ++started_.tasks;
+  }
 }
 
 std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
@@ -520,6 +525,7 @@ void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
   touch();
   spare_workers_ = spare_workers;
   own_gvt_ = {};
+  started_ = {};
   spilled_since_dispatch_ = false;
   occupancy_since_ = now;
   commit_occupancy_since_ = now;

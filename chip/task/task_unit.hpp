@@ -235,13 +235,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     if (context_.arbiter != nullptr) context_.arbiter->touch(tile_);
   }
 
-  TileView view() const {
-    // Spilled tasks say that work is plentiful; elsewhere the core has nothing better to do than to run
-    // ahead.
-    const bool holds_back = commit_queue_.full() && area_.tasks() != 0;
-    return {gvt(), is_stopped_, holds_back ? full_from() : kMaxVirtualTime.timestamp};
-  }
-  Timestamp full_from() const;
+  TileView view() const { return {gvt(), is_stopped_, hold_from()}; }
+  Timestamp hold_from() const;
   Candidates candidates();
   Choice choose(Cycle now, std::uint32_t slot);
   Choice choose(const Choice& guest, bool guest_may_run) const;
@@ -350,6 +345,10 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   CommitQueue commit_queue_;
   SendBuffer send_;
   SpillArea area_;
+  struct Started {
+    Timestamp timestamp = kMaxVirtualTime.timestamp;
+    std::uint32_t tasks = 0;
+  } started_;                      // non-speculatively, of the last such timestamp
   std::uint32_t spill_threshold_;  ///< entries
   std::uint32_t max_refills_;      ///< refill tasks in the queue
 

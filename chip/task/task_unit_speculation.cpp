@@ -77,8 +77,14 @@ Attempt* TaskUnit::latest_in_commit_queue() const {
   return latest == times.size() ? nullptr : commit_queue_.attempts()[latest];
 }
 
-// The commit queue is full: who comes from then on finds no place in it.
-Timestamp TaskUnit::full_from() const {
+// Spilled tasks say that work is plentiful; elsewhere the core has nothing better to do than to run ahead.
+// Then a full commit queue has no place for what is later than all in it; and where the GVT's timestamp has
+// had more tasks than the commit queue holds, others of it follow, and what runs ahead only adds to what is
+// spilled.
+Timestamp TaskUnit::hold_from() const {
+  if (area_.tasks() == 0) return kMaxVirtualTime.timestamp;
+  if (started_.timestamp == gvt().timestamp && started_.tasks >= commit_queue_.capacity()) return 0;
+  if (!commit_queue_.full()) return kMaxVirtualTime.timestamp;
   const Attempt* latest = latest_in_commit_queue();
   return latest != nullptr ? latest->virtual_time.timestamp : 0;
 }

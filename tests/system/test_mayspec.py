@@ -1,4 +1,4 @@
-"""A running MAYSPEC task goes on non-speculatively from when it is the earliest (C13); a SPEC task does not."""
+"""When MAYSPEC tasks speculate: not once they are the earliest (C13), nor where it gains nothing."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
@@ -23,3 +23,17 @@ def test_a_task_that_becomes_the_earliest_speculates_no_more(
     assert summary["tasks"]["nonspeculative"] == nonspeculative
     # Only where both ran at once the longer one hides the shorter one.
     assert (summary["cycles"] > 70_000) == (mode == "nonspec")
+
+
+def test_hardly_any_task_speculates_where_tasks_of_the_earliest_timestamp_are_plentiful(
+    guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    settings = ["--quiet", "--warm", "--cores", "16", "--out", tmp_path]
+    graph = ["--generate", "band:8000:12:3000", "--unit-lengths"]
+    command = [rubato_chip, *settings, guests / "sssp", *graph, "--verify"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    tasks = json.loads((tmp_path / "summary.json").read_text())["tasks"]
+    assert tasks["spilled"] > 50_000
+    # Of 149,317; 936 where only a full commit queue keeps them from it. At the ends of levels they do.
+    assert 0 < tasks["committed"] - tasks["nonspeculative"] < 500

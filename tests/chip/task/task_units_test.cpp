@@ -32,10 +32,10 @@ TEST(SpeculativeRule, KeepsMayspecTasksFromAFullCommitQueueButNotTheEarliest) {
   Task parent, task;
   task.uncommitted_parent = &parent;
   task.descriptor.has_timestamp = true;
-  const auto may_run = [&](TaskType type, Timestamp timestamp, Timestamp full_from) {
+  const auto may_run = [&](TaskType type, Timestamp timestamp, Timestamp hold_from) {
     task.descriptor.type = type;
     task.descriptor.timestamp = task.order = timestamp;
-    return rule.may_run(task, {.gvt = {5, 0}, .full_from = full_from});
+    return rule.may_run(task, {.gvt = {5, 0}, .hold_from = hold_from});
   };
   const Timestamp never = kMaxVirtualTime.timestamp;
   EXPECT_EQ(may_run(TaskType::mayspec, 8, never), RunMode::speculative);
