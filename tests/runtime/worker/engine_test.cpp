@@ -125,7 +125,7 @@ TEST_P(Native, FreesRemovedObjectsWhileTheRunGoesOn) {
 TEST_P(Native, RunsWhatOtherThreadsCreateWhileAHoldIsOpen) {
   calls = 0;
   native::Hold hold = native::hold();
-  std::thread other([&hold] {
+  std::jthread other([&hold] {
     for (int i = 0; i < 1000; ++i) {
       create<nonspec>([] { ++calls; }, {.on = i % 7});
       if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -157,7 +157,7 @@ TEST_P(Native, RunsWhatOtherThreadsCreateThoughNoWorkerIsEverIdle) {
         create<nonspec>(wait_busily, {}, begin + std::chrono::seconds(20));
       }
     }
-    std::thread other([&hold] {
+    std::jthread other([&hold] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       create<nonspec>([] { ++calls; }, {.on = 1});
       hold.close();
@@ -171,7 +171,7 @@ TEST_P(Native, RunsWhatOtherThreadsCreateThoughNoWorkerIsEverIdle) {
 
 TEST_P(Native, SleepsWhileAHoldIsOpenAndNothingIsToBeDone) {
   native::Hold hold = native::hold();
-  std::thread other([&hold] {
+  std::jthread other([&hold] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     hold.close();
   });
@@ -187,10 +187,13 @@ TEST_P(Native, SleepsWhileAHoldIsOpenAndNothingIsToBeDone) {
 }
 
 TEST_P(Native, RefusesTimestampsFromOtherThreads) {
+  calls = 0;
+  create<nonspec>([] { ++calls; }, {});
   native::Hold hold = native::hold();
   std::string said;
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::jthread other([&] {
+    // Before run() begins it may create what it likes.
+    while (calls == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     try {
       create<nonspec>(throws, {.at = 3});
     } catch (const TaskError& e) {
@@ -475,7 +478,7 @@ TEST(Pinning, IsGivenUpWhileAllWaitForAnotherThreadUntilTwoWorkersAreBusyAgain) 
   bool was_given_up = false;
   std::vector<std::size_t> at_last;
   native::Hold hold = native::hold();
-  std::thread other([&] {
+  std::jthread other([&] {
     const auto wait = [](auto is_over) {
       for (int i = 0; i < 2000 && !is_over(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
