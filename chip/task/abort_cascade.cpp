@@ -79,8 +79,11 @@ void AbortCascade::restore(const Attempt& attempt) {
 void AbortCascade::abort(std::span<Attempt* const> victims, const AbortReason& cause, Cycle now) {
   RUBATO_CHECK(victims_.empty(), "an abort begins inside another");
   AbortReason reason = cause;
-  if (reason.cause == AbortCause::conflict && reason.by_task == nullptr)
-    reason.by_task = tiles_[reason.by.value / context_.config.chip.cores_per_tile]->running(reason.by);
+  if (reason.cause == AbortCause::conflict && reason.by_task == nullptr) {
+    TaskUnit& aborter = *tiles_[reason.by.value / context_.config.chip.cores_per_tile];
+    reason.by_task = aborter.running(reason.by);
+    reason.speculates_from = aborter.count_aborts(reason.by, victims.size());
+  }
   for (Attempt* attempt : victims) doom(attempt, reason);
   close(now);
   for (const Victim& v : victims_) tiles_[v.attempt->tile.value]->abort(v.attempt, v.reason, now);

@@ -38,8 +38,8 @@ class NonSpeculativeRule final : public DispatchRule {
 };
 
 /// C10, C11: SPEC tasks always speculate; MAYSPEC tasks where a NONSPEC task could not run, but not where
-/// their core would only stall with them at the end, or what they create would only be spilled: it is better
-/// kept for what need not speculate.
+/// their core would only stall with them at the end, what they create would only be spilled, or they would
+/// only be aborted once more: it is better kept for what need not speculate.
 class SpeculativeRule final : public DispatchRule {
  public:
   RunMode may_run(const Task& task, const TileView& view) const override {
@@ -52,7 +52,8 @@ class SpeculativeRule final : public DispatchRule {
     if (task.creator != nullptr && task.creator->id == task.parent &&
         task.creator->state == TaskState::running)
       return RunMode::none;
-    if (d.type == TaskType::mayspec && task.order >= view.hold_from && task.order > view.gvt.timestamp)
+    if (d.type == TaskType::mayspec && ((task.order >= view.hold_from && task.order > view.gvt.timestamp) ||
+                                        task.speculates_from > view.gvt.timestamp))
       return RunMode::none;
     return RunMode::speculative;
   }

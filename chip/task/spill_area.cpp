@@ -41,6 +41,7 @@ void SpillArea::append(std::uint32_t batch, Task* task) {
   b.written += spilled_bytes(task->descriptor);
   RUBATO_CHECK(b.written <= capacity_ * kLineBytes, "a batch holds more tasks than it has lines");
   task->state = TaskState::spilled;
+  task->speculates_from = 0;  // not part of what is written
   task->next = nullptr;
   (b.first == nullptr ? b.first : b.last->next) = task;
   b.last = task;

@@ -24,6 +24,7 @@ class TaskPool {
     task->is_refill = task->is_discarded = task->is_suspended = task->is_promoted = false;
     task->uncommitted_parent = nullptr;
     task->creator = nullptr;
+    task->speculates_from = 0;
     task->attempt = nullptr;
     ++in_use_;
     return task;

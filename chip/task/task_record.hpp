@@ -102,6 +102,7 @@ struct alignas(64) Task {
   Task* uncommitted_parent = nullptr;  ///< its speculative parent until that commits
   Attempt* attempt = nullptr;          ///< from speculative dispatch until commit or rollback
   VirtualTime virtual_time{};          ///< meaningful from dispatch on
+  Timestamp speculates_from = 0;       ///< MAYSPEC: not while the GVT's timestamp is earlier
   /// Its untimestamped non-speculative creator: a SPEC task is dispatched after that has ended (C10).
   const Task* creator = nullptr;
   Task* next = nullptr;  ///< in a batch, or in the pool

@@ -136,6 +136,7 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   task->state = TaskState::running;
   slots_[slot].task = task;
   slots_[slot].state = CoreState::running;
+  slots_[slot].aborts = 0;
   ++stats_.dispatched;
   if (choice.mode == RunMode::speculative) {
     start_attempt(task, core_of(slot));

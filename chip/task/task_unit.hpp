@@ -111,6 +111,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void resume(std::uint64_t id, Cycle now);
   /// Null if none runs there.
   const Task* running(CoreId core) const { return slots_[slot_of(core)].task; }
+  /// The non-speculative task on `core` aborts so many attempts. @returns their Task::speculates_from, or 0.
+  Timestamp count_aborts(CoreId core, std::size_t victims);
 
   void begin_region(Cycle now, std::uint32_t spare_workers);
   /// Tasks that exist before the region, of one lane, in ascending order: batches behind one refill task
@@ -181,6 +183,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     bool borrowed = false;             ///< a spill runs on this stalled core
     bool has_worker = true;            ///< false: its task was suspended, and none has taken its place
     DispatchedTask::Kind internal_kind = DispatchedTask::Kind::guest;
+    std::uint32_t aborts = 0;  ///< attempts that its non-speculative task has aborted
   };
   struct Waiting {  ///< for an entry of this task queue
     bool local;

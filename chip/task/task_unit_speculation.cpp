@@ -332,6 +332,17 @@ void TaskUnit::settle_aborted(Attempt& attempt, const AbortReason& reason) {
   attempt.cycles.parts = {};
 }
 
+// A non-speculative task that has aborted many attempts goes on doing so until it ends: they and the lines
+// they share with it would slow down a task that all wait for. So those it aborts from now on wait until its
+// timestamp is over.
+Timestamp TaskUnit::count_aborts(CoreId core, std::size_t victims) {
+  CoreSlot& c = slots_[slot_of(core)];
+  if (c.task == nullptr || !c.task->descriptor.has_timestamp) return 0;
+  c.aborts += static_cast<std::uint32_t>(victims);
+  const std::uint32_t limit = context_.config.task.yield_aborts;
+  return limit != 0 && c.aborts >= limit ? c.task->descriptor.timestamp + 1 : 0;
+}
+
 void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   touch();
   Task* task = attempt->task;
@@ -354,6 +365,7 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   if (context_.observer != nullptr)
     context_.observer->on_aborted(task->id, attempt->core, reason.cause, task->is_discarded, now);
   context_.host.retire(*attempt, false);
+  task->speculates_from = std::max(task->speculates_from, reason.speculates_from);
   task->state = TaskState::rolling_back;
   task->index = static_cast<std::uint32_t>(rolling_back_.size());
   rolling_back_.push_back(task);

@@ -49,6 +49,7 @@ def draw_chip(rng: random.Random) -> dict[str, object]:
         "task.send_buffer": rng.choice([2, 3, 8, 32]),
         "task.spill_batch": rng.choice([1, 2, 5, 15]),
         "task.tracked_children": rng.choice([1, 3, 8, 8, 8]),
+        "task.yield_aborts": rng.choice([0, 1, 3, 16]),
         "task.mayspec": rng.choice(["mayspec", "mayspec", "mayspec", "spec", "nonspec"]),
         "conflict.sets": rng.choice(["bloom", "exact"]),
         "conflict.bloom_bits": rng.choice([64, 256, 2048]),

@@ -37,3 +37,20 @@ def test_hardly_any_task_speculates_where_tasks_of_the_earliest_timestamp_are_pl
     assert tasks["spilled"] > 50_000
     # Of 149,317; 936 where only a full commit queue keeps them from it. At the ends of levels they do.
     assert 0 < tasks["committed"] - tasks["nonspeculative"] < 500
+
+
+def test_a_task_waits_for_one_that_aborts_it_again_and_again(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    """Participants with many ratings keep a step going, and what the next one reads and writes."""
+    cycles, aborted = {}, {}
+    for limit in (0, 16):
+        settings = ["--quiet", "--warm", "--cores", "64", "--set", f"task.yield_aborts={limit}"]
+        ratings = ["--generate", "rmat:7:16", "--steps", "3"]
+        command = [rubato_chip, *settings, "--out", tmp_path / str(limit), guests / "cf", *ratings, "--verify"]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+        summary = json.loads((tmp_path / str(limit) / "summary.json").read_text())
+        cycles[limit], aborted[limit] = summary["cycles"], summary["tasks"]["aborted"]
+    assert 0 < aborted[16] < aborted[0] / 3
+    assert cycles[16] < 0.95 * cycles[0]

@@ -45,6 +45,20 @@ TEST(SpeculativeRule, KeepsMayspecTasksFromAFullCommitQueueButNotTheEarliest) {
   EXPECT_EQ(may_run(TaskType::spec, 8, 8), RunMode::speculative);
 }
 
+TEST(SpeculativeRule, LetsMayspecTasksWaitForTheTimestampOfWhomTheyYieldTo) {
+  const SpeculativeRule rule;
+  Task task;
+  task.descriptor = {.timestamp = 9, .type = TaskType::mayspec, .has_timestamp = true};
+  task.order = 9;
+  task.speculates_from = 6;
+  const auto may_run = [&](Timestamp gvt) { return rule.may_run(task, {.gvt = {gvt, 0}}); };
+  EXPECT_EQ(may_run(5), RunMode::none);
+  EXPECT_EQ(may_run(6), RunMode::speculative);
+  EXPECT_EQ(may_run(9), RunMode::non_speculative);
+  task.speculates_from = 10;  // of its own timestamp
+  EXPECT_EQ(may_run(9), RunMode::non_speculative);
+}
+
 // ---- Enqueue protocol ----
 
 TEST(Enqueue, RemoteTaskIsDispatchedWhenItsMessageArrivesAndFreesTheSendBufferWhenAcknowledged) {
