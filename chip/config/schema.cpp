@@ -168,8 +168,8 @@ void add_task(std::vector<Key>& k) {
   k.push_back(choice("task.mayspec", MEMBER(task.mayspec), {"mayspec", "spec", "nonspec"},
                      "What MAYSPEC tasks run as: one program serves all modes.", "Espresso, Sec. VI"));
   k.push_back(number("task.yield_aborts", MEMBER(task.yield_aborts), "attempts", 0, 65536,
-                     "Attempts that a non-speculative task aborts before MAYSPEC tasks that it aborts wait "
-                     "until its timestamp is over; 0: they never do.",
+                     "From so many attempts aborted by one non-speculative task on, MAYSPEC tasks that it "
+                     "aborts wait until its timestamp is over; 0: they never do.",
                      kOurs));
   k.push_back(
       number("task.spare_workers", MEMBER(task.spare_workers), "threads", 0, 16,

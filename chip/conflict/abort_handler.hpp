@@ -35,7 +35,7 @@ struct AbortReason {
   LineAddr line{};                ///< of a conflict
   CoreId by{};                    ///< the core whose action aborts
   const Task* by_task = nullptr;  ///< the task it runs; null: none
-  Timestamp speculates_from = 0;  ///< MAYSPEC victims do not before the GVT's timestamp is this
+  Timestamp speculates_from = 0;  ///< the victims' Task::speculates_from
 };
 
 class AbortHandler {

@@ -198,8 +198,8 @@ void Arbiter::arrive(std::size_t first, Cycle now) {
     gvt_at_[t] = gvt_;
     gvt_waits_at_[t] = waits_ ? 1 : 0;
     awaiting_[t] = 0;
-    if ((is_new &&
-         (touched_[t] != 0 || reports_[t].stalls || reports_[t].earliest.timestamp <= gvt_.timestamp)) ||
+    if ((is_new && (touched_[t] != 0 || reports_[t].stalls ||
+                    reports_[t].earliest.timestamp <= gvt_.timestamp || tiles_[t]->awaits_timestamp())) ||
         tiles_[t]->awaits_gvt())
       tiles_[t]->on_gvt(now);
   }

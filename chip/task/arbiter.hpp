@@ -54,11 +54,14 @@ class RoundParticipant {
   virtual TileReport report() const = 0;
   /// True if on_gvt must be called for every new GVT: something here may commit or become the earliest.
   virtual bool awaits_gvt() const = 0;
+  /// True if on_gvt must be called for every new timestamp of the GVT: something here is kept from
+  /// speculating until then.
+  virtual bool awaits_timestamp() const = 0;
   /// Appends the finished attempts that precede `gvt`: they are going to commit.
   virtual void collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const = 0;
   /// Arbiter::gvt_at(tile) has a new timestamp. Called only if that may change something for the tile: it was
-  /// touched since the last sample, something of it stalls, or its earliest task is no later than the GVT; or
-  /// awaits_gvt().
+  /// touched since the last sample, something of it stalls, its earliest task is no later than the GVT, or
+  /// awaits_timestamp(); or, whatever the timestamp, awaits_gvt().
   virtual void on_gvt(Cycle now) = 0;
 };
 

@@ -52,8 +52,8 @@ class SpeculativeRule final : public DispatchRule {
     if (task.creator != nullptr && task.creator->id == task.parent &&
         task.creator->state == TaskState::running)
       return RunMode::none;
-    if (d.type == TaskType::mayspec && ((task.order >= view.hold_from && task.order > view.gvt.timestamp) ||
-                                        task.speculates_from > view.gvt.timestamp))
+    if (d.type == TaskType::mayspec && task.order > view.gvt.timestamp &&
+        (task.order >= view.hold_from || task.speculates_from > view.gvt.timestamp))
       return RunMode::none;
     return RunMode::speculative;
   }

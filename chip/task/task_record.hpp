@@ -102,16 +102,17 @@ struct alignas(64) Task {
   Task* uncommitted_parent = nullptr;  ///< its speculative parent until that commits
   Attempt* attempt = nullptr;          ///< from speculative dispatch until commit or rollback
   VirtualTime virtual_time{};          ///< meaningful from dispatch on
-  Timestamp speculates_from = 0;       ///< MAYSPEC: not while the GVT's timestamp is earlier
   /// Its untimestamped non-speculative creator: a SPEC task is dispatched after that has ended (C10).
   const Task* creator = nullptr;
   Task* next = nullptr;  ///< in a batch, or in the pool
 
   TaskDescriptor descriptor{};
-  std::uint64_t id = 0;      ///< unique in the run, in order of creation; from 1
-  std::uint64_t parent = 0;  ///< the creator's id; 0 outside tasks
-  TileId destination{};      ///< of a held task
-  std::uint32_t batch = 0;   ///< of a refill task: what it reads back
+  std::uint64_t id = 0;           ///< unique in the run, in order of creation; from 1
+  std::uint64_t parent = 0;       ///< the creator's id; 0 outside tasks
+  Timestamp speculates_from = 0;  ///< MAYSPEC: not while the GVT's timestamp is earlier
+  std::uint32_t aborts = 0;       ///< attempts that it has aborted, running non-speculatively
+  TileId destination{};           ///< of a held task
+  std::uint32_t batch = 0;        ///< of a refill task: what it reads back
 
   Lane lane() const {
     const unsigned nonspec = descriptor.type == TaskType::nonspec ? 1 : 0;

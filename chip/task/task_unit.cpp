@@ -65,11 +65,15 @@ TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>&
 TaskUnit::Candidates TaskUnit::candidates() {
   Candidates result;
   const TileView view = this->view();
+  is_holding_ = false;
   for (const Lane lane : kAllLanes) {
     Task* task = queue_.earliest_free(lane);
     if (task == nullptr) continue;
     const RunMode mode = context_.rule->may_run(*task, view);
-    if (mode == RunMode::none) continue;
+    if (mode == RunMode::none) {
+      is_holding_ = is_holding_ || task->descriptor.type == TaskType::mayspec;
+      continue;
+    }
     if (task->descriptor.has_timestamp &&
         (result.earliest == nullptr || task->order < result.earliest->order))
       result.earliest = task;
@@ -136,7 +140,7 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   task->state = TaskState::running;
   slots_[slot].task = task;
   slots_[slot].state = CoreState::running;
-  slots_[slot].aborts = 0;
+  task->aborts = 0;
   ++stats_.dispatched;
   if (choice.mode == RunMode::speculative) {
     start_attempt(task, core_of(slot));

@@ -111,7 +111,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void resume(std::uint64_t id, Cycle now);
   /// Null if none runs there.
   const Task* running(CoreId core) const { return slots_[slot_of(core)].task; }
-  /// The non-speculative task on `core` aborts so many attempts. @returns their Task::speculates_from, or 0.
+  /// If a timestamped non-speculative task runs on `core`: it aborts so many attempts. @returns their
+  /// Task::speculates_from, or 0.
   Timestamp count_aborts(CoreId core, std::size_t victims);
 
   void begin_region(Cycle now, std::uint32_t spare_workers);
@@ -122,6 +123,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   TileReport report() const override;
   void on_gvt(Cycle now) override;
   bool awaits_gvt() const override { return commit_queue_.size() != 0 || stalled_attempts_ != 0; }
+  bool awaits_timestamp() const override { return is_holding_; }
   void collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const override;
   void on_stop(Cycle now) override;
   void on_resume(Cycle now) override;
@@ -183,7 +185,6 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     bool borrowed = false;             ///< a spill runs on this stalled core
     bool has_worker = true;            ///< false: its task was suspended, and none has taken its place
     DispatchedTask::Kind internal_kind = DispatchedTask::Kind::guest;
-    std::uint32_t aborts = 0;  ///< attempts that its non-speculative task has aborted
   };
   struct Waiting {  ///< for an entry of this task queue
     bool local;
@@ -352,6 +353,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     Timestamp timestamp = kMaxVirtualTime.timestamp;
     std::uint32_t tasks = 0;
   } started_;                      // non-speculatively, of the last such timestamp
+  bool is_holding_ = false;        // a MAYSPEC task may not run now: the last evaluation
   std::uint32_t spill_threshold_;  ///< entries
   std::uint32_t max_refills_;      ///< refill tasks in the queue
 

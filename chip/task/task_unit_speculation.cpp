@@ -83,7 +83,8 @@ Attempt* TaskUnit::latest_in_commit_queue() const {
 // spilled.
 Timestamp TaskUnit::hold_from() const {
   if (area_.tasks() == 0) return kMaxVirtualTime.timestamp;
-  if (started_.timestamp == gvt().timestamp && started_.tasks >= commit_queue_.capacity()) return 0;
+  const std::uint32_t capacity = commit_queue_.capacity();
+  if (capacity != 0 && started_.timestamp == gvt().timestamp && started_.tasks >= capacity) return 0;
   if (!commit_queue_.full()) return kMaxVirtualTime.timestamp;
   const Attempt* latest = latest_in_commit_queue();
   return latest != nullptr ? latest->virtual_time.timestamp : 0;
@@ -336,11 +337,11 @@ void TaskUnit::settle_aborted(Attempt& attempt, const AbortReason& reason) {
 // they share with it would slow down a task that all wait for. So those it aborts from now on wait until its
 // timestamp is over.
 Timestamp TaskUnit::count_aborts(CoreId core, std::size_t victims) {
-  CoreSlot& c = slots_[slot_of(core)];
-  if (c.task == nullptr || !c.task->descriptor.has_timestamp) return 0;
-  c.aborts += static_cast<std::uint32_t>(victims);
+  Task* const task = slots_[slot_of(core)].task;
+  if (task == nullptr || task->attempt != nullptr || !task->descriptor.has_timestamp) return 0;
+  task->aborts += static_cast<std::uint32_t>(victims);
   const std::uint32_t limit = context_.config.task.yield_aborts;
-  return limit != 0 && c.aborts >= limit ? c.task->descriptor.timestamp + 1 : 0;
+  return limit != 0 && task->aborts >= limit ? task->descriptor.timestamp + 1 : 0;
 }
 
 void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {

@@ -55,8 +55,12 @@ TEST(SpeculativeRule, LetsMayspecTasksWaitForTheTimestampOfWhomTheyYieldTo) {
   EXPECT_EQ(may_run(5), RunMode::none);
   EXPECT_EQ(may_run(6), RunMode::speculative);
   EXPECT_EQ(may_run(9), RunMode::non_speculative);
-  task.speculates_from = 10;  // of its own timestamp
-  EXPECT_EQ(may_run(9), RunMode::non_speculative);
+  // Of the earliest timestamp it must not keep others from running non-speculatively, whatever it waits for.
+  Task parent;
+  task.uncommitted_parent = &parent;
+  task.speculates_from = 10;
+  EXPECT_EQ(may_run(8), RunMode::none);
+  EXPECT_EQ(may_run(9), RunMode::speculative);
 }
 
 // ---- Enqueue protocol ----
