@@ -54,3 +54,20 @@ def test_a_task_waits_for_one_that_aborts_it_again_and_again(guests: Path, rubat
         cycles[limit], aborted[limit] = summary["cycles"], summary["tasks"]["aborted"]
     assert 0 < aborted[16] < aborted[0] / 3
     assert cycles[16] < 0.95 * cycles[0]
+
+
+@pytest.mark.parametrize("limit", [0, 16])
+def test_who_waits_for_a_task_that_aborts_it_waits_for_no_other(
+    limit: int, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    settings = ["--set", f"task.yield_aborts={limit}", "--set", "run.check_replay=true"]
+    command = [rubato_chip, "--quiet", "--cores", "64", *settings, "--out", tmp_path, guests / "task_yield"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert done.stdout.split() == ["4000", "12003", "95992"]
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    tasks = summary["tasks"]
+    assert 8 <= tasks["aborted"] < 40 if limit else tasks["aborted"] > 800
+    # 98,000, most of them of the four tasks that run one after another; 435,000 if the eight do so too.
+    assert summary["cycles"] < 120_000
+    assert tasks["nonspeculative"] == 4
