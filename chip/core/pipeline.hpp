@@ -88,8 +88,8 @@ class Pipeline final : private L1Recorder {
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
-  /// A task begins, speculative with an attempt: marks of later ones are cleared (C15). Those need marks in
-  /// the L1.
+  /// A task begins, speculative if it has an attempt. Marks in the L1 (which speculation needs) of an attempt
+  /// later than this one are cleared (C15).
   void begin_task(Attempt* attempt);
   /// The speculative task ended, or goes on as a non-speculative one: nothing is recorded or logged any
   /// longer.

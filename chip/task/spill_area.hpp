@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +25,7 @@ inline bool refill_before(const Task& a, const Task& b) {
 constexpr std::uint32_t spilled_bytes(const TaskDescriptor& d) {
   return 8 * (1u + (d.has_timestamp ? 1 : 0) + (d.has_locale ? 1 : 0) + d.argument_count);
 }
+static_assert(8 * (3 + std::tuple_size_v<decltype(TaskDescriptor::arguments)>) <= kLineBytes);
 
 class SpillArea {
  public:
@@ -42,7 +44,7 @@ class SpillArea {
   std::uint32_t size(std::uint32_t batch) const { return batches_[batch].size; }  ///< tasks
   Task* take_front(std::uint32_t batch);
 
-  // Lines of a batch. Written: those that what was appended fills, or with its rest touches.
+  // Lines of a batch: those that the appended descriptors fill, and with one that they fill in part.
   std::uint32_t full_lines(std::uint32_t batch) const { return batches_[batch].written / kLine; }
   std::uint32_t written_lines(std::uint32_t batch) const { return lines_to(batches_[batch].written); }
   // To read: from the first one of the front descriptor on, which ends in the first or second.

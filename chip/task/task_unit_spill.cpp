@@ -2,7 +2,7 @@
 // or a queue operation, that a core makes for the task unit.
 //   spill    takes the latest idle tasks of one lane out of the dispatch order and writes them to a batch
 //            through the store buffer; whole lines, so nothing is read for them. Their entries are free as
-//            they are written. Ends with a refill task for the batch. One at a time.
+//            they are packed. Ends with a refill task for the batch. One at a time.
 //   refill   reads its batch front to back, as far ahead as the load buffer allows, a task each time the
 //            queue has room, and yields when it has none: its task keeps its queue entry meanwhile. The next
 //            batch of a chain is another dispatch. Several cores may run refills, each of its own batch.

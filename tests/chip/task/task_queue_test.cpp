@@ -159,11 +159,12 @@ TEST(SpillArea, PacksDescriptorsAndSaysWhichLinesHoldThem) {
     const std::uint32_t batch = area.open_batch();
     std::vector<std::pair<Task*, std::uint32_t>> reference;  // and where it ends
     std::uint32_t bytes = 0;
-    for (std::uint64_t i = 1 + rng.below(15); i != 0; --i) {
+    const bool is_fullest = round == 0;  // a line for each of 15 tasks
+    for (std::uint64_t i = is_fullest ? 15 : 1 + rng.below(15); i != 0; --i) {
       Task* task = pool.acquire();
-      task->descriptor.has_timestamp = rng.below(2) == 0;
-      task->descriptor.has_locale = rng.below(2) == 0;
-      task->descriptor.argument_count = static_cast<std::uint8_t>(rng.below(6));
+      task->descriptor.has_timestamp = is_fullest || rng.below(2) == 0;
+      task->descriptor.has_locale = is_fullest || rng.below(2) == 0;
+      task->descriptor.argument_count = static_cast<std::uint8_t>(is_fullest ? 5 : rng.below(6));
       bytes += 8u + (task->descriptor.has_timestamp ? 8 : 0) + (task->descriptor.has_locale ? 8 : 0) +
                8u * task->descriptor.argument_count;
       area.append(batch, task);
