@@ -5,67 +5,63 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+#: Runs (guest, its arguments..., options of the chip): what it prints, and its summary.
+Chip = Callable[..., tuple[str, dict[str, Any]]]
+
+
+@pytest.fixture
+def chip(guests: Path, rubato_chip: Path, tmp_path: Path) -> Chip:
+    def run(guest: str, *arguments: str, cores: int, warm: bool = False, **keys: object) -> tuple[str, dict[str, Any]]:
+        settings = [s for key, value in keys.items() for s in ("--set", f"{key.replace('__', '.')}={value}")]
+        settings += ["--warm"] if warm else []
+        command = [rubato_chip, "--quiet", "--cores", str(cores), *settings, "--out", tmp_path]
+        done = subprocess.run(
+            [*command, guests / guest, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+        return done.stdout, json.loads((tmp_path / "summary.json").read_text())
+
+    return run
+
 
 @pytest.mark.parametrize(("mode", "nonspeculative"), [("spec", 0), ("nonspec", 2), ("mayspec", 2)])
-def test_a_task_that_becomes_the_earliest_speculates_no_more(
-    mode: str, nonspeculative: int, guests: Path, rubato_chip: Path, tmp_path: Path
-) -> None:
-    settings = ["--set", f"task.mayspec={mode}", "--set", "run.check_replay=true"]
-    command = [rubato_chip, "--quiet", "--cores", "256", *settings, "--out", tmp_path, guests / "task_overlap"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    assert done.stdout.split() == [str(sum(range(3000))), str(sum(range(9000)))]
-    summary = json.loads((tmp_path / "summary.json").read_text())
+def test_a_task_that_becomes_the_earliest_speculates_no_more(mode: str, nonspeculative: int, chip: Chip) -> None:
+    output, summary = chip("task_overlap", cores=256, task__mayspec=mode, run__check_replay="true")
+    assert output.split() == [str(sum(range(3000))), str(sum(range(9000)))]
     assert summary["tasks"]["nonspeculative"] == nonspeculative
     # Only where both ran at once the longer one hides the shorter one.
     assert (summary["cycles"] > 70_000) == (mode == "nonspec")
 
 
-def test_hardly_any_task_speculates_where_tasks_of_the_earliest_timestamp_are_plentiful(
-    guests: Path, rubato_chip: Path, tmp_path: Path
-) -> None:
-    settings = ["--quiet", "--warm", "--cores", "16", "--out", tmp_path]
-    graph = ["--generate", "band:8000:12:3000", "--unit-lengths"]
-    command = [rubato_chip, *settings, guests / "sssp", *graph, "--verify"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    tasks = json.loads((tmp_path / "summary.json").read_text())["tasks"]
+def test_hardly_any_task_speculates_where_tasks_of_the_earliest_timestamp_are_plentiful(chip: Chip) -> None:
+    graph = ("--generate", "band:8000:12:3000", "--unit-lengths")
+    _, summary = chip("sssp", *graph, "--verify", cores=16, warm=True)
+    tasks = summary["tasks"]
     assert tasks["spilled"] > 50_000
     # Of 149,317; 936 where only a full commit queue keeps them from it. At the ends of levels they do.
     assert 0 < tasks["committed"] - tasks["nonspeculative"] < 500
 
 
-def test_a_task_waits_for_one_that_aborts_it_again_and_again(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+def test_a_task_waits_for_one_that_aborts_it_again_and_again(chip: Chip) -> None:
     """Participants with many ratings keep a step going, and what the next one reads and writes."""
-    cycles, aborted = {}, {}
-    for limit in (0, 16):
-        settings = ["--quiet", "--warm", "--cores", "64", "--set", f"task.yield_aborts={limit}"]
-        ratings = ["--generate", "rmat:7:16", "--steps", "3"]
-        command = [rubato_chip, *settings, "--out", tmp_path / str(limit), guests / "cf", *ratings, "--verify"]
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
-        )
-        assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-        summary = json.loads((tmp_path / str(limit) / "summary.json").read_text())
-        cycles[limit], aborted[limit] = summary["cycles"], summary["tasks"]["aborted"]
-    assert 0 < aborted[16] < aborted[0] / 3
-    assert cycles[16] < 0.95 * cycles[0]
+    ratings = ("--generate", "rmat:7:16", "--steps", "3")
+    _, never = chip("cf", *ratings, "--verify", cores=64, warm=True, task__yield_aborts=0)
+    _, yields = chip("cf", *ratings, "--verify", cores=64, warm=True, task__yield_aborts=16)
+    assert 0 < yields["tasks"]["aborted"] < never["tasks"]["aborted"] / 3
+    assert yields["cycles"] < 0.95 * never["cycles"]
 
 
 @pytest.mark.parametrize("limit", [0, 16])
-def test_who_waits_for_a_task_that_aborts_it_waits_for_no_other(
-    limit: int, guests: Path, rubato_chip: Path, tmp_path: Path
-) -> None:
-    settings = ["--set", f"task.yield_aborts={limit}", "--set", "run.check_replay=true"]
-    command = [rubato_chip, "--quiet", "--cores", "64", *settings, "--out", tmp_path, guests / "task_yield"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    assert done.stdout.split() == ["4000", "12003", "95992"]
-    summary = json.loads((tmp_path / "summary.json").read_text())
+def test_who_waits_for_a_task_that_aborts_it_waits_for_no_other(limit: int, chip: Chip) -> None:
+    output, summary = chip("task_yield", cores=64, task__yield_aborts=limit, run__check_replay="true")
+    assert output.split() == ["4000", "12003", "95992"]
     tasks = summary["tasks"]
     assert 8 <= tasks["aborted"] < 40 if limit else tasks["aborted"] > 800
     # 98,000, most of them of the four tasks that run one after another; 435,000 if the eight do so too.
