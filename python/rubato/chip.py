@@ -56,7 +56,7 @@ def execute(
             f"stopped{at} after {spec.timeout:g} s of wall clock (--timeout).",
         )
     else:
-        code, reason = _verdict(ended.code, last_line("\n".join(ended.last_errors)), directory)
+        code, reason = _verdict(ended.code, _last_words(ended.last_errors, is_read=on_error is not None))
     if code == ExitCode.USAGE and not any(directory.iterdir()):
         directory.rmdir()  # nothing ran: there is nothing to keep
     elif not (directory / "summary.json").exists() or ended.timed_out:
@@ -72,7 +72,14 @@ def read_progress(directory: Path) -> dict[str, Any]:
         return {}
 
 
-def _verdict(code: int, said: str, directory: Path) -> tuple[int, str]:
+def _last_words(errors: list[str], *, is_read: bool) -> str:
+    """The simulator's last line; if that only names an exit status, and nobody reads them, the program's own too."""
+    said = last_line("\n".join(errors))
+    own = last_line("\n".join(line for line in errors if not line.startswith("rubato-chip: ")))
+    return f"{said}: {own}" if said.startswith("the program exited with status") and own and not is_read else said
+
+
+def _verdict(code: int, said: str) -> tuple[int, str]:
     if code < 0:
         name = signal.Signals(-code).name
         if -code in (signal.SIGTERM, signal.SIGINT):
@@ -80,7 +87,7 @@ def _verdict(code: int, said: str, directory: Path) -> tuple[int, str]:
         cause = "probably for want of memory" if -code == signal.SIGKILL else "this is a fault of Rubato"
         return (
             ExitCode.INTERNAL,
-            f"rubato-chip was ended by {name}, {cause}; see {directory / 'log.txt'}. {said}".strip(),
+            f"rubato-chip was ended by {name}, {cause}. {said}".strip(),
         )
     if code == 0:
         return ExitCode.SUCCESS, ""

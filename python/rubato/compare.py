@@ -49,11 +49,14 @@ _NOT_COMPARED = {"host", "output", "complete", "exit_code"}
 
 def compare(before: Run, after: Run, *, each: bool = False) -> Comparison:
     """`each`: every index by itself instead of the sum over tiles, cores, links."""
-    return Comparison(
-        configuration=_keys(before, after),
-        summary=_changes(_numbers(before.summary.model_dump()), _numbers(after.summary.model_dump()), {}),
-        statistics=_statistics(before, after, each),
-    )
+    summaries = [_numbers(r.summary.model_dump()) for r in (before, after)]
+    if before.summary.engine == after.summary.engine:
+        configuration, statistics = _keys(before, after), _statistics(before, after, each)
+    else:  # what only one of them has is no difference
+        configuration = [c for c in _keys(before, after) if c.before is not None and c.after is not None]
+        statistics = []
+        summaries = [{k: s[k] for k in s if k in summaries[0] and k in summaries[1]} for s in summaries]
+    return Comparison(configuration, _changes(*summaries, {}), statistics)
 
 
 def _keys(before: Run, after: Run) -> list[KeyChange]:
@@ -68,7 +71,7 @@ def _keys(before: Run, after: Run) -> list[KeyChange]:
 
 def _facts(run: Run) -> dict[str, Any]:
     top = {k: v for k, v in run.manifest.items() if k in ("program", "program_sha256", "seed", "version")}
-    top["arguments"] = " ".join(run.arguments)
+    top |= {"arguments": " ".join(run.arguments), "engine": run.summary.engine}
     return top | run.configuration
 
 

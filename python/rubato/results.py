@@ -122,14 +122,14 @@ class Run:
     def summary(self) -> Summary:
         file = self.directory / "summary.json"
         try:
-            return Summary(**_json(file))
+            return Summary(**json_object(file))
         except ValidationError as e:
             first = e.errors()[0]
             raise UsageError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
 
     @cached_property
     def stats(self) -> Stats:
-        return Stats(_json(self.directory / "stats.json"))
+        return Stats(json_object(self.directory / "stats.json"))
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -148,14 +148,14 @@ class Run:
     @cached_property
     def functions(self) -> list[dict[str, Any]]:
         """Per task function of the region of interest: {"function", "address", "cycles": {class: {part: cycles}}}."""
-        return _json(self.directory / "stats.json").get("functions", {}).get("roi", [])
+        return json_object(self.directory / "stats.json").get("functions", {}).get("roi", [])
 
     @cached_property
     def conflicts(self) -> dict[str, Any]:
         """Why tasks aborted (C25): {"lines": the 50 that cost most, "line_count": of all lines, "functions": pairs
         of functions by cause}; empty for runs of a simulator that did not speculate."""
         none = {"lines": [], "line_count": 0, "functions": []}
-        return _json(self.directory / "stats.json").get("conflicts", none)
+        return json_object(self.directory / "stats.json").get("conflicts", none)
 
     @property
     def output(self) -> str:
@@ -205,7 +205,7 @@ class Run:
         file = self.directory / "series.json"
         if not file.exists():
             raise UsageError(f"{self.directory} has no time series; run with --interval CYCLES.")
-        document = _json(file)
+        document = json_object(file)
         columns = {p: v for p, v in document["series"].items() if fnmatch.fnmatch(p, glob)}
         return pl.DataFrame({"cycle": document["cycles"], **columns})
 
@@ -241,10 +241,14 @@ def _natural(path: Path) -> list[tuple[int, int | str]]:
     return [(0, int(p)) if p.isdigit() else (1, p) for p in re.split(r"(\d+)", str(path)) if p]
 
 
-def _json(file: Path) -> dict[str, Any]:
+def json_object(file: Path) -> dict[str, Any]:
+    """@raises UsageError if the file holds anything else."""
     try:
-        return json.loads(file.read_text())
+        document = json.loads(file.read_text())
     except FileNotFoundError:
         raise UsageError(f"{file} does not exist: the run did not finish.") from None
-    except (OSError, json.JSONDecodeError) as e:
+    except (OSError, ValueError) as e:
         raise UsageError(f"{file} cannot be read: {e}.") from None
+    if not isinstance(document, dict):
+        raise UsageError(f"{file} cannot be read: it is not an object.")
+    return document

@@ -20,9 +20,9 @@ import rubato
 from rubato import locate, memory
 from rubato.child import Outcome
 from rubato.errors import ExitCode, RubatoError, UsageError
-from rubato.plan import Plan, Point, make_plan
+from rubato.plan import Plan, make_plan
 from rubato.pool import ClusterPool, LocalPool
-from rubato.results import Run
+from rubato.results import Run, json_object
 from rubato.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -136,35 +136,39 @@ def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, 
         return directory, {}
     if not resume:
         raise UsageError(f"{directory} already holds a sweep; --resume continues it, or choose another --out.")
-    if _changed(_read(directory).get("made_with", {}), made_with(plan)):
+    sweep = _read(directory)
+    before = {p["name"]: p for p in sweep["points"]}
+    points = plan.points()
+    done = {p.name: row for p in points if (row := _finished(directory / p.name, before.get(p.name))) is not None}
+    changed = ""
+    if _changed(sweep.get("made_with", {}), made_with(plan)):
+        changed = "the program or the simulator has"
+    elif any(RunSpec(**done[p.name]["spec"]) != p.spec for p in points if p.name in done):
+        changed = "parameters of finished runs have"
+    if changed:
         aside = _set_aside(directory)
         warnings.warn(
-            f"the program or the simulator has changed since {directory} was made; it is now {aside}, and the "
-            "sweep starts anew.",
+            f"{changed} changed since {directory} was made; it is now {aside}, and the sweep starts anew.",
             stacklevel=2,
         )
         return directory, {}
-    before = {p["name"]: p for p in _read(directory)["points"]}
-    done = {}
-    for point in plan.points():
-        run = Run(directory / point.name)
-        if (row := _finished(point, run, before.get(point.name))) is not None:
-            done[point.name] = row
-        elif run.directory.exists():
-            shutil.rmtree(run.directory)
+    for point in points:
+        if point.name not in done and (directory / point.name).exists():
+            shutil.rmtree(directory / point.name)
     return directory, done
 
 
-def _finished(point: Point, run: Run, before: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The row of a run that succeeded with the same parameters, or nothing."""
-    if before is None or not run.complete or RunSpec(**before["spec"]) != point.spec:
+def _finished(directory: Path, before: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The row of a run that succeeded, whatever its parameters were, or nothing."""
+    run = Run(directory)
+    if before is None or not run.complete:
         return None
     try:
         if run.summary.exit_code != 0 or run.summary.check == "failed":
             return None
     except RubatoError:
         return None
-    return before | _row(Outcome(run.directory, 0))
+    return before | _row(Outcome(directory, 0))
 
 
 def made_with(plan: Plan) -> dict[str, str]:
@@ -232,12 +236,12 @@ def plan_of(directory: str | Path) -> Plan:
 
 def _read(directory: Path) -> dict[str, Any]:
     file = directory / FILE
-    try:
-        return json.loads(file.read_text())
-    except FileNotFoundError:
-        raise UsageError(f"{directory} is not a sweep: it has no {FILE}.") from None
-    except (OSError, json.JSONDecodeError) as e:
-        raise UsageError(f"{file} cannot be read: {e}.") from None
+    if not file.exists():
+        raise UsageError(f"{directory} is not a sweep: it has no {FILE}.")
+    document = json_object(file)
+    if not (isinstance(document.get("plan"), dict) and isinstance(document.get("points"), list)):
+        raise UsageError(f"{file} cannot be read: it has no plan or no points.")
+    return document
 
 
 def _write(directory: Path, plan: Plan, hashes: dict[str, str], rows: dict[str, dict[str, Any]]) -> None:

@@ -148,3 +148,20 @@ def test_native_runs_can_be_compared(home, capsys):
     rubato.run("sssp", engine="native", cores=2, out="b")
     assert call("compare", "a", "b") == 0
     assert "seconds" in capsys.readouterr().out
+
+
+def test_what_only_the_chip_has_is_no_difference_to_a_native_run(home, capsys):
+    rubato.run("sssp", engine="native", cores=2, out="native")
+    rubato.run("sssp", cores=4, out="chip")
+    assert call("compare", "chip", "native", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "engine" in json.dumps(found) and "chip.cores" not in json.dumps(found)
+    assert "cycle" not in json.dumps(found) and "instructions" not in json.dumps(found)
+
+
+def test_a_report_draws_the_trace_of_a_native_run(home):
+    rubato.run("sssp", engine="native", cores=2, out="a")
+    slice_ = {"ph": "X", "cat": "task", "name": "visit", "pid": 0, "tid": 1, "ts": 1.0, "dur": 2.0, "args": {}}
+    Path("a/trace.json").write_text('{"traceEvents":[\n' + json.dumps(slice_, separators=(",", ":")) + "\n]}\n")
+    assert call("report", "a", "--out", "a.html") == 0
+    assert '"names": ["visit"]' in Path("a.html").read_text() or '"names":["visit"]' in Path("a.html").read_text()

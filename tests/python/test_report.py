@@ -86,7 +86,9 @@ def test_keys_that_follow_the_cores_make_no_curves_of_their_own(home):
 
 
 def test_values_are_written_as_people_write_them():
-    assert plain(True) == "true" and plain(65536) == "64 KiB" and plain(1000) == "1000" and plain(3 << 20) == "3 MiB"
+    assert plain("run.warm", True) == "true" and plain("core.predictor_entries", 2048) == "2048"
+    assert plain("l2.size", 65536) == "64 KiB" and plain("l2.size", 3 << 20) == "3 MiB" and plain("l2.size", 0) == "0"
+    assert plain("run.stack_bytes", 1000) == "1000"
 
 
 def test_function_names_are_shortened_to_what_a_reader_knows_them_by():

@@ -170,3 +170,19 @@ echo '{"derivation": ["affinity allows 8 CPUs: 0-7", "/cpu.max allows 1.5 CPUs",
     call("doctor")
     out = " ".join(capsys.readouterr().out.split())
     assert "native engine: affinity allows 8 CPUs: 0-7; /cpu.max allows 1.5 CPUs" in out
+
+
+@pytest.mark.parametrize("command", [["run", "sssp"], ["sweep", "--program", "sssp"]])
+def test_a_directory_that_cannot_be_made_is_the_users_to_mend(home, capsys, command):
+    Path("file").write_text("")
+    assert call(*command, "--out", "file/sub") == 2
+    assert capsys.readouterr().err == "rubato: file/sub: Not a directory.\n"
+
+
+def test_a_program_that_exits_non_zero_says_why_where_nobody_reads_it(home):
+    from rubato.chip import _last_words
+
+    errors = ["sssp: cannot open nope.gr", "rubato-chip: the program exited with status 2"]
+    assert _last_words(errors, is_read=True) == "the program exited with status 2"
+    assert _last_words(errors, is_read=False) == "the program exited with status 2: sssp: cannot open nope.gr"
+    assert _last_words(errors[1:], is_read=False) == "the program exited with status 2"

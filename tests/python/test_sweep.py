@@ -104,6 +104,24 @@ def test_results_of_two_programs_are_neither_mixed_nor_lost(own_home, file):
     assert rubato.load("s.before-1/sssp-c1").complete
 
 
+@pytest.mark.parametrize("change", [{"set": {"l2.size": "64KiB"}}, {"arguments": ["--sleep", "0"]}])
+def test_results_with_other_parameters_are_neither_mixed_nor_lost(home, change):
+    rubato.sweep({"program": "sssp", "cores": [1, 4]}, out="s")
+    with pytest.warns(UserWarning, match="parameters of finished runs have changed.*s.before-1"):
+        rubato.sweep({"program": "sssp", "cores": [4], **change}, out="s", resume=True)
+    assert rubato.load("s.before-1/sssp-c1").complete and rubato.load("s.before-1/sssp-c4").complete
+    assert not Path("s/sssp-c1").exists()
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"plan": {}}', '{"pl', "\xff"])
+def test_a_damaged_list_of_points_is_refused_in_a_sentence(home, capsys, content):
+    rubato.sweep({"program": "sssp", "cores": [1]}, out="s")
+    Path("s/sweep.json").write_bytes(content.encode("latin-1"))
+    for command in (["report", "s"], ["sweep", "--resume", "--out", "s"]):
+        assert call(*command) == 2
+        assert "s/sweep.json cannot be read" in capsys.readouterr().err
+
+
 def test_an_interrupt_keeps_what_finished_and_resume_completes(home):
     arguments = ["sweep", "--program", "sssp", "--cores", "1,4,16", "--jobs", "1", "--out", "s"]
     process = start(*arguments, "--", "--sleep", "1")

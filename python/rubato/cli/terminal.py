@@ -92,8 +92,9 @@ def summary(run: Summary, directory: str) -> RenderableType:
             text += f", {number(t.promoted)} promoted"
         facts.add_row("tasks", text)
     h = run.host
-    facts.add_row("this host", f"{wall_clock(h.seconds) if h.seconds >= 10 else f'{h.seconds:.2g} s'}, "
-                  f"{h.mips:.3g} M instructions/s, {h.peak_mb:.0f} MB")  # fmt: skip
+    took = wall_clock(h.seconds) if h.seconds >= 10 else f"{h.seconds:.2g} s"
+    what = " in detail" if run.instructions else ""
+    facts.add_row("this host", f"{took}, {h.mips:.3g} M instructions/s{what}, {h.peak_mb:.0f} MB")
     facts.add_row("results", directory)
     shares = run.cycle_breakdown.model_dump()
     parts: list[RenderableType] = [

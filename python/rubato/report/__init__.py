@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from rubato.errors import UsageError
 from rubato.report.page import page, places
 from rubato.report.study import Failure, Study, study
 from rubato.results import find_runs
+from rubato.sweeping import Sweep
 
 
 def gather(directories: Iterable[str | Path]) -> Study:
@@ -28,10 +28,9 @@ def gather(directories: Iterable[str | Path]) -> Study:
                 runs.append(run)
         for file in [directory / "sweep.json", *directory.glob("*/sweep.json")]:
             if file.is_file():
-                rows = json.loads(file.read_text()).get("points", [])
                 failures += [
                     Failure(r["name"], r.get("reason") or "not run.", r.get("exit_code"))
-                    for r in rows
+                    for r in Sweep(file.parent).points
                     if r["state"] == "failed"
                 ]
     found = study(runs, failures)

@@ -26,6 +26,7 @@ from rubato.report.markup import (
     table,
 )
 from rubato.report.study import Study, Workload, plain
+from rubato.results import Run
 from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
 
 #: The browser itself refuses whatever would leave the file.
@@ -291,11 +292,13 @@ def _native_numbers_card(i: int, w: Workload, suffix: str) -> str:
 
 def _common_sections(study: Study) -> list[Section]:
     sections: list[Section] = []
-    if any(r.summary.engine == "chip" for r in study.runs):
-        text = (
-            "One run at a time: where its messages went, how full its queues were, which functions its tasks ran. "
-            "The largest chip is shown first."
-        )
+    if runs := _shown_inside(study):
+        text = "One run at a time: when its tasks ran, if it was traced."
+        if any(r.summary.engine == "chip" for r in runs):
+            text = (
+                "One run at a time: where its messages went, how full its queues were, which functions its tasks ran. "
+                "The largest chip is shown first."
+            )
         body = (
             '<div class="controls"><label>run <select id="inside-run"></select></label></div>'
             '<div id="inside-body"></div>'
@@ -323,7 +326,7 @@ def _configuration_card(study: Study) -> str:
     keys = list(dict.fromkeys(k for r in study.runs for k in r.configuration))
     same, differing = [], []
     for key in keys:
-        values = list(dict.fromkeys(plain(r.configuration.get(key)) for r in study.runs))
+        values = list(dict.fromkeys(plain(key, r.configuration[key]) for r in study.runs if key in r.configuration))
         if len(values) == 1:
             same.append([key, values[0]])
         else:
@@ -346,17 +349,23 @@ def _configuration_card(study: Study) -> str:
 
 
 def _data(study: Study) -> dict[str, Any]:
-    simulated = [r for r in study.runs if r.summary.engine == "chip"]
-    largest_first = sorted(simulated, key=lambda r: (-r.summary.cores, r.summary.seed))
-    first_seeds = [r for r in largest_first if r.summary.seed == min(x.summary.seed for x in simulated)]
-    shown = (first_seeds or largest_first)[:24]
     return {
         "modes": comparison.data(study),
         "workloads": [_workload_data(w) for w in study.workloads],
-        "inside": [{"label": _run_label(r), **inside.everything(r), "conflicts": aborts.of_run(r)} for r in shown],
+        "inside": [
+            {"label": _run_label(r), **inside.everything(r), "conflicts": aborts.of_run(r)} for r in _shown_inside(study)
+        ],
         "class_names": CLASS_NAMES,
         "part_names": PART_NAMES,
     }
+
+
+def _shown_inside(study: Study) -> list[Run]:
+    """Of the first seed, the largest first: simulated runs, and native ones that were traced."""
+    runs = [r for r in study.runs if r.summary.engine == "chip" or r.trace is not None]
+    first = min((r.summary.seed for r in runs), default=0)
+    largest_first = sorted(runs, key=lambda r: (r.summary.engine != "chip", -r.summary.cores))
+    return [r for r in largest_first if r.summary.seed == first][:24]
 
 
 def _run_label(run: Any) -> str:

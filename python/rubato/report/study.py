@@ -160,14 +160,14 @@ def _varied(runs: list[Run]) -> list[str]:
 
 
 def _variation(run: Run, varied: list[str]) -> str:
-    return ", ".join(f"{k}={plain(run.configuration.get(k))}" for k in varied)
+    return ", ".join(f"{k}={plain(k, run.configuration.get(k))}" for k in varied)
 
 
-def plain(value: Any) -> str:
-    """A configuration value as a person writes it: true, 512 KiB."""
+def plain(key: str, value: Any) -> str:
+    """The value of a configuration key as a person writes it: true, 512 KiB."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int) and value >= 1024 and value % 1024 == 0:
+    if key.endswith(("size", "bytes")) and isinstance(value, int) and value != 0:
         for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
             if value % factor == 0:
                 return f"{value // factor} {unit}"
