@@ -116,6 +116,8 @@ struct Chip::Impl final : EventHandler,
       system_calls.attach(*task_units.aborts());
       if (heap) heap->attach(*task_units.aborts());
     }
+    has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
+    roi = find_roi();
     register_stats();
   }
 
@@ -124,33 +126,34 @@ struct Chip::Impl final : EventHandler,
   RunOutcome run() {
     if (config.run.max_cycles != 0) limit_at = Cycle{config.run.max_cycles};
     if (interval != 0) interval_at = Cycle{interval};
-    has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
-    std::optional<Addr> roi;
-    if (!config.run.fast_forward && !config.run.roi.empty())
-      throw UsageError(
-          "run.roi (--roi) simulates one function in detail, run.fast_forward=false (--no-ff) everything: "
-          "give one of them");
-    if (!config.run.fast_forward) {
-      begin_detail();
-    } else if (!config.run.roi.empty()) {
-      roi = process.symbols().find(config.run.roi);
-      if (!roi)
-        throw UsageError(
-            "run.roi: the program has no symbol '{}' (nm lists its symbols; a stripped program has none)",
-            config.run.roi);
-    } else if (!has_tasks) {
-      roi = process.symbols().find("main");
-      if (!roi) begin_detail();
-    }
+    if (!config.run.fast_forward || (!roi && !has_tasks)) begin_detail();
     while (!ended) {
       if (detailed) {
         simulate();
       } else {
-        skip_ahead(roi);
+        skip_ahead();
       }
     }
     finish_account();
     return outcome;
+  }
+
+  /// The function that is simulated in detail, if it is one: that of run.roi; main() of a program without
+  /// tasks.
+  std::optional<Addr> find_roi() const {
+    const std::string& name = config.run.roi;
+    if (name.empty())
+      return config.run.fast_forward && !has_tasks ? process.symbols().find("main") : std::nullopt;
+    if (!config.run.fast_forward)
+      throw UsageError(
+          "run.roi (--roi) simulates one function in detail, run.fast_forward=false (--no-ff) everything: "
+          "give one of them");
+    const std::optional<Addr> found = process.symbols().find(name);
+    if (!found)
+      throw UsageError(
+          "run.roi: the program has no symbol '{}' (nm lists its symbols; a stripped program has none)",
+          name);
+    return found;
   }
 
   /// Detailed simulation until the region or the run ends.
@@ -197,7 +200,7 @@ struct Chip::Impl final : EventHandler,
   }
 
   /// Fast-forward until the region of interest, the next task instruction or the end.
-  void skip_ahead(std::optional<Addr> roi) {
+  void skip_ahead() {
     const FastForward::Result r = fast_forward.run(roi, kProgressInstructions);
     switch (r.stop) {
       case FastForward::Stop::budget:
@@ -329,7 +332,7 @@ struct Chip::Impl final : EventHandler,
   std::string describe_cores() const {
     std::string text;
     for (const auto& core : cores)
-      if (core->thread() != nullptr)
+      if (core->thread() != nullptr && (!core->in_region() || core->task() != 0))
         text += fmt::format("core {}: thread {} at {}\n", core->id().value, core->thread()->tid,
                             process.symbols().describe(core->pipeline().hart().pc));
     return text;
@@ -713,6 +716,7 @@ struct Chip::Impl final : EventHandler,
   ChipObserver* observer = nullptr;
   Latency interval = 0;
   bool has_tasks = false;     // the program uses the task model
+  std::optional<Addr> roi;    // of the function that is the region of interest
   bool speculates = false;    // a task has, on whatever core
   bool in_roi = false;        // the region of interest: task regions, --roi or main; never nested
   bool detailed = false;      // else fast-forward

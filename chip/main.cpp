@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -20,6 +22,8 @@ namespace {
 class ChipSimulation final : public Simulation {
  public:
   explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, process_options(options)) {}
+  ChipSimulation(const ChipSimulation&) = delete;  // its process knows it
+  ChipSimulation& operator=(const ChipSimulation&) = delete;
 
   void observe(ChipObserver* observer, Latency interval) override { chip_.observe(observer, interval); }
   void observe_tasks(TaskObserver* observer) override { chip_.observe_tasks(observer); }
@@ -38,9 +42,12 @@ class ChipSimulation final : public Simulation {
     }
     return lines;
   }
+  std::string errors() const override { return errors_; }
 
  private:
-  static ProcessOptions process_options(const SessionOptions& options) {
+  static constexpr std::size_t kErrorsKept = std::size_t{64} << 10;
+
+  ProcessOptions process_options(const SessionOptions& options) {
     ProcessOptions process;
     process.program = options.program;
     process.arguments = options.arguments;
@@ -50,8 +57,18 @@ class ChipSimulation final : public Simulation {
     process.seed = options.config.chip.seed;
     process.stack_bytes = options.config.run.stack_bytes;
     process.cores = options.config.chip.cores;
+    process.stderr_sink = [this](std::span<const std::byte> bytes) { keep_error(bytes); };
     return process;
   }
+  /// Passes on what the guest says on stderr, and keeps the last of it.
+  void keep_error(std::span<const std::byte> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    errors_ += text;
+    if (errors_.size() > 2 * kErrorsKept) errors_.erase(0, errors_.size() - kErrorsKept);
+  }
+
+  std::string errors_;
   mutable Chip chip_;  // registry() has no const form
 };
 

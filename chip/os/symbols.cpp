@@ -86,9 +86,15 @@ std::string Symbols::describe(Addr a) const {
 }
 
 std::string Symbols::describe(LineAddr line) const {
-  for (Addr a = addr_of(line); line_of(a) == line; ++a)
-    if (at(a) != nullptr) return describe(a);
-  return describe(addr_of(line));
+  std::string names;
+  const Symbol* last = nullptr;
+  for (Addr a = addr_of(line); line_of(a) == line; ++a) {
+    const Symbol* const symbol = at(a);
+    if (symbol == nullptr || symbol == last) continue;
+    names += (last != nullptr ? ", " : "") + describe(a);
+    last = symbol;
+  }
+  return last != nullptr ? names : describe(addr_of(line));
 }
 
 }  // namespace rubato::chip

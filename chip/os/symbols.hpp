@@ -35,7 +35,7 @@ class Symbols {
   const Symbol* at(Addr a) const;
   /// "name+0x12" or "0x1234".
   std::string describe(Addr a) const;
-  /// The same of the first byte of a line that a symbol covers.
+  /// The same of every symbol with bytes in the line, in order.
   std::string describe(LineAddr line) const;
 
  private:

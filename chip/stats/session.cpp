@@ -235,8 +235,8 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
       directory->publish("commits.tsv.gz");
     }
     write_results(*directory, *simulation, regions, summary, series.get());
-    directory->write("log.txt",
-                     joined_command(options.command_line) + "\n" + closing_text(summary, notes, true));
+    directory->write("log.txt", joined_command(options.command_line) + "\n" + simulation->errors() +
+                                    closing_text(summary, notes, true));
     if (outcome.code != ExitCode::interrupted) directory->finish();
   }
   std::fputs(closing_text(summary, notes, !options.quiet && !options.json).c_str(), stderr);

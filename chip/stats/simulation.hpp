@@ -36,6 +36,8 @@ class Simulation {
   virtual std::string symbol(LineAddr line) const = 0;
   /// A line each: what the user should know though the run went on, such as unknown system calls (C2).
   virtual std::vector<std::string> notes() const = 0;
+  /// What the program printed on stderr, or its end if that is much.
+  virtual std::string errors() const = 0;
 };
 
 }  // namespace rubato::chip

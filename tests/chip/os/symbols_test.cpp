@@ -19,9 +19,9 @@ TEST(Symbols, NameAnAddressByTheSymbolThatCoversIt) {
   EXPECT_EQ(symbols.describe(Addr{0x1000}), "0x1000");
 }
 
-TEST(Symbols, NameALineByTheFirstSymbolInIt) {
+TEST(Symbols, NameALineByTheSymbolsInIt) {
   const Symbols symbols = two_variables();
-  EXPECT_EQ(symbols.describe(LineAddr{0x1000 >> kLineBits}), "counter");
+  EXPECT_EQ(symbols.describe(LineAddr{0x1000 >> kLineBits}), "counter, table");
   EXPECT_EQ(symbols.describe(LineAddr{0x1040 >> kLineBits}), "table+0x28");
   EXPECT_EQ(symbols.describe(LineAddr{0x8000 >> kLineBits}), "0x8000");
 }

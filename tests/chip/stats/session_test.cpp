@@ -72,6 +72,7 @@ class FakeSimulation final : public Simulation {
   std::string symbol(Addr) const override { return "visit<\"x\">"; }
   std::string symbol(LineAddr) const override { return "distances"; }
   std::vector<std::string> notes() const override { return {"system call foo is unknown"}; }
+  std::string errors() const override { return "the guest's own words\n"; }
 
  private:
   void step(Latency cycles) {
@@ -261,6 +262,7 @@ TEST_F(Sessions, TellWhyAProgramFaultedLast) {
   EXPECT_EQ(run(), ExitCode::guest_fault);
   EXPECT_THAT(stderr_, ::testing::EndsWith("registers:\n a0 0\nrubato-chip: load from 0x8 at main+0x4\n"));
   EXPECT_THAT(read("log.txt"), HasSubstr("load from 0x8 at main+0x4"));
+  EXPECT_THAT(read("log.txt"), HasSubstr("\nthe guest's own words\n"));
   EXPECT_EQ(json("summary.json")["exit_code"], 3);
 }
 
