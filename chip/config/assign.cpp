@@ -28,7 +28,8 @@ std::string show(const Value& value) {
 }
 
 [[noreturn]] void refuse(const Key& key, std::string_view shown, std::string_view where) {
-  throw UsageError("{}: {} is {}, expected {}", where, key.name, shown, key.expected());
+  throw UsageError("{}: {} is {}, expected {}{}", where, key.name, shown, key.expected(),
+                   key.unit == "bytes" ? " (such as 65536, 64KiB or 1MiB)" : "");
 }
 
 std::string_view trim(std::string_view text) {

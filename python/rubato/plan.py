@@ -157,4 +157,6 @@ def make_plan(source: Plan | dict[str, Any] | str | Path) -> Plan:
         first = e.errors()[0]
         field = ".".join(str(part) for part in first["loc"][:1])
         message = first["msg"].removeprefix("Value error, ")
+        if first["type"] != "value_error":
+            message += f", not {first['input']!r}"
         raise UsageError(f"{where}: {field}: {message[:1].lower()}{message[1:]}.") from None

@@ -133,9 +133,11 @@ TEST(Override, SaysWhatIsWrong) {
   EXPECT_EQ(error_of_set("quux.frobnicate=1"),
             "--set quux.frobnicate=1: there is no key 'quux.frobnicate'; --help-config lists all");
   EXPECT_EQ(error_of_set("l2.size=512KB"),
-            "--set l2.size=512KB: l2.size is '512KB', expected 64 to 1073741824 bytes, or auto");
+            "--set l2.size=512KB: l2.size is '512KB', expected 64 to 1073741824 bytes, or auto "
+            "(such as 65536, 64KiB or 1MiB)");
   EXPECT_EQ(error_of_set("l2.size=0.3B"),
-            "--set l2.size=0.3B: l2.size is '0.3B', expected 64 to 1073741824 bytes, or auto");
+            "--set l2.size=0.3B: l2.size is '0.3B', expected 64 to 1073741824 bytes, or auto "
+            "(such as 65536, 64KiB or 1MiB)");
   EXPECT_EQ(error_of_set("chip.cores=0"), "--set chip.cores=0: chip.cores is 0, expected 1 to 1024 cores");
   EXPECT_EQ(error_of_set("chip.cores=1025"),
             "--set chip.cores=1025: chip.cores is 1025, expected 1 to 1024 cores");
