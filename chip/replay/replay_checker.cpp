@@ -78,6 +78,8 @@ void ReplayChecker::on_dispatched(CoreId core, const DispatchedTask& task, Cycle
   if (!is_active_) return;
   running_[core.value].reset();  // an attempt that stopped with an exception
   if (task.kind != DispatchedTask::Kind::guest) return;
+  for (Record& record : running_)
+    if (record != nullptr && record->id == task.id) record = nullptr;  // the same, where it ran before
   const auto created = created_.find(task.id);
   if (created == created_.end())
     return fail(fmt::format("task {} is dispatched, but nobody created it", task.id));

@@ -19,8 +19,8 @@ struct TileView {
   Timestamp hold_from = kMaxVirtualTime.timestamp;
 };
 
-/// Contract: depends on the task and on what the tile knows only; monotone in the order: if a task may not
-/// run, none later in its lane may, or it will be asked about again soon.
+/// Contract: depends on the task and on what the tile knows only. If a task may not run, none later in its
+/// lane is asked about: it is asked about again when the tile's GVT has another timestamp.
 class DispatchRule {
  public:
   virtual ~DispatchRule() = default;

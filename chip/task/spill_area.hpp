@@ -65,7 +65,6 @@ class SpillArea {
   // The overflow list. Lines touched are appended to `lines`.
   bool overflow_empty() const { return overflow_.empty(); }
   const Task* overflow_top() const { return overflow_.empty() ? nullptr : overflow_.front(); }
-  std::size_t overflow_size() const { return overflow_.size(); }
   void overflow_push(Task* refill, std::vector<LineAddr>& lines);
   Task* overflow_pop(std::vector<LineAddr>& lines);
 

@@ -60,7 +60,6 @@ class TaskQueue {
   /// again when it is redeemed.
   void promise(bool uncommitted) { ++promised_, uncommitted_ += uncommitted ? 1 : 0, check(); }
   void redeem(bool uncommitted) { --promised_, uncommitted_ -= uncommitted ? 1 : 0; }
-  std::uint32_t promised() const { return promised_; }
   std::uint32_t guests() const { return guests_; }
   std::uint32_t idle(Lane lane) const { return static_cast<std::uint32_t>(idle_[index(lane)].size()); }
   std::uint32_t spilling() const { return spilling_; }

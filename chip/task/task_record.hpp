@@ -37,8 +37,8 @@ enum class TaskState : std::uint8_t {
   rolling_back
 };
 
-/// Tasks that become runnable by different rules never share a heap, so that those at a top that may not run
-/// yet hide nothing behind them: NONSPEC tasks with a timestamp wait for the GVT, all others need not.
+/// NONSPEC tasks with a timestamp wait for the GVT, all others need not, so they never share a heap: those at
+/// a top that may not run yet would hide others behind them, as MAYSPEC tasks that are held do.
 enum class Lane : std::uint8_t { timestamped, timestamped_nonspec, untimestamped, untimestamped_nonspec };
 inline constexpr unsigned kLanes = 4;
 inline constexpr std::array<Lane, kLanes> kAllLanes{Lane::timestamped, Lane::timestamped_nonspec,

@@ -200,13 +200,16 @@ void TaskUnit::release_held(Task* task, Cycle now) {
   }
 }
 
+// The last entry of the send buffer too is for the earliest: its destination keeps a place for it, so it
+// leaves soon.
 void TaskUnit::serve_commit_sends(Cycle now) {
   while (!commit_sends_.empty()) {
-    Task* task = commit_sends_.front();
-    const bool earliest = is_earliest(task->descriptor.has_timestamp, task->descriptor.timestamp);
-    // The last entry too is for the earliest: its destination keeps a place for it, so it leaves soon.
-    if (!send_.has_room(earliest ? 0 : 2)) return;
-    commit_sends_.pop_front();
+    const auto next = std::find_if(commit_sends_.begin(), commit_sends_.end(), [&](const Task* t) {
+      return send_.has_room(is_earliest(t->descriptor.has_timestamp, t->descriptor.timestamp) ? 0 : 2);
+    });
+    if (next == commit_sends_.end()) return;
+    Task* task = *next;
+    commit_sends_.erase(next);
     account_occupancy(now);
     queue_.unhold(task);
     task->state = TaskState::in_flight;
@@ -265,6 +268,7 @@ void TaskUnit::on_stop(Cycle now) {
 void TaskUnit::on_resume(Cycle now) {
   touch();
   is_stopped_ = false;
+  if (stalled_attempts_ != 0) reconsider_later(now);  // one may have become the earliest meanwhile
   evaluate(now);
   if (is_empty()) context_.arbiter->arm(now);
 }
@@ -308,6 +312,7 @@ bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
     return false;
   context_.detector->stop_running(attempt->core);
   context_.detector->commit(*attempt);
+  context_.wake_waiting_for_fate(now);
   context_.host.become_nonspeculative(attempt->core);
   context_.account->settle(attempt->cycles, CycleClass::nonspeculative);
   if (slots_[slot].state == CoreState::stalled) --stalled_attempts_;

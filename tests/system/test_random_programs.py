@@ -7,6 +7,7 @@ Everything a run can get wrong is in random_programs.py; a failure names the com
 from __future__ import annotations
 
 import dataclasses
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,39 @@ def test_every_run_has_a_serial_order(first: int, programs: Programs) -> None:
 ])
 def test_what_is_earliest_makes_progress(seed: int, programs: Programs) -> None:
     assert not failure_of(seed, programs)
+
+
+# Found by hand in narrower chips than random_programs.py draws: keys, and what random_tasks is given.
+NARROW = {
+    "the earliest stalls on a create while a promotion is served": (
+        "chip.cores=16 chip.seed=149 task.task_queue=4 task.commit_queue=1 task.send_buffer=2 task.tracked_children=3 "
+        "conflict.sets=exact arbiter.period=10 arbiter.delay=false task.spill_threshold=0.1 core.load_buffer=1 "
+        "task.uncommitted_share=0.1 task.spare_workers=0 core.store_buffer=8 task.yield_aborts=1",
+        "383 200 unique 20 16 sdl"),
+    "the earliest waits for the send buffer behind a later task": (
+        "chip.cores=8 chip.seed=749 task.task_queue=4 task.commit_queue=1 task.send_buffer=2 arbiter.period=10 "
+        "arbiter.delay=false task.spill_batch=1 task.uncommitted_share=0.1 task.spare_workers=0 task.yield_aborts=4",
+        "646 200 unique 6 16 sdl"),
+    "the attempt whose fate others wait for becomes non-speculative": (
+        "chip.cores=2 chip.cores_per_tile=2 chip.seed=641 task.task_queue=5 task.commit_queue=2 task.send_buffer=2 "
+        "task.tracked_children=1 conflict.sets=exact conflict.forwarding=stall task.spill_batch=1 "
+        "task.spill_threshold=0.1 task.uncommitted_share=1 task.spare_workers=0 core.load_buffer=1 task.yield_aborts=0",
+        "5582 100 dense 1 16 sdl"),
+    "a promoted task runs on another core than its exceptioned attempt": (
+        "chip.cores=4 chip.seed=724 task.task_queue=8 task.commit_queue=2 task.send_buffer=2 task.tracked_children=1 "
+        "task.spill_batch=2 task.uncommitted_share=1 task.spare_workers=0 core.store_buffer=8 task.yield_aborts=4",
+        "5173 100 dense 6 16 sdl"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NARROW)
+def test_narrow_chips_make_progress(case: str, build: Path) -> None:
+    keys, arguments = NARROW[case]
+    sets = [word for key in keys.split() for word in ("--set", key)]
+    command = [build / "bin" / "rubato-chip", "--quiet", "--check-replay", "--max-cycles", "8000000", *sets,
+               build / "guest" / "random_tasks", *arguments.split()]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.mark.long
