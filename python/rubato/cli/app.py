@@ -84,15 +84,13 @@ def call(argv: list[str]) -> int:
         # Whoever read our output has enough: end quietly, as other tools do.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except OSError as e:
-        if os.environ.get("RUBATO_TRACEBACK"):
-            raise
-        return _fail(f"{e.filename}: {e.strerror}." if e.filename else f"{e.strerror or e}.", ExitCode.USAGE)
     except Exception as e:
         if hasattr(e, "format_message"):
             return _parse_error(e)
         if os.environ.get("RUBATO_TRACEBACK"):
             raise
+        if isinstance(e, OSError):
+            return _fail(f"{e.filename}: {e.strerror}." if e.filename else f"{e.strerror or e}.", ExitCode.USAGE)
         return _fail(
             f"a fault of Rubato itself: {type(e).__name__}: {e} (RUBATO_TRACEBACK=1 shows where).",
             ExitCode.INTERNAL,
