@@ -1,7 +1,7 @@
 // A core's outstanding accesses: the load buffer and the store buffer. An access that missed its L1 occupies
 // an entry until its data is there; the next one that finds no entry waits for the earliest to leave.
-// Invariant: entries_ holds at most capacity entries; their order is of no meaning (16 entries: a scan is
-// cheap).
+// Invariant: entries_ holds at most capacity entries, and one more for the second line of an access; their
+// order is of no meaning (16 entries: a scan is cheap).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,7 +34,7 @@ class AccessBuffer {
                               [](const Entry& a, const Entry& b) { return a.done < b.done; });
   }
 
-  /// Precondition: !full(at).
+  /// Precondition: !full(at), or it is the second line of the access that was added last.
   void add(Cycle at, const Entry& entry) {
     release(at);
     entries_.push_back(entry);

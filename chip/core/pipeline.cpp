@@ -220,7 +220,7 @@ bool Pipeline::leave_with_fault(FaultKind kind, Addr address) {
 }
 
 bool Pipeline::wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue) {
-  if (const auto* entry = buffer.full(Cycle{issue})) wait(issue, entry->done.value, entry->parts);
+  while (const auto* entry = buffer.full(Cycle{issue})) wait(issue, entry->done.value, entry->parts);
   return is_strict(issue) || leave(PipelineStop::resume);
 }
 
@@ -246,8 +246,9 @@ bool Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64_t issue
   return true;
 }
 
-bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot) {
-  if (!wait_for_entry(buffer, slot.issue)) return false;
+bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot,
+                           bool has_entry) {
+  if (!has_entry && !wait_for_entry(buffer, slot.issue)) return false;
   if (ports_.l1d.has_marks() && is_untracked(line))
     kind = is_write(kind) ? AccessKind::untracked_store : AccessKind::untracked_load;
   AccessResult result;
@@ -263,16 +264,17 @@ bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuff
   return true;
 }
 
-bool Pipeline::log_store(Addr address, unsigned bytes, Slot& slot) {
+// A line that is taken stays taken if the store then waits.
+bool Pipeline::make_log_room(Addr address, unsigned bytes, Slot& slot) {
   const Addr first = address & ~Addr{7}, last = (address + bytes - 1) & ~Addr{7};
   const unsigned entries = (is_logged(first) ? 1U : 0U) + (last != first && is_logged(last) ? 1U : 0U);
-  // A line for them before anything else changes: if that must wait, all of the store waits.
-  if (attempt_->undo.size() + entries > attempt_->log_lines.size() * kLogEntriesPerLine &&
-      !take_log_line(slot))
-    return false;
-  for (Addr word = first; word <= last; word += 8)
+  return attempt_->undo.size() + entries <= attempt_->log_lines.size() * kLogEntriesPerLine ||
+         take_log_line(slot);
+}
+
+void Pipeline::log_store(Addr address, unsigned bytes) {
+  for (Addr word = address & ~Addr{7}; word < address + bytes; word += 8)
     if (is_logged(word)) attempt_->undo.push_back({word, ports_.memory.load<std::uint64_t>(word)});
-  return true;
 }
 
 bool Pipeline::take_log_line(Slot& slot) {
@@ -312,6 +314,7 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
   slot.done = slot.issue + l1_latency_;
   slot.source = Source::l1;
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
+  bool has_entry = false;
   for (LineAddr line = first;; line = last) {
     if (hits(line, false, missed)) {
       // Hit under an outstanding fill: wait for it, unless the store buffer holds the very word.
@@ -326,7 +329,8 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
         access_parts_ = entry->parts;
         slot.parts = &access_parts_;
       }
-    } else if (!access_line(line, address >> 3, AccessKind::load, loads_, slot)) {
+    } else if (!access_line(line, address >> 3, AccessKind::load, loads_, slot,
+                            std::exchange(has_entry, true))) {
       return false;
     }
     if (line == last) break;
@@ -348,11 +352,15 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
                                                          : address);
   }
   if (strict && is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
+  if (attempt_ != nullptr && !make_log_room(address, bytes, slot)) return false;
+  bool has_entry = false;
   for (LineAddr line = first;; line = last) {
-    if (!hits(line, true) && !access_line(line, address >> 3, AccessKind::store, stores_, slot)) return false;
+    if (!hits(line, true) &&
+        !access_line(line, address >> 3, AccessKind::store, stores_, slot, std::exchange(has_entry, true)))
+      return false;
     if (line == last) break;
   }
-  if (attempt_ != nullptr && !log_store(address, bytes, slot)) return false;
+  if (attempt_ != nullptr) log_store(address, bytes);
   slot.done = slot.issue + 1;  // nobody waits for a store but fences and a full buffer
   slot.source = Source::core;
   return true;
@@ -371,6 +379,7 @@ bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessK
     drain_buffer(stores_, slot.issue);
     if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
   }
+  if (attempt_ != nullptr && writes && !make_log_room(address, bytes, slot)) return false;
   const LineAddr line = line_of(address);
   slot.done = slot.issue + l1_latency_;
   slot.source = Source::l1;
@@ -382,7 +391,8 @@ bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessK
   } else if (!access_line(line, address >> 3, kind, loads_, slot)) {
     return false;
   }
-  return attempt_ == nullptr || !writes || log_store(address, bytes, slot);
+  if (attempt_ != nullptr && writes) log_store(address, bytes);
+  return true;
 }
 
 bool Pipeline::fetch_slow(LineAddr line, std::uint64_t& issue) {

@@ -167,7 +167,11 @@ class Pipeline final : private L1Recorder {
   bool store_slow(Addr address, unsigned bytes, Slot& slot);
   bool atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot);
   bool fetch_slow(LineAddr line, std::uint64_t& issue);
-  bool access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot);
+  /// An access to two lines takes one entry of `buffer`, and `has_entry` with the second: if it had to wait
+  /// in between, it would begin anew, and others, or its own second line, could take the first one time and
+  /// again.
+  bool access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot,
+                   bool has_entry = false);
   /// Asks the L1 (again, if it has not `missed` just now), which does not know yet what is untracked in it.
   bool hits(LineAddr line, bool write, bool missed = false);
   /// `issue` of an access that must wait for an entry of `buffer` advances to when there is one; it may go on
@@ -182,8 +186,10 @@ class Pipeline final : private L1Recorder {
   bool has_reservation(LineAddr line) const;
   void end_reservation();
   bool is_logged(Addr word) const { return !is_untracked(line_of(word)); }
+  /// Before a speculative store accesses its own line, lest it wait for one of the log with that in hand.
+  bool make_log_room(Addr address, unsigned bytes, Slot& slot);
   /// Logs what a speculative store of `bytes` at `address` is about to overwrite.
-  bool log_store(Addr address, unsigned bytes, Slot& slot);
+  void log_store(Addr address, unsigned bytes);
   bool take_log_line(Slot& slot);
   void on_first_use(LineAddr line, bool write) override;
   bool is_foreign_stack(Addr address, unsigned bytes) const;

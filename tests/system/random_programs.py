@@ -71,6 +71,20 @@ def draw_chip(rng: random.Random) -> dict[str, object]:
     return chip
 
 
+def draw_edges(rng: random.Random) -> dict[str, object]:
+    """For half of the chips: what else can be scarce or quick."""
+    if rng.random() < 0.5:
+        return {}
+    return {
+        "arbiter.period": rng.choice([1, 3, 10, 20, 200]),
+        "task.uncommitted_share": rng.choice([0.1, 0.5, 1]),
+        "task.spill_threshold": rng.choice([0.1, 0.5, 0.85, 1]),
+        "task.spare_workers": rng.choice([0, 1, 16]),
+        "core.load_buffer": rng.choice([1, 2, 16]),
+        "core.store_buffer": rng.choice([1, 2, 16]),
+    }
+
+
 def draw_program(rng: random.Random, seed: int, chip: dict[str, object]) -> list[str]:
     """The arguments of random_tasks."""
     tasks = rng.choice([20, 100, 300, 300, 600])
@@ -92,6 +106,7 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
     rng = random.Random(seed)
     chip = draw_chip(rng)
     arguments = draw_program(rng, seed, chip)
+    chip |= draw_edges(rng)
     settings = [word for key, value in chip.items() for word in ("--set", f"{key}={value}")]
     options = ["--quiet", "--check-replay", "--max-cycles", str(MAX_CYCLES), *settings, *more]
     return [str(programs.simulator), *options, str(programs.guest), *arguments]

@@ -72,6 +72,14 @@ NARROW = {
         "chip.cores=4 chip.seed=724 task.task_queue=8 task.commit_queue=2 task.send_buffer=2 task.tracked_children=1 "
         "task.spill_batch=2 task.uncommitted_share=1 task.spare_workers=0 core.store_buffer=8 task.yield_aborts=4",
         "5173 100 dense 6 16 sdl"),
+    "a store across two lines, of which the L1 holds one, needs a line for the log": (
+        "chip.cores=8 l1d.size=64 l1d.ways=1 core.store_buffer=1 core.load_buffer=1 run.lookahead_cycles=0",
+        "2 300 dense 6 8 sd"),
+    "the earliest store waits for a line for its log while others take its own": (
+        "chip.cores=64 chip.seed=713 task.task_queue=4 task.commit_queue=4 task.send_buffer=8 task.spill_batch=5 "
+        "task.tracked_children=1 task.yield_aborts=3 net.contention=false arbiter.period=20 task.spill_threshold=1 "
+        "task.uncommitted_share=0.1 task.spare_workers=16 core.store_buffer=1",
+        "2221 600 unique 1 1 sdw"),
 }  # fmt: skip
 
 
