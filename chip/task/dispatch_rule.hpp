@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "chip/task/task_record.hpp"
 
@@ -14,9 +15,9 @@ enum class RunMode : std::uint8_t { none, non_speculative, speculative };
 struct TileView {
   VirtualTime gvt{};        ///< as last broadcast to the tile
   bool is_stopped = false;  ///< a promotion is being served: no non-speculative task starts
-  /// Attempts of this timestamp or a later one gain nothing: they would find the commit queue full of earlier
-  /// ones, or there is enough to do at the GVT's timestamp.
-  Timestamp hold_from = kMaxVirtualTime.timestamp;
+  /// If set: attempts of this timestamp or a later one gain nothing. They would find the commit queue full of
+  /// earlier ones, or there is enough to do at the GVT's timestamp.
+  std::optional<Timestamp> hold_from{};
 };
 
 /// Contract: depends on the task and on what the tile knows only. If a task may not run, none later in its
@@ -53,7 +54,7 @@ class SpeculativeRule final : public DispatchRule {
         task.creator->state == TaskState::running)
       return RunMode::none;
     if (d.type == TaskType::mayspec && task.order > view.gvt.timestamp &&
-        (task.order >= view.hold_from || task.speculates_from > view.gvt.timestamp))
+        ((view.hold_from && task.order >= *view.hold_from) || task.speculates_from > view.gvt.timestamp))
       return RunMode::none;
     return RunMode::speculative;
   }

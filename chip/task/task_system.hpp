@@ -27,7 +27,6 @@ struct DispatchedTask {
   };
   Kind kind = Kind::guest;
   TaskDescriptor descriptor{};  ///< of a guest task
-  VirtualTime virtual_time{};
   bool speculative = false;
   Attempt* attempt = nullptr;  ///< of a speculative task: where its core keeps sets, log and cycles
   std::uint64_t id = 0;        ///< unique in the run: for traces

@@ -166,7 +166,6 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
       const Task* task = start_resumed(slot, now);
       result.kind = DispatchedTask::Kind::resumed;
       result.descriptor = task->descriptor;
-      result.virtual_time = task->virtual_time;
       result.id = task->id;
       break;
     }
@@ -174,7 +173,6 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
       if (!std::exchange(c.has_worker, true)) --spare_workers_;
       start_guest(choice, slot, now);
       result.descriptor = choice.task->descriptor;
-      result.virtual_time = choice.task->virtual_time;
       result.attempt = choice.task->attempt;
       result.speculative = result.attempt != nullptr;
       result.id = choice.task->id;
@@ -192,7 +190,6 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   if (choice.kind == Choice::spill || choice.kind == Choice::refill) {
     c.state = CoreState::internal;
     c.internal_kind = result.kind;
-    result.virtual_time = {gvt().timestamp, tie_breaker(now, core)};
   }
   if (context_.observer != nullptr) {
     if (choice.kind == Choice::resumed) {
@@ -511,12 +508,12 @@ void TaskUnit::serve_waiting(Cycle now) {
 }
 
 // The task on `slot`, aborted, no longer wants what its create waited for.
-void TaskUnit::forget_create(std::uint32_t slot) {
+void TaskUnit::forget_create(std::uint32_t slot, Cycle now) {
   CoreSlot& c = slots_[slot];
   stalled_attempts_ -= c.task->attempt != nullptr ? 1 : 0;
   const bool is_local = c.destination == tile_;
   if (std::exchange(c.granted, false)) {
-    is_local ? queue_.redeem(c.granted_uncommitted) : send_.redeem();
+    is_local ? (account_occupancy(now), queue_.redeem(c.granted_uncommitted)) : send_.redeem();
   } else if (is_local) {
     std::erase_if(waiting_, [slot](const Waiting& w) { return w.local && w.slot == slot; });
   } else {
@@ -531,6 +528,7 @@ void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
   spare_workers_ = spare_workers;
   own_gvt_ = {};
   started_ = {};
+  is_holding_ = false;
   spilled_since_dispatch_ = false;
   occupancy_since_ = now;
   commit_occupancy_since_ = now;

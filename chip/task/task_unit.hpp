@@ -240,7 +240,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   }
 
   TileView view() const { return {gvt(), is_stopped_, hold_from()}; }
-  Timestamp hold_from() const;
+  std::optional<Timestamp> hold_from() const;
   Candidates candidates();
   Choice choose(Cycle now, std::uint32_t slot);
   Choice choose(const Choice& guest, bool guest_may_run) const;
@@ -270,7 +270,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     return std::any_of(waiting_.begin(), waiting_.end(),
                        [&](const Waiting& w) { return !is_of_uncommitted(w); });
   }
-  void forget_create(std::uint32_t slot);
+  void forget_create(std::uint32_t slot, Cycle now);
 
   // Speculation (task_unit_speculation.cpp).
   void start_attempt(Task* task, CoreId core);

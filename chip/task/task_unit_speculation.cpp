@@ -78,14 +78,14 @@ Attempt* TaskUnit::latest_in_commit_queue() const {
 }
 
 // Spilled tasks say that work is plentiful; elsewhere the core has nothing better to do than to run ahead.
-// Then a full commit queue has no place for what is later than all in it; and where the GVT's timestamp has
-// had more tasks than the commit queue holds, others of it follow, and what runs ahead only adds to what is
-// spilled.
-Timestamp TaskUnit::hold_from() const {
-  if (area_.tasks() == 0) return kMaxVirtualTime.timestamp;
+// Then a full commit queue has no place for what would be later than all in it, as another attempt of the
+// latest timestamp would be; and where the GVT's timestamp has had more tasks than the commit queue holds,
+// others of it follow, and what runs ahead only adds to what is spilled.
+std::optional<Timestamp> TaskUnit::hold_from() const {
+  if (area_.tasks() == 0) return std::nullopt;
   const std::uint32_t capacity = commit_queue_.capacity();
   if (capacity != 0 && started_.timestamp == gvt().timestamp && started_.tasks >= capacity) return 0;
-  if (!commit_queue_.full()) return kMaxVirtualTime.timestamp;
+  if (!commit_queue_.full()) return std::nullopt;
   const Attempt* latest = latest_in_commit_queue();
   return latest != nullptr ? latest->virtual_time.timestamp : 0;
 }
@@ -160,6 +160,7 @@ void TaskUnit::commit(Attempt* attempt, Cycle now) {
 void TaskUnit::commit_children(Attempt& attempt, Cycle now) {
   for (Task* child : attempt.children) {
     if (child->state == TaskState::held) {
+      account_occupancy(now);
       queue_.unhold(child);
       child->uncommitted_parent = nullptr;
       release_held(child, now);
@@ -227,7 +228,7 @@ bool TaskUnit::exception(CoreId core, Cycle now) {
   touch();
   ++stats_.excepted;
   const bool has_place = make_room_in_commit_queue(*attempt, now);
-  if (slots_[slot].state == CoreState::stalled) forget_create(slot);
+  if (slots_[slot].state == CoreState::stalled) forget_create(slot, now);
   context_.detector->stop_running(attempt->core);
   leave_core(slot, CoreState::busy);
   attempt->state = Attempt::State::exceptioned;
@@ -355,7 +356,7 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   if (attempt->state == Attempt::State::running) {
     const std::uint32_t slot = slot_of(attempt->core);
     context_.host.abort_running(attempt->core, now);
-    if (slots_[slot].state == CoreState::stalled) forget_create(slot);
+    if (slots_[slot].state == CoreState::stalled) forget_create(slot, now);
     context_.detector->stop_running(attempt->core);
     leave_core(slot, CoreState::rolling_back);
     attempt->holds_core = true;

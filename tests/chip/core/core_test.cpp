@@ -80,7 +80,6 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
     task.descriptor.function = body;
     task.descriptor.argument_count = 1;
     task.descriptor.arguments[0] = kData;
-    task.virtual_time = {attempts.size() + 1, 0};
     task.speculative = speculative;
     task.id = attempts.size() + 1;
     Attempt& attempt = attempts.emplace_back();

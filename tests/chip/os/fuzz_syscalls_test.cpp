@@ -52,8 +52,7 @@ TEST_P(SyscallFuzz, NeverCrashesHangsOrEscapes) {
   Rng rng(static_cast<std::uint64_t>(GetParam()) + 1);
   ProcessOptions options;
   options.program = (root_ / "program").string();
-  options.stdin_fd = -1;
-  options.stdout_sink = options.stderr_sink = [](std::span<const std::byte>) {};
+  options.stdin_fd = options.stdout_fd = options.stderr_fd = -1;
   options.log = [](const std::string&) {};
   if (GetParam() % 2 == 1) options.sandbox = (root_ / "box").string();
   AddressSpace memory;

@@ -32,13 +32,13 @@ TEST(SpeculativeRule, KeepsMayspecTasksFromAFullCommitQueueButNotTheEarliest) {
   Task parent, task;
   task.uncommitted_parent = &parent;
   task.descriptor.has_timestamp = true;
-  const auto may_run = [&](TaskType type, Timestamp timestamp, Timestamp hold_from) {
+  const auto may_run = [&](TaskType type, Timestamp timestamp, std::optional<Timestamp> hold_from) {
     task.descriptor.type = type;
     task.descriptor.timestamp = task.order = timestamp;
     return rule.may_run(task, {.gvt = {5, 0}, .hold_from = hold_from});
   };
-  const Timestamp never = kMaxVirtualTime.timestamp;
-  EXPECT_EQ(may_run(TaskType::mayspec, 8, never), RunMode::speculative);
+  EXPECT_EQ(may_run(TaskType::mayspec, 8, std::nullopt), RunMode::speculative);
+  EXPECT_EQ(may_run(TaskType::mayspec, kMaxVirtualTime.timestamp, std::nullopt), RunMode::speculative);
   EXPECT_EQ(may_run(TaskType::mayspec, 8, 8), RunMode::none);
   EXPECT_EQ(may_run(TaskType::mayspec, 7, 8), RunMode::speculative);  // takes the place of a later one
   EXPECT_EQ(may_run(TaskType::mayspec, 5, 0), RunMode::speculative);
