@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -57,14 +56,12 @@ class ChipSimulation final : public Simulation {
     process.seed = options.config.chip.seed;
     process.stack_bytes = options.config.run.stack_bytes;
     process.cores = options.config.chip.cores;
-    process.stderr_sink = [this](std::span<const std::byte> bytes) { keep_error(bytes); };
+    process.stderr_listener = [this](std::span<const std::byte> bytes) { keep_error(bytes); };
     return process;
   }
-  /// Passes on what the guest says on stderr, and keeps the last of it.
+  /// Keeps the last of what the guest says on stderr.
   void keep_error(std::span<const std::byte> bytes) {
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    errors_ += text;
+    errors_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (errors_.size() > 2 * kErrorsKept) errors_.erase(0, errors_.size() - kErrorsKept);
   }
 

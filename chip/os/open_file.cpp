@@ -150,8 +150,8 @@ std::int64_t HostFile::next_entry(const ListedFile*& entry) {
 // --- StandardStream
 // ------------------------------------------------------------------------------------------
 
-StandardStream::StandardStream(int host_fd, std::uint32_t open_flags, Sink sink)
-    : OpenFile(open_flags), fd_(host_fd), sink_(std::move(sink)) {
+StandardStream::StandardStream(int host_fd, std::uint32_t open_flags, Listener listener)
+    : OpenFile(open_flags), fd_(host_fd), listener_(std::move(listener)) {
   struct stat info {};
   is_regular_ = can_read() && ::fstat(fd_, &info) == 0 && S_ISREG(info.st_mode);
 }
@@ -168,13 +168,10 @@ std::int64_t StandardStream::read(std::span<std::byte> to) {
 
 std::int64_t StandardStream::write(std::span<const std::byte> from) {
   if (!can_write()) return -EBADF;
-  if (sink_) {
-    sink_(from);
-    return static_cast<std::int64_t>(from.size());
-  }
   // All of it, so that the host's pipe sizes do not show in the guest.
-  std::size_t done = 0;
-  while (done < from.size()) {
+  std::size_t done = fd_ < 0 ? from.size() : 0;
+  int error = 0;
+  while (done < from.size() && error == 0) {
     const ssize_t n = ::write(fd_, from.data() + done, from.size() - done);
     if (n >= 0) {
       done += static_cast<std::size_t>(n);
@@ -182,10 +179,11 @@ std::int64_t StandardStream::write(std::span<const std::byte> from) {
       pollfd request{fd_, POLLOUT, 0};
       ::poll(&request, 1, -1);
     } else if (errno != EINTR) {
-      return done != 0 ? static_cast<std::int64_t>(done) : -errno;
+      error = errno;
     }
   }
-  return static_cast<std::int64_t>(done);
+  if (listener_) listener_(from.first(done));
+  return done == 0 && error != 0 ? -error : static_cast<std::int64_t>(done);
 }
 
 std::int64_t StandardStream::pread(std::span<std::byte> to, std::int64_t offset) {
@@ -211,7 +209,7 @@ std::int64_t StandardStream::stat(abi::Stat& result) {
 }
 
 std::uint32_t StandardStream::poll(std::uint32_t events) {
-  if (sink_) return events & PollBits::kOut;
+  if (fd_ < 0) return events & PollBits::kOut;
   return host_poll(fd_, events);
 }
 

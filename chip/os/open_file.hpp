@@ -101,14 +101,16 @@ class HostFile : public OpenFile {
   bool has_entries_ = false;
 };
 
-/// Standard input, output or error: passes bytes through to a host descriptor or a sink. To the guest it is a
-/// pipe whatever it is on the host, so that a run prints the same in the same way on a terminal and in a
+/// Standard input, output or error: passes bytes through to a host descriptor. To the guest it is a pipe
+/// whatever it is on the host, so that a run prints the same in the same way on a terminal and in a
 /// pipeline; only a regular file on standard input shows as one (it is an input, and may be mapped and
 /// sought).
 class StandardStream : public OpenFile {
  public:
-  using Sink = std::function<void(std::span<const std::byte>)>;
-  StandardStream(int host_fd, std::uint32_t open_flags, Sink sink);
+  using Listener = std::function<void(std::span<const std::byte>)>;
+  /// @param host_fd -1: what is written goes nowhere.
+  /// @param listener if set, hears of what was written.
+  StandardStream(int host_fd, std::uint32_t open_flags, Listener listener);
   std::int64_t read(std::span<std::byte> to) override;
   std::int64_t write(std::span<const std::byte> from) override;
   std::int64_t pread(std::span<std::byte> to, std::int64_t offset) override;
@@ -121,7 +123,7 @@ class StandardStream : public OpenFile {
 
  private:
   int fd_;  // not owned
-  Sink sink_;
+  Listener listener_;
   bool is_regular_ = false;
 };
 

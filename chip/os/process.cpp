@@ -47,8 +47,9 @@ Process::Impl::Impl(ProcessOptions process_options, AddressSpace& space, const G
   // A guest that writes to a closed pipe gets its own SIGPIPE; the simulator must survive the host's.
   std::signal(SIGPIPE, SIG_IGN);
   files.put(0, {std::make_shared<StandardStream>(options.stdin_fd, abi::kReadOnly, nullptr)});
-  files.put(1, {std::make_shared<StandardStream>(options.stdout_fd, abi::kWriteOnly, options.stdout_sink)});
-  files.put(2, {std::make_shared<StandardStream>(options.stderr_fd, abi::kWriteOnly, options.stderr_sink)});
+  files.put(1, {std::make_shared<StandardStream>(options.stdout_fd, abi::kWriteOnly, nullptr)});
+  files.put(2,
+            {std::make_shared<StandardStream>(options.stderr_fd, abi::kWriteOnly, options.stderr_listener)});
 
   Thread& main = create_thread();
   main.stack_low = stack_low;

@@ -34,10 +34,10 @@ struct ProcessOptions {
   std::uint64_t stack_bytes = 8u << 20;
   std::uint32_t cores = 1;  ///< what sched_getaffinity and sysconf(_SC_NPROCESSORS_ONLN) report
 
-  /// Host descriptors behind the guest's 0, 1 and 2; not closed.
+  /// Host descriptors behind the guest's 0, 1 and 2; not closed. -1: nothing is there.
   int stdin_fd = 0, stdout_fd = 1, stderr_fd = 2;
-  /// If set, takes the guest's standard output (standard error) in place of the descriptor.
-  std::function<void(std::span<const std::byte>)> stdout_sink, stderr_sink;
+  /// If set, hears of what the guest has written to its standard error.
+  std::function<void(std::span<const std::byte>)> stderr_listener;
   /// Takes one sentence for each refused file access and each first unknown system call; empty: host stderr.
   std::function<void(const std::string&)> log;
 };
