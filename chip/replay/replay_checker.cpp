@@ -94,7 +94,11 @@ void ReplayChecker::on_dispatched(CoreId core, const DispatchedTask& task, Cycle
 }
 
 void ReplayChecker::become_nonspeculative(CoreId core) {
-  if (running_[core.value] != nullptr) running_[core.value]->may_abort = false;
+  AttemptRecord* const record = running_[core.value].get();
+  if (record == nullptr) return;
+  record->may_abort = false;
+  for (std::size_t i = 0; i < record->actions.size(); ++i)
+    if (record->actions[i].kind == Kind::heap_call) note_freeing(*record, i);
 }
 
 void ReplayChecker::on_suspended(std::uint64_t id, CoreId core, Cycle) {
@@ -171,20 +175,15 @@ void ReplayChecker::replay_until(AttemptRecord& record, std::size_t end) {
   advance(record, end);
 }
 
-// As of a parent below: who frees memory has effect while it runs, unless it speculates.
+// As of a parent below: who frees memory non-speculatively has effect while it runs.
 void ReplayChecker::replay_freeing(const HeapCall& call) {
   AttemptRecord* const freer = running(call.freer);
-  if (freer == nullptr || freer->may_abort || call.freed_by < freer->next ||
-      call.freed_by >= freer->actions.size())
-    return;
-  const auto is_heap_call = [](const TaskAction& action) { return action.kind == Kind::heap_call; };
+  if (freer == nullptr || call.freed_by < freer->next) return;
   const auto freeing = freer->actions.begin() + static_cast<std::ptrdiff_t>(call.freed_by);
-  // An attempt of it that was aborted freed the block, and was what had allocated it; this one may not have.
-  if (!is_heap_call(*freeing)) return;
-  const HeapCall& freed = freer->heap_calls[freeing->index];
-  if (freed.freed != call.taken) return;
   auto end = freeing + 1;
-  if (freed.taken != 0) end = std::find_if(end, freer->actions.end(), is_heap_call);  // it was copied first
+  if (freer->heap_calls[freeing->index].taken != 0)  // it was copied first
+    end = std::find_if(end, freer->actions.end(),
+                       [](const TaskAction& action) { return action.kind == Kind::heap_call; });
   replay_creation(*freer);
   replay_until(*freer, static_cast<std::size_t>(end - freer->actions.begin()));
 }
@@ -305,11 +304,16 @@ void ReplayChecker::leave_heap(CoreId core, const HartState& hart, bool served, 
     heap_call_.freer = freeing->second.task;
     heap_call_.freed_by = freeing->second.action;
   }
-  if (freed != 0) freeings_[freed] = {record->id, record->actions.size()};
   record->actions.push_back({.kind = Kind::heap_call,
                              .index = static_cast<std::uint32_t>(record->heap_calls.size()),
                              .address = heap_function_});
   record->heap_calls.push_back(heap_call_);
+  if (!record->may_abort) note_freeing(*record, record->actions.size() - 1);
+}
+
+void ReplayChecker::note_freeing(const AttemptRecord& record, std::size_t action) {
+  const Addr freed = record.heap_calls[record.actions[action].index].freed;
+  if (freed != 0) freeings_[freed] = {record.id, action};
 }
 
 void ReplayChecker::add_kernel(TaskAction action, std::vector<std::byte> data) {

@@ -97,6 +97,8 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void replay_creation(const AttemptRecord& child);
   /// So must the freeing of memory that a call gave it.
   void replay_freeing(const HeapCall& call);
+  /// What the heap call `action` freed may be taken by others from now on.
+  void note_freeing(const AttemptRecord& record, std::size_t action);
   void replay_unmapping(Addr a, std::uint64_t bytes);
   void replay_unmapping(AttemptRecord& record, Addr a, std::uint64_t bytes);
   AttemptRecord* running(std::uint64_t id) const;
@@ -119,7 +121,9 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
     std::uint64_t task;
     std::size_t action;
   };
-  std::unordered_map<Addr, Freeing> freeings_;  // the last of each block; looked up only
+  // The last non-speculative one of each block; looked up only. What an attempt frees others may take when it
+  // has committed, and then all of it has been replayed.
+  std::unordered_map<Addr, Freeing> freeings_;
   std::vector<std::pair<Addr, Addr>> stacks_;
 
   std::vector<Record> running_;                         // by core

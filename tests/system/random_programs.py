@@ -108,7 +108,8 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
     arguments = draw_program(rng, seed, chip)
     chip |= draw_edges(rng)
     settings = [word for key, value in chip.items() for word in ("--set", f"{key}={value}")]
-    options = ["--quiet", "--check-replay", "--max-cycles", str(MAX_CYCLES), *settings, *more]
+    # The program's name is part of what it does: where the stack begins depends on its length.
+    options = ["--quiet", "--check-replay", "--argv0", "random_tasks", "--max-cycles", str(MAX_CYCLES), *settings, *more]
     return [str(programs.simulator), *options, str(programs.guest), *arguments]
 
 

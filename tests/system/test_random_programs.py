@@ -80,6 +80,10 @@ NARROW = {
         "task.tracked_children=1 task.yield_aborts=3 net.contention=false arbiter.period=20 task.spill_threshold=1 "
         "task.uncommitted_share=0.1 task.spare_workers=16 core.store_buffer=1",
         "2221 600 unique 1 1 sdw"),
+    "an attempt frees a block, and takes it again when it is run again": (
+        "chip.cores=6 chip.seed=632 task.task_queue=4 task.spill_batch=1 task.mayspec=spec arbiter.period=20 "
+        "arbiter.delay=false net.contention=false run.alloc=ideal",
+        "602067 300 dense 1 3 sdh"),
 }  # fmt: skip
 
 
@@ -87,7 +91,8 @@ NARROW = {
 def test_narrow_chips_make_progress(case: str, build: Path) -> None:
     keys, arguments = NARROW[case]
     sets = [word for key in keys.split() for word in ("--set", key)]
-    command = [build / "bin" / "rubato-chip", "--quiet", "--check-replay", "--max-cycles", "8000000", *sets,
+    command = [build / "bin" / "rubato-chip", "--quiet", "--check-replay", "--argv0", "random_tasks", "--max-cycles",
+               "8000000", *sets,
                build / "guest" / "random_tasks", *arguments.split()]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
