@@ -372,7 +372,10 @@ struct Chip::Impl final : EventHandler,
   void find_thread(Core& core, Cycle now) override {
     if (!detailed || owner != nullptr) return;
     Thread* thread = scheduler.pick(core.id());
-    if (thread == nullptr) return;
+    if (thread == nullptr) {  // perhaps the last that could have become a worker
+      if (entering != nullptr) enter_region(*entering, now);
+      return;
+    }
     clock = now;
     system_calls.begin(core.id(), now);
     const SyscallOutcome outcome_of_signals = process.deliver_signals(*thread);
@@ -476,6 +479,7 @@ struct Chip::Impl final : EventHandler,
     for (const auto& core : cores)
       if (core->activity() == Core::Activity::thread) core->release_thread(now);
     scheduler.clear();
+    entering = nullptr;
     const Cycle end_cycle = reached();
     clock = later(clock, end_cycle);  // time goes on from where the cores are
     settle(end_cycle);
@@ -531,23 +535,37 @@ struct Chip::Impl final : EventHandler,
     return selector == isa::ReadSelector::workers ? worker_count() : 0;
   }
 
-  void region_instruction(Core&, Thread& thread, bool worker, Cycle now) override {
+  void region_instruction(Core& core, Thread& thread, bool worker, Cycle now) override {
     region_instruction(thread, worker, now);
+    if (owner == nullptr) core.wake(now);  // for another thread
   }
 
   void region_instruction(Thread& thread, bool worker, Cycle now) {
-    if (worker) {
-      thread.is_worker = true;
-      worker_threads.push_back(&thread);
-      return;
+    if (!worker) return enter_region(thread, now);
+    thread.is_worker = true;
+    worker_threads.push_back(&thread);
+    if (entering != nullptr) enter_region(*entering, now);
+  }
+
+  /// Waits while workers are missing that others may still become.
+  void enter_region(Thread& thread, Cycle now) {
+    entering = nullptr;
+    for (const auto& other : process.threads()) {
+      if (other.get() == &thread || other->is_worker || other->state != ThreadState::runnable) continue;
+      if (worker_threads.size() + 1 < worker_count()) {
+        if (detailed) {
+          entering = &thread;
+        } else {
+          fast_forward.end_turn();
+        }
+        return;
+      }
+      return report_fault(thread,
+                          {FaultKind::task_error, thread.regs.pc, 0,
+                           fmt::format("run() was called while thread {} is runnable: join or block other "
+                                       "threads first, only tasks run in a task region",
+                                       other->tid)});
     }
-    for (const auto& other : process.threads())
-      if (other.get() != &thread && !other->is_worker && other->state == ThreadState::runnable)
-        return report_fault(thread,
-                            {FaultKind::task_error, thread.regs.pc, 0,
-                             fmt::format("run() was called while thread {} is runnable: join or block other "
-                                         "threads first, only tasks run in a task region",
-                                         other->tid)});
     if (worker_threads.size() + 1 < cores.size())
       return report_fault(
           thread, {FaultKind::task_error, thread.regs.pc, 0,
@@ -559,12 +577,13 @@ struct Chip::Impl final : EventHandler,
 
   void begin_region(Thread& thread, Cycle now) {
     owner = &thread;
-    if (config.run.fast_forward) detailed = true;
+    is_within_detail = std::exchange(detailed, true);
     blocks.set_stop(std::nullopt);
     forget_changed_pages();
     for (const auto& core : cores) core->pipeline().set_time_origin(fast_forward.nanoseconds());
     settle(now);
-    enter_roi(now);
+    is_within_roi = in_roi;
+    if (!is_within_roi) enter_roi(now);
     thread.is_worker = true;
     // The program may have started fewer workers than it was asked to.
     const auto spare = std::min<std::uint32_t>(
@@ -603,7 +622,7 @@ struct Chip::Impl final : EventHandler,
     for (const Worker& worker : region_workers) {
       if (worker.stack_low == worker.stack_high) continue;
       memory.mark_worker_stack(worker.stack_low, worker.stack_high, begins);
-      if (begins && !config.run.fast_forward) forget_stack(worker);  // may be in any core's L1
+      if (begins && is_within_detail) forget_stack(worker);  // may be in any core's L1
     }
   }
 
@@ -631,15 +650,15 @@ struct Chip::Impl final : EventHandler,
     mark_stacks(false);
     for (const Worker& worker : region_workers) worker.thread->regs = worker.regs;
     settle(now);
-    leave_roi(now);
+    if (!is_within_roi) leave_roi(now);
     Thread& thread = *std::exchange(owner, nullptr);
     thread.is_worker = false;
     thread.regs.pc += 8;  // behind the region instruction and its `finish`
-    if (config.run.fast_forward) {
+    if (is_within_detail) {
+      on_runnable(thread);
+    } else {
       detailed = false;
       leave_detail = true;
-    } else {
-      on_runnable(thread);
     }
   }
 
@@ -718,12 +737,15 @@ struct Chip::Impl final : EventHandler,
   bool has_tasks = false;     // the program uses the task model
   std::optional<Addr> roi;    // of the function that is the region of interest
   bool speculates = false;    // a task has, on whatever core
-  bool in_roi = false;        // the region of interest: task regions, --roi or main; never nested
+  bool in_roi = false;        // the region of interest: task regions, --roi or main
   bool detailed = false;      // else fast-forward
   bool leave_detail = false;  // the detailed loop is to end
   bool ended = false;
   RunOutcome outcome;
   Thread* owner = nullptr;              // of the running region
+  Thread* entering = nullptr;           // in detail: its region waits for workers
+  bool is_within_detail = false;        // the running region: so was what came before it
+  bool is_within_roi = false;           // the running region: the region of interest began before it
   std::vector<Thread*> worker_threads;  // in order of arrival
   std::vector<Worker> region_workers;   // of the running region: its owner, which serves core 0, then those
   WorkerPool workers;                   // that serve no core

@@ -59,6 +59,9 @@ class FastForward : private isa::CounterSource {
   };
   void serve(HostCalls* host_calls) { host_calls_ = host_calls; }
 
+  /// The other threads run before the one that was stopped does.
+  void end_turn() { turn_left_ = 0; }
+
   std::uint64_t instructions() const { return instructions_; }
   /// Simulated time that fast-forward has made pass.
   std::uint64_t nanoseconds() const { return instructions_ / 2 + skipped_ns_; }

@@ -82,6 +82,9 @@ def draw_edges(rng: random.Random) -> dict[str, object]:
         "task.spare_workers": rng.choice([0, 1, 16]),
         "core.load_buffer": rng.choice([1, 2, 16]),
         "core.store_buffer": rng.choice([1, 2, 16]),
+        "core.syscall": rng.choice([1, 200, 5000]),
+        "run.quantum": rng.choice([1, 10000]),
+        "run.fast_forward": rng.choice(["true", "true", "false"]),
     }
 
 
@@ -109,7 +112,8 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
     chip |= draw_edges(rng)
     settings = [word for key, value in chip.items() for word in ("--set", f"{key}={value}")]
     # The program's name is part of what it does: where the stack begins depends on its length.
-    options = ["--quiet", "--check-replay", "--argv0", "random_tasks", "--max-cycles", str(MAX_CYCLES), *settings, *more]
+    options = ["--quiet", "--check-replay", "--argv0", "random_tasks", "--max-cycles", str(MAX_CYCLES)]
+    options += [*settings, *more]
     return [str(programs.simulator), *options, str(programs.guest), *arguments]
 
 

@@ -70,6 +70,30 @@ def test_warm_caches_save_time_and_change_no_instruction(rubato_chip: Path, prog
     assert warm["cycles"] < cold["cycles"]
 
 
+@pytest.mark.parametrize("cores", ["1", "2", "16"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--no-ff"],
+        ["--roi", "main"],
+        ["--roi", "rubato_task_region"],
+        ["--roi", "_ZN6rubato2v06engine11worker_mainEPv"],  # worker_main(void*), which never returns
+        ["--set", "run.quantum=1"],
+        ["--no-ff", "--set", "core.syscall=5000"],
+    ],
+    ids=" ".join,
+)
+def test_a_task_region_may_begin_in_detail_and_waits_for_its_workers(
+    options: list[str], cores: str, rubato_chip: Path, build: Path, tmp_path: Path
+) -> None:
+    command = [rubato_chip, "--quiet", "--cores", cores, *options, "--out", tmp_path / "out", build / "guest" / "sssp",
+               "--generate", "road:8x8", "--verify"]  # fmt: skip
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["check"] == "passed" and summary["tasks"]["committed"] >= 64
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [(["--roi", "nosuch"], ["nosuch", "symbol"]), (["--roi", "work", "--no-ff"], ["--roi", "--no-ff"])],
