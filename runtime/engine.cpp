@@ -206,13 +206,17 @@ class Engine::PinnedCaller {
   std::optional<AffinityScope> scope_;
 };
 
-void Engine::run() {
+Engine::OnlyRun::OnlyRun(Engine& engine) : engine_(engine) {
   if (engine::is_in_task()) {
     const Task& task = *engine::current_thread->running;
     const std::string name = name_of(task);
     const auto at = timestamp_if_any(task);
     throw TaskError(errors::nested_run({name, at}), name, at);
   }
+  if (engine_.is_taken_.exchange(true, std::memory_order_acquire)) throw TaskError(errors::concurrent_run());
+}
+
+void Engine::run() {
   const bool pins = topology().pins(count_);
   while (threads_.size() + 1 < workers_.size()) {
     Worker* const worker = workers_[threads_.size() + 1].get();
@@ -434,10 +438,11 @@ void created_many(ThreadState& self) {
 
 void run() {
   runtime::Engine& engine = runtime::the_engine();
+  const runtime::Engine::OnlyRun only(engine);
   const struct Written {  // after the run, however it ends, and outside its measured time
     runtime::TraceFile* trace;
     ~Written() {
-      if (trace != nullptr && !is_in_task()) trace->write();
+      if (trace != nullptr) trace->write();
     }
   } written{engine.trace()};
   const runtime::RunClock clock;

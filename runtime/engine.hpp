@@ -47,6 +47,19 @@ class Engine {
   /// One for each worker: who idles leaves a CPU idle.
   bool has_cpus() const;
   native::Counters counters() const;
+  /// Runs come one after the other, from whatever threads. @throws TaskError inside a task, and beside
+  /// another.
+  class OnlyRun {
+   public:
+    explicit OnlyRun(Engine& engine);
+    ~OnlyRun() { engine_.is_taken_.store(false, std::memory_order_release); }
+    OnlyRun(const OnlyRun&) = delete;
+    OnlyRun& operator=(const OnlyRun&) = delete;
+
+   private:
+    Engine& engine_;
+  };
+  /// While the caller has an OnlyRun.
   void run();
   /// Of a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);
@@ -123,6 +136,7 @@ class Engine {
   std::unique_ptr<TraceFile> trace_;  // before those who write it
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
+  std::atomic<bool> is_taken_{false};  // there is an OnlyRun
   Atomic<bool> is_running_{false};
   std::atomic<std::thread::id> runner_{};
   Atomic<unsigned> holds_{0};

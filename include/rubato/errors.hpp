@@ -72,6 +72,13 @@ inline std::string nested_run(const Task& task) {
          "TaskGroup (.group) and create the task that follows with .after";
 }
 
+/// run() while another thread's run() goes on.
+inline std::string concurrent_run() {
+  return "run() is called while another thread's run() goes on: call it from one thread at a time; others "
+         "may "
+         "create tasks meanwhile if a native::hold() is open";
+}
+
 inline std::string task_threw(const Task& task, std::string_view what) {
   return describe(task) + " ended with an exception: " + std::string(what);
 }

@@ -120,6 +120,32 @@ TEST_P(Native, FreesRemovedObjectsWhileTheRunGoesOn) {
   EXPECT_LT(most_alive, kObjects / 10 * 9);
 }
 
+TEST_P(Native, RefusesARunBesideAnotherThreads) {
+  native::Hold hold = native::hold();
+  std::atomic<bool> is_running = false;
+  create<nonspec>([&is_running] { is_running = true; }, {});
+  std::string said;
+  std::jthread other([&] {
+    while (!is_running) std::this_thread::yield();
+    try {
+      run();
+    } catch (const TaskError& e) {
+      said = e.what();
+    }
+    hold.close();
+  });
+  run();
+  other.join();
+  EXPECT_THAT(said, ::testing::HasSubstr("another thread's run()"));
+  // One after the other they may.
+  calls = 0;
+  std::jthread([] {
+    create<nonspec>([] { ++calls; }, {});
+    run();
+  }).join();
+  EXPECT_EQ(calls, 1u);
+}
+
 // ---- Other threads (R11) ----
 
 TEST_P(Native, RunsWhatOtherThreadsCreateWhileAHoldIsOpen) {
