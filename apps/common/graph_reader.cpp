@@ -22,6 +22,16 @@ void reserve(std::vector<Edge>& edges, std::uint64_t announced) {
   edges.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(announced, 1u << 24)));
 }
 
+/// Vertices are an array, whether or not an arc ever names them: a number that arcs do not account for is
+/// more likely a mistake than a graph, and could cost all the memory there is.
+std::uint64_t most_vertices(std::uint64_t arcs) { return 1'000'000 + 1000 * arcs; }
+
+void check_announced(LineReader& reader, std::uint64_t vertices, std::uint64_t arcs, const char* arc) {
+  if (vertices <= most_vertices(arcs)) return;
+  reader.fail(std::to_string(vertices) + " vertices are too many for " + count_text(arcs, arc) +
+              ": at most " + std::to_string(most_vertices(arcs)) + " were expected");
+}
+
 std::uint32_t vertex(LineReader& reader, Words& words, const char* what, std::uint64_t vertices) {
   const std::uint64_t id = words.number(what, kMaxVertices);
   if (id == 0 || id > vertices) {
@@ -52,6 +62,7 @@ Graph read_gr(LineReader& reader, const GraphReaderOptions& options) {
       vertices = words.number("number of vertices", kMaxVertices);
       arcs = words.number("number of arcs", kMaxArcs);
       words.end("'p sp VERTICES ARCS'");
+      check_announced(reader, vertices, arcs, "arc");
       has_problem_line = true;
       reserve(edges, arcs);
     } else if (kind == "a") {
@@ -148,6 +159,7 @@ Graph read_mtx(LineReader& reader, const GraphReaderOptions& options) {
         reader.fail("a matrix of " + std::to_string(vertices) + " x " + std::to_string(columns) +
                     " is no graph: a square one was expected");
       }
+      check_announced(reader, vertices, entries, "value");
       has_size = true;
       reserve(edges, header.is_symmetric ? 2 * entries : entries);
       continue;
@@ -190,8 +202,7 @@ Graph read_edges(LineReader& reader, const GraphReaderOptions& options) {
     words.end("'TAIL HEAD [LENGTH]'");
     edges.push_back({tail, head, length});
     largest = std::max<std::uint64_t>({largest, tail, head});
-    // Vertices are an array: numbers far beyond the number of edges are more likely a mistake than a graph.
-    if (largest > 1'000'000 + 1000 * static_cast<std::uint64_t>(edges.size())) {
+    if (largest > most_vertices(edges.size())) {
       reader.fail("vertex " + std::to_string(largest) +
                   " is far beyond the number of edges so far: vertices must be " + "numbered densely from 0");
     }

@@ -184,6 +184,22 @@ TEST_F(GraphReader, RefusesMalformedEdgeListsWithFileAndLine) {
   EXPECT_THAT(error_of("e.txt", "0 4000000000\n"), HasSubstr("e.txt:1: vertex 4000000000 is far beyond"));
 }
 
+// A thousand vertices an arc and a million more; tested from both sides, and without allocating anything.
+TEST_F(GraphReader, RefusesMoreVerticesThanArcsAccountFor) {
+  EXPECT_EQ(error_of("a.gr", "p sp 4000000000 1\na 1 2 3\n"),
+            "a.gr:1: 4000000000 vertices are too many for 1 arc: at most 1001000 were expected");
+  EXPECT_EQ(error_of("a.gr", "p sp 1002001 2\na 1 2 3\na 2 1 3\n"),
+            "a.gr:1: 1002001 vertices are too many for 2 arcs: at most 1002000 were expected");
+  EXPECT_EQ(read_graph(write("b.gr", "p sp 1001000 1\na 1 1001000 3\n"), {}).vertices(), 1001000u);
+  const std::string head = "%%MatrixMarket matrix coordinate pattern symmetric\n";
+  EXPECT_EQ(error_of("m.mtx", head + "4000000000 4000000000 1\n2 1\n"),
+            "m.mtx:2: 4000000000 vertices are too many for 1 value: at most 1001000 were expected");
+  EXPECT_EQ(read_graph(write("n.mtx", head + "1001000 1001000 1\n1001000 1\n"), {}).vertices(), 1001000u);
+  // Announced arcs that the file does not hold cost nothing either.
+  EXPECT_EQ(error_of("c.gr", "p sp 4000000000 4000000000\na 1 2 3\n"),
+            "c.gr:2: the file ends after 1 arc of 4000000000");
+}
+
 TEST_F(GraphReader, ReadsGzipWhateverTheFileIsCalled) {
   std::string text = "p sp 1000 1000\n";
   for (int v = 1; v <= 1000; ++v)
