@@ -55,6 +55,7 @@ class ChipSimulation final : public Simulation {
     process.sandbox = options.sandbox;
     process.seed = options.config.chip.seed;
     process.stack_bytes = options.config.run.stack_bytes;
+    process.memory_bytes = options.config.run.memory_bytes;
     process.cores = options.config.chip.cores;
     process.stderr_listener = [this](std::span<const std::byte> bytes) { keep_error(bytes); };
     return process;

@@ -92,8 +92,9 @@ struct RunSection {
   std::uint64_t quantum = 10000;         ///< instructions a thread runs at a time in fast-forward
   std::uint64_t time_slice = 50000;      ///< cycles, when threads outnumber cores (C3)
   std::uint64_t stack_bytes = 8u << 20;  ///< of the main thread
-  bool check_replay = false;             ///< replay tasks serially as they commit, and compare (C19)
-  std::string alloc = "guest";           ///< guest | ideal
+  std::uint64_t memory_bytes = std::uint64_t{64} << 30;  ///< of the program, what may be written
+  bool check_replay = false;    ///< replay tasks serially as they commit, and compare (C19)
+  std::string alloc = "guest";  ///< guest | ideal
 };
 
 struct Config {

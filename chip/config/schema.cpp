@@ -235,6 +235,8 @@ void add_run(std::vector<Key>& k) {
                      "Cycles a thread runs at a time when threads outnumber cores.", kOurs));
   k.push_back(number("run.stack_bytes", MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 64 * kGiB,
                      "Stack of the main thread.", kOurs));
+  k.push_back(number("run.memory_bytes", MEMBER(run.memory_bytes), "bytes", 16 * kMiB, 256 * kGiB,
+                     "Memory of the program; what it asks for beyond is refused (ENOMEM).", kOurs));
   k.push_back(
       plain("run.check_replay", MEMBER(run.check_replay),
             "Replay committed tasks serially in their order and compare every load, every creation and the "

@@ -41,6 +41,13 @@ bool any_executable(const std::uint8_t* pages, Addr a, std::uint64_t bytes) {
                      [](std::uint8_t page) { return (page & Page::kExecute) != 0; });
 }
 
+std::uint64_t count_writable(const std::uint8_t* pages, Addr a, std::uint64_t bytes) {
+  const std::uint8_t* first = pages + (a >> AddressSpace::kPageBits);
+  return static_cast<std::uint64_t>(
+      std::count_if(first, first + (bytes >> AddressSpace::kPageBits),
+                    [](std::uint8_t page) { return (page & Page::kWrite) != 0; }));
+}
+
 }  // namespace
 
 AddressSpace::AddressSpace() {
@@ -76,6 +83,7 @@ void AddressSpace::map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
   unmap(a, bytes);
   std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
   mapped_pages_ += bytes >> kPageBits;
+  if (attributes & Page::kWrite) writable_pages_ += bytes >> kPageBits;
   peak_pages_ = std::max(peak_pages_, mapped_pages_);
   ++generation_;
   if (attributes & Page::kExecute) ++code_generation_;
@@ -107,6 +115,7 @@ void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
     if (begin < from) regions_.emplace(begin, from);
     if (to < end) region = regions_.emplace(to, end).first;
     if (any_executable(pages_, from, to - from)) ++code_generation_;
+    writable_pages_ -= count_writable(pages_, from, to - from);
     std::memset(pages_ + (from >> kPageBits), 0, (to - from) >> kPageBits);
     madvise(base_ + from, to - from, MADV_DONTNEED);
     mapped_pages_ -= (to - from) >> kPageBits;
@@ -121,10 +130,17 @@ void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes)
   if (bytes == 0) return;
   announce(a, bytes);
   if ((attributes & Page::kExecute) || any_executable(pages_, a, bytes)) ++code_generation_;
+  writable_pages_ -= count_writable(pages_, a, bytes);
+  if (attributes & Page::kWrite) writable_pages_ += bytes >> kPageBits;
   std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
   ++generation_;
   note_change(a, a + bytes);
   if (kernel_observer_ != nullptr) kernel_observer_->on_protect(a, bytes, attributes);
+}
+
+std::uint64_t AddressSpace::writable_bytes(Addr a, std::uint64_t bytes) const {
+  RUBATO_CHECK(is_page_range(a, bytes));
+  return count_writable(pages_, a, bytes) * kPageBytes;
 }
 
 // Fast-forward may change mappings without end: beyond some ranges, one that covers them all does.

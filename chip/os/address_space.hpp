@@ -119,6 +119,9 @@ class AddressSpace {
   /// Bytes of guest memory mapped now, and at most so far.
   std::uint64_t mapped_bytes() const { return mapped_pages_ * kPageBytes; }
   std::uint64_t peak_mapped_bytes() const { return peak_pages_ * kPageBytes; }
+  /// Bytes that may be written now: of all guest memory, and of [a, a + bytes), whole pages.
+  std::uint64_t writable_bytes() const { return writable_pages_ * kPageBytes; }
+  std::uint64_t writable_bytes(Addr a, std::uint64_t bytes) const;
 
  private:
   void announce(Addr begin, std::uint64_t bytes) const {
@@ -134,6 +137,7 @@ class AddressSpace {
   std::uint8_t* pages_ = nullptr;
   std::map<Addr, Addr> regions_;
   std::uint64_t generation_ = 0, code_generation_ = 0, mapped_pages_ = 0, peak_pages_ = 0;
+  std::uint64_t writable_pages_ = 0;
 };
 
 }  // namespace rubato::chip

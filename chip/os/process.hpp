@@ -32,6 +32,7 @@ struct ProcessOptions {
   std::string sandbox;     ///< --sandbox: every file access is confined to this directory; empty: none
   std::uint64_t seed = 1;  ///< of getrandom and AT_RANDOM
   std::uint64_t stack_bytes = 8u << 20;
+  std::uint64_t memory_bytes = std::uint64_t{64} << 30;  ///< that may be written at once; beyond: ENOMEM
   std::uint32_t cores = 1;  ///< what sched_getaffinity and sysconf(_SC_NPROCESSORS_ONLN) report
 
   /// Host descriptors behind the guest's 0, 1 and 2; not closed. -1: nothing is there.

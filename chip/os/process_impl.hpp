@@ -146,6 +146,8 @@ struct Process::Impl {
 
   // --- sys_memory.cpp
   // ----------------------------------------------------------------------------------------
+  /// True if `more` bytes may be mapped writable besides those that are.
+  bool has_room(std::uint64_t more) const;
   std::int64_t fill_from_file(Addr a, std::uint64_t bytes, OpenFile& file, std::int64_t offset);
   void write_back(Addr a, std::uint64_t bytes, bool forget);
 

@@ -34,12 +34,20 @@ bool is_user_range(Addr a, std::uint64_t bytes) {
 
 }  // namespace
 
+// Memory costs the host something only where it is written, so what may be written is what is limited:
+// address space that is only reserved (PROT_NONE, as for a thread's heap) is free.
+bool Process::Impl::has_room(std::uint64_t more) const {
+  const std::uint64_t used = memory.writable_bytes();
+  return used <= options.memory_bytes && more <= options.memory_bytes - used;
+}
+
 std::int64_t Process::Impl::sys_brk(Call& call) {
   const Addr wanted = call.a[0];
   if (wanted < brk_start || wanted >= Layout::kMappings) return static_cast<std::int64_t>(brk_now);
   const Addr end = page_up(wanted);
   if (end > brk_mapped) {
-    if (!memory.none_mapped(brk_mapped, end - brk_mapped)) return static_cast<std::int64_t>(brk_now);
+    if (!memory.none_mapped(brk_mapped, end - brk_mapped) || !has_room(end - brk_mapped))
+      return static_cast<std::int64_t>(brk_now);
     memory.map(brk_mapped, end - brk_mapped, Page::kRead | Page::kWrite);
   } else if (end < brk_mapped) {
     memory.unmap(end, brk_mapped - end);
@@ -84,7 +92,6 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
     if (!is_user_range(hint, bytes)) return -ENOMEM;
     if ((flags & abi::kMapFixedNoReplace) != 0 && !memory.none_mapped(hint, bytes)) return -EEXIST;
     a = hint;
-    write_back(a, bytes, true);
   } else {
     const Addr limit = stack_low - Layout::kGuardBytes;
     const Addr wanted = hint & ~kPageMask;
@@ -96,6 +103,8 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   }
   std::uint8_t rights = rights_of(call.a[2]);
   if ((flags & abi::kMapUntracked) != 0) rights |= Page::kUntracked;
+  if ((rights & Page::kWrite) != 0 && !has_room(bytes - memory.writable_bytes(a, bytes))) return -ENOMEM;
+  if (is_fixed) write_back(a, bytes, true);
   memory.map(a, bytes, rights);
   if (file) {
     if (const std::int64_t error = fill_from_file(a, bytes, *file, offset); error < 0) {
@@ -186,6 +195,7 @@ std::int64_t Process::Impl::sys_mprotect(Call& call) {
   const std::uint64_t bytes = page_up(call.a[1]);
   if (!is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
   const std::uint8_t rights = rights_of(call.a[2]);
+  if ((rights & Page::kWrite) != 0 && !has_room(bytes - memory.writable_bytes(a, bytes))) return -ENOMEM;
   // Untracked pages stay untracked: runs of pages that agree are changed at once.
   for (Addr run = a; run < a + bytes;) {
     const std::uint8_t untracked = memory.attributes(run) & Page::kUntracked;
@@ -208,6 +218,8 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   if (!is_user_range(from, old_bytes) || !memory.all_mapped(from, old_bytes)) return -EFAULT;
   write_back(from, old_bytes, false);
   const std::uint8_t rights = memory.attributes(from);
+  if (new_bytes > old_bytes && (rights & Page::kWrite) != 0 && !has_room(new_bytes - old_bytes))
+    return -ENOMEM;
 
   if ((flags & kFixed) == 0) {
     if (new_bytes <= old_bytes) {

@@ -31,10 +31,9 @@ std::int64_t Process::Impl::sys_sysinfo(Call& call) {
     std::uint32_t pad3;
   } info{};
   static_assert(sizeof(Info) == 112);
-  constexpr std::uint64_t kTotal = std::uint64_t{64} << 30;
   info.uptime = static_cast<std::int64_t>(now() / 1000000000);
-  info.total = kTotal;
-  info.free = kTotal - std::min(kTotal, memory.mapped_bytes());
+  info.total = options.memory_bytes;
+  info.free = info.total - std::min(info.total, memory.mapped_bytes());
   info.processes = 1;
   info.unit = 1;
   return user.put(call.a[0], info) ? 0 : -EFAULT;

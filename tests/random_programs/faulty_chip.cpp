@@ -59,6 +59,7 @@ int run(std::vector<std::string> words) {
     process.arguments = options.arguments;
     process.seed = options.config.chip.seed;
     process.stack_bytes = options.config.run.stack_bytes;
+    process.memory_bytes = options.config.run.memory_bytes;
     process.cores = options.config.chip.cores;
     Chip chip(options.config, process);
     chip.inject(fault->second);

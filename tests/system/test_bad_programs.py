@@ -161,6 +161,44 @@ int main(void) {
     assert "never" in done.stderr
 
 
+# Each line is one way to get memory: what fits is given, one byte more is refused, and reserving is free.
+MEMORY = """#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define MIB (1ul << 20)
+static int map(size_t n, int rights) {
+  void* p = mmap(0, n, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return errno;
+  munmap(p, n);
+  return 0;
+}
+static void* reserved(size_t n) { return mmap(0, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(void) {
+  errno = 0;
+  printf("mmap %d %d %d\\n", map(48 * MIB, 3), map(64 * MIB, 3) == ENOMEM, map(1024 * MIB, 0));
+  printf("brk %d %d\\n", sbrk(MIB) == (void*)-1, sbrk(64 * MIB) == (void*)-1 && errno == ENOMEM);
+  char* p = reserved(256 * MIB);
+  printf("mprotect %d %d\\n", mprotect(p, 32 * MIB, 3), mprotect(p, 256 * MIB, 3) && errno == ENOMEM);
+  printf("again %d\\n", mprotect(p, 40 * MIB, 3));
+  printf("mremap %d\\n", mremap(p, 40 * MIB, 80 * MIB, MREMAP_MAYMOVE) == MAP_FAILED && errno == ENOMEM);
+  printf("malloc %d\\n", malloc(60 * MIB) == 0);
+  munmap(p, 256 * MIB);
+  printf("freed %d\\n", malloc(40 * MIB) != 0);
+}
+"""
+
+
+def test_more_memory_than_the_chip_has_is_refused(rubato_chip: Path, tmp_path: Path) -> None:
+    done = run(rubato_chip, compiled(tmp_path, MEMORY), "--set", "run.memory_bytes=67108864")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "mmap 0 1 0\nbrk 0 1\nmprotect 0 1\nagain 0\nmremap 1\nmalloc 1\nfreed 1\n"
+    ample = run(rubato_chip, tmp_path / "bad")  # the default is far more
+    assert "mmap 0 0 0" in ample.stdout and "malloc 0" in ample.stdout
+
+
 def test_an_abort_is_named(rubato_chip: Path, tmp_path: Path) -> None:
     done = run(rubato_chip, compiled(tmp_path, "#include <stdlib.h>\nint main(void) { abort(); }"))
     assert done.returncode == 3 and "SIGABRT" in last_line(done.stderr)

@@ -56,6 +56,22 @@ TEST(AddressSpace, PagesReadZeroWhenMappedAgain) {
   EXPECT_EQ(memory.peak_mapped_bytes(), 2 * kPage);
 }
 
+TEST(AddressSpace, CountsWhatMayBeWritten) {
+  AddressSpace memory;
+  memory.map(0x10000, 4 * kPage, kRw);
+  memory.map(0x20000, 2 * kPage, Page::kRead);
+  memory.map(0x30000, 8 * kPage, 0);
+  EXPECT_EQ(memory.writable_bytes(), 4 * kPage);
+  memory.protect(0x11000, kPage, Page::kRead);
+  memory.protect(0x30000, 2 * kPage, kRw);
+  EXPECT_EQ(memory.writable_bytes(), 5 * kPage);
+  EXPECT_EQ(memory.writable_bytes(0x10000, 2 * kPage), kPage);
+  memory.map(0x10000, 2 * kPage, kRw);  // over one page of each kind
+  EXPECT_EQ(memory.writable_bytes(), 6 * kPage);
+  memory.unmap(0x11000, 0x30000);  // what lies between is not mapped
+  EXPECT_EQ(memory.writable_bytes(), kPage);
+}
+
 TEST(AddressSpace, ProtectKeepsContents) {
   AddressSpace memory;
   memory.map(0x10000, kPage, kRw);
