@@ -129,7 +129,11 @@ class Run:
 
     @cached_property
     def stats(self) -> Stats:
-        return Stats(json_object(self.directory / "stats.json"))
+        file = self.directory / "stats.json"
+        try:
+            return Stats(json_object(file))
+        except (AttributeError, KeyError, TypeError):
+            raise UsageError(f"{file} cannot be read: it does not hold the statistics of a run.") from None
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

@@ -77,6 +77,29 @@ def test_speed_up_is_reference_cycles_over_cycles_with_its_interval(small_study)
     assert points["mayspec"][256]["low"] is None, "one seed has no interval"
 
 
+@pytest.mark.parametrize(
+    "file, content",
+    [
+        ("summary.json", '{"program": "ss'), ("summary.json", '{"cores": 1}'), ("summary.json", "\0\xff"),
+        ("stats.json", '{"roi": {"chip.cy'), ("stats.json", '{"roi": [1]}'), ("stats.json", None),
+        ("run.toml", "version ="), ("run.toml", None),
+    ],
+)  # fmt: skip
+def test_a_damaged_run_is_left_out_with_a_sentence(home, capsys, file, content):
+    for name in ("good", "bad"):
+        rubato.run("sssp", cores=2, out=f"runs/{name}")
+    damaged = Path("runs/bad") / file
+    damaged.unlink() if content is None else damaged.write_bytes(content.encode("latin-1"))
+    assert call("report", "runs", "--out", "r.html") == 0
+    out = capsys.readouterr()
+    assert out.err.startswith(f"note: bad is left out: runs/bad/{file}") and out.err.count("\n") == 1
+    assert "r.html: 1 run, 1 failed" in out.out
+    page = Path("r.html").read_text()
+    assert f"runs/bad/{file}" in page and "1 of 2" in page
+    assert call("report", "runs/bad", "--out", "bad.html") == 2, "there is nothing else to draw"
+    assert f"runs/bad/{file}" in capsys.readouterr().err and not Path("bad.html").exists()
+
+
 def test_keys_that_follow_the_cores_make_no_curves_of_their_own(home):
     runs = [rubato.run("sssp", cores=c, set={"l2.size": s}, seed=1) for c in (1, 4) for s in (1024, 2048)]
     found = study(runs)
@@ -211,6 +234,17 @@ def test_the_timeline_marks_attempts_aborted_during_and_after_their_run(tmp_path
     drawn = timeline(Run(tmp_path))
     assert [s["kind"] for s in drawn["slices"]] == ["aborted", "aborted", "committed", "committed"]
     assert drawn["names"] == ["visit"]
+
+
+def test_of_a_trace_that_is_cut_short_the_beginning_is_drawn(home):
+    rubato.run("sssp", cores=2, trace=True, out="a")
+    slice_ = '{"ph":"X","cat":"task","name":"visit","pid":0,"tid":1,"ts":%d,"dur":2.0,"args":{}},\n'
+    with gzip.open("a/trace.json.gz", "wb", 0) as file:
+        file.write("".join(slice_ % i for i in range(1000)).encode())
+    whole = Path("a/trace.json.gz").read_bytes()
+    Path("a/trace.json.gz").write_bytes(whole[: len(whole) // 2])
+    assert call("report", "a", "--out", "a.html") == 0
+    assert data_of(Path("a.html").read_text())["inside"][0]["timeline"]["names"] == ["visit"]
 
 
 def test_the_timeline_of_a_native_run_shows_its_tasks(tmp_path):

@@ -29,6 +29,9 @@ def report_command(
     if file.is_dir():
         raise UsageError(f"{file} is a directory; --out is an HTML file.")
     found = report.write(directories, file, title)
+    for failure in found.failures:
+        if failure.is_damaged:
+            terminal.err.print(f"note: {failure.name} is left out: {failure.reason}", markup=False, soft_wrap=True)
     terminal.out.print(
         f"{escape(str(file))}: {terminal.plural(len(found.runs), 'run')}"
         + (f", [red]{len(found.failures)} failed[/]" if found.failures else "")

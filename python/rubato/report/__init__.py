@@ -44,6 +44,8 @@ def write(directories: Iterable[str | Path], file: Path, title: str | None = Non
     found = gather(directories)
     if not (found.runs or found.failures or found.measured):
         raise UsageError(f"there is no run in {', '.join(map(str, directories))}.")
+    if not (found.runs or found.measured) and all(f.is_damaged for f in found.failures):
+        raise UsageError(found.failures[0].reason)
     programs = list(dict.fromkeys(w.program for w in found.workloads))
     if not found.runs and found.measured:
         title = title or found.measured[0].title

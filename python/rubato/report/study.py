@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rubato import apps
+from rubato.errors import UsageError
 from rubato.intervals import Interval, interval
 from rubato.measurements import Results
 from rubato.results import Run
@@ -29,6 +30,7 @@ class Failure:
     name: str
     reason: str
     exit_code: int | None = None
+    is_damaged: bool = False  # its files cannot be read
 
 
 @dataclass
@@ -102,11 +104,14 @@ def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
     bad = list(failures)
     known = {f.name for f in bad}
     for run in runs:
-        reason = _why_not(run)
+        try:
+            reason, is_damaged = _why_not(run), False
+        except UsageError as e:
+            reason, is_damaged = str(e), True
         if reason is None:
             good.append(run)
         elif run.directory.name not in known:
-            bad.append(Failure(run.directory.name, reason))
+            bad.append(Failure(run.directory.name, reason, is_damaged=is_damaged))
     varied = _varied(good)
     grouped: dict[tuple[str, str, str], dict[tuple[str, str], dict[int, Point]]]
     grouped = defaultdict(lambda: defaultdict(dict))
@@ -135,6 +140,7 @@ def _arguments(run: Run) -> str:
 
 
 def _why_not(run: Run) -> str | None:
+    """@raises UsageError if a file of the run that a report needs cannot be read."""
     if not run.complete:
         mark = run.directory / "incomplete"
         said = mark.read_text().strip() if mark.exists() else ""
@@ -143,6 +149,8 @@ def _why_not(run: Run) -> str | None:
         return "the program's check failed."
     if run.summary.exit_code != 0:
         return f"exit code {run.summary.exit_code}."
+    for needed in ("manifest", "stats"):
+        getattr(run, needed)
     return None
 
 
