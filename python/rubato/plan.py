@@ -69,7 +69,7 @@ class Plan(BaseModel):
     def _seeds(cls, value: Any) -> Any:
         if isinstance(value, int) and not isinstance(value, bool):
             if value < 1:
-                raise ValueError("is at least 1")
+                raise ValueError(f"is at least 1, not {value}")
             return list(range(1, value + 1))
         return value
 

@@ -64,7 +64,7 @@ class RunSpec(BaseModel):
         if self.cores is not None and not 1 <= self.cores <= 1024:
             raise UsageError(f"--cores is 1 to 1024, not {self.cores}.")
         if self.timeout is not None and self.timeout <= 0:
-            raise UsageError("--timeout must be longer than 0.")
+            raise UsageError(f"--timeout must be longer than 0, not {self.timeout:g} s.")
         if self.engine == "native":
             self._check_native()
         elif self.oversubscribe:

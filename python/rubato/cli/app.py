@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 import typer
+from pydantic import ValidationError
 from rich.markup import escape
 
 import rubato
@@ -119,6 +120,8 @@ def _parse_error(e: Any) -> int:
         known = [o for p in context.command.params for o in p.opts] if context else []
         return _fail(f"{path} has no option {e.option_name}.{did_you_mean(e.option_name, known)}", ExitCode.USAGE)
     message = e.format_message().rstrip(".")
+    if isinstance(e.__cause__, ValidationError):  # of an option's value; numbers are all that options check
+        message = f"{e.param.opts[0]} is a whole number, not {e.__cause__.errors()[0]['input']}"
     if message.startswith("No such command"):
         word = message.split("'")[1]
         hint = did_you_mean(word, context.command.commands) or f" See `{path} --help`."

@@ -80,7 +80,7 @@ def sweep_command(
     }  # fmt: skip
     chosen = _plan(plan, {k: v for k, v in given.items() if v is not None}, out, resume)
     if jobs is not None and jobs < 1:
-        raise UsageError("--jobs is at least 1.")
+        raise UsageError(f"--jobs is at least 1, not {jobs}.")
     if dry_run:
         return _dry_run(chosen, jobs, json_)
     progress = terminal.sweep_progress()
