@@ -107,11 +107,11 @@ class RunSpec(BaseModel):
                 chosen = argument.partition("=")[2]
         return chosen
 
-    def native_mode(self) -> str:
-        """The type of the tasks, as far as it can be chosen; programs that choose themselves use nonspec tasks."""
+    def native_mode(self) -> str | None:
+        """The type of the tasks; None for a program that gives its tasks their types itself."""
         app = self.app()
         if app is None or not app.mode_flag:
-            return "nonspec"
+            return None
         return self.mode or self._mode_argument(app.mode_flag) or "mayspec"
 
     def app(self) -> apps.App | None:

@@ -53,13 +53,13 @@ class Host(_Section):
 
 class Summary(_Section):
     """What one run came to. On the chip `seconds` is simulated time; on the native engine it was measured, and what
-    only a simulator knows (cycles, instructions, their breakdown, network bytes) is null. `host` is what the run cost
-    here."""
+    only a simulator knows (cycles, instructions, their breakdown, network bytes) is null, and so is the mode of a
+    program that gives its tasks their types itself. `host` is what the run cost here."""
 
     program: str
     engine: Literal["chip", "native"] = "chip"
     cores: int
-    mode: str = "mayspec"
+    mode: str | None = "mayspec"
     seed: int = 1
     cycles: int | None = None
     seconds: float = 0

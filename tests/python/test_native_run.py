@@ -52,6 +52,18 @@ def test_a_program_by_path_runs_too(home):
     assert run.summary.check == "none" and run.summary.seconds == 0.5
 
 
+def test_a_program_that_types_its_tasks_itself_has_no_mode(home, capsys):
+    own = str(home / "bin/sssp-native")
+    assert call("run", own, "--engine", "native", "--cores", "1", "--out", "s/a") == 0
+    assert "1 worker of this machine\n" in capsys.readouterr().out
+    assert json.loads(Path("s/a/summary.json").read_text())["mode"] is None
+    rubato.run(own, engine="native", cores=2, trace=True, out="s/b")
+    assert call("report", "s", "--out", "s.html") == 0
+    page = Path("s.html").read_text()
+    assert "None" not in page.partition("<main>")[0] and "1 to 2 cores." in page
+    assert "all tasks on 1 core" in page, "the reference of the speed-up"
+
+
 def test_the_summary_for_people_shows_time_and_tasks(home, capsys):
     assert call("run", "sssp", "--engine", "native", "--cores", "2", "--out", "r") == 0
     text = capsys.readouterr().out

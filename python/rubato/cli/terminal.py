@@ -125,7 +125,9 @@ def _native_summary(run: Summary, directory: str) -> RenderableType:
         facts.add_row("", f"{number(t.aborted)} reads repeated, {number(t.promoted)} run alone")
     facts.add_row("memory", f"{run.host.peak_mb:.0f} MB at most")
     facts.add_row("results", directory)
-    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine, {run.mode}")
+    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine")
+    if run.mode:
+        title.append(f", {run.mode}")
     return Group(title, facts)
 
 

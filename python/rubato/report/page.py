@@ -83,14 +83,15 @@ def _lead(study: Study) -> str:
         return "No run of this study succeeded; the reasons are below."
     programs = list(dict.fromkeys(w.name for w in study.workloads))
     cores = sorted({r.summary.cores for r in study.runs})
-    modes = list(dict.fromkeys(r.summary.mode for r in study.runs))
+    modes = list(dict.fromkeys(r.summary.mode for r in study.runs if r.summary.mode))
     seeds = sorted({r.summary.seed for r in study.runs})
     what = listed([f"<code>{html.escape(p)}</code>" for p in programs[:4]])
     if len(programs) > 4:
         what += f" and {len(programs) - 4} more"
     span = f"{cores[0]} to {cores[-1]} cores" if len(cores) > 1 else plural(cores[0], "core")
     seeded = f", {len(seeds)} seeds a point" if len(seeds) > 1 else ""
-    return f"{what} on {places(study)} of {span}, {listed([html.escape(m) for m in modes])}{seeded}."
+    named = f", {listed([html.escape(m) for m in modes])}" if modes else ""
+    return f"{what} on {places(study)} of {span}{named}{seeded}."
 
 
 def places(study: Study) -> str:
@@ -370,7 +371,8 @@ def _shown_inside(study: Study) -> list[Run]:
 
 def _run_label(run: Any) -> str:
     s = run.summary
-    return f"{s.name}, {plural(s.cores, 'core')}, {s.mode}, seed {s.seed} ({run.directory.name})"
+    words = [s.name, plural(s.cores, "core"), s.mode, f"seed {s.seed}"]
+    return f"{', '.join(filter(None, words))} ({run.directory.name})"
 
 
 def _workload_data(w: Workload) -> dict[str, Any]:

@@ -52,13 +52,13 @@ class Point:
 class Series:
     """One mode with one `variation`: the values of whatever else was varied, in words; often empty."""
 
-    mode: str
+    mode: str | None  # None: the program's tasks have types of their own
     variation: str
     points: list[Point]
 
     @property
     def name(self) -> str:
-        return ", ".join(filter(None, (self.mode, self.variation)))
+        return ", ".join(filter(None, (self.mode, self.variation))) or "all tasks"
 
     def at(self, cores: int) -> Point | None:
         return next((p for p in self.points if p.cores == cores), None)
