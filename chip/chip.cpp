@@ -185,7 +185,7 @@ struct Chip::Impl final : EventHandler,
       end({ExitCode::no_progress, 0,
            fmt::format("the program was still running after {} cycles (run.max_cycles)",
                        config.run.max_cycles),
-           describe_cores() + process.describe_waiting() + task_units.describe_waiting()});
+           describe_cores() + describe_waiting()});
       return;
     }
     if (now == interval_at) {
@@ -269,9 +269,13 @@ struct Chip::Impl final : EventHandler,
     end({ExitCode::guest_fault, 0, describe(fault, thread, process), {}});
   }
 
+  std::string describe_waiting() const {
+    return process.describe_waiting() + name_functions(task_units.describe_waiting(), process.symbols());
+  }
+
   void no_progress() {
     end({ExitCode::no_progress, 0, "nothing can proceed: every thread and task waits for another",
-         process.describe_waiting() + task_units.describe_waiting()});
+         describe_waiting()});
   }
 
   void report_progress() {

@@ -70,25 +70,6 @@ std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, c
   return names;
 }
 
-// Puts names for the addresses of functions in a sentence of the task units, which know no symbols.
-std::string name_functions(std::string_view sentence, const Symbols& symbols) {
-  std::string named;
-  while (!sentence.empty()) {
-    const std::size_t found = std::min(sentence.find("0x"), sentence.size());
-    named += sentence.substr(0, found);
-    sentence.remove_prefix(found);
-    if (sentence.empty()) break;
-    Addr address = 0;
-    const auto [end, error] =
-        std::from_chars(sentence.data() + 2, sentence.data() + sentence.size(), address, 16);
-    const std::string_view text = sentence.substr(0, static_cast<std::size_t>(end - sentence.data()));
-    const auto* symbol = error == std::errc{} ? symbols.at(address) : nullptr;
-    named += symbol != nullptr && symbol->address == address ? Symbols::name(*symbol) : std::string(text);
-    sentence.remove_prefix(text.size());
-  }
-  return named;
-}
-
 std::string signal_name(int signal) {
   static constexpr std::string_view kNames[] = {
       "0",         "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
@@ -100,6 +81,23 @@ std::string signal_name(int signal) {
 }
 
 }  // namespace
+
+std::string name_functions(std::string_view rest, const Symbols& symbols) {
+  std::string named;
+  while (!rest.empty()) {
+    const std::size_t found = std::min(rest.find("0x"), rest.size());
+    named += rest.substr(0, found);
+    rest.remove_prefix(found);
+    if (rest.empty()) break;
+    Addr address = 0;
+    const auto [end, error] = std::from_chars(rest.data() + 2, rest.data() + rest.size(), address, 16);
+    const std::string_view text = rest.substr(0, static_cast<std::size_t>(end - rest.data()));
+    const auto* symbol = error == std::errc{} ? symbols.at(address) : nullptr;
+    named += symbol != nullptr && symbol->address == address ? Symbols::name(*symbol) : std::string(text);
+    rest.remove_prefix(text.size());
+  }
+  return named;
+}
 
 std::string describe_position(const Thread& thread, const Process& process) {
   const AddressSpace& memory = process.memory();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "chip/os/process.hpp"
 
@@ -18,5 +19,9 @@ std::string describe_death(int signal);
 
 /// Where a thread is: "0x10450 (main+0x12)", and who called, as far as return addresses on its stack tell.
 std::string describe_position(const Thread& thread, const Process& process);
+
+/// `text` with the names of functions in place of their addresses: for what task units say, which know no
+/// symbols. Other numbers stay as they are.
+std::string name_functions(std::string_view text, const Symbols& symbols);
 
 }  // namespace rubato::chip

@@ -1,4 +1,5 @@
-// What the task unit tells people: its statistics, and what its tasks wait for when nothing proceeds (C3).
+// What the task unit tells people: its statistics, and what its tasks wait for when nothing proceeds (C3). It
+// writes functions as addresses in hexadecimal, which whoever knows the symbols replaces by names.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 

@@ -100,6 +100,16 @@ def test_an_endless_loop_ends_at_the_limit(rubato_chip: Path, tmp_path: Path) ->
     assert "thread 1000 at main" in done.stderr
 
 
+def test_what_tasks_wait_for_is_said_with_the_names_of_functions(rubato_chip: Path, guests: Path) -> None:
+    command = [rubato_chip, "--quiet", "--cores", "4", "--max-cycles", "20000", guests / "sssp"]
+    done = subprocess.run([*command, "--generate", "road:40x40"], capture_output=True, text=True, check=False,
+                          timeout=120)  # fmt: skip
+    assert done.returncode == 4
+    waiting = [line for line in done.stderr.splitlines() if " function " in line]
+    assert any(line.startswith("core ") for line in waiting) and any("earliest idle task" in line for line in waiting)
+    assert all("visit" in line and "0x" not in line for line in waiting), waiting
+
+
 DEADLOCK = """#include <pthread.h>
 pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 pthread_barrier_t both;
