@@ -141,6 +141,7 @@ bool check_waveforms(const Circuit& circuit, const SimulationResult& result,
 }
 
 int run_des(const Options& o) {
+  if (!o.vcd.empty()) check_writable(o.vcd);
   const bool is_generated = o.netlist.empty();
   Circuit circuit =
       is_generated ? generate_circuit(o.generate.empty() ? "csa:8" : o.generate) : read_bench(o.netlist);

@@ -2,6 +2,8 @@
 // Identifier codes count in base 94 over the printable characters '!' to '~'.
 #include "apps/des/vcd.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -26,12 +28,23 @@ struct Closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
+[[noreturn]] void fail_to_write(const std::string& path) {
+  throw InputError("cannot write " + path + ": " + std::strerror(errno));
+}
+
 }  // namespace
+
+void check_writable(const std::string& path) {
+  const bool was_there = access(path.c_str(), F_OK) == 0;
+  const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "a"));
+  if (!file) fail_to_write(path);
+  if (!was_there) std::remove(path.c_str());
+}
 
 void write_vcd(const std::string& path, const std::string& scope, const Circuit& circuit,
                const std::vector<Change>& log, std::uint64_t end) {
   std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "w"));
-  if (!file) throw InputError("cannot write " + path + ": " + std::strerror(errno));
+  if (!file) fail_to_write(path);
   std::FILE* const out = file.get();
   std::fprintf(out, "$version Rubato des $end\n$timescale 10ps $end\n$scope module %s $end\n", scope.c_str());
   for (std::uint32_t g = 0; g < circuit.gates(); ++g) {
@@ -49,7 +62,7 @@ void write_vcd(const std::string& path, const std::string& scope, const Circuit&
   }
   if (end > time) std::fprintf(out, "#%" PRIu64 "\n", end);
   const bool is_written = std::ferror(out) == 0 && std::fflush(out) == 0;
-  if (!is_written) throw InputError("cannot write " + path + ": " + std::strerror(errno));
+  if (!is_written) fail_to_write(path);
 }
 
 }  // namespace rubato::apps

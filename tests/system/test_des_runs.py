@@ -46,6 +46,26 @@ def test_a_real_circuit_passes_its_check(name: str, cores: int, rubato_chip: Pat
     assert "check: passed" in out
 
 
+@pytest.mark.parametrize("where", ["absent/x.vcd", "."])
+def test_waveforms_that_cannot_be_written_are_refused_before_the_simulation(
+    where: str, rubato_chip: Path, guests: Path, build: Path, tmp_path: Path
+) -> None:
+    for command in ([rubato_chip, "--quiet", "--cores", "1", guests / "des"], [build / "bin" / "des-serial"]):
+        done = subprocess.run([*command, "--vcd", where], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode in (1, 2) and done.stdout == "", "nothing was simulated"
+        assert done.stderr.startswith(f"des: cannot write {where}: ")
+
+
+def test_waveforms_are_replaced_only_when_the_simulation_is_done(build: Path, tmp_path: Path) -> None:
+    waveforms = tmp_path / "x.vcd"
+    command = [build / "bin" / "des-serial", "--vcd", waveforms, "--netlist", tmp_path / "absent.bench"]
+    for before in (None, "of an earlier run"):
+        if before is not None:
+            waveforms.write_text(before)
+        assert subprocess.run(command, capture_output=True, check=False).returncode == 2
+        assert (waveforms.read_text() if waveforms.exists() else None) == before
+
+
 def test_a_malformed_netlist_is_refused_with_file_and_line(build: Path, tmp_path: Path) -> None:
     netlist = tmp_path / "bad.bench"
     netlist.write_text("INPUT(a)\nOUTPUT(y)\ny = AND(a, b)\n")
