@@ -231,3 +231,28 @@ int main(void) {
     done = run(rubato_chip, program)
     assert done.returncode == 3
     assert all(word in last_line(done.stderr) for word in ["thread 1001", "0x5550000", "culprit"]), done.stderr
+
+
+@pytest.mark.parametrize("depth", range(4))
+def test_an_exception_leaves_a_task_that_has_speculated(depth: int, rubato_chip: Path, tmp_path: Path) -> None:
+    """Wherever the stack of run()'s caller ends: an attempt's begins at the next line below."""
+    source = f"""#include <stdexcept>
+#include "rubato/rubato.hpp"
+void work(int n) {{ for (volatile int i = 0; i < n; i = i + 1) {{}} }}
+void fails() {{ work(3000); throw std::runtime_error("no such gate"); }}
+int main() {{
+  volatile char frame[16 * {depth} + 1];
+  frame[0] = 0;
+  rubato::create<rubato::mayspec>(work, {{.at = 0, .on = 99}}, 1000);
+  for (int i = 0; i < 8; ++i) rubato::create<rubato::mayspec>(fails, {{.at = 1 + i, .on = i}});
+  rubato::run();
+  return frame[0];
+}}
+"""
+    (tmp_path / "throws.cpp").write_text(source)
+    include = Path(__file__).resolve().parents[2] / "include"
+    command = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", f"-I{include}", "throws.cpp", "-o", "throws"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = run(rubato_chip, tmp_path / "throws")
+    assert done.returncode == 3
+    assert "a task at timestamp 1 ended with an exception: no such gate" in done.stderr, done.stderr

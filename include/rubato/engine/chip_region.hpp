@@ -28,6 +28,10 @@ extern "C" [[gnu::noinline, gnu::used]] inline void rubato_task_region(void* sta
   // takes for harmless: this keeps the unwind table, and the caller's handler.
   if (is_worker > 1) throw is_worker;
 #endif
+  // A task's stack may begin below sp as it is here. So the unwinder must find this frame by s0, the frame
+  // pointer, which a function has that allocates as much as it knows only when it runs.
+  volatile std::size_t nothing = 0;
+  asm volatile("" : : "r"(__builtin_alloca(nothing)));
   register void* a0 asm("a0") = stack_low;
 #define RUBATO_CLOBBERS                                                                                      \
   "memory", "ra", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "ft0", \
