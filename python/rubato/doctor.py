@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rubato import apps, locate
@@ -40,7 +41,17 @@ _TOOLS = [
     ("Chromium", "tests of the report", ["chromium", "chromium-browser", "google-chrome"], "apt install chromium",
      False),
     ("ccache", "faster rebuilds", ["ccache"], "apt install ccache", False),
+    ("pkg-config", "finds oneTBB and hwloc; test of the installed package", ["pkg-config"], "apt install pkg-config",
+     False),
+    ("Valgrind", "instruction counts in tests and benchmarks", ["valgrind"], "apt install valgrind", False),
+    ("perf", "bench/native_activity", ["perf"], "apt install linux-perf", False),
 ]  # fmt: skip
+
+# Name, purpose, name for pkg-config, remedy. None is needed.
+_LIBRARIES = [
+    ("oneTBB", "what bench/native compares with", "tbb", "apt install libtbb-dev pkg-config"),
+    ("hwloc", "pins native workers", "hwloc", "apt install libhwloc-dev pkg-config"),
+]
 
 _PACKAGES = ["typer", "rich", "pydantic", "polars", "distributed"]
 
@@ -50,7 +61,9 @@ def findings() -> list[Finding]:
     python = platform.python_version() if sys.version_info >= (3, 10) else ""
     result = [Finding("Python 3.10+", "the command rubato", python, "apt install python3")]
     for name, purpose, programs, remedy, needed in _TOOLS:
-        result.append(Finding(name, purpose, _tool(programs), remedy, needed))
+        result.append(Finding(name, purpose, _said([program, "--version"] for program in programs), remedy, needed))
+    for name, purpose, package, remedy in _LIBRARIES:
+        result.append(Finding(name, purpose, _said([["pkg-config", "--modversion", package]]), remedy, needed=False))
     for package in _PACKAGES:
         try:
             version = importlib.metadata.version(package)
@@ -79,15 +92,18 @@ def _native() -> Finding:
     return Finding("native engine", purpose, found, "make build", False, tuple(derivation[:-1]))
 
 
-def _tool(programs: list[str]) -> str:
-    for program in programs:
+def _said(commands: Iterable[list[str]]) -> str:
+    """The first line of what the first command says that is installed and succeeds; empty: none does."""
+    for program, *arguments in commands:
         path = shutil.which(program)
         if path is None:
             continue
         try:
-            said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
+            said = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=20, check=False)
         except (OSError, subprocess.TimeoutExpired):
             return path
+        if said.returncode != 0:
+            continue
         lines = (said.stdout or said.stderr).splitlines()
         return lines[0].strip() if lines else path
     return ""

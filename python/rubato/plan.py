@@ -18,8 +18,8 @@ from rubato.spec import RunSpec, duration
 from rubato.suggest import did_you_mean
 
 #: Fields of RunSpec that a plan passes on unchanged to every run.
-_COMMON = ("engine", "verify", "trace", "trace_from", "trace_cycles", "interval", "series", "max_cycles", "roi",
-           "fast_forward", "warm", "sandbox", "oversubscribe")  # fmt: skip
+_COMMON = ("engine", "verify", "trace", "trace_from", "trace_cycles", "commit_order", "interval", "series",
+           "max_cycles", "roi", "fast_forward", "warm", "sandbox", "oversubscribe")  # fmt: skip
 
 
 class Plan(BaseModel):
@@ -43,6 +43,7 @@ class Plan(BaseModel):
     trace: bool = False
     trace_from: int | None = None
     trace_cycles: int | None = None
+    commit_order: bool = False
     interval: int | None = None
     series: list[str] = []
     max_cycles: int | None = None

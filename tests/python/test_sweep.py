@@ -43,6 +43,16 @@ def test_a_plan_file_says_the_same_as_options(home, capsys):
     assert from_file[0]["spec"]["arguments"] == from_options[0]["spec"]["arguments"] == ["--source", "3"]
 
 
+def test_what_a_run_may_be_told_a_sweep_passes_on(home, capsys):
+    given = {"interval": 100, "series": ["core.*"], "commit_order": True, "roi": "main", "sandbox": "box"}
+    options = ["--interval", "100", "--series", "core.*", "--commit-order", "--roi", "main", "--sandbox", "box"]
+    assert call("sweep", "--program", "sssp", *options, "--dry-run", "--json") == 0
+    spec = json.loads(capsys.readouterr().out)["points"][0]["spec"]
+    assert {key: spec[key] for key in given} == given and spec["fast_forward"]
+    assert call("sweep", "--program", "sssp", "--no-ff", "--dry-run", "--json") == 0
+    assert not json.loads(capsys.readouterr().out)["points"][0]["spec"]["fast_forward"]
+
+
 @pytest.mark.parametrize(
     "text, words",
     [
