@@ -88,8 +88,9 @@ void TaskUnits::register_stats(StatRegistry& registry) const {
 
 void TaskUnits::register_totals(StatRegistry& registry) const {
   const auto total = [&](const char* name, const char* description,
-                         std::uint64_t (TaskUnit::*of_unit)() const, const std::uint64_t* more) {
-    registry.total(name, "tasks", description, [this, of_unit, more] {
+                         std::uint64_t (TaskUnit::*of_unit)() const, const std::uint64_t* more = nullptr,
+                         const char* unit_of_count = "tasks") {
+    registry.total(name, unit_of_count, description, [this, of_unit, more] {
       std::uint64_t sum = more == nullptr ? 0 : *more;
       for (const auto& unit : units_) sum += ((*unit).*of_unit)();
       return sum;
@@ -97,12 +98,10 @@ void TaskUnits::register_totals(StatRegistry& registry) const {
   };
   total("tasks.created", "tasks created, before regions and in them", &TaskUnit::created,
         &created_before_regions_);
-  total("tasks.committed", "tasks whose effects are permanent", &TaskUnit::committed, nullptr);
-  total("tasks.nonspeculative", "tasks that ended as non-speculative ones", &TaskUnit::nonspeculative,
-        nullptr);
-  total("tasks.spilled", "tasks written to memory because a task queue was full", &TaskUnit::spilled,
-        nullptr);
-  total("tasks.aborted", "attempts that were aborted", &TaskUnit::aborted, nullptr);
+  total("tasks.committed", "tasks whose effects are permanent", &TaskUnit::committed);
+  total("tasks.nonspeculative", "tasks that ended as non-speculative ones", &TaskUnit::nonspeculative);
+  total("tasks.spilled", "tasks written to memory because a task queue was full", &TaskUnit::spilled);
+  total("tasks.aborted", "attempts that were aborted", &TaskUnit::aborted, nullptr, "attempts");
   registry.total("tasks.promoted", "tasks", "tasks promoted to run non-speculatively",
                  [this] { return promotion_ ? promotion_->granted() : 0; });
 }

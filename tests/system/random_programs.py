@@ -109,6 +109,8 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
     rng = random.Random(seed)
     chip = draw_chip(rng)
     arguments = draw_program(rng, seed, chip)
+    if rng.random() < 0.05:
+        arguments[1] = "3000"  # tasks
     chip |= draw_edges(rng)
     settings = [word for key, value in chip.items() for word in ("--set", f"{key}={value}")]
     # The program's name is part of what it does: where the stack begins depends on its length.
