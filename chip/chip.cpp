@@ -554,22 +554,21 @@ struct Chip::Impl final : EventHandler,
   /// Waits while workers are missing that others may still become.
   void enter_region(Thread& thread, Cycle now) {
     entering = nullptr;
-    for (const auto& other : process.threads()) {
-      if (other.get() == &thread || other->is_worker || other->state != ThreadState::runnable) continue;
-      if (worker_threads.size() + 1 < worker_count()) {
-        if (detailed) {
-          entering = &thread;
-        } else {
-          fast_forward.end_turn();
-        }
-        return;
-      }
+    const auto& threads = process.threads();
+    const auto other = std::find_if(threads.begin(), threads.end(), [&](const auto& t) {
+      return t.get() != &thread && !t->is_worker && t->state == ThreadState::runnable;
+    });
+    if (other != threads.end() && worker_threads.size() + 1 < worker_count()) {
+      if (!detailed) return fast_forward.end_turn();
+      entering = &thread;
+      return;
+    }
+    if (other != threads.end())
       return report_fault(thread,
                           {FaultKind::task_error, thread.regs.pc, 0,
                            fmt::format("run() was called while thread {} is runnable: join or block other "
                                        "threads first, only tasks run in a task region",
-                                       other->tid)});
-    }
+                                       (*other)->tid)});
     if (worker_threads.size() + 1 < cores.size())
       return report_fault(
           thread, {FaultKind::task_error, thread.regs.pc, 0,

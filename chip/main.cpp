@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "chip/chip.hpp"
+#include "chip/process_options.hpp"
 #include "chip/stats/command_line.hpp"
 #include "chip/stats/session.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 
 class ChipSimulation final : public Simulation {
  public:
-  explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, process_options(options)) {}
+  explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, heard(options)) {}
   ChipSimulation(const ChipSimulation&) = delete;  // its process knows it
   ChipSimulation& operator=(const ChipSimulation&) = delete;
 
@@ -46,17 +47,8 @@ class ChipSimulation final : public Simulation {
  private:
   static constexpr std::size_t kErrorsKept = std::size_t{64} << 10;
 
-  ProcessOptions process_options(const SessionOptions& options) {
-    ProcessOptions process;
-    process.program = options.program;
-    process.arguments = options.arguments;
-    process.environment = options.environment;
-    process.argv0 = options.argv0;
-    process.sandbox = options.sandbox;
-    process.seed = options.config.chip.seed;
-    process.stack_bytes = options.config.run.stack_bytes;
-    process.memory_bytes = options.config.run.memory_bytes;
-    process.cores = options.config.chip.cores;
+  ProcessOptions heard(const SessionOptions& options) {
+    ProcessOptions process = process_options(options);
     process.stderr_listener = [this](std::span<const std::byte> bytes) { keep_error(bytes); };
     return process;
   }

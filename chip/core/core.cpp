@@ -181,10 +181,8 @@ void Core::begin_task(const DispatchedTask& task, Cycle now) {
   hart = HartState{};
   // The line in which the stack begins is not the core's alone: speculative tasks would conflict there.
   hart.x[reg::sp] = worker_regs_.x[reg::sp] & ~Addr{task.speculative ? kLineBytes - 1 : 15};
-  // An exception that leaves the task unwinds to the worker, with what that had in these.
-  for (const unsigned r : reg::saved) hart.x[r] = worker_regs_.x[r];
-  hart.x[reg::gp] = worker_regs_.x[reg::gp];
-  hart.x[reg::tp] = worker_regs_.x[reg::tp];
+  // Thread-local variables are the worker's, to which an exception that leaves the task unwinds.
+  for (const unsigned r : reg::kept) hart.x[r] = worker_regs_.x[r];
   hart.x[reg::ra] = worker_regs_.pc + 4;  // the `finish` behind the region instruction
   for (unsigned i = 0; i < task.descriptor.argument_count; ++i)
     hart.x[reg::a0 + i] = task.descriptor.arguments[i];

@@ -30,8 +30,8 @@ static_assert(offsetof(HartState, x) == 0 && offsetof(HartState, f) == 256 &&
 namespace reg {
 inline constexpr unsigned ra = 1, sp = 2, gp = 3, tp = 4, a0 = 10, a1 = 11, a2 = 12, a3 = 13, a4 = 14,
                           a5 = 15, a6 = 16, a7 = 17;
-/// s0 to s11: what a function leaves as it was.
-inline constexpr unsigned saved[] = {8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
+/// What a function leaves as it was, but for sp: gp, tp and s0 to s11.
+inline constexpr unsigned kept[] = {gp, tp, 8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
 }
 
 }  // namespace rubato::chip

@@ -148,6 +148,12 @@ struct Process::Impl {
   // ----------------------------------------------------------------------------------------
   /// True if `more` bytes may be mapped writable besides those that are.
   bool has_room(std::uint64_t more) const;
+  /// True if [a, a + bytes), whole pages, may get `rights`.
+  bool has_room_for(Addr a, std::uint64_t bytes, std::uint8_t rights) const;
+  /// As programs are told.
+  std::uint64_t free_bytes() const {
+    return options.memory_bytes - std::min(options.memory_bytes, memory.mapped_bytes());
+  }
   std::int64_t fill_from_file(Addr a, std::uint64_t bytes, OpenFile& file, std::int64_t offset);
   void write_back(Addr a, std::uint64_t bytes, bool forget);
 

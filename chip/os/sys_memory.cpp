@@ -41,6 +41,10 @@ bool Process::Impl::has_room(std::uint64_t more) const {
   return used <= options.memory_bytes && more <= options.memory_bytes - used;
 }
 
+bool Process::Impl::has_room_for(Addr a, std::uint64_t bytes, std::uint8_t rights) const {
+  return (rights & Page::kWrite) == 0 || has_room(bytes - memory.writable_bytes(a, bytes));
+}
+
 std::int64_t Process::Impl::sys_brk(Call& call) {
   const Addr wanted = call.a[0];
   if (wanted < brk_start || wanted >= Layout::kMappings) return static_cast<std::int64_t>(brk_now);
@@ -103,7 +107,7 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   }
   std::uint8_t rights = rights_of(call.a[2]);
   if ((flags & abi::kMapUntracked) != 0) rights |= Page::kUntracked;
-  if ((rights & Page::kWrite) != 0 && !has_room(bytes - memory.writable_bytes(a, bytes))) return -ENOMEM;
+  if (!has_room_for(a, bytes, rights)) return -ENOMEM;
   if (is_fixed) write_back(a, bytes, true);
   memory.map(a, bytes, rights);
   if (file) {
@@ -195,7 +199,7 @@ std::int64_t Process::Impl::sys_mprotect(Call& call) {
   const std::uint64_t bytes = page_up(call.a[1]);
   if (!is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
   const std::uint8_t rights = rights_of(call.a[2]);
-  if ((rights & Page::kWrite) != 0 && !has_room(bytes - memory.writable_bytes(a, bytes))) return -ENOMEM;
+  if (!has_room_for(a, bytes, rights)) return -ENOMEM;
   // Untracked pages stay untracked: runs of pages that agree are changed at once.
   for (Addr run = a; run < a + bytes;) {
     const std::uint8_t untracked = memory.attributes(run) & Page::kUntracked;

@@ -33,7 +33,7 @@ std::int64_t Process::Impl::sys_sysinfo(Call& call) {
   static_assert(sizeof(Info) == 112);
   info.uptime = static_cast<std::int64_t>(now() / 1000000000);
   info.total = options.memory_bytes;
-  info.free = info.total - std::min(info.total, memory.mapped_bytes());
+  info.free = free_bytes();
   info.processes = 1;
   info.unit = 1;
   return user.put(call.a[0], info) ? 0 : -EFAULT;

@@ -80,7 +80,7 @@ std::shared_ptr<OpenFile> Process::Impl::open_virtual(const std::string& asked, 
     text = cpu_info(options.cores);
   } else if (path == "/proc/meminfo") {
     text = fmt::format("MemTotal: {:>14} kB\nMemFree: {:>15} kB\n", options.memory_bytes >> 10,
-                       (options.memory_bytes - std::min(options.memory_bytes, memory.mapped_bytes())) >> 10);
+                       free_bytes() >> 10);
   } else if (path == "/proc/self/cmdline") {
     text = options.name() + '\0';
     for (const auto& argument : options.arguments) text += argument + '\0';

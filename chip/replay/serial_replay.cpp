@@ -108,9 +108,8 @@ void SerialReplay::fail(const std::string& what) const {
 void SerialReplay::begin(AttemptRecord& record) const {
   record.has_begun = true;
   record.hart = HartState{};
-  for (const unsigned r : {reg::sp, reg::gp, reg::tp, reg::ra})
-    record.hart.x[r] = record.first_registers.x[r];
-  for (const unsigned r : reg::saved) record.hart.x[r] = record.first_registers.x[r];
+  for (const unsigned r : {reg::sp, reg::ra}) record.hart.x[r] = record.first_registers.x[r];
+  for (const unsigned r : reg::kept) record.hart.x[r] = record.first_registers.x[r];
   for (unsigned i = 0; i < record.descriptor.argument_count; ++i)
     record.hart.x[reg::a0 + i] = record.descriptor.arguments[i];
   record.hart.pc = record.descriptor.function;

@@ -75,8 +75,7 @@ inline std::string nested_run(const Task& task) {
 /// run() while another thread's run() goes on.
 inline std::string concurrent_run() {
   return "run() is called while another thread's run() goes on: call it from one thread at a time; others "
-         "may "
-         "create tasks meanwhile if a native::hold() is open";
+         "may create tasks meanwhile if a native::hold() is open";
 }
 
 inline std::string task_threw(const Task& task, std::string_view what) {

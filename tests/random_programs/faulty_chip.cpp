@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "chip/chip.hpp"
 #include "chip/faults.hpp"
+#include "chip/process_options.hpp"
 #include "chip/stats/command_line.hpp"
 
 namespace rubato::chip {
@@ -54,14 +55,7 @@ int run(std::vector<std::string> words) {
   words.erase(words.begin() + 1);
   try {
     const SessionOptions options = parse_command_line(words).session;
-    ProcessOptions process;
-    process.program = options.program;
-    process.arguments = options.arguments;
-    process.seed = options.config.chip.seed;
-    process.stack_bytes = options.config.run.stack_bytes;
-    process.memory_bytes = options.config.run.memory_bytes;
-    process.cores = options.config.chip.cores;
-    Chip chip(options.config, process);
+    Chip chip(options.config, process_options(options));
     chip.inject(fault->second);
     const RunOutcome outcome = chip.run();
     if (!outcome.sentence.empty()) fmt::print(stderr, "faulty-chip: {}\n", outcome.sentence);

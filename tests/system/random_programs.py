@@ -105,6 +105,13 @@ def draw_program(rng: random.Random, seed: int, chip: dict[str, object]) -> list
     return [str(seed), str(tasks), mode, str(lines), str(locales), features]
 
 
+def command_with(settings: Iterable[str], arguments: list[str], programs: Programs, *more: str) -> list[str]:
+    """`settings`: KEY=VALUE each. The program's name is given, for where the stack begins depends on its length."""
+    options = ["--quiet", "--check-replay", "--argv0", "random_tasks"]
+    options += [word for setting in settings for word in ("--set", setting)]
+    return [str(programs.simulator), *options, *more, str(programs.guest), *arguments]
+
+
 def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> list[str]:
     rng = random.Random(seed)
     chip = draw_chip(rng)
@@ -112,11 +119,8 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
     if rng.random() < 0.05:
         arguments[1] = "3000"  # tasks
     chip |= draw_edges(rng)
-    settings = [word for key, value in chip.items() for word in ("--set", f"{key}={value}")]
-    # The program's name is part of what it does: where the stack begins depends on its length.
-    options = ["--quiet", "--check-replay", "--argv0", "random_tasks", "--max-cycles", str(MAX_CYCLES)]
-    options += [*settings, *more]
-    return [str(programs.simulator), *options, str(programs.guest), *arguments]
+    settings = [f"{key}={value}" for key, value in chip.items()]
+    return command_with(settings, arguments, programs, "--max-cycles", str(MAX_CYCLES), *more)
 
 
 def failure_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from random_programs import Programs, failure_of, failures
+from random_programs import Programs, command_with, failure_of, failures
 
 SEEDS = 50  # a test
 # Where the search for runs that find a fault begins: rare ones near a seed that does.
@@ -79,12 +79,9 @@ NARROW = {
 
 
 @pytest.mark.parametrize("case", NARROW)
-def test_narrow_chips_make_progress(case: str, build: Path) -> None:
+def test_narrow_chips_make_progress(case: str, programs: Programs) -> None:
     keys, arguments = NARROW[case]
-    sets = [word for key in keys.split() for word in ("--set", key)]
-    command = [build / "bin" / "rubato-chip", "--quiet", "--check-replay", "--argv0", "random_tasks", "--max-cycles",
-               "8000000", *sets,
-               build / "guest" / "random_tasks", *arguments.split()]  # fmt: skip
+    command = command_with(keys.split(), arguments.split(), programs, "--max-cycles", "8000000")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
 
