@@ -197,6 +197,10 @@ Options with_usual_choices(Options o) {
   return o;
 }
 
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 int run_ycsb(const Options& chosen) {
   check_combination(chosen);
   const Options o = with_usual_choices(chosen);
@@ -204,9 +208,9 @@ int run_ycsb(const Options& chosen) {
       o.variant == VariantName::tasks ? set_up_engine(o.workers, o.sync) : thread_count(o.workers);
   const RunOptions run{workers, o.inflight};
   const std::unique_ptr<Variant> variant = make_variant(o);
-  const auto load_begin = std::chrono::steady_clock::now();
+  const double load_began = seconds_now();
   load(*variant, o, run);
-  const std::chrono::duration<double> load_time = std::chrono::steady_clock::now() - load_begin;
+  const double load_seconds = seconds_now() - load_began;
   const std::vector<Request> requests = make_requests(o.workload);
 
   Summary summary{.workload = o.workload,
@@ -214,13 +218,16 @@ int run_ycsb(const Options& chosen) {
                   .sync = o.sync,
                   .workers = run.workers,
                   .inflight = run.inflight,
-                  .load_seconds = load_time.count()};
+                  .load_began = load_began,
+                  .load_seconds = load_seconds};
   Recorder recorder(o.verify ? Recorder::Mode::history : Recorder::Mode::sample, requests.size());
   for (unsigned round = 0; round < o.rounds; ++round) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double began = seconds_now();
     variant->run(requests, run, recorder);
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-    if (round == 0 || time.count() < summary.seconds) summary.seconds = time.count();
+    const double seconds = seconds_now() - began;
+    if (round != 0 && seconds >= summary.seconds) continue;
+    summary.began = began;
+    summary.seconds = seconds;
   }
   summary.latencies = recorder.latencies();
   summary.memory = variant->memory_peaks();

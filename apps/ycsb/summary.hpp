@@ -16,7 +16,9 @@ struct Summary {
   Sync sync = Sync::automatic;
   unsigned workers = 1;
   unsigned inflight = 1;
+  double load_began = 0;  ///< seconds of the steady clock, by which a profile's samples can be cut
   double load_seconds = 0;
+  double began = 0;                        ///< the run; as load_began
   double seconds = 0;                      ///< of the run
   std::vector<std::uint64_t> latencies{};  ///< nanoseconds, ascending
   std::optional<MemoryPeaks> memory{};
