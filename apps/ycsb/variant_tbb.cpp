@@ -113,12 +113,16 @@ class TbbVariant final : public VariantOf<LatchedMemory<Latch>> {
     std::optional<FollowUp> follow_up;
     const Visited visited =
         visit_latched(client.link, client.cursor, client.operation, this->tree_.memory(), follow_up);
+    if (visited.next) {
+      client.link = visited.next;
+      client.cursor = visited.cursor;
+      group_->run([this, &client] { step(client); });
+    } else {
+      answer(client, visited.answer);
+    }
+    // Last, since a worker takes its latest task first: nodes that no parent knows of make every way longer.
     if (follow_up)
       group_->run([this, f = *follow_up] { execute(this->tree_.root(), f, this->tree_.memory()); });
-    if (!visited.next) return answer(client, visited.answer);
-    client.link = visited.next;
-    client.cursor = visited.cursor;
-    group_->run([this, &client] { step(client); });
   }
 
   void answer(Client& client, const Answer& answer) {

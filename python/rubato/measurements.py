@@ -1,7 +1,8 @@
 """Measurements on this machine: samples that were taken in turns, ratios of pairs, and bars that are held against them.
 
-`bench/native` takes them and writes FILE into its directory; `rubato report` draws it. Invariant: FILE is always whole,
-and sample i of every configuration of a family was taken in round i, so that a slow minute of the machine hits all.
+`bench/native` and `bench/native_activity` take them and write FILE; `rubato report` draws it. Invariant: FILE is always
+whole, and sample i of every configuration of a family was taken in round i, so that a slow minute of the machine hits
+all.
 """
 
 # SPDX-License-Identifier: MIT
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 import json
 import math
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from rubato import memory
 from rubato.errors import UsageError
 from rubato.intervals import Interval, interval
 
@@ -59,6 +62,26 @@ class Group(BaseModel):
     bars: list[Verdict]
 
 
+class Stack(BaseModel):
+    """A bar made of parts, in the order in which they are stacked."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    title: str
+    parts: list[Verdict]
+
+
+class Breakdown(BaseModel):
+    """A figure: bars of one unit, and what each is made of."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    unit: str
+    stacks: list[Stack]
+
+
 class Results(BaseModel):
     """What a measurement left: where and of what, samples by configuration, and what follows from them."""
 
@@ -72,11 +95,23 @@ class Results(BaseModel):
     samples: dict[str, list[float]] = {}
     rows: list[Verdict] = []
     groups: list[Group] = []
+    breakdowns: list[Breakdown] = []
 
     def save(self, directory: Path) -> None:
         part = directory / (FILE + ".part")
         part.write_text(self.model_dump_json(indent=1))
         part.replace(directory / FILE)
+
+
+def machine() -> str:
+    """What results of this machine are compared by."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        name = platform.processor() or "an unknown processor"
+    cores = memory.processors()
+    return f"{name}, {cores} core{'' if cores == 1 else 's'}"
 
 
 def load(directory: Path) -> Results:

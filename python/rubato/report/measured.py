@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import html
 
-from rubato.measurements import Group, Results, Verdict
+from rubato.measurements import Breakdown, Group, Results, Verdict
 from rubato.report.markup import Section, badge, card, table
+
+_COLOURS = [*(f"--s{i}" for i in range(8)), "--faint"]
 
 
 def sections(all_results: list[Results]) -> list[Section]:
@@ -16,6 +18,10 @@ def sections(all_results: list[Results]) -> list[Section]:
         found += [
             (f"measured-{i}-{k}", group.title, _chart(f"measured-{i}-{k}", group))
             for k, group in enumerate(results.groups)
+        ]
+        found += [
+            (f"measured-{i}-parts-{k}", breakdown.title, _breakdown(f"measured-{i}-parts-{k}", breakdown))
+            for k, breakdown in enumerate(results.breakdowns)
         ]
     return found
 
@@ -33,11 +39,12 @@ def _table(identifier: str, results: Results) -> str:
 
 
 def number(value: float, unit: str) -> str:
-    return f"{value:.3g}{'×' if unit == '×' else f' {unit}' if unit else ''}"
+    digits = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{digits}{'×' if unit == '×' else f' {unit}' if unit else ''}"
 
 
 def _interval(r: Verdict) -> str:
-    return "–" if r.low is None or r.high is None else f"{r.low:.3g} to {r.high:.3g}"
+    return "–" if r.low is None or r.high is None else f"{number(r.low, '')} to {number(r.high, '')}"
 
 
 def _bar(r: Verdict) -> str:
@@ -60,3 +67,30 @@ def _chart(identifier: str, group: Group) -> str:
     head = f"<tr><th></th><th>{unit}</th><th class='n'>mean</th><th class='n'>95 % interval</th></tr>"
     body = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
     return card(identifier, group.title, "", body)
+
+
+def _breakdown(identifier: str, breakdown: Breakdown) -> str:
+    """Stacked bars on one scale, and their numbers. A part has its colour by its place, also where others are 0."""
+    names = list(dict.fromkeys(p.name for s in breakdown.stacks for p in s.parts))
+    colours = {name: f"var({_COLOURS[i % len(_COLOURS)]})" for i, name in enumerate(names)}
+    values = [{p.name: p.mean for p in s.parts if p.mean > 0} for s in breakdown.stacks]
+    shown = [n for n in names if any(n in v for v in values)]
+    totals = [sum(v.values()) for v in values]
+    longest = max(totals, default=0) or 1
+    legend = "".join(f"<span><i style='background:{colours[n]}'></i>{html.escape(n)}</span>" for n in shown)
+    bars = []
+    for s, v, total in zip(breakdown.stacks, values, totals, strict=True):
+        bar = "".join(
+            f"<div title='{html.escape(f'{name}: {number(value, breakdown.unit)}', quote=True)}' "
+            f"style='background:{colours[name]};width:{100 * value / longest:.2f}%'></div>"
+            for name, value in v.items()
+        )
+        bars.append(
+            f"<tr><td>{html.escape(s.title)}</td><td style='width:70%'><div style='display:flex;height:1.1em'>"
+            f"{bar}</div></td><td class='n'>{number(total, '')}</td></tr>"
+        )
+    head = f"<tr><th></th><th>{html.escape(breakdown.unit)}</th><th class='n'>all</th></tr>"
+    chart = f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(bars)}</tbody></table></div>'
+    rows = [[n, *(number(v[n], "") if n in v else "" for v in values)] for n in shown]
+    numbers = table(["", *(f">{s.name}" for s in breakdown.stacks)], rows)
+    return card(identifier, breakdown.title, "", f'<div class="legend">{legend}</div>{chart}{numbers}')
