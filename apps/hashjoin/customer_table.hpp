@@ -22,8 +22,42 @@ namespace rubato::apps {
 /// Spreads keys: the high bits choose the partition, those in the middle the slot.
 inline std::uint64_t hash_of(std::uint32_t key) { return key * 0x9e3779b97f4a7c15ULL; }
 
-/// `Word` is a 64-bit word that can be read and written while others read it. At most half of the slots are
-/// used.
+/// The slots of a table: a copy keeps them in registers, whatever is stored meanwhile. `Word` is a 64-bit
+/// word that can be read and written while others read it.
+template <class Word>
+class Slots {
+ public:
+  Slots() = default;
+  Slots(Word* words, std::size_t count) : words_(words), mask_(count - 1) {}
+
+  std::size_t count() const { return mask_ + 1; }
+  std::size_t first(std::uint32_t key) const { return hash_of(key) >> 20 & mask_; }
+  std::size_t behind(std::size_t slot) const { return (slot + 1) & mask_; }
+  Word& operator[](std::size_t slot) const { return words_[slot]; }
+
+  void prefetch(std::uint32_t key) const { __builtin_prefetch(&words_[first(key)]); }
+  /// The customer's nation.
+  std::optional<std::uint32_t> find(std::uint32_t key) const {
+    for (std::size_t slot = first(key);; slot = behind(slot)) {
+      const std::uint64_t word = load(words_[slot]);
+      if (word == kEmpty) return std::nullopt;
+      if (static_cast<std::uint32_t>(word >> 32) == key) return static_cast<std::uint32_t>(word);
+    }
+  }
+
+  static constexpr std::uint64_t kEmpty = 0;  // keys start at 1
+
+ private:
+  static std::uint64_t load(const tracked<std::uint64_t>& word) { return word; }
+  static std::uint64_t load(const std::atomic<std::uint64_t>& word) {
+    return word.load(std::memory_order_relaxed);
+  }
+
+  Word* words_ = nullptr;
+  std::size_t mask_ = 0;
+};
+
+/// At most half of the slots are used.
 template <class Word>
 class CustomerTable {
  public:
@@ -31,35 +65,20 @@ class CustomerTable {
   CustomerTable() = default;
   explicit CustomerTable(std::size_t customers) { allocate(customers); }
 
-  std::size_t slots() const { return mask_ + 1; }
-  void prefetch(std::uint32_t key) const { __builtin_prefetch(&words_[slot_of(key)]); }
-
-  /// The customer's nation.
-  std::optional<std::uint32_t> find(std::uint32_t key) const {
-    for (std::size_t slot = slot_of(key);; slot = (slot + 1) & mask_) {
-      const std::uint64_t word = load(words_[slot]);
-      if (word == kEmpty) return std::nullopt;
-      if (static_cast<std::uint32_t>(word >> 32) == key) return static_cast<std::uint32_t>(word);
-    }
-  }
+  Slots<Word> slots() const { return slots_; }
 
  protected:
-  static constexpr std::uint64_t kEmpty = 0;  // keys start at 1
+  static constexpr std::uint64_t kEmpty = Slots<Word>::kEmpty;
 
   void allocate(std::size_t customers) {
-    const std::size_t slots = std::bit_ceil(customers * 2 + 2);
-    words_ = std::make_unique<Word[]>(slots);
-    mask_ = slots - 1;
+    const std::size_t count = std::bit_ceil(customers * 2 + 2);
+    words_ = std::make_unique<Word[]>(count);
+    slots_ = {words_.get(), count};
   }
   static std::uint64_t word_of(const Customer& c) { return std::uint64_t{c.key} << 32 | c.nation; }
-  std::size_t slot_of(std::uint32_t key) const { return hash_of(key) >> 20 & mask_; }
-  static std::uint64_t load(const tracked<std::uint64_t>& word) { return word; }
-  static std::uint64_t load(const std::atomic<std::uint64_t>& word) {
-    return word.load(std::memory_order_relaxed);
-  }
 
   std::unique_ptr<Word[]> words_;
-  std::size_t mask_ = 0;
+  Slots<Word> slots_;  // of words_
 };
 
 /// Filled and read by one task at a time. Grows.
@@ -71,18 +90,18 @@ class PartitionTable : public CustomerTable<tracked<std::uint64_t>> {
   bool is_empty() const { return size_ == 0; }
   void insert(const Customer& customer) {
     if (words_ == nullptr) allocate(expected_);
-    if (++size_ * 2 > slots()) grow();
+    if (++size_ * 2 > slots_.count()) grow();
     place(word_of(customer));
   }
 
  private:
   void place(std::uint64_t word) {
-    std::size_t slot = slot_of(static_cast<std::uint32_t>(word >> 32));
-    while (words_[slot] != kEmpty) slot = (slot + 1) & mask_;
-    words_[slot] = word;
+    std::size_t slot = slots_.first(static_cast<std::uint32_t>(word >> 32));
+    while (slots_[slot] != kEmpty) slot = slots_.behind(slot);
+    slots_[slot] = word;
   }
   void grow() {
-    const std::size_t count = slots();
+    const std::size_t count = slots_.count();
     const auto old = std::move(words_);
     allocate(count);  // twice the slots
     for (std::size_t i = 0; i < count; ++i) {
@@ -100,10 +119,10 @@ class SharedTable : public CustomerTable<std::atomic<std::uint64_t>> {
   using CustomerTable::CustomerTable;
 
   void insert(const Customer& customer) {
-    for (std::size_t slot = slot_of(customer.key);; slot = (slot + 1) & mask_) {
-      std::uint64_t found = words_[slot].load(std::memory_order_relaxed);
+    for (std::size_t slot = slots_.first(customer.key);; slot = slots_.behind(slot)) {
+      std::uint64_t found = slots_[slot].load(std::memory_order_relaxed);
       if (found == kEmpty &&
-          words_[slot].compare_exchange_strong(found, word_of(customer), std::memory_order_relaxed)) {
+          slots_[slot].compare_exchange_strong(found, word_of(customer), std::memory_order_relaxed)) {
         return;
       }
     }
@@ -116,8 +135,8 @@ class OrdersAhead {
  public:
   /// Of the orders that were there and `count` more, looks up all customers but the last orders'.
   /// @param found  called with an order and its customer's nation
-  template <class Table, class Found>
-  void probe(const Table& table, const Order* orders, std::size_t count, Found found) {
+  template <class Word, class Found>
+  void probe(Slots<Word> table, const Order* orders, std::size_t count, Found found) {
     const std::size_t replaced = std::min(count, kAhead);
     for (std::size_t i = 0; i < replaced; ++i) {
       table.prefetch(orders[i].customer);
@@ -131,16 +150,16 @@ class OrdersAhead {
     std::copy(orders + count - replaced, orders + count, orders_.end() - replaced);
   }
   /// Looks up the last ones.
-  template <class Table, class Found>
-  void finish(const Table& table, Found found) {
+  template <class Word, class Found>
+  void finish(Slots<Word> table, Found found) {
     for (Order& order : orders_) look_up(table, std::exchange(order, {}), found);
   }
 
  private:
   static constexpr std::size_t kAhead = 16;
 
-  template <class Table, class Found>
-  static void look_up(const Table& table, const Order& order, Found& found) {
+  template <class Word, class Found>
+  static void look_up(Slots<Word> table, const Order& order, Found& found) {
     if (order.customer == 0) return;  // none: keys start at 1
     if (const auto nation = table.find(order.customer)) found(order, *nation);
   }
@@ -153,8 +172,8 @@ inline auto adding_to(JoinResult& result) {
 }
 
 /// The pairs of `count` orders.
-template <class Table>
-inline JoinResult probe(const Table& table, const Order* orders, std::size_t count) {
+template <class Word>
+inline JoinResult probe(Slots<Word> table, const Order* orders, std::size_t count) {
   JoinResult result;
   OrdersAhead ahead;
   ahead.probe(table, orders, count, adding_to(result));

@@ -20,7 +20,7 @@ struct Partition {
   explicit Partition(std::size_t customers) : table(customers) {}
   PartitionTable table;
   OrdersAhead ahead;  // of one task's orders the last, until the next task or the end
-  std::array<tracked<std::uint64_t>, JoinResult{}.sums.size()> sums;
+  JoinResult result;
 };
 
 using PartitionHandle = resource<Partition>;
@@ -31,9 +31,7 @@ void process(PartitionHandle partition, const Customer* customers, std::size_t c
 
 void process(PartitionHandle partition, const Order* orders, std::size_t count) {
   if (partition->table.is_empty()) return;
-  JoinResult result;
-  partition->ahead.probe(partition->table, orders, count, adding_to(result));
-  for (std::size_t i = 0; i < result.sums.size(); ++i) partition->sums[i] += result.sums[i];
+  partition->ahead.probe(partition->table.slots(), orders, count, adding_to(partition->result));
 }
 
 /// What all scanners of one table share.
@@ -168,8 +166,8 @@ JoinResult join_tasks(const TpchTables& tables, const JoinOptions& options) {
   run();
   JoinResult result;
   for (const PartitionHandle partition : partitions) {
-    for (std::size_t i = 0; i < result.sums.size(); ++i) result.sums[i] += partition->sums[i];
-    if (!partition->table.is_empty()) partition->ahead.finish(partition->table, adding_to(result));
+    partition->ahead.finish(partition->table.slots(), adding_to(partition->result));
+    result.add(partition->result);
     remove(partition);
   }
   for (const auto scanner : builders) remove(scanner);

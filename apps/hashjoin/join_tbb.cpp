@@ -27,7 +27,9 @@ JoinResult join_tbb(const TpchTables& tables, const JoinOptions& options) {
         tbb::simple_partitioner());
     tbb::parallel_for(
         Range(0, tables.orders.size(), options.records_per_task),
-        [&](const Range& r) { results.local().add(probe(table, &tables.orders[r.begin()], r.size())); },
+        [&](const Range& r) {
+          results.local().add(probe(table.slots(), &tables.orders[r.begin()], r.size()));
+        },
         tbb::simple_partitioner());
   });
   JoinResult result;

@@ -39,7 +39,7 @@ JoinResult join_threads(const TpchTables& tables, const JoinOptions& options) {
       built.arrive_and_wait();
       take_morsels(next_order, tables.orders.size(), options.records_per_task,
                    [&](std::size_t begin, std::size_t end) {
-                     results[t].result.add(probe(table, &tables.orders[begin], end - begin));
+                     results[t].result.add(probe(table.slots(), &tables.orders[begin], end - begin));
                    });
     });
   }
