@@ -1,0 +1,281 @@
+// The chip's parts, and what they ask of each other and of the process. Running it is in chip.cpp, threads on
+// cores and their calls in chip_threads.cpp, task regions in chip_regions.cpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "chip/alloc/heap_calls.hpp"
+#include "chip/chip.hpp"
+#include "chip/coherence/memory_hierarchy.hpp"
+#include "chip/conflict/conflict_detector.hpp"
+#include "chip/conflict/system_call_checks.hpp"
+#include "chip/core/core.hpp"
+#include "chip/core/worker_pool.hpp"
+#include "chip/isa/block_cache.hpp"
+#include "chip/isa/task_instructions.hpp"
+#include "chip/noc/mesh.hpp"
+#include "chip/os/fast_forward.hpp"
+#include "chip/os/fault_report.hpp"
+#include "chip/os/thread_scheduler.hpp"
+#include "chip/replay/replay_checker.hpp"
+#include "chip/task/task_observers.hpp"
+#include "chip/task/task_units.hpp"
+#include "chip/time/timeline.hpp"
+#include "chip/warm_up.hpp"
+
+namespace rubato::chip {
+
+struct Chip::Impl final : EventHandler,
+                          CoreHost,
+                          TaskHost,
+                          ThreadObserver,
+                          GuestClock,
+                          FastForward::HostCalls {
+  enum Event : std::uint32_t { kTimeout, kRegionEnd };
+  static constexpr Latency kProgressCycles = 1 << 18;  // between two reports
+
+  Impl(const Config& c, ProcessOptions options);
+
+  // ---- Running ----
+
+  RunOutcome run();
+
+  /// The function that is simulated in detail, if it is one: that of run.roi; main() of a program without
+  /// tasks.
+  std::optional<Addr> find_roi() const;
+
+  /// Detailed simulation until the region or the run ends.
+  void simulate();
+
+  /// False if all that is left on the timeline was to end waits that have ended otherwise: nothing would ever
+  /// happen again.
+  bool has_work() const {
+    return timeline.pending() > timeouts_pending || (timeouts_pending != 0 && process.next_timeout());
+  }
+
+  /// Watching a run is no event on its timeline: what cores may do ahead of each other must not depend on it.
+  Cycle pause_at() const override { return earlier(progress_at, earlier(interval_at, limit_at)); }
+
+  /// All that happens before `now` has happened.
+  void observe_at(Cycle now);
+
+  /// Fast-forward until the region of interest, the next task instruction or the end.
+  void skip_ahead();
+
+  /// From here on every thread runs on a core; if `caller` just called the region of interest, until that
+  /// returns.
+  void begin_detail(const Thread* caller = nullptr);
+  void enter_roi(Cycle now);
+  void leave_roi(Cycle now) {
+    if (std::exchange(in_roi, false) && observer != nullptr) observer->on_region_end(now);
+  }
+
+  void end(RunOutcome o);
+  void process_exited();
+
+  void report_fault(const Thread& thread, const Fault& fault) {
+    end({ExitCode::guest_fault, 0, describe(fault, thread, process), {}});
+  }
+
+  std::string describe_waiting() const {
+    return process.describe_waiting() + name_functions(task_units.describe_waiting(), process.symbols());
+  }
+
+  void no_progress() {
+    end({ExitCode::no_progress, 0, "nothing can proceed: every thread and task waits for another",
+         describe_waiting()});
+  }
+
+  void report_progress() {
+    if (observer != nullptr && !observer->on_progress(progress()))
+      end({ExitCode::interrupted, 0, "interrupted", {}});
+  }
+
+  Progress progress() const {
+    return {timeline.now(), detailed_instructions() + fast_forward.instructions(), task_units.committed(),
+            task_units.gvt().timestamp, !detailed};
+  }
+
+  std::uint64_t detailed_instructions() const;
+  Cycle reached() const;
+  void finish_account();
+
+  /// Brings every statistic up to date at a cycle that all cores have reached or wait at.
+  void settle(Cycle now) {
+    for (const auto& core : cores) core->account_until(later(now, core->reached()));
+    cycles = now.value;
+  }
+
+  void on_event(Cycle now, std::uint32_t kind, std::uint64_t) override;
+  std::string describe_cores() const;
+
+  // ---- Threads on cores ----
+
+  void on_runnable(Thread& thread) override;
+  void on_retry(const Thread* thread) override;
+
+  void on_signal(Thread& thread) override {
+    for (const auto& core : cores)
+      if (core->activity() == Core::Activity::thread && core->thread() == &thread) core->end_slice();
+  }
+
+  void wake_idle_core();
+  void find_thread(Core& core, Cycle now) override;
+  void slice_ended(Core& core, Cycle now) override;
+
+  // ---- System calls and faults ----
+
+  std::uint64_t nanoseconds() const override {
+    return fast_forward.nanoseconds() + later(clock, timeline.now()).value * 1000 / config.chip.frequency_mhz;
+  }
+
+  SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) override;
+
+  /// Pages that were unmapped or changed rights leave the caches: what hits an L1 is not checked again.
+  void forget_changed_pages();
+  void schedule_timeout();
+  bool fault(Core& core, Thread& thread, const Fault& f, Cycle now) override;
+  void region_returned(Core&, Cycle now) override;
+  void drop_decoded_blocks() override { blocks.flush(); }
+
+  // ---- The ideal allocator ----
+
+  HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) override;
+
+  /// In fast-forward threads use the pool of the core that run.warm gives them.
+  std::optional<Fault> host_call(Thread& thread, std::int32_t function) override;
+  HeapCalls::Outcome serve_heap_call(HartState& hart, std::int32_t function,
+                                     const IdealAllocator::Caller& caller);
+
+  const Fault& heap_fault() const override { return heap->fault(); }
+
+  // ---- Task regions (C7) ----
+
+  void observe_tasks(TaskObserver& watcher) {
+    observers.add(watcher);
+    task_units.observe(&observers);
+  }
+
+  TaskSystem& tasks() override { return task_units; }
+  std::uint32_t core_count() const override { return config.chip.cores; }
+  std::uint32_t worker_count() const override {
+    return config.chip.cores + config.tiles() * config.task.spare_workers;
+  }
+  TileId tile_of(CoreId core) const override { return TileId{core.value / config.chip.cores_per_tile}; }
+
+  void create_outside_task(Core&, const TaskDescriptor& task, Cycle) override {
+    task_units.create_before_region(task);
+  }
+
+  /// A task instruction in fast-forward: there is no task, so `create`, `read` and `region` are all it may
+  /// be.
+  void task_instruction(Thread& thread, const isa::Insn& insn);
+
+  std::uint64_t read_outside_task(isa::ReadSelector selector) const {
+    if (selector == isa::ReadSelector::cores) return config.chip.cores;
+    return selector == isa::ReadSelector::workers ? worker_count() : 0;
+  }
+
+  void region_instruction(Core& core, Thread& thread, bool worker, Cycle now) override {
+    region_instruction(thread, worker, now);
+    if (owner == nullptr) core.wake(now);  // for another thread
+  }
+
+  void region_instruction(Thread& thread, bool worker, Cycle now);
+
+  /// Waits while workers are missing that others may still become.
+  void enter_region(Thread& thread, Cycle now);
+  void begin_region(Thread& thread, Cycle now);
+
+  /// The part of a worker's stack below the region instruction's frame is its core's own (C7).
+  Worker worker_of(Thread& thread) const;
+  void mark_stacks(bool begins);
+
+  void forget_stack(const Worker& worker) {
+    if (worker.stack_low != worker.stack_high)
+      hierarchy->forget(line_of(worker.stack_low), line_of(worker.stack_high - 1));
+  }
+
+  void suspend(const SuspendedTask& task) override {
+    forget_stack(task.worker);
+    workers.suspend(task);
+  }
+  SuspendedTask resume(std::uint64_t id) override { return workers.resume(id); }
+  Worker take_worker(const Core& core) override { return workers.take(tile_of(core.id())); }
+  void give_back(const Core& core, const Worker& worker) override {
+    forget_stack(worker);
+    workers.add(tile_of(core.id()), worker);
+  }
+
+  void end_region(Cycle at) override { timeline.schedule(later(at, timeline.now()), this, kRegionEnd); }
+
+  void finish_region(Cycle now);
+
+  void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
+  void abort_running(CoreId core, Cycle at) override { cores[core.value]->abort_task(at); }
+  void become_nonspeculative(CoreId core) override {
+    cores[core.value]->become_nonspeculative();
+    if (replay) replay->become_nonspeculative(core);
+  }
+  void retire(Attempt& attempt, bool is_committed) override;
+  void begin_speculation() override {
+    if (std::exchange(speculates, true)) return;
+    for (const auto& core : cores) hierarchy->l1d(core->id()).begin_marks();
+  }
+
+  // ---- Statistics ----
+
+  void register_stats();
+
+  const Config config;
+  Timeline timeline;
+  AddressSpace memory;
+  isa::BlockCache blocks{memory};
+  CycleAccount account;
+  StatRegistry registry;
+  std::unique_ptr<Mesh> mesh;
+  ConflictDetector conflicts;
+  SystemCallChecks system_calls{conflicts};
+  std::unique_ptr<MemoryHierarchy> hierarchy;
+  TaskUnits task_units;
+  Process process;
+  std::optional<HeapCalls> heap;  // run.alloc=ideal
+  FastForward fast_forward;
+  ThreadScheduler scheduler;
+  WarmUp warm_up;
+  TaskObservers observers;
+  std::unique_ptr<ReplayChecker> replay;  // null: the run is not checked
+  std::vector<std::unique_ptr<Core>> cores;
+
+  ChipObserver* observer = nullptr;
+  Latency interval = 0;
+  bool has_tasks = false;     // the program uses the task model
+  std::optional<Addr> roi;    // of the function that is the region of interest
+  bool speculates = false;    // a task has, on whatever core
+  bool in_roi = false;        // the region of interest: task regions, --roi or main
+  bool detailed = false;      // else fast-forward
+  bool leave_detail = false;  // the detailed loop is to end
+  bool ended = false;
+  RunOutcome outcome;
+  Thread* owner = nullptr;              // of the running region
+  Thread* entering = nullptr;           // in detail: its region waits for workers
+  bool is_within_detail = false;        // the running region: so was what came before it
+  bool is_within_roi = false;           // the running region: the region of interest began before it
+  std::vector<Thread*> worker_threads;  // in order of arrival
+  std::vector<Worker> region_workers;   // of the running region: its owner, which serves core 0, then those
+  WorkerPool workers;                   // that serve no core
+  Cycle clock{};                        // of the system call being performed
+  Cycle timeout_scheduled = kNever;
+  Cycle progress_at{kProgressCycles}, interval_at = kNever, limit_at = kNever;
+  std::uint64_t timeouts_pending = 0;  // and of kTimeout
+  std::uint64_t cycles = 0;
+};
+
+}  // namespace rubato::chip

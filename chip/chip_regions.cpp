@@ -1,0 +1,142 @@
+// Task regions (C7): how they begin and end, and what their tasks ask of the chip.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chip/chip_impl.hpp"
+
+namespace rubato::chip {
+
+void Chip::Impl::task_instruction(Thread& thread, const isa::Insn& insn) {
+  HartState& hart = thread.regs;
+  switch (insn.op) {
+    case isa::Op::task_create:
+      task_units.create_before_region(descriptor_of(hart, static_cast<std::uint32_t>(insn.imm)));
+      break;
+    case isa::Op::task_read:
+      hart.registers()[insn.rd] = read_outside_task(static_cast<isa::ReadSelector>(insn.imm));
+      break;
+    case isa::Op::task_region:
+      region_instruction(thread, static_cast<isa::RegionOp>(insn.imm) == isa::RegionOp::worker,
+                         timeline.now());
+      return;
+    default:
+      report_fault(thread, {FaultKind::illegal_instruction, hart.pc, 0, {}});
+      return;
+  }
+  hart.pc += insn.length;
+}
+
+void Chip::Impl::region_instruction(Thread& thread, bool worker, Cycle now) {
+  if (!worker) return enter_region(thread, now);
+  thread.is_worker = true;
+  worker_threads.push_back(&thread);
+  if (entering != nullptr) enter_region(*entering, now);
+}
+
+void Chip::Impl::enter_region(Thread& thread, Cycle now) {
+  entering = nullptr;
+  const auto& threads = process.threads();
+  const auto other = std::find_if(threads.begin(), threads.end(), [&](const auto& t) {
+    return t.get() != &thread && !t->is_worker && t->state == ThreadState::runnable;
+  });
+  if (other != threads.end() && worker_threads.size() + 1 < worker_count()) {
+    if (!detailed) return fast_forward.end_turn();
+    entering = &thread;
+    return;
+  }
+  if (other != threads.end())
+    return report_fault(thread,
+                        {FaultKind::task_error, thread.regs.pc, 0,
+                         fmt::format("run() was called while thread {} is runnable: join or block other "
+                                     "threads first, only tasks run in a task region",
+                                     (*other)->tid)});
+  if (worker_threads.size() + 1 < cores.size())
+    return report_fault(thread,
+                        {FaultKind::task_error, thread.regs.pc, 0,
+                         fmt::format("run() needs a worker thread for each of {} cores, the program started "
+                                     "{}",
+                                     cores.size(), worker_threads.size() + 1)});
+  begin_region(thread, now);
+}
+
+void Chip::Impl::begin_region(Thread& thread, Cycle now) {
+  owner = &thread;
+  is_within_detail = std::exchange(detailed, true);
+  blocks.set_stop(std::nullopt);
+  forget_changed_pages();
+  for (const auto& core : cores) core->pipeline().set_time_origin(fast_forward.nanoseconds());
+  settle(now);
+  is_within_roi = in_roi;
+  if (!is_within_roi) enter_roi(now);
+  thread.is_worker = true;
+  // The program may have started fewer workers than it was asked to.
+  const auto spare = std::min<std::uint32_t>(
+      config.task.spare_workers,
+      static_cast<std::uint32_t>(worker_threads.size() + 1 - cores.size()) / config.tiles());
+  region_workers.clear();
+  region_workers.push_back(worker_of(thread));
+  for (std::size_t i = 1; i < cores.size() + std::size_t{spare} * config.tiles(); ++i)
+    region_workers.push_back(worker_of(*worker_threads[i - 1]));
+  mark_stacks(true);
+  workers.begin_region(config.tiles());
+  for (std::size_t i = 0; i < region_workers.size(); ++i) {
+    if (i < cores.size()) {
+      cores[i]->enter_region(region_workers[i], now);
+    } else {
+      workers.add(TileId{static_cast<std::uint32_t>(i - cores.size()) / spare}, region_workers[i]);
+    }
+  }
+  if (replay) {
+    std::vector<std::pair<Addr, Addr>> stacks;
+    for (const Worker& worker : region_workers) stacks.emplace_back(worker.stack_low, worker.stack_high);
+    replay->begin_region(std::move(stacks), heap ? heap->entries() : std::map<Addr, std::int32_t>{});
+  }
+  task_units.begin_region(now, spare);
+  schedule_timeout();
+}
+
+Worker Chip::Impl::worker_of(Thread& thread) const {
+  const Addr low = thread.regs.x[reg::a0], high = thread.regs.x[reg::sp];
+  const bool is_usable = low < high && memory.allows_range(low, high - low, Page::kWrite);
+  return {&thread, thread.regs, is_usable ? low : 0, is_usable ? high : 0};
+}
+
+void Chip::Impl::mark_stacks(bool begins) {
+  for (const Worker& worker : region_workers) {
+    if (worker.stack_low == worker.stack_high) continue;
+    memory.mark_worker_stack(worker.stack_low, worker.stack_high, begins);
+    if (begins && is_within_detail) forget_stack(worker);  // may be in any core's L1
+  }
+}
+
+void Chip::Impl::finish_region(Cycle now) {
+  if (replay) replay->end_region();
+  for (const auto& core : cores) core->leave_region(now);
+  mark_stacks(false);
+  for (const Worker& worker : region_workers) worker.thread->regs = worker.regs;
+  settle(now);
+  if (!is_within_roi) leave_roi(now);
+  Thread& thread = *std::exchange(owner, nullptr);
+  thread.is_worker = false;
+  thread.regs.pc += 8;  // behind the region instruction and its `finish`
+  if (is_within_detail) {
+    on_runnable(thread);
+  } else {
+    detailed = false;
+    leave_detail = true;
+  }
+}
+
+void Chip::Impl::retire(Attempt& attempt, bool is_committed) {
+  cores[attempt.core.value]->pipeline().give_back_log(attempt);
+  if (!heap) return;
+  if (is_committed) {
+    heap->allocator().on_commit(attempt);
+  } else {
+    heap->allocator().on_abort(attempt);
+  }
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,144 @@
+// Threads on cores, their system calls and faults, and calls that the simulator answers itself.
+// SPDX-License-Identifier: MIT
+#include "chip/chip_impl.hpp"
+
+namespace rubato::chip {
+
+// ---- Threads on cores ----
+
+void Chip::Impl::on_runnable(Thread& thread) {
+  if (!detailed) return;  // fast-forward asks the process itself
+  for (const auto& core : cores)
+    if (core->thread() == &thread) return;  // its own call ended the wait it had just begun
+  if (const SuspendedTask* suspended = workers.find(thread))
+    return task_units.resume(suspended->tile, suspended->task.id, later(clock, timeline.now()));
+  if (thread.is_worker) return;
+  scheduler.add(thread);
+  wake_idle_core();
+}
+
+void Chip::Impl::on_retry(const Thread* thread) {
+  if (!replay) return;
+  if (thread == nullptr) return replay->leave_kernel();
+  const SuspendedTask* suspended = workers.find(*thread);
+  replay->enter_kernel(suspended != nullptr ? suspended->task.id : 0);
+}
+
+void Chip::Impl::wake_idle_core() {
+  for (const auto& core : cores)
+    if (core->activity() == Core::Activity::idle && !core->in_region())
+      core->wake(later(clock, timeline.now()));
+}
+
+void Chip::Impl::find_thread(Core& core, Cycle now) {
+  if (!detailed || owner != nullptr) return;
+  Thread* thread = scheduler.pick(core.id());
+  if (thread == nullptr) {  // perhaps the last that could have become a worker
+    if (entering != nullptr) enter_region(*entering, now);
+    return;
+  }
+  clock = now;
+  system_calls.begin(core.id(), now);
+  const SyscallOutcome outcome_of_signals = process.deliver_signals(*thread);
+  system_calls.end();
+  if (outcome_of_signals == SyscallOutcome::process_exited) return process_exited();
+  core.run_thread(*thread, now, config.run.time_slice);
+}
+
+void Chip::Impl::slice_ended(Core& core, Cycle now) {
+  if (!scheduler.has_waiting() && !process.has_signal(*core.thread())) {
+    core.extend_slice(config.run.time_slice);
+    return;
+  }
+  Thread* thread = core.release_thread(now);
+  scheduler.add(*thread);
+  core.wake(now);
+}
+
+// ---- System calls and faults ----
+
+SyscallOutcome Chip::Impl::syscall(Core& core, Thread& thread, Cycle now) {
+  clock = now;
+  system_calls.begin(core.id(), now);
+  if (replay) replay->enter_kernel(core.task());
+  const SyscallOutcome result = process.syscall(thread);
+  if (replay) replay->leave_kernel();
+  system_calls.end();
+  if (result == SyscallOutcome::process_exited) process_exited();
+  forget_changed_pages();
+  schedule_timeout();
+  return result;
+}
+
+void Chip::Impl::forget_changed_pages() {
+  if (!memory.has_changes()) return;
+  for (const auto& [begin, end_] : memory.take_changes())
+    hierarchy->forget(line_of(begin), line_of(end_ - 1));
+}
+
+void Chip::Impl::schedule_timeout() {
+  const auto at = process.next_timeout();
+  if (!at) return;
+  const std::uint64_t ns = *at > fast_forward.nanoseconds() ? *at - fast_forward.nanoseconds() : 0;
+  const Cycle cycle = later(Cycle{(ns * config.chip.frequency_mhz + 999) / 1000}, timeline.now());
+  if (cycle >= timeout_scheduled) return;
+  timeout_scheduled = cycle;
+  ++timeouts_pending;
+  timeline.schedule(cycle, this, kTimeout);
+}
+
+bool Chip::Impl::fault(Core& core, Thread& thread, const Fault& f, Cycle now) {
+  clock = now;
+  system_calls.begin(core.id(), now);
+  if (replay) replay->enter_kernel(core.task());
+  const bool is_handled = f.kind != FaultKind::task_error && process.deliver_fault(thread, f);
+  if (replay) replay->leave_kernel();
+  system_calls.end();
+  if (is_handled) return true;
+  report_fault(thread, f);
+  return false;
+}
+
+void Chip::Impl::region_returned(Core&, Cycle now) {
+  for (const auto& core : cores)
+    if (core->activity() == Core::Activity::thread) core->release_thread(now);
+  scheduler.clear();
+  entering = nullptr;
+  const Cycle end_cycle = reached();
+  clock = later(clock, end_cycle);  // time goes on from where the cores are
+  settle(end_cycle);
+  leave_roi(end_cycle);
+  detailed = false;
+  leave_detail = true;
+}
+
+// ---- The ideal allocator ----
+
+HeapCalls::Outcome Chip::Impl::heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) {
+  system_calls.begin(core.id(), now);
+  HartState& hart = core.pipeline().hart();
+  if (replay) replay->enter_heap(core.task(), hart);
+  const auto result = serve_heap_call(hart, function, {core.id(), core.thread()->tid, attempt, now});
+  if (replay)
+    replay->leave_heap(core.id(), hart,
+                       result == HeapCalls::Outcome::returned || result == HeapCalls::Outcome::jumped,
+                       heap->taken(), heap->freed());
+  system_calls.end();
+  return result;
+}
+
+std::optional<Fault> Chip::Impl::host_call(Thread& thread, std::int32_t function) {
+  const CoreId core{static_cast<std::uint32_t>(thread.tid) % config.chip.cores};
+  const auto result = serve_heap_call(thread.regs, function, {core, thread.tid, nullptr, timeline.now()});
+  if (result == HeapCalls::Outcome::faulted) return heap->fault();
+  return std::nullopt;
+}
+
+HeapCalls::Outcome Chip::Impl::serve_heap_call(HartState& hart, std::int32_t function,
+                                               const IdealAllocator::Caller& caller) {
+  const auto result = heap->call(hart, function, caller);
+  if (result == HeapCalls::Outcome::unserved) blocks.set_host_calls(heap->entries());
+  return result;
+}
+
+}  // namespace rubato::chip
