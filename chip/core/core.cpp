@@ -549,6 +549,9 @@ void Core::read_register(unsigned selector, unsigned rd) {
     case ReadSelector::workers:
       value = host_.worker_count();
       break;
+    case ReadSelector::function:
+      value = in_task ? task_.descriptor.function : 0;
+      break;
   }
   if (observer_ != nullptr && in_task) observer_->on_task_read(id_, selector, value);
   pipeline_.write_register(rd, value);

@@ -234,7 +234,7 @@ Insn decode_task(Word w) {
       good = imm == 0 && w.rd() == 0;
       break;
     case TaskOp::read:
-      good = imm <= static_cast<std::uint32_t>(ReadSelector::workers);
+      good = imm <= static_cast<std::uint32_t>(ReadSelector::function);
       break;
     case TaskOp::region:
       good = imm <= static_cast<std::uint32_t>(RegionOp::worker) && w.rd() == 0;

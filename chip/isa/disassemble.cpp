@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/check.hpp"
 #include "chip/isa/task_instructions.hpp"
@@ -61,9 +62,11 @@ std::string_view rounding(const Insn& insn) {
 std::string task(const Insn& insn) {
   const auto imm = static_cast<std::uint32_t>(insn.imm);
   if (insn.op == Op::task_read) {
-    static constexpr std::string_view kSelectors[] = {
-        "timestamp", "is_timestamped", "is_task", "is_speculative", "core", "tile", "cores"};
-    return fmt::format("task.read {}, {}", register_name(insn.rd), imm < 7 ? kSelectors[imm] : "?");
+    static constexpr std::string_view kSelectors[] = {"timestamp",      "is_timestamped", "is_task",
+                                                      "is_speculative", "core",           "tile",
+                                                      "cores",          "workers",        "function"};
+    return fmt::format("task.read {}, {}", register_name(insn.rd),
+                       imm < std::size(kSelectors) ? kSelectors[imm] : "?");
   }
   if (insn.op == Op::task_region) return imm == 0 ? "task.region enter" : "task.region worker";
   if (insn.op != Op::task_create) return std::string(mnemonic(insn.op));

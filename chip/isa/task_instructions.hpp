@@ -43,7 +43,8 @@ enum class ReadSelector : std::uint32_t {
   core = 4,
   tile = 5,
   cores = 6,
-  workers = 7,  ///< threads that are to serve regions: one a core, and task.spare_workers a tile
+  workers = 7,   ///< threads that are to serve regions: one a core, and task.spare_workers a tile
+  function = 8,  ///< address of the running task's function; outside a task 0
 };
 
 /// imm of `region`. Both forms take a0 = lowest address of the hart's own worker stack. The instruction that

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chip/isa/decode.hpp"
@@ -17,6 +19,9 @@ namespace rubato::chip {
 namespace {
 
 constexpr std::uint64_t kPage = AddressSpace::kPageBytes;
+
+/// Where include/rubato ends programs that broke a rule, with a sentence at a0.
+constexpr std::string_view kMisuseFunction = "rubato_misuse";
 
 std::string at(Addr a, const Symbols& symbols) {
   const auto* symbol = symbols.at(a);
@@ -54,7 +59,7 @@ std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, c
   const auto is_outermost = [](const std::string& name) { return name == "main" || name == "start_thread"; };
   const auto consider = [&](Addr a) {
     if (!is_behind_call(a, memory)) return;
-    const auto* symbol = symbols.at(a);
+    const auto* symbol = symbols.at(a - 1);  // behind the call another function may begin
     if (symbol == nullptr || !symbol->is_function) return;
     const std::string& name = Symbols::name(*symbol);
     if (name != here && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
@@ -68,6 +73,28 @@ std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, c
     consider(memory.load<std::uint64_t>(a));
   }
   return names;
+}
+
+/// The sentence with which the guest's part of the task model ended the program by the breakpoint at `pc`.
+std::optional<std::string> misuse_at(Addr pc, const Thread& thread, const Process& process) {
+  constexpr std::size_t kMost = 4096;
+  const AddressSpace& memory = process.memory();
+  const auto* symbol = process.symbols().at(pc);
+  if (symbol == nullptr || !symbol->raw.starts_with(kMisuseFunction))
+    return std::nullopt;  // or a clone of it
+  std::string sentence;
+  for (Addr a = thread.regs.x[reg::a0]; sentence.size() < kMost; ++a) {
+    if (!memory.allows(a, 1, Page::kRead)) return std::nullopt;
+    const auto c = memory.load<std::uint8_t>(a);
+    if (c == 0) break;
+    sentence += c < ' ' ? ' ' : static_cast<char>(c);  // an exception's text may have lines
+  }
+  sentence = name_functions(sentence, process.symbols());
+  if (thread.is_worker) return sentence;  // it names the task
+  std::vector<std::string> names = callers(thread, process.symbols(), memory);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("rubato::v0::"); });
+  if (!names.empty()) sentence += fmt::format(", called from {}", fmt::join(names, " < "));
+  return sentence;
 }
 
 std::string signal_name(int signal) {
@@ -149,6 +176,7 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
       cause = fmt::format("{} executed the illegal instruction {:#x}", who, fault.address);
       break;
     case FaultKind::breakpoint:
+      if (auto sentence = misuse_at(fault.pc, thread, process)) return *std::move(sentence);
       cause = fmt::format("{} executed ebreak", who);
       break;
     case FaultKind::misaligned_atomic:

@@ -1,5 +1,5 @@
 // What programs can do wrong with the task model, and the one sentence that every engine says about it:
-// serial and native throw it as a TaskError, the simulated chip prints it and ends the run with exit code 3.
+// serial and native throw it as a TaskError, the simulator prints it and ends the run with exit code 3.
 // Rules M1 to M6 and section "Errors" of the task model.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,6 +13,16 @@
 
 #if defined(__riscv)
 #include <cstdio>
+
+#include "rubato/engine/chip_instructions.hpp"
+
+/// Ends the program for what it did wrong. The simulator knows this function by its name: it ends the run
+/// with `sentence`, in which it puts names for the addresses of functions.
+extern "C" [[noreturn, gnu::cold, gnu::noinline]] inline void rubato_misuse(const char* sentence) {
+  register const char* a0 asm("a0") = sentence;
+  asm volatile("ebreak" : : "r"(a0) : "memory");
+  __builtin_unreachable();
+}
 #endif
 
 namespace rubato::inline v0 {
@@ -34,8 +44,8 @@ class TaskError : public std::runtime_error {
   std::optional<std::uint64_t> timestamp_;
 };
 
-/// The sentences. `function` is a name for a person ("visit(Vertex*)"), or empty where a program on the chip
-/// does not know it: the simulator's report then names it.
+/// The sentences. `function` is a name for a person ("visit(Vertex*)"); on the chip an address, which the
+/// simulator's report turns into one.
 namespace errors {
 
 struct Task {
@@ -47,9 +57,8 @@ inline std::string when(std::optional<std::uint64_t> timestamp) {
   return timestamp ? "at timestamp " + std::to_string(*timestamp) : std::string("without a timestamp");
 }
 
-/// "task visit(Vertex*) at timestamp 7"; without a function "a task at timestamp 7".
+/// "task visit(Vertex*) at timestamp 7".
 inline std::string describe(const Task& task) {
-  if (task.function.empty()) return "a task " + when(task.timestamp);
   return "task " + std::string(task.function) + " " + when(task.timestamp);
 }
 
@@ -107,12 +116,19 @@ inline std::string removed_twice() { return "remove() was called twice for one r
 namespace engine {
 
 #if defined(__riscv)
-/// Ends the program: sentence on stderr, then a breakpoint, which the simulator reports with the task at
-/// fault.
 [[noreturn, gnu::noinline]] inline void misuse(const std::string& sentence) {
-  std::fprintf(stderr, "rubato: %s\n", sentence.c_str());
-  std::fflush(stderr);
-  __builtin_trap();
+  rubato_misuse(sentence.c_str());
+}
+
+/// The running task's function: its address, for the simulator to name.
+inline std::string running_function() {
+  char text[24];
+  std::snprintf(text, sizeof(text), "%#lx", instruction::read<instruction::kFunction>());
+  return text;
+}
+inline std::optional<std::uint64_t> running_timestamp() {
+  if (instruction::read<instruction::kIsTimestamped>() == 0) return std::nullopt;
+  return instruction::read<instruction::kTimestamp>();
 }
 #else
 [[noreturn]] inline void misuse(const std::string& sentence) { throw TaskError(sentence); }

@@ -3,8 +3,8 @@
 
     errors.py PROGRAM [RUNNER ...]        for example: errors.py guest/conformance rubato-chip --set cores=4
 
-PROGRAM lists its misuses itself (--list-errors); with a RUNNER it is the runner's argument, and the sentence may
-be in what the runner prints.
+PROGRAM lists its misuses itself (--list-errors); with a RUNNER it is the runner's argument, and the sentence must
+be all that is said on stderr.
 """
 # SPDX-License-Identifier: MIT
 import re
@@ -27,6 +27,7 @@ def main() -> int:
         run = subprocess.run([*command, "--error", name], capture_output=True, text=True, timeout=120)
         said = run.stdout + run.stderr
         passed = run.returncode == 3 and re.search(sentence, said) is not None
+        passed &= len(sys.argv) == 2 or len(run.stderr.splitlines()) == 1
         print(f"{name}: {'passed' if passed else 'failed'}")
         if not passed:
             failed += 1

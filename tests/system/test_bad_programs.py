@@ -239,7 +239,7 @@ def test_an_exception_leaves_a_task_that_has_speculated(depth: int, rubato_chip:
     source = f"""#include <stdexcept>
 #include "rubato/rubato.hpp"
 void work(int n) {{ for (volatile int i = 0; i < n; i = i + 1) {{}} }}
-void fails() {{ work(3000); throw std::runtime_error("no such gate"); }}
+void fails() {{ work(3000); throw std::runtime_error("no such gate:\\n17"); }}
 int main() {{
   volatile char frame[16 * {depth} + 1];
   frame[0] = 0;
@@ -255,4 +255,22 @@ int main() {{
     subprocess.run(command, cwd=tmp_path, check=True)
     done = run(rubato_chip, tmp_path / "throws")
     assert done.returncode == 3
-    assert "a task at timestamp 1 ended with an exception: no such gate" in done.stderr, done.stderr
+    assert done.stderr == "rubato-chip: task fails() at timestamp 1 ended with an exception: no such gate: 17\n"
+
+
+def test_misuse_outside_tasks_says_where(rubato_chip: Path, tmp_path: Path) -> None:
+    """A task names itself in its sentence; without one, what helps is who called."""
+    source = """#include "rubato/rubato.hpp"
+void work() {}
+[[gnu::noinline]] void culprit(int at) { rubato::create<rubato::nonspec>(work, {.at = at}); }
+int main(int argc, char**) { culprit(-argc); }
+"""
+    (tmp_path / "early.cpp").write_text(source)
+    include = Path(__file__).resolve().parents[2] / "include"
+    command = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", f"-I{include}", "early.cpp", "-o", "early"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = run(rubato_chip, tmp_path / "early")
+    assert done.returncode == 3
+    sentence = "rubato-chip: a timestamp must not be negative, but -1 was given, called from "
+    assert done.stderr.startswith(sentence) and done.stderr.endswith("culprit(int) < main\n"), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr

@@ -22,6 +22,6 @@ def test_every_case_passes_on_the_chip(cores: int, seed: int, rubato_chip: Path,
 
 @pytest.mark.parametrize("cores", [1, 4])
 def test_every_misuse_ends_with_its_sentence(cores: int, rubato_chip: Path, guests: Path) -> None:
-    command = [sys.executable, ERRORS, guests / "conformance", rubato_chip, "--cores", str(cores)]
+    command = [sys.executable, ERRORS, guests / "conformance", rubato_chip, "--quiet", "--cores", str(cores)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]

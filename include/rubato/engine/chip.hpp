@@ -275,11 +275,7 @@ inline void retire(ResourceHeader* header) {
 }
 
 inline void run() {
-  if (is_in_task()) {
-    std::optional<std::uint64_t> at;
-    if (is_timestamped()) at = timestamp();
-    misuse(errors::nested_run({{}, at}));
-  }
+  if (is_in_task()) misuse(errors::nested_run({running_function(), running_timestamp()}));
   run_region();
   destroy_all(std::exchange(retired_resources, nullptr));
 }

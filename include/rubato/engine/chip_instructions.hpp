@@ -28,6 +28,7 @@ inline constexpr std::uint32_t kCore = 4;
 inline constexpr std::uint32_t kTile = 5;
 inline constexpr std::uint32_t kCores = 6;
 inline constexpr std::uint32_t kWorkers = 7;
+inline constexpr std::uint32_t kFunction = 8;
 // imm of region
 inline constexpr std::uint32_t kEnter = 0;
 inline constexpr std::uint32_t kWorker = 1;

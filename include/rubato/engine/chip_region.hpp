@@ -69,10 +69,7 @@ inline constexpr std::size_t kGuardBytes = 4096;
   } catch (...) {
   }
 #endif
-  std::optional<std::uint64_t> at;
-  if (instruction::read<instruction::kIsTimestamped>() != 0)
-    at = instruction::read<instruction::kTimestamp>();
-  misuse(errors::task_threw({{}, at}, what));
+  misuse(errors::task_threw({running_function(), running_timestamp()}, what));
 }
 
 /// Serves or owns a region; an exception that leaves a task unwinds to here.

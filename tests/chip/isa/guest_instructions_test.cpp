@@ -35,6 +35,7 @@ static_assert(guest::kCore == value(chip::ReadSelector::core));
 static_assert(guest::kTile == value(chip::ReadSelector::tile));
 static_assert(guest::kCores == value(chip::ReadSelector::cores));
 static_assert(guest::kWorkers == value(chip::ReadSelector::workers));
+static_assert(guest::kFunction == value(chip::ReadSelector::function));
 static_assert(guest::kEnter == value(chip::RegionOp::enter));
 static_assert(guest::kWorker == value(chip::RegionOp::worker));
 static_assert(rubato::engine::kMaxArguments == chip::kMaxArguments);
