@@ -76,19 +76,18 @@ std::exception_ptr Failure::take() {
   const std::exception_ptr first = std::exchange(first_, nullptr);
   const std::uint64_t further = std::exchange(further_, 0);
   if (!first || !is_of_task_) return first;
-  const auto wrap = [&](const char* what) {
-    return nested(TaskError(and_further(errors::task_threw({function_, timestamp_}, what), further),
-                            function_, timestamp_),
-                  first);
+  const errors::Task task{function_, timestamp_};
+  const auto wrap = [&](std::string sentence) {
+    return nested(TaskError(and_further(std::move(sentence), further), function_, timestamp_), first);
   };
   try {
     std::rethrow_exception(first);
-  } catch (const TaskError&) {
-    return first;  // a broken rule says itself which task broke it
+  } catch (const TaskError& e) {
+    return e.function().empty() ? wrap(errors::in_task(task, e.what())) : first;  // unless it names the task
   } catch (const std::exception& e) {
-    return wrap(e.what());
+    return wrap(errors::task_threw(task, e.what()));
   } catch (...) {
-    return wrap("of an unknown type");
+    return wrap(errors::task_threw(task, "of an unknown type"));
   }
 }
 

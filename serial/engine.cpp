@@ -140,9 +140,11 @@ class Engine {
     running_ = &task;
     try {
       task.body->call();
-    } catch (const TaskError&) {
+    } catch (const TaskError& e) {
       running_ = nullptr;
-      throw;
+      if (!e.function().empty()) throw;  // it names the task
+      const std::string name = name_of(task.function);
+      std::throw_with_nested(TaskError(errors::in_task({name, task.at}, e.what()), name, task.at));
     } catch (const std::exception& e) {
       running_ = nullptr;
       throw_task_failed(task, e.what());

@@ -91,6 +91,11 @@ inline std::string task_threw(const Task& task, std::string_view what) {
   return describe(task) + " ended with an exception: " + std::string(what);
 }
 
+/// A rule about one call, broken inside a task.
+inline std::string in_task(const Task& task, std::string_view sentence) {
+  return describe(task) + ": " + std::string(sentence);
+}
+
 /// Another thread than the one that calls run().
 inline std::string foreign_thread(std::string_view function) {
   return "task " + std::string(function) +
@@ -116,10 +121,6 @@ inline std::string removed_twice() { return "remove() was called twice for one r
 namespace engine {
 
 #if defined(__riscv)
-[[noreturn, gnu::noinline]] inline void misuse(const std::string& sentence) {
-  rubato_misuse(sentence.c_str());
-}
-
 /// The running task's function: its address, for the simulator to name.
 inline std::string running_function() {
   char text[24];
@@ -130,7 +131,14 @@ inline std::optional<std::uint64_t> running_timestamp() {
   if (instruction::read<instruction::kIsTimestamped>() == 0) return std::nullopt;
   return instruction::read<instruction::kTimestamp>();
 }
+
+/// A broken rule, of the running task if there is one.
+[[noreturn, gnu::noinline]] inline void misuse(const std::string& sentence) {
+  if (instruction::read<instruction::kIsTask>() == 0) rubato_misuse(sentence.c_str());
+  rubato_misuse(errors::in_task({running_function(), running_timestamp()}, sentence).c_str());
+}
 #else
+/// A broken rule; the engine adds the task if one ends with it.
 [[noreturn]] inline void misuse(const std::string& sentence) { throw TaskError(sentence); }
 #endif
 

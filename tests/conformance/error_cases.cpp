@@ -50,6 +50,17 @@ ERROR_CASE(negative_locale, "a locale must not be negative, but -1 was given") {
   create<nonspec>(nothing, {.on = static_cast<long>(minus_one)});
 }
 
+void creates_negative() {
+  volatile int minus_three = -3;
+  create<nonspec>(nothing, {.at = static_cast<int>(minus_three)});
+}
+ERROR_CASE(
+    negative_timestamp_in_a_task,
+    "task .*creates_negative\\(\\) at timestamp 7: a timestamp must not be negative, but -3 was given") {
+  create<nonspec>(creates_negative, {.at = 7});
+  run();
+}
+
 void throws() { throw std::runtime_error("no such gate"); }
 ERROR_CASE(exception_leaves_task,
            "task .*throws\\(\\) at timestamp 9 ended with an exception: no such gate") {
@@ -64,7 +75,8 @@ ERROR_CASE(exception_leaves_stateless_callable,
   run();
 }
 
-ERROR_CASE(removed_twice, "remove\\(\\) was called twice for one resource") {
+ERROR_CASE(removed_twice,
+           "task .*removed_twice.* without a timestamp: remove\\(\\) was called twice for one resource") {
   const auto r = make_resource<int>({}, 1);
   create<nonspec>(
       [](resource<int> handle) {

@@ -275,7 +275,7 @@ inline void retire(ResourceHeader* header) {
 }
 
 inline void run() {
-  if (is_in_task()) misuse(errors::nested_run({running_function(), running_timestamp()}));
+  if (is_in_task()) rubato_misuse(errors::nested_run({running_function(), running_timestamp()}).c_str());
   run_region();
   destroy_all(std::exchange(retired_resources, nullptr));
 }

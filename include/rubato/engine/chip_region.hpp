@@ -69,7 +69,7 @@ inline constexpr std::size_t kGuardBytes = 4096;
   } catch (...) {
   }
 #endif
-  misuse(errors::task_threw({running_function(), running_timestamp()}, what));
+  rubato_misuse(errors::task_threw({running_function(), running_timestamp()}, what).c_str());
 }
 
 /// Serves or owns a region; an exception that leaves a task unwinds to here.
