@@ -19,6 +19,12 @@ from rubato.errors import ExitCode
 from rubato.schema import last_line
 from rubato.spec import RunSpec
 
+#: Files of the run directory that the simulator writes.
+_FILES = ("run.toml", "summary.json", "stats.json", "series.json", "trace.json.gz", "commits.tsv.gz", "output.txt",
+          "log.txt", "progress.json")  # fmt: skip
+#: What the simulator says last of an application that refuses its usage or input.
+_REFUSED = f"the program exited with status {ExitCode.USAGE:d}"
+
 #: Called with the contents of progress.json and the wall-clock seconds so far.
 Progress = Callable[[dict[str, Any], float], None]
 
@@ -57,6 +63,11 @@ def execute(
         )
     else:
         code, reason = _verdict(ended.code, _last_words(ended.last_errors, is_read=on_error is not None))
+        if spec.app() is not None and last_line("\n".join(ended.last_errors)) == _REFUSED:
+            # Only of applications it is known that they mean wrong usage or input by this.
+            code, reason = ExitCode.USAGE, _own_words(ended.last_errors).removeprefix(f"{spec.name}: ") or _REFUSED
+            for name in _FILES:
+                (directory / name).unlink(missing_ok=True)
     if code == ExitCode.USAGE and not any(directory.iterdir()):
         directory.rmdir()  # nothing ran: there is nothing to keep
     elif not (directory / "summary.json").exists() or ended.timed_out:
@@ -72,10 +83,15 @@ def read_progress(directory: Path) -> dict[str, Any]:
         return {}
 
 
+def _own_words(errors: list[str]) -> str:
+    """The last line that the program said."""
+    return last_line("\n".join(line for line in errors if not line.startswith("rubato-chip: ")))
+
+
 def _last_words(errors: list[str], *, is_read: bool) -> str:
     """The simulator's last line; if that only names an exit status, and nobody reads them, the program's own too."""
     said = last_line("\n".join(errors))
-    own = last_line("\n".join(line for line in errors if not line.startswith("rubato-chip: ")))
+    own = _own_words(errors)
     return f"{said}: {own}" if said.startswith("the program exited with status") and own and not is_read else said
 
 

@@ -2,7 +2,8 @@
 """A stand-in for rubato-chip: the same command line, run directory and exit codes, made-up numbers, no simulation.
 
 Tests of the Python side use it where the real simulator would be slow or could not be made to fail on purpose.
-What it "runs" is decided by the program's arguments: --fail-check, --fault, --sleep SECONDS, --crash, --deadlock.
+What it "runs" is decided by the program's arguments: --fail-check, --refuse, --fault, --sleep SECONDS, --crash,
+--deadlock.
 Numbers are a function of the options, as the real simulator's are.
 """
 
@@ -147,6 +148,12 @@ def simulate(o, values) -> int:
     if "--fault" in o.arguments:
         print("rubato-chip: the program loaded from 0x0 (unmapped) at pc 0x104fa in visit().", file=sys.stderr)
         return 3
+    if "--refuse" in o.arguments:
+        write(out / "summary.json", json.dumps(numbers(out, o, values) | {"exit_code": 1, "complete": True}))
+        (out / "incomplete").unlink()
+        print(f"{o.argv0 or program.name}: bad.gr:1: a number was expected\n"
+              "rubato-chip: the program exited with status 2", file=sys.stderr)  # fmt: skip
+        return 1
     if "--deadlock" in o.arguments:
         print("rubato-chip: nothing can proceed: thread 1 waits for futex 0x7f00 (lock).", file=sys.stderr)
         return 4

@@ -78,6 +78,14 @@ def test_wrong_values_are_refused_in_the_simulators_words():
     assert not any(Path("runs").glob("*"))
 
 
+@pytest.mark.parametrize("engine", ["chip", "native"])
+def test_an_application_that_refuses_its_input_is_wrong_usage_on_every_engine(engine):
+    Path("bad.gr").write_text("p sp 3 x\n")
+    with pytest.raises(rubato.UsageError, match="^bad.gr:1: 'x' is not"):
+        rubato.run("sssp", cores=1, engine=engine, arguments=["--graph", "bad.gr"])
+    assert not any(Path("runs").glob("*"))
+
+
 def test_every_key_has_a_sentence_and_a_default():
     for key in schema.keys().values():
         assert key.description and key.default is not None, key.key

@@ -81,6 +81,7 @@ def test_options_of_the_program_go_to_it_with_and_without_dashes(home):
         (["run"], 2, "which program"),
         (["run", "."], 2, "is a directory"),
         (["run", "sssp", "--", "--fail-check"], 1, "check failed"),
+        (["run", "sssp", "--", "--refuse"], 2, "bad.gr:1: a number was expected"),
         (["run", "sssp", "--", "--fault"], 3, "visit()"),
         (["run", "sssp", "--", "--deadlock"], 4, "nothing can proceed"),
         (["run", "sssp", "--", "--crash"], 70, "SIGSEGV"),
@@ -109,6 +110,15 @@ def test_a_failed_check_raises_with_the_run_inside(home):
     assert failure.value.exit_code == 1
     assert failure.value.run.summary.check == "failed"
     assert rubato.run("sssp", arguments=["--fail-check"], check=False).summary.check == "failed"
+
+
+def test_an_input_that_an_application_refuses_is_wrong_usage_and_leaves_no_run(home, capsys):
+    with pytest.raises(rubato.UsageError, match="^bad.gr:1: a number was expected$"):
+        rubato.run("sssp", out="r", arguments=["--refuse"])
+    assert not Path("r").exists()
+    Path("own").write_bytes(Path(home / "guest/sssp").read_bytes())  # who knows what another program means by 2
+    assert call("run", "./own", "--", "--refuse") == 1
+    assert capsys.readouterr().err.endswith("rubato: the program exited with status 2\n")
 
 
 def test_unknown_python_arguments_get_a_hint(home):

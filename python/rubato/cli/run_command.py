@@ -128,6 +128,8 @@ def _execute(spec: RunSpec, directory, *, quiet: bool) -> Outcome:
         progress = terminal.run_progress()
         stack.enter_context(terminal.shown(progress))
         task = progress.add_task(spec.name, total=None, state="starting")
+        whose = ["rubato-chip"] if spec.engine == "chip" else [spec.name]
+        whose += [spec.name] if spec.app() is not None else []
 
         def show(line: str) -> None:
             if progress.disable or not sys.stdout.isatty():
@@ -139,15 +141,17 @@ def _execute(spec: RunSpec, directory, *, quiet: bool) -> Outcome:
             spec,
             directory,
             on_output=None if quiet else show,
-            on_error=lambda line: _pass_on_error(line, "rubato-chip" if spec.engine == "chip" else spec.name),
+            on_error=lambda line: _pass_on_error(line, whose),
             on_progress=lambda p, _: progress.update(task, state=terminal.progress_state(p)),
             stdin=None,
         )
 
 
-def _pass_on_error(line: str, who: str) -> None:
-    """The program's stderr, and notes; the closing sentence of `who`, simulator or application, becomes ours."""
-    if not line.startswith(f"{who}: ") or line.startswith(f"{who}: note: "):
+def _pass_on_error(line: str, whose: list[str]) -> None:
+    """The program's stderr, and notes; the closing sentence of those in `whose`, simulator or application, becomes
+    ours."""
+    who, _, sentence = line.partition(": ")
+    if who not in whose or sentence.startswith("note: "):
         print(line, file=sys.stderr, flush=True)
 
 
