@@ -99,7 +99,9 @@ int run_application(const Application<Options>& application, int argc, char** ar
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help
+    std::fprintf(stderr, "%s: %s (see %s --help)\n", application.name, e.what(), application.name);
+    return 2;
   }
 #if defined(RUBATO_ENGINE_NATIVE)
   try {

@@ -86,6 +86,13 @@ def test_an_application_that_refuses_its_input_is_wrong_usage_on_every_engine(en
     assert not any(Path("runs").glob("*"))
 
 
+@pytest.mark.parametrize("engine", ["chip", "native"])
+def test_a_sweep_says_which_option_of_an_application_is_wrong(engine):
+    plan = {"program": "sssp", "cores": [1], "engine": engine, "arguments": ["--source", "x"]}
+    (failed,) = rubato.sweep(plan, out="s").failures
+    assert failed["exit_code"] == 2 and failed["reason"].startswith("--source: 'x' is not"), failed["reason"]
+
+
 def test_every_key_has_a_sentence_and_a_default():
     for key in schema.keys().values():
         assert key.description and key.default is not None, key.key
