@@ -12,6 +12,8 @@ import pytest
 
 import rubato
 from helpers import call, start, wait_for
+from rubato.cli import terminal
+from rubato.summary import CycleBreakdown
 
 
 def one_sentence(text: str) -> bool:
@@ -38,6 +40,14 @@ def test_the_summary_for_people_shows_check_cycles_and_where_cycles_went(home, c
     text = capsys.readouterr().out
     for words in ("nodes: 90000", "64 simulated cores", "passed", "non-speculative", "no task", "runs/sssp-64"):
         assert words in text
+
+
+def test_a_run_with_nothing_in_detail_has_no_heading_without_bars(home, capsys):
+    run = rubato.run("sssp", cores=4).summary
+    terminal.out.print(terminal.summary(run, "r"))
+    assert "core cycles" in capsys.readouterr().out
+    terminal.out.print(terminal.summary(run.model_copy(update={"cycle_breakdown": CycleBreakdown()}), "r"))
+    assert "core cycles" not in capsys.readouterr().out
 
 
 def test_applications_are_asked_to_verify_unless_told_not_to(home):

@@ -97,12 +97,9 @@ def summary(run: Summary, directory: str) -> RenderableType:
     facts.add_row("this host", f"{took}, {h.mips:.3g} M instructions/s{what}, {h.peak_mb:.0f} MB")
     facts.add_row("results", directory)
     shares = run.cycle_breakdown.model_dump()
-    parts: list[RenderableType] = [
-        title,
-        facts,
-        Text(),
-        _bars("core cycles", shares, CYCLE_CLASSES, CLASS_NAMES),
-    ]
+    parts: list[RenderableType] = [title, facts]
+    if any(shares.values()):  # nothing in detail, no shares
+        parts += [Text(), _bars("core cycles", shares, CYCLE_CLASSES, CLASS_NAMES)]
     traffic = run.network_bytes.model_dump()
     total = sum(traffic[c] for c in TRAFFIC_CLASSES)
     if total:
