@@ -222,7 +222,12 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
                              .host = {.seconds = progress.seconds(),
                                       .detailed_seconds = watcher.detailed_seconds(),
                                       .peak_mb = peak_megabytes()}};
-  const std::vector<std::string> notes = simulation->notes();
+  std::vector<std::string> notes = simulation->notes();
+  if (trace && options.trace_from > last.cycle) {
+    notes.push_back(
+        fmt::format("the trace is empty: it begins at cycle {} (--trace-from), and the run ended at cycle {}",
+                    options.trace_from.value, last.cycle.value));
+  }
   if (directory) {
     if (series) series->sample(last.cycle);
     directory->publish("output.txt");

@@ -386,6 +386,19 @@ TEST_F(Sessions, TraceOnlyWhatOverlapsTheWindow) {
   EXPECT_EQ(counters, 1);
 }
 
+TEST_F(Sessions, SayThatATraceIsEmptyBecauseTheRunEndedBeforeIt) {
+  options_.trace = true;
+  options_.trace_from = Cycle{201};
+  EXPECT_EQ(run(), ExitCode::success);
+  const std::string note =
+      "rubato-chip: note: the trace is empty: it begins at cycle 201 (--trace-from), and the run ended at "
+      "cycle 200\n";
+  EXPECT_THAT(stderr_, HasSubstr(note));
+  options_.trace_from = Cycle{200};
+  run();
+  EXPECT_THAT(stderr_, Not(HasSubstr("the trace is empty")));
+}
+
 TEST_F(Sessions, TraceAbortedAttemptsWithTheirCauseAndAFlowToEachAttempt) {
   options_.trace = true;
   script_.speculates = true;
