@@ -35,10 +35,17 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 def page(study: Study, title: str) -> str:
     """The whole document."""
-    sections = [*_failures(study), *measured.sections(study.measured), *comparison.sections(study), *_workload_sections(study), *_common_sections(study)]
+    shown = _shown_inside(study)
+    sections = [
+        *_failures(study),
+        *measured.sections(study.measured),
+        *comparison.sections(study),
+        *_workload_sections(study),
+        *_common_sections(study, shown),
+    ]
     navigation = "".join(f'<a href="#{i}">{html.escape(t)}</a>' for i, t, _ in sections)
     cards = "".join(body for _, _, body in sections)
-    data = json.dumps(_data(study), separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(_data(study, shown), separators=(",", ":")).replace("<", "\\u003c")
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -291,11 +298,11 @@ def _native_numbers_card(i: int, w: Workload, suffix: str) -> str:
     return card(f"numbers-{i}", f"The numbers{suffix}", text, table(head, rows, raw={len(head) - 1}))
 
 
-def _common_sections(study: Study) -> list[Section]:
+def _common_sections(study: Study, shown: list[Run]) -> list[Section]:
     sections: list[Section] = []
-    if runs := _shown_inside(study):
+    if shown:
         text = "One run at a time: when its tasks ran, if it was traced."
-        if any(r.summary.engine == "chip" for r in runs):
+        if any(r.summary.engine == "chip" for r in shown):
             text = (
                 "One run at a time: where its messages went, how full its queues were, which functions its tasks ran. "
                 "The largest chip is shown first."
@@ -349,12 +356,12 @@ def _configuration_card(study: Study) -> str:
 # ---- data for the charts ----
 
 
-def _data(study: Study) -> dict[str, Any]:
+def _data(study: Study, shown: list[Run]) -> dict[str, Any]:
     return {
         "modes": comparison.data(study),
         "workloads": [_workload_data(w) for w in study.workloads],
         "inside": [
-            {"label": _run_label(r), **inside.everything(r), "conflicts": aborts.of_run(r)} for r in _shown_inside(study)
+            {"label": _run_label(r), **inside.everything(r), "conflicts": aborts.of_run(r)} for r in shown
         ],
         "class_names": CLASS_NAMES,
         "part_names": PART_NAMES,
