@@ -74,7 +74,8 @@ std::map<std::uint64_t, std::string> read_symbols() {
 
 std::string function_name(const void* address, const std::type_info& type) {
   if (address == nullptr) return demangled(type.name());
-  static const std::map<std::uint64_t, std::string> names = read_symbols();
+  // Never destroyed: asked for also by what runs when the program ends.
+  static const auto& names = *new const std::map<std::uint64_t, std::string>(read_symbols());
   const auto found = names.find(reinterpret_cast<std::uintptr_t>(address));
   if (found != names.end()) return demangled(found->second.c_str());
   char text[40];

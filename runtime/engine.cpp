@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/engine.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <optional>
@@ -348,18 +349,29 @@ void Engine::report_blocked() {
   stop();
 }
 
-void Engine::note_long_task(const engine::TaskCode& code, std::uint64_t first_word) {
+void Engine::note_long_task(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took) {
   const std::lock_guard lock(long_tasks_mutex_);
-  ++long_tasks_[{&code, code.is_function_pointer ? first_word : 0}];
+  LongTasks& noted = long_tasks_[{&code, code.is_function_pointer ? first_word : 0}];
+  ++noted.count;
+  noted.longest = std::max(noted.longest, took);
 }
 
 std::vector<native::LongTask> Engine::long_tasks() {
   const std::lock_guard lock(long_tasks_mutex_);
-  std::vector<native::LongTask> list;
-  for (const auto& [task, count] : long_tasks_) {
+  std::map<std::string, native::LongTask> by_name;  // one function may be several codes
+  for (const auto& [task, noted] : long_tasks_) {
     const void* const function = reinterpret_cast<const void*>(task.second);
-    list.push_back({engine::function_name(function, *task.first->type), count});
+    const std::string name = engine::function_name(function, *task.first->type);
+    native::LongTask& entry = by_name.try_emplace(name, native::LongTask{name}).first->second;
+    entry.count += noted.count;
+    const double seconds = static_cast<double>(noted.longest) / ticks_per_microsecond() / 1e6;
+    entry.longest_seconds = std::max(entry.longest_seconds, seconds);
   }
+  std::vector<native::LongTask> list;
+  for (auto& [name, entry] : by_name) list.push_back(std::move(entry));
+  std::stable_sort(list.begin(), list.end(), [](const native::LongTask& a, const native::LongTask& b) {
+    return a.longest_seconds > b.longest_seconds;
+  });
   return list;
 }
 

@@ -101,8 +101,8 @@ class Engine {
   /// Ends the run with what `failure` holds.
   void stop() { events.raise(Events::kStop); }
   void report_blocked();
-  /// `first_word`: of the task, its function if it is one of a function pointer.
-  void note_long_task(const engine::TaskCode& code, std::uint64_t first_word);
+  /// `first_word`: of the task, its function if it is one of a function pointer. `took`: ticks.
+  void note_long_task(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took);
   std::vector<native::LongTask> long_tasks();
   /// Whose task memory a worker uses.
   unsigned core_group(unsigned worker) const;
@@ -140,8 +140,12 @@ class Engine {
   Atomic<bool> is_running_{false};
   std::atomic<std::thread::id> runner_{};
   Atomic<unsigned> holds_{0};
+  struct LongTasks {
+    std::uint64_t count = 0;
+    std::uint64_t longest = 0;  // ticks
+  };
   std::mutex long_tasks_mutex_;
-  std::map<std::pair<const engine::TaskCode*, std::uint64_t>, std::uint64_t> long_tasks_;
+  std::map<std::pair<const engine::TaskCode*, std::uint64_t>, LongTasks> long_tasks_;
   std::mutex retired_mutex_;
   engine::ResourceHeader* retired_ = nullptr;
 };

@@ -135,6 +135,7 @@ def _write_results(
         "cycle_breakdown": None,
         "network_bytes": None,
         "check": ("failed" if "failed" in checks else "passed") if checks else "none",
+        "long_tasks": {"count": values.get("tasks_run_long", 0), "functions": counters.get("long_tasks", [])},
         "host": {"seconds": ended.seconds, "mips": None, "peak_mb": counters["peak_mb"]},
         "output": output,
         "exit_code": code,

@@ -8,6 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rubato.names import short_name
+
 #: Order and names in which every output shows them (C23, C22).
 CYCLE_CLASSES = ("nonspeculative", "committed", "aborted", "spill", "stall", "idle")
 TRAFFIC_CLASSES = ("memory", "abort", "task", "virtual_time", "coherence")
@@ -45,6 +47,35 @@ class NetworkBytes(_Section):
     coherence: int = 0
 
 
+class LongTask(_Section):
+    """A task function, and how often its tasks kept a worker for over 10 ms."""
+
+    function: str
+    count: int
+    longest_seconds: float
+
+
+class LongTasks(_Section):
+    """Of a native run: `count` of all, and their functions, the longest first, of very many only the first."""
+
+    count: int = 0
+    functions: list[LongTask] = Field(default_factory=list)
+
+    def in_words(self, most: int = 3) -> str:
+        """`3 of over 10 ms: visit (2, the longest 14.1 ms), load (11 ms)`."""
+        named = [f"{short_name(f.function)} ({_count_and_time(f)})" for f in self.functions[:most]]
+        rest = self.count - sum(f.count for f in self.functions[:most])
+        if named and rest > 0:
+            named.append(f"others ({rest:,})")
+        return f"{self.count:,} of over 10 ms" + (f": {', '.join(named)}" if named else "")
+
+
+def _count_and_time(f: LongTask) -> str:
+    s = f.longest_seconds
+    time = f"{s:.3g} s" if s >= 1 else f"{1e3 * s:.3g} ms"
+    return time if f.count == 1 else f"{f.count:,}, the longest {time}"
+
+
 class Host(_Section):
     seconds: float = 0
     mips: float | None = None
@@ -54,7 +85,7 @@ class Host(_Section):
 class Summary(_Section):
     """What one run came to. On the chip `seconds` is simulated time; on the native engine it was measured, and what
     only a simulator knows (cycles, instructions, their breakdown, network bytes) is null, and so is the mode of a
-    program that gives its tasks their types itself. `host` is what the run cost here."""
+    program that gives its tasks their types itself; on the chip `long_tasks` is. `host` is what the run cost here."""
 
     program: str
     engine: Literal["chip", "native"] = "chip"
@@ -68,6 +99,7 @@ class Summary(_Section):
     cycle_breakdown: CycleBreakdown | None = None
     network_bytes: NetworkBytes | None = None
     check: Literal["passed", "failed", "none"] = "none"
+    long_tasks: LongTasks | None = None
     host: Host = Field(default_factory=Host)
     output: str = ""
     exit_code: int = 0

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/json_text.hpp"
+
 namespace rubato::runtime {
 namespace {
 
@@ -37,6 +39,8 @@ constexpr std::array kCounters = {
                        &Counters::unreclaimed_bytes},
 };
 
+constexpr std::size_t kMostNamed = 16;  // functions of long tasks: a program may have thousands
+
 /// Nanoseconds are significant.
 std::string seconds(double value) {
   std::array<char, 32> text{};
@@ -59,10 +63,10 @@ struct File {
   double seconds = 0;
   bool is_written = false;
 
-  void write(unsigned workers, const Counters& counters) {
+  void write(unsigned workers, const Counters& counters, const std::vector<native::LongTask>& long_tasks) {
     if (is_written) return;
     is_written = true;
-    const std::string text = counters_as_json({workers, runs, seconds, peak_mb()}, counters);
+    const std::string text = counters_as_json({workers, runs, seconds, peak_mb()}, counters, long_tasks);
     std::FILE* const file = std::fopen(path, "w");
     const bool failed = file == nullptr || std::fputs(text.c_str(), file) < 0;
     if ((file != nullptr && std::fclose(file) != 0) || failed) {
@@ -74,13 +78,14 @@ File file;
 
 // Handlers run in the reverse order of their registration: the one below before the engine is destroyed, this
 // one, registered before main(), for programs that never called run().
-const int registered = file.path == nullptr ? 0 : std::atexit([] { file.write(0, {}); });
+const int registered = file.path == nullptr ? 0 : std::atexit([] { file.write(0, {}, {}); });
 
 }  // namespace
 
 std::span<const CounterDescription> counter_descriptions() { return kCounters; }
 
-std::string counters_as_json(const RunTotals& totals, const Counters& counters) {
+std::string counters_as_json(const RunTotals& totals, const Counters& counters,
+                             const std::vector<native::LongTask>& long_tasks) {
   std::string text = "{\n \"format\": 1,\n \"workers\": " + std::to_string(totals.workers) +
                      ",\n \"runs\": " + std::to_string(totals.runs) +
                      ",\n \"seconds\": " + seconds(totals.seconds) +
@@ -93,12 +98,21 @@ std::string counters_as_json(const RunTotals& totals, const Counters& counters) 
             "\", \"value\": " + std::to_string(counters.*c.value) + "}";
     separator = ",\n";
   }
+  text += "\n ],\n \"long_tasks\": [";
+  separator = "\n";
+  for (std::size_t i = 0; i < long_tasks.size() && i < kMostNamed; ++i) {
+    const native::LongTask& task = long_tasks[i];
+    text += separator;
+    text += "  {\"function\": " + json_quoted(task.function) + ", \"count\": " + std::to_string(task.count) +
+            ", \"longest_seconds\": " + seconds(task.longest_seconds) + "}";
+    separator = ",\n";
+  }
   return text + "\n ]\n}\n";
 }
 
 RunClock::RunClock() : start_(std::chrono::steady_clock::now()) {
   if (file.path != nullptr && file.runs == 0) {
-    std::atexit([] { file.write(native::workers(), native::counters()); });
+    std::atexit([] { file.write(native::workers(), native::counters(), native::long_tasks()); });
   }
 }
 

@@ -1,12 +1,13 @@
-// The file that RUBATO_COUNTERS names: the engine's counters and the time spent in run(), written when the
-// program ends (rule R13). `rubato run --engine native` makes its summary of it. Without the variable: two
-// reads of the clock a run().
+// The file that RUBATO_COUNTERS names: the engine's counters, the time spent in run() and the functions of
+// long tasks, written when the program ends (rules R11, R13). `rubato run --engine native` makes its summary
+// of it. Without the variable: two reads of the clock a run().
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <chrono>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "rubato/engine/native_options.hpp"
 
@@ -28,8 +29,9 @@ struct RunTotals {
   double peak_mb = 0;      ///< resident memory of the process, at most
 };
 
-/// One JSON object.
-std::string counters_as_json(const RunTotals& totals, const native::Counters& counters);
+/// One JSON object. Of `long_tasks` the first 16.
+std::string counters_as_json(const RunTotals& totals, const native::Counters& counters,
+                             const std::vector<native::LongTask>& long_tasks);
 
 /// Measures one run(): from construction to destruction. The engine must exist before the first one is made,
 /// so that it still does when the file is written.

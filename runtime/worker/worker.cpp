@@ -109,9 +109,9 @@ void Worker::end_timing() {
   } else if (!is_put_off_) {
     trace_->add(span_);
   }
-  if (span_.end - span_.begin < ticks_of(kLongMicroseconds)) return;
+  if (span_.end - span_.begin < ticks_of(kLongMicroseconds) || is_put_off_) return;
   counts.long_tasks.add();
-  engine_.note_long_task(*span_.code, span_.first_word);
+  engine_.note_long_task(*span_.code, span_.first_word, span_.end - span_.begin);
 }
 
 /// A task, and what it asked for by on_commit().

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A stand-in for an application of the native engine: reads the engine's environment, writes its counters.
 
-What it "runs" is decided by its arguments: --fail-check, --sleep SECONDS, --crash, --no-engine, --wrong-input.
+What it "runs" is decided by its arguments: --fail-check, --sleep SECONDS, --crash, --no-engine, --wrong-input,
+--long-tasks.
 """
 
 # SPDX-License-Identifier: MIT
@@ -29,7 +30,13 @@ def main() -> int:
     if "--verify" in arguments:
         print("check:", "failed" if failed else "passed")
     if "--no-engine" not in arguments:
+        long_tasks = []
+        if "--long-tasks" in arguments:
+            names = {"void app::(anonymous namespace)::visit<2>(Vertex*)": (2, 1.25), "load(char const*)": (1, 0.0141)}
+            names |= {f"f{i}()": (1, 0.011) for i in range(4)}
+            long_tasks = [{"function": n, "count": c, "longest_seconds": s} for n, (c, s) in names.items()]
         counters = {"tasks_created": 100, "tasks_run": 100, "tasks_run_alone": 3, "reads_repeated": 7}
+        counters["tasks_run_long"] = sum(t["count"] for t in long_tasks)
         document = {
             "format": 1,
             "workers": workers,
@@ -37,6 +44,7 @@ def main() -> int:
             "seconds": 0.5 / workers,
             "peak_mb": 12.5,
             "counters": [{"name": n, "unit": "", "description": n, "value": v} for n, v in counters.items()],
+            "long_tasks": long_tasks,
         }
         with open(os.environ["RUBATO_COUNTERS"], "w") as file:
             json.dump(document, file)

@@ -69,7 +69,24 @@ def test_the_summary_for_people_shows_time_and_tasks(home, capsys):
     text = capsys.readouterr().out
     for words in ("2 workers of this machine", "250 ms in run()", "100", "passed", "7 reads repeated, 3 run alone"):
         assert words in text
-    assert "cycles" not in text and "simulated" not in text
+    assert "cycles" not in text and "simulated" not in text and "long tasks" not in text
+
+
+def test_long_tasks_are_counted_and_named(home, capsys):
+    assert call("run", "sssp", "--engine", "native", "--cores", "2", "--out", "r", "--", "--long-tasks") == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("long tasks"))
+    assert line.split(maxsplit=2)[2] == (
+        "7 of over 10 ms: visit (2, the longest 1.25 s), load (14.1 ms), f0 (11 ms), others (3)"
+    )
+    found = rubato.load("r").summary.long_tasks
+    assert found.count == 7 and len(found.functions) == 6
+    assert found.functions[0].function == "void app::(anonymous namespace)::visit<2>(Vertex*)"
+    assert call("run", "sssp", "--engine", "native", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["long_tasks"] == {"count": 0, "functions": []}
+    assert call("run", "sssp", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["long_tasks"] is None
+    assert call("report", "r", "--out", "r.html") == 0
+    assert ">over 10 ms</th>" in Path("r.html").read_text()
 
 
 @pytest.mark.parametrize(

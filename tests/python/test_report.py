@@ -14,7 +14,7 @@ import browser
 import rubato
 from helpers import call
 from rubato import report
-from rubato.report.inside import short_name
+from rubato.names import short_name
 from rubato.report.study import plain, study
 
 needs_browser = pytest.mark.skipif(
@@ -121,6 +121,10 @@ def test_function_names_are_shortened_to_what_a_reader_knows_them_by():
     assert short_name("(no task)") == "(no task)"
     assert short_name("operator new(unsigned long)") == "new"
     assert short_name("0x1234+0x10") == "0x1234+0x10"
+    assert short_name("main::{lambda(unsigned long)#1}") == "lambda of main"
+    line = "app::visit<(rubato::v0::TaskType)2>(Line*)::{lambda(app::Arc const*, unsigned long)#1}"
+    piece = f"rubato::v0::engine::split_range<(rubato::v0::TaskType)2, {line}, app::Arc const*>(app::Arc const*)"
+    assert short_name(piece + "::{lambda(app::Arc const*, app::Arc const*)#1}") == "lambda of visit"
 
 
 def test_the_file_is_whole_and_names_no_outside_resource(small_study, capsys):

@@ -83,6 +83,15 @@ def test_a_trace_shows_every_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert all(document["otherData"][f"worker {w}"]["task_left_out"] == 0 for w in (0, 1))
 
 
+def test_long_tasks_are_named_when_the_program_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a trace, which asks for names before: the table of them must still be there."""
+    monkeypatch.chdir(tmp_path)
+    large = ["--scale", "0.5", "--partitions", "1", "--records-per-task", "10000000"]
+    found = rubato.run("hashjoin", engine="native", cores=1, arguments=large, trace=True).summary.long_tasks
+    assert found.count == sum(f.count for f in found.functions) >= 1
+    assert all("rubato::apps::" in f.function and f.longest_seconds >= 0.01 for f in found.functions)
+
+
 def test_spec_tasks_run_alone_and_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     summary = rubato.run("mis", engine="native", cores=2, mode="spec", arguments=["--generate", "rmat:7:8"]).summary

@@ -73,11 +73,14 @@ struct Counters {
 };
 Counters counters();
 
-/// Tasks that kept a worker for over 10 ms, by function. Every task is timed while a worker has run few, and
-/// again as soon as 50 of them take over a millisecond together; a single one among short ones is missed.
+/// Tasks that kept a worker for over 10 ms, by function, the longest first. It is the time on the clock: a
+/// task counts, too, whose worker had to give its CPU to others meanwhile. Every task is timed while a worker
+/// has run few, and again as soon as 50 of them take over a millisecond together; a single one among short
+/// ones is missed.
 struct LongTask {
   std::string function;
   std::uint64_t count = 0;
+  double longest_seconds = 0;
 };
 std::vector<LongTask> long_tasks();
 

@@ -120,6 +120,8 @@ def _native_summary(run: Summary, directory: str) -> RenderableType:
     facts.add_row("tasks", f"{number(t.committed)}{rate}")
     if t.aborted or t.promoted:
         facts.add_row("", f"{number(t.aborted)} reads repeated, {number(t.promoted)} run alone")
+    if run.long_tasks and run.long_tasks.count:
+        facts.add_row("long tasks", run.long_tasks.in_words())
     facts.add_row("memory", f"{run.host.peak_mb:.0f} MB at most")
     facts.add_row("results", directory)
     title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine")

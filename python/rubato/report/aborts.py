@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rubato.report.inside import short_name
+from rubato.names import short_name
 from rubato.report.markup import CAUSE_NAMES, card, plural, switch, table
 from rubato.report.study import Point, Workload
 from rubato.results import Run

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rubato.errors import UsageError
+from rubato.names import short_name
 from rubato.results import Histogram, Run, pattern_of
 from rubato.summary import CYCLE_CLASSES
 
@@ -130,20 +131,6 @@ def functions(run: Run) -> list[dict[str, Any]]:
             {"function": entry["function"], "short": short_name(entry["function"]), "classes": classes, "parts": parts}
         )
     return sorted(rows, key=lambda r: -sum(r["parts"].values()))
-
-
-def short_name(function: str) -> str:
-    """`visit` of `void app::(anonymous namespace)::visit<(Type)2>(Vertex*)`; names of another form stay."""
-    name, depth = "", 0
-    for character in function.replace("(anonymous namespace)::", ""):
-        if character in "<(":
-            depth += 1
-        elif character in ">)":
-            depth -= 1
-        elif depth == 0:
-            name += character
-    name = name.removesuffix(" const").rpartition(" ")[2].rpartition("::")[2]
-    return name if name.isidentifier() else function
 
 
 def timeline(run: Run) -> dict[str, Any] | None:

@@ -273,7 +273,7 @@ def _numbers_card(i: int, w: Workload, suffix: str) -> str:
 
 def _native_numbers_card(i: int, w: Workload, suffix: str) -> str:
     head = ["series", ">workers", ">runs", ">time", ">± 95 %", ">speed-up", ">tasks", ">reads repeated", ">run alone",
-            ">process", ">memory", "check"]  # fmt: skip
+            ">over 10 ms", ">process", ">memory", "check"]  # fmt: skip
     reference = w.reference[1].time.mean
     rows = []
     for s in w.series:
@@ -286,6 +286,7 @@ def _native_numbers_card(i: int, w: Workload, suffix: str) -> str:
                     f"{t.half_width / t.mean:.1%}" if t.half_width is not None and t.mean else "–",
                     f"{reference / t.mean:.2f}×" if t.mean else "–", f"{p.mean_of('tasks', 'committed'):,.0f}",
                     f"{p.mean_of('tasks', 'aborted'):,.0f}", f"{p.mean_of('tasks', 'promoted'):,.0f}",
+                    f"{sum(r.long_tasks.count for r in runs if r.long_tasks) / len(runs):,.3g}",
                     clock(sum(r.host.seconds for r in runs) / len(runs)),
                     f"{max(r.host.peak_mb for r in runs):,.0f} MB",
                     badge("passed", True) if checks == {"passed"} else html.escape(", ".join(sorted(checks))),

@@ -343,11 +343,16 @@ TEST_P(Native, CountsAndNamesLongTasks) {
   const std::uint64_t counted = native::counters().tasks_run_long - before;
   EXPECT_GE(counted, 4u);
   EXPECT_LT(counted, 24u);  // a short one may have lost its CPU for so long
-  std::uint64_t named = 0;
+  native::LongTask named;
+  double last = 1e9;
   for (const native::LongTask& task : native::long_tasks()) {
-    if (task.function.find("lingers()") != std::string::npos) named = task.count;
+    if (task.function.find("lingers()") != std::string::npos) named = task;
+    EXPECT_LE(task.longest_seconds, last) << "the longest first";
+    last = task.longest_seconds;
   }
-  EXPECT_GE(named, 4u);
+  EXPECT_GE(named.count, 4u);
+  EXPECT_GE(named.longest_seconds, 0.011);  // the clock of ticks is measured for a millisecond only
+  EXPECT_LT(named.longest_seconds, 5);
 }
 
 struct alignas(256) Wide {
