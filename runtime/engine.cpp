@@ -105,6 +105,7 @@ void Engine::tear_down() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   events.lower(Events::kEnd);
+  if (!workers_.empty()) earlier_ = counters();
   workers_.clear();
 }
 
@@ -149,7 +150,7 @@ void Engine::configure(const native::Options& options) {
 }
 
 native::Counters Engine::counters() const {
-  native::Counters c;
+  native::Counters c = earlier_;
   for (const auto& worker : workers_) {
     const Worker::Counts& n = worker->counts;
     c.tasks_created += worker->created.load(std::memory_order_relaxed) + n.submitted.get();

@@ -126,6 +126,7 @@ class Engine {
   void pause_workers();
 
   native::Options options_;
+  native::Counters earlier_;  // of workers that configure() has replaced
   std::vector<std::uint64_t> choices_;
   unsigned count_ = 1;            // of workers
   bool is_caller_pinned_ = true;  // in the next run, if workers are

@@ -580,6 +580,14 @@ TEST(Options, AnAdaptedPrefetchDistanceMoves) {
   native::configure(options);
 }
 
+TEST(Options, CountersGoOnWhenTheyChange) {
+  const std::uint64_t before = native::counters().tasks_run;
+  create<nonspec>([] {}, {});
+  run();
+  use_workers(1);
+  EXPECT_EQ(native::counters().tasks_run, before + 1);
+}
+
 TEST(Options, CannotChangeWhileTasksWait) {
   use_workers(2);
   create<nonspec>([] {}, {});
