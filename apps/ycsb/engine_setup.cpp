@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "apps/ycsb/engine_setup.hpp"
 
-#include <sched.h>
-
 #include <cstdlib>
 
 #include "apps/common/input_error.hpp"
 #include "rubato/rubato.hpp"
 
 namespace rubato::apps::ycsb {
-
-unsigned thread_count(unsigned wanted) {
-  if (wanted != 0) return wanted;
-  cpu_set_t allowed;
-  return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? static_cast<unsigned>(CPU_COUNT(&allowed))
-                                                              : 1;
-}
 
 #if defined(RUBATO_ENGINE_NATIVE)
 namespace {
@@ -45,12 +36,13 @@ constexpr unsigned kPrefetchDistance = 8;
 unsigned set_up_engine(unsigned workers, Sync sync) {
   native::Options options = native::options();
   if (std::getenv("RUBATO_PREFETCH") == nullptr) options.prefetch.distance = kPrefetchDistance;
-  if (workers != 0) {
-    options.workers = workers;
-    if (workers > thread_count(0)) options.oversubscribe = true;
-  }
+  if (workers != 0) options.workers = workers;
   if (sync != Sync::automatic) options.synchronization = request_of(sync);
-  native::configure(options);
+  try {
+    native::configure(options);
+  } catch (const TaskError& e) {  // no task has run: it is the number of workers
+    throw InputError(e.what());
+  }
   return native::workers();
 }
 

@@ -6,11 +6,10 @@
 
 namespace rubato::apps::ycsb {
 
-/// For variants without the engine: `wanted`, or as many as there are CPUs for this process.
-unsigned thread_count(unsigned wanted);
-
-/// Configures the engine; 0: its own choice. More workers than CPUs oversubscribe them. @returns their
-/// number. The serial engine has one worker, and nothing to keep apart. InputError if it is asked for more.
+/// Configures the engine; 0: its own choice of workers. @returns their number, which the variants that do
+/// without the engine have threads: so what it says about too many holds for all. The serial engine has one
+/// worker, and nothing to keep apart. InputError for more workers than CPUs, unless that is asked for
+/// (RUBATO_OVERSUBSCRIBE=1).
 unsigned set_up_engine(unsigned workers, Sync sync);
 
 /// Of removed resources that are not freed yet; exact while at most one task runs. 0 on the serial engine.

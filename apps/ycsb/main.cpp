@@ -24,7 +24,7 @@ struct Options {
   VariantName variant = VariantName::tasks;
   Sync sync = Sync::automatic;
   Load load = Load::bulk;
-  unsigned workers = 0;  // 0: as many as there are CPUs for
+  unsigned workers = 0;  // 0: as many as the engine chooses
   unsigned inflight = 500;
   unsigned rounds = 1;
   bool verify = false, is_json = false;
@@ -82,7 +82,9 @@ void declare(CLI::App& app, Options& o) {
                     {"speculative", Sync::speculative}},
                    "How visits of one node are kept apart (default: tasks, what the runtime chooses; others, "
                    "optimistic). scheduled: tasks only; speculative: oneTBB only");
-  add_count<unsigned>(app, "--cores,--workers", o.workers, 1024, "Threads that work (default: one a CPU)");
+  add_count<unsigned>(app, "--cores,--workers", o.workers, 1024,
+                      "Threads that work (default: RUBATO_WORKERS, else one a CPU); more than CPUs only with "
+                      "RUBATO_OVERSUBSCRIBE=1");
   add_count<unsigned>(app, "--inflight", o.inflight, 1u << 20,
                       "Requests that each worker has under way, or takes at once (default 500)");
   add_choice<Load>(app, "--load", o.load, {{"bulk", Load::bulk}, {"insert", Load::insert}},
@@ -204,9 +206,7 @@ double seconds_now() {
 int run_ycsb(const Options& chosen) {
   check_combination(chosen);
   const Options o = with_usual_choices(chosen);
-  const unsigned workers =
-      o.variant == VariantName::tasks ? set_up_engine(o.workers, o.sync) : thread_count(o.workers);
-  const RunOptions run{workers, o.inflight};
+  const RunOptions run{set_up_engine(o.workers, o.sync), o.inflight};
   const std::unique_ptr<Variant> variant = make_variant(o);
   const double load_began = seconds_now();
   load(*variant, o, run);

@@ -31,7 +31,7 @@ def has_tbb() -> bool:
 def test_tasks_pass_all_checks(workload: str, sync: str, workers: int):
     chosen = [] if sync == "automatic" else ["--sync", sync]
     run = ycsb("--workload", workload, "--records", "3000", "--operations", "20000", "--workers", str(workers),
-               "--load", "insert", "--verify", *chosen)
+               "--load", "insert", "--verify", *chosen, RUBATO_OVERSUBSCRIBE="1")
     assert run.returncode == 0, run.stdout + run.stderr
     assert "check: passed" in run.stdout
 
@@ -42,8 +42,22 @@ def test_comparisons_pass_all_checks(variant: str, sync: str):
     if variant.startswith("tbb") and not has_tbb():
         pytest.skip("built without oneTBB")
     run = ycsb("--workload", "A", "--records", "3000", "--operations", "20000", "--workers", "8", "--load", "insert",
-               "--verify", "--variant", variant, "--sync", sync)
+               "--verify", "--variant", variant, "--sync", sync, RUBATO_OVERSUBSCRIBE="1")
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("variant", ["tasks", "threads", "interleaved", "tbb-step", "tbb-lookup"])
+def test_more_workers_than_cpus_must_be_meant(variant: str):
+    if variant.startswith("tbb") and not has_tbb():
+        pytest.skip("built without oneTBB")
+    small = ["--records", "100", "--operations", "1000", "--json", "--variant", variant]
+    run = ycsb(*small, "--workers", "1000")
+    assert run.returncode == 2 and run.stdout == ""
+    assert run.stderr.startswith("ycsb: 1000 workers were asked for, but ") and run.stderr.count("\n") == 1
+    many = str(len(os.sched_getaffinity(0)) + 1)
+    for arguments, environment in ((["--workers", many], {}), ([], {"RUBATO_WORKERS": many})):
+        run = ycsb(*small, *arguments, RUBATO_OVERSUBSCRIBE="1", **environment)
+        assert run.returncode == 0 and json.loads(run.stdout)["workers"] == int(many), run.stderr
 
 
 def test_churn_gives_nodes_back_and_says_how_much_memory_it_took():

@@ -11,6 +11,10 @@
 #include "apps/ycsb/linearizability.hpp"
 #include "apps/ycsb/verify.hpp"
 #include "base/rng.hpp"
+#if defined(RUBATO_ENGINE_NATIVE)
+#include "apps/common/input_error.hpp"
+#include "tests/runtime/use_workers.hpp"
+#endif
 
 namespace rubato::apps::ycsb {
 namespace {
@@ -85,7 +89,10 @@ void run_insertions_and_removals(Variant& variant, unsigned workers) {
 #if defined(RUBATO_ENGINE_NATIVE)
 class TaskVariantTest : public testing::TestWithParam<std::tuple<Sync, unsigned>> {
  protected:
-  void SetUp() override { ASSERT_EQ(set_up_engine(workers_, std::get<0>(GetParam())), workers_); }
+  void SetUp() override {
+    use_workers(workers_);
+    ASSERT_EQ(set_up_engine(workers_, std::get<0>(GetParam())), workers_);
+  }
   const unsigned workers_ = std::get<1>(GetParam());
 };
 INSTANTIATE_TEST_SUITE_P(All, TaskVariantTest,
@@ -137,7 +144,9 @@ MemoryPeaks churn(std::uint64_t operations, unsigned workers) {
 class TaskVariantMemory : public testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Workers, TaskVariantMemory, testing::Values(1u, 2u, 8u));
 TEST_P(TaskVariantMemory, DoesNotGrowWithTheNumberOfRequests) {
-  const unsigned workers = set_up_engine(GetParam(), Sync::automatic);
+  const unsigned workers = GetParam();
+  use_workers(workers);
+  ASSERT_EQ(set_up_engine(workers, Sync::automatic), workers);
   constexpr std::uint64_t kOperations = 1'000'000, kRemoved = kOperations * 2 / 5;
   const MemoryPeaks few = churn(kOperations / 10, workers), many = churn(kOperations, workers);
   EXPECT_GT(few.unreclaimed_bytes, 0u);
@@ -145,6 +154,21 @@ TEST_P(TaskVariantMemory, DoesNotGrowWithTheNumberOfRequests) {
   // Not proportional to time: what waits depends on how long workers are kept from running.
   const std::uint64_t all = kRemoved / (leaf::kMaxEntries / 2) * sizeof(Node);
   EXPECT_LE(many.unreclaimed_bytes, all / 4);
+}
+#endif
+
+#if defined(RUBATO_ENGINE_NATIVE)
+TEST(EngineSetup, RefusesMoreWorkersThanCpusUnlessTheyAreMeant) {
+  native::Options options = native::options();
+  options.workers = 1;
+  options.oversubscribe = false;
+  native::configure(options);
+  EXPECT_THROW(set_up_engine(1000, Sync::automatic), InputError);
+  EXPECT_EQ(set_up_engine(0, Sync::automatic), 1u) << "what the engine had before";
+  options.oversubscribe = true;
+  native::configure(options);
+  EXPECT_EQ(set_up_engine(1000, Sync::automatic), 1000u);
+  native::configure(native::Options{});
 }
 #endif
 
