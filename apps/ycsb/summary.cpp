@@ -4,6 +4,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "base/json_text.hpp"
+
 namespace rubato::apps::ycsb {
 
 double Summary::latency(double quantile) const {
@@ -62,8 +64,6 @@ std::string name_of_workload(char workload) {
   return workload == kChurn ? "churn" : std::string(1, workload);
 }
 
-namespace {
-
 void print_json(const Summary& s) {
   std::printf("{\"workload\": \"%s\", \"distribution\": \"%s\", \"records\": %" PRIu64
               ", \"operations\": %" PRIu64 ", \"seed\": %" PRIu64
@@ -79,6 +79,8 @@ void print_json(const Summary& s) {
     std::printf(", \"peak_nodes\": %" PRIu64 ", \"peak_unreclaimed_bytes\": %" PRIu64, s.memory->nodes,
                 s.memory->unreclaimed_bytes);
   }
+  std::printf(", \"check\": \"%s\"", !s.wrong ? "none" : s.wrong->empty() ? "passed" : "failed");
+  if (s.wrong && !s.wrong->empty()) std::printf(", \"error\": %s", json_quoted(*s.wrong).c_str());
   std::printf("}\n");
 }
 
@@ -94,16 +96,6 @@ void print_lines(const Summary& s) {
   if (s.memory) {
     std::printf("nodes at most: %" PRIu64 ", removed and not yet freed at most: %" PRIu64 " bytes\n",
                 s.memory->nodes, s.memory->unreclaimed_bytes);
-  }
-}
-
-}  // namespace
-
-void print(const Summary& s, bool is_json) {
-  if (is_json) {
-    print_json(s);
-  } else {
-    print_lines(s);
   }
 }
 

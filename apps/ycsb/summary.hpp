@@ -22,6 +22,8 @@ struct Summary {
   double seconds = 0;                      ///< of the run
   std::vector<std::uint64_t> latencies{};  ///< nanoseconds, ascending
   std::optional<MemoryPeaks> memory{};
+  std::optional<std::string>
+      wrong{};  ///< the first thing the checks found; empty: nothing; none: not checked
 
   double million_requests_a_second() const {
     return static_cast<double>(workload.operations) / seconds / 1e6;
@@ -36,7 +38,9 @@ std::string name_of(Distribution distribution);
 /// "A" to "F", "churn".
 std::string name_of_workload(char workload);
 
-/// To standard output, as lines or as one JSON object.
-void print(const Summary& summary, bool is_json);
+/// To standard output. The object has the checks' result, the lines have not: they come before the checks,
+/// which may take long.
+void print_lines(const Summary& summary);
+void print_json(const Summary& summary);
 
 }  // namespace rubato::apps::ycsb

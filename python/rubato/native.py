@@ -113,7 +113,6 @@ def _write_results(
     spec: RunSpec, directory: Path, counters: dict[str, Any], ended: Ended, code: int, reason: str
 ) -> None:
     output = (directory / _OUTPUT).read_text(errors="replace")
-    checks = _CHECK.findall(output)
     values = {c["name"]: c["value"] for c in counters["counters"]}
     summary = {
         "program": spec.program,
@@ -134,7 +133,7 @@ def _write_results(
         },
         "cycle_breakdown": None,
         "network_bytes": None,
-        "check": ("failed" if "failed" in checks else "passed") if checks else "none",
+        "check": _check(output),
         "long_tasks": {"count": values.get("tasks_run_long", 0), "functions": counters.get("long_tasks", [])},
         "host": {"seconds": ended.seconds, "mips": None, "peak_mb": counters["peak_mb"]},
         "output": output,
@@ -153,6 +152,15 @@ def _write_results(
     part = directory / "summary.json.part"
     part.write_text(json.dumps(summary, indent=1))
     part.replace(directory / "summary.json")
+
+
+def _check(output: str) -> str:
+    """What the program printed about its check: a line, or the key of the JSON object that is all of its output."""
+    checks = _CHECK.findall(output)
+    if output.startswith("{"):
+        with contextlib.suppress(json.JSONDecodeError):
+            checks.append(json.loads(output).get("check"))
+    return next((result for result in ("failed", "passed") if result in checks), "none")
 
 
 def _counters(directory: Path) -> dict[str, Any] | None:

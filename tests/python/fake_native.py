@@ -2,7 +2,7 @@
 """A stand-in for an application of the native engine: reads the engine's environment, writes its counters.
 
 What it "runs" is decided by its arguments: --fail-check, --sleep SECONDS, --crash, --no-engine, --wrong-input,
---long-tasks.
+--long-tasks. With --json it prints one object.
 """
 
 # SPDX-License-Identifier: MIT
@@ -24,11 +24,14 @@ def main() -> int:
         print("sssp: something went wrong", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)
     workers = int(os.environ.get("RUBATO_WORKERS", "2"))
-    print(f"workers: {workers}", "oversubscribed" if os.environ.get("RUBATO_OVERSUBSCRIBE") else "")
-    print("arguments:", *arguments)
     failed = "--fail-check" in arguments
-    if "--verify" in arguments:
-        print("check:", "failed" if failed else "passed")
+    if "--json" in arguments:
+        print(json.dumps({"workers": workers, "check": "failed" if failed else "passed"}))
+    else:
+        print(f"workers: {workers}", "oversubscribed" if os.environ.get("RUBATO_OVERSUBSCRIBE") else "")
+        print("arguments:", *arguments)
+        if "--verify" in arguments:
+            print("check:", "failed" if failed else "passed")
     if "--no-engine" not in arguments:
         long_tasks = []
         if "--long-tasks" in arguments:

@@ -47,6 +47,12 @@ def test_the_mode_becomes_an_argument_unless_it_is_there(home):
     assert rubato.run("sssp", engine="native", arguments=["--type", "nonspec"]).summary.mode == "nonspec"
 
 
+def test_the_check_is_found_in_a_program_s_json_too(home):
+    assert rubato.run("sssp", engine="native", arguments=["--json"]).summary.check == "passed"
+    failed = rubato.run("sssp", engine="native", arguments=["--json", "--fail-check"], check=False)
+    assert failed.summary.check == "failed" and failed.summary.exit_code == 1
+
+
 def test_a_program_by_path_runs_too(home):
     run = rubato.run(str(home / "bin/sssp-native"), engine="native", cores=1)
     assert run.summary.check == "none" and run.summary.seconds == 0.5

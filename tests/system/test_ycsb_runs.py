@@ -71,15 +71,20 @@ def test_churn_gives_nodes_back_and_says_how_much_memory_it_took():
     assert "peak_nodes" not in threads
 
 
-def test_the_checks_notice_that_nothing_keeps_tasks_of_a_node_apart():
+@pytest.mark.parametrize("is_json", [False, True])
+def test_the_checks_notice_that_nothing_keeps_tasks_of_a_node_apart(is_json: bool):
     # Two workers that increment few values lose some of two million increments, but not in every run.
     for seed in range(1, 6):
         run = ycsb("--workload", "F", "--records", "20", "--operations", "2000000", "--workers", "2", "--verify",
-                   "--seed", str(seed), RUBATO_SYNC="none")
+                   "--seed", str(seed), *(["--json"] if is_json else []), RUBATO_SYNC="none")
         if run.returncode != 0:
             break
     assert run.returncode == 1
-    assert "is not linearizable" in run.stdout
+    if is_json:
+        result = json.loads(run.stdout)
+        assert result["check"] == "failed" and "is not linearizable" in result["error"]
+    else:
+        assert "is not linearizable" in run.stdout and run.stdout.endswith("check: failed\n")
 
 
 def test_prints_one_json_object_and_writes_the_history(tmp_path: Path):
@@ -87,7 +92,9 @@ def test_prints_one_json_object_and_writes_the_history(tmp_path: Path):
     run = ycsb("--workload", "F", "--records", "100", "--operations", "1000", "--inflight", "16", "--workers", "1",
                "--json", "--verify", "--history", str(file))
     assert run.returncode == 0, run.stdout + run.stderr
-    result = json.loads(run.stdout.splitlines()[0])
+    result = json.loads(run.stdout)
+    assert run.stdout.count("\n") == 1 and result["check"] == "passed"
+    assert json.loads(ycsb("--records", "100", "--operations", "100", "--json").stdout)["check"] == "none"
     assert (result["workload"], result["operations"], result["inflight"]) == ("F", 1000, 16)
     assert result["latency_p99_us"] >= result["latency_p50_us"] > 0
     lines = file.read_text().splitlines()
