@@ -10,6 +10,7 @@
 
 #include "apps/common/input_error.hpp"
 #include "apps/common/options.hpp"
+#include "apps/common/output_file.hpp"
 #include "apps/des/bench_reader.hpp"
 #include "apps/des/circuit.hpp"
 #include "apps/des/des_tasks.hpp"
@@ -141,7 +142,7 @@ bool check_waveforms(const Circuit& circuit, const SimulationResult& result,
 }
 
 int run_des(const Options& o) {
-  if (!o.vcd.empty()) check_writable(o.vcd);
+  if (!o.vcd.empty()) OutputFile::check(o.vcd);
   const bool is_generated = o.netlist.empty();
   Circuit circuit =
       is_generated ? generate_circuit(o.generate.empty() ? "csa:8" : o.generate) : read_bench(o.netlist);

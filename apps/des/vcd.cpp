@@ -2,15 +2,10 @@
 // Identifier codes count in base 94 over the printable characters '!' to '~'.
 #include "apps/des/vcd.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 
-#include "apps/common/input_error.hpp"
+#include "apps/common/output_file.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -24,27 +19,11 @@ std::string code(std::uint32_t net) {
   return text;
 }
 
-struct Closer {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-[[noreturn]] void fail_to_write(const std::string& path) {
-  throw InputError("cannot write " + path + ": " + std::strerror(errno));
-}
-
 }  // namespace
-
-void check_writable(const std::string& path) {
-  const bool was_there = access(path.c_str(), F_OK) == 0;
-  const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "a"));
-  if (!file) fail_to_write(path);
-  if (!was_there) std::remove(path.c_str());
-}
 
 void write_vcd(const std::string& path, const std::string& scope, const Circuit& circuit,
                const std::vector<Change>& log, std::uint64_t end) {
-  std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "w"));
-  if (!file) fail_to_write(path);
+  const OutputFile file(path);
   std::FILE* const out = file.get();
   std::fprintf(out, "$version Rubato des $end\n$timescale 10ps $end\n$scope module %s $end\n", scope.c_str());
   for (std::uint32_t g = 0; g < circuit.gates(); ++g) {
@@ -61,8 +40,7 @@ void write_vcd(const std::string& path, const std::string& scope, const Circuit&
     std::fprintf(out, "%" PRIu32 "%s\n", change.value, code(change.net).c_str());
   }
   if (end > time) std::fprintf(out, "#%" PRIu64 "\n", end);
-  const bool is_written = std::ferror(out) == 0 && std::fflush(out) == 0;
-  if (!is_written) fail_to_write(path);
+  file.finish();
 }
 
 }  // namespace rubato::apps

@@ -8,10 +8,6 @@
 
 namespace rubato::apps {
 
-/// Finds before a long simulation what write_vcd() would only find behind it, and leaves what is there as it
-/// is. @throws InputError if the file cannot be written.
-void check_writable(const std::string& path);
-
 /// All nets as one-bit wires of scope `scope`, from their values with all inputs 0 at time 0; one unit of
 /// time is 10 ps. `log` as in SimulationResult; `end` is the last time shown. The same bytes for the same
 /// input: no date. @throws InputError if the file cannot be written.

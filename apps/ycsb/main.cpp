@@ -8,6 +8,7 @@
 #include <string>
 
 #include "apps/common/options.hpp"
+#include "apps/common/output_file.hpp"
 #include "apps/ycsb/engine_setup.hpp"
 #include "apps/ycsb/summary.hpp"
 #include "apps/ycsb/variant.hpp"
@@ -106,7 +107,7 @@ void declare(CLI::App& app, Options& o) {
       "Prints requests a second and their latencies; with tasks also how much memory the tree took at most.");
 }
 
-/// @throws InputError for a pair that does not exist.
+/// @throws InputError for what cannot go together, and for a file that cannot be written.
 void check_combination(const Options& o) {
   const bool is_tbb = o.variant == VariantName::tbb_step || o.variant == VariantName::tbb_lookup;
   if (o.sync == Sync::scheduled && o.variant != VariantName::tasks) {
@@ -118,6 +119,7 @@ void check_combination(const Options& o) {
   }
   if (!o.history.empty() && !o.verify) throw InputError("--history needs --verify");
   if (o.verify && o.rounds != 1) throw InputError("--verify checks one run: leave --rounds out");
+  if (!o.history.empty()) OutputFile::check(o.history);
 }
 
 std::unique_ptr<Variant> make_variant(const Options& o) {

@@ -5,10 +5,9 @@
 #include <cinttypes>
 #include <cstdio>
 #include <limits>
-#include <memory>
 #include <vector>
 
-#include "apps/common/input_error.hpp"
+#include "apps/common/output_file.hpp"
 #include "apps/ycsb/linearizability.hpp"
 
 namespace rubato::apps::ycsb {
@@ -185,8 +184,7 @@ std::string verify(const WorkloadOptions& workload, std::span<const Request> req
 
 void write_history(const std::string& file, std::span<const Request> requests, const Recorder& recorder) {
   static constexpr const char* kNames[] = {"lookup", "scan", "insert", "update", "remove", "add"};
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(std::fopen(file.c_str(), "w"), std::fclose);
-  if (out == nullptr) throw InputError("--history: " + file + " cannot be written");
+  const OutputFile out(file);
   std::fprintf(out.get(), "request,kind,key,argument,invoked_ns,responded_ns,found,value\n");
   for (std::uint64_t i = 0; i < requests.size(); ++i) {
     const Operation operation = operation_of(requests[i], i, kFirstWritten, nullptr);
@@ -195,7 +193,7 @@ void write_history(const std::string& file, std::span<const Request> requests, c
                  i, kNames[static_cast<int>(operation.kind)], operation.key, operation.argument, e.invoked,
                  e.responded, e.answer.is_found, e.answer.value);
   }
-  if (std::ferror(out.get()) != 0) throw InputError("--history: " + file + " cannot be written");
+  out.finish();
 }
 
 }  // namespace rubato::apps::ycsb

@@ -108,12 +108,14 @@ def test_prints_one_json_object_and_writes_the_history(tmp_path: Path):
     (["--history", "h.csv"], "--history needs --verify"),
     (["--workload", "G"], "'G' is none of A|B|C|D|E|F|churn"),
     (["--records", "0"], "--records"),
-    (["--verify", "--history", "/nowhere/h.csv", "--records", "10", "--operations", "10"], "cannot be written"),
+    (["--verify", "--history", "/nowhere/h.csv"], "cannot write /nowhere/h.csv: No such file or directory"),
+    (["--verify", "--history", "/dev/full", "--records", "9", "--operations", "9"], "cannot write /dev/full: No space"),
 ])
 def test_says_what_is_wrong(arguments: list[str], sentence: str):
     run = ycsb(*arguments)
     assert run.returncode == 2
     assert sentence in run.stderr
+    assert "latency" not in run.stdout or "/dev/full" in arguments, "found before the run"
 
 
 @pytest.mark.parametrize(("wish", "distance"), [(None, 8), ("4", 4), ("off", 0)])
