@@ -1,11 +1,13 @@
 // A server: run() stays open while another thread reads requests and creates a task for each. A request is a
 // line "NAME AMOUNT" on standard input; the answer is "NAME BALANCE". Requests for one account run one at a
-// time, and those for different accounts in parallel. Ends with standard input. Native engine only.
+// time, and those for different accounts in parallel. What is no request is named on standard error; others
+// go on, and the exit code is 2. Ends with standard input. Native engine only.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,10 +28,18 @@ void deposit(rubato::resource<Account> account, std::int64_t amount) {
 int main() {
   std::map<std::string, rubato::resource<Account>> accounts;
   rubato::native::Hold hold = rubato::native::hold();
+  bool has_failed = false;
   std::thread reader([&] {
-    std::string name;
-    std::int64_t amount = 0;
-    while (std::cin >> name >> amount) {
+    for (std::string line; std::getline(std::cin, line);) {
+      if (line.empty()) continue;
+      std::istringstream request(line);
+      std::string name, rest;
+      std::int64_t amount = 0;
+      if (!(request >> name >> amount) || request >> rest) {
+        std::fprintf(stderr, "server: '%s' is no request: NAME AMOUNT was expected\n", line.c_str());
+        has_failed = true;
+        continue;
+      }
       const auto [entry, is_new] = accounts.try_emplace(name);
       if (is_new) entry->second = rubato::make_resource<Account>({}, name);
       rubato::create<rubato::nonspec>(deposit, {.on = entry->second}, entry->second, amount);
@@ -39,4 +49,5 @@ int main() {
   rubato::run();
   reader.join();
   for (const auto& [name, account] : accounts) rubato::remove(account);
+  return has_failed ? 2 : 0;
 }

@@ -51,6 +51,7 @@ Engine::Engine()
     : heap({.group_nodes = topology().group_nodes(), .uses_malloc = task_memory_from_malloc(environment)}) {
   inbox.kind = TaskPool::Kind::inbox;
   events.raise(Events::kPaused);
+  check_counters_file();
   build(options_from_environment(environment));
 }
 

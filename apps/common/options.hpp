@@ -5,9 +5,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -67,10 +70,13 @@ inline void add_task_options(CLI::App& app, TaskOptions& o, const TaskOptionsHel
   add_verify_and_serial(app, o, help);
 }
 
-/// For ->check(): digits only.
+/// For ->check(): digits only, below 2^64.
 inline std::string whole_number(const std::string& text) {
-  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  return is_number ? std::string() : "'" + text + "' is not a whole number";
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (stopped != end || error == std::errc::invalid_argument) return "'" + text + "' is not a whole number";
+  return error == std::errc{} ? std::string() : "'" + text + "' is larger than 2^64 - 1";
 }
 
 /// Prints the line by which whoever runs an application knows how its check ended. @returns its exit code.
@@ -100,7 +106,7 @@ int run_application(const Application<Options>& application, int argc, char** ar
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help
-    std::fprintf(stderr, "%s: %s (see %s --help)\n", application.name, e.what(), application.name);
+    std::fprintf(stderr, "%s: %s\n", application.name, e.what());
     return 2;
   }
 #if defined(RUBATO_ENGINE_NATIVE)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One sequence of random numbers for each table: adding a column to one leaves the other as it is.
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <string>
 
 #include "apps/common/input_error.hpp"
 #include "apps/hashjoin/tpch.hpp"
@@ -29,7 +32,10 @@ std::uint32_t ordering_customer(std::uint32_t drawn, std::uint32_t customers) {
 TpchTables generate_tpch(double scale, std::uint64_t seed) {
   const double wanted = std::floor(scale * kCustomersOfScale1 + 0.5);
   if (!(wanted >= 1) || !(scale <= 1000)) {
-    throw InputError("the scale factor must be between 1/150000 (one customer) and 1000");
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%g", scale);
+    throw InputError(std::string("--scale ") + text.data() +
+                     ": a factor from 1/150000 (one customer) to 1000 was expected");
   }
   const auto customers = static_cast<std::uint32_t>(wanted);
   TpchTables tables;

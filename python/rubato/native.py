@@ -100,6 +100,7 @@ def _verdict(spec: RunSpec, ended: Ended) -> tuple[ExitCode, str]:
     if ended.code in (-signal.SIGTERM, -signal.SIGINT):
         return ExitCode.INTERRUPTED, "interrupted."
     if ended.code < 0:
+        said = said.removeprefix("what():").strip()  # of an exception that nobody has caught
         return ExitCode.GUEST_FAULT, f"{spec.name} was ended by {signal.Signals(-ended.code).name}. {said}".strip()
     # Only applications are known to mean by these what the commands mean.
     if spec.app() is not None and ended.code in (ExitCode.USAGE, ExitCode.GUEST_FAULT):

@@ -68,7 +68,7 @@ def check_settings(settings: list[str]) -> None:
 
 def last_line(text: str) -> str:
     """The last line that says something, without the program's name in front."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("Run with --help ")]
     if not lines:
         return ""
     line = lines[-1]

@@ -29,6 +29,10 @@ struct RunTotals {
   double peak_mb = 0;      ///< resident memory of the process, at most
 };
 
+/// When the engine starts, so that nobody computes for hours for counters that cannot be kept.
+/// Errors: TaskError if RUBATO_COUNTERS names a file that cannot be written.
+void check_counters_file();
+
 /// One JSON object. Of `long_tasks` the first 16.
 std::string counters_as_json(const RunTotals& totals, const native::Counters& counters,
                              const std::vector<native::LongTask>& long_tasks);

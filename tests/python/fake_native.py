@@ -2,7 +2,7 @@
 """A stand-in for an application of the native engine: reads the engine's environment, writes its counters.
 
 What it "runs" is decided by its arguments: --fail-check, --sleep SECONDS, --crash, --no-engine, --wrong-input,
---long-tasks. With --json it prints one object.
+--wrong-usage, --throw, --long-tasks. With --json it prints one object.
 """
 
 # SPDX-License-Identifier: MIT
@@ -18,8 +18,15 @@ def main() -> int:
     if "--wrong-input" in arguments:
         print("sssp: graph.gr:17: negative length -4", file=sys.stderr)
         return 2
+    if "--wrong-usage" in arguments:
+        print("--source: 'x' is not a whole number\nRun with --help for more information.", file=sys.stderr)
+        return 2
     if "--sleep" in arguments:
         time.sleep(float(arguments[arguments.index("--sleep") + 1]))
+    if "--throw" in arguments:
+        print("terminate called after throwing an instance of 'X'", file=sys.stderr)
+        print("  what():  too many workers", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGABRT)
     if "--crash" in arguments:
         print("sssp: something went wrong", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)

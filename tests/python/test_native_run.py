@@ -117,6 +117,13 @@ def test_errors_are_one_sentence_with_the_right_exit_code(home, capsys, argument
     assert not (Path("r/summary.json").exists() and code != 1)
 
 
+def test_the_reason_is_what_is_wrong_and_not_what_stands_around_it(home, capsys):
+    assert call("run", "sssp", "--engine", "native", "--json", "--", "--throw") == 3
+    assert json.loads(capsys.readouterr().out)["error"] == "sssp was ended by SIGABRT. too many workers"
+    assert call("run", "sssp", "--engine", "native", "--json", "--", "--wrong-usage") == 2
+    assert json.loads(capsys.readouterr().out)["error"] == "--source: 'x' is not a whole number"
+
+
 def test_wrong_usage_leaves_nothing_behind(home):
     assert call("run", "sssp", "--engine", "native", "--out", "r", "--", "--wrong-input") == 2
     assert not Path("r").exists()

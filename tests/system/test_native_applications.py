@@ -14,6 +14,7 @@ import pytest
 
 import rubato
 from rubato import apps
+from rubato.cli import call as rubato_command
 
 WORKERS = [1, 2, 8]
 #: An input for each application that takes a moment on one worker; the demo's where none is given.
@@ -86,10 +87,17 @@ def test_a_trace_shows_every_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_long_tasks_are_named_when_the_program_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a trace, which asks for names before: the table of them must still be there."""
     monkeypatch.chdir(tmp_path)
-    large = ["--scale", "0.5", "--partitions", "1", "--records-per-task", "10000000"]
+    large = ["--scale", "4", "--partitions", "1", "--records-per-task", "10000000"]
     found = rubato.run("hashjoin", engine="native", cores=1, arguments=large, trace=True).summary.long_tasks
     assert found.count == sum(f.count for f in found.functions) >= 1
     assert all("rubato::apps::" in f.function and f.longest_seconds >= 0.01 for f in found.functions)
+
+
+@pytest.mark.parametrize("scale", ["0", "-1", "nan", "1001"])
+def test_a_wrong_scale_is_named(scale: str, build: Path) -> None:
+    command = [build / "bin" / "hashjoin-native", "--scale", scale]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.startswith(f"hashjoin: --scale {scale}: ")
 
 
 def test_spec_tasks_run_alone_and_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,11 +107,30 @@ def test_spec_tasks_run_alone_and_are_counted(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("application", NATIVE)
+def test_wrong_usage_is_one_sentence_that_names_it(
+    application: str, build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wrong in (["--nonsense"], ["--seed", "-1"], ["--seed"]):
+        for engine in ("native", "serial"):
+            program = build / "bin" / f"{application}-{engine}"
+            done = subprocess.run([program, *wrong], capture_output=True, text=True, timeout=60, check=False)
+            assert done.returncode == 2 and done.stdout == ""
+            assert done.stderr.startswith(f"{application}: ") and wrong[-1] in done.stderr
+            assert done.stderr.count("\n") == 1
+    monkeypatch.chdir(tmp_path)
+    assert rubato_command(["run", application, "--engine", "native", "--", "--seed", "-1"]) == 2
+    assert capsys.readouterr().err == "rubato: --seed: '-1' is not a whole number\n"
+    assert rubato_command(["run", application, "--engine", "native", "--", "--seed", str(2**64)]) == 2
+    assert capsys.readouterr().err == f"rubato: --seed: '{2**64}' is larger than 2^64 - 1\n"
+
+
+@pytest.mark.parametrize("application", NATIVE)
 def test_wrong_options_of_the_engine_are_refused_with_2(application: str, build: Path) -> None:
     program = build / "bin" / f"{application}-native"
     for variable, value in (("RUBATO_WORKERS", "many"), ("RUBATO_WORKERS", "1000"), ("RUBATO_PREFETCH", "x"),
-                            ("RUBATO_TRACE", "/no/such/folder/trace.json"), ("RUBATO_TRACE_SPANS", "-3")):
+                            ("RUBATO_TRACE", "/no/such/folder/trace.json"), ("RUBATO_TRACE_SPANS", "-3"),
+                            ("RUBATO_COUNTERS", "/no/such/folder/counters.json")):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("RUBATO_")} | {variable: value}
         done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 2
+        assert done.returncode == 2 and done.stdout == ""
         assert done.stderr.startswith(f"{application}: ") and value in done.stderr and done.stderr.count("\n") == 1

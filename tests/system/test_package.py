@@ -73,6 +73,10 @@ def check_examples(folder: Path, **environment: str) -> None:
         balances = [int(line.split()[1]) for line in answers if line.startswith(name)]
         expected = sum(a for n, a in requests if n == name)
         assert max(balances) == expected and len(balances) == 100
+    done = subprocess.run([folder / "server"], env=env, input="ann 1\nbob ten\nann 2\n", capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 2 and done.stdout.splitlines()[-1] == "ann 3", done.stdout
+    assert done.stderr == "server: 'bob ten' is no request: NAME AMOUNT was expected\n"
 
 
 def build_by_cmake(prefix: Path, build: Path) -> Path:
