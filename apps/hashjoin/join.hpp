@@ -12,8 +12,8 @@ struct JoinOptions {
   std::uint32_t records_per_task = 4096;  ///< at least 1; of threads: a morsel
   std::uint32_t parts = 1;                ///< at least 1; partitions of the tasks, otherwise threads
   /// Of tasks: how many records one scanner may have on their way to one partition; two batches always may
-  /// be, and small ones up to two chunks (see Outbox). Those of a few milliseconds, so that nobody waits for
-  /// a worker that has lost its CPU for a time slice.
+  /// be, and a burst more, since a scanner waits between bursts. Those of a few milliseconds, so that nobody
+  /// waits for a worker that has lost its CPU for a time slice.
   std::uint32_t records_ahead = 1u << 17;
 };
 

@@ -55,25 +55,29 @@ class Scanner {
     }
   }
 
-  /// Sorts the next records. False when there are none left: what remains in batches is on its way then.
-  bool step() {
-    if (next_ == end_) claim();
+  /// The next records of the table become its own. @returns how many tasks it takes to sort them; 0: there
+  /// were none left, and what remained in batches is on its way now.
+  std::size_t begin_burst() {
+    const std::size_t size = std::max(scan_.records_per_task, kBurst);
+    next_ = std::min(scan_.next.fetch_add(size, std::memory_order_relaxed), scan_.table.size());
+    end_ = std::min(next_ + size, scan_.table.size());
+    if (next_ == end_) {
+      for (std::size_t p = 0; p < outboxes_.size(); ++p) {
+        if (outboxes_[p].filled() != 0) send(p);
+      }
+    }
+    return (end_ - next_ + scan_.records_per_task - 1) / scan_.records_per_task;
+  }
+  /// Sorts a task's records of the burst.
+  void step() {
     const std::size_t end = std::min(next_ + scan_.records_per_task, end_);
     for (; next_ < end; ++next_) {
       const Record& record = scan_.table[next_];
       const std::size_t p = partition_of(key_of(record));
       if (outboxes_[p].push(record)) send(p);
     }
-    if (end < scan_.table.size()) return true;
-    for (std::size_t p = 0; p < outboxes_.size(); ++p) {
-      if (outboxes_[p].filled() != 0) send(p);
-    }
-    return false;
   }
-  /// Reads a burst when there is little else to do: what is in batches comes first. But the whole burst, in
-  /// as many tasks as it takes: a partition of another core that gets small batches one by one would become
-  /// ready, be claimed there and be empty again with each.
-  Priority priority() const { return next_ == end_ ? Priority::low : Priority::high; }
+  bool is_burst_over() const { return next_ == end_; }
   TaskGroup* group() const { return scan_.group; }
   /// A partition to wait for, if there is one.
   std::optional<std::uint32_t> partition_behind() const {
@@ -85,12 +89,6 @@ class Scanner {
   PartitionHandle partition(std::uint32_t p) const { return scan_.partitions[p]; }
 
  private:
-  /// The next records of the table become its own.
-  void claim() {
-    const std::size_t size = std::max(scan_.records_per_task, kBurst);
-    next_ = std::min(scan_.next.fetch_add(size, std::memory_order_relaxed), scan_.table.size());
-    end_ = std::min(next_ + size, scan_.table.size());
-  }
   static std::uint32_t key_of(const Customer& c) { return c.key; }
   static std::uint32_t key_of(const Order& o) { return o.customer; }
   std::size_t partition_of(std::uint32_t key) const {
@@ -120,16 +118,32 @@ using ScannerHandle = resource<Scanner<Record>>;
 template <class Record>
 void scan(ScannerHandle<Record> scanner);
 
+/// Reads a burst, in as many tasks as it takes. The first has low priority: what is in batches comes first.
+/// The others have high priority, and are created together: a partition of another core that gets small
+/// batches one by one would become ready, be claimed there and be empty again with each; and so would the
+/// scanner.
+template <class Record>
+void begin_burst(ScannerHandle<Record> scanner) {
+  const std::size_t tasks = scanner->begin_burst();
+  if (tasks == 0) return;
+  for (std::size_t i = 1; i < tasks; ++i) {
+    create<nonspec>(scan<Record>, {.on = scanner, .group = scanner->group(), .priority = Priority::high},
+                    scanner);
+  }
+  scan(scanner);
+}
+
 template <class Record>
 void read_on(ScannerHandle<Record> scanner, TaskGroup* after) {
-  create<nonspec>(scan<Record>,
-                  {.on = scanner, .group = scanner->group(), .after = after, .priority = scanner->priority()},
+  create<nonspec>(begin_burst<Record>,
+                  {.on = scanner, .group = scanner->group(), .after = after, .priority = Priority::low},
                   scanner);
 }
 
 template <class Record>
 void scan(ScannerHandle<Record> scanner) {
-  if (!scanner->step()) return;
+  scanner->step();
+  if (!scanner->is_burst_over()) return;
   const std::optional<std::uint32_t> behind = scanner->partition_behind();
   if (!behind) return read_on<Record>(scanner, nullptr);
   // Behind all that is on its way there, since a partition's tasks run in the order of their creation.

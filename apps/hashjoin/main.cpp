@@ -52,9 +52,10 @@ void declare(CLI::App& app, Options& o) {
   add_count(
       app, "--partitions", o.parts, 1024,
       "Partitions, each with a hash table of its own; threads of the other variants (default: one a core)");
-  add_count(app, "--records-ahead", o.records_ahead, 1u << 31,
-            "Records sent to a partition ahead of its tasks (default 131072); those of 2 tasks always, of up "
-            "to 32 small ones");
+  add_count(
+      app, "--records-ahead", o.records_ahead, 1u << 31,
+      "Records sent to a partition ahead of its tasks (default 131072); those of 2 tasks always, and some "
+      "4096 more");
   add_choice<Variant>(
       app, "--variant", o.variant,
       {{"tasks", Variant::tasks},
