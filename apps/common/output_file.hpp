@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "apps/common/input_error.hpp"
+#include "base/writable.hpp"
 
 namespace rubato::apps {
 
@@ -18,31 +17,26 @@ class OutputFile {
  public:
   /// @throws InputError if it cannot be opened.
   explicit OutputFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
-    if (!file_) fail(path_);
+    if (!file_) fail(path_, errno);
   }
   std::FILE* get() const { return file_.get(); }
   /// After the last write. @throws InputError if not everything could be written.
   void finish() const {
     const bool is_written = std::ferror(get()) == 0 && std::fflush(get()) == 0;
-    if (!is_written) fail(path_);
+    if (!is_written) fail(path_, errno);
   }
 
-  /// Finds before long work what would only be found behind it, and leaves what is there as it is.
-  /// @throws InputError if the file cannot be written.
+  /// Before long work. @throws InputError if the file cannot be written.
   static void check(const std::string& path) {
-    const bool was_there = access(path.c_str(), F_OK) == 0;
-    std::FILE* const file = std::fopen(path.c_str(), "a");
-    if (file == nullptr) fail(path);
-    std::fclose(file);
-    if (!was_there) std::remove(path.c_str());
+    if (const int error = writing_error(path.c_str())) fail(path, error);
   }
 
  private:
   struct Closer {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  [[noreturn]] static void fail(const std::string& path) {
-    throw InputError("cannot write " + path + ": " + std::strerror(errno));
+  [[noreturn]] static void fail(const std::string& path, int error) {
+    throw InputError("cannot write " + path + ": " + std::strerror(error));
   }
 
   std::string path_;

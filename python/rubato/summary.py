@@ -8,8 +8,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubato.names import short_name
-
 #: Order and names in which every output shows them (C23, C22).
 CYCLE_CLASSES = ("nonspeculative", "committed", "aborted", "spill", "stall", "idle")
 TRAFFIC_CLASSES = ("memory", "abort", "task", "virtual_time", "coherence")
@@ -60,20 +58,6 @@ class LongTasks(_Section):
 
     count: int = 0
     functions: list[LongTask] = Field(default_factory=list)
-
-    def in_words(self, most: int = 3) -> str:
-        """`3 of over 10 ms: visit (2, the longest 14.1 ms), load (11 ms)`."""
-        named = [f"{short_name(f.function)} ({_count_and_time(f)})" for f in self.functions[:most]]
-        rest = self.count - sum(f.count for f in self.functions[:most])
-        if named and rest > 0:
-            named.append(f"others ({rest:,})")
-        return f"{self.count:,} of over 10 ms" + (f": {', '.join(named)}" if named else "")
-
-
-def _count_and_time(f: LongTask) -> str:
-    s = f.longest_seconds
-    time = f"{s:.3g} s" if s >= 1 else f"{1e3 * s:.3g} ms"
-    return time if f.count == 1 else f"{f.count:,}, the longest {time}"
 
 
 class Host(_Section):

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/trace/counters_file.hpp"
 
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 
 #include "base/json_text.hpp"
+#include "base/writable.hpp"
 #include "rubato/errors.hpp"
 
 namespace rubato::runtime {
@@ -89,15 +87,11 @@ const int registered = file.path == nullptr ? 0 : std::atexit([] { file.write(0,
 
 void check_counters_file() {
   if (file.path == nullptr) return;
-  const bool was_there = access(file.path, F_OK) == 0;
-  std::FILE* const opened = std::fopen(file.path, "a");
-  if (opened == nullptr) {
-    file.is_written = true;  // nothing more is to be said about it at the end
-    throw TaskError(std::string("the counters ") + file.path + " cannot be written: " + std::strerror(errno) +
-                    " (RUBATO_COUNTERS)");
-  }
-  std::fclose(opened);
-  if (!was_there) std::remove(file.path);
+  const int error = writing_error(file.path);
+  if (error == 0) return;
+  file.is_written = true;  // nothing more is to be said about it at the end
+  throw TaskError(std::string("the counters ") + file.path + " cannot be written: " + std::strerror(error) +
+                  " (RUBATO_COUNTERS)");
 }
 
 std::span<const CounterDescription> counter_descriptions() { return kCounters; }

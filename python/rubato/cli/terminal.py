@@ -10,7 +10,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
-from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, Summary
+from rubato.names import short_name
+from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, LongTasks, Summary
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -108,6 +109,18 @@ def summary(run: Summary, directory: str) -> RenderableType:
     return Group(*parts)
 
 
+def _long_tasks(tasks: LongTasks, most: int = 3) -> str:
+    """`3 of over 10 ms: visit (2, the longest 14.1 ms), load (11 ms)`."""
+    named = []
+    for f in tasks.functions[:most]:
+        longest = seconds(f.longest_seconds)
+        named.append(f"{short_name(f.function)} ({longest if f.count == 1 else f'{f.count:,}, the longest {longest}'})")
+    rest = tasks.count - sum(f.count for f in tasks.functions[:most])
+    if named and rest > 0:
+        named.append(f"others ({rest:,})")
+    return f"{tasks.count:,} of over 10 ms" + (f": {', '.join(named)}" if named else "")
+
+
 def _native_summary(run: Summary, directory: str) -> RenderableType:
     """Of a run on this machine: what was measured, and what the engine counted."""
     facts = Table.grid(padding=(0, 2))
@@ -121,7 +134,7 @@ def _native_summary(run: Summary, directory: str) -> RenderableType:
     if t.aborted or t.promoted:
         facts.add_row("", f"{number(t.aborted)} reads repeated, {number(t.promoted)} run alone")
     if run.long_tasks and run.long_tasks.count:
-        facts.add_row("long tasks", run.long_tasks.in_words())
+        facts.add_row("long tasks", _long_tasks(run.long_tasks))
     facts.add_row("memory", f"{run.host.peak_mb:.0f} MB at most")
     facts.add_row("results", directory)
     title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine")

@@ -1,0 +1,22 @@
+// Whether a file that is to be written when the work is done can be: found before, not behind hours of it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace rubato {
+
+/// What is there stays as it is. @returns 0, or the errno that writing would end with.
+inline int writing_error(const char* path) {
+  const bool was_there = access(path, F_OK) == 0;
+  std::FILE* const file = std::fopen(path, "a");
+  if (file == nullptr) return errno;
+  std::fclose(file);
+  if (!was_there) std::remove(path);
+  return 0;
+}
+
+}  // namespace rubato
