@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 FILE = "sweep.json"
 
+#: A row of FILE by the name of its run.
+Rows = dict[str, dict[str, Any]]
+
 #: Called whenever something ended: finished points, all points, names of the running.
 Progress = Callable[[int, int, list[str]], None]
 
@@ -84,13 +87,13 @@ def sweep(
     """
     plan = make_plan(plan)
     plan.check()
-    directory, done = prepare(plan, out, resume=resume)
+    directory, done, others = prepare(plan, out, resume=resume)
     points = plan.points()
     hashes = made_with(plan)
     rows = {p.name: {"name": p.name, "state": "waiting", "spec": p.spec.model_dump()} for p in points}
     rows |= done
     waiting = [p for p in points if p.name not in done]
-    _write(directory, plan, hashes, rows)
+    _write(directory, plan, hashes, rows, others)
     if not waiting:
         return Sweep(directory)
     estimator = memory.Estimator()
@@ -108,14 +111,14 @@ def sweep(
         for point, outcome in outcomes:
             rows[point.name] |= _row(outcome)
             finished += 1
-            _write(directory, plan, hashes, rows)
+            _write(directory, plan, hashes, rows, others)
             if on_progress:
                 on_progress(finished, len(points), pool.running)
     finally:
         outcomes.close()  # stops what still runs
         if isinstance(pool, ClusterPool):
             pool.close()
-        _write(directory, plan, hashes, rows)
+        _write(directory, plan, hashes, rows, others)
     return Sweep(directory)
 
 
@@ -124,8 +127,9 @@ def usual_jobs(plan: Plan) -> int:
     return 1 if plan.engine == "native" else memory.processors()
 
 
-def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, dict[str, dict[str, Any]]]:
-    """The sweep's directory and the rows of points that need no run, with the rest cleared away."""
+def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, Rows, Rows]:
+    """The sweep's directory, the rows of points that need no run, with the rest cleared away, and those of finished
+    runs of earlier plans that this one leaves out: a later plan may ask for them again."""
     directory = Path(out) if out is not None else _default_directory(plan, resume)
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file; --out is a directory.")
@@ -133,11 +137,11 @@ def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, 
         if directory.is_dir() and any(directory.iterdir()):
             raise UsageError(f"{directory} is not empty and not a sweep; choose another --out.")
         directory.mkdir(parents=True, exist_ok=True)
-        return directory, {}
+        return directory, {}, {}
     if not resume:
         raise UsageError(f"{directory} already holds a sweep; --resume continues it, or choose another --out.")
     sweep = _read(directory)
-    before = {p["name"]: p for p in sweep["points"]}
+    before = {p["name"]: p for p in [*sweep["points"], *sweep.get("others", [])]}
     points = plan.points()
     done = {p.name: row for p in points if (row := _finished(directory / p.name, before.get(p.name))) is not None}
     changed = ""
@@ -151,11 +155,13 @@ def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, 
             f"{changed} changed since {directory} was made; it is now {aside}, and the sweep starts anew.",
             stacklevel=2,
         )
-        return directory, {}
+        return directory, {}, {}
     for point in points:
         if point.name not in done and (directory / point.name).exists():
             shutil.rmtree(directory / point.name)
-    return directory, done
+    asked = {p.name for p in points}
+    others = {n: row for n, p in before.items() if n not in asked and (row := _finished(directory / n, p)) is not None}
+    return directory, done, others
 
 
 def _finished(directory: Path, before: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -244,13 +250,14 @@ def _read(directory: Path) -> dict[str, Any]:
     return document
 
 
-def _write(directory: Path, plan: Plan, hashes: dict[str, str], rows: dict[str, dict[str, Any]]) -> None:
+def _write(directory: Path, plan: Plan, hashes: dict[str, str], rows: Rows, others: Rows) -> None:
     document = {
         "format": 1,
         "version": rubato.__version__,
         "made_with": hashes,
         "plan": plan.model_dump(),
         "points": list(rows.values()),
+        "others": list(others.values()),
     }
     part = directory / (FILE + ".part")
     part.write_text(json.dumps(document, indent=1))

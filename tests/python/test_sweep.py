@@ -103,6 +103,16 @@ def test_resume_with_more_points_runs_only_the_new_ones(home):
     assert len(result.runs) == 2 and Path("s/sssp-c1/summary.json").stat().st_mtime_ns == before
 
 
+def test_resume_with_fewer_points_forgets_no_finished_run(home):
+    rubato.sweep({"program": "sssp", "cores": [1, 4]}, out="s")
+    before = Path("s/sssp-c1/summary.json").stat().st_mtime_ns
+    for cores, runs in (([4], 1), ([4], 1), ([1, 4, 16], 3)):
+        assert len(rubato.sweep({"program": "sssp", "cores": cores}, out="s", resume=True).runs) == runs
+        assert Path("s/sssp-c1/summary.json").stat().st_mtime_ns == before
+    with pytest.warns(UserWarning, match="parameters of finished runs have changed"):
+        rubato.sweep({"program": "sssp", "cores": [16], "set": {"l2.size": "64KiB"}}, out="s", resume=True)
+
+
 @pytest.mark.parametrize("file", ["guest/sssp", "bin/rubato-chip"])
 def test_results_of_two_programs_are_neither_mixed_nor_lost(own_home, file):
     rubato.sweep({"program": "sssp", "cores": [1]}, out="s")
