@@ -80,8 +80,8 @@ std::optional<std::string> misuse_at(Addr pc, const Thread& thread, const Proces
   constexpr std::size_t kMost = 4096;
   const AddressSpace& memory = process.memory();
   const auto* symbol = process.symbols().at(pc);
-  if (symbol == nullptr || !symbol->raw.starts_with(kMisuseFunction))
-    return std::nullopt;  // or a clone of it
+  // The compiler may have made a clone of it, whose name goes on.
+  if (symbol == nullptr || !symbol->raw.starts_with(kMisuseFunction)) return std::nullopt;
   std::string sentence;
   for (Addr a = thread.regs.x[reg::a0]; sentence.size() < kMost; ++a) {
     if (!memory.allows(a, 1, Page::kRead)) return std::nullopt;

@@ -11,17 +11,21 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from rubato import memory
 from rubato.errors import UsageError
 from rubato.intervals import Interval, interval
+from rubato.names import plural
 
 FILE = "measurements.json"
+
+_T = TypeVar("_T")
 
 
 class Verdict(BaseModel):
@@ -110,8 +114,15 @@ def machine() -> str:
         name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         name = platform.processor() or "an unknown processor"
-    cores = memory.processors()
-    return f"{name}, {cores} core{'' if cores == 1 else 's'}"
+    return f"{name}, {plural(memory.processors(), 'core')}"
+
+
+def turns(members: Iterable[_T], rounds: int) -> Iterator[tuple[int, _T]]:
+    """Each member once a round, in another order each, the same in every call: (round, member)."""
+    for round_ in range(rounds):
+        order = list(members)
+        random.Random(round_).shuffle(order)
+        yield from ((round_, member) for member in order)
 
 
 def load(directory: Path) -> Results:

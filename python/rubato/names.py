@@ -1,4 +1,4 @@
-"""Names of task functions, as a person reads them."""
+"""Names of task functions, and counts, as a person reads them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -7,6 +7,10 @@ import re
 
 #: A task of create_all(), which hands out pieces of a range; what it calls is the second argument.
 _PIECE = re.compile(r"rubato::v\d+::engine::split_range<[^,]*, ")
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def short_name(function: str) -> str:

@@ -16,6 +16,15 @@ def compiled(folder: Path, source: str, *options: str) -> Path:
     return folder / "bad"
 
 
+def compiled_tasks(folder: Path, source: str) -> Path:
+    """A program of the task model."""
+    (folder / "bad.cpp").write_text(source)
+    include = Path(__file__).resolve().parents[2] / "include"
+    command = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", f"-I{include}", "bad.cpp", "-o", "bad"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "bad"
+
+
 def run(rubato_chip: Path, program: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [rubato_chip, "--quiet", "--cores", "2", *options, program]
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
@@ -249,11 +258,7 @@ int main() {{
   return frame[0];
 }}
 """
-    (tmp_path / "throws.cpp").write_text(source)
-    include = Path(__file__).resolve().parents[2] / "include"
-    command = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", f"-I{include}", "throws.cpp", "-o", "throws"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    done = run(rubato_chip, tmp_path / "throws")
+    done = run(rubato_chip, compiled_tasks(tmp_path, source))
     assert done.returncode == 3
     assert done.stderr == "rubato-chip: task fails() at timestamp 1 ended with an exception: no such gate: 17\n"
 
@@ -265,11 +270,7 @@ void work() {}
 [[gnu::noinline]] void culprit(int at) { rubato::create<rubato::nonspec>(work, {.at = at}); }
 int main(int argc, char**) { culprit(-argc); }
 """
-    (tmp_path / "early.cpp").write_text(source)
-    include = Path(__file__).resolve().parents[2] / "include"
-    command = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", f"-I{include}", "early.cpp", "-o", "early"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    done = run(rubato_chip, tmp_path / "early")
+    done = run(rubato_chip, compiled_tasks(tmp_path, source))
     assert done.returncode == 3
     sentence = "rubato-chip: a timestamp must not be negative, but -1 was given, called from "
     assert done.stderr.startswith(sentence) and done.stderr.endswith("culprit(int) < main\n"), done.stderr

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
-from rubato.names import short_name
+from rubato.names import plural, short_name
 from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, LongTasks, Summary
 
 out = Console(highlight=False)
@@ -63,10 +63,6 @@ def wall_clock(value: float) -> str:
     if value < 3600:
         return f"{value // 60} min {value % 60:02d} s"
     return f"{value // 3600} h {value % 3600 // 60:02d} min"
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def check_text(check: str) -> Text:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rubato.names import short_name
-from rubato.report.markup import CAUSE_NAMES, card, plural, switch, table
+from rubato.names import plural, short_name
+from rubato.report.markup import CAUSE_NAMES, card, switch, table
 from rubato.report.study import Point, Workload
 from rubato.results import Run
 

@@ -70,10 +70,6 @@ def badge(text: str, good: bool) -> str:
     return f'<span class="badge {"good" if good else "bad"}">{html.escape(text)}</span>'
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def number(value: float) -> str:
     for factor, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:

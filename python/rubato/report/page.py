@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 import rubato
+from rubato.names import plural
 from rubato.report import aborts, comparison, inside, measured
 from rubato.report.markup import (
     CLASS_NAMES,
@@ -20,7 +21,6 @@ from rubato.report.markup import (
     clock,
     listed,
     number,
-    plural,
     seconds,
     switch,
     table,
