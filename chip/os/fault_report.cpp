@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "chip/isa/decode.hpp"
 #include "chip/isa/disassemble.hpp"
+#include "chip/os/call_stack.hpp"
 #include "chip/os/process_impl.hpp"
 
 namespace rubato::chip {
@@ -26,53 +26,6 @@ constexpr std::string_view kMisuseFunction = "rubato_misuse";
 std::string at(Addr a, const Symbols& symbols) {
   const auto* symbol = symbols.at(a);
   return symbol == nullptr ? fmt::format("{:#x}", a) : fmt::format("{:#x} ({})", a, symbols.describe(a));
-}
-
-std::string instruction_at(Addr pc, const AddressSpace& memory) {
-  if (!memory.allows(pc, 2, Page::kExecute)) return {};
-  std::uint32_t word = memory.load<std::uint16_t>(pc);
-  if ((word & 3) == 3) {
-    if (!memory.allows(pc, 4, Page::kExecute)) return {};
-    word = memory.load<std::uint32_t>(pc);
-  }
-  return isa::disassemble(isa::decode(word), pc);
-}
-
-// A return address is one behind a call: jal ra or jalr ra, or their compressed forms.
-bool is_behind_call(Addr a, const AddressSpace& memory) {
-  if ((a & 1) != 0 || a < 4 || !memory.allows(a - 4, 4, Page::kExecute)) return false;
-  const auto word = memory.load<std::uint32_t>(a - 4);
-  const std::uint32_t opcode = word & 0x7f, rd = (word >> 7) & 31;
-  if ((opcode == 0x6f || opcode == 0x67) && rd == 1) return true;
-  const auto half = memory.load<std::uint16_t>(a - 2);
-  return (half & 0xf07f) == 0x9002 && ((half >> 7) & 31) != 0;  // c.jalr
-}
-
-// Callers of a thread, innermost first: ra, then whatever on the stack looks like a return address. Optimized
-// code keeps no frame pointers, so stale ones may be among them: a hint, and said to be one.
-std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, const AddressSpace& memory) {
-  constexpr std::size_t kMost = 6;
-  constexpr std::uint64_t kScanBytes = 2048;
-  std::vector<std::string> names;
-  std::string here;
-  if (const auto* symbol = symbols.at(thread.regs.pc)) here = Symbols::name(*symbol);
-  const auto is_outermost = [](const std::string& name) { return name == "main" || name == "start_thread"; };
-  const auto consider = [&](Addr a) {
-    if (!is_behind_call(a, memory)) return;
-    const auto* symbol = symbols.at(a - 1);  // behind the call another function may begin
-    if (symbol == nullptr || !symbol->is_function) return;
-    const std::string& name = Symbols::name(*symbol);
-    if (name != here && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  };
-  consider(thread.regs.x[reg::ra]);
-  const Addr sp = (thread.regs.x[reg::sp] + 7) & ~Addr{7};
-  if (is_outermost(here)) return {};
-  for (Addr a = sp; a < sp + kScanBytes && names.size() < kMost; a += 8) {
-    if (!names.empty() && is_outermost(names.back())) break;
-    if (!memory.allows(a, 8, Page::kRead)) break;
-    consider(memory.load<std::uint64_t>(a));
-  }
-  return names;
 }
 
 /// The sentence with which the guest's part of the task model ended the program by the breakpoint at `pc`.
@@ -195,9 +148,9 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
   std::string where = fmt::format("{:#x}", fault.pc);
   std::vector<std::string> details;
   if (symbols.at(fault.pc) != nullptr) details.push_back(symbols.describe(fault.pc));
-  if (const std::string text = instruction_at(fault.pc, memory);
-      !text.empty() && fault.kind != FaultKind::illegal_instruction)
-    details.push_back(text);
+  if (const auto insn = instruction_at(fault.pc, memory);
+      insn && fault.kind != FaultKind::illegal_instruction)
+    details.push_back(isa::disassemble(*insn, fault.pc));
   if (!details.empty()) where += fmt::format(" ({})", fmt::join(details, ": "));
   Thread copy = thread;
   copy.regs.pc = fault.pc;

@@ -275,3 +275,25 @@ int main(int argc, char**) { culprit(-argc); }
     sentence = "rubato-chip: a timestamp must not be negative, but -1 was given, called from "
     assert done.stderr.startswith(sentence) and done.stderr.endswith("culprit(int) < main\n"), done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_names_no_caller_whose_call_is_over(rubato_chip, tmp_path):
+    """Its return address is still on the stack, in a frame that nobody has written to."""
+    source = """#include <rubato/rubato.hpp>
+[[gnu::noinline]] int innermost(volatile int* at) { return *at + 1; }
+[[gnu::noinline]] int stale(volatile int* at) { return innermost(at) + 1; }
+[[gnu::noinline]] int staler(volatile int* at, int depth) { return depth == 0 ? stale(at) : staler(at, depth - 1) + 1; }
+void work() {}
+[[gnu::noinline]] void culprit(int at) {
+  volatile char unwritten[400];
+  unwritten[0] = 0;
+  rubato::create<rubato::nonspec>(work, {.at = at});
+}
+int main(int argc, char**) {
+  volatile int one = argc;
+  culprit(staler(&one, 10) > 0 ? -argc : 0);
+}
+"""
+    done = run(rubato_chip, compiled_tasks(tmp_path, source))
+    assert done.returncode == 3
+    assert done.stderr.endswith(", called from culprit(int) < main\n"), done.stderr
