@@ -450,6 +450,11 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   run_end = run_end_; \
   store_end = attempt_ != nullptr ? 0 : run_end
   READ_ENDS;
+#define ENTER_FLOAT                      \
+  if (block->has_float && !uses_float) { \
+    fp::enter();                         \
+    uses_float = true;                   \
+  }
   AddressSpace& memory = ports_.memory;
   L1Cache& l1d = ports_.l1d;
   BlockCache& blocks = ports_.blocks;
@@ -464,12 +469,13 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   const Insn* first = nullptr;
   Slot slot{};
   std::uint64_t issue = t;
-  fp::enter();
+  bool uses_float = false;  // most runs do not, and asking the host for its flags is slow
 
   if (resume_insn_ != nullptr && resume_pc_ == hart_.pc && resume_generation_ == ports_.blocks.generation()) {
     block = resume_block_;
     insn = first = resume_insn_;
     if (t >= run_end) goto out;
+    ENTER_FLOAT;
     goto dispatch;
   }
 
@@ -486,6 +492,7 @@ enter_block:
     }
     fetch_line_ = line;
   }
+  ENTER_FLOAT;
 
 dispatch:
 #define INSN (*insn)
@@ -689,7 +696,7 @@ out:
   hart_.pc = block->pc + insn->offset;
   cycle_ = Cycle{t};
   counters_.instructions += executed;
-  fp::leave(hart_);
+  if (uses_float) fp::leave(hart_);
   if (stop_ != PipelineStop::resume) stopped_at_ = *insn;
   if (stop_ == PipelineStop::fault) fault_.pc = hart_.pc;
   // A block not yet entered (insn == first, fetch pending) is entered anew.

@@ -93,8 +93,12 @@ Block* BlockCache::decode_block(Addr pc) {
     append(call);
   }
 
+  const bool has_float =
+      std::any_of(insns.begin(), insns.begin() + count, [](const Insn& i) { return i.is_float(); });
   auto* block = new (allocate(sizeof(Block) + count * sizeof(Insn)))
-      Block{pc, guest_instructions, static_cast<std::uint32_t>(at - pc), nullptr, nullptr};
+      Block{pc,        static_cast<std::uint16_t>(guest_instructions),
+            has_float, static_cast<std::uint32_t>(at - pc),
+            nullptr,   nullptr};
   std::memcpy(static_cast<void*>(block + 1), insns.data(), count * sizeof(Insn));
   insert(block);
   return block;

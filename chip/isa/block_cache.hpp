@@ -27,7 +27,8 @@ namespace rubato::chip::isa {
 /// in their blocks) as none.
 struct alignas(16) Block {
   Addr pc;              ///< of the first instruction
-  std::uint32_t count;  ///< instructions of the guest
+  std::uint16_t count;  ///< instructions of the guest
+  bool has_float;       ///< any of them computes in floating point, or reads or writes its flags
   std::uint32_t bytes;  ///< from pc to the instruction behind
   Block* taken;         ///< where the jump or branch went last, or null
   Block* next;          ///< the block behind, or null: not needed yet

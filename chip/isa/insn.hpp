@@ -74,6 +74,10 @@ struct Insn {
   bool is_load() const { return flags & kLoads; }
   bool is_store() const { return flags & kStores; }
   bool is_compressed() const { return length == 2; }
+  /// Computes in floating point, or (CSRs) may look at what that left behind.
+  bool is_float() const {
+    return (cls >= InsnClass::fp_add && cls <= InsnClass::fp_misc) || cls == InsnClass::system;
+  }
 };
 static_assert(sizeof(Insn) == 16);
 

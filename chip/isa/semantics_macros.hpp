@@ -40,8 +40,9 @@
 // of its own. JUMP ... TASK are the last statement on their path and never return to the body.
 //
 // Host floating point: FP bodies run with round-to-nearest, masked exceptions and gather flags in the sticky
-// bits of MXCSR. The interpreter calls fp::enter() before its loop and fp::leave(STATE) when it stops
-// executing this hart (see fp.hpp). FP instructions never change the host's rounding mode.
+// bits of MXCSR. The interpreter calls fp::enter() before its loop, or before the first block that has_float,
+// and fp::leave(STATE) when it stops executing this hart (see fp.hpp). FP instructions never change the
+// host's rounding mode.
 // SPDX-License-Identifier: MIT
 #pragma once
 
