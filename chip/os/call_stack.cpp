@@ -33,9 +33,7 @@ class Walk {
   }
 
  private:
-  static Addr offset(const Insn& insn) {
-    return static_cast<Addr>(static_cast<std::int64_t>(insn.imm));
-  }
+  static Addr offset(const Insn& insn) { return static_cast<Addr>(static_cast<std::int64_t>(insn.imm)); }
   static bool is_in(Addr a, const Symbols::Symbol& function) {
     return a == function.address || a - function.address < function.size;
   }
@@ -49,7 +47,8 @@ class Walk {
       if (!insn || insn->length == 0) return false;
       const bool is_call_or_return = insn->rd == reg::ra || (insn->flags & Insn::kReturn) != 0;
       if (insn->op == Op::jalr && !is_call_or_return) return true;
-      const bool is_direct = insn->cls == isa::InsnClass::branch || (insn->op == Op::jal && !is_call_or_return);
+      const bool is_direct =
+          insn->cls == isa::InsnClass::branch || (insn->op == Op::jal && !is_call_or_return);
       if (is_direct && is_in(pc + offset(*insn), callee)) return true;
       pc += insn->length;
     }
