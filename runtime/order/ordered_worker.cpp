@@ -80,6 +80,7 @@ inline bool Worker::is_worth_less(std::uint64_t count) const { return count < wo
 void Worker::update_worth() {
   worth_tasks_ = std::min(threshold(kDistributed, std::uint64_t{3}),
                           (worth_ticks() + ticks_a_task_ - 1) / ticks_a_task_);
+  set_duty(kShare, ticks_a_task_ >= worth_ticks());
 }
 bool Worker::has_linked(std::uint64_t at) const { return !heap_.is_empty() && heap_.min() == at; }
 bool Worker::has_packed(std::uint64_t at) const {
@@ -297,6 +298,7 @@ void Worker::run_in_order() {
   update_worth();
   const std::uint64_t stride = std::clamp<std::uint64_t>(worth_tasks_, 1, 64);
   for (std::uint64_t until_look = stride;;) {
+    if (!owns_order()) return;  // others take part: what this one has is to be shared before it begins
     for (unsigned i = 0; !now_.normal().is_empty(); ++i) {
       if (i >= threshold(kShort, 1u) || !now_.has_only_normal()) return;
       if (--until_refresh_ == 0) refresh_epoch();
@@ -306,7 +308,7 @@ void Worker::run_in_order() {
     if (--until_look == 0) {
       until_look = stride;
       if (Events::idle(word) != 0) share();
-      if (must_empty_inbox_ || (has_pools && (!ready_.is_empty() || !pinned_.is_empty()))) return;
+      if ((duties_ & kEmptyInbox) != 0 || (has_pools && (!ready_.is_empty() || !pinned_.is_empty()))) return;
     }
     if (!tasks.is_empty() || !packed_now_.is_empty() || !high_.is_empty() || !low_.is_empty() ||
         !alone_.is_empty() || !owns_order() || !advance()) {

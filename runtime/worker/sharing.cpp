@@ -14,8 +14,9 @@ namespace {
 /// Work that is worth waking somebody: waking takes a few microseconds of both.
 constexpr std::uint64_t kWorthMicroseconds = 8;
 constexpr std::uint64_t kMaxChunk = 256;
-constexpr std::uint64_t kTasksAPool = 8;  // a guess at what a ready pool holds
-constexpr unsigned kOverdueLooks = 256;   // of half a microsecond at least, while somebody is idle
+constexpr std::uint64_t kTasksAPool = 8;            // a guess at what a ready pool holds
+constexpr unsigned kOverdueLooks = 256;             // of half a microsecond at least, while somebody is idle
+constexpr std::uint64_t kSharedMicroseconds = 100;  // tasks that take so long are shared at once
 
 }  // namespace
 
@@ -117,55 +118,78 @@ void Worker::make_ready(TaskPool& pool) {
 
 // ---- Giving ----
 
+/// Of its own that are not in pools; null if it does not know.
+const Task* Worker::next_task() {
+  if (!ring_.is_empty()) return ring_.at(0).task();
+  return tasks.is_empty() ? now_.normal().first() : tasks.first();
+}
+
 void Worker::share() {
-  if (looks_skipped_ != 0) {
-    --looks_skipped_;
-    return;
-  }
+  if (looks_skipped_ == 0) return look_and_share();
+  --looks_skipped_;
+}
+
+/// Apart, so that a look that is skipped saves no registers.
+[[gnu::noinline]] void Worker::look_and_share() {
   const std::uint64_t now = ticks();
   const std::uint64_t elapsed = now - clock_;
-  if (elapsed < worth_ticks() / 16) return;  // half a microsecond
-  const std::uint64_t finished = counts.finished.get();
-  const std::uint64_t ran = finished - finished_then_;
-  clock_ = now;
-  finished_then_ = finished;
-  if (running == nullptr) {
-    // Of the last two times the shorter: a worker that was preempted meanwhile has not run long tasks.
-    const std::uint64_t before = std::exchange(last_ticks_a_task_, elapsed / (ran + 1) + 1);
-    ticks_a_task_ = std::min(before, last_ticks_a_task_);
-    update_worth();
+  if (elapsed >= worth_ticks() / 16) {  // half a microsecond
+    const std::uint64_t finished = counts.finished.get();
+    const std::uint64_t ran = finished - finished_then_;
+    clock_ = now;
+    finished_then_ = finished;
+    if (running == nullptr && ran != 0) {
+      // Of the last two times the shorter: a worker that was preempted meanwhile has not run long tasks. But
+      // it is better to wake somebody for nothing than to keep others from the next task for so long.
+      const std::uint64_t before = std::exchange(last_ticks_a_task_, elapsed / (ran + 1) + 1);
+      const bool is_long = last_ticks_a_task_ >= ticks_of(kSharedMicroseconds);
+      ticks_a_task_ = is_long ? last_ticks_a_task_ : std::min(before, last_ticks_a_task_);
+      are_tasks_long_ = are_tasks_long_ || is_long;
+      functions_.took(last_ticks_a_task_ >= worth_ticks());
+      update_worth();
+    }
   }
-  looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(worth_ticks() / 16 / ticks_a_task_, 15));
+  const Task* const next = running == nullptr ? next_task() : nullptr;
+  const bool may_be_long = next != nullptr && functions_.may_be_long(*next);
+  if (elapsed < worth_ticks() / 16 && !may_be_long && ((duties_ & kShare) == 0 || running != nullptr)) return;
+  const std::uint64_t ticks_a_task = may_be_long ? std::max(ticks_a_task_, kUnknownTicks) : ticks_a_task_;
+  looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(worth_ticks() / 16 / ticks_a_task, 15));
   if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_) return;
   // Somebody has been idle for long: what comes of tasks may be worth more than they are.
   const bool is_overdue = ++looks_ >= kOverdueLooks;
-  if (ticks_a_task_ < worth_ticks() / 80 && !is_overdue) return;  // 0.1 us: taking it from here costs more
+  if (ticks_a_task < worth_ticks() / 80 && !is_overdue) return;  // 0.1 us: taking it from here costs more
 
   const std::uint64_t mine = created.load(std::memory_order_relaxed) + appended_ - taken_;
   // Who takes fewer, and whose tasks create no more than they were, has nothing to prefetch for ever after.
   // Still better than a CPU with nothing to do.
   const std::uint64_t least = std::max(2 * ring_.distance() + 1, 8u);
   const auto is_enough = [=, this](std::uint64_t size) {
-    return size >= least || size * ticks_a_task_ >= worth_ticks() || (is_overdue && engine_.has_cpus());
+    return size >= least || size * ticks_a_task >= worth_ticks() || (is_overdue && engine_.has_cpus());
   };
-  const std::uint64_t chunk = std::clamp(worth_ticks() / ticks_a_task_, least, kMaxChunk);
+  const std::uint64_t chunk = std::clamp(worth_ticks() / ticks_a_task, least, kMaxChunk);
   // Ready pools that this worker does not take next.
   const std::uint64_t ready = has_pools ? ready_.size() : 0;
   const std::uint64_t pools = ready != 0 && ring_.is_empty() ? ready - 1 : ready;
   const bool is_phase_shared = engine_.order.is_shared.load(std::memory_order_relaxed);
   if (running == nullptr && owns_order() && !is_phase_shared && engine_.order.left >= 2 &&
-      engine_.order.left * ticks_a_task_ >= worth_ticks() && share_phase()) {
+      engine_.order.left * ticks_a_task >= worth_ticks() && share_phase()) {
     return;
   }
   const std::uint64_t current = is_phase_shared ? size_up_to(now_.normal(), 2 * chunk) : 0;
   const std::uint64_t surplus = mine + current + ring_.size() + pools * kTasksAPool;
-  if (surplus < 2 || (!is_overdue && surplus * ticks_a_task_ < worth_ticks())) return;
+  if (surplus < 2 || (!is_overdue && surplus * ticks_a_task < worth_ticks())) return;
   if (mine < 2 && current < 2 && running == nullptr) return_ring(1);
-  if (!tasks.is_empty() && next_of(tasks.first()) != nullptr) {
-    const std::uint64_t size = size_up_to(tasks, 2 * chunk) / 2;
-    if (is_enough(size)) return publish(tasks, size);
-  }
-  if (is_phase_shared && current >= 2 && is_enough(current / 2)) return publish(now_.normal(), current / 2);
+  // Half; of long tasks, of which one may keep the others waiting for long, all but the next.
+  const auto try_to_publish = [=, this](TaskList& list, std::uint64_t size) {
+    const bool publishes_all = ticks_a_task >= worth_ticks() && size < 2 * chunk;
+    const std::uint64_t part = publishes_all ? size - 1 : size / 2;
+    if (size < 2 || !is_enough(part)) return false;
+    Task* const first = publishes_all ? list.take() : nullptr;
+    publish(list, part);
+    if (first != nullptr) list.prepend(first, first);
+    return true;
+  };
+  if (try_to_publish(tasks, size_up_to(tasks, 2 * chunk)) || try_to_publish(now_.normal(), current)) return;
   if (pools != 0) wake();
 }
 

@@ -72,7 +72,7 @@ void Worker::refresh_epoch() {
   if (refreshes_) engine_.epochs->refresh(*epoch);
   if (refresh_interval_ == 1 && --until_look_ != 0) return;
   until_look_ = kRefreshBatch;
-  must_empty_inbox_ = !engine_.inbox_ready.is_empty();
+  set_duty(kEmptyInbox, !engine_.inbox_ready.is_empty());
   if (is_pinned_) choose_cpu();
   if (refresh_interval_ != 1) look_at_clock();
 }
@@ -133,6 +133,7 @@ void Worker::start(Slot slot) { start_here(slot); }
 
 void Worker::work() {
   enter_epochs();
+  time_from_here();
   const Events& events = engine_.events;
   for (;;) {
     const std::uint64_t word = events.look();
@@ -187,14 +188,14 @@ bool Worker::attend(std::uint64_t word) {
 /// @returns the only task there is, if it is private: it needs no ring, with nobody before it to prefetch
 /// for.
 Task* Worker::refill() {
-  // Whom it was for has found something else: nobody would take it as long as all are busy.
-  if (published_.load(std::memory_order_relaxed) != nullptr && Events::idle(engine_.events.look()) == 0)
-      [[unlikely]]
+  // Whom it was for has found something else: nobody would take it as long as all are busy. Not so of tasks
+  // so long that somebody may well come meanwhile: they are there for whoever does.
+  if (published_.load(std::memory_order_relaxed) != nullptr && Events::idle(engine_.events.look()) == 0 &&
+      (duties_ & kShare) == 0) [[unlikely]]
     take_back();
-  // Tasks of other threads, which need not wait until a worker is idle. Here, where no task is on its way
-  // from the ring to its run.
-  if (std::exchange(must_empty_inbox_, false)) [[unlikely]]
-    empty_inbox();
+  // Here, where no task is on its way from the ring to its run.
+  if (duties_ != 0) [[unlikely]]
+    do_duties();
   const bool has_only_tasks = now_.is_empty() && packed_now_.is_empty() && high_.is_empty() &&
                               low_.is_empty() &&
                               (!has_pools || (ready_.is_empty() && pinned_.is_empty() && alone_.is_empty()));
@@ -221,6 +222,15 @@ Task* Worker::refill() {
     if (!take_eligible(waiting, last)) break;
   }
   return nullptr;
+}
+
+/// Tasks of other threads need not wait until a worker is idle, nor others until a long task has ended.
+void Worker::do_duties() {
+  if ((duties_ & kEmptyInbox) != 0) {
+    set_duty(kEmptyInbox, false);
+    empty_inbox();
+  }
+  if ((duties_ & kShare) != 0) share();
 }
 
 TaskList& Worker::private_tasks(unsigned rank) {

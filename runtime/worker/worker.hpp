@@ -18,6 +18,7 @@
 #include "runtime/pool/ready_set.hpp"
 #include "runtime/trace/trace_lane.hpp"
 #include "runtime/worker/event_count.hpp"
+#include "runtime/worker/known_functions.hpp"
 #include "runtime/worker/ring.hpp"
 #include "runtime/worker/task_list.hpp"
 
@@ -105,6 +106,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void take_packed(TaskPool& pool);
   bool find_work();
   void stand_by();
+  void do_duties();
+  void set_duty(unsigned duty, bool is_due) { duties_ = is_due ? duties_ | duty : duties_ & ~duty; }
   void refresh_epoch();
   void look_at_clock();
   void begin_timing(const Task& task);
@@ -194,6 +197,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void return_ring(unsigned keep);
   void wake(std::uint64_t workers = 1);
   void time_from_here();
+  const Task* next_task();
+  void look_and_share();
 
   // ---- ordered_worker.cpp: timestamps ----
   void route_timestamped(Task* task);
@@ -252,7 +257,8 @@ class alignas(128) Worker : public engine::ThreadState {
   bool is_dropping_ = false;           // after a failure: groups release nothing
   std::uint64_t clock_ = 0;            // of the last look at whether to share
   std::uint64_t finished_then_ = 0;
-  std::uint64_t ticks_a_task_ = 1000, last_ticks_a_task_ = 1000;
+  static constexpr std::uint64_t kUnknownTicks = 100'000;  // what may be long is shared
+  std::uint64_t ticks_a_task_ = kUnknownTicks, last_ticks_a_task_ = kUnknownTicks;
   std::uint64_t worth_tasks_ = 0;  // so many are worth waking somebody
   unsigned looks_skipped_ = 0;
   unsigned looks_ = 0;  // at whether to share, since it last did
@@ -274,14 +280,17 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned refresh_interval_ = kRefreshBatch;
   unsigned until_look_ = kRefreshBatch;  // tasks before the next look at inbox, CPU and clock, if 1
   bool refreshes_ = true;
-  bool must_empty_inbox_ = false;
+  // What is to be done before the next tasks are taken, a bit each. To share: a task by itself is worth
+  // waking somebody.
+  static constexpr unsigned kEmptyInbox = 1, kShare = 2;
+  unsigned duties_ = kShare;
   bool is_in_epochs_ = false;
   bool is_pinned_ = false;         // has a CPU of its own
   bool has_left_cpu_ = false;      // and may run on any, until another worker works beside it
   std::uint64_t chosen_ = 0;       // when it was bound or let go, or has woken up since
   unsigned tasks_to_time_ = 1000;  // with a trace never 0; changes between tasks
   TraceSpan span_{};               // of the task that is timed
-  bool are_tasks_long_ = false;    // over a microsecond, on average of the last batch
+  bool are_tasks_long_ = true;     // over a microsecond, on average of the last batch; unknown: they may be
   unsigned times_left_ = 0;        // so often a ready pool was left to others for that reason
   TraceLane* trace_ = nullptr;     // null: no trace
   bool is_put_off_ = false;        // the last task to be timed was not run, but put back
@@ -290,6 +299,7 @@ class alignas(128) Worker : public engine::ThreadState {
   int step_ = 1;
   std::uint64_t measured_ = 0, before_ = 0;
   unsigned batches_measured_ = 0;
+  KnownFunctions functions_;
 
   // What other workers touch.
   alignas(64) Atomic<Task*> published_{nullptr};

@@ -1,0 +1,48 @@
+// Which functions' tasks a worker has met, and whether they took long. A worker measures how long its tasks
+// take on average; that says little of the next one if it runs another function than those before, and
+// nothing of a function that is new. What may be long is shared before it begins (R2): a program that creates
+// two tasks of a second each would otherwise run one after the other.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "rubato/engine/native_task.hpp"
+
+namespace rubato::runtime {
+
+class KnownFunctions {
+ public:
+  /// Of the task that runs next: its function is new, or its tasks took long the last time. Of a program with
+  /// very many functions the last count as short.
+  bool may_be_long(const engine::Task& task) {
+    const Function function{task.code, task.code->is_function_pointer ? task.words[0] : 0};
+    if (next_ < known_.size() && known_[next_].function == function) [[likely]]
+      return known_[next_].is_long;
+    const auto found =
+        std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.function == function; });
+    next_ = static_cast<std::size_t>(found - known_.begin());
+    if (found != known_.end()) return found->is_long;
+    if (known_.size() < kMost) known_.push_back({function, true});
+    return next_ < known_.size();
+  }
+  /// What ran since then, on average.
+  void took(bool is_long) {
+    if (next_ < known_.size()) known_[next_].is_long = is_long;
+  }
+
+ private:
+  using Function = std::pair<const engine::TaskCode*, std::uint64_t>;  // a pointer's tasks share a code
+  struct Known {
+    Function function;
+    bool is_long;
+  };
+  static constexpr std::size_t kMost = 256;
+  std::vector<Known> known_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace rubato::runtime
