@@ -73,6 +73,12 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   // ---- ConflictCheck ----
 
   bool is_speculative(CoreId core) const override { return running_[core.value] != nullptr; }
+  /// What commit() and end() of a live attempt will touch.
+  void prefetch_end(const Attempt& attempt) const {
+    const SignatureTable& sets = tiles_[attempt.tile.value].sets;
+    for (const LineAddr line : attempt.reads) sets.prefetch_column(probe(line), attempt.slot);
+    for (const LineAddr line : attempt.writes) sets.prefetch_column(probe(line), attempt.slot);
+  }
   void prefetch(TileId tile, LineAddr line) const override {
     tiles_[tile.value].sets.prefetch(probe(line), tiles_[tile.value].words);
   }

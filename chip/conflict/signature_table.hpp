@@ -56,8 +56,8 @@ class BloomTable {
     }
     return any != 0;
   }
-  void prefetch(const Probe& p, std::uint32_t words) const {
-    for (std::uint32_t w = 0; w < words; ++w)
+  void prefetch(const Probe& p, std::uint32_t first, std::uint32_t words) const {
+    for (std::uint32_t w = first; w < first + words; ++w)
       for (std::uint32_t way = 0; way < ways_; ++way)
         __builtin_prefetch(&bits_[(std::size_t{w} * rows_ + p.rows.at[way]) * 2]);
   }
@@ -119,7 +119,11 @@ class SignatureTable {
   }
   /// Asks the host for what match() of the line will read.
   void prefetch(const Probe& p, std::uint32_t words) const {
-    if (const auto* bloom = std::get_if<BloomTable>(&table_)) bloom->prefetch(p, words);
+    if (const auto* bloom = std::get_if<BloomTable>(&table_)) bloom->prefetch(p, 0, words);
+  }
+  /// The same for add() and remove().
+  void prefetch_column(const Probe& p, std::uint32_t slot) const {
+    if (const auto* bloom = std::get_if<BloomTable>(&table_)) bloom->prefetch(p, slot / 64, 1);
   }
   /// Room for twice as many slots.
   void widen() {

@@ -74,6 +74,9 @@ class TaskHeap {
 
 /// Members in the order of their use: heaps walk over many records and read a host cache line of each.
 struct alignas(64) Task {
+  static constexpr std::size_t kFirstUsed =
+      128;  ///< bytes; the rest is read when it is created, begins or ends
+
   /// The timestamp; for a task without, the later of its speculative parent's and the GVT's when a task unit
   /// accepted it.
   Timestamp order = 0;

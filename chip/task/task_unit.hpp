@@ -290,10 +290,13 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void reconsider(Cycle now);
   Obstacle find_obstacle(const Candidates& candidates) const;
   Attempt* latest_in_commit_queue() const;
+  /// Its place there, or the commit queue's size. Reads attempts only where a GVT is being decided on.
+  std::size_t latest_index() const;
   Attempt* latest_running() const;
   Attempt* latest_waiting() const;
   Attempt* latest_spillable() const;
   void advance_earliest(Cycle now);
+  void prefetch_commits(VirtualTime gvt) const;
   bool become_nonspeculative(std::uint32_t slot, Cycle now);
   /// The core's pipeline waits, perhaps for long: its port is free.
   bool is_waiting(std::uint32_t slot) const {

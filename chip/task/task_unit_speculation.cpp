@@ -1,4 +1,4 @@
-// The task unit's speculative side: attempts from dispatch to commit or abort, rollbacks in time, exceptions
+// The task unit's speculative side: attempts from dispatch to finish or abort, rollbacks in time, exceptions
 // and promotions, and whose attempt makes room for an earlier task. Espresso, Sec. V-A, V-B; C9 to C18.
 //
 // An abort has two halves. AbortCascade finds all that must go and restores memory in one step; here tasks,
@@ -67,14 +67,20 @@ bool TaskUnit::finish_attempt(std::uint32_t slot, Cycle now) {
 }
 
 // Of those that may be aborted.
-Attempt* TaskUnit::latest_in_commit_queue() const {
+std::size_t TaskUnit::latest_index() const {
   const auto& times = commit_queue_.times();
   std::size_t latest = times.size();
   for (std::size_t i = 0; i < times.size(); ++i)
     if ((latest == times.size() || times[latest] < times[i]) &&
-        !context_.aborts->is_fate_pending(*commit_queue_.attempts()[i]))
+        !(context_.arbiter->is_deciding(tile_, times[i]) &&
+          context_.aborts->is_fate_pending(*commit_queue_.attempts()[i])))
       latest = i;
-  return latest == times.size() ? nullptr : commit_queue_.attempts()[latest];
+  return latest;
+}
+
+Attempt* TaskUnit::latest_in_commit_queue() const {
+  const std::size_t latest = latest_index();
+  return latest == commit_queue_.size() ? nullptr : commit_queue_.attempts()[latest];
 }
 
 // Spilled tasks say that work is plentiful; elsewhere the core has nothing better to do than to run ahead.
@@ -86,8 +92,8 @@ std::optional<Timestamp> TaskUnit::hold_from() const {
   const std::uint32_t capacity = commit_queue_.capacity();
   if (capacity != 0 && started_.timestamp == gvt().timestamp && started_.tasks >= capacity) return 0;
   if (!commit_queue_.full()) return std::nullopt;
-  const Attempt* latest = latest_in_commit_queue();
-  return latest != nullptr ? latest->virtual_time.timestamp : 0;
+  const std::size_t latest = latest_index();
+  return latest != commit_queue_.size() ? commit_queue_.times()[latest].timestamp : 0;
 }
 
 // C17: an attempt that precedes one in a full commit queue takes the place of the latest.
@@ -109,113 +115,6 @@ void TaskUnit::wake_finishing(Cycle now) {
     if (c.state == CoreState::finishing && !c.borrowed &&
         (latest == nullptr || c.task->attempt->virtual_time < latest->virtual_time))
       context_.host.wake(core_of(slot), now);
-  }
-}
-
-// ---- Commit ----
-
-void TaskUnit::advance_earliest(Cycle now) {
-  const VirtualTime gvt = this->gvt();
-  account_commits(now);
-  const auto& attempts = commit_queue_.attempts();
-  const auto& times = commit_queue_.times();
-  for (std::size_t i = attempts.size(); i-- > 0;)
-    if (times[i] < gvt && attempts[i]->state == Attempt::State::finished) commit(attempts[i], now);
-  context_.wake_waiting_for_fate(now);
-  for (std::uint32_t slot = 0; slot < cores_; ++slot)
-    if (slots_[slot].state == CoreState::running && slots_[slot].task->attempt != nullptr)
-      become_nonspeculative(slot, now);
-  wake_finishing(now);
-  commit_queue_.for_each_exceptioned([&](const Attempt* attempt) {
-    if (is_earliest(*attempt)) reconsider_later(now);
-  });
-  if (stalled_attempts_ != 0) reconsider_later(now);
-}
-
-void TaskUnit::collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const {
-  const auto& attempts = commit_queue_.attempts();
-  for (std::size_t i = 0; i < attempts.size(); ++i)
-    if (commit_queue_.times()[i] < gvt && attempts[i]->state == Attempt::State::finished)
-      out.push_back(attempts[i]);
-}
-
-void TaskUnit::commit(Attempt* attempt, Cycle now) {
-  Task* task = attempt->task;
-  commit_queue_.remove(attempt);
-  context_.detector->commit(*attempt);
-  context_.account->settle(attempt->cycles, CycleClass::committed);
-  commit_children(*attempt, now);
-  if (Task* parent = task->uncommitted_parent; parent != nullptr)
-    std::erase(parent->attempt->children, task);  // decided as well, but its tile does not know yet
-  account_occupancy(now);
-  queue_.release_active(*task);
-  ++stats_.committed;
-  context_.host.retire(*attempt, true);
-  context_.attempts.release(attempt);
-  context_.pool.release(task);
-  context_.arbiter->arm(now);
-}
-
-// Children hear of it at once; the messages are counted, and wake their tiles when they arrive.
-void TaskUnit::commit_children(Attempt& attempt, Cycle now) {
-  for (Task* child : attempt.children) {
-    if (child->state == TaskState::held) {
-      account_occupancy(now);
-      queue_.unhold(child);
-      child->uncommitted_parent = nullptr;
-      release_held(child, now);
-    } else if (child->state == TaskState::in_flight) {
-      child->uncommitted_parent = nullptr;
-      // Where it was refused as a child of an uncommitted parent it may now have an entry.
-      TaskUnit& unit = *tiles_[child->destination.value];
-      if (unit.refused(*child)) {
-        unit.reconsider_later(context_.network.send(tile_, child->destination,
-                                                    {message::kAcknowledgement, TrafficClass::task}, now));
-      }
-    } else {
-      TaskUnit& unit = *tiles_[child->tile.value];
-      unit.parent_committed(child);
-      unit.reconsider_later(
-          context_.network.send(tile_, child->tile, {message::kAcknowledgement, TrafficClass::task}, now));
-    }
-  }
-  attempt.children.clear();
-}
-
-void TaskUnit::parent_committed(Task* child) {
-  touch();
-  queue_.parent_committed(*child);
-  child->uncommitted_parent = nullptr;
-}
-
-// A NONSPEC child may go where it runs. It keeps its entry here until the send buffer has one.
-void TaskUnit::release_held(Task* task, Cycle now) {
-  if (task->destination == tile_) {
-    account_occupancy(now);
-    ++stats_.local;
-    accept(task, now);
-  } else {
-    queue_.hold(task);
-    commit_sends_.push_back(task);
-    serve_commit_sends(now);
-  }
-}
-
-// The last entry of the send buffer too is for the earliest: its destination keeps a place for it, so it
-// leaves soon.
-void TaskUnit::serve_commit_sends(Cycle now) {
-  while (!commit_sends_.empty()) {
-    const auto next = std::find_if(commit_sends_.begin(), commit_sends_.end(), [&](const Task* t) {
-      return send_.has_room(is_earliest(t->descriptor.has_timestamp, t->descriptor.timestamp) ? 0 : 2);
-    });
-    if (next == commit_sends_.end()) return;
-    Task* task = *next;
-    commit_sends_.erase(next);
-    account_occupancy(now);
-    queue_.unhold(task);
-    task->state = TaskState::in_flight;
-    send_create(send_.add(task, task->destination), TaskEvent::create_arrives, now);
-    serve_waiting(now);
   }
 }
 

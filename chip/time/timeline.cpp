@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/prefetch.hpp"
+
 namespace rubato::chip {
 
 // Invariants: entries in ring_ are due in [now_, now_ + kRing); all in far_ at or after now_ + kRing, except
@@ -74,14 +76,6 @@ void Timeline::admit_far(Cycle up_to) {
   }
 }
 
-// Hundreds of handlers take turns, each of them gone from the host's nearest cache when its turn comes again:
-// what it reads first is fetched while another one works.
-void Timeline::prefetch(const EventHandler* handler) {
-  const auto object = reinterpret_cast<std::uintptr_t>(handler);
-  for (std::size_t at = 0; at < EventHandler::kFirstUsed; at += 64)
-    __builtin_prefetch(reinterpret_cast<const void*>(object + at));
-}
-
 bool Timeline::step() {
   const Cycle at = next();
   if (at == kNever) return false;
@@ -98,7 +92,9 @@ bool Timeline::step() {
   if (bucket.first == kNone) {
     occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
   } else {
-    prefetch(nodes_[bucket.first].entry.handler);
+    // Hundreds of handlers take turns, each of them gone from the host's nearest cache when its turn comes
+    // again.
+    prefetch(nodes_[bucket.first].entry.handler, EventHandler::kFirstUsed);
   }
   node.next = free_;
   free_ = number;

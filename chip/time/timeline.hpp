@@ -73,7 +73,6 @@ class Timeline {
 
   void push(std::uint64_t slot, const Entry& entry);
   void grow();
-  static void prefetch(const EventHandler* handler);
   /// next(), of a cycle without entries.
   Cycle next_later() const;
   Cycle next_near() const;

@@ -1,0 +1,14 @@
+// Asking the host for memory before it is read: who goes on meanwhile does not wait for it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+namespace rubato {
+
+/// The host cache lines of the first `bytes` of `object`, which may be null.
+inline void prefetch(const void* object, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(static_cast<const char*>(object) + at);
+}
+
+}  // namespace rubato

@@ -1,0 +1,140 @@
+// The task unit's commits: when the GVT has passed them, attempts become final, and their children hear of
+// it. Espresso, Sec. V-A; C9, C17.
+// SPDX-License-Identifier: MIT
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/prefetch.hpp"
+#include "chip/task/task_unit.hpp"
+
+namespace rubato::chip {
+
+/// Attempts that commit were long ago: what they refer to has left the host's nearest caches. In steps, of
+/// which each asks for what the next one reads.
+void TaskUnit::prefetch_commits(VirtualTime gvt) const {
+  const auto& attempts = commit_queue_.attempts();
+  const auto& times = commit_queue_.times();
+  const auto for_each = [&](auto visit) {
+    for (std::size_t i = attempts.size(); i-- > 0;)
+      if (times[i] < gvt) visit(*attempts[i]);
+  };
+  for_each([](const Attempt& a) { prefetch(&a, sizeof a); });
+  for_each([](const Attempt& a) {
+    prefetch(a.task, Task::kFirstUsed);
+    prefetch(a.reads.data(), 1);
+    prefetch(a.writes.data(), 1);
+    prefetch(a.children.data(), 1);
+  });
+  for_each([this](const Attempt& a) {
+    context_.detector->prefetch_end(a);
+    for (const Task* child : a.children) prefetch(child, Task::kFirstUsed);
+  });
+}
+
+void TaskUnit::advance_earliest(Cycle now) {
+  const VirtualTime gvt = this->gvt();
+  account_commits(now);
+  const auto& attempts = commit_queue_.attempts();
+  const auto& times = commit_queue_.times();
+  prefetch_commits(gvt);
+  for (std::size_t i = attempts.size(); i-- > 0;)
+    if (times[i] < gvt && attempts[i]->state == Attempt::State::finished) commit(attempts[i], now);
+  context_.wake_waiting_for_fate(now);
+  for (std::uint32_t slot = 0; slot < cores_; ++slot)
+    if (slots_[slot].state == CoreState::running && slots_[slot].task->attempt != nullptr)
+      become_nonspeculative(slot, now);
+  wake_finishing(now);
+  commit_queue_.for_each_exceptioned([&](const Attempt* attempt) {
+    if (is_earliest(*attempt)) reconsider_later(now);
+  });
+  if (stalled_attempts_ != 0) reconsider_later(now);
+}
+
+void TaskUnit::collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const {
+  const auto& attempts = commit_queue_.attempts();
+  for (std::size_t i = 0; i < attempts.size(); ++i)
+    if (commit_queue_.times()[i] < gvt && attempts[i]->state == Attempt::State::finished)
+      out.push_back(attempts[i]);
+}
+
+void TaskUnit::commit(Attempt* attempt, Cycle now) {
+  Task* task = attempt->task;
+  commit_queue_.remove(attempt);
+  context_.detector->commit(*attempt);
+  context_.account->settle(attempt->cycles, CycleClass::committed);
+  commit_children(*attempt, now);
+  if (Task* parent = task->uncommitted_parent; parent != nullptr)
+    std::erase(parent->attempt->children, task);  // decided as well, but its tile does not know yet
+  account_occupancy(now);
+  queue_.release_active(*task);
+  ++stats_.committed;
+  context_.host.retire(*attempt, true);
+  context_.attempts.release(attempt);
+  context_.pool.release(task);
+  context_.arbiter->arm(now);
+}
+
+// Children hear of it at once; the messages are counted, and wake their tiles when they arrive.
+void TaskUnit::commit_children(Attempt& attempt, Cycle now) {
+  for (Task* child : attempt.children) {
+    if (child->state == TaskState::held) {
+      account_occupancy(now);
+      queue_.unhold(child);
+      child->uncommitted_parent = nullptr;
+      release_held(child, now);
+    } else if (child->state == TaskState::in_flight) {
+      child->uncommitted_parent = nullptr;
+      // Where it was refused as a child of an uncommitted parent it may now have an entry.
+      TaskUnit& unit = *tiles_[child->destination.value];
+      if (unit.refused(*child)) {
+        unit.reconsider_later(context_.network.send(tile_, child->destination,
+                                                    {message::kAcknowledgement, TrafficClass::task}, now));
+      }
+    } else {
+      TaskUnit& unit = *tiles_[child->tile.value];
+      unit.parent_committed(child);
+      unit.reconsider_later(
+          context_.network.send(tile_, child->tile, {message::kAcknowledgement, TrafficClass::task}, now));
+    }
+  }
+  attempt.children.clear();
+}
+
+void TaskUnit::parent_committed(Task* child) {
+  touch();
+  queue_.parent_committed(*child);
+  child->uncommitted_parent = nullptr;
+}
+
+// A NONSPEC child may go where it runs. It keeps its entry here until the send buffer has one.
+void TaskUnit::release_held(Task* task, Cycle now) {
+  if (task->destination == tile_) {
+    account_occupancy(now);
+    ++stats_.local;
+    accept(task, now);
+  } else {
+    queue_.hold(task);
+    commit_sends_.push_back(task);
+    serve_commit_sends(now);
+  }
+}
+
+// The last entry of the send buffer too is for the earliest: its destination keeps a place for it, so it
+// leaves soon.
+void TaskUnit::serve_commit_sends(Cycle now) {
+  while (!commit_sends_.empty()) {
+    const auto next = std::find_if(commit_sends_.begin(), commit_sends_.end(), [&](const Task* t) {
+      return send_.has_room(is_earliest(t->descriptor.has_timestamp, t->descriptor.timestamp) ? 0 : 2);
+    });
+    if (next == commit_sends_.end()) return;
+    Task* task = *next;
+    commit_sends_.erase(next);
+    account_occupancy(now);
+    queue_.unhold(task);
+    task->state = TaskState::in_flight;
+    send_create(send_.add(task, task->destination), TaskEvent::create_arrives, now);
+    serve_waiting(now);
+  }
+}
+
+}  // namespace rubato::chip
