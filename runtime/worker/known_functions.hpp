@@ -16,29 +16,30 @@ namespace rubato::runtime {
 
 class KnownFunctions {
  public:
-  /// Of the task that runs next: its function is new, or its tasks took long the last time. Of a program with
-  /// very many functions the last count as short.
-  bool may_be_long(const engine::Task& task) {
+  enum class Length : std::uint8_t { unknown, brief, lengthy };
+
+  /// Of the task that runs next, by those before it. Of a program with very many functions the last count as
+  /// brief.
+  Length look_up(const engine::Task& task) {
     const Function function{task.code, task.code->is_function_pointer ? task.words[0] : 0};
     if (next_ < known_.size() && known_[next_].function == function) [[likely]]
-      return known_[next_].is_long;
+      return known_[next_].length;
     const auto found =
         std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.function == function; });
     next_ = static_cast<std::size_t>(found - known_.begin());
-    if (found != known_.end()) return found->is_long;
-    if (known_.size() < kMost) known_.push_back({function, true});
-    return next_ < known_.size();
+    if (found == known_.end() && known_.size() < kMost) known_.push_back({function, Length::unknown});
+    return next_ < known_.size() ? known_[next_].length : Length::brief;
   }
-  /// What ran since then, on average.
-  void took(bool is_long) {
-    if (next_ < known_.size()) known_[next_].is_long = is_long;
+  /// What has run since then.
+  void took(Length length) {
+    if (next_ < known_.size()) known_[next_].length = length;
   }
 
  private:
   using Function = std::pair<const engine::TaskCode*, std::uint64_t>;  // a pointer's tasks share a code
   struct Known {
     Function function;
-    bool is_long;
+    Length length;
   };
   static constexpr std::size_t kMost = 256;
   std::vector<Known> known_;

@@ -133,27 +133,33 @@ void Worker::share() {
 [[gnu::noinline]] void Worker::look_and_share() {
   const std::uint64_t now = ticks();
   const std::uint64_t elapsed = now - clock_;
-  if (elapsed >= worth_ticks() / 16) {  // half a microsecond
+  const std::uint64_t look_ticks = worth_ticks() / 16;  // half a microsecond
+  if (elapsed >= look_ticks) {
     const std::uint64_t finished = counts.finished.get();
     const std::uint64_t ran = finished - finished_then_;
     clock_ = now;
     finished_then_ = finished;
     if (running == nullptr && ran != 0) {
       // Of the last two times the shorter: a worker that was preempted meanwhile has not run long tasks. But
-      // it is better to wake somebody for nothing than to keep others from the next task for so long.
+      // where each has a CPU it is better to wake somebody for nothing than to keep others waiting for so
+      // long.
       const std::uint64_t before = std::exchange(last_ticks_a_task_, elapsed / (ran + 1) + 1);
-      const bool is_long = last_ticks_a_task_ >= ticks_of(kSharedMicroseconds);
+      const bool is_sure = engine_.has_cpus();
+      const bool is_long = is_sure && last_ticks_a_task_ >= ticks_of(kSharedMicroseconds);
       ticks_a_task_ = is_long ? last_ticks_a_task_ : std::min(before, last_ticks_a_task_);
       are_tasks_long_ = are_tasks_long_ || is_long;
-      functions_.took(last_ticks_a_task_ >= worth_ticks());
+      functions_.took((is_sure ? last_ticks_a_task_ : ticks_a_task_) >= worth_ticks() ? Length::lengthy
+                                                                                      : Length::brief);
       update_worth();
     }
   }
   const Task* const next = running == nullptr ? next_task() : nullptr;
-  const bool may_be_long = next != nullptr && functions_.may_be_long(*next);
-  if (elapsed < worth_ticks() / 16 && !may_be_long && ((duties_ & kShare) == 0 || running != nullptr)) return;
+  const Length length = next != nullptr ? functions_.look_up(*next) : Length::brief;
+  const bool may_be_long = length != Length::brief;
   const std::uint64_t ticks_a_task = may_be_long ? std::max(ticks_a_task_, kUnknownTicks) : ticks_a_task_;
-  looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(worth_ticks() / 16 / ticks_a_task, 15));
+  const std::uint64_t until_look = look_ticks > elapsed ? look_ticks - elapsed : look_ticks;
+  looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(until_look / ticks_a_task, 15));
+  if (elapsed < look_ticks && !may_be_long && ((duties_ & kShare) == 0 || running != nullptr)) return;
   if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_) return;
   // Somebody has been idle for long: what comes of tasks may be worth more than they are.
   const bool is_overdue = ++looks_ >= kOverdueLooks;
@@ -163,8 +169,12 @@ void Worker::share() {
   // Who takes fewer, and whose tasks create no more than they were, has nothing to prefetch for ever after.
   // Still better than a CPU with nothing to do.
   const std::uint64_t least = std::max(2 * ring_.distance() + 1, 8u);
-  const auto is_enough = [=, this](std::uint64_t size) {
-    return size >= least || size * ticks_a_task >= worth_ticks() || (is_overdue && engine_.has_cpus());
+  // Of tasks that nothing is known of, few are rather long than many.
+  const bool is_guess =
+      length == Length::unknown || (length == Length::brief && ticks_a_task_ == kUnknownTicks);
+  const auto is_enough = [=, this](std::uint64_t part, std::uint64_t size) {
+    return part >= least || (is_guess ? size < least : part * ticks_a_task >= worth_ticks()) ||
+           (is_overdue && engine_.has_cpus());
   };
   const std::uint64_t chunk = std::clamp(worth_ticks() / ticks_a_task, least, kMaxChunk);
   // Ready pools that this worker does not take next.
@@ -179,11 +189,11 @@ void Worker::share() {
   const std::uint64_t surplus = mine + current + ring_.size() + pools * kTasksAPool;
   if (surplus < 2 || (!is_overdue && surplus * ticks_a_task < worth_ticks())) return;
   if (mine < 2 && current < 2 && running == nullptr) return_ring(1);
-  // Half; of long tasks, of which one may keep the others waiting for long, all but the next.
+  // Half; of tasks known to be long, of which one may keep the others waiting for long, all but the next.
   const auto try_to_publish = [=, this](TaskList& list, std::uint64_t size) {
-    const bool publishes_all = ticks_a_task >= worth_ticks() && size < 2 * chunk;
+    const bool publishes_all = !is_guess && ticks_a_task >= worth_ticks() && size < 2 * chunk;
     const std::uint64_t part = publishes_all ? size - 1 : size / 2;
-    if (size < 2 || !is_enough(part)) return false;
+    if (size < 2 || !is_enough(part, size)) return false;
     Task* const first = publishes_all ? list.take() : nullptr;
     publish(list, part);
     if (first != nullptr) list.prepend(first, first);

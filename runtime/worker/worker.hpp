@@ -52,6 +52,7 @@ class Count {
 class alignas(128) Worker : public engine::ThreadState {
  public:
   using Events = EventCount<StdAtomics>;
+  using Length = KnownFunctions::Length;
 
   Worker(Engine& engine, unsigned index);
   ~Worker();
