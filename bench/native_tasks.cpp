@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <cstdint>
 
 #include "rubato/rubato.hpp"
@@ -97,6 +98,22 @@ void readers(benchmark::State& state) {
   count_tasks(state, kTasks);
 }
 BENCHMARK(readers);
+
+void lasts(std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+/// The first that the engine sees of their function: nothing has told it that they are long.
+void long_tasks(benchmark::State& state) {
+  constexpr std::uint64_t kLong = 8;
+  for (auto _ : state) {
+    for (std::uint64_t i = 0; i < kLong; ++i) create<nonspec>(lasts, {}, std::chrono::milliseconds(5));
+    run();
+  }
+  count_tasks(state, kLong);
+}
+BENCHMARK(long_tasks)->Iterations(1)->UseRealTime();
 
 // Each twice with a fixed number of iterations: the difference between the two is the cost of kTasks tasks,
 // without what the program does once. tests/system/test_native_instructions.py counts its instructions.
