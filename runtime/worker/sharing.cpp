@@ -129,30 +129,32 @@ void Worker::share() {
   --looks_skipped_;
 }
 
+/// How long the tasks took that have run since the last time, which was long enough ago.
+void Worker::measure(std::uint64_t now) {
+  const std::uint64_t elapsed = now - clock_;
+  const std::uint64_t finished = counts.finished.get();
+  const std::uint64_t ran = finished - finished_then_;
+  clock_ = now;
+  finished_then_ = finished;
+  if (running != nullptr || ran == 0) return;
+  // Of the last two times the shorter: a worker that was preempted meanwhile has not run long tasks. But
+  // where each has a CPU it is better to wake somebody for nothing than to keep others waiting for so long.
+  const std::uint64_t before = std::exchange(last_ticks_a_task_, elapsed / (ran + 1) + 1);
+  const bool is_sure = engine_.has_cpus();
+  const bool is_long = is_sure && last_ticks_a_task_ >= ticks_of(kSharedMicroseconds);
+  ticks_a_task_ = is_long ? last_ticks_a_task_ : std::min(before, last_ticks_a_task_);
+  are_tasks_long_ = are_tasks_long_ || is_long;
+  const std::uint64_t took = is_sure ? last_ticks_a_task_ : ticks_a_task_;
+  functions_.took(took >= worth_ticks() ? Length::lengthy : Length::brief);
+  update_worth();
+}
+
 /// Apart, so that a look that is skipped saves no registers.
 [[gnu::noinline]] void Worker::look_and_share() {
   const std::uint64_t now = ticks();
   const std::uint64_t elapsed = now - clock_;
   const std::uint64_t look_ticks = worth_ticks() / 16;  // half a microsecond
-  if (elapsed >= look_ticks) {
-    const std::uint64_t finished = counts.finished.get();
-    const std::uint64_t ran = finished - finished_then_;
-    clock_ = now;
-    finished_then_ = finished;
-    if (running == nullptr && ran != 0) {
-      // Of the last two times the shorter: a worker that was preempted meanwhile has not run long tasks. But
-      // where each has a CPU it is better to wake somebody for nothing than to keep others waiting for so
-      // long.
-      const std::uint64_t before = std::exchange(last_ticks_a_task_, elapsed / (ran + 1) + 1);
-      const bool is_sure = engine_.has_cpus();
-      const bool is_long = is_sure && last_ticks_a_task_ >= ticks_of(kSharedMicroseconds);
-      ticks_a_task_ = is_long ? last_ticks_a_task_ : std::min(before, last_ticks_a_task_);
-      are_tasks_long_ = are_tasks_long_ || is_long;
-      functions_.took((is_sure ? last_ticks_a_task_ : ticks_a_task_) >= worth_ticks() ? Length::lengthy
-                                                                                      : Length::brief);
-      update_worth();
-    }
-  }
+  if (elapsed >= look_ticks) measure(now);
   const Task* const next = running == nullptr ? next_task() : nullptr;
   const Length length = next != nullptr ? functions_.look_up(*next) : Length::brief;
   const bool may_be_long = length != Length::brief;

@@ -199,6 +199,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void wake(std::uint64_t workers = 1);
   void time_from_here();
   const Task* next_task();
+  void measure(std::uint64_t now);
   void look_and_share();
 
   // ---- ordered_worker.cpp: timestamps ----
