@@ -52,6 +52,12 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   void end(Attempt& attempt);
   /// end() of an attempt whose writes are there for good.
   void commit(Attempt& attempt);
+  /// Asks the host for what commit() or end() of a live attempt will touch.
+  void prefetch_end(const Attempt& attempt) const {
+    const SignatureTable& sets = tiles_[attempt.tile.value].sets;
+    for (const LineAddr line : attempt.reads) sets.prefetch_column(probe(line), attempt.slot);
+    for (const LineAddr line : attempt.writes) sets.prefetch_column(probe(line), attempt.slot);
+  }
   /// An exception undid the attempt's writes. Its read set stays armed and takes the written lines in, of
   /// which the task may have read other words (C18).
   void drop_writes(Attempt& attempt);
@@ -73,12 +79,6 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   // ---- ConflictCheck ----
 
   bool is_speculative(CoreId core) const override { return running_[core.value] != nullptr; }
-  /// What commit() and end() of a live attempt will touch.
-  void prefetch_end(const Attempt& attempt) const {
-    const SignatureTable& sets = tiles_[attempt.tile.value].sets;
-    for (const LineAddr line : attempt.reads) sets.prefetch_column(probe(line), attempt.slot);
-    for (const LineAddr line : attempt.writes) sets.prefetch_column(probe(line), attempt.slot);
-  }
   void prefetch(TileId tile, LineAddr line) const override {
     tiles_[tile.value].sets.prefetch(probe(line), tiles_[tile.value].words);
   }

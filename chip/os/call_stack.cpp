@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "chip/os/call_stack.hpp"
 
-#include <algorithm>
-#include <optional>
-
 #include "chip/isa/decode.hpp"
 
 namespace rubato::chip {

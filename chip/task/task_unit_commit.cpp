@@ -1,9 +1,8 @@
 // The task unit's commits: when the GVT has passed them, attempts become final, and their children hear of
 // it. Espresso, Sec. V-A; C9, C17.
 // SPDX-License-Identifier: MIT
-#include <utility>
+#include <algorithm>
 
-#include "base/check.hpp"
 #include "base/prefetch.hpp"
 #include "chip/task/task_unit.hpp"
 
