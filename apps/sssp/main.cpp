@@ -2,12 +2,15 @@
 // sssp: options, input, result. `sssp --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or input.
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/common/graph_options.hpp"
 #include "apps/common/vertex_check.hpp"
 #include "apps/sssp/dijkstra.hpp"
+#include "apps/sssp/sources.hpp"
 #include "apps/sssp/sssp_tasks.hpp"
 
 namespace rubato::apps {
@@ -16,13 +19,20 @@ namespace {
 struct Options {
   GraphOptions graph;
   SourceOption source;
+  std::uint64_t searches = 1;
   TaskOptions tasks;
 };
 
 void declare(CLI::App& app, Options& o) {
   add_graph(app, o.graph);
   add_source(app, o.source);
-  add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
+  app.add_option("--searches", o.searches,
+                 "Search from so many vertices, one after another: from --source, then from others that have "
+                 "arcs, drawn by --seed (default 1)")
+      ->check(whole_number)
+      ->check(CLI::Range(std::uint64_t{1}, kMaxVertices))
+      ->type_name("N");
+  add_seed(app, o.graph.seed, "Seed of --generate and --searches (default 1)");
   app.add_option("--scale", o.graph.reader.scale,
                  "Multiply the values of a real matrix by this and round them")
       ->check([](const std::string& text) {
@@ -40,7 +50,8 @@ void declare(CLI::App& app, Options& o) {
       "Examples:\n"
       "  sssp --generate road:300x300 --verify\n"
       "  sssp --graph california.gr --source 1 --type nonspec\n"
-      "Prints vertices reached, the largest distance and the sum of all distances.");
+      "Prints vertices reached, the largest distance and the sum of all distances; of several searches "
+      "each.");
 }
 
 void print_summary(const std::vector<std::uint64_t>& distances) {
@@ -64,11 +75,27 @@ std::string difference(std::uint64_t distance, std::uint64_t expected) {
 
 int run_sssp(const Options& o) {
   const Graph graph = load_graph(o.graph);
-  const std::uint32_t source = source_vertex(o.source, graph);
-  const auto distances = o.tasks.is_serial ? dijkstra(graph, source) : sssp(graph, source, o.tasks.type);
-  print_summary(distances);
+  const auto sources = search_sources(graph, source_vertex(o.source, graph), o.searches, o.graph.seed);
+  const auto say_which = [&](std::uint32_t source) {
+    if (sources.size() != 1) std::printf("source: %" PRIu64 "\n", std::uint64_t{graph.first_id} + source);
+  };
+  std::optional<ShortestPaths> paths;
+  if (!o.tasks.is_serial) paths.emplace(graph);
+  std::vector<std::vector<std::uint64_t>> results;  // checked when all searches are done
+  for (const std::uint32_t source : sources) {
+    auto distances = o.tasks.is_serial ? dijkstra(graph, source) : paths->from(source, o.tasks.type);
+    say_which(source);
+    print_summary(distances);
+    if (o.tasks.verify) results.push_back(std::move(distances));
+  }
   if (!o.tasks.verify) return 0;
-  return check_vertices(graph, distances, dijkstra(graph, source), difference);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto expected = dijkstra(graph, sources[i]);
+    if (results[i] == expected) continue;
+    say_which(sources[i]);
+    return check_vertices(graph, results[i], expected, difference);
+  }
+  return report_check(true);
 }
 
 constexpr Application<Options> kApplication{

@@ -3,7 +3,6 @@
 #include "apps/sssp/sssp_tasks.hpp"
 
 #include "apps/common/task_type.hpp"
-#include "apps/common/vertex_lines.hpp"
 #include "apps/sssp/dijkstra.hpp"
 
 namespace rubato::apps {
@@ -37,13 +36,18 @@ void search(std::uint32_t source) {
 
 }  // namespace
 
-std::vector<std::uint64_t> sssp(const Graph& graph, std::uint32_t source, TaskType type) {
-  std::vector<Vertex> storage = vertex_lines(graph, kUnset);
-  vertices = storage.data();
-  arcs = graph.arcs.data();
+ShortestPaths::ShortestPaths(const Graph& graph) : graph_(graph), vertices_(vertex_lines(graph, kUnset)) {}
+
+std::vector<std::uint64_t> ShortestPaths::from(std::uint32_t source, TaskType type) {
+  vertices = vertices_.data();
+  arcs = graph_.arcs.data();
   with_type(type, [&]<TaskType chosen> { search<chosen>(source); });
-  std::vector<std::uint64_t> distances(graph.vertices());
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) distances[v] = storage[v].state;
+  std::vector<std::uint64_t> distances;
+  distances.reserve(vertices_.size());
+  for (Vertex& v : vertices_) {
+    distances.push_back(v.state);
+    v.state = kUnset;
+  }
   return distances;
 }
 

@@ -8,11 +8,23 @@
 #include <vector>
 
 #include "apps/common/graph.hpp"
+#include "apps/common/vertex_lines.hpp"
 #include "rubato/rubato.hpp"
 
 namespace rubato::apps {
 
-/// Distances from `source`, computed by tasks of one type; kUnset where there is no path. source < vertices.
-std::vector<std::uint64_t> sssp(const Graph& graph, std::uint32_t source, TaskType type);
+/// Searches of one graph, which outlives it, one after another: all in the same memory.
+class ShortestPaths {
+ public:
+  explicit ShortestPaths(const Graph& graph);
+
+  /// Distances from `source`, computed by tasks of one type; kUnset where there is no path. source <
+  /// vertices.
+  std::vector<std::uint64_t> from(std::uint32_t source, TaskType type);
+
+ private:
+  const Graph& graph_;
+  std::vector<VertexLine> vertices_;
+};
 
 }  // namespace rubato::apps

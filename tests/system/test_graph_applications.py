@@ -30,6 +30,32 @@ def test_the_check_passes_on_the_chip(
         assert "check: passed" in done.stdout
 
 
+def test_sssp_searches_from_several_vertices(rubato_chip: Path, guests: Path, build: Path) -> None:
+    arguments = ["--generate", "rmat:7:8", "--searches", "3", "--verify"]
+    on_chip = run(rubato_chip, guests / "sssp", 16, *arguments)
+    assert on_chip.returncode == 0, on_chip.stderr[-2000:]
+    serial = subprocess.run(
+        [build / "bin" / "sssp-serial", *arguments], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert on_chip.stdout == serial.stdout
+    sources = [line for line in serial.stdout.splitlines() if line.startswith("source: ")]
+    assert sources[0] == "source: 1"
+    assert len(set(sources)) == 3
+    assert serial.stdout.count("reached: ") == 3
+    assert serial.stdout.endswith("check: passed\n")
+
+
+@pytest.mark.parametrize(
+    ("searches", "sentence"), [("0", "--searches"), ("200", "sssp: --searches 200: beside --source, only ")]
+)
+def test_sssp_refuses_no_search_and_more_than_there_are_vertices(searches: str, sentence: str, build: Path) -> None:
+    command = [build / "bin" / "sssp-serial", "--generate", "rmat:7:8", "--searches", searches]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_a_malformed_graph_is_refused_with_file_and_line(application: str, build: Path, tmp_path: Path) -> None:
     graph = tmp_path / "bad.gr"

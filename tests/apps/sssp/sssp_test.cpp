@@ -9,13 +9,16 @@
 
 #include "apps/common/graph_generator.hpp"
 #include "apps/common/graph_reader.hpp"
+#include "apps/common/input_error.hpp"
 #include "apps/sssp/dijkstra.hpp"
+#include "apps/sssp/sources.hpp"
 #include "apps/sssp/sssp_tasks.hpp"
 
 namespace rubato::apps {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
 
 //  0 -5-> 1 -1-> 2,  0 -9-> 2,  2 -0-> 3,  4 alone
 const std::vector<Edge> kSmall = {{0, 1, 5}, {1, 2, 1}, {0, 2, 9}, {2, 3, 0}, {3, 0, 2}};
@@ -31,11 +34,34 @@ TEST(Sssp, AgreesWithDijkstraForEveryTypeAndSeed) {
   for (const Graph& g : {make_graph(5, kSmall, 1), generate_road(30, 20, 1), generate_rmat(9, 16, 1)}) {
     for (const std::uint64_t seed : {1, 2, 3}) {
       serial::set_seed(seed);
+      ShortestPaths paths(g);
       for (const TaskType type : {spec, nonspec, mayspec}) {
-        EXPECT_EQ(sssp(g, 1, type), dijkstra(g, 1));
+        EXPECT_EQ(paths.from(1, type), dijkstra(g, 1));
+        EXPECT_EQ(paths.from(2, type), dijkstra(g, 2));
       }
     }
   }
+}
+
+TEST(SearchSources, AreTheFirstAndOthersThatHaveArcs) {
+  const Graph g = make_graph(5, kSmall, 1);  // 0, 1, 2, 3 have arcs
+  EXPECT_THAT(search_sources(g, 4, 1, 1), ElementsAre(4));
+  const auto all = search_sources(g, 2, 4, 1);
+  EXPECT_EQ(all.front(), 2u);
+  EXPECT_THAT(all, UnorderedElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(all, search_sources(g, 2, 4, 1));
+}
+
+TEST(SearchSources, DependOnTheSeed) {
+  const Graph g = generate_rmat(9, 16, 1);
+  EXPECT_NE(search_sources(g, 0, 8, 1), search_sources(g, 0, 8, 2));
+}
+
+TEST(SearchSources, RefuseMoreThanThereAre) {
+  const Graph g = make_graph(5, kSmall, 1);
+  EXPECT_EQ(search_sources(g, 4, 5, 1).size(), 5u);
+  EXPECT_THROW(search_sources(g, 4, 6, 1), InputError);
+  EXPECT_THROW(search_sources(g, 0, 5, 1), InputError);
 }
 
 TEST(Sssp, FindsTheKnownDistancesOfTheCaliforniaRoadNetwork) {
@@ -44,7 +70,7 @@ TEST(Sssp, FindsTheKnownDistancesOfTheCaliforniaRoadNetwork) {
       std::filesystem::path(data != nullptr ? data : "../shared/data") / "california.gr";
   if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not here";
   const Graph g = read_graph(file.string(), {});
-  const auto distances = sssp(g, 0, mayspec);
+  const auto distances = ShortestPaths(g).from(0, mayspec);
   EXPECT_EQ(distances.size(), 21048u);
   EXPECT_EQ(std::count(distances.begin(), distances.end(), kUnset), 0);
   EXPECT_EQ(*std::max_element(distances.begin(), distances.end()), 14836895u);
