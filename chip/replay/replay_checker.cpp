@@ -52,10 +52,22 @@ void ReplayChecker::begin_region(std::vector<std::pair<Addr, Addr>> stacks,
 void ReplayChecker::end_region() {
   guarded([&] {
     if (const std::string missing = order_.end(); !missing.empty()) throw ReplayMismatch(missing);
+    if (const std::string left = tasks_left(); !left.empty()) throw ReplayMismatch(left);
     replay_->compare(memory_);
   });
   is_active_ = false;
   replay_.reset();
+}
+
+std::string ReplayChecker::tasks_left() const {
+  if (created_.empty()) return {};
+  const auto by_id = [](const auto& a, const auto& b) { return a.first < b.first; };
+  const auto first = std::min_element(created_.begin(), created_.end(), by_id);
+  return fmt::format(
+      "at the end of the region {} task{} neither committed nor were said to be discarded with their "
+      "parents, "
+      "the first is task {}, created by task {}",
+      created_.size(), created_.size() == 1 ? "" : "s", first->first, first->second.parent);
 }
 
 // ---- Tasks ----

@@ -38,7 +38,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   /// @param heap_functions entries of those that the simulator serves.
   void begin_region(std::vector<std::pair<Addr, Addr>> stacks,
                     std::map<Addr, std::int32_t> heap_functions = {});
-  /// Every task has committed.
+  /// Every task has committed or was discarded.
   void end_region();
   /// The speculative task on `core` goes on as a non-speculative one: it has effect from now on.
   void become_nonspeculative(CoreId core);
@@ -102,6 +102,8 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void replay_unmapping(Addr a, std::uint64_t bytes);
   void replay_unmapping(AttemptRecord& record, Addr a, std::uint64_t bytes);
   AttemptRecord* running(std::uint64_t id) const;
+  /// A sentence, if a task that was created has no end.
+  std::string tasks_left() const;
   /// Does `check`, unless something is wrong already.
   template <class Check>
   void guarded(const Check& check);

@@ -420,7 +420,7 @@ void TaskUnit::receive(TileId from, std::uint32_t slot, bool granted, Cycle now)
   }
   answer(from, slot, TaskEvent::accepted_arrives, now);
   if (task->is_discarded) {  // its parent was aborted while it was on its way
-    context_.pool.release(task);
+    drop(task, now);
     if (granted) serve_waiting(now);
     return;
   }

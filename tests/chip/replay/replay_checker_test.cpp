@@ -252,6 +252,23 @@ TEST_F(ReplayChecker, MissesATaskThatNeverCommits) {
   EXPECT_THAT(wrong, AllOf(HasSubstr("1 task "), HasSubstr("task 1")));
 }
 
+TEST_F(ReplayChecker, MissesAChildOfAnAbortedAttemptUnlessItIsDiscarded) {
+  const auto create_and_abort = [&](std::uint64_t child, std::uint64_t now) {
+    dispatch(1, 0, now);
+    checker.on_created(child, 1, task(increment), CoreId{0}, Cycle{now + 1});
+    checker.on_aborted(1, CoreId{0}, AbortCause::conflict, false, Cycle{now + 2});
+  };
+  create(1, task(increment));
+  create_and_abort(2, 100);
+  checker.on_discarded(2, Cycle{104});
+  create_and_abort(3, 110);
+  run_increment(1, 0, 120, 0);
+  commit(1);
+  EXPECT_THAT(wrong, IsEmpty());
+  checker.end_region();
+  EXPECT_THAT(wrong, AllOf(HasSubstr("1 task "), HasSubstr("task 3, created by task 1")));
+}
+
 TEST_F(ReplayChecker, RefusesACommitOfATaskWhoseParentHasNotCommitted) {
   create(1, task(creator));
   dispatch(1, 0, 100);
