@@ -19,17 +19,12 @@ _MB_A_FILE_MB = 6.0
 
 def first_estimate(spec: RunSpec) -> float:
     """MB that a run may take, from its cores and input files alone."""
-    files = sum(size for a in spec.arguments if (size := _file_mb(a)))
+    files = sum(map(_file_mb, spec.input_files()))
     return _BASE_MB + _MB_A_CORE * (spec.cores or 256) + _MB_A_FILE_MB * files
 
 
-def _file_mb(argument: str) -> float:
-    path = Path(argument.rpartition("=")[2])
-    try:
-        size = path.stat().st_size / MB if path.is_file() else 0.0
-    except OSError:
-        return 0.0
-    return size * (4 if path.suffix == ".gz" else 1)
+def _file_mb(file: Path) -> float:
+    return file.stat().st_size / MB * (4 if file.suffix == ".gz" else 1)
 
 
 class Estimator:

@@ -58,7 +58,7 @@ class Plan(BaseModel):
     def _one_or_many(cls, value: Any) -> Any:
         return list(value) if isinstance(value, (list, tuple)) else [value]
 
-    @field_validator("program", "cores", "mode", "config")
+    @field_validator("program", "cores", "mode", "config", "seeds")
     @classmethod
     def _distinct(cls, value: list[Any]) -> list[Any]:
         if not value:
@@ -77,13 +77,19 @@ class Plan(BaseModel):
     @field_validator("arguments", mode="before")
     @classmethod
     def _arguments(cls, value: Any) -> Any:
+        if not isinstance(value, (str, list, tuple)):
+            raise ValueError(f"is a list of words, or one string of them, not {value!r}")
         return shlex.split(value) if isinstance(value, str) else [str(a) for a in value]
 
     @field_validator("set", mode="before")
     @classmethod
     def _settings(cls, value: Any) -> Any:
-        flat = toml.flatten(value)
-        return {k: list(v) if isinstance(v, (list, tuple)) else [v] for k, v in flat.items()}
+        if not isinstance(value, dict):
+            raise ValueError(f"is a table of configuration keys and their values, not {value!r}")
+        flat = {k: list(v) if isinstance(v, (list, tuple)) else [v] for k, v in toml.flatten(value).items()}
+        if empty := [k for k, values in flat.items() if not values]:
+            raise ValueError(f"{empty[0]} needs at least one value")
+        return flat
 
     @field_validator("timeout", mode="before")
     @classmethod

@@ -6,6 +6,7 @@ The native engine's half of the same is native.py.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from pathlib import Path
@@ -163,6 +164,15 @@ class RunSpec(BaseModel):
         if app is not None and self.engine == "native" and self.mode and app.mode_flag:
             added += [app.mode_flag, self.mode] if self._mode_argument(app.mode_flag) is None else []
         return [*self.arguments, *added]
+
+    def input_files(self) -> list[Path]:
+        """Arguments that name a file, also behind a `=`: the program's inputs, as far as can be known."""
+        files = []
+        for argument in self.arguments:
+            path = Path(argument.rpartition("=")[2])
+            with contextlib.suppress(OSError, ValueError):
+                files += [path] if path.is_file() else []
+        return files
 
     def command(self, out: Path) -> list[str]:
         """The rubato-chip command line of this run into directory `out`."""

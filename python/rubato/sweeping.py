@@ -14,7 +14,9 @@ import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ValidationError
 
 import rubato
 from rubato import locate, memory
@@ -61,11 +63,12 @@ class Sweep:
         rows = []
         for run in self.runs:
             summary = flatten(run.summary.model_dump(exclude={"output"}))
-            point = next(p for p in self.points if p["name"] == run.directory.name)
+            spec = next(p["spec"] for p in self.points if p["name"] == run.directory.name)
             rows.append(
                 {
                     "name": run.directory.name,
-                    **{k: str(v) for k, v in point["spec"]["set"].items()},
+                    **({"config": spec["config"]} if spec["config"] is not None else {}),
+                    **{k: str(v) for k, v in spec["set"].items()},
                     **summary,
                 }
             )
@@ -118,6 +121,9 @@ def sweep(
         outcomes.close()  # stops what still runs
         if isinstance(pool, ClusterPool):
             pool.close()
+        # What the runs write themselves is no input.
+        now = made_with(plan)
+        hashes = {k: v for k, v in hashes.items() if not k.startswith(_INPUT) or now.get(k) == v}
         _write(directory, plan, hashes, rows, others)
     return Sweep(directory)
 
@@ -130,7 +136,7 @@ def usual_jobs(plan: Plan) -> int:
 def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, Rows, Rows]:
     """The sweep's directory, the rows of points that need no run, with the rest cleared away, and those of finished
     runs of earlier plans that this one leaves out: a later plan may ask for them again."""
-    directory = Path(out) if out is not None else _default_directory(plan, resume)
+    directory = directory_of(plan, out, resume=resume)
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file; --out is a directory.")
     if not (directory / FILE).exists():
@@ -146,8 +152,8 @@ def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, 
     done = {p.name: row for p in points if (row := _finished(directory / p.name, before.get(p.name))) is not None}
     changed = ""
     if _changed(sweep.get("made_with", {}), made_with(plan)):
-        changed = "the program or the simulator has"
-    elif any(RunSpec(**done[p.name]["spec"]) != p.spec for p in points if p.name in done):
+        changed = "the simulator, the program, a chip description or an input file has"
+    elif any(not _is_same(_spec(done[p.name], directory), p.spec) for p in points if p.name in done):
         changed = "parameters of finished runs have"
     if changed:
         aside = _set_aside(directory)
@@ -177,15 +183,41 @@ def _finished(directory: Path, before: dict[str, Any] | None) -> dict[str, Any] 
     return before | _row(Outcome(directory, 0))
 
 
+def _spec(row: dict[str, Any], directory: Path) -> RunSpec:
+    return _understood(RunSpec, row.get("spec"), directory)
+
+
+def _is_same(before: RunSpec, now: RunSpec) -> bool:
+    """Whether the results are. A time limit changes none of a run that finished."""
+    return before.model_copy(update={"timeout": None}) == now.model_copy(update={"timeout": None})
+
+
+#: What `made_with` says of a file that an argument names.
+_INPUT = "input "
+
+
 def made_with(plan: Plan) -> dict[str, str]:
-    """Hashes of the simulator and the programs: results of others are not comparable with theirs."""
-    simulator = [locate.chip()] if plan.engine == "chip" else []
-    files = [*simulator, *(p.spec.executable() for p in plan.points())]
-    return {str(f): hashlib.sha256(f.read_bytes()).hexdigest() for f in dict.fromkeys(files)}
+    """Hashes of what results depend on beside the plan, by what it is for: results with another simulator, program,
+    chip description or input file are not comparable."""
+    files = {"simulator": locate.chip()} if plan.engine == "chip" else {}
+    for spec in (p.spec for p in plan.points()):
+        files[f"program {spec.program}"] = spec.executable()
+        if spec.config is not None:
+            files[f"config {spec.config}"] = locate.config_file(spec.config)
+        files |= {f"{_INPUT}{file}": file for file in spec.input_files()}
+    return {what: _hash(file) for what, file in files.items()}
+
+
+def _hash(file: Path) -> str:
+    sha = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            sha.update(block)
+    return sha.hexdigest()
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> bool:
-    return any(before[file] != now[file] for file in before.keys() & now.keys())
+    return any(before[what] != now[what] for what in before.keys() & now.keys())
 
 
 def _set_aside(directory: Path) -> Path:
@@ -199,10 +231,10 @@ def _set_aside(directory: Path) -> Path:
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
-    """How a run ended, for its row. An interrupted one is waiting again."""
-    if outcome.exit_code == ExitCode.INTERRUPTED:
-        return {"state": "waiting"}
+    """How a run ended, for its row."""
     row: dict[str, Any] = {"exit_code": outcome.exit_code}
+    if outcome.exit_code == ExitCode.INTERRUPTED:  # not by us: then nobody asks how it ended
+        return row | {"state": "failed", "reason": "somebody stopped its process."}
     if not outcome.ok:
         return row | {"state": "failed", "reason": outcome.reason}
     try:
@@ -221,23 +253,52 @@ def _row(outcome: Outcome) -> dict[str, Any]:
 def _learn(estimator: memory.Estimator, done: dict[str, dict[str, Any]], directory: Path) -> None:
     for name, row in done.items():
         with contextlib.suppress(RubatoError):
-            estimator.measured(RunSpec(**row["spec"]), Run(directory / name).summary.host.peak_mb)
+            estimator.measured(_spec(row, directory), Run(directory / name).summary.host.peak_mb)
 
 
-def _default_directory(plan: Plan, resume: bool) -> Path:
+def directory_of(plan: Plan, out: str | Path | None, *, resume: bool) -> Path:
+    """Where the runs go: `out`, else a new directory; to resume, the last one of this plan, or the only one.
+
+    @raises UsageError if there are several, all of other plans.
+    """
+    if out is not None:
+        return Path(out)
     stem = f"runs/sweep-{'-'.join(Path(p).name for p in plan.program)}"
-    if resume:
-        return Path(stem)
-    directory, count = Path(stem), 1
-    while directory.exists():
-        count += 1
-        directory = Path(f"{stem}.{count}")
-    return directory
+    numbered = [Path(stem), *(Path(f"{stem}.{i}") for i in range(2, 10_000))]
+    if not resume:
+        return next(d for d in numbered if not d.exists())
+    sweeps = [d for d in numbered if (d / FILE).exists()]
+    if same := [d for d in sweeps if _is_of(d, plan)]:
+        return same[-1]
+    if len(sweeps) > 1:
+        raise UsageError(
+            f"none of {', '.join(map(str, sweeps))} is of this plan; say with --out which one is to be resumed."
+        )
+    return sweeps[0] if sweeps else Path(stem)
+
+
+def _is_of(directory: Path, plan: Plan) -> bool:
+    with contextlib.suppress(RubatoError):
+        before = plan_of(directory).model_copy(update={"timeout": None})
+        return before == plan.model_copy(update={"timeout": None})
+    return False
 
 
 def plan_of(directory: str | Path) -> Plan:
     """The plan that a sweep's directory was made with."""
-    return Plan(**_read(Path(directory))["plan"])
+    directory = Path(directory)
+    return _understood(Plan, _read(directory)["plan"], directory)
+
+
+_Model = TypeVar("_Model", Plan, RunSpec)
+
+
+def _understood(model: type[_Model], fields: Any, directory: Path) -> _Model:
+    """@raises UsageError if another version of Rubato has written them, or nobody."""
+    try:
+        return model(**fields)
+    except (ValidationError, TypeError):
+        raise UsageError(f"{directory / FILE} cannot be read: this version of Rubato did not write it.") from None
 
 
 def _read(directory: Path) -> dict[str, Any]:

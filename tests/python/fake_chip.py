@@ -154,6 +154,8 @@ def simulate(o, values) -> int:
         print(f"{o.argv0 or program.name}: bad.gr:1: a number was expected\n"
               "rubato-chip: the program exited with status 2", file=sys.stderr)  # fmt: skip
         return 1
+    if "--write" in o.arguments:
+        pathlib.Path(o.arguments[o.arguments.index("--write") + 1]).write_text("new")
     if "--deadlock" in o.arguments:
         print("rubato-chip: nothing can proceed: thread 1 waits for futex 0x7f00 (lock).", file=sys.stderr)
         return 4

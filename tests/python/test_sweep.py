@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,11 @@ def test_what_a_run_may_be_told_a_sweep_passes_on(home, capsys):
         ("program = 'sssp'\ncore = 4", "unknown field core. Did you mean cores"),
         ("program = 'sssp'\nseeds = 0", "seeds: is at least 1"),
         ("program = 'sssp'\ncores = []", "cores: needs at least one value"),
+        ("program = 'sssp'\nseeds = []", "seeds: needs at least one value"),
+        ("program = 'sssp'\nset = 5", "set: is a table of configuration keys"),
+        ("program = 'sssp'\nset = ['l2.size']", "set: is a table of configuration keys"),
+        ("program = 'sssp'\n[set]\n'l2.size' = []", "set: l2.size needs at least one value"),
+        ("program = 'sssp'\narguments = 5", "arguments: is a list of words"),
         ("cores = 4", "program"),
         ("program = ", "Invalid value"),
     ],
@@ -122,6 +129,83 @@ def test_results_of_two_programs_are_neither_mixed_nor_lost(own_home, file):
         result = rubato.sweep({"program": "sssp", "cores": [1, 4]}, out="s", resume=True)
     assert len(result.runs) == 2
     assert rubato.load("s.before-1/sssp-c1").complete
+
+
+@pytest.mark.parametrize("file", ["chip.toml", "graph.gr"])
+def test_results_of_two_chips_or_inputs_are_neither_mixed_nor_lost(home, file):
+    Path("chip.toml").write_text("[l2]\nsize = 65536\n")
+    Path("graph.gr").write_text("p sp 1 0\n")
+    plan = {"program": "sssp", "cores": [1], "config": "chip.toml", "arguments": ["--graph=graph.gr"]}
+    rubato.sweep(plan, out="s")
+    assert len(rubato.sweep(plan | {"cores": [1, 4]}, out="s", resume=True).runs) == 2
+    Path(file).write_text(Path(file).read_text() + "\n")
+    with pytest.warns(UserWarning, match="an input file has changed.*s.before-1"):
+        rubato.sweep(plan, out="s", resume=True)
+
+
+def test_what_the_runs_write_themselves_is_no_input(home):
+    Path("waves.vcd").write_text("old")
+    plan = {"program": "sssp", "cores": [1], "arguments": ["--write", "waves.vcd"]}
+    rubato.sweep(plan, out="s")
+    assert Path("waves.vcd").read_text() == "new"
+    Path("waves.vcd").write_text("of another run")
+    assert len(rubato.sweep(plan | {"cores": [1, 4]}, out="s", resume=True).runs) == 2
+
+
+def test_the_same_programs_in_another_place_are_the_same(own_home, tmp_path, monkeypatch):
+    rubato.sweep({"program": "sssp", "cores": [1]}, out="s")
+    shutil.copytree(own_home, tmp_path / "moved")
+    monkeypatch.setenv("RUBATO_HOME", str(tmp_path / "moved"))
+    assert len(rubato.sweep({"program": "sssp", "cores": [1, 4]}, out="s", resume=True).runs) == 2
+    with (tmp_path / "moved/guest/sssp").open("ab") as changed:
+        changed.write(b"\n# another\n")
+    with pytest.warns(UserWarning, match="s.before-1"):
+        rubato.sweep({"program": "sssp", "cores": [1]}, out="s", resume=True)
+
+
+def test_a_longer_time_limit_repeats_only_what_did_not_finish(home, capsys):
+    arguments = ["sweep", "--program", "sssp", "--cores", "1,4", "--out", "s"]
+    assert call(*arguments, "--timeout", "10m") == 0
+    before = Path("s/sssp-c1/summary.json").stat().st_mtime_ns
+    assert call(*arguments, "--timeout", "1h", "--resume") == 0
+    assert call("sweep", "--resume", "--out", "s", "--cores", "1,4,16") == 0, "options go on top of the sweep's plan"
+    assert Path("s/sssp-c1/summary.json").stat().st_mtime_ns == before and "note" not in capsys.readouterr().err
+    assert len(rubato.Sweep("s").runs) == 3
+
+
+def test_without_a_name_the_sweep_of_this_plan_is_resumed(home, capsys):
+    for cores in ("1", "1,4"):
+        assert call("sweep", "--program", "sssp", "--cores", cores) == 0
+    capsys.readouterr()
+    assert call("sweep", "--program", "sssp", "--cores", "1,4", "--resume") == 0
+    assert "runs/sweep-sssp.2: 2 runs" in capsys.readouterr().out
+    assert call("sweep", "--program", "sssp", "--cores", "16", "--resume") == 2
+    assert "runs/sweep-sssp, runs/sweep-sssp.2 is of this plan; say with --out" in capsys.readouterr().err
+
+
+def test_chips_are_not_averaged(home, capsys):
+    Path("big.toml").write_text("[l2]\nsize = 131072\n")
+    assert call("sweep", "--program", "sssp", "--cores", "4", "--config", "small,big.toml", "--out", "s") == 0
+    out = capsys.readouterr().out
+    assert "small" in out and "big.toml" in out
+    assert rubato.Sweep("s").frame()["config"].to_list() == ["small", "big.toml"]
+
+
+def test_a_run_that_somebody_stopped_is_a_failure(home):
+    process = start("sweep", "--program", "sssp", "--cores", "1", "--out", "s", "--", "--sleep", "20")
+    wait_for(lambda: Path("s/sssp-c1/progress.json").exists())
+    os.kill(next(_children()), signal.SIGTERM)
+    process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert [f["reason"] for f in rubato.Sweep("s").failures] == ["somebody stopped its process."]
+
+
+@pytest.mark.parametrize("content", ['{"plan": {"programme": "x"}, "points": []}', '{"plan": {}, "points": []}'])
+def test_a_sweep_of_another_version_is_refused_in_a_sentence(home, capsys, content):
+    Path("s").mkdir()
+    Path("s/sweep.json").write_text(content)
+    assert call("sweep", "--resume", "--out", "s") == 2
+    assert "this version of Rubato did not write it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("change", [{"set": {"l2.size": "64KiB"}}, {"arguments": ["--sleep", "0"]}])
@@ -255,15 +339,18 @@ def test_a_sweep_runs_on_the_workers_of_a_dask_scheduler(cluster, capsys):
 
 def _sleeping() -> int:
     """Stand-in simulators of the interrupted sweep that are still there, on any worker."""
-    count = 0
+    return sum(1 for _ in _children())
+
+
+def _children() -> Iterator[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 words = (entry / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            count += b"--sleep" in words and any(w.endswith(b"rubato-chip") for w in words[:2])
-    return count
+            if b"--sleep" in words and any(w.endswith(b"rubato-chip") for w in words[:2]):
+                yield int(entry.name)
 
 
 def test_a_silent_cluster_address_is_one_sentence(home, capsys):

@@ -90,6 +90,7 @@ def sweep_command(
         raise UsageError(f"--jobs is at least 1, not {jobs}.")
     if dry_run:
         return _dry_run(chosen, jobs, json_)
+    where = sweeping.directory_of(chosen, out, resume=resume)
     progress = terminal.sweep_progress()
     with terminal.shown(progress):
         task = progress.add_task(", ".join(chosen.program), total=len(chosen.points()), state="")
@@ -104,17 +105,17 @@ def sweep_command(
         try:
             result = sweeping.sweep(
                 chosen,
-                out=out,
+                out=where,
                 jobs=jobs,
                 cluster=cluster,
                 resume=resume,
                 on_progress=None if json_ else show,
             )
         except KeyboardInterrupt:
-            hint = f" --out {out}" if out else ""
             terminal.err.print(
-                f"finished runs are kept; the same command with --resume{hint} continues.", soft_wrap=True
-            )
+                f"finished runs are kept; the same command with --resume --out {where} continues.",
+                markup=False, soft_wrap=True,
+            )  # fmt: skip
             raise
     if json_:
         print(json.dumps({"directory": str(result.directory), "points": result.points}))
@@ -124,7 +125,7 @@ def sweep_command(
 
 
 def _plan(file: str | None, given: dict[str, Any], out: str | None, resume: bool) -> Plan:
-    """The plan of the file, options overriding its fields; or that of the sweep to resume."""
+    """The plan of the file, or that of the sweep to resume; options override its fields."""
     if file is not None:
         from pathlib import Path
 
@@ -134,7 +135,7 @@ def _plan(file: str | None, given: dict[str, Any], out: str | None, resume: bool
     if "program" in given:
         return make_plan(given)
     if resume and out is not None:
-        return sweeping.plan_of(out)
+        return make_plan(sweeping.plan_of(out).model_dump() | given)
     raise UsageError("a sweep needs PLAN.toml or --program; see `rubato sweep --help`.")
 
 
@@ -185,10 +186,13 @@ def _dry_run(plan: Plan, jobs: int | None, json_: bool) -> int:
 
 def _show(result: Sweep) -> None:
     grouped: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    configs = {p["spec"]["config"] for p in result.points}
     for p in result.points:
         if p["state"] == "finished":
             spec = p["spec"]
             settings = " ".join(f"{k}={v}" for k, v in spec["set"].items())
+            if len(configs) > 1:
+                settings = f"{spec['config'] or 'default chip'} {settings}".strip()
             key = (spec["program"], str(spec["cores"] or "default"), spec["mode"] or "default", settings)
             grouped.setdefault(key, []).append(p)
     if grouped:
