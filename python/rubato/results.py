@@ -21,6 +21,7 @@ from rubato.summary import Summary
 if TYPE_CHECKING:
     import polars as pl
 
+_SET_ASIDE = re.compile(r"\.before-\d+$")
 _INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)")
 
 
@@ -228,14 +229,20 @@ def is_run(directory: Path) -> bool:
     return any((directory / name).exists() for name in ("summary.json", "run.toml", "incomplete"))
 
 
+def is_set_aside(directory: Path, below: Path) -> bool:
+    """Whether it belongs to a sweep that another one has replaced (sweeping.py), in a directory below `below`."""
+    return any(_SET_ASIDE.search(part) for part in directory.relative_to(below).parts)
+
+
 def find_runs(directory: str | Path) -> list[Run]:
-    """The run in `directory`, or all runs below it, in the order of their names."""
+    """The run in `directory`, or all runs below it but those set aside, in the order of their names."""
     directory = Path(directory)
     if not directory.is_dir():
         raise UsageError(f"{directory} is not a directory.")
     if is_run(directory):
         return [Run(directory)]
     below = {f.parent for name in ("summary.json", "run.toml", "incomplete") for f in directory.rglob(name)}
+    below = {d for d in below if not is_set_aside(d, directory)}
     if not below:
         raise UsageError(f"there is no run in {directory}.")
     return [Run(d) for d in sorted(below, key=_natural)]

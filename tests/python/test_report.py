@@ -108,6 +108,40 @@ def test_keys_that_follow_the_cores_make_no_curves_of_their_own(home):
     assert study([runs[0], runs[3]]).varied == [], "at each number of cores there is one value"
 
 
+def test_only_runs_with_another_seed_are_further_samples(own_home, capsys):
+    for out in ("runs/a", "runs/b"):
+        rubato.run("sssp", cores=2, seed=1, out=out)
+    rubato.run("sssp", cores=2, seed=2, out="runs/c")
+    with (own_home / "guest/sssp").open("ab") as changed:
+        changed.write(b"\n# another\n")
+    rubato.run("sssp", cores=2, seed=1, out="runs/d")
+    assert call("report", "runs", "--out", "r.html") == 0
+    assert "note: runs/b is left out: it repeats runs/a, with the same seed." in capsys.readouterr().err
+    found = report.gather(["runs"])
+    samples = [[r.directory.name for r in s.points[0].runs] for s in found.workloads[0].series]
+    assert samples == [["a", "c"], ["d"]] and found.workloads[0].series[0].variation.startswith("program ")
+
+
+def test_sweeps_that_were_set_aside_are_drawn_only_if_they_are_asked_for(own_home):
+    plan = {"program": "sssp", "cores": [1]}
+    rubato.sweep(plan, out="study/s")
+    with (own_home / "guest/sssp").open("ab") as changed:
+        changed.write(b"\n# another\n")
+    with pytest.warns(UserWarning, match="s.before-1"):
+        rubato.sweep(plan, out="study/s", resume=True)
+    assert [r.directory for r in report.gather(["study"]).runs] == [Path("study/s/sssp-c1")]
+    assert [r.directory for r in report.gather(["study/s.before-1"]).runs] == [Path("study/s.before-1/sssp-c1")]
+
+
+def test_a_run_without_time_is_left_out_with_the_reason(home):
+    for name in ("good", "serial"):
+        rubato.run("sssp", cores=2, out=f"runs/{name}", seed=len(name))
+    file = Path("runs/serial/summary.json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"cycles": 0}))
+    assert call("report", "runs", "--out", "r.html") == 0
+    assert "nothing ran in the region of interest" in Path("r.html").read_text()
+
+
 def test_values_are_written_as_people_write_them():
     assert plain("run.warm", True) == "true" and plain("core.predictor_entries", 2048) == "2048"
     assert plain("l2.size", 65536) == "64 KiB" and plain("l2.size", 3 << 20) == "3 MiB" and plain("l2.size", 0) == "0"

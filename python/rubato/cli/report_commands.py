@@ -32,6 +32,11 @@ def report_command(
     for failure in found.failures:
         if failure.is_damaged:
             terminal.err.print(f"note: {failure.name} is left out: {failure.reason}", markup=False, soft_wrap=True)
+    for run, first in found.repeated:
+        terminal.err.print(
+            f"note: {run.directory} is left out: it repeats {first.directory}, with the same seed.",
+            markup=False, soft_wrap=True,
+        )  # fmt: skip
     terminal.out.print(
         f"{escape(str(file))}: {terminal.plural(len(found.runs), 'run')}"
         + (f", [red]{len(found.failures)} failed[/]" if found.failures else "")

@@ -10,7 +10,7 @@ from rubato import measurements
 from rubato.errors import UsageError
 from rubato.report.page import page, places
 from rubato.report.study import Failure, Study, study
-from rubato.results import find_runs
+from rubato.results import find_runs, is_set_aside
 from rubato.sweeping import Sweep
 
 
@@ -27,7 +27,7 @@ def gather(directories: Iterable[str | Path]) -> Study:
                 seen.add(key)
                 runs.append(run)
         for file in [directory / "sweep.json", *directory.glob("*/sweep.json")]:
-            if file.is_file():
+            if file.is_file() and not is_set_aside(file.parent, directory):
                 failures += [
                     Failure(r["name"], r.get("reason") or "not run.", r.get("exit_code"))
                     for r in Sweep(file.parent).points

@@ -137,6 +137,7 @@ def timeline(run: Run) -> dict[str, Any] | None:
     """A piece from the middle of the trace: up to 32 lanes and 2500 slices; nothing without a trace."""
     if run.trace is None:
         return None
+    is_chip = run.trace.suffix == ".gz"
     slices, names = _slices(run.trace)
     lanes = sorted({e["tid"] for e in slices})[:_LANES]
     chosen = sorted((e for e in slices if e["tid"] in set(lanes)), key=lambda e: e["ts"])
@@ -151,7 +152,9 @@ def timeline(run: Run) -> dict[str, Any] | None:
         "names": [short_name(w) for w in words],
         "from": chosen[0]["ts"],
         "to": max(e["ts"] + e["dur"] for e in chosen),
-        "unit": "us of simulated time" if run.trace.suffix == ".gz" else "us",
+        "unit": "us of simulated time" if is_chip else "us",
+        "who": "cores" if is_chip else "workers",
+        "file": run.trace.name,
         "slices": [
             {"lane": index[e["tid"]], "start": e["ts"], "length": e["dur"], "name": words[e["name"]], "kind": _kind(e)}
             for e in chosen

@@ -95,6 +95,7 @@ class Study:
     runs: list[Run]
     failures: list[Failure]
     varied: list[str]  # configuration keys that differ at the same number of cores
+    repeated: list[tuple[Run, Run]] = field(default_factory=list)  # left out, and the one that says the same
     measured: list[Results] = field(default_factory=list)  # of bench/native
 
 
@@ -112,19 +113,42 @@ def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
             good.append(run)
         elif run.directory.name not in known:
             bad.append(Failure(run.directory.name, reason, is_damaged=is_damaged))
+    good, repeated = _without_repeated(good)
     varied = _varied(good)
+    programs = _programs(good)
     grouped: dict[tuple[str, str, str], dict[tuple[str, str], dict[int, Point]]]
     grouped = defaultdict(lambda: defaultdict(dict))
     for run in good:
         s = run.summary
-        points = grouped[s.name, _arguments(run), s.engine][s.mode, _variation(run, varied)]
+        points = grouped[s.name, _arguments(run), s.engine][s.mode, _variation(run, varied, programs)]
         points.setdefault(s.cores, Point(s.cores)).runs.append(run)
     workloads = []
     for (program, arguments, engine), by_series in grouped.items():
         series = [Series(*key, [points[c] for c in sorted(points)]) for key, points in by_series.items()]
         series.sort(key=lambda s: MODES.index(s.mode) if s.mode in MODES else len(MODES))
         workloads.append(Workload(program, arguments, series, engine))
-    return Study(workloads, good, bad, varied)
+    return Study(workloads, good, bad, varied, repeated)
+
+
+def _without_repeated(runs: list[Run]) -> tuple[list[Run], list[tuple[Run, Run]]]:
+    """On the chip a run of the same seed is no further sample: it says the same again."""
+    kept: dict[Any, Run] = {}
+    repeated = []
+    for i, run in enumerate(runs):
+        # The seed is a key of the configuration.
+        what = run.summary.name, run.manifest.get("program_sha256"), run.arguments, sorted(run.configuration.items())
+        first = kept.setdefault(repr(what) if run.summary.engine == "chip" else i, run)
+        if first is not run:
+            repeated.append((run, first))
+    return list(kept.values()), repeated
+
+
+def _programs(runs: list[Run]) -> dict[tuple[str, str], set[str]]:
+    """The hashes of the programs of one name and engine: results of different ones are no samples of one thing."""
+    hashes: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for run in runs:
+        hashes[run.summary.name, run.summary.engine].add(run.manifest.get("program_sha256", ""))
+    return hashes
 
 
 def _arguments(run: Run) -> str:
@@ -149,6 +173,8 @@ def _why_not(run: Run) -> str | None:
         return "the program's check failed."
     if run.summary.exit_code != 0:
         return f"exit code {run.summary.exit_code}."
+    if not run.summary.time:
+        return "nothing ran in the region of interest, so there is no time to compare."
     for needed in ("manifest", "stats"):
         getattr(run, needed)
     return None
@@ -167,8 +193,11 @@ def _varied(runs: list[Run]) -> list[str]:
     return [k for k in order if k in several]
 
 
-def _variation(run: Run, varied: list[str]) -> str:
-    return ", ".join(f"{k}={plain(k, run.configuration.get(k))}" for k in varied)
+def _variation(run: Run, varied: list[str], programs: dict[tuple[str, str], set[str]]) -> str:
+    parts = [f"{k}={plain(k, run.configuration.get(k))}" for k in varied]
+    if len(programs[run.summary.name, run.summary.engine]) > 1:
+        parts.append(f"program {run.manifest.get('program_sha256', '')[:8]}")
+    return ", ".join(parts)
 
 
 def plain(key: str, value: Any) -> str:

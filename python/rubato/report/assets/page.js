@@ -148,8 +148,8 @@ function showTimeline(body, timeline) {
   const kinds = Object.keys(data.class_names).filter((c) => timeline.slices.some((s) => s.kind === c));
   timeline.colours = Object.fromEntries(kinds.map((k) => [k, `var(--${k})`]));
   timeline.kinds = data.class_names;
-  const box = chartUnder(body, 'A piece of the timeline', 'Tasks on the first cores, from the middle of the trace; the whole ' +
-    'of it is in trace.json.gz of the run directory and opens in ui.perfetto.dev.');
+  const box = chartUnder(body, 'A piece of the timeline', `Tasks on the first ${timeline.who}, from the middle of the trace; ` +
+    `the whole of it is in ${timeline.file} of the run directory and opens in ui.perfetto.dev.`);
   box.before(legend(kinds.map((k) => ({name: data.class_names[k], colour: timeline.colours[k]}))));
   timelineChart(box, timeline);
 }
