@@ -40,6 +40,18 @@ def bench(tmp_path: Path):
     return run
 
 
+def test_a_continued_family_begins_with_the_first_round_that_is_not_whole(bench, tmp_path: Path):
+    """Else samples of one round would be hours apart, and what the machine did meanwhile in the ratio."""
+    out = ("--out", tmp_path / "kept", "--rounds", "2", "--no-figures")
+    def taken(*rows: str) -> list[str]:
+        said = bench("--rows", ",".join(rows), *out, "--json", RATE="4").stderr
+        return [line.partition(":")[2].strip() for line in said.splitlines() if line.startswith("C, round")]
+
+    alone, both, again = taken("baseline-C-tasks"), taken("scaling-C"), taken("scaling-C")
+    assert len(alone) == 2 and again == []
+    assert len(both) == 4 and set(both[:2]) == set(both[2:]) > set(alone)
+
+
 def rows(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return {r["name"]: r for r in json.loads(done.stdout)["rows"]}
 
