@@ -18,9 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kIncomplete = "incomplete";
-constexpr const char* kFiles[] = {"run.toml",    "stats.json",    "summary.json",
-                                  "series.json", "trace.json.gz", "commits.tsv.gz",
-                                  "output.txt",  "log.txt",       "progress.json"};
+// Of a run of either engine: a run replaces what was there.
+constexpr const char* kFiles[] = {"run.toml",      "stats.json",     "summary.json", "series.json",
+                                  "trace.json.gz", "commits.tsv.gz", "output.txt",   "log.txt",
+                                  "progress.json", "counters.json",  "trace.json"};
 
 [[noreturn]] void cannot_write(const fs::path& path, int error) {
   throw UsageError("{}: cannot write: {}", path.string(), std::strerror(error));

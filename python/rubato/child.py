@@ -134,14 +134,19 @@ def mark_incomplete(directory: Path, reason: str) -> None:
 
 
 def _reader(stream: IO[str] | None, sinks: Sequence[Line]) -> threading.Thread:
-    """Passes on a stream line by line; it must be drained in any case or the child would stall."""
+    """Passes on a stream line by line; it must be drained in any case or the child would stall: a sink that takes no
+    more, such as a closed pipe, gets no more."""
+    open_ = list(sinks)
 
     def read() -> None:
         assert stream is not None
         with stream:
             for line in stream:
-                for sink in sinks:
-                    sink(line.rstrip("\n"))
+                for sink in tuple(open_):
+                    try:
+                        sink(line.rstrip("\n"))
+                    except OSError:
+                        open_.remove(sink)
 
     thread = threading.Thread(target=read, daemon=True)
     thread.start()

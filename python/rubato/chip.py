@@ -19,9 +19,9 @@ from rubato.errors import ExitCode
 from rubato.schema import last_line
 from rubato.spec import RunSpec
 
-#: Files of the run directory that the simulator writes.
-_FILES = ("run.toml", "summary.json", "stats.json", "series.json", "trace.json.gz", "commits.tsv.gz", "output.txt",
-          "log.txt", "progress.json")  # fmt: skip
+#: Files of the run directory that either engine writes.
+FILES = ("run.toml", "summary.json", "stats.json", "series.json", "trace.json.gz", "commits.tsv.gz", "output.txt",
+         "log.txt", "progress.json", "counters.json", "trace.json")  # fmt: skip
 #: What the simulator says last of an application that refuses its usage or input.
 _REFUSED = f"the program exited with status {ExitCode.USAGE:d}"
 
@@ -66,7 +66,7 @@ def execute(
         if spec.app() is not None and last_line("\n".join(ended.last_errors)) == _REFUSED:
             # Only of applications it is known that they mean wrong usage or input by this.
             code, reason = ExitCode.USAGE, _own_words(ended.last_errors).removeprefix(f"{spec.name}: ") or _REFUSED
-            for name in _FILES:
+            for name in FILES:
                 (directory / name).unlink(missing_ok=True)
     if code == ExitCode.USAGE and not any(directory.iterdir()):
         directory.rmdir()  # nothing ran: there is nothing to keep

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import rubato
+from rubato import chip
 from rubato.child import Ended, Line, Outcome, mark_incomplete, supervise
 from rubato.errors import ExitCode, UsageError
 from rubato.schema import last_line
@@ -43,7 +44,7 @@ def execute(
 ) -> Outcome:
     """Runs `spec` into `directory`. An interrupt stops the program, marks the directory and is raised again."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name in (_COUNTERS, "summary.json", "stats.json", "incomplete"):  # of a run that is replaced
+    for name in (*chip.FILES, "incomplete"):  # of a run that is replaced
         (directory / name).unlink(missing_ok=True)
     command = [str(spec.executable()), *spec.program_arguments()]
     settings = environment(spec, directory)
@@ -191,7 +192,7 @@ def _manifest(spec: RunSpec, command: list[str], settings: dict[str, str]) -> st
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
     config = {k.removeprefix("RUBATO_").lower(): v for k, v in options.items() if k != "RUBATO_WORKERS"}
     lines += ["", "[config.native]", *(f"{k} = {json.dumps(v)}" for k, v in sorted(config.items()))]
-    return "# A run of the native engine: everything needed to repeat it.\n" + "\n".join(lines) + "\n"
+    return "# A run of rubato's native engine: everything needed to repeat it.\n" + "\n".join(lines) + "\n"
 
 
 def _clear(directory: Path) -> None:

@@ -11,6 +11,15 @@ import pytest
 from rubato import child
 
 
+def test_a_sink_that_takes_no_more_does_not_stall_the_child() -> None:
+    def closed(line: str) -> None:
+        raise BrokenPipeError
+
+    seen: list[str] = []
+    ended = child.supervise(["seq", "100000"], on_output=[closed, seen.append], timeout=20)
+    assert (ended.code, ended.timed_out, len(seen)) == (0, False, 100000)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_while_a_child_is_started_ends_the_child(
     number: signal.Signals, monkeypatch: pytest.MonkeyPatch

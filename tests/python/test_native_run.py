@@ -40,6 +40,16 @@ def test_a_run_directory_can_be_loaded_and_repeated(home):
     assert "arguments: --source 5" in run.output
 
 
+def test_a_run_replaces_all_that_one_of_the_chip_has_left(home):
+    rubato.run("sssp", trace=True, interval=100, out="r")
+    before = files(Path("r"))
+    rubato.run("sssp", engine="native", out="r", force=True)
+    assert {"trace.json.gz", "series.json"} <= before and not {"trace.json.gz", "series.json"} & files(Path("r"))
+    rubato.run("sssp", engine="native", trace=True, out="n")
+    rubato.run("sssp", engine="native", out="n", force=True)
+    assert "trace.json" not in files(Path("n"))
+
+
 def test_the_mode_becomes_an_argument_unless_it_is_there(home):
     assert rubato.run("sssp", engine="native").summary.mode == "mayspec"
     run = rubato.run("sssp", engine="native", mode="spec", arguments=["--type=spec"])

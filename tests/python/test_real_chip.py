@@ -26,6 +26,15 @@ def _elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.skipif(locate.program("sssp", "native") is None, reason="needs sssp-native")
+def test_a_run_replaces_one_of_this_machine():
+    native = rubato.run("sssp", engine="native", cores=1, arguments=ARGUMENTS, trace=True, out="r")
+    assert native.trace.name == "trace.json"
+    chip = rubato.run("sssp", cores=4, arguments=ARGUMENTS, out="r", force=True)
+    assert chip.summary.engine == "chip" and chip.trace is None
+    assert not {"counters.json", "trace.json"} & {f.name for f in Path("r").iterdir()}
+
+
 def test_a_run_passes_its_check_and_adds_up():
     run = rubato.run("sssp", cores=16, arguments=ARGUMENTS)
     s = run.summary

@@ -50,6 +50,19 @@ def test_a_run_with_nothing_in_detail_has_no_heading_without_bars(home, capsys):
     assert "core cycles" not in capsys.readouterr().out
 
 
+def test_a_closed_pipe_ends_quietly_as_it_does_for_other_tools(home):
+    for arguments in (["apps"], ["config", "explain", "l2.latency"], ["run", "sssp", "--json"], ["run", "sssp"]):
+        process = start(*arguments)
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait(30)) == ("", 141), arguments
+
+
+def test_a_directory_may_be_named_like_markup(home, capsys):
+    assert call("run", "sssp", "--out", "r[red]") == call("run", "sssp", "--out", "r[/x]") == 0
+    out = capsys.readouterr().out
+    assert "r[red]" in out and "r[/x]" in out
+
+
 def test_applications_are_asked_to_verify_unless_told_not_to(home):
     assert rubato.run("sssp", cores=4).summary.check == "passed"
     assert rubato.run("sssp", cores=4, verify=False).summary.check == "none"

@@ -82,9 +82,11 @@ def call(argv: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted.", ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has enough: end quietly, as other tools do.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return _end_quietly()
+    except SystemExit as e:  # typer and rich make this of a closed pipe
+        if isinstance(e.__context__, BrokenPipeError):
+            return _end_quietly()
+        raise
     except Exception as e:
         if hasattr(e, "format_message"):
             return _parse_error(e)
@@ -100,6 +102,12 @@ def call(argv: list[str]) -> int:
     if code == ExitCode.INTERRUPTED:  # typer turns an interrupt into this result, without a word
         return _fail("interrupted.", code)
     return code
+
+
+def _end_quietly() -> int:
+    """Whoever read our output has enough: ends as other tools do."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
 
 
 def _fail(sentence: str, code: int) -> int:

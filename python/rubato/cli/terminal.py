@@ -92,7 +92,7 @@ def summary(run: Summary, directory: str) -> RenderableType:
     took = wall_clock(h.seconds) if h.seconds >= 10 else f"{h.seconds:.2g} s"
     what = " in detail" if run.instructions else ""
     facts.add_row("this host", f"{took}, {h.mips:.3g} M instructions/s{what}, {h.peak_mb:.0f} MB")
-    facts.add_row("results", directory)
+    facts.add_row("results", Text(directory))
     shares = run.cycle_breakdown.model_dump()
     parts: list[RenderableType] = [title, facts]
     if any(shares.values()):  # nothing in detail, no shares
@@ -130,9 +130,9 @@ def _native_summary(run: Summary, directory: str) -> RenderableType:
     if t.aborted or t.promoted:
         facts.add_row("", f"{number(t.aborted)} reads repeated, {number(t.promoted)} run alone")
     if run.long_tasks and run.long_tasks.count:
-        facts.add_row("long tasks", _long_tasks(run.long_tasks))
+        facts.add_row("long tasks", Text(_long_tasks(run.long_tasks)))
     facts.add_row("memory", f"{run.host.peak_mb:.0f} MB at most")
-    facts.add_row("results", directory)
+    facts.add_row("results", Text(directory))
     title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine")
     if run.mode:
         title.append(f", {run.mode}")
