@@ -80,7 +80,11 @@ void Chip::Impl::schedule_timeout() {
   const auto at = process.next_timeout();
   if (!at) return;
   const std::uint64_t ns = *at > fast_forward.nanoseconds() ? *at - fast_forward.nanoseconds() : 0;
-  const Cycle cycle = later(Cycle{(ns * config.chip.frequency_mhz + 999) / 1000}, timeline.now());
+  // Cycles whose time nanoseconds() cannot give never come: whoever waits so long waits for ever.
+  constexpr std::uint64_t kLast = ~std::uint64_t{0} / 1000;
+  const auto in = (static_cast<unsigned __int128>(ns) * config.chip.frequency_mhz + 999) / 1000;
+  if (in > kLast) return;
+  const Cycle cycle = later(Cycle{static_cast<std::uint64_t>(in)}, timeline.now());
   if (cycle >= timeout_scheduled) return;
   timeout_scheduled = cycle;
   ++timeouts_pending;

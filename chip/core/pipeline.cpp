@@ -29,7 +29,7 @@ Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
       frequency_mhz_(config.chip.frequency_mhz),
       log_(ports.log_base, ports.log_lines) {
   const auto set = [this](InsnClass c, std::uint32_t cycles) {
-    latency_[static_cast<unsigned>(c)] = static_cast<std::uint8_t>(cycles);
+    latency_[static_cast<unsigned>(c)] = static_cast<std::uint16_t>(cycles);
   };
   latency_.fill(1);
   set(InsnClass::int_alu, config.core.int_alu);

@@ -224,7 +224,7 @@ class Pipeline final : private L1Recorder {
   CoreId core_;
   PipelineCounters counters_;
   HartState hart_;
-  std::array<std::uint8_t, isa::kInsnClassCount> latency_{};
+  std::array<std::uint16_t, isa::kInsnClassCount> latency_{};
   std::array<Source, kRegisters> source_{};
   std::array<std::uint64_t, kRegisters> ready_{};
   AccessBuffer loads_, stores_;

@@ -35,6 +35,21 @@ def last_line(text: str) -> str:
     return text.strip().splitlines()[-1] if text.strip() else ""
 
 
+@pytest.mark.parametrize("option", ["--no-ff", "--roi=wait"])
+def test_who_sleeps_for_ever_is_found(option: str, rubato_chip: Path, tmp_path: Path) -> None:
+    """Longer than simulated time is: that must not wrap into the past."""
+    program = compiled(tmp_path, """
+        #include <time.h>
+        __attribute__((noinline)) int wait(void) {
+          const struct timespec years = {10000000000, 0};
+          return nanosleep(&years, 0);
+        }
+        int main(void) { return wait(); }
+    """)
+    done = run(rubato_chip, program, option)
+    assert done.returncode == 4 and "nothing can proceed" in done.stderr
+
+
 def test_a_text_file_is_no_program(rubato_chip: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a program\n")
     done = run(rubato_chip, tmp_path / "notes.txt")
