@@ -209,16 +209,21 @@ bool Mesi::check_hit_at_home(const Request& r, std::uint32_t slot, Path& path, C
   const TileId home = home_of(r.line);
   LlcSlice& slice = slices_[home.value];
   DirectoryEntry& e = slice.array[line.home_entry];
-  path.until(kNetwork, send(r.tile, home, r.bytes, TrafficClass::coherence, path.at()));
-  const Cycle ready = later(path.at(), e.busy);
-  slice.counters.busy_cycles += ready - path.at();
-  path.until(kLlc, book(llc_ports_, home, ready) + llc_latency_);
+  const bool travels = !check.is_free;
+  if (travels) {
+    path.until(kNetwork, send(r.tile, home, r.bytes, TrafficClass::coherence, path.at()));
+    const Cycle ready = later(path.at(), e.busy);
+    slice.counters.busy_cycles += ready - path.at();
+    path.until(kLlc, book(llc_ports_, home, ready) + llc_latency_);
+  }
   // The line moves nowhere: no holder is contacted but by the check itself.
   check = conflicts_->check_global(r.core, r.line, r.kind, 0, is_writable(line.state), home, path.at());
   path.note(check);
   if (check.blocked) return false;
-  e.busy = path.at();
-  path.until(kNetwork, send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at()));
+  if (travels) {
+    e.busy = path.at();
+    path.until(kNetwork, send(home, r.tile, message::kAcknowledgement, TrafficClass::coherence, path.at()));
+  }
   line.canary = check.canary;
   return true;
 }

@@ -184,10 +184,11 @@ void add_task(std::vector<Key>& k) {
                      "Share of a tile's task queue that children of uncommitted parents may fill.", kOurs));
   k.push_back(plain("task.unlimited_queues", MEMBER(task.unlimited_queues),
                     "Study: task and commit queues of any length, so nothing spills or stalls.", kOurs));
-  k.push_back(choice("task.mapper", MEMBER(task.mapper), {"hash", "random"},
-                     "Which tile a task goes to: by the hash of its locale, or (study) SPEC tasks to random "
-                     "ones: the locale of a SPEC task then keeps only those of its tile away.",
-                     kSwarm));
+  k.push_back(
+      choice("task.mapper", MEMBER(task.mapper), {"hash", "random"},
+             "Which tile a task goes to: by the hash of its locale, or (study) those created as SPEC to "
+             "random ones: the locale of a SPEC task then keeps only those of its tile away.",
+             kSwarm));
 }
 
 void add_order(std::vector<Key>& k) {

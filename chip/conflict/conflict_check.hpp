@@ -21,6 +21,7 @@ struct CheckResult {
   Latency cycles = 0;    ///< it took
   bool blocked = false;  ///< the access must be issued again when the core is woken; nothing was recorded
   bool needs_global = false;  ///< of a tile check: the canary does not cover the access
+  bool is_free = false;       ///< then, of a hit: word from the home comes at once (conflict.free_checks)
   bool disturbed = false;     ///< tasks were aborted
   bool exclusive = true;  ///< a load may be granted E: it is non-speculative and nobody else is uncommitted
   VirtualTime canary{};   ///< of a global check: the line's new canary in the requester's L2

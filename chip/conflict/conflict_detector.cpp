@@ -14,7 +14,6 @@ ConflictDetector::ConflictDetector(const Config& config, Network& network)
       forwarding_(config.conflict.forwarding == "on"      ? Forwarding::on
                   : config.conflict.forwarding == "stall" ? Forwarding::stall
                                                           : Forwarding::abort),
-      selective_aborts_(config.conflict.selective_aborts),
       free_checks_(config.conflict.free_checks),
       exact_(config.conflict.sets == "exact"),
       tile_check_(config.conflict.tile_check),
@@ -154,7 +153,7 @@ CheckResult ConflictDetector::check_tile(CoreId core, LineAddr line, AccessKind 
   // A canary below the GVT is that of a task that has committed.
   if (canary != kMinVirtualTime && (self == nullptr || self->virtual_time <= canary) &&
       canary >= handler_->gvt_at(t) && fault_ != Fault::ignore_canary)
-    return {.needs_global = true};
+    return {.needs_global = true, .is_free = free_checks_};
   Tile& tile = tiles_[t.value];
   if (tile.live == 0 || fault_ == Fault::skip_tile_check) return {.exclusive = self == nullptr};
   ++tile.counters.tile_checks;
@@ -276,7 +275,6 @@ CheckResult ConflictDetector::settle(Survey& s, CoreId core, Cycle now, CheckRes
       rollback = std::max(rollback, v->undo.size() * kRollbackCyclesPerStore);
   result.cycles += rollback;
   result.disturbed = true;
-  if (!selective_aborts_) add_all_later();
   handler_->abort(victims_,
                   {.cause = AbortCause::conflict,
                    .line = line,
@@ -286,17 +284,10 @@ CheckResult ConflictDetector::settle(Survey& s, CoreId core, Cycle now, CheckRes
   return result;
 }
 
-void ConflictDetector::add_all_later() {
-  const auto earliest = std::min_element(victims_.begin(), victims_.end(), [](const auto* a, const auto* b) {
-    return a->virtual_time < b->virtual_time;
-  });
-  const VirtualTime from = (*earliest)->virtual_time;
-  const std::size_t met = victims_.size();
+void ConflictDetector::later_attempts(VirtualTime vt, std::vector<Attempt*>& out) const {
   for (const Tile& tile : tiles_)
     for (Attempt* a : tile.attempts)
-      if (a != nullptr && a->virtual_time > from && !handler_->is_fate_pending(*a) &&
-          std::find(victims_.begin(), victims_.begin() + met, a) == victims_.begin() + met)
-        victims_.push_back(a);
+      if (a != nullptr && a->virtual_time > vt) out.push_back(a);
 }
 
 void ConflictDetector::count_false_positives(const Survey& s) {

@@ -72,6 +72,9 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   /// slot: who depends on a write that is undone in tile `from`.
   void later_accessors(TileId from, LineAddr line, VirtualTime vt, std::vector<Attempt*>& out) const;
 
+  /// Appends all live attempts later than `vt`, by tile and slot.
+  void later_attempts(VirtualTime vt, std::vector<Attempt*>& out) const;
+
   /// Appends the live attempts that wrote a line in [first, last], or (readers) read one, by tile and slot:
   /// by their exact lists, so that signatures play no part.
   void accessors(LineAddr first, LineAddr last, bool readers, std::vector<Attempt*>& out) const;
@@ -148,7 +151,6 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   static void for_each_slot(const std::uint64_t* mask, std::uint32_t words, F&& f);
   Latency ask(TileId t, Survey& s);
   CheckResult settle(Survey& s, CoreId core, Cycle now, CheckResult result);
-  void add_all_later();
   void clear_column(Tile& tile, const Attempt& attempt, bool writes);
   void count_false_positives(const Survey& s);
 
@@ -156,7 +158,7 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   AbortHandler* handler_ = nullptr;
   std::function<std::uint64_t(LineAddr)> possible_holders_;
   enum class Forwarding : std::uint8_t { on, stall, abort } forwarding_;
-  bool selective_aborts_, free_checks_, exact_;
+  bool free_checks_, exact_;
   Fault fault_ = Fault::none;
   Latency tile_check_, per_timestamp_;
   std::uint32_t cores_per_tile_;

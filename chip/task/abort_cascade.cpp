@@ -52,8 +52,22 @@ void AbortCascade::doom_dependents(const Attempt& attempt, Cycle now) {
   }
 }
 
+// conflict.selective_aborts=false: who is later goes too, whatever it has used; but not who is to commit.
+void AbortCascade::doom_all_later() {
+  const Victim& earliest = *std::min_element(
+      victims_.begin(), victims_.end(),
+      [](const auto& a, const auto& b) { return a.attempt->virtual_time < b.attempt->virtual_time; });
+  const AbortReason reason{AbortCause::dependence, earliest.reason.line, earliest.attempt->core,
+                           earliest.attempt->task};
+  later_.clear();
+  context_.detector->later_attempts(earliest.attempt->virtual_time, later_);
+  for (Attempt* attempt : later_)
+    if (!is_fate_pending(*attempt)) doom(attempt, reason);
+}
+
 // Everything that goes with victims_; then memory as it was before the earliest of them.
 void AbortCascade::close(Cycle now) {
+  if (!context_.config.conflict.selective_aborts) doom_all_later();
   for (std::size_t i = 0; i < victims_.size(); ++i) {
     Attempt& attempt = *victims_[i].attempt;
     doom_children(attempt, now);

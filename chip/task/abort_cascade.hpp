@@ -52,6 +52,7 @@ class AbortCascade final : public AbortHandler {
   };
   void doom(Attempt* attempt, const AbortReason& reason);
   void close(Cycle now);
+  void doom_all_later();
   void doom_children(Attempt& attempt, Cycle now);
   void doom_dependents(const Attempt& attempt, Cycle now);
   void restore(const Attempt& attempt);

@@ -226,27 +226,14 @@ TEST_F(AbortForwarding, AnAccessThatMeetsAnEarlierWriterAbortsItsOwnTask) {
   EXPECT_TRUE(rig.is_live(earlier));
 }
 
-class AbortAll : public Detector {
- protected:
-  AbortAll()
-      : Detector([] {
-          Config c;
-          c.conflict.selective_aborts = false;
-          return c;
-        }()) {}
-};
-
-TEST_F(AbortAll, EverythingLaterThanTheEarliestVictimGoes) {
-  Attempt* before = rig.begin(core_of(20), 25);
-  Attempt* victim = writer(1, 30);
-  Attempt* later = rig.begin(core_of(30), 31);
-  Attempt* deciding = rig.begin(core_of(40), 32);
-  rig.finish(deciding);
-  rig.units.pending.insert(deciding);
-  Attempt* self = rig.begin(0, 20);
-  EXPECT_TRUE(tile(0, kLoad).disturbed);
-  EXPECT_EQ(rig.units.aborted, (std::vector<Attempt*>{victim, later}));
-  for (Attempt* a : {before, self, deciding}) EXPECT_TRUE(rig.is_live(a));
+TEST_F(Detector, NamesEverybodyWhoIsLater) {
+  rig.begin(core_of(20), 25);
+  Attempt* later = writer(1, 31);
+  Attempt* last = rig.begin(core_of(30), 32);
+  rig.finish(last);
+  std::vector<Attempt*> found;
+  rig.detector.later_attempts(at(30), found);
+  EXPECT_EQ(found, (std::vector<Attempt*>{later, last}));
 }
 
 // ---- What it costs ----
@@ -332,6 +319,23 @@ TEST_F(FreeChecks, TakeNeitherCyclesNorMessagesAndFindTheSame) {
   EXPECT_EQ(global(0, kStore).cycles, 0U);
   EXPECT_FALSE(rig.is_live(late));
   EXPECT_EQ(rig.mesh->bytes(TrafficClass::coherence), 0U);
+}
+
+TEST_F(FreeChecks, AHitThatItsCanaryDoesNotCoverTakesNoLongerThanOneThatItDoes) {
+  Attempt* writer = rig.begin(core_of(18), 10);
+  rig.use(core_of(18), kLine, kStore, next().value);
+  rig.begin(core_of(0), 20);
+  rig.use(core_of(0), kLine, kLoad, next().value);  // its tile's L2 has the line, with the writer's canary
+  rig.commit(writer);
+  const std::uint64_t bytes = rig.mesh->bytes(TrafficClass::coherence);
+  const auto latency = [&](std::uint32_t core, Timestamp timestamp) {
+    rig.begin(core, timestamp);
+    const Cycle asked = next();
+    return rig.use(core, kLine, kLoad, asked.value).cycle - asked;
+  };
+  const auto covered = latency(core_of(0, 1), 30);
+  EXPECT_EQ(latency(core_of(0, 2), 5), covered);
+  EXPECT_EQ(rig.mesh->bytes(TrafficClass::coherence), bytes);
 }
 
 // ---- Canaries ----

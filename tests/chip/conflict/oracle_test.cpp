@@ -25,7 +25,6 @@ struct Chip {
   std::uint32_t cores = 16, cores_per_tile = 2;
   const char* sets = "exact";
   const char* forwarding = "on";
-  bool selective_aborts = true;
   std::uint32_t steps = 40000;
 };
 
@@ -35,7 +34,6 @@ Config config_of(const Chip& chip) {
   c.conflict.bloom_bits = 512;  // false positives are common
   c.conflict.bloom_ways = 4;
   c.conflict.forwarding = chip.forwarding;
-  c.conflict.selective_aborts = chip.selective_aborts;
   c.task.unlimited_queues = true;
   return c;
 }
@@ -144,11 +142,8 @@ class Play {
     }
     EXPECT_EQ(r.disturbed, !rig_.units.aborted.empty());
     for (Attempt* v : rig_.units.aborted) {
-      if (exact && chip_.selective_aborts) {
+      if (exact) {
         EXPECT_TRUE(std::find(later.begin(), later.end(), v) != later.end()) << what << " aborts a bystander";
-      } else if (!chip_.selective_aborts) {
-        for (const Attempt* a : rig_.units.live)
-          EXPECT_TRUE(a->virtual_time < v->virtual_time || rig_.units.pending.contains(a));
       }
     }
     if (rng_.below(4) == 0) check_later_accessors(TileId{core.value / chip_.cores_per_tile}, line);
@@ -194,12 +189,11 @@ INSTANTIATE_TEST_SUITE_P(Chips, Oracle,
                                          Chip{.cores = 130, .cores_per_tile = 1},
                                          Chip{.cores = 130, .cores_per_tile = 1, .sets = "bloom"},
                                          Chip{.forwarding = "stall"}, Chip{.forwarding = "abort"},
-                                         Chip{.sets = "bloom", .forwarding = "abort"},
-                                         Chip{.selective_aborts = false}),
+                                         Chip{.sets = "bloom", .forwarding = "abort"}),
                          [](const auto& i) {
                            return std::to_string(i.param.cores) + "cores" +
                                   std::to_string(i.param.cores_per_tile) + "aTile_" + i.param.sets + "_" +
-                                  i.param.forwarding + (i.param.selective_aborts ? "" : "_all");
+                                  i.param.forwarding;
                          });
 
 class DetectorMutant : public testing::TestWithParam<std::pair<ConflictDetector::Fault, const char*>> {};
