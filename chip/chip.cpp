@@ -229,6 +229,7 @@ void Chip::Impl::finish_account() {
   const Cycle end_cycle = reached();
   for (const auto& core : cores) core->account_until(end_cycle);
   task_units.settle_attempts();
+  task_units.account_until(end_cycle);
   cycles = end_cycle.value;
   leave_roi(end_cycle);
   account.verify(cycles);
@@ -247,7 +248,12 @@ void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t) {
       schedule_timeout();
       return;
     case kRegionEnd:
-      finish_region(now);
+      // A core whose attempt was aborted in the middle of a miss is not there yet.
+      if (std::any_of(cores.begin(), cores.end(),
+                      [](const auto& core) { return core->activity() == Core::Activity::rollback; }))
+        timeline.schedule(now + 1, this, kRegionEnd);
+      else
+        finish_region(now);
       return;
   }
 }

@@ -110,6 +110,7 @@ struct Chip::Impl final : EventHandler,
   /// Brings every statistic up to date at a cycle that all cores have reached or wait at.
   void settle(Cycle now) {
     for (const auto& core : cores) core->account_until(later(now, core->reached()));
+    task_units.account_until(now);
     cycles = now.value;
   }
 

@@ -113,6 +113,7 @@ void Chip::Impl::mark_stacks(bool begins) {
 
 void Chip::Impl::finish_region(Cycle now) {
   if (replay) replay->end_region();
+  task_units.leave_region(now);
   for (const auto& core : cores) core->leave_region(now);
   mark_stacks(false);
   for (const Worker& worker : region_workers) worker.thread->regs = worker.regs;

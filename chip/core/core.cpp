@@ -249,6 +249,7 @@ void Core::abort_task(Cycle at) {
   pipeline_.stop_task();
   stalled_ = blocked_ = false;
   task_.attempt = nullptr;
+  task_.promotes = false;
   activity_ = Activity::rollback;
   // Whatever it was about to do, it does not.
   ++generation_;
@@ -321,6 +322,11 @@ void Core::go_on(Cycle now) {
 }
 
 void Core::advance(Cycle now) {
+  if (task_.promotes) [[unlikely]] {
+    if (must_wait(pipeline_.cycle(), now)) return;
+    task_.promotes = false;
+    if (is_exception(now)) return;
+  }
   // One strict action after another while the clock allows; each case either goes on or returns.
   while (true) {
     if (pipeline_.cycle() >= slice_end_ && activity_ == Activity::thread && pipeline_.cycle() <= now) {

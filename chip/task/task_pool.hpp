@@ -21,10 +21,12 @@ class TaskPool {
     free_ = task->next;
     task->next = nullptr;
     task->state = TaskState::in_flight;
+    task->order = 0;
     task->is_refill = task->is_discarded = task->is_suspended = task->is_promoted = false;
     task->uncommitted_parent = nullptr;
     task->creator = nullptr;
     task->speculates_from = 0;
+    task->lost = 0;
     task->attempt = nullptr;
     ++in_use_;
     return task;

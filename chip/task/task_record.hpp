@@ -114,6 +114,7 @@ struct alignas(64) Task {
   std::uint64_t parent = 0;       ///< the creator's id; 0 outside tasks
   Timestamp speculates_from = 0;  ///< MAYSPEC: not while the GVT's timestamp is earlier
   std::uint32_t aborts = 0;       ///< attempts that it has aborted, running non-speculatively
+  std::uint32_t lost = 0;         ///< attempts of it that non-speculative tasks have aborted
   TileId destination{};           ///< of a held task
   std::uint32_t batch = 0;        ///< of a refill task: what it reads back
 

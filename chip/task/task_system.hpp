@@ -28,6 +28,7 @@ struct DispatchedTask {
   Kind kind = Kind::guest;
   TaskDescriptor descriptor{};  ///< of a guest task
   bool speculative = false;
+  bool promotes = false;       ///< before its first instruction, as if that were `promote`
   Attempt* attempt = nullptr;  ///< of a speculative task: where its core keeps sets, log and cycles
   std::uint64_t id = 0;        ///< unique in the run: for traces
 };

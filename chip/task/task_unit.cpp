@@ -30,7 +30,7 @@ Task* TaskContext::make_task(const TaskDescriptor& descriptor, std::uint64_t par
   task->id = next_id++;
   task->parent = parent;
   task->tie = (task->id + rng.below(kPlaces)) << 8 | (task->id & 0xff);
-  if (task->descriptor.type == TaskType::mayspec && mayspec_type) task->descriptor.type = *mayspec_type;
+  task->descriptor.type = runs_as(descriptor.type);
   return task;
 }
 
@@ -131,10 +131,9 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   } else {
     queue_.dispatch(task, slot, choice.mode == RunMode::speculative);
     const TaskDescriptor& d = task->descriptor;
-    const Timestamp timestamp = d.has_timestamp ? d.timestamp
-                                : choice.mode == RunMode::speculative
-                                    ? std::max(task->order, context_.arbiter->sampled().timestamp)
-                                    : gvt().timestamp;
+    const Timestamp timestamp = d.has_timestamp                       ? d.timestamp
+                                : choice.mode == RunMode::speculative ? speculative_timestamp(*task)
+                                                                      : gvt().timestamp;
     task->virtual_time = {timestamp, tie_breaker(now, core_of(slot))};
   }
   task->state = TaskState::running;
@@ -175,6 +174,7 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
       result.descriptor = choice.task->descriptor;
       result.attempt = choice.task->attempt;
       result.speculative = result.attempt != nullptr;
+      result.promotes = result.speculative && choice.task->lost >= kMaxLost;
       result.id = choice.task->id;
       break;
     case Choice::spill:
@@ -280,8 +280,9 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
   touch();
   const std::uint32_t slot = slot_of(core);
   CoreSlot& c = slots_[slot];
+  const TaskType type = context_.runs_as(descriptor.type);
   // A NONSPEC child of a speculative parent cannot run before that commits: it waits here (Fig. 6(d)).
-  const auto is_held = [&] { return descriptor.type == TaskType::nonspec && c.task->attempt != nullptr; };
+  const auto is_held = [&] { return type == TaskType::nonspec && c.task->attempt != nullptr; };
   if (c.state == CoreState::stalled) {
     if (!c.granted) return CreateOutcome::stalled;
     c.granted = false;
@@ -326,7 +327,7 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
     task->uncommitted_parent = c.task;
     task->order = attempt->virtual_time.timestamp;
     attempt->children.push_back(task);
-  } else if (!c.task->descriptor.has_timestamp && descriptor.type != TaskType::nonspec) {
+  } else if (!c.task->descriptor.has_timestamp && type != TaskType::nonspec) {
     task->creator = c.task;
   }
   ++stats_.created;

@@ -81,6 +81,10 @@ struct TaskContext {
   AbortCascade* aborts = nullptr;          ///< with a detector
   Promotion* promotion = nullptr;          ///< with a detector
   std::optional<TaskType> mayspec_type{};  ///< what MAYSPEC tasks are run as, if not as themselves
+  /// What a task of type `type` is run as. Observers are told of the task as the program created it.
+  TaskType runs_as(TaskType type) const {
+    return type == TaskType::mayspec && mayspec_type ? *mayspec_type : type;
+  }
   TaskPool pool{};
   AttemptPool attempts{};
   std::vector<CoreId> waiting_for_fate{};  ///< blocked accesses (C12)
@@ -148,6 +152,12 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   }
   /// reconsider() is called in an event of its own.
   void reconsider_later(Cycle at);
+
+  /// Brings the histograms of occupancy up to `now`; a core that ran ahead may have brought them further.
+  void account_until(Cycle now) {
+    if (now > occupancy_since_) account_occupancy(now);
+    if (now > commit_occupancy_since_) account_commits(now);
+  }
 
   void describe_waiting(std::string& out) const;
   /// As last broadcast to this tile; without an arbiter what the tile itself knows.
@@ -294,6 +304,15 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::size_t latest_index() const;
   Attempt* latest_running() const;
   Attempt* latest_waiting() const;
+  /// Its attempt could go on only with an entry it waits for: the core does nothing for it.
+  static bool is_waiting_for_entry(const CoreSlot& c) {
+    return (c.state == CoreState::stalled || c.state == CoreState::finishing) && !c.granted;
+  }
+  const Task* untimestamped_waiting(const Candidates& candidates) const;
+  /// Of a task without a timestamp, if it is dispatched now.
+  Timestamp speculative_timestamp(const Task& task) const {
+    return std::max(task.order, context_.arbiter->sampled().timestamp);
+  }
   Attempt* latest_spillable() const;
   void advance_earliest(Cycle now);
   void prefetch_commits(VirtualTime gvt) const;
@@ -370,6 +389,9 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::vector<Task*> refills_;              ///< idle ones, latest first
   Spill spill_;
   std::array<Refill, kMaxCoresPerTile> reading_;  ///< by core slot
+  /// A SPEC task that non-speculative ones abort again and again may never end otherwise: they may be waiting
+  /// for it, and look at what it writes. Alone among them it will.
+  static constexpr std::uint32_t kMaxLost = 64;
   bool spilled_since_dispatch_ = false;
   bool is_refill_turn_ = true;  ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;

@@ -272,6 +272,9 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
     context_.observer->on_aborted(task->id, attempt->core, reason.cause, task->is_discarded, now);
   context_.host.retire(*attempt, false);
   task->speculates_from = std::max(task->speculates_from, reason.speculates_from);
+  if (task->descriptor.type == TaskType::spec && reason.cause == AbortCause::conflict &&
+      reason.by_task != nullptr && reason.by_task->attempt == nullptr)
+    ++task->lost;
   task->state = TaskState::rolling_back;
   task->index = static_cast<std::uint32_t>(rolling_back_.size());
   rolling_back_.push_back(task);
@@ -410,19 +413,27 @@ Attempt* TaskUnit::latest_waiting() const {
   Attempt* latest = nullptr;
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
     const CoreSlot& c = slots_[slot];
-    if ((c.state == CoreState::stalled || c.state == CoreState::finishing) && !c.granted &&
-        c.task->attempt != nullptr &&
+    if (is_waiting_for_entry(c) && c.task->attempt != nullptr &&
         (latest == nullptr || latest->virtual_time < c.task->attempt->virtual_time))
       latest = c.task->attempt;
   }
   return latest;
 }
 
+// A timestamped task may be waiting for one without (a TaskGroup's `after`), and all that wait for an entry
+// for that. Null also if something else comes first.
+const Task* TaskUnit::untimestamped_waiting(const Candidates& candidates) const {
+  if (const Task* first = candidates.first.task; first != nullptr)
+    return first->descriptor.has_timestamp ? nullptr : first;
+  const Task* refill = refills_.empty() || being_refilled() != 0 ? nullptr : refills_.front();
+  return refill != nullptr && !refill->descriptor.has_timestamp && may_refill(*refill) ? refill : nullptr;
+}
+
 // C9: a later speculative holder of its locale, or the latest of all that run if it precedes them all, gives
 // way to an earlier task; the latter also to a refill, since spilled tasks may be what everybody waits for.
 // What the GVT waits for takes the core of a later attempt that waits for room even if others it does not
-// precede are running. A task that has waited in a system call takes the latest attempt's: it is not
-// speculative.
+// precede are running; so does a task without a timestamp. A task that has waited in a system call takes the
+// latest attempt's: it is not speculative.
 // C13: where nothing can be spilled for a task whose parent committed, the latest attempt becomes something
 // that can.
 TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
@@ -454,6 +465,12 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
           context_.rule->may_run(*waiter, view()) != RunMode::none)
         return {task->attempt, AbortCause::locale, waiter};
     }
+    if (!is_waiting_for_entry(slots_[slot])) continue;
+    for (const Lane lane : {Lane::untimestamped, Lane::untimestamped_nonspec}) {
+      const Task* waiter = queue_.waiter(slot, lane);
+      if (waiter != nullptr && context_.rule->may_run(*waiter, view()) == RunMode::non_speculative)
+        return {task->attempt, AbortCause::locale, waiter};
+    }
   }
   const bool is_promoted_first = promoted_ != nullptr && candidates.first.task == promoted_;
   bool precedes_all = !has_core && earliest != nullptr;
@@ -469,6 +486,10 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
     if (Attempt* latest = latest_waiting();
         latest != nullptr && latest->virtual_time.timestamp > earliest->order)
       return {latest, AbortCause::preempted, earliest};
+  if (const Task* untimestamped = untimestamped_waiting(candidates); !has_core && untimestamped != nullptr)
+    if (Attempt* latest = latest_waiting();
+        latest != nullptr && latest->virtual_time.timestamp > speculative_timestamp(*untimestamped))
+      return {latest, AbortCause::preempted, untimestamped};
 
   if (waiting_.empty() || can_spill() || spill_.active || !rolling_back_.empty()) return {};
   // Its creator may be the earliest active task, whatever its own timestamp is.

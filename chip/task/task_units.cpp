@@ -122,6 +122,7 @@ void TaskUnits::create_before_region(const TaskDescriptor& task) {
 void TaskUnits::begin_region(Cycle now, std::uint32_t spare_workers) {
   RUBATO_CHECK(!in_region(), "a region begins while another runs");
   active_ = arbiter_ == nullptr;
+  is_accounting_ = true;
   for (auto& unit : units_) unit->begin_region(now, spare_workers);
   // One chain of batches a tile and lane, in the order in which its tasks will be wanted.
   std::vector<std::vector<Task*>> chains(units_.size() * kLanes);

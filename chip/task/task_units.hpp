@@ -51,6 +51,16 @@ class TaskUnits final : public TaskSystem, private EventHandler {
 
   /// The run ends: attempts whose fate is open count as aborted, so that cycles add up.
   void settle_attempts();
+  /// Brings every statistic up to date at a cycle that all cores have reached or wait at. Queues are looked
+  /// at during regions only: from begin_region() to leave_region().
+  void account_until(Cycle now) {
+    if (!is_accounting_) return;
+    for (auto& unit : units_) unit->account_until(now);
+  }
+  void leave_region(Cycle now) {
+    account_until(now);
+    is_accounting_ = false;
+  }
   /// Whom conflict detection tells.
   void inject(TaskFault fault) {
     context_.fault = fault;
@@ -89,6 +99,7 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   bool in_region() const { return arbiter_ ? arbiter_->in_region() : active_; }
 
   bool active_ = false;  ///< a region runs on the one-core chip
+  bool is_accounting_ = false;
 };
 
 }  // namespace rubato::chip

@@ -68,6 +68,22 @@ TYPED_CASE(a_timestamped_task_waits_for_tasks_without_timestamps) {
   CHECK(violations == 0);
 }
 
+TYPED_CASE(a_timestamped_task_creates_whom_it_waits_for) {
+  reset();
+  for (std::uint64_t i = 0; i < 100; ++i) create<type>(member, {.at = 1000 + i});
+  run();
+  reset();  // later in no sense than what comes now
+  create<nonspec>(
+      [] {
+        for (int i = 0; i < 6; ++i) create<type>(member, {.group = &first_group});
+        create<nonspec>(expect_members, {.at = 0, .after = &first_group}, 6);
+      },
+      {.at = 0});
+  run();
+  CHECK(calls == 1);
+  CHECK(violations == 0);
+}
+
 TYPED_CASE(groups_form_chains) {
   reset();
   create<type>(expect_members, {.after = &second_group}, 12);

@@ -43,6 +43,9 @@ def test_a_run_passes_its_check_and_adds_up():
     classes = sum(run.stats.total(f"chip.core_cycles.{c}") for c in s.cycle_breakdown.model_dump())
     assert classes == s.cycles * 16
     assert s.tasks.committed >= 400
+    for tile in range(4):
+        for queue in ("occupancy", "commit_occupancy"):
+            assert run.stats[f"tile.{tile}.task_unit.{queue}"].samples == s.cycles
     assert run.stats.total("net.bytes.*") == sum(s.network_bytes.model_dump().values()) > 0
     assert run.configuration["chip.cores"] == 16
     assert run.frame().height == len(run.stats)

@@ -57,3 +57,19 @@ def test_a_wait_without_end_is_found(cores: str, setting: str, guests: Path, rub
         waiting = done.stderr.count("waits for a pipe or other file to become ready")
         assert waiting == done.stderr.count(", timestamp 1, waits in a system call") >= 2
         assert (tasks == 2) == (waiting == 2)
+
+
+@pytest.mark.parametrize("members", ["spec", "nonspec"])
+@pytest.mark.parametrize("cores_a_tile", [1, 2])
+@pytest.mark.parametrize("locale", [1, 2, 3])
+def test_who_a_timestamped_task_waits_for_gets_a_core_and_ends(
+    members: str, cores_a_tile: int, locale: int, guests: Path, rubato_chip: Path
+) -> None:
+    """Though attempts of later tasks fill all, and the waiting task looks at what members write, again and again."""
+    command = [rubato_chip, "--quiet", "--cores", "4", "--max-cycles", "2000000"]
+    command += ["--set", f"chip.cores_per_tile={cores_a_tile}", "--set", "task.commit_queue=1"]
+    done = subprocess.run(
+        [*command, guests / "task_groups", members, str(locale)], stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]

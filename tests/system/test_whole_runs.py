@@ -76,3 +76,30 @@ def test_california_has_its_known_distances(cores: int, rubato_chip: Path, guest
     digits = done.stdout.replace(",", "")
     for known in ("21048", "14836895", "154519021678"):  # nodes reached, largest distance, sum of distances
         assert known in digits, done.stdout
+
+
+def test_an_instruction_takes_as_long_as_the_configuration_says(
+    rubato_chip: Path, guests: Path, tmp_path: Path
+) -> None:
+    """Also longer than 255 cycles."""
+    run = ("sssp", ["--cores", "1", "--set"], ["--generate", "road:4x4"])
+    cycles = []
+    for latency in (200, 300, 1000):
+        options = [*run[1], f"core.int_alu={latency}"]
+        out = simulate(rubato_chip, guests, (run[0], options, run[2]), tmp_path / str(latency))
+        cycles.append(json.loads((out / "summary.json").read_text())["cycles"])
+    assert 1.2 < cycles[1] / cycles[0] < 1.6 and 2.5 < cycles[2] / cycles[1] < 3.4
+
+
+def test_every_cause_aborts_all_that_is_later_without_selective_aborts(
+    rubato_chip: Path, guests: Path, tmp_path: Path
+) -> None:
+    """Full commit queues abort the latest attempts of their tiles here: hardly anything depends on those."""
+    options = ["--cores", "16", "--set", "task.mayspec=spec", "--set", "task.commit_queue=1"]
+    share = []
+    for selective in ("true", "false"):
+        run = ("sssp", [*options, "--set", f"conflict.selective_aborts={selective}"], ["--generate", "road:24x24"])
+        roi = json.loads((simulate(rubato_chip, guests, run, tmp_path / selective) / "stats.json").read_text())["roi"]
+        assert roi["chip.aborts.commit_queue"] > 100
+        share.append(roi["chip.aborts.dependence"] / roi["chip.aborts.commit_queue"])
+    assert share[1] > 3 * share[0]
