@@ -132,6 +132,21 @@ template <class F, class... Args>
          a.after != nullptr || a.core || a.numa || is_far(a.prefetch);
 }
 
+/// For what fills a block that was just allocated, and may throw: gives it back then.
+template <class Fill>
+inline void fill_or_free(WorkerHeap& heap, Task* task, bool extended, Fill fill) {
+  try {
+    fill();
+  } catch (...) {
+    if (extended) {
+      heap.free<sizeof(ExtendedTask)>(task);
+    } else {
+      heap.free<sizeof(Task)>(task);
+    }
+    throw;
+  }
+}
+
 template <TaskType type, class F, class... Args>
 [[gnu::always_inline]] inline void create_by(ThreadState& self, bool is_worker, F function,
                                              const Annotations& a, Args... args) {
@@ -139,8 +154,12 @@ template <TaskType type, class F, class... Args>
   auto* const task = static_cast<Task*>(extended ? self.heap.allocate<sizeof(ExtendedTask)>()
                                                  : self.heap.allocate<sizeof(Task)>());
   task->handle = handle_of<type>(self, a, extended);
+  if constexpr (is_filled_noexcept<F, Args...>) {
+    fill_task(task, std::move(function), args...);
+  } else {
+    fill_or_free(self.heap, task, extended, [&] { fill_task(task, std::move(function), args...); });
+  }
   if (is_worker && a.on && a.on->is_resource()) self.epoch->count_created(birth_slot_of(task->handle));
-  fill_task(task, std::move(function), args...);
   if (extended) {
     TaskExtension* const extension = extension_of(task);
     extension->timestamp = a.at ? std::uint64_t{*a.at} : 0;

@@ -273,8 +273,13 @@ inline void store_word(std::uint64_t* word, const T& value) {
   std::memcpy(static_cast<void*>(word), &value, sizeof(T));
 }
 
+/// Whether fill_task() can throw: an allocation, the callable's move, or a note of the checked build.
+template <class F, class... Args>
+inline constexpr bool is_filled_noexcept =
+    is_inline_task<F, Args...> && std::is_nothrow_move_constructible_v<F> && !check::kIsChecked;
+
 /// Fills code and words of a new task, whose handle is complete, and that has room for payload_words<F,
-/// Args...>.
+/// Args...>. If it throws there is nothing to destroy.
 template <class F, class... Args>
 [[gnu::always_inline]] inline void fill_task(Task* task, F&& function, const Args&... args) {
   using Function = std::remove_cvref_t<F>;
@@ -295,7 +300,14 @@ template <class F, class... Args>
     word += callable_words<Function>;
     (store_word(word++, args), ...);
   }
-  check::created(task);
+  if constexpr (check::kIsChecked) {
+    try {
+      check::created(task);
+    } catch (...) {
+      if (task->code->destroy != nullptr) task->code->destroy(task);
+      throw;
+    }
+  }
 }
 
 }  // namespace rubato::inline v0::engine
