@@ -99,8 +99,9 @@ inline unsigned birth_slot_of(std::uint64_t word) {
   return (lines < 3 ? lines : 3) << 4 | first;
 }
 
-/// Everything about a task that is not in its second line.
-template <TaskType type>
+/// Everything about a task that is not in its second line. `may_repeat`: it may run as an optimistic reader.
+/// One that may not excludes everybody, which is always correct.
+template <TaskType type, bool may_repeat = true>
 [[gnu::always_inline]] inline std::uint64_t handle_of(const ThreadState& self, const Annotations& a,
                                                       bool extended) {
   std::uint64_t word = std::uint64_t{static_cast<std::uint8_t>(a.priority)} << handle::kPriorityShift;
@@ -113,7 +114,7 @@ template <TaskType type>
     return self.has_pools ? word | handle::kPooled | locale_bits(*a.on) : word;
   }
   const unsigned choice =
-      (a.on->choices() & (kReadsChoice - 1)) | (a.access == Access::reads ? kReadsChoice : 0);
+      (a.on->choices() & (kReadsChoice - 1)) | (may_repeat && a.access == Access::reads ? kReadsChoice : 0);
   return word | self.choices[choice] | self.birth | (*a.on & handle::kLocaleMask) | prefetch_code(a.prefetch);
 }
 
@@ -153,7 +154,7 @@ template <TaskType type, class F, class... Args>
   const bool extended = is_extended<F, Args...>(a);
   auto* const task = static_cast<Task*>(extended ? self.heap.allocate<sizeof(ExtendedTask)>()
                                                  : self.heap.allocate<sizeof(Task)>());
-  task->handle = handle_of<type>(self, a, extended);
+  task->handle = handle_of<type, is_repeatable<F, Args...>>(self, a, extended);
   if constexpr (is_filled_noexcept<F, Args...>) {
     fill_task(task, std::move(function), args...);
   } else {
@@ -205,7 +206,11 @@ template <class F, class... Args>
 [[gnu::always_inline]] inline void append_committed(ThreadState& self, F function, Args... args) {
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   task->handle = 0;
-  fill_task(task, std::move(function), args...);
+  if constexpr (is_filled_noexcept<F, Args...>) {
+    fill_task(task, std::move(function), args...);
+  } else {
+    fill_or_free(self.heap, task, false, [&] { fill_task(task, std::move(function), args...); });
+  }
   self.committed.append(task);
   count_created(self);
 }
