@@ -13,8 +13,13 @@
 //   - A task that ends with an exception stops the run: no further task starts, running ones finish, pending
 //   ones
 //     are destroyed unrun, run() throws TaskError with the original nested, and the next run() works.
-//   - Readers of a resource with shared reads may run twice (optimistic versions): what they create and throw
-//     counts once. Results leave them by tracked data of their own, created tasks, or on_commit().
+//   - Readers of a resource with shared reads run beside a writer, and may run twice (optimistic versions):
+//     what they create and throw counts once. What that demands of the data is said at
+//     Isolation::shared_reads (resource.hpp). Results leave them by tracked data of their own, created tasks,
+//     or on_commit(). A callable that changes itself when it is called (a `mutable` lambda) runs once, and
+//     excludes everybody.
+//   - A removed resource may be destroyed during run(): tasks annotated with a resource hold it back, handles
+//     in other tasks do not. See remove() (resource.hpp).
 //   - What a task with a resource asks for by on_commit() starts right behind it, on its worker, if it is but
 //     one.
 // SPDX-License-Identifier: MIT
