@@ -3,10 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
-#include <utility>
 
 #include "rubato/rubato.hpp"
 #include "tests/runtime/use_workers.hpp"
@@ -15,8 +14,8 @@ namespace {
 
 using namespace rubato;
 
-thread_local int moves_left = 0;  // the move after them throws
-std::int64_t movers = 0;          // alive
+thread_local int moves_left = 0;      // the move after them throws
+std::atomic<std::int64_t> movers{0};  // alive
 
 /// `bytes`: of data, which say whether it fits a task.
 template <std::size_t bytes>
@@ -65,7 +64,7 @@ int count_throws(Attempt attempt) {
 struct Object {
   tracked<std::uint64_t> value;
 };
-std::int64_t counted = 0;
+std::atomic<std::int64_t> counted{0};
 struct Counted {
   Counted() { ++counted; }
   ~Counted() { --counted; }
