@@ -225,6 +225,7 @@ void Engine::run() {
     Worker* const worker = workers_[threads_.size() + 1].get();
     threads_.emplace_back([worker, pins] {
       if (pins) worker->is_pinned_ = pin_this_thread(topology().allowed[worker->index_].cpu);
+      if (!worker->is_pinned_) unpin();  // the thread that calls run() may be bound, and would pass that on
       engine::current_thread = worker;
       worker->work();
       engine::current_thread = nullptr;

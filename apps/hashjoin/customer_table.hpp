@@ -70,8 +70,9 @@ class CustomerTable {
  protected:
   static constexpr std::uint64_t kEmpty = Slots<Word>::kEmpty;
 
-  void allocate(std::size_t customers) {
-    const std::size_t count = std::bit_ceil(customers * 2 + 2);
+  void allocate(std::size_t customers) { allocate_slots(std::bit_ceil(customers * 2 + 2)); }
+  /// `count`: a power of two.
+  void allocate_slots(std::size_t count) {
     words_ = std::make_unique<Word[]>(count);
     slots_ = {words_.get(), count};
   }
@@ -103,7 +104,7 @@ class PartitionTable : public CustomerTable<tracked<std::uint64_t>> {
   void grow() {
     const std::size_t count = slots_.count();
     const auto old = std::move(words_);
-    allocate(count);  // twice the slots
+    allocate_slots(2 * count);
     for (std::size_t i = 0; i < count; ++i) {
       if (old[i] != kEmpty) place(old[i]);
     }

@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if !defined(__riscv) && (!defined(__cpp_exceptions) || !defined(__cpp_rtti))
+#error \
+    "Rubato's host engines need C++ exceptions and run-time type information: leave -fno-exceptions and -fno-rtti out"
+#endif
+
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -27,8 +32,9 @@ extern "C" [[noreturn, gnu::cold, gnu::noinline]] inline void rubato_misuse(cons
 
 namespace rubato::inline v0 {
 
-/// A rule of the task model was broken, or a task ended with an exception (then nested in this one).
-class TaskError : public std::runtime_error {
+/// A rule of the task model was broken, or a task ended with an exception (then nested in this one). Visible,
+/// so that a program compiled with hidden visibility catches what the shared library throws.
+class [[gnu::visibility("default")]] TaskError : public std::runtime_error {
  public:
   explicit TaskError(const std::string& sentence) : std::runtime_error(sentence) {}
   TaskError(const std::string& sentence, std::string function, std::optional<std::uint64_t> timestamp)

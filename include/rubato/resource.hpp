@@ -18,8 +18,14 @@ namespace rubato::inline v0 {
 
 /// Which tasks may work on a resource at once.
 enum class Isolation : std::uint8_t {
-  exclusive,     ///< one task at a time
-  shared_reads,  ///< tasks with .access = reads together, writers alone
+  exclusive,  ///< one task at a time
+  /// Tasks with .access = reads at once, writers one at a time. Natively readers are optimistic unless
+  /// another synchronization is asked for: they run beside a writer, too, may see what it has half done, and
+  /// run again if it was at work. So all mutable data that they read must be `tracked`, their loops must end
+  /// whatever they read, and pointers that they follow must lead to resources. For everything else (a
+  /// std::map, say) ask for .synchronization = Synchronization::shared_latch: readers together, writers
+  /// alone.
+  shared_reads,
 };
 /// Hints from which an engine chooses the synchronization.
 enum class Ratio : std::uint8_t { balanced, mostly_reads, mostly_writes };
@@ -150,8 +156,15 @@ inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
   return resource<T>(&block.release()->object, options);
 }
 
-/// Retires the object: it is destroyed when no task can hold the handle any more, that is when run() ends, or
-/// at once outside run(). Removing twice is an error.
+/// Retires the object. Outside run() it is destroyed at once; inside, when run() ends, natively also before:
+/// as soon as all tasks have ended that
+///   - were running at the removal, or
+///   - were pending then and are annotated with a resource, whichever, or
+///   - are annotated with a resource and were created by one of these, or in turn by one that was.
+/// So tasks that may run after the removal and still have the handle must be such. A handle in another task
+/// does not count: in one without a locale or with a number for one, in one that on_commit() asked for, and
+/// in one that another thread created and no worker has taken over yet.
+/// Errors: removing twice (TaskError).
 template <class T>
 inline void remove(resource<T> handle) {
   auto* header = reinterpret_cast<engine::ResourceHeader*>(reinterpret_cast<char*>(handle.get()) -

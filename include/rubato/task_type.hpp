@@ -30,6 +30,10 @@ inline constexpr bool is_portable_function =
     (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) ||
     (std::is_empty_v<F> && std::is_trivially_copyable_v<F> && std::is_default_constructible_v<F>);
 
+/// How a task's callable is called: as a constant, if it can be, so that calling it does not change it.
+template <class F, class... Args>
+using Called = std::conditional_t<std::is_invocable_v<const F&, Args...>, const F&, F&>;
+
 /// What a function pointer takes: arguments are converted to it when the task is created.
 template <class R, class... P>
 std::type_identity<void(P...)> parameters_of(R (*)(P...));

@@ -1,7 +1,7 @@
 // Epoch-based reclamation for tasks: when a removed object can be freed. Rule R7; MxTasking, Sec. 4.4. Other
 // than in the paper a handle may travel from task to task, so that pending tasks hold back reclamation too,
-// by their birth epochs; and there is no thread or timer: epochs advance when somebody has garbage that waits
-// for it.
+// by their birth epochs, if they are annotated with a resource (others do not; remove() says so); and there
+// is no thread or timer: epochs advance when somebody has garbage that waits for it.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <new>
 
+#include "rubato/engine/native_heap.hpp"
 #include "rubato/resource.hpp"
 
 namespace rubato::runtime {
@@ -77,7 +78,7 @@ ResourceHeap& resource_heap() {
 
 /// How many lines of the heap a block takes; 0: it comes from the general heap.
 std::size_t lines_of(std::size_t bytes, std::align_val_t alignment) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(RUBATO_POISONS_MEMORY)
   static_cast<void>(bytes), static_cast<void>(alignment);
   return 0;
 #else

@@ -3,10 +3,12 @@
 
     compile_check.py headers COMPILER [FLAG ...]    every public header alone, without a warning
     compile_check.py misuse COMPILER [FLAG ...]     every snippet of misuse.txt: refused, with its sentence
+    compile_check.py flags COMPILER [FLAG ...]      flags of programs: refused with a sentence, or harmless
 
 Run from anywhere; the include folder is found relative to this file.
 """
 # SPDX-License-Identifier: MIT
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,9 +20,9 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wno-
             "-Wnon-virtual-dtor", "-Woverloaded-virtual", "-Werror"]
 
 
-def compile_text(compiler: list[str], text: str) -> subprocess.CompletedProcess:
+def compile_text(compiler: list[str], text: str, output: str = "/dev/null") -> subprocess.CompletedProcess:
     # -S, not -fsyntax-only: the latter leaves templates alone.
-    command = [*compiler, "-std=c++20", "-O1", "-S", "-o", "/dev/null", "-I", str(INCLUDE), "-x", "c++", "-"]
+    command = [*compiler, "-std=c++20", "-O1", "-S", "-o", output, "-I", str(INCLUDE), "-x", "c++", "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
@@ -68,11 +70,34 @@ def check_misuse(compiler: list[str]) -> list[str]:
         return [failure for failure in pool.map(check, snippets()) if failure]
 
 
+def check_flags(compiler: list[str]) -> list[str]:
+    failures = []
+    code = '#include "rubato/rubato.hpp"\nvoid task();\nvoid f() { rubato::create<rubato::nonspec>(task, {}); }\n'
+    sentence = "need C++ exceptions and run-time type information"
+    for flag in ("-fno-exceptions", "-fno-rtti"):
+        result = compile_text([*compiler, flag], code)
+        # The first of the errors: what follows from it is behind it.
+        first = next((line for line in result.stderr.splitlines() if "error:" in line), "")
+        if result.returncode == 0 or sentence not in first:
+            failures.append(f"{flag}: no '{sentence}' first in:\n{result.stderr[:3000]}")
+    # A type that the library throws must be the same type in the program.
+    throws = '#include "rubato/errors.hpp"\nvoid f() { throw rubato::TaskError("wrong"); }\n'
+    result = compile_text([*compiler, "-fvisibility=hidden"], throws, output="-")
+    symbols = re.findall(r"\b_ZT[IS]\w*TaskError\w*", result.stdout)
+    hidden = re.findall(r"\.hidden\s+(_ZT[IS]\w*TaskError\w*)", result.stdout)
+    if result.returncode != 0 or not symbols or hidden:
+        failures.append(f"-fvisibility=hidden hides {hidden} of {sorted(set(symbols))}\n{result.stderr[:3000]}")
+    return failures
+
+
+CHECKS = {"headers": check_headers, "misuse": check_misuse, "flags": check_flags}
+
+
 def main() -> int:
-    if len(sys.argv) < 3 or sys.argv[1] not in ("headers", "misuse"):
+    if len(sys.argv) < 3 or sys.argv[1] not in CHECKS:
         print(__doc__, file=sys.stderr)
         return 2
-    failures = (check_headers if sys.argv[1] == "headers" else check_misuse)(sys.argv[2:])
+    failures = CHECKS[sys.argv[1]](sys.argv[2:])
     for failure in failures:
         print(failure)
     print(f"check: {'failed' if failures else 'passed'}")

@@ -13,8 +13,13 @@
 //   - A task that ends with an exception stops the run: no further task starts, running ones finish, pending
 //   ones
 //     are destroyed unrun, run() throws TaskError with the original nested, and the next run() works.
-//   - Readers of a resource with shared reads may run twice (optimistic versions): what they create and throw
-//     counts once. Results leave them by tracked data of their own, created tasks, or on_commit().
+//   - Readers of a resource with shared reads run beside a writer, and may run twice (optimistic versions):
+//     what they create and throw counts once. What that demands of the data is said at
+//     Isolation::shared_reads (resource.hpp). Results leave them by tracked data of their own, created tasks,
+//     or on_commit(). A callable that changes itself when it is called (a `mutable` lambda) runs once, and
+//     excludes everybody.
+//   - A removed resource may be destroyed during run(): tasks annotated with a resource hold it back, handles
+//     in other tasks do not. See remove() (resource.hpp).
 //   - What a task with a resource asks for by on_commit() starts right behind it, on its worker, if it is but
 //     one.
 // SPDX-License-Identifier: MIT
@@ -99,8 +104,9 @@ inline unsigned birth_slot_of(std::uint64_t word) {
   return (lines < 3 ? lines : 3) << 4 | first;
 }
 
-/// Everything about a task that is not in its second line.
-template <TaskType type>
+/// Everything about a task that is not in its second line. `may_repeat`: it may run as an optimistic reader.
+/// One that may not excludes everybody, which is always correct.
+template <TaskType type, bool may_repeat = true>
 [[gnu::always_inline]] inline std::uint64_t handle_of(const ThreadState& self, const Annotations& a,
                                                       bool extended) {
   std::uint64_t word = std::uint64_t{static_cast<std::uint8_t>(a.priority)} << handle::kPriorityShift;
@@ -113,7 +119,7 @@ template <TaskType type>
     return self.has_pools ? word | handle::kPooled | locale_bits(*a.on) : word;
   }
   const unsigned choice =
-      (a.on->choices() & (kReadsChoice - 1)) | (a.access == Access::reads ? kReadsChoice : 0);
+      (a.on->choices() & (kReadsChoice - 1)) | (may_repeat && a.access == Access::reads ? kReadsChoice : 0);
   return word | self.choices[choice] | self.birth | (*a.on & handle::kLocaleMask) | prefetch_code(a.prefetch);
 }
 
@@ -132,15 +138,34 @@ template <class F, class... Args>
          a.after != nullptr || a.core || a.numa || is_far(a.prefetch);
 }
 
+/// For what fills a block that was just allocated, and may throw: gives it back then.
+template <class Fill>
+inline void fill_or_free(WorkerHeap& heap, Task* task, bool extended, Fill fill) {
+  try {
+    fill();
+  } catch (...) {
+    if (extended) {
+      heap.free<sizeof(ExtendedTask)>(task);
+    } else {
+      heap.free<sizeof(Task)>(task);
+    }
+    throw;
+  }
+}
+
 template <TaskType type, class F, class... Args>
 [[gnu::always_inline]] inline void create_by(ThreadState& self, bool is_worker, F function,
                                              const Annotations& a, Args... args) {
   const bool extended = is_extended<F, Args...>(a);
   auto* const task = static_cast<Task*>(extended ? self.heap.allocate<sizeof(ExtendedTask)>()
                                                  : self.heap.allocate<sizeof(Task)>());
-  task->handle = handle_of<type>(self, a, extended);
+  task->handle = handle_of<type, is_repeatable<F, Args...>>(self, a, extended);
+  if constexpr (is_filled_noexcept<F, Args...>) {
+    fill_task(task, std::move(function), args...);
+  } else {
+    fill_or_free(self.heap, task, extended, [&] { fill_task(task, std::move(function), args...); });
+  }
   if (is_worker && a.on && a.on->is_resource()) self.epoch->count_created(birth_slot_of(task->handle));
-  fill_task(task, std::move(function), args...);
   if (extended) {
     TaskExtension* const extension = extension_of(task);
     extension->timestamp = a.at ? std::uint64_t{*a.at} : 0;
@@ -186,7 +211,11 @@ template <class F, class... Args>
 [[gnu::always_inline]] inline void append_committed(ThreadState& self, F function, Args... args) {
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   task->handle = 0;
-  fill_task(task, std::move(function), args...);
+  if constexpr (is_filled_noexcept<F, Args...>) {
+    fill_task(task, std::move(function), args...);
+  } else {
+    fill_or_free(self.heap, task, false, [&] { fill_task(task, std::move(function), args...); });
+  }
   self.committed.append(task);
   count_created(self);
 }

@@ -24,7 +24,7 @@ struct Task;
 
 /// What all tasks of one type have in common. Static, never freed.
 struct TaskCode {
-  void (*run)(Task*);          ///< leaves the arguments as they are: optimistic readers may run again
+  void (*run)(Task*);          ///< may be called again if the callable is_repeatable
   void (*destroy)(Task*);      ///< null if there is nothing to destroy
   const std::type_info* type;  ///< of the callable
   bool is_function_pointer;    ///< its address is the first word
@@ -170,6 +170,11 @@ inline constexpr bool is_stateless =
 template <class F>
 inline constexpr std::size_t callable_words = is_stateless<F> ? 0 : (sizeof(F) + 7) / 8;
 
+/// Whether a task is the same after an attempt, as far as its words go, and so may run again: all but those
+/// whose callable changes itself when it is called (a `mutable` lambda). Arguments are passed as copies.
+template <class F, class... Args>
+inline constexpr bool is_repeatable = is_stateless<F> || std::is_invocable_v<const F&, Args...>;
+
 /// Whether the words of a task hold callable and arguments. If not, they hold a pointer to an allocated
 /// Closure.
 template <class F, class... Args>
@@ -218,7 +223,7 @@ struct InlineTask {
     if constexpr (is_stateless<F>) {
       F{}(word_as<Args>(words + I)...);
     } else {
-      (*callable_in<F>(payload))(word_as<Args>(words + I)...);
+      static_cast<Called<F, Args...>>(*callable_in<F>(payload))(word_as<Args>(words + I)...);
     }
   }
   static constexpr TaskCode code{run,
@@ -262,7 +267,11 @@ struct Closure {
   static Closure* of(Task* task) { return word_as<Closure*>(static_cast<std::uint64_t*>(payload_of(task))); }
   static void run(Task* task) {
     [[maybe_unused]] const check::TaskScope scope(task);
-    std::apply(of(task)->function, of(task)->arguments);
+    Closure& closure = *of(task);
+    const auto call = [&closure](const Args&... args) {
+      static_cast<Called<F, Args...>>(closure.function)(Args(args)...);
+    };
+    std::apply(call, closure.arguments);
   }
   static void destroy(Task* task) { std::unique_ptr<Closure>(of(task)).reset(); }
   static constexpr TaskCode code{run, destroy, &typeid(F), false, false, 1, 0};
@@ -273,8 +282,13 @@ inline void store_word(std::uint64_t* word, const T& value) {
   std::memcpy(static_cast<void*>(word), &value, sizeof(T));
 }
 
+/// Whether fill_task() can throw: an allocation, the callable's move, or a note of the checked build.
+template <class F, class... Args>
+inline constexpr bool is_filled_noexcept =
+    is_inline_task<F, Args...> && std::is_nothrow_move_constructible_v<F> && !check::kIsChecked;
+
 /// Fills code and words of a new task, whose handle is complete, and that has room for payload_words<F,
-/// Args...>.
+/// Args...>. If it throws there is nothing to destroy.
 template <class F, class... Args>
 [[gnu::always_inline]] inline void fill_task(Task* task, F&& function, const Args&... args) {
   using Function = std::remove_cvref_t<F>;
@@ -295,7 +309,14 @@ template <class F, class... Args>
     word += callable_words<Function>;
     (store_word(word++, args), ...);
   }
-  check::created(task);
+  if constexpr (check::kIsChecked) {
+    try {
+      check::created(task);
+    } catch (...) {
+      if (task->code->destroy != nullptr) task->code->destroy(task);
+      throw;
+    }
+  }
 }
 
 }  // namespace rubato::inline v0::engine

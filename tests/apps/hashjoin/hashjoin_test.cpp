@@ -89,6 +89,15 @@ TEST(JoinResult, TellsADoubledPairFromALostOne) {
   EXPECT_NE(once.digest(), twice.digest());
 }
 
+TEST(PartitionTable, UsesAtLeastAQuarterOfItsSlotsHoweverItHasGrown) {
+  PartitionTable table(1);
+  for (std::uint32_t size = 1; size <= 5000; ++size) {
+    table.insert({size, size % kNations});
+    ASSERT_GE(table.slots().count(), 2 * size);
+    ASSERT_LE(table.slots().count(), 4 * size);
+  }
+}
+
 TEST(PartitionTable, GrowsWhenMoreCustomersComeThanExpected) {
   PartitionTable table(1);
   for (std::uint32_t key = 1; key <= 1000; ++key) table.insert({key, key % kNations});

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "rubato/engine/native_heap.hpp"
 #include "rubato/rubato.hpp"
 
 namespace rubato {
@@ -47,7 +48,7 @@ TEST(ResourceHeap, GivesBlocksOfEverySizeThatDoNotOverlap) {
 }
 
 TEST(ResourceHeap, UsesMemoryOfRemovedResourcesAgain) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(RUBATO_POISONS_MEMORY)
   GTEST_SKIP() << "under AddressSanitizer freed memory is kept back";
 #endif
   std::set<void*> first, second;
@@ -60,6 +61,16 @@ TEST(ResourceHeap, UsesMemoryOfRemovedResourcesAgain) {
   for (const auto& handle : made) second.insert(handle.get());
   for (const auto& handle : made) remove(handle);
   EXPECT_EQ(first, second);
+}
+
+TEST(ResourceHeap, ReportsAnAccessAfterRemovalUnderAddressSanitizer) {
+#if defined(RUBATO_POISONS_MEMORY)
+  const auto removed = make_resource<Object<100>>({}, 1);
+  remove(removed);
+  EXPECT_DEATH(static_cast<void>(is_filled(*removed, 1)), "AddressSanitizer");
+#else
+  GTEST_SKIP() << "not compiled with AddressSanitizer";
+#endif
 }
 
 TEST(ResourceHeap, ServesThreadsAtOnce) {
