@@ -108,6 +108,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool find_work();
   void stand_by();
   void do_duties();
+  void look_after_rest();
   void set_duty(unsigned duty, bool is_due) { duties_ = is_due ? duties_ | duty : duties_ & ~duty; }
   void refresh_epoch();
   void look_at_clock();
@@ -254,7 +255,7 @@ class alignas(128) Worker : public engine::ThreadState {
   std::uint64_t appended_ = 0, taken_ = 0;  // of ThreadState::tasks, beyond `created`; from it
   std::uint64_t passed_[kPriorities] = {};  // tasks of higher rank that ran while one of this rank waited
   unsigned last_source_ = kPrivate;
-  unsigned refills_before_alone_ = 0;  // since alone_ ran, while a task without timestamp waits in it
+  unsigned refills_before_alone_ = 0;  // since alone_ ran, while a task waits in it
   bool is_validating_ = false;         // an optimistic reader runs: what it creates is kept back
   bool is_dropping_ = false;           // after a failure: groups release nothing
   std::uint64_t clock_ = 0;            // of the last look at whether to share
@@ -265,6 +266,9 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned looks_skipped_ = 0;
   unsigned looks_ = 0;  // at whether to share, since it last did
   bool was_robbed_ = false;
+  /// taken_ when a chunk of `tasks` came back: nothing is offered again before this worker has taken some of
+  /// it, or the same tasks would go to and fro for ever.
+  std::uint64_t taken_at_return_ = ~std::uint64_t{0};
   unsigned last_claimed_ = 0;
 
   // Timestamped tasks of later timestamps.
@@ -272,7 +276,10 @@ class alignas(128) Worker : public engine::ThreadState {
   PackedTimestamp packed_later_;
   PackedChunks packed_chunks_;
   std::int64_t phase_delta_ = 0;
-  Chain rest_;                // of its part of a shared phase: counted, not handed out yet
+  Chain rest_;  // of its part of a shared phase: counted, not handed out yet
+  /// A slice is handed out after so many tasks at the latest: where only its tasks run, it is used up sooner.
+  static constexpr std::uint64_t kTasksASlice = 8192;
+  std::uint64_t finished_at_slice_ = 0;
   std::vector<Chain> parts_;  // of append_part(), a pool
   std::vector<unsigned> touched_;
 
@@ -281,10 +288,11 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned until_refresh_ = 0;                   // tasks taken before the epoch is refreshed (R7)
   unsigned refresh_interval_ = kRefreshBatch;
   unsigned until_look_ = kRefreshBatch;  // tasks before the next look at inbox, CPU and clock, if 1
+  unsigned batches_before_rest_ = 1;
   bool refreshes_ = true;
   // What is to be done before the next tasks are taken, a bit each. To share: a task by itself is worth
-  // waking somebody.
-  static constexpr unsigned kEmptyInbox = 1, kShare = 2;
+  // waking somebody. The rest: what else is done by who is idle.
+  static constexpr unsigned kEmptyInbox = 1, kShare = 2, kRest = 4;
   unsigned duties_ = kShare;
   bool is_in_epochs_ = false;
   bool is_pinned_ = false;         // has a CPU of its own
