@@ -151,13 +151,13 @@ inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
 }
 
 /// Retires the object: it is destroyed when no task can hold the handle any more, that is when run() ends, or
-/// at once outside run(). Removing twice is an error.
+/// at once outside run(). Removing twice is an error, and said to be one as long as the object is not freed:
+/// after that the handle means nothing, as a pointer would.
 template <class T>
 inline void remove(resource<T> handle) {
   auto* header = reinterpret_cast<engine::ResourceHeader*>(reinterpret_cast<char*>(handle.get()) -
                                                            sizeof(engine::ResourceHeader));
-  if (header->is_removed != 0) engine::misuse(errors::removed_twice());
-  header->is_removed = 1;
+  if (!engine::mark_removed(*header)) engine::misuse(errors::removed_twice());
   engine::retire(header);
 }
 
