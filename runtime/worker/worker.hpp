@@ -37,13 +37,14 @@ struct alignas(128) TaskPool : Pool<StdAtomics, Task> {
   PackedTasks packed;
 };
 
-/// Counted by one worker, read by anybody.
+/// Counted by one worker, read by anybody. Who reads a count sees what was before it, other workers' counts
+/// included: a task that is counted as finished is also seen to have been created (see Sums).
 class Count {
  public:
   void add(std::uint64_t n = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_release);
   }
-  std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+  std::uint64_t get() const { return value_.load(std::memory_order_acquire); }
 
  private:
   Atomic<std::uint64_t> value_{0};
