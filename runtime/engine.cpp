@@ -90,7 +90,7 @@ void Engine::build(const native::Options& options) {
     workers_.push_back(std::make_unique<Worker>(*this, w));
     workers_.back()->has_pools = count > 1;
     const bool prefetches = options.prefetch.kind != native::PrefetchMode::Kind::off;
-    workers_.back()->ring_.set_distance(prefetches ? options.prefetch.distance : 0);
+    workers_.back()->set_distance(prefetches ? options.prefetch.distance : 0);
     workers_.back()->heap_.set_prefetching(prefetches);
     workers_.back()->adapts_ = options.prefetch.kind == native::PrefetchMode::Kind::adapted;
   }
@@ -190,7 +190,7 @@ native::Counters Engine::counters() const {
     c.parks += n.parks.get();
     c.wake_ups += n.wake_ups.get();
   }
-  c.prefetch_distance = workers_.front()->ring_.distance();
+  c.prefetch_distance = workers_.front()->prefetch_distance_.load(std::memory_order_relaxed);
   c.unreclaimed_bytes = epochs->unreclaimed_bytes();
   return c;
 }

@@ -337,7 +337,18 @@ void Worker::admit(Task* task) {
                                                                       << engine::handle::kBirthShift;
     epoch->count_created(slot);
   }
+  // While run() begins, its thread empties the inbox before others may work.
+  const bool is_late = task->is_timestamped() && (engine_.events.look() & Events::kPaused) == 0;
+  if (is_late) [[unlikely]]
+    return refuse(task);
   route(task);
+}
+
+/// Another thread created it while run() began: too early to be told so, too late to be ordered.
+void Worker::refuse(Task* task) {
+  engine_.failure.add(std::make_exception_ptr(TaskError(errors::foreign_thread(name_of(*task)))));
+  engine_.stop();
+  alone_.append(task);  // to be destroyed unrun like all others
 }
 
 }  // namespace rubato::runtime

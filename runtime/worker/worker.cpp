@@ -95,7 +95,7 @@ void Worker::look_at_clock() {
   if (++batches_measured_ < kBatchesAStep) return;
   if (measured_ > before_ + before_ / 64) step_ = -step_;  // it became slower: back again
   const int distance = std::clamp(static_cast<int>(ring_.distance()) + step_, 1, kLargestDistance);
-  ring_.set_distance(static_cast<unsigned>(distance));
+  set_distance(static_cast<unsigned>(distance));
   before_ = measured_;
   measured_ = batches_measured_ = 0;
 }

@@ -113,6 +113,10 @@ class alignas(128) Worker : public engine::ThreadState {
   void set_duty(unsigned duty, bool is_due) { duties_ = is_due ? duties_ | duty : duties_ & ~duty; }
   void refresh_epoch();
   void look_at_clock();
+  void set_distance(unsigned distance) {
+    ring_.set_distance(distance);
+    prefetch_distance_.store(distance, std::memory_order_relaxed);
+  }
   void begin_timing(const Task& task);
   void end_timing();
   void start(Slot slot);
@@ -196,6 +200,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool take_published(Worker& from);
   bool empty_inbox();
   void admit(Task* task);
+  void refuse(Task* task);
   void publish(TaskList& list, std::uint64_t count);
   void return_ring(unsigned keep);
   void wake(std::uint64_t workers = 1);
@@ -316,7 +321,8 @@ class alignas(128) Worker : public engine::ThreadState {
   alignas(64) Atomic<Task*> published_{nullptr};
   Atomic<bool> must_distribute_{false};
   Atomic<bool> is_idle_{false};
-  Atomic<std::uint64_t> idle_ends_{0};  // how often it was idle and went on
+  Atomic<unsigned> prefetch_distance_{0};  // the ring's
+  Atomic<std::uint64_t> idle_ends_{0};     // how often it was idle and went on
   ReadySet<StdAtomics> ready_;
   ReadySet<StdAtomics> pinned_;
 };

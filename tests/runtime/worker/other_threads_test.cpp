@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -77,6 +77,69 @@ TEST(OtherThreads, AreToldWhoRemovesAnObjectThatTheOtherRemoves) {
   run();
   remover.join();
   EXPECT_EQ(destroyed, kRounds);
+}
+
+std::atomic<bool> has_run_late{false};
+
+/// Hands a task over as create() of another thread does that has seen no run, and lost its CPU then.
+void create_late(std::uint64_t at) {
+  engine::ThreadState& self = engine::attach_thread();
+  auto* const task = static_cast<engine::Task*>(self.heap.allocate<sizeof(engine::Task)>());
+  task->handle = engine::handle_of<TaskType::nonspec>(self, {.at = at}, false);
+  engine::fill_task(task, [] { has_run_late = true; });
+  task->words[engine::kInlineWords - 1] = at;
+  runtime::Engine& engine = runtime::the_engine();
+  if (engine.inbox.push(task, task)) engine.inbox_ready.add(0, runtime::kNormalRank);
+  engine.events.notify_all();
+}
+
+/// Whether it would still come in order depends on how far the run is: somebody is told.
+TEST(OtherThreads, EndARunThatBeganWhileTheyCreatedATimestamp) {
+  for (const unsigned workers : {1u, 2u, 8u}) {
+    use_workers(workers);
+    has_run_late = false;
+    std::atomic<bool> is_running{false};
+    std::atomic<unsigned> ran{0};
+    for (std::uint64_t at = 1; at < 10; ++at) create<nonspec>([&ran] { ++ran; }, {.at = at});
+    create<nonspec>([&is_running] { is_running = true; }, {.at = 10});
+    native::Hold hold = native::hold();
+    std::thread other([&] {
+      while (!is_running) std::this_thread::yield();
+      create_late(5);
+      hold.close();
+    });
+    try {
+      run();
+      ADD_FAILURE() << "run() throws";
+    } catch (const TaskError& e) {
+      EXPECT_NE(std::string(e.what()).find("is created by another thread"), std::string::npos) << e.what();
+    }
+    other.join();
+    EXPECT_FALSE(has_run_late);
+    EXPECT_EQ(ran, 9u);
+    create<nonspec>([&ran] { ++ran; }, {.at = 1});
+    run();
+    EXPECT_EQ(ran, 10u);
+  }
+}
+
+/// ThreadSanitizer tells.
+TEST(Counters, MayBeReadWhileThePrefetchDistanceAdapts) {
+  native::Options options = native::options();
+  const native::Options before = options;
+  options.workers = 2;
+  options.oversubscribe = true;
+  options.prefetch = {native::PrefetchMode::Kind::adapted, 4};
+  native::configure(options);
+  std::atomic<bool> is_over{false};
+  std::thread reader([&is_over] {
+    while (!is_over) EXPECT_LE(native::counters().prefetch_distance, 32u);
+  });
+  for (int i = 0; i < 50'000; ++i) create<nonspec>([] {}, {});
+  run();
+  is_over = true;
+  reader.join();
+  native::configure(before);
 }
 
 /// On x86 only ThreadSanitizer can tell: a count shows what was before it.
