@@ -51,6 +51,21 @@ void go_on_slowly_and_create(Clock::time_point until) {
   for (unsigned i = 0; i < 100; ++i) create<nonspec>([] { ++calls; }, {});
 }
 
+void call_slowly() {
+  work_for(microseconds(20));
+  ++calls;
+}
+void go_on_in_order_and_create(Clock::time_point until) {
+  work_for(microseconds(20));
+  if (is_to_go_on(until)) create<nonspec>(go_on_in_order_and_create, {.at = timestamp() + 1}, until);
+  if (Clock::now() < until - kTooLong + milliseconds(30) || has_created.exchange(true)) return;
+  for (unsigned i = 0; i < 100; ++i) create<nonspec>(call_slowly, {});
+}
+void go_on_at(std::uint32_t core, Clock::time_point until) {
+  work_for(microseconds(20));
+  if (is_to_go_on(until)) create<nonspec>(go_on_at, {.core = core}, core, until);
+}
+
 class Progress : public ::testing::TestWithParam<unsigned> {
  protected:
   void SetUp() override { use_workers(GetParam()); }
@@ -60,7 +75,13 @@ class Progress : public ::testing::TestWithParam<unsigned> {
     calls = 0;
     wanted = count;
     begin_ = Clock::now();
-    for (unsigned i = 0; i < 4 * GetParam(); ++i) create<nonspec>(function, {}, begin_ + kTooLong);
+    for (unsigned i = 0; i < 4 * GetParam() && function != nullptr; ++i)
+      create<nonspec>(function, {}, begin_ + kTooLong);
+  }
+  /// All but the first.
+  void keep_others_busy() {
+    for (std::uint32_t core = 1; core < GetParam(); ++core)
+      create<nonspec>(go_on_at, {.core = core}, core, begin_ + kTooLong);
   }
   void expect_all_run() {
     run();
@@ -124,18 +145,39 @@ TEST_P(Progress, OfTasksThatAreOfferedToOthers) {
   }
 }
 
-/// The first timestamp has run outside pools; then tasks without timestamps go into them.
+/// The same where one worker has all other tasks, many or none.
+TEST_P(Progress, OfTasksThatAreOfferedByOneWorker) {
+  for (const unsigned polls : {0u, 1u, 5u, 40u}) {
+    keep_busy(100, nullptr);
+    keep_others_busy();
+    for (unsigned i = 0; i < polls; ++i) create<nonspec>(go_on_slowly, {}, begin_ + kTooLong);
+    has_created = false;
+    create<nonspec>(go_on_in_order_and_create, {.at = 1}, begin_ + kTooLong);
+    expect_all_run();
+  }
+}
+
+void call_in_order(unsigned left) {
+  ++calls;
+  if (left != 1) create<nonspec>(call_in_order, {.at = timestamp() + 1, .on = 3}, left - 1);
+}
+
+/// Timestamps have run outside pools; then tasks without timestamps go into them, also all of a worker that
+/// may not take any before the one that ran the timestamps says so.
 TEST_P(Progress, OfLocalesAfterTimestamps) {
-  keep_busy(1 + 16);
-  create<nonspec>([] { ++calls; }, {.at = 1, .on = 3});
-  create<nonspec>(
-      [] {
-        const auto end = Clock::now() + milliseconds(20);
-        while (Clock::now() < end) std::this_thread::yield();
-        for (std::uint64_t i = 0; i < 16; ++i) create<nonspec>([] { ++calls; }, {.on = i});
-      },
-      {});
-  expect_all_run();
+  for (const std::uint64_t locale : {0, 1}) {
+    keep_busy(500 + 16, nullptr);
+    keep_others_busy();
+    create<nonspec>(go_on, {}, begin_ + kTooLong);
+    create<nonspec>(call_in_order, {.at = 1, .on = 3}, 500u);
+    create<nonspec>(
+        [locale] {
+          while (calls < 500 && GetParam() != 1) work_for(milliseconds(1));
+          for (std::uint64_t i = 0; i < 16; ++i) create<nonspec>([] { ++calls; }, {.on = locale});
+        },
+        {.core = GetParam() - 1});
+    expect_all_run();
+  }
 }
 
 }  // namespace
