@@ -199,7 +199,7 @@ bool Engine::has_cpus() const { return count_ <= topology().allowed.size(); }
 
 Sums Engine::sums() const {
   Sums sums;
-  for (const auto& worker : workers_) sums.finished += worker->counts.finished.get();
+  for (const auto& worker : workers_) sums.finished += worker->counts.finished.get_ordered();
   for (const auto& worker : workers_)
     sums.created += worker->created.load(std::memory_order_relaxed) + worker->counts.submitted.get();
   return sums;

@@ -37,14 +37,17 @@ struct alignas(128) TaskPool : Pool<StdAtomics, Task> {
   PackedTasks packed;
 };
 
-/// Counted by one worker, read by anybody. Who reads a count sees what was before it, other workers' counts
-/// included: a task that is counted as finished is also seen to have been created (see Sums).
+/// Counted by one worker, read by anybody.
 class Count {
  public:
   void add(std::uint64_t n = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_release);
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
-  std::uint64_t get() const { return value_.load(std::memory_order_acquire); }
+  std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+  /// Who reads it by get_ordered() sees what was done before, other workers' counts included: a task that is
+  /// counted as finished is also seen to have been created (see Sums).
+  void add_ordered() { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  std::uint64_t get_ordered() const { return value_.load(std::memory_order_acquire); }
 
  private:
   Atomic<std::uint64_t> value_{0};
@@ -160,7 +163,7 @@ class alignas(128) Worker : public engine::ThreadState {
     if (is_special(task)) finish_special(task);
   }
   void count_finished(const Task* task) {
-    counts.finished.add();
+    counts.finished.add_ordered();
     end_birth(task);
   }
   /// Whether finish_special() has something to do, or the task has a second line.

@@ -149,9 +149,9 @@ TEST(Counts, ShowWhatWasDoneBeforeTheyWereIncreased) {
   std::thread counting([&] {
     plain = 17;
     created.add();
-    finished.add();
+    finished.add_ordered();
   });
-  while (finished.get() == 0) std::this_thread::yield();
+  while (finished.get_ordered() == 0) std::this_thread::yield();
   EXPECT_EQ(plain, 17u);
   EXPECT_EQ(created.get(), 1u);
   counting.join();
