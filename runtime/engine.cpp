@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/engine.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -20,9 +22,10 @@
 namespace rubato::runtime {
 namespace {
 
-/// Read once: affinity, CPU sets and quotas as they were when the engine started.
+/// Read once: affinity, CPU sets and quotas as they were when the engine started. As long as there are
+/// workers, like the engine.
 const Topology& topology() {
-  static const Topology machine = this_machine();
+  static const Topology& machine = *new const Topology(this_machine());
   return machine;
 }
 
@@ -54,8 +57,6 @@ Engine::Engine()
   check_counters_file();
   build(options_from_environment(environment));
 }
-
-Engine::~Engine() { tear_down(); }
 
 void Engine::build(const native::Options& options) {
   const unsigned count = workers_for(options);
@@ -89,7 +90,7 @@ void Engine::build(const native::Options& options) {
     workers_.push_back(std::make_unique<Worker>(*this, w));
     workers_.back()->has_pools = count > 1;
     const bool prefetches = options.prefetch.kind != native::PrefetchMode::Kind::off;
-    workers_.back()->ring_.set_distance(prefetches ? options.prefetch.distance : 0);
+    workers_.back()->set_distance(prefetches ? options.prefetch.distance : 0);
     workers_.back()->heap_.set_prefetching(prefetches);
     workers_.back()->adapts_ = options.prefetch.kind == native::PrefetchMode::Kind::adapted;
   }
@@ -100,14 +101,34 @@ void Engine::unpin() { unpin_this_thread(topology().allowed); }
 
 unsigned Engine::core_group(unsigned worker) const { return topology().group_of(worker); }
 
-void Engine::tear_down() {
+void Engine::end_threads() {
   events.raise(Events::kEnd);
   events.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   events.lower(Events::kEnd);
+}
+
+void Engine::tear_down() {
+  end_threads();
   if (!workers_.empty()) earlier_ = counters();
   workers_.clear();
+}
+
+void Engine::end_of_program() {
+  if (is_copy_) return;  // nothing of this process is the engine's
+  if (trace_ != nullptr) trace_->say_left_out();
+  if (is_taken_.exchange(true, std::memory_order_acquire)) return;
+  end_threads();
+  is_taken_.store(false, std::memory_order_release);
+}
+
+void Engine::refuse_copy(const char* what) const {
+  if (!is_copy_) return;
+  throw TaskError(
+      std::string(what) +
+      " is called in a process that was forked after the engine had started, whose threads stayed "
+      "in the parent: fork before the first task, or let the child exec() a program");
 }
 
 /// From a resource's options and a task's access to bits of its handle (engine::kChoices).
@@ -143,6 +164,7 @@ void Engine::prepare(engine::ThreadState& thread) const {
 }
 
 void Engine::configure(const native::Options& options) {
+  refuse_copy("configure()");
   if (engine::is_in_task() || is_running_.load() || !inbox.is_empty()) {
     throw TaskError(
         "configure() is called while there are tasks: call it before the first create(), or after run()");
@@ -168,7 +190,7 @@ native::Counters Engine::counters() const {
     c.parks += n.parks.get();
     c.wake_ups += n.wake_ups.get();
   }
-  c.prefetch_distance = workers_.front()->ring_.distance();
+  c.prefetch_distance = workers_.front()->prefetch_distance_.load(std::memory_order_relaxed);
   c.unreclaimed_bytes = epochs->unreclaimed_bytes();
   return c;
 }
@@ -177,7 +199,7 @@ bool Engine::has_cpus() const { return count_ <= topology().allowed.size(); }
 
 Sums Engine::sums() const {
   Sums sums;
-  for (const auto& worker : workers_) sums.finished += worker->counts.finished.get();
+  for (const auto& worker : workers_) sums.finished += worker->counts.finished.get_ordered();
   for (const auto& worker : workers_)
     sums.created += worker->created.load(std::memory_order_relaxed) + worker->counts.submitted.get();
   return sums;
@@ -210,6 +232,7 @@ class Engine::PinnedCaller {
 };
 
 Engine::OnlyRun::OnlyRun(Engine& engine) : engine_(engine) {
+  engine.refuse_copy("run()");
   if (engine::is_in_task()) {
     const Task& task = *engine::current_thread->running;
     const std::string name = name_of(task);
@@ -413,10 +436,27 @@ void Engine::close_hold() {
   if (holds_.fetch_sub(1, std::memory_order_seq_cst) == 1) events.notify_all();
 }
 
+namespace {
+
+Engine* started = nullptr;
+
+/// The process may end by any thread and at any time, in the middle of a run, too, and static objects that
+/// are destroyed later may still have threads that create tasks: the engine is never destroyed.
+Engine* start() {
+  started = new Engine;
+  std::atexit([] { started->end_of_program(); });
+  pthread_atfork(nullptr, nullptr, [] { started->become_copy(); });
+  return started;
+}
+
+}  // namespace
+
 Engine& the_engine() {
-  static Engine engine;
+  static Engine& engine = *start();
   return engine;
 }
+
+bool is_forked_copy() { return started != nullptr && started->is_copy(); }
 
 }  // namespace rubato::runtime
 

@@ -36,7 +36,7 @@ class Engine {
   using Events = EventCount<StdAtomics>;
 
   Engine();
-  ~Engine();
+  ~Engine() = delete;  // see the_engine()
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -66,6 +66,14 @@ class Engine {
   void retire(engine::ResourceHeader* header);
   void open_hold();
   void close_hold();
+  /// When the process ends, by whatever thread. A run that goes on is left to itself: its tasks may run until
+  /// the process has ended, and one of them may be who ends it.
+  void end_of_program();
+  /// In a child of fork(): what there is belongs to the parent, whose threads are not here.
+  void become_copy() { is_copy_ = true; }
+  bool is_copy() const { return is_copy_; }
+  /// Errors: TaskError if this is such a child.
+  void refuse_copy(const char* what) const;
   void prepare(engine::ThreadState& thread) const;
 
   // ---- What workers share ----
@@ -119,12 +127,14 @@ class Engine {
 
   class PinnedCaller;
   void build(const native::Options& options);
+  void end_threads();
   void tear_down();
   void fill_choices();
   std::uint16_t give_pool(std::uint64_t slot);
   void clear_after_failure();
   void pause_workers();
 
+  bool is_copy_ = false;  // set before the child has a second thread
   native::Options options_;
   native::Counters earlier_;  // of workers that configure() has replaced
   std::vector<std::uint64_t> choices_;
@@ -152,5 +162,7 @@ class Engine {
 };
 
 Engine& the_engine();
+/// Whether the engine was started by the process that this one was forked from.
+bool is_forked_copy();
 
 }  // namespace rubato::runtime

@@ -83,7 +83,8 @@ std::exception_ptr Failure::take() {
   try {
     std::rethrow_exception(first);
   } catch (const TaskError& e) {
-    return e.function().empty() ? wrap(errors::in_task(task, e.what())) : first;  // unless it names the task
+    if (e.function().empty()) return wrap(errors::in_task(task, e.what()));
+    return further == 0 ? first : wrap(e.what());  // it names the task
   } catch (const std::exception& e) {
     return wrap(errors::task_threw(task, e.what()));
   } catch (...) {

@@ -309,6 +309,7 @@ void Worker::run_in_order() {
       until_look = stride;
       if (Events::idle(word) != 0) share();
       if ((duties_ & kEmptyInbox) != 0 || (has_pools && (!ready_.is_empty() || !pinned_.is_empty()))) return;
+      if ((duties_ & kRest) != 0 && published_.load(std::memory_order_relaxed) != nullptr) return;
     }
     if (!tasks.is_empty() || !packed_now_.is_empty() || !high_.is_empty() || !low_.is_empty() ||
         !alone_.is_empty() || !owns_order() || !advance()) {
@@ -382,6 +383,7 @@ bool Worker::distribute_slice() {
   if (rest_.is_empty()) return false;
   Chain slice;
   while (!rest_.is_empty() && slice.size < threshold(kSlice, std::uint64_t{2})) slice.append(rest_.take());
+  finished_at_slice_ = counts.finished.get();
   distribute(slice);
   return true;
 }

@@ -165,7 +165,8 @@ void unpin_this_thread(const std::vector<AllowedCpu>& allowed) {
 
 namespace {
 
-/// hwloc's view of the machine, of which binding needs the CPUs only.
+/// hwloc's view of the machine, of which binding needs the CPUs only. Never destroyed: threads are bound
+/// until the process has ended.
 struct Machine {
   hwloc_topology_t topology = nullptr;
   bool is_loaded = false;
@@ -178,15 +179,12 @@ struct Machine {
 #endif
     is_loaded = hwloc_topology_load(topology) == 0;
   }
-  ~Machine() {
-    if (topology != nullptr) hwloc_topology_destroy(topology);
-  }
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 };
 
 const Machine& machine() {
-  static const Machine loaded;
+  static const Machine& loaded = *new const Machine;
   return loaded;
 }
 

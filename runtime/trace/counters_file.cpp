@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/trace/counters_file.hpp"
 
+#include <unistd.h>
+
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
+#include <optional>
 
 #include "base/json_text.hpp"
 #include "base/writable.hpp"
 #include "rubato/errors.hpp"
+#include "runtime/engine.hpp"
 
 namespace rubato::runtime {
 namespace {
@@ -60,15 +66,22 @@ double peak_mb() {
   return 0;
 }
 
+using Clock = std::chrono::steady_clock;
+
 struct File {
   const char* path = std::getenv("RUBATO_COUNTERS");
+  const pid_t process = getpid();
+  std::mutex mutex;  // the process may end by another thread than the one in run()
   std::uint64_t runs = 0;
-  double seconds = 0;
+  double seconds = 0;                      // of those that have ended
+  std::optional<Clock::time_point> begin;  // of the one that goes on
   bool is_written = false;
 
   void write(unsigned workers, const Counters& counters, const std::vector<native::LongTask>& long_tasks) {
+    const std::lock_guard lock(mutex);
     if (is_written) return;
     is_written = true;
+    if (begin) end_run();
     const std::string text = counters_as_json({workers, runs, seconds, peak_mb()}, counters, long_tasks);
     std::FILE* const file = std::fopen(path, "w");
     const bool failed = file == nullptr || std::fputs(text.c_str(), file) < 0;
@@ -76,12 +89,18 @@ struct File {
       std::fprintf(stderr, "rubato: the counters could not be written to %s (RUBATO_COUNTERS)\n", path);
     }
   }
+  void end_run() {
+    seconds += std::chrono::duration<double>(Clock::now() - *begin).count();
+    begin.reset();
+  }
 };
 File file;
 
-// Handlers run in the reverse order of their registration: the one below before the engine is destroyed, this
-// one, registered before main(), for programs that never called run().
-const int registered = file.path == nullptr ? 0 : std::atexit([] { file.write(0, {}, {}); });
+// Handlers run in the reverse order of their registration: the one below first, then this one, registered
+// before main(), for programs that never called run(). What fork() copied writes nothing.
+const int registered = file.path == nullptr ? 0 : std::atexit([] {
+  if (getpid() == file.process) file.write(0, {}, {});
+});
 
 }  // namespace
 
@@ -122,15 +141,21 @@ std::string counters_as_json(const RunTotals& totals, const Counters& counters,
   return text + "\n ]\n}\n";
 }
 
-RunClock::RunClock() : start_(std::chrono::steady_clock::now()) {
-  if (file.path != nullptr && file.runs == 0) {
-    std::atexit([] { file.write(native::workers(), native::counters(), native::long_tasks()); });
+RunClock::RunClock() {
+  if (file.path == nullptr) return;
+  const std::lock_guard lock(file.mutex);
+  if (file.runs++ == 0) {
+    std::atexit([] {
+      if (!is_forked_copy()) file.write(native::workers(), native::counters(), native::long_tasks());
+    });
   }
+  file.begin = Clock::now();
 }
 
 RunClock::~RunClock() {
-  ++file.runs;
-  file.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  if (file.path == nullptr) return;
+  const std::lock_guard lock(file.mutex);
+  if (file.begin) file.end_run();
 }
 
 }  // namespace rubato::runtime

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,17 +36,13 @@ void check_counters_file();
 std::string counters_as_json(const RunTotals& totals, const native::Counters& counters,
                              const std::vector<native::LongTask>& long_tasks);
 
-/// Measures one run(): from construction to destruction. The engine must exist before the first one is made,
-/// so that it still does when the file is written.
+/// Measures one run(): from construction to destruction, or to the end of the process.
 class RunClock {
  public:
   RunClock();
   ~RunClock();
   RunClock(const RunClock&) = delete;
   RunClock& operator=(const RunClock&) = delete;
-
- private:
-  std::chrono::steady_clock::time_point start_;
 };
 
 }  // namespace rubato::runtime

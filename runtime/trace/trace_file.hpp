@@ -36,6 +36,8 @@ class TraceFile {
   void end_run();
   /// What the last run left, if it is not written yet. A failure is said on standard error, once.
   void write() noexcept;
+  /// At the end, on standard error, if anything is missing. While workers work, too.
+  void say_left_out() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -66,7 +68,6 @@ class TraceFile {
   void write_span(unsigned worker, const TraceSpan& span);
   void write_phases();
   void write_tail();
-  void say_left_out() const;
   const std::string& name_of(const TraceSpan& span);  // quoted for JSON
 
   const std::string path_;

@@ -144,7 +144,7 @@ void Worker::finish_special(Task* task) {
 
 /// What a reader created that lost: it was never handed on, so timestamp order has not counted it.
 void Worker::drop_created(Task* task) {
-  counts.finished.add();
+  counts.finished.add_ordered();
   end_birth(task);
   leave_group(task);
   destroy(task);

@@ -162,7 +162,8 @@ void Worker::measure(std::uint64_t now) {
   const std::uint64_t until_look = look_ticks > elapsed ? look_ticks - elapsed : look_ticks;
   looks_skipped_ = static_cast<unsigned>(std::min<std::uint64_t>(until_look / ticks_a_task, 15));
   if (elapsed < look_ticks && !may_be_long && ((duties_ & kShare) == 0 || running != nullptr)) return;
-  if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_) return;
+  if (published_.load(std::memory_order_relaxed) != nullptr || is_validating_ || taken_ == taken_at_return_)
+    return;
   // Somebody has been idle for long: what comes of tasks may be worth more than they are.
   const bool is_overdue = ++looks_ >= kOverdueLooks;
   if (ticks_a_task < worth_ticks() / 80 && !is_overdue) return;  // 0.1 us: taking it from here costs more
@@ -236,9 +237,24 @@ void Worker::publish(TaskList& list, std::uint64_t count) {
   wake();
 }
 
-/// What it published, if nobody has taken it.
+/// What it published, if nobody has taken it: to the front, where it came from.
 bool Worker::take_back() {
-  if (!take_published(*this)) return false;
+  Task* task = published_.exchange(nullptr, std::memory_order_acquire);
+  if (task == nullptr) return false;
+  const bool is_current = task->is_timestamped();  // it came from one of two lists
+  Chain chain;
+  for (Task* next = nullptr; task != nullptr; task = next) {
+    next = next_of(task);
+    chain.append(task);
+  }
+  if (is_current) {
+    prepend(now_.normal(), chain);
+    current_row_ = 0;
+  } else {
+    prepend(tasks, chain);
+    appended_ += chain.size;
+    taken_at_return_ = taken_;
+  }
   was_robbed_ = false;
   return true;
 }
@@ -321,7 +337,18 @@ void Worker::admit(Task* task) {
                                                                       << engine::handle::kBirthShift;
     epoch->count_created(slot);
   }
+  // While run() begins, its thread empties the inbox before others may work.
+  const bool is_late = task->is_timestamped() && (engine_.events.look() & Events::kPaused) == 0;
+  if (is_late) [[unlikely]]
+    return refuse(task);
   route(task);
+}
+
+/// Another thread created it while run() began: too early to be told so, too late to be ordered.
+void Worker::refuse(Task* task) {
+  engine_.failure.add(std::make_exception_ptr(TaskError(errors::foreign_thread(name_of(*task)))));
+  engine_.stop();
+  alone_.append(task);  // to be destroyed unrun like all others
 }
 
 }  // namespace rubato::runtime

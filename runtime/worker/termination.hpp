@@ -7,7 +7,8 @@
 
 namespace rubato::runtime {
 
-/// Over all workers. `finished` is summed first: what was finished had been created.
+/// Over all workers. `finished` is summed first, by loads that acquire what was released with it: what was
+/// finished had been created.
 struct Sums {
   std::uint64_t created = 0;
   std::uint64_t finished = 0;

@@ -20,6 +20,7 @@ constexpr unsigned kBatch = 16;  // tasks from a list into the ring at once
 constexpr unsigned kCurrentRow = 16;
 constexpr unsigned kPassLimit = 64;           // tasks of higher priority after which one of lower runs (R5)
 constexpr unsigned kRefillsBeforeAlone = 64;  // of the ring, while a spec task waits; sooner if idle
+constexpr unsigned kBatchesBeforeRest = 4;    // of short tasks; see look_after_rest()
 constexpr std::uint64_t kLongMicroseconds = 10'000;  // a long task (R11)
 // Tasks are timed one by one at the beginning, and after a batch in which they took so long on average.
 constexpr std::uint64_t kTimedMicroseconds = 20;
@@ -73,6 +74,10 @@ void Worker::refresh_epoch() {
   if (refresh_interval_ == 1 && --until_look_ != 0) return;
   until_look_ = kRefreshBatch;
   set_duty(kEmptyInbox, !engine_.inbox_ready.is_empty());
+  if (are_tasks_long_ || --batches_before_rest_ == 0) {
+    batches_before_rest_ = kBatchesBeforeRest;
+    set_duty(kRest, true);
+  }
   if (is_pinned_) choose_cpu();
   if (refresh_interval_ != 1) look_at_clock();
 }
@@ -90,7 +95,7 @@ void Worker::look_at_clock() {
   if (++batches_measured_ < kBatchesAStep) return;
   if (measured_ > before_ + before_ / 64) step_ = -step_;  // it became slower: back again
   const int distance = std::clamp(static_cast<int>(ring_.distance()) + step_, 1, kLargestDistance);
-  ring_.set_distance(static_cast<unsigned>(distance));
+  set_distance(static_cast<unsigned>(distance));
   before_ = measured_;
   measured_ = batches_measured_ = 0;
 }
@@ -208,8 +213,7 @@ Task* Worker::refill() {
     take_from(tasks, threshold(kBatch, 1u));
     return nullptr;
   }
-  if (!alone_.is_empty() && !alone_.first()->is_timestamped() &&
-      ++refills_before_alone_ > kRefillsBeforeAlone) {
+  if (!alone_.is_empty() && ++refills_before_alone_ > kRefillsBeforeAlone) {
     refills_before_alone_ = 0;
     run_alone();
   }
@@ -230,7 +234,26 @@ void Worker::do_duties() {
     set_duty(kEmptyInbox, false);
     empty_inbox();
   }
+  if ((duties_ & kRest) != 0) {
+    set_duty(kRest, false);
+    look_after_rest();
+  }
   if ((duties_ & kShare) != 0) share();
+}
+
+/// What else only a worker does that has found nothing to run (find_work()), and that others may wait for:
+/// tasks that never run out must not keep it from that for ever (R10).
+void Worker::look_after_rest() {
+  if (published_.load(std::memory_order_relaxed) != nullptr) take_back();
+  settle();
+  const std::uint64_t finished = counts.finished.get();
+  if (must_distribute_.load(std::memory_order_seq_cst)) {
+    must_distribute_.store(false, std::memory_order_relaxed);
+    distribute_own();
+  } else if (!rest_.is_empty() && (are_tasks_long_ || finished - finished_at_slice_ >= kTasksASlice)) {
+    distribute_slice();
+  }
+  if (owns_order() && !advance()) leave_inline();
 }
 
 TaskList& Worker::private_tasks(unsigned rank) {

@@ -44,6 +44,10 @@ class Count {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
   std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+  /// Who reads it by get_ordered() sees what was done before, other workers' counts included: a task that is
+  /// counted as finished is also seen to have been created (see Sums).
+  void add_ordered() { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  std::uint64_t get_ordered() const { return value_.load(std::memory_order_acquire); }
 
  private:
   Atomic<std::uint64_t> value_{0};
@@ -108,9 +112,14 @@ class alignas(128) Worker : public engine::ThreadState {
   bool find_work();
   void stand_by();
   void do_duties();
+  void look_after_rest();
   void set_duty(unsigned duty, bool is_due) { duties_ = is_due ? duties_ | duty : duties_ & ~duty; }
   void refresh_epoch();
   void look_at_clock();
+  void set_distance(unsigned distance) {
+    ring_.set_distance(distance);
+    prefetch_distance_.store(distance, std::memory_order_relaxed);
+  }
   void begin_timing(const Task& task);
   void end_timing();
   void start(Slot slot);
@@ -154,7 +163,7 @@ class alignas(128) Worker : public engine::ThreadState {
     if (is_special(task)) finish_special(task);
   }
   void count_finished(const Task* task) {
-    counts.finished.add();
+    counts.finished.add_ordered();
     end_birth(task);
   }
   /// Whether finish_special() has something to do, or the task has a second line.
@@ -194,6 +203,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool take_published(Worker& from);
   bool empty_inbox();
   void admit(Task* task);
+  void refuse(Task* task);
   void publish(TaskList& list, std::uint64_t count);
   void return_ring(unsigned keep);
   void wake(std::uint64_t workers = 1);
@@ -254,7 +264,7 @@ class alignas(128) Worker : public engine::ThreadState {
   std::uint64_t appended_ = 0, taken_ = 0;  // of ThreadState::tasks, beyond `created`; from it
   std::uint64_t passed_[kPriorities] = {};  // tasks of higher rank that ran while one of this rank waited
   unsigned last_source_ = kPrivate;
-  unsigned refills_before_alone_ = 0;  // since alone_ ran, while a task without timestamp waits in it
+  unsigned refills_before_alone_ = 0;  // since alone_ ran, while a task waits in it
   bool is_validating_ = false;         // an optimistic reader runs: what it creates is kept back
   bool is_dropping_ = false;           // after a failure: groups release nothing
   std::uint64_t clock_ = 0;            // of the last look at whether to share
@@ -265,6 +275,9 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned looks_skipped_ = 0;
   unsigned looks_ = 0;  // at whether to share, since it last did
   bool was_robbed_ = false;
+  /// taken_ when a chunk of `tasks` came back: nothing is offered again before this worker has taken some of
+  /// it, or the same tasks would go to and fro for ever.
+  std::uint64_t taken_at_return_ = ~std::uint64_t{0};
   unsigned last_claimed_ = 0;
 
   // Timestamped tasks of later timestamps.
@@ -272,7 +285,10 @@ class alignas(128) Worker : public engine::ThreadState {
   PackedTimestamp packed_later_;
   PackedChunks packed_chunks_;
   std::int64_t phase_delta_ = 0;
-  Chain rest_;                // of its part of a shared phase: counted, not handed out yet
+  Chain rest_;  // of its part of a shared phase: counted, not handed out yet
+  /// A slice is handed out after so many tasks at the latest: where only its tasks run, it is used up sooner.
+  static constexpr std::uint64_t kTasksASlice = 8192;
+  std::uint64_t finished_at_slice_ = 0;
   std::vector<Chain> parts_;  // of append_part(), a pool
   std::vector<unsigned> touched_;
 
@@ -281,10 +297,11 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned until_refresh_ = 0;                   // tasks taken before the epoch is refreshed (R7)
   unsigned refresh_interval_ = kRefreshBatch;
   unsigned until_look_ = kRefreshBatch;  // tasks before the next look at inbox, CPU and clock, if 1
+  unsigned batches_before_rest_ = 1;
   bool refreshes_ = true;
   // What is to be done before the next tasks are taken, a bit each. To share: a task by itself is worth
-  // waking somebody.
-  static constexpr unsigned kEmptyInbox = 1, kShare = 2;
+  // waking somebody. The rest: what else is done by who is idle.
+  static constexpr unsigned kEmptyInbox = 1, kShare = 2, kRest = 4;
   unsigned duties_ = kShare;
   bool is_in_epochs_ = false;
   bool is_pinned_ = false;         // has a CPU of its own
@@ -307,7 +324,8 @@ class alignas(128) Worker : public engine::ThreadState {
   alignas(64) Atomic<Task*> published_{nullptr};
   Atomic<bool> must_distribute_{false};
   Atomic<bool> is_idle_{false};
-  Atomic<std::uint64_t> idle_ends_{0};  // how often it was idle and went on
+  Atomic<unsigned> prefetch_distance_{0};  // the ring's
+  Atomic<std::uint64_t> idle_ends_{0};     // how often it was idle and went on
   ReadySet<StdAtomics> ready_;
   ReadySet<StdAtomics> pinned_;
 };

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "rubato/synchronization.hpp"
@@ -90,22 +90,22 @@ std::vector<LongTask> long_tasks();
 class Hold {
  public:
   Hold() = default;
-  Hold(Hold&& other) noexcept : is_open_(std::exchange(other.is_open_, false)) {}
+  Hold(Hold&& other) noexcept : is_open_(other.is_open_.exchange(false)) {}
   Hold& operator=(Hold&& other) noexcept {
     close();
-    is_open_ = std::exchange(other.is_open_, false);
+    is_open_ = other.is_open_.exchange(false);
     return *this;
   }
   ~Hold() { close(); }
-  /// From any thread; closing twice does nothing.
+  /// From any thread, several at once, too; closing twice does nothing.
   void close() {
-    if (std::exchange(is_open_, false)) release();
+    if (is_open_.exchange(false)) release();
   }
 
  private:
   friend Hold hold();
   static void release();
-  bool is_open_ = false;
+  std::atomic<bool> is_open_{false};
 };
 
 /// From any thread; before run(), or while it is kept open or runs tasks.

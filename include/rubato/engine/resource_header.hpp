@@ -21,6 +21,17 @@ struct alignas(64) ResourceHeader {
 };
 static_assert(sizeof(ResourceHeader) == 64);
 
+/// Marks the object of this header as removed. @returns false if it was already.
+inline bool mark_removed(ResourceHeader& header) {
+#if defined(RUBATO_ENGINE_NATIVE)  // tasks of two workers may remove it at once
+  return std::atomic_ref(header.is_removed).exchange(1, std::memory_order_relaxed) == 0;
+#else
+  if (header.is_removed != 0) return false;
+  header.is_removed = 1;
+  return true;
+#endif
+}
+
 /// Destroys a list of retired resources.
 inline void destroy_all(ResourceHeader* header) {
   while (header != nullptr) {

@@ -57,6 +57,29 @@ TEST_P(Native, CountsFurtherExceptionsAndStartsNothingMore) {
   EXPECT_EQ(calls, 1u);
 }
 
+/// Two at once, each on its worker. What they throw names them already.
+TEST(FurtherExceptions, AreCountedBehindAnErrorThatNamesItsTask) {
+  use_workers(2);
+  calls = 0;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    create<nonspec>(
+        [] {
+          ++calls;
+          while (calls < 2) std::this_thread::yield();
+          create<nonspec>(throws, {.at = 3});
+        },
+        {.core = i});
+  }
+  try {
+    run();
+    FAIL() << "run() throws";
+  } catch (const TaskError& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("may create tasks with timestamps (and 1 further exception)"));
+    EXPECT_FALSE(e.function().empty());
+    EXPECT_THROW(std::rethrow_if_nested(e), TaskError);
+  }
+}
+
 TEST_P(Native, DestroysWhatPendingTasksOwn) {
   const auto owned = std::make_shared<int>(1);
   create<nonspec>(throws, {.at = 0});

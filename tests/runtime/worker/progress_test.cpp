@@ -1,0 +1,183 @@
+// Every task has its turn although others never run out: no worker is ever idle here, so that whatever waits
+// for one to become idle waits for ever. Rule R10.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "rubato/rubato.hpp"
+#include "tests/runtime/use_workers.hpp"
+
+namespace {
+
+using namespace rubato;
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::atomic<std::uint64_t> calls{0};
+std::atomic<std::uint64_t> wanted{0};
+
+bool is_to_go_on(Clock::time_point until) { return calls < wanted && Clock::now() < until; }
+
+/// Never run out before all that is wanted has run, or for far too long.
+void go_on(Clock::time_point until) {
+  if (is_to_go_on(until)) create<nonspec>(go_on, {}, until);
+}
+constexpr seconds kTooLong{10};
+void work_for(microseconds time) {
+  const auto end = Clock::now() + time;
+  while (Clock::now() < end) {
+  }
+}
+void go_on_slowly(Clock::time_point until) {
+  work_for(microseconds(20));
+  if (is_to_go_on(until)) create<nonspec>(go_on_slowly, {}, until);
+}
+void go_on_in_order(Clock::time_point until) {
+  work_for(microseconds(20));
+  if (is_to_go_on(until)) create<nonspec>(go_on_in_order, {.at = timestamp() + 1}, until);
+}
+
+std::atomic<bool> has_created{false};
+void go_on_slowly_and_create(Clock::time_point until) {
+  work_for(microseconds(20));
+  if (is_to_go_on(until)) create<nonspec>(go_on_slowly_and_create, {}, until);
+  if (Clock::now() < until - kTooLong + milliseconds(30) || has_created.exchange(true)) return;
+  for (unsigned i = 0; i < 100; ++i) create<nonspec>([] { ++calls; }, {});
+}
+
+void call_slowly() {
+  work_for(microseconds(20));
+  ++calls;
+}
+void go_on_in_order_and_create(Clock::time_point until) {
+  work_for(microseconds(20));
+  if (is_to_go_on(until)) create<nonspec>(go_on_in_order_and_create, {.at = timestamp() + 1}, until);
+  if (Clock::now() < until - kTooLong + milliseconds(30) || has_created.exchange(true)) return;
+  for (unsigned i = 0; i < 100; ++i) create<nonspec>(call_slowly, {});
+}
+void go_on_at(std::uint32_t core, Clock::time_point until) {
+  work_for(microseconds(20));
+  if (is_to_go_on(until)) create<nonspec>(go_on_at, {.core = core}, core, until);
+}
+
+class Progress : public ::testing::TestWithParam<unsigned> {
+ protected:
+  void SetUp() override { use_workers(GetParam()); }
+
+  /// As many tasks as keep all workers busy until `count` others have run.
+  void keep_busy(std::uint64_t count, void (*function)(Clock::time_point) = go_on) {
+    calls = 0;
+    wanted = count;
+    begin_ = Clock::now();
+    for (unsigned i = 0; i < 4 * GetParam() && function != nullptr; ++i)
+      create<nonspec>(function, {}, begin_ + kTooLong);
+  }
+  /// All but the first.
+  void keep_others_busy() {
+    for (std::uint32_t core = 1; core < GetParam(); ++core)
+      create<nonspec>(go_on_at, {.core = core}, core, begin_ + kTooLong);
+  }
+  void expect_all_run() {
+    run();
+    EXPECT_EQ(calls, wanted);
+    EXPECT_LT(Clock::now() - begin_, kTooLong);
+  }
+
+  Clock::time_point begin_;
+};
+INSTANTIATE_TEST_SUITE_P(Workers, Progress, ::testing::Values(1u, 2u, 8u));
+
+TEST_P(Progress, OfTimestamps) {
+  keep_busy(100);
+  for (std::uint64_t i = 0; i < 100; ++i) create<nonspec>([] { ++calls; }, {.at = 1 + i / 3});
+  expect_all_run();
+}
+
+TEST_P(Progress, OfTimestampsWhileEveryTaskIsLong) {
+  keep_busy(20, go_on_slowly);
+  for (std::uint64_t i = 0; i < 20; ++i) create<nonspec>([] { ++calls; }, {.at = 1 + i / 3});
+  expect_all_run();
+}
+
+/// Created by tasks of the timestamp before: in the heaps of several workers, who hand them out themselves.
+TEST_P(Progress, OfLargeTimestamps) {
+  constexpr std::uint64_t kCreators = 64, kChildren = 400;
+  for (const bool has_locale : {false, true}) {
+    keep_busy(kCreators * kChildren + 1);
+    for (std::uint64_t i = 0; i < kCreators; ++i) {
+      create<nonspec>(
+          [has_locale, i] {
+            for (std::uint64_t k = 0; k < kChildren; ++k) {
+              if (has_locale) {
+                create<nonspec>([] { ++calls; }, {.at = 2, .on = i * kChildren + k});
+              } else {
+                create<nonspec>([] { ++calls; }, {.at = 2});
+              }
+            }
+          },
+          {.at = 1, .on = i});
+    }
+    create<nonspec>([] { ++calls; }, {.at = 3});
+    expect_all_run();
+  }
+}
+
+TEST_P(Progress, OfSpecTasksWithTimestamps) {
+  keep_busy(20);
+  for (std::uint64_t i = 0; i < 20; ++i) create<spec>([] { ++calls; }, {.at = 1 + i / 2});
+  expect_all_run();
+}
+
+/// Tasks that were offered to idle workers come back if nobody is idle: created when all have been busy for a
+/// while.
+TEST_P(Progress, OfTasksThatAreOfferedToOthers) {
+  for (const bool is_ordered : {false, true}) {
+    keep_busy(100, go_on_slowly_and_create);
+    has_created = false;
+    if (is_ordered) create<nonspec>(go_on_in_order, {.at = 1}, begin_ + kTooLong);
+    expect_all_run();
+  }
+}
+
+/// The same where one worker has all other tasks, many or none.
+TEST_P(Progress, OfTasksThatAreOfferedByOneWorker) {
+  for (const unsigned polls : {0u, 1u, 5u, 40u}) {
+    keep_busy(100, nullptr);
+    keep_others_busy();
+    for (unsigned i = 0; i < polls; ++i) create<nonspec>(go_on_slowly, {}, begin_ + kTooLong);
+    has_created = false;
+    create<nonspec>(go_on_in_order_and_create, {.at = 1}, begin_ + kTooLong);
+    expect_all_run();
+  }
+}
+
+void call_in_order(unsigned left) {
+  ++calls;
+  if (left != 1) create<nonspec>(call_in_order, {.at = timestamp() + 1, .on = 3}, left - 1);
+}
+
+/// Timestamps have run outside pools; then tasks without timestamps go into them, also all of a worker that
+/// may not take any before the one that ran the timestamps says so.
+TEST_P(Progress, OfLocalesAfterTimestamps) {
+  for (const std::uint64_t locale : {0, 1}) {
+    keep_busy(500 + 16, nullptr);
+    keep_others_busy();
+    create<nonspec>(go_on, {}, begin_ + kTooLong);
+    create<nonspec>(call_in_order, {.at = 1, .on = 3}, 500u);
+    create<nonspec>(
+        [locale] {
+          while (calls < 500 && GetParam() != 1) work_for(milliseconds(1));
+          for (std::uint64_t i = 0; i < 16; ++i) create<nonspec>([] { ++calls; }, {.on = locale});
+        },
+        {.core = GetParam() - 1});
+    expect_all_run();
+  }
+}
+
+}  // namespace
