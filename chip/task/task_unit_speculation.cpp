@@ -468,7 +468,8 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
     if (!is_waiting_for_entry(slots_[slot])) continue;
     for (const Lane lane : {Lane::untimestamped, Lane::untimestamped_nonspec}) {
       const Task* waiter = queue_.waiter(slot, lane);
-      if (waiter != nullptr && context_.rule->may_run(*waiter, view()) == RunMode::non_speculative)
+      if (waiter != nullptr && speculative_timestamp(*waiter) < task->virtual_time.timestamp &&
+          context_.rule->may_run(*waiter, view()) != RunMode::none)
         return {task->attempt, AbortCause::locale, waiter};
     }
   }

@@ -225,6 +225,7 @@ void Worker::share_if_wanted() {
 }
 
 void Worker::publish(TaskList& list, std::uint64_t count) {
+  rests_published_ = 0;
   settle();  // others may see timestamped tasks from here on
   Chain chain = take(list, count);
   if (&list == &tasks) taken_ += chain.size;

@@ -21,6 +21,8 @@ constexpr unsigned kCurrentRow = 16;
 constexpr unsigned kPassLimit = 64;           // tasks of higher priority after which one of lower runs (R5)
 constexpr unsigned kRefillsBeforeAlone = 64;  // of the ring, while a spec task waits; sooner if idle
 constexpr unsigned kBatchesBeforeRest = 4;    // of short tasks; see look_after_rest()
+// So often a published chunk is found there before it is taken back: some milliseconds.
+constexpr unsigned kRestsBeforeReturn = 1024, kLongRestsBeforeReturn = 64;
 constexpr std::uint64_t kLongMicroseconds = 10'000;  // a long task (R11)
 // Tasks are timed one by one at the beginning, and after a batch in which they took so long on average.
 constexpr std::uint64_t kTimedMicroseconds = 20;
@@ -244,7 +246,9 @@ void Worker::do_duties() {
 /// What else only a worker does that has found nothing to run (find_work()), and that others may wait for:
 /// tasks that never run out must not keep it from that for ever (R10).
 void Worker::look_after_rest() {
-  if (published_.load(std::memory_order_relaxed) != nullptr) take_back();
+  // Who was woken for a chunk takes a while to come.
+  const unsigned patience = are_tasks_long_ ? kLongRestsBeforeReturn : kRestsBeforeReturn;
+  if (published_.load(std::memory_order_relaxed) != nullptr && ++rests_published_ >= patience) take_back();
   settle();
   const std::uint64_t finished = counts.finished.get();
   if (must_distribute_.load(std::memory_order_seq_cst)) {

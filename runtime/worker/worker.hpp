@@ -298,6 +298,7 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned refresh_interval_ = kRefreshBatch;
   unsigned until_look_ = kRefreshBatch;  // tasks before the next look at inbox, CPU and clock, if 1
   unsigned batches_before_rest_ = 1;
+  unsigned rests_published_ = 0;  // since a chunk was published
   bool refreshes_ = true;
   // What is to be done before the next tasks are taken, a bit each. To share: a task by itself is worth
   // waking somebody. The rest: what else is done by who is idle.
