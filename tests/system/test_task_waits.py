@@ -62,14 +62,15 @@ def test_a_wait_without_end_is_found(cores: str, setting: str, guests: Path, rub
 @pytest.mark.parametrize("members", ["spec", "nonspec"])
 @pytest.mark.parametrize("cores_a_tile", [1, 2])
 @pytest.mark.parametrize("locale", [1, 2, 3])
+@pytest.mark.parametrize("in_common", ["common", "none"])
 def test_who_a_timestamped_task_waits_for_gets_a_core_and_ends(
-    members: str, cores_a_tile: int, locale: int, guests: Path, rubato_chip: Path
+    members: str, cores_a_tile: int, locale: int, in_common: str, guests: Path, rubato_chip: Path
 ) -> None:
     """Though attempts of later tasks fill all, and the waiting task looks at what members write, again and again."""
     command = [rubato_chip, "--quiet", "--cores", "4", "--max-cycles", "2000000"]
     command += ["--set", f"chip.cores_per_tile={cores_a_tile}", "--set", "task.commit_queue=1"]
     done = subprocess.run(
-        [*command, guests / "task_groups", members, str(locale)], stdin=subprocess.DEVNULL, capture_output=True,
+        [*command, guests / "task_groups", members, str(locale), in_common], stdin=subprocess.DEVNULL, capture_output=True,
         text=True, check=False, timeout=120,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
