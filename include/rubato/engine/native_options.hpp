@@ -26,7 +26,7 @@ using rubato::Synchronization;
 enum class Reclamation : std::uint8_t {
   batch,  ///< the worker's epoch follows the global one every few tasks
   task,   ///< before every task
-  off,    ///< when run() ends
+  off,    ///< when run() ends, or when every worker that was at work at the removal has had nothing to do
 };
 
 struct Options {
