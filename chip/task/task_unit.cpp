@@ -174,7 +174,7 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
       result.descriptor = choice.task->descriptor;
       result.attempt = choice.task->attempt;
       result.speculative = result.attempt != nullptr;
-      result.promotes = result.speculative && choice.task->lost >= kMaxLost;
+      result.promotes = result.speculative && choice.task->lost >= kMaxLost && has_place_for(*result.attempt);
       result.id = choice.task->id;
       break;
     case Choice::spill:

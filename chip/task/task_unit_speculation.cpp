@@ -97,10 +97,16 @@ std::optional<Timestamp> TaskUnit::hold_from() const {
 }
 
 // C17: an attempt that precedes one in a full commit queue takes the place of the latest.
+bool TaskUnit::has_place_for(const Attempt& attempt) const {
+  if (!commit_queue_.full()) return true;
+  const Attempt* latest = latest_in_commit_queue();
+  return latest != nullptr && attempt.virtual_time < latest->virtual_time;
+}
+
 bool TaskUnit::make_room_in_commit_queue(const Attempt& attempt, Cycle now) {
   if (!commit_queue_.full()) return true;
+  if (!has_place_for(attempt)) return false;
   Attempt* latest = latest_in_commit_queue();
-  if (latest == nullptr || latest->virtual_time < attempt.virtual_time) return false;
   context_.aborts->abort({&latest, 1}, {AbortCause::commit_queue, LineAddr{}, attempt.core, attempt.task},
                          now);
   return true;
@@ -368,8 +374,12 @@ void TaskUnit::reconsider(Cycle now) {
       context_.host.wake(core, now);
     }
   }
-  if (const Obstacle o = find_obstacle(candidates()); o.attempt != nullptr)
+  if (const Obstacle o = find_obstacle(candidates()); o.attempt != nullptr) {
+    // Else the task that gives way would be the next again.
+    if (o.by != nullptr && o.by->is_refill && !o.by->descriptor.has_timestamp)
+      dispatches_since_refill_ = kDispatchesPerRefill;
     context_.aborts->abort({&o.attempt, 1}, {o.cause, LineAddr{}, o.attempt->core, o.by}, now);
+  }
   wake_finishing(now);
   serve_waiting(now);
   serve_commit_sends(now);
