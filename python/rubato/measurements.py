@@ -96,7 +96,7 @@ class Results(BaseModel):
     machine: str
     quick: bool = False
     made_with: dict[str, str] = {}
-    samples: dict[str, list[float]] = {}
+    samples: dict[str, list[float | None]] = {}  # by round; None: not taken in that one
     rows: list[Verdict] = []
     groups: list[Group] = []
     breakdowns: list[Breakdown] = []
@@ -117,12 +117,21 @@ def machine() -> str:
     return f"{name}, {plural(memory.processors(), 'core')}"
 
 
-def turns(members: Iterable[_T], rounds: int) -> Iterator[tuple[int, _T]]:
-    """Each member once a round, in another order each, the same in every call: (round, member)."""
+def turn(members: Iterable[_T], round_: int) -> list[_T]:
+    """The members in the order of this round: another one each, the same in every call."""
+    order = list(members)
+    random.Random(round_).shuffle(order)
+    return order
+
+
+def turns(members: Sequence[_T], rounds: int) -> Iterator[tuple[int, _T]]:
+    """Each member once a round: (round, member)."""
     for round_ in range(rounds):
-        order = list(members)
-        random.Random(round_).shuffle(order)
-        yield from ((round_, member) for member in order)
+        yield from ((round_, member) for member in turn(members, round_))
+
+
+def taken(samples: Iterable[float | None]) -> list[float]:
+    return [s for s in samples if s is not None]
 
 
 def load(directory: Path) -> Results:
@@ -136,10 +145,11 @@ def load(directory: Path) -> Results:
         raise UsageError(f"{file} cannot be read: {e}.") from None
 
 
-def ratio_of_pairs(numerators: Sequence[float], denominators: Sequence[float]) -> Interval:
+def ratio_of_pairs(numerators: Sequence[float | None], denominators: Sequence[float | None]) -> Interval:
     """The geometric mean of the ratios of pairs, with the 95 % interval of the mean of their logarithms (Student's t).
     All positive; sample i of both was taken in one round. @raises ValueError if there is no pair."""
-    logarithms = [math.log(a / b) for a, b in zip(numerators, denominators)]  # noqa: B905 - an unfinished round
+    pairs = zip(numerators, denominators)  # noqa: B905 - an unfinished round
+    logarithms = [math.log(a / b) for a, b in pairs if a is not None and b is not None]
     i = interval(logarithms)
     ends = [None if end is None else math.exp(end) for end in (i.low, i.high)]
     return Interval(math.exp(i.mean), ends[0], ends[1], i.samples)
