@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from rubato.errors import ExitCode
+from rubato.errors import ExitCode, UsageError
 
 Line = Callable[[str], Any]
 
@@ -60,11 +60,15 @@ def supervise(
     stdin: int | None = subprocess.DEVNULL,
     cancelled: threading.Event | None = None,
 ) -> Ended:
-    """Runs `command` to its end. An interrupt, or `cancelled`, stops it and is raised (again) as KeyboardInterrupt."""
+    """Runs `command` to its end. An interrupt, or `cancelled`, stops it and is raised (again) as KeyboardInterrupt.
+
+    @raises UsageError if its output could not be passed on, but for a pipe that somebody has closed.
+    """
     started = time.monotonic()
     child: subprocess.Popen[str] | None = None
     errors: collections.deque[str] = collections.deque(maxlen=50)
     readers: list[threading.Thread] = []
+    lost: list[OSError] = []
     timed_out = False
     try:
         with _interrupts_wait():
@@ -77,7 +81,7 @@ def supervise(
                 text=True,
                 errors="replace",
             )
-        readers = [_reader(child.stdout, on_output), _reader(child.stderr, [errors.append, *on_error])]
+        readers = [_reader(child.stdout, on_output, lost), _reader(child.stderr, [errors.append, *on_error], lost)]
         while child.poll() is None:
             seconds = time.monotonic() - started
             if on_poll:
@@ -97,6 +101,8 @@ def supervise(
     finally:
         for reader in readers:
             reader.join(timeout=_GRACE_SECONDS)
+    if lost:
+        raise UsageError(f"what the program printed cannot be written: {lost[0].strerror or lost[0]}.")
     return Ended(child.returncode, timed_out, time.monotonic() - started, list(errors))
 
 
@@ -133,9 +139,9 @@ def mark_incomplete(directory: Path, reason: str) -> None:
         (directory / "incomplete").write_text(reason + "\n")
 
 
-def _reader(stream: IO[str] | None, sinks: Sequence[Line]) -> threading.Thread:
+def _reader(stream: IO[str] | None, sinks: Sequence[Line], lost: list[OSError]) -> threading.Thread:
     """Passes on a stream line by line; it must be drained in any case or the child would stall: a sink that takes no
-    more, such as a closed pipe, gets no more."""
+    more, such as a closed pipe, gets no more. `lost` gets what else keeps one from taking it, such as a full disk."""
     open_ = list(sinks)
 
     def read() -> None:
@@ -145,8 +151,10 @@ def _reader(stream: IO[str] | None, sinks: Sequence[Line]) -> threading.Thread:
                 for sink in tuple(open_):
                     try:
                         sink(line.rstrip("\n"))
-                    except OSError:
+                    except OSError as e:
                         open_.remove(sink)
+                        if not isinstance(e, BrokenPipeError):
+                            lost.append(e)
 
     thread = threading.Thread(target=read, daemon=True)
     thread.start()

@@ -121,9 +121,7 @@ def sweep(
         outcomes.close()  # stops what still runs
         if isinstance(pool, ClusterPool):
             pool.close()
-        # What the runs write themselves is no input.
-        now = made_with(plan)
-        hashes = {k: v for k, v in hashes.items() if not k.startswith(_INPUT) or now.get(k) == v}
+        hashes = _without_results(plan, hashes)
         _write(directory, plan, hashes, rows, others)
     return Sweep(directory)
 
@@ -208,6 +206,16 @@ def made_with(plan: Plan) -> dict[str, str]:
     return {what: _hash(file) for what, file in files.items()}
 
 
+def _without_results(plan: Plan, hashes: dict[str, str]) -> dict[str, str]:
+    """What the runs write themselves is no input."""
+    kept = dict(hashes)
+    for file in {file for p in plan.points() for file in p.spec.input_files()}:
+        with contextlib.suppress(OSError):
+            if _hash(file) != hashes.get(f"{_INPUT}{file}"):
+                kept.pop(f"{_INPUT}{file}", None)
+    return kept
+
+
 def _hash(file: Path) -> str:
     sha = hashlib.sha256()
     with file.open("rb") as stream:
@@ -217,6 +225,8 @@ def _hash(file: Path) -> str:
 
 
 def _changed(before: dict[str, str], now: dict[str, str]) -> bool:
+    if before and not any(what.startswith("program ") for what in before):
+        return True  # made by a version that kept less
     return any(before[what] != now[what] for what in before.keys() & now.keys())
 
 

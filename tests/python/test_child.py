@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import subprocess
 
 import pytest
 
 from rubato import child
+from rubato.errors import UsageError
 
 
 def test_a_sink_that_takes_no_more_does_not_stall_the_child() -> None:
@@ -18,6 +20,14 @@ def test_a_sink_that_takes_no_more_does_not_stall_the_child() -> None:
     seen: list[str] = []
     ended = child.supervise(["seq", "100000"], on_output=[closed, seen.append], timeout=20)
     assert (ended.code, ended.timed_out, len(seen)) == (0, False, 100000)
+
+
+def test_output_that_nothing_takes_is_an_error() -> None:
+    def full(line: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(UsageError, match="what the program printed cannot be written: No space left"):
+        child.supervise(["seq", "100000"], on_output=[full], timeout=20)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

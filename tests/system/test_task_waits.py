@@ -66,11 +66,11 @@ def test_a_wait_without_end_is_found(cores: str, setting: str, guests: Path, rub
 def test_who_a_timestamped_task_waits_for_gets_a_core_and_ends(
     members: str, cores_a_tile: int, locale: int, in_common: str, guests: Path, rubato_chip: Path
 ) -> None:
-    """Though attempts of later tasks fill all, and the waiting task looks at what members write, again and again."""
+    """Though attempts of later tasks fill all, and the waiting task looks again and again at what members write."""
     command = [rubato_chip, "--quiet", "--cores", "4", "--max-cycles", "2000000"]
     command += ["--set", f"chip.cores_per_tile={cores_a_tile}", "--set", "task.commit_queue=1"]
+    command += [guests / "task_groups", members, str(locale), in_common]
     done = subprocess.run(
-        [*command, guests / "task_groups", members, str(locale), in_common], stdin=subprocess.DEVNULL, capture_output=True,
-        text=True, check=False, timeout=120,
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]

@@ -131,12 +131,14 @@ def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
 
 
 def _without_repeated(runs: list[Run]) -> tuple[list[Run], list[tuple[Run, Run]]]:
-    """On the chip a run of the same seed is no further sample: it says the same again."""
+    """On the chip a run of the same seed is no further sample: it says the same again. If it does not, something
+    else was different, such as the simulator."""
     kept: dict[Any, Run] = {}
     repeated = []
     for i, run in enumerate(runs):
         # The seed is a key of the configuration.
-        what = run.summary.name, run.manifest.get("program_sha256"), run.arguments, sorted(run.configuration.items())
+        made_of = run.manifest.get("program_sha256"), run.arguments, sorted(run.configuration.items())
+        what = run.summary.name, made_of, run.summary.cycles, run.summary.instructions
         first = kept.setdefault(repr(what) if run.summary.engine == "chip" else i, run)
         if first is not run:
             repeated.append((run, first))
