@@ -145,12 +145,16 @@ def load(directory: Path) -> Results:
         raise UsageError(f"{file} cannot be read: {e}.") from None
 
 
+def pairs_of(first: Iterable[float | None], second: Iterable[float | None]) -> list[tuple[float, float]]:
+    """What was taken of both in one round."""
+    rounds = zip(first, second)  # noqa: B905 - an unfinished round
+    return [(a, b) for a, b in rounds if a is not None and b is not None]
+
+
 def ratio_of_pairs(numerators: Sequence[float | None], denominators: Sequence[float | None]) -> Interval:
     """The geometric mean of the ratios of pairs, with the 95 % interval of the mean of their logarithms (Student's t).
     All positive; sample i of both was taken in one round. @raises ValueError if there is no pair."""
-    pairs = zip(numerators, denominators)  # noqa: B905 - an unfinished round
-    logarithms = [math.log(a / b) for a, b in pairs if a is not None and b is not None]
-    i = interval(logarithms)
+    i = interval([math.log(a / b) for a, b in pairs_of(numerators, denominators)])
     ends = [None if end is None else math.exp(end) for end in (i.low, i.high)]
     return Interval(math.exp(i.mean), ends[0], ends[1], i.samples)
 

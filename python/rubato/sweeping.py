@@ -185,7 +185,10 @@ def _spec(row: dict[str, Any], directory: Path) -> RunSpec:
     return _understood(RunSpec, row.get("spec"), directory)
 
 
-def _is_same(before: RunSpec, now: RunSpec) -> bool:
+_Model = TypeVar("_Model", Plan, RunSpec)
+
+
+def _is_same(before: _Model, now: _Model) -> bool:
     """Whether the results are. A time limit changes none of a run that finished."""
     return before.model_copy(update={"timeout": None}) == now.model_copy(update={"timeout": None})
 
@@ -289,8 +292,7 @@ def directory_of(plan: Plan, out: str | Path | None, *, resume: bool) -> Path:
 
 def _is_of(directory: Path, plan: Plan) -> bool:
     with contextlib.suppress(RubatoError):
-        before = plan_of(directory).model_copy(update={"timeout": None})
-        return before == plan.model_copy(update={"timeout": None})
+        return _is_same(plan_of(directory), plan)
     return False
 
 
@@ -298,9 +300,6 @@ def plan_of(directory: str | Path) -> Plan:
     """The plan that a sweep's directory was made with."""
     directory = Path(directory)
     return _understood(Plan, _read(directory)["plan"], directory)
-
-
-_Model = TypeVar("_Model", Plan, RunSpec)
 
 
 def _understood(model: type[_Model], fields: Any, directory: Path) -> _Model:

@@ -5,28 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <map>
-#include <mutex>
-#include <set>
 #include <thread>
 #include <vector>
 
 #include "rubato/rubato.hpp"
 #include "runtime/topology/topology.hpp"
+#include "tests/runtime/seen_affinity.hpp"
 #include "tests/runtime/use_workers.hpp"
 
 namespace {
 
 using namespace rubato;
-
-std::mutex mutex;
-std::map<std::thread::id, std::set<std::vector<unsigned>>> seen;  // affinity in tasks
-
-void note_affinity() {
-  const std::vector<unsigned> affinity = runtime::current_affinity();
-  const std::lock_guard lock(mutex);
-  seen[std::this_thread::get_id()].insert(affinity);
-}
 
 TEST(Affinity, OfTheCallerIsNotThatOfOtherWorkers) {
   const std::vector<unsigned> all = runtime::current_affinity();

@@ -9,9 +9,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <map>
-#include <mutex>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -20,6 +17,7 @@
 #include "rubato/rubato.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/topology/topology.hpp"
+#include "tests/runtime/seen_affinity.hpp"
 #include "tests/runtime/use_workers.hpp"
 
 namespace {
@@ -376,15 +374,6 @@ TEST_P(Native, RunsAllThatATaskAsksForOnCommit) {
 }
 
 // ---- Pinning (R3) ----
-
-std::mutex seen_mutex;
-std::map<std::thread::id, std::set<std::vector<unsigned>>> seen;  // affinity in tasks
-
-void note_affinity() {
-  const std::vector<unsigned> affinity = runtime::current_affinity();
-  const std::lock_guard lock(seen_mutex);
-  seen[std::this_thread::get_id()].insert(affinity);
-}
 
 TEST(Pinning, GivesEachWorkerACpuWhileTheyWorkAlsoTheCallerOfRun) {
   const runtime::Topology topology = runtime::this_machine();
