@@ -95,6 +95,7 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
 RunOutcome Chip::Impl::run() {
   if (config.run.max_cycles != 0) limit_at = Cycle{config.run.max_cycles};
   if (interval != 0) interval_at = Cycle{interval};
+  set_pause();
   if (!config.run.fast_forward || (!roi && !has_tasks)) begin_detail();
   while (!ended) {
     if (detailed) {
@@ -125,12 +126,11 @@ std::optional<Addr> Chip::Impl::find_roi() const {
 void Chip::Impl::simulate() {
   leave_detail = false;
   while (!leave_detail && !ended) {
+    if (timeouts_pending == 0 && timeline.step()) continue;
     if (!has_work()) {
       no_progress();
-    } else if (const Cycle pause = pause_at(); timeline.next() >= pause) {
-      observe_at(pause);
-    } else {
-      timeline.step();
+    } else if (!timeline.step()) {
+      observe_at(timeline.pause());
     }
   }
 }
@@ -151,6 +151,7 @@ void Chip::Impl::observe_at(Cycle now) {
     report_progress();
     progress_at += kProgressCycles;
   }
+  set_pause();
 }
 
 void Chip::Impl::skip_ahead() {

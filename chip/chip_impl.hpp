@@ -57,11 +57,12 @@ struct Chip::Impl final : EventHandler,
   /// False if all that is left on the timeline was to end waits that have ended otherwise: nothing would ever
   /// happen again.
   bool has_work() const {
-    return timeline.pending() > timeouts_pending || (timeouts_pending != 0 && process.next_timeout());
+    if (timeouts_pending == 0) return !timeline.empty();
+    return timeline.pending() > timeouts_pending || process.next_timeout();
   }
 
-  /// Watching a run is no event on its timeline: what cores may do ahead of each other must not depend on it.
-  Cycle pause_at() const override { return earlier(progress_at, earlier(interval_at, limit_at)); }
+  /// Watching a run is no event on its timeline.
+  void set_pause() { timeline.pause_at(earlier(progress_at, earlier(interval_at, limit_at))); }
 
   /// All that happens before `now` has happened.
   void observe_at(Cycle now);

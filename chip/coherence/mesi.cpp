@@ -126,6 +126,8 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   const bool upgrade = slot != TileCaches::kNoSlot;
 
   slice.array.prefetch(r.line);
+  const std::uint32_t victim = upgrade ? TileCaches::kNoSlot : tile.array().victim(r.line);
+  if (!upgrade) tile.array().prefetch_payload(victim);
 
   // 1. To the home; there the line's previous transaction, the bank's port, the bank.
   path.until(kNetwork, send(r.tile, home, r.bytes, TrafficClass::memory, path.at()));
@@ -134,6 +136,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     RUBATO_CHECK(fault_ != Fault::none, "the LLC includes the L2s");
     entry = slice.array.find(r.line);
   }
+  if (!upgrade) prefetch_home(tile, victim);
   Cycle ready = path.at();
   if (entry != slice.array.kNoSlot) ready = later(ready, slice.array[entry].busy);
   if (!warming_) slice.counters.busy_cycles += ready - path.at();
@@ -343,6 +346,12 @@ std::uint32_t Mesi::fill_l2(const Request& r, std::uint32_t entry, LineState sta
   line.home_entry = entry;
   versions_.copy(source, tile.place(slot));
   return slot;
+}
+
+/// Asks the host for what the home will look at when the tile evicts the line in `slot`.
+void Mesi::prefetch_home(const TileCaches& tile, std::uint32_t slot) const {
+  if (tile.array().is_empty(slot)) return;
+  slices_[home_of(tile.array().line_at(slot)).value].array.prefetch_slot(tile.array()[slot].home_entry);
 }
 
 void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {

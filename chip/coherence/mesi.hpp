@@ -128,6 +128,7 @@ class Mesi final : public MemoryHierarchy {
   void invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, Path& path);
   std::uint32_t fill_l2(const Request& r, std::uint32_t entry, LineState state, Versions::Place source,
                         Cycle at);
+  void prefetch_home(const TileCaches& tile, std::uint32_t slot) const;
   void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
   void evict_from_llc(TileId home, std::uint32_t entry, Cycle at);
   void drop(LlcSlice& slice, std::uint32_t entry);

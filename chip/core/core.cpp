@@ -115,6 +115,7 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
   activity_ = Activity::thread;
   thread_ = &thread;
   pipeline_.hart() = thread.regs;
+  pipeline_.leave_task();
   pipeline_.begin_context(later(at, pipeline_.cycle()));
   slice_end_ = slice == 0 ? kNever : at + slice;
   schedule(pipeline_.cycle());
@@ -176,7 +177,7 @@ void Core::begin_task(const DispatchedTask& task, Cycle now) {
     task.attempt->cycles.core = id_;
     task.attempt->cycles.function = task.descriptor.function;
   }
-  pipeline_.begin_task(task.attempt);
+  pipeline_.begin_task(task.attempt, task.descriptor.timestamp);
   HartState& hart = pipeline_.hart();
   hart = HartState{};
   // The line in which the stack begins is not the core's alone: speculative tasks would conflict there.
@@ -206,7 +207,7 @@ void Core::resume_task(const SuspendedTask& suspended, Cycle now) {
   task_ = suspended.task;
   activity_ = Activity::task;
   account_.run_function(id_, task_.descriptor.function);
-  pipeline_.begin_task(nullptr);
+  pipeline_.begin_task(nullptr, task_.descriptor.timestamp);
   leave_kernel(later(now, pipeline_.cycle()));
   pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
 }
@@ -288,7 +289,7 @@ void Core::on_event(Cycle now, std::uint32_t, std::uint64_t generation) {
     go_on(at);
     is_handling_ = false;
     if (continue_at_ == kNever) return;
-    if (continue_at_ >= timeline_.next() || continue_at_ >= host_.pause_at()) return schedule(continue_at_);
+    if (continue_at_ >= timeline_.next() || continue_at_ >= timeline_.pause()) return schedule(continue_at_);
   }
 }
 
@@ -334,7 +335,7 @@ void Core::advance(Cycle now) {
       host_.slice_ended(*this, now);
       if (activity_ != Activity::thread) return;
     }
-    const PipelineStop stop = pipeline_.run(now, earlier(timeline_.next(), slice_end_), host_.pause_at());
+    const PipelineStop stop = pipeline_.run(now, earlier(timeline_.next(), slice_end_), timeline_.pause());
     if (activity_ == Activity::rollback) return;  // an access aborted its own task
     switch (stop) {
       case PipelineStop::resume:
@@ -415,6 +416,7 @@ bool Core::on_syscall(Cycle now) {
   if (must_wait(at, now)) return false;
   thread_->regs = pipeline_.hart();
   const SyscallOutcome outcome = host_.syscall(*this, *thread_, at);
+  pipeline_.count_instruction();
   pipeline_.resume_at(at + config_.core.syscall);
   switch (outcome) {
     case SyscallOutcome::done:
@@ -475,6 +477,7 @@ bool Core::on_task_instruction(Cycle now) {
       const Cycle at = pipeline_.drain();
       if (must_wait(at, now)) return false;
       const bool worker = static_cast<RegionOp>(insn.imm) == RegionOp::worker;
+      pipeline_.count_instruction();
       Thread* thread = release_thread(at);
       host_.region_instruction(*this, *thread, worker, at);
       return false;
@@ -521,6 +524,7 @@ bool Core::on_finish(Cycle now) {
     stalled_ = true;
     return false;
   }
+  pipeline_.count_instruction();
   pipeline_.resume_at(drained + config_.task.finish_cycles);
   account_until(pipeline_.cycle());
   leave_task(pipeline_.cycle());

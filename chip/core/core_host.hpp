@@ -20,8 +20,6 @@ class CoreHost {
   virtual ~CoreHost() = default;
 
   virtual TaskSystem& tasks() = 0;
-  /// Cores come back to the host when they reach this cycle. Changes nothing but the host's chance to look.
-  virtual Cycle pause_at() const = 0;
 
   /// A speculative task begins on some core: from the first one on, L1 hits need marks (C15).
   virtual void begin_speculation() = 0;

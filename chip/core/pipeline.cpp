@@ -51,10 +51,13 @@ void Pipeline::begin_context(Cycle at) {
   busy_until_ = 0;
   end_reservation();
   resume_insn_ = nullptr;
+  resume_stop_ = PipelineStop::resume;
 }
 
-void Pipeline::begin_task(Attempt* attempt) {
+void Pipeline::begin_task(Attempt* attempt, Timestamp timestamp) {
   attempt_ = attempt;
+  is_in_task_ = true;
+  timestamp_ = timestamp;
   if (!ports_.l1d.has_marks()) {
     RUBATO_CHECK(attempt == nullptr, "speculative tasks need marks");
     return;
@@ -143,10 +146,13 @@ Cycle Pipeline::drain() {
 void Pipeline::skip_instruction() {
   hart_.pc += stopped_at_.length;
   resume_insn_ = nullptr;
+  resume_stop_ = PipelineStop::resume;
+  count_instruction();
 }
 
 bool Pipeline::end_host_call(bool returns) {
   resume_insn_ = nullptr;
+  resume_stop_ = PipelineStop::resume;
   fetch_line_ = LineAddr{~std::uint64_t{0}};
   if (!returns) return false;
   predictor_.ret(hart_.pc);  // right or wrong: the call takes no time
@@ -426,6 +432,17 @@ std::uint64_t Pipeline::observed(std::uint64_t counter) {
   return counter;
 }
 
+void Pipeline::set_ends(Cycle now, Cycle next_other, Cycle pause_at) {
+  constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max() / 2;
+  strict_end_ = std::max(std::min(next_other.value, kForever), now.value + 1);
+  // A pause while the core runs ahead of others would change what it finds: it stops only where nothing else
+  // happens before it goes on, however long the block it is in stalls.
+  constexpr std::uint64_t kLongestBlock = 1 << 14;
+  const std::uint64_t pause = std::max(pause_at.value, now.value + 1);
+  run_end_ = strict_end_ > pause && strict_end_ - pause > kLongestBlock ? pause : strict_end_ + lookahead_;
+  clock_ = now.value;
+}
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 
@@ -436,14 +453,7 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
 #include "chip/isa/semantics.inc"
 #undef RUBATO_INSN
   };
-  constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max() / 2;
-  strict_end_ = std::max(std::min(next_other.value, kForever), now.value + 1);
-  // A pause while the core runs ahead of others would change what it finds: it stops only where nothing else
-  // happens before it goes on, however long the block it is in stalls.
-  constexpr std::uint64_t kLongestBlock = 1 << 14;
-  const std::uint64_t pause = std::max(pause_at.value, now.value + 1);
-  run_end_ = strict_end_ > pause && strict_end_ - pause > kLongestBlock ? pause : strict_end_ + lookahead_;
-  clock_ = now.value;
+  set_ends(now, next_other, pause_at);
   // Stores of a speculative task take the slow path, which logs.
   std::uint64_t run_end, store_end;
 #define READ_ENDS     \
@@ -462,7 +472,6 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   std::uint64_t t = cycle_.value;
   std::uint64_t executed = 0;
   stop_ = PipelineStop::resume;
-  blocks.synchronize();
 
   Block* block = nullptr;
   const Insn* insn = nullptr;
@@ -470,8 +479,9 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   Slot slot{};
   std::uint64_t issue = t;
   bool uses_float = false;  // most runs do not, and asking the host for its flags is slow
+  PipelineStop awaited = PipelineStop::resume;
 
-  if (resume_insn_ != nullptr && resume_pc_ == hart_.pc && resume_generation_ == ports_.blocks.generation()) {
+  if (is_where_it_left() && resume_insn_ != nullptr) {
     block = resume_block_;
     insn = first = resume_insn_;
     if (t >= run_end) goto out;
@@ -656,12 +666,11 @@ dispatch:
     leave_with_fault(FaultKind::kind, address); \
     goto out;                                   \
   } while (false)
-#define STOP_AT(reason)                 \
-  do {                                  \
-    t = issue;                          \
-    if (issue >= strict_end_) goto out; \
-    stop_ = PipelineStop::reason;       \
-    goto out;                           \
+#define STOP_AT(reason)           \
+  do {                            \
+    t = issue;                    \
+    stop_ = PipelineStop::reason; \
+    goto stopped;                 \
   } while (false)
 #define EVENT(kind) EVENT_##kind
 #define EVENT_ecall STOP_AT(ecall)
@@ -669,7 +678,19 @@ dispatch:
 #define EVENT_stop goto out  // stop addresses are fast-forward's: cleared before detailed simulation
 #define EVENT_host_call STOP_AT(host_call)
 #define EVENT_breakpoint TRAP(breakpoint, PC)
-#define TASK(name) STOP_AT(task)
+#define TASK(name) TASK_##name
+#define TASK_create STOP_AT(task)
+#define TASK_finish STOP_AT(task)
+#define TASK_promote STOP_AT(task)
+#define TASK_region STOP_AT(task)
+// A task's timestamp never changes: reading it is register work.
+#define TASK_read                                                                                       \
+  do {                                                                                                  \
+    if (!is_in_task_ || static_cast<ReadSelector>(insn->imm) != ReadSelector::timestamp) STOP_AT(task); \
+    WRITE_RD(timestamp_);                                                                               \
+    OBSERVE(on_task_read, static_cast<unsigned>(ReadSelector::timestamp), timestamp_);                  \
+    NEXT_BLOCK();                                                                                       \
+  } while (false)
 #define READ_COUNTER(number)                                               \
   observed<is_observed>(read_counter(static_cast<unsigned>(number), issue, \
                                      executed + static_cast<std::uint64_t>(insn - first)))
@@ -690,6 +711,11 @@ dispatch:
 returned:
   insn = first = block->insns();
   stop_ = PipelineStop::returned;
+  goto out;
+
+stopped:
+  stopped_at_ = *insn;
+  if (t >= strict_end_) awaited = std::exchange(stop_, PipelineStop::resume);
 
 out:
   executed += static_cast<std::uint64_t>(insn - first);
@@ -697,13 +723,13 @@ out:
   cycle_ = Cycle{t};
   counters_.instructions += executed;
   if (uses_float) fp::leave(hart_);
-  if (stop_ != PipelineStop::resume) stopped_at_ = *insn;
   if (stop_ == PipelineStop::fault) fault_.pc = hart_.pc;
   // A block not yet entered (insn == first, fetch pending) is entered anew.
   resume_insn_ = insn == block->insns() ? nullptr : insn;
   resume_block_ = block;
   resume_pc_ = hart_.pc;
   resume_generation_ = ports_.blocks.generation();
+  resume_stop_ = awaited;
   return stop_;
 }
 

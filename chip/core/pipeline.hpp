@@ -10,8 +10,8 @@
 //               log, in the attempt and in simulated memory (C14); own stack and untracked pages need neither
 //
 // The pipeline stops at whatever it cannot do itself and is told to go on; it knows neither threads nor
-// tasks. Instruction timing is described in docs/core-timing.md and tested there against hand-computed
-// cycles.
+// tasks, but for the attempt and the timestamp of the one that runs. Instruction timing is described in
+// docs/core-timing.md and tested there against hand-computed cycles.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -82,15 +82,23 @@ class Pipeline final : private L1Recorder {
   /// Stops soon after `pause_at`, which changes no result: run() then goes on from there. "Soon" is some
   /// thousand cycles where others have events by then.
   PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at = kNever) {
+    if (resume_stop_ != PipelineStop::resume && is_where_it_left()) {
+      set_ends(now, next_other, pause_at);
+      stop_ =
+          is_strict(cycle_.value) ? std::exchange(resume_stop_, PipelineStop::resume) : PipelineStop::resume;
+      return stop_;
+    }
     return ports_.observer == nullptr ? execute<false>(now, next_other, pause_at)
                                       : execute<true>(now, next_other, pause_at);
   }
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
-  /// A task begins, speculative if it has an attempt. Marks in the L1 (which speculation needs) of an attempt
-  /// later than this one are cleared (C15).
-  void begin_task(Attempt* attempt);
+  /// A task begins, or goes on, speculative if it has an attempt. Marks in the L1 (which speculation needs)
+  /// of an attempt later than this one are cleared (C15).
+  void begin_task(Attempt* attempt, Timestamp timestamp);
+  /// The task that began or went on last does not run any longer, nor has another begun.
+  void leave_task() { is_in_task_ = false; }
   /// The speculative task ended, or goes on as a non-speculative one: nothing is recorded or logged any
   /// longer.
   void end_speculation();
@@ -108,8 +116,10 @@ class Pipeline final : private L1Recorder {
   Cycle drain();
   /// Somebody else wrote to one of these lines, not by way of the caches.
   void lose_reservation(LineAddr first, LineAddr last);
-  /// Goes on behind the instruction it stopped at.
+  /// Goes on behind the instruction it stopped at, which has been executed.
   void skip_instruction();
+  /// The instruction it stopped at has been executed.
+  void count_instruction() { ++counters_.instructions; }
 
   /// A host call was served, hart()'s pc and a0 changed. `returns`: to its caller, as the function would
   /// have.
@@ -161,6 +171,11 @@ class Pipeline final : private L1Recorder {
 
   template <bool is_observed>
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
+  void set_ends(Cycle now, Cycle next_other, Cycle pause_at);
+  bool is_where_it_left() {
+    ports_.blocks.synchronize();
+    return resume_pc_ == hart_.pc && resume_generation_ == ports_.blocks.generation();
+  }
   // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
   // `missed`: the L1 was asked for the access a moment ago and refused it.
   bool load_slow(Addr address, unsigned bytes, Slot& slot, bool missed);
@@ -214,6 +229,10 @@ class Pipeline final : private L1Recorder {
   const isa::Insn* resume_insn_ = nullptr;
   Addr resume_pc_ = 0;
   std::uint64_t resume_generation_ = 0;
+  PipelineStop resume_stop_ =
+      PipelineStop::resume;  // what that instruction will stop it for, if it is strict
+  bool is_in_task_ = false;
+  Timestamp timestamp_ = 0;  // of the task
   LineAddr fetch_line_{~std::uint64_t{0}};
   Attempt* attempt_ = nullptr;  // of the speculative task it runs
   Ports ports_;

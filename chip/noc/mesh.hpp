@@ -53,7 +53,7 @@ class Mesh final : public Network {
   /// south and north.
   std::uint32_t link(std::uint32_t tile, Direction d) const {
     const bool in_row = d == Direction::east || d == Direction::west;
-    return static_cast<unsigned>(d) * tiles() + (in_row ? tile : column_[tile] * params_.height + row_[tile]);
+    return static_cast<unsigned>(d) * tiles() + (in_row ? tile : across_[tile]);
   }
   /// Over `hops` links towards `d`. @returns when the head is at the last one's end.
   Cycle traverse(std::uint32_t tile, Direction d, std::uint32_t hops, std::uint32_t flits, Cycle at);
@@ -66,6 +66,7 @@ class Mesh final : public Network {
   Calendars calendars_;  // of links
   std::vector<std::uint64_t> flits_;
   std::vector<std::uint16_t> column_, row_;
+  std::vector<std::uint32_t> across_;  // a tile's number if they were numbered column by column
   std::uint64_t bytes_[kTrafficClasses] = {};
   std::uint64_t messages_ = 0;
   static constexpr std::uint32_t kSmall = 128;  // longer than any message but those of tests

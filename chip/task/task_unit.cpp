@@ -46,6 +46,7 @@ TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>&
       tile_(tile),
       first_core_(tile.value * context.config.chip.cores_per_tile),
       cores_(context.config.chip.cores_per_tile),
+      states_(cores_),
       queue_(queue_capacity(context.config), context.config.task.uncommitted_share),
       commit_queue_(context.config.task.unlimited_queues
                         ? 0
@@ -138,7 +139,7 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   }
   task->state = TaskState::running;
   slots_[slot].task = task;
-  slots_[slot].state = CoreState::running;
+  states_.set(slot, CoreState::running);
   task->aborts = 0;
   ++stats_.dispatched;
   if (choice.mode == RunMode::speculative) {
@@ -153,14 +154,18 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   touch();
   const std::uint32_t slot = slot_of(core);
   CoreSlot& c = slots_[slot];
-  RUBATO_CHECK(c.task == nullptr && c.state != CoreState::internal, "a busy core asks for work");
+  RUBATO_CHECK(c.task == nullptr && states_[slot] != CoreState::internal, "a busy core asks for work");
   const Choice choice = choose(now, slot);
-  DispatchedTask result;
+  std::optional<DispatchedTask> dispatched;
+  if (choice.kind == Choice::none) {
+    states_.set(slot, CoreState::idle);
+    poll_blocked_creators(now);
+    return dispatched;
+  }
+  DispatchedTask& result = dispatched.emplace();
   switch (choice.kind) {
     case Choice::none:
-      c.state = CoreState::idle;
-      poll_blocked_creators(now);
-      return std::nullopt;
+      break;
     case Choice::resumed: {
       const Task* task = start_resumed(slot, now);
       result.kind = DispatchedTask::Kind::resumed;
@@ -169,7 +174,7 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
       break;
     }
     case Choice::guest:
-      if (!std::exchange(c.has_worker, true)) --spare_workers_;
+      take_worker(slot);
       start_guest(choice, slot, now);
       result.descriptor = choice.task->descriptor;
       result.attempt = choice.task->attempt;
@@ -188,7 +193,7 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
       break;
   }
   if (choice.kind == Choice::spill || choice.kind == Choice::refill) {
-    c.state = CoreState::internal;
+    states_.set(slot, CoreState::internal);
     c.internal_kind = result.kind;
   }
   if (context_.observer != nullptr) {
@@ -200,14 +205,14 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   }
   serve_waiting(now);
   evaluate(now);
-  return result;
+  return dispatched;
 }
 
 bool TaskUnit::finish(CoreId core, Cycle now) {
   touch();
   const std::uint32_t slot = slot_of(core);
   CoreSlot& c = slots_[slot];
-  RUBATO_CHECK(c.state == CoreState::running || c.state == CoreState::finishing,
+  RUBATO_CHECK(states_[slot] == CoreState::running || states_[slot] == CoreState::finishing,
                "a task that does not run finishes");
   Task* task = c.task;
   if (task->attempt != nullptr) return finish_attempt(slot, now);
@@ -233,12 +238,14 @@ bool TaskUnit::finish(CoreId core, Cycle now) {
 
 std::optional<Cycle> TaskUnit::step_internal(CoreId core, Cycle now) {
   touch();
-  CoreSlot& c = slots_[slot_of(core)];
-  RUBATO_CHECK(c.state == CoreState::internal, "a core without an internal task asks for its next step");
+  const std::uint32_t slot = slot_of(core);
+  CoreSlot& c = slots_[slot];
+  RUBATO_CHECK(states_[slot] == CoreState::internal,
+               "a core without an internal task asks for its next step");
   const auto next =
       c.internal_kind == DispatchedTask::Kind::spill ? step_spill(core, now) : step_refill(core, now);
   if (next) return next;
-  c.state = CoreState::busy;
+  states_.set(slot, CoreState::busy);
   if (context_.observer != nullptr) context_.observer->on_internal_finished(core, c.internal_kind, now);
   if (context_.arbiter != nullptr && is_empty()) context_.arbiter->arm(now);
   evaluate(now);
@@ -250,21 +257,22 @@ std::optional<Cycle> TaskUnit::step_internal(CoreId core, Cycle now) {
 void TaskUnit::evaluate(Cycle now) {
   Candidates candidates;
   if (context_.detector != nullptr) {
+    if (is_settled()) {
+      is_holding_ = true;  // perhaps
+      return;
+    }
     candidates = this->candidates();
     if (find_obstacle(candidates).attempt != nullptr) reconsider_later(now);
   }
-  std::uint32_t idle = kMaxCoresPerTile;
-  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
-    if (slots_[slot].state == CoreState::waking) return;
-    if (slots_[slot].state != CoreState::idle) continue;
-    if (idle == kMaxCoresPerTile || (!may_run_guest(idle) && may_run_guest(slot))) idle = slot;
-  }
-  if (idle != kMaxCoresPerTile) {
+  if (states_.in(CoreState::waking) != 0) return;
+  if (const std::uint32_t idle = states_.in(CoreState::idle); idle != 0) {
+    const std::uint32_t able = idle & may_run_guest();
+    const auto slot = static_cast<std::uint32_t>(std::countr_zero(able != 0 ? able : idle));
     const Choice choice =
-        context_.detector == nullptr ? choose(now, idle) : choose(candidates.first, may_run_guest(idle));
+        context_.detector == nullptr ? choose(now, slot) : choose(candidates.first, able != 0);
     if (choice.kind == Choice::none) return poll_blocked_creators(now);
-    slots_[idle].state = CoreState::waking;
-    context_.host.wake(core_of(idle), now);
+    states_.set(slot, CoreState::waking);
+    context_.host.wake(core_of(slot), now);
   } else if (!waiting_.empty() && can_spill()) {
     borrow_stalled_core(now);
   }
@@ -283,10 +291,10 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
   const TaskType type = context_.runs_as(descriptor.type);
   // A NONSPEC child of a speculative parent cannot run before that commits: it waits here (Fig. 6(d)).
   const auto is_held = [&] { return type == TaskType::nonspec && c.task->attempt != nullptr; };
-  if (c.state == CoreState::stalled) {
+  if (states_[slot] == CoreState::stalled) {
     if (!c.granted) return CreateOutcome::stalled;
     c.granted = false;
-    c.state = CoreState::running;
+    states_.set(slot, CoreState::running);
     stalled_attempts_ -= c.task->attempt != nullptr ? 1 : 0;
     c.destination == tile_ ? (account_occupancy(now), queue_.redeem(c.granted_uncommitted)) : send_.redeem();
   } else {
@@ -310,7 +318,7 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
         ++stats_.send_stalls;
         send_waiting_.push_back(slot);
       }
-      c.state = CoreState::stalled;
+      states_.set(slot, CoreState::stalled);
       stalled_attempts_ += c.task->attempt != nullptr ? 1 : 0;
       evaluate(now);
       if (c.task->attempt != nullptr) {
@@ -534,11 +542,13 @@ void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
   occupancy_since_ = now;
   commit_occupancy_since_ = now;
   for (CoreSlot& c : slots_) c = CoreSlot{};
+  states_.reset();
+  without_worker_ = 0;
 }
 
 bool TaskUnit::is_empty() const {
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
-    if (slots_[slot].task != nullptr || slots_[slot].state == CoreState::internal) return false;
+    if (slots_[slot].task != nullptr || states_[slot] == CoreState::internal) return false;
   }
   return queue_.entries() + send_.used() + commit_queue_.size() + suspended_count_ == 0 &&
          promoted_ == nullptr && rolling_back_.empty() && !is_stopped_ && area_.overflow_empty();

@@ -38,6 +38,7 @@
 #include "chip/task/arbiter.hpp"
 #include "chip/task/attempt_pool.hpp"
 #include "chip/task/commit_queue.hpp"
+#include "chip/task/core_states.hpp"
 #include "chip/task/dispatch_rule.hpp"
 #include "chip/task/promotion.hpp"
 #include "chip/task/send_buffer.hpp"
@@ -173,27 +174,13 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   const SendBuffer& send_buffer() const { return send_; }
 
  private:
-  enum class CoreState : std::uint8_t {
-    busy,          ///< between tasks: has not asked for work yet
-    idle,          ///< asked, there was none
-    waking,        ///< told to ask again
-    rolling_back,  ///< until the stores of the attempt that ran here are restored
-    running,       ///< a guest task, as in the next two
-    stalled,       ///< its create waits for room
-    finishing,     ///< its finish waits for a commit-queue entry
-    internal,      ///< a spill or refill
-  };
-  /// It has no task, or soon has none: it asks for work by itself.
-  static bool will_ask(CoreState state) { return state <= CoreState::rolling_back; }
   struct CoreSlot {
-    CoreState state = CoreState::busy;
     Task* task = nullptr;
     TileId mapped{};                   ///< where the task being created belongs
     TileId destination{};              ///< where it goes now: the same, or here if it is held
     bool granted = false;              ///< the stalled create may go on
     bool granted_uncommitted = false;  ///< with a task-queue entry for a child of an uncommitted parent
     bool borrowed = false;             ///< a spill runs on this stalled core
-    bool has_worker = true;            ///< false: its task was suspended, and none has taken its place
     DispatchedTask::Kind internal_kind = DispatchedTask::Kind::guest;
   };
   struct Waiting {  ///< for an entry of this task queue
@@ -255,10 +242,24 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   Choice choose(Cycle now, std::uint32_t slot);
   Choice choose(const Choice& guest, bool guest_may_run) const;
   void start_guest(const Choice& choice, std::uint32_t slot, Cycle now);
-  bool may_run_guest(std::uint32_t slot) const { return slots_[slot].has_worker || spare_workers_ != 0; }
+  /// Those that have a worker for a guest task, or would get one. A bit a core.
+  std::uint32_t may_run_guest() const { return spare_workers_ != 0 ? ~0U : ~without_worker_; }
+  bool may_run_guest(std::uint32_t slot) const { return (may_run_guest() >> slot & 1) != 0; }
+  /// A worker of those to spare for the core, unless it has one.
+  void take_worker(std::uint32_t slot) {
+    spare_workers_ -= without_worker_ >> slot & 1;
+    without_worker_ &= ~(1U << slot);
+  }
   Task* start_resumed(std::uint32_t slot, Cycle now);
   /// Gives work to an idle or stalled core if there is some. After every change that may allow something.
   void evaluate(Cycle now);
+  /// A core will ask for work by itself, none is to be told to, and nobody has to give way: nearly always
+  /// when a task ends. Whoever looks closer finds the same.
+  bool is_settled() const {
+    return (states_.in(CoreState::idle) == 0 || states_.in(CoreState::waking) != 0) &&
+           (states_.asking() & may_run_guest()) != 0 && waiting_.empty() && promoted_ == nullptr &&
+           queue_.waited_slots() == 0;
+  }
   bool is_empty() const;
 
   // Enqueue protocol (Fig. 6).
@@ -306,8 +307,11 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   Attempt* latest_running() const;
   Attempt* latest_waiting() const;
   /// Its attempt could go on only with an entry it waits for: the core does nothing for it.
-  static bool is_waiting_for_entry(const CoreSlot& c) {
-    return (c.state == CoreState::stalled || c.state == CoreState::finishing) && !c.granted;
+  bool is_waiting_for_entry(std::uint32_t slot) const {
+    return (waiting_for_entry() >> slot & 1) != 0 && !slots_[slot].granted;
+  }
+  std::uint32_t waiting_for_entry() const {
+    return states_.in(CoreState::stalled) | states_.in(CoreState::finishing);
   }
   const Task* untimestamped_waiting(const Candidates& candidates) const;
   /// Of a task without a timestamp, if it is dispatched now.
@@ -320,7 +324,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool become_nonspeculative(std::uint32_t slot, Cycle now);
   /// The core's pipeline waits, perhaps for long: its port is free.
   bool is_waiting(std::uint32_t slot) const {
-    const CoreState state = slots_[slot].state;
+    const CoreState state = states_[slot];
     return state == CoreState::stalled || state == CoreState::finishing ||
            (state == CoreState::running &&
             std::find(context_.waiting_for_fate.begin(), context_.waiting_for_fate.end(), core_of(slot)) !=
@@ -368,6 +372,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::vector<std::unique_ptr<TaskUnit>>& tiles_;
   TileId tile_;
   std::uint32_t first_core_, cores_;
+  CoreStates states_;
   TaskQueue queue_;
   CommitQueue commit_queue_;
   SendBuffer send_;
@@ -376,11 +381,12 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     Timestamp timestamp = kMaxVirtualTime.timestamp;
     std::uint32_t tasks = 0;
   } started_;                      // non-speculatively, of the last such timestamp
-  bool is_holding_ = false;        // a MAYSPEC task may not run now: the last evaluation
+  bool is_holding_ = false;        // a MAYSPEC task may not run now, or nobody looked: the last evaluation
   std::uint32_t spill_threshold_;  ///< entries
   std::uint32_t max_refills_;      ///< refill tasks in the queue
 
   std::array<CoreSlot, kMaxCoresPerTile> slots_{};
+  std::uint32_t without_worker_ = 0;  ///< cores whose tasks were suspended, and none has taken their place
   std::array<Task*, kMaxSuspended> suspended_{};
   std::uint32_t suspended_count_ = 0, spare_workers_ = 0;
   std::deque<std::uint32_t> resumable_;  ///< places in suspended_

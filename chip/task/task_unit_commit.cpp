@@ -40,7 +40,7 @@ void TaskUnit::advance_earliest(Cycle now) {
     if (times[i] < gvt && attempts[i]->state == Attempt::State::finished) commit(attempts[i], now);
   context_.wake_waiting_for_fate(now);
   for (std::uint32_t slot = 0; slot < cores_; ++slot)
-    if (slots_[slot].state == CoreState::running && slots_[slot].task->attempt != nullptr)
+    if (states_[slot] == CoreState::running && slots_[slot].task->attempt != nullptr)
       become_nonspeculative(slot, now);
   wake_finishing(now);
   commit_queue_.for_each_exceptioned([&](const Attempt* attempt) {

@@ -92,8 +92,8 @@ void TaskUnit::describe_waiting(std::string& out) const {
       out += fmt::format(", locale {} for which {} tasks wait", d.locale, queue_.waiting_for(slot));
     }
     if (c.task->attempt != nullptr) out += ", speculatively";
-    if (c.state == CoreState::finishing) out += "; its finish waits for the commit queue";
-    if (c.state == CoreState::stalled) {
+    if (states_[slot] == CoreState::finishing) out += "; its finish waits for the commit queue";
+    if (states_[slot] == CoreState::stalled) {
       out +=
           fmt::format("; its create waits for {} of tile {}",
                       c.destination == tile_ ? "the task queue" : "an entry of the send buffer", tile_.value);

@@ -38,7 +38,7 @@ void TaskUnit::start_attempt(Task* task, CoreId core) {
 // The task on `slot` leaves its core and its locale.
 void TaskUnit::leave_core(std::uint32_t slot, CoreState next) {
   slots_[slot].task = nullptr;
-  slots_[slot].state = next;
+  states_.set(slot, next);
   queue_.finish(slot);
 }
 
@@ -47,8 +47,8 @@ bool TaskUnit::finish_attempt(std::uint32_t slot, Cycle now) {
   Task* task = c.task;
   Attempt* attempt = task->attempt;
   if (!make_room_in_commit_queue(*attempt, now)) {
-    if (c.state != CoreState::finishing) ++stats_.commit_stalls;
-    c.state = CoreState::finishing;
+    if (states_[slot] != CoreState::finishing) ++stats_.commit_stalls;
+    states_.set(slot, CoreState::finishing);
     context_.arbiter->arm(now);
     evaluate(now);
     return false;
@@ -113,13 +113,15 @@ bool TaskUnit::make_room_in_commit_queue(const Attempt& attempt, Cycle now) {
 }
 
 void TaskUnit::wake_finishing(Cycle now) {
+  std::uint32_t rest = states_.in(CoreState::finishing);
+  if (rest == 0) return;
   // The latest attempt may have been safe from a finish only while its fate was pending.
   const Attempt* latest = commit_queue_.full() ? latest_in_commit_queue() : nullptr;
   if (commit_queue_.full() && latest == nullptr) return;
-  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+  for (; rest != 0; rest &= rest - 1) {
+    const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
     const CoreSlot& c = slots_[slot];
-    if (c.state == CoreState::finishing && !c.borrowed &&
-        (latest == nullptr || c.task->attempt->virtual_time < latest->virtual_time))
+    if (!c.borrowed && (latest == nullptr || c.task->attempt->virtual_time < latest->virtual_time))
       context_.host.wake(core_of(slot), now);
   }
 }
@@ -133,7 +135,7 @@ bool TaskUnit::exception(CoreId core, Cycle now) {
   touch();
   ++stats_.excepted;
   const bool has_place = make_room_in_commit_queue(*attempt, now);
-  if (slots_[slot].state == CoreState::stalled) forget_create(slot, now);
+  if (states_[slot] == CoreState::stalled) forget_create(slot, now);
   context_.detector->stop_running(attempt->core);
   leave_core(slot, CoreState::busy);
   attempt->state = Attempt::State::exceptioned;
@@ -221,7 +223,7 @@ bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
   context_.wake_waiting_for_fate(now);
   context_.host.become_nonspeculative(attempt->core);
   context_.account->settle(attempt->cycles, CycleClass::nonspeculative);
-  if (slots_[slot].state == CoreState::stalled) --stalled_attempts_;
+  if (states_[slot] == CoreState::stalled) --stalled_attempts_;
   task->attempt = nullptr;
   account_occupancy(now);
   queue_.release_active(*task);
@@ -261,7 +263,7 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   if (attempt->state == Attempt::State::running) {
     const std::uint32_t slot = slot_of(attempt->core);
     context_.host.abort_running(attempt->core, now);
-    if (slots_[slot].state == CoreState::stalled) forget_create(slot, now);
+    if (states_[slot] == CoreState::stalled) forget_create(slot, now);
     context_.detector->stop_running(attempt->core);
     leave_core(slot, CoreState::rolling_back);
     attempt->holds_core = true;
@@ -328,7 +330,7 @@ void TaskUnit::end_rollback(Attempt* attempt, Cycle now) {
   rolling_back_[task->index]->index = task->index;
   rolling_back_.pop_back();
   if (attempt->holds_core) {
-    slots_[slot_of(attempt->core)].state = CoreState::waking;
+    states_.set(slot_of(attempt->core), CoreState::waking);
     context_.host.wake(attempt->core, now);
   }
   context_.attempts.release(attempt);
@@ -363,14 +365,14 @@ void TaskUnit::reconsider(Cycle now) {
   });
   for (std::uint32_t slot = 0; slot < cores_ && stalled_attempts_ != 0; ++slot) {
     CoreSlot& c = slots_[slot];
-    if (c.state != CoreState::stalled || c.granted || c.task->attempt == nullptr ||
+    if (states_[slot] != CoreState::stalled || c.granted || c.task->attempt == nullptr ||
         !is_earliest(*c.task->attempt) || c.task->uncommitted_parent != nullptr)
       continue;
     if (!become_nonspeculative(slot, now) && c.task->descriptor.type == TaskType::spec) {
       const CoreId core = core_of(slot);
       context_.host.abort_running(core, now);
       exception(core, now);
-      slots_[slot].state = CoreState::waking;
+      states_.set(slot, CoreState::waking);
       context_.host.wake(core, now);
     }
   }
@@ -421,9 +423,9 @@ Attempt* TaskUnit::latest_running() const {
 // Of those that could go on only with an entry they wait for: the core does nothing for them.
 Attempt* TaskUnit::latest_waiting() const {
   Attempt* latest = nullptr;
-  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
-    const CoreSlot& c = slots_[slot];
-    if (is_waiting_for_entry(c) && c.task->attempt != nullptr &&
+  for (std::uint32_t rest = waiting_for_entry(); rest != 0; rest &= rest - 1) {
+    const CoreSlot& c = slots_[static_cast<std::uint32_t>(std::countr_zero(rest))];
+    if (!c.granted && c.task->attempt != nullptr &&
         (latest == nullptr || latest->virtual_time < c.task->attempt->virtual_time))
       latest = c.task->attempt;
   }
@@ -451,13 +453,8 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
   if (!refills_.empty() && being_refilled() == 0 && refills_.back()->descriptor.has_timestamp &&
       (earliest == nullptr || refills_.back()->order < earliest->order) && may_refill(*refills_.back()))
     earliest = refills_.back();
-  bool has_core = false, is_core_free = false;
-  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
-    const bool is_free = will_ask(slots_[slot].state);
-    is_core_free = is_core_free || is_free;
-    has_core = has_core || (is_free && may_run_guest(slot));
-  }
-  if (!resumable_.empty() && !is_core_free)
+  const bool has_core = (states_.asking() & may_run_guest()) != 0;
+  if (!resumable_.empty() && states_.asking() == 0)
     if (Attempt* latest = latest_running(); latest != nullptr)
       return {latest, AbortCause::preempted, suspended_[resumable_.front()]};
   for (std::uint32_t rest = promoted_ != nullptr ? queue_.busy_slots() : queue_.waited_slots(); rest != 0;
@@ -475,7 +472,7 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
           context_.rule->may_run(*waiter, view()) != RunMode::none)
         return {task->attempt, AbortCause::locale, waiter};
     }
-    if (!is_waiting_for_entry(slots_[slot])) continue;
+    if (!is_waiting_for_entry(slot)) continue;
     for (const Lane lane : {Lane::untimestamped, Lane::untimestamped_nonspec}) {
       const Task* waiter = queue_.waiter(slot, lane);
       if (waiter != nullptr && speculative_timestamp(*waiter) < task->virtual_time.timestamp &&

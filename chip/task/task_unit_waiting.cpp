@@ -29,8 +29,8 @@ void TaskUnit::suspend(CoreId core, Cycle now) {
   queue_.move_holder(slot, kMaxCoresPerTile + place);
   if (context_.observer != nullptr) context_.observer->on_suspended(c.task->id, core, now);
   c.task = nullptr;
-  c.has_worker = false;
-  c.state = CoreState::busy;
+  without_worker_ |= 1U << slot;
+  states_.set(slot, CoreState::busy);
   evaluate(now);
 }
 
@@ -54,9 +54,10 @@ Task* TaskUnit::start_resumed(std::uint32_t slot, Cycle now) {
   atomic_ = nullptr;
   queue_.move_holder(kMaxCoresPerTile + place, slot);
   CoreSlot& c = slots_[slot];
-  if (std::exchange(c.has_worker, true)) ++spare_workers_;
+  if ((without_worker_ >> slot & 1) == 0) ++spare_workers_;  // the task brings one
+  without_worker_ &= ~(1U << slot);
   c.task = task;
-  c.state = CoreState::running;
+  states_.set(slot, CoreState::running);
   // While it was suspended nobody asked whether it had ended, see poll_blocked_creators().
   if (context_.detector != nullptr && !task->descriptor.has_timestamp)
     for (const auto& tile : tiles_) tile->reconsider_later(now);

@@ -78,7 +78,7 @@ void Timeline::admit_far(Cycle up_to) {
 
 bool Timeline::step() {
   const Cycle at = next();
-  if (at == kNever) return false;
+  if (at >= pause_) return false;
   if (at != now_) {
     now_ = at;
     if (!far_.empty()) admit_far(now_ + kRing);

@@ -39,8 +39,13 @@ class Timeline {
   /// Cycle of the next pending entry, or kNever. While an entry runs, others of the same cycle count.
   Cycle next() const { return ring_[now_.value % kRing].first != kNone ? now_ : next_later(); }
 
-  /// Runs the next entry; false if none is pending.
+  /// Runs the next entry; false if none is pending before pause().
   bool step();
+
+  /// Somebody wants to look at what there is when all before this cycle has happened. No entry: what cores
+  /// may do ahead of each other must not depend on it.
+  Cycle pause() const { return pause_; }
+  void pause_at(Cycle at) { pause_ = at; }
 
   bool empty() const { return near_ == 0 && far_.empty(); }
   /// Entries that have not run yet.
@@ -85,7 +90,7 @@ class Timeline {
   std::priority_queue<FarEntry> far_;
   std::uint64_t sequence_ = 0;
   std::uint64_t near_ = 0;
-  Cycle now_{};
+  Cycle now_{}, pause_ = kNever;
 };
 
 }  // namespace rubato::chip

@@ -63,6 +63,15 @@ def test_without_a_region_detail_begins_at_main(rubato_chip: Path, program: Path
     assert everything["instructions"] > main["instructions"] > 3 * 301601
 
 
+def test_detail_and_fast_forward_count_the_same_instructions(
+    rubato_chip: Path, program: Path, tmp_path: Path
+) -> None:
+    detailed = run(rubato_chip, program, tmp_path / "detailed", "--no-ff")
+    skipped = run(rubato_chip, program, tmp_path / "skipped", "--roi", "_exit")
+    assert detailed["instructions"] == detailed["host"]["total_instructions"]
+    assert detailed["host"]["total_instructions"] == skipped["host"]["total_instructions"]  # system calls, too
+
+
 def test_warm_caches_save_time_and_change_no_instruction(rubato_chip: Path, program: Path, tmp_path: Path) -> None:
     cold = run(rubato_chip, program, tmp_path / "cold", "--roi", "work")
     warm = run(rubato_chip, program, tmp_path / "warm", "--roi", "work", "--warm")

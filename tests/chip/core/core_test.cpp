@@ -113,7 +113,6 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
 
   // CoreHost
   TaskSystem& tasks() override { return *this; }
-  Cycle pause_at() const override { return kNever; }
   void begin_speculation() override {
     if (speculates) return;
     speculates = true;

@@ -40,7 +40,7 @@ struct Rig final : AccessRecorder {
     m.x(10) = kData;
     m.pipeline->hart().pc = kCode;
   }
-  void begin(Attempt& a) { m.pipeline->begin_task(&a); }
+  void begin(Attempt& a) { m.pipeline->begin_task(&a, a.virtual_time.timestamp); }
   void record(CoreId, LineAddr line, bool write) override {
     records.insert({line.value, write});
     ++recorded;
@@ -237,7 +237,7 @@ TEST(SpeculativePipeline, ALaterTaskHitsWhatAnEarlierOneCheckedAndRecordsItAnew)
     attempt.virtual_time = vt;
     r.records.clear();
     r.m.system.accesses.clear();
-    r.m.pipeline->begin_task(vt == kMinVirtualTime ? nullptr : &attempt);
+    r.m.pipeline->begin_task(vt == kMinVirtualTime ? nullptr : &attempt, vt.timestamp);
     r.m.pipeline->hart().pc = kCode;
     EXPECT_EQ(r.m.pipeline->run(r.m.pipeline->cycle(), kNever), PipelineStop::ecall);
     r.m.pipeline->end_speculation();

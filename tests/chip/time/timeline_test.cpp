@@ -47,6 +47,22 @@ TEST(Timeline, KeepsOrderBetweenFarAndNearEntriesOfOneCycle) {
   EXPECT_EQ(r.seen[2].second, 2u);
 }
 
+TEST(Timeline, StopsBeforeThePauseAndGoesOnWhenThatIsMoved) {
+  Timeline timeline;
+  Recorder r;
+  for (const std::uint64_t at : {3, 9, 5000}) timeline.schedule(Cycle{at}, &r);
+  timeline.pause_at(Cycle{9});
+  EXPECT_TRUE(timeline.step());
+  EXPECT_FALSE(timeline.step());
+  EXPECT_EQ(timeline.next(), Cycle{9});
+  timeline.pause_at(Cycle{5000});
+  EXPECT_TRUE(timeline.step());
+  EXPECT_FALSE(timeline.step());
+  timeline.pause_at(kNever);
+  EXPECT_TRUE(timeline.step());
+  EXPECT_EQ(timeline.now(), Cycle{5000});
+}
+
 TEST(Timeline, NextIsTheCycleOfTheEarliestPendingEntry) {
   Timeline timeline;
   Recorder r;
