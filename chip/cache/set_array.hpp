@@ -71,7 +71,6 @@ class SetArray {
     order_.prefetch(first_slot(line) >> shift_);
   }
   void prefetch_payload(std::uint32_t slot) const { __builtin_prefetch(&payloads_[slot]); }
-  void prefetch_slot(std::uint32_t slot) const { __builtin_prefetch(&lines_[slot]), prefetch_payload(slot); }
   void use(std::uint32_t slot) { order_.use(slot >> shift_, way_of(slot)); }
   void erase(std::uint32_t slot) {
     lines_[slot] = kEmpty;

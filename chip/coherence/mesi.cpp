@@ -132,10 +132,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   // 1. To the home; there the line's previous transaction, the bank's port, the bank.
   path.until(kNetwork, send(r.tile, home, r.bytes, TrafficClass::memory, path.at()));
   std::uint32_t entry = upgrade ? tile.array()[slot].home_entry : slice.array.find(r.line);
-  if (upgrade && slice.array.line_at(entry) != r.line) [[unlikely]] {
-    RUBATO_CHECK(fault_ != Fault::none, "the LLC includes the L2s");
-    entry = slice.array.find(r.line);
-  }
+  if (upgrade && !holds(slice, entry, r.line)) entry = slice.array.find(r.line);
   if (!upgrade) prefetch_home(tile, victim);
   Cycle ready = path.at();
   if (entry != slice.array.kNoSlot) ready = later(ready, slice.array[entry].busy);
@@ -351,7 +348,7 @@ std::uint32_t Mesi::fill_l2(const Request& r, std::uint32_t entry, LineState sta
 /// Asks the host for what the home will look at when the tile evicts the line in `slot`.
 void Mesi::prefetch_home(const TileCaches& tile, std::uint32_t slot) const {
   if (tile.array().is_empty(slot)) return;
-  slices_[home_of(tile.array().line_at(slot)).value].array.prefetch_slot(tile.array()[slot].home_entry);
+  slices_[home_of(tile.array().line_at(slot)).value].array.prefetch_payload(tile.array()[slot].home_entry);
 }
 
 void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
@@ -362,8 +359,7 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   const TileId home = home_of(line);
   LlcSlice& slice = slices_[home.value];
   const std::uint32_t entry = tile.array()[slot].home_entry;
-  const bool is_home = slice.array.line_at(entry) == line;
-  RUBATO_CHECK(is_home || fault_ != Fault::none, "the LLC includes the L2s");
+  const bool is_home = holds(slice, entry, line);
   count(tile.counters.evictions);
   lose(t, line);
 
