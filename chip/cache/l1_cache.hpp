@@ -117,10 +117,18 @@ class L1Cache {
   };
 
   std::uint32_t find(LineAddr line) const {
+    // No early exit: where a line is cannot be predicted. A word is the line's with any state but invalid, 0.
     const std::uint32_t base = set_of(line);
-    for (std::uint32_t slot = base; slot < base + ways_; ++slot)
-      if (words_[slot] >> 2 == line.value && (words_[slot] & 3) != 0) return slot;
-    return kNoSlot;
+    const std::uint64_t* const words = &words_[base];
+    const std::uint64_t first_valid = line.value << 2 | 1;
+    std::uint32_t found = kNoSlot;
+    const auto look = [&](std::uint32_t way) { found = words[way] - first_valid <= 2 ? base + way : found; };
+    if (ways_ == 8) [[likely]] {
+      look(0), look(1), look(2), look(3), look(4), look(5), look(6), look(7);
+    } else {
+      for (std::uint32_t way = 0; way < ways_; ++way) look(way);
+    }
+    return found;
   }
   LineState state(LineAddr line) const {
     const std::uint32_t slot = find(line);

@@ -69,12 +69,16 @@ bool TaskUnit::finish_attempt(std::uint32_t slot, Cycle now) {
 // Of those that may be aborted.
 std::size_t TaskUnit::latest_index() const {
   const auto& times = commit_queue_.times();
+  const auto max = std::max_element(times.begin(), times.end());
+  if (max == times.end()) return times.size();
+  const auto is_safe = [&](std::size_t i) {
+    return context_.arbiter->is_deciding(tile_, times[i]) &&
+           context_.aborts->is_fate_pending(*commit_queue_.attempts()[i]);
+  };
+  if (const auto first = static_cast<std::size_t>(max - times.begin()); !is_safe(first)) return first;
   std::size_t latest = times.size();
   for (std::size_t i = 0; i < times.size(); ++i)
-    if ((latest == times.size() || times[latest] < times[i]) &&
-        !(context_.arbiter->is_deciding(tile_, times[i]) &&
-          context_.aborts->is_fate_pending(*commit_queue_.attempts()[i])))
-      latest = i;
+    if ((latest == times.size() || times[latest] < times[i]) && !is_safe(i)) latest = i;
   return latest;
 }
 
