@@ -1,13 +1,54 @@
-// What the task unit tells people: its statistics, and what its tasks wait for when nothing proceeds (C3). It
-// writes functions as addresses in hexadecimal, which whoever knows the symbols replaces by names.
+// What the task unit tells others: the arbiter, where the tile stands; and people, its statistics, and what
+// its tasks wait for when nothing proceeds (C3). For people it writes functions as addresses in hexadecimal,
+// which whoever knows the symbols replaces by names.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "chip/task/task_unit.hpp"
 
 namespace rubato::chip {
+
+TileReport TaskUnit::report() const {
+  TileReport result;
+  result.empty = is_empty();
+  result.stalls = !waiting_.empty() || !send_waiting_.empty();
+  // Of one timestamp, running tasks precede waiting ones, whose tie-breakers are still to come.
+  const auto include_active = [&](VirtualTime t) { result.earliest = std::min(result.earliest, t); };
+  const auto include_running = [&](const Task* task) {
+    if (task != nullptr && (task->descriptor.has_timestamp || task->attempt != nullptr || task->is_promoted))
+      include_active(task->virtual_time);
+  };
+  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
+    if (context_.fault == TaskFault::commit_early) break;
+    include_running(slots_[slot].task);
+  }
+  if (suspended_count_ != 0)
+    for (const Task* task : suspended_) include_running(task);
+  if (promoted_ != nullptr) include_active(promoted_->virtual_time);
+  commit_queue_.for_each_exceptioned([&](const Attempt* attempt) { include_active(attempt->virtual_time); });
+  const auto include_waiting = [&](Timestamp t) {
+    if (t >= result.earliest.timestamp && result.earliest != kMaxVirtualTime) return;
+    result.earliest = {t, 0};
+    result.waits = true;
+  };
+  const auto include_task = [&](const Task* task) {
+    if (task != nullptr && task->descriptor.has_timestamp) include_waiting(task->descriptor.timestamp);
+  };
+  include_task(queue_.earliest(Lane::timestamped));
+  include_task(queue_.earliest(Lane::timestamped_nonspec));
+  for (const Task* task : queue_.held_tasks()) include_task(task);
+  for (const Task* task : rolling_back_) include_task(task);
+  if (is_writing_batch()) include_task(spill_.tasks.front());
+  if (!refills_.empty()) include_task(refills_.back());
+  for (const Refill& reading : reading_) include_task(reading.task);
+  include_task(area_.overflow_top());
+  Timestamp in_flight = 0;
+  if (send_.earliest(in_flight)) include_waiting(in_flight);
+  return result;
+}
 
 void TaskUnit::register_stats(StatRegistry& registry) const {
   const std::string prefix = fmt::format("tile.{}.task_unit.", tile_.value);
