@@ -427,8 +427,14 @@ void Engine::retire(engine::ResourceHeader* header) {
   if (engine::current_thread != nullptr && engine::current_thread->is_worker) {
     return epochs->retire(*engine::current_thread->epoch, header);
   }
-  const std::lock_guard lock(retired_mutex_);
-  header->next_retired = std::exchange(retired_, header);
+  {
+    const std::lock_guard lock(retired_mutex_);
+    if (is_running_.load(std::memory_order_seq_cst)) {  // else run() has looked already
+      header->next_retired = std::exchange(retired_, header);
+      return;
+    }
+  }
+  header->destroy(header);
 }
 
 void Engine::open_hold() { holds_.fetch_add(1, std::memory_order_seq_cst); }
@@ -468,17 +474,29 @@ constinit thread_local ThreadState* current_thread = nullptr;
 
 namespace {
 
-/// The state of a thread that is not a worker, from its first create() to its end.
-struct OutsideThread {
-  ThreadState state{runtime::the_engine().heap, 0};
+/// Of a thread that is not a worker, from its first create() to its end. Destructors that run behind that of
+/// AtEnd, of static objects for one, may still create tasks: for them there is another, which nobody deletes.
+constinit thread_local ThreadState* outside_state = nullptr;
+constinit thread_local bool is_ending = false;
+struct AtEnd {
+  ~AtEnd() {
+    delete std::exchange(outside_state, nullptr);
+    is_ending = true;
+  }
 };
 
 }  // namespace
 
 ThreadState& attach_thread() {
-  thread_local OutsideThread outside;
-  runtime::the_engine().prepare(outside.state);
-  return outside.state;
+  if (outside_state == nullptr) {
+    if (!is_ending) {
+      static thread_local AtEnd at_end;
+      static_cast<void>(&at_end);
+    }
+    outside_state = new ThreadState(runtime::the_engine().heap, 0);
+  }
+  runtime::the_engine().prepare(*outside_state);
+  return *outside_state;
 }
 
 void submit(ThreadState& self, Task* task) {

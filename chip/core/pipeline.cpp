@@ -481,7 +481,8 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   bool uses_float = false;  // most runs do not, and asking the host for its flags is slow
   PipelineStop awaited = PipelineStop::resume;
 
-  if (is_where_it_left() && resume_insn_ != nullptr) {
+  const bool is_same = is_where_it_left();
+  if (is_same && resume_insn_ != nullptr) {
     block = resume_block_;
     insn = first = resume_insn_;
     if (t >= run_end) goto out;

@@ -172,6 +172,7 @@ class Pipeline final : private L1Recorder {
   template <bool is_observed>
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
   void set_ends(Cycle now, Cycle next_other, Cycle pause_at);
+  /// Forgets blocks first that are not the code of now.
   bool is_where_it_left() {
     ports_.blocks.synchronize();
     return resume_pc_ == hart_.pc && resume_generation_ == ports_.blocks.generation();

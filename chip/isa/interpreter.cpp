@@ -165,8 +165,8 @@ stopped:
   result.insn = *insn;
   result.instructions = static_cast<std::uint64_t>(start - remaining);
   // The block was counted as a whole on entry; what stopped it counts only if the caller has but to complete
-  // it.
-  if (result.reason == StopReason::fault || result.reason == StopReason::task)
+  // it. A region is entered by executing its instruction again.
+  if (result.reason == StopReason::fault || insn->op == Op::task_region)
     result.instructions -= block->count - static_cast<std::uint64_t>(insn - block->insns());
   return result;
 }

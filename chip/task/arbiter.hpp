@@ -54,7 +54,7 @@ class RoundParticipant {
   virtual TileReport report() const = 0;
   /// True if on_gvt must be called for every new GVT: something here may commit or become the earliest.
   virtual bool awaits_gvt() const = 0;
-  /// True if on_gvt must be called for every new timestamp of the GVT: something here is kept from
+  /// True if on_gvt must be called for every new timestamp of the GVT: something here may be kept from
   /// speculating until then.
   virtual bool awaits_timestamp() const = 0;
   /// Appends the finished attempts that precede `gvt`: they are going to commit.

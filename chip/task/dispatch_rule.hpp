@@ -50,9 +50,7 @@ class SpeculativeRule final : public DispatchRule {
       return RunMode::non_speculative;
     if (d.type == TaskType::nonspec) return RunMode::none;
     // A SPEC child of an untimestamped non-speculative task appears after it: it is dispatched after its end.
-    if (task.creator != nullptr && task.creator->id == task.parent &&
-        task.creator->state == TaskState::running)
-      return RunMode::none;
+    if (task.waits_for_creator()) return RunMode::none;
     if (d.type == TaskType::mayspec && task.order > view.gvt.timestamp &&
         ((view.hold_from && task.order >= *view.hold_from) || task.speculates_from > view.gvt.timestamp))
       return RunMode::none;

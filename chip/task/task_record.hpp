@@ -118,6 +118,11 @@ struct alignas(64) Task {
   TileId destination{};           ///< of a held task
   std::uint32_t batch = 0;        ///< of a refill task: what it reads back
 
+  /// A SPEC task whose untimestamped non-speculative creator still runs may not be dispatched (C10).
+  bool waits_for_creator() const {
+    return descriptor.type != TaskType::nonspec && creator != nullptr && creator->id == parent &&
+           creator->state == TaskState::running;
+  }
   Lane lane() const {
     const unsigned nonspec = descriptor.type == TaskType::nonspec ? 1 : 0;
     return static_cast<Lane>((descriptor.has_timestamp ? 0U : 2U) + nonspec);

@@ -159,7 +159,7 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   std::optional<DispatchedTask> dispatched;
   if (choice.kind == Choice::none) {
     states_.set(slot, CoreState::idle);
-    poll_blocked_creators(now);
+    evaluate(now);
     return dispatched;
   }
   DispatchedTask& result = dispatched.emplace();

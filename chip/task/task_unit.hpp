@@ -253,8 +253,9 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   Task* start_resumed(std::uint32_t slot, Cycle now);
   /// Gives work to an idle or stalled core if there is some. After every change that may allow something.
   void evaluate(Cycle now);
-  /// A core will ask for work by itself, none is to be told to, and nobody has to give way: nearly always
-  /// when a task ends. Whoever looks closer finds the same.
+  /// A core will soon ask for work by itself, none is to be told to, and nobody is known to have to give way:
+  /// nearly always when a task ends. Whoever waits for a locale since a moment ago may not be hung there yet:
+  /// that core looks closer, whether it then gets work or not.
   bool is_settled() const {
     return (states_.in(CoreState::idle) == 0 || states_.in(CoreState::waking) != 0) &&
            (states_.asking() & may_run_guest()) != 0 && waiting_.empty() && promoted_ == nullptr &&

@@ -119,11 +119,13 @@ void TaskUnit::release_held(Task* task, Cycle now) {
 }
 
 // The last entry of the send buffer too is for the earliest: its destination keeps a place for it, so it
-// leaves soon.
+// leaves soon. And for those without a timestamp, which are never the earliest and may be what that waits
+// for: theirs makes room.
 void TaskUnit::serve_commit_sends(Cycle now) {
   while (!commit_sends_.empty()) {
     const auto next = std::find_if(commit_sends_.begin(), commit_sends_.end(), [&](const Task* t) {
-      return send_.has_room(is_earliest(t->descriptor.has_timestamp, t->descriptor.timestamp) ? 0 : 2);
+      const TaskDescriptor& d = t->descriptor;
+      return send_.has_room(!d.has_timestamp || is_earliest(true, d.timestamp) ? 0 : 2);
     });
     if (next == commit_sends_.end()) return;
     Task* task = *next;

@@ -343,6 +343,7 @@ void TaskUnit::end_rollback(Attempt* attempt, Cycle now) {
   if (task->is_discarded) {
     queue_.release_active(*task);
     drop(task, now);
+    context_.arbiter->arm(now);  // its timestamp may have been what the GVT waits for
   } else {
     queue_.reinsert(task);
   }
@@ -514,7 +515,7 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
 void TaskUnit::poll_blocked_creators(Cycle now) {
   if (context_.detector == nullptr) return;
   if (const Task* task = queue_.earliest(Lane::untimestamped);
-      task != nullptr && task->creator != nullptr && !task->creator->is_suspended)
+      task != nullptr && task->waits_for_creator() && !task->creator->is_suspended)
     reconsider_later(now + context_.config.arbiter.period);
 }
 

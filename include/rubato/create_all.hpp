@@ -4,8 +4,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <type_traits>
 
+#include "rubato/resource.hpp"
 #include "rubato/task.hpp"
 
 namespace rubato::inline v0 {
@@ -18,6 +21,14 @@ namespace engine {
 /// Children that one task creates without a tree. Cores track none: so few that workers can share them still.
 #if defined(RUBATO_ENGINE_NATIVE)
 inline constexpr int kChildrenWithoutTree = 64;
+
+/// Of a creator: kept apart from nobody, it holds removed resources back as the running task does, and so
+/// does what it creates in turn (R7).
+inline std::optional<Locale> held_by_running() {
+  if ((current_thread->running->handle & handle::kResource) == 0) return std::nullopt;
+  return Locale::of_resource(
+      0, false, static_cast<std::uint16_t>(option_bits({.synchronization = Synchronization::none})));
+}
 #else
 inline constexpr int kChildrenWithoutTree = kMaxTrackedChildren;
 #endif
@@ -40,15 +51,15 @@ template <TaskType type, class Each, class Iterator, class... Args>
   const auto offset = [count](int part) {
     return count / kMaxTrackedChildren * part + count % kMaxTrackedChildren * part / kMaxTrackedChildren;
   };
-  const bool has_timestamp = is_timestamped();
+  Annotations annotations;
+  if (is_timestamped()) annotations.at = engine::timestamp();
+#if defined(RUBATO_ENGINE_NATIVE)
+  annotations.on = held_by_running();
+#endif
   for (int part = 0; part < kMaxTrackedChildren; ++part) {
     const Iterator from = static_cast<Iterator>(first + offset(part));
     const Iterator to = static_cast<Iterator>(first + offset(part + 1));
-    if (has_timestamp) {
-      engine::create<type>(creator, Annotations{.at = engine::timestamp()}, from, to, args...);
-    } else {
-      engine::create<type>(creator, Annotations{}, from, to, args...);
-    }
+    engine::create<type>(creator, annotations, from, to, args...);
   }
 }
 

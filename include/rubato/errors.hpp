@@ -109,6 +109,12 @@ inline std::string foreign_thread(std::string_view function) {
          "tasks";
 }
 
+/// Of a removed resource, or of the arguments of a task that never ran: both have no place in the order.
+inline std::string timestamp_from_destructor(std::string_view function) {
+  return "task " + std::string(function) +
+         " has a timestamp and is created by a destructor, outside every task: create it in a task";
+}
+
 inline std::string negative(std::string_view what, long long value) {
   return "a " + std::string(what) + " must not be negative, but " + std::to_string(value) + " was given";
 }

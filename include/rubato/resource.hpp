@@ -156,8 +156,9 @@ inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
   return resource<T>(&block.release()->object, options);
 }
 
-/// Retires the object. Outside run() it is destroyed at once; inside, when run() ends, natively also before:
-/// as soon as all tasks have ended that
+/// Retires the object. Outside run() it is destroyed at once; inside, when run() ends, natively also before
+/// if a task removed it (what another thread removes while a hold is open waits for the end): as soon as all
+/// tasks have ended that
 ///   - were running at the removal, or
 ///   - were pending then and are annotated with a resource, whichever, or
 ///   - are annotated with a resource and were created by one of these, or in turn by one that was.

@@ -45,10 +45,12 @@ inline std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
   }
   if (!has_run && !run_or_put_back(slot)) [[unlikely]]
     return;
+  if (task->code->destroy != nullptr) [[unlikely]]
+    destroy_run(task);
   if (!deferred_.is_empty()) [[unlikely]]
     route_deferred();
   count_finished(task);
-  if (slot.is_pooled() || is_special(task) || task->code->destroy != nullptr) [[unlikely]]
+  if (slot.is_pooled() || is_special(task)) [[unlikely]]
     return finish_rest(slot);
   perturb();
   heap.free<sizeof(Task)>(task);

@@ -24,12 +24,21 @@ bool Worker::run_or_put_back(Slot slot) {
   return true;
 }
 
-/// What most tasks do not need: its order and group, its arguments, the pool whose batch ended with it.
+/// The arguments of a task that has run: what their destructors create is the task's, like what it created
+/// itself.
+void Worker::destroy_run(Task* task) {
+  running = task;
+  is_destroying_ = true;
+  destroy(task);
+  is_destroying_ = false;
+  running = nullptr;
+}
+
+/// What most tasks do not need: its order and group, the pool whose batch ended with it.
 void Worker::finish_rest(Slot slot) {
   Task* const task = slot.task();
   if (is_special(task)) finish_special(task);
   perturb();
-  destroy(task);
   if (!slot.is_kept()) free_block(task);
   if (TaskPool* const ended = slot.pool()) finish_pool(*ended);
 }

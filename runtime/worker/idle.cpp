@@ -14,6 +14,12 @@ bool Worker::has_work_of_its_own() const {
   return !pinned_.is_empty() || must_distribute_.load(std::memory_order_seq_cst);
 }
 
+/// Without a task: destructors of what it dropped or freed have.
+bool Worker::has_created_anything() const {
+  return !tasks.is_empty() || !high_.is_empty() || !low_.is_empty() || !alone_.is_empty() ||
+         !deferred_.is_empty();
+}
+
 /// While the owner of the order runs tasks of the current timestamp outside their pools, nobody takes from a
 /// pool: what is in it then has no timestamp, but may share its locale with one of them.
 bool Worker::may_take_pools() const {
@@ -38,6 +44,10 @@ bool Worker::wait_for_work() {
   Events& events = engine_.events;
   const TraceScope idle(trace_, TraceSpan::Kind::idle);
   leave_epochs();  // first: when all are idle, run() may end and free what is left
+  if (has_created_anything()) {
+    enter_epochs();
+    return true;
+  }
   const Events::Ticket ticket = events.announce();
   is_idle_.store(true, std::memory_order_seq_cst);
   const auto end_idling = [this, &events] {

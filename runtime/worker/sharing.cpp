@@ -29,17 +29,21 @@ std::uint64_t Worker::ticks_of(std::uint64_t microseconds) {
   return microseconds * worth_ticks() / kWorthMicroseconds;
 }
 
-/// Of the running task.
+/// Of the running task, or of the destructor of a removed resource: that has no place in the order.
 void Worker::created_task(Task* task) {
-  if (running != nullptr && task->is_timestamped() &&
-      (!running->is_timestamped() || engine::timestamp_of(task) < engine::timestamp_of(running))) {
+  if (task->is_timestamped() && (running == nullptr || !running->is_timestamped() ||
+                                 engine::timestamp_of(task) < engine::timestamp_of(running))) {
     try {
+      if (running == nullptr) throw TaskError(errors::timestamp_from_destructor(name_of(*task)));
       throw_wrong_order(*running, *task);
     } catch (...) {
       end_birth(task);
       destroy(task);
       free_block(task);
-      throw;
+      if (running != nullptr && !is_destroying_) throw;
+      engine_.failure.add(std::current_exception());  // destructors do not throw
+      engine_.stop();
+      return;
     }
   }
   counts.submitted.add();
@@ -155,6 +159,10 @@ void Worker::measure(std::uint64_t now) {
   const std::uint64_t elapsed = now - clock_;
   const std::uint64_t look_ticks = worth_ticks() / 16;  // half a microsecond
   if (elapsed >= look_ticks) measure(now);
+  if (engine_.workers() == 1) {  // what it published it would only take back, out of turn
+    looks_skipped_ = 15;
+    return;
+  }
   const Task* const next = running == nullptr ? next_task() : nullptr;
   const Length length = next != nullptr ? functions_.look_up(*next) : Length::brief;
   const bool may_be_long = length != Length::brief;
@@ -323,7 +331,10 @@ bool Worker::empty_inbox() {
     admit(taken.node);
   }
   const auto [is_empty, released] = inbox.finish();
-  if (!is_empty) engine_.inbox_ready.add(0, kNormalRank);
+  if (!is_empty) {  // and who pushed has told nobody: the inbox was not empty
+    engine_.inbox_ready.add(0, kNormalRank);
+    wake();
+  }
   if (released != nullptr && !has_fault(Fault::inbox_loses_last)) admit(released);
   return true;
 }

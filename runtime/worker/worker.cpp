@@ -449,6 +449,7 @@ bool Worker::find_work() {
     drop_everything();  // the ring is empty, the lists need not be; who idles holds no task
     return false;
   }
+  if (!deferred_.is_empty()) route_deferred();  // of the destructor of a removed resource
   settle();
   // What was in the ring may have been taken out of it again, to be shared.
   if (!tasks.is_empty() || !now_.is_empty() || !packed_now_.is_empty() || !high_.is_empty() ||
@@ -539,14 +540,16 @@ void Worker::drop_everything() {
     if (!slot.is_kept()) free_block(slot.task());
     if (slot.pool() != nullptr) finish_pool(*slot.pool());
   }
-  for (TaskList* list :
-       {&tasks, &high_, &low_, &alone_, &deferred_, &now_.lanes[0], &now_.lanes[1], &now_.lanes[2]}) {
-    while (!list->is_empty()) {
-      Task* const task = list->take();
-      drop(task);
-      free_block(task);
+  do {  // destructors may create tasks
+    for (TaskList* list :
+         {&tasks, &high_, &low_, &alone_, &deferred_, &now_.lanes[0], &now_.lanes[1], &now_.lanes[2]}) {
+      while (!list->is_empty()) {
+        Task* const task = list->take();
+        drop(task);
+        free_block(task);
+      }
     }
-  }
+  } while (has_created_anything());
   taken_ = created.load(std::memory_order_relaxed) + appended_;
   drop_packed(packed_now_);
   while (!rest_.is_empty()) {

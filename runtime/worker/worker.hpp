@@ -79,6 +79,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool has_published() const;
   bool has_ready_pools() const;
   bool has_work_of_its_own() const;
+  bool has_created_anything() const;
 
  private:
   friend class Engine;
@@ -180,6 +181,7 @@ class alignas(128) Worker : public engine::ThreadState {
       epoch->count_finished(engine::birth_slot_of(task->handle));
   }
   void leave_group(Task* task);
+  void destroy_run(Task* task);
   static void destroy(Task* task) {
     if (task->code->destroy != nullptr) [[unlikely]]
       task->code->destroy(task);
@@ -266,6 +268,7 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned last_source_ = kPrivate;
   unsigned refills_before_alone_ = 0;  // since alone_ ran, while a task waits in it
   bool is_validating_ = false;         // an optimistic reader runs: what it creates is kept back
+  bool is_destroying_ = false;         // the arguments of a task that has run: their destructors do not throw
   bool is_dropping_ = false;           // after a failure: groups release nothing
   std::uint64_t clock_ = 0;            // of the last look at whether to share
   std::uint64_t finished_then_ = 0;

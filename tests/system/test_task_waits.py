@@ -49,6 +49,25 @@ def test_a_ring_longer_than_there_are_workers_ends(guests: Path, rubato_chip: Pa
 
 
 @pytest.mark.parametrize(("cores", "setting"), CHIPS)
+def test_a_wait_without_end_or_timestamp_is_found(
+    cores: str, setting: str, guests: Path, rubato_chip: Path
+) -> None:
+    done = run(rubato_chip, guests, "unordered", cores, setting)
+    assert done.returncode == 4
+    assert "nothing can proceed: every thread and task waits for another" in done.stderr
+
+
+@pytest.mark.parametrize(("cores", "settings"), [("2", ()), ("4", ()), ("16", ("chip.cores_per_tile=1",))])
+def test_who_waits_for_a_discarded_task_hears_of_its_end(
+    cores: str, settings: tuple[str, ...], guests: Path, rubato_chip: Path
+) -> None:
+    words = [word for setting in settings for word in ("--set", setting)]
+    command = [rubato_chip, "--quiet", "--max-cycles", "30000000", "--cores", cores, *words, guests / "task_discard"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(("cores", "setting"), CHIPS)
 def test_a_wait_without_end_is_found(cores: str, setting: str, guests: Path, rubato_chip: Path) -> None:
     for tasks in (2, 1000):  # few, and more than task queues hold
         done = run(rubato_chip, guests, f"forever {tasks}", cores, setting)

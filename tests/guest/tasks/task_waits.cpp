@@ -8,6 +8,7 @@
 //   task_waits preempt     a task that has waited comes back to a core whose task runs until it does
 //   task_waits atomic      SPEC tasks that wait between a load and a store of one word
 //   task_waits forever N   N tasks wait for what nobody writes
+//   task_waits unordered   so does one without a timestamp, and another for its locale
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <time.h>
@@ -221,6 +222,15 @@ void forever(std::uint64_t tasks) {
   rubato::run();
 }
 
+void create_both() {
+  for (std::uint64_t i = 0; i < 2; ++i) rubato::create<rubato::mayspec>(read_nothing, {.on = 1}, i);
+}
+void unordered() {
+  check(pipe(pipes[0]) == 0, "there are pipes");
+  rubato::create<rubato::nonspec>(create_both, {});
+  rubato::run();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -233,6 +243,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "preempt") == 0) preempt();
   if (std::strcmp(what, "atomic") == 0) atomic();
   if (std::strcmp(what, "forever") == 0) forever(std::strtoull(argv[2], nullptr, 10));
+  if (std::strcmp(what, "unordered") == 0) unordered();
   std::printf("check: %s\n", wrong == 0 ? "passed" : "failed");
   return wrong == 0 ? 0 : 1;
 }

@@ -93,6 +93,22 @@ void end_with_a_thread_of_a_static_object(unsigned workers) {
   std::exit(calls == 1000 ? 9 : 1);
 }
 
+/// Made before the engine and the thread's part of it, so that it ends after both.
+struct Last {
+  ~Last() {
+    for (unsigned i = 0; i < 1000; ++i) create<nonspec>([] { ++calls; }, {.on = i});
+    run();
+    std::_Exit(calls == 2000 ? 12 : 1);
+  }
+};
+void create_at_the_very_end(unsigned workers) {
+  static Last last;
+  begin(workers);
+  for (unsigned i = 0; i < 1000; ++i) create<nonspec>([] { ++calls; }, {.on = i});
+  run();
+  std::exit(1);
+}
+
 /// Workers that get their CPUs late, and one that has left its own and comes back when its thread ends.
 void end_with_late_cpus() {
   begin(1);
@@ -132,6 +148,9 @@ TEST_P(ProcessEnd, ByAnotherThreadWhileTasksRunOrAllWait) {
 TEST_P(ProcessEnd, AfterARun) { EXPECT_EXIT(exit_after_run(GetParam()), ::testing::ExitedWithCode(8), ""); }
 TEST_P(ProcessEnd, BeforeAThreadThatCreatedTasks) {
   EXPECT_EXIT(end_with_a_thread_of_a_static_object(GetParam()), ::testing::ExitedWithCode(9), "");
+}
+TEST_P(ProcessEnd, BeforeAStaticObjectThatCreatesTasks) {
+  EXPECT_EXIT(create_at_the_very_end(GetParam()), ::testing::ExitedWithCode(12), "");
 }
 TEST(ProcessEndAlone, WithCpusThatWereGivenLate) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
