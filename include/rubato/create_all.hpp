@@ -22,12 +22,16 @@ namespace engine {
 #if defined(RUBATO_ENGINE_NATIVE)
 inline constexpr int kChildrenWithoutTree = 64;
 
+/// In place of a resource and its header: what is prefetched for a creator.
+alignas(64) inline std::uint64_t no_resource[64] = {};
+
 /// Of a creator: kept apart from nobody, it holds removed resources back as the running task does, and so
 /// does what it creates in turn (R7).
 inline std::optional<Locale> held_by_running() {
   if ((current_thread->running->handle & handle::kResource) == 0) return std::nullopt;
   return Locale::of_resource(
-      0, false, static_cast<std::uint16_t>(option_bits({.synchronization = Synchronization::none})));
+      reinterpret_cast<std::uintptr_t>(&no_resource[32]), false,
+      static_cast<std::uint16_t>(option_bits({.synchronization = Synchronization::none})));
 }
 #else
 inline constexpr int kChildrenWithoutTree = kMaxTrackedChildren;
