@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -156,50 +155,6 @@ TEST(Counts, ShowWhatWasDoneBeforeTheyWereIncreased) {
   EXPECT_EQ(plain, 17u);
   EXPECT_EQ(created.get(), 1u);
   counting.join();
-}
-
-// ---- What arrives while a worker looks at what has arrived ----
-
-std::atomic<bool> has_second_run{false};
-std::atomic<unsigned> missed{0};
-/// Never short, so that what else its worker has is shared before it begins.
-void wait_for_second() {
-  const auto begin = std::chrono::steady_clock::now();
-  while (!has_second_run || std::chrono::steady_clock::now() - begin < std::chrono::microseconds(200)) {
-    if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(2)) {
-      ++missed;
-      return;
-    }
-    std::this_thread::yield();
-  }
-}
-
-/// The first is long: the second must not wait for its worker while another one sleeps.
-TEST(OtherThreads, GetASecondWorkerForWhatArrivesRightBehindALongTask) {
-  use_workers(2);
-  missed = 0;
-  native::Hold hold = native::hold();
-  std::thread other([&hold] {
-    for (unsigned round = 0; round < 400 && missed == 0; ++round) {
-      has_second_run = false;
-      std::this_thread::sleep_for(std::chrono::microseconds(200));  // both sleep
-      std::atomic<bool> is_over{false};
-      const auto first = [&is_over] {
-        wait_for_second();
-        is_over = true;
-      };
-      const auto begin = std::chrono::steady_clock::now();
-      create<nonspec>(first, {});
-      while (std::chrono::steady_clock::now() - begin < std::chrono::nanoseconds(250 * (round % 200))) {
-      }
-      create<nonspec>([] { has_second_run = true; }, {});
-      while (!is_over) std::this_thread::yield();
-    }
-    hold.close();
-  });
-  run();
-  other.join();
-  EXPECT_EQ(missed, 0u);
 }
 
 }  // namespace
