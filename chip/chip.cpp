@@ -126,7 +126,6 @@ std::optional<Addr> Chip::Impl::find_roi() const {
 void Chip::Impl::simulate() {
   leave_detail = false;
   while (!leave_detail && !ended) {
-    if (timeouts_pending == 0 && timeline.step()) continue;
     if (!has_work()) {
       no_progress();
     } else if (!timeline.step()) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/eight.hpp"
 #include "chip/cache/host_memory.hpp"
 #include "chip/cache/line_state.hpp"
 #include "chip/types.hpp"
@@ -122,12 +123,8 @@ class L1Cache {
     const std::uint64_t* const words = &words_[base];
     const std::uint64_t first_valid = line.value << 2 | 1;
     std::uint32_t found = kNoSlot;
-    const auto look = [&](std::uint32_t way) { found = words[way] - first_valid <= 2 ? base + way : found; };
-    if (ways_ == 8) [[likely]] {
-      look(0), look(1), look(2), look(3), look(4), look(5), look(6), look(7);
-    } else {
-      for (std::uint32_t way = 0; way < ways_; ++way) look(way);
-    }
+    for_each_of_eight(ways_,
+                      [&](std::uint32_t way) { found = words[way] - first_valid <= 2 ? base + way : found; });
     return found;
   }
   LineState state(LineAddr line) const {

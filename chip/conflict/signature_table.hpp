@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/eight.hpp"
 #include "chip/conflict/h3.hpp"
 #include "chip/conflict/line_table.hpp"
 
@@ -33,11 +34,11 @@ class BloomTable {
 
   void add(const Probe& p, std::uint32_t slot, bool write) {
     std::uint64_t* const column = this->column(slot, write);
-    each_way([&](std::uint32_t way) { column[p.rows.at[way] * 2] |= bit(slot); });
+    for_each_of_eight(ways_, [&](std::uint32_t way) { column[p.rows.at[way] * 2] |= bit(slot); });
   }
   void remove(const Probe& p, std::uint32_t slot, bool write) {
     std::uint64_t* const column = this->column(slot, write);
-    each_way([&](std::uint32_t way) { column[p.rows.at[way] * 2] &= ~bit(slot); });
+    for_each_of_eight(ways_, [&](std::uint32_t way) { column[p.rows.at[way] * 2] &= ~bit(slot); });
   }
   /// See SignatureTable.
   bool match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const {
@@ -58,7 +59,7 @@ class BloomTable {
   }
   void prefetch(const Probe& p, std::uint32_t first, std::uint32_t words) const {
     for (std::uint32_t w = first; w < first + words; ++w)
-      each_way([&](std::uint32_t way) {
+      for_each_of_eight(ways_, [&](std::uint32_t way) {
         __builtin_prefetch(&bits_[(std::size_t{w} * rows_ + p.rows.at[way]) * 2]);
       });
   }
@@ -66,15 +67,6 @@ class BloomTable {
 
  private:
   static std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot % 64; }
-  /// Eight are usual: without a loop.
-  template <class F>
-  void each_way(F f) const {
-    if (ways_ == 8) [[likely]] {
-      f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7);
-    } else {
-      for (std::uint32_t way = 0; way < ways_; ++way) f(way);
-    }
-  }
   /// The slot's word in row 0; rows are two words apart.
   std::uint64_t* column(std::uint32_t slot, bool write) {
     return &bits_[std::size_t{slot / 64} * rows_ * 2 + (write ? 1 : 0)];

@@ -50,8 +50,7 @@ void Pipeline::begin_context(Cycle at) {
   if (busy_until_ > at.value) ready_.fill(0);
   busy_until_ = 0;
   end_reservation();
-  resume_insn_ = nullptr;
-  resume_stop_ = PipelineStop::resume;
+  forget_resume();
 }
 
 void Pipeline::begin_task(Attempt* attempt, Timestamp timestamp) {
@@ -145,14 +144,12 @@ Cycle Pipeline::drain() {
 
 void Pipeline::skip_instruction() {
   hart_.pc += stopped_at_.length;
-  resume_insn_ = nullptr;
-  resume_stop_ = PipelineStop::resume;
+  forget_resume();
   count_instruction();
 }
 
 bool Pipeline::end_host_call(bool returns) {
-  resume_insn_ = nullptr;
-  resume_stop_ = PipelineStop::resume;
+  forget_resume();
   fetch_line_ = LineAddr{~std::uint64_t{0}};
   if (!returns) return false;
   predictor_.ret(hart_.pc);  // right or wrong: the call takes no time

@@ -172,6 +172,8 @@ class Pipeline final : private L1Recorder {
   template <bool is_observed>
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
   void set_ends(Cycle now, Cycle next_other, Cycle pause_at);
+  /// It goes on somewhere else than where it left off.
+  void forget_resume() { resume_insn_ = nullptr, resume_stop_ = PipelineStop::resume; }
   /// Forgets blocks first that are not the code of now.
   bool is_where_it_left() {
     ports_.blocks.synchronize();

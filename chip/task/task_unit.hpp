@@ -289,6 +289,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool finish_attempt(std::uint32_t slot, Cycle now);
   void leave_core(std::uint32_t slot, CoreState next);
   bool has_place_for(const Attempt& attempt) const;
+  Attempt* displaced_by(const Attempt& attempt) const;
   bool make_room_in_commit_queue(const Attempt& attempt, Cycle now);
   void commit(Attempt* attempt, Cycle now);
   void commit_children(Attempt& attempt, Cycle now);

@@ -100,17 +100,21 @@ std::optional<Timestamp> TaskUnit::hold_from() const {
   return latest != commit_queue_.size() ? commit_queue_.times()[latest].timestamp : 0;
 }
 
-// C17: an attempt that precedes one in a full commit queue takes the place of the latest.
+// C17: an attempt that precedes one in a full commit queue takes the place of the latest. Null: it precedes
+// none.
+Attempt* TaskUnit::displaced_by(const Attempt& attempt) const {
+  Attempt* latest = latest_in_commit_queue();
+  return latest != nullptr && attempt.virtual_time < latest->virtual_time ? latest : nullptr;
+}
+
 bool TaskUnit::has_place_for(const Attempt& attempt) const {
-  if (!commit_queue_.full()) return true;
-  const Attempt* latest = latest_in_commit_queue();
-  return latest != nullptr && attempt.virtual_time < latest->virtual_time;
+  return !commit_queue_.full() || displaced_by(attempt) != nullptr;
 }
 
 bool TaskUnit::make_room_in_commit_queue(const Attempt& attempt, Cycle now) {
   if (!commit_queue_.full()) return true;
-  if (!has_place_for(attempt)) return false;
-  Attempt* latest = latest_in_commit_queue();
+  Attempt* latest = displaced_by(attempt);
+  if (latest == nullptr) return false;
   context_.aborts->abort({&latest, 1}, {AbortCause::commit_queue, LineAddr{}, attempt.core, attempt.task},
                          now);
   return true;
@@ -343,12 +347,11 @@ void TaskUnit::end_rollback(Attempt* attempt, Cycle now) {
   if (task->is_discarded) {
     queue_.release_active(*task);
     drop(task, now);
-    context_.arbiter->arm(now);  // its timestamp may have been what the GVT waits for
+    context_.arbiter->arm(now);  // its timestamp may have been what the GVT waits for, or the tile is empty
   } else {
     queue_.reinsert(task);
   }
   reconsider(now);
-  if (is_empty()) context_.arbiter->arm(now);
 }
 
 // ---- Who makes room for whom ----

@@ -540,7 +540,13 @@ void Worker::drop_everything() {
     if (!slot.is_kept()) free_block(slot.task());
     if (slot.pool() != nullptr) finish_pool(*slot.pool());
   }
-  do {  // destructors may create tasks
+  drop_packed(packed_now_);
+  while (!rest_.is_empty()) {
+    Task* const task = rest_.take();
+    drop(task);
+    free_block(task);
+  }
+  do {  // the destructors of all these may create tasks
     for (TaskList* list :
          {&tasks, &high_, &low_, &alone_, &deferred_, &now_.lanes[0], &now_.lanes[1], &now_.lanes[2]}) {
       while (!list->is_empty()) {
@@ -551,12 +557,6 @@ void Worker::drop_everything() {
     }
   } while (has_created_anything());
   taken_ = created.load(std::memory_order_relaxed) + appended_;
-  drop_packed(packed_now_);
-  while (!rest_.is_empty()) {
-    Task* const task = rest_.take();
-    drop(task);
-    free_block(task);
-  }
   is_dropping_ = false;
 }
 

@@ -11,9 +11,11 @@ import pytest
 CHIPS = [("1", "chip.seed=1"), ("2", "chip.cores_per_tile=1"), ("4", "chip.seed=1"), ("16", "chip.seed=3")]
 
 
-def run(simulator: Path, guests: Path, what: str, cores: str, *settings: str) -> subprocess.CompletedProcess[str]:
+def run(
+    simulator: Path, guests: Path, what: str, cores: str, *settings: str, program: str = "task_waits"
+) -> subprocess.CompletedProcess[str]:
     words = [word for setting in settings for word in ("--set", setting)]
-    command = [simulator, "--quiet", "--max-cycles", "30000000", "--cores", cores, *words, guests / "task_waits"]
+    command = [simulator, "--quiet", "--max-cycles", "30000000", "--cores", cores, *words, guests / program]
     return subprocess.run(
         [*command, *what.split()], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
     )
@@ -61,9 +63,7 @@ def test_a_wait_without_end_or_timestamp_is_found(
 def test_who_waits_for_a_discarded_task_hears_of_its_end(
     cores: str, settings: tuple[str, ...], guests: Path, rubato_chip: Path
 ) -> None:
-    words = [word for setting in settings for word in ("--set", setting)]
-    command = [rubato_chip, "--quiet", "--max-cycles", "30000000", "--cores", cores, *words, guests / "task_discard"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+    done = run(rubato_chip, guests, "", cores, *settings, program="task_discard")
     assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
 
 
