@@ -78,7 +78,7 @@ void SpillArea::overflow_push(Task* refill, std::vector<LineAddr>& lines) {
   std::size_t i = overflow_.size();
   overflow_.push_back(refill);
   touch(i, lines);
-  while (i > 0 && refill_before(*overflow_[i], *overflow_[(i - 1) / 2])) {
+  while (i > 0 && overflow_[i]->before(*overflow_[(i - 1) / 2])) {
     std::swap(overflow_[i], overflow_[(i - 1) / 2]);
     i = (i - 1) / 2;
     touch(i, lines);
@@ -94,8 +94,8 @@ Task* SpillArea::overflow_pop(std::vector<LineAddr>& lines) {
   if (!overflow_.empty()) touch(0, lines);
   while (2 * i + 1 < overflow_.size()) {
     std::size_t child = 2 * i + 1;
-    if (child + 1 < overflow_.size() && refill_before(*overflow_[child + 1], *overflow_[child])) ++child;
-    if (!refill_before(*overflow_[child], *overflow_[i])) break;
+    if (child + 1 < overflow_.size() && overflow_[child + 1]->before(*overflow_[child])) ++child;
+    if (!overflow_[child]->before(*overflow_[i])) break;
     std::swap(overflow_[i], overflow_[child]);
     i = child;
     touch(i, lines);

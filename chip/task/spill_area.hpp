@@ -14,12 +14,6 @@
 
 namespace rubato::chip {
 
-/// Order of refill tasks: timestamped ones first, since the GVT waits for them.
-inline bool refill_before(const Task& a, const Task& b) {
-  if (a.lane() != b.lane()) return a.lane() == Lane::timestamped;
-  return a.before(b);
-}
-
 /// Of a descriptor in a batch: words for the function, whose upper bits hold the type and which of the
 /// following are there, the timestamp, the locale and each argument. At most a line.
 constexpr std::uint32_t spilled_bytes(const TaskDescriptor& d) {

@@ -97,35 +97,32 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
   if (!resumable_.empty()) return {Choice::resumed};
   // Without a worker it makes room where that is asked for; what it read back, it could only spill again.
   if (!guest_may_run) return {can_spill() && !waiting_.empty() ? Choice::spill : Choice::none};
-  if (can_spill() && (!waiting_.empty() || guest.task == nullptr || !spilled_since_dispatch_)) {
+  if (can_spill() && (!waiting_.empty() || guest.task == nullptr || !is_guest_turn_)) {
     return {Choice::spill, nullptr};
   }
-  if (!refills_.empty() && guest.task != nullptr) {
+  Task* const next = refills_.empty() ? nullptr : refills_.back();
+  Task* const untimed = idle_untimed_refill();
+  const auto may_read = [&](const Task* refill) { return refill != nullptr && may_start_refill(*refill); };
+  if (guest.task != nullptr) {
     // Tasks without timestamps that were spilled come after all others, but not never: a timestamped task may
     // be waiting for them (a TaskGroup's `after`), creating itself again and again.
-    Task* last = refills_.front();
-    if (dispatches_since_refill_ >= kDispatchesPerRefill && !last->descriptor.has_timestamp &&
-        may_start_refill(*last)) {
-      return {Choice::refill, last};
-    }
+    if (dispatches_since_untimed_ >= kDispatchesPerRefill && may_read(untimed))
+      return {Choice::refill, untimed};
     // Spilled tasks are not overtaken by later ones that could only speculate.
-    Task* next = refills_.back();
-    if (next->descriptor.has_timestamp && next->order < guest.task->order && may_start_refill(*next)) {
-      return {Choice::refill, next};
-    }
+    if (next != nullptr && next->order < guest.task->order && may_read(next)) return {Choice::refill, next};
+    return guest;
   }
-  if (guest.task != nullptr) return guest;
-  if (!refills_.empty() && may_start_refill(*refills_.back())) {
-    return {Choice::refill, refills_.back()};
-  }
-  return {};
+  // What may run at once comes before what perhaps may not, unless the GVT waits for that.
+  if (may_read(next) && is_earliest(true, next->descriptor.timestamp)) return {Choice::refill, next};
+  if (may_read(untimed)) return {Choice::refill, untimed};
+  return may_read(next) ? Choice{Choice::refill, next} : Choice{};
 }
 
 void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) {
   Task* task = choice.task;
   account_occupancy(now);
-  spilled_since_dispatch_ = false;
-  ++dispatches_since_refill_;
+  is_guest_turn_ = false;
+  ++dispatches_since_untimed_;
   if (task == promoted_) {  // keeps its virtual time: it is the earliest active task
     promoted_ = nullptr;
     queue_.occupy(*task, slot);
@@ -273,7 +270,7 @@ void TaskUnit::evaluate(Cycle now) {
     if (choice.kind == Choice::none) return poll_blocked_creators(now);
     states_.set(slot, CoreState::waking);
     context_.host.wake(core_of(slot), now);
-  } else if (!waiting_.empty() && can_spill()) {
+  } else if ((!waiting_.empty() || lacks_entry_for_untimed()) && can_spill()) {
     borrow_stalled_core(now);
   }
 }
@@ -538,7 +535,7 @@ void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
   own_gvt_ = {};
   started_ = {};
   is_holding_ = false;
-  spilled_since_dispatch_ = false;
+  is_guest_turn_ = false;
   occupancy_since_ = now;
   commit_occupancy_since_ = now;
   for (CoreSlot& c : slots_) c = CoreSlot{};
@@ -551,7 +548,8 @@ bool TaskUnit::is_empty() const {
     if (slots_[slot].task != nullptr || states_[slot] == CoreState::internal) return false;
   }
   return queue_.entries() + send_.used() + commit_queue_.size() + suspended_count_ == 0 &&
-         promoted_ == nullptr && rolling_back_.empty() && !is_stopped_ && area_.overflow_empty();
+         promoted_ == nullptr && rolling_back_.empty() && !is_stopped_ && area_.overflow_empty() &&
+         untimed_refill_ == nullptr;
 }
 
 void TaskUnit::on_gvt(Cycle now) {

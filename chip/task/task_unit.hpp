@@ -345,6 +345,14 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void borrow_stalled_core(Cycle now);
   bool has_room_for_earliest() const;
   bool precedes_idle(const Task& refill) const;
+  bool has_idle_untimed() const;
+  /// Spilled tasks without a timestamp wait for one, none of them is here, and the queue is full.
+  bool lacks_entry_for_untimed() const;
+  /// Null if there are no such spilled tasks or they are being read.
+  Task* idle_untimed_refill() const {
+    return untimed_refill_ != nullptr && untimed_refill_->state == TaskState::idle ? untimed_refill_
+                                                                                   : nullptr;
+  }
   bool may_refill(const Task& refill) const;
   bool may_read_next(const Task& refill) const;
   std::uint32_t being_refilled() const;
@@ -355,6 +363,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void place_refill(Task* refill, bool entry_is_free, std::vector<LineAddr>& lines);
   void insert_refill(Task* refill);
   void settle_overflow(std::vector<LineAddr>& lines);
+  void chain_untimed(std::uint32_t batch, std::vector<LineAddr>& lines);
   void update_refill(Task* refill);
   Task* make_refill(std::uint32_t batch);
   std::optional<Cycle> touch_lines(CoreId core, std::vector<LineAddr>& lines, std::size_t& touched,
@@ -394,25 +403,27 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::deque<std::uint32_t> resumable_;  ///< places in suspended_
   const Task* atomic_ = nullptr;         ///< of the suspended ones: no other may run
   std::deque<Waiting> waiting_;
-  std::deque<std::uint32_t> send_waiting_;  ///< core slots
-  std::vector<Task*> refills_;              ///< idle ones, latest first
+  std::deque<std::uint32_t> send_waiting_;            ///< core slots
+  std::vector<Task*> refills_;                        ///< idle ones with a timestamp, latest first
+  Task* untimed_refill_ = nullptr;                    ///< of all spilled tasks without one, idle or running
+  std::uint32_t last_untimed_ = SpillArea::kNoBatch;  ///< of its chain
   Spill spill_;
   std::array<Refill, kMaxCoresPerTile> reading_;  ///< by core slot
   /// A SPEC task that non-speculative ones abort again and again may never end otherwise: they may be waiting
   /// for it, and look at what it writes. Alone among them it will.
   static constexpr std::uint32_t kMaxLost = 64;
-  bool spilled_since_dispatch_ = false;
+  bool is_guest_turn_ = false;
   bool is_refill_turn_ = true;  ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;
-  std::uint32_t dispatches_since_refill_ = 0;
-  VirtualTime own_gvt_{};               // of a chip without an arbiter
-  std::deque<Task*> commit_sends_;      // held children of committed parents, for the send buffer
-  std::vector<Task*> rolling_back_;     // tasks that will be idle again
-  Task* promoted_ = nullptr;            // granted, not yet dispatched
-  std::uint32_t stalled_attempts_ = 0;  // speculative tasks stalled on a create
-  bool is_stopped_ = false;             // a promotion is being served
-  bool owes_quiet_ = false;             // and the arbiter's tile waits for this one
-  Cycle reconsider_at_ = kNever;        // scheduled
+  std::uint32_t dispatches_since_untimed_ = 0;  // were read back
+  VirtualTime own_gvt_{};                       // of a chip without an arbiter
+  std::deque<Task*> commit_sends_;              // held children of committed parents, for the send buffer
+  std::vector<Task*> rolling_back_;             // tasks that will be idle again
+  Task* promoted_ = nullptr;                    // granted, not yet dispatched
+  std::uint32_t stalled_attempts_ = 0;          // speculative tasks stalled on a create
+  bool is_stopped_ = false;                     // a promotion is being served
+  bool owes_quiet_ = false;                     // and the arbiter's tile waits for this one
+  Cycle reconsider_at_ = kNever;                // scheduled
 
   struct Stats {
     std::uint64_t created = 0, dispatched = 0, finished = 0, committed = 0, nonspeculative = 0, aborted = 0,

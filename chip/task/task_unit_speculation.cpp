@@ -386,8 +386,10 @@ void TaskUnit::reconsider(Cycle now) {
   }
   if (const Obstacle o = find_obstacle(candidates()); o.attempt != nullptr) {
     // Else the task that gives way would be the next again.
-    if (o.by != nullptr && o.by->is_refill && !o.by->descriptor.has_timestamp)
-      dispatches_since_refill_ = kDispatchesPerRefill;
+    if (o.by != nullptr && o.by == untimed_refill_) {
+      dispatches_since_untimed_ = kDispatchesPerRefill;
+      is_guest_turn_ = false;
+    }
     context_.aborts->abort({&o.attempt, 1}, {o.cause, LineAddr{}, o.attempt->core, o.by}, now);
   }
   wake_finishing(now);
@@ -445,8 +447,8 @@ Attempt* TaskUnit::latest_waiting() const {
 const Task* TaskUnit::untimestamped_waiting(const Candidates& candidates) const {
   if (const Task* first = candidates.first.task; first != nullptr)
     return first->descriptor.has_timestamp ? nullptr : first;
-  const Task* refill = refills_.empty() || being_refilled() != 0 ? nullptr : refills_.front();
-  return refill != nullptr && !refill->descriptor.has_timestamp && may_refill(*refill) ? refill : nullptr;
+  const Task* refill = idle_untimed_refill();
+  return refill != nullptr && being_refilled() == 0 && may_refill(*refill) ? refill : nullptr;
 }
 
 // C9: a later speculative holder of its locale, or the latest of all that run if it precedes them all, gives
@@ -454,11 +456,11 @@ const Task* TaskUnit::untimestamped_waiting(const Candidates& candidates) const 
 // What the GVT waits for takes the core of a later attempt that waits for room even if others it does not
 // precede are running; so does a task without a timestamp. A task that has waited in a system call takes the
 // latest attempt's: it is not speculative.
-// C13: where nothing can be spilled for a task whose parent committed, the latest attempt becomes something
-// that can.
+// C13: where nothing can be spilled for a task whose parent committed, or for spilled ones that may run at
+// once, the latest attempt becomes something that can.
 TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
   const Task* earliest = candidates.earliest;  // that could use a core
-  if (!refills_.empty() && being_refilled() == 0 && refills_.back()->descriptor.has_timestamp &&
+  if (!refills_.empty() && being_refilled() == 0 &&
       (earliest == nullptr || refills_.back()->order < earliest->order) && may_refill(*refills_.back()))
     earliest = refills_.back();
   const bool has_core = (states_.asking() & may_run_guest()) != 0;
@@ -507,10 +509,14 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
         latest != nullptr && latest->virtual_time.timestamp > speculative_timestamp(*untimestamped))
       return {latest, AbortCause::preempted, untimestamped};
 
-  if (waiting_.empty() || can_spill() || spill_.active || !rolling_back_.empty()) return {};
+  if ((waiting_.empty() && untimed_refill_ == nullptr) || can_spill() || spill_.active ||
+      !rolling_back_.empty())
+    return {};
   // Its creator may be the earliest active task, whatever its own timestamp is.
-  if (has_committed_waiting())
-    if (Attempt* latest = latest_spillable(); latest != nullptr) return {latest, AbortCause::task_queue};
+  const bool is_for_any = has_committed_waiting();
+  if (is_for_any || lacks_entry_for_untimed())
+    if (Attempt* latest = latest_spillable(); latest != nullptr)
+      return {latest, AbortCause::task_queue, is_for_any ? nullptr : untimed_refill_};
   return {};
 }
 

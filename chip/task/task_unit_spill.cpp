@@ -8,6 +8,9 @@
 //            batch of a chain is another dispatch. Several cores may run refills, each of its own batch.
 // Refill tasks that find no entry go to the overflow list in memory. Invariant: no idle refill task in the
 // queue is later than the list's top.
+// Batches of tasks without a timestamp have no order: they form one chain, behind one refill task, which has
+// registers of its own instead of an entry. Later tasks that fill the queue never keep it from being read: a
+// timestamped task may wait for what is in it (a TaskGroup's `after`).
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <iterator>
@@ -74,7 +77,7 @@ void TaskUnit::start_spill() {
   spill_.batch = area_.open_batch();
   spill_.lines.clear();
   spill_.touched = 0;
-  spilled_since_dispatch_ = true;
+  is_guest_turn_ = true;
   ++stats_.spills;
 }
 
@@ -109,9 +112,14 @@ std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
       if (spill_.written < spill_.tasks.size()) queue_.release_spilling();
     } else {
       queue_.release_spilling();
-      const bool gained = spill_.tasks.size() >= 2;
-      const bool entry = queue_.refills() == 0 || (gained && queue_.refills() < max_refills_);
-      place_refill(make_refill(std::exchange(spill_.batch, SpillArea::kNoBatch)), entry, spill_.lines);
+      const std::uint32_t batch = std::exchange(spill_.batch, SpillArea::kNoBatch);
+      if (spill_.tasks.front()->descriptor.has_timestamp) {
+        const bool gained = spill_.tasks.size() >= 2;
+        const bool entry = queue_.refills() == 0 || (gained && queue_.refills() < max_refills_);
+        place_refill(make_refill(batch), entry, spill_.lines);
+      } else {
+        chain_untimed(batch, spill_.lines);
+      }
     }
     serve_waiting(now);
     return now + std::max<Latency>(1, context_.config.task.dequeue_cycles);
@@ -168,7 +176,7 @@ void TaskUnit::update_refill(Task* refill) {
 }
 
 void TaskUnit::insert_refill(Task* refill) {
-  const auto later_than = [](const Task* a, const Task* b) { return refill_before(*b, *a); };
+  const auto later_than = [](const Task* a, const Task* b) { return b->before(*a); };
   refills_.insert(std::lower_bound(refills_.begin(), refills_.end(), refill, later_than), refill);
 }
 
@@ -177,7 +185,7 @@ void TaskUnit::place_refill(Task* refill, bool entry_is_free, std::vector<LineAd
   if (entry_is_free) {
     queue_.add_refill();
     insert_refill(refill);
-  } else if (!refills_.empty() && refill_before(*refill, *refills_.front())) {
+  } else if (!refills_.empty() && refill->before(*refills_.front())) {
     area_.overflow_push(refills_.front(), lines);
     refills_.erase(refills_.begin());
     insert_refill(refill);
@@ -188,8 +196,7 @@ void TaskUnit::place_refill(Task* refill, bool entry_is_free, std::vector<LineAd
 }
 
 void TaskUnit::settle_overflow(std::vector<LineAddr>& lines) {
-  while (!area_.overflow_empty() && !refills_.empty() &&
-         refill_before(*area_.overflow_top(), *refills_.front())) {
+  while (!area_.overflow_empty() && !refills_.empty() && area_.overflow_top()->before(*refills_.front())) {
     Task* earlier = area_.overflow_pop(lines);
     area_.overflow_push(refills_.front(), lines);
     refills_.erase(refills_.begin());
@@ -197,11 +204,25 @@ void TaskUnit::settle_overflow(std::vector<LineAddr>& lines) {
   }
 }
 
+// The batch goes to the end of the chain: its number, to the last line of the one before.
+void TaskUnit::chain_untimed(std::uint32_t batch, std::vector<LineAddr>& lines) {
+  if (untimed_refill_ == nullptr) {
+    untimed_refill_ = make_refill(batch);
+  } else {
+    area_.chain(last_untimed_, batch);
+    lines.push_back(area_.line(last_untimed_, area_.written_lines(last_untimed_) - 1));
+  }
+  last_untimed_ = batch;
+}
+
 void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
   if (tasks.empty()) return;
+  const bool has_timestamps = tasks.front()->descriptor.has_timestamp;
+  // Written before the region: no time passes here.
+  std::vector<LineAddr> lines;
   std::uint32_t first = SpillArea::kNoBatch, last = SpillArea::kNoBatch;
   for (Task* task : tasks) {
-    task->order = task->descriptor.has_timestamp ? task->descriptor.timestamp : 0;
+    task->order = has_timestamps ? task->descriptor.timestamp : 0;
     if (last == SpillArea::kNoBatch || area_.size(last) == area_.batch_capacity()) {
       const std::uint32_t batch = area_.open_batch();
       if (last == SpillArea::kNoBatch) {
@@ -213,9 +234,12 @@ void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
     }
     area_.append(last, task);
   }
-  // Written before the region: no time passes here.
-  std::vector<LineAddr> lines;
-  place_refill(make_refill(first), queue_.refills() < max_refills_, lines);
+  if (has_timestamps) {
+    place_refill(make_refill(first), queue_.refills() < max_refills_, lines);
+  } else {
+    chain_untimed(first, lines);
+    last_untimed_ = last;
+  }
 }
 
 // ---- Refill ----
@@ -235,14 +259,23 @@ bool TaskUnit::precedes_idle(const Task& refill) const {
   return true;
 }
 
-// Needed: the GVT waits for it, or it has no timestamp and nothing else is there. Else it must not fill the
+bool TaskUnit::has_idle_untimed() const {
+  return queue_.idle(Lane::untimestamped) + queue_.idle(Lane::untimestamped_nonspec) != 0;
+}
+
+bool TaskUnit::lacks_entry_for_untimed() const {
+  return idle_untimed_refill() != nullptr && !has_idle_untimed() && being_refilled() == 0 &&
+         !queue_.has_room(false, false);
+}
+
+// Needed: the GVT waits for it, or it has no timestamp and no such task is here. Else it must not fill the
 // queue so far that its tasks would be spilled again; but if it precedes all idle tasks it is read up to the
 // threshold: where later attempts fill the commit queue, the GVT would go from one spilled task to the next.
 bool TaskUnit::may_refill(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
     return has_room_for_earliest();
-  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false, false);
+  if (!refill.descriptor.has_timestamp && !has_idle_untimed()) return queue_.has_room(false, false);
   return queue_.used() + area_.size(refill.batch) < spill_threshold_ ||
          (queue_.used() + 1 < spill_threshold_ && precedes_idle(refill));
 }
@@ -251,7 +284,7 @@ bool TaskUnit::may_read_next(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
     return has_room_for_earliest();
-  if (!refill.descriptor.has_timestamp && queue_.guests() == 0) return queue_.has_room(false, false);
+  if (!refill.descriptor.has_timestamp && !has_idle_untimed()) return queue_.has_room(false, false);
   return queue_.used() + 1 < spill_threshold_;
 }
 
@@ -273,9 +306,13 @@ bool TaskUnit::may_start_refill(const Task& refill) const {
 }
 
 void TaskUnit::start_refill(Task* refill, std::uint32_t slot) {
-  RUBATO_CHECK(refills_.back() == refill || refills_.front() == refill, "a refill that is not next starts");
-  refills_.erase(refills_.back() == refill ? std::prev(refills_.end()) : refills_.begin());
-  dispatches_since_refill_ = 0;
+  if (refill == untimed_refill_) {
+    dispatches_since_untimed_ = 0;
+    is_guest_turn_ = true;  // else what it reads may be what is spilled
+  } else {
+    RUBATO_CHECK(refills_.back() == refill, "a refill that is not next starts");
+    refills_.pop_back();
+  }
   refill->state = TaskState::running;
   Refill& reading = reading_[slot];
   reading.task = refill;
@@ -289,6 +326,7 @@ void TaskUnit::start_refill(Task* refill, std::uint32_t slot) {
 void TaskUnit::park_refill(Refill& reading) {
   Task* refill = std::exchange(reading.task, nullptr);
   refill->state = TaskState::idle;
+  if (refill == untimed_refill_) return;
   insert_refill(refill);
   settle_overflow(reading.lines);
 }
@@ -331,13 +369,17 @@ std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
     update_refill(refill);
     park_refill(reading);
   } else {
-    account_occupancy(now);
-    queue_.remove_refill();
     reading.task = nullptr;
     context_.pool.release(refill);
-    if (!area_.overflow_empty()) {
-      queue_.add_refill();
-      insert_refill(area_.overflow_pop(reading.lines));
+    if (refill == untimed_refill_) {
+      untimed_refill_ = nullptr;
+    } else {
+      account_occupancy(now);
+      queue_.remove_refill();
+      if (!area_.overflow_empty()) {
+        queue_.add_refill();
+        insert_refill(area_.overflow_pop(reading.lines));
+      }
     }
   }
   account_occupancy(now);

@@ -93,3 +93,19 @@ def test_who_a_timestamped_task_waits_for_gets_a_core_and_ends(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("queues", [(), ("task.task_queue=8", "task.send_buffer=2"),
+                                    ("task.task_queue=4", "task.commit_queue=1")])  # fmt: skip
+@pytest.mark.parametrize("created", ["before", "by a task"])
+@pytest.mark.parametrize("later", ["spec", "nonspec", "mayspec"])
+@pytest.mark.parametrize("members", ["spec", "nonspec", "mayspec"])
+def test_who_a_timestamped_task_waits_for_is_read_back(
+    members: str, later: str, created: str, queues: tuple[str, ...], guests: Path, rubato_chip: Path
+) -> None:
+    """Though later tasks, which may not run or only speculate, fill the task queues up to where they are spilled."""
+    for cores, cores_a_tile in ((2, 1), (4, 2), (4, 1)):
+        what = f"{members} {later} {cores % 3} {created.split()[0]}"
+        done = run(rubato_chip, guests, what, str(cores), f"chip.cores_per_tile={cores_a_tile}", *queues,
+                   program="task_spilled_group")  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
