@@ -104,12 +104,16 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
   Task* const untimed = idle_untimed_refill();
   const auto may_read = [&](const Task* refill) { return refill != nullptr && may_start_refill(*refill); };
   if (guest.task != nullptr) {
-    // Tasks without timestamps that were spilled come after all others, but not never: a timestamped task may
+    // Spilled tasks without a timestamp, or with that of the task here, come after it, but not never: it may
     // be waiting for them (a TaskGroup's `after`), creating itself again and again.
     if (dispatches_since_untimed_ >= kDispatchesPerRefill && may_read(untimed))
       return {Choice::refill, untimed};
-    // Spilled tasks are not overtaken by later ones that could only speculate.
-    if (next != nullptr && next->order < guest.task->order && may_read(next)) return {Choice::refill, next};
+    // They are not overtaken by later ones that could only speculate.
+    if (next != nullptr &&
+        (next->order < guest.task->order ||
+         (dispatches_since_timed_ >= kDispatchesPerRefill && next->before(*guest.task))) &&
+        may_read(next))
+      return {Choice::refill, next};
     return guest;
   }
   // What may run at once comes before what perhaps may not, unless the GVT waits for that.
@@ -122,6 +126,7 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   Task* task = choice.task;
   account_occupancy(now);
   is_guest_turn_ = false;
+  ++dispatches_since_timed_;
   ++dispatches_since_untimed_;
   if (task == promoted_) {  // keeps its virtual time: it is the earliest active task
     promoted_ = nullptr;
@@ -152,6 +157,8 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   const std::uint32_t slot = slot_of(core);
   CoreSlot& c = slots_[slot];
   RUBATO_CHECK(c.task == nullptr && states_[slot] != CoreState::internal, "a busy core asks for work");
+  ++asks_;
+  is_out_of_patience_ = false;
   const Choice choice = choose(now, slot);
   std::optional<DispatchedTask> dispatched;
   if (choice.kind == Choice::none) {
@@ -260,6 +267,7 @@ void TaskUnit::evaluate(Cycle now) {
     }
     candidates = this->candidates();
     if (find_obstacle(candidates).attempt != nullptr) reconsider_later(now);
+    if (!is_patient_ && endless_attempt(candidates).attempt != nullptr) await_core(now);
   }
   if (states_.in(CoreState::waking) != 0) return;
   if (const std::uint32_t idle = states_.in(CoreState::idle); idle != 0) {
@@ -395,6 +403,11 @@ void TaskUnit::on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle 
     case TaskEvent::rollback_step:
       return step_rollback(context_.attempts.at(slot), now);
     case TaskEvent::reconsider:
+      return reconsider(now);
+    case TaskEvent::patience_ends:
+      is_patient_ = false;
+      is_out_of_patience_ = slot == asks_;
+      patience_ = is_out_of_patience_ ? std::max(patience_ / 2, kLeastPatience) : kMostPatience;
       return reconsider(now);
     case TaskEvent::borrowed_step: {
       const CoreId core = core_of(slot);

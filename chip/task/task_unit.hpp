@@ -63,6 +63,7 @@ enum class TaskEvent : std::uint32_t {
   borrowed_step,     ///< next step of a spill on a stalled core of the tile
   rollback_step,     ///< next step of a rollback; slot: the attempt's number
   reconsider,        ///< an attempt may have to make room for an earlier task, or an idle core has work
+  patience_ends,     ///< for so long a core was needed; slot: how often cores had asked for work before
 };
 
 /// What all task units of a chip share.
@@ -316,6 +317,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     return states_.in(CoreState::stalled) | states_.in(CoreState::finishing);
   }
   const Task* untimestamped_waiting(const Candidates& candidates) const;
+  Obstacle endless_attempt(const Candidates& candidates) const;
+  void await_core(Cycle now);
   /// Of a task without a timestamp, if it is dispatched now.
   Timestamp speculative_timestamp(const Task& task) const {
     return std::max(task.order, context_.arbiter->sampled().timestamp);
@@ -415,15 +418,20 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool is_guest_turn_ = false;
   bool is_refill_turn_ = true;  ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;
-  std::uint32_t dispatches_since_untimed_ = 0;  // were read back
-  VirtualTime own_gvt_{};                       // of a chip without an arbiter
-  std::deque<Task*> commit_sends_;              // held children of committed parents, for the send buffer
-  std::vector<Task*> rolling_back_;             // tasks that will be idle again
-  Task* promoted_ = nullptr;                    // granted, not yet dispatched
-  std::uint32_t stalled_attempts_ = 0;          // speculative tasks stalled on a create
-  bool is_stopped_ = false;                     // a promotion is being served
-  bool owes_quiet_ = false;                     // and the arbiter's tile waits for this one
-  Cycle reconsider_at_ = kNever;                // scheduled
+  std::uint32_t dispatches_since_timed_ = 0, dispatches_since_untimed_ = 0;  // spilled tasks were read back
+  VirtualTime own_gvt_{};                                                    // of a chip without an arbiter
+  std::deque<Task*> commit_sends_;      // held children of committed parents, for the send buffer
+  std::vector<Task*> rolling_back_;     // tasks that will be idle again
+  Task* promoted_ = nullptr;            // granted, not yet dispatched
+  std::uint32_t stalled_attempts_ = 0;  // speculative tasks stalled on a create
+  bool is_stopped_ = false;             // a promotion is being served
+  bool owes_quiet_ = false;             // and the arbiter's tile waits for this one
+  Cycle reconsider_at_ = kNever;        // scheduled
+  static constexpr Latency kMostPatience = 16384, kLeastPatience = 1024;
+  Latency patience_ = kMostPatience;  // halved where it ended, and back where it was not needed
+  bool is_patient_ = false;           // its end is scheduled
+  bool is_out_of_patience_ = false;   // until a core asks
+  std::uint32_t asks_ = 0;            // of cores, for work
 
   struct Stats {
     std::uint64_t created = 0, dispatched = 0, finished = 0, committed = 0, nonspeculative = 0, aborted = 0,

@@ -443,12 +443,31 @@ Attempt* TaskUnit::latest_waiting() const {
 }
 
 // A timestamped task may be waiting for one without (a TaskGroup's `after`), and all that wait for an entry
-// for that. Null also if something else comes first.
+// for that. Null also if something else comes first: not what could only speculate, as those that wait do.
 const Task* TaskUnit::untimestamped_waiting(const Candidates& candidates) const {
-  if (const Task* first = candidates.first.task; first != nullptr)
+  if (const Task* first = candidates.first.task;
+      first != nullptr && (!first->descriptor.has_timestamp || first->order <= gvt().timestamp))
     return first->descriptor.has_timestamp ? nullptr : first;
   const Task* refill = idle_untimed_refill();
   return refill != nullptr && being_refilled() == 0 && may_refill(*refill) ? refill : nullptr;
+}
+
+// A task without a timestamp, or a spill for one whose parent committed, needs a core, and none will ask for
+// work before what it runs has ended. Most attempts end soon. One that mispeculates may never: what it waits
+// for may be behind that spill.
+TaskUnit::Obstacle TaskUnit::endless_attempt(const Candidates& candidates) const {
+  if ((states_.asking() | states_.in(CoreState::internal)) != 0) return {};
+  const Task* untimestamped = untimestamped_waiting(candidates);
+  if (untimestamped == nullptr && (waiting_.empty() || !can_spill() || !has_committed_waiting())) return {};
+  Attempt* latest = latest_running();
+  const Timestamp before = untimestamped != nullptr ? speculative_timestamp(*untimestamped) : gvt().timestamp;
+  if (latest == nullptr || latest->virtual_time.timestamp <= before) return {};
+  return {latest, untimestamped != nullptr ? AbortCause::preempted : AbortCause::task_queue, untimestamped};
+}
+
+void TaskUnit::await_core(Cycle now) {
+  is_patient_ = true;
+  schedule(now + patience_, TaskEvent::patience_ends, asks_);
 }
 
 // C9: a later speculative holder of its locale, or the latest of all that run if it precedes them all, gives
@@ -509,6 +528,8 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
         latest != nullptr && latest->virtual_time.timestamp > speculative_timestamp(*untimestamped))
       return {latest, AbortCause::preempted, untimestamped};
 
+  if (is_out_of_patience_)
+    if (const Obstacle endless = endless_attempt(candidates); endless.attempt != nullptr) return endless;
   if ((waiting_.empty() && untimed_refill_ == nullptr) || can_spill() || spill_.active ||
       !rolling_back_.empty())
     return {};

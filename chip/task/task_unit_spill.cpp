@@ -311,6 +311,7 @@ void TaskUnit::start_refill(Task* refill, std::uint32_t slot) {
     is_guest_turn_ = true;  // else what it reads may be what is spilled
   } else {
     RUBATO_CHECK(refills_.back() == refill, "a refill that is not next starts");
+    dispatches_since_timed_ = 0;
     refills_.pop_back();
   }
   refill->state = TaskState::running;

@@ -95,17 +95,34 @@ def test_who_a_timestamped_task_waits_for_gets_a_core_and_ends(
     assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("queues", [(), ("task.task_queue=8", "task.send_buffer=2"),
-                                    ("task.task_queue=4", "task.commit_queue=1")])  # fmt: skip
+QUEUES = [(), ("task.task_queue=8", "task.send_buffer=2"), ("task.task_queue=4", "task.commit_queue=1")]
+TYPES = ["spec", "nonspec", "mayspec"]
+
+
+@pytest.mark.parametrize("queues", QUEUES)
 @pytest.mark.parametrize("created", ["before", "by a task"])
-@pytest.mark.parametrize("later", ["spec", "nonspec", "mayspec"])
-@pytest.mark.parametrize("members", ["spec", "nonspec", "mayspec"])
+@pytest.mark.parametrize("later", TYPES)
+@pytest.mark.parametrize("members", TYPES)
+@pytest.mark.parametrize("have", ["timestamp", "none"])
 def test_who_a_timestamped_task_waits_for_is_read_back(
-    members: str, later: str, created: str, queues: tuple[str, ...], guests: Path, rubato_chip: Path
+    have: str, members: str, later: str, created: str, queues: tuple[str, ...], guests: Path, rubato_chip: Path
 ) -> None:
-    """Though later tasks, which may not run or only speculate, fill the task queues up to where they are spilled."""
+    """Though later tasks fill the task queues up to where they are spilled, and the waiting task never stops to ask."""
     for cores, cores_a_tile in ((2, 1), (4, 2), (4, 1)):
-        what = f"{members} {later} {cores % 3} {created.split()[0]}"
+        what = f"{members} {later} {cores % 3} {created.split()[0]} {have}"
         done = run(rubato_chip, guests, what, str(cores), f"chip.cores_per_tile={cores_a_tile}", *queues,
                    program="task_spilled_group")  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("queues", QUEUES)
+@pytest.mark.parametrize("others", TYPES)
+@pytest.mark.parametrize("endless", ["spec", "mayspec"])
+@pytest.mark.parametrize("what", ["timestamps", "group"])
+def test_attempts_that_never_end_give_their_cores_to_what_they_wait_for(
+    what: str, endless: str, others: str, queues: tuple[str, ...], guests: Path, rubato_chip: Path
+) -> None:
+    for cores, cores_a_tile in ((2, 1), (4, 2), (16, 4)):
+        done = run(rubato_chip, guests, f"{endless} {others} 30 {cores % 3} {what}", str(cores),
+                   f"chip.cores_per_tile={cores_a_tile}", *queues, program="task_endless")  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]

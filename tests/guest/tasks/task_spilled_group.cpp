@@ -1,7 +1,8 @@
-// A timestamped task waits for many tasks without a timestamp while even more later ones fill the task queues:
-// some of those it waits for are spilled, and must be read back although the queues stay full. Arguments: the
-// types of the members and of the later tasks; where the waiting task is (a locale); whether the tasks are
-// created before run() or by a task.
+// A timestamped task waits for many tasks, and looks again and again, while even more later ones fill the
+// task queues: some of those it waits for are spilled, and must be read back although the queues stay full
+// and its tile never runs out of tasks. Arguments: the types of the members and of the later tasks; where the
+// waiting task is (a locale); whether the tasks are created before run() or by a task; whether members have
+// its timestamp or none.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -14,13 +15,13 @@ namespace {
 
 using namespace rubato;
 
-constexpr std::uint64_t kMembers = 40, kLate = 600;
+constexpr std::uint64_t kMembers = 200, kLate = 600;
 
 TaskGroup group;
 Locale locale = 0;
 alignas(64) std::uint64_t members_done = 0;
 alignas(64) std::uint64_t late_done = 0;
-bool is_complete = false;
+bool have_timestamps = false, is_complete = false;
 
 struct alignas(64) Cell {
   std::uint64_t value = 0;
@@ -38,8 +39,11 @@ void after() { is_complete = __atomic_load_n(&members_done, __ATOMIC_RELAXED) ==
 
 template <TaskType members, TaskType later>
 void all() {
-  for (std::uint64_t i = 0; i < kMembers; ++i) create<members>(member, {.group = &group});
-  create<nonspec>(after, {.at = 1, .on = locale, .after = &group});
+  for (std::uint64_t i = 0; i < kMembers; ++i) {
+    have_timestamps ? create<members>(member, {.at = 1, .group = &group})
+                    : create<members>(member, {.group = &group});
+    if (i == 0) create<nonspec>(after, {.at = 1, .on = locale, .after = &group});
+  }
   for (std::uint64_t i = 0; i < kLate; ++i) create<later>(late, {.at = 10 + i % 3, .on = i}, i);
 }
 
@@ -58,10 +62,11 @@ void start(std::string_view later, bool before) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) return 2;
+  if (argc != 6) return 2;
   const std::string_view members = argv[1], later = argv[2];
   locale = std::strtoull(argv[3], nullptr, 10);
   const bool before = argv[4] == std::string_view("before");
+  have_timestamps = argv[5] == std::string_view("timestamp");
   members == "spec"      ? start<spec>(later, before)
   : members == "mayspec" ? start<mayspec>(later, before)
                          : start<nonspec>(later, before);
