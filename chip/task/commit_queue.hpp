@@ -28,11 +28,12 @@ class CommitQueue {
   bool full() const { return capacity_ != 0 && size() >= capacity_; }
   const std::vector<Attempt*>& attempts() const { return entries_; }
   const std::vector<VirtualTime>& times() const { return times_; }
+  bool has_exceptioned() const { return exceptioned_ != 0; }
   /// Calls `visit(Attempt*)` for each exceptioned attempt, in the order of attempts(). `visit` leaves the
   /// queue as it is. Without one, which is nearly always, no attempt is read.
   template <class Visit>
   void for_each_exceptioned(Visit visit) const {
-    if (exceptioned_ == 0) return;
+    if (!has_exceptioned()) return;
     for (Attempt* attempt : entries_)
       if (is_exceptioned(*attempt)) visit(attempt);
   }

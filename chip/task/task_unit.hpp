@@ -302,6 +302,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void step_rollback(Attempt* attempt, Cycle now);
   void end_rollback(Attempt* attempt, Cycle now);
   void wake_finishing(Cycle now);
+  void end_exceptioned(Attempt* attempt, Cycle now);
+  Attempt* need_not_be_promoted() const;
   void reconsider(Cycle now);
   Obstacle find_obstacle(const Candidates& candidates) const;
   Attempt* latest_in_commit_queue() const;

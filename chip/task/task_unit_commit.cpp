@@ -44,7 +44,7 @@ void TaskUnit::advance_earliest(Cycle now) {
       become_nonspeculative(slot, now);
   wake_finishing(now);
   commit_queue_.for_each_exceptioned([&](const Attempt* attempt) {
-    if (is_earliest(*attempt)) reconsider_later(now);
+    if (attempt->virtual_time.timestamp <= gvt.timestamp) reconsider_later(now);
   });
   if (stalled_attempts_ != 0) reconsider_later(now);
 }

@@ -184,7 +184,8 @@ void TaskUnit::on_stop(Cycle now) {
 void TaskUnit::on_resume(Cycle now) {
   touch();
   is_stopped_ = false;
-  if (stalled_attempts_ != 0) reconsider_later(now);  // one may have become the earliest meanwhile
+  // One may have become the earliest meanwhile, or need not speculate any more.
+  if (stalled_attempts_ != 0 || commit_queue_.has_exceptioned()) reconsider_later(now);
   evaluate(now);
   if (is_empty()) context_.arbiter->arm(now);
 }
@@ -197,17 +198,35 @@ void TaskUnit::report_quiet(Cycle now) {
   context_.promotion->quiet(tile_, now);
 }
 
-void TaskUnit::on_grant(Task* task, Cycle now) {
-  touch();
-  Attempt* attempt = task->attempt;
-  RUBATO_CHECK(task->state == TaskState::exceptioned && task->uncommitted_parent == nullptr,
-               "a task that is not the earliest is promoted");
+// Its task runs again, and not speculatively.
+void TaskUnit::end_exceptioned(Attempt* attempt, Cycle now) {
   account_commits(now);
   account_occupancy(now);
   commit_queue_.remove(attempt);
   context_.detector->end(*attempt);
+  attempt->task->attempt = nullptr;
   context_.attempts.release(attempt);
-  task->attempt = nullptr;
+}
+
+// Exceptioned, of a MAYSPEC task that by now runs as a NONSPEC one would (C11): it need not be alone, nor
+// wait for others of its timestamp, which perhaps wait for it in system calls.
+Attempt* TaskUnit::need_not_be_promoted() const {
+  Attempt* found = nullptr;
+  commit_queue_.for_each_exceptioned([&](Attempt* attempt) {
+    const Task* task = attempt->task;
+    if (task->descriptor.type == TaskType::mayspec && !attempt->is_rolling_back &&
+        context_.rule->may_run(*task, view()) == RunMode::non_speculative &&
+        !context_.promotion->is_requested(task))
+      found = attempt;
+  });
+  return found;
+}
+
+void TaskUnit::on_grant(Task* task, Cycle now) {
+  touch();
+  RUBATO_CHECK(task->state == TaskState::exceptioned && task->uncommitted_parent == nullptr,
+               "a task that is not the earliest is promoted");
+  end_exceptioned(task->attempt, now);
   queue_.release_active(*task);
   task->state = TaskState::idle;
   task->is_promoted = true;
@@ -364,6 +383,12 @@ void TaskUnit::reconsider_later(Cycle at) {
 
 void TaskUnit::reconsider(Cycle now) {
   if (reconsider_at_ <= now) reconsider_at_ = kNever;
+  while (Attempt* attempt = need_not_be_promoted()) {
+    Task* task = attempt->task;
+    end_exceptioned(attempt, now);
+    queue_.reinsert(task);
+    context_.arbiter->arm(now);  // its virtual time may have been what the GVT waits for
+  }
   // The earliest active task, if it is here, needs no room for what it creates, or is promoted.
   commit_queue_.for_each_exceptioned([&](const Attempt* attempt) {
     Task* const task = attempt->task;

@@ -46,6 +46,8 @@ def test_every_run_has_a_serial_order(first: int, programs: Programs) -> None:
 
 @pytest.mark.parametrize("seed", [
     9005,  # a compare-and-swap of a non-speculative task, on a line that 31 other cores speculate on
+    42013,  # who waits for a core for long aborts attempts that are earlier
+    44249,  # the GVT waits for an exceptioned MAYSPEC task, which runs again without being promoted
     9116,  # what must end before a promotion creates a task for a full queue, after that was requested
 ])
 def test_what_is_earliest_makes_progress(seed: int, programs: Programs) -> None:

@@ -21,14 +21,14 @@ def run(
     )
 
 
-@pytest.mark.parametrize("what", ["own", "condition", "order", "preempt", "atomic", "ring 4"])
+@pytest.mark.parametrize("what", ["own", "condition", "order", "preempt", "atomic", "ring 4", "may 4"])
 @pytest.mark.parametrize(("cores", "setting"), CHIPS)
 def test_others_run_meanwhile(what: str, cores: str, setting: str, guests: Path, rubato_chip: Path) -> None:
     done = run(rubato_chip, guests, what, cores, setting)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "check: passed"), done.stdout + done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("what", ["order", "preempt", "atomic", "ring 12", "sleep"])
+@pytest.mark.parametrize("what", ["order", "preempt", "atomic", "ring 12", "may 12", "sleep"])
 def test_runs_with_waits_have_a_serial_order(what: str, guests: Path, rubato_chip: Path) -> None:
     for cores, setting in CHIPS:
         done = run(rubato_chip, guests, what, cores, setting, "run.check_replay=true", "task.spare_workers=16")

@@ -1,8 +1,8 @@
 // Speculative tasks that go on until an earlier task has written what they wait for hold every core of the
-// tiles they are on, while that task creates more tasks than the task queues hold: somebody must spill. Or what
-// they wait for is written after a group of tasks without a timestamp, which need cores. Arguments: the type of
-// the endless tasks and that of the others, how many endless tasks, their creator's locale, and `timestamps` or
-// `group`.
+// tiles they are on, while that task creates more tasks than the task queues hold: somebody must spill. Or
+// what they wait for is written after a group of tasks without a timestamp, which need cores. Arguments: the
+// type of the endless tasks and that of the others, how many endless tasks, their creator's locale, and
+// `timestamps` or `group`.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -56,7 +56,8 @@ int main(int argc, char** argv) {
   if (argc != 6) return 2;
   is_group = argv[5] == std::string_view("group");
   const std::string_view others = argv[2];
-  const std::uint64_t count = std::strtoull(argv[3], nullptr, 10), locale = std::strtoull(argv[4], nullptr, 10);
+  const std::uint64_t count = std::strtoull(argv[3], nullptr, 10),
+                      locale = std::strtoull(argv[4], nullptr, 10);
   if (count > std::size(endless_done)) return 2;
   others == "spec"      ? start<spec>(argv[1], count, locale)
   : others == "mayspec" ? start<mayspec>(argv[1], count, locale)

@@ -1,6 +1,7 @@
 // Tasks that wait in system calls (C18): what must happen meanwhile, and what must not.
 //
 //   task_waits ring N      N tasks each wait for a pipe; the last one created starts a round
+//   task_waits may N       so do N MAYSPEC tasks, which have tried it speculatively before they could wait
 //   task_waits sleep       eight tasks sleep for a millisecond each, and print for how long together
 //   task_waits own         what the waiting task has locked and set is not the other tasks'
 //   task_waits condition   a task waits for what one created after it says, twice
@@ -63,10 +64,16 @@ void start(std::uint64_t) {
   check(write(pipes[0][1], &token, sizeof token) == sizeof token, "the first token leaves");
 }
 
+void linger() {
+  for (int i = 0; i < 5000; ++i) asm volatile("");
+}
+
+template <rubato::TaskType type>
 void ring(std::uint64_t tasks) {
   for (std::uint64_t i = 0; i <= tasks; ++i) check(pipe(pipes[i]) == 0, "there are pipes");
-  for (std::uint64_t i = 0; i < tasks; ++i) rubato::create<rubato::nonspec>(pass_on, {.at = 1}, i);
-  rubato::create<rubato::nonspec>(start, {.at = 1}, std::uint64_t{0});
+  rubato::create<rubato::nonspec>(linger, {.at = 0});
+  for (std::uint64_t i = 0; i < tasks; ++i) rubato::create<type>(pass_on, {.at = 1}, i);
+  rubato::create<type>(start, {.at = 1}, std::uint64_t{0});
   rubato::run();
   check(hops == tasks, "the token has been everywhere");
 }
@@ -235,7 +242,8 @@ void unordered() {
 
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
-  if (std::strcmp(what, "ring") == 0) ring(std::strtoull(argv[2], nullptr, 10));
+  if (std::strcmp(what, "ring") == 0) ring<rubato::nonspec>(std::strtoull(argv[2], nullptr, 10));
+  if (std::strcmp(what, "may") == 0) ring<rubato::mayspec>(std::strtoull(argv[2], nullptr, 10));
   if (std::strcmp(what, "sleep") == 0) sleep_all();
   if (std::strcmp(what, "own") == 0) own();
   if (std::strcmp(what, "condition") == 0) condition();
