@@ -91,8 +91,7 @@ std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::ui
           return Result{Stop::fault, &thread, run.insn, run.fault};
         break;
       case isa::StopReason::host_call: {
-        // Counts like an instruction, so that a program that does nothing else uses up its budget.
-        ++instructions_;
+        // No instruction, but a program that does nothing else uses up its budget, too.
         turn_left_ -= std::min<std::uint64_t>(turn_left_, 1);
         budget -= std::min<std::uint64_t>(budget, 1);
         const auto fault = host_calls_->host_call(thread, run.insn.imm);

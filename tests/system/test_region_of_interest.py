@@ -63,11 +63,13 @@ def test_without_a_region_detail_begins_at_main(rubato_chip: Path, program: Path
     assert everything["instructions"] > main["instructions"] > 3 * 301601
 
 
+@pytest.mark.parametrize("allocator", ["guest", "ideal"])
 def test_detail_and_fast_forward_count_the_same_instructions(
-    rubato_chip: Path, program: Path, tmp_path: Path
+    allocator: str, rubato_chip: Path, program: Path, tmp_path: Path
 ) -> None:
-    detailed = run(rubato_chip, program, tmp_path / "detailed", "--no-ff")
-    skipped = run(rubato_chip, program, tmp_path / "skipped", "--roi", "_exit")
+    alloc = ["--set", f"run.alloc={allocator}"]
+    detailed = run(rubato_chip, program, tmp_path / "detailed", "--no-ff", *alloc)
+    skipped = run(rubato_chip, program, tmp_path / "skipped", "--roi", "_exit", *alloc)
     assert detailed["instructions"] == detailed["host"]["total_instructions"]
     assert detailed["host"]["total_instructions"] == skipped["host"]["total_instructions"]  # system calls, too
 
