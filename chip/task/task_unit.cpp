@@ -1,5 +1,5 @@
 // The task unit: dispatch, the enqueue protocol and rounds. Spills and refills are in task_unit_spill.cpp,
-// what speculates in task_unit_speculation.cpp.
+// what speculates in task_unit_speculation.cpp, and what makes room for others in task_unit_room.cpp.
 // SPDX-License-Identifier: MIT
 #include "chip/task/task_unit.hpp"
 
@@ -158,7 +158,6 @@ std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
   CoreSlot& c = slots_[slot];
   RUBATO_CHECK(c.task == nullptr && states_[slot] != CoreState::internal, "a busy core asks for work");
   ++asks_;
-  is_out_of_patience_ = false;
   const Choice choice = choose(now, slot);
   std::optional<DispatchedTask> dispatched;
   if (choice.kind == Choice::none) {
@@ -267,7 +266,8 @@ void TaskUnit::evaluate(Cycle now) {
     }
     candidates = this->candidates();
     if (find_obstacle(candidates).attempt != nullptr) reconsider_later(now);
-    if (!is_patient_ && endless_attempt(candidates).attempt != nullptr) await_core(now);
+    bear(Need::core, candidates, now);
+    bear(Need::locale, candidates, now);
   }
   if (states_.in(CoreState::waking) != 0) return;
   if (const std::uint32_t idle = states_.in(CoreState::idle); idle != 0) {
@@ -405,10 +405,7 @@ void TaskUnit::on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle 
     case TaskEvent::reconsider:
       return reconsider(now);
     case TaskEvent::patience_ends:
-      is_patient_ = false;
-      is_out_of_patience_ = slot == asks_;
-      patience_ = is_out_of_patience_ ? std::max(patience_ / 2, kLeastPatience) : kMostPatience;
-      return reconsider(now);
+      return end_patience(static_cast<Need>(slot), now);
     case TaskEvent::borrowed_step: {
       const CoreId core = core_of(slot);
       if (const auto next = step_spill(core, now)) {

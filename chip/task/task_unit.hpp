@@ -63,7 +63,7 @@ enum class TaskEvent : std::uint32_t {
   borrowed_step,     ///< next step of a spill on a stalled core of the tile
   rollback_step,     ///< next step of a rollback; slot: the attempt's number
   reconsider,        ///< an attempt may have to make room for an earlier task, or an idle core has work
-  patience_ends,     ///< for so long a core was needed; slot: how often cores had asked for work before
+  patience_ends,     ///< with an attempt that keeps somebody from a core or a locale; slot: a Need
 };
 
 /// What all task units of a chip share.
@@ -197,6 +197,16 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     AbortCause cause{};
     const Task* by = nullptr;  ///< null: not one task, but room for any
   };
+  /// What an attempt that may never end keeps others from.
+  enum class Need : std::uint8_t { core, locale };
+  static constexpr std::size_t kNeeds = 2;
+  struct Patience {
+    static constexpr Latency kMost = 16384, kLeast = 1024;
+    Latency length = kMost;     ///< halved where it was in vain, else as at the beginning
+    bool is_scheduled = false;  ///< its end
+    VirtualTime attempt{};      ///< with which
+    std::uint32_t asks = 0;     ///< of cores, before
+  };
   struct Choice {
     enum { none, guest, spill, refill, resumed } kind = none;
     Task* task = nullptr;
@@ -304,11 +314,16 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void wake_finishing(Cycle now);
   void end_exceptioned(Attempt* attempt, Cycle now);
   Attempt* need_not_be_promoted() const;
-  void reconsider(Cycle now);
-  Obstacle find_obstacle(const Candidates& candidates) const;
   Attempt* latest_in_commit_queue() const;
   /// Its place there, or the commit queue's size. Reads attempts only where a GVT is being decided on.
   std::size_t latest_index() const;
+  void advance_earliest(Cycle now);
+  void prefetch_commits(VirtualTime gvt) const;
+  bool become_nonspeculative(std::uint32_t slot, Cycle now);
+
+  // Who makes room for whom (task_unit_room.cpp).
+  void reconsider(Cycle now);
+  Obstacle find_obstacle(const Candidates& candidates) const;
   Attempt* latest_running() const;
   Attempt* latest_waiting() const;
   /// Its attempt could go on only with an entry it waits for: the core does nothing for it.
@@ -319,16 +334,16 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     return states_.in(CoreState::stalled) | states_.in(CoreState::finishing);
   }
   const Task* untimestamped_waiting(const Candidates& candidates) const;
-  Obstacle endless_attempt(const Candidates& candidates) const;
-  void await_core(Cycle now);
+  const Task* untimestamped_waiter(std::uint32_t slot) const;
+  Obstacle perhaps_endless(Need need, const Candidates& candidates) const;
+  void bear(Need need, const Candidates& candidates, Cycle now);
+  void end_patience(Need need, Cycle now);
+  void give_way(const Obstacle& obstacle, Cycle now);
   /// Of a task without a timestamp, if it is dispatched now.
   Timestamp speculative_timestamp(const Task& task) const {
     return std::max(task.order, context_.arbiter->sampled().timestamp);
   }
   Attempt* latest_spillable() const;
-  void advance_earliest(Cycle now);
-  void prefetch_commits(VirtualTime gvt) const;
-  bool become_nonspeculative(std::uint32_t slot, Cycle now);
   /// The core's pipeline waits, perhaps for long: its port is free.
   bool is_waiting(std::uint32_t slot) const {
     const CoreState state = states_[slot];
@@ -429,11 +444,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool is_stopped_ = false;             // a promotion is being served
   bool owes_quiet_ = false;             // and the arbiter's tile waits for this one
   Cycle reconsider_at_ = kNever;        // scheduled
-  static constexpr Latency kMostPatience = 16384, kLeastPatience = 1024;
-  Latency patience_ = kMostPatience;  // halved where it ended, and back where it was not needed
-  bool is_patient_ = false;           // its end is scheduled
-  bool is_out_of_patience_ = false;   // until a core asks
-  std::uint32_t asks_ = 0;            // of cores, for work
+  std::array<Patience, kNeeds> patience_;
+  std::uint32_t asks_ = 0;  // of cores, for work
 
   struct Stats {
     std::uint64_t created = 0, dispatched = 0, finished = 0, committed = 0, nonspeculative = 0, aborted = 0,

@@ -118,11 +118,11 @@ def test_who_a_timestamped_task_waits_for_is_read_back(
 @pytest.mark.parametrize("queues", QUEUES)
 @pytest.mark.parametrize("others", TYPES)
 @pytest.mark.parametrize("endless", ["spec", "mayspec"])
-@pytest.mark.parametrize("what", ["timestamps", "group"])
-def test_attempts_that_never_end_give_their_cores_to_what_they_wait_for(
+@pytest.mark.parametrize("what", ["0 timestamps", "2 timestamps", "0 group", "999 group"])
+def test_attempts_that_never_end_give_way_to_what_they_wait_for(
     what: str, endless: str, others: str, queues: tuple[str, ...], guests: Path, rubato_chip: Path
 ) -> None:
     for cores, cores_a_tile in ((2, 1), (4, 2), (16, 4)):
-        done = run(rubato_chip, guests, f"{endless} {others} 30 {cores % 3} {what}", str(cores),
+        done = run(rubato_chip, guests, f"{endless} {others} 30 {what}", str(cores),
                    f"chip.cores_per_tile={cores_a_tile}", *queues, program="task_endless")  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
