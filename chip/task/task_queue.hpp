@@ -53,9 +53,11 @@ class TaskQueue {
   /// `uncommitted`: its parent is, so others may need that entry to let it commit.
   bool has_room(bool earliest, bool uncommitted) const {
     if (unlimited()) return true;
-    if (uncommitted) return used() < capacity_ - 1 && uncommitted_ < uncommitted_limit_;
+    if (uncommitted) return used() < capacity_ - 1 && has_uncommitted_share();
     return used() < (earliest ? capacity_ : capacity_ - 1);
   }
+  /// Children of uncommitted parents have not used up their share: more get in once there is room.
+  bool has_uncommitted_share() const { return uncommitted_ < uncommitted_limit_; }
   /// Keeps an entry for a task that was refused before; whether its parent was uncommitted then is to be said
   /// again when it is redeemed.
   void promise(bool uncommitted) { ++promised_, uncommitted_ += uncommitted ? 1 : 0, check(); }

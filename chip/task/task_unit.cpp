@@ -97,21 +97,20 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
   if (!resumable_.empty()) return {Choice::resumed};
   // Without a worker it makes room where that is asked for; what it read back, it could only spill again.
   if (!guest_may_run) return {can_spill() && !waiting_.empty() ? Choice::spill : Choice::none};
-  if (can_spill() && (!waiting_.empty() || guest.task == nullptr || !is_guest_turn_)) {
-    return {Choice::spill, nullptr};
-  }
+  if (can_spill() && (has_waiting_for_room() || guest.task == nullptr || !is_guest_turn_))
+    return {Choice::spill};
   Task* const next = refills_.empty() ? nullptr : refills_.back();
   Task* const untimed = idle_untimed_refill();
   const auto may_read = [&](const Task* refill) { return refill != nullptr && may_start_refill(*refill); };
+  // Spilled tasks without a timestamp, or with that of the task here, come after it, but not never: it may
+  // be waiting for them (a TaskGroup's `after`), creating itself, or being read back, again and again.
+  if (dispatches_since_untimed_ >= kDispatchesPerRefill && may_read(untimed))
+    return {Choice::refill, untimed};
   if (guest.task != nullptr) {
-    // Spilled tasks without a timestamp, or with that of the task here, come after it, but not never: it may
-    // be waiting for them (a TaskGroup's `after`), creating itself again and again.
-    if (dispatches_since_untimed_ >= kDispatchesPerRefill && may_read(untimed))
-      return {Choice::refill, untimed};
     // They are not overtaken by later ones that could only speculate.
     if (next != nullptr &&
         (next->order < guest.task->order ||
-         (dispatches_since_timed_ >= kDispatchesPerRefill && next->before(*guest.task))) &&
+         (dispatches_since_timed_ >= kDispatchesPerTimedRefill && next->before(*guest.task))) &&
         may_read(next))
       return {Choice::refill, next};
     return guest;

@@ -293,6 +293,10 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     return std::any_of(waiting_.begin(), waiting_.end(),
                        [&](const Waiting& w) { return !is_of_uncommitted(w); });
   }
+  /// Somebody waits for an entry who would get one that is free.
+  bool has_waiting_for_room() const {
+    return !waiting_.empty() && (queue_.has_uncommitted_share() || has_committed_waiting());
+  }
   void forget_create(std::uint32_t slot, Cycle now);
 
   // Speculation (task_unit_speculation.cpp).
@@ -435,6 +439,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool is_guest_turn_ = false;
   bool is_refill_turn_ = true;  ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;
+  static constexpr std::uint32_t kDispatchesPerTimedRefill = 1024;  // more often it costs more than it gains
   std::uint32_t dispatches_since_timed_ = 0, dispatches_since_untimed_ = 0;  // spilled tasks were read back
   VirtualTime own_gvt_{};                                                    // of a chip without an arbiter
   std::deque<Task*> commit_sends_;      // held children of committed parents, for the send buffer

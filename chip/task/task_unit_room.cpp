@@ -139,9 +139,10 @@ TaskUnit::Obstacle TaskUnit::perhaps_endless(Need need, const Candidates& candid
     }
     return {};
   }
-  if ((states_.asking() | states_.in(CoreState::internal)) != 0) return {};
+  if (states_.in(CoreState::internal) != 0 || (states_.asking() & may_run_guest()) != 0) return {};
   const Task* untimestamped = untimestamped_waiting(candidates);
-  if (untimestamped == nullptr && (waiting_.empty() || !can_spill() || !has_committed_waiting())) return {};
+  const bool needs_spill = states_.asking() == 0 && has_committed_waiting() && can_spill();
+  if (untimestamped == nullptr && !needs_spill) return {};
   Attempt* latest = latest_running();
   const Timestamp before = untimestamped != nullptr ? speculative_timestamp(*untimestamped) : gvt().timestamp;
   if (latest == nullptr || latest->virtual_time.timestamp <= before) return {};

@@ -307,7 +307,6 @@ bool TaskUnit::may_start_refill(const Task& refill) const {
 
 void TaskUnit::start_refill(Task* refill, std::uint32_t slot) {
   if (refill == untimed_refill_) {
-    dispatches_since_untimed_ = 0;
     is_guest_turn_ = true;  // else what it reads may be what is spilled
   } else {
     RUBATO_CHECK(refills_.back() == refill, "a refill that is not next starts");
@@ -361,6 +360,7 @@ std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
   Task* task = area_.take_front(refill->batch);
   if (area_.first_line_left(refill->batch) != line_before) arrivals.pop_front();
   ++stats_.refilled;
+  if (refill == untimed_refill_) dispatches_since_untimed_ = 0;
   if (context_.observer != nullptr) context_.observer->on_refilled(task->id, tile_, now);
   if (area_.size(refill->batch) > 0) {
     update_refill(refill);

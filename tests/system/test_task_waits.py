@@ -35,6 +35,15 @@ def test_runs_with_waits_have_a_serial_order(what: str, guests: Path, rubato_chi
         assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 
 
+@pytest.mark.parametrize("spare", [0, 1, 4])
+@pytest.mark.parametrize("cores", ["2", "4"])
+def test_a_core_without_a_worker_is_no_core_for_who_needs_one(
+    cores: str, spare: int, guests: Path, rubato_chip: Path
+) -> None:
+    done = run(rubato_chip, guests, "endless", cores, "chip.cores_per_tile=2", f"task.spare_workers={spare}")
+    assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stdout + done.stderr[-2000:]
+
+
 @pytest.mark.parametrize(("spare", "turns"), [(0, 8), (1, 4), (4, 2), (16, 1)])
 def test_so_many_tasks_wait_as_there_are_workers(spare: int, turns: int, guests: Path, rubato_chip: Path) -> None:
     """Eight tasks sleep for a millisecond each on one core."""
@@ -95,7 +104,7 @@ def test_who_a_timestamped_task_waits_for_gets_a_core_and_ends(
     assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
 
 
-QUEUES = [(), ("task.task_queue=8", "task.send_buffer=2"), ("task.task_queue=4", "task.commit_queue=1")]
+QUEUES = [(), ("task.task_queue=8", "task.send_buffer=2"), ("task.task_queue=4", "task.commit_queue=4")]
 TYPES = ["spec", "nonspec", "mayspec"]
 
 
@@ -108,8 +117,8 @@ def test_who_a_timestamped_task_waits_for_is_read_back(
     have: str, members: str, later: str, created: str, queues: tuple[str, ...], guests: Path, rubato_chip: Path
 ) -> None:
     """Though later tasks fill the task queues up to where they are spilled, and the waiting task never stops to ask."""
-    for cores, cores_a_tile in ((2, 1), (4, 2), (4, 1)):
-        what = f"{members} {later} {cores % 3} {created.split()[0]} {have}"
+    for cores, cores_a_tile, children in ((2, 1, "none"), (2, 1, "spec"), (4, 2, "mayspec"), (4, 1, "spec")):
+        what = f"{members} {later} {cores % 3} {created.split()[0]} {have} {children}"
         done = run(rubato_chip, guests, what, str(cores), f"chip.cores_per_tile={cores_a_tile}", *queues,
                    program="task_spilled_group")  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]

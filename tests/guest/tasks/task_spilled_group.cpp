@@ -1,8 +1,8 @@
-// A timestamped task waits for many tasks, and looks again and again, while even more later ones fill the
-// task queues: some of those it waits for are spilled, and must be read back although the queues stay full
-// and its tile never runs out of tasks. Arguments: the types of the members and of the later tasks; where the
-// waiting task is (a locale); whether the tasks are created before run() or by a task; whether members have
-// its timestamp or none.
+// A timestamped task waits for many tasks, and looks again and again, while even more later ones, and what
+// those create, fill the task queues: some of those it waits for are spilled, and must be read back although
+// the queues stay full and its tile never runs out of tasks. Arguments: the types of the members and of the
+// later tasks; where the waiting task is (a locale); whether the tasks are created before run() or by a task;
+// whether members have its timestamp or none; the type of the later tasks' children, or none.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace rubato;
 
-constexpr std::uint64_t kMembers = 200, kLate = 600;
+constexpr std::uint64_t kMembers = 200, kLate = 600, kChildren = 6;
 
 TaskGroup group;
 Locale locale = 0;
@@ -26,9 +26,19 @@ bool have_timestamps = false, is_complete = false;
 struct alignas(64) Cell {
   std::uint64_t value = 0;
 };
-Cell cells[kLate];
+Cell cells[kLate], child_cells[kLate * kChildren];
+std::string_view child_type;
 
-void late(std::uint64_t cell) { ++cells[cell].value; }
+void child(std::uint64_t cell) { ++child_cells[cell].value; }
+
+void late(std::uint64_t cell) {
+  ++cells[cell].value;
+  for (std::uint64_t c = cell * kChildren; c < (cell + 1) * kChildren; ++c) {
+    if (child_type == "spec") create<spec>(child, {.at = 20, .on = kLate + c}, c);
+    if (child_type == "nonspec") create<nonspec>(child, {.at = 20, .on = kLate + c}, c);
+    if (child_type == "mayspec") create<mayspec>(child, {.at = 20, .on = kLate + c}, c);
+  }
+}
 
 void member() {
   for (int i = 0; i < 30; ++i) asm volatile("");
@@ -62,17 +72,19 @@ void start(std::string_view later, bool before) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
+  if (argc != 7) return 2;
   const std::string_view members = argv[1], later = argv[2];
   locale = std::strtoull(argv[3], nullptr, 10);
   const bool before = argv[4] == std::string_view("before");
+  child_type = argv[6];
   have_timestamps = argv[5] == std::string_view("timestamp");
   members == "spec"      ? start<spec>(later, before)
   : members == "mayspec" ? start<mayspec>(later, before)
                          : start<nonspec>(later, before);
   run();
   for (const Cell& cell : cells) late_done += cell.value;
-  const bool passed = is_complete && late_done == kLate;
+  for (const Cell& cell : child_cells) late_done += cell.value;
+  const bool passed = is_complete && late_done == kLate * (child_type == "none" ? 1 : 1 + kChildren);
   std::printf("check: %s\n", passed ? "passed" : "failed");
   return passed ? 0 : 1;
 }

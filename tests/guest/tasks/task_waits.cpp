@@ -7,6 +7,7 @@
 //   task_waits condition   a task waits for what one created after it says, twice
 //   task_waits order       a task that has waited changes what later tasks, speculative, have read
 //   task_waits preempt     a task that has waited comes back to a core whose task runs until it does
+//   task_waits endless     a task waits for one that needs the core of an attempt that waits for the first
 //   task_waits atomic      SPEC tasks that wait between a load and a store of one word
 //   task_waits forever N   N tasks wait for what nobody writes
 //   task_waits unordered   so does one without a timestamp, and another for its locale
@@ -216,6 +217,39 @@ void atomic() {
   check(words[0].value == 10, "nothing comes between what a SPEC task does");
 }
 
+// ---- endless ----
+
+struct alignas(64) Cell {
+  std::uint64_t value = 0;
+};
+Cell has_woken, has_run;
+
+void run_on() {
+  while (__atomic_load_n(&has_woken.value, __ATOMIC_RELAXED) == 0) asm volatile("");
+  ++has_run.value;
+}
+
+void write_token() {
+  const std::uint64_t token = 1;
+  check(write(pipes[0][1], &token, sizeof token) == sizeof token, "a token leaves");
+}
+
+void wait_for_writer() {
+  linger();  // until run_on() runs
+  rubato::create<rubato::nonspec>(write_token, {});
+  std::uint64_t token = 0;
+  check(read(pipes[0][0], &token, sizeof token) == sizeof token, "a token arrives");
+  __atomic_store_n(&has_woken.value, 1, __ATOMIC_RELAXED);
+}
+
+void endless() {
+  check(pipe(pipes[0]) == 0, "there are pipes");
+  rubato::create<rubato::nonspec>(wait_for_writer, {.at = 0});
+  rubato::create<rubato::spec>(run_on, {.at = 5});
+  rubato::run();
+  check(has_run.value == 1, "it ran to its end once");
+}
+
 // ---- forever ----
 
 void read_nothing(std::uint64_t) {
@@ -250,6 +284,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "order") == 0) order();
   if (std::strcmp(what, "preempt") == 0) preempt();
   if (std::strcmp(what, "atomic") == 0) atomic();
+  if (std::strcmp(what, "endless") == 0) endless();
   if (std::strcmp(what, "forever") == 0) forever(std::strtoull(argv[2], nullptr, 10));
   if (std::strcmp(what, "unordered") == 0) unordered();
   std::printf("check: %s\n", wrong == 0 ? "passed" : "failed");
