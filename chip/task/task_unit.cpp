@@ -265,8 +265,10 @@ void TaskUnit::evaluate(Cycle now) {
     }
     candidates = this->candidates();
     if (find_obstacle(candidates).attempt != nullptr) reconsider_later(now);
-    bear(Need::core, candidates, now);
-    bear(Need::locale, candidates, now);
+    if (!waiting_.empty() || untimed_refill_ != nullptr || has_idle_untimed()) {
+      bear(Need::core, candidates, now);
+      bear(Need::locale, candidates, now);
+    }
   }
   if (states_.in(CoreState::waking) != 0) return;
   if (const std::uint32_t idle = states_.in(CoreState::idle); idle != 0) {
