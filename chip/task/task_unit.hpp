@@ -369,7 +369,10 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void borrow_stalled_core(Cycle now);
   bool has_room_for_earliest() const;
   bool precedes_idle(const Task& refill) const;
-  bool has_idle_untimed() const;
+  bool has_idle_untimed() const {
+    return queue_.idle(Lane::untimestamped) + queue_.idle(Lane::untimestamped_nonspec) != 0;
+  }
+  bool has_untimed_now() const;  ///< one that is idle and may run before all that comes later
   /// Spilled tasks without a timestamp wait for one, none of them is here, and the queue is full.
   bool lacks_entry_for_untimed() const;
   /// Null if there are no such spilled tasks or they are being read.

@@ -259,12 +259,16 @@ bool TaskUnit::precedes_idle(const Task& refill) const {
   return true;
 }
 
-bool TaskUnit::has_idle_untimed() const {
-  return queue_.idle(Lane::untimestamped) + queue_.idle(Lane::untimestamped_nonspec) != 0;
+// Children of later speculative tasks come after what has a timestamp here, perhaps for ever.
+bool TaskUnit::has_untimed_now() const {
+  for (const Lane lane : {Lane::untimestamped, Lane::untimestamped_nonspec})
+    if (const Task* first = queue_.earliest(lane); first != nullptr && first->order <= gvt().timestamp)
+      return true;
+  return false;
 }
 
 bool TaskUnit::lacks_entry_for_untimed() const {
-  return idle_untimed_refill() != nullptr && !has_idle_untimed() && being_refilled() == 0 &&
+  return idle_untimed_refill() != nullptr && !has_untimed_now() && being_refilled() == 0 &&
          !queue_.has_room(false, false);
 }
 
@@ -275,7 +279,7 @@ bool TaskUnit::may_refill(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
     return has_room_for_earliest();
-  if (!refill.descriptor.has_timestamp && !has_idle_untimed()) return queue_.has_room(false, false);
+  if (!refill.descriptor.has_timestamp && !has_untimed_now()) return queue_.has_room(false, false);
   return queue_.used() + area_.size(refill.batch) < spill_threshold_ ||
          (queue_.used() + 1 < spill_threshold_ && precedes_idle(refill));
 }
@@ -284,7 +288,7 @@ bool TaskUnit::may_read_next(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
     return has_room_for_earliest();
-  if (!refill.descriptor.has_timestamp && !has_idle_untimed()) return queue_.has_room(false, false);
+  if (!refill.descriptor.has_timestamp && !has_untimed_now()) return queue_.has_room(false, false);
   return queue_.used() + 1 < spill_threshold_;
 }
 

@@ -135,3 +135,15 @@ def test_attempts_that_never_end_give_way_to_what_they_wait_for(
         done = run(rubato_chip, guests, f"{endless} {others} 30 {what}", str(cores),
                    f"chip.cores_per_tile={cores_a_tile}", *queues, program="task_endless")  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("waiting", ["nonspec", "mayspec"])
+@pytest.mark.parametrize("members", TYPES)
+@pytest.mark.parametrize("children", ["spec", "mayspec"])
+def test_children_of_later_tasks_do_not_stand_for_those_it_waits_for(
+    children: str, members: str, waiting: str, guests: Path, rubato_chip: Path
+) -> None:
+    for place, elsewhere in ((0, 3), (1, 4), (2, 5)):
+        done = run(rubato_chip, guests, f"{children} {members} {waiting} {place} {elsewhere}", "4",
+                   "chip.cores_per_tile=1", "task.task_queue=16", program="task_later_child")  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
