@@ -368,6 +368,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool is_writing_batch() const { return spill_.batch != SpillArea::kNoBatch; }
   void borrow_stalled_core(Cycle now);
   bool has_room_for_earliest() const;
+  /// The last entry too, unless the earliest may be creating what needs it.
+  bool has_room_for_untimed() const { return queue_.has_room(!has_committed_waiting(), false); }
   bool precedes_idle(const Task& refill) const;
   bool has_idle_untimed() const {
     return queue_.idle(Lane::untimestamped) + queue_.idle(Lane::untimestamped_nonspec) != 0;

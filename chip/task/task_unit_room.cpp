@@ -107,11 +107,15 @@ Attempt* TaskUnit::latest_waiting() const {
 // A timestamped task may be waiting for one without (a TaskGroup's `after`), and all that wait for an entry
 // for that. Null also if something else comes first: not what could only speculate, as those that wait do.
 const Task* TaskUnit::untimestamped_waiting(const Candidates& candidates) const {
-  if (const Task* first = candidates.first.task;
-      first != nullptr && (!first->descriptor.has_timestamp || first->order <= gvt().timestamp))
-    return first->descriptor.has_timestamp ? nullptr : first;
+  const Task* first = candidates.first.task;
+  if (first != nullptr && first->descriptor.has_timestamp) {
+    if (first->order <= gvt().timestamp) return nullptr;
+    first = nullptr;
+  }
   const Task* refill = idle_untimed_refill();
-  return refill != nullptr && being_refilled() == 0 && may_refill(*refill) ? refill : nullptr;
+  const bool is_refill_first = refill != nullptr && (first == nullptr || refill->order < first->order) &&
+                               being_refilled() == 0 && may_refill(*refill);
+  return is_refill_first ? refill : first;
 }
 
 // A task without a timestamp that may run but for the locale of the attempt on `slot`, a later one.
@@ -144,9 +148,11 @@ TaskUnit::Obstacle TaskUnit::perhaps_endless(Need need, const Candidates& candid
   const bool needs_spill = states_.asking() == 0 && has_committed_waiting() && can_spill();
   if (untimestamped == nullptr && !needs_spill) return {};
   Attempt* latest = latest_running();
-  const Timestamp before = untimestamped != nullptr ? speculative_timestamp(*untimestamped) : gvt().timestamp;
-  if (latest == nullptr || latest->virtual_time.timestamp <= before) return {};
-  return {latest, untimestamped != nullptr ? AbortCause::preempted : AbortCause::task_queue, untimestamped};
+  if (latest == nullptr) return {};
+  if (untimestamped != nullptr && speculative_timestamp(*untimestamped) < latest->virtual_time.timestamp)
+    return {latest, AbortCause::preempted, untimestamped};
+  if (needs_spill && gvt() < latest->virtual_time) return {latest, AbortCause::task_queue};
+  return {};
 }
 
 void TaskUnit::bear(Need need, const Candidates& candidates, Cycle now) {

@@ -269,7 +269,7 @@ bool TaskUnit::has_untimed_now() const {
 
 bool TaskUnit::lacks_entry_for_untimed() const {
   return idle_untimed_refill() != nullptr && !has_untimed_now() && being_refilled() == 0 &&
-         !queue_.has_room(false, false);
+         !has_room_for_untimed();
 }
 
 // Needed: the GVT waits for it, or it has no timestamp and no such task is here. Else it must not fill the
@@ -279,7 +279,7 @@ bool TaskUnit::may_refill(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
     return has_room_for_earliest();
-  if (!refill.descriptor.has_timestamp && !has_untimed_now()) return queue_.has_room(false, false);
+  if (!refill.descriptor.has_timestamp && !has_untimed_now()) return has_room_for_untimed();
   return queue_.used() + area_.size(refill.batch) < spill_threshold_ ||
          (queue_.used() + 1 < spill_threshold_ && precedes_idle(refill));
 }
@@ -288,7 +288,7 @@ bool TaskUnit::may_read_next(const Task& refill) const {
   if (queue_.unlimited()) return true;
   if (is_earliest(refill.descriptor.has_timestamp, refill.descriptor.timestamp))
     return has_room_for_earliest();
-  if (!refill.descriptor.has_timestamp && !has_untimed_now()) return queue_.has_room(false, false);
+  if (!refill.descriptor.has_timestamp && !has_untimed_now()) return has_room_for_untimed();
   return queue_.used() + 1 < spill_threshold_;
 }
 
@@ -310,9 +310,10 @@ bool TaskUnit::may_start_refill(const Task& refill) const {
 }
 
 void TaskUnit::start_refill(Task* refill, std::uint32_t slot) {
-  if (refill == untimed_refill_) {
-    is_guest_turn_ = true;  // else what it reads may be what is spilled
-  } else {
+  // One that has waited for its turn: else what it reads may be what is spilled.
+  if (refill == untimed_refill_ || dispatches_since_timed_ >= kDispatchesPerTimedRefill)
+    is_guest_turn_ = true;
+  if (refill != untimed_refill_) {
     RUBATO_CHECK(refills_.back() == refill, "a refill that is not next starts");
     dispatches_since_timed_ = 0;
     refills_.pop_back();
