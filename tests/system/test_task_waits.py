@@ -127,7 +127,7 @@ def test_who_a_timestamped_task_waits_for_is_read_back(
 @pytest.mark.parametrize("queues", QUEUES)
 @pytest.mark.parametrize("others", TYPES)
 @pytest.mark.parametrize("endless", ["spec", "mayspec"])
-@pytest.mark.parametrize("what", ["0 timestamps", "2 timestamps", "0 group", "999 group"])
+@pytest.mark.parametrize("what", ["0 timestamps", "2 timestamps", "0 group", "999 group", "1 children"])
 def test_attempts_that_never_end_give_way_to_what_they_wait_for(
     what: str, endless: str, others: str, queues: tuple[str, ...], guests: Path, rubato_chip: Path
 ) -> None:

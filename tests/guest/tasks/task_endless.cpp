@@ -2,7 +2,8 @@
 // tiles they are on, while that task creates more tasks than the task queues hold: somebody must spill. Or
 // what they wait for is written after a group of tasks without a timestamp, which need cores and locales.
 // Arguments: the type of the endless tasks and that of the others, how many endless tasks, their creator's
-// locale (999: the others have the locales of the endless ones), and `timestamps` or `group`.
+// locale (999: the others have the locales of the endless ones), and `timestamps`,
+// `group`, or `children`: the endless ones are SPEC children of the creator, of its timestamp.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -31,10 +32,12 @@ void other(std::uint64_t cell) { ++cells[cell].value; }
 
 TaskGroup group;
 bool is_group = false;
+std::uint64_t children = 0;
 void set_flag() { __atomic_store_n(&flag.value, 1, __ATOMIC_RELAXED); }
 
 template <TaskType type>
 void creator(std::uint64_t locale) {
+  for (std::uint64_t i = 0; i < children; ++i) create<spec>(endless, {.at = 0, .on = 1000 + i}, i);
   for (int i = 0; i < 20000; ++i) asm volatile("");  // until they run
   for (std::uint64_t i = 0; i < kOthers; ++i)
     is_group ? create<type>(other, {.on = locale + 1 + i, .group = &group}, i)
@@ -45,7 +48,7 @@ void creator(std::uint64_t locale) {
 template <TaskType others>
 void start(std::string_view endless_type, std::uint64_t count, std::uint64_t locale) {
   create<nonspec>(creator<others>, {.at = 0, .on = locale}, locale);
-  for (std::uint64_t i = 0; i < count; ++i)
+  for (std::uint64_t i = 0; children == 0 && i < count; ++i)
     endless_type == "spec" ? create<spec>(endless, {.at = 5, .on = 1000 + i}, i)
                            : create<mayspec>(endless, {.at = 5, .on = 1000 + i}, i);
 }
@@ -59,6 +62,7 @@ int main(int argc, char** argv) {
   const std::uint64_t count = std::strtoull(argv[3], nullptr, 10),
                       locale = std::strtoull(argv[4], nullptr, 10);
   if (count > std::size(endless_done)) return 2;
+  if (argv[5] == std::string_view("children")) children = count;
   others == "spec"      ? start<spec>(argv[1], count, locale)
   : others == "mayspec" ? start<mayspec>(argv[1], count, locale)
                         : start<nonspec>(argv[1], count, locale);
