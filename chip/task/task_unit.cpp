@@ -116,7 +116,8 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
     return guest;
   }
   // What may run at once comes before what perhaps may not, unless the GVT waits for that.
-  if (may_read(next) && is_earliest(true, next->descriptor.timestamp)) return {Choice::refill, next};
+  if (next != nullptr && is_earliest(true, next->descriptor.timestamp) && may_read(next))
+    return {Choice::refill, next};
   if (may_read(untimed)) return {Choice::refill, untimed};
   return may_read(next) ? Choice{Choice::refill, next} : Choice{};
 }

@@ -392,7 +392,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void place_refill(Task* refill, bool entry_is_free, std::vector<LineAddr>& lines);
   void insert_refill(Task* refill);
   void settle_overflow(std::vector<LineAddr>& lines);
-  void chain_untimed(std::uint32_t batch, std::vector<LineAddr>& lines);
+  void chain_untimed(std::uint32_t first, std::uint32_t last, std::vector<LineAddr>& lines);
   void update_refill(Task* refill);
   Task* make_refill(std::uint32_t batch);
   std::optional<Cycle> touch_lines(CoreId core, std::vector<LineAddr>& lines, std::size_t& touched,

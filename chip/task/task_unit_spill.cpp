@@ -118,7 +118,7 @@ std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
         const bool entry = queue_.refills() == 0 || (gained && queue_.refills() < max_refills_);
         place_refill(make_refill(batch), entry, spill_.lines);
       } else {
-        chain_untimed(batch, spill_.lines);
+        chain_untimed(batch, batch, spill_.lines);
       }
     }
     serve_waiting(now);
@@ -204,15 +204,15 @@ void TaskUnit::settle_overflow(std::vector<LineAddr>& lines) {
   }
 }
 
-// The batch goes to the end of the chain: its number, to the last line of the one before.
-void TaskUnit::chain_untimed(std::uint32_t batch, std::vector<LineAddr>& lines) {
+// They go to the end of the chain: the number of the first, to the last line of the one before.
+void TaskUnit::chain_untimed(std::uint32_t first, std::uint32_t last, std::vector<LineAddr>& lines) {
   if (untimed_refill_ == nullptr) {
-    untimed_refill_ = make_refill(batch);
+    untimed_refill_ = make_refill(first);
   } else {
-    area_.chain(last_untimed_, batch);
+    area_.chain(last_untimed_, first);
     lines.push_back(area_.line(last_untimed_, area_.written_lines(last_untimed_) - 1));
   }
-  last_untimed_ = batch;
+  last_untimed_ = last;
 }
 
 void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
@@ -237,8 +237,7 @@ void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
   if (has_timestamps) {
     place_refill(make_refill(first), queue_.refills() < max_refills_, lines);
   } else {
-    chain_untimed(first, lines);
-    last_untimed_ = last;
+    chain_untimed(first, last, lines);
   }
 }
 

@@ -48,7 +48,8 @@ void creator(std::uint64_t locale) {
 template <TaskType others>
 void start(std::string_view endless_type, std::uint64_t count, std::uint64_t locale) {
   create<nonspec>(creator<others>, {.at = 0, .on = locale}, locale);
-  for (std::uint64_t i = 0; children == 0 && i < count; ++i)
+  if (children != 0) return;  // the creator makes them
+  for (std::uint64_t i = 0; i < count; ++i)
     endless_type == "spec" ? create<spec>(endless, {.at = 5, .on = 1000 + i}, i)
                            : create<mayspec>(endless, {.at = 5, .on = 1000 + i}, i);
 }
