@@ -371,10 +371,13 @@ void Worker::take_packed_now(std::uint64_t count) {
 
 bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own) {
   if (ring_.room() == 0 || set.is_empty(rank)) return false;
-  if (&set != &pinned_ && !may_take_pools()) return false;  // asked again below, in order with has_mixed
-  // What is in the ring nobody can steal. But if nobody is idle it must not wait for ever.
-  if (&set != &pinned_ && are_tasks_long_ && !ring_.is_empty() && ++times_left_ < kPassLimit) return false;
-  times_left_ = 0;
+  if (&set != &pinned_) {
+    if (!may_take_pools()) return false;  // asked again below, in order with has_mixed
+    // What is in the ring nobody can steal. But if nobody is idle it must not wait for ever; counted until
+    // one is taken, whatever else is taken in between: the others' turn may come before theirs each time.
+    if (are_tasks_long_ && !ring_.is_empty() && ++times_left_ < kPassLimit) return false;
+    times_left_ = 0;
+  }
   unsigned last = last_claimed_;
   const unsigned index = set.claim(rank, last);
   if (index == kNoPool) return false;

@@ -180,4 +180,28 @@ TEST_P(Progress, OfLocalesAfterTimestamps) {
   }
 }
 
+/// Pools were closed when the tasks came, and then it is always the turn of the pinned ones when the ring is
+/// empty.
+TEST_P(Progress, OfLocalesAfterALongTimestamp) {
+  for (const std::uint64_t locale : {0, 1}) {
+    keep_busy(16, nullptr);
+    keep_others_busy();
+    create<nonspec>(go_on, {}, begin_ + kTooLong);
+    has_created = false;
+    create<nonspec>(
+        [until = begin_ + kTooLong] {
+          while (!has_created && GetParam() != 1 && Clock::now() < until) std::this_thread::yield();
+          work_for(milliseconds(1));
+        },
+        {.at = 1, .on = 3});
+    create<nonspec>(
+        [locale] {
+          for (std::uint64_t i = 0; i < 16; ++i) create<nonspec>([] { ++calls; }, {.on = locale});
+          has_created = true;
+        },
+        {.core = GetParam() - 1});
+    expect_all_run();
+  }
+}
+
 }  // namespace
