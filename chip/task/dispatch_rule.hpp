@@ -13,8 +13,9 @@ enum class RunMode : std::uint8_t { none, non_speculative, speculative };
 
 /// What a tile knows of the rest of the chip.
 struct TileView {
-  VirtualTime gvt{};        ///< as last broadcast to the tile
-  bool is_stopped = false;  ///< a promotion is being served: no non-speculative task starts
+  VirtualTime gvt{};           ///< as last broadcast to the tile
+  bool is_stopped = false;     ///< a promotion is being served: no non-speculative task starts
+  bool has_suspended = false;  ///< tasks of the tile wait in system calls
   /// If set: attempts of this timestamp or a later one gain nothing. They would find the commit queue full of
   /// earlier ones, or there is enough to do at the GVT's timestamp.
   std::optional<Timestamp> hold_from{};
@@ -29,11 +30,15 @@ class DispatchRule {
 };
 
 /// C10 where nothing speculates: parents are always non-speculative and no promotion is ever served, so a
-/// task may run if it has no timestamp or that of the earliest active task. MAYSPEC runs as NONSPEC.
+/// task may run if it has no timestamp or that of the earliest active task. MAYSPEC runs as NONSPEC. A SPEC
+/// task runs alone from its beginning, as a promoted one does (C18): it may wait for what a suspended one
+/// holds, a mutex, and nobody else goes on before it ends.
 class NonSpeculativeRule final : public DispatchRule {
  public:
   RunMode may_run(const Task& task, const TileView& view) const override {
-    const bool ready = !task.descriptor.has_timestamp || task.descriptor.timestamp <= view.gvt.timestamp;
+    const TaskDescriptor& d = task.descriptor;
+    const bool ready = (!d.has_timestamp || d.timestamp <= view.gvt.timestamp) &&
+                       (d.type != TaskType::spec || !view.has_suspended);
     return ready ? RunMode::non_speculative : RunMode::none;
   }
 };

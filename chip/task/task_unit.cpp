@@ -66,13 +66,14 @@ TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>&
 TaskUnit::Candidates TaskUnit::candidates() {
   Candidates result;
   const TileView view = this->view();
-  is_holding_ = false;
+  is_holding_ = is_spec_waiting_ = false;
   for (const Lane lane : kAllLanes) {
     Task* task = queue_.earliest_free(lane);
     if (task == nullptr) continue;
     const RunMode mode = context_.rule->may_run(*task, view);
     if (mode == RunMode::none) {
       is_holding_ = is_holding_ || task->descriptor.type == TaskType::mayspec;
+      is_spec_waiting_ = is_spec_waiting_ || waits_for_suspended(*task, view);
       continue;
     }
     if (task->descriptor.has_timestamp &&
@@ -83,7 +84,14 @@ TaskUnit::Candidates TaskUnit::candidates() {
   }
   if (promoted_ != nullptr && queue_.is_locale_free(*promoted_))
     result.first = {Choice::guest, promoted_, RunMode::non_speculative};
+  // Others that come and sleep, one after the other, do not keep it waiting for ever.
+  if (is_spec_waiting_ && started_before_spec_ >= kMaxBeforeSpec) result.first = {};
   return result;
+}
+
+bool TaskUnit::waits_for_suspended(const Task& task, TileView view) const {
+  if (!std::exchange(view.has_suspended, false)) return false;
+  return context_.rule->may_run(task, view) != RunMode::none;
 }
 
 TaskUnit::Choice TaskUnit::choose(Cycle now, std::uint32_t slot) {
@@ -128,6 +136,7 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   is_guest_turn_ = false;
   ++dispatches_since_timed_;
   ++dispatches_since_untimed_;
+  started_before_spec_ = is_spec_waiting_ ? started_before_spec_ + 1 : 0;
   if (task == promoted_) {  // keeps its virtual time: it is the earliest active task
     promoted_ = nullptr;
     queue_.occupy(*task, slot);

@@ -247,9 +247,10 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     if (context_.arbiter != nullptr) context_.arbiter->touch(tile_);
   }
 
-  TileView view() const { return {gvt(), is_stopped_, hold_from()}; }
+  TileView view() const { return {gvt(), is_stopped_, has_suspended(), hold_from()}; }
   std::optional<Timestamp> hold_from() const;
   Candidates candidates();
+  bool waits_for_suspended(const Task& task, TileView view) const;
   Choice choose(Cycle now, std::uint32_t slot);
   Choice choose(const Choice& guest, bool guest_may_run) const;
   void start_guest(const Choice& choice, std::uint32_t slot, Cycle now);
@@ -441,6 +442,10 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   /// A SPEC task that non-speculative ones abort again and again may never end otherwise: they may be waiting
   /// for it, and look at what it writes. Alone among them it will.
   static constexpr std::uint32_t kMaxLost = 64;
+  /// A SPEC task that runs alone waits until no other is suspended: so many still start before it.
+  static constexpr std::uint32_t kMaxBeforeSpec = 256;
+  std::uint32_t started_before_spec_ = 0;
+  bool is_spec_waiting_ = false;  ///< the last evaluation
   bool is_guest_turn_ = false;
   bool is_refill_turn_ = true;  ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;

@@ -7,7 +7,8 @@
 // A core without a worker, where none is to spare, goes on with what has waited, and spills where others wait
 // for room; it is given nothing else.
 //
-// Where nothing speculates a SPEC task is atomic because it runs alone: suspended, it lets nobody else run.
+// Where nothing speculates a SPEC task is atomic because it runs alone: it starts when none is suspended, and
+// suspended lets nobody else run.
 // SPDX-License-Identifier: MIT
 #include "base/check.hpp"
 #include "chip/task/task_unit.hpp"

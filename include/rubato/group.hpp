@@ -13,9 +13,9 @@ struct GroupState;
 
 /// A set of tasks. It is complete while no unfinished task belongs to it; a task created with `.after =
 /// &group` does not run before that. Membership is not inherited: children join by their own annotation.
-///   - Create all members before run(), or from one task that belongs to the group itself: otherwise the
-///   group
-///     may be complete for a moment between two creations, and `.after` tasks start.
+///   - Create all members before run(), or by create() from one task that belongs to the group itself:
+///     otherwise the group may be complete for a moment between two creations, and `.after` tasks start. So
+///     it may with create_all(), in a task too: those that split a long range are no members.
 ///   - A timestamped task may wait only for tasks that may run before it: members of its own or an earlier
 ///     timestamp or of none. Otherwise nothing can run: an error on the serial engine, no progress on the
 ///     chip.

@@ -8,6 +8,8 @@
 //   task_waits order       a task that has waited changes what later tasks, speculative, have read
 //   task_waits preempt     a task that has waited comes back to a core whose task runs until it does
 //   task_waits endless     a task waits for one that needs the core of an attempt that waits for the first
+//   task_waits mutex       SPEC tasks want a mutex that NONSPEC ones hold while they sleep
+//   task_waits naps        tasks that sleep create each other until a SPEC one says that it is over
 //   task_waits atomic      SPEC tasks that wait between a load and a store of one word
 //   task_waits forever N   N tasks wait for what nobody writes
 //   task_waits unordered   so does one without a timestamp, and another for its locale
@@ -163,6 +165,53 @@ void condition() {
   check(turn == 4, "the tasks took turns");
 }
 
+// ---- mutex ----
+
+std::uint64_t locked = 0;
+
+void lock_and_sleep(std::uint64_t) {
+  pthread_mutex_lock(&mutex);
+  sleep_for(kMillisecond / 1000);
+  ++locked;
+  pthread_mutex_unlock(&mutex);
+}
+void lock(std::uint64_t) {
+  pthread_mutex_lock(&mutex);
+  ++locked;
+  pthread_mutex_unlock(&mutex);
+}
+
+void share_mutex() {
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    rubato::create<rubato::nonspec>(lock_and_sleep, {.at = 1}, i);
+    rubato::create<rubato::spec>(lock, {.at = 2}, i);
+    rubato::create<rubato::spec>(lock, {.at = 1}, i);
+    rubato::create<rubato::spec>(lock, {}, i);
+    rubato::create<rubato::mayspec>(lock, {.at = 1}, i);
+  }
+  rubato::run();
+  check(locked == 20, "everybody has had the mutex");
+}
+
+// ---- naps ----
+
+void nap(std::uint64_t i) {
+  sleep_for(kMillisecond / 100 + 777 * i);
+  if (locked == 0) rubato::create<rubato::nonspec>(nap, {}, i);
+}
+
+void naps() {
+  for (std::uint64_t i = 0; i < 4; ++i) rubato::create<rubato::nonspec>(nap, {}, i);
+  rubato::create<rubato::nonspec>(
+      [](std::uint64_t) {
+        sleep_for(kMillisecond / 20);
+        rubato::create<rubato::spec>([](std::uint64_t) { ++locked; }, {.at = 2}, std::uint64_t{0});
+      },
+      {.at = 1}, std::uint64_t{0});
+  rubato::run();
+  check(locked == 1, "it is over");
+}
+
 // ---- order ----
 
 struct alignas(64) Word {
@@ -281,6 +330,8 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "sleep") == 0) sleep_all();
   if (std::strcmp(what, "own") == 0) own();
   if (std::strcmp(what, "condition") == 0) condition();
+  if (std::strcmp(what, "mutex") == 0) share_mutex();
+  if (std::strcmp(what, "naps") == 0) naps();
   if (std::strcmp(what, "order") == 0) order();
   if (std::strcmp(what, "preempt") == 0) preempt();
   if (std::strcmp(what, "atomic") == 0) atomic();
