@@ -16,6 +16,7 @@
 #include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace rubato::apps {
 
@@ -95,19 +96,24 @@ class Outbox {
     begin_ = next_ = end_;
     end_ += capacity_;
   }
-  /// The oldest chunk if it has come back, else a new one.
+  /// The one that came back last, which may be in a cache still; a new one if none is here.
   void take_chunk() {
-    if (chunks_.empty() || !chunks_.front().is_back()) {
+    while (!chunks_.empty() && chunks_.front().is_back()) {
+      free_.push_back(std::move(chunks_.front()));
+      chunks_.pop_front();
+    }
+    if (free_.empty()) {
       chunks_.push_back(
           {std::make_unique_for_overwrite<Record[]>(chunk_capacity_), std::make_unique<Returns>()});
     } else {
-      chunks_.push_back(std::move(chunks_.front()));
-      chunks_.pop_front();
+      chunks_.push_back(std::move(free_.back()));
+      free_.pop_back();
     }
   }
 
   std::size_t capacity_, chunk_capacity_, chunks_ahead_;
   std::deque<Chunk> chunks_;  // the one that is filled last, the others by age
+  std::vector<Chunk> free_;   // by when they came back
   // Of the batch that is filled: where it begins, its next record, and where it ends. If there is none, all
   // three are where the last one ended.
   Record* begin_ = nullptr;
