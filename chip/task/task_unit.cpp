@@ -133,7 +133,7 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
 void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) {
   Task* task = choice.task;
   account_occupancy(now);
-  is_guest_turn_ = false;
+  if (task != promoted_) is_guest_turn_ = false;  // that one came before those whose turn it is
   ++dispatches_since_timed_;
   ++dispatches_since_untimed_;
   started_before_spec_ = is_spec_waiting_ ? started_before_spec_ + 1 : 0;

@@ -147,3 +147,17 @@ def test_children_of_later_tasks_do_not_stand_for_those_it_waits_for(
         done = run(rubato_chip, guests, f"{children} {members} {waiting} {place} {elsewhere}", "4",
                    "chip.cores_per_tile=1", "task.task_queue=16", program="task_later_child")  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("members", ["nonspec", "mayspec"])
+@pytest.mark.parametrize("entries", [4, 5, 6, 8])
+def test_what_is_read_back_beside_promoted_tasks_has_its_turn(
+    entries: int, members: str, guests: Path, rubato_chip: Path
+) -> None:
+    """The children take up all that is for such as theirs: whoever asks whether the group is complete is promoted."""
+    for children in (1, 2, 5):
+        for cores, elsewhere in (("2", 3), ("4", 3), ("4", 4)):
+            done = run(rubato_chip, guests, f"mayspec {members} spec 1 {elsewhere} {children}", cores,
+                       "chip.cores_per_tile=1", f"task.task_queue={entries}", "task.commit_queue=4",
+                       program="task_later_child")  # fmt: skip
+            assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
