@@ -432,6 +432,11 @@ bool Worker::share_phase() {
     while (!lane.is_empty()) chain.append(lane.take());
   }
   if (chain.is_empty()) return false;
+  if (has_linked(order.current.load(std::memory_order_relaxed))) {  // kept: they wait for groups
+    Chain kept = heap_.pop_min();
+    order.left += kept.size;
+    while (!kept.is_empty()) chain.append(kept.take());
+  }
   begin_shared(static_cast<std::int64_t>(order.left));
   const std::uint64_t size = chain.size;
   distribute(chain);

@@ -122,13 +122,15 @@ void Worker::drop_attempt(TaskList::Mark mark) {
 }
 
 /// An optimistic reader that has tried once: again, until no writer was at work meanwhile or it has lost too
-/// often. At least once: a reader that may not move has no other way to run.
+/// often, or cannot begin for a writer that takes long: others like that one may follow for ever. At least
+/// once: a reader that may not move has no other way to run.
 bool Worker::run_reader(Task* task, bool may_move) {
   Version<HeaderAtomics> version(synchronization_word(task));
   unsigned losses = 1;
   do {
     const Attempt attempt = read_once(task, kSpinTries);
-    if (attempt != Attempt::lost) return attempt == Attempt::done;
+    if (attempt == Attempt::done) return true;
+    if (attempt == Attempt::not_begun) break;
   } while (++losses < threshold(kReaderLosses, 1u));
   if (primitive_of(task) == Primitive::optimistic_pool) {
     if (may_move) task->handle = (task->handle & ~engine::handle::kPrimitiveMask) | engine::handle::kPooled;

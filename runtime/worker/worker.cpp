@@ -22,8 +22,9 @@ constexpr unsigned kPassLimit = 64;           // tasks of higher priority after 
 constexpr unsigned kRefillsBeforeAlone = 64;  // of the ring, while a spec task waits; sooner if idle
 constexpr unsigned kBatchesBeforeRest = 4;    // of short tasks; see look_after_rest()
 // So often a published chunk is found there before it is taken back: some milliseconds.
-constexpr unsigned kRestsBeforeReturn = 1024, kLongRestsBeforeReturn = 64;
-constexpr std::uint64_t kLongMicroseconds = 10'000;  // a long task (R11)
+constexpr unsigned kRestsBeforeReturn = 1024;
+constexpr std::uint64_t kMicrosecondsBeforeReturn = 5000;  // of long tasks
+constexpr std::uint64_t kLongMicroseconds = 10'000;        // a long task (R11)
 // Tasks are timed one by one at the beginning, and after a batch in which they took so long on average.
 constexpr std::uint64_t kTimedMicroseconds = 20;
 constexpr unsigned kTimedTasks = 1000;
@@ -182,6 +183,9 @@ bool Worker::attend(std::uint64_t word) {
       pause();
     } else if ((word & Events::kAlone) != 0) {
       stand_by();
+      // One task before it stands by again: tasks that run alone may never run out.
+      word = events.look();
+      if ((word & (Events::kStop | Events::kPaused | Events::kEnd)) == 0) break;
     } else {
       break;
     }
@@ -219,6 +223,7 @@ Task* Worker::refill() {
     refills_before_alone_ = 0;
     run_alone();
   }
+  if (has_pools && are_tasks_long_ && !ready_.is_empty()) ++times_left_;  // taking one begins anew
   Waiting waiting = look_at_sources();
   // Bounded: to share with an idle worker may take tasks out of the ring again.
   for (unsigned tries = 0; tries <= ring_.distance() && ring_.size() <= ring_.distance(); ++tries) {
@@ -247,8 +252,12 @@ void Worker::do_duties() {
 /// tasks that never run out must not keep it from that for ever (R10).
 void Worker::look_after_rest() {
   // Who was woken for a chunk takes a while to come.
-  const unsigned patience = are_tasks_long_ ? kLongRestsBeforeReturn : kRestsBeforeReturn;
-  if (published_.load(std::memory_order_relaxed) != nullptr && ++rests_published_ >= patience) take_back();
+  if (published_.load(std::memory_order_relaxed) != nullptr) {
+    ++rests_published_;
+    const bool is_late = are_tasks_long_ ? ticks() - published_at_ >= ticks_of(kMicrosecondsBeforeReturn)
+                                         : rests_published_ >= kRestsBeforeReturn;
+    if (is_late) take_back();
+  }
   settle();
   const std::uint64_t finished = counts.finished.get();
   if (must_distribute_.load(std::memory_order_seq_cst)) {
@@ -258,6 +267,12 @@ void Worker::look_after_rest() {
     distribute_slice();
   }
   if (owns_order() && !advance()) leave_inline();
+  // A timestamp may never end, and what it has created since it began may have come into a pool, or wait for
+  // a group; pools are closed while it runs outside them.
+  const Order& order = engine_.order;
+  if (has_pools && owns_order() && order.left != 0 && !order.is_shared.load(std::memory_order_relaxed) &&
+      order.has_mixed.load(std::memory_order_relaxed))
+    share_phase();
 }
 
 TaskList& Worker::private_tasks(unsigned rank) {
@@ -373,9 +388,9 @@ bool Worker::take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_ow
   if (ring_.room() == 0 || set.is_empty(rank)) return false;
   if (&set != &pinned_) {
     if (!may_take_pools()) return false;  // asked again below, in order with has_mixed
-    // What is in the ring nobody can steal. But if nobody is idle it must not wait for ever; counted until
-    // one is taken, whatever else is taken in between: the others' turn may come before theirs each time.
-    if (are_tasks_long_ && !ring_.is_empty() && ++times_left_ < kPassLimit) return false;
+    // What is in the ring nobody can steal. But if nobody is idle it must not wait for ever. Refills are
+    // counted, not turns: the others' may come first each time, or this one's once in 64 tasks only.
+    if (are_tasks_long_ && !ring_.is_empty() && times_left_ < kPassLimit) return false;
     times_left_ = 0;
   }
   unsigned last = last_claimed_;
@@ -500,6 +515,10 @@ void Worker::stand_by() {
 void Worker::run_alone() {
   Events& events = engine_.events;
   const unsigned others = engine_.workers() - 1;
+  if (Events::standing(events.look_ordered()) != 0) {  // they have not had their turn since the last time
+    std::this_thread::yield();
+    return;
+  }
   if ((events.raise(Events::kAlone) & Events::kAlone) != 0) return;  // another one's turn: stand by for it
   for (unsigned tries = 0;; ++tries) {
     const std::uint32_t seen = events.epoch();
@@ -517,6 +536,7 @@ void Worker::run_alone() {
   }
   for (unsigned i = 0; i < threshold(1024u, 2u) && !alone_.is_empty() && (events.look() & Events::kStop) == 0;
        ++i) {
+    if (--until_refresh_ == 0) refresh_epoch();
     Task* const task = alone_.take();
     task->handle &=
         ~engine::handle::kPrimitiveMask;  // no task runs that could be in the way, and none may wait

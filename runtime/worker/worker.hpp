@@ -302,6 +302,7 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned until_look_ = kRefreshBatch;  // tasks before the next look at inbox, CPU and clock, if 1
   unsigned batches_before_rest_ = 1;
   unsigned rests_published_ = 0;  // since a chunk was published
+  std::uint64_t published_at_ = 0;
   bool refreshes_ = true;
   // What is to be done before the next tasks are taken, a bit each. To share: a task by itself is worth
   // waking somebody. The rest: what else is done by who is idle.
@@ -314,7 +315,7 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned tasks_to_time_ = 1000;  // with a trace never 0; changes between tasks
   TraceSpan span_{};               // of the task that is timed
   bool are_tasks_long_ = true;     // over a microsecond, on average of the last batch; unknown: they may be
-  unsigned times_left_ = 0;        // so often a ready pool was left to others for that reason
+  unsigned times_left_ = 0;        // refills that left ready pools to others for that reason
   TraceLane* trace_ = nullptr;     // null: no trace
   bool is_put_off_ = false;        // the last task to be timed was not run, but put back
   std::uint64_t batch_begin_ = 0;

@@ -204,4 +204,103 @@ TEST_P(Progress, OfLocalesAfterALongTimestamp) {
   }
 }
 
+void go_on_at_once(Clock::time_point until) {
+  if (is_to_go_on(until)) create<nonspec>(go_on_at_once, {.at = timestamp()}, until);
+  if (Clock::now() < until - kTooLong + milliseconds(100) || has_created.exchange(true)) return;
+  create<nonspec>([] { ++calls; }, {.on = 5});
+  static TaskGroup group;
+  create<nonspec>([] { ++calls; }, {.at = timestamp(), .group = &group});
+  create<nonspec>([] { ++calls; }, {.at = timestamp(), .after = &group});
+}
+void count_down(unsigned left, Clock::time_point until) {
+  if (left == 0) return go_on_at_once(until);
+  create<nonspec>(count_down, {.at = timestamp() + 1}, left - 1, until);
+}
+
+/// A timestamp that runs outside the pools does not end before what it has created there, or what waits.
+TEST_P(Progress, OfWhatAnEndlessTimestampCreates) {
+  for (const bool are_busy : {false, true}) {
+    keep_busy(3, nullptr);
+    if (are_busy) keep_others_busy();
+    has_created = false;
+    create<nonspec>(count_down, {.at = 1}, 20000u, begin_ + kTooLong);
+    expect_all_run();
+  }
+}
+
+void go_on_alone(Clock::time_point until) {
+  work_for(microseconds(20));
+  if (is_to_go_on(until)) create<spec>(go_on_alone, {}, until);
+}
+
+/// Others have a turn between two rounds of tasks that run with nothing beside them.
+TEST_P(Progress, BesideSpecTasks) {
+  keep_busy(10, nullptr);
+  create<spec>(go_on_alone, {}, begin_ + kTooLong);
+  create<nonspec>(
+      [] {
+        work_for(milliseconds(30));
+        for (unsigned i = 0; i < 10; ++i) create<nonspec>([] { ++calls; }, {.core = GetParam() - 1});
+      },
+      {.core = GetParam() - 1});
+  expect_all_run();
+}
+
+struct Word {
+  tracked<std::uint64_t> value = 0;
+};
+void go_on_writing(resource<Word> word, Clock::time_point until) {
+  word->value = word->value + 1;
+  work_for(microseconds(100));
+  if (is_to_go_on(until)) create<nonspec>(go_on_writing, {.on = word}, word, until);
+}
+
+/// A writer that takes longer than a reader waits for it, and then the next.
+TEST_P(Progress, OfReadersBesideWriters) {
+  for (const auto how : {Synchronization::optimistic_latch, Synchronization::optimistic_pool}) {
+    keep_busy(1, nullptr);
+    const auto word = make_resource<Word>({.isolation = Isolation::shared_reads, .synchronization = how});
+    for (unsigned i = 0; i < 2; ++i)
+      create<nonspec>([](resource<Word> w,
+                         Clock::time_point until) { create<nonspec>(go_on_writing, {.on = w}, w, until); },
+                      {.core = 0}, word, begin_ + kTooLong);
+    create<nonspec>(
+        [](resource<Word> w) {
+          work_for(milliseconds(1));
+          create<nonspec>(
+              [](resource<Word> read) {
+                const std::uint64_t seen = read->value;
+                work_for(microseconds(20));
+                create<nonspec>([](std::uint64_t value) { calls += value < ~std::uint64_t{0} ? 1 : 0; }, {},
+                                seen);
+              },
+              {.on = w, .access = reads}, w);
+        },
+        {.core = GetParam() - 1}, word);
+    expect_all_run();
+    remove(word);
+  }
+}
+
+void go_on_for_long(Clock::time_point until) {
+  work_for(milliseconds(5));
+  if (is_to_go_on(until)) create<nonspec>(go_on_for_long, {}, until);
+  if (Clock::now() < until - kTooLong + milliseconds(500) || has_created.exchange(true)) return;
+  create<nonspec>([] { ++calls; }, {.on = 5, .priority = Priority::low});
+}
+
+/// A ready pool is left to others for a while, and one of low priority for longer, but not for both.
+TEST_P(Progress, OfLowPriorityInPoolsBesideLongTasks) {
+  keep_busy(1, nullptr);
+  has_created = false;
+  for (std::uint32_t core = 0; core < GetParam(); ++core)
+    create<nonspec>(
+        [](Clock::time_point until) {
+          work_for(milliseconds(100));
+          for (unsigned i = 0; i < 8; ++i) create<nonspec>(go_on_for_long, {}, until);
+        },
+        {.core = core}, begin_ + kTooLong);
+  expect_all_run();
+}
+
 }  // namespace
