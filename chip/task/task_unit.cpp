@@ -105,7 +105,8 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
   if (!resumable_.empty()) return {Choice::resumed};
   // Without a worker it makes room where that is asked for; what it read back, it could only spill again.
   if (!guest_may_run) return {can_spill() && !waiting_.empty() ? Choice::spill : Choice::none};
-  if (can_spill() && (has_waiting_for_room() || guest.task == nullptr || !is_guest_turn_))
+  if (can_spill() &&
+      (has_waiting_for_room() || (guest.task == nullptr && !is_spec_waiting_) || !is_guest_turn_))
     return {Choice::spill};
   Task* const next = refills_.empty() ? nullptr : refills_.back();
   Task* const untimed = idle_untimed_refill();
@@ -136,7 +137,7 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   if (task != promoted_) is_guest_turn_ = false;  // that one came before those whose turn it is
   ++dispatches_since_timed_;
   ++dispatches_since_untimed_;
-  started_before_spec_ = is_spec_waiting_ ? started_before_spec_ + 1 : 0;
+  if (is_spec_waiting_ || started_before_spec_ != 0) ++started_before_spec_;  // it may have been spilled
   if (task == promoted_) {  // keeps its virtual time: it is the earliest active task
     promoted_ = nullptr;
     queue_.occupy(*task, slot);

@@ -114,6 +114,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool finish(CoreId core, Cycle now);
   bool exception(CoreId core, Cycle now);
   void suspend(CoreId core, Cycle now);
+  /// Of a tile that does not speculate: see TaskUnits.
+  bool go_on_beside_suspended(Cycle now);
   void resume(std::uint64_t id, Cycle now);
   /// Null if none runs there.
   const Task* running(CoreId core) const { return slots_[slot_of(core)].task; }
@@ -247,7 +249,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     if (context_.arbiter != nullptr) context_.arbiter->touch(tile_);
   }
 
-  TileView view() const { return {gvt(), is_stopped_, has_suspended(), hold_from()}; }
+  TileView view() const { return {gvt(), is_stopped_, has_suspended() && !may_spec_start_, hold_from()}; }
   std::optional<Timestamp> hold_from() const;
   Candidates candidates();
   bool waits_for_suspended(const Task& task, TileView view) const;
@@ -446,6 +448,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   static constexpr std::uint32_t kMaxBeforeSpec = 256;
   std::uint32_t started_before_spec_ = 0;
   bool is_spec_waiting_ = false;  ///< the last evaluation
+  bool may_spec_start_ = false;   ///< all the same, since nothing else can proceed: until none is suspended
   bool is_guest_turn_ = false;
   bool is_refill_turn_ = true;  ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;

@@ -7,8 +7,8 @@
 // A core without a worker, where none is to spare, goes on with what has waited, and spills where others wait
 // for room; it is given nothing else.
 //
-// Where nothing speculates a SPEC task is atomic because it runs alone: it starts when none is suspended, and
-// suspended lets nobody else run.
+// Where nothing speculates a SPEC task is atomic because it runs alone: it starts when none is suspended, or
+// nothing else can proceed, and suspended lets nobody else run.
 // SPDX-License-Identifier: MIT
 #include "base/check.hpp"
 #include "chip/task/task_unit.hpp"
@@ -46,11 +46,22 @@ void TaskUnit::resume(std::uint64_t id, Cycle now) {
   evaluate(now);
 }
 
+// They may be waiting for it, or for what it hides or has kept from starting.
+bool TaskUnit::go_on_beside_suspended(Cycle now) {
+  if (!is_spec_waiting_ || may_spec_start_) return false;
+  may_spec_start_ = true;
+  evaluate(now);
+  return true;
+}
+
 Task* TaskUnit::start_resumed(std::uint32_t slot, Cycle now) {
   const std::uint32_t place = resumable_.front();
   resumable_.pop_front();
   Task* task = std::exchange(suspended_[place], nullptr);
-  --suspended_count_;
+  if (--suspended_count_ == 0) {
+    may_spec_start_ = false;
+    started_before_spec_ = 0;
+  }
   task->is_suspended = false;
   atomic_ = nullptr;
   queue_.move_holder(kMaxCoresPerTile + place, slot);

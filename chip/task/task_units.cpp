@@ -207,6 +207,10 @@ void TaskUnits::suspend(CoreId core, Cycle now) { unit_of(core).suspend(core, no
 
 void TaskUnits::resume(TileId tile, std::uint64_t id, Cycle now) { units_[tile.value]->resume(id, now); }
 
+bool TaskUnits::go_on_beside_suspended() {
+  return in_region() && !arbiter_ && units_.front()->go_on_beside_suspended(context_.timeline.now());
+}
+
 void TaskUnits::settle_attempts() {
   for (const auto& attempt : context_.attempts.all())
     if (attempt->task != nullptr) context_.account->settle(attempt->cycles, CycleClass::aborted);

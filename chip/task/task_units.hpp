@@ -49,6 +49,10 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   void resume(TileId tile, std::uint64_t id, Cycle now) override;
   std::string describe_waiting() const override;
 
+  /// Nothing can proceed: what waits only so as not to run beside suspended tasks starts. False: nothing
+  /// does.
+  bool go_on_beside_suspended();
+
   /// The run ends: attempts whose fate is open count as aborted, so that cycles add up.
   void settle_attempts();
   /// Brings every statistic up to date at a cycle that all cores have reached or wait at. Queues are looked

@@ -21,7 +21,10 @@ def run(
     )
 
 
-@pytest.mark.parametrize("what", ["own", "condition", "mutex", "naps", "order", "preempt", "atomic", "ring 4", "may 4"])
+@pytest.mark.parametrize(
+    "what",
+    ["own", "condition", "mutex", "naps", "hidden", "count 300", "order", "preempt", "atomic", "ring 4", "may 4"],
+)
 @pytest.mark.parametrize(("cores", "setting"), CHIPS)
 def test_others_run_meanwhile(what: str, cores: str, setting: str, guests: Path, rubato_chip: Path) -> None:
     done = run(rubato_chip, guests, what, cores, setting)

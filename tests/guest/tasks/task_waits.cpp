@@ -10,6 +10,8 @@
 //   task_waits endless     a task waits for one that needs the core of an attempt that waits for the first
 //   task_waits mutex       SPEC tasks want a mutex that NONSPEC ones hold while they sleep
 //   task_waits naps        tasks that sleep create each other until a SPEC one says that it is over
+//   task_waits hidden      one waits for a MAYSPEC task behind a SPEC one that waits until nobody does
+//   task_waits count N     one waits for N others beside such a SPEC task
 //   task_waits atomic      SPEC tasks that wait between a load and a store of one word
 //   task_waits forever N   N tasks wait for what nobody writes
 //   task_waits unordered   so does one without a timestamp, and another for its locale
@@ -212,6 +214,44 @@ void naps() {
   check(locked == 1, "it is over");
 }
 
+// ---- hidden, count ----
+
+void take_token(std::uint64_t) {
+  std::uint64_t token = 0;
+  check(read(pipes[0][0], &token, sizeof token) == sizeof token, "a token arrives");
+  ++hops;
+}
+
+void hidden() {
+  check(pipe(pipes[0]) == 0, "there are pipes");
+  rubato::create<rubato::nonspec>(linger, {.at = 0});
+  rubato::create<rubato::nonspec>(take_token, {.at = 1}, std::uint64_t{0});
+  rubato::create<rubato::spec>([](std::uint64_t) { ++locked; }, {.at = 1}, std::uint64_t{0});
+  rubato::create<rubato::mayspec>(start, {.at = 1}, std::uint64_t{0});
+  rubato::run();
+  check(hops == 1 && locked == 1, "all have run");
+}
+
+void wait_for_count(std::uint64_t wanted) {
+  pthread_mutex_lock(&mutex);
+  while (turn != wanted) pthread_cond_wait(&changed, &mutex);
+  pthread_mutex_unlock(&mutex);
+}
+void count_one(std::uint64_t wanted) {
+  pthread_mutex_lock(&mutex);
+  if (++turn == wanted) pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&mutex);
+}
+
+void count(std::uint64_t tasks) {
+  rubato::create<rubato::nonspec>(linger, {.at = 0});
+  rubato::create<rubato::nonspec>(wait_for_count, {.at = 1}, tasks);
+  rubato::create<rubato::spec>([](std::uint64_t) { ++locked; }, {.at = 1}, std::uint64_t{0});
+  for (std::uint64_t i = 0; i < tasks; ++i) rubato::create<rubato::nonspec>(count_one, {.at = 1}, tasks);
+  rubato::run();
+  check(turn == tasks && locked == 1, "all have run");
+}
+
 // ---- order ----
 
 struct alignas(64) Word {
@@ -332,6 +372,8 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "condition") == 0) condition();
   if (std::strcmp(what, "mutex") == 0) share_mutex();
   if (std::strcmp(what, "naps") == 0) naps();
+  if (std::strcmp(what, "hidden") == 0) hidden();
+  if (std::strcmp(what, "count") == 0) count(std::strtoull(argv[2], nullptr, 10));
   if (std::strcmp(what, "order") == 0) order();
   if (std::strcmp(what, "preempt") == 0) preempt();
   if (std::strcmp(what, "atomic") == 0) atomic();
