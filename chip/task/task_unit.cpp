@@ -106,7 +106,7 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
   // Without a worker it makes room where that is asked for; what it read back, it could only spill again.
   if (!guest_may_run) return {can_spill() && !waiting_.empty() ? Choice::spill : Choice::none};
   if (can_spill() &&
-      (has_waiting_for_room() || (guest.task == nullptr && !is_spec_waiting_) || !is_guest_turn_))
+      (has_waiting_for_room() || (guest.task == nullptr && !is_spec_waiting_) || guest_turns_ == 0))
     return {Choice::spill};
   Task* const next = refills_.empty() ? nullptr : refills_.back();
   Task* const untimed = idle_untimed_refill();
@@ -134,7 +134,7 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
 void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) {
   Task* task = choice.task;
   account_occupancy(now);
-  if (task != promoted_) is_guest_turn_ = false;  // that one came before those whose turn it is
+  if (task != promoted_ && guest_turns_ != 0) --guest_turns_;  // that one came before those whose turn it is
   ++dispatches_since_timed_;
   ++dispatches_since_untimed_;
   if (is_spec_waiting_ || started_before_spec_ != 0) ++started_before_spec_;  // it may have been spilled
@@ -557,7 +557,7 @@ void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
   own_gvt_ = {};
   started_ = {};
   is_holding_ = false;
-  is_guest_turn_ = false;
+  guest_turns_ = 0;
   occupancy_since_ = now;
   commit_occupancy_since_ = now;
   for (CoreSlot& c : slots_) c = CoreSlot{};

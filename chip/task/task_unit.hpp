@@ -447,10 +447,10 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   /// A SPEC task that runs alone waits until no other is suspended: so many still start before it.
   static constexpr std::uint32_t kMaxBeforeSpec = 256;
   std::uint32_t started_before_spec_ = 0;
-  bool is_spec_waiting_ = false;  ///< the last evaluation
-  bool may_spec_start_ = false;   ///< all the same, since nothing else can proceed: until none is suspended
-  bool is_guest_turn_ = false;
-  bool is_refill_turn_ = true;  ///< to take the last entry
+  bool is_spec_waiting_ = false;   ///< the last evaluation
+  bool may_spec_start_ = false;    ///< all the same, since nothing else can proceed: until none is suspended
+  std::uint32_t guest_turns_ = 0;  ///< so many guests start before a spill that nobody waits for
+  bool is_refill_turn_ = true;     ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;
   static constexpr std::uint32_t kDispatchesPerTimedRefill = 1024;  // more often it costs more than it gains
   std::uint32_t dispatches_since_timed_ = 0, dispatches_since_untimed_ = 0;  // spilled tasks were read back

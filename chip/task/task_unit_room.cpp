@@ -18,7 +18,7 @@ void TaskUnit::give_way(const Obstacle& obstacle, Cycle now) {
   // Else the task that gives way would be the next again.
   if (obstacle.by != nullptr && obstacle.by == untimed_refill_) {
     dispatches_since_untimed_ = kDispatchesPerRefill;
-    is_guest_turn_ = false;
+    guest_turns_ = 0;
   }
   Attempt* attempt = obstacle.attempt;
   context_.aborts->abort({&attempt, 1}, {obstacle.cause, LineAddr{}, attempt->core, obstacle.by}, now);

@@ -77,7 +77,7 @@ void TaskUnit::start_spill() {
   spill_.batch = area_.open_batch();
   spill_.lines.clear();
   spill_.touched = 0;
-  is_guest_turn_ = true;
+  guest_turns_ = std::max(guest_turns_, 1u);
   ++stats_.spills;
 }
 
@@ -309,9 +309,10 @@ bool TaskUnit::may_start_refill(const Task& refill) const {
 }
 
 void TaskUnit::start_refill(Task* refill, std::uint32_t slot) {
-  // One that has waited for its turn: else what it reads may be what is spilled.
+  // One that has waited for its turn: else what it reads may be what is spilled, while the other cores start
+  // others.
   if (refill == untimed_refill_ || dispatches_since_timed_ >= kDispatchesPerTimedRefill)
-    is_guest_turn_ = true;
+    guest_turns_ = cores_;
   if (refill != untimed_refill_) {
     RUBATO_CHECK(refills_.back() == refill, "a refill that is not next starts");
     dispatches_since_timed_ = 0;

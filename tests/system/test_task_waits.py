@@ -164,3 +164,14 @@ def test_what_is_read_back_beside_promoted_tasks_has_its_turn(
                        "chip.cores_per_tile=1", f"task.task_queue={entries}", "task.commit_queue=4",
                        program="task_later_child")  # fmt: skip
             assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("members", TYPES)
+@pytest.mark.parametrize("cores", ["2", "4"])
+def test_what_is_read_back_beside_pollers_on_other_cores_has_its_turn(
+    cores: str, members: str, guests: Path, rubato_chip: Path
+) -> None:
+    for many in ("5 2", "10 3", "20 5", "60 5"):
+        done = run(rubato_chip, guests, f"{members} {many}", cores, f"chip.cores_per_tile={cores}",
+                   "task.task_queue=4", program="task_pollers")  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
