@@ -96,7 +96,7 @@ class Outbox {
     begin_ = next_ = end_;
     end_ += capacity_;
   }
-  /// The one that came back last, which may be in a cache still; a new one if none is here.
+  /// Of those that have come back the one handed over last, which may be in a cache still; else a new one.
   void take_chunk() {
     while (!chunks_.empty() && chunks_.front().is_back()) {
       free_.push_back(std::move(chunks_.front()));
@@ -113,7 +113,7 @@ class Outbox {
 
   std::size_t capacity_, chunk_capacity_, chunks_ahead_;
   std::deque<Chunk> chunks_;  // the one that is filled last, the others by age
-  std::vector<Chunk> free_;   // by when they came back
+  std::vector<Chunk> free_;   // come back, the one handed over last behind
   // Of the batch that is filled: where it begins, its next record, and where it ends. If there is none, all
   // three are where the last one ended.
   Record* begin_ = nullptr;
