@@ -224,8 +224,8 @@ void Core::look_for_work(Cycle now) {
 }
 
 void Core::step_internal(Cycle now) {
-  if (const auto next = host_.tasks().step_internal(id_, now)) {
-    internal_cycle_ = *next;
+  if (const Cycle next = host_.tasks().step_internal(id_, now); next != kNever) {
+    internal_cycle_ = next;
     schedule(internal_cycle_);
     return;
   }

@@ -61,8 +61,8 @@ class TaskSystem {
   virtual std::optional<DispatchedTask> dispatch(CoreId core, Cycle now) = 0;
 
   /// One step of the internal task dispatched to `core`: performs its next memory access or queue operation.
-  /// @returns the cycle at which the next step may start, or nothing when the internal task has ended.
-  virtual std::optional<Cycle> step_internal(CoreId core, Cycle now) = 0;
+  /// @returns the cycle at which the next step may start, or kNever: the internal task has ended.
+  virtual Cycle step_internal(CoreId core, Cycle now) = 0;
 
   /// The guest task on `core` executed `finish` and all its stores and checks are acknowledged. The core
   /// dispatches again afterwards. False: it must wait (commit queue full, class "stall") until woken.

@@ -249,20 +249,20 @@ bool TaskUnit::finish(CoreId core, Cycle now) {
   return true;
 }
 
-std::optional<Cycle> TaskUnit::step_internal(CoreId core, Cycle now) {
+Cycle TaskUnit::step_internal(CoreId core, Cycle now) {
   touch();
   const std::uint32_t slot = slot_of(core);
   CoreSlot& c = slots_[slot];
   RUBATO_CHECK(states_[slot] == CoreState::internal,
                "a core without an internal task asks for its next step");
-  const auto next =
+  const Cycle next =
       c.internal_kind == DispatchedTask::Kind::spill ? step_spill(core, now) : step_refill(core, now);
-  if (next) return next;
+  if (next != kNever) return next;
   states_.set(slot, CoreState::busy);
   if (context_.observer != nullptr) context_.observer->on_internal_finished(core, c.internal_kind, now);
   if (context_.arbiter != nullptr && is_empty()) context_.arbiter->arm(now);
   evaluate(now);
-  return std::nullopt;
+  return kNever;
 }
 
 // At most one core is told to ask for work at a time: once it has asked, the next one is told if there is
@@ -420,8 +420,8 @@ void TaskUnit::on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle 
       return end_patience(static_cast<Need>(slot), now);
     case TaskEvent::borrowed_step: {
       const CoreId core = core_of(slot);
-      if (const auto next = step_spill(core, now)) {
-        schedule(*next, event, slot);
+      if (const Cycle next = step_spill(core, now); next != kNever) {
+        schedule(next, event, slot);
         return;
       }
       CoreSlot& c = slots_[slot];

@@ -110,7 +110,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   // Calls of cores; `core` is of this tile. See TaskSystem.
   CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now);
   std::optional<DispatchedTask> dispatch(CoreId core, Cycle now);
-  std::optional<Cycle> step_internal(CoreId core, Cycle now);
+  Cycle step_internal(CoreId core, Cycle now);
   bool finish(CoreId core, Cycle now);
   bool exception(CoreId core, Cycle now);
   void suspend(CoreId core, Cycle now);
@@ -366,8 +366,8 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   // Spills and refills (task_unit_spill.cpp).
   bool can_spill() const;
   void start_spill();
-  std::optional<Cycle> step_spill(CoreId core, Cycle now);
-  std::optional<Cycle> store_spilled_lines(CoreId core, Cycle now);
+  Cycle step_spill(CoreId core, Cycle now);
+  Cycle store_spilled_lines(CoreId core, Cycle now);
   bool is_writing_batch() const { return spill_.batch != SpillArea::kNoBatch; }
   void borrow_stalled_core(Cycle now);
   bool has_room_for_earliest() const;
@@ -390,7 +390,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   std::uint32_t being_refilled() const;
   bool may_start_refill(const Task& refill) const;
   void start_refill(Task* refill, std::uint32_t slot);
-  std::optional<Cycle> step_refill(CoreId core, Cycle now);
+  Cycle step_refill(CoreId core, Cycle now);
   void park_refill(Refill& reading);
   void place_refill(Task* refill, bool entry_is_free, std::vector<LineAddr>& lines);
   void insert_refill(Task* refill);
@@ -398,8 +398,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void chain_untimed(std::uint32_t first, std::uint32_t last, std::vector<LineAddr>& lines);
   void update_refill(Task* refill);
   Task* make_refill(std::uint32_t batch);
-  std::optional<Cycle> touch_lines(CoreId core, std::vector<LineAddr>& lines, std::size_t& touched,
-                                   Cycle now);
+  Cycle touch_lines(CoreId core, std::vector<LineAddr>& lines, std::size_t& touched, Cycle now);
 
   void account_commits(Cycle now) {
     commit_occupancy_.add(commit_queue_.size(), now - commit_occupancy_since_);

@@ -84,10 +84,10 @@ void TaskUnit::start_spill() {
 // Lines that are full, or all once every task is in the batch. Stores wait for nothing but a place in the
 // store buffer, and the end of the spill for none of them: a line is busy until its store is performed, so no
 // refill reads it before.
-std::optional<Cycle> TaskUnit::store_spilled_lines(CoreId core, Cycle now) {
+Cycle TaskUnit::store_spilled_lines(CoreId core, Cycle now) {
   const std::uint32_t end = spill_.written < spill_.tasks.size() ? area_.full_lines(spill_.batch)
                                                                  : area_.written_lines(spill_.batch);
-  if (spill_.stored == end) return std::nullopt;
+  if (spill_.stored == end) return kNever;
   std::deque<Cycle>& stores = spill_.stores;
   while (!stores.empty() && stores.front() <= now) stores.pop_front();
   if (stores.size() >= context_.config.core.store_buffer) return stores.front();
@@ -99,9 +99,9 @@ std::optional<Cycle> TaskUnit::store_spilled_lines(CoreId core, Cycle now) {
   return now + 1;
 }
 
-std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
+Cycle TaskUnit::step_spill(CoreId core, Cycle now) {
   if (is_writing_batch()) {
-    if (const auto next = store_spilled_lines(core, now)) return next;
+    if (const Cycle next = store_spilled_lines(core, now); next != kNever) return next;
     account_occupancy(now);
     if (spill_.written < spill_.tasks.size()) {
       Task* task = spill_.tasks[spill_.written++];
@@ -124,9 +124,9 @@ std::optional<Cycle> TaskUnit::step_spill(CoreId core, Cycle now) {
     serve_waiting(now);
     return now + std::max<Latency>(1, context_.config.task.dequeue_cycles);
   }
-  if (const auto next = touch_lines(core, spill_.lines, spill_.touched, now)) return next;
+  if (const Cycle next = touch_lines(core, spill_.lines, spill_.touched, now); next != kNever) return next;
   spill_.active = false;
-  return std::nullopt;
+  return kNever;
 }
 
 // All cores of the tile are busy and somebody waits for an entry: a core whose create is stalled lends its
@@ -143,9 +143,8 @@ void TaskUnit::borrow_stalled_core(Cycle now) {
   }
 }
 
-std::optional<Cycle> TaskUnit::touch_lines(CoreId core, std::vector<LineAddr>& lines, std::size_t& touched,
-                                           Cycle now) {
-  if (touched == lines.size()) return std::nullopt;
+Cycle TaskUnit::touch_lines(CoreId core, std::vector<LineAddr>& lines, std::size_t& touched, Cycle now) {
+  if (touched == lines.size()) return kNever;
   const AccessResult result = context_.memory.access(core, lines[touched], AccessKind::untracked_store, now);
   if (!result.done) return now + kRetry;
   ++touched;
@@ -336,7 +335,7 @@ void TaskUnit::park_refill(Refill& reading) {
   settle_overflow(reading.lines);
 }
 
-std::optional<Cycle> TaskUnit::step_refill(CoreId core, Cycle now) {
+Cycle TaskUnit::step_refill(CoreId core, Cycle now) {
   Refill& reading = reading_[slot_of(core)];
   Task* refill = reading.task;
   if (refill == nullptr) {

@@ -195,9 +195,7 @@ std::optional<DispatchedTask> TaskUnits::dispatch(CoreId core, Cycle now) {
   return task;
 }
 
-std::optional<Cycle> TaskUnits::step_internal(CoreId core, Cycle now) {
-  return unit_of(core).step_internal(core, now);
-}
+Cycle TaskUnits::step_internal(CoreId core, Cycle now) { return unit_of(core).step_internal(core, now); }
 
 bool TaskUnits::finish(CoreId core, Cycle now) { return unit_of(core).finish(core, now); }
 

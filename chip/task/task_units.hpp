@@ -42,7 +42,7 @@ class TaskUnits final : public TaskSystem, private EventHandler {
   void begin_region(Cycle now, std::uint32_t spare_workers) override;
   CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) override;
   std::optional<DispatchedTask> dispatch(CoreId core, Cycle now) override;
-  std::optional<Cycle> step_internal(CoreId core, Cycle now) override;
+  Cycle step_internal(CoreId core, Cycle now) override;
   bool finish(CoreId core, Cycle now) override;
   bool exception(CoreId core, Cycle now) override;
   void suspend(CoreId core, Cycle now) override;

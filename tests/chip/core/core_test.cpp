@@ -171,7 +171,7 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
     dispatched.emplace_back(task.id, now);
     return task;
   }
-  std::optional<Cycle> step_internal(CoreId, Cycle) override { return std::nullopt; }
+  Cycle step_internal(CoreId, Cycle) override { return kNever; }
   bool finish(CoreId core, Cycle now) override {
     finishes.push_back(now);
     return !on_finish || on_finish(core, now);

@@ -215,9 +215,9 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
       case kAct:
         return act(core, now);
       case kInternal:
-        if (const auto next = units.step_internal(core, now)) {
-          EXPECT_GT(*next, now);
-          timeline.schedule(*next, this, kInternal, core.value);
+        if (const Cycle next = units.step_internal(core, now); next != kNever) {
+          EXPECT_GT(next, now);
+          timeline.schedule(next, this, kInternal, core.value);
         } else {
           c.state = State::free;
           ask(core, now);
