@@ -276,7 +276,9 @@ void Engine::run() {
   for (const auto& worker : workers_) {
     worker->heap_.reset();
     worker->packed_later_.reset();
+    worker->turn_alone_.reset();
   }
+  turns_alone.reset();
   engine::ResourceHeader* retired = nullptr;
   {
     const std::lock_guard lock(retired_mutex_);

@@ -20,6 +20,7 @@
 #include "runtime/order/order.hpp"
 #include "runtime/trace/trace_file.hpp"
 #include "runtime/worker/termination.hpp"
+#include "runtime/worker/turns.hpp"
 #include "runtime/worker/worker.hpp"
 
 namespace rubato::runtime {
@@ -84,7 +85,8 @@ class Engine {
   Groups groups;
   PackedMemory packed_memory;
   Failure failure;
-  TaskPool inbox;  ///< from other threads: not run from there, but handed on
+  Turns turns_alone;  ///< of workers with tasks that run alone
+  TaskPool inbox;     ///< from other threads: not run from there, but handed on
   ReadySet<StdAtomics> inbox_ready{1};
 
   Worker& worker(unsigned index) const { return *workers_[index]; }

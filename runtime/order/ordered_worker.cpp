@@ -194,15 +194,7 @@ bool Worker::advance_all() {
   Chain all;
   for (unsigned w = 0; w < engine_.workers(); ++w) {
     Worker& worker = engine_.worker(w);
-    if (!worker.has_linked(at)) continue;
-    const Chain chain = worker.heap_.pop_min();
-    if (all.is_empty()) {
-      all = chain;
-    } else {
-      link(all.last, chain.first);
-      all.last = chain.last;
-      all.size += chain.size;
-    }
+    if (worker.has_linked(at)) all.append(worker.heap_.pop_min());
   }
   if (!is_worth_less(all.size) || !may_run_inline()) {
     begin_shared(static_cast<std::int64_t>(all.size));
@@ -433,9 +425,9 @@ bool Worker::share_phase() {
   }
   if (chain.is_empty()) return false;
   if (has_linked(order.current.load(std::memory_order_relaxed))) {  // kept: they wait for groups
-    Chain kept = heap_.pop_min();
+    const Chain kept = heap_.pop_min();
     order.left += kept.size;
-    while (!kept.is_empty()) chain.append(kept.take());
+    chain.append(kept);
   }
   begin_shared(static_cast<std::int64_t>(order.left));
   const std::uint64_t size = chain.size;

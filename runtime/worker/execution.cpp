@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One task: what execute.hpp leaves out, latches and readers that lost, tasks with a group, a pool or more to
 // destroy.
+#include <algorithm>
 #include <thread>
 
 #include "runtime/fault.hpp"
@@ -9,6 +10,10 @@
 #include "runtime/worker/execute.hpp"
 
 namespace rubato::runtime {
+
+namespace {
+constexpr std::uint64_t kMicrosecondsForLatch = 5000;  // at most, before other tasks have their turn
+}
 
 /// A task that has not run yet, or has lost. False: it has been put back.
 bool Worker::run_or_put_back(Slot slot) {
@@ -56,6 +61,21 @@ Task* Worker::take_committed() {
   return nullptr;
 }
 
+/// Like a latch's lock(), and where tasks are long for as long as one of them takes, while others may have
+/// this CPU. A worker that holds the latch all through long tasks frees it for less time than this one is
+/// away.
+template <class TryLock>
+bool Worker::lock_patiently(TryLock try_lock) {
+  if (spin<HeaderAtomics>(kSpinTries, try_lock)) return true;
+  if (!are_tasks_long_) return false;
+  const std::uint64_t end = ticks() + std::min(batch_ticks_ / kRefreshBatch, ticks_of(kMicrosecondsForLatch));
+  while (ticks() < end) {
+    std::this_thread::yield();
+    if (spin<HeaderAtomics>(kSpinTries, try_lock)) return true;
+  }
+  return false;
+}
+
 /// False: it did not run. `may_move`: a reader that lost too often may have been marked for its resource's
 /// pool.
 bool Worker::run_synchronized(Task* task, bool may_move) {
@@ -64,14 +84,19 @@ bool Worker::run_synchronized(Task* task, bool may_move) {
   switch (primitive_of(task)) {
     case Primitive::latch: {
       Latch<HeaderAtomics> latch(word);
-      if (!latch.lock()) break;
+      if (!lock_patiently([&latch] { return latch.try_lock(); })) break;
       call(task);
       latch.unlock();
       return true;
     }
     case Primitive::shared_latch: {
       SharedLatch<HeaderAtomics> latch(word);
-      if (reads ? !latch.lock_shared() : !latch.lock()) break;
+      if (reads) {
+        // One that was kept out all the time goes in before a writer that may never come.
+        if (!lock_patiently([&latch] { return latch.try_lock_shared(); }) && !latch.lock_shared(1)) break;
+      } else if (!lock_patiently([&latch] { return latch.lock(1); })) {
+        break;
+      }
       call(task);
       if (reads) {
         latch.unlock_shared();
@@ -99,7 +124,7 @@ bool Worker::run_writer(Task* task) {
     version.end_write();
     return true;
   }
-  if (!version.lock()) return false;
+  if (!lock_patiently([&version] { return version.try_lock(); })) return false;
   call(task);
   version.unlock();
   return true;
@@ -136,7 +161,7 @@ bool Worker::run_reader(Task* task, bool may_move) {
     if (may_move) task->handle = (task->handle & ~engine::handle::kPrimitiveMask) | engine::handle::kPooled;
     return false;
   }
-  if (!version.lock()) return false;
+  if (!lock_patiently([&version] { return version.try_lock(); })) return false;
   call(task);
   version.unlock_unchanged();
   return true;

@@ -233,7 +233,6 @@ void Worker::share_if_wanted() {
 }
 
 void Worker::publish(TaskList& list, std::uint64_t count) {
-  rests_published_ = 0;
   published_at_ = ticks();
   settle();  // others may see timestamped tasks from here on
   Chain chain = take(list, count);

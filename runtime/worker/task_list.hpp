@@ -32,6 +32,16 @@ struct Chain {
     last = task;
     ++size;
   }
+  void append(const Chain& chain) {
+    if (chain.is_empty()) return;
+    if (first == nullptr) {
+      first = chain.first;
+    } else {
+      link(last, chain.first);
+    }
+    last = chain.last;
+    size += chain.size;
+  }
   Task* take() {
     Task* const task = first;
     first = --size == 0 ? nullptr : next_of(task);

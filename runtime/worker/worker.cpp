@@ -20,10 +20,9 @@ constexpr unsigned kBatch = 16;  // tasks from a list into the ring at once
 constexpr unsigned kCurrentRow = 16;
 constexpr unsigned kPassLimit = 64;           // tasks of higher priority after which one of lower runs (R5)
 constexpr unsigned kRefillsBeforeAlone = 64;  // of the ring, while a spec task waits; sooner if idle
-constexpr unsigned kBatchesBeforeRest = 4;    // of short tasks; see look_after_rest()
-// So often a published chunk is found there before it is taken back: some milliseconds.
-constexpr unsigned kRestsBeforeReturn = 1024;
-constexpr std::uint64_t kMicrosecondsBeforeReturn = 5000;  // of long tasks
+constexpr std::uint64_t kMicrosecondsAlone = 1000;  // of tasks that run alone, before others have their turn
+constexpr unsigned kBatchesBeforeRest = 4;          // of short tasks; see look_after_rest()
+constexpr std::uint64_t kMicrosecondsBeforeReturn = 5000;  // of a published chunk that nobody takes
 constexpr std::uint64_t kLongMicroseconds = 10'000;        // a long task (R11)
 // Tasks are timed one by one at the beginning, and after a batch in which they took so long on average.
 constexpr std::uint64_t kTimedMicroseconds = 20;
@@ -91,6 +90,7 @@ void Worker::look_at_clock() {
   const std::uint64_t now = ticks();
   const std::uint64_t elapsed = now - batch_begin_;
   batch_begin_ = now;
+  batch_ticks_ = elapsed;
   if (elapsed > ticks_of(kRefreshBatch * kTimedMicroseconds)) tasks_to_time_ = kTimedTasks;
   are_tasks_long_ = elapsed > ticks_of(kRefreshBatch);
   if (!adapts_) return;
@@ -219,7 +219,7 @@ Task* Worker::refill() {
     take_from(tasks, threshold(kBatch, 1u));
     return nullptr;
   }
-  if (!alone_.is_empty() && ++refills_before_alone_ > kRefillsBeforeAlone) {
+  if (!alone_.is_empty() && (++refills_before_alone_ > kRefillsBeforeAlone || is_turn_alone())) {
     refills_before_alone_ = 0;
     run_alone();
   }
@@ -252,12 +252,9 @@ void Worker::do_duties() {
 /// tasks that never run out must not keep it from that for ever (R10).
 void Worker::look_after_rest() {
   // Who was woken for a chunk takes a while to come.
-  if (published_.load(std::memory_order_relaxed) != nullptr) {
-    ++rests_published_;
-    const bool is_late = are_tasks_long_ ? ticks() - published_at_ >= ticks_of(kMicrosecondsBeforeReturn)
-                                         : rests_published_ >= kRestsBeforeReturn;
-    if (is_late) take_back();
-  }
+  if (published_.load(std::memory_order_relaxed) != nullptr &&
+      ticks() - published_at_ >= ticks_of(kMicrosecondsBeforeReturn))
+    take_back();
   settle();
   const std::uint64_t finished = counts.finished.get();
   if (must_distribute_.load(std::memory_order_seq_cst)) {
@@ -482,14 +479,13 @@ bool Worker::find_work() {
     }
     leave_inline();
   }
-  if (!alone_.is_empty()) {
-    run_alone();
-    return true;
-  }
+  if (!alone_.is_empty() && run_alone()) return true;
   if (take_back()) return true;
   if (empty_inbox()) return true;
-  if (!has_pools) return false;
-  return steal();
+  if (has_pools && steal()) return true;
+  if (alone_.is_empty()) return false;
+  std::this_thread::yield();
+  return true;
 }
 
 // ---- Tasks that run alone (R9) ----
@@ -512,20 +508,24 @@ void Worker::stand_by() {
   } while (must_stand(word));
 }
 
-void Worker::run_alone() {
+/// It waited for others' tasks that run alone, and these have run.
+bool Worker::is_turn_alone() const { return turn_alone_ && engine_.turns_alone.is_on(*turn_alone_); }
+
+/// False: others have their turn before.
+bool Worker::run_alone() {
   Events& events = engine_.events;
   const unsigned others = engine_.workers() - 1;
-  if (Events::standing(events.look_ordered()) != 0) {  // they have not had their turn since the last time
-    std::this_thread::yield();
-    return;
-  }
-  if ((events.raise(Events::kAlone) & Events::kAlone) != 0) return;  // another one's turn: stand by for it
+  if (!turn_alone_) turn_alone_ = engine_.turns_alone.ask();
+  if (!is_turn_alone()) return false;
+  if (Events::standing(events.look_ordered()) != 0)
+    return false;  // they have run nothing since the last turn
+  events.raise(Events::kAlone);
   for (unsigned tries = 0;; ++tries) {
     const std::uint32_t seen = events.epoch();
     const std::uint64_t word = events.look_ordered();
     if ((word & Events::kStop) != 0) {
       events.lower(Events::kAlone);
-      return;
+      return true;
     }
     if (Events::idle(word) + Events::standing(word) >= others || has_fault(Fault::company_for_spec)) break;
     if (tries < kIdleSpins) {
@@ -534,8 +534,10 @@ void Worker::run_alone() {
       events.sleep({seen, word}, 100);
     }
   }
+  const std::uint64_t end = ticks() + ticks_of(kMicrosecondsAlone);
   for (unsigned i = 0; i < threshold(1024u, 2u) && !alone_.is_empty() && (events.look() & Events::kStop) == 0;
        ++i) {
+    if (i != 0 && ticks() > end) break;
     if (--until_refresh_ == 0) refresh_epoch();
     Task* const task = alone_.take();
     task->handle &=
@@ -544,8 +546,11 @@ void Worker::run_alone() {
     settle();
     if (owns_order() && alone_.is_empty()) advance();  // the next timestamp may have one, too
   }
+  turn_alone_.reset();
+  engine_.turns_alone.end();
   events.lower(Events::kAlone);
   if (Events::standing(events.look_ordered()) != 0) events.notify_all();
+  return true;
 }
 
 // ---- After a failure ----

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "rubato/engine/native.hpp"
@@ -125,7 +126,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void end_timing();
   void start(Slot slot);
   void start_here(Slot slot);
-  void run_alone();
+  bool run_alone();
+  bool is_turn_alone() const;
   void drop_everything();
   void enter_epochs();
   void leave_epochs();
@@ -153,6 +155,8 @@ class alignas(128) Worker : public engine::ThreadState {
   bool run_synchronized(Task* task, bool may_move);
   bool run_reader(Task* task, bool may_move);
   bool run_writer(Task* task);
+  template <class TryLock>
+  bool lock_patiently(TryLock try_lock);
   Attempt read_once(Task* task, unsigned tries);
   void end_reading();
   void drop_attempt(TaskList::Mark mark);
@@ -266,11 +270,12 @@ class alignas(128) Worker : public engine::ThreadState {
   std::uint64_t appended_ = 0, taken_ = 0;  // of ThreadState::tasks, beyond `created`; from it
   std::uint64_t passed_[kPriorities] = {};  // tasks of higher rank that ran while one of this rank waited
   unsigned last_source_ = kPrivate;
-  unsigned refills_before_alone_ = 0;  // since alone_ ran, while a task waits in it
-  bool is_validating_ = false;         // an optimistic reader runs: what it creates is kept back
-  bool is_destroying_ = false;         // the arguments of a task that has run: their destructors do not throw
-  bool is_dropping_ = false;           // after a failure: groups release nothing
-  std::uint64_t clock_ = 0;            // of the last look at whether to share
+  unsigned refills_before_alone_ = 0;        // since alone_ ran, while a task waits in it
+  std::optional<std::uint32_t> turn_alone_;  // asked for and not had yet
+  bool is_validating_ = false;               // an optimistic reader runs: what it creates is kept back
+  bool is_destroying_ = false;  // the arguments of a task that has run: their destructors do not throw
+  bool is_dropping_ = false;    // after a failure: groups release nothing
+  std::uint64_t clock_ = 0;     // of the last look at whether to share
   std::uint64_t finished_then_ = 0;
   static constexpr std::uint64_t kUnknownTicks = 100'000;  // what may be long is shared
   std::uint64_t ticks_a_task_ = kUnknownTicks, last_ticks_a_task_ = kUnknownTicks;
@@ -301,8 +306,7 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned refresh_interval_ = kRefreshBatch;
   unsigned until_look_ = kRefreshBatch;  // tasks before the next look at inbox, CPU and clock, if 1
   unsigned batches_before_rest_ = 1;
-  unsigned rests_published_ = 0;  // since a chunk was published
-  std::uint64_t published_at_ = 0;
+  std::uint64_t published_at_ = 0;  // the chunk, in ticks
   bool refreshes_ = true;
   // What is to be done before the next tasks are taken, a bit each. To share: a task by itself is worth
   // waking somebody. The rest: what else is done by who is idle.
@@ -318,8 +322,8 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned times_left_ = 0;        // refills that left ready pools to others for that reason
   TraceLane* trace_ = nullptr;     // null: no trace
   bool is_put_off_ = false;        // the last task to be timed was not run, but put back
-  std::uint64_t batch_begin_ = 0;
-  bool adapts_ = false;  // the prefetch distance, by hill-climbing
+  std::uint64_t batch_begin_ = 0, batch_ticks_ = 0;  // of this batch; length of the one before
+  bool adapts_ = false;                              // the prefetch distance, by hill-climbing
   int step_ = 1;
   std::uint64_t measured_ = 0, before_ = 0;
   unsigned batches_measured_ = 0;

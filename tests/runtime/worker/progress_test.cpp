@@ -246,6 +246,19 @@ TEST_P(Progress, BesideSpecTasks) {
   expect_all_run();
 }
 
+/// Whose such tasks wait while others' run has his turn before those others have theirs again.
+TEST_P(Progress, OfSpecTasksBesideOthers) {
+  keep_busy(10, nullptr);
+  create<spec>(go_on_alone, {}, begin_ + kTooLong);
+  create<nonspec>(
+      [] {
+        work_for(milliseconds(30));
+        for (unsigned i = 0; i < 10; ++i) create<spec>([] { ++calls; }, {});
+      },
+      {.core = GetParam() - 1});
+  expect_all_run();
+}
+
 struct Word {
   tracked<std::uint64_t> value = 0;
 };
