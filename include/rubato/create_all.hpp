@@ -51,8 +51,8 @@ template <TaskType type, class Each, class Iterator, class... Args>
 template <TaskType type, class Each, class Iterator, class... Args>
 [[gnu::noinline]] void split_range(Iterator first, Iterator last, Args... args) {
   const auto creator = [](Iterator f, Iterator l, Args... a) { create_range<type, Each>(f, l, a...); };
-  const auto count = last - first;
-  const auto offset = [count](int part) {
+  const auto count = static_cast<std::uint64_t>(last - first);
+  const auto offset = [count](unsigned part) {
     return count / kMaxTrackedChildren * part + count % kMaxTrackedChildren * part / kMaxTrackedChildren;
   };
   Annotations annotations;
@@ -60,7 +60,7 @@ template <TaskType type, class Each, class Iterator, class... Args>
 #if defined(RUBATO_ENGINE_NATIVE)
   annotations.on = held_by_running();
 #endif
-  for (int part = 0; part < kMaxTrackedChildren; ++part) {
+  for (unsigned part = 0; part < kMaxTrackedChildren; ++part) {
     const Iterator from = static_cast<Iterator>(first + offset(part));
     const Iterator to = static_cast<Iterator>(first + offset(part + 1));
     engine::create<type>(creator, annotations, from, to, args...);

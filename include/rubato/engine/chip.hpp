@@ -37,6 +37,8 @@ inline std::uint64_t pack(T value) {
 template <class T>
 inline T unpack(std::uint64_t word) {
   static_assert(std::is_trivially_copyable_v<T>);
+  if constexpr (std::is_pointer_v<T>) return reinterpret_cast<T>(word);
+  if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) return static_cast<T>(word);
   alignas(T) unsigned char bytes[sizeof(T)];
   std::memcpy(bytes, &word, sizeof(T));
   return *std::launder(reinterpret_cast<T*>(bytes));
@@ -223,7 +225,12 @@ template <TaskType type, class... Words>
   unsigned i = 0;
   ((operands.arguments[i++] = words), ...);
   static_cast<void>(i);
-  if (a.group != nullptr || a.after != nullptr) return create_grouped<type, sizeof...(Words)>(a, operands);
+  if (a.group != nullptr || a.after != nullptr) {
+    // Copies: else what the caller has would have to be in memory for the fast case, too.
+    const Annotations annotations = a;
+    const instruction::CreateOperands copy = operands;
+    return create_grouped<type, sizeof...(Words)>(annotations, copy);
+  }
   create_plain<type, sizeof...(Words)>(a, operands);
 }
 
