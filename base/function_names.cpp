@@ -4,17 +4,18 @@
 
 #include <cxxabi.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <memory>
-#include <vector>
+#include <span>
 
 namespace rubato::inline v0::engine {
 namespace {
@@ -39,45 +40,59 @@ std::uint64_t load_base() {
   return base;
 }
 
+/// The program's file. Mapped, not read: with debug information it may be far larger than what is looked at.
+/// Empty if it cannot be.
+std::span<const char> map_program() {
+  const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  struct stat about {};
+  void* const begin = fstat(file, &about) == 0 ? mmap(nullptr, static_cast<std::size_t>(about.st_size),
+                                                      PROT_READ, MAP_PRIVATE, file, 0)
+                                               : MAP_FAILED;
+  close(file);
+  if (begin == MAP_FAILED) return {};
+  return {static_cast<const char*>(begin), static_cast<std::size_t>(about.st_size)};
+}
+
 template <class T>
-T read_at(const std::vector<char>& file, std::uint64_t offset) {
+T read_at(std::span<const char> file, std::uint64_t offset) {
   T value{};
   if (offset <= file.size() && file.size() - offset >= sizeof(T))
     std::memcpy(&value, file.data() + offset, sizeof(T));
   return value;
 }
 
-std::map<std::uint64_t, std::string> read_symbols() {
-  std::map<std::uint64_t, std::string> names;
-  std::ifstream stream("/proc/self/exe", std::ios::binary);
-  const std::vector<char> file((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+/// Of the function that begins at `address` in the file, or null.
+const char* find_symbol(std::span<const char> file, std::uint64_t address) {
   const auto header = read_at<ElfW(Ehdr)>(file, 0);
   const auto section_at = [&](std::uint64_t index) {
     return read_at<ElfW(Shdr)>(file, header.e_shoff + index * sizeof(ElfW(Shdr)));
   };
-  const std::uint64_t base = load_base();
   for (unsigned s = 0; s < header.e_shnum; ++s) {
     const auto table = section_at(s);
     if (table.sh_type != SHT_SYMTAB) continue;
     const auto strings = section_at(table.sh_link);
     for (std::uint64_t offset = 0; offset < table.sh_size; offset += sizeof(ElfW(Sym))) {
       const auto symbol = read_at<ElfW(Sym)>(file, table.sh_offset + offset);
-      if ((symbol.st_info & 0xf) != STT_FUNC || symbol.st_value == 0) continue;
+      if ((symbol.st_info & 0xf) != STT_FUNC || symbol.st_value != address || address == 0) continue;
       const std::uint64_t text = strings.sh_offset + symbol.st_name;
-      if (text < file.size()) names.emplace(base + symbol.st_value, std::string(file.data() + text));
+      if (text < file.size() && std::memchr(file.data() + text, 0, file.size() - text) != nullptr)
+        return file.data() + text;
     }
   }
-  return names;
+  return nullptr;
 }
 
 }  // namespace
 
 std::string function_name(const void* address, const std::type_info& type) {
   if (address == nullptr) return demangled(type.name());
-  // Never destroyed: asked for also by what runs when the program ends.
-  static const auto& names = *new const std::map<std::uint64_t, std::string>(read_symbols());
-  const auto found = names.find(reinterpret_cast<std::uintptr_t>(address));
-  if (found != names.end()) return demangled(found->second.c_str());
+  // Never unmapped: asked for also by what runs when the program ends.
+  static const std::span<const char> program = map_program();
+  if (const char* const name =
+          find_symbol(program, reinterpret_cast<std::uintptr_t>(address) - load_base())) {
+    return demangled(name);
+  }
   char text[40];
   std::snprintf(text, sizeof(text), "function at %p", address);
   return text;

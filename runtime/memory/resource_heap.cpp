@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <type_traits>
 
 #include "rubato/engine/native_heap.hpp"
 #include "rubato/resource.hpp"
@@ -70,11 +71,9 @@ class ResourceHeap {
   std::array<Free*, kMaxLines + 1> free_{};
 };
 
-/// Never destroyed: static objects of the program may own resources.
-ResourceHeap& resource_heap() {
-  static auto& heap = *new ResourceHeap;
-  return heap;
-}
+// Neither made at run time, which could fail, nor destroyed: static objects of the program may own resources.
+constinit ResourceHeap resource_heap;
+static_assert(std::is_trivially_destructible_v<ResourceHeap>);
 
 /// How many lines of the heap a block takes; 0: it comes from the general heap.
 std::size_t lines_of(std::size_t bytes, std::align_val_t alignment) {
@@ -94,12 +93,12 @@ namespace rubato::inline v0::engine {
 
 void* allocate_resource(std::size_t bytes, std::align_val_t alignment) {
   const std::size_t lines = runtime::lines_of(bytes, alignment);
-  return lines != 0 ? runtime::resource_heap().allocate(lines) : ::operator new(bytes, alignment);
+  return lines != 0 ? runtime::resource_heap.allocate(lines) : ::operator new(bytes, alignment);
 }
 
 void free_resource(void* block, std::size_t bytes, std::align_val_t alignment) {
   const std::size_t lines = runtime::lines_of(bytes, alignment);
-  if (lines != 0) return runtime::resource_heap().free(block, lines);
+  if (lines != 0) return runtime::resource_heap.free(block, lines);
   ::operator delete(block, bytes, alignment);
 }
 
