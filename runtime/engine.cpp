@@ -242,8 +242,9 @@ Engine::OnlyRun::OnlyRun(Engine& engine) : engine_(engine) {
   if (engine_.is_taken_.exchange(true, std::memory_order_acquire)) throw TaskError(errors::concurrent_run());
 }
 
-void Engine::run() {
-  const bool pins = topology().pins(count_);
+/// Those that there are not yet. They are paused.
+void Engine::start_threads(bool pins) {
+  threads_.reserve(workers_.size());
   while (threads_.size() + 1 < workers_.size()) {
     Worker* const worker = workers_[threads_.size() + 1].get();
     threads_.emplace_back([worker, pins] {
@@ -253,6 +254,17 @@ void Engine::run() {
       worker->work();
       engine::current_thread = nullptr;
     });
+  }
+}
+
+void Engine::run() {
+  if (workers_.empty()) build(options_);  // for want of memory, the last time
+  const bool pins = topology().pins(count_);
+  try {
+    start_threads(pins);
+  } catch (const std::exception& e) {
+    std::throw_with_nested(
+        TaskError(errors::no_thread(static_cast<unsigned>(threads_.size()) + 1, count_, e.what())));
   }
   const PinnedCaller pinned(*this, pins && count_ > 1 && is_caller_pinned_);
   Worker& self = *workers_.front();
@@ -368,20 +380,27 @@ void Engine::clear_after_failure() {
   events.lower(Events::kStop);
 }
 
-void Engine::report_blocked() {
+void Engine::report_blocked() noexcept {
   const std::uint64_t blocked = groups.blocked();
   const Task* const first = groups.first();
-  const std::string name = first != nullptr ? name_of(*first) : std::string("unknown");
-  const auto at = first != nullptr ? timestamp_if_any(*first) : std::nullopt;
-  failure.add(std::make_exception_ptr(TaskError(errors::blocked_groups(blocked, {name, at}), name, at)));
+  try {
+    const std::string name = first != nullptr ? name_of(*first) : std::string("unknown");
+    const auto at = first != nullptr ? timestamp_if_any(*first) : std::nullopt;
+    throw TaskError(errors::blocked_groups(blocked, {name, at}), name, at);
+  } catch (...) {
+    failure.add(std::current_exception());
+  }
   stop();
 }
 
 void Engine::note_long_task(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took) {
   const std::lock_guard lock(long_tasks_mutex_);
-  LongTasks& noted = long_tasks_[{&code, code.is_function_pointer ? first_word : 0}];
-  ++noted.count;
-  noted.longest = std::max(noted.longest, took);
+  try {
+    LongTasks& noted = long_tasks_[{&code, code.is_function_pointer ? first_word : 0}];
+    ++noted.count;
+    noted.longest = std::max(noted.longest, took);
+  } catch (const std::bad_alloc&) {  // it is counted, without a name
+  }
 }
 
 std::vector<native::LongTask> Engine::long_tasks() {

@@ -110,7 +110,7 @@ class Engine {
   Atomic<std::uint64_t> over{0};
   /// Ends the run with what `failure` holds.
   void stop() { events.raise(Events::kStop); }
-  void report_blocked();
+  void report_blocked() noexcept;
   /// `first_word`: of the task, its function if it is one of a function pointer. `took`: ticks.
   void note_long_task(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took);
   std::vector<native::LongTask> long_tasks();
@@ -129,6 +129,7 @@ class Engine {
 
   class PinnedCaller;
   void build(const native::Options& options);
+  void start_threads(bool pins);
   void end_threads();
   void tear_down();
   void fill_choices();

@@ -2,6 +2,7 @@
 #include "runtime/failure.hpp"
 
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/function_names.hpp"
@@ -52,7 +53,7 @@ void throw_wrong_order(const Task& creator, const Task& child) {
                   at);
 }
 
-void Failure::add(const std::exception_ptr& error, const Task& task) {
+void Failure::add(const std::exception_ptr& error, const Task& task) noexcept {
   const std::lock_guard lock(mutex_);
   if (first_) {
     ++further_;
@@ -60,22 +61,23 @@ void Failure::add(const std::exception_ptr& error, const Task& task) {
   }
   first_ = error;
   is_of_task_ = true;
-  function_ = name_of(task);
   timestamp_ = timestamp_if_any(task);
+  try {
+    function_ = name_of(task);
+  } catch (const std::bad_alloc&) {
+    function_ = "unknown";  // short enough for a string to need none
+  }
 }
 
-void Failure::add(const std::exception_ptr& error) {
+void Failure::add(const std::exception_ptr& error) noexcept {
   const std::lock_guard lock(mutex_);
   if (first_) return;
   first_ = error;
   is_of_task_ = false;
 }
 
-std::exception_ptr Failure::take() {
-  const std::lock_guard lock(mutex_);
-  const std::exception_ptr first = std::exchange(first_, nullptr);
-  const std::uint64_t further = std::exchange(further_, 0);
-  if (!first || !is_of_task_) return first;
+/// With the task's name in it.
+std::exception_ptr Failure::named(const std::exception_ptr& first, std::uint64_t further) const {
   const errors::Task task{function_, timestamp_};
   const auto wrap = [&](std::string sentence) {
     return nested(TaskError(and_further(std::move(sentence), further), function_, timestamp_), first);
@@ -89,6 +91,18 @@ std::exception_ptr Failure::take() {
     return wrap(errors::task_threw(task, e.what()));
   } catch (...) {
     return wrap(errors::task_threw(task, "of an unknown type"));
+  }
+}
+
+std::exception_ptr Failure::take() {
+  const std::lock_guard lock(mutex_);
+  const std::exception_ptr first = std::exchange(first_, nullptr);
+  const std::uint64_t further = std::exchange(further_, 0);
+  if (!first || !is_of_task_) return first;
+  try {
+    return named(first, further);
+  } catch (const std::bad_alloc&) {
+    return first;
   }
 }
 

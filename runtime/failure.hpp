@@ -22,14 +22,17 @@ std::optional<std::uint64_t> timestamp_if_any(const engine::Task& task);
 
 class Failure {
  public:
+  // Without memory, too: the task has no name then.
   /// `error` left `task`. From any worker.
-  void add(const std::exception_ptr& error, const engine::Task& task);
+  void add(const std::exception_ptr& error, const engine::Task& task) noexcept;
   /// An error of the run itself.
-  void add(const std::exception_ptr& error);
+  void add(const std::exception_ptr& error) noexcept;
   /// What run() throws, or null; the next run begins without.
   std::exception_ptr take();
 
  private:
+  std::exception_ptr named(const std::exception_ptr& first, std::uint64_t further) const;
+
   std::mutex mutex_;
   std::exception_ptr first_;  // of a task: what it threw
   bool is_of_task_ = false;

@@ -126,6 +126,15 @@ inline std::string blocked_groups(std::uint64_t tasks, const Task& first) {
          " cannot complete, the first is " + describe(first);
 }
 
+inline std::string no_memory() { return "the system has no memory left for tasks"; }
+
+/// Of the threads that a run needs.
+inline std::string no_thread(unsigned started, unsigned workers, std::string_view why) {
+  return "only " + std::to_string(started) + " of " + std::to_string(workers) +
+         " worker threads could be started (" + std::string(why) +
+         "): ask for fewer workers, or raise the limit of processes or memory";
+}
+
 inline std::string removed_twice() { return "remove() was called twice for one resource"; }
 
 }  // namespace errors

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace rubato::runtime {
 
@@ -53,7 +55,27 @@ TaskHeap::~TaskHeap() {
     engine::unpoison(slab, kSlabBytes);
     std::free(slab);
   }
+  while (batches_ != nullptr) delete std::exchange(batches_, batches_->older);
 }
+
+namespace {
+
+/// A free block in a list: only its first word is used, and it stays poisoned.
+void push_block(void*& list, void* block) {
+  engine::unpoison(block, sizeof(list));
+  std::memcpy(block, &list, sizeof(list));
+  engine::poison(block, sizeof(list));
+  list = block;
+}
+void* pop_block(void*& list) {
+  void* const block = list;
+  engine::unpoison(block, sizeof(list));
+  std::memcpy(&list, block, sizeof(list));
+  engine::poison(block, sizeof(list));
+  return block;
+}
+
+}  // namespace
 
 void TaskHeap::take_blocks(unsigned group_index, unsigned size, void** blocks) {
   Group& group = *groups_[group_index];
@@ -61,50 +83,50 @@ void TaskHeap::take_blocks(unsigned group_index, unsigned size, void** blocks) {
   if (batch == nullptr) {
     const std::lock_guard lock(mutex_);
     Node& node = nodes_[group.node];
-    if (node.full[size].empty()) {
+    if (node.full[size].is_empty()) {
       take_fresh(node, size, blocks);
       return;
     }
-    batch = node.full[size].back();
-    node.full[size].pop_back();
+    batch = node.full[size].pop();
   }
   std::copy(batch->blocks.begin(), batch->blocks.end(), blocks);
   if (!group.empty.put(batch)) {
     const std::lock_guard lock(mutex_);
-    empty_.push_back(batch);
+    empty_.push(batch);
   }
 }
 
-void TaskHeap::return_blocks(unsigned group_index, unsigned size, void* const* blocks) {
+void TaskHeap::return_blocks(unsigned group_index, unsigned size, void* const* blocks) noexcept {
   Group& group = *groups_[group_index];
   Batch* const batch = take_empty(group);
+  if (batch == nullptr) return return_loose(group_index, size, blocks, blocks + Batch::kBlocks);
   std::copy(blocks, blocks + Batch::kBlocks, batch->blocks.begin());
   if (!group.full[size].put(batch)) {
     const std::lock_guard lock(mutex_);
-    nodes_[group.node].full[size].push_back(batch);
+    nodes_[group.node].full[size].push(batch);
   }
 }
 
-void TaskHeap::return_loose(unsigned group, unsigned size, void* const* begin, void* const* end) {
+void TaskHeap::return_loose(unsigned group, unsigned size, void* const* begin, void* const* end) noexcept {
   const std::lock_guard lock(mutex_);
-  auto& loose = nodes_[groups_[group]->node].loose[size];
-  loose.insert(loose.end(), begin, end);
+  for (void*& loose = nodes_[groups_[group]->node].loose[size]; begin != end; ++begin)
+    push_block(loose, *begin);
 }
 
 /// The mutex is held. Blocks of ended workers first, then a slab's untouched part.
 void TaskHeap::take_fresh(Node& node, unsigned size, void** blocks) {
   const std::size_t bytes = block_bytes(size);
-  auto& loose = node.loose[size];
+  void*& loose = node.loose[size];
+  if (slabs_.size() == slabs_.capacity()) slabs_.reserve(2 * slabs_.size() + 16);  // not in the middle
   for (std::size_t i = 0; i < Batch::kBlocks; ++i) {
-    if (!loose.empty()) {
-      blocks[i] = loose.back();
-      loose.pop_back();
+    if (loose != nullptr) {
+      blocks[i] = pop_block(loose);
       continue;
     }
     if (node.end_fresh - node.next_fresh < static_cast<std::ptrdiff_t>(bytes)) {
       auto* const slab = static_cast<std::byte*>(std::aligned_alloc(kSlabBytes, kSlabBytes));
       if (slab == nullptr) {  // leave nothing behind that is in no list
-        loose.insert(loose.end(), blocks, blocks + i);
+        while (i != 0) push_block(loose, blocks[--i]);
         throw std::bad_alloc();
       }
       slabs_.push_back(slab);
@@ -119,16 +141,14 @@ void TaskHeap::take_fresh(Node& node, unsigned size, void** blocks) {
   }
 }
 
-Batch* TaskHeap::take_empty(Group& group) {
+Batch* TaskHeap::take_empty(Group& group) noexcept {
   if (Batch* const batch = group.empty.take()) return batch;
   const std::lock_guard lock(mutex_);
-  if (!empty_.empty()) {
-    Batch* const batch = empty_.back();
-    empty_.pop_back();
-    return batch;
-  }
-  batches_.push_back(std::make_unique<Batch>());
-  return batches_.back().get();
+  if (!empty_.is_empty()) return empty_.pop();
+  auto* const batch = new (std::nothrow) Batch;
+  if (batch == nullptr) return nullptr;
+  batch->older = std::exchange(batches_, batch);
+  return batch;
 }
 
 }  // namespace rubato::runtime

@@ -22,7 +22,29 @@ using engine::WorkerHeap;
 /// Addresses of free blocks of one size, on their way between levels: full or empty, never in between.
 struct Batch {
   static constexpr std::size_t kBlocks = 64;
+  Batch* next;   ///< in a list
+  Batch* older;  ///< of all of a TaskHeap
   std::array<void*, kBlocks> blocks;
+};
+
+/// Linked through what is in it, so that giving memory back needs none.
+template <class Element>
+class FreeList {
+ public:
+  bool is_empty() const { return first_ == nullptr; }
+  void push(Element* element) {
+    element->next = first_;
+    first_ = element;
+  }
+  /// Of a list that is not empty.
+  Element* pop() {
+    Element* const element = first_;
+    first_ = element->next;
+    return element;
+  }
+
+ private:
+  Element* first_ = nullptr;
 };
 
 /// A bounded bag of batches, last in first out when nobody interferes. Lock-free: a batch is owned by whoever
@@ -76,8 +98,9 @@ class TaskHeap {
   };
   /// What the mutex guards, a NUMA node.
   struct Node {
-    std::array<std::vector<Batch*>, kSizes> full;
-    std::array<std::vector<void*>, kSizes> loose;  // from workers that ended
+    std::array<FreeList<Batch>, kSizes> full;
+    std::array<void*, kSizes>
+        loose{};  // linked blocks, of workers that ended and where no Batch was to be had
     std::byte* next_fresh = nullptr;
     std::byte* end_fresh = nullptr;
   };
@@ -85,18 +108,20 @@ class TaskHeap {
 
   /// Fills `blocks` with kBlocks addresses.
   void take_blocks(unsigned group, unsigned size, void** blocks);
-  void return_blocks(unsigned group, unsigned size, void* const* blocks);
-  void return_loose(unsigned group, unsigned size, void* const* begin, void* const* end);
+  // These take no memory, or can do without.
+  void return_blocks(unsigned group, unsigned size, void* const* blocks) noexcept;
+  void return_loose(unsigned group, unsigned size, void* const* begin, void* const* end) noexcept;
   void take_fresh(Node& node, unsigned size, void** blocks);
-  Batch* take_empty(Group& group);
+  /// Null: no memory.
+  Batch* take_empty(Group& group) noexcept;
 
   const bool uses_malloc_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::atomic<std::size_t> bytes_{0};
   std::mutex mutex_;
   std::vector<Node> nodes_;
-  std::vector<std::unique_ptr<Batch>> batches_;  // owns all; empty ones wait in `empty`
-  std::vector<Batch*> empty_;
+  Batch* batches_ = nullptr;  // all
+  FreeList<Batch> empty_;
   std::vector<std::byte*> slabs_;
 };
 

@@ -12,16 +12,21 @@ bool Groups::block(Task* task, TaskGroup& group) {
   if (group.is_complete()) return false;
   perturb();
   const std::lock_guard lock(mutex_);
+  const auto [waiting, is_first] = blocked_.try_emplace(&group);
+  try {
+    waiting->second.push_back(task);
+  } catch (...) {
+    if (is_first) blocked_.erase(waiting);
+    throw;
+  }
   std::uint64_t& pending = GroupState::pending(group);
   const std::uint64_t before = __atomic_fetch_or(&pending, kWaited, __ATOMIC_ACQ_REL);
   perturb();
-  std::vector<Task*>& tasks = blocked_[&group];
-  if ((before & ~kWaited) == 0 && tasks.empty()) {  // completed meanwhile, and nobody is about to release()
-    blocked_.erase(&group);
+  if ((before & ~kWaited) == 0 && is_first) {  // completed meanwhile, and nobody is about to release()
+    blocked_.erase(waiting);
     __atomic_fetch_and(&pending, ~kWaited, __ATOMIC_ACQ_REL);
     return false;
   }
-  tasks.push_back(task);
   return true;
 }
 

@@ -26,6 +26,7 @@ class Groups {
   }
 
   /// False: the group is complete, the task may run. True: release() will return the task.
+  /// @throws std::bad_alloc, and nothing has changed.
   [[nodiscard]] bool block(Task* task, TaskGroup& group);
   /// The tasks that waited for the group, if it is still complete.
   Chain release(TaskGroup& group);

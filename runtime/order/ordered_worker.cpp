@@ -90,10 +90,9 @@ bool Worker::has_packed(std::uint64_t at) const {
 /// Between two phases: this worker's or another's packed tasks, for flush_parts().
 void Worker::gather_packed(PackedTimestamp& packed) {
   for (unsigned i = 0; i < packed.lists(); ++i) {
-    const PackedTasks list = packed.take(i);
-    if (list.is_empty()) continue;
+    if (packed.is_empty(i)) continue;
     auto* const carrier = static_cast<Task*>(heap.allocate<sizeof(Task)>());
-    make_carrier(carrier, list);
+    make_carrier(carrier, packed.take(i));
     append_part(i, carrier);
   }
 }
@@ -108,9 +107,9 @@ Task* Worker::unpack(PackedTasks& list) {
 /// After a failure: destroyed unrun.
 void Worker::drop_packed(PackedTasks& list) {
   while (!list.is_empty()) {
-    Task* const task = unpack(list);
-    finish(task);
-    free_block(task);
+    Task task;  // no block: there may be no memory
+    list.pop(&task, packed_chunks_);
+    finish(&task);
   }
 }
 
@@ -212,12 +211,12 @@ bool Worker::advance_all() {
 void Worker::begin_large(std::uint64_t at) {
   // Before the phase: in it other workers' heaps are theirs.
   std::uint64_t unfinished = 0;  // who has linked tasks is one until he has counted them
-  std::vector<Worker*> others;
+  others_.clear();
   for (unsigned w = 0; w < engine_.workers(); ++w) {
     Worker& worker = engine_.worker(w);
     if (worker.has_linked(at)) {
       ++unfinished;
-      if (w != index_) others.push_back(&worker);
+      if (w != index_) others_.push_back(&worker);
     }
     if (!worker.has_packed(at)) continue;
     unfinished += worker.packed_later_.size();
@@ -225,7 +224,7 @@ void Worker::begin_large(std::uint64_t at) {
   }
   const bool has_own = has_linked(at);
   begin_shared(static_cast<std::int64_t>(unfinished));
-  for (Worker* const worker : others) worker->must_distribute_.store(true, std::memory_order_seq_cst);
+  for (Worker* const worker : others_) worker->must_distribute_.store(true, std::memory_order_seq_cst);
   flush_parts();
   wake(engine_.workers() - 1);
   if (has_own) distribute_own();

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 namespace rubato::runtime {
@@ -14,7 +15,10 @@ PackedMemory::~PackedMemory() {
 
 PackedChunks::~PackedChunks() {
   const std::lock_guard lock(memory_.mutex_);
-  if (rest_.next != rest_.end) memory_.rests_.push_back(rest_);
+  if (rest_.next != rest_.end) {
+    rest_.next->size = static_cast<std::uint64_t>(rest_.end - rest_.next);
+    rest_.next->next = std::exchange(memory_.rests_, rest_.next);
+  }
   while (free_ != nullptr) {
     PackedChunk* const chunk = std::exchange(free_, free_->next);
     chunk->next = std::exchange(memory_.free_, chunk);
@@ -39,17 +43,25 @@ PackedChunk* PackedChunks::take() {
 
 bool PackedChunks::take_slab() {
   const std::lock_guard lock(memory_.mutex_);
-  if (!memory_.rests_.empty()) {
-    rest_ = memory_.rests_.back();
-    memory_.rests_.pop_back();
+  if (PackedChunk* const rest = memory_.rests_) {
+    memory_.rests_ = rest->next;
+    rest_ = {rest, rest + rest->size};
     return true;
   }
+  try {
+    memory_.slabs_.push_back(nullptr);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   void* const slab = std::aligned_alloc(kSlabBytes, kSlabBytes);
-  if (slab == nullptr) return false;
+  if (slab == nullptr) {
+    memory_.slabs_.pop_back();
+    return false;
+  }
   madvise(slab, kSlabBytes, MADV_HUGEPAGE);  // a hint; without it everything works as well
   rest_.next = static_cast<PackedChunk*>(slab);
   rest_.end = rest_.next + kSlabBytes / sizeof(PackedChunk);
-  memory_.slabs_.push_back(rest_.next);
+  memory_.slabs_.back() = rest_.next;
   return true;
 }
 

@@ -58,7 +58,7 @@ class PackedMemory {
   std::mutex mutex_;
   PackedChunk* free_ = nullptr;
   std::vector<PackedChunk*> slabs_;
-  std::vector<Range> rests_;  // of slabs of workers that are no more
+  PackedChunk* rests_ = nullptr;  // of slabs of workers that are no more: the first chunk has the size
 };
 
 /// Where one worker takes chunks from: what it gave back last, which is in its cache, then what others did.
@@ -202,6 +202,7 @@ class PackedTimestamp {
     ++size_;
     return true;
   }
+  bool is_empty(unsigned list) const { return lists_[list].is_empty(); }
   unsigned lists() const { return static_cast<unsigned>(lists_.size()); }
   PackedTasks take(unsigned list) {
     size_ -= lists_[list].size();

@@ -16,6 +16,8 @@ namespace rubato::runtime {
 
 class KnownFunctions {
  public:
+  KnownFunctions() { known_.reserve(kMost); }  // a running worker takes no memory
+
   enum class Length : std::uint8_t { unknown, brief, lengthy };
 
   /// Of the task that runs next, by those before it. Of a program with very many functions the last count as

@@ -66,7 +66,14 @@ void Worker::route(Task* task) {
 bool Worker::must_block(Task* task) {
   TaskGroup* const after = engine::after_of(task);
   if (has_fault(Fault::group_ignored)) return false;
-  return after != nullptr && engine_.groups.block(task, *after);
+  if (after == nullptr) return false;
+  try {
+    return engine_.groups.block(task, *after);
+  } catch (...) {
+    fail();
+    alone_.append(task);  // to be destroyed unrun like all others
+    return true;
+  }
 }
 
 /// Into the list or pool where it waits for its turn.

@@ -43,6 +43,7 @@ Worker::Worker(Engine& engine, unsigned index)
       pinned_(1) {
   is_worker = true;
   touched_.reserve(engine.pool_count());
+  others_.reserve(engine.workers());
   epoch = &engine.epochs->member(index);
   switch (engine.options().reclamation) {
     case native::Reclamation::batch:
@@ -139,7 +140,35 @@ void Worker::end_timing() {
 }
 void Worker::start(Slot slot) { start_here(slot); }
 
+/// @returns when the run is over, or this thread ends.
 void Worker::work() {
+  for (;;) {
+    try {
+      return run_tasks();
+    } catch (...) {  // of no task: no memory for what becomes of tasks
+      running = nullptr;
+      fail();
+    }
+  }
+}
+
+/// The exception being handled ends the run: of the system's memory for tasks, if it is of no task.
+void Worker::fail() noexcept {
+  std::exception_ptr error = std::current_exception();
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      std::throw_with_nested(TaskError(errors::no_memory()));
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  engine_.failure.add(error);
+  engine_.stop();
+}
+
+void Worker::run_tasks() {
   enter_epochs();
   time_from_here();
   const Events& events = engine_.events;
@@ -450,10 +479,15 @@ void Worker::take_batch(TaskPool& pool) {
 
 /// Packed tasks of a pool that this worker claimed. The ring has room.
 void Worker::take_packed(TaskPool& pool) {
-  for (unsigned n = std::min(ring_.room(), threshold(Ring::kSlots / 2, 2u));
-       n != 0 && !pool.packed.is_empty(); --n) {
-    Task* const task = unpack(pool.packed);
-    ring_.push(Slot(task, false, n == 1 || pool.packed.is_empty() ? &pool : nullptr));
+  unsigned n = std::min(ring_.room(), threshold(Ring::kSlots / 2, 2u));
+  try {
+    for (; n != 0 && !pool.packed.is_empty(); --n) {
+      Task* const task = unpack(pool.packed);
+      ring_.push(Slot(task, false, n == 1 || pool.packed.is_empty() ? &pool : nullptr));
+    }
+  } catch (...) {
+    fail();
+    finish_pool(pool);  // for who drops what is in it: none of the tasks in the ring will run
   }
 }
 

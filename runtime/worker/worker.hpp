@@ -124,6 +124,8 @@ class alignas(128) Worker : public engine::ThreadState {
   }
   void begin_timing(const Task& task);
   void end_timing();
+  void run_tasks();
+  void fail() noexcept;
   void start(Slot slot);
   void start_here(Slot slot);
   bool run_alone();
@@ -299,6 +301,7 @@ class alignas(128) Worker : public engine::ThreadState {
   std::uint64_t finished_at_slice_ = 0;
   std::vector<Chain> parts_;  // of append_part(), a pool
   std::vector<unsigned> touched_;
+  std::vector<Worker*> others_;  // scratch of begin_large()
 
   Ring ring_;
   static constexpr unsigned kRefreshBatch = 50;  // the paper's choice (Sec. 4.4)

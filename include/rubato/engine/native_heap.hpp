@@ -95,8 +95,7 @@ class WorkerHeap {
 
   /// Out of line: the stack of this size is empty, and is not afterwards.
   void refill(unsigned size_class);
-  /// Out of line: the stack of this size is full, and is not afterwards. Ends the program if there is no
-  /// memory left for the batch's addresses.
+  /// Out of line: the stack of this size is full, and is not afterwards.
   void give_back(unsigned size_class) noexcept;
 
   std::array<Stack, 2> stacks_;

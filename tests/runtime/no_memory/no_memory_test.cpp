@@ -1,0 +1,188 @@
+// Every allocation that a run makes fails once, in runs of their own, or it and all after it: run() throws,
+// nothing is left behind, and the next run works. Rules R8 and R11. This program replaces operator new and
+// wraps aligned_alloc() (see tests/CMakeLists.txt).
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "rubato/rubato.hpp"
+#include "tests/runtime/use_workers.hpp"
+
+namespace {
+
+/// So many allocations succeed; then one fails, or all.
+class Memory {
+ public:
+  void limit(std::int64_t allocations, bool for_good) {
+    is_for_good_ = for_good;
+    left_ = allocations;
+  }
+  /// @returns whether any failed.
+  bool unlimit() { return left_.exchange(kPlenty) < 0; }
+  bool fails() {
+    if (left_.load(std::memory_order_relaxed) > kPlenty / 2) return false;
+    const std::int64_t left = left_.fetch_sub(1);
+    return left == 0 || (left < 0 && is_for_good_);
+  }
+
+ private:
+  static constexpr std::int64_t kPlenty = std::numeric_limits<std::int64_t>::max();
+  std::atomic<std::int64_t> left_{kPlenty};
+  std::atomic<bool> is_for_good_{false};
+};
+constinit Memory memory;
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  void* const block = memory.fails() ? nullptr : std::malloc(bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+
+extern "C" void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
+extern "C" void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  return memory.fails() ? nullptr : __real_aligned_alloc(alignment, bytes);
+}
+
+namespace {
+
+using namespace rubato;
+
+std::atomic<std::uint64_t> calls{0};
+void count() { ++calls; }
+
+TaskGroup group;
+void create_groups() {
+  for (unsigned i = 0; i < 20; ++i) create<nonspec>(count, {.after = &group});
+  for (unsigned i = 0; i < 20; ++i) create<nonspec>(count, {.group = &group});
+}
+void create_large() {
+  const std::array<std::uint64_t, 20> words{};
+  for (unsigned i = 0; i < 20; ++i) create<nonspec>([words] { calls += words[0] + 1; }, {});
+}
+void create_many() {
+  for (unsigned i = 0; i < 60'000; ++i) create<nonspec>(count, {});
+}
+void create_in_order() {
+  for (unsigned i = 0; i < 20'000; ++i) create<nonspec>(count, {.at = timestamp() + 1, .on = i});
+}
+/// Of those that are packed each creates more than was freed for it.
+void create_two() {
+  ++calls;
+  for (unsigned i = 1; i <= 2; ++i) create<nonspec>(count, {.at = timestamp() + i});
+}
+void create_more_and_more() {
+  for (unsigned i = 0; i < 20'000; ++i) create<nonspec>(create_two, {.at = timestamp() + 1});
+}
+struct Node {
+  tracked<std::uint64_t> value = 0;
+};
+void create_resources() {
+  for (unsigned i = 0; i < 100; ++i) {
+    create<nonspec>(
+        [] {
+          const auto node = make_resource<Node>({});
+          create<nonspec>([node] { remove(node); }, {.on = node});
+        },
+        {});
+  }
+}
+void throw_in_turn() {
+  create<spec>(count, {});
+  throw 5;
+}
+
+struct Program {
+  const char* name;
+  void (*first)();
+  std::optional<Timestamp> at = {};
+};
+void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
+
+/// In a process of its own: memory that one run has taken is there for the next.
+class NoMemory : public ::testing::TestWithParam<std::tuple<unsigned, Program>> {
+ protected:
+  enum Outcome { not_reached, as_it_should, wrong };
+
+  /// More allocations are of the same kind: a slab, a batch of blocks, the words of a message.
+  void expect_errors(bool for_good) const {
+    constexpr std::int64_t kMost = 24;
+    Outcome outcome = as_it_should;
+    for (std::int64_t n = 0; n < kMost && outcome == as_it_should; ++n) {
+      outcome = in_child([&] { return run_with(n, for_good); });
+      EXPECT_NE(outcome, wrong) << "after " << n << " allocations";
+    }
+  }
+
+ private:
+  template <class Function>
+  static Outcome in_child(Function function) {
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) std::exit(function());  // not _exit(): what is left behind is to be found
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return wrong;
+    return WEXITSTATUS(status) <= as_it_should ? static_cast<Outcome>(WEXITSTATUS(status)) : wrong;
+  }
+  static bool works() {
+    calls = 0;
+    for (unsigned i = 0; i < 1000; ++i) create<nonspec>(count, {});
+    run();
+    return calls == 1000;
+  }
+  Outcome run_with(std::int64_t allocations, bool for_good) const {
+    const auto& [workers, program] = GetParam();
+    use_workers(workers);
+    if (!works()) return wrong;
+    create<nonspec>(program.first, {.at = program.at, .group = program.at ? nullptr : &group});
+    memory.limit(allocations, for_good);
+    bool has_failed = false, is_clear = true;
+    std::string said;
+    try {
+      run();  // a task may go on without what it did not get: then all is as ever
+      has_failed = memory.unlimit();
+    } catch (const TaskError& error) {
+      has_failed = memory.unlimit();
+      said = error.what();
+    } catch (const std::bad_alloc&) {  // there is no memory for more than that
+      has_failed = memory.unlimit();
+      is_clear = for_good;
+    } catch (int) {  // nor for more than what the task threw
+      has_failed = memory.unlimit();
+      is_clear = has_failed && program.first == throw_in_turn;
+    }
+    if (!is_clear || !group.is_complete() || !works()) {
+      std::fprintf(stderr, "workers %u, %s: %s\n", workers, program.name, said.c_str());
+      return wrong;
+    }
+    return has_failed ? as_it_should : not_reached;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(
+    Programs, NoMemory,
+    ::testing::Combine(::testing::Values(1u, 2u, 8u),
+                       ::testing::Values(Program{"groups", create_groups}, Program{"large", create_large},
+                                         Program{"many", create_many}, Program{"ordered", create_in_order, 1},
+                                         Program{"packed", create_more_and_more, 1},
+                                         Program{"resources", create_resources},
+                                         Program{"throwing", throw_in_turn})));
+
+TEST_P(NoMemory, FailsOnce) { expect_errors(false); }
+TEST_P(NoMemory, IsThereNoMore) { expect_errors(true); }
+
+}  // namespace
