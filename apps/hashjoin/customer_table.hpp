@@ -157,7 +157,7 @@ class OrdersAhead {
   }
 
  private:
-  static constexpr std::size_t kAhead = 16;
+  static constexpr std::size_t kAhead = 24;
 
   template <class Word, class Found>
   static void look_up(Slots<Word> table, const Order& order, Found& found) {

@@ -43,8 +43,9 @@ struct Batch {
 template <class Record>
 class Outbox {
  public:
-  /// Small batches share a chunk of about so many records, but not more batches than that.
-  static constexpr std::size_t kChunkRecords = 4096, kChunkBatches = 16;
+  /// Small batches share a chunk of about so many records, but not more batches than that. With a quarter of
+  /// both a join by 128 records a task takes 1.1 times as long.
+  static constexpr std::size_t kChunkRecords = 8192, kChunkBatches = 64;
 
   /// `records_ahead`: as many may be on their way; two chunks always may be.
   Outbox(std::size_t batch_capacity, std::size_t records_ahead)
