@@ -68,6 +68,17 @@ void Engine::build(const native::Options& options) {
   trace_ = std::move(trace);
   options_ = options;
   count_ = count;
+  fill_choices();
+  try {
+    make_workers();
+  } catch (...) {
+    workers_.clear();  // all or none: the next run() makes them
+    throw;
+  }
+}
+
+void Engine::make_workers() {
+  const unsigned count = count_;
   if (topology().pins(count) && count > 1) prepare_pinning();
   is_caller_pinned_ = true;
   pool_count_ = kPoolsAWorker;
@@ -83,16 +94,15 @@ void Engine::build(const native::Options& options) {
   }
   for (auto& given : given_pools_) given.store(kNotGiven, std::memory_order_relaxed);
   pools_given_.store(0, std::memory_order_relaxed);
-  fill_choices();
   epochs = std::make_unique<Epochs>(Epochs::Options{.members = count});
   workers_.reserve(count);
   for (unsigned w = 0; w < count; ++w) {
     workers_.push_back(std::make_unique<Worker>(*this, w));
     workers_.back()->has_pools = count > 1;
-    const bool prefetches = options.prefetch.kind != native::PrefetchMode::Kind::off;
-    workers_.back()->set_distance(prefetches ? options.prefetch.distance : 0);
+    const bool prefetches = options_.prefetch.kind != native::PrefetchMode::Kind::off;
+    workers_.back()->set_distance(prefetches ? options_.prefetch.distance : 0);
     workers_.back()->heap_.set_prefetching(prefetches);
-    workers_.back()->adapts_ = options.prefetch.kind == native::PrefetchMode::Kind::adapted;
+    workers_.back()->adapts_ = options_.prefetch.kind == native::PrefetchMode::Kind::adapted;
   }
 }
 
@@ -174,6 +184,7 @@ void Engine::configure(const native::Options& options) {
 
 native::Counters Engine::counters() const {
   native::Counters c = earlier_;
+  if (workers_.empty()) return c;
   for (const auto& worker : workers_) {
     const Worker::Counts& n = worker->counts;
     c.tasks_created += worker->created.load(std::memory_order_relaxed) + n.submitted.get();
@@ -328,7 +339,7 @@ void Engine::clear_after_failure() {
   const auto drop_chain = [&drop](Chain chain) {
     while (!chain.is_empty()) drop(chain.take(), false);
   };
-  const auto drop_pool = [&](TaskPool& pool, bool counts_created) {
+  const auto drop_pool = [&](TaskPool& pool) {
     for (bool is_empty = false; !is_empty;) {
       self.drop_packed(pool.packed);
       for (;;) {
@@ -340,10 +351,6 @@ void Engine::clear_after_failure() {
           if (taken.is_last) break;
           self.free_block(taken.node);
           continue;
-        }
-        if (counts_created) {
-          self.counts.submitted.add();
-          taken.node->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
         }
         drop(taken.node, taken.is_last);
         if (taken.is_last) break;
@@ -368,14 +375,19 @@ void Engine::clear_after_failure() {
     worker->must_distribute_.store(false);
     worker->phase_delta_ = 0;
     for (unsigned rank = 0; rank < kPriorities; ++rank) {
-      for (unsigned last = 0, p; (p = worker->ready_.claim(rank, last)) != kNoPool;)
-        drop_pool(pools_[p], false);
+      for (unsigned last = 0, p; (p = worker->ready_.claim(rank, last)) != kNoPool;) drop_pool(pools_[p]);
       unsigned last = 0;
-      if (worker->pinned_.claim(rank, last) != kNoPool) drop_pool(pinned_pool(worker->index_), false);
+      if (worker->pinned_.claim(rank, last) != kNoPool) drop_pool(pinned_pool(worker->index_));
     }
   }
   unsigned last = 0;
-  while (inbox_ready.claim(kNormalRank, last) != kNoPool) drop_pool(inbox, true);
+  const auto drop_new = [&](Task* task) {
+    self.counts.submitted.add();
+    task->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
+    drop(task, false);
+  };
+  while (inbox_ready.claim(kNormalRank, last) != kNoPool)
+    while (!inbox.drain(drop_new)) std::this_thread::yield();
   self.is_dropping_ = false;
   events.lower(Events::kStop);
 }
@@ -426,14 +438,19 @@ void Engine::submit_outside(engine::ThreadState& self, Task* task) {
   const bool is_running = is_running_.load(std::memory_order_seq_cst);
   if (is_running && std::this_thread::get_id() != runner_.load() &&
       (holds() == 0 || task->is_timestamped())) {
-    const std::string sentence = errors::foreign_thread(name_of(*task));
-    if (task->code->destroy != nullptr) task->code->destroy(task);
-    if (task->is_extended()) {
-      self.heap.free<sizeof(engine::ExtendedTask)>(task);
-    } else {
-      self.heap.free<sizeof(Task)>(task);
-    }
-    throw TaskError(sentence);
+    const struct Dropped {
+      engine::ThreadState& creator;
+      Task* task;
+      ~Dropped() {
+        if (task->code->destroy != nullptr) task->code->destroy(task);
+        if (task->is_extended()) {
+          creator.heap.free<sizeof(engine::ExtendedTask)>(task);
+        } else {
+          creator.heap.free<sizeof(Task)>(task);
+        }
+      }
+    } dropped{self, task};
+    throw TaskError(errors::foreign_thread(name_of(*task)));
   }
   if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
   if (!inbox.push(task, task)) return;

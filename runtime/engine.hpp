@@ -129,6 +129,7 @@ class Engine {
 
   class PinnedCaller;
   void build(const native::Options& options);
+  void make_workers();
   void start_threads(bool pins);
   void end_threads();
   void tear_down();

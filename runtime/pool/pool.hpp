@@ -17,6 +17,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/fault.hpp"
+
 namespace rubato::runtime {
 
 /// What a correct pool does. Tests derive from it to build mutants, which they must catch.
@@ -92,6 +94,21 @@ class Pool {
     if constexpr (!Rules::kHalfLinkedIsNotEmpty) return {true, nullptr};
     last_taken_ = last;
     return {false, nullptr};
+  }
+
+  /// For who hands tasks on and does not run them from here: takes all that are linked, and ends the
+  /// ownership. One that is taken as last may be linked elsewhere only when finish() has returned it, now or
+  /// the next time. @returns whether the pool is empty, and nobody's; see finish().
+  template <class Use>
+  [[nodiscard]] bool drain(Use use) {
+    for (;;) {
+      const Taken taken = take();
+      if (taken.node == nullptr || taken.is_last) break;
+      use(taken.node);
+    }
+    const Finished finished = finish();
+    if (finished.released != nullptr && !has_fault(Fault::inbox_loses_last)) use(finished.released);
+    return finished.is_empty;
   }
 
   bool is_empty() const { return tail_.load(std::memory_order_seq_cst) == nullptr; }

@@ -330,19 +330,10 @@ bool Worker::empty_inbox() {
   if (engine_.inbox_ready.is_empty()) return false;
   unsigned last = 0;
   if (engine_.inbox_ready.claim(kNormalRank, last) == kNoPool) return false;
-  TaskPool& inbox = engine_.inbox;
-  // A task taken as last must stay until finish() returns it: only then it may be linked elsewhere.
-  for (;;) {
-    const auto taken = inbox.take();
-    if (taken.node == nullptr || taken.is_last) break;
-    admit(taken.node);
-  }
-  const auto [is_empty, released] = inbox.finish();
-  if (!is_empty) {  // and who pushed has told nobody: the inbox was not empty
-    engine_.inbox_ready.add(0, kNormalRank);
+  if (!engine_.inbox.drain([this](Task* task) { admit(task); })) {
+    engine_.inbox_ready.add(0, kNormalRank);  // who pushed has told nobody: the inbox was not empty
     wake();
   }
-  if (released != nullptr && !has_fault(Fault::inbox_loses_last)) admit(released);
   return true;
 }
 
@@ -365,8 +356,11 @@ void Worker::admit(Task* task) {
 
 /// Another thread created it while run() began: too early to be told so, too late to be ordered.
 void Worker::refuse(Task* task) {
-  engine_.failure.add(std::make_exception_ptr(TaskError(errors::foreign_thread(name_of(*task)))));
-  engine_.stop();
+  try {
+    throw TaskError(errors::foreign_thread(name_of(*task)));
+  } catch (...) {
+    fail();
+  }
   alone_.append(task);  // to be destroyed unrun like all others
 }
 

@@ -568,10 +568,23 @@ bool Worker::run_alone() {
       events.sleep({seen, word}, 100);
     }
   }
+  try {
+    run_turn_alone();
+  } catch (...) {
+    fail();  // and the others go on, to see that
+  }
+  turn_alone_.reset();
+  engine_.turns_alone.end();
+  events.lower(Events::kAlone);
+  if (Events::standing(events.look_ordered()) != 0) events.notify_all();
+  return true;
+}
+
+/// Nothing runs beside them.
+void Worker::run_turn_alone() {
   const std::uint64_t end = ticks() + ticks_of(kMicrosecondsAlone);
-  for (unsigned i = 0; i < threshold(1024u, 2u) && !alone_.is_empty() && (events.look() & Events::kStop) == 0;
-       ++i) {
-    if (i != 0 && ticks() > end) break;
+  for (unsigned i = 0; i < threshold(1024u, 2u) && !alone_.is_empty(); ++i) {
+    if ((engine_.events.look() & Events::kStop) != 0 || (i != 0 && ticks() > end)) return;
     if (--until_refresh_ == 0) refresh_epoch();
     Task* const task = alone_.take();
     task->handle &=
@@ -580,11 +593,6 @@ bool Worker::run_alone() {
     settle();
     if (owns_order() && alone_.is_empty()) advance();  // the next timestamp may have one, too
   }
-  turn_alone_.reset();
-  engine_.turns_alone.end();
-  events.lower(Events::kAlone);
-  if (Events::standing(events.look_ordered()) != 0) events.notify_all();
-  return true;
 }
 
 // ---- After a failure ----
@@ -603,6 +611,7 @@ void Worker::drop_everything() {
     if (slot.pool() != nullptr) finish_pool(*slot.pool());
   }
   drop_packed(packed_now_);
+  flush_parts();  // what was about to go into pools is destroyed there
   while (!rest_.is_empty()) {
     Task* const task = rest_.take();
     drop(task);

@@ -129,6 +129,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void start(Slot slot);
   void start_here(Slot slot);
   bool run_alone();
+  void run_turn_alone();
   bool is_turn_alone() const;
   void drop_everything();
   void enter_epochs();

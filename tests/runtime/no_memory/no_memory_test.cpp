@@ -107,6 +107,14 @@ void throw_in_turn() {
   throw 5;
 }
 
+/// Enough for lists that go through the pools, each with a task that is none.
+constexpr unsigned kPacked = 5000;
+void create_lists() {
+  for (unsigned i = 0; i < kPacked; ++i) create<nonspec>(count, {.at = timestamp() + 1, .on = i});
+}
+/// Begun by who runs tasks with nothing beside them.
+void create_lists_alone() { create<spec>(create_lists, {.at = timestamp() + 1}); }
+
 struct Program {
   const char* name;
   void (*first)();
@@ -115,26 +123,28 @@ struct Program {
 void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 
 /// In a process of its own: memory that one run has taken is there for the next.
-class NoMemory : public ::testing::TestWithParam<std::tuple<unsigned, Program>> {
+class NoMemory : public ::testing::Test {
  protected:
   enum Outcome { not_reached, as_it_should, wrong };
 
   /// More allocations are of the same kind: a slab, a batch of blocks, the words of a message.
-  void expect_errors(bool for_good) const {
+  static void expect_errors(unsigned workers, const Program& program, bool for_good) {
     constexpr std::int64_t kMost = 24;
     Outcome outcome = as_it_should;
     for (std::int64_t n = 0; n < kMost && outcome == as_it_should; ++n) {
-      outcome = in_child([&] { return run_with(n, for_good); });
+      outcome = in_child([&] { return run_with(workers, program, n, for_good); });
       EXPECT_NE(outcome, wrong) << "after " << n << " allocations";
     }
   }
 
- private:
   template <class Function>
   static Outcome in_child(Function function) {
     std::fflush(nullptr);
     const pid_t child = fork();
-    if (child == 0) std::exit(function());  // not _exit(): what is left behind is to be found
+    if (child == 0) {
+      alarm(120);             // a hang ends, too
+      std::exit(function());  // not _exit(): what is left behind is to be found
+    }
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return wrong;
     return WEXITSTATUS(status) <= as_it_should ? static_cast<Outcome>(WEXITSTATUS(status)) : wrong;
@@ -142,11 +152,13 @@ class NoMemory : public ::testing::TestWithParam<std::tuple<unsigned, Program>> 
   static bool works() {
     calls = 0;
     for (unsigned i = 0; i < 1000; ++i) create<nonspec>(count, {});
+    for (unsigned i = 0; i < 1000; ++i) create<nonspec>(count, {.on = i});
+    create<nonspec>(create_lists, {.at = 1});
+    create<spec>(count, {});
     run();
-    return calls == 1000;
+    return calls == 2001 + kPacked;
   }
-  Outcome run_with(std::int64_t allocations, bool for_good) const {
-    const auto& [workers, program] = GetParam();
+  static Outcome run_with(unsigned workers, const Program& program, std::int64_t allocations, bool for_good) {
     use_workers(workers);
     if (!works()) return wrong;
     create<nonspec>(program.first, {.at = program.at, .group = program.at ? nullptr : &group});
@@ -173,8 +185,9 @@ class NoMemory : public ::testing::TestWithParam<std::tuple<unsigned, Program>> 
     return has_failed ? as_it_should : not_reached;
   }
 };
+class NoMemoryFor : public NoMemory, public ::testing::WithParamInterface<std::tuple<unsigned, Program>> {};
 INSTANTIATE_TEST_SUITE_P(
-    Programs, NoMemory,
+    Programs, NoMemoryFor,
     ::testing::Combine(::testing::Values(1u, 2u, 8u),
                        ::testing::Values(Program{"groups", create_groups}, Program{"large", create_large},
                                          Program{"many", create_many}, Program{"ordered", create_in_order, 1},
@@ -182,7 +195,48 @@ INSTANTIATE_TEST_SUITE_P(
                                          Program{"resources", create_resources},
                                          Program{"throwing", throw_in_turn})));
 
-TEST_P(NoMemory, FailsOnce) { expect_errors(false); }
-TEST_P(NoMemory, IsThereNoMore) { expect_errors(true); }
+TEST_P(NoMemoryFor, FailsOnce) { expect_errors(std::get<0>(GetParam()), std::get<1>(GetParam()), false); }
+TEST_P(NoMemoryFor, IsThereNoMore) { expect_errors(std::get<0>(GetParam()), std::get<1>(GetParam()), true); }
+
+/// Every block of a task is an allocation there: also those of the lists, in the middle of the way from one
+/// timestamp to the next.
+TEST_F(NoMemory, OfTasksFromMalloc) {
+  for (const unsigned workers : {2u, 8u}) {
+    for (const Program& program :
+         {Program{"lists", create_lists, 1}, {"lists alone", create_lists_alone, 1}}) {
+      for (std::int64_t n = kPacked; n < kPacked + 12; ++n) {
+        EXPECT_EQ(in_child([&] {
+                    setenv("RUBATO_TASK_MEMORY", "malloc", 1);
+                    return run_with(workers, program, n, true);
+                  }),
+                  as_it_should)
+            << program.name << " on " << workers << " workers, after " << n << " allocations";
+      }
+    }
+  }
+}
+
+/// Other options stay as they were asked for, and the workers are there when they are needed.
+TEST_F(NoMemory, ForWorkers) {
+  Outcome outcome = as_it_should;
+  for (std::int64_t n = 0; n < 100 && outcome == as_it_should; n = n < 20 ? n + 1 : n + 7) {
+    outcome = in_child([&] {
+      use_workers(2);
+      if (!works()) return wrong;
+      memory.limit(n, false);
+      bool has_failed = false;
+      try {
+        use_workers(4);
+      } catch (const std::bad_alloc&) {
+        has_failed = true;
+      }
+      memory.unlimit();
+      const std::uint64_t before = native::counters().tasks_run;
+      if (!works() || native::counters().tasks_run < before + calls) return wrong;
+      return has_failed ? as_it_should : not_reached;
+    });
+    EXPECT_NE(outcome, wrong) << "after " << n << " allocations";
+  }
+}
 
 }  // namespace
