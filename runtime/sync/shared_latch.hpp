@@ -11,11 +11,14 @@
 
 namespace rubato::runtime {
 
-/// Word: bit 0, a writer holds it; bit 1, a writer waits; above, the number of readers.
+/// Word: bit 0, a writer holds it; bit 1, a writer waits, and may do something else meanwhile; bit 2, readers
+/// went in before such a writer; bit 3, a writer insists; above, the number of readers.
 ///
 /// A waiting writer keeps new readers out, so that a stream of readers cannot starve it. It may never come
 /// back (its run() failed), so a reader that was kept out for all of its tries goes in nevertheless and
-/// clears the bit; a writer that still waits sets it again.
+/// clears the bit; a writer that still waits sets it again. Where readers are longer than they wait that
+/// could go on for ever: a writer that stays (patience.hpp) insists after they have gone in before one, and
+/// lets nobody in before it has it. Who gets it clears all three bits.
 template <class Atomics>
 class SharedLatch {
  public:
@@ -24,7 +27,7 @@ class SharedLatch {
 
   bool try_lock() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    return (seen & ~kWaits) == 0 &&
+    return (seen & ~(kWaits | kPassed)) == 0 &&
            word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
   }
   /// False: others held it all the time; try again later.
@@ -37,17 +40,29 @@ class SharedLatch {
       return false;
     });
   }
+  /// Readers went in before a writer that waited.
+  bool must_insist() const { return (word_.load(std::memory_order_relaxed) & kPassed) != 0; }
+  /// False: call it again until it is true. Those who are inside leave, and others that insist.
+  bool insist(unsigned tries = kSpinTries) {
+    return spin<Atomics>(tries, [this] {
+      std::uint64_t seen = word_.load(std::memory_order_relaxed);
+      if ((seen & kInsists) == 0) seen = word_.fetch_or(kInsists, std::memory_order_relaxed) | kInsists;
+      return (seen & ~(kWaits | kPassed | kInsists)) == 0 &&
+             word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
+    });
+  }
   void unlock() { word_.fetch_sub(kHeld, std::memory_order_release); }
 
   bool try_lock_shared() {
     if (has_fault(Fault::readers_pass_writer)) return enter();
-    return (word_.load(std::memory_order_relaxed) & (kHeld | kWaits)) == 0 && enter();
+    return (word_.load(std::memory_order_relaxed) & (kHeld | kWaits | kInsists)) == 0 && enter();
   }
-  /// False: a writer held it all the time; try again later.
+  /// False: a writer held it all the time, or insists; try again later.
   bool lock_shared(unsigned tries = kSpinTries) {
     if (spin<Atomics>(tries, [this] { return try_lock_shared(); })) return true;
-    if ((word_.load(std::memory_order_relaxed) & kHeld) != 0 || !enter()) return false;
-    word_.fetch_and(~kWaits, std::memory_order_relaxed);
+    if ((word_.load(std::memory_order_relaxed) & (kHeld | kInsists)) != 0 || !enter()) return false;
+    if ((word_.fetch_and(~kWaits, std::memory_order_relaxed) & kWaits) != 0)
+      word_.fetch_or(kPassed, std::memory_order_relaxed);
     return true;
   }
   void unlock_shared() { word_.fetch_sub(kReader, std::memory_order_release); }
@@ -55,7 +70,9 @@ class SharedLatch {
  private:
   static constexpr std::uint64_t kHeld = 1;
   static constexpr std::uint64_t kWaits = 2;
-  static constexpr std::uint64_t kReader = 4;
+  static constexpr std::uint64_t kPassed = 4;
+  static constexpr std::uint64_t kInsists = 8;
+  static constexpr std::uint64_t kReader = 16;
 
   /// One addition, which cannot fail because of other readers; undone if a writer was faster.
   bool enter() {

@@ -29,9 +29,12 @@ inline bool is_optimistic_reader(const Task* task) {
   return ((task->handle & kMask) >> engine::handle::kPrimitiveShift) - kFirst < 2;
 }
 
-inline std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
+inline engine::ResourceHeader& header_of(const Task* task) {
   auto* const object = reinterpret_cast<char*>(task->handle & engine::handle::kLocaleMask);
-  return reinterpret_cast<engine::ResourceHeader*>(object - sizeof(engine::ResourceHeader))->synchronization;
+  return *reinterpret_cast<engine::ResourceHeader*>(object - sizeof(engine::ResourceHeader));
+}
+inline std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
+  return header_of(task).synchronization;
 }
 
 [[gnu::always_inline]] inline void Worker::execute(Slot slot) {

@@ -6,13 +6,14 @@
 
 #include "runtime/fault.hpp"
 #include "runtime/sync/latch.hpp"
+#include "runtime/sync/patience.hpp"
 #include "runtime/sync/shared_latch.hpp"
 #include "runtime/worker/execute.hpp"
 
 namespace rubato::runtime {
 
 namespace {
-constexpr std::uint64_t kMicrosecondsForLatch = 5000;  // at most, before other tasks have their turn
+constexpr std::uint64_t kMicrosecondsForLatch = 1000;  // that somebody waits before anybody insists
 }
 
 /// A task that has not run yet, or has lost. False: it has been put back.
@@ -61,19 +62,21 @@ Task* Worker::take_committed() {
   return nullptr;
 }
 
-/// Like a latch's lock(), and where tasks are long for as long as one of them takes, while others may have
-/// this CPU. A worker that holds the latch all through long tasks frees it for less time than this one is
-/// away.
+/// False: others held the latch all the time, and the task is to be put back. `insist`, again and again, gets
+/// it from those who hold it now.
+template <class TryLock, class Insist>
+bool Worker::lock_in_turn(const Task* task, TryLock try_lock, Insist insist) {
+  Patience waiting(header_of(task).waiting);
+  const auto try_it = [&] { return !waiting.is_turn_of_others() && try_lock(); };
+  if (spin<HeaderAtomics>(kSpinTries, try_it)) return true;
+  if (!waiting.begin_to_insist(ticks(), ticks_of(kMicrosecondsForLatch))) return false;
+  while (!insist()) std::this_thread::yield();
+  waiting.end_insisting();
+  return true;
+}
 template <class TryLock>
-bool Worker::lock_patiently(TryLock try_lock) {
-  if (spin<HeaderAtomics>(kSpinTries, try_lock)) return true;
-  if (!are_tasks_long_) return false;
-  const std::uint64_t end = ticks() + std::min(batch_ticks_ / kRefreshBatch, ticks_of(kMicrosecondsForLatch));
-  while (ticks() < end) {
-    std::this_thread::yield();
-    if (spin<HeaderAtomics>(kSpinTries, try_lock)) return true;
-  }
-  return false;
+bool Worker::lock_in_turn(const Task* task, TryLock try_lock) {
+  return lock_in_turn(task, try_lock, [&] { return spin<HeaderAtomics>(kSpinTries, try_lock); });
 }
 
 /// False: it did not run. `may_move`: a reader that lost too often may have been marked for its resource's
@@ -84,7 +87,7 @@ bool Worker::run_synchronized(Task* task, bool may_move) {
   switch (primitive_of(task)) {
     case Primitive::latch: {
       Latch<HeaderAtomics> latch(word);
-      if (!lock_patiently([&latch] { return latch.try_lock(); })) break;
+      if (!lock_in_turn(task, [&latch] { return latch.try_lock(); })) break;
       call(task);
       latch.unlock();
       return true;
@@ -93,9 +96,12 @@ bool Worker::run_synchronized(Task* task, bool may_move) {
       SharedLatch<HeaderAtomics> latch(word);
       if (reads) {
         // One that was kept out all the time goes in before a writer that may never come.
-        if (!lock_patiently([&latch] { return latch.try_lock_shared(); }) && !latch.lock_shared(1)) break;
-      } else if (!lock_patiently([&latch] { return latch.lock(1); })) {
-        break;
+        if (!latch.lock_shared() && !lock_in_turn(task, [&latch] { return latch.lock_shared(0); })) break;
+      } else {
+        const auto insist = [&latch] { return latch.must_insist() ? latch.insist() : latch.lock(); };
+        if (!lock_in_turn(
+                task, [&latch] { return latch.lock(1); }, insist))
+          break;
       }
       call(task);
       if (reads) {
@@ -124,7 +130,7 @@ bool Worker::run_writer(Task* task) {
     version.end_write();
     return true;
   }
-  if (!lock_patiently([&version] { return version.try_lock(); })) return false;
+  if (!lock_in_turn(task, [&version] { return version.try_lock(); })) return false;
   call(task);
   version.unlock();
   return true;
@@ -161,7 +167,7 @@ bool Worker::run_reader(Task* task, bool may_move) {
     if (may_move) task->handle = (task->handle & ~engine::handle::kPrimitiveMask) | engine::handle::kPooled;
     return false;
   }
-  if (!lock_patiently([&version] { return version.try_lock(); })) return false;
+  if (!lock_in_turn(task, [&version] { return version.try_lock(); })) return false;
   call(task);
   version.unlock_unchanged();
   return true;

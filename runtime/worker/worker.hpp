@@ -158,8 +158,10 @@ class alignas(128) Worker : public engine::ThreadState {
   bool run_synchronized(Task* task, bool may_move);
   bool run_reader(Task* task, bool may_move);
   bool run_writer(Task* task);
+  template <class TryLock, class Insist>
+  bool lock_in_turn(const Task* task, TryLock try_lock, Insist insist);
   template <class TryLock>
-  bool lock_patiently(TryLock try_lock);
+  bool lock_in_turn(const Task* task, TryLock try_lock);
   Attempt read_once(Task* task, unsigned tries);
   void end_reading();
   void drop_attempt(TaskList::Mark mark);

@@ -71,6 +71,9 @@ TEST(Latch, GivesUpAfterItsTries) {
   EXPECT_EQ(word.now(), 1u);
 }
 
+constexpr std::uint64_t kInsists = 8;    // here a writer gives up nevertheless
+constexpr std::uint64_t kHints = 2 | 4;  // in the word of a SharedLatch: of those who may come back
+
 TEST(SharedLatch, ExcludesInEveryInterleavingOfTwoReadersAndAWriter) {
   auto word = std::make_unique<Explored>();
   auto room = std::make_unique<Room>();
@@ -97,7 +100,7 @@ TEST(SharedLatch, ExcludesInEveryInterleavingOfTwoReadersAndAWriter) {
   };
   const auto writer = [&] {
     SharedLatch<ExploredAtomics> latch(*word);
-    if (!latch.lock(1)) return;
+    if (!latch.lock(1) && !(latch.must_insist() && latch.insist(1))) return;
     room->enter(false);
     latch.unlock();
   };
@@ -111,7 +114,7 @@ TEST(SharedLatch, ExcludesInEveryInterleavingOfTwoReadersAndAWriter) {
         },
         [&] {
           ASSERT_FALSE(room->is_violated);
-          ASSERT_EQ(word->now() & ~std::uint64_t{2}, 0u) << "nobody is inside at the end";
+          ASSERT_EQ(word->now() & ~(kHints | kInsists), 0u) << "nobody is inside at the end";
         });
   }
   EXPECT_EQ(most_readers, 2);
@@ -154,7 +157,31 @@ TEST(SharedLatch, SurvivesAWriterThatNeverComesBack) {
   EXPECT_TRUE(latch.try_lock_shared()) << "and the next ones do not even wait";
   latch.unlock_shared();
   latch.unlock_shared();
+  EXPECT_EQ(word.now() & ~kHints, 0u);
+  EXPECT_TRUE(latch.lock(1));
+  latch.unlock();
   EXPECT_EQ(word.now(), 0u);
+}
+
+TEST(SharedLatch, LetsReadersInBeforeAWaitingWriterOnce) {
+  Explored word;
+  SharedLatch<ExploredAtomics> latch(word);
+  ASSERT_TRUE(latch.lock_shared(2));
+  EXPECT_FALSE(latch.lock(2));
+  EXPECT_FALSE(latch.must_insist());
+  EXPECT_TRUE(latch.lock_shared(2));
+  EXPECT_FALSE(latch.lock(2));
+  EXPECT_TRUE(latch.must_insist());
+  EXPECT_FALSE(latch.insist(2)) << "readers are inside";
+  EXPECT_FALSE(latch.lock_shared(2)) << "however long it waits";
+  latch.unlock_shared();
+  latch.unlock_shared();
+  EXPECT_FALSE(latch.lock_shared(2));
+  EXPECT_FALSE(latch.lock(2)) << "nor another writer";
+  EXPECT_TRUE(latch.insist(1));
+  latch.unlock();
+  EXPECT_EQ(word.now(), 0u);
+  EXPECT_TRUE(latch.lock_shared(1));
 }
 
 /// `threads` threads count up a plain integer, one increment in four by a writer that reads it twice.
