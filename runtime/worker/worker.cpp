@@ -26,6 +26,8 @@ constexpr std::uint64_t kMicrosecondsBeforeReturn = 5000;  // of a published chu
 constexpr std::uint64_t kLongMicroseconds = 10'000;        // a long task (R11)
 // Tasks are timed one by one at the beginning, and after a batch in which they took so long on average.
 constexpr std::uint64_t kTimedMicroseconds = 20;
+// Of tasks, before the worker looks around; one at least.
+constexpr std::uint64_t kBatchMicroseconds = 1000;
 constexpr unsigned kTimedTasks = 1000;
 constexpr unsigned kBatchesAStep = 60;  // of the prefetch distance: 3000 tasks
 constexpr int kLargestDistance = 32;
@@ -49,13 +51,13 @@ Worker::Worker(Engine& engine, unsigned index)
     case native::Reclamation::batch:
       break;
     case native::Reclamation::task:
-      refresh_interval_ = 1;
+      refreshes_every_time_ = true;
       break;
     case native::Reclamation::off:
       refreshes_ = false;
       break;
   }
-  until_refresh_ = refresh_interval_;
+  until_refresh_ = refreshes_every_time_ ? 1 : batch_;
   if (engine.trace() != nullptr) trace_ = &engine.trace()->lane(index);
   engine.prepare(*this);
 }
@@ -72,29 +74,35 @@ void Worker::leave_epochs() {
 }
 /// Between two tasks, or two batches of them; what else is done there is done once a batch.
 void Worker::refresh_epoch() {
-  until_refresh_ = refresh_interval_;
   if (refreshes_) engine_.epochs->refresh(*epoch);
-  if (refresh_interval_ == 1 && --until_look_ != 0) return;
-  until_look_ = kRefreshBatch;
+  until_refresh_ = 1;
+  if (refreshes_every_time_ && --until_look_ != 0) return;
+  look_at_clock();
+  until_look_ = batch_;
+  if (!refreshes_every_time_) until_refresh_ = batch_;
   set_duty(kEmptyInbox, !engine_.inbox_ready.is_empty());
   if (are_tasks_long_ || --batches_before_rest_ == 0) {
     batches_before_rest_ = kBatchesBeforeRest;
     set_duty(kRest, true);
   }
   if (is_pinned_) choose_cpu();
-  if (refresh_interval_ != 1) look_at_clock();
 }
 
 /// After every batch: are tasks long enough to be timed one by one (R11), should pools in reach be left to
-/// others, and does prefetching pay (R6)?
+/// others, how many are the next batch, and does prefetching pay (R6)?
 void Worker::look_at_clock() {
   const std::uint64_t now = ticks();
   const std::uint64_t elapsed = now - batch_begin_;
   batch_begin_ = now;
-  batch_ticks_ = elapsed;
-  if (elapsed > ticks_of(kRefreshBatch * kTimedMicroseconds)) tasks_to_time_ = kTimedTasks;
-  are_tasks_long_ = elapsed > ticks_of(kRefreshBatch);
-  if (!adapts_) return;
+  if (elapsed > ticks_of(batch_ * kTimedMicroseconds)) tasks_to_time_ = kTimedTasks;
+  are_tasks_long_ = elapsed > ticks_of(batch_);
+  // Others wait for what is done once a batch: for a timestamp to be over, for the inbox to be emptied. One
+  // short task says little of those that follow.
+  const unsigned ran = batch_;
+  const std::uint64_t in_time = ticks_of(kBatchMicroseconds) * ran;
+  batch_ = std::min(2 * ran, kRefreshBatch);
+  if (elapsed * batch_ > in_time) batch_ = std::max(static_cast<unsigned>(in_time / elapsed), 1u);
+  if (!adapts_ || ran != kRefreshBatch) return;
   measured_ += elapsed;
   if (++batches_measured_ < kBatchesAStep) return;
   if (measured_ > before_ + before_ / 64) step_ = -step_;  // it became slower: back again

@@ -308,9 +308,10 @@ class alignas(128) Worker : public engine::ThreadState {
 
   Ring ring_;
   static constexpr unsigned kRefreshBatch = 50;  // the paper's choice (Sec. 4.4)
+  unsigned batch_ = kRefreshBatch;               // fewer if they take long
   unsigned until_refresh_ = 0;                   // tasks taken before the epoch is refreshed (R7)
-  unsigned refresh_interval_ = kRefreshBatch;
-  unsigned until_look_ = kRefreshBatch;  // tasks before the next look at inbox, CPU and clock, if 1
+  unsigned until_look_ = kRefreshBatch;  // before the next look at inbox, CPU and clock, if at every task
+  bool refreshes_every_time_ = false;    // and not once a batch
   unsigned batches_before_rest_ = 1;
   std::uint64_t published_at_ = 0;  // the chunk, in ticks
   bool refreshes_ = true;
@@ -328,8 +329,8 @@ class alignas(128) Worker : public engine::ThreadState {
   unsigned times_left_ = 0;        // refills that left ready pools to others for that reason
   TraceLane* trace_ = nullptr;     // null: no trace
   bool is_put_off_ = false;        // the last task to be timed was not run, but put back
-  std::uint64_t batch_begin_ = 0, batch_ticks_ = 0;  // of this batch; length of the one before
-  bool adapts_ = false;                              // the prefetch distance, by hill-climbing
+  std::uint64_t batch_begin_ = 0;
+  bool adapts_ = false;  // the prefetch distance, by hill-climbing
   int step_ = 1;
   std::uint64_t measured_ = 0, before_ = 0;
   unsigned batches_measured_ = 0;

@@ -523,17 +523,40 @@ TEST(Options, MoreWorkersThanCpusNeedOversubscribe) {
   EXPECT_THROW(native::configure(options), TaskError);
 }
 
+/// Also where epochs are refreshed at every task.
 TEST(Options, AnAdaptedPrefetchDistanceMoves) {
-  native::Options options = native::options();
+  const native::Options before = native::options();
+  native::Options options = before;
   options.workers = 1;
-  options.prefetch.kind = native::PrefetchMode::Kind::adapted;
-  native::configure(options);
-  for (int i = 0; i < 20'000; ++i) create<nonspec>([] { ++calls; }, {});
-  run();
-  EXPECT_NE(native::counters().prefetch_distance, 0u);
-  EXPECT_LE(native::counters().prefetch_distance, 32u);
-  options.prefetch = {};
-  native::configure(options);
+  options.prefetch = {native::PrefetchMode::Kind::adapted, 4};
+  for (const auto reclamation : {native::Reclamation::batch, native::Reclamation::task}) {
+    options.reclamation = reclamation;
+    native::configure(options);
+    for (int runs = 0; runs < 1000 && native::counters().prefetch_distance == 4; ++runs) {
+      for (int i = 0; i < 3000; ++i) create<nonspec>([] { ++calls; }, {});
+      run();
+    }
+    EXPECT_NE(native::counters().prefetch_distance, 4u);
+    EXPECT_NE(native::counters().prefetch_distance, 0u);
+    EXPECT_LE(native::counters().prefetch_distance, 32u);
+  }
+  native::configure(before);
+}
+
+TEST(Options, LongTasksAreCountedHoweverOftenEpochsAreRefreshed) {
+  const native::Options before = native::options();
+  native::Options options = before;
+  options.workers = 1;
+  for (const auto reclamation : {native::Reclamation::batch, native::Reclamation::task}) {
+    options.reclamation = reclamation;
+    native::configure(options);
+    const std::uint64_t counted = native::counters().tasks_run_long;
+    for (int i = 0; i < 20'000; ++i) create<nonspec>([] { ++calls; }, {});  // no more are timed one by one
+    for (int i = 0; i < 60; ++i) create<nonspec>(lingers, {});
+    run();
+    EXPECT_GE(native::counters().tasks_run_long, counted + 5);
+  }
+  native::configure(before);
 }
 
 TEST(Options, CountersGoOnWhenTheyChange) {

@@ -316,4 +316,79 @@ TEST_P(Progress, OfLowPriorityInPoolsBesideLongTasks) {
   expect_all_run();
 }
 
+std::atomic<std::uint64_t> long_tasks{0};
+void go_on_for_5_ms(Clock::time_point until) {
+  ++long_tasks;
+  std::this_thread::sleep_for(milliseconds(5));
+  if (is_to_go_on(until)) create<nonspec>(go_on_for_5_ms, {}, until);
+}
+
+/// Who never idles goes on to the next timestamp every few long tasks, not every 50.
+TEST_P(Progress, OfTimestampsBesideVeryLongTasks) {
+  constexpr std::uint64_t kTimestamps = 20;
+  long_tasks = 0;
+  keep_busy(kTimestamps, go_on_for_5_ms);
+  for (std::uint64_t i = 0; i < kTimestamps; ++i) create<nonspec>([] { ++calls; }, {.at = 1 + i});
+  expect_all_run();
+  EXPECT_LT(long_tasks, GetParam() * kTimestamps * 25);
+}
+
+void go_on_reading(resource<Word> word, Clock::time_point until) {
+  ++long_tasks;
+  std::this_thread::sleep_for(milliseconds(20));
+  if (is_to_go_on(until)) create<nonspec>(go_on_reading, {.on = word, .access = reads}, word, until);
+}
+
+/// Of whom there is always one inside: where they take longer than they wait for a writer, too.
+TEST_P(Progress, OfAWriterBesideLongReaders) {
+  keep_busy(1, nullptr);
+  long_tasks = 0;
+  const auto word = make_resource<Word>(
+      {.isolation = Isolation::shared_reads, .synchronization = Synchronization::shared_latch});
+  for (std::uint32_t core = 0; core < GetParam(); ++core)
+    create<nonspec>(
+        [](resource<Word> w, Clock::time_point until, std::uint32_t turn) {
+          std::this_thread::sleep_for(milliseconds(10 * turn));
+          create<nonspec>(go_on_reading, {.on = w, .access = reads}, w, until);
+        },
+        {.core = core}, word, begin_ + kTooLong, core);
+  create<nonspec>(
+      [](resource<Word> w) {
+        std::this_thread::sleep_for(milliseconds(100));
+        long_tasks = 0;
+        create<nonspec>([] { ++calls; }, {.on = w});
+      },
+      {.core = 0}, word);
+  expect_all_run();
+  EXPECT_LT(long_tasks, 25 * GetParam());
+  remove(word);
+}
+
+void go_on_holding(resource<Word> word, Clock::time_point until) {
+  std::this_thread::sleep_for(milliseconds(5));
+  if (is_to_go_on(until)) create<nonspec>(go_on_holding, {.on = word}, word, until);
+}
+
+/// Whose other tasks are many and short: it looks at the latch once in all of them.
+TEST_P(Progress, OfAWriterAmongShortTasksBesideLongWriters) {
+  for (const auto how : {Synchronization::latch, Synchronization::optimistic_latch}) {
+    keep_busy(1, nullptr);
+    const auto word = make_resource<Word>({.isolation = Isolation::shared_reads, .synchronization = how});
+    create<nonspec>(
+        [](resource<Word> w, Clock::time_point until) {
+          for (unsigned i = 0; i < 2; ++i) create<nonspec>(go_on_holding, {.on = w}, w, until);
+        },
+        {.core = GetParam() - 1}, word, begin_ + kTooLong);
+    create<nonspec>(
+        [](resource<Word> w, Clock::time_point until) {
+          work_for(milliseconds(50));
+          for (unsigned i = 0; i < 1000; ++i) create<nonspec>(go_on, {}, until);
+          create<nonspec>([] { ++calls; }, {.on = w});
+        },
+        {.core = 0}, word, begin_ + kTooLong);
+    expect_all_run();
+    remove(word);
+  }
+}
+
 }  // namespace
