@@ -85,7 +85,7 @@ class alignas(128) Worker : public engine::ThreadState {
  private:
   friend class Engine;
 
-  // ---- worker.cpp: the loop ----
+  // ---- worker.cpp: the loop; alone.cpp: tasks that run alone ----
   bool attend(std::uint64_t word);
   Task* refill();
   /// What a worker takes its next tasks from, in turn; a bit each.
