@@ -49,6 +49,10 @@ class Ended:
     last_errors: list[str]
 
 
+class NotStarted(OSError):
+    """There is no child: the system refused to start it."""
+
+
 def supervise(
     command: Sequence[str],
     *,
@@ -72,15 +76,7 @@ def supervise(
     timed_out = False
     try:
         with _interrupts_wait():
-            child = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-            )
+            child = _started(command, environment, stdin)
         readers = [_reader(child.stdout, on_output, lost), _reader(child.stderr, [errors.append, *on_error], lost)]
         while child.poll() is None:
             seconds = time.monotonic() - started
@@ -104,6 +100,21 @@ def supervise(
     if lost:
         raise UsageError(f"what the program printed cannot be written: {lost[0].strerror or lost[0]}.")
     return Ended(child.returncode, timed_out, time.monotonic() - started, list(errors))
+
+
+def _started(command: Sequence[str], environment: Mapping[str, str] | None, stdin: int | None) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except OSError as e:
+        raise NotStarted(e.errno, e.strerror, e.filename) from None
 
 
 @contextlib.contextmanager
@@ -136,7 +147,7 @@ def stop(child: subprocess.Popen[str]) -> None:
 
 def mark_incomplete(directory: Path, reason: str) -> None:
     with contextlib.suppress(OSError):
-        (directory / "incomplete").write_text(reason + "\n")
+        (directory / "incomplete").write_text(reason + "\n", encoding="utf-8", errors="replace")
 
 
 def _reader(stream: IO[str] | None, sinks: Sequence[Line], lost: list[OSError]) -> threading.Thread:

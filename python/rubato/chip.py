@@ -68,7 +68,8 @@ def execute(
             code, reason = ExitCode.USAGE, _own_words(ended.last_errors).removeprefix(f"{spec.name}: ") or _REFUSED
             for name in FILES:
                 (directory / name).unlink(missing_ok=True)
-    if code == ExitCode.USAGE and not any(directory.iterdir()):
+    if code == ExitCode.USAGE and {f.name for f in directory.iterdir()} <= {"incomplete"}:
+        (directory / "incomplete").unlink(missing_ok=True)
         directory.rmdir()  # nothing ran: there is nothing to keep
     elif not (directory / "summary.json").exists() or ended.timed_out:
         mark_incomplete(directory, reason)

@@ -17,12 +17,13 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import rubato
 from rubato import chip
-from rubato.child import Ended, Line, Outcome, mark_incomplete, supervise
+from rubato.child import Ended, Line, NotStarted, Outcome, mark_incomplete, supervise
 from rubato.errors import ExitCode, UsageError
+from rubato.files import write_whole
 from rubato.schema import last_line
 from rubato.spec import RunSpec
 
@@ -46,30 +47,48 @@ def execute(
     directory.mkdir(parents=True, exist_ok=True)
     for name in (*chip.FILES, "incomplete"):  # of a run that is replaced
         (directory / name).unlink(missing_ok=True)
-    command = [str(spec.executable()), *spec.program_arguments()]
-    settings = environment(spec, directory)
-    (directory / "run.toml").write_text(_manifest(spec, command, settings))
     try:
-        with (directory / _OUTPUT).open("w") as output, (directory / _LOG).open("w") as log:
-            ended = supervise(
-                command,
-                environment=os.environ | settings,
-                timeout=spec.timeout,
-                on_output=[lambda line: output.write(line + "\n"), *([on_output] if on_output else [])],
-                on_error=[lambda line: log.write(line + "\n"), *([on_error] if on_error else [])],
-                on_poll=(lambda seconds: on_progress({"native": True}, seconds)) if on_progress else None,
-                stdin=stdin,
-                cancelled=cancelled,
-            )
+        return _execute(spec, directory, on_output, on_error, on_progress, stdin, cancelled)
+    except NotStarted as e:
+        _clear(directory)
+        raise UsageError(f"{spec.executable()} cannot be run on this machine: {e.strerror or e}.") from None
     except OSError as e:
         _clear(directory)
-        raise UsageError(f"{command[0]} cannot be run on this machine: {e.strerror or e}.") from None
+        raise UsageError(f"{directory}: the results cannot be written: {e.strerror or e}.") from None
     except BaseException as e:
         mark_incomplete(directory, "interrupted" if isinstance(e, KeyboardInterrupt) else str(e))
         raise
+
+
+def _execute(
+    spec: RunSpec,
+    directory: Path,
+    on_output: Line | None,
+    on_error: Line | None,
+    on_progress: Callable[[dict[str, Any], float], None] | None,
+    stdin: int | None,
+    cancelled: threading.Event | None,
+) -> Outcome:
+    command = [str(spec.executable()), *spec.program_arguments()]
+    settings = environment(spec, directory)
+    with (directory / "run.toml").open("w", encoding="utf-8", errors="replace") as file:
+        file.write(_manifest(spec, command, settings))
+    with _lines(directory / _OUTPUT) as output, _lines(directory / _LOG) as log:
+        ended = supervise(
+            command,
+            environment=os.environ | settings,
+            timeout=spec.timeout,
+            on_output=[lambda line: output.write(line + "\n"), *([on_output] if on_output else [])],
+            on_error=[lambda line: log.write(line + "\n"), *([on_error] if on_error else [])],
+            on_poll=(lambda seconds: on_progress({"native": True}, seconds)) if on_progress else None,
+            stdin=stdin,
+            cancelled=cancelled,
+        )
     code, reason = _verdict(spec, ended)
     counters = _counters(directory)
     if code == ExitCode.SUCCESS and counters is None:
+        if any("the counters could not be written" in line for line in ended.last_errors):  # it says so itself
+            raise UsageError(f"{directory / _COUNTERS} cannot be written.")
         code, reason = ExitCode.USAGE, f"{spec.name} is not a program of the native engine: it wrote no counters."
     if code == ExitCode.USAGE:
         _clear(directory)  # nothing ran: there is nothing to keep
@@ -78,6 +97,10 @@ def execute(
     else:
         _write_results(spec, directory, counters, ended, int(code), reason)
     return Outcome(directory, int(code), reason, ended.seconds)
+
+
+def _lines(file: Path) -> IO[str]:
+    return file.open("w", encoding="utf-8", errors="replace")
 
 
 def environment(spec: RunSpec, directory: Path) -> dict[str, str]:
@@ -114,7 +137,7 @@ def _verdict(spec: RunSpec, ended: Ended) -> tuple[ExitCode, str]:
 def _write_results(
     spec: RunSpec, directory: Path, counters: dict[str, Any], ended: Ended, code: int, reason: str
 ) -> None:
-    output = (directory / _OUTPUT).read_text(errors="replace")
+    output = (directory / _OUTPUT).read_text(encoding="utf-8", errors="replace")
     values = {c["name"]: c["value"] for c in counters["counters"]}
     summary = {
         "program": spec.program,
@@ -150,10 +173,8 @@ def _write_results(
         "run": {f"native.{name}": value for name, value in values.items()},
         "roi": {f"native.{name}": value for name, value in values.items()},
     }
-    (directory / "stats.json").write_text(json.dumps(stats, indent=1))
-    part = directory / "summary.json.part"
-    part.write_text(json.dumps(summary, indent=1))
-    part.replace(directory / "summary.json")
+    write_whole(directory / "stats.json", json.dumps(stats, indent=1))
+    write_whole(directory / "summary.json", json.dumps(summary, indent=1))
 
 
 def _check(output: str) -> str:
@@ -196,7 +217,7 @@ def _manifest(spec: RunSpec, command: list[str], settings: dict[str, str]) -> st
 
 
 def _clear(directory: Path) -> None:
-    for name in (_COUNTERS, _OUTPUT, _LOG, "run.toml"):
+    for name in (*chip.FILES, "incomplete"):
         (directory / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         directory.rmdir()

@@ -22,6 +22,7 @@ import rubato
 from rubato import locate, memory
 from rubato.child import Outcome
 from rubato.errors import ExitCode, RubatoError, UsageError
+from rubato.files import write_whole
 from rubato.plan import Plan, make_plan
 from rubato.pool import ClusterPool, LocalPool
 from rubato.results import Run, json_object
@@ -329,6 +330,4 @@ def _write(directory: Path, plan: Plan, hashes: dict[str, str], rows: Rows, othe
         "points": list(rows.values()),
         "others": list(others.values()),
     }
-    part = directory / (FILE + ".part")
-    part.write_text(json.dumps(document, indent=1))
-    part.replace(directory / FILE)
+    write_whole(directory / FILE, json.dumps(document, indent=1))
