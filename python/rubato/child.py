@@ -49,6 +49,10 @@ class Ended:
     last_errors: list[str]
 
 
+#: What ends a run as Ctrl-C does.
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 class NotStarted(OSError):
     """There is no child: the system refused to start it."""
 
@@ -124,7 +128,8 @@ def _interrupts_wait() -> Iterator[None]:
         yield
         return
     arrived: list[int] = []
-    before = {s: signal.signal(s, lambda number, _: arrived.append(number)) for s in (signal.SIGINT, signal.SIGTERM)}
+    heeded = [s for s in INTERRUPTS if signal.getsignal(s) != signal.SIG_IGN]  # the child is to ignore what we do
+    before = {s: signal.signal(s, lambda number, _: arrived.append(number)) for s in heeded}
     try:
         yield
     finally:

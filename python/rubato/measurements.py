@@ -137,7 +137,7 @@ def load(directory: Path) -> Results:
     """@raises UsageError if there is none, or it is not one."""
     file = directory / FILE
     try:
-        return Results(**json.loads(file.read_text()))
+        return Results(**json.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{directory} has no {FILE}.") from None
     except (OSError, ValueError) as e:

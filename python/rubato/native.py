@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import rubato
 from rubato import chip
-from rubato.child import Ended, Line, NotStarted, Outcome, mark_incomplete, supervise
+from rubato.child import INTERRUPTS, Ended, Line, NotStarted, Outcome, mark_incomplete, supervise
 from rubato.errors import ExitCode, UsageError
 from rubato.files import write_whole
 from rubato.schema import last_line
@@ -121,7 +121,7 @@ def _verdict(spec: RunSpec, ended: Ended) -> tuple[ExitCode, str]:
         return ExitCode.NO_PROGRESS, f"stopped after {spec.timeout:g} s of wall clock (--timeout)."
     if ended.code == 0:
         return ExitCode.SUCCESS, ""
-    if ended.code in (-signal.SIGTERM, -signal.SIGINT):
+    if -ended.code in INTERRUPTS:
         return ExitCode.INTERRUPTED, "interrupted."
     if ended.code < 0:
         said = said.removeprefix("what():").strip()  # of an exception that nobody has caught
@@ -189,7 +189,7 @@ def _check(output: str) -> str:
 def _counters(directory: Path) -> dict[str, Any] | None:
     """What the engine wrote when the program ended, or nothing if it did not come to that."""
     try:
-        return json.loads((directory / _COUNTERS).read_text())
+        return json.loads((directory / _COUNTERS).read_text(encoding="utf-8", errors="replace"))
     except (OSError, json.JSONDecodeError):
         return None
 
@@ -209,11 +209,16 @@ def _manifest(spec: RunSpec, command: list[str], settings: dict[str, str]) -> st
         "seed": spec.seed if spec.seed is not None else 1,
         "command_line": command,
     }
-    # A JSON string, number or list of strings is one of TOML too.
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
+    lines = [f"{key} = {_toml(value)}" for key, value in fields.items()]
     config = {k.removeprefix("RUBATO_").lower(): v for k, v in options.items() if k != "RUBATO_WORKERS"}
-    lines += ["", "[config.native]", *(f"{k} = {json.dumps(v)}" for k, v in sorted(config.items()))]
+    lines += ["", "[config.native]", *(f"{k} = {_toml(v)}" for k, v in sorted(config.items()))]
     return "# A run of rubato's native engine: everything needed to repeat it.\n" + "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """A JSON string, number or list of strings is one of TOML too, once bytes that are no text are question marks."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _clear(directory: Path) -> None:

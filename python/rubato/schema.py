@@ -33,7 +33,9 @@ class Key(BaseModel):
 
 @functools.lru_cache(maxsize=4)
 def _keys(chip: str, changed: float) -> dict[str, Key]:
-    result = subprocess.run([chip, "--help-config", "--json"], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [chip, "--help-config", "--json"], capture_output=True, encoding="utf-8", errors="replace", timeout=60
+    )
     if result.returncode != 0:
         raise UsageError(f"{chip} --help-config failed: {last_line(result.stderr)}")
     document = json.loads(result.stdout)

@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import rubato
-from helpers import call, start, wait_for
+from helpers import COMMAND, call, start, wait_for
+from helpers import rubato as rubato_process
 from rubato.cli import terminal
 from rubato.summary import CycleBreakdown
 
@@ -168,7 +170,7 @@ def test_a_time_limit_ends_the_run_with_4_and_marks_it_incomplete(home, capsys):
     assert "--timeout" in Path("r/incomplete").read_text()
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_stops_the_simulator_and_marks_the_run_incomplete(home, sign):
     process = start("run", "sssp", "--out", "r", "--", "--sleep", "30")
     wait_for(lambda: Path("r/progress.json").exists())
@@ -179,6 +181,33 @@ def test_an_interrupt_stops_the_simulator_and_marks_the_run_incomplete(home, sig
     assert "interrupted" in err and "Traceback" not in err
     assert Path("r/incomplete").exists() and not rubato.load("r").complete
     assert children and not any(Path(f"/proc/{c}/cmdline").exists() for c in children)
+
+
+def test_a_run_under_nohup_goes_on_when_the_terminal_is_gone(home):
+    process = subprocess.Popen(["nohup", *COMMAND, "run", "sssp", "--out", "r", "--", "--sleep", "2"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+    wait_for(lambda: Path("r/progress.json").exists())
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for pid in (process.pid, *map(int, children)):
+        os.kill(pid, signal.SIGHUP)
+    process.communicate(timeout=20)
+    assert process.returncode == 0 and len(children) == 1 and rubato.load("r").complete
+
+
+@pytest.mark.parametrize("engine", ["chip", "native"])
+def test_names_that_the_terminal_does_not_have_do_no_harm(home, engine):
+    plain = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = rubato_process("run", "sssp", "--engine", engine, "--out", "Zürich", env=plain)
+    assert (done.returncode, done.stderr) == (0, "") and "Z?rich" in done.stdout
+    done = rubato_process("report", "Zürich", "--out", "ü.html", env=plain)
+    assert (done.returncode, done.stderr) == (0, "") and Path("ü.html").exists()
+
+
+def test_files_are_utf_8_whatever_the_locale(home):
+    Path("plan.toml").write_text('program = "sssp"\narguments = ["Zürich"]\n', encoding="utf-8")
+    locale = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = rubato_process("sweep", "plan.toml", "--dry-run", "--json", env=locale)
+    assert json.loads(done.stdout)["points"][0]["spec"]["arguments"] == ["Zürich"], done.stderr
 
 
 def test_without_the_simulator_the_remedy_is_named(own_home, capsys):

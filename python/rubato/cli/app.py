@@ -59,6 +59,11 @@ after_dashes: list[str] = []
 def main(argv: list[str] | None = None) -> None:
     """The console script. Every error becomes one sentence on stderr and the right exit code."""
     signal.signal(signal.SIGTERM, _interrupt)  # batch systems end jobs this way: as orderly as Ctrl-C
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # a lost connection; nohup ignores it
+        signal.signal(signal.SIGHUP, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # what its encoding does not have becomes a question mark
+            stream.reconfigure(errors="replace")
     sys.exit(call(sys.argv[1:] if argv is None else argv))
 
 

@@ -117,7 +117,7 @@ def config_check(
 
 
 def _ask(command: list[str]) -> str:
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=60)
     if result.returncode != 0:
         raise UsageError(schema.last_line(result.stderr or result.stdout))
     return result.stdout
