@@ -101,6 +101,11 @@ def test_options_of_the_program_go_to_it_with_and_without_dashes(home):
         (["run", "sssp", "--engine", "fpga"], 2, "chip or native"),
         (["run", "sssp", "--timeout", "soon"], 2, "90s or 10m"),
         (["run", "sssp", "--config", "espreso"], 2, "does not exist"),
+        (["run", "sssp", "--config", "."], 2, "configuration file . is a directory"),
+        (["run", "sssp", "--config", "/dev/null"], 2, "/dev/null is no regular file"),
+        (["run", "sssp", "--config", ""], 2, "--config takes"),
+        (["sweep", "--program", "sssp", "--generate", "x"], 2, "no option --generate. Options of the program follow"),
+        (["sweep", "."], 2, ". cannot be read: Is a directory.\n"),
         (["run", "sssp", "--cores", "4", "--set", "chip.cores_per_tile=3"], 2, "a multiple of 3"),
         (["run", "sssp", "--set", "l2.latency=0"], 2, "1 to 1000"),
         (["run"], 2, "which program"),
@@ -127,6 +132,45 @@ def test_json_failures_are_an_object_too(home, capsys):
     assert document["exit_code"] == 3 and "visit()" in document["error"]
     assert call("run", "ssp", "--json") == 2
     assert json.loads(capsys.readouterr().out)["exit_code"] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments, code, words",
+    [
+        (["run", "sssp", "--cores", "many"], 2, "not many"),
+        (["run", "sssp", "--out", "file/sub"], 2, "file/sub: Not a directory"),
+        (["run", "sssp", "--seed"], 2, "requires an argument; see `rubato run --help`"),
+        (["sweep", "--program", "ssp"], 2, "Did you mean sssp?"),
+        (["compare", "a", "b"], 2, "a is not a directory"),
+        (["apps", "ssp"], 2, "no application ssp"),
+    ],
+)
+def test_with_json_every_error_is_one_object(home, capsys, arguments, code, words):
+    Path("file").write_text("")
+    assert call(*arguments[:1], "--json", *arguments[1:]) == code
+    out = capsys.readouterr()
+    document = json.loads(out.out)
+    assert words in document["error"] and document["exit_code"] == code and one_sentence(out.err)
+
+
+def test_an_interrupted_run_leaves_one_object_too(home):
+    process = start("run", "sssp", "--json", "--out", "r", "--", "--sleep", "30")
+    wait_for(lambda: Path("r/progress.json").exists())
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert json.loads(out) == {"error": "interrupted.", "exit_code": 130} and process.returncode == 130
+
+
+def test_an_error_that_nobody_can_be_told_has_its_exit_code(home):
+    with open("/dev/full", "w") as full:
+        assert subprocess.run([*COMMAND, "run", "ssp"], stderr=full).returncode == 2
+
+
+def test_output_that_nothing_takes_is_said(home):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, "apps"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "rubato: the output cannot be written: No space left on device.\n"
 
 
 def test_a_failed_check_raises_with_the_run_inside(home):
