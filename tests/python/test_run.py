@@ -193,6 +193,8 @@ def test_an_input_that_an_application_refuses_is_wrong_usage_and_leaves_no_run(h
 def test_unknown_python_arguments_get_a_hint(home):
     with pytest.raises(rubato.UsageError, match="Did you mean interval"):
         rubato.run("sssp", intervall=3)
+    with pytest.raises(rubato.UsageError, match="cores: input should be a valid integer.*not 'many'"):
+        rubato.run("sssp", cores="many")
 
 
 def test_runs_get_directories_of_their_own_and_finished_ones_are_kept(home, capsys):
