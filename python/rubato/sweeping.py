@@ -318,6 +318,9 @@ def _read(directory: Path) -> dict[str, Any]:
     document = json_object(file)
     if not (isinstance(document.get("plan"), dict) and isinstance(document.get("points"), list)):
         raise UsageError(f"{file} cannot be read: it has no plan or no points.")
+    for row in [*document["points"], *document.get("others", [])]:
+        if not (isinstance(row, dict) and {"name", "state", "spec"} <= row.keys()):
+            raise UsageError(f"{file} cannot be read: a point has no name, state or spec.")
     return document
 
 
