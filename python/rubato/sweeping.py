@@ -21,6 +21,7 @@ from pydantic import ValidationError
 import rubato
 from rubato import locate, memory
 from rubato.child import Outcome
+from rubato.claim import claimed
 from rubato.errors import ExitCode, RubatoError, UsageError
 from rubato.files import write_whole
 from rubato.plan import Plan, make_plan
@@ -91,7 +92,15 @@ def sweep(
     """
     plan = make_plan(plan)
     plan.check()
-    directory, done, others = prepare(plan, out, resume=resume)
+    where = directory_of(plan, out, resume=resume)
+    with claimed(where):
+        return _sweep(plan, where, jobs, cluster, resume, on_progress)
+
+
+def _sweep(
+    plan: Plan, where: Path, jobs: int | None, cluster: str | None, resume: bool, on_progress: Progress | None
+) -> Sweep:
+    directory, done, others = prepare(plan, where, resume=resume)
     points = plan.points()
     hashes = made_with(plan)
     rows = {p.name: {"name": p.name, "state": "waiting", "spec": p.spec.model_dump()} for p in points}
@@ -136,8 +145,6 @@ def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, 
     """The sweep's directory, the rows of points that need no run, with the rest cleared away, and those of finished
     runs of earlier plans that this one leaves out: a later plan may ask for them again."""
     directory = directory_of(plan, out, resume=resume)
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory} is a file; --out is a directory.")
     if not (directory / FILE).exists():
         if directory.is_dir() and any(directory.iterdir()):
             raise UsageError(f"{directory} is not empty and not a sweep; choose another --out.")

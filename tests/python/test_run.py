@@ -209,6 +209,18 @@ def test_runs_get_directories_of_their_own_and_finished_ones_are_kept(home, caps
     assert Path("precious/thesis.tex").exists()
 
 
+@pytest.mark.parametrize("command", [["run", "sssp"], ["sweep", "--program", "sssp"]])
+def test_one_directory_takes_one_run_at_a_time(home, capsys, command):
+    again = [*command, "--force" if "run" in command else "--resume", "--out", "r"]
+    first = start(*command, "--out", "r", "--", "--sleep", "30")
+    wait_for(lambda: any(Path("r").rglob("progress.json")))
+    assert call(*again) == 2
+    assert capsys.readouterr().err == "rubato: r is being written by another run; choose another --out.\n"
+    first.terminate()
+    first.communicate(timeout=20)
+    assert call(*again) == 0
+
+
 def test_a_time_limit_ends_the_run_with_4_and_marks_it_incomplete(home, capsys):
     assert call("run", "sssp", "--timeout", "300ms", "--out", "r", "--", "--sleep", "30") == 4
     assert "--timeout" in capsys.readouterr().err
