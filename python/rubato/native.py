@@ -30,6 +30,8 @@ from rubato.spec import RunSpec
 #: Files of the run directory that only this module writes.
 _COUNTERS, _OUTPUT, _LOG = "counters.json", "output.txt", "log.txt"
 _NOT_OPTIONS = ("RUBATO_HOME", "RUBATO_DATA", "RUBATO_TRACEBACK")
+#: What the engine throws when it starts with a choice that it cannot have (docs/native.md); few programs catch it.
+_WRONG_CHOICE = re.compile(r"RUBATO_[A-Z_]+ is '|\d+ workers were asked for|the (trace|counters) .* cannot be written")
 _CHECK = re.compile(r"^check: (passed|failed)$", re.MULTILINE)
 
 
@@ -125,6 +127,8 @@ def _verdict(spec: RunSpec, ended: Ended) -> tuple[ExitCode, str]:
         return ExitCode.INTERRUPTED, "interrupted."
     if ended.code < 0:
         said = said.removeprefix("what():").strip()  # of an exception that nobody has caught
+        if ended.code == -signal.SIGABRT and _WRONG_CHOICE.match(said):
+            return ExitCode.USAGE, said
         return ExitCode.GUEST_FAULT, f"{spec.name} was ended by {signal.Signals(-ended.code).name}. {said}".strip()
     # Only applications are known to mean by these what the commands mean.
     if spec.app() is not None and ended.code in (ExitCode.USAGE, ExitCode.GUEST_FAULT):
