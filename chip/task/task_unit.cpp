@@ -290,7 +290,7 @@ void TaskUnit::evaluate(Cycle now) {
     if (choice.kind == Choice::none) return poll_blocked_creators(now);
     states_.set(slot, CoreState::waking);
     context_.host.wake(core_of(slot), now);
-  } else if ((!waiting_.empty() || lacks_entry_for_untimed()) && can_spill()) {
+  } else if ((has_waiting_for_room() || lacks_entry_for_untimed()) && can_spill()) {
     borrow_stalled_core(now);
   }
 }
