@@ -116,6 +116,11 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
   if (dispatches_since_untimed_ >= kDispatchesPerRefill && may_read(untimed))
     return {Choice::refill, untimed};
   if (guest.task != nullptr) {
+    // Whose turn it is gets an entry before another guest has its locale, or creates what takes the last one.
+    if (dispatches_since_untimed_ >= kDispatchesPerRefill && lacks_entry_for_untimed()) {
+      if (can_spill()) return {Choice::spill};
+      if (context_.detector != nullptr && latest_spillable() != nullptr) return {};  // it gives way
+    }
     // They are not overtaken by later ones that could only speculate.
     if (next != nullptr &&
         (next->order < guest.task->order ||

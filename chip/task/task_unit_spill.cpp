@@ -84,6 +84,9 @@ void TaskUnit::start_spill() {
   const std::uint32_t count =
       std::min(context_.config.task.spill_batch, std::max(1u, queue_.spillable(lane) - 1));
   queue_.take_latest(lane, count, spill_.tasks);
+  // That one waits for its turn still.
+  if (count == 1 && spill_.tasks.front()->is_read_back && !spill_.tasks.front()->descriptor.has_timestamp)
+    dispatches_since_untimed_ = kDispatchesPerRefill;
   spill_.active = true;
   spill_.written = spill_.stored = 0;
   spill_.batch = area_.open_batch();

@@ -16,7 +16,8 @@ def run(
     simulator: Path, guests: Path, what: str, cores: str, *settings: str, program: str = "task_waits"
 ) -> subprocess.CompletedProcess[str]:
     words = [word for setting in settings for word in ("--set", setting)]
-    command = [simulator, "--quiet", "--max-cycles", "30000000", "--cores", cores, *words, guests / program]
+    options = ["--quiet", "--argv0", program, "--max-cycles", "30000000", "--cores", cores]
+    command = [simulator, *options, *words, guests / program]
     return subprocess.run(
         [*command, *what.split()], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
     )
@@ -186,13 +187,14 @@ def test_what_is_read_back_beside_pollers_on_other_cores_has_its_turn(
     ("4", 2, "task_queue=6 commit_queue=2 spill_batch=5", "spec nonspec nonspec 0 2 8"),
     ("8", 2, "task_queue=4 commit_queue=2", "spec nonspec spec 1 4 8"),
     ("8", 2, "task_queue=6 commit_queue=2", "spec spec spec 2 4 8"),
+    ("8", 2, "task_queue=4 commit_queue=1", "spec spec nonspec 2 4 5"),
 ])  # fmt: skip
-def test_what_is_read_back_is_not_spilled_for_attempts_before_it_has_run(
+def test_what_is_read_back_is_not_spilled_again_and_again_before_it_has_run(
     cores: str, cores_a_tile: int, settings: str, what: str, guests: Path, rubato_chip: Path
 ) -> None:
     """Though those that look whether a group is complete fill the queue again and again, with its locale."""
     keys = [f"task.{setting}" for setting in settings.split()]
-    for seed in range(1, 6):
+    for seed in range(1, 7):
         done = run(rubato_chip, guests, what, cores, f"chip.cores_per_tile={cores_a_tile}", f"chip.seed={seed}",
                    *keys, program="task_later_child")  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
