@@ -67,6 +67,7 @@ TaskUnit::Candidates TaskUnit::candidates() {
   Candidates result;
   const TileView view = this->view();
   is_holding_ = is_spec_waiting_ = false;
+  set_aside_children();
   for (const Lane lane : kAllLanes) {
     Task* task = queue_.earliest_free(lane);
     if (task == nullptr) continue;
@@ -285,6 +286,7 @@ void TaskUnit::evaluate(Cycle now) {
       bear(Need::core, candidates, now);
       bear(Need::locale, candidates, now);
     }
+    if (queue_.earliest_aside() != nullptr) poll_blocked_creators(now);
   }
   if (states_.in(CoreState::waking) != 0) return;
   if (const std::uint32_t idle = states_.in(CoreState::idle); idle != 0) {

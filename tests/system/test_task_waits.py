@@ -33,6 +33,18 @@ def test_others_run_meanwhile(what: str, cores: str, setting: str, guests: Path,
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "check: passed"), done.stdout + done.stderr[-2000:]
 
 
+@pytest.mark.parametrize("what", ["hidden_child", "hidden_grandchild"])
+@pytest.mark.parametrize(("cores", "cores_a_tile"), [("2", 1), ("2", 2), ("4", 4), ("16", 4)])
+def test_a_spec_child_of_a_task_that_waits_hides_nobody(
+    what: str, cores: str, cores_a_tile: int, guests: Path, rubato_chip: Path
+) -> None:
+    """It starts when that ends, which may wait for who comes after it."""
+    for seed in range(1, 6):
+        done = run(rubato_chip, guests, what, cores, f"chip.cores_per_tile={cores_a_tile}", f"chip.seed={seed}",
+                   "run.check_replay=true")  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("what", ["order", "preempt", "atomic", "ring 12", "may 12", "sleep"])
 def test_runs_with_waits_have_a_serial_order(what: str, guests: Path, rubato_chip: Path) -> None:
     for cores, setting in CHIPS:
