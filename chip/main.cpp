@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/standard_output.hpp"
 #include "chip/chip.hpp"
 #include "chip/process_options.hpp"
 #include "chip/stats/command_line.hpp"
@@ -70,8 +71,9 @@ int run(const std::vector<std::string>& words) {
   try {
     const CommandLine command = parse_command_line(words);
     if (command.is_run) return static_cast<int>(run_session(command.session, make_simulation));
-    std::fputs(command.text.c_str(), stdout);
-    return std::fflush(stdout) == 0 ? 0 : static_cast<int>(ExitCode::usage);
+    const std::string why = print_all(command.text);
+    if (!why.empty()) throw UsageError("the output cannot be written: {}", why);
+    return 0;
   } catch (const Error& error) {
     std::fprintf(stderr, "rubato-chip: %s\n", error.what());
     return static_cast<int>(error.code());

@@ -16,6 +16,9 @@
 
 #include "apps/common/input_error.hpp"
 #include "rubato/rubato.hpp"
+#if !defined(RUBATO_ENGINE_CHIP)
+#include "base/standard_output.hpp"
+#endif
 
 namespace rubato::apps {
 
@@ -118,7 +121,14 @@ int run_application(const Application<Options>& application, int argc, char** ar
   }
 #endif
   try {
+#if defined(RUBATO_ENGINE_CHIP)
     return application.run(options);
+#else
+    const int code = application.run(options);
+    const std::string why = lost_output();
+    if (why.empty()) return code;
+    std::fprintf(stderr, "%s: cannot write the result: %s\n", application.name, why.c_str());
+#endif
   } catch (const InputError& e) {
     std::fprintf(stderr, "%s: %s\n", application.name, e.what());
   } catch (const std::bad_alloc&) {

@@ -102,7 +102,10 @@ void GuestOutput::pump() {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
-    if (pass_on_ && saved_stdout_ >= 0 && !write_all(saved_stdout_, bytes)) pass_on_ = false;
+    if (pass_on_ && saved_stdout_ >= 0 && !write_all(saved_stdout_, bytes)) {
+      pass_on_ = false;
+      if (errno != EPIPE) lost_ = errno;
+    }
     if (file_ >= 0 && !file_failed_ && !write_all(file_, bytes)) file_failed_ = true;
     const std::size_t kept = std::min(bytes.size(), kKept - text_.size());
     text_.append(bytes.substr(0, kept));

@@ -53,13 +53,16 @@ class GuestOutput {
   const std::string& text() const { return text_; }
   bool is_truncated() const { return truncated_; }
   CheckVerdict verdict() const { return scanner_.verdict(); }
+  /// After finish(): why the stdout that we were started with did not take everything, an errno, or 0.
+  /// Whoever closed a pipe had enough.
+  int lost() const { return lost_; }
 
   static constexpr std::size_t kKept = std::size_t{16} << 20;
 
  private:
   void pump();
 
-  int saved_stdout_ = -1, pipe_read_ = -1, file_ = -1;
+  int saved_stdout_ = -1, pipe_read_ = -1, file_ = -1, lost_ = 0;
   bool pass_on_, truncated_ = false, file_failed_ = false, finished_ = false;
   std::string file_name_, text_;
   CheckScanner scanner_;

@@ -9,9 +9,11 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "base/sha256.hpp"
+#include "base/standard_output.hpp"
 #include "chip/config/schema.hpp"
 #include "chip/stats/guest_output.hpp"
 #include "chip/stats/progress_reporter.hpp"
@@ -245,7 +247,13 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
     if (outcome.code != ExitCode::interrupted) directory->finish();
   }
   std::fputs(closing_text(summary, notes, !options.quiet && !options.json).c_str(), stderr);
-  if (options.json) std::fputs(summary_json(summary).c_str(), stdout);
+  if (output.lost() != 0) {
+    throw UsageError("what the program printed cannot be written: {}", std::strerror(output.lost()));
+  }
+  if (options.json) {
+    const std::string why = print_all(summary_json(summary));
+    if (!why.empty()) throw UsageError("cannot write the summary: {}", why);
+  }
   return exit_code(outcome, output.verdict());
 }
 

@@ -42,6 +42,7 @@ void SpillArea::append(std::uint32_t batch, Task* task) {
   RUBATO_CHECK(b.written <= capacity_ * kLineBytes, "a batch holds more tasks than it has lines");
   task->state = TaskState::spilled;
   task->speculates_from = 0;  // not part of what is written
+  task->is_read_back = false;
   task->next = nullptr;
   (b.first == nullptr ? b.first : b.last->next) = task;
   b.last = task;

@@ -71,6 +71,14 @@ const Task* TaskQueue::earliest(Lane lane) const {
   return first;
 }
 
+void TaskQueue::set_aside(Task* task) {
+  Task* top = ready_[index(Lane::untimestamped)].pop();
+  RUBATO_CHECK(top == task, "set aside a task that is not its lane's earliest");
+  lead(task->followers, Lane::untimestamped);
+  aside_.push(task);
+  forget_earliest(Lane::untimestamped);
+}
+
 void TaskQueue::forget_idle(Task* task) {
   auto& list = idle_[index(task->lane())];
   list[task->index] = list.back();

@@ -5,8 +5,10 @@
 // Invariants:
 //   - an idle guest task is in exactly one of: the ready heap of its lane; the waiters of the running task
 //   with its
-//     locale; the followers of a ready task with its locale, which is not later than they are;
-//   - hence the earliest idle task of a lane is the top of its ready heap or of the waiters of a core;
+//     locale; the followers of a ready task with its locale, which is not later than they are; those set
+//     aside;
+//   - hence the earliest idle task of a lane that is not set aside is the top of its ready heap or of the
+//   waiters of a core;
 //   - entries() == idle guest tasks + promised entries + tasks being spilled + refill tasks held here
 //     + held tasks + speculative tasks that were dispatched and have not committed (active);
 //   - uncommitted() counts the idle, held and active tasks among them whose parents are uncommitted, and what
@@ -105,7 +107,23 @@ class TaskQueue {
     if ((is_known_ >> index(lane) & 1) == 0) find_earliest_free(lane);
     return earliest_free_[index(lane)];
   }
-  /// The earliest of `lane`, whatever its locale; null if there is none.
+  /// What earliest_free() of the untimestamped lane returned may not run yet for a reason of its own: it no
+  /// longer hides those behind it, until recall().
+  void set_aside(Task* task);
+  void recall() {
+    if (aside_.empty()) return;
+    ready_[index(Lane::untimestamped)].meld(aside_);
+    forget_earliest(Lane::untimestamped);
+  }
+  /// The earliest of those set aside; null if there is none.
+  const Task* earliest_aside() const { return aside_.top(); }
+  /// Calls `visit(const Task&)` for each idle task of `lane`, in no particular order, until that is true.
+  template <class Visit>
+  bool any_idle(Lane lane, Visit visit) const {
+    const auto& list = idle_[index(lane)];
+    return std::any_of(list.begin(), list.end(), [&](const Idle& idle) { return visit(*idle.task); });
+  }
+  /// The earliest of `lane` that is not set aside, whatever its locale; null if there is none.
   const Task* earliest(Lane lane) const;
   /// The earliest task of `lane` that waits for the locale of the task on `slot`; null if there is none.
   Task* waiter(std::uint32_t slot, Lane lane) const { return slots_[slot].waiters[index(lane)].top(); }
@@ -166,6 +184,7 @@ class TaskQueue {
   std::array<std::uint32_t, kLanes> uncommitted_idle_of_{};
   std::vector<Task*> held_;  // a task's index is its place
   std::array<TaskHeap, kLanes> ready_;
+  TaskHeap aside_;
   // What earliest_free() returned last, by lane, and (a bit a lane) whether nothing has changed since.
   std::array<Task*, kLanes> earliest_free_{};
   std::uint32_t is_known_ = 0;

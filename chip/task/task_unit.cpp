@@ -67,6 +67,7 @@ TaskUnit::Candidates TaskUnit::candidates() {
   Candidates result;
   const TileView view = this->view();
   is_holding_ = is_spec_waiting_ = false;
+  set_aside_children();
   for (const Lane lane : kAllLanes) {
     Task* task = queue_.earliest_free(lane);
     if (task == nullptr) continue;
@@ -116,6 +117,11 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
   if (dispatches_since_untimed_ >= kDispatchesPerRefill && may_read(untimed))
     return {Choice::refill, untimed};
   if (guest.task != nullptr) {
+    // Whose turn it is gets an entry before another guest has its locale, or creates what takes the last one.
+    if (dispatches_since_untimed_ >= kDispatchesPerRefill && lacks_entry_for_untimed()) {
+      if (can_spill()) return {Choice::spill};
+      if (context_.detector != nullptr && latest_spillable() != nullptr) return {};  // it gives way
+    }
     // They are not overtaken by later ones that could only speculate.
     if (next != nullptr &&
         (next->order < guest.task->order ||
@@ -280,6 +286,7 @@ void TaskUnit::evaluate(Cycle now) {
       bear(Need::core, candidates, now);
       bear(Need::locale, candidates, now);
     }
+    if (queue_.earliest_aside() != nullptr) poll_blocked_creators(now);
   }
   if (states_.in(CoreState::waking) != 0) return;
   if (const std::uint32_t idle = states_.in(CoreState::idle); idle != 0) {
@@ -290,7 +297,7 @@ void TaskUnit::evaluate(Cycle now) {
     if (choice.kind == Choice::none) return poll_blocked_creators(now);
     states_.set(slot, CoreState::waking);
     context_.host.wake(core_of(slot), now);
-  } else if ((!waiting_.empty() || lacks_entry_for_untimed()) && can_spill()) {
+  } else if ((has_waiting_for_room() || lacks_entry_for_untimed()) && can_spill()) {
     borrow_stalled_core(now);
   }
 }

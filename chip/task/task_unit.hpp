@@ -359,6 +359,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
             std::find(context_.waiting_for_fate.begin(), context_.waiting_for_fate.end(), core_of(slot)) !=
                 context_.waiting_for_fate.end());
   }
+  void set_aside_children();
   void poll_blocked_creators(Cycle now);
   void report_quiet(Cycle now);
   bool is_earliest(const Attempt& attempt) const { return attempt.virtual_time == gvt(); }

@@ -26,6 +26,7 @@ void TaskUnit::give_way(const Obstacle& obstacle, Cycle now) {
 
 void TaskUnit::reconsider(Cycle now) {
   if (reconsider_at_ <= now) reconsider_at_ = kNever;
+  queue_.recall();
   while (Attempt* attempt = need_not_be_promoted()) {
     Task* task = attempt->task;
     end_exceptioned(attempt, now);
@@ -242,11 +243,27 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
   return {};
 }
 
-// A SPEC task whose untimestamped creator still runs becomes runnable without a word from that one's tile.
+// SPEC tasks whose untimestamped creators still run hide nobody: their creator may be waiting, in a system
+// call, for what is behind them.
+void TaskUnit::set_aside_children() {
+  if (context_.detector == nullptr) return;
+  if (const Task* first = queue_.earliest_aside(); first != nullptr && !first->waits_for_creator())
+    queue_.recall();
+  while (Task* task = queue_.earliest_free(Lane::untimestamped)) {
+    if (task->descriptor.type != TaskType::spec || !task->waits_for_creator()) return;
+    queue_.set_aside(task);
+  }
+}
+
+// They become runnable without a word from their creators' tiles.
 void TaskUnit::poll_blocked_creators(Cycle now) {
   if (context_.detector == nullptr) return;
-  if (const Task* task = queue_.earliest(Lane::untimestamped);
-      task != nullptr && task->waits_for_creator() && !task->creator->is_suspended)
+  const auto may_end = [](const Task& task) {
+    return task.waits_for_creator() && !task.creator->is_suspended;
+  };
+  const Task* first = queue_.earliest(Lane::untimestamped);
+  if ((first != nullptr && may_end(*first)) ||
+      (queue_.earliest_aside() != nullptr && queue_.any_idle(Lane::untimestamped, may_end)))
     reconsider_later(now + context_.config.arbiter.period);
 }
 

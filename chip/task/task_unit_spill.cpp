@@ -35,10 +35,16 @@ bool TaskUnit::can_spill() const {
       queue_.has_room(false, false))
     return false;
   if (queue_.spillable() >= 2) return true;
-  // The only one stays if it may be what the GVT waits for, read back a moment ago, and can have a core: one
+  const Task* only = queue_.a_spillable();
+  // The only one stays if it was read back and at most attempts want an entry: they can do without, since the
+  // earliest goes on non-speculatively. Else those that create themselves again and again (`after`) might
+  // have it spilled each time before it has run. It is no hindrance for earlier ones in memory.
+  const bool is_earlier_spilled =
+      lacks_entry_for_untimed() || (!refills_.empty() && refills_.back()->order < only->order);
+  if (only->is_read_back && !has_committed_waiting() && !is_earlier_spilled) return false;
+  // It stays, too, if it may be what the GVT waits for, read back a moment ago, and can have a core: one
   // that is free or that a speculative task would give, and not its locale's holder alone, which may need
   // room.
-  const Task* only = queue_.a_spillable();
   if (!is_earliest(only->descriptor.has_timestamp, only->descriptor.timestamp) ||
       (context_.arbiter != nullptr && !context_.arbiter->gvt_waits_at(tile_)))
     return true;
@@ -60,18 +66,27 @@ bool TaskUnit::can_spill() const {
 }
 
 void TaskUnit::start_spill() {
-  // The lane with most tasks to spill; never its earliest, unless other lanes keep one.
+  // The lane with most tasks to spill; never its earliest, unless other lanes keep one. Of two that would
+  // lose it: one whose earliest is not needed now, or else the one whose earliest is the later.
+  const auto is_needed = [this](const Task& first) {
+    return first.is_read_back || is_earliest(first.descriptor.has_timestamp, first.descriptor.timestamp);
+  };
   Lane lane = kAllLanes[0];
   for (const Lane other : kAllLanes) {
-    const Task* first = queue_.earliest(lane);
-    const bool first_is_needed =
-        first == nullptr || is_earliest(first->descriptor.has_timestamp, first->descriptor.timestamp);
+    const Task *const first = queue_.earliest(lane), *const another = queue_.earliest(other);
     const std::uint32_t there = queue_.spillable(lane), here = queue_.spillable(other);
-    if (here > there || (here == there && first_is_needed)) lane = other;
+    const auto keeps = [&] {  // the earliest of `lane`
+      return first == nullptr || another == nullptr ||
+             (is_needed(*first) && (!is_needed(*another) || first->before(*another)));
+    };
+    if (here > there || (here == there && keeps())) lane = other;
   }
   const std::uint32_t count =
       std::min(context_.config.task.spill_batch, std::max(1u, queue_.spillable(lane) - 1));
   queue_.take_latest(lane, count, spill_.tasks);
+  // That one waits for its turn still.
+  if (count == 1 && spill_.tasks.front()->is_read_back && !spill_.tasks.front()->descriptor.has_timestamp)
+    dispatches_since_untimed_ = kDispatchesPerRefill;
   spill_.active = true;
   spill_.written = spill_.stored = 0;
   spill_.batch = area_.open_batch();
@@ -387,6 +402,7 @@ Cycle TaskUnit::step_refill(CoreId core, Cycle now) {
       }
     }
   }
+  task->is_read_back = true;
   account_occupancy(now);
   queue_.insert(task);
   serve_waiting(now);

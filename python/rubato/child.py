@@ -49,6 +49,14 @@ class Ended:
     last_errors: list[str]
 
 
+#: What ends a run as Ctrl-C does.
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class NotStarted(OSError):
+    """There is no child: the system refused to start it."""
+
+
 def supervise(
     command: Sequence[str],
     *,
@@ -72,15 +80,7 @@ def supervise(
     timed_out = False
     try:
         with _interrupts_wait():
-            child = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-            )
+            child = _started(command, environment, stdin)
         readers = [_reader(child.stdout, on_output, lost), _reader(child.stderr, [errors.append, *on_error], lost)]
         while child.poll() is None:
             seconds = time.monotonic() - started
@@ -106,6 +106,21 @@ def supervise(
     return Ended(child.returncode, timed_out, time.monotonic() - started, list(errors))
 
 
+def _started(command: Sequence[str], environment: Mapping[str, str] | None, stdin: int | None) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except OSError as e:
+        raise NotStarted(e.errno, e.strerror, e.filename) from None
+
+
 @contextlib.contextmanager
 def _interrupts_wait() -> Iterator[None]:
     """What interrupts within does so at the end: inside Popen() it would leave a child that nobody knows."""
@@ -113,7 +128,8 @@ def _interrupts_wait() -> Iterator[None]:
         yield
         return
     arrived: list[int] = []
-    before = {s: signal.signal(s, lambda number, _: arrived.append(number)) for s in (signal.SIGINT, signal.SIGTERM)}
+    heeded = [s for s in INTERRUPTS if signal.getsignal(s) != signal.SIG_IGN]  # the child is to ignore what we do
+    before = {s: signal.signal(s, lambda number, _: arrived.append(number)) for s in heeded}
     try:
         yield
     finally:
@@ -136,7 +152,7 @@ def stop(child: subprocess.Popen[str]) -> None:
 
 def mark_incomplete(directory: Path, reason: str) -> None:
     with contextlib.suppress(OSError):
-        (directory / "incomplete").write_text(reason + "\n")
+        (directory / "incomplete").write_text(reason + "\n", encoding="utf-8", errors="replace")
 
 
 def _reader(stream: IO[str] | None, sinks: Sequence[Line], lost: list[OSError]) -> threading.Thread:

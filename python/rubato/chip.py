@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rubato.child import Line, Outcome, mark_incomplete, supervise
+from rubato.child import INTERRUPTS, Line, Outcome, mark_incomplete, supervise
 from rubato.errors import ExitCode
 from rubato.schema import last_line
 from rubato.spec import RunSpec
@@ -68,7 +68,8 @@ def execute(
             code, reason = ExitCode.USAGE, _own_words(ended.last_errors).removeprefix(f"{spec.name}: ") or _REFUSED
             for name in FILES:
                 (directory / name).unlink(missing_ok=True)
-    if code == ExitCode.USAGE and not any(directory.iterdir()):
+    if code == ExitCode.USAGE and {f.name for f in directory.iterdir()} <= {"incomplete"}:
+        (directory / "incomplete").unlink(missing_ok=True)
         directory.rmdir()  # nothing ran: there is nothing to keep
     elif not (directory / "summary.json").exists() or ended.timed_out:
         mark_incomplete(directory, reason)
@@ -78,7 +79,7 @@ def execute(
 def read_progress(directory: Path) -> dict[str, Any]:
     """The last progress.json; empty before the first."""
     try:
-        return json.loads((directory / "progress.json").read_text())
+        return json.loads((directory / "progress.json").read_text(encoding="utf-8", errors="replace"))
     except (OSError, json.JSONDecodeError):
         return {}
 
@@ -98,7 +99,7 @@ def _last_words(errors: list[str], *, is_read: bool) -> str:
 def _verdict(code: int, said: str) -> tuple[int, str]:
     if code < 0:
         name = signal.Signals(-code).name
-        if -code in (signal.SIGTERM, signal.SIGINT):
+        if -code in INTERRUPTS:
             return ExitCode.INTERRUPTED, "interrupted."
         cause = "probably for want of memory" if -code == signal.SIGKILL else "this is a fault of Rubato"
         return (

@@ -85,7 +85,9 @@ def _native() -> Finding:
     program = locate.find_native_info()
     derivation: list[str] = []
     if program is not None:
-        said = subprocess.run([program, "--json"], capture_output=True, text=True, timeout=20, check=False)
+        said = subprocess.run(
+            [program, "--json"], capture_output=True, encoding="utf-8", errors="replace", timeout=20, check=False
+        )
         if said.returncode == 0:
             derivation = json.loads(said.stdout)["derivation"]
     found = derivation[-1] if derivation else ""
@@ -99,7 +101,9 @@ def _said(commands: Iterable[list[str]]) -> str:
         if path is None:
             continue
         try:
-            said = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=20, check=False)
+            said = subprocess.run(
+                [path, *arguments], capture_output=True, encoding="utf-8", errors="replace", timeout=20, check=False
+            )
         except (OSError, subprocess.TimeoutExpired):
             return path
         if said.returncode != 0:

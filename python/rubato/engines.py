@@ -8,9 +8,11 @@ from typing import Any
 
 from rubato import chip, native
 from rubato.child import Outcome
+from rubato.claim import claimed
 from rubato.spec import RunSpec
 
 
 def execute(spec: RunSpec, directory: Path, **hooks: Any) -> Outcome:
     """Runs `spec` into `directory`. An interrupt stops the program, marks the directory and is raised again."""
-    return (native if spec.engine == "native" else chip).execute(spec, directory, **hooks)
+    with claimed(directory):
+        return (native if spec.engine == "native" else chip).execute(spec, directory, **hooks)

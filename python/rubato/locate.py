@@ -74,4 +74,8 @@ def config_file(name: str) -> Path:
         return shipped[path.stem]
     from rubato.suggest import did_you_mean
 
+    if not name:
+        raise UsageError("--config takes a TOML file or the name of a shipped chip description, not nothing.")
+    if path.exists():
+        raise UsageError(f"configuration file {name} is {'a directory' if path.is_dir() else 'no regular file'}.")
     raise UsageError(f"configuration file {name} does not exist.{did_you_mean(path.stem, shipped)}")

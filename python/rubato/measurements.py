@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 
 from rubato import memory
 from rubato.errors import UsageError
+from rubato.files import write_whole
 from rubato.intervals import Interval, interval
 from rubato.names import plural
 
@@ -102,9 +103,7 @@ class Results(BaseModel):
     breakdowns: list[Breakdown] = []
 
     def save(self, directory: Path) -> None:
-        part = directory / (FILE + ".part")
-        part.write_text(self.model_dump_json(indent=1))
-        part.replace(directory / FILE)
+        write_whole(directory / FILE, self.model_dump_json(indent=1))
 
 
 def machine() -> str:
@@ -138,7 +137,7 @@ def load(directory: Path) -> Results:
     """@raises UsageError if there is none, or it is not one."""
     file = directory / FILE
     try:
-        return Results(**json.loads(file.read_text()))
+        return Results(**json.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UsageError(f"{directory} has no {FILE}.") from None
     except (OSError, ValueError) as e:

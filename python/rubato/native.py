@@ -17,18 +17,21 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import rubato
 from rubato import chip
-from rubato.child import Ended, Line, Outcome, mark_incomplete, supervise
+from rubato.child import INTERRUPTS, Ended, Line, NotStarted, Outcome, mark_incomplete, supervise
 from rubato.errors import ExitCode, UsageError
+from rubato.files import write_whole
 from rubato.schema import last_line
 from rubato.spec import RunSpec
 
 #: Files of the run directory that only this module writes.
 _COUNTERS, _OUTPUT, _LOG = "counters.json", "output.txt", "log.txt"
 _NOT_OPTIONS = ("RUBATO_HOME", "RUBATO_DATA", "RUBATO_TRACEBACK")
+#: What the engine throws when it starts with a choice that it cannot have (docs/native.md); few programs catch it.
+_WRONG_CHOICE = re.compile(r"RUBATO_[A-Z_]+ is '|\d+ workers were asked for|the (trace|counters) .* cannot be written")
 _CHECK = re.compile(r"^check: (passed|failed)$", re.MULTILINE)
 
 
@@ -46,30 +49,48 @@ def execute(
     directory.mkdir(parents=True, exist_ok=True)
     for name in (*chip.FILES, "incomplete"):  # of a run that is replaced
         (directory / name).unlink(missing_ok=True)
-    command = [str(spec.executable()), *spec.program_arguments()]
-    settings = environment(spec, directory)
-    (directory / "run.toml").write_text(_manifest(spec, command, settings))
     try:
-        with (directory / _OUTPUT).open("w") as output, (directory / _LOG).open("w") as log:
-            ended = supervise(
-                command,
-                environment=os.environ | settings,
-                timeout=spec.timeout,
-                on_output=[lambda line: output.write(line + "\n"), *([on_output] if on_output else [])],
-                on_error=[lambda line: log.write(line + "\n"), *([on_error] if on_error else [])],
-                on_poll=(lambda seconds: on_progress({"native": True}, seconds)) if on_progress else None,
-                stdin=stdin,
-                cancelled=cancelled,
-            )
+        return _execute(spec, directory, on_output, on_error, on_progress, stdin, cancelled)
+    except NotStarted as e:
+        _clear(directory)
+        raise UsageError(f"{spec.executable()} cannot be run on this machine: {e.strerror or e}.") from None
     except OSError as e:
         _clear(directory)
-        raise UsageError(f"{command[0]} cannot be run on this machine: {e.strerror or e}.") from None
+        raise UsageError(f"{directory}: the results cannot be written: {e.strerror or e}.") from None
     except BaseException as e:
         mark_incomplete(directory, "interrupted" if isinstance(e, KeyboardInterrupt) else str(e))
         raise
+
+
+def _execute(
+    spec: RunSpec,
+    directory: Path,
+    on_output: Line | None,
+    on_error: Line | None,
+    on_progress: Callable[[dict[str, Any], float], None] | None,
+    stdin: int | None,
+    cancelled: threading.Event | None,
+) -> Outcome:
+    command = [str(spec.executable()), *spec.program_arguments()]
+    settings = environment(spec, directory)
+    with (directory / "run.toml").open("w", encoding="utf-8", errors="replace") as file:
+        file.write(_manifest(spec, command, settings))
+    with _lines(directory / _OUTPUT) as output, _lines(directory / _LOG) as log:
+        ended = supervise(
+            command,
+            environment=os.environ | settings,
+            timeout=spec.timeout,
+            on_output=[lambda line: output.write(line + "\n"), *([on_output] if on_output else [])],
+            on_error=[lambda line: log.write(line + "\n"), *([on_error] if on_error else [])],
+            on_poll=(lambda seconds: on_progress({"native": True}, seconds)) if on_progress else None,
+            stdin=stdin,
+            cancelled=cancelled,
+        )
     code, reason = _verdict(spec, ended)
     counters = _counters(directory)
     if code == ExitCode.SUCCESS and counters is None:
+        if any("the counters could not be written" in line for line in ended.last_errors):  # it says so itself
+            raise UsageError(f"{directory / _COUNTERS} cannot be written.")
         code, reason = ExitCode.USAGE, f"{spec.name} is not a program of the native engine: it wrote no counters."
     if code == ExitCode.USAGE:
         _clear(directory)  # nothing ran: there is nothing to keep
@@ -78,6 +99,10 @@ def execute(
     else:
         _write_results(spec, directory, counters, ended, int(code), reason)
     return Outcome(directory, int(code), reason, ended.seconds)
+
+
+def _lines(file: Path) -> IO[str]:
+    return file.open("w", encoding="utf-8", errors="replace")
 
 
 def environment(spec: RunSpec, directory: Path) -> dict[str, str]:
@@ -98,10 +123,12 @@ def _verdict(spec: RunSpec, ended: Ended) -> tuple[ExitCode, str]:
         return ExitCode.NO_PROGRESS, f"stopped after {spec.timeout:g} s of wall clock (--timeout)."
     if ended.code == 0:
         return ExitCode.SUCCESS, ""
-    if ended.code in (-signal.SIGTERM, -signal.SIGINT):
+    if -ended.code in INTERRUPTS:
         return ExitCode.INTERRUPTED, "interrupted."
     if ended.code < 0:
         said = said.removeprefix("what():").strip()  # of an exception that nobody has caught
+        if ended.code == -signal.SIGABRT and _WRONG_CHOICE.match(said):
+            return ExitCode.USAGE, said
         return ExitCode.GUEST_FAULT, f"{spec.name} was ended by {signal.Signals(-ended.code).name}. {said}".strip()
     # Only applications are known to mean by these what the commands mean.
     if spec.app() is not None and ended.code in (ExitCode.USAGE, ExitCode.GUEST_FAULT):
@@ -114,7 +141,7 @@ def _verdict(spec: RunSpec, ended: Ended) -> tuple[ExitCode, str]:
 def _write_results(
     spec: RunSpec, directory: Path, counters: dict[str, Any], ended: Ended, code: int, reason: str
 ) -> None:
-    output = (directory / _OUTPUT).read_text(errors="replace")
+    output = (directory / _OUTPUT).read_text(encoding="utf-8", errors="replace")
     values = {c["name"]: c["value"] for c in counters["counters"]}
     summary = {
         "program": spec.program,
@@ -150,10 +177,8 @@ def _write_results(
         "run": {f"native.{name}": value for name, value in values.items()},
         "roi": {f"native.{name}": value for name, value in values.items()},
     }
-    (directory / "stats.json").write_text(json.dumps(stats, indent=1))
-    part = directory / "summary.json.part"
-    part.write_text(json.dumps(summary, indent=1))
-    part.replace(directory / "summary.json")
+    write_whole(directory / "stats.json", json.dumps(stats, indent=1))
+    write_whole(directory / "summary.json", json.dumps(summary, indent=1))
 
 
 def _check(output: str) -> str:
@@ -168,7 +193,7 @@ def _check(output: str) -> str:
 def _counters(directory: Path) -> dict[str, Any] | None:
     """What the engine wrote when the program ended, or nothing if it did not come to that."""
     try:
-        return json.loads((directory / _COUNTERS).read_text())
+        return json.loads((directory / _COUNTERS).read_text(encoding="utf-8", errors="replace"))
     except (OSError, json.JSONDecodeError):
         return None
 
@@ -188,15 +213,20 @@ def _manifest(spec: RunSpec, command: list[str], settings: dict[str, str]) -> st
         "seed": spec.seed if spec.seed is not None else 1,
         "command_line": command,
     }
-    # A JSON string, number or list of strings is one of TOML too.
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
+    lines = [f"{key} = {_toml(value)}" for key, value in fields.items()]
     config = {k.removeprefix("RUBATO_").lower(): v for k, v in options.items() if k != "RUBATO_WORKERS"}
-    lines += ["", "[config.native]", *(f"{k} = {json.dumps(v)}" for k, v in sorted(config.items()))]
+    lines += ["", "[config.native]", *(f"{k} = {_toml(v)}" for k, v in sorted(config.items()))]
     return "# A run of rubato's native engine: everything needed to repeat it.\n" + "\n".join(lines) + "\n"
 
 
+def _toml(value: Any) -> str:
+    """A JSON string, number or list of strings is one of TOML too, once bytes that are no text are question marks."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def _clear(directory: Path) -> None:
-    for name in (_COUNTERS, _OUTPUT, _LOG, "run.toml"):
+    for name in (*chip.FILES, "incomplete"):
         (directory / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         directory.rmdir()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import shlex
 from dataclasses import dataclass
@@ -12,14 +13,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from rubato import toml
+from rubato import locate, schema, toml
 from rubato.errors import UsageError
-from rubato.spec import RunSpec, duration
+from rubato.spec import RunSpec, duration, toml_value
 from rubato.suggest import did_you_mean
 
 #: Fields of RunSpec that a plan passes on unchanged to every run.
 _COMMON = ("engine", "verify", "trace", "trace_from", "trace_cycles", "commit_order", "interval", "series",
            "max_cycles", "roi", "fast_forward", "warm", "sandbox", "oversubscribe")  # fmt: skip
+
+
+#: More than anybody waits for, and no more than memory holds.
+MOST_RUNS = 100_000
 
 
 class Plan(BaseModel):
@@ -71,6 +76,8 @@ class Plan(BaseModel):
         if isinstance(value, int) and not isinstance(value, bool):
             if value < 1:
                 raise ValueError(f"is at least 1, not {value}")
+            if value > MOST_RUNS:
+                raise ValueError(f"is at most {MOST_RUNS}, not {value}")
             return list(range(1, value + 1))
         return value
 
@@ -94,10 +101,19 @@ class Plan(BaseModel):
     @field_validator("timeout", mode="before")
     @classmethod
     def _timeout(cls, value: Any) -> Any:
-        return duration(value) if isinstance(value, str) else value
+        try:
+            seconds = duration(value) if isinstance(value, str) else value
+        except UsageError as e:
+            raise ValueError(str(e).rstrip(".")) from None
+        if isinstance(seconds, float) and math.isnan(seconds):
+            raise ValueError("is a number of seconds, not nan")
+        return seconds
 
     def points(self) -> list[Point]:
         """All combinations, small chips first: results come early, and memory needs are known before the large."""
+        lists = (self.cores, self.program, self.config, self.mode, *self.set.values(), self.seeds)
+        if (count := math.prod(map(len, lists))) > MOST_RUNS:
+            raise UsageError(f"the plan has {count:,} combinations; at most {MOST_RUNS:,} are possible.")
         common = {f: getattr(self, f) for f in _COMMON}
         keys = list(self.set)
         points = []
@@ -127,7 +143,7 @@ class Plan(BaseModel):
             parts.append(spec.mode)
         if len(self.config) > 1 and spec.config is not None:
             parts.append(Path(spec.config).stem)
-        parts += [f"{k}={spec.set[k]}" for k, values in self.set.items() if len(values) > 1]
+        parts += [f"{k}={toml_value(spec.set[k])}" for k, values in self.set.items() if len(values) > 1]
         if spec.seed is not None:
             parts.append(f"s{spec.seed}")
         return re.sub(r"[^A-Za-z0-9._=+-]", "_", "-".join(parts))
@@ -140,6 +156,9 @@ class Plan(BaseModel):
             raise UsageError(f"two points of the plan have the same name {max(names, key=names.count)}.")
         for point in points:
             point.spec.check()
+        if self.engine == "chip":
+            pairs = [f"{key}={toml_value(value)}" for key, values in self.set.items() for value in values]
+            schema.check_values(pairs, [locate.config_file(c) for c in self.config if c is not None])
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ class Run:
     def output(self) -> str:
         """What the program printed."""
         file = self.directory / "output.txt"
-        return file.read_text(errors="replace") if file.exists() else ""
+        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
     @property
     def trace(self) -> Path | None:
@@ -255,10 +255,12 @@ def _natural(path: Path) -> list[tuple[int, int | str]]:
 def json_object(file: Path) -> dict[str, Any]:
     """@raises UsageError if the file holds anything else."""
     try:
-        document = json.loads(file.read_text())
+        document = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{file} does not exist: the run did not finish.") from None
-    except (OSError, ValueError) as e:
+    except OSError as e:
+        raise UsageError(f"{file} cannot be read: {e.strerror or e}.") from None
+    except ValueError as e:
         raise UsageError(f"{file} cannot be read: {e}.") from None
     if not isinstance(document, dict):
         raise UsageError(f"{file} cannot be read: it is not an object.")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from rubato import engines
 from rubato.child import Outcome
 from rubato.errors import ExitCode, RunFailed, UsageError
@@ -42,17 +44,22 @@ def run(
         from rubato.suggest import did_you_mean
 
         raise UsageError(f"run() has no argument {unknown[0]}.{did_you_mean(unknown[0], RunSpec.model_fields)}")
-    spec = RunSpec(
-        program=str(program),
-        arguments=[str(a) for a in arguments],
-        cores=cores,
-        mode=mode,
-        set=set or {},
-        config=str(config) if config is not None else None,
-        seed=seed,
-        timeout=duration(timeout) if isinstance(timeout, str) else timeout,
-        **more,
-    )
+    try:
+        spec = RunSpec(
+            program=str(program),
+            arguments=[str(a) for a in arguments],
+            cores=cores,
+            mode=mode,
+            set=set or {},
+            config=str(config) if config is not None else None,
+            seed=seed,
+            timeout=duration(timeout) if isinstance(timeout, str) else timeout,
+            **more,
+        )
+    except ValidationError as e:
+        first = e.errors()[0]
+        message = f"{first['msg'][:1].lower()}{first['msg'][1:]}, not {first['input']!r}"
+        raise UsageError(f"run(): {first['loc'][0]}: {message}.") from None
     spec.check()
     directory = prepare(out, spec, force=force)
     outcome = engines.execute(spec, directory)

@@ -6,13 +6,14 @@ from __future__ import annotations
 import functools
 import json
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from rubato import locate
-from rubato.errors import UsageError
+from rubato.errors import ExitCode, UsageError
 from rubato.suggest import did_you_mean
 
 
@@ -33,7 +34,9 @@ class Key(BaseModel):
 
 @functools.lru_cache(maxsize=4)
 def _keys(chip: str, changed: float) -> dict[str, Key]:
-    result = subprocess.run([chip, "--help-config", "--json"], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [chip, "--help-config", "--json"], capture_output=True, encoding="utf-8", errors="replace", timeout=60
+    )
     if result.returncode != 0:
         raise UsageError(f"{chip} --help-config failed: {last_line(result.stderr)}")
     document = json.loads(result.stdout)
@@ -64,6 +67,18 @@ def check_settings(settings: list[str]) -> None:
         if not equals:
             raise UsageError(f"--set takes KEY=VALUE, such as l2.size=512KiB, not {setting}.")
         key(name)
+
+
+def check_values(settings: Iterable[str], configs: Iterable[Path]) -> None:
+    """Refuses KEY=VALUE pairs and chip descriptions that no chip can have: out of range, or no TOML. Whether a shape
+    can be built is known only of all keys together: that a run says."""
+    chip = str(locate.chip())
+    for options in [*(["--set", setting] for setting in settings), *(["--config", str(c)] for c in configs)]:
+        command = [chip, *options, "--show-config"]
+        said = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=60)
+        sentence = last_line(said.stderr)
+        if said.returncode == ExitCode.USAGE and sentence.startswith(("--set ", f"{options[1]}:")):
+            raise UsageError(sentence)
 
 
 def last_line(text: str) -> str:

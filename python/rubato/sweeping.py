@@ -21,7 +21,9 @@ from pydantic import ValidationError
 import rubato
 from rubato import locate, memory
 from rubato.child import Outcome
+from rubato.claim import claimed
 from rubato.errors import ExitCode, RubatoError, UsageError
+from rubato.files import write_whole
 from rubato.plan import Plan, make_plan
 from rubato.pool import ClusterPool, LocalPool
 from rubato.results import Run, json_object
@@ -90,7 +92,15 @@ def sweep(
     """
     plan = make_plan(plan)
     plan.check()
-    directory, done, others = prepare(plan, out, resume=resume)
+    where = directory_of(plan, out, resume=resume)
+    with claimed(where):
+        return _sweep(plan, where, jobs, cluster, resume, on_progress)
+
+
+def _sweep(
+    plan: Plan, where: Path, jobs: int | None, cluster: str | None, resume: bool, on_progress: Progress | None
+) -> Sweep:
+    directory, done, others = prepare(plan, where, resume=resume)
     points = plan.points()
     hashes = made_with(plan)
     rows = {p.name: {"name": p.name, "state": "waiting", "spec": p.spec.model_dump()} for p in points}
@@ -135,8 +145,6 @@ def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, 
     """The sweep's directory, the rows of points that need no run, with the rest cleared away, and those of finished
     runs of earlier plans that this one leaves out: a later plan may ask for them again."""
     directory = directory_of(plan, out, resume=resume)
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory} is a file; --out is a directory.")
     if not (directory / FILE).exists():
         if directory.is_dir() and any(directory.iterdir()):
             raise UsageError(f"{directory} is not empty and not a sweep; choose another --out.")
@@ -317,6 +325,9 @@ def _read(directory: Path) -> dict[str, Any]:
     document = json_object(file)
     if not (isinstance(document.get("plan"), dict) and isinstance(document.get("points"), list)):
         raise UsageError(f"{file} cannot be read: it has no plan or no points.")
+    for row in [*document["points"], *document.get("others", [])]:
+        if not (isinstance(row, dict) and {"name", "state", "spec"} <= row.keys()):
+            raise UsageError(f"{file} cannot be read: a point has no name, state or spec.")
     return document
 
 
@@ -329,6 +340,4 @@ def _write(directory: Path, plan: Plan, hashes: dict[str, str], rows: Rows, othe
         "points": list(rows.values()),
         "others": list(others.values()),
     }
-    part = directory / (FILE + ".part")
-    part.write_text(json.dumps(document, indent=1))
-    part.replace(directory / FILE)
+    write_whole(directory / FILE, json.dumps(document, indent=1))

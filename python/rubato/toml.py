@@ -18,11 +18,13 @@ else:
 def load(path: Path) -> dict[str, Any]:
     """@raises UsageError naming the file, and the line where it is not TOML."""
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist.") from None
-    except (OSError, UnicodeDecodeError) as e:
-        raise UsageError(f"{path} cannot be read: {e}.") from None
+    except OSError as e:
+        raise UsageError(f"{path} cannot be read: {e.strerror or e}.") from None
+    except UnicodeDecodeError as e:
+        raise UsageError(f"{path} cannot be read: byte {e.start + 1} is not UTF-8, which TOML is written in.") from None
     except tomllib.TOMLDecodeError as e:
         raise UsageError(f"{path}: {e}.") from None
 

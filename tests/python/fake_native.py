@@ -2,7 +2,7 @@
 """A stand-in for an application of the native engine: reads the engine's environment, writes its counters.
 
 What it "runs" is decided by its arguments: --fail-check, --sleep SECONDS, --crash, --no-engine, --wrong-input,
---wrong-usage, --throw, --long-tasks. With --json it prints one object.
+--wrong-usage, --throw SENTENCE, --long-tasks. With --json it prints one object.
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,7 +25,7 @@ def main() -> int:
         time.sleep(float(arguments[arguments.index("--sleep") + 1]))
     if "--throw" in arguments:
         print("terminate called after throwing an instance of 'X'", file=sys.stderr)
-        print("  what():  too many workers", file=sys.stderr, flush=True)
+        print("  what(): ", arguments[arguments.index("--throw") + 1], file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGABRT)
     if "--crash" in arguments:
         print("sssp: something went wrong", file=sys.stderr, flush=True)

@@ -128,10 +128,17 @@ def test_errors_are_one_sentence_with_the_right_exit_code(home, capsys, argument
 
 
 def test_the_reason_is_what_is_wrong_and_not_what_stands_around_it(home, capsys):
-    assert call("run", "sssp", "--engine", "native", "--json", "--", "--throw") == 3
-    assert json.loads(capsys.readouterr().out)["error"] == "sssp was ended by SIGABRT. too many workers"
+    assert call("run", "sssp", "--engine", "native", "--json", "--", "--throw", "too many") == 3
+    assert json.loads(capsys.readouterr().out)["error"] == "sssp was ended by SIGABRT. too many"
     assert call("run", "sssp", "--engine", "native", "--json", "--", "--wrong-usage") == 2
     assert json.loads(capsys.readouterr().out)["error"] == "--source: 'x' is not a whole number"
+
+
+def test_a_choice_that_the_engine_cannot_have_is_wrong_usage_in_a_program_that_does_not_catch_it(home, capsys):
+    own = str(home / "bin/sssp-native")
+    sentence = "99 workers were asked for, but this process may use only 2 CPUs"
+    assert call("run", own, "--engine", "native", "--out", "r", "--", "--throw", sentence) == 2
+    assert capsys.readouterr().err.endswith(f"\nrubato: {sentence}\n") and not Path("r").exists()
 
 
 def test_wrong_usage_leaves_nothing_behind(home):

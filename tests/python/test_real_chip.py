@@ -98,6 +98,17 @@ def test_an_application_that_refuses_its_input_is_wrong_usage_on_every_engine(en
     assert not any(Path("runs").glob("*"))
 
 
+def test_a_sweep_with_values_that_no_chip_has_starts_nothing():
+    with pytest.raises(rubato.UsageError, match=r"--set l2.size=3: l2.size is 3, expected 64 to"):
+        rubato.sweep({"program": "sssp", "cores": [1], "set": {"l2.size": ["64KiB", 3]}}, out="s")
+    Path("chip.toml").write_text("[l2]\nsize = 3\n")
+    with pytest.raises(rubato.UsageError, match=r"chip.toml:2: l2.size is 3, expected 64 to"):
+        rubato.sweep({"program": "sssp", "cores": [1], "config": "chip.toml"}, out="s")
+    assert not Path("s").exists()
+    plan = {"program": "sssp", "cores": [4], "arguments": ARGUMENTS, "set": {"chip.cores_per_tile": [3, 4]}}
+    assert [f["name"] for f in rubato.sweep(plan, out="s").failures] == ["sssp-c4-chip.cores_per_tile=3"]
+
+
 @pytest.mark.parametrize("engine", ["chip", "native"])
 def test_a_sweep_says_which_option_of_an_application_is_wrong(engine):
     plan = {"program": "sssp", "cores": [1], "engine": engine, "arguments": ["--source", "x"]}

@@ -122,6 +122,15 @@ def test_comparing_shows_changed_keys_first_and_statistics_by_size_of_change(hom
     assert json.loads(capsys.readouterr().out)["configuration"][0]["key"] == "l2.size"
 
 
+def test_comparing_an_unfinished_run_says_that_it_is_one(home, capsys):
+    a, b = rubato.run("sssp", cores=16, out="a"), rubato.run("sssp", cores=16, out="b")
+    assert call("compare", "a", "b") == 0 and capsys.readouterr().err == ""
+    (a.directory / "incomplete").write_text("interrupted\n")
+    assert call("compare", "a", "b") == 0
+    assert capsys.readouterr().err == "note: a is incomplete: its numbers are those of the part that ran.\n"
+    assert b.complete
+
+
 def test_config_explain_names_meaning_unit_range_and_default(home, capsys):
     assert call("config", "explain", "l2.latency") == 0
     text = capsys.readouterr().out

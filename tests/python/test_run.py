@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import rubato
-from helpers import call, start, wait_for
+from helpers import COMMAND, call, start, wait_for
+from helpers import rubato as rubato_process
 from rubato.cli import terminal
 from rubato.summary import CycleBreakdown
 
@@ -99,6 +101,11 @@ def test_options_of_the_program_go_to_it_with_and_without_dashes(home):
         (["run", "sssp", "--engine", "fpga"], 2, "chip or native"),
         (["run", "sssp", "--timeout", "soon"], 2, "90s or 10m"),
         (["run", "sssp", "--config", "espreso"], 2, "does not exist"),
+        (["run", "sssp", "--config", "."], 2, "configuration file . is a directory"),
+        (["run", "sssp", "--config", "/dev/null"], 2, "/dev/null is no regular file"),
+        (["run", "sssp", "--config", ""], 2, "--config takes"),
+        (["sweep", "--program", "sssp", "--generate", "x"], 2, "no option --generate. Options of the program follow"),
+        (["sweep", "."], 2, ". cannot be read: Is a directory.\n"),
         (["run", "sssp", "--cores", "4", "--set", "chip.cores_per_tile=3"], 2, "a multiple of 3"),
         (["run", "sssp", "--set", "l2.latency=0"], 2, "1 to 1000"),
         (["run"], 2, "which program"),
@@ -127,6 +134,45 @@ def test_json_failures_are_an_object_too(home, capsys):
     assert json.loads(capsys.readouterr().out)["exit_code"] == 2
 
 
+@pytest.mark.parametrize(
+    "arguments, code, words",
+    [
+        (["run", "sssp", "--cores", "many"], 2, "not many"),
+        (["run", "sssp", "--out", "file/sub"], 2, "file/sub: Not a directory"),
+        (["run", "sssp", "--seed"], 2, "requires an argument; see `rubato run --help`"),
+        (["sweep", "--program", "ssp"], 2, "Did you mean sssp?"),
+        (["compare", "a", "b"], 2, "a is not a directory"),
+        (["apps", "ssp"], 2, "no application ssp"),
+    ],
+)
+def test_with_json_every_error_is_one_object(home, capsys, arguments, code, words):
+    Path("file").write_text("")
+    assert call(*arguments[:1], "--json", *arguments[1:]) == code
+    out = capsys.readouterr()
+    document = json.loads(out.out)
+    assert words in document["error"] and document["exit_code"] == code and one_sentence(out.err)
+
+
+def test_an_interrupted_run_leaves_one_object_too(home):
+    process = start("run", "sssp", "--json", "--out", "r", "--", "--sleep", "30")
+    wait_for(lambda: Path("r/progress.json").exists())
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert json.loads(out) == {"error": "interrupted.", "exit_code": 130} and process.returncode == 130
+
+
+def test_an_error_that_nobody_can_be_told_has_its_exit_code(home):
+    with open("/dev/full", "w") as full:
+        assert subprocess.run([*COMMAND, "run", "ssp"], stderr=full).returncode == 2
+
+
+def test_output_that_nothing_takes_is_said(home):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, "apps"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "rubato: the output cannot be written: No space left on device.\n"
+
+
 def test_a_failed_check_raises_with_the_run_inside(home):
     with pytest.raises(rubato.RunFailed) as failure:
         rubato.run("sssp", arguments=["--fail-check"])
@@ -147,6 +193,8 @@ def test_an_input_that_an_application_refuses_is_wrong_usage_and_leaves_no_run(h
 def test_unknown_python_arguments_get_a_hint(home):
     with pytest.raises(rubato.UsageError, match="Did you mean interval"):
         rubato.run("sssp", intervall=3)
+    with pytest.raises(rubato.UsageError, match="cores: input should be a valid integer.*not 'many'"):
+        rubato.run("sssp", cores="many")
 
 
 def test_runs_get_directories_of_their_own_and_finished_ones_are_kept(home, capsys):
@@ -161,6 +209,18 @@ def test_runs_get_directories_of_their_own_and_finished_ones_are_kept(home, caps
     assert Path("precious/thesis.tex").exists()
 
 
+@pytest.mark.parametrize("command", [["run", "sssp"], ["sweep", "--program", "sssp"]])
+def test_one_directory_takes_one_run_at_a_time(home, capsys, command):
+    again = [*command, "--force" if "run" in command else "--resume", "--out", "r"]
+    first = start(*command, "--out", "r", "--", "--sleep", "30")
+    wait_for(lambda: any(Path("r").rglob("progress.json")))
+    assert call(*again) == 2
+    assert capsys.readouterr().err == "rubato: r is being written by another run; choose another --out.\n"
+    first.terminate()
+    first.communicate(timeout=20)
+    assert call(*again) == 0
+
+
 def test_a_time_limit_ends_the_run_with_4_and_marks_it_incomplete(home, capsys):
     assert call("run", "sssp", "--timeout", "300ms", "--out", "r", "--", "--sleep", "30") == 4
     assert "--timeout" in capsys.readouterr().err
@@ -168,7 +228,7 @@ def test_a_time_limit_ends_the_run_with_4_and_marks_it_incomplete(home, capsys):
     assert "--timeout" in Path("r/incomplete").read_text()
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_stops_the_simulator_and_marks_the_run_incomplete(home, sign):
     process = start("run", "sssp", "--out", "r", "--", "--sleep", "30")
     wait_for(lambda: Path("r/progress.json").exists())
@@ -179,6 +239,33 @@ def test_an_interrupt_stops_the_simulator_and_marks_the_run_incomplete(home, sig
     assert "interrupted" in err and "Traceback" not in err
     assert Path("r/incomplete").exists() and not rubato.load("r").complete
     assert children and not any(Path(f"/proc/{c}/cmdline").exists() for c in children)
+
+
+def test_a_run_under_nohup_goes_on_when_the_terminal_is_gone(home):
+    process = subprocess.Popen(["nohup", *COMMAND, "run", "sssp", "--out", "r", "--", "--sleep", "2"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+    wait_for(lambda: Path("r/progress.json").exists())
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for pid in (process.pid, *map(int, children)):
+        os.kill(pid, signal.SIGHUP)
+    process.communicate(timeout=20)
+    assert process.returncode == 0 and len(children) == 1 and rubato.load("r").complete
+
+
+@pytest.mark.parametrize("engine", ["chip", "native"])
+def test_names_that_the_terminal_does_not_have_do_no_harm(home, engine):
+    plain = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = rubato_process("run", "sssp", "--engine", engine, "--out", "Zürich", env=plain)
+    assert (done.returncode, done.stderr) == (0, "") and "Z?rich" in done.stdout
+    done = rubato_process("report", "Zürich", "--out", "ü.html", env=plain)
+    assert (done.returncode, done.stderr) == (0, "") and Path("ü.html").exists()
+
+
+def test_files_are_utf_8_whatever_the_locale(home):
+    Path("plan.toml").write_text('program = "sssp"\narguments = ["Zürich"]\n', encoding="utf-8")
+    locale = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = rubato_process("sweep", "plan.toml", "--dry-run", "--json", env=locale)
+    assert json.loads(done.stdout)["points"][0]["spec"]["arguments"] == ["Zürich"], done.stderr
 
 
 def test_without_the_simulator_the_remedy_is_named(own_home, capsys):

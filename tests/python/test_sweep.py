@@ -66,6 +66,9 @@ def test_what_a_run_may_be_told_a_sweep_passes_on(home, capsys):
         ("program = 'sssp'\nset = ['l2.size']", "set: is a table of configuration keys"),
         ("program = 'sssp'\n[set]\n'l2.size' = []", "set: l2.size needs at least one value"),
         ("program = 'sssp'\narguments = 5", "arguments: is a list of words"),
+        ("program = 'sssp'\ntimeout = 'soon'", "plan.toml: timeout: a time is a number"),
+        ("program = 'sssp'\ntimeout = nan", "plan.toml: timeout: is a number of seconds, not nan"),
+        ("program = 'sssp'\nseeds = 1000000000", "seeds: is at most 100000"),
         ("cores = 4", "program"),
         ("program = ", "Invalid value"),
     ],
@@ -217,7 +220,21 @@ def test_results_with_other_parameters_are_neither_mixed_nor_lost(home, change):
     assert not Path("s/sssp-c1").exists()
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", '{"plan": {}}', '{"pl', "\xff"])
+def test_more_runs_than_memory_holds_are_refused(home, capsys):
+    sizes = ",".join(map(str, range(64, 164)))
+    assert call("sweep", "--program", "sssp", "--seeds", "1001", "--set", f"l2.size={sizes}", "--dry-run") == 2
+    assert capsys.readouterr().err == "rubato: the plan has 100,100 combinations; at most 100,000 are possible.\n"
+
+
+def test_names_say_what_is_said_on_the_command_line():
+    plan = Plan(program="sssp", set={"net.contention": [True, False]})
+    assert [p.name for p in plan.points()] == ["sssp-net.contention=true", "sssp-net.contention=false"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "{}", '{"plan": {}}', '{"pl', "\xff", '{"plan": {}, "points": [3]}', '{"plan": {}, "points": [{}]}'],
+)
 def test_a_damaged_list_of_points_is_refused_in_a_sentence(home, capsys, content):
     rubato.sweep({"program": "sssp", "cores": [1]}, out="s")
     Path("s/sweep.json").write_bytes(content.encode("latin-1"))

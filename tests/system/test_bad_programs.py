@@ -117,6 +117,17 @@ def test_a_task_that_ends_its_thread_is_refused(cores: int, rubato_chip: Path, g
     assert "a task ended the thread that it runs on: a task ends by returning" in last_line(done.stderr)
 
 
+@pytest.mark.parametrize("options", [["--quiet", "PROGRAM"], ["--json", "PROGRAM"], ["--help"], ["--help-config"],
+                                     ["--show-config"]], ids=lambda options: options[0])  # fmt: skip
+def test_output_that_nothing_takes_is_no_success(options: list[str], rubato_chip: Path, guests: Path) -> None:
+    words = [str(guests / "hello") if o == "PROGRAM" else o for o in options]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([rubato_chip, *words], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+                              text=True, check=False, timeout=120)  # fmt: skip
+    assert done.returncode == 2
+    assert "writ" in last_line(done.stderr) and "No space left on device" in last_line(done.stderr), done.stderr
+
+
 def test_an_endless_loop_ends_at_the_limit(rubato_chip: Path, tmp_path: Path) -> None:
     program = compiled(tmp_path, "int main(void) { for (volatile int x = 0;;) x++; }")
     done = run(rubato_chip, program, "--max-cycles", "200000")

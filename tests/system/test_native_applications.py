@@ -93,6 +93,16 @@ def test_long_tasks_are_named_when_the_program_ends(tmp_path: Path, monkeypatch:
     assert all("rubato::apps::" in f.function and f.longest_seconds >= 0.01 for f in found.functions)
 
 
+@pytest.mark.parametrize("application", NATIVE)
+def test_output_that_nothing_takes_is_no_success(application: str, build: Path) -> None:
+    command = [build / "bin" / f"{application}-native", *arguments(application)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True,
+                              timeout=120, check=False)  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == f"{application}: cannot write the result: No space left on device\n"
+
+
 @pytest.mark.parametrize("scale", ["0", "-1", "nan", "1001"])
 def test_a_wrong_scale_is_named(scale: str, build: Path) -> None:
     command = [build / "bin" / "hashjoin-native", "--scale", scale]

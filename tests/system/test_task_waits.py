@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ def run(
     simulator: Path, guests: Path, what: str, cores: str, *settings: str, program: str = "task_waits"
 ) -> subprocess.CompletedProcess[str]:
     words = [word for setting in settings for word in ("--set", setting)]
-    command = [simulator, "--quiet", "--max-cycles", "30000000", "--cores", cores, *words, guests / program]
+    options = ["--quiet", "--argv0", program, "--max-cycles", "30000000", "--cores", cores]
+    command = [simulator, *options, *words, guests / program]
     return subprocess.run(
         [*command, *what.split()], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
     )
@@ -29,6 +31,18 @@ def run(
 def test_others_run_meanwhile(what: str, cores: str, setting: str, guests: Path, rubato_chip: Path) -> None:
     done = run(rubato_chip, guests, what, cores, setting)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "check: passed"), done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("what", ["hidden_child", "hidden_grandchild"])
+@pytest.mark.parametrize(("cores", "cores_a_tile"), [("2", 1), ("2", 2), ("4", 4), ("16", 4)])
+def test_a_spec_child_of_a_task_that_waits_hides_nobody(
+    what: str, cores: str, cores_a_tile: int, guests: Path, rubato_chip: Path
+) -> None:
+    """It starts when that ends, which may wait for who comes after it."""
+    for seed in range(1, 6):
+        done = run(rubato_chip, guests, what, cores, f"chip.cores_per_tile={cores_a_tile}", f"chip.seed={seed}",
+                   "run.check_replay=true")  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("what", ["order", "preempt", "atomic", "ring 12", "may 12", "sleep"])
@@ -171,7 +185,28 @@ def test_what_is_read_back_beside_promoted_tasks_has_its_turn(
 def test_what_is_read_back_beside_pollers_on_other_cores_has_its_turn(
     cores: str, members: str, guests: Path, rubato_chip: Path
 ) -> None:
-    for many in ("5 2", "10 3", "20 5", "60 5"):
-        done = run(rubato_chip, guests, f"{members} {many}", cores, f"chip.cores_per_tile={cores}",
+    for many, waiting in product(("5 2", "10 3", "20 5", "60 5", "5 60", "20 60"), TYPES):
+        done = run(rubato_chip, guests, f"{members} {many} {waiting}", cores, f"chip.cores_per_tile={cores}",
                    "task.task_queue=4", program="task_pollers")  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(("cores", "cores_a_tile", "settings", "what"), [
+    ("2", 2, "task_queue=4 commit_queue=2", "nonspec spec nonspec 0 3 3"),
+    ("4", 1, "task_queue=4", "mayspec nonspec spec 2 1 1"),
+    ("4", 1, "task_queue=4", "mayspec spec spec 0 5 5"),
+    ("4", 1, "task_queue=6 spill_batch=1", "mayspec spec spec 0 3 3"),
+    ("4", 2, "task_queue=6 commit_queue=2 spill_batch=5", "spec nonspec nonspec 0 2 8"),
+    ("8", 2, "task_queue=4 commit_queue=2", "spec nonspec spec 1 4 8"),
+    ("8", 2, "task_queue=6 commit_queue=2", "spec spec spec 2 4 8"),
+    ("8", 2, "task_queue=4 commit_queue=1", "spec spec nonspec 2 4 5"),
+])  # fmt: skip
+def test_what_is_read_back_is_not_spilled_again_and_again_before_it_has_run(
+    cores: str, cores_a_tile: int, settings: str, what: str, guests: Path, rubato_chip: Path
+) -> None:
+    """Though those that look whether a group is complete fill the queue again and again, with its locale."""
+    keys = [f"task.{setting}" for setting in settings.split()]
+    for seed in range(1, 7):
+        done = run(rubato_chip, guests, what, cores, f"chip.cores_per_tile={cores_a_tile}", f"chip.seed={seed}",
+                   *keys, program="task_later_child")  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
 import sys
@@ -56,9 +58,18 @@ def _common(
 after_dashes: list[str] = []
 
 
+#: Not empty if `--json` asked for one object on standard output: what fails is told there, too.
+_wants_json: list[str] = []
+
+
 def main(argv: list[str] | None = None) -> None:
     """The console script. Every error becomes one sentence on stderr and the right exit code."""
     signal.signal(signal.SIGTERM, _interrupt)  # batch systems end jobs this way: as orderly as Ctrl-C
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # a lost connection; nohup ignores it
+        signal.signal(signal.SIGHUP, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # what its encoding does not have becomes a question mark
+            stream.reconfigure(errors="replace")
     sys.exit(call(sys.argv[1:] if argv is None else argv))
 
 
@@ -72,6 +83,8 @@ def call(argv: list[str]) -> int:
         dashes = argv.index("--")
         after_dashes.extend(argv[dashes + 1 :])
         argv = argv[:dashes]
+    _wants_json.clear()
+    _wants_json.extend(word for word in argv if word == "--json")
     command = typer.main.get_command(app)
     try:
         result = command.main(args=argv, prog_name="rubato", standalone_mode=False)
@@ -89,11 +102,12 @@ def call(argv: list[str]) -> int:
         raise
     except Exception as e:
         if hasattr(e, "format_message"):
-            return _parse_error(e)
+            return _parse_error(e, argv)
         if os.environ.get("RUBATO_TRACEBACK"):
             raise
         if isinstance(e, OSError):
-            return _fail(f"{e.filename}: {e.strerror}." if e.filename else f"{e.strerror or e}.", ExitCode.USAGE)
+            what = e.filename if e.filename is not None else "the output cannot be written"
+            return _fail(f"{what}: {e.strerror or e}.", ExitCode.USAGE)
         return _fail(
             f"a fault of Rubato itself: {type(e).__name__}: {e} (RUBATO_TRACEBACK=1 shows where).",
             ExitCode.INTERNAL,
@@ -111,14 +125,20 @@ def _end_quietly() -> int:
 
 
 def _fail(sentence: str, code: int) -> int:
-    terminal.err.print(f"[bold red]rubato:[/] {escape(sentence)}", soft_wrap=True)
+    """Says why. Where nobody can be told, the exit code remains."""
+    if _wants_json:
+        with contextlib.suppress(OSError):
+            print(json.dumps({"error": sentence, "exit_code": int(code)}), flush=True)
+    with contextlib.suppress(OSError):
+        terminal.err.print(f"[bold red]rubato:[/] {escape(sentence)}", soft_wrap=True)
     return int(code)
 
 
-def _parse_error(e: Any) -> int:
+def _parse_error(e: Any, argv: list[str]) -> int:
     """What the parser refuses. By name: some versions of typer use click, others carry a copy with its own classes."""
     context = getattr(e, "ctx", None)
-    path = context.command_path if context else "rubato"
+    commands = typer.main.get_command(app).commands
+    path = context.command_path if context else " ".join(["rubato", *(w for w in argv[:1] if w in commands)])
     kind = type(e).__name__
     if kind == "NoArgsIsHelpError":
         if message := e.format_message():  # typer with rich has printed the help already

@@ -117,7 +117,7 @@ def config_check(
 
 
 def _ask(command: list[str]) -> str:
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=60)
     if result.returncode != 0:
         raise UsageError(schema.last_line(result.stderr or result.stdout))
     return result.stdout
@@ -172,7 +172,14 @@ def compare_command(
     json_: Json = False,
 ) -> int:
     """Show what differs between two runs: configuration, then statistics by size of change."""
-    found = comparing.compare(load(before), load(after), each=each)
+    runs = [load(before), load(after)]
+    found = comparing.compare(*runs, each=each)
+    for run in runs:
+        if not run.complete:
+            terminal.err.print(
+                f"note: {run.directory} is incomplete: its numbers are those of the part that ran.",
+                markup=False, soft_wrap=True,
+            )  # fmt: skip
     if json_:
         document = {
             "configuration": [dataclasses.asdict(c) for c in found.configuration],

@@ -73,22 +73,17 @@ def run_command(
 
     Options that Rubato does not have go to the program, and so does everything behind `--`.
     """
-    try:
-        program, arguments = _split(program, context)
-        spec = RunSpec(
-            program=program, arguments=arguments, engine=engine, cores=cores, mode=mode, config=config,
-            set=settings_of(set or []), seed=seed, verify=not no_verify, trace=trace, trace_from=trace_from,
-            trace_cycles=trace_cycles, commit_order=commit_order,
-            interval=interval, series=series or [], max_cycles=max_cycles, roi=roi,
-            fast_forward=not no_ff, warm=warm, sandbox=sandbox, oversubscribe=oversubscribe,
-            timeout=duration(timeout) if timeout is not None else None,
-        )  # fmt: skip
-        spec.check()
-        outcome = _execute(spec, prepare(out, spec, force=force), quiet=json_)
-    except RubatoError as e:
-        if json_:
-            print(json.dumps({"error": str(e), "exit_code": int(e.exit_code)}))
-        raise
+    program, arguments = _split(program, context)
+    spec = RunSpec(
+        program=program, arguments=arguments, engine=engine, cores=cores, mode=mode, config=config,
+        set=settings_of(set or []), seed=seed, verify=not no_verify, trace=trace, trace_from=trace_from,
+        trace_cycles=trace_cycles, commit_order=commit_order,
+        interval=interval, series=series or [], max_cycles=max_cycles, roi=roi,
+        fast_forward=not no_ff, warm=warm, sandbox=sandbox, oversubscribe=oversubscribe,
+        timeout=duration(timeout) if timeout is not None else None,
+    )  # fmt: skip
+    spec.check()
+    outcome = _execute(spec, prepare(out, spec, force=force), quiet=json_)
     return _json(outcome) if json_ else _report(outcome)
 
 
@@ -161,6 +156,8 @@ def _json(outcome: Outcome) -> int:
     with contextlib.suppress(RubatoError):
         _refuse_nothing_ran(outcome)
         document = Run(outcome.directory).summary.model_dump()
+    if outcome.exit_code == ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
     document.setdefault("program", "")
     document["program"] = Path(document["program"]).name
     document |= {"directory": str(outcome.directory), "exit_code": outcome.exit_code}

@@ -75,7 +75,8 @@ def sweep_command(
     """Run every combination of cores, modes, seeds and settings; finished runs are never lost or repeated."""
     if plan is not None and plan.startswith("-"):
         options = [o for p in context.command.params for o in p.opts]
-        raise UsageError(f"rubato sweep has no option {plan}.{did_you_mean(plan, options)}")
+        hint = did_you_mean(plan, options) or " Options of the program follow `--`."
+        raise UsageError(f"rubato sweep has no option {plan}.{hint}")
     given: dict[str, Any] = {
         "program": program, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
         "set": _settings(set or []) or None, "interval": interval_, "max_cycles": max_cycles, "timeout": timeout,

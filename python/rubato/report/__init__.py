@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rubato import measurements
 from rubato.errors import UsageError
+from rubato.files import write_whole
 from rubato.report.page import page, places
 from rubato.report.study import Failure, Study, study
 from rubato.results import find_runs, is_set_aside
@@ -51,7 +52,5 @@ def write(directories: Iterable[str | Path], file: Path, title: str | None = Non
         title = title or found.measured[0].title
     text = page(found, title or f"{', '.join(programs) or 'Runs'} on {places(found)}")
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(file.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
+    write_whole(file, text)
     return found

@@ -171,7 +171,7 @@ def _slices(file: Path) -> tuple[list[dict[str, Any]], dict[int, str]]:
     slices: list[dict[str, Any]] = []
     names: dict[int, str] = {}
     attempts: dict[Any, dict[str, Any]] = {}  # the last one of each task
-    trace = gzip.open(file, "rt") if file.suffix == ".gz" else file.open()  # noqa: SIM115 - closed below
+    trace = gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")  # noqa: SIM115 - closed below
     with trace as lines, contextlib.suppress(EOFError, OSError, ValueError, zlib.error):  # cut short: draw that
         for line in lines:
             line = line.strip().rstrip(",")

@@ -77,7 +77,7 @@ def page(study: Study, title: str) -> str:
 
 
 def _asset(name: str) -> str:
-    return (resources.files("rubato.report") / "assets" / name).read_text()
+    return (resources.files("rubato.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 # ---- head ----

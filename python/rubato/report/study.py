@@ -169,7 +169,7 @@ def _why_not(run: Run) -> str | None:
     """@raises UsageError if a file of the run that a report needs cannot be read."""
     if not run.complete:
         mark = run.directory / "incomplete"
-        said = mark.read_text().strip() if mark.exists() else ""
+        said = mark.read_text(encoding="utf-8", errors="replace").strip() if mark.exists() else ""
         return said or "incomplete: interrupted or still running."
     if run.summary.check == "failed":
         return "the program's check failed."

@@ -151,6 +151,46 @@ TEST(TaskQueue, KeepsOneEntryForRefillsAndOneForTheEarliestTask) {
   EXPECT_EQ(queue.used(), 4u);
 }
 
+TEST(TaskQueue, ATaskSetAsideHidesNobodyUntilItIsRecalled) {
+  TaskPool pool;
+  TaskQueue queue(16, 0.75);
+  std::vector<Task*> tasks;
+  for (std::uint64_t tie = 0; tie < 4; ++tie) {
+    Task* task = pool.acquire();
+    task->descriptor = TaskDescriptor{};
+    task->descriptor.type = TaskType::spec;
+    task->descriptor.has_locale = tie < 3;
+    task->descriptor.locale = 1;
+    task->tie = tie;
+    queue.insert(task);
+    tasks.push_back(task);
+  }
+  constexpr Lane kLane = Lane::untimestamped;
+  // Those of its locale follow it where they have waited for one of that locale.
+  queue.dispatch(queue.earliest_free(kLane), 0, false);
+  ASSERT_EQ(queue.earliest_free(kLane), tasks[3]);
+  queue.finish(0);
+  ASSERT_EQ(queue.earliest_free(kLane), tasks[1]);
+  queue.set_aside(tasks[1]);
+  EXPECT_EQ(queue.earliest_free(kLane), tasks[2]);
+  EXPECT_EQ(queue.earliest(kLane), tasks[2]);
+  EXPECT_EQ(queue.earliest_aside(), tasks[1]);
+  queue.set_aside(tasks[2]);
+  EXPECT_EQ(queue.earliest_free(kLane), tasks[3]);
+  EXPECT_EQ(queue.guests(), 3u);
+  queue.recall();
+  EXPECT_EQ(queue.earliest_free(kLane), tasks[1]);
+  EXPECT_EQ(queue.earliest_aside(), nullptr);
+
+  queue.set_aside(tasks[1]);
+  std::vector<Task*> out;
+  queue.take_latest(kLane, 3, out);
+  EXPECT_EQ(out, (std::vector<Task*>{tasks[1], tasks[2], tasks[3]}));
+  EXPECT_EQ(queue.earliest_aside(), nullptr);
+  queue.recall();
+  EXPECT_EQ(queue.earliest_free(kLane), nullptr);
+}
+
 TEST(SpillArea, PacksDescriptorsAndSaysWhichLinesHoldThem) {
   SpillArea area(1 << 20, 1 << 16, 15);
   TaskPool pool;

@@ -11,6 +11,8 @@
 //   task_waits mutex       SPEC tasks want a mutex that NONSPEC ones hold while they sleep
 //   task_waits naps        tasks that sleep create each other until a SPEC one says that it is over
 //   task_waits hidden      one waits for a MAYSPEC task behind a SPEC one that waits until nobody does
+//   task_waits hidden_child  such a one is its child, behind a SPEC child
+//   task_waits hidden_grandchild  it is the child of a SPEC grandchild, behind a SPEC child
 //   task_waits count N     one waits for N others beside such a SPEC task
 //   task_waits atomic      SPEC tasks that wait between a load and a store of one word
 //   task_waits forever N   N tasks wait for what nobody writes
@@ -232,6 +234,28 @@ void hidden() {
   check(hops == 1 && locked == 1, "all have run");
 }
 
+bool has_grandchild = false;
+
+void write_later(std::uint64_t) {
+  ++locked;
+  rubato::create<rubato::nonspec>(start, {}, std::uint64_t{0});
+}
+void create_writer(std::uint64_t) { rubato::create<rubato::spec>(write_later, {}, std::uint64_t{0}); }
+
+void hide_and_take() {
+  rubato::create<rubato::spec>([](std::uint64_t) { ++locked; }, {}, std::uint64_t{0});
+  has_grandchild ? rubato::create<rubato::nonspec>(create_writer, {}, std::uint64_t{0})
+                 : rubato::create<rubato::mayspec>(start, {}, std::uint64_t{0});
+  take_token(0);
+}
+
+void hidden_child() {
+  check(pipe(pipes[0]) == 0, "there are pipes");
+  rubato::create<rubato::nonspec>(hide_and_take, {});
+  rubato::run();
+  check(hops == 1 && locked == (has_grandchild ? 2 : 1), "all have run");
+}
+
 void wait_for_count(std::uint64_t wanted) {
   pthread_mutex_lock(&mutex);
   while (turn != wanted) pthread_cond_wait(&changed, &mutex);
@@ -373,6 +397,8 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "mutex") == 0) share_mutex();
   if (std::strcmp(what, "naps") == 0) naps();
   if (std::strcmp(what, "hidden") == 0) hidden();
+  has_grandchild = std::strcmp(what, "hidden_grandchild") == 0;
+  if (has_grandchild || std::strcmp(what, "hidden_child") == 0) hidden_child();
   if (std::strcmp(what, "count") == 0) count(std::strtoull(argv[2], nullptr, 10));
   if (std::strcmp(what, "order") == 0) order();
   if (std::strcmp(what, "preempt") == 0) preempt();

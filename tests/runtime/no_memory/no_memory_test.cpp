@@ -1,8 +1,9 @@
-// Every allocation that a run makes fails once, in runs of their own, or it and all after it: run() throws,
-// nothing is left behind, and the next run works. Rules R8 and R11. This program replaces operator new and
-// wraps aligned_alloc() (see tests/CMakeLists.txt).
+// Every allocation that a run makes fails once, in runs of their own, or it and all after it, or a thread
+// cannot be started: run() throws, nothing is left behind, and the next run works. Rules R8 and R11. This
+// program replaces operator new and wraps aligned_alloc() (see tests/CMakeLists.txt).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <new>
 #include <optional>
@@ -122,11 +124,37 @@ struct Program {
 };
 void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 
-/// In a process of its own: memory that one run has taken is there for the next.
+enum Outcome { not_reached, as_it_should, wrong };
+
+/// In a process of its own: memory and threads that one run has taken are there for the next.
+template <class Function>
+Outcome in_child(Function function) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(120);             // a hang ends, too
+    std::exit(function());  // not _exit(): what is left behind is to be found
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return wrong;
+  return WEXITSTATUS(status) <= as_it_should ? static_cast<Outcome>(WEXITSTATUS(status)) : wrong;
+}
+
+void create_some() {
+  calls = 0;
+  for (unsigned i = 0; i < 1000; ++i) create<nonspec>(count, {});
+}
+bool works() {
+  create_some();
+  for (unsigned i = 0; i < 1000; ++i) create<nonspec>(count, {.on = i});
+  create<nonspec>(create_lists, {.at = 1});
+  create<spec>(count, {});
+  run();
+  return calls == 2001 + kPacked;
+}
+
 class NoMemory : public ::testing::Test {
  protected:
-  enum Outcome { not_reached, as_it_should, wrong };
-
   /// More allocations are of the same kind: a slab, a batch of blocks, the words of a message.
   static void expect_errors(unsigned workers, const Program& program, bool for_good) {
     constexpr std::int64_t kMost = 24;
@@ -137,27 +165,6 @@ class NoMemory : public ::testing::Test {
     }
   }
 
-  template <class Function>
-  static Outcome in_child(Function function) {
-    std::fflush(nullptr);
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(120);             // a hang ends, too
-      std::exit(function());  // not _exit(): what is left behind is to be found
-    }
-    int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return wrong;
-    return WEXITSTATUS(status) <= as_it_should ? static_cast<Outcome>(WEXITSTATUS(status)) : wrong;
-  }
-  static bool works() {
-    calls = 0;
-    for (unsigned i = 0; i < 1000; ++i) create<nonspec>(count, {});
-    for (unsigned i = 0; i < 1000; ++i) create<nonspec>(count, {.on = i});
-    create<nonspec>(create_lists, {.at = 1});
-    create<spec>(count, {});
-    run();
-    return calls == 2001 + kPacked;
-  }
   static Outcome run_with(unsigned workers, const Program& program, std::int64_t allocations, bool for_good) {
     use_workers(workers);
     if (!works()) return wrong;
@@ -238,5 +245,44 @@ TEST_F(NoMemory, ForWorkers) {
     EXPECT_NE(outcome, wrong) << "after " << n << " allocations";
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need address space without limit
+/// There is room for the stacks of a few threads more.
+void limit_address_space() {
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  statm >> pages;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{30} << 20);
+  setrlimit(RLIMIT_AS, &limit);
+}
+void unlimit_address_space() {
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+TEST(NoThread, ARunWithoutEnoughThrowsAndTheNextOneDoesWhatWasToBeDone) {
+  const Outcome outcome = in_child([] {
+    use_workers(8);
+    create_some();
+    limit_address_space();
+    std::string said;
+    try {
+      run();
+    } catch (const TaskError& error) {
+      said = error.what();
+    }
+    const bool is_clear = said.find("of 8 worker threads could be started") != std::string::npos;
+    const bool has_begun = calls != 0;
+    unlimit_address_space();
+    run();
+    return is_clear && !has_begun && calls == 1000 && works() ? as_it_should : wrong;
+  });
+  EXPECT_EQ(outcome, as_it_should);
+}
+#endif
 
 }  // namespace
