@@ -40,8 +40,9 @@ class SharedLatch {
       return false;
     });
   }
-  /// Readers went in before a writer that waited.
-  bool must_insist() const { return (word_.load(std::memory_order_relaxed) & kPassed) != 0; }
+  /// Readers went in before a writer that waited; or somebody insists, so that only who does so, too, gets
+  /// in: he that set the bit must not leave it behind, and the next one may have set it again.
+  bool must_insist() const { return (word_.load(std::memory_order_relaxed) & (kPassed | kInsists)) != 0; }
   /// False: call it again until it is true. Those who are inside leave, and others that insist.
   bool insist(unsigned tries = kSpinTries) {
     return spin<Atomics>(tries, [this] {
