@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 
 #include "apps/astar/astar_tasks.hpp"
 #include "apps/astar/coordinates.hpp"
@@ -13,6 +11,7 @@
 #include "apps/common/graph_generator.hpp"
 #include "apps/common/input_error.hpp"
 #include "apps/sssp/dijkstra.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -25,10 +24,9 @@ const std::vector<Point> kPlaces = {{0, 0}, {3, 4}, {6, 8}, {0, -30}};
 const std::vector<Edge> kArcs = {{0, 1, 10}, {1, 2, 12}, {0, 2, 25}, {0, 3, 60}};
 
 std::string error_of(const std::string& text) {
-  const std::string path = (std::filesystem::temp_directory_path() / "astar_test.co").string();
-  std::ofstream(path) << text;
+  const TemporaryFolder folder;
   try {
-    read_coordinates(path, 2);
+    read_coordinates(folder.write("test.co", text), 2);
   } catch (const InputError& e) {
     return e.what();
   }
@@ -102,8 +100,9 @@ TEST(Astar, VisitsMoreThanEightNeighbours) {
 }
 
 TEST(Coordinates, AreReadWithTheirSigns) {
-  const std::string path = (std::filesystem::temp_directory_path() / "astar_test_good.co").string();
-  std::ofstream(path) << "c comment\np aux sp co 2\nv 2 -73530767 41085396\nv 1 0 -5\n";
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("good.co", "c comment\np aux sp co 2\nv 2 -73530767 41085396\nv 1 0 -5\n");
   EXPECT_THAT(read_coordinates(path, 2), ElementsAre(Point{0, -5}, Point{-73530767, 41085396}));
 }
 

@@ -7,11 +7,11 @@
 #include <zlib.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "apps/common/input_error.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -21,17 +21,7 @@ using ::testing::HasSubstr;
 
 class GraphReader : public ::testing::Test {
  protected:
-  GraphReader() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "rubato_graph_XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~GraphReader() override { std::filesystem::remove_all(folder_); }
-
-  std::string write(const std::string& name, const std::string& text) {
-    const std::string path = folder_ / name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
+  std::string write(const std::string& name, const std::string& text) { return folder_.write(name, text); }
   std::string write_gzip(const std::string& name, const std::string& text) {
     const std::string path = folder_ / name;
     gzFile file = gzopen(path.c_str(), "wb9");
@@ -53,13 +43,13 @@ class GraphReader : public ::testing::Test {
       read_graph(path, options);
     } catch (const InputError& e) {
       const std::string what = e.what();
-      const std::string prefix = folder_.string() + "/";
+      const std::string prefix = folder_.path().string() + "/";
       return what.rfind(prefix, 0) == 0 ? what.substr(prefix.size()) : what;
     }
     return "accepted";
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 const char kTriangle[] = "c a comment\np sp 3 4\na 1 2 5\na 2 3 7\n\na 3 1 0\na 1 3 4294967295\n";
@@ -238,7 +228,7 @@ TEST_F(GraphReader, RefusesDamagedGzip) {
 
 TEST_F(GraphReader, RefusesWhatIsNoFile) {
   EXPECT_THAT(error_of_file((folder_ / "absent").string()), HasSubstr("cannot open"));
-  EXPECT_THAT(error_of_file(folder_.string()), HasSubstr("it is a directory"));
+  EXPECT_THAT(error_of_file(folder_.path().string()), HasSubstr("it is a directory"));
 }
 
 TEST_F(GraphReader, RefusesBinaryFiles) {

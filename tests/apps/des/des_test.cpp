@@ -17,6 +17,7 @@
 #include "apps/des/des_tasks.hpp"
 #include "apps/des/simulation.hpp"
 #include "apps/des/vcd.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace rubato::apps {
 namespace {
@@ -24,15 +25,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string temporary(const std::string& name) {
-  const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
-  return (std::filesystem::temp_directory_path() / (std::string(test->name()) + name)).string();
-}
-
 Circuit from_text(const std::string& text) {
-  const std::string path = temporary(".bench");
-  std::ofstream(path) << text;
-  return read_bench(path);
+  const TemporaryFolder folder;
+  return read_bench(folder.write("test.bench", text));
 }
 
 std::string error_of(const std::string& text) {
@@ -282,7 +277,8 @@ TEST(Vcd, HoldsEveryChangeInTheSyntaxOfTheStandard) {
   const std::uint64_t period = critical_path(circuit) + 1;
   const Stimulus stimulus = random_stimulus(circuit, period, 3, 1);
   const SimulationResult result = simulate_serially(circuit, stimulus, true);
-  const std::string path = temporary(".vcd");
+  const TemporaryFolder folder;
+  const std::string path = folder / "circuit.vcd";
   write_vcd(path, "circuit", circuit, result.log, 4 * period);
   std::size_t initial_values = 0;
   EXPECT_EQ(parse_vcd(path, circuit, initial_values), result.log);

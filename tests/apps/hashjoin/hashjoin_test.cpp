@@ -5,28 +5,27 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <fstream>
 #include <set>
 
 #include "apps/common/input_error.hpp"
 #include "apps/hashjoin/customer_table.hpp"
 #include "apps/hashjoin/join.hpp"
 #include "apps/hashjoin/outbox.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace rubato::apps {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::string file_with(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + name;
-  std::ofstream(path) << text;
-  return path;
+TpchTables read_texts(const std::string& customers, const std::string& orders) {
+  const TemporaryFolder folder;
+  return read_tpch(folder.write("customer.tbl", customers), folder.write("orders.tbl", orders));
 }
 
 std::string error_of(const std::string& customers, const std::string& orders) {
   try {
-    read_tpch(file_with("customer.tbl", customers), file_with("orders.tbl", orders));
+    read_texts(customers, orders);
   } catch (const InputError& e) {
     return e.what();
   }
@@ -229,13 +228,11 @@ TEST(JoinTasks, JoinsEmptyTables) {
 }
 
 TEST(TpchReader, ReadsDbgensFiles) {
-  const TpchTables t = read_tpch(
-      file_with("customer.tbl",
-                "1|Customer#000000001|IVhzIApeRb|15|25-989-741-2988|711.56|BUILDING|to the even|\n"
-                "2|Customer#000000002|XSTf4,NCwDVaW|13|23-768-687-3665|121.65|AUTOMOBILE|l accounts|\n"),
-      file_with("orders.tbl",
-                "1|2|O|173665.47|1996-01-02|5-LOW|Clerk#000000951|0|nstructions|\n"
-                "32|1|F|46929.18|1996-12-01|1-URGENT|Clerk#000000880|0| foxes|\n"));
+  const TpchTables t = read_texts(
+      "1|Customer#000000001|IVhzIApeRb|15|25-989-741-2988|711.56|BUILDING|to the even|\n"
+      "2|Customer#000000002|XSTf4,NCwDVaW|13|23-768-687-3665|121.65|AUTOMOBILE|l accounts|\n",
+      "1|2|O|173665.47|1996-01-02|5-LOW|Clerk#000000951|0|nstructions|\n"
+      "32|1|F|46929.18|1996-12-01|1-URGENT|Clerk#000000880|0| foxes|\n");
   ASSERT_EQ(t.customers.size(), 2u);
   EXPECT_EQ(t.customers[1].key, 2u);
   EXPECT_EQ(t.customers[1].nation, 13u);

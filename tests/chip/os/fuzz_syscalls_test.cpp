@@ -13,6 +13,7 @@
 #include "base/rng.hpp"
 #include "chip/os/process.hpp"
 #include "tests/chip/os/elf_image.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -28,14 +29,11 @@ struct Clock : GuestClock {
 class SyscallFuzz : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "rubato_fuzz_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
     before_ = fs::current_path();
     fs::create_directories(root_ / "box" / "folder");
     fs::create_directories(root_ / "outside");
-    std::ofstream(root_ / "outside" / "precious") << "precious";
-    std::ofstream(root_ / "box" / "file") << "contents";
+    root_.write("outside/precious", "precious");
+    root_.write("box/file", "contents");
     fs::create_symlink("../outside/precious", root_ / "box" / "link");
     fs::create_symlink("../outside", root_ / "box" / "links");
     write_elf_image(root_ / "program");
@@ -43,9 +41,9 @@ class SyscallFuzz : public ::testing::TestWithParam<int> {
   }
   void TearDown() override {
     fs::current_path(before_);
-    fs::remove_all(root_);
   }
-  fs::path root_, before_;
+  const TemporaryFolder root_;
+  fs::path before_;
 };
 
 TEST_P(SyscallFuzz, NeverCrashesHangsOrEscapes) {

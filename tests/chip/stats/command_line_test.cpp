@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 
 #include "base/error.hpp"
 #include "chip/config/schema.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -101,8 +101,8 @@ TEST(CommandLine, ReadsEveryOption) {
 }
 
 TEST(CommandLine, PutsOptionsBeforeSettingsBeforeTheFile) {
-  const std::string file = ::testing::TempDir() + "command_line_test.toml";
-  std::ofstream(file) << "[chip]\ncores = 8\nseed = 2\n[l2]\nways = 4\n";
+  const TemporaryFolder folder;
+  const std::string file = folder.write("test.toml", "[chip]\ncores = 8\nseed = 2\n[l2]\nways = 4\n");
   const auto s = parse({"--cores", "16", "--config", file, "--set", "chip.seed=3", "p"}).session;
   EXPECT_EQ(s.config.chip.cores, 16u);
   EXPECT_EQ(s.config.chip.seed, 3u);

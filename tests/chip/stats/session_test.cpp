@@ -16,6 +16,7 @@
 #include "chip/stats/guest_output.hpp"
 #include "chip/stats/run_directory.hpp"
 #include "chip/task/task_observer.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -142,18 +143,14 @@ class FakeSimulation final : public Simulation {
 class Sessions : public ::testing::Test {
  protected:
   Sessions() {
-    fs::remove_all(base_);
-    fs::create_directories(base_);
-    std::ofstream(base_ / "prog") << "abc";
     options_.config.chip.cores = 2;
     options_.config = resolve(options_.config);
-    options_.program = base_ / "prog";
+    options_.program = base_.write("prog", "abc");
     options_.arguments = {"a b", "\"q\""};
     options_.command_line = {"rubato-chip", "prog"};
     options_.out = base_ / "out";
     options_.live_line = false;
   }
-  ~Sessions() override { fs::remove_all(base_); }
 
   ExitCode run() {
     ::testing::internal::CaptureStdout();
@@ -174,7 +171,7 @@ class Sessions : public ::testing::Test {
   Json json(const std::string& name) const { return Json::parse(read(name)); }
   bool exists(const std::string& name) const { return fs::exists(fs::path(options_.out) / name); }
 
-  fs::path base_ = fs::path(::testing::TempDir()) / fmt::format("session_test_{}", ::getpid());
+  const TemporaryFolder base_;
   SessionOptions options_;
   FakeSimulation::Script script_;
   std::string stdout_, stderr_;

@@ -9,17 +9,18 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/topology/cgroups.hpp"
 #include "runtime/topology/cpu_list.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
+using rubato::TemporaryFolder;
 using rubato::runtime::derive_topology;
 using rubato::runtime::parse_cpu_list;
 using rubato::runtime::print_cpu_list;
@@ -33,29 +34,21 @@ const std::vector<unsigned> kEight = {0, 1, 2, 3, 4, 5, 6, 7};
 /// A folder that stands for "/".
 class Tree {
  public:
-  Tree() {
-    std::string name = (fs::temp_directory_path() / "rubato-topology-XXXXXX").string();
-    root_ = mkdtemp(name.data());
-  }
-  ~Tree() { fs::remove_all(root_); }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
-
   Tree& file(const std::string& path, const std::string& text) {
     fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
+    root_.write(path, text);
     return *this;
   }
   Tree& mounts(const std::string& lines) { return file("proc/self/mountinfo", lines); }
   Tree& groups(const std::string& lines) { return file("proc/self/cgroup", lines); }
 
   Topology derive(const std::vector<unsigned>& affinity = kEight) const {
-    return derive_topology(affinity, root_);
+    return derive_topology(affinity, root_.path());
   }
   unsigned workers(const std::vector<unsigned>& affinity = kEight) const { return derive(affinity).workers; }
 
  private:
-  fs::path root_;
+  const TemporaryFolder root_;
 };
 
 const std::string kMountV2 =

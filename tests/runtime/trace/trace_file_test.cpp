@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "rubato/rubato.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace {
 
@@ -37,14 +38,7 @@ std::int64_t nanoseconds(const json& microseconds) {
 /// The engine with a trace, and what is in its file.
 class Trace : public ::testing::TestWithParam<unsigned> {
  protected:
-  Trace() {
-    std::string name = (fs::temp_directory_path() / "rubato-trace-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~Trace() override {
-    native::configure({});
-    fs::remove_all(folder_);
-  }
+  ~Trace() override { native::configure({}); }
   fs::path file() const { return folder_ / "trace.json"; }
   void begin(unsigned workers, unsigned spans = 1u << 18) {
     native::Options options;
@@ -98,7 +92,7 @@ class Trace : public ::testing::TestWithParam<unsigned> {
     return sum;
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
   unsigned workers_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(Workers, Trace, ::testing::Values(1u, 2u, 8u));

@@ -3,7 +3,6 @@
 #include "tests/chip/isa/fuzz/engines.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -82,17 +81,6 @@ struct CapriciousMemory final : MemorySystem {
 
 }  // namespace
 
-Folder::Folder() {
-  std::string pattern = std::filesystem::temp_directory_path() / "rubato-fuzz-XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr) throw UsageError("cannot create a folder {}", pattern);
-  path = pattern;
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
-}
-
 std::vector<Record> run_functional(const Image& image) {
   AddressSpace memory;
   load(image, memory);
@@ -128,8 +116,8 @@ std::vector<Record> run_timed(const Image& image, std::uint64_t seed) {
   }
 }
 
-std::vector<Record> run_qemu(const Image& image, const Folder& folder) {
-  const std::string file = folder.path / "sequences";
+std::vector<Record> run_qemu(const Image& image, const TemporaryFolder& folder) {
+  const std::string file = folder / "sequences";
   const auto elf = image.elf();
   std::FILE* out = std::fopen(file.c_str(), "wb");
   if (out == nullptr || std::fwrite(elf.data(), 1, elf.size(), out) != elf.size() || std::fclose(out) != 0)

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,7 +52,7 @@ std::vector<Record> run_ours(Engine engine, const Image& image, std::uint64_t se
 }
 
 /// Finds the first item after which the sequence differs and prints everything about it.
-void report(Engine engine, std::uint64_t seed, std::uint64_t index, const Folder& folder) {
+void report(Engine engine, std::uint64_t seed, std::uint64_t index, const TemporaryFolder& folder) {
   const Sequence sequence = generate(seed, index);
   const std::span<const Sequence> alone(&sequence, 1);
   Record before = sequence.start;
@@ -92,7 +93,7 @@ void report(Engine engine, std::uint64_t seed, std::uint64_t index, const Folder
 }
 
 int fuzz(std::uint64_t seed, std::uint64_t first, std::uint64_t count) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::vector<Sequence> batch;
   for (std::uint64_t done = 0; done < count; done += batch.size()) {
     batch.clear();
@@ -150,5 +151,8 @@ int main(int argc, char** argv) {
   } catch (const rubato::Error& error) {
     fmt::print(stderr, "fuzz_isa: {}\n", error.what());
     return static_cast<int>(error.code());
+  } catch (const std::exception& error) {  // no folder, no memory
+    fmt::print(stderr, "fuzz_isa: {}\n", error.what());
+    return 2;
   }
 }
