@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "apps/astar/astar_tasks.hpp"
 #include "apps/astar/coordinates.hpp"
 #include "apps/astar/heuristic.hpp"

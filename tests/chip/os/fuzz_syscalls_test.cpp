@@ -39,9 +39,7 @@ class SyscallFuzz : public ::testing::TestWithParam<int> {
     write_elf_image(root_ / "program");
     fs::current_path(root_ / "box");
   }
-  void TearDown() override {
-    fs::current_path(before_);
-  }
+  void TearDown() override { fs::current_path(before_); }
   const TemporaryFolder root_;
   fs::path before_;
 };

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "base/error.hpp"
 #include "chip/config/schema.hpp"
 #include "tests/temporary_folder.hpp"
