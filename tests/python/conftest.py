@@ -4,11 +4,14 @@ for the real ones."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
+
+os.environ.pop("COLUMNS", None)  # what is set before the command is imported holds for good
 
 APP = """
 name = "sssp"
