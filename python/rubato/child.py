@@ -23,6 +23,8 @@ Line = Callable[[str], Any]
 
 _POLL_SECONDS = 0.05
 _GRACE_SECONDS = 5.0
+#: Reads the child's number, then waits for a word that says that the child has ended. No word: we have been killed.
+_WATCH = 'read -r child && { read -r ended || kill -KILL "$child"; }'
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,16 @@ def supervise(
     """
     started = time.monotonic()
     child: subprocess.Popen[str] | None = None
+    watcher: subprocess.Popen[bytes] | None = None
     errors: collections.deque[str] = collections.deque(maxlen=50)
     readers: list[threading.Thread] = []
     lost: list[OSError] = []
     timed_out = False
     try:
         with _interrupts_wait():
+            watcher = _watcher()
             child = _started(command, environment, stdin)
+            _tell(watcher, child.pid)
         readers = [_reader(child.stdout, on_output, lost), _reader(child.stderr, [errors.append, *on_error], lost)]
         while child.poll() is None:
             seconds = time.monotonic() - started
@@ -99,6 +104,8 @@ def supervise(
             stop(child)
         raise
     finally:
+        if watcher is not None:
+            watcher.communicate(b"ended\n" if child is not None else b"")
         for reader in readers:
             reader.join(timeout=_GRACE_SECONDS)
     if lost:
@@ -119,6 +126,28 @@ def _started(command: Sequence[str], environment: Mapping[str, str] | None, stdi
         )
     except OSError as e:
         raise NotStarted(e.errno, e.strerror, e.filename) from None
+
+
+def _watcher() -> subprocess.Popen[bytes] | None:
+    """A process that kills the child when we cannot, having been killed: then the pipe that it reads ends. In a session
+    of its own, so that what kills our process group, or Ctrl-C, leaves it. (PR_SET_PDEATHSIG would need code between
+    fork and exec, which is not safe beside threads.)"""
+    with contextlib.suppress(OSError):  # without one the child may outlive us, no more
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _WATCH],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return None
+
+
+def _tell(watcher: subprocess.Popen[bytes] | None, pid: int) -> None:
+    if watcher is not None and watcher.stdin is not None:
+        with contextlib.suppress(OSError):
+            watcher.stdin.write(b"%d\n" % pid)
 
 
 @contextlib.contextmanager

@@ -45,5 +45,13 @@ def wait_for(condition, seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
+def is_alive(pid: int) -> bool:
+    """A zombie is not: who has to take notice of its end may take its time."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def files(directory: Path) -> set[str]:
     return {f.name for f in directory.iterdir()}

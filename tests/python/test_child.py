@@ -6,9 +6,11 @@ from __future__ import annotations
 import errno
 import signal
 import subprocess
+import sys
 
 import pytest
 
+from helpers import is_alive, wait_for
 from rubato import child
 from rubato.errors import UsageError
 
@@ -30,6 +32,35 @@ def test_output_that_nothing_takes_is_an_error() -> None:
         child.supervise(["seq", "100000"], on_output=[full], timeout=20)
 
 
+SUPERVISE = """
+import threading
+from rubato import child
+def supervise():
+    child.supervise(["sh", "-c", "echo $$; exec sleep 60"], on_output=[print], on_poll=lambda _: print("", flush=True))
+"""
+
+
+@pytest.mark.parametrize("call", ["supervise()", "threading.Thread(target=supervise).start()"])
+def test_a_child_dies_with_us_even_if_we_are_killed(call: str) -> None:
+    process = subprocess.Popen([sys.executable, "-c", SUPERVISE + call], stdout=subprocess.PIPE, text=True)
+    lines = iter(process.stdout.readline, "")
+    pid = next(int(line) for line in lines if line != "\n")
+    assert next(line for line in lines if line == "\n"), "it has started, and is looked after"
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not is_alive(pid), 5)
+
+
+def test_no_watcher_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[str]] = []
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *a, **o: started.append(popen(*a, **o)) or started[-1])
+    assert child.supervise(["true"]).code == 0
+    with pytest.raises(child.NotStarted):
+        child.supervise(["/no/such/program"])
+    assert [process.poll() for process in started] == [0, 0, 1], "watcher, child, watcher of nobody"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_while_a_child_is_started_ends_the_child(
     number: signal.Signals, monkeypatch: pytest.MonkeyPatch
@@ -40,7 +71,7 @@ def test_an_interrupt_while_a_child_is_started_ends_the_child(
     def interrupted(*arguments: object, **options: object) -> subprocess.Popen[str]:
         started.append(popen(*arguments, **options))  # type: ignore[call-overload]
         signal.raise_signal(number)
-        return started[0]
+        return started[-1]
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -54,4 +85,5 @@ def test_an_interrupt_while_a_child_is_started_ends_the_child(
     finally:
         for s, handler in before.items():
             signal.signal(s, handler)
-    assert started[0].poll() == -signal.SIGTERM
+    watcher, interrupted_child = started
+    assert (watcher.poll(), interrupted_child.poll()) == (0, -signal.SIGTERM)

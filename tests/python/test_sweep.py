@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import rubato
-from helpers import call, start, wait_for
+from helpers import call, is_alive, start, wait_for
 from rubato import memory
 from rubato.plan import Plan, make_plan
 from rubato.pool import LocalPool
@@ -201,6 +201,16 @@ def test_a_run_that_somebody_stopped_is_a_failure(home):
     process.communicate(timeout=20)
     assert process.returncode == 1
     assert [f["reason"] for f in rubato.Sweep("s").failures] == ["somebody stopped its process."]
+
+
+def test_no_run_of_a_sweep_outlives_it(home):
+    process = start("sweep", "--program", "sssp", "--cores", "1,4", "--jobs", "2", "--out", "s", "--", "--sleep", "20")
+    wait_for(lambda: all(Path(f"s/sssp-c{cores}/progress.json").exists() for cores in (1, 4)))
+    runs = list(_children())
+    process.kill()
+    process.communicate(timeout=20)
+    wait_for(lambda: not any(map(is_alive, runs)), 5)
+    assert len(runs) == 2
 
 
 @pytest.mark.parametrize("content", ['{"plan": {"programme": "x"}, "points": []}', '{"plan": {}, "points": []}'])
