@@ -45,6 +45,14 @@ def test_a_plan_file_says_the_same_as_options(home, capsys):
     assert from_file[0]["spec"]["arguments"] == from_options[0]["spec"]["arguments"] == ["--source", "3"]
 
 
+@pytest.mark.parametrize("words", [["--source", "5", "--verify"], ["--", "--source", "5", "--verify"],
+                                   ["--source", "5", "--", "--verify"]])  # fmt: skip
+def test_options_of_the_program_go_to_it_with_and_without_dashes(home, capsys, words):
+    assert call("sweep", "--cores", "4", "--program", "sssp", "--dry-run", "--json", *words) == 0
+    (point,) = json.loads(capsys.readouterr().out)["points"]
+    assert point["spec"]["arguments"] == ["--source", "5", "--verify"]
+
+
 def test_what_a_run_may_be_told_a_sweep_passes_on(home, capsys):
     given = {"interval": 100, "series": ["core.*"], "commit_order": True, "roi": "main", "sandbox": "box"}
     options = ["--interval", "100", "--series", "core.*", "--commit-order", "--roi", "main", "--sandbox", "box"]

@@ -95,27 +95,33 @@ def _split(program: str | None, context: typer.Context) -> tuple[str, list[str]]
             raise UsageError("which program? `rubato apps` lists the applications; see `rubato run --help`.")
         return behind[0], behind[1:]
     if program.startswith("-"):
-        options = [o for p in context.command.params for o in p.opts]
-        raise UsageError(f"rubato run has no option {program}.{did_you_mean(program, options)}")
-    return program, foreign_words(context, program) + behind
+        raise no_such_option(context, program, "PROGRAM")
+    return program, foreign_words(context, context.args, [program]) + behind
 
 
-def foreign_words(context: typer.Context, program: str | None) -> list[str]:
+def no_such_option(context: typer.Context, word: str, program: str) -> UsageError:
+    """For an option that stands before `program`, which might have it."""
+    options = [o for p in context.command.params for o in p.opts]
+    hint = did_you_mean(word, options) or f" Options of the program follow {program}, or `--` at the end."
+    return UsageError(f"{context.command_path} has no option {word}.{hint}")
+
+
+def foreign_words(context: typer.Context, words: list[str], programs: list[str]) -> list[str]:
     """What the parser did not know and stood before `--`: the program's, unless it looks like a slip of ours."""
     command = context.command_path
     ours = [o for p in context.command.params for o in p.opts if o.startswith("--")]
-    known = apps.all_apps().get(program or "")
-    theirs = known.option_names() if known else []
-    for word in context.args:
+    known = apps.all_apps()
+    theirs = [name for program in programs if program in known for name in known[program].option_names()]
+    for word in words:
         flag = word.partition("=")[0]
         if not flag.startswith("--") or flag in theirs:
             continue
         if near := near_misses(flag, [*ours, *theirs]):
             raise UsageError(
-                f"neither {command} nor {program or 'the program'} has an option {flag}. "
+                f"neither {command} nor {' nor '.join(programs) or 'the program'} has an option {flag}. "
                 f"Did you mean {' or '.join(near)}? (Options of the program can always follow `--`.)"
             )
-    return list(context.args)
+    return list(words)
 
 
 def _execute(spec: RunSpec, directory, *, quiet: bool) -> Outcome:

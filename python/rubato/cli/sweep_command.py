@@ -15,11 +15,10 @@ from rich.table import Table
 from rubato import memory, sweeping
 from rubato.cli import app as command_line
 from rubato.cli import terminal
-from rubato.cli.run_command import foreign_words
+from rubato.cli.run_command import foreign_words, no_such_option
 from rubato.errors import ExitCode, UsageError
 from rubato.intervals import interval
 from rubato.plan import Plan, make_plan
-from rubato.suggest import did_you_mean
 from rubato.sweeping import Sweep
 
 EPILOG = """[bold]Examples[/]
@@ -72,11 +71,15 @@ def sweep_command(
     no_verify: Annotated[bool, Opt("--no-verify", help="Do not ask applications to check results.")] = False,
     json_: Annotated[bool, Opt("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
-    """Run every combination of cores, modes, seeds and settings; finished runs are never lost or repeated."""
-    if plan is not None and plan.startswith("-"):
-        options = [o for p in context.command.params for o in p.opts]
-        hint = did_you_mean(plan, options) or " Options of the program follow `--`."
-        raise UsageError(f"rubato sweep has no option {plan}.{hint}")
+    """Run every combination of cores, modes, seeds and settings; finished runs are never lost or repeated.
+
+    Options that Rubato does not have go to the program, and so does everything behind `--`.
+    """
+    programs, words = [program] if program is not None else [], list(context.args)
+    if plan is not None and plan.startswith("-"):  # the parser takes the first word that it does not know for PLAN
+        if not programs:
+            raise no_such_option(context, plan, "PLAN.toml or --program")
+        plan, words = None, [plan, *words]
     given: dict[str, Any] = {
         "program": program, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
         "set": _settings(set or []) or None, "interval": interval_, "max_cycles": max_cycles, "timeout": timeout,
@@ -84,7 +87,7 @@ def sweep_command(
         "commit_order": commit_order or None, "roi": roi, "fast_forward": False if no_ff else None,
         "warm": warm or None, "sandbox": sandbox,
         "verify": False if no_verify else None, "engine": engine, "oversubscribe": oversubscribe or None,
-        "arguments": [*foreign_words(context, program), *command_line.after_dashes] or None,
+        "arguments": [*foreign_words(context, words, programs), *command_line.after_dashes] or None,
     }  # fmt: skip
     chosen = _plan(plan, {k: v for k, v in given.items() if v is not None}, out, resume)
     if jobs is not None and jobs < 1:
