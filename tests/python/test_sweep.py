@@ -45,6 +45,15 @@ def test_a_plan_file_says_the_same_as_options(home, capsys):
     assert from_file[0]["spec"]["arguments"] == from_options[0]["spec"]["arguments"] == ["--source", "3"]
 
 
+def test_programs_are_a_list_as_other_values_are(home, capsys):
+    shutil.copy(home / "guest/sssp", "own")
+    assert call("sweep", "--program", "sssp, ./own", "--cores", "1,4", "--out", "s", "--source", "5") == 0
+    assert [p["name"] for p in rubato.Sweep("s").points] == ["sssp-c1", "own-c1", "sssp-c4", "own-c4"]
+    capsys.readouterr()
+    assert call("sweep", "--program", "sssp,ssp", "--source", "5") == 2
+    assert capsys.readouterr().err == "rubato: there is no application and no file ssp. Did you mean sssp?\n"
+
+
 @pytest.mark.parametrize("words", [["--source", "5", "--verify"], ["--", "--source", "5", "--verify"],
                                    ["--source", "5", "--", "--verify"]])  # fmt: skip
 def test_options_of_the_program_go_to_it_with_and_without_dashes(home, capsys, words):

@@ -43,7 +43,7 @@ Opt = typer.Option
 def sweep_command(
     context: typer.Context,
     plan: Annotated[str | None, typer.Argument(metavar="PLAN.toml", help="The same fields as the options.")] = None,
-    program: Annotated[str | None, Opt(help="Application or executable.")] = None,
+    program: Annotated[str | None, Opt(metavar="P,P,...", help="Applications or executables.")] = None,
     cores: Annotated[str | None, Opt(metavar="N,N,...", help="Numbers of cores.")] = None,
     mode: Annotated[str | None, Opt(metavar="MODE,...", help="spec, nonspec, mayspec.")] = None,
     seeds: Annotated[int | None, Opt(metavar="N", help="Repeat each point with seeds 1 to N.")] = None,
@@ -75,19 +75,19 @@ def sweep_command(
 
     Options that Rubato does not have go to the program, and so does everything behind `--`.
     """
-    programs, words = [program] if program is not None else [], list(context.args)
+    programs, words = _words(program), list(context.args)
     if plan is not None and plan.startswith("-"):  # the parser takes the first word that it does not know for PLAN
-        if not programs:
+        if programs is None:
             raise no_such_option(context, plan, "PLAN.toml or --program")
         plan, words = None, [plan, *words]
     given: dict[str, Any] = {
-        "program": program, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
+        "program": programs, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
         "set": _settings(set or []) or None, "interval": interval_, "max_cycles": max_cycles, "timeout": timeout,
         "trace": trace or None, "trace_from": trace_from, "trace_cycles": trace_cycles, "series": series or None,
         "commit_order": commit_order or None, "roi": roi, "fast_forward": False if no_ff else None,
         "warm": warm or None, "sandbox": sandbox,
         "verify": False if no_verify else None, "engine": engine, "oversubscribe": oversubscribe or None,
-        "arguments": [*foreign_words(context, words, programs), *command_line.after_dashes] or None,
+        "arguments": [*foreign_words(context, words, programs or []), *command_line.after_dashes] or None,
     }  # fmt: skip
     chosen = _plan(plan, {k: v for k, v in given.items() if v is not None}, out, resume)
     if jobs is not None and jobs < 1:
