@@ -32,7 +32,9 @@ void declare(CLI::App& app, Typed& t) {
   app.add_option("--config", t.config, "Chip description (TOML), such as configs/espresso-64.toml")
       ->type_name("FILE");
   many("--set", t.set, "Override one key, such as l2.size=512KiB; may repeat", "KEY=VALUE");
-  app.add_option("--out", t.out, "Leave the run's results in this directory")->type_name("DIR");
+  app.add_option("--out", t.out,
+                 "Leave the run's results in this directory; those of an earlier run there are replaced")
+      ->type_name("DIR");
   app.add_option("--seed", t.seed, "Short for --set chip.seed=N")->type_name("N");
   app.add_option("--cores", t.cores, "Short for --set chip.cores=N")->type_name("N");
   app.add_flag("--trace", t.trace, "Write trace.json.gz, for Perfetto (needs --out)");
