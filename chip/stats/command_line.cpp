@@ -35,7 +35,10 @@ void declare(CLI::App& app, Typed& t) {
   app.add_option("--out", t.out,
                  "Leave the run's results in this directory; those of an earlier run there are replaced")
       ->type_name("DIR");
-  app.add_option("--seed", t.seed, "Short for --set chip.seed=N")->type_name("N");
+  app.add_option("--seed", t.seed,
+                 "Short for --set chip.seed=N, the chip's seed; the one of a program's input is the "
+                 "program's own, behind PROGRAM")
+      ->type_name("N");
   app.add_option("--cores", t.cores, "Short for --set chip.cores=N")->type_name("N");
   app.add_flag("--trace", t.trace, "Write trace.json.gz, for Perfetto (needs --out)");
   app.add_option("--trace-from", t.trace_from, "First cycle of the trace")->type_name("C");

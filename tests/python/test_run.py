@@ -79,6 +79,12 @@ def test_options_of_the_program_go_to_it_with_and_without_dashes(home):
         assert rubato.load(name).arguments == ["--source", "5", "--verify"]
 
 
+def test_help_tells_the_seed_of_the_chip_from_the_program_s(home, capsys):
+    for command, words in (("run", "One of the input is the program's, behind `--`."), ("sweep", "`-- --seed N`")):
+        assert call(command, "--help") == 0
+        assert words in " ".join(capsys.readouterr().out.replace("│", " ").split())
+
+
 @pytest.mark.parametrize(
     "arguments, code, words",
     [
@@ -104,6 +110,7 @@ def test_options_of_the_program_go_to_it_with_and_without_dashes(home):
         (["run", "sssp", "--config", "."], 2, "configuration file . is a directory"),
         (["run", "sssp", "--config", "/dev/null"], 2, "/dev/null is no regular file"),
         (["run", "sssp", "--config", ""], 2, "--config takes"),
+        (["sweep", "--program", "sssp", "--seed", "4"], 2, "the chip's seeds 1 to N; the program's own follows `--`"),
         (["run", "--generate", "x", "sssp"], 2, "no option --generate. Options of the program follow PROGRAM, or `--`"),
         (["sweep", "--generate", "x"], 2, "no option --generate. Options of the program follow PLAN.toml or --program"),
         (["sweep", "--jops", "4"], 2, "no option --jops. Did you mean --jobs?"),

@@ -49,7 +49,10 @@ def run_command(
     mode: Annotated[str | None, Opt(help="What MAYSPEC tasks run as: spec, nonspec or mayspec.")] = None,
     config: Annotated[str | None, Opt(help="Chip description: a TOML file, or a shipped name.")] = None,
     set: Annotated[list[str] | None, Opt(metavar="KEY=VALUE", help="Override a configuration key.")] = None,
-    seed: Annotated[int | None, Opt(help="Perturbs placement and tie-breaking.")] = None,
+    seed: Annotated[
+        int | None,
+        Opt(help="The chip's: perturbs placement and tie-breaking. One of the input is the program's, behind `--`."),
+    ] = None,
     out: Annotated[str | None, Opt(metavar="DIR", help="Run directory; default: a new one under runs/.")] = None,
     force: Annotated[bool, Opt("--force", help="Replace a run that is in DIR already.")] = False,
     json_: Annotated[bool, Opt("--json", help="Print one JSON object and nothing else.")] = False,

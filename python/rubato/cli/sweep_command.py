@@ -46,7 +46,10 @@ def sweep_command(
     program: Annotated[str | None, Opt(metavar="P,P,...", help="Applications or executables.")] = None,
     cores: Annotated[str | None, Opt(metavar="N,N,...", help="Numbers of cores.")] = None,
     mode: Annotated[str | None, Opt(metavar="MODE,...", help="spec, nonspec, mayspec.")] = None,
-    seeds: Annotated[int | None, Opt(metavar="N", help="Repeat each point with seeds 1 to N.")] = None,
+    seeds: Annotated[
+        int | None,
+        Opt(metavar="N", help="Repeat each point with the chip's seeds 1 to N. One of the input: `-- --seed N`."),
+    ] = None,
     set: Annotated[list[str] | None, Opt(metavar="KEY=V,V,...", help="Values of a configuration key.")] = None,
     config: Annotated[str | None, Opt(metavar="FILE,...", help="Chip descriptions.")] = None,
     out: Annotated[str | None, Opt(metavar="DIR", help="Where the runs go; default: runs/sweep-PROGRAM.")] = None,
@@ -80,6 +83,8 @@ def sweep_command(
         if programs is None:
             raise no_such_option(context, plan, "PLAN.toml or --program")
         plan, words = None, [plan, *words]
+    if any(word.partition("=")[0] == "--seed" for word in words):  # to `rubato run` it would be the chip's
+        raise UsageError("--seeds N repeats each point with the chip's seeds 1 to N; the program's own follows `--`.")
     given: dict[str, Any] = {
         "program": programs, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
         "set": _settings(set or []) or None, "interval": interval_, "max_cycles": max_cycles, "timeout": timeout,

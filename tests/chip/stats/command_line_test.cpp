@@ -144,6 +144,7 @@ TEST(CommandLine, PrintsInsteadOfRunning) {
   EXPECT_EQ(parse({"--version"}).text, "rubato-chip 0.1.0\n");
   EXPECT_THAT(parse({"--help"}).text, HasSubstr("Usage: rubato-chip [OPTIONS] PROGRAM [ARGUMENTS]"));
   EXPECT_THAT(parse({"--help"}).text, HasSubstr("those of an earlier run there are replaced"));
+  EXPECT_THAT(parse({"--help"}).text, HasSubstr("the one of a program's input is the program's own"));
   EXPECT_EQ(parse({"--help-config"}).text, help_config_text());
   EXPECT_EQ(parse({"--help-config", "--json"}).text, help_config_json());
   const std::string shown = parse({"--cores", "4", "--show-config"}).text;
