@@ -113,6 +113,11 @@ def supervise(
     return Ended(child.returncode, timed_out, time.monotonic() - started, list(errors))
 
 
+def ask(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    """What a program says that ends by itself and soon."""
+    return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=60)
+
+
 def _started(command: Sequence[str], environment: Mapping[str, str] | None, stdin: int | None) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rubato import apps, locate
+from rubato.child import ask
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,7 @@ def _native() -> Finding:
     program = locate.find_native_info()
     derivation: list[str] = []
     if program is not None:
-        said = subprocess.run(
-            [program, "--json"], capture_output=True, encoding="utf-8", errors="replace", timeout=20, check=False
-        )
+        said = ask([program, "--json"])
         if said.returncode == 0:
             derivation = json.loads(said.stdout)["derivation"]
     found = derivation[-1] if derivation else ""
@@ -101,9 +100,7 @@ def _said(commands: Iterable[list[str]]) -> str:
         if path is None:
             continue
         try:
-            said = subprocess.run(
-                [path, *arguments], capture_output=True, encoding="utf-8", errors="replace", timeout=20, check=False
-            )
+            said = ask([path, *arguments])
         except (OSError, subprocess.TimeoutExpired):
             return path
         if said.returncode != 0:

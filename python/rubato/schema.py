@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import json
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from rubato import locate
+from rubato.child import ask
 from rubato.errors import ExitCode, UsageError
 from rubato.suggest import did_you_mean
 
@@ -34,9 +34,7 @@ class Key(BaseModel):
 
 @functools.lru_cache(maxsize=4)
 def _keys(chip: str, changed: float) -> dict[str, Key]:
-    result = subprocess.run(
-        [chip, "--help-config", "--json"], capture_output=True, encoding="utf-8", errors="replace", timeout=60
-    )
+    result = ask([chip, "--help-config", "--json"])
     if result.returncode != 0:
         raise UsageError(f"{chip} --help-config failed: {last_line(result.stderr)}")
     document = json.loads(result.stdout)
@@ -74,8 +72,7 @@ def check_values(settings: Iterable[str], configs: Iterable[Path]) -> None:
     can be built is known only of all keys together: that a run says."""
     chip = str(locate.chip())
     for options in [*(["--set", setting] for setting in settings), *(["--config", str(c)] for c in configs)]:
-        command = [chip, *options, "--show-config"]
-        said = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=60)
+        said = ask([chip, *options, "--show-config"])
         sentence = last_line(said.stderr)
         if said.returncode == ExitCode.USAGE and sentence.startswith(("--set ", f"{options[1]}:")):
             raise UsageError(sentence)

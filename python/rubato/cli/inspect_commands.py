@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import subprocess
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +15,7 @@ from rich.table import Table
 
 from rubato import apps, doctor, locate, schema
 from rubato import compare as comparing
+from rubato.child import ask
 from rubato.cli import terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
@@ -117,7 +117,7 @@ def config_check(
 
 
 def _ask(command: list[str]) -> str:
-    result = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=60)
+    result = ask(command)
     if result.returncode != 0:
         raise UsageError(schema.last_line(result.stderr or result.stdout))
     return result.stdout
