@@ -92,17 +92,17 @@ def sweep(
     """
     plan = make_plan(plan)
     plan.check()
-    where = directory_of(plan, out, resume=resume)
-    with claimed(where):
-        return _sweep(plan, where, jobs, cluster, resume, on_progress)
+    directory = directory_of(plan, out, resume=resume)
+    with claimed(directory):
+        return _sweep(plan, directory, jobs, cluster, resume, on_progress)
 
 
 def _sweep(
-    plan: Plan, where: Path, jobs: int | None, cluster: str | None, resume: bool, on_progress: Progress | None
+    plan: Plan, directory: Path, jobs: int | None, cluster: str | None, resume: bool, on_progress: Progress | None
 ) -> Sweep:
-    directory, done, others = prepare(plan, where, resume=resume)
-    points = plan.points()
     hashes = made_with(plan)
+    done, others = prepare(plan, directory, hashes, resume=resume)
+    points = plan.points()
     rows = {p.name: {"name": p.name, "state": "waiting", "spec": p.spec.model_dump()} for p in points}
     rows |= done
     waiting = [p for p in points if p.name not in done]
@@ -141,15 +141,13 @@ def usual_jobs(plan: Plan) -> int:
     return 1 if plan.engine == "native" else memory.processors()
 
 
-def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, Rows, Rows]:
-    """The sweep's directory, the rows of points that need no run, with the rest cleared away, and those of finished
-    runs of earlier plans that this one leaves out: a later plan may ask for them again."""
-    directory = directory_of(plan, out, resume=resume)
+def prepare(plan: Plan, directory: Path, hashes: dict[str, str], *, resume: bool) -> tuple[Rows, Rows]:
+    """The rows of points that need no run, with the rest cleared away, and those of finished runs of earlier plans
+    that this one leaves out: a later plan may ask for them again."""
     if not (directory / FILE).exists():
         if directory.is_dir() and any(directory.iterdir()):
             raise UsageError(f"{directory} is not empty and not a sweep; choose another --out.")
-        directory.mkdir(parents=True, exist_ok=True)
-        return directory, {}, {}
+        return {}, {}
     if not resume:
         raise UsageError(f"{directory} already holds a sweep; --resume continues it, or choose another --out.")
     sweep = _read(directory)
@@ -157,7 +155,7 @@ def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, 
     points = plan.points()
     done = {p.name: row for p in points if (row := _finished(directory / p.name, before.get(p.name))) is not None}
     changed = ""
-    if _changed(sweep.get("made_with", {}), made_with(plan)):
+    if _changed(sweep.get("made_with", {}), hashes):
         changed = "the simulator, the program, a chip description or an input file has"
     elif any(not _is_same(_spec(done[p.name], directory), p.spec) for p in points if p.name in done):
         changed = "parameters of finished runs have"
@@ -167,13 +165,13 @@ def prepare(plan: Plan, out: str | Path | None, *, resume: bool) -> tuple[Path, 
             f"{changed} changed since {directory} was made; it is now {aside}, and the sweep starts anew.",
             stacklevel=2,
         )
-        return directory, {}, {}
+        return {}, {}
     for point in points:
         if point.name not in done and (directory / point.name).exists():
             shutil.rmtree(directory / point.name)
     asked = {p.name for p in points}
     others = {n: row for n, p in before.items() if n not in asked and (row := _finished(directory / n, p)) is not None}
-    return directory, done, others
+    return done, others
 
 
 def _finished(directory: Path, before: dict[str, Any] | None) -> dict[str, Any] | None:
