@@ -204,7 +204,7 @@ def _remote(fields: dict[str, Any], name: str, stop: str) -> tuple[bytes, int, s
         outcome = _execute(Point(name, RunSpec(**fields)), directory, _Stopped(stop))
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as tar:
-            for file in sorted(directory.iterdir()):
+            for file in sorted(directory.glob("*")):  # where nothing ran, there is no directory
                 if file.is_file():
                     tar.add(file, arcname=file.name)
         return buffer.getvalue(), outcome.exit_code, outcome.reason, outcome.wall_seconds

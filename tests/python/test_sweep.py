@@ -362,7 +362,9 @@ def test_a_sweep_runs_on_the_workers_of_a_dask_scheduler(cluster, capsys):
     arguments = ["sweep", "--program", "sssp", *varied, "--cluster", cluster]
     assert call(*arguments, "--out", "remote", "--jobs", "2") == 1
     result = rubato.Sweep("remote")
-    assert len(result.runs) == 3 and [f["name"] for f in result.failures] == ["sssp-c4-chip.cores_per_tile=3"]
+    (failure,) = result.failures
+    assert len(result.runs) == 3 and failure["name"] == "sssp-c4-chip.cores_per_tile=3"
+    assert failure["exit_code"] == 2 and "a multiple of 3" in failure["reason"]
     rubato.sweep({"program": "sssp", "cores": [3], "set": {"chip.cores_per_tile": [1, 3]}}, out="local")
     for name in ("sssp-c3-chip.cores_per_tile=1", "sssp-c3-chip.cores_per_tile=3"):
         here, there = Path("local", name), Path("remote", name)
