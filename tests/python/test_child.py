@@ -48,7 +48,7 @@ def test_a_child_dies_with_us_even_if_we_are_killed(call: str) -> None:
     assert next(line for line in lines if line == "\n"), "it has started, and is looked after"
     process.kill()
     process.communicate()
-    wait_for(lambda: not is_alive(pid), 5)
+    wait_for(lambda: not is_alive(pid))
 
 
 def test_no_watcher_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
