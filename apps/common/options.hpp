@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <new>
@@ -134,6 +135,7 @@ int run_application(const Application<Options>& application, int argc, char** ar
     return 2;
   }
 #endif
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so
   try {
 #if defined(RUBATO_ENGINE_CHIP)
     return application.run(options);
