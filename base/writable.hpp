@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -11,7 +11,9 @@ namespace rubato {
 
 /// What is there stays as it is. @returns 0, or the errno that writing would end with.
 inline int writing_error(const char* path) {
-  const bool was_there = access(path, F_OK) == 0;
+  struct stat info {};
+  const bool was_there = stat(path, &info) == 0;
+  if (was_there && S_ISFIFO(info.st_mode)) return 0;  // its reader would take this for the end
   std::FILE* const file = std::fopen(path, "a");
   if (file == nullptr) return errno;
   std::fclose(file);

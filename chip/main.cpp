@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -86,4 +87,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace rubato::chip
 
-int main(int argc, char** argv) { return rubato::chip::run({argv, argv + argc}); }
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so
+  return rubato::chip::run({argv, argv + argc});
+}

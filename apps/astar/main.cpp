@@ -115,7 +115,6 @@ int run_astar(const Options& o) {
   const Graph graph = o.graph_file.empty()
                           ? generate_graph(o.generate.empty() ? "road:100x100" : o.generate, o.seed, &points)
                           : read_graph(o.graph_file, reader);
-  if (graph.vertices() == 0) throw InputError("the graph has no vertices");
   if (!o.coordinates_file.empty()) points = read_coordinates(o.coordinates_file, graph.vertices());
   const std::uint32_t source = vertex_of("--source", o.source, 0, graph);
   const std::uint32_t target = vertex_of("--target", o.target, graph.vertices() - 1, graph);

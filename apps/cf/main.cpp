@@ -21,6 +21,7 @@ struct Options {
 void declare(CLI::App& app, Options& o) {
   add_graph(app, o.graph);
   app.add_option("--steps", o.steps, "Steps, of users and items in turn, 1 to 1000 (default 6)")
+      ->check(whole_number)
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   add_seed(app, o.graph.seed, "Seed of the features and of --generate (default 1)");

@@ -45,14 +45,13 @@ inline CLI::Option* add_seed(CLI::App& app, std::uint64_t& seed, const std::stri
   return app.add_option("--seed", seed, help)->check(whole_number)->type_name("N");
 }
 
-/// Reads or generates, and prints its size. @throws InputError, also if there are no vertices.
+/// Reads or generates, and prints its size. @throws InputError
 inline Graph load_graph(const GraphOptions& o) {
   Graph graph = o.file.empty() ? generate_graph(o.generate.empty() ? "road:100x100" : o.generate, o.seed)
                                : read_graph(o.file, o.reader);
   if (o.reader.unit_lengths) {
     for (Arc& arc : graph.arcs) arc.length = 1;
   }
-  if (graph.vertices() == 0) throw InputError("the graph has no vertices");
   std::printf("graph: %" PRIu32 " vertices, %zu arcs\n", graph.vertices(), graph.arcs.size());
   return graph;
 }

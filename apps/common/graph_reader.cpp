@@ -27,6 +27,7 @@ void reserve(std::vector<Edge>& edges, std::uint64_t announced) {
 std::uint64_t most_vertices(std::uint64_t arcs) { return 1'000'000 + 1000 * arcs; }
 
 void check_announced(LineReader& reader, std::uint64_t vertices, std::uint64_t arcs, const char* arc) {
+  if (vertices == 0) reader.fail("the graph has no vertices: at least one was expected");
   if (vertices <= most_vertices(arcs)) return;
   reader.fail(std::to_string(vertices) + " vertices are too many for " + count_text(arcs, arc) +
               ": at most " + std::to_string(most_vertices(arcs)) + " were expected");

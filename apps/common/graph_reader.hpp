@@ -24,7 +24,7 @@ struct GraphReaderOptions {
 };
 
 /// Automatic: by the file's name (without .gz), else by its first line.
-/// @throws InputError
+/// @throws InputError, also if there are no vertices.
 Graph read_graph(const std::string& path, const GraphReaderOptions& options);
 
 }  // namespace rubato::apps

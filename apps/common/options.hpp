@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <new>
@@ -82,6 +83,19 @@ inline std::string whole_number(const std::string& text) {
   return error == std::errc{} ? std::string() : "'" + text + "' is larger than 2^64 - 1";
 }
 
+/// An empty value, as of a variable that a script did not set, must not choose the default.
+/// @throws CLI::ValidationError
+inline void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (!value.empty()) continue;
+      const std::string name = option->get_name();
+      throw CLI::ValidationError(name + " has an empty value: write " + name + " " + option->get_type_name() +
+                                 ", or leave it out");
+    }
+  }
+}
+
 /// Prints the line by which whoever runs an application knows how its check ended. @returns its exit code.
 inline int report_check(bool passed) {
   std::printf("check: %s\n", passed ? "passed" : "failed");
@@ -107,6 +121,7 @@ int run_application(const Application<Options>& application, int argc, char** ar
   application.declare(app, options);
   try {
     app.parse(argc, argv);
+    refuse_empty_values(app);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help
     std::fprintf(stderr, "%s: %s\n", application.name, e.what());
@@ -120,6 +135,7 @@ int run_application(const Application<Options>& application, int argc, char** ar
     return 2;
   }
 #endif
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so
   try {
 #if defined(RUBATO_ENGINE_CHIP)
     return application.run(options);

@@ -23,7 +23,7 @@ std::string code(std::uint32_t net) {
 
 void write_vcd(const std::string& path, const std::string& scope, const Circuit& circuit,
                const std::vector<Change>& log, std::uint64_t end) {
-  const OutputFile file(path);
+  OutputFile file(path);
   std::FILE* const out = file.get();
   std::fprintf(out, "$version Rubato des $end\n$timescale 10ps $end\n$scope module %s $end\n", scope.c_str());
   for (std::uint32_t g = 0; g < circuit.gates(); ++g) {

@@ -184,7 +184,7 @@ std::string verify(const WorkloadOptions& workload, std::span<const Request> req
 
 void write_history(const std::string& file, std::span<const Request> requests, const Recorder& recorder) {
   static constexpr const char* kNames[] = {"lookup", "scan", "insert", "update", "remove", "add"};
-  const OutputFile out(file);
+  OutputFile out(file);
   std::fprintf(out.get(), "request,kind,key,argument,invoked_ns,responded_ns,found,value\n");
   for (std::uint64_t i = 0; i < requests.size(); ++i) {
     const Operation operation = operation_of(requests[i], i, kFirstWritten, nullptr);

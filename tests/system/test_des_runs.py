@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -64,6 +65,56 @@ def test_waveforms_are_replaced_only_when_the_simulation_is_done(build: Path, tm
             waveforms.write_text(before)
         assert subprocess.run(command, capture_output=True, check=False).returncode == 2
         assert (waveforms.read_text() if waveforms.exists() else None) == before
+
+
+@pytest.fixture(params=["serial", "native", "chip"])
+def small_des(request: pytest.FixtureRequest, rubato_chip: Path, guests: Path, build: Path) -> list[str | Path]:
+    """A short simulation on every engine."""
+    on_chip = [rubato_chip, "--quiet", "--cores", "1", guests / "des"]
+    command = on_chip if request.param == "chip" else [build / "bin" / f"des-{request.param}"]
+    return [*command, "--generate", "csa:4"]
+
+
+def a_full_disk() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+@pytest.mark.parametrize("before", [None, "of an earlier run"])
+def test_waveforms_that_the_disk_does_not_take_leave_what_was_there(
+    before: str | None, small_des: list[str | Path], tmp_path: Path
+) -> None:
+    waveforms = tmp_path / "x.vcd"
+    if before is not None:
+        waveforms.write_text(before)
+    done = subprocess.run([*small_des, "--vcd", "x.vcd"], cwd=tmp_path, capture_output=True, text=True, check=False,
+                          preexec_fn=a_full_disk)  # fmt: skip
+    assert done.returncode in (1, 2) and "net changes" in done.stdout
+    assert done.stderr.splitlines()[0] == "des: cannot write x.vcd: File too large"
+    assert [f.read_text() for f in tmp_path.iterdir()] == ([] if before is None else [before])
+
+
+def test_waveforms_go_to_pipes_and_behind_links_and_into_standard_output(
+    small_des: list[str | Path], tmp_path: Path
+) -> None:
+    def written_to(where: str, output: int) -> None:
+        subprocess.run([*small_des, "--vcd", where], cwd=tmp_path, stdout=output, check=True, timeout=60)
+
+    written_to("x.vcd", subprocess.DEVNULL)
+    waveforms = (tmp_path / "x.vcd").read_text()
+    (tmp_path / "link.vcd").symlink_to("target.vcd")
+    for _ in range(2):  # made, replaced
+        written_to("link.vcd", subprocess.DEVNULL)
+        assert (tmp_path / "link.vcd").is_symlink() and (tmp_path / "target.vcd").read_text() == waveforms
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        written_to("pipe", subprocess.DEVNULL)
+        assert reader.communicate(timeout=60)[0] == waveforms
+    assert (tmp_path / "pipe").is_fifo()
+    with open(tmp_path / "all.txt", "w") as output:
+        written_to("/dev/stdout", output.fileno())
+    printed = (tmp_path / "all.txt").read_text()
+    assert printed.startswith("circuit: ") and printed.endswith(waveforms)
+    assert {f.name for f in tmp_path.iterdir()} == {"x.vcd", "link.vcd", "target.vcd", "pipe", "all.txt"}
 
 
 def test_a_malformed_netlist_is_refused_with_file_and_line(build: Path, tmp_path: Path) -> None:

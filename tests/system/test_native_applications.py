@@ -135,6 +135,22 @@ def test_wrong_usage_is_one_sentence_that_names_it(
 
 
 @pytest.mark.parametrize("application", NATIVE)
+def test_an_empty_value_is_no_value(application: str, build: Path) -> None:
+    """It came from a variable that a script did not set, for example, and must not choose the default."""
+    program = build / "bin" / f"{application}-serial"
+    text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
+    flags = re.findall(r"^ +(--[a-z-]+)\S* (?=\S)", text, re.MULTILINE)
+    assert "--seed" in flags and len(flags) >= 3
+    needed = {"--coordinates": ["--graph", "x.gr"], "--customer": ["--orders", "x"], "--orders": ["--customer", "x"]}
+    for flag in flags:
+        command = [program, flag, "", *needed.get(flag, [])]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2 and done.stdout == "", flag
+        assert done.stderr.startswith(f"{application}: ") and done.stderr.count("\n") == 1
+        assert f"{flag} has an empty value" in done.stderr or flag in done.stderr and "' is n" in done.stderr
+
+
+@pytest.mark.parametrize("application", NATIVE)
 def test_wrong_options_of_the_engine_are_refused_with_2(application: str, build: Path) -> None:
     program = build / "bin" / f"{application}-native"
     for variable, value in (("RUBATO_WORKERS", "many"), ("RUBATO_WORKERS", "1000"), ("RUBATO_PREFETCH", "x"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -116,6 +117,16 @@ def test_says_what_is_wrong(arguments: list[str], sentence: str):
     assert run.returncode == 2
     assert sentence in run.stderr
     assert "latency" not in run.stdout or "/dev/full" in arguments, "found before the run"
+
+
+def test_a_history_that_the_disk_does_not_take_leaves_what_was_there(tmp_path: Path):
+    file = tmp_path / "history.csv"
+    file.write_text("of an earlier run")
+    command = [PROGRAM, "--records", "100", "--operations", "1000", "--verify", "--history", file]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)))
+    assert run.returncode == 2 and run.stderr == f"ycsb: cannot write {file}: File too large\n"
+    assert list(tmp_path.iterdir()) == [file] and file.read_text() == "of an earlier run"
 
 
 @pytest.mark.parametrize(("wish", "distance"), [(None, 8), ("4", 4), ("off", 0)])

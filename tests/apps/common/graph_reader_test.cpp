@@ -174,6 +174,13 @@ TEST_F(GraphReader, RefusesMalformedEdgeListsWithFileAndLine) {
   EXPECT_THAT(error_of("e.txt", "0 4000000000\n"), HasSubstr("e.txt:1: vertex 4000000000 is far beyond"));
 }
 
+TEST_F(GraphReader, RefusesGraphsWithoutVertices) {
+  const std::string sentence = "the graph has no vertices: at least one was expected";
+  EXPECT_EQ(error_of("a.gr", "c nothing\np sp 0 0\n"), "a.gr:2: " + sentence);
+  EXPECT_EQ(error_of("m.mtx", "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n"),
+            "m.mtx:2: " + sentence);
+}
+
 // A thousand vertices an arc and a million more; tested from both sides, and without allocating anything.
 TEST_F(GraphReader, RefusesMoreVerticesThanArcsAccountFor) {
   EXPECT_EQ(error_of("a.gr", "p sp 4000000000 1\na 1 2 3\n"),
