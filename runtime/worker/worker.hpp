@@ -122,8 +122,8 @@ class alignas(128) Worker : public engine::ThreadState {
     ring_.set_distance(distance);
     prefetch_distance_.store(distance, std::memory_order_relaxed);
   }
-  void begin_timing(const Task& task);
-  void end_timing();
+  [[gnu::noinline]] void begin_timing(const Task& task);
+  [[gnu::noinline]] void end_timing();
   void run_tasks();
   void fail() noexcept;
   void start(Slot slot);
