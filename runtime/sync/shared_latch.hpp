@@ -25,11 +25,7 @@ class SharedLatch {
   using Word = typename Atomics::template atomic<std::uint64_t>;
   explicit SharedLatch(Word& word) : word_(word) {}
 
-  bool try_lock() {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    return (seen & ~(kWaits | kPassed)) == 0 &&
-           word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
-  }
+  bool try_lock() { return take(word_.load(std::memory_order_relaxed), kWaits | kPassed); }
   /// False: others held it all the time; try again later.
   bool lock(unsigned tries = kSpinTries) {
     return spin<Atomics>(tries, [this] {
@@ -48,8 +44,7 @@ class SharedLatch {
     return spin<Atomics>(tries, [this] {
       std::uint64_t seen = word_.load(std::memory_order_relaxed);
       if ((seen & kInsists) == 0) seen = word_.fetch_or(kInsists, std::memory_order_relaxed) | kInsists;
-      return (seen & ~(kWaits | kPassed | kInsists)) == 0 &&
-             word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
+      return take(seen, kWaits | kPassed | kInsists);
     });
   }
   void unlock() { word_.fetch_sub(kHeld, std::memory_order_release); }
@@ -74,6 +69,12 @@ class SharedLatch {
   static constexpr std::uint64_t kPassed = 4;
   static constexpr std::uint64_t kInsists = 8;
   static constexpr std::uint64_t kReader = 16;
+
+  /// Where nothing but `hints` is in the word.
+  bool take(std::uint64_t seen, std::uint64_t hints) {
+    return (seen & ~hints) == 0 &&
+           word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
+  }
 
   /// One addition, which cannot fail because of other readers; undone if a writer was faster.
   bool enter() {
