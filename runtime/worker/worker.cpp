@@ -74,11 +74,12 @@ void Worker::leave_epochs() {
 /// Between two tasks, or two batches of them; what else is done there is done once a batch.
 void Worker::refresh_epoch() {
   if (refreshes_) engine_.epochs->refresh(*epoch);
-  until_refresh_ = 1;
-  if (refreshes_every_time_ && --until_look_ != 0) return;
+  if (refreshes_every_time_) {
+    until_refresh_ = 1;
+    if (--until_look_ != 0) return;
+  }
   look_at_clock();
-  until_look_ = batch_;
-  if (!refreshes_every_time_) until_refresh_ = batch_;
+  (refreshes_every_time_ ? until_look_ : until_refresh_) = batch_;
   set_duty(kEmptyInbox, !engine_.inbox_ready.is_empty());
   if (are_tasks_long_ || --batches_before_rest_ == 0) {
     batches_before_rest_ = kBatchesBeforeRest;

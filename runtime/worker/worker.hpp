@@ -122,6 +122,7 @@ class alignas(128) Worker : public engine::ThreadState {
     ring_.set_distance(distance);
     prefetch_distance_.store(distance, std::memory_order_relaxed);
   }
+  // Functions of their own, so that a profile tells what they cost.
   [[gnu::noinline]] void begin_timing(const Task& task);
   [[gnu::noinline]] void end_timing();
   void run_tasks();
