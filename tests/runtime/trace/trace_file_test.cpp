@@ -3,7 +3,6 @@
 #include "runtime/trace/trace_file.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <chrono>
