@@ -53,6 +53,15 @@ void check_cache(const char* name, const CacheSection& cache) {
   }
 }
 
+/// What holds their lines as tags of 32 bits (SetArray) needs sets for the rest of an address.
+void check_sets(const char* name, const CacheSection& cache) {
+  constexpr std::uint64_t kFewest = 4;
+  if (cache.size / kLineBytes / cache.ways < kFewest) {
+    throw UsageError("{0}.size is {1} bytes, which with {2} ways is fewer than {3} sets: make it larger, or {0}.ways less",
+                     name, cache.size, cache.ways, kFewest);
+  }
+}
+
 void check_inclusion(const char* outer_name, const CacheSection& outer, const char* inner_name,
                      const CacheSection& inner) {
   if (outer.size < inner.size) {
@@ -79,6 +88,8 @@ Config resolve(Config config) {
   check_cache("l1d", config.l1d);
   check_cache("l2", config.l2);
   check_cache("llc", config.llc);
+  check_sets("l2", config.l2);
+  check_sets("llc", config.llc);
   check_inclusion("l2", config.l2, "l1i", config.l1i);
   check_inclusion("l2", config.l2, "l1d", config.l1d);
   check_inclusion("llc", config.llc, "l2", config.l2);

@@ -38,6 +38,30 @@ TEST(UseOrder, AgreesWithAListThatMovesWhatItUses) {
   }
 }
 
+TEST(SetArray, FindsEachLineAmongAnyNumberOfWaysAndNoOther) {
+  for (const std::uint32_t ways : {1U, 2U, 3U, 4U, 5U, 8U, 11U, 16U, 24U, 64U}) {
+    for (const std::uint64_t sets : {1U, 4U, 6U, 8U}) {
+      SetArray<int> array(ways * sets * kLineBytes, ways, std::pmr::get_default_resource());
+      // Lines whose tags differ in one bit only, up to the highest that a chip has.
+      const auto line = [&](std::uint64_t set, std::uint64_t i) { return LineAddr{((i * 37) << 20 | i) * sets + set}; };
+      for (std::uint64_t set = 0; set < sets; ++set)
+        for (std::uint32_t way = 0; way < ways; ++way) {
+          EXPECT_EQ(array.find(line(set, way)), array.kNoSlot);
+          array.fill(array.victim(line(set, way)), line(set, way)) = static_cast<int>(set * ways + way);
+        }
+      for (std::uint64_t set = 0; set < sets; ++set) {
+        for (std::uint32_t way = 0; way < ways; ++way) {
+          const std::uint32_t slot = array.find(line(set, way));
+          ASSERT_NE(slot, array.kNoSlot) << ways << " ways, " << sets << " sets";
+          EXPECT_EQ(array[slot], static_cast<int>(set * ways + way));
+          EXPECT_EQ(array.line_at(slot), line(set, way));
+        }
+        EXPECT_EQ(array.find(line(set, ways)), array.kNoSlot);
+      }
+    }
+  }
+}
+
 TEST(SetArray, AVictimIsAnEmptySlotWhileThereIsOneThenTheLeastRecentlyUsedLine) {
   constexpr std::uint32_t kWays = 3, kSets = 5;  // neither a power of two
   SetArray<int> array(std::uint64_t{kWays} * kSets * kLineBytes, kWays, std::pmr::get_default_resource());
