@@ -12,7 +12,7 @@ L1Cache::L1Cache(Params params)
     : set_mask_(params.bytes / kLineBytes / params.ways - 1),
       ways_(params.ways),
       words_(params.bytes / kLineBytes),
-      stamps_(params.bytes / kLineBytes) {
+      uses_of_(params.bytes / kLineBytes) {
   RUBATO_CHECK(((set_mask_ + 1) & set_mask_) == 0 && (set_mask_ + 1) * ways_ * kLineBytes == params.bytes,
                "an L1 has a power of two of sets");
 }
@@ -28,9 +28,10 @@ bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
   if (!is_marked(slot, write)) return false;
   if (write && state == LineState::exclusive) words_[slot] |= 3;
   touch(slot);
-  const std::uint64_t use = task_ << 1 | (write ? 1 : 0);
-  if (recorder_ != nullptr && marks_[slot] != kUntracked && recorded_[slot] < use) {
-    recorded_[slot] = use;
+  Use& use = uses_of_[slot];
+  const std::uint32_t recorded = task_ << 1 | (write ? 1 : 0);
+  if (recorder_ != nullptr && use.mark != kUntracked && use.recorded < recorded) {
+    use.recorded = recorded;
     unsettle(slot, write);
     recorder_->on_first_use(line, write);
   }
@@ -40,7 +41,7 @@ bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
     // The filter lets a store pass only where the array would, and where nobody has to hear of it.
     const bool may_write =
         state_at(slot) == LineState::modified && is_marked(slot, true) &&
-        (recorder_ == nullptr || recorded_[slot] == (task_ << 1 | 1) || marks_[slot] == kUntracked);
+        (recorder_ == nullptr || use.recorded == (task_ << 1 | 1) || use.mark == kUntracked);
     filter_[line.value % kFilterEntries] = {tag_ | line.value << 1 | (may_write ? 1U : 0U), slot};
   }
   return true;
@@ -48,11 +49,11 @@ bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
 
 void L1Cache::find_victim(std::uint32_t set) const {
   // An empty slot's stamp is older than any other. No branch depends on a stamp: none could be predicted.
-  const std::uint64_t* const stamps = &stamps_[set];
+  const Use* const uses = &uses_of_[set];
   std::uint32_t oldest = 0;
-  std::uint64_t stamp = stamps[0];
+  std::uint64_t stamp = uses[0].stamp;
   for (std::uint32_t way = 1; way < ways_; ++way) {
-    const std::uint64_t other = stamps[way];
+    const std::uint64_t other = uses[way].stamp;
     oldest = other < stamp ? way : oldest;
     stamp = other < stamp ? other : stamp;
   }
@@ -80,7 +81,7 @@ void L1Cache::invalidate(std::uint32_t slot) {
   const LineAddr line = line_at(slot);
   RUBATO_DCHECK(state_at(slot) != LineState::invalid);
   words_[slot] = 0;
-  stamps_[slot] = 0;
+  uses_of_[slot].stamp = 0;
   ++uses_;
   unmark(slot);
   unfilter(line);
@@ -105,18 +106,17 @@ void L1Cache::retag() {
 void L1Cache::begin_marks() {
   RUBATO_CHECK(!has_marks_);
   has_marks_ = true;
-  marks_.assign(words_.size(), kNoMark);
-  settled_.assign(words_.size(), kUnsettled);
-  recorded_.assign(words_.size(), 0);
-  for (std::uint32_t slot = 0; slot < slots(); ++slot)
-    if (state_at(slot) != LineState::invalid) settled_[slot] = kForWrites;
+  for (std::uint32_t slot = 0; slot < slots(); ++slot) {
+    unmark(slot);
+    if (state_at(slot) != LineState::invalid) uses_of_[slot].settled = kForWrites;
+  }
 }
 
 void L1Cache::clear_marks() {
   RUBATO_DCHECK(has_marks_);
   if (epoch_ == kLastEpoch) {
-    for (Mark& mark : marks_)
-      if (mark != kUntracked) mark = kNoMark;
+    for (Use& use : uses_of_)
+      if (use.mark != kUntracked) use.mark = kNoMark;
     epoch_ = 0;
   }
   ++epoch_;
@@ -127,37 +127,38 @@ void L1Cache::mark(LineAddr line, bool write) {
   const std::uint32_t slot = find(line);
   RUBATO_DCHECK(has_marks_);
   if (slot == kNoSlot) return;
+  Use& use = uses_of_[slot];
   if (is_nonspeculative_) {
-    if (write || settled_[slot] == kUnsettled) settled_[slot] = write ? kForWrites : kForReads;
+    if (write || use.settled == kUnsettled) use.settled = write ? kForWrites : kForReads;
     return;
   }
   unsettle(slot, write);
   // An earlier check for writes holds within its epoch only.
-  const bool written = write || marks_[slot] == (epoch_ << 1 | 1);
-  marks_[slot] = static_cast<Mark>(epoch_ << 1 | (written ? 1 : 0));
-  recorded_[slot] = std::max(recorded_[slot], task_ << 1 | (write ? 1 : 0));
+  const bool written = write || use.mark == (epoch_ << 1 | 1);
+  use.mark = static_cast<Mark>(epoch_ << 1 | (written ? 1 : 0));
+  use.recorded = std::max(use.recorded, task_ << 1 | (write ? 1 : 0));
 }
 
 // A speculative task uses the line: what is settled is good for it, and from now on its own mark says for
 // whom.
 void L1Cache::unsettle(std::uint32_t slot, bool write) {
-  Settled& settled = settled_[slot];
-  if (settled == kUnsettled) return;
-  const bool writes = settled == kForWrites || marks_[slot] == (epoch_ << 1 | 1);
-  marks_[slot] = static_cast<Mark>(epoch_ << 1 | (writes ? 1 : 0));
-  settled = write ? kUnsettled : kForReads;
+  Use& use = uses_of_[slot];
+  if (use.settled == kUnsettled) return;
+  const bool writes = use.settled == kForWrites || use.mark == (epoch_ << 1 | 1);
+  use.mark = static_cast<Mark>(epoch_ << 1 | (writes ? 1 : 0));
+  use.settled = write ? kUnsettled : kForReads;
 }
 
 void L1Cache::mark_untracked(LineAddr line) {
   RUBATO_DCHECK(has_marks_);
   if (const std::uint32_t slot = find(line); slot != kNoSlot)
-    marks_[slot] = kUntracked, settled_[slot] = kUnsettled;
+    uses_of_[slot].mark = kUntracked, uses_of_[slot].settled = kUnsettled;
 }
 
 void L1Cache::forget_untracked() {
   if (!has_marks_) return;
-  for (Mark& mark : marks_)
-    if (mark == kUntracked) mark = kNoMark;
+  for (Use& use : uses_of_)
+    if (use.mark == kUntracked) use.mark = kNoMark;
   retag();
 }
 
@@ -165,6 +166,10 @@ void L1Cache::begin_task(L1Recorder* recorder) {
   RUBATO_DCHECK(has_marks_);
   recorder_ = recorder;
   is_nonspeculative_ = recorder == nullptr;
+  if (task_ == kLastTask) {
+    for (Use& use : uses_of_) use.recorded = 0;
+    task_ = 0;
+  }
   ++task_;
   retag();
 }

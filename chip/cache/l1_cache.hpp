@@ -5,7 +5,8 @@
 //   filter   direct-mapped, before the array: (line, may write, slot); always a subset of the array's rights
 //            and marks
 //   array    set-associative, true LRU by use stamps; a word is line << 2 | LineState; word and
-//            stamp of an empty slot are 0
+//            stamp of an empty slot are 0. Words of a set lie together, for look-ups; what else there is of
+//            a slot does, for its use
 //   slot     index into the array: set * ways + way
 //   mark     of a slot (C15): what a conflict check has found good; hit() refuses what the marks do not
 //            cover. A check for a speculative task is good for it and the speculative tasks since, until one
@@ -149,7 +150,7 @@ class L1Cache {
   /// Gives the line in `slot` another valid state (upgrade, downgrade) without using it.
   void set_state(std::uint32_t slot, LineState state);
   /// Marks the line in `slot` as the most recently used, uncounted.
-  void use(std::uint32_t slot) { stamps_[slot] = hits_ + ++uses_; }
+  void use(std::uint32_t slot) { uses_of_[slot].stamp = hits_ + ++uses_; }
   /// Drops the line in `slot` and a reservation on it.
   void invalidate(std::uint32_t slot);
   /// A hit of functional warming, known to be one: uncounted and unobserved.
@@ -180,6 +181,15 @@ class L1Cache {
   static constexpr Mark kNoMark = 0, kUntracked = 1;
   static constexpr Mark kLastEpoch = 0x7fff;
   static constexpr LineAddr kNoLine{~std::uint64_t{0}};  // lines are addresses >> 6: no line looks like this
+  /// Of a slot, four to a host cache line.
+  struct Use {
+    std::uint64_t stamp = 0;
+    std::uint32_t recorded = 0;  ///< the last task that used it << 1 | wrote it
+    Mark mark = kNoMark;
+    Settled settled = kUnsettled;  ///< what a check for a non-speculative task has found good
+  };
+  static_assert(sizeof(Use) == 16);
+  static constexpr std::uint32_t kLastTask = ~std::uint32_t{0} >> 1;
   struct FilterEntry {
     std::uint64_t key = kNoKey;  // tag | line << 1 | may write without a state change, mark or record
     std::uint32_t slot = 0;
@@ -190,18 +200,19 @@ class L1Cache {
   }
   // Stamps order uses: every hit raises hits_, every fill uses_, so the sum grows with each use. It does so
   // too where a line leaves: while it stands, so does the order.
-  void touch(std::uint32_t slot) { stamps_[slot] = ++hits_ + uses_; }
+  void touch(std::uint32_t slot) { uses_of_[slot].stamp = ++hits_ + uses_; }
   bool hit_array(LineAddr line, bool write);
   void find_victim(std::uint32_t set) const;
   bool is_marked(std::uint32_t slot, bool write) const {
     if (!has_marks_) return true;
-    const Mark mark = marks_[slot];
-    if (mark == kUntracked || settled_[slot] >= (write ? kForWrites : kForReads)) return true;
+    const Use& use = uses_of_[slot];
+    if (use.mark == kUntracked || use.settled >= (write ? kForWrites : kForReads)) return true;
     if (is_nonspeculative_) return false;
-    return write ? mark == (epoch_ << 1 | 1) : mark >> 1 == epoch_;
+    return write ? use.mark == (epoch_ << 1 | 1) : use.mark >> 1 == epoch_;
   }
   void unmark(std::uint32_t slot) {
-    if (has_marks_) marks_[slot] = kNoMark, settled_[slot] = kUnsettled, recorded_[slot] = 0;
+    Use& use = uses_of_[slot];
+    use.mark = kNoMark, use.settled = kUnsettled, use.recorded = 0;
   }
   void unsettle(std::uint32_t slot, bool write);
   void unfilter(LineAddr line) {
@@ -218,14 +229,10 @@ class L1Cache {
   std::uint64_t set_mask_;
   std::uint32_t ways_;
   L1Observer* observer_ = nullptr;
-  using Words = std::vector<std::uint64_t, LineAllocator<std::uint64_t>>;
-  Words words_;
-  Words stamps_;
+  std::vector<std::uint64_t, LineAllocator<std::uint64_t>> words_;
+  std::vector<Use, LineAllocator<Use>> uses_of_;  // by slot
   L1Recorder* recorder_ = nullptr;
-  std::vector<Mark> marks_;       // by slot
-  std::vector<Settled> settled_;  // by slot: what a check for a non-speculative task has found good
-  Words recorded_;                // by slot: the last task that used it << 1 | wrote it
-  std::uint64_t task_ = 0;        // counts begin_task()
+  std::uint32_t task_ = 0;  // counts begin_task(), from 1 again after kLastTask
   Mark epoch_ = 1;
   bool is_nonspeculative_ = true;
   bool has_marks_ = false;

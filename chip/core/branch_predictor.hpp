@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "chip/cache/host_memory.hpp"
 #include "chip/config/config.hpp"
 #include "chip/types.hpp"
 
@@ -15,19 +17,20 @@ namespace rubato::chip {
 class BranchPredictor {
  public:
   explicit BranchPredictor(const CoreSection& config)
-      : counters_(config.predictor_entries, kWeaklyTaken),
+      : counters_(std::max(1U, config.predictor_entries / kCountersPerWord), kAllWeaklyTaken),
+        mask_(config.predictor_entries - 1),
         targets_(config.btb_entries),
         returns_(config.ras_entries) {}
 
   /// Predicts and learns in one step. @returns true if the prediction was right.
   bool branch(Addr pc, bool taken) {
-    std::uint8_t& counter = counters_[((pc >> 1) ^ history_) & (counters_.size() - 1)];
+    const std::uint64_t index = ((pc >> 1) ^ history_) & mask_;
+    std::uint64_t& word = counters_[index / kCountersPerWord];
+    const std::uint64_t bit = index % kCountersPerWord * 2;
+    const std::uint64_t counter = word >> bit & 3;
     const bool predicted = counter >= kWeaklyTaken;
-    if (taken) {
-      counter = static_cast<std::uint8_t>(counter + (counter < kStronglyTaken));
-    } else {
-      counter = static_cast<std::uint8_t>(counter - (counter > 0));
-    }
+    const std::uint64_t next = taken ? counter + (counter < kStronglyTaken) : counter - (counter > 0);
+    word ^= (counter ^ next) << bit;
     history_ = (history_ << 1 | std::uint64_t{taken}) & kHistoryMask;
     return predicted == taken;
   }
@@ -52,9 +55,12 @@ class BranchPredictor {
   }
 
  private:
-  static constexpr std::uint8_t kWeaklyTaken = 2, kStronglyTaken = 3;
+  static constexpr std::uint64_t kWeaklyTaken = 2, kStronglyTaken = 3, kAllWeaklyTaken = 0xaaaaaaaaaaaaaaaa;
+  static constexpr std::uint32_t kCountersPerWord = 32;
   static constexpr std::uint64_t kHistoryMask = 0xff;
-  std::vector<std::uint8_t> counters_;  // power of two
+  // Two bits each: what one branch may use, which is as many as there are histories, is one host cache line.
+  std::vector<std::uint64_t, LineAllocator<std::uint64_t>> counters_;
+  std::uint64_t mask_;  // a power of two of counters, less 1
   std::vector<Addr> targets_;           // power of two
   std::vector<Addr> returns_;
   std::uint64_t history_ = 0;
