@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -66,9 +67,12 @@ class H3 {
     std::uint64_t word = 0;
     const std::uint64_t* table = tables_.data();
     for (std::uint64_t rest = line.value; rest != 0; rest >>= 8, table += 256) word ^= table[rest & 0xff];
+    using Bytes [[gnu::vector_size(8)]] = std::uint8_t;
+    using Rows [[gnu::vector_size(32)]] = std::uint32_t;
+    const Rows rows = __builtin_convertvector(std::bit_cast<Bytes>(word), Rows) +
+                      Rows{0, 256, 512, 768, 1024, 1280, 1536, 1792};
     BloomRows result;
-    for (std::uint32_t way = 0; way < 8; ++way)
-      result.at[way] = way * 256 + static_cast<std::uint32_t>(word >> way * 8 & 0xff);
+    std::memcpy(result.at, &rows, sizeof rows);
     return result;
   }
 

@@ -114,7 +114,7 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
   account(CycleClass::idle, at);
   activity_ = Activity::thread;
   thread_ = &thread;
-  pipeline_.hart() = thread.regs;
+  pipeline_.set_hart(thread.regs);
   pipeline_.leave_task();
   pipeline_.begin_context(later(at, pipeline_.cycle()));
   slice_end_ = slice == 0 ? kNever : at + slice;
@@ -178,8 +178,7 @@ void Core::begin_task(const DispatchedTask& task, Cycle now) {
     task.attempt->cycles.function = task.descriptor.function;
   }
   pipeline_.begin_task(task.attempt, task.descriptor.timestamp);
-  HartState& hart = pipeline_.hart();
-  hart = HartState{};
+  HartState& hart = pipeline_.clear_hart();
   // The line in which the stack begins is not the core's alone: speculative tasks would conflict there.
   hart.x[reg::sp] = worker_regs_.x[reg::sp] & ~Addr{task.speculative ? kLineBytes - 1 : 15};
   // Thread-local variables are the worker's, to which an exception that leaves the task unwinds.
@@ -399,7 +398,7 @@ bool Core::on_heap_call(Cycle now) {
 
 /// The thread, or its task, goes on with the registers the kernel left.
 void Core::leave_kernel(Cycle at) {
-  pipeline_.hart() = thread_->regs;
+  pipeline_.set_hart(thread_->regs);
   pipeline_.begin_context(at);
   if (observer_ != nullptr && activity_ == Activity::task) observer_->on_kernel_exit(id_, thread_->regs);
 }

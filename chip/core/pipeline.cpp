@@ -720,7 +720,10 @@ out:
   hart_.pc = block->pc + insn->offset;
   cycle_ = Cycle{t};
   counters_.instructions += executed;
-  if (uses_float) fp::leave(hart_);
+  if (uses_float) {
+    fp::leave(hart_);
+    has_floats_ = true;
+  }
   if (stop_ == PipelineStop::fault) fault_.pc = hart_.pc;
   // A block not yet entered (insn == first, fetch pending) is entered anew.
   resume_insn_ = insn == block->insns() ? nullptr : insn;

@@ -129,8 +129,21 @@ class Pipeline final : private L1Recorder {
   /// Writes the result of the instruction run() stopped at; `rd` as in Insn.
   void write_register(unsigned rd, std::uint64_t value) { hart_.registers()[rd] = value; }
 
+  /// To be changed but for the registers f.
   HartState& hart() { return hart_; }
   const HartState& hart() const { return hart_; }
+  void set_hart(const HartState& state) { hart_ = state, has_floats_ = true; }
+  /// As HartState{}. Of a core whose tasks do not compute in floating point the registers f, half of what the
+  /// host would have to write, are still zero.
+  HartState& clear_hart() {
+    if (has_floats_) hart_.f.fill(0);
+    has_floats_ = false;
+    hart_.x.fill(0);
+    hart_.pc = 0;
+    hart_.fcsr = 0;
+    hart_.reservation = HartState::kNoReservation;
+    return hart_;
+  }
   Cycle cycle() const { return cycle_; }
   /// The instruction run() stopped at (ecall, task, fence_i).
   const isa::Insn& insn() const { return stopped_at_; }
@@ -235,6 +248,7 @@ class Pipeline final : private L1Recorder {
   PipelineStop resume_stop_ =
       PipelineStop::resume;  // what that instruction will stop it for, if it is strict
   bool is_in_task_ = false;
+  bool has_floats_ = false;  // registers f need not be zero
   Timestamp timestamp_ = 0;  // of the task
   LineAddr fetch_line_{~std::uint64_t{0}};
   Attempt* attempt_ = nullptr;  // of the speculative task it runs

@@ -78,6 +78,8 @@ struct Insn {
   bool is_float() const {
     return (cls >= InsnClass::fp_add && cls <= InsnClass::fp_misc) || cls == InsnClass::system;
   }
+  /// Loads do so too, which are not is_float().
+  bool writes_float() const { return rd >= 32 && rd < kSink; }
 };
 static_assert(sizeof(Insn) == 16);
 
