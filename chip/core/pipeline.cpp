@@ -183,12 +183,11 @@ void Pipeline::drain_buffer(AccessBuffer& buffer, std::uint64_t& issue) {
   if (const auto* last = buffer.last(Cycle{issue})) wait(issue, last->done.value, last->parts);
 }
 
-std::uint64_t Pipeline::stall_for_operands(const Insn& insn, std::uint64_t issue) {
+std::uint64_t Pipeline::charge_stall(const Insn& insn, std::uint64_t issue) {
   unsigned worst = insn.rs1;
   for (const unsigned r : {unsigned{insn.rs2}, unsigned{insn.rs3}, unsigned{insn.rd}})
     if (ready_[r] > ready_[worst]) worst = r;
   const std::uint64_t ready = ready_[worst];
-  if (ready <= issue) return issue;
   if (source_[worst] == Source::access) charge(producers_[worst], ready - issue);
   if (source_[worst] == Source::l1) parts_[static_cast<unsigned>(CyclePart::l1)] += ready - issue;
   return ready;
@@ -300,11 +299,35 @@ bool Pipeline::take_log_line(Slot& slot) {
   return true;
 }
 
+// A hit under an outstanding fill waits for it, unless the store buffer holds the very word.
+void Pipeline::wait_for_fill(LineAddr line, Addr word, Slot& slot) {
+  const AccessBuffer::Entry* entry = stores_.find(line);
+  if (entry != nullptr && entry->word == word) entry = nullptr;
+  if (const auto* fill = loads_.find(line); fill != nullptr && (entry == nullptr || fill->done > entry->done))
+    entry = fill;
+  if (entry == nullptr || entry->done.value <= slot.done) return;
+  slot.done = entry->done.value;
+  slot.source = Source::access;
+  access_parts_ = entry->parts;
+  slot.parts = &access_parts_;
+}
+
 bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) {
+  const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
+  slot.done = slot.issue + l1_latency_;
+  slot.source = Source::l1;
+  if (!missed && first == last && slot.issue < run_end_) {
+    // As any hit it may run ahead, and needs no look at the page.
+    if (ports_.l1d.hit(first, false)) {
+      wait_for_fill(first, address >> 3, slot);
+      return true;
+    }
+    missed = true;
+  }
   if (!is_strict(slot.issue)) {
     // Others go first; meanwhile the host fetches what the miss will need.
     if (missed && ports_.memory.attributes(address) != 0) {
-      ports_.memory_system.prefetch(core_, line_of(address));
+      ports_.memory_system.prefetch(core_, first);
       __builtin_prefetch(ports_.memory.host(address));
     }
     return leave(PipelineStop::resume);
@@ -314,24 +337,10 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
                                                         ? addr_of(line_of(address + bytes - 1))
                                                         : address);
   if (is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
-  slot.done = slot.issue + l1_latency_;
-  slot.source = Source::l1;
-  const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   bool has_entry = false;
   for (LineAddr line = first;; line = last) {
     if (hits(line, false, missed)) {
-      // Hit under an outstanding fill: wait for it, unless the store buffer holds the very word.
-      const AccessBuffer::Entry* entry = stores_.find(line);
-      if (entry != nullptr && entry->word == address >> 3) entry = nullptr;
-      if (const auto* fill = loads_.find(line);
-          fill != nullptr && (entry == nullptr || fill->done > entry->done))
-        entry = fill;
-      if (entry != nullptr && entry->done.value > slot.done) {
-        slot.done = entry->done.value;
-        slot.source = Source::access;
-        access_parts_ = entry->parts;
-        slot.parts = &access_parts_;
-      }
+      wait_for_fill(line, address >> 3, slot);
     } else if (!access_line(line, address >> 3, AccessKind::load, loads_, slot,
                             std::exchange(has_entry, true))) {
       return false;

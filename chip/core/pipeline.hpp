@@ -15,6 +15,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -195,6 +196,7 @@ class Pipeline final : private L1Recorder {
   // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
   // `missed`: the L1 was asked for the access a moment ago and refused it.
   bool load_slow(Addr address, unsigned bytes, Slot& slot, bool missed);
+  void wait_for_fill(LineAddr line, Addr word, Slot& slot);
   bool store_slow(Addr address, unsigned bytes, Slot& slot);
   bool atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot);
   bool fetch_slow(LineAddr line, std::uint64_t& issue);
@@ -230,7 +232,13 @@ class Pipeline final : private L1Recorder {
   bool is_strict(std::uint64_t issue) const { return issue < strict_end_; }
   /// Moves `issue` to `until`, charging the wait to the parts of the access waited for.
   void wait(std::uint64_t& issue, std::uint64_t until, const AccessParts& parts);
-  std::uint64_t stall_for_operands(const isa::Insn& insn, std::uint64_t issue);
+  std::uint64_t stall_for_operands(const isa::Insn& insn, std::uint64_t issue) {
+    const std::uint64_t ready = std::max(std::max(ready_[insn.rs1], ready_[insn.rs2]),
+                                         std::max(ready_[insn.rs3], ready_[insn.rd]));
+    return ready <= issue ? issue : charge_stall(insn, issue);
+  }
+  /// Of an instruction whose operands are ready later than `issue`. @returns when they are.
+  [[gnu::noinline]] std::uint64_t charge_stall(const isa::Insn& insn, std::uint64_t issue);
   void charge(const AccessParts& parts, Latency stall);
   void drain_buffer(AccessBuffer& buffer, std::uint64_t& issue);
   template <bool is_observed>
