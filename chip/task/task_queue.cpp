@@ -12,6 +12,7 @@ TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
   const std::uint32_t others = max_refills(capacity) + 2;
   uncommitted_limit_ = std::max(1u, std::min(uncommitted_limit_, capacity > others ? capacity - others : 1));
   for (auto& list : idle_) list.reserve(capacity);
+  for (auto& heap : ready_) heap.reserve(capacity);
   latest_.reserve(capacity);
 }
 
@@ -35,8 +36,10 @@ void TaskQueue::enter_idle(Task* task) {
   task->index = static_cast<std::uint32_t>(list.size());
   list.push_back({task->order, task->tie, task});
   count_idle(*task, 1);
-  ready_[index(task->lane())].push(task);
-  forget_earliest(task->lane());
+  const std::size_t lane = index(task->lane());
+  ready_[lane].push(task);
+  const bool is_later = (is_known_ >> lane & 1) != 0 && earliest_free_[lane] != nullptr && earliest_free_[lane]->before(*task);
+  if (!is_later) forget_earliest(task->lane());
   check();
 }
 
@@ -48,7 +51,7 @@ void TaskQueue::count_idle(const Task& task, std::uint32_t by) {
 }
 
 void TaskQueue::find_earliest_free(Lane lane) {
-  TaskHeap& ready = ready_[index(lane)];
+  ReadyHeap& ready = ready_[index(lane)];
   is_known_ |= 1U << index(lane);
   Slot* holder = nullptr;
   while (!ready.empty() && (holder = holder_of(*ready.top())) != nullptr) {
@@ -132,6 +135,15 @@ void TaskQueue::lead(TaskHeap& waiting, Lane lane) {
   ready_[index(lane)].push(leader);
 }
 
+void TaskQueue::take_out(Task* task) {
+  if (task->is_ready) {
+    ready_[index(task->lane())].remove(task);
+  } else {
+    TaskHeap::remove(task);
+  }
+  lead(task->followers, task->lane());
+}
+
 void TaskQueue::finish(std::uint32_t slot) {
   if (!holds_locale(slot)) return;
   busy_ &= ~(1U << slot);
@@ -167,14 +179,13 @@ void TaskQueue::parent_committed(const Task& task) {
 
 const Task* TaskQueue::a_spillable() const {
   for (const auto& list : idle_)
-    for (const Idle& idle : list)
+    for (const OrderedTask& idle : list)
       if (idle.task->uncommitted_parent == nullptr) return idle.task;
   return nullptr;
 }
 
 void TaskQueue::discard(Task* task) {
-  TaskHeap::remove(task);
-  lead(task->followers, task->lane());
+  take_out(task);
   forget_earliest(task->lane());
   forget_idle(task);
   if (task->uncommitted_parent != nullptr) --uncommitted_;
@@ -200,22 +211,27 @@ void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& 
     latest_.assign(idle_here.begin(), idle_here.end());
   } else {
     latest_.clear();
-    for (const Idle& idle : idle_here)
+    for (const OrderedTask& idle : idle_here)
       if (idle.task->uncommitted_parent == nullptr) latest_.push_back(idle);
   }
   std::nth_element(latest_.begin(), latest_.begin() + count, latest_.end(),
-                   [](const Idle& a, const Idle& b) { return b.before(a); });
+                   [](const OrderedTask& a, const OrderedTask& b) { return b.before(a); });
   latest_.resize(count);
-  std::sort(latest_.begin(), latest_.end(), [](const Idle& a, const Idle& b) { return a.before(b); });
+  std::sort(latest_.begin(), latest_.end(), [](const OrderedTask& a, const OrderedTask& b) { return a.before(b); });
   out.clear();
-  for (const Idle& idle : latest_) {
+  for (const OrderedTask& idle : latest_) {
     Task* const task = idle.task;
     out.push_back(task);
-    TaskHeap::remove(task);
-    lead(task->followers, lane);
+    if (task->is_ready) {
+      task->is_ready = false;  // swept below: a search for each would take longer
+      lead(task->followers, lane);
+    } else {
+      take_out(task);
+    }
     forget_idle(task);
     task->state = TaskState::spilling;
   }
+  if (count != 0) ready_[index(lane)].sweep(latest_.front());
   spilling_ += count;
 }
 
@@ -224,7 +240,7 @@ std::uint32_t TaskQueue::waiting_for(std::uint32_t slot) const {
   const Slot& s = slots_[slot];
   std::uint32_t count = 0;
   for (const auto& list : idle_) {
-    for (const Idle& i : list) {
+    for (const OrderedTask& i : list) {
       count += i.task->descriptor.has_locale && i.task->descriptor.locale == s.locale ? 1 : 0;
     }
   }

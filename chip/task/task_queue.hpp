@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "chip/task/ready_heap.hpp"
 #include "chip/task/task_record.hpp"
 
 namespace rubato::chip {
@@ -112,7 +113,7 @@ class TaskQueue {
   void set_aside(Task* task);
   void recall() {
     if (aside_.empty()) return;
-    ready_[index(Lane::untimestamped)].meld(aside_);
+    ready_[index(Lane::untimestamped)].take(aside_);
     forget_earliest(Lane::untimestamped);
   }
   /// The earliest of those set aside; null if there is none.
@@ -121,12 +122,18 @@ class TaskQueue {
   template <class Visit>
   bool any_idle(Lane lane, Visit visit) const {
     const auto& list = idle_[index(lane)];
-    return std::any_of(list.begin(), list.end(), [&](const Idle& idle) { return visit(*idle.task); });
+    return std::any_of(list.begin(), list.end(), [&](const OrderedTask& idle) { return visit(*idle.task); });
   }
   /// The earliest of `lane` that is not set aside, whatever its locale; null if there is none.
   const Task* earliest(Lane lane) const;
   /// The earliest task of `lane` that waits for the locale of the task on `slot`; null if there is none.
   Task* waiter(std::uint32_t slot, Lane lane) const { return slots_[slot].waiters[index(lane)].top(); }
+  /// A core asks soon: asks the host for what choosing and dispatching its task will read.
+  void prefetch_dispatch() const {
+    constexpr auto lane = static_cast<std::size_t>(Lane::timestamped);
+    ready_[lane].prefetch_pop();
+    if (earliest_free_[lane] != nullptr) prefetch(earliest_free_[lane], sizeof(Task));  // it may still be so
+  }
   /// Takes what earliest_free() returned: its locale is busy until finish(slot). Its entry is free, or active
   /// if it runs speculatively.
   void dispatch(Task* task, std::uint32_t slot, bool speculative);
@@ -152,15 +159,6 @@ class TaskQueue {
   bool holds_locale(std::uint32_t slot) const { return (busy_ >> slot & 1) != 0; }
 
  private:
-  /// An idle task beside its place in the order, so that choosing what to spill reads no task.
-  struct Idle {
-    Timestamp order;
-    std::uint64_t tie;
-    Task* task;
-    bool before(const Idle& other) const {
-      return order != other.order ? order < other.order : tie < other.tie;
-    }
-  };
   struct Slot {
     Locale locale = 0;  ///< of the task that runs here, if its bit of busy_ is set
     std::array<TaskHeap, kLanes> waiters;
@@ -172,6 +170,8 @@ class TaskQueue {
   void lead(TaskHeap& waiting, Lane lane);
   void enter_idle(Task* task);
   void forget_idle(Task* task);
+  /// Out of whichever heap holds it; those that follow it do so no longer.
+  void take_out(Task* task);
   void count_idle(const Task& task, std::uint32_t by);
   void check() const {
     RUBATO_CHECK(capacity_ == 0 || used() <= capacity_, "a task queue holds more than it has");
@@ -183,7 +183,7 @@ class TaskQueue {
   std::uint32_t uncommitted_ = 0, uncommitted_idle_ = 0;
   std::array<std::uint32_t, kLanes> uncommitted_idle_of_{};
   std::vector<Task*> held_;  // a task's index is its place
-  std::array<TaskHeap, kLanes> ready_;
+  std::array<ReadyHeap, kLanes> ready_;
   TaskHeap aside_;
   // What earliest_free() returned last, by lane, and (a bit a lane) whether nothing has changed since.
   std::array<Task*, kLanes> earliest_free_{};
@@ -191,8 +191,8 @@ class TaskQueue {
   std::uint32_t busy_ = 0;    // bit of each slot whose task has a locale: no other slot has waiters
   std::uint32_t waited_ = 0;  // bit of each slot that has or had waiters since it became busy
   std::array<Slot, kMaxHolders> slots_;
-  std::array<std::vector<Idle>, kLanes> idle_;
-  std::vector<Idle> latest_;  // scratch: what is spilled next
+  std::array<std::vector<OrderedTask>, kLanes> idle_;
+  std::vector<OrderedTask> latest_;  // scratch: what is spilled next
 };
 
 }  // namespace rubato::chip

@@ -100,6 +100,7 @@ struct alignas(64) Task {
   bool is_suspended = false;  ///< running, but without a core: it waits in a system call (C18)
   bool is_promoted = false;   ///< runs next on its tile, alone among non-speculative tasks (C18)
   bool is_read_back = false;  ///< from memory, and not spilled again
+  bool is_ready = false;      ///< in the heap of its lane's ready tasks
 
   TileId tile{};                       ///< whose task unit holds it; the creator's while in flight
   std::uint32_t index = 0;             ///< in the queue's list of idle tasks

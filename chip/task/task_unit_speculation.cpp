@@ -40,6 +40,7 @@ void TaskUnit::leave_core(std::uint32_t slot, CoreState next) {
   slots_[slot].task = nullptr;
   states_.set(slot, next);
   queue_.finish(slot);
+  queue_.prefetch_dispatch();
 }
 
 bool TaskUnit::finish_attempt(std::uint32_t slot, Cycle now) {
