@@ -16,13 +16,13 @@ TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
   latest_.reserve(capacity);
 }
 
-TaskQueue::Slot* TaskQueue::holder_of(const Task& task) {
-  if (!task.descriptor.has_locale || ignores_locales_) return nullptr;
+std::uint32_t TaskQueue::holder_of(const Task& task) const {
+  if (!task.descriptor.has_locale || ignores_locales_) return kNobody;
   for (std::uint32_t rest = busy_; rest != 0; rest &= rest - 1) {
-    Slot& slot = slots_[static_cast<std::uint32_t>(std::countr_zero(rest))];
-    if (slot.locale == task.descriptor.locale) return &slot;
+    const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
+    if (locales_[slot] == task.descriptor.locale) return slot;
   }
-  return nullptr;
+  return kNobody;
 }
 
 void TaskQueue::insert(Task* task) {
@@ -53,12 +53,12 @@ void TaskQueue::count_idle(const Task& task, std::uint32_t by) {
 void TaskQueue::find_earliest_free(Lane lane) {
   ReadyHeap& ready = ready_[index(lane)];
   is_known_ |= 1U << index(lane);
-  Slot* holder = nullptr;
-  while (!ready.empty() && (holder = holder_of(*ready.top())) != nullptr) {
+  std::uint32_t holder = kNobody;
+  while (!ready.empty() && (holder = holder_of(*ready.top())) != kNobody) {
     Task* task = ready.pop();
-    TaskHeap& waiters = holder->waiters[index(lane)];
+    TaskHeap& waiters = waiters_[holder][index(lane)];
     waiters.push(task);
-    waited_ |= 1U << (holder - slots_.data());
+    waited_ |= 1U << holder;
     waiters.meld(task->followers);
   }
   earliest_free_[index(lane)] = ready.top();
@@ -67,8 +67,7 @@ void TaskQueue::find_earliest_free(Lane lane) {
 const Task* TaskQueue::earliest(Lane lane) const {
   const Task* first = ready_[index(lane)].top();
   for (std::uint32_t rest = busy_; rest != 0; rest &= rest - 1) {
-    const Slot& slot = slots_[static_cast<std::uint32_t>(std::countr_zero(rest))];
-    const Task* waiter = slot.waiters[index(lane)].top();
+    const Task* waiter = this->waiter(static_cast<std::uint32_t>(std::countr_zero(rest)), lane);
     if (waiter != nullptr && (first == nullptr || waiter->before(*first))) first = waiter;
   }
   return first;
@@ -99,26 +98,26 @@ void TaskQueue::dispatch(Task* task, std::uint32_t slot, bool speculative) {
   occupy(*task, slot);
   if (holds_locale(slot)) {
     if (!task->followers.empty()) waited_ |= 1U << slot;
-    slots_[slot].waiters[index(task->lane())].meld(task->followers);
+    waiters_[slot][index(task->lane())].meld(task->followers);
   } else {
     RUBATO_DCHECK(task->followers.empty());
   }
 }
 
 void TaskQueue::occupy(const Task& task, std::uint32_t slot) {
-  RUBATO_DCHECK(holder_of(task) == nullptr, "two running tasks with one locale");
+  RUBATO_DCHECK(holder_of(task) == kNobody, "two running tasks with one locale");
   RUBATO_CHECK(!holds_locale(slot), "a core runs two tasks");
   if (!task.descriptor.has_locale) return;
   busy_ |= 1U << slot;
-  slots_[slot].locale = task.descriptor.locale;
+  locales_[slot] = task.descriptor.locale;
   is_known_ = 0;
 }
 
 void TaskQueue::move_holder(std::uint32_t from, std::uint32_t to) {
   RUBATO_CHECK(!holds_locale(to), "a slot has two tasks");
   if (!holds_locale(from)) return;
-  slots_[to].locale = slots_[from].locale;
-  for (const Lane lane : kAllLanes) slots_[to].waiters[index(lane)].meld(slots_[from].waiters[index(lane)]);
+  locales_[to] = locales_[from];
+  for (const Lane lane : kAllLanes) waiters_[to][index(lane)].meld(waiters_[from][index(lane)]);
   const auto move_bit = [&](std::uint32_t& bits) {
     bits |= (bits >> from & 1) << to;
     bits &= ~(1U << from);
@@ -150,7 +149,7 @@ void TaskQueue::finish(std::uint32_t slot) {
   is_known_ = 0;
   if ((waited_ >> slot & 1) == 0) return;
   waited_ &= ~(1U << slot);
-  for (const Lane lane : kAllLanes) lead(slots_[slot].waiters[index(lane)], lane);
+  for (const Lane lane : kAllLanes) lead(waiters_[slot][index(lane)], lane);
 }
 
 // ---- Speculation ----
@@ -237,11 +236,10 @@ void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& 
 
 std::uint32_t TaskQueue::waiting_for(std::uint32_t slot) const {
   if (!holds_locale(slot)) return 0;
-  const Slot& s = slots_[slot];
   std::uint32_t count = 0;
   for (const auto& list : idle_) {
     for (const OrderedTask& i : list) {
-      count += i.task->descriptor.has_locale && i.task->descriptor.locale == s.locale ? 1 : 0;
+      count += i.task->descriptor.has_locale && i.task->descriptor.locale == locales_[slot] ? 1 : 0;
     }
   }
   return count;

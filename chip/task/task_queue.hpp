@@ -127,7 +127,7 @@ class TaskQueue {
   /// The earliest of `lane` that is not set aside, whatever its locale; null if there is none.
   const Task* earliest(Lane lane) const;
   /// The earliest task of `lane` that waits for the locale of the task on `slot`; null if there is none.
-  Task* waiter(std::uint32_t slot, Lane lane) const { return slots_[slot].waiters[index(lane)].top(); }
+  Task* waiter(std::uint32_t slot, Lane lane) const { return waiters_[slot][index(lane)].top(); }
   /// A core asks soon: asks the host for what choosing and dispatching its task will read.
   void prefetch_dispatch() const {
     constexpr auto lane = static_cast<std::size_t>(Lane::timestamped);
@@ -140,7 +140,7 @@ class TaskQueue {
   /// Takes the locale of a task that is dispatched again without having been idle (promoted); it must be
   /// free.
   void occupy(const Task& task, std::uint32_t slot);
-  bool is_locale_free(const Task& task) { return holder_of(task) == nullptr; }
+  bool is_locale_free(const Task& task) { return holder_of(task) == kNobody; }
   /// The task on slot `from` goes to slot `to`, where none is, and takes its locale along.
   void move_holder(std::uint32_t from, std::uint32_t to);
   /// The task on `slot` ended: its locale is free again.
@@ -155,16 +155,14 @@ class TaskQueue {
   /// Slots whose task has a locale; slots for whose locale tasks may be waiting. A bit each.
   std::uint32_t busy_slots() const { return busy_; }
   std::uint32_t waited_slots() const { return waited_; }
-  Locale locale_of(std::uint32_t slot) const { return slots_[slot].locale; }
+  Locale locale_of(std::uint32_t slot) const { return locales_[slot]; }
   bool holds_locale(std::uint32_t slot) const { return (busy_ >> slot & 1) != 0; }
 
  private:
-  struct Slot {
-    Locale locale = 0;  ///< of the task that runs here, if its bit of busy_ is set
-    std::array<TaskHeap, kLanes> waiters;
-  };
   static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
-  Slot* holder_of(const Task& task);
+  static constexpr std::uint32_t kNobody = ~0U;
+  /// The slot whose task has the task's locale, or kNobody.
+  std::uint32_t holder_of(const Task& task) const;
   void find_earliest_free(Lane lane);
   void forget_earliest(Lane lane) { is_known_ &= ~(1U << index(lane)); }
   void lead(TaskHeap& waiting, Lane lane);
@@ -190,8 +188,9 @@ class TaskQueue {
   std::uint32_t is_known_ = 0;
   std::uint32_t busy_ = 0;    // bit of each slot whose task has a locale: no other slot has waiters
   std::uint32_t waited_ = 0;  // bit of each slot that has or had waiters since it became busy
-  std::array<Slot, kMaxHolders> slots_;
   std::array<std::vector<OrderedTask>, kLanes> idle_;
+  std::array<Locale, kMaxHolders> locales_{};  // by slot, of the task that runs there, if its bit of busy_ is set
+  std::array<std::array<TaskHeap, kLanes>, kMaxHolders> waiters_;  // by slot
   std::vector<OrderedTask> latest_;  // scratch: what is spilled next
 };
 

@@ -47,11 +47,11 @@ TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>&
       first_core_(tile.value * context.config.chip.cores_per_tile),
       cores_(context.config.chip.cores_per_tile),
       states_(cores_),
-      queue_(queue_capacity(context.config), context.config.task.uncommitted_share),
+      send_(context.config.task.unlimited_queues ? 0 : context.config.task.send_buffer),
       commit_queue_(context.config.task.unlimited_queues
                         ? 0
                         : context.config.task.commit_queue * context.config.chip.cores_per_tile),
-      send_(context.config.task.unlimited_queues ? 0 : context.config.task.send_buffer),
+      queue_(queue_capacity(context.config), context.config.task.uncommitted_share),
       area_(spill_base, spill_bytes, context.config.task.spill_batch) {
   // At least one guest task besides the entries kept for refills and for the earliest task; at most all but
   // the latter.
@@ -390,24 +390,28 @@ void TaskUnit::accept(Task* task, Cycle now) {
 }
 
 void TaskUnit::schedule(Cycle at, TaskEvent event, std::uint32_t slot) {
-  context_.timeline.schedule(at, context_.events, static_cast<std::uint32_t>(event), payload(tile_, slot));
+  context_.timeline.schedule(at, this, static_cast<std::uint32_t>(event), payload(tile_, slot));
 }
 
 void TaskUnit::send_create(std::uint32_t slot, TaskEvent event, Cycle now) {
   const SendBuffer::Entry& entry = send_.entry(slot);
   const std::uint32_t bytes = message::kCreate + message::kArgument * entry.task->descriptor.argument_count;
   const Cycle arrival = context_.network.send(tile_, entry.to, {bytes, TrafficClass::task}, now);
-  schedule(arrival, event, slot);
+  context_.timeline.schedule(arrival, tiles_[entry.to.value].get(), static_cast<std::uint32_t>(event),
+                             payload(tile_, slot));
 }
 
 void TaskUnit::answer(TileId to, std::uint32_t slot, TaskEvent event, Cycle now) {
   const Message message{message::kAcknowledgement, TrafficClass::task};
   const Cycle arrival = context_.network.send(tile_, to, message, now);
-  context_.timeline.schedule(arrival, context_.events, static_cast<std::uint32_t>(event), payload(to, slot));
+  context_.timeline.schedule(arrival, tiles_[to.value].get(), static_cast<std::uint32_t>(event), payload(to, slot));
 }
 
-void TaskUnit::on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle now) {
+void TaskUnit::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
   touch();
+  const auto event = static_cast<TaskEvent>(kind);
+  const auto slot = static_cast<std::uint32_t>(payload);
+  const TileId from{static_cast<std::uint32_t>(payload >> 32)};
   switch (event) {
     case TaskEvent::create_arrives:
       return receive(from, slot, false, now);

@@ -53,7 +53,8 @@
 
 namespace rubato::chip {
 
-/// Events that task units schedule; the payload is tile << 32 | slot of the send buffer of that tile.
+/// Events that task units schedule, for themselves and for each other; the payload is tile << 32 | slot of the
+/// send buffer of that tile.
 enum class TaskEvent : std::uint32_t {
   create_arrives,    ///< at the destination
   granted_arrives,   ///< the same, sent again after a grant
@@ -73,7 +74,6 @@ struct TaskContext {
   Network& network;
   MemorySystem& memory;
   TaskHost& host;
-  EventHandler* events = nullptr;  ///< receives TaskEvents
   Arbiter* arbiter = nullptr;      ///< null on a one-core chip
   const DispatchRule* rule = nullptr;
   TaskObserver* observer = nullptr;
@@ -101,7 +101,7 @@ struct TaskContext {
   void wake_waiting_for_fate(Cycle now);
 };
 
-class TaskUnit final : public RoundParticipant, public PromotionParticipant {
+class TaskUnit final : public EventHandler, public RoundParticipant, public PromotionParticipant {
  public:
   TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>& tiles, TileId tile, Addr spill_base,
            std::uint64_t spill_bytes);
@@ -136,10 +136,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   void on_stop(Cycle now) override;
   void on_resume(Cycle now) override;
   void on_grant(Task* task, Cycle now) override;
-  void on_event(TaskEvent event, std::uint32_t slot, TileId from, Cycle now);
-
-  /// Where the task in this entry of the send buffer goes.
-  TaskUnit& destination_of(std::uint32_t slot) { return *tiles_[send_.entry(slot).to.value]; }
+  void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) override;
 
   // Of an abort being carried out (abort_cascade.hpp), memory restored already.
   /// Stops the attempt and starts to restore its stores in time; then its task is idle again or discarded.
@@ -241,7 +238,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
   bool is_earliest(bool has_timestamp, Timestamp t) const { return has_timestamp && t <= gvt().timestamp; }
   std::uint32_t send_reserve(const Task& creator) const;
 
-  /// The event reaches this task unit, or for messages the one they go to, with `slot`.
+  /// The event reaches this task unit with `slot` of its own.
   void schedule(Cycle at, TaskEvent event, std::uint32_t slot);
 
   /// At the start of everything that may change the report.
@@ -411,59 +408,62 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
     occupancy_since_ = now;
   }
 
+  // What most events read stands first, see EventHandler::kFirstUsed; so it does in the queue.
   TaskContext& context_;
   std::vector<std::unique_ptr<TaskUnit>>& tiles_;
   TileId tile_;
   std::uint32_t first_core_, cores_;
   CoreStates states_;
-  TaskQueue queue_;
-  CommitQueue commit_queue_;
-  SendBuffer send_;
-  SpillArea area_;
   struct Started {
     Timestamp timestamp = kMaxVirtualTime.timestamp;
     std::uint32_t tasks = 0;
   } started_;                      // non-speculatively, of the last such timestamp
   bool is_holding_ = false;        // a MAYSPEC task may not run now, or nobody looked: the last evaluation
-  std::uint32_t spill_threshold_;  ///< entries
-  std::uint32_t max_refills_;      ///< refill tasks in the queue
-
-  std::array<CoreSlot, kMaxCoresPerTile> slots_{};
-  std::uint32_t without_worker_ = 0;  ///< cores whose tasks were suspended, and none has taken their place
-  std::array<Task*, kMaxSuspended> suspended_{};
+  bool is_spec_waiting_ = false;   // the last evaluation
+  bool may_spec_start_ = false;    // all the same, since nothing else can proceed: until none is suspended
+  bool is_stopped_ = false;        // a promotion is being served
+  bool owes_quiet_ = false;        // and the arbiter's tile waits for this one
+  bool is_refill_turn_ = true;     // to take the last entry
+  std::uint32_t spill_threshold_;  // entries
+  std::uint32_t max_refills_;      // refill tasks in the queue
+  std::uint32_t without_worker_ = 0;  // cores whose tasks were suspended, and none has taken their place
   std::uint32_t suspended_count_ = 0, spare_workers_ = 0;
-  std::deque<std::uint32_t> resumable_;  ///< places in suspended_
-  const Task* atomic_ = nullptr;         ///< of the suspended ones: no other may run
+  std::uint32_t started_before_spec_ = 0;
+  std::uint32_t guest_turns_ = 0;  // so many guests start before a spill that nobody waits for
+  std::uint32_t dispatches_since_timed_ = 0, dispatches_since_untimed_ = 0;  // spilled tasks were read back
+  std::uint32_t stalled_attempts_ = 0;  // speculative tasks stalled on a create
+  std::uint32_t asks_ = 0;              // of cores, for work
+  const Task* atomic_ = nullptr;        // of the suspended ones: no other may run
+  Task* promoted_ = nullptr;            // granted, not yet dispatched
+  Task* untimed_refill_ = nullptr;      // of all spilled tasks without one, idle or running
+  Cycle reconsider_at_ = kNever;        // scheduled
+  Cycle occupancy_since_{};
+  Cycle commit_occupancy_since_{};
+  std::array<CoreSlot, kMaxCoresPerTile> slots_{};
+  std::vector<Task*> refills_;  // idle ones with a timestamp, latest first
   std::deque<Waiting> waiting_;
-  std::deque<std::uint32_t> send_waiting_;            ///< core slots
-  std::vector<Task*> refills_;                        ///< idle ones with a timestamp, latest first
-  Task* untimed_refill_ = nullptr;                    ///< of all spilled tasks without one, idle or running
-  std::uint32_t last_untimed_ = SpillArea::kNoBatch;  ///< of its chain
+  SendBuffer send_;
+  CommitQueue commit_queue_;
+  TaskQueue queue_;
+
+  SpillArea area_;
+  std::array<Task*, kMaxSuspended> suspended_{};
+  std::deque<std::uint32_t> resumable_;               // places in suspended_
+  std::deque<std::uint32_t> send_waiting_;            // core slots
+  std::uint32_t last_untimed_ = SpillArea::kNoBatch;  // of the chain of untimed_refill_
   Spill spill_;
-  std::array<Refill, kMaxCoresPerTile> reading_;  ///< by core slot
+  std::array<Refill, kMaxCoresPerTile> reading_;  // by core slot
   /// A SPEC task that non-speculative ones abort again and again may never end otherwise: they may be waiting
   /// for it, and look at what it writes. Alone among them it will.
   static constexpr std::uint32_t kMaxLost = 64;
   /// A SPEC task that runs alone waits until no other is suspended: so many still start before it.
   static constexpr std::uint32_t kMaxBeforeSpec = 256;
-  std::uint32_t started_before_spec_ = 0;
-  bool is_spec_waiting_ = false;   ///< the last evaluation
-  bool may_spec_start_ = false;    ///< all the same, since nothing else can proceed: until none is suspended
-  std::uint32_t guest_turns_ = 0;  ///< so many guests start before a spill that nobody waits for
-  bool is_refill_turn_ = true;     ///< to take the last entry
   static constexpr std::uint32_t kDispatchesPerRefill = 64;
   static constexpr std::uint32_t kDispatchesPerTimedRefill = 1024;  // more often it costs more than it gains
-  std::uint32_t dispatches_since_timed_ = 0, dispatches_since_untimed_ = 0;  // spilled tasks were read back
-  VirtualTime own_gvt_{};                                                    // of a chip without an arbiter
-  std::deque<Task*> commit_sends_;      // held children of committed parents, for the send buffer
-  std::vector<Task*> rolling_back_;     // tasks that will be idle again
-  Task* promoted_ = nullptr;            // granted, not yet dispatched
-  std::uint32_t stalled_attempts_ = 0;  // speculative tasks stalled on a create
-  bool is_stopped_ = false;             // a promotion is being served
-  bool owes_quiet_ = false;             // and the arbiter's tile waits for this one
-  Cycle reconsider_at_ = kNever;        // scheduled
+  VirtualTime own_gvt_{};            // of a chip without an arbiter
+  std::deque<Task*> commit_sends_;   // held children of committed parents, for the send buffer
+  std::vector<Task*> rolling_back_;  // tasks that will be idle again
   std::array<Patience, kNeeds> patience_;
-  std::uint32_t asks_ = 0;  // of cores, for work
 
   struct Stats {
     std::uint64_t created = 0, dispatched = 0, finished = 0, committed = 0, nonspeculative = 0, aborted = 0,
@@ -471,10 +471,7 @@ class TaskUnit final : public RoundParticipant, public PromotionParticipant {
                   spilled = 0, refilled = 0, spills = 0, borrowed = 0, refills = 0, queue_stalls = 0,
                   send_stalls = 0, suspended = 0;
   } stats_;
-  Histogram occupancy_;
-  Cycle occupancy_since_{};
-  Histogram commit_occupancy_;
-  Cycle commit_occupancy_since_{};
+  Histogram occupancy_, commit_occupancy_;
 };
 
 }  // namespace rubato::chip

@@ -33,7 +33,6 @@ TaskUnits::TaskUnits(const Params& p)
                .network = p.network,
                .memory = p.memory,
                .host = p.host,
-               .events = this,
                .rng = Rng(mix64(p.config.chip.seed) ^ 0x7a5c)} {
   const std::uint32_t per_tile = config_.task.task_queue * config_.chip.cores_per_tile;
   if (!config_.task.unlimited_queues && per_tile < 4) {
@@ -215,15 +214,6 @@ void TaskUnits::settle_attempts() {
 }
 
 // ---- Events and reports ----
-
-void TaskUnits::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
-  const auto event = static_cast<TaskEvent>(kind);
-  const TileId sender{static_cast<std::uint32_t>(payload >> 32)};
-  const auto slot = static_cast<std::uint32_t>(payload);
-  const bool at_destination = event == TaskEvent::create_arrives || event == TaskEvent::granted_arrives;
-  TaskUnit& unit = at_destination ? units_[sender.value]->destination_of(slot) : *units_[sender.value];
-  unit.on_event(event, slot, sender, now);
-}
 
 std::string TaskUnits::describe_waiting() const {
   std::string out;

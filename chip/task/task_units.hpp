@@ -13,7 +13,7 @@
 
 namespace rubato::chip {
 
-class TaskUnits final : public TaskSystem, private EventHandler {
+class TaskUnits final : public TaskSystem {
  public:
   /// Everything outlives the task units. `spill_base` (line-aligned) starts the untracked memory that tiles
   /// spill to, `spill_bytes_per_tile` each; it is used by address only.
@@ -82,7 +82,6 @@ class TaskUnits final : public TaskSystem, private EventHandler {
 
  private:
   void register_totals(StatRegistry& registry) const;
-  void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) override;
   TaskUnit& unit_of(CoreId core) { return *units_[core.value / config_.chip.cores_per_tile]; }
   bool refuses(const TaskDescriptor& task) const {
     return task.type == TaskType::spec && config_.chip.cores > 1 && !cascade_;
