@@ -3,7 +3,8 @@
 // bits: a lookup reads one host cache line, sixteen ways at a time.
 //   slot    set << shift | way: names an entry until it is evicted; a set takes a power of two of slots, of
 //           which those behind its ways stay empty
-// Sets need not be a power of two (a tile of three cores has 384 sets of L2).
+// Sets need not be a power of two (a tile of three cores has 384 sets of L2). Lines are those of what a chip
+// has: a tag is unique with four sets or more (the configuration sees to it), else of lines below 2^32.
 // Invariant: in each set's use order the empty ways are behind the others.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -27,8 +28,7 @@ class SetArray {
   /// Host memory that an array takes, about.
   static constexpr std::size_t host_bytes(std::uint64_t bytes, std::uint32_t ways) {
     const std::uint64_t sets = bytes / kLineBytes / ways;
-    return sets *
-           (std::bit_ceil(ways) * (sizeof(Tag) + sizeof(Payload)) + UseOrder::host_bytes(ways));
+    return sets * (std::bit_ceil(ways) * (sizeof(Tag) + sizeof(Payload)) + UseOrder::host_bytes(ways));
   }
 
   /// bytes: a multiple of ways * 64; ways: 1 to 64. `memory` must outlive the array.
@@ -119,7 +119,8 @@ class SetArray {
 
   Place place_of(LineAddr line) const {
     if (mask_ != 0 || sets_ == 1) [[likely]]
-      return {static_cast<std::uint32_t>((line.value & mask_) << shift_), static_cast<Tag>(line.value >> tag_shift_)};
+      return {static_cast<std::uint32_t>((line.value & mask_) << shift_),
+              static_cast<Tag>(line.value >> tag_shift_)};
     return {static_cast<std::uint32_t>(line.value % sets_ << shift_), static_cast<Tag>(line.value / sets_)};
   }
   LineAddr line_of(std::uint64_t set, Tag tag) const { return LineAddr{tag * sets_ + set}; }

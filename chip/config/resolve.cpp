@@ -57,8 +57,9 @@ void check_cache(const char* name, const CacheSection& cache) {
 void check_sets(const char* name, const CacheSection& cache) {
   constexpr std::uint64_t kFewest = 4;
   if (cache.size / kLineBytes / cache.ways < kFewest) {
-    throw UsageError("{0}.size is {1} bytes, which with {2} ways is fewer than {3} sets: make it larger, or {0}.ways less",
-                     name, cache.size, cache.ways, kFewest);
+    throw UsageError(
+        "{0}.size is {1} bytes, which with {2} ways is fewer than {3} sets: make it larger, or {0}.ways less",
+        name, cache.size, cache.ways, kFewest);
   }
 }
 

@@ -120,14 +120,14 @@ void add_memory(std::vector<Key>& k) {
                 MEMBER(l1d.ways), MEMBER(l1d.latency), false});
   add_cache(k, {"l2.size", "l2.ways", "l2.latency",
                 "Bytes of a tile's L2 cache, which includes its L1 caches; auto: 64 KiB a core of the tile.",
-                "Ways of a tile's L2 cache.", "Cycles of an L2 access.", MEMBER(l2.size), MEMBER(l2.ways),
-                MEMBER(l2.latency), true});
+                "Ways of a tile's L2 cache, which has 4 sets or more.", "Cycles of an L2 access.",
+                MEMBER(l2.size), MEMBER(l2.ways), MEMBER(l2.latency), true});
   add_cache(k,
             {"llc.size", "llc.ways", "llc.latency",
              "Bytes of a tile's slice of the last-level cache, which includes all L2 caches; auto: 256 KiB a "
              "core of the tile.",
-             "Ways of an LLC slice.", "Cycles of an LLC slice access.", MEMBER(llc.size), MEMBER(llc.ways),
-             MEMBER(llc.latency), true});
+             "Ways of an LLC slice, which has 4 sets or more.", "Cycles of an LLC slice access.",
+             MEMBER(llc.size), MEMBER(llc.ways), MEMBER(llc.latency), true});
   k.push_back(choice("coherence.protocol", MEMBER(coherence.protocol), {"mesi"},
                      "Coherence protocol: mesi has a directory in the tags of L2 and LLC.", kTable));
   k.push_back(plain("coherence.check", MEMBER(coherence.check),

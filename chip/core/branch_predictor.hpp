@@ -60,8 +60,8 @@ class BranchPredictor {
   static constexpr std::uint64_t kHistoryMask = 0xff;
   // Two bits each: what one branch may use, which is as many as there are histories, is one host cache line.
   std::vector<std::uint64_t, LineAllocator<std::uint64_t>> counters_;
-  std::uint64_t mask_;  // a power of two of counters, less 1
-  std::vector<Addr> targets_;           // power of two
+  std::uint64_t mask_;         // a power of two of counters, less 1
+  std::vector<Addr> targets_;  // power of two
   std::vector<Addr> returns_;
   std::uint64_t history_ = 0;
   std::size_t top_ = 0;

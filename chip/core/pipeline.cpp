@@ -500,7 +500,8 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
 enter_block:
   insn = first = block->insns();
   if (t >= run_end) goto out;
-  if (const LineAddr line = line_of(block->pc); line != fetch_line_) {
+  // Nothing is fetched where there is no code: a wild jump ends at its page, not in the caches.
+  if (const LineAddr line = line_of(block->pc); line != fetch_line_ && insn->op != Op::fetch_fault) {
     if (insn->op != Op::host_call && !ports_.l1i.hit(line, false)) {
       issue = t;
       if (!fetch_slow(line, issue)) goto out;

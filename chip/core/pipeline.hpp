@@ -233,8 +233,8 @@ class Pipeline final : private L1Recorder {
   /// Moves `issue` to `until`, charging the wait to the parts of the access waited for.
   void wait(std::uint64_t& issue, std::uint64_t until, const AccessParts& parts);
   std::uint64_t stall_for_operands(const isa::Insn& insn, std::uint64_t issue) {
-    const std::uint64_t ready = std::max(std::max(ready_[insn.rs1], ready_[insn.rs2]),
-                                         std::max(ready_[insn.rs3], ready_[insn.rd]));
+    const std::uint64_t ready =
+        std::max(std::max(ready_[insn.rs1], ready_[insn.rs2]), std::max(ready_[insn.rs3], ready_[insn.rd]));
     return ready <= issue ? issue : charge_stall(insn, issue);
   }
   /// Of an instruction whose operands are ready later than `issue`. @returns when they are.

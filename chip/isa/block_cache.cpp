@@ -93,8 +93,8 @@ Block* BlockCache::decode_block(Addr pc) {
     append(call);
   }
 
-  const bool has_float =
-      std::any_of(insns.begin(), insns.begin() + count, [](const Insn& i) { return i.is_float() || i.writes_float(); });
+  const bool has_float = std::any_of(insns.begin(), insns.begin() + count,
+                                     [](const Insn& i) { return i.is_float() || i.writes_float(); });
   auto* block = new (allocate(sizeof(Block) + count * sizeof(Insn)))
       Block{pc,        static_cast<std::uint16_t>(guest_instructions),
             has_float, static_cast<std::uint32_t>(at - pc),

@@ -28,7 +28,7 @@ namespace rubato::chip::isa {
 struct alignas(16) Block {
   Addr pc;              ///< of the first instruction
   std::uint16_t count;  ///< instructions of the guest
-  bool has_float;       ///< any of them computes in floating point, or writes its registers, or uses its flags
+  bool has_float;  ///< any of them computes in floating point, or writes its registers, or uses its flags
   std::uint32_t bytes;  ///< from pc to the instruction behind
   Block* taken;         ///< where the jump or branch went last, or null
   Block* next;          ///< the block behind, or null: not needed yet

@@ -30,7 +30,6 @@ class BasicCalendars {
   };
 
  public:
-
   /// Calendars of `resources` resources, all free.
   explicit BasicCalendars(std::uint32_t resources)
       : resources_(resources), words_(std::size_t{resources} * kWords) {}
@@ -60,7 +59,10 @@ class BasicCalendars {
   class Way {
    public:
     Way(BasicCalendars& calendars, Cycle at, std::uint32_t length)
-        : calendars_(calendars), at_(at.value), length_(length), ones_(~std::uint64_t{0} >> (64 - length % 64) % 64) {
+        : calendars_(calendars),
+          at_(at.value),
+          length_(length),
+          ones_(~std::uint64_t{0} >> (64 - length % 64) % 64) {
       enter(at_ / 64);
     }
     /// Takes the first `length` free cycles of `resource` in a row at or after now; `cycles` later is now.

@@ -32,7 +32,8 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   const std::uint32_t flits = flits_of(message.bytes);
   const std::int32_t dx = column_[to.value] - column_[from.value], dy = row_[to.value] - row_[from.value];
   const Latency straight = params_.straight, turn = dx != 0 && dy != 0 ? params_.turn - params_.straight : 0;
-  const auto over = [&](std::uint32_t tile, Direction forward, Direction backward, std::int32_t hops, auto&& take) {
+  const auto over = [&](std::uint32_t tile, Direction forward, Direction backward, std::int32_t hops,
+                        auto&& take) {
     std::uint32_t link = this->link(tile, hops > 0 ? forward : backward);
     const std::uint32_t step = hops > 0 ? 1 : ~0U;
     for (std::int32_t left = std::abs(hops); left != 0; --left, link += step) {

@@ -46,13 +46,13 @@ class ReadyHeap {
   }
   /// A task that is here. Linear in their number: most leave by pop().
   void remove(Task* task) {
-    const auto entry =
-        std::find_if(entries_.begin(), entries_.end(), [task](const OrderedTask& e) { return e.task == task; });
+    const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                    [task](const OrderedTask& e) { return e.task == task; });
     RUBATO_CHECK(entry != entries_.end(), "a task is not in the heap of its lane");
     take_out(static_cast<std::size_t>(entry - entries_.begin()));
   }
-  /// Takes out tasks none of which is before `first`, whose is_ready the caller has reset. Linear in the number
-  /// of all.
+  /// Takes out tasks none of which is before `first`, whose is_ready the caller has reset. Linear in the
+  /// number of all.
   void sweep(const OrderedTask& first) {
     std::erase_if(entries_, [&](const OrderedTask& e) { return !e.before(first) && !e.task->is_ready; });
     for (std::size_t place = 1; place < entries_.size(); ++place) rise(place, OrderedTask{entries_[place]});
@@ -86,7 +86,8 @@ class ReadyHeap {
     entries_.pop_back();
     const std::size_t size = entries_.size();
     if (place == size) return;
-    // The hole sinks to a leaf, which the last entry fills: it was a leaf before and seldom belongs higher up.
+    // The hole sinks to a leaf, which the last entry fills: it was a leaf before and seldom belongs higher
+    // up.
     for (std::size_t first = place * kChildren + 1; first < size; first = place * kChildren + 1) {
       std::size_t earliest = first;
       for (std::size_t child = first + 1; child < std::min(first + kChildren, size); ++child)

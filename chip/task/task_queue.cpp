@@ -38,7 +38,8 @@ void TaskQueue::enter_idle(Task* task) {
   count_idle(*task, 1);
   const std::size_t lane = index(task->lane());
   ready_[lane].push(task);
-  const bool is_later = (is_known_ >> lane & 1) != 0 && earliest_free_[lane] != nullptr && earliest_free_[lane]->before(*task);
+  const bool is_later =
+      (is_known_ >> lane & 1) != 0 && earliest_free_[lane] != nullptr && earliest_free_[lane]->before(*task);
   if (!is_later) forget_earliest(task->lane());
   check();
 }
@@ -216,7 +217,8 @@ void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& 
   std::nth_element(latest_.begin(), latest_.begin() + count, latest_.end(),
                    [](const OrderedTask& a, const OrderedTask& b) { return b.before(a); });
   latest_.resize(count);
-  std::sort(latest_.begin(), latest_.end(), [](const OrderedTask& a, const OrderedTask& b) { return a.before(b); });
+  std::sort(latest_.begin(), latest_.end(),
+            [](const OrderedTask& a, const OrderedTask& b) { return a.before(b); });
   out.clear();
   for (const OrderedTask& idle : latest_) {
     Task* const task = idle.task;

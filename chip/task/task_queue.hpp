@@ -189,9 +189,10 @@ class TaskQueue {
   std::uint32_t busy_ = 0;    // bit of each slot whose task has a locale: no other slot has waiters
   std::uint32_t waited_ = 0;  // bit of each slot that has or had waiters since it became busy
   std::array<std::vector<OrderedTask>, kLanes> idle_;
-  std::array<Locale, kMaxHolders> locales_{};  // by slot, of the task that runs there, if its bit of busy_ is set
+  std::array<Locale, kMaxHolders>
+      locales_{};  // by slot, of the task that runs there, if its bit of busy_ is set
   std::array<std::array<TaskHeap, kLanes>, kMaxHolders> waiters_;  // by slot
-  std::vector<OrderedTask> latest_;  // scratch: what is spilled next
+  std::vector<OrderedTask> latest_;                                // scratch: what is spilled next
 };
 
 }  // namespace rubato::chip

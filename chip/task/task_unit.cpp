@@ -404,7 +404,8 @@ void TaskUnit::send_create(std::uint32_t slot, TaskEvent event, Cycle now) {
 void TaskUnit::answer(TileId to, std::uint32_t slot, TaskEvent event, Cycle now) {
   const Message message{message::kAcknowledgement, TrafficClass::task};
   const Cycle arrival = context_.network.send(tile_, to, message, now);
-  context_.timeline.schedule(arrival, tiles_[to.value].get(), static_cast<std::uint32_t>(event), payload(to, slot));
+  context_.timeline.schedule(arrival, tiles_[to.value].get(), static_cast<std::uint32_t>(event),
+                             payload(to, slot));
 }
 
 void TaskUnit::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {

@@ -53,8 +53,8 @@
 
 namespace rubato::chip {
 
-/// Events that task units schedule, for themselves and for each other; the payload is tile << 32 | slot of the
-/// send buffer of that tile.
+/// Events that task units schedule, for themselves and for each other; the payload is tile << 32 | slot of
+/// the send buffer of that tile.
 enum class TaskEvent : std::uint32_t {
   create_arrives,    ///< at the destination
   granted_arrives,   ///< the same, sent again after a grant
@@ -74,7 +74,7 @@ struct TaskContext {
   Network& network;
   MemorySystem& memory;
   TaskHost& host;
-  Arbiter* arbiter = nullptr;      ///< null on a one-core chip
+  Arbiter* arbiter = nullptr;  ///< null on a one-core chip
   const DispatchRule* rule = nullptr;
   TaskObserver* observer = nullptr;
   AbortProfile profile{};
@@ -417,15 +417,15 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   struct Started {
     Timestamp timestamp = kMaxVirtualTime.timestamp;
     std::uint32_t tasks = 0;
-  } started_;                      // non-speculatively, of the last such timestamp
-  bool is_holding_ = false;        // a MAYSPEC task may not run now, or nobody looked: the last evaluation
-  bool is_spec_waiting_ = false;   // the last evaluation
-  bool may_spec_start_ = false;    // all the same, since nothing else can proceed: until none is suspended
-  bool is_stopped_ = false;        // a promotion is being served
-  bool owes_quiet_ = false;        // and the arbiter's tile waits for this one
-  bool is_refill_turn_ = true;     // to take the last entry
-  std::uint32_t spill_threshold_;  // entries
-  std::uint32_t max_refills_;      // refill tasks in the queue
+  } started_;                         // non-speculatively, of the last such timestamp
+  bool is_holding_ = false;           // a MAYSPEC task may not run now, or nobody looked: the last evaluation
+  bool is_spec_waiting_ = false;      // the last evaluation
+  bool may_spec_start_ = false;       // all the same, since nothing else can proceed: until none is suspended
+  bool is_stopped_ = false;           // a promotion is being served
+  bool owes_quiet_ = false;           // and the arbiter's tile waits for this one
+  bool is_refill_turn_ = true;        // to take the last entry
+  std::uint32_t spill_threshold_;     // entries
+  std::uint32_t max_refills_;         // refill tasks in the queue
   std::uint32_t without_worker_ = 0;  // cores whose tasks were suspended, and none has taken their place
   std::uint32_t suspended_count_ = 0, spare_workers_ = 0;
   std::uint32_t started_before_spec_ = 0;
@@ -460,7 +460,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   static constexpr std::uint32_t kMaxBeforeSpec = 256;
   static constexpr std::uint32_t kDispatchesPerRefill = 64;
   static constexpr std::uint32_t kDispatchesPerTimedRefill = 1024;  // more often it costs more than it gains
-  VirtualTime own_gvt_{};            // of a chip without an arbiter
+  VirtualTime own_gvt_{};                                           // of a chip without an arbiter
   std::deque<Task*> commit_sends_;   // held children of committed parents, for the send buffer
   std::vector<Task*> rolling_back_;  // tasks that will be idle again
   std::array<Patience, kNeeds> patience_;

@@ -43,7 +43,9 @@ TEST(SetArray, FindsEachLineAmongAnyNumberOfWaysAndNoOther) {
     for (const std::uint64_t sets : {1U, 4U, 6U, 8U}) {
       SetArray<int> array(ways * sets * kLineBytes, ways, std::pmr::get_default_resource());
       // Lines whose tags differ in one bit only, up to the highest that a chip has.
-      const auto line = [&](std::uint64_t set, std::uint64_t i) { return LineAddr{((i * 37) << 20 | i) * sets + set}; };
+      const auto line = [&](std::uint64_t set, std::uint64_t i) {
+        return LineAddr{((i * 37) << 20 | i) * sets + set};
+      };
       for (std::uint64_t set = 0; set < sets; ++set)
         for (std::uint32_t way = 0; way < ways; ++way) {
           EXPECT_EQ(array.find(line(set, way)), array.kNoSlot);

@@ -109,6 +109,24 @@ TEST(Resolve, RefusesCachesWhoseSetsAreNoPowerOfTwo) {
             "l1d.size is 1000 bytes, which with 8 ways of 64-byte lines is not a power of two of sets");
 }
 
+TEST(Resolve, RefusesOuterCachesOfFewerThanFourSets) {
+  Config c;
+  c.l2 = {.size = 16 << 10, .ways = 64, .latency = 7};
+  EXPECT_EQ(error_of(c), "no error");
+  c.llc = {.size = 16 << 10, .ways = 64, .latency = 9};
+  EXPECT_EQ(error_of(c), "no error");
+  c.l1i = c.l1d = {.size = 1 << 10, .ways = 8, .latency = 2};
+  c.l2.size = 8 << 10;
+  EXPECT_EQ(
+      error_of(c),
+      "l2.size is 8192 bytes, which with 64 ways is fewer than 4 sets: make it larger, or l2.ways less");
+  c.l2 = {.size = 4 << 10, .ways = 8, .latency = 7};
+  c.llc.size = 8 << 10;
+  EXPECT_EQ(
+      error_of(c),
+      "llc.size is 8192 bytes, which with 64 ways is fewer than 4 sets: make it larger, or llc.ways less");
+}
+
 TEST(Resolve, RefusesCachesThatCannotIncludeTheInnerOnes) {
   Config c;
   c.l2.size = 8 << 10;
