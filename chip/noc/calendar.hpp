@@ -22,14 +22,6 @@ class BasicCalendars {
  public:
   static constexpr std::uint64_t kWindow = window;
 
- private:
-  static constexpr std::uint64_t kWords = kWindow / 64;
-  struct Word {
-    std::uint64_t bits = 0;
-    std::uint64_t number = 0;  // cycle / 64 of its first bit
-  };
-
- public:
   /// Calendars of `resources` resources, all free.
   explicit BasicCalendars(std::uint32_t resources)
       : resources_(resources), words_(std::size_t{resources} * kWords) {}
@@ -54,49 +46,13 @@ class BasicCalendars {
     return search(resource, at.value, length);
   }
 
-  /// Books resources that lie side by side, one after the other (a message's way over links). It keeps what
-  /// they have in common: nearly always the same word's time.
-  class Way {
-   public:
-    Way(BasicCalendars& calendars, Cycle at, std::uint32_t length)
-        : calendars_(calendars),
-          at_(at.value),
-          length_(length),
-          ones_(~std::uint64_t{0} >> (64 - length % 64) % 64) {
-      enter(at_ / 64);
-    }
-    /// Takes the first `length` free cycles of `resource` in a row at or after now; `cycles` later is now.
-    void book(std::uint32_t resource, Latency cycles) {
-      if (at_ / 64 != number_) enter(at_ / 64);
-      const std::uint64_t offset = at_ % 64, ones = ones_ << offset;
-      Word& w = row_[resource];
-      if (offset + length_ > 64 || (w.number == number_ && (w.bits & ones) != 0)) {
-        at_ = calendars_.search(resource, at_, length_).value;
-      } else if (w.number == number_) {
-        w.bits |= ones;
-      } else if (w.number < number_) {
-        w = {ones, number_};
-      }
-      at_ += cycles;
-    }
-    void spend(Latency cycles) { at_ += cycles; }
-    Cycle now() const { return Cycle{at_}; }
-
-   private:
-    void enter(std::uint64_t number) {
-      number_ = number;
-      row_ = &calendars_.words_[number % kWords * calendars_.resources_];
-    }
-
-    BasicCalendars& calendars_;
-    std::uint64_t at_;
-    std::uint32_t length_;
-    std::uint64_t ones_;  // as many as length, the lowest
-    std::uint64_t number_ = 0;
-    Word* row_ = nullptr;
+ private:
+  static constexpr std::uint64_t kWords = kWindow / 64;
+  struct Word {
+    std::uint64_t bits = 0;
+    std::uint64_t number = 0;  // cycle / 64 of its first bit
   };
 
- private:
   /// book() where that is not so.
   [[gnu::noinline]] Cycle search(std::uint32_t resource, std::uint64_t start, std::uint32_t length) {
     const Words words{&words_[resource], resources_};

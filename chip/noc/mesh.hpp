@@ -55,6 +55,8 @@ class Mesh final : public Network {
     const bool in_row = d == Direction::east || d == Direction::west;
     return static_cast<unsigned>(d) * tiles() + (in_row ? tile : across_[tile]);
   }
+  /// Over `hops` links towards `d`. @returns when the head is at the last one's end.
+  Cycle traverse(std::uint32_t tile, Direction d, std::uint32_t hops, std::uint32_t flits, Cycle at);
   std::uint32_t flits_of(std::uint32_t bytes) const {
     return bytes < kSmall ? small_[bytes] : (bytes + params_.link_bytes - 1) / params_.link_bytes;
   }
