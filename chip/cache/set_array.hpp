@@ -60,7 +60,7 @@ class SetArray {
     const auto look = [&](std::uint32_t way) {
       Four four;
       __builtin_memcpy(&four, tags + way, sizeof four);
-      found |= (four == wanted) & number;
+      found |= std::bit_cast<Four>(four == wanted) & number;
       number += 4;
     };
     if (shift_ == 4) {
