@@ -72,8 +72,8 @@ class TaskHeap {
   Task* root_ = nullptr;
 };
 
-/// Members in the order of their use: heaps of waiting tasks walk over many records and read a host cache line
-/// of each.
+/// Members in the order of their use: heaps of waiting tasks walk over many records and read a host cache
+/// line of each.
 struct alignas(64) Task {
   static constexpr std::size_t kFirstUsed =
       128;  ///< bytes; the rest is read when it is created, begins or ends
