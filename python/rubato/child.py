@@ -53,6 +53,9 @@ class Ended:
 
 #: What ends a run as Ctrl-C does.
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Signals that a handler has turned into KeyboardInterrupt. Python drops one that is raised in a finalizer, which any
+#: statement may run: who waits for a child looks here, too.
+interrupts: list[int] = []
 
 
 class NotStarted(OSError):
@@ -91,7 +94,7 @@ def supervise(
             seconds = time.monotonic() - started
             if on_poll:
                 on_poll(seconds)
-            if cancelled is not None and cancelled.is_set():
+            if interrupts or (cancelled is not None and cancelled.is_set()):
                 raise KeyboardInterrupt
             if timeout is not None and seconds > timeout:
                 timed_out = True

@@ -7,6 +7,7 @@ import errno
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -87,3 +88,11 @@ def test_an_interrupt_while_a_child_is_started_ends_the_child(
             signal.signal(s, handler)
     watcher, interrupted_child = started
     assert (watcher.poll(), interrupted_child.poll()) == (0, -signal.SIGTERM)
+
+
+def test_an_interrupt_whose_exception_was_dropped_ends_the_child_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "interrupts", [signal.SIGHUP])
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        child.supervise(["sleep", "30"])
+    assert time.monotonic() - started < 20

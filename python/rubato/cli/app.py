@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from rich.markup import escape
 
 import rubato
+from rubato.child import INTERRUPTS, interrupts
 from rubato.cli import terminal
 from rubato.errors import ExitCode, RubatoError
 from rubato.suggest import did_you_mean
@@ -64,16 +65,17 @@ _wants_json: list[str] = []
 
 def main(argv: list[str] | None = None) -> None:
     """The console script. Every error becomes one sentence on stderr and the right exit code."""
-    signal.signal(signal.SIGTERM, _interrupt)  # batch systems end jobs this way: as orderly as Ctrl-C
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # a lost connection; nohup ignores it
-        signal.signal(signal.SIGHUP, _interrupt)
+    for number in INTERRUPTS:  # batch systems end jobs by SIGTERM, as orderly as Ctrl-C; SIGHUP: a lost connection
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it
+            signal.signal(number, _interrupt)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:  # what its encoding does not have becomes a question mark
             stream.reconfigure(errors="replace")
     sys.exit(call(sys.argv[1:] if argv is None else argv))
 
 
-def _interrupt(*_: Any) -> None:
+def _interrupt(number: int, _: Any) -> None:
+    interrupts.append(number)
     raise KeyboardInterrupt
 
 
