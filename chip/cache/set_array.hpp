@@ -38,7 +38,7 @@ class SetArray {
         sets_(bytes / kLineBytes / ways),
         mask_((sets_ & (sets_ - 1)) == 0 ? sets_ - 1 : 0),
         tag_shift_(static_cast<std::uint32_t>(std::countr_zero(sets_))),
-        tags_(round_up(sets_ << shift_), kEmpty, memory),
+        tags_(sets_ << shift_, kEmpty, memory),
         order_(sets_, ways, memory),
         payloads_(sets_ << shift_, memory) {
     RUBATO_CHECK(ways >= 1 && sets_ >= 1 && sets_ * ways * kLineBytes == bytes,
@@ -46,8 +46,7 @@ class SetArray {
   }
 
   std::uint32_t find(LineAddr line) const {
-    // No early exit: where a line is cannot be predicted. Slots behind the set's ways are empty; those of the
-    // next set, where ways are fewer than four, are not looked at.
+    // No early exit: where a line is cannot be predicted. Slots behind the set's ways are empty.
     const auto [base, tag] = place_of(line);
     const Tag* const tags = &tags_[base];
     if (shift_ < 2) [[unlikely]] {
@@ -124,8 +123,6 @@ class SetArray {
     return {static_cast<std::uint32_t>(line.value % sets_ << shift_), static_cast<Tag>(line.value / sets_)};
   }
   LineAddr line_of(std::uint64_t set, Tag tag) const { return LineAddr{tag * sets_ + set}; }
-  /// Whole fours.
-  static constexpr std::uint64_t round_up(std::uint64_t slots) { return (slots + 3) / 4 * 4; }
   std::uint32_t way_of(std::uint32_t slot) const { return slot & ((1U << shift_) - 1); }
 
   std::uint32_t ways_, shift_;

@@ -36,11 +36,10 @@ void TaskQueue::enter_idle(Task* task) {
   task->index = static_cast<std::uint32_t>(list.size());
   list.push_back({task->order, task->tie, task});
   count_idle(*task, 1);
-  const std::size_t lane = index(task->lane());
-  ready_[lane].push(task);
-  const bool is_later =
-      (is_known_ >> lane & 1) != 0 && earliest_free_[lane] != nullptr && earliest_free_[lane]->before(*task);
-  if (!is_later) forget_earliest(task->lane());
+  const Lane lane = task->lane();
+  ready_[index(lane)].push(task);
+  const Task* const earliest = is_known(lane) ? earliest_free_[index(lane)] : nullptr;
+  if (earliest == nullptr || !earliest->before(*task)) forget_earliest(lane);
   check();
 }
 

@@ -105,7 +105,7 @@ class TaskQueue {
   /// locale is busy on the task that holds it.
   Task* earliest_free(Lane lane) {
     if (ready_[index(lane)].empty()) return nullptr;
-    if ((is_known_ >> index(lane) & 1) == 0) find_earliest_free(lane);
+    if (!is_known(lane)) find_earliest_free(lane);
     return earliest_free_[index(lane)];
   }
   /// What earliest_free() of the untimestamped lane returned may not run yet for a reason of its own: it no
@@ -164,6 +164,7 @@ class TaskQueue {
   /// The slot whose task has the task's locale, or kNobody.
   std::uint32_t holder_of(const Task& task) const;
   void find_earliest_free(Lane lane);
+  bool is_known(Lane lane) const { return (is_known_ >> index(lane) & 1) != 0; }
   void forget_earliest(Lane lane) { is_known_ &= ~(1U << index(lane)); }
   void lead(TaskHeap& waiting, Lane lane);
   void enter_idle(Task* task);

@@ -213,7 +213,7 @@ void TaskUnits::settle_attempts() {
     if (attempt->task != nullptr) context_.account->settle(attempt->cycles, CycleClass::aborted);
 }
 
-// ---- Events and reports ----
+// ---- Reports ----
 
 std::string TaskUnits::describe_waiting() const {
   std::string out;

@@ -42,7 +42,7 @@ TEST(SetArray, FindsEachLineAmongAnyNumberOfWaysAndNoOther) {
   for (const std::uint32_t ways : {1U, 2U, 3U, 4U, 5U, 8U, 11U, 16U, 24U, 64U}) {
     for (const std::uint64_t sets : {1U, 4U, 6U, 8U}) {
       SetArray<int> array(ways * sets * kLineBytes, ways, std::pmr::get_default_resource());
-      // Lines whose tags differ in one bit only, up to the highest that a chip has.
+      // Their tags differ in low and in high bits.
       const auto line = [&](std::uint64_t set, std::uint64_t i) {
         return LineAddr{((i * 37) << 20 | i) * sets + set};
       };
