@@ -10,6 +10,7 @@ namespace rubato::chip {
 
 Mesh::Mesh(Params params)
     : params_(params),
+      tiles_(params.width * params.height),
       calendars_(params.width * params.height * kDirections),
       flits_(std::size_t{params.width} * params.height * kDirections) {
   RUBATO_CHECK(params.width >= 1 && params.height >= 1 && params.link_bytes >= 1);
@@ -24,41 +25,41 @@ Mesh::Mesh(Params params)
   }
 }
 
-// Before its only caller, which it is part of.
-[[gnu::always_inline]] inline Cycle Mesh::traverse(std::uint32_t tile, Direction d, std::uint32_t hops,
-                                                   std::uint32_t flits, Cycle at) {
-  const bool contention = params_.contention;
-  const std::uint32_t straight = params_.straight;
-  const std::uint32_t step = d == Direction::west || d == Direction::north ? ~0U : 1;
-  std::uint64_t* const carried = flits_.data();
-  for (std::uint32_t link = this->link(tile, d); hops != 0; --hops, link += step) {
-    carried[link] += flits;
-    if (contention) at = calendars_.book(link, at, flits);
-    at += straight;
-  }
-  return at;
-}
-
+// Both legs in one loop, and its turn without a branch: nobody knows where the next message goes, least of
+// all the host.
 Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   if (from == to) return now;
   RUBATO_DCHECK(from.value < tiles() && to.value < tiles());
   bytes_[static_cast<unsigned>(message.traffic)] += message.bytes;
   ++messages_;
   const std::uint32_t flits = flits_of(message.bytes);
+  const bool contention = params_.contention;
+  const std::uint32_t straight = params_.straight, turn = params_.turn - params_.straight;
 
-  Cycle head = now;
   const std::int32_t dx = column_[to.value] - column_[from.value], dy = row_[to.value] - row_[from.value];
-  if (dx != 0) {
-    const auto hops = static_cast<std::uint32_t>(std::abs(dx));
-    head = traverse(from.value, dx > 0 ? Direction::east : Direction::west, hops, flits, head);
-    if (dy != 0) head += params_.turn - params_.straight;
+  // All ones where it goes west, or north.
+  const auto west = static_cast<std::uint32_t>(dx >> 31), north = static_cast<std::uint32_t>(dy >> 31);
+  const std::uint32_t corner = column_[to.value] * params_.height + row_[from.value];
+  const std::uint32_t across = from.value + (tiles_ & west), down = corner + 2 * tiles_ + (tiles_ & north);
+  const std::uint32_t step_across = west | 1, step_down = north | 1;
+  std::uint32_t before_turn = (static_cast<std::uint32_t>(dx) ^ west) - west;
+  std::uint32_t hops = before_turn + ((static_cast<std::uint32_t>(dy) ^ north) - north);
+
+  std::uint32_t is_down = before_turn == 0 ? ~0U : 0;
+  std::uint32_t link = across ^ ((across ^ down) & is_down),
+                step = step_across ^ ((step_across ^ step_down) & is_down);
+  std::uint64_t* const carried = flits_.data();
+  for (Cycle head = now;;) {
+    carried[link] += flits;
+    if (contention) head = calendars_.book(link, head, flits);
+    head += straight;
+    if (--hops == 0) return head + (flits - 1);
+    is_down = 0U - static_cast<std::uint32_t>(--before_turn == 0);
+    link += step;
+    link ^= (link ^ down) & is_down;
+    step ^= (step ^ step_down) & is_down;
+    head += turn & is_down;
   }
-  if (dy != 0) {
-    const auto hops = static_cast<std::uint32_t>(std::abs(dy));
-    const std::uint32_t corner = row_[from.value] * params_.width + column_[to.value];
-    head = traverse(corner, dy > 0 ? Direction::south : Direction::north, hops, flits, head);
-  }
-  return head + (flits - 1);
 }
 
 std::uint32_t Mesh::hops(TileId from, TileId to) const {

@@ -38,7 +38,7 @@ class Mesh final : public Network {
 
   Cycle send(TileId from, TileId to, Message message, Cycle now) override;
 
-  std::uint32_t tiles() const { return params_.width * params_.height; }
+  std::uint32_t tiles() const { return tiles_; }
   /// Links between two tiles.
   std::uint32_t hops(TileId from, TileId to) const;
   /// Bytes of messages sent so far, by class; messages within a tile do not count.
@@ -55,14 +55,13 @@ class Mesh final : public Network {
     const bool in_row = d == Direction::east || d == Direction::west;
     return static_cast<unsigned>(d) * tiles() + (in_row ? tile : across_[tile]);
   }
-  /// Over `hops` links towards `d`. @returns when the head is at the last one's end.
-  Cycle traverse(std::uint32_t tile, Direction d, std::uint32_t hops, std::uint32_t flits, Cycle at);
   std::uint32_t flits_of(std::uint32_t bytes) const {
     return bytes < kSmall ? small_[bytes] : (bytes + params_.link_bytes - 1) / params_.link_bytes;
   }
   bool has_link(std::uint32_t tile, Direction d) const;
 
   Params params_;
+  std::uint32_t tiles_;
   Calendars calendars_;  // of links
   std::vector<std::uint64_t> flits_;
   std::vector<std::uint16_t> column_, row_;

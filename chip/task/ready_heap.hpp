@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "base/prefetch.hpp"
+#include "base/wide.hpp"
 #include "chip/task/task_record.hpp"
 
 namespace rubato::chip {
@@ -21,9 +22,7 @@ struct OrderedTask {
   Timestamp order;
   std::uint64_t tie;
   Task* task;
-  bool before(const OrderedTask& other) const {
-    return order != other.order ? order < other.order : tie < other.tie;
-  }
+  bool before(const OrderedTask& other) const { return wide(order, tie) < wide(other.order, other.tie); }
 };
 
 /// Invariants: no entry is before its parent; a task's is_ready says that it is in one of these heaps.
@@ -80,6 +79,18 @@ class ReadyHeap {
     }
     entries_[place] = entry;
   }
+  /// Of those from `first` on that there are. All four are there at nearly every node, whose places then say
+  /// all.
+  std::size_t earliest_child(std::size_t first, std::size_t size) const {
+    const auto earlier = [this](std::size_t a, std::size_t b) {
+      return entries_[b].before(entries_[a]) ? b : a;
+    };
+    if (first + kChildren <= size) [[likely]]
+      return earlier(earlier(first, first + 1), earlier(first + 2, first + 3));
+    std::size_t earliest = first;
+    for (std::size_t child = first + 1; child < size; ++child) earliest = earlier(earliest, child);
+    return earliest;
+  }
   void take_out(std::size_t place) {
     entries_[place].task->is_ready = false;
     const OrderedTask last = entries_.back();
@@ -89,9 +100,7 @@ class ReadyHeap {
     // The hole sinks to a leaf, which the last entry fills: it was a leaf before and seldom belongs higher
     // up.
     for (std::size_t first = place * kChildren + 1; first < size; first = place * kChildren + 1) {
-      std::size_t earliest = first;
-      for (std::size_t child = first + 1; child < std::min(first + kChildren, size); ++child)
-        earliest = entries_[child].before(entries_[earliest]) ? child : earliest;
+      const std::size_t earliest = earliest_child(first, size);
       entries_[place] = entries_[earliest];
       place = earliest;
     }

@@ -19,6 +19,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/wide.hpp"
 #include "chip/task/task.hpp"
 #include "chip/types.hpp"
 
@@ -130,9 +131,7 @@ struct alignas(64) Task {
     const unsigned nonspec = descriptor.type == TaskType::nonspec ? 1 : 0;
     return static_cast<Lane>((descriptor.has_timestamp ? 0U : 2U) + nonspec);
   }
-  bool before(const Task& other) const {
-    return order != other.order ? order < other.order : tie < other.tie;
-  }
+  bool before(const Task& other) const { return wide(order, tie) < wide(other.order, other.tie); }
 };
 
 }  // namespace rubato::chip

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/wide.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
@@ -16,7 +17,10 @@ using Timestamp = std::uint64_t;
 struct VirtualTime {
   Timestamp timestamp = 0;
   std::uint64_t tie_breaker = 0;
-  constexpr auto operator<=>(const VirtualTime&) const = default;
+  constexpr bool operator==(const VirtualTime&) const = default;
+  constexpr std::strong_ordering operator<=>(const VirtualTime& other) const {
+    return wide(timestamp, tie_breaker) <=> wide(other.timestamp, other.tie_breaker);
+  }
 };
 /// Tie-breakers are unique: a core dispatches at most one task a cycle (C16).
 inline constexpr unsigned kTieBreakerCoreBits = 10;

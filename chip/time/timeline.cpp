@@ -14,8 +14,6 @@ namespace rubato::chip {
 Cycle Timeline::next_near() const {
   if (near_ == 0) return kNever;
   const std::uint64_t start = now_.value % kRing;
-  if (const std::uint64_t word = occupied_[start / 64] >> start % 64; word != 0)
-    return now_ + static_cast<std::uint64_t>(std::countr_zero(word));
   // Walks the rest of the bitmap once, ending with the word of now_, whose earlier bits wrap around.
   for (std::uint64_t i = 1; i <= kRing / 64; ++i) {
     const std::uint64_t word_index = (start / 64 + i) % (kRing / 64);
@@ -40,13 +38,11 @@ inline void Timeline::push(std::uint64_t slot, const Entry& entry) {
   free_ = node.next;
   node = {entry, kNone};
   Bucket& bucket = ring_[slot];
-  if (bucket.first == kNone) {
-    bucket.first = number;
-    occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
-  } else {
-    nodes_[bucket.last].next = number;
-  }
+  // Whether the bucket was empty is as good as random, so nothing here branches on it.
+  nodes_[bucket.last].next = number;
+  bucket.first = bucket.first == kNone ? number : bucket.first;
   bucket.last = number;
+  occupied_[slot / 64] |= std::uint64_t{1} << slot % 64;
   ++near_;
 }
 
@@ -79,22 +75,22 @@ void Timeline::admit_far(Cycle up_to) {
 bool Timeline::step() {
   const Cycle at = next();
   if (at >= pause_) return false;
-  if (at != now_) {
-    now_ = at;
-    if (!far_.empty()) admit_far(now_ + kRing);
-  }
+  now_ = at;
+  if (!far_.empty()) admit_far(now_ + kRing);
   const std::uint64_t slot = now_.value % kRing;
   Bucket& bucket = ring_[slot];
   const std::uint32_t number = bucket.first;
   Node& node = nodes_[number];
   const Entry entry = node.entry;
   bucket.first = node.next;
-  if (bucket.first == kNone) {
-    occupied_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
-  } else {
-    // Hundreds of handlers take turns, each of them gone from the host's nearest cache when its turn comes
-    // again.
-    prefetch(nodes_[bucket.first].entry.handler, EventHandler::kFirstUsed);
+  bucket.last = node.next == kNone ? kNobody : bucket.last;
+  std::uint64_t& word = occupied_[slot / 64];
+  word &= ~(std::uint64_t{node.next == kNone} << slot % 64);
+  // Hundreds of handlers take turns, each of them gone from the host's nearest cache when its turn comes
+  // again: the next one is asked for now, if it is known.
+  if (const std::uint64_t rest = word >> slot % 64; rest != 0) [[likely]] {
+    const std::uint32_t next = ring_[slot + static_cast<std::uint64_t>(std::countr_zero(rest))].first;
+    prefetch(nodes_[next].entry.handler, EventHandler::kFirstUsed);
   }
   node.next = free_;
   free_ = number;
