@@ -1,5 +1,5 @@
-// Two words as one number of twice their length: the host compares such without a branch, which it would guess wrongly
-// where neither is known to come first.
+// Two words as one number of twice their length: the host compares such without a branch, which it would
+// guess wrongly where neither is known to come first.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -17,22 +17,24 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
   const bool active = !warming_ && conflicts_->is_active();
   const bool checked = active && is_tracked(kind), write = is_write(kind);
   rolling_back_ = kind == AccessKind::rollback;
-  Path path(now);
-  path.spend(kL1, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
   const std::uint32_t l1_index = core.value * 2 + (kind == AccessKind::fetch ? 0 : 1);
   L1Cache& l1 = l1s_[l1_index];
   const std::uint32_t l1_slot = l1.find(line);
   const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!write || is_writable(l1.state_at(l1_slot)));
   if (!is_in_l1 || (checked && !l1.covers_at(l1_slot, write)))
-    return leave_l1(core, line, kind, l1_slot, is_in_l1, path);
+    return leave_l1(core, line, kind, l1_slot, is_in_l1, now);
   // Unchecked accesses need no mark, nor are they the running task's to be recorded.
   if (warming_ || (active && !checked) || !l1.hit_at(l1_slot, line, write))
     use_l1(l1_index, l1_slot, line, write);
+  Path path(now);
+  path.spend(kL1, l1_latency(kind));
   return path.done(ServedBy::l1);
 }
 
 AccessResult Mesi::leave_l1(CoreId core, LineAddr line, AccessKind kind, std::uint32_t l1_slot, bool is_in_l1,
-                            Path path) {
+                            Cycle now) {
+  Path path(now);
+  path.spend(kL1, l1_latency(kind));
   const bool active = !warming_ && conflicts_->is_active();
   const bool checked = active && is_tracked(kind);
   const Request r{

@@ -110,7 +110,10 @@ class Mesi final : public MemoryHierarchy {
   /// access() that the L1 alone cannot serve: it lacks the line or the right to it (then not `is_in_l1`), or
   /// the line is not marked for it and is checked as an L2 hit (C15).
   [[gnu::noinline]] AccessResult leave_l1(CoreId core, LineAddr line, AccessKind kind, std::uint32_t l1_slot,
-                                          bool is_in_l1, Path path);
+                                          bool is_in_l1, Cycle now);
+  Latency l1_latency(AccessKind kind) const {
+    return kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_;
+  }
   void use_l1(std::uint32_t l1, std::uint32_t l1_slot, LineAddr line, bool write);
   AccessResult serve_again(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path);
   bool serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served,

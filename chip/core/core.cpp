@@ -158,10 +158,10 @@ Worker Core::give_up_worker() {
   return {std::exchange(thread_, nullptr), worker_regs_, low, high};
 }
 
-void Core::begin_task(const DispatchedTask& task, Cycle now) {
+void Core::begin_task(Cycle now) {
   account(CycleClass::idle, now);
+  const DispatchedTask& task = task_;
   if (task.kind == DispatchedTask::Kind::resumed) return resume_task(host_.resume(task.id), now);
-  task_ = task;
   if (task.kind != DispatchedTask::Kind::guest) {
     activity_ = Activity::internal;
     account_.run_function(id_, 0);
@@ -216,8 +216,8 @@ void Core::look_for_work(Cycle now) {
     host_.find_thread(*this, now);
     return;
   }
-  if (const auto task = host_.tasks().dispatch(id_, now)) {
-    begin_task(*task, now);
+  if (host_.tasks().dispatch(id_, now, task_)) {
+    begin_task(now);
     if (activity_ == Activity::task) advance(now);
   }
 }
@@ -336,9 +336,10 @@ void Core::advance(Cycle now) {
     }
     const PipelineStop stop = pipeline_.run(now, earlier(timeline_.next(), slice_end_), timeline_.pause());
     if (activity_ == Activity::rollback) return;  // an access aborted its own task
+    if (stop == PipelineStop::resume) [[likely]]
+      return schedule(later(pipeline_.cycle(), now));
     switch (stop) {
       case PipelineStop::resume:
-        schedule(later(pipeline_.cycle(), now));
         return;
       case PipelineStop::blocked:
         blocked_ = true;

@@ -84,7 +84,7 @@ class Core final : public EventHandler {
   void go_on(Cycle now);
   void advance(Cycle now);
   void look_for_work(Cycle now);
-  void begin_task(const DispatchedTask& task, Cycle now);
+  void begin_task(Cycle now);
   /// Its task waits in a system call made at `at`.
   void suspend_task(Cycle at);
   void resume_task(const SuspendedTask& suspended, Cycle now);

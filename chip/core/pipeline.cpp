@@ -226,10 +226,10 @@ bool Pipeline::wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue) {
   return is_strict(issue) || leave(PipelineStop::resume);
 }
 
-bool Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64_t issue, AccessResult& result) {
+AccessResult Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64_t issue) {
   cycle_ = Cycle{issue};  // where the core is, should the access abort its own task
   is_stopped_ = false;
-  result = ports_.memory_system.access(core_, line, kind, cycle_);
+  AccessResult result = ports_.memory_system.access(core_, line, kind, cycle_);
   if (result.disturbed) [[unlikely]] {
     // Tasks were aborted: their cores have new events, which strict actions must not pass.
     RUBATO_CHECK(ports_.timeline != nullptr);
@@ -237,15 +237,18 @@ bool Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64_t issue
     strict_end_ = std::min(strict_end_, next);
     run_end_ = std::min(run_end_, strict_end_ + lookahead_);
   }
-  if (!result.done || is_stopped_) return leave(PipelineStop::blocked);
-  if (!ports_.l1d.has_marks() || kind == AccessKind::fetch) return true;
-  if (!is_tracked(kind)) {
+  if (!result.done || is_stopped_) {
+    leave(PipelineStop::blocked);
+    result.done = false;
+  } else if (!ports_.l1d.has_marks() || kind == AccessKind::fetch) {
+    // Nothing to be recorded.
+  } else if (!is_tracked(kind)) {
     ports_.l1d.mark_untracked(line);
-    return true;
+  } else {
+    ports_.l1d.mark(line, is_write(kind));
+    if (attempt_ != nullptr) ports_.recorder->record(core_, line, is_write(kind));
   }
-  ports_.l1d.mark(line, is_write(kind));
-  if (attempt_ != nullptr) ports_.recorder->record(core_, line, is_write(kind));
-  return true;
+  return result;
 }
 
 bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot,
@@ -253,8 +256,8 @@ bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuff
   if (!has_entry && !wait_for_entry(buffer, slot.issue)) return false;
   if (ports_.l1d.has_marks() && is_untracked(line))
     kind = is_write(kind) ? AccessKind::untracked_store : AccessKind::untracked_load;
-  AccessResult result;
-  if (!access_memory(line, kind, slot.issue, result)) return false;
+  const AccessResult result = access_memory(line, kind, slot.issue);
+  if (!result.done) return false;
   access_parts_ = result.parts;
   buffer.add(Cycle{slot.issue}, {line, word, result.cycle, result.parts});
   fills_until_ = std::max(fills_until_, result.cycle.value);
@@ -289,8 +292,8 @@ bool Pipeline::take_log_line(Slot& slot) {
   const LineAddr line = log_.front();
   if (!ports_.l1d.hit(line, true)) {
     if (!wait_for_entry(stores_, slot.issue)) return false;
-    AccessResult result;
-    if (!access_memory(line, AccessKind::untracked_store, slot.issue, result)) return false;
+    const AccessResult result = access_memory(line, AccessKind::untracked_store, slot.issue);
+    if (!result.done) return false;
     // Nobody loads it, so no load waits for it: fills_until_ need not know.
     stores_.add(Cycle{slot.issue}, {line, addr_of(line) >> 3, result.cycle, result.parts});
   }
@@ -409,8 +412,8 @@ bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessK
 
 bool Pipeline::fetch_slow(LineAddr line, std::uint64_t& issue) {
   if (!is_strict(issue)) return leave(PipelineStop::resume);
-  AccessResult result;
-  if (!access_memory(line, AccessKind::fetch, issue, result)) return false;
+  const AccessResult result = access_memory(line, AccessKind::fetch, issue);
+  if (!result.done) return false;
   wait(issue, result.cycle.value, result.parts);
   return true;
 }
@@ -483,7 +486,7 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   const Insn* insn = nullptr;
   const Insn* first = nullptr;
   Slot slot{};
-  std::uint64_t issue = t;
+  std::uint64_t issue = t;  // slow paths get at slot.issue: what nothing points to stays in a register
   bool uses_float = false;  // most runs do not, and asking the host for its flags is slow
   PipelineStop awaited = PipelineStop::resume;
 
@@ -503,10 +506,10 @@ enter_block:
   // Nothing is fetched where there is no code: a wild jump ends at its page, not in the caches.
   if (const LineAddr line = line_of(block->pc); line != fetch_line_ && insn->op != Op::fetch_fault) {
     if (insn->op != Op::host_call && !ports_.l1i.hit(line, false)) {
-      issue = t;
-      if (!fetch_slow(line, issue)) goto out;
+      slot.issue = t;
+      if (!fetch_slow(line, slot.issue)) goto out;
       READ_ENDS;
-      t = issue;
+      t = slot.issue;
     }
     fetch_line_ = line;
   }
@@ -610,9 +613,11 @@ dispatch:
   if (stored_##name) memory.store<T>(address_##name, value);                                      \
   OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                        \
   const std::uint64_t name = stored_##name ? 0 : 1
-#define FENCE()                \
-  drain_buffer(loads_, issue); \
-  drain_buffer(stores_, issue)
+#define FENCE()                      \
+  slot.issue = issue;                \
+  drain_buffer(loads_, slot.issue);  \
+  drain_buffer(stores_, slot.issue); \
+  issue = slot.issue
 // Also ends blocks that no instruction ends: the pseudo-instruction takes no time and does not count.
 #define NEXT_BLOCK()                                      \
   do {                                                    \

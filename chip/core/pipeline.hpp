@@ -210,8 +210,8 @@ class Pipeline final : private L1Recorder {
   /// `issue` of an access that must wait for an entry of `buffer` advances to when there is one; it may go on
   /// if it is strict then.
   bool wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue);
-  /// Every access to the memory system goes through here. False: blocked.
-  bool access_memory(LineAddr line, AccessKind kind, std::uint64_t issue, AccessResult& result);
+  /// Every access to the memory system goes through here. Not done: the pipeline leaves with stop_.
+  AccessResult access_memory(LineAddr line, AccessKind kind, std::uint64_t issue);
   /// Nothing of the line is versioned or checked (C7). A line that only begins or ends in the stack is.
   bool is_untracked(LineAddr line) const;
   // Of lr and sc; the address is hart_.reservation.

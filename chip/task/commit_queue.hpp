@@ -6,7 +6,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/check.hpp"
@@ -28,6 +31,17 @@ class CommitQueue {
   bool full() const { return capacity_ != 0 && size() >= capacity_; }
   const std::vector<Attempt*>& attempts() const { return entries_; }
   const std::vector<VirtualTime>& times() const { return times_; }
+  /// Those before `time`, the last of attempts() first, in `out`. Which these are nobody can predict: no
+  /// branch depends on it.
+  std::span<Attempt* const> before(VirtualTime time, std::vector<Attempt*>& out) const {
+    out.resize(std::max(out.size(), entries_.size()));
+    std::size_t count = 0;
+    for (std::size_t i = entries_.size(); i-- > 0;) {
+      out[count] = entries_[i];
+      count += times_[i] < time ? 1 : 0;
+    }
+    return {out.data(), count};
+  }
   bool has_exceptioned() const { return exceptioned_ != 0; }
   /// Calls `visit(Attempt*)` for each exceptioned attempt, in the order of attempts(). `visit` leaves the
   /// queue as it is. Without one, which is nearly always, no attempt is read.

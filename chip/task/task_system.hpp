@@ -57,8 +57,9 @@ class TaskSystem {
   /// in `error` if the running task is non-speculative and the create is wrong; the caller reports it.
   virtual CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) = 0;
 
-  /// A free core asks for work. None: the core idles (class "idle") until TaskHost::wake.
-  virtual std::optional<DispatchedTask> dispatch(CoreId core, Cycle now) = 0;
+  /// A free core asks for work. @returns true: it is in `work`. False: there is none, and the core idles
+  /// (class "idle") until TaskHost::wake.
+  virtual bool dispatch(CoreId core, Cycle now, DispatchedTask& work) = 0;
 
   /// One step of the internal task dispatched to `core`: performs its next memory access or queue operation.
   /// @returns the cycle at which the next step may start, or kNever: the internal task has ended.

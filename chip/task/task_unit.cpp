@@ -67,21 +67,26 @@ TaskUnit::Candidates TaskUnit::candidates() {
   Candidates result;
   const TileView view = this->view();
   is_holding_ = is_spec_waiting_ = false;
-  set_aside_children();
-  for (const Lane lane : kAllLanes) {
+  const auto look_at = [&](Lane lane) {
     Task* task = queue_.earliest_free(lane);
-    if (task == nullptr) continue;
+    if (task == nullptr) return;
     const RunMode mode = context_.rule->may_run(*task, view);
     if (mode == RunMode::none) {
       is_holding_ = is_holding_ || task->descriptor.type == TaskType::mayspec;
       is_spec_waiting_ = is_spec_waiting_ || waits_for_suspended(*task, view);
-      continue;
+      return;
     }
     if (task->descriptor.has_timestamp &&
         (result.earliest == nullptr || task->order < result.earliest->order))
       result.earliest = task;
     if (result.first.task == nullptr || task->before(*result.first.task))
       result.first = {Choice::guest, task, mode};
+  };
+  if (queue_.idle(Lane::timestamped) == queue_.guests()) {  // as in most programs
+    look_at(Lane::timestamped);
+  } else {
+    set_aside_children();
+    for (const Lane lane : kAllLanes) look_at(lane);
   }
   if (promoted_ != nullptr && queue_.is_locale_free(*promoted_))
     result.first = {Choice::guest, promoted_, RunMode::non_speculative};
@@ -156,7 +161,7 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
     task->virtual_time = {timestamp, tie_breaker(now, core_of(slot))};
   }
   task->state = TaskState::running;
-  slots_[slot].task = task;
+  give_core(slot, task, choice.mode == RunMode::speculative);
   states_.set(slot, CoreState::running);
   task->aborts = 0;
   ++stats_.dispatched;
@@ -168,63 +173,61 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   }
 }
 
-std::optional<DispatchedTask> TaskUnit::dispatch(CoreId core, Cycle now) {
+bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
   touch();
   const std::uint32_t slot = slot_of(core);
   CoreSlot& c = slots_[slot];
   RUBATO_CHECK(c.task == nullptr && states_[slot] != CoreState::internal, "a busy core asks for work");
   ++asks_;
   const Choice choice = choose(now, slot);
-  std::optional<DispatchedTask> dispatched;
   if (choice.kind == Choice::none) {
     states_.set(slot, CoreState::idle);
     evaluate(now);
-    return dispatched;
+    return false;
   }
-  DispatchedTask& result = dispatched.emplace();
   switch (choice.kind) {
     case Choice::none:
       break;
     case Choice::resumed: {
       const Task* task = start_resumed(slot, now);
-      result.kind = DispatchedTask::Kind::resumed;
-      result.descriptor = task->descriptor;
-      result.id = task->id;
+      work = {.kind = DispatchedTask::Kind::resumed, .descriptor = task->descriptor, .id = task->id};
       break;
     }
-    case Choice::guest:
+    case Choice::guest: {
       take_worker(slot);
       start_guest(choice, slot, now);
-      result.descriptor = choice.task->descriptor;
-      result.attempt = choice.task->attempt;
-      result.speculative = result.attempt != nullptr;
-      result.promotes = result.speculative && choice.task->lost >= kMaxLost && has_place_for(*result.attempt);
-      result.id = choice.task->id;
+      const Task* const task = choice.task;
+      work.kind = DispatchedTask::Kind::guest;
+      work.descriptor = task->descriptor;
+      work.attempt = task->attempt;
+      work.speculative = task->attempt != nullptr;
+      work.promotes = work.speculative && task->lost >= kMaxLost && has_place_for(*task->attempt);
+      work.id = task->id;
       break;
+    }
     case Choice::spill:
       start_spill();
-      result.kind = DispatchedTask::Kind::spill;
+      work = {.kind = DispatchedTask::Kind::spill};
       break;
     case Choice::refill:
       start_refill(choice.task, slot);
-      result.kind = DispatchedTask::Kind::refill;
-      result.id = choice.task->id;
+      work = {.kind = DispatchedTask::Kind::refill, .id = choice.task->id};
       break;
   }
   if (choice.kind == Choice::spill || choice.kind == Choice::refill) {
     states_.set(slot, CoreState::internal);
-    c.internal_kind = result.kind;
+    c.internal_kind = work.kind;
   }
   if (context_.observer != nullptr) {
     if (choice.kind == Choice::resumed) {
-      context_.observer->on_resumed(core, result, now);
+      context_.observer->on_resumed(core, work, now);
     } else {
-      context_.observer->on_dispatched(core, result, now);
+      context_.observer->on_dispatched(core, work, now);
     }
   }
   serve_waiting(now);
   evaluate(now);
-  return dispatched;
+  return true;
 }
 
 bool TaskUnit::finish(CoreId core, Cycle now) {
@@ -274,14 +277,14 @@ Cycle TaskUnit::step_internal(CoreId core, Cycle now) {
 // At most one core is told to ask for work at a time: once it has asked, the next one is told if there is
 // more.
 void TaskUnit::evaluate(Cycle now) {
-  Candidates candidates;
-  if (context_.detector != nullptr) {
-    if (is_settled()) {
-      is_holding_ = true;  // perhaps
-      return;
-    }
-    candidates = this->candidates();
-    if (find_obstacle(candidates).attempt != nullptr) reconsider_later(now);
+  const bool speculates = context_.detector != nullptr;
+  if (speculates && is_settled()) {
+    is_holding_ = true;  // perhaps
+    return;
+  }
+  const Candidates candidates = speculates ? this->candidates() : Candidates{};
+  if (speculates) {
+    if (!is_unobstructed(candidates) && find_obstacle(candidates).attempt != nullptr) reconsider_later(now);
     if (!waiting_.empty() || untimed_refill_ != nullptr || has_idle_untimed()) {
       bear(Need::core, candidates, now);
       bear(Need::locale, candidates, now);
@@ -292,8 +295,7 @@ void TaskUnit::evaluate(Cycle now) {
   if (const std::uint32_t idle = states_.in(CoreState::idle); idle != 0) {
     const std::uint32_t able = idle & may_run_guest();
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(able != 0 ? able : idle));
-    const Choice choice =
-        context_.detector == nullptr ? choose(now, slot) : choose(candidates.first, able != 0);
+    const Choice choice = speculates ? choose(candidates.first, able != 0) : choose(now, slot);
     if (choice.kind == Choice::none) return poll_blocked_creators(now);
     states_.set(slot, CoreState::waking);
     context_.host.wake(core_of(slot), now);
@@ -573,6 +575,7 @@ void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
   occupancy_since_ = now;
   commit_occupancy_since_ = now;
   for (CoreSlot& c : slots_) c = CoreSlot{};
+  yields_before_.fill(kMaxVirtualTime.timestamp);
   states_.reset();
   without_worker_ = 0;
 }

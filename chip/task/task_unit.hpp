@@ -24,6 +24,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,7 @@ struct TaskContext {
   TaskPool pool{};
   AttemptPool attempts{};
   std::vector<CoreId> waiting_for_fate{};  ///< blocked accesses (C12)
+  std::vector<Attempt*> decided{};         ///< scratch of a unit's commits
   std::unique_ptr<TaskMapper> mapper{};
   Rng rng;
   std::uint64_t next_id = 1;
@@ -109,7 +111,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
 
   // Calls of cores; `core` is of this tile. See TaskSystem.
   CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now);
-  std::optional<DispatchedTask> dispatch(CoreId core, Cycle now);
+  bool dispatch(CoreId core, Cycle now, DispatchedTask& work);
   Cycle step_internal(CoreId core, Cycle now);
   bool finish(CoreId core, Cycle now);
   bool exception(CoreId core, Cycle now);
@@ -262,15 +264,24 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
     without_worker_ &= ~(1U << slot);
   }
   Task* start_resumed(std::uint32_t slot, Cycle now);
+  /// `task`, not null, has the core; `is_speculative`: it has an attempt, or is about to get one.
+  void give_core(std::uint32_t slot, Task* task, bool is_speculative) {
+    slots_[slot].task = task;
+    yields_before_[slot] = is_speculative || task->descriptor.has_timestamp ? task->virtual_time.timestamp
+                                                                            : kMaxVirtualTime.timestamp;
+  }
+  void take_core(std::uint32_t slot) {
+    slots_[slot].task = nullptr;
+    yields_before_[slot] = kMaxVirtualTime.timestamp;
+  }
   /// Gives work to an idle or stalled core if there is some. After every change that may allow something.
   void evaluate(Cycle now);
   /// A core will soon ask for work by itself, none is to be told to, and nobody is known to have to give way:
   /// nearly always when a task ends. Whoever waits for a locale since a moment ago may not be hung there yet:
   /// that core looks closer, whether it then gets work or not.
   bool is_settled() const {
-    return (states_.in(CoreState::idle) == 0 || states_.in(CoreState::waking) != 0) &&
-           (states_.asking() & may_run_guest()) != 0 && waiting_.empty() && promoted_ == nullptr &&
-           queue_.waited_slots() == 0;
+    return (states_.in(CoreState::idle) == 0 || states_.in(CoreState::waking) != 0) && has_core() &&
+           waiting_.empty() && promoted_ == nullptr && queue_.waited_slots() == 0;
   }
   bool is_empty() const;
 
@@ -322,12 +333,24 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   /// Its place there, or the commit queue's size. Reads attempts only where a GVT is being decided on.
   std::size_t latest_index() const;
   void advance_earliest(Cycle now);
-  void prefetch_commits(VirtualTime gvt) const;
+  void prefetch_commits(std::span<Attempt* const> attempts) const;
   bool become_nonspeculative(std::uint32_t slot, Cycle now);
 
   // Who makes room for whom (task_unit_room.cpp).
   void reconsider(Cycle now);
+  /// What find_obstacle() finds is nothing: nearly always, and soon seen.
+  bool is_unobstructed(const Candidates& candidates) const {
+    if (promoted_ != nullptr || untimed_refill_ != nullptr || queue_.waited_slots() != 0 ||
+        !refills_.empty() || !waiting_.empty() || !resumable_.empty())
+      return false;
+    const Task* const first = candidates.first.task;
+    return first == nullptr || has_core() ||
+           (first->descriptor.has_timestamp && first->order > gvt().timestamp &&
+            !precedes_all_running(*first));
+  }
   Obstacle find_obstacle(const Candidates& candidates) const;
+  /// One is free, or soon will be, for a guest task.
+  bool has_core() const { return (states_.asking() & may_run_guest()) != 0; }
   Attempt* latest_running() const;
   Attempt* latest_waiting() const;
   /// Its attempt could go on only with an entry it waits for: the core does nothing for it.
@@ -336,6 +359,12 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   }
   std::uint32_t waiting_for_entry() const {
     return states_.in(CoreState::stalled) | states_.in(CoreState::finishing);
+  }
+  bool precedes_all_running(const Task& task) const {
+    Timestamp first = yields_before_[0];
+    for (std::uint32_t slot = 1; slot < kMaxCoresPerTile; ++slot)
+      first = std::min(first, yields_before_[slot]);
+    return task.order < first;
   }
   const Task* untimestamped_waiting(const Candidates& candidates) const;
   const Task* untimestamped_waiter(std::uint32_t slot) const;
@@ -439,6 +468,9 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   Cycle reconsider_at_ = kNever;        // scheduled
   Cycle occupancy_since_{};
   Cycle commit_occupancy_since_{};
+  // By slot: what precedes this timestamp precedes the task there. The last one where there is none, or it is
+  // neither timestamped nor speculative and everything may precede it.
+  std::array<Timestamp, kMaxCoresPerTile> yields_before_{};
   std::array<CoreSlot, kMaxCoresPerTile> slots_{};
   std::vector<Task*> refills_;  // idle ones with a timestamp, latest first
   std::deque<Waiting> waiting_;

@@ -10,34 +10,27 @@ namespace rubato::chip {
 
 /// Attempts that commit were long ago: what they refer to has left the host's nearest caches. In steps, of
 /// which each asks for what the next one reads.
-void TaskUnit::prefetch_commits(VirtualTime gvt) const {
-  const auto& attempts = commit_queue_.attempts();
-  const auto& times = commit_queue_.times();
-  const auto for_each = [&](auto visit) {
-    for (std::size_t i = attempts.size(); i-- > 0;)
-      if (times[i] < gvt) visit(*attempts[i]);
-  };
-  for_each([](const Attempt& a) { prefetch(&a, sizeof a); });
-  for_each([](const Attempt& a) {
-    prefetch(a.task, Task::kFirstUsed);
-    prefetch(a.reads.data(), 1);
-    prefetch(a.writes.data(), 1);
-    prefetch(a.children.data(), 1);
-  });
-  for_each([this](const Attempt& a) {
-    context_.detector->prefetch_end(a);
-    for (const Task* child : a.children) prefetch(child, Task::kFirstUsed);
-  });
+void TaskUnit::prefetch_commits(std::span<Attempt* const> attempts) const {
+  for (const Attempt* a : attempts) prefetch(a, sizeof *a);
+  for (const Attempt* a : attempts) {
+    prefetch(a->task, Task::kFirstUsed);
+    prefetch(a->reads.data(), 1);
+    prefetch(a->writes.data(), 1);
+    prefetch(a->children.data(), 1);
+  }
+  for (const Attempt* a : attempts) {
+    context_.detector->prefetch_end(*a);
+    for (const Task* child : a->children) prefetch(child, Task::kFirstUsed);
+  }
 }
 
 void TaskUnit::advance_earliest(Cycle now) {
   const VirtualTime gvt = this->gvt();
   account_commits(now);
-  const auto& attempts = commit_queue_.attempts();
-  const auto& times = commit_queue_.times();
-  prefetch_commits(gvt);
-  for (std::size_t i = attempts.size(); i-- > 0;)
-    if (times[i] < gvt && attempts[i]->state == Attempt::State::finished) commit(attempts[i], now);
+  const std::span<Attempt* const> decided = commit_queue_.before(gvt, context_.decided);
+  prefetch_commits(decided);
+  for (Attempt* attempt : decided)
+    if (attempt->state == Attempt::State::finished) commit(attempt, now);
   context_.wake_waiting_for_fate(now);
   for (std::uint32_t slot = 0; slot < cores_; ++slot)
     if (states_[slot] == CoreState::running && slots_[slot].task->attempt != nullptr)

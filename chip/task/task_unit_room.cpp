@@ -53,8 +53,9 @@ void TaskUnit::reconsider(Cycle now) {
       context_.host.wake(core, now);
     }
   }
-  if (const Obstacle obstacle = find_obstacle(candidates()); obstacle.attempt != nullptr)
-    give_way(obstacle, now);
+  if (const Candidates candidates = this->candidates(); !is_unobstructed(candidates))
+    if (const Obstacle obstacle = find_obstacle(candidates); obstacle.attempt != nullptr)
+      give_way(obstacle, now);
   wake_finishing(now);
   serve_waiting(now);
   serve_commit_sends(now);
@@ -144,7 +145,7 @@ TaskUnit::Obstacle TaskUnit::perhaps_endless(Need need, const Candidates& candid
     }
     return {};
   }
-  if (states_.in(CoreState::internal) != 0 || (states_.asking() & may_run_guest()) != 0) return {};
+  if (states_.in(CoreState::internal) != 0 || has_core()) return {};
   const Task* untimestamped = untimestamped_waiting(candidates);
   const bool needs_spill = states_.asking() == 0 && has_committed_waiting() && can_spill();
   if (untimestamped == nullptr && !needs_spill) return {};
@@ -187,11 +188,11 @@ void TaskUnit::end_patience(Need need, Cycle now) {
 // C13: where nothing can be spilled for a task whose parent committed, or for spilled ones that may run at
 // once, the latest attempt becomes something that can.
 TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
+  const bool has_core = this->has_core();
   const Task* earliest = candidates.earliest;  // that could use a core
   if (!refills_.empty() && being_refilled() == 0 &&
       (earliest == nullptr || refills_.back()->order < earliest->order) && may_refill(*refills_.back()))
     earliest = refills_.back();
-  const bool has_core = (states_.asking() & may_run_guest()) != 0;
   if (!resumable_.empty() && states_.asking() == 0)
     if (Attempt* latest = latest_running(); latest != nullptr)
       return {latest, AbortCause::preempted, suspended_[resumable_.front()]};
@@ -214,12 +215,7 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
     if (const Task* waiter = untimestamped_waiter(slot)) return {task->attempt, AbortCause::locale, waiter};
   }
   const bool is_promoted_first = promoted_ != nullptr && candidates.first.task == promoted_;
-  bool precedes_all = !has_core && earliest != nullptr;
-  for (std::uint32_t slot = 0; slot < cores_ && precedes_all; ++slot) {
-    const Task* task = slots_[slot].task;
-    precedes_all = task == nullptr || task->virtual_time.timestamp > earliest->order ||
-                   (task->attempt == nullptr && !task->descriptor.has_timestamp);
-  }
+  const bool precedes_all = !has_core && earliest != nullptr && precedes_all_running(*earliest);
   if (precedes_all || (!has_core && is_promoted_first))
     if (Attempt* latest = latest_running(); latest != nullptr)
       return {latest, AbortCause::preempted, precedes_all ? earliest : promoted_};

@@ -37,7 +37,7 @@ void TaskUnit::start_attempt(Task* task, CoreId core) {
 
 // The task on `slot` leaves its core and its locale.
 void TaskUnit::leave_core(std::uint32_t slot, CoreState next) {
-  slots_[slot].task = nullptr;
+  take_core(slot);
   states_.set(slot, next);
   queue_.finish(slot);
   queue_.prefetch_dispatch();
@@ -253,6 +253,7 @@ bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
   context_.account->settle(attempt->cycles, CycleClass::nonspeculative);
   if (states_[slot] == CoreState::stalled) --stalled_attempts_;
   task->attempt = nullptr;
+  give_core(slot, task, false);
   account_occupancy(now);
   queue_.release_active(*task);
   commit_children(*attempt, now);

@@ -29,7 +29,7 @@ void TaskUnit::suspend(CoreId core, Cycle now) {
   if (context_.detector == nullptr && c.task->descriptor.type == TaskType::spec) atomic_ = c.task;
   queue_.move_holder(slot, kMaxCoresPerTile + place);
   if (context_.observer != nullptr) context_.observer->on_suspended(c.task->id, core, now);
-  c.task = nullptr;
+  take_core(slot);
   without_worker_ |= 1U << slot;
   states_.set(slot, CoreState::busy);
   evaluate(now);
@@ -65,10 +65,9 @@ Task* TaskUnit::start_resumed(std::uint32_t slot, Cycle now) {
   task->is_suspended = false;
   atomic_ = nullptr;
   queue_.move_holder(kMaxCoresPerTile + place, slot);
-  CoreSlot& c = slots_[slot];
   if ((without_worker_ >> slot & 1) == 0) ++spare_workers_;  // the task brings one
   without_worker_ &= ~(1U << slot);
-  c.task = task;
+  give_core(slot, task, false);
   states_.set(slot, CoreState::running);
   // While it was suspended nobody asked whether it had ended, see poll_blocked_creators().
   if (context_.detector != nullptr && !task->descriptor.has_timestamp)

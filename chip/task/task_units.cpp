@@ -181,17 +181,17 @@ CreateOutcome TaskUnits::create(CoreId core, const TaskDescriptor& task, Cycle n
   return unit.create(core, task, now);
 }
 
-std::optional<DispatchedTask> TaskUnits::dispatch(CoreId core, Cycle now) {
-  if (!in_region()) return std::nullopt;
+bool TaskUnits::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
+  if (!in_region()) return false;
   TaskUnit& unit = unit_of(core);
-  auto task = unit.dispatch(core, now);
+  if (unit.dispatch(core, now, work)) return true;
   // Without an arbiter the one core sees by itself that nothing is left.
-  if (!task && !arbiter_ && !unit.has_suspended()) {
+  if (!arbiter_ && !unit.has_suspended()) {
     RUBATO_CHECK(unit.report().empty, "the one core finds no task that may run");
     active_ = false;
     host_.end_region(now);
   }
-  return task;
+  return false;
 }
 
 Cycle TaskUnits::step_internal(CoreId core, Cycle now) { return unit_of(core).step_internal(core, now); }

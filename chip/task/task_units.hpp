@@ -41,7 +41,7 @@ class TaskUnits final : public TaskSystem {
   void create_before_region(const TaskDescriptor& task) override;
   void begin_region(Cycle now, std::uint32_t spare_workers) override;
   CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) override;
-  std::optional<DispatchedTask> dispatch(CoreId core, Cycle now) override;
+  bool dispatch(CoreId core, Cycle now, DispatchedTask& work) override;
   Cycle step_internal(CoreId core, Cycle now) override;
   bool finish(CoreId core, Cycle now) override;
   bool exception(CoreId core, Cycle now) override;

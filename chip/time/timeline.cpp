@@ -31,8 +31,6 @@ Cycle Timeline::next_later() const {
 }
 
 inline void Timeline::push(std::uint64_t slot, const Entry& entry) {
-  if (free_ == kNone) [[unlikely]]
-    grow();
   const std::uint32_t number = free_;
   Node& node = nodes_[number];
   free_ = node.next;
@@ -44,6 +42,8 @@ inline void Timeline::push(std::uint64_t slot, const Entry& entry) {
   bucket.last = number;
   occupied_[slot / 64] |= std::uint64_t{1} << slot % 64;
   ++near_;
+  if (free_ == kNone) [[unlikely]]
+    grow();  // the last thing: who has nothing to do behind a call keeps nothing for it
 }
 
 void Timeline::schedule(Cycle at, EventHandler* handler, std::uint32_t kind, std::uint64_t payload) {
@@ -51,8 +51,12 @@ void Timeline::schedule(Cycle at, EventHandler* handler, std::uint32_t kind, std
   if (at < now_ + kRing) [[likely]] {
     push(at.value % kRing, Entry{handler, payload, kind});
   } else {
-    far_.push(FarEntry{at, sequence_++, Entry{handler, payload, kind}});
+    schedule_far(at, Entry{handler, payload, kind});
   }
+}
+
+[[gnu::noinline]] void Timeline::schedule_far(Cycle at, const Entry& entry) {
+  far_.push(FarEntry{at, sequence_++, entry});
 }
 
 void Timeline::grow() {

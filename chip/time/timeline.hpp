@@ -29,7 +29,10 @@ class EventHandler {
 
 class Timeline {
  public:
-  Timeline() { ring_.fill(Bucket{}); }
+  Timeline() {
+    ring_.fill(Bucket{});
+    grow();
+  }
 
   /// The cycle of the entry being run: the earliest of all pending ones.
   Cycle now() const { return now_; }
@@ -87,6 +90,7 @@ class Timeline {
 
   void push(std::uint64_t slot, const Entry& entry);
   void grow();
+  void schedule_far(Cycle at, const Entry& entry);
   /// next(), where the rest of the bitmap's word is empty.
   Cycle next_later() const;
   Cycle next_near() const;
@@ -94,7 +98,7 @@ class Timeline {
 
   std::array<Bucket, kRing> ring_;
   std::vector<Node> nodes_{1};
-  std::uint32_t free_ = kNone;
+  std::uint32_t free_ = kNone;  // the first of them; there is always one
   std::uint64_t occupied_[kRing / 64] = {};
   std::priority_queue<FarEntry> far_;
   std::uint64_t sequence_ = 0;

@@ -163,13 +163,13 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
     creates.push_back(now);
     return on_create ? on_create(core, now, error) : CreateOutcome::accepted;
   }
-  std::optional<DispatchedTask> dispatch(CoreId core, Cycle now) override {
+  bool dispatch(CoreId core, Cycle now, DispatchedTask& work) override {
     auto& next = parts[core.value].next;
-    if (next.empty()) return std::nullopt;
-    const DispatchedTask task = next.front();
+    if (next.empty()) return false;
+    work = next.front();
     next.pop_front();
-    dispatched.emplace_back(task.id, now);
-    return task;
+    dispatched.emplace_back(work.id, now);
+    return true;
   }
   Cycle step_internal(CoreId, Cycle) override { return kNever; }
   bool finish(CoreId core, Cycle now) override {

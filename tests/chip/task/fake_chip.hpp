@@ -228,16 +228,16 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
   void ask(CoreId core, Cycle now) {
     Core& c = cores_[core.value];
     c.state = State::idle;
-    const auto task = units.dispatch(core, now);
-    if (!task) return;
+    DispatchedTask task;
+    if (!units.dispatch(core, now, task)) return;
     const Cycle start = now + config.task.dequeue_cycles;
-    if (task->kind != DispatchedTask::Kind::guest) {
+    if (task.kind != DispatchedTask::Kind::guest) {
       c.state = State::internal;
       timeline.schedule(start, this, kInternal, core.value);
       return;
     }
     c.state = State::running;
-    c.script = program_(task->descriptor);
+    c.script = program_(task.descriptor);
     c.next = 0;
     timeline.schedule(start + (c.script.children.empty() ? c.script.tail : c.script.gap), this, kAct,
                       core.value);
