@@ -64,9 +64,13 @@ class H3 {
   /// The usual filters, up to 8 ways of 256 rows: a byte a way. Rows of ways that are not there are
   /// meaningless.
   BloomRows hash_bytes(LineAddr line) const {
-    std::uint64_t word = 0;
+    // Four bytes are all there is of nearly every line; how many of them are zero is not worth a guess.
     const std::uint64_t* table = tables_.data();
-    for (std::uint64_t rest = line.value; rest != 0; rest >>= 8, table += 256) word ^= table[rest & 0xff];
+    const std::uint64_t v = line.value;
+    std::uint64_t word = table[v & 0xff] ^ table[256 + (v >> 8 & 0xff)] ^ table[512 + (v >> 16 & 0xff)] ^
+                         table[768 + (v >> 24 & 0xff)];
+    for (std::uint64_t rest = v >> 32; rest != 0; rest >>= 8, table += 256)
+      word ^= table[1024 + (rest & 0xff)];
     using Bytes [[gnu::vector_size(8)]] = std::uint8_t;
     using Rows [[gnu::vector_size(32)]] = std::uint32_t;
     const Rows rows = __builtin_convertvector(std::bit_cast<Bytes>(word), Rows) +

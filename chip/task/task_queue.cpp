@@ -18,11 +18,16 @@ TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
 
 std::uint32_t TaskQueue::holder_of(const Task& task) const {
   if (!task.descriptor.has_locale || ignores_locales_) return kNobody;
-  for (std::uint32_t rest = busy_; rest != 0; rest &= rest - 1) {
-    const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
-    if (locales_[slot] == task.descriptor.locale) return slot;
+  // Which core has it, if any, cannot be predicted: all are compared. Suspended tasks are few.
+  std::uint32_t same = 0;
+  for (std::uint32_t slot = 0; slot < kMaxCoresPerTile; ++slot)
+    same |= (locales_[slot] == task.descriptor.locale ? 1U : 0U) << slot;
+  for (std::uint32_t rest = busy_ >> kMaxCoresPerTile; rest != 0; rest &= rest - 1) {
+    const std::uint32_t slot = kMaxCoresPerTile + static_cast<std::uint32_t>(std::countr_zero(rest));
+    same |= (locales_[slot] == task.descriptor.locale ? 1U : 0U) << slot;
   }
-  return kNobody;
+  same &= busy_;
+  return same == 0 ? kNobody : static_cast<std::uint32_t>(std::countr_zero(same));
 }
 
 void TaskQueue::insert(Task* task) {

@@ -59,7 +59,7 @@ void Timeline::schedule(Cycle at, EventHandler* handler, std::uint32_t kind, std
   far_.push(FarEntry{at, sequence_++, entry});
 }
 
-void Timeline::grow() {
+[[gnu::noinline]] void Timeline::grow() {
   const auto first = static_cast<std::uint32_t>(nodes_.size());
   nodes_.resize(std::max<std::size_t>(64, 2 * nodes_.size()));
   for (auto number = static_cast<std::uint32_t>(nodes_.size()); number-- > first;) {
@@ -68,7 +68,7 @@ void Timeline::grow() {
   }
 }
 
-void Timeline::admit_far(Cycle up_to) {
+[[gnu::noinline]] void Timeline::admit_far(Cycle up_to) {
   while (!far_.empty() && far_.top().at < up_to) {
     const FarEntry& top = far_.top();
     push(top.at.value % kRing, top.entry);
@@ -86,10 +86,11 @@ bool Timeline::step() {
   const std::uint32_t number = bucket.first;
   Node& node = nodes_[number];
   const Entry entry = node.entry;
+  const std::uint32_t is_last = node.next == kNone ? 1 : 0;
   bucket.first = node.next;
-  bucket.last = node.next == kNone ? kNobody : bucket.last;
+  bucket.last &= is_last - 1;  // or kNobody, which is 0
   std::uint64_t& word = occupied_[slot / 64];
-  word &= ~(std::uint64_t{node.next == kNone} << slot % 64);
+  word &= ~(std::uint64_t{is_last} << slot % 64);
   // Hundreds of handlers take turns, each of them gone from the host's nearest cache when its turn comes
   // again: the next one is asked for now, if it is known.
   if (const std::uint64_t rest = word >> slot % 64; rest != 0) [[likely]] {
