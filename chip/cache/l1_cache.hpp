@@ -145,6 +145,8 @@ class L1Cache {
   }
   /// Of the set in which `line` is or will be.
   std::uint32_t first_slot(LineAddr line) const { return set_of(line); }
+  /// Where the host keeps what find() of the line reads.
+  const void* set_in_host(LineAddr line) const { return &words_[set_of(line)]; }
   /// Puts `line` into the slot that victim() chose, as the most recently used.
   void fill(std::uint32_t slot, LineAddr line, LineState state);
   /// Gives the line in `slot` another valid state (upgrade, downgrade) without using it.

@@ -137,7 +137,11 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   if (upgrade && !holds(slice, entry, r.line)) entry = slice.array.find(r.line);
   if (!upgrade) prefetch_home(tile, victim);
   Cycle ready = path.at();
-  if (entry != slice.array.kNoSlot) ready = later(ready, slice.array[entry].busy);
+  if (entry != slice.array.kNoSlot) {
+    const DirectoryEntry& e = slice.array[entry];
+    ready = later(ready, e.busy);
+    if (e.owned) tiles_[e.owner].array().prefetch(r.line);
+  }
   if (!warming_) slice.counters.busy_cycles += ready - path.at();
   path.until(kLlc, book(llc_ports_, home, ready) + llc_latency_);
 

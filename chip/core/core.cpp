@@ -280,6 +280,7 @@ bool Core::is_exception(Cycle now) {
 
 void Core::on_event(Cycle now, std::uint32_t, std::uint64_t generation) {
   if (generation != generation_) return;
+  pipeline_.prefetch_run();
   scheduled_ = kNever;
   // Where nothing else happens before this core wants to go on, it goes on at once.
   for (Cycle at = now;; at = continue_at_) {

@@ -315,6 +315,14 @@ void Pipeline::wait_for_fill(LineAddr line, Addr word, Slot& slot) {
   slot.parts = &access_parts_;
 }
 
+// Others go first; meanwhile the host fetches what the access will need.
+void Pipeline::prefetch_access(LineAddr line, Addr address) {
+  if (ports_.memory.attributes(address) == 0) return;
+  awaited_set_ = ports_.l1d.set_in_host(line);
+  ports_.memory_system.prefetch(core_, line);
+  __builtin_prefetch(ports_.memory.host(address));
+}
+
 bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) {
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   slot.done = slot.issue + l1_latency_;
@@ -328,11 +336,7 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
     missed = true;
   }
   if (!is_strict(slot.issue)) {
-    // Others go first; meanwhile the host fetches what the miss will need.
-    if (missed && ports_.memory.attributes(address) != 0) {
-      ports_.memory_system.prefetch(core_, first);
-      __builtin_prefetch(ports_.memory.host(address));
-    }
+    if (missed) prefetch_access(first, address);
     return leave(PipelineStop::resume);
   }
   if (!ports_.memory.allows(address, bytes, Page::kRead))
@@ -358,8 +362,10 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   const bool strict = is_strict(slot.issue);
   if (!strict && !(attempt_ != nullptr && slot.issue < run_end_ && ports_.l1d.covers(first, true) &&
-                   ports_.l1d.covers(last, true)))
+                   ports_.l1d.covers(last, true))) {
+    prefetch_access(first, address);
     return leave(PipelineStop::resume);
+  }
   if (!ports_.memory.allows(address, bytes, Page::kWrite)) {
     if (!strict) return leave(PipelineStop::resume);
     return leave_with_fault(FaultKind::store_access, ports_.memory.allows(address, 1, Page::kWrite)

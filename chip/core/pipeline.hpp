@@ -93,6 +93,9 @@ class Pipeline final : private L1Recorder {
                                       : execute<true>(now, next_other, pause_at);
   }
 
+  /// run() follows soon: asks the host for the L1's set that the access it left for will look at.
+  void prefetch_run() const { __builtin_prefetch(awaited_set_); }
+
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
   /// A task begins, or goes on, speculative if it has an attempt. Marks in the L1 (which speculation needs)
@@ -195,6 +198,7 @@ class Pipeline final : private L1Recorder {
   }
   // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
   // `missed`: the L1 was asked for the access a moment ago and refused it.
+  void prefetch_access(LineAddr line, Addr address);
   bool load_slow(Addr address, unsigned bytes, Slot& slot, bool missed);
   void wait_for_fill(LineAddr line, Addr word, Slot& slot);
   bool store_slow(Addr address, unsigned bytes, Slot& slot);
@@ -253,6 +257,7 @@ class Pipeline final : private L1Recorder {
   const isa::Insn* resume_insn_ = nullptr;
   Addr resume_pc_ = 0;
   std::uint64_t resume_generation_ = 0;
+  const void* awaited_set_ = nullptr;
   PipelineStop resume_stop_ =
       PipelineStop::resume;  // what that instruction will stop it for, if it is strict
   bool is_in_task_ = false;
