@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/standard_output.hpp"
+#include "chip/cache/host_memory.hpp"
 #include "chip/chip.hpp"
 #include "chip/process_options.hpp"
 #include "chip/stats/command_line.hpp"
@@ -88,6 +89,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace rubato::chip
 
 int main(int argc, char** argv) {
+  rubato::chip::put_heap_on_huge_pages();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write, which says so
   return rubato::chip::run({argv, argv + argc});
 }

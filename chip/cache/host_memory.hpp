@@ -12,10 +12,16 @@
 
 namespace rubato::chip {
 
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// What the program allocates from now on lies on huge pages, as far as the host has them: what cores and
+/// tiles know is spread over thousands of small ones otherwise. Before anything large is allocated; a hint,
+/// where the C library knows how.
+void put_heap_on_huge_pages();
+
 /// Gives out blocks aligned to huge pages and asks the host to use them.
 class HugePageResource final : public std::pmr::memory_resource {
  private:
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
   void* do_allocate(std::size_t bytes, std::size_t) override {
     const std::size_t alignment = bytes >= kHugePage ? kHugePage : 64;
     void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);

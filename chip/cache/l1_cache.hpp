@@ -172,7 +172,7 @@ class L1Cache {
   void observe(L1Observer* observer);
 
  private:
-  static constexpr std::uint32_t kFilterEntries = 32;
+  static constexpr std::uint32_t kFilterEntries = 64;
   // Tags take the bits of a key that no line << 1 has; the last tag is kNoKey's.
   static constexpr unsigned kTagShift = 64 - kLineBits + 1;
   static constexpr std::uint64_t kLastTag = (std::uint64_t{1} << (64 - kTagShift)) - 2;
