@@ -11,7 +11,8 @@ namespace rubato::chip {
 void put_heap_on_huge_pages() {
 #ifdef __GLIBC__
   constexpr int kAhead = 256 << 20, kLongestBlock = 32 << 20;
-  // Longer blocks are mapped by themselves. Both limits stay where they are then: none is moved by what is freed.
+  // Longer blocks are mapped by themselves. Both limits stay where they are then: none is moved by what is
+  // freed.
   mallopt(M_TOP_PAD, kAhead);
   mallopt(M_MMAP_THRESHOLD, kLongestBlock);
   void* const before = sbrk(0);

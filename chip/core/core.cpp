@@ -340,7 +340,7 @@ void Core::advance(Cycle now) {
     if (stop == PipelineStop::resume) [[likely]]
       return schedule(later(pipeline_.cycle(), now));
     switch (stop) {
-      case PipelineStop::resume:
+      case PipelineStop::resume:  // nearly always: above
         return;
       case PipelineStop::blocked:
         blocked_ = true;

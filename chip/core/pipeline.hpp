@@ -196,9 +196,10 @@ class Pipeline final : private L1Recorder {
     ports_.blocks.synchronize();
     return resume_pc_ == hart_.pc && resume_generation_ == ports_.blocks.generation();
   }
+  /// Of an access that must let others go first.
+  void prefetch_access(LineAddr line, Addr address);
   // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
   // `missed`: the L1 was asked for the access a moment ago and refused it.
-  void prefetch_access(LineAddr line, Addr address);
   bool load_slow(Addr address, unsigned bytes, Slot& slot, bool missed);
   void wait_for_fill(LineAddr line, Addr word, Slot& slot);
   bool store_slow(Addr address, unsigned bytes, Slot& slot);
@@ -257,7 +258,7 @@ class Pipeline final : private L1Recorder {
   const isa::Insn* resume_insn_ = nullptr;
   Addr resume_pc_ = 0;
   std::uint64_t resume_generation_ = 0;
-  const void* awaited_set_ = nullptr;
+  const void* awaited_set_ = nullptr;  // in the host, of the L1: see prefetch_run()
   PipelineStop resume_stop_ =
       PipelineStop::resume;  // what that instruction will stop it for, if it is strict
   bool is_in_task_ = false;

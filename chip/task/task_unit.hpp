@@ -338,15 +338,15 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
 
   // Who makes room for whom (task_unit_room.cpp).
   void reconsider(Cycle now);
-  /// What find_obstacle() finds is nothing: nearly always, and soon seen.
+  /// True if find_obstacle() would find nothing: nearly always, and soon seen.
   bool is_unobstructed(const Candidates& candidates) const {
     if (promoted_ != nullptr || untimed_refill_ != nullptr || queue_.waited_slots() != 0 ||
         !refills_.empty() || !waiting_.empty() || !resumable_.empty())
       return false;
     const Task* const first = candidates.first.task;
-    return first == nullptr || has_core() ||
-           (first->descriptor.has_timestamp && first->order > gvt().timestamp &&
-            !precedes_all_running(*first));
+    if (first == nullptr) return candidates.earliest == nullptr;
+    return has_core() || (first->descriptor.has_timestamp && first->order > gvt().timestamp &&
+                          !precedes_all_running(*first));
   }
   Obstacle find_obstacle(const Candidates& candidates) const;
   /// One is free, or soon will be, for a guest task.
