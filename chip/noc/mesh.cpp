@@ -35,8 +35,7 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   const std::uint32_t straight = params_.straight, turn = params_.turn - params_.straight;
 
   const std::int32_t dx = column_[to.value] - column_[from.value], dy = row_[to.value] - row_[from.value];
-  // All ones where it goes west, or north. From link() come where the legs begin, their links lying side by
-  // side.
+  // All ones where it goes west, or north; then the first link of each leg, as link() numbers them.
   const auto west = static_cast<std::uint32_t>(dx >> 31), north = static_cast<std::uint32_t>(dy >> 31);
   const std::uint32_t corner = column_[to.value] * params_.height + row_[from.value];
   const std::uint32_t across = from.value + (tiles_ & west), down = corner + 2 * tiles_ + (tiles_ & north);

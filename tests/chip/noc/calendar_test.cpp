@@ -66,6 +66,15 @@ TEST(Calendar, ResourcesDoNotDisturbEachOther) {
   EXPECT_EQ(c.book(1, Cycle{100}), Cycle{104});
 }
 
+TEST(Calendar, AllResourcesRememberTheSameCycles) {
+  Calendars c(2);
+  EXPECT_EQ(c.book(0, Cycle{100}), Cycle{100});
+  EXPECT_EQ(c.book(1, Cycle{Calendars::kWindow}), Cycle{Calendars::kWindow});
+  EXPECT_EQ(c.book(0, Cycle{100}), Cycle{101});  // its row is still there
+  EXPECT_EQ(c.book(1, Cycle{Calendars::kWindow + 64}), Cycle{Calendars::kWindow + 64});
+  EXPECT_EQ(c.book(0, Cycle{100}), Cycle{100});  // and now it is not
+}
+
 TEST(Calendar, AgreesWithASetOfTakenCycles) {
   Calendars c(1);
   std::set<std::uint64_t> taken;

@@ -53,5 +53,26 @@ TEST(CommitQueue, VisitsTheAttemptsThatStopped) {
   EXPECT_EQ(visited(), Attempts{});
 }
 
+TEST(CommitQueue, GivesThoseBeforeATimeTheLastOnesFirst) {
+  std::array<Attempt, 4> attempts;
+  CommitQueue queue(0);
+  const std::array<VirtualTime, 4> times{{{10, 3}, {20, 0}, {10, 1}, {20, 1}}};
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    attempts[i].virtual_time = times[i];
+    queue.add(&attempts[i]);
+  }
+  std::vector<Attempt*> scratch;
+  const auto before = [&](VirtualTime time) {
+    const auto found = queue.before(time, scratch);
+    return std::vector<const Attempt*>(found.begin(), found.end());
+  };
+  using Attempts = std::vector<const Attempt*>;
+  EXPECT_EQ(before({10, 1}), Attempts{});
+  EXPECT_EQ(before({10, 3}), Attempts{&attempts[2]});
+  EXPECT_EQ(before({20, 1}), (Attempts{&attempts[2], &attempts[1], &attempts[0]}));
+  queue.remove(&attempts[0]);
+  EXPECT_EQ(before(kMaxVirtualTime), (Attempts{&attempts[2], &attempts[1], &attempts[3]}));
+}
+
 }  // namespace
 }  // namespace rubato::chip
