@@ -219,11 +219,9 @@ bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
     c.internal_kind = work.kind;
   }
   if (context_.observer != nullptr) {
-    if (choice.kind == Choice::resumed) {
-      context_.observer->on_resumed(core, work, now);
-    } else {
-      context_.observer->on_dispatched(core, work, now);
-    }
+    const bool goes_on = choice.kind == Choice::resumed;
+    const auto tell = goes_on ? &TaskObserver::on_resumed : &TaskObserver::on_dispatched;
+    (context_.observer->*tell)(core, work, now);
   }
   serve_waiting(now);
   evaluate(now);
