@@ -35,7 +35,7 @@ class BasicCalendars {
     const std::uint64_t offset = at.value % 64, row = at.value / 64;
     if (is_in_ring(row) & (offset + length <= 64)) [[likely]] {
       const std::uint64_t ones = ~std::uint64_t{0} >> (64 - length) << offset;
-      std::uint64_t& word = words_[row % kRows * resources_ + resource];
+      std::uint64_t& word = words_[place_of(resource, row)];
       if ((word & ones) == 0) {
         word |= ones;
         return at;
@@ -48,13 +48,16 @@ class BasicCalendars {
   static constexpr std::uint64_t kRows = window / 64;
 
   bool is_in_ring(std::uint64_t row) const { return newest_ - row < kRows; }
+  std::size_t place_of(std::uint32_t resource, std::uint64_t row) const {
+    return row % kRows * resources_ + resource;
+  }
 
   /// book() where that is not so.
   [[gnu::noinline]] Cycle search(std::uint32_t resource, std::uint64_t start, std::uint32_t length) {
     // Most find their cycles later in the same word. A set bit of `taken`: from there on they are not free,
     // or not all in this word.
     if (is_in_ring(start / 64) && length < 64) {
-      std::uint64_t& word = words_[start / 64 % kRows * resources_ + resource];
+      std::uint64_t& word = words_[place_of(resource, start / 64)];
       std::uint64_t taken = ~(~word >> start % 64);
       for (std::uint32_t covered = 1, shift = 1; covered < length; covered += shift) {
         shift = covered < length - covered ? covered : length - covered;
@@ -78,7 +81,7 @@ class BasicCalendars {
   }
 
   std::uint64_t bits(std::uint32_t resource, std::uint64_t row) const {
-    return is_in_ring(row) ? words_[row % kRows * resources_ + resource] : 0;
+    return is_in_ring(row) ? words_[place_of(resource, row)] : 0;
   }
   /// The 64 cycles from `start`, lowest bit first; a set bit is a taken cycle.
   std::uint64_t view(std::uint32_t resource, std::uint64_t start) const {
@@ -97,14 +100,14 @@ class BasicCalendars {
       const auto here = static_cast<std::uint32_t>(length < 64 - offset ? length : 64 - offset);
       const std::uint64_t ones = here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1;
       if (row > newest_) slide_to(row);
-      if (is_in_ring(row)) words_[row % kRows * resources_ + resource] |= ones << offset;
+      if (is_in_ring(row)) words_[place_of(resource, row)] |= ones << offset;
       start += here;
       length -= here;
     }
   }
   void slide_to(std::uint64_t row) {
     for (std::uint64_t added = row - newest_ < kRows ? newest_ + 1 : row + 1 - kRows; added <= row; ++added)
-      std::fill_n(words_.begin() + static_cast<std::ptrdiff_t>(added % kRows * resources_), resources_, 0);
+      std::fill_n(words_.begin() + static_cast<std::ptrdiff_t>(place_of(0, added)), resources_, 0);
     newest_ = row;
   }
 
