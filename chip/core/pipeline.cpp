@@ -496,16 +496,17 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   bool uses_float = false;  // most runs do not, and asking the host for its flags is slow
   PipelineStop awaited = PipelineStop::resume;
 
-  const bool is_same = is_where_it_left();
-  if (is_same && resume_insn_ != nullptr) {
+  if (is_where_it_left() && resume_block_ != nullptr) {
     block = resume_block_;
-    insn = first = resume_insn_;
-    if (t >= run_end) goto out;
-    ENTER_FLOAT;
-    goto dispatch;
+    if (resume_insn_ != block->insns()) {
+      insn = first = resume_insn_;
+      if (t >= run_end) goto out;
+      ENTER_FLOAT;
+      goto dispatch;
+    }
+  } else {
+    block = blocks.find(hart_.pc);
   }
-
-  block = blocks.find(hart_.pc);
 enter_block:
   insn = first = block->insns();
   if (t >= run_end) goto out;
@@ -746,8 +747,7 @@ out:
     has_floats_ = true;
   }
   if (stop_ == PipelineStop::fault) fault_.pc = hart_.pc;
-  // A block not yet entered (insn == first, fetch pending) is entered anew.
-  resume_insn_ = insn == block->insns() ? nullptr : insn;
+  resume_insn_ = insn;  // the first of its block, which perhaps was not fetched: it is entered anew
   resume_block_ = block;
   resume_pc_ = hart_.pc;
   resume_generation_ = ports_.blocks.generation();

@@ -190,7 +190,7 @@ class Pipeline final : private L1Recorder {
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
   void set_ends(Cycle now, Cycle next_other, Cycle pause_at);
   /// It goes on somewhere else than where it left off.
-  void forget_resume() { resume_insn_ = nullptr, resume_stop_ = PipelineStop::resume; }
+  void forget_resume() { resume_block_ = nullptr, resume_stop_ = PipelineStop::resume; }
   /// Forgets blocks first that are not the code of now.
   bool is_where_it_left() {
     ports_.blocks.synchronize();
@@ -254,7 +254,7 @@ class Pipeline final : private L1Recorder {
   std::uint64_t busy_until_ = 0;                            // every register is ready from here on
   std::uint64_t fills_until_ = 0;                           // every outstanding fill is done
   std::uint64_t clock_ = 0, strict_end_ = 0, run_end_ = 0;  // of run()
-  isa::Block* resume_block_ = nullptr;  // where run() left off, while hart_.pc is unchanged
+  isa::Block* resume_block_ = nullptr;  // where run() left off, while hart_.pc is unchanged, or null
   const isa::Insn* resume_insn_ = nullptr;
   Addr resume_pc_ = 0;
   std::uint64_t resume_generation_ = 0;
