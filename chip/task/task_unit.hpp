@@ -20,6 +20,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -335,6 +336,14 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void advance_earliest(Cycle now);
   void prefetch_commits(std::span<Attempt* const> attempts) const;
   bool become_nonspeculative(std::uint32_t slot, Cycle now);
+  /// The commit of a parent elsewhere may allow something here that no core of the tile will look for by
+  /// itself.
+  bool awaits_commits() const {
+    return (states_.in(CoreState::idle) != 0 && queue_.guests() != 0) || !waiting_.empty() ||
+           stalled_attempts_ != 0 || commit_queue_.has_exceptioned() || promoted_ != nullptr ||
+           untimed_refill_ != nullptr || !refills_.empty() || !resumable_.empty() ||
+           queue_.earliest_aside() != nullptr || has_idle_untimed();
+  }
 
   // Who makes room for whom (task_unit_room.cpp).
   void reconsider(Cycle now);
@@ -349,6 +358,22 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
                           !precedes_all_running(*first));
   }
   Obstacle find_obstacle(const Candidates& candidates) const;
+  /// All tasks here have timestamps, and nobody waits for anything but a core or a locale: mostly so.
+  bool is_plain() const {
+    return promoted_ == nullptr && untimed_refill_ == nullptr && refills_.empty() && waiting_.empty() &&
+           suspended_count_ == 0 && queue_.idle(Lane::timestamped) == queue_.guests();
+  }
+  /// Of a plain tile whose earliest task with a free locale is `first`, or null: false if find_obstacle()
+  /// would find nothing.
+  bool may_have_obstacle(const Task* first) const {
+    for (std::uint32_t rest = queue_.waited_slots(); rest != 0; rest &= rest - 1) {
+      const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
+      const Task* const waiter = queue_.waiter(slot, Lane::timestamped);
+      if (waiter != nullptr && waiter->order < yields_before_[slot]) return true;
+    }
+    return first != nullptr && !has_core() &&
+           (first->order <= gvt().timestamp || precedes_all_running(*first));
+  }
   /// One is free, or soon will be, for a guest task.
   bool has_core() const { return (states_.asking() & may_run_guest()) != 0; }
   Attempt* latest_running() const;

@@ -85,8 +85,9 @@ void TaskUnit::commit_children(Attempt& attempt, Cycle now) {
     } else {
       TaskUnit& unit = *tiles_[child->tile.value];
       unit.parent_committed(child);
-      unit.reconsider_later(
-          context_.network.send(tile_, child->tile, {message::kAcknowledgement, TrafficClass::task}, now));
+      const Cycle arrival =
+          context_.network.send(tile_, child->tile, {message::kAcknowledgement, TrafficClass::task}, now);
+      if (unit.awaits_commits()) unit.reconsider_later(arrival);
     }
   }
   attempt.children.clear();
