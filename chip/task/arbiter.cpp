@@ -57,7 +57,7 @@ void Arbiter::register_stats(StatRegistry& registry) const {
 }
 
 void Arbiter::begin_region(Cycle now) {
-  RUBATO_CHECK(!active_ && !armed_ && !in_round_, "a region begins while another runs");
+  RUBATO_CHECK(!active_ && next_sample_ == kNever && !in_round_, "a region begins while another runs");
   active_ = true;
   all_empty_ = again_ = false;
   gvt_ = sampled_ = VirtualTime{};
@@ -69,7 +69,7 @@ void Arbiter::begin_region(Cycle now) {
 }
 
 void Arbiter::arm(Cycle now) {
-  if (!active_ || armed_) return;
+  if (!active_ || next_sample_ != kNever) return;
   if (in_round_) {
     again_ = true;
   } else {
@@ -79,9 +79,8 @@ void Arbiter::arm(Cycle now) {
 
 // At the first multiple of the period after `after`.
 void Arbiter::schedule_sample(Cycle after) {
-  armed_ = true;
-  timeline_.schedule(Cycle{(after.value / config_.arbiter.period + 1) * config_.arbiter.period}, this,
-                     kSample);
+  next_sample_ = Cycle{(after.value / config_.arbiter.period + 1) * config_.arbiter.period};
+  timeline_.schedule(next_sample_, this, kSample);
 }
 
 void Arbiter::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
@@ -100,7 +99,7 @@ void Arbiter::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
 }
 
 void Arbiter::sample(Cycle now) {
-  armed_ = false;
+  next_sample_ = kNever;
   in_round_ = true;
   ++rounds_;
   skipped_ += (now - sampled_at_) / config_.arbiter.period - 1;
@@ -111,7 +110,7 @@ void Arbiter::sample(Cycle now) {
   all_empty_ = true;
   for (std::uint32_t t = 0; t < tiles_.size(); ++t) {
     if (touched_[t] != 0) {
-      reports_[t] = tiles_[t]->report();
+      reports_[t] = tiles_[t]->report(now);
       touched_[t] = 0;
     }
     sampled_ = std::min(sampled_, reports_[t].at(now));

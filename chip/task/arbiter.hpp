@@ -51,7 +51,7 @@ struct TileReport {
 class RoundParticipant {
  public:
   virtual ~RoundParticipant() = default;
-  virtual TileReport report() const = 0;
+  virtual TileReport report(Cycle now) = 0;
   /// True if on_gvt must be called for every new GVT: something here may commit or become the earliest.
   virtual bool awaits_gvt() const = 0;
   /// True if on_gvt must be called for every new timestamp of the GVT: something here may be kept from
@@ -86,6 +86,8 @@ class Arbiter final : public EventHandler {
   }
   /// A tile may have become empty, or something finished that may commit.
   void arm(Cycle now);
+  /// The cycle of the next sample, or kNever if none is scheduled.
+  Cycle next_sample() const { return next_sample_; }
 
   bool in_region() const { return active_; }
   VirtualTime gvt() const { return gvt_; }
@@ -136,15 +138,15 @@ class Arbiter final : public EventHandler {
   std::vector<std::uint32_t> arrivals_;  ///< tiles in the order in which the last GVT reaches them
 
   bool active_ = false;     ///< a region runs
-  bool armed_ = false;      ///< a sample is scheduled
   bool in_round_ = false;   ///< from sample until the broadcast
   bool again_ = false;      ///< armed during the round
   bool all_empty_ = false;  ///< found by the last sample
   bool waits_ = false;      ///< likewise: of a waiting task, or of none
   VirtualTime sampled_{};   ///< minimum found by the last sample
   VirtualTime gvt_{};       ///< as last broadcast
-  Cycle round_over_{};      ///< the last broadcast has reached every tile
-  Cycle sampled_at_{};      ///< of the last round, or the period in which the region began
+  Cycle next_sample_ = kNever;
+  Cycle round_over_{};  ///< the last broadcast has reached every tile
+  Cycle sampled_at_{};  ///< of the last round, or the period in which the region began
   std::uint64_t rounds_ = 0, skipped_ = 0;
   Histogram lag_;
 };

@@ -1,6 +1,7 @@
 // The tile's send buffer: tasks created here for other tiles, held until the destination's task unit
 // acknowledges them. Their timestamps count in the tile's minimum until then, so no GVT round misses a task
-// that is in a message (C16). Espresso, Fig. 6.
+// that is in a message (C16). Espresso, Fig. 6. Acknowledgements that nobody waits for are no events: their
+// entries are freed when somebody looks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "chip/task/task_record.hpp"
+#include "chip/types.hpp"
 
 namespace rubato::chip {
 
@@ -27,9 +29,10 @@ class SendBuffer {
 
   /// Room for one more if `reserved` entries must stay free; of a tiny buffer at least one entry is for
   /// everybody.
-  bool has_room(std::uint32_t reserved) const {
+  bool has_room(std::uint32_t reserved, Cycle now) {
     if (capacity_ == 0) return true;
     const std::uint32_t limit = capacity_ > reserved ? capacity_ - reserved : 1;
+    if (used_ + promised_ >= limit) settle(now);
     return used_ + promised_ < limit;
   }
   /// Keeps an entry for a core that waited for one and was woken.
@@ -56,6 +59,32 @@ class SendBuffer {
     free_.push_back(slot);
     --used_;
   }
+  /// remove(), as of `at`. It counts until settle().
+  void remove_at(std::uint32_t slot, Cycle at) {
+    leaving_.push_back({at, slot});
+    first_leaves_ = earlier(first_leaves_, at);
+  }
+  /// Removes what leaves by `now`.
+  void settle(Cycle now) {
+    if (now < first_leaves_) return;
+    first_leaves_ = kNever;
+    std::erase_if(leaving_, [&](const Leaving& leaving) {
+      if (leaving.at <= now) {
+        remove(leaving.slot);
+        return true;
+      }
+      first_leaves_ = earlier(first_leaves_, leaving.at);
+      return false;
+    });
+  }
+  /// Calls tell(cycle, slot) for what remove_at() was told of and is still here; it is left to `tell`.
+  template <class Tell>
+  void take_leaving(Tell tell) {
+    for (const Leaving& leaving : leaving_) tell(leaving.at, leaving.slot);
+    leaving_.clear();
+    first_leaves_ = kNever;
+  }
+
   std::uint32_t used() const { return used_; }
   std::uint32_t capacity() const { return capacity_; }
 
@@ -75,8 +104,15 @@ class SendBuffer {
   }
 
  private:
+  struct Leaving {
+    Cycle at;
+    std::uint32_t slot;
+  };
+
   std::uint32_t capacity_;
   std::uint32_t used_ = 0, promised_ = 0;
+  Cycle first_leaves_ = kNever;
+  std::vector<Leaving> leaving_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;
 };

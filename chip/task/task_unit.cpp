@@ -101,7 +101,7 @@ bool TaskUnit::waits_for_suspended(const Task& task, TileView view) const {
 
 TaskUnit::Choice TaskUnit::choose(Cycle now, std::uint32_t slot) {
   // Without an arbiter the tile itself knows the earliest task, to the cycle.
-  if (context_.arbiter == nullptr) own_gvt_ = report().at(now);
+  if (context_.arbiter == nullptr) own_gvt_ = report(now).at(now);
   return choose(candidates().first, may_run_guest(slot));
 }
 

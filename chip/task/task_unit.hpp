@@ -131,7 +131,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   /// (C4).
   void add_initial(const std::vector<Task*>& tasks);
 
-  TileReport report() const override;
+  TileReport report(Cycle now) override;
   void on_gvt(Cycle now) override;
   bool awaits_gvt() const override { return commit_queue_.size() != 0 || stalled_attempts_ != 0; }
   bool awaits_timestamp() const override { return is_holding_; }
@@ -291,7 +291,11 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void send_create(std::uint32_t slot, TaskEvent event, Cycle now);
   void answer(TileId to, std::uint32_t slot, TaskEvent event, Cycle now);
   void receive(TileId from, std::uint32_t slot, bool granted, Cycle now);
+  /// The entry in `slot` of the send buffer will be acknowledged at `at`.
+  void expect_acknowledgement(std::uint32_t slot, Cycle at);
   void acknowledged(std::uint32_t slot, Cycle now);
+  /// Somebody waits for an entry of the send buffer from now on.
+  void await_send_buffer(Cycle now);
   void serve_waiting(Cycle now);
   void serve_send_waiting(Cycle now);
   void go_on(std::uint32_t slot, Cycle now);

@@ -107,6 +107,7 @@ void TaskUnit::release_held(Task* task, Cycle now) {
     accept(task, now);
   } else {
     queue_.hold(task);
+    await_send_buffer(now);
     commit_sends_.push_back(task);
     serve_commit_sends(now);
   }
@@ -119,7 +120,7 @@ void TaskUnit::serve_commit_sends(Cycle now) {
   while (!commit_sends_.empty()) {
     const auto next = std::find_if(commit_sends_.begin(), commit_sends_.end(), [&](const Task* t) {
       const TaskDescriptor& d = t->descriptor;
-      return send_.has_room(!d.has_timestamp || is_earliest(true, d.timestamp) ? 0 : 2);
+      return send_.has_room(!d.has_timestamp || is_earliest(true, d.timestamp) ? 0 : 2, now);
     });
     if (next == commit_sends_.end()) return;
     Task* task = *next;

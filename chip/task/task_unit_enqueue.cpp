@@ -43,7 +43,7 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
       return c.destination == tile_
                  ? queue_.has_room(is_earliest(descriptor.has_timestamp, descriptor.timestamp),
                                    c.task->attempt != nullptr)
-                 : send_.has_room(send_reserve(*c.task));
+                 : send_.has_room(send_reserve(*c.task), now);
     };
     if (!has_room()) {
       if (c.destination == tile_) {
@@ -51,6 +51,7 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
         wait_for_entry({true, slot, tile_, descriptor.has_timestamp, descriptor.timestamp}, now);
       } else {
         ++stats_.send_stalls;
+        await_send_buffer(now);
         send_waiting_.push_back(slot);
       }
       states_.set(slot, CoreState::stalled);
@@ -169,7 +170,8 @@ void TaskUnit::receive(TileId from, std::uint32_t slot, bool granted, Cycle now)
     answer(from, slot, TaskEvent::refused_arrives, now);
     return evaluate(now);
   }
-  answer(from, slot, TaskEvent::accepted_arrives, now);
+  tiles_[from.value]->expect_acknowledgement(
+      slot, context_.network.send(tile_, from, {message::kAcknowledgement, TrafficClass::task}, now));
   if (task->is_discarded) {  // its parent was aborted while it was on its way
     drop(task, now);
     if (granted) serve_waiting(now);
@@ -177,6 +179,23 @@ void TaskUnit::receive(TileId from, std::uint32_t slot, bool granted, Cycle now)
   }
   ++stats_.remote;
   accept(task, now);
+}
+
+// Mostly nobody waits for the entry and the arbiter looks at the tile's report soon after: no event then.
+void TaskUnit::expect_acknowledgement(std::uint32_t slot, Cycle at) {
+  touch();
+  const Cycle sample = context_.arbiter->next_sample();
+  if (send_waiting_.empty() && commit_sends_.empty() && sample != kNever && sample >= at) {
+    send_.remove_at(slot, at);
+  } else {
+    schedule(at, TaskEvent::accepted_arrives, slot);
+  }
+}
+
+void TaskUnit::await_send_buffer(Cycle now) {
+  send_.settle(now);
+  send_.take_leaving(
+      [this](Cycle at, std::uint32_t slot) { schedule(at, TaskEvent::accepted_arrives, slot); });
 }
 
 void TaskUnit::acknowledged(std::uint32_t slot, Cycle now) {
@@ -195,7 +214,7 @@ void TaskUnit::go_on(std::uint32_t slot, Cycle now) {
 
 void TaskUnit::serve_send_waiting(Cycle now) {
   for (auto it = send_waiting_.begin(); it != send_waiting_.end();) {
-    if (!send_.has_room(send_reserve(*slots_[*it].task))) {
+    if (!send_.has_room(send_reserve(*slots_[*it].task), now)) {
       ++it;
       continue;
     }

@@ -11,7 +11,8 @@
 
 namespace rubato::chip {
 
-TileReport TaskUnit::report() const {
+TileReport TaskUnit::report(Cycle now) {
+  send_.settle(now);
   TileReport result;
   result.empty = is_empty();
   result.stalls = !waiting_.empty() || !send_waiting_.empty();

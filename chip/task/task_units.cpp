@@ -187,7 +187,7 @@ bool TaskUnits::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
   if (unit.dispatch(core, now, work)) return true;
   // Without an arbiter the one core sees by itself that nothing is left.
   if (!arbiter_ && !unit.has_suspended()) {
-    RUBATO_CHECK(unit.report().empty, "the one core finds no task that may run");
+    RUBATO_CHECK(unit.report(now).empty, "the one core finds no task that may run");
     active_ = false;
     host_.end_region(now);
   }

@@ -17,7 +17,7 @@ struct Tile final : RoundParticipant {
   Timestamp earliest = 0;
   bool stalls = true;                                        // always told
   std::vector<std::pair<Timestamp, std::uint64_t>> applied;  // GVT, cycle
-  TileReport report() const override {
+  TileReport report(Cycle) override {
     return {.earliest = {earliest, 0}, .waits = false, .empty = false, .stalls = stalls};
   }
   const VirtualTime* gvt = nullptr;
