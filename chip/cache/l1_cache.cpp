@@ -124,7 +124,7 @@ void L1Cache::clear_marks() {
 }
 
 void L1Cache::mark(LineAddr line, bool write) {
-  const std::uint32_t slot = find(line);
+  const std::uint32_t slot = find_used(line);
   RUBATO_DCHECK(has_marks_);
   if (slot == kNoSlot) return;
   Use& use = uses_of_[slot];
@@ -151,7 +151,7 @@ void L1Cache::unsettle(std::uint32_t slot, bool write) {
 
 void L1Cache::mark_untracked(LineAddr line) {
   RUBATO_DCHECK(has_marks_);
-  if (const std::uint32_t slot = find(line); slot != kNoSlot)
+  if (const std::uint32_t slot = find_used(line); slot != kNoSlot)
     uses_of_[slot].mark = kUntracked, uses_of_[slot].settled = kUnsettled;
 }
 

@@ -152,7 +152,10 @@ class L1Cache {
   /// Gives the line in `slot` another valid state (upgrade, downgrade) without using it.
   void set_state(std::uint32_t slot, LineState state);
   /// Marks the line in `slot` as the most recently used, uncounted.
-  void use(std::uint32_t slot) { uses_of_[slot].stamp = hits_ + ++uses_; }
+  void use(std::uint32_t slot) {
+    uses_of_[slot].stamp = hits_ + ++uses_;
+    used_last_ = slot;
+  }
   /// Drops the line in `slot` and a reservation on it.
   void invalidate(std::uint32_t slot);
   /// A hit of functional warming, known to be one: uncounted and unobserved.
@@ -204,6 +207,10 @@ class L1Cache {
   // too where a line leaves: while it stands, so does the order.
   void touch(std::uint32_t slot) { uses_of_[slot].stamp = ++hits_ + uses_; }
   bool hit_array(LineAddr line, bool write);
+  /// find() of a line that mostly is the one that the protocol used last.
+  std::uint32_t find_used(LineAddr line) const {
+    return words_[used_last_] - (line.value << 2 | 1) <= 2 ? used_last_ : find(line);
+  }
   void find_victim(std::uint32_t set) const;
   bool is_marked(std::uint32_t slot, bool write) const {
     if (!has_marks_) return true;
@@ -234,7 +241,8 @@ class L1Cache {
   std::vector<std::uint64_t, LineAllocator<std::uint64_t>> words_;
   std::vector<Use, LineAllocator<Use>> uses_of_;  // by slot
   L1Recorder* recorder_ = nullptr;
-  std::uint32_t task_ = 0;  // counts begin_task(), from 1 again after kLastTask
+  std::uint32_t used_last_ = 0;  // the slot of use()
+  std::uint32_t task_ = 0;       // counts begin_task(), from 1 again after kLastTask
   Mark epoch_ = 1;
   bool is_nonspeculative_ = true;
   bool has_marks_ = false;

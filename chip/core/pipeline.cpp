@@ -315,6 +315,13 @@ void Pipeline::wait_for_fill(LineAddr line, Addr word, Slot& slot) {
   slot.parts = &access_parts_;
 }
 
+// What the L1 refuses now it refuses later: until this core goes on, lines only leave it.
+bool Pipeline::leave_for_access(LineAddr line, Addr address, bool is_refused) {
+  prefetch_access(line, address);
+  is_refused_ = is_refused;
+  return leave(PipelineStop::resume);
+}
+
 // Others go first; meanwhile the host fetches what the access will need.
 void Pipeline::prefetch_access(LineAddr line, Addr address) {
   if (ports_.memory.attributes(address) == 0) return;
@@ -327,6 +334,7 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   slot.done = slot.issue + l1_latency_;
   slot.source = Source::l1;
+  missed |= std::exchange(is_refused_, false);
   if (!missed && first == last && slot.issue < run_end_) {
     // As any hit it may run ahead, and needs no look at the page.
     if (ports_.l1d.hit(first, false)) {
@@ -335,10 +343,8 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
     }
     missed = true;
   }
-  if (!is_strict(slot.issue)) {
-    if (missed) prefetch_access(first, address);
-    return leave(PipelineStop::resume);
-  }
+  if (!is_strict(slot.issue))
+    return missed ? leave_for_access(first, address, true) : leave(PipelineStop::resume);
   if (!ports_.memory.allows(address, bytes, Page::kRead))
     return leave_with_fault(FaultKind::load_access, ports_.memory.allows(address, 1, Page::kRead)
                                                         ? addr_of(line_of(address + bytes - 1))
@@ -360,11 +366,12 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
 bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
   // Stores of speculative tasks are all logged here; where marks cover them they may run ahead.
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
-  const bool strict = is_strict(slot.issue);
-  if (!strict && !(attempt_ != nullptr && slot.issue < run_end_ && ports_.l1d.covers(first, true) &&
-                   ports_.l1d.covers(last, true))) {
-    prefetch_access(first, address);
-    return leave(PipelineStop::resume);
+  const bool strict = is_strict(slot.issue), missed = std::exchange(is_refused_, false);
+  if (!strict) {
+    const bool asks = attempt_ != nullptr && slot.issue < run_end_;
+    const bool covers = asks && ports_.l1d.covers(first, true);
+    if (!covers || !ports_.l1d.covers(last, true))
+      return leave_for_access(first, address, asks && !covers && first == last);
   }
   if (!ports_.memory.allows(address, bytes, Page::kWrite)) {
     if (!strict) return leave(PipelineStop::resume);
@@ -376,7 +383,7 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
   if (attempt_ != nullptr && !make_log_room(address, bytes, slot)) return false;
   bool has_entry = false;
   for (LineAddr line = first;; line = last) {
-    if (!hits(line, true) &&
+    if (!hits(line, true, missed) &&
         !access_line(line, address >> 3, AccessKind::store, stores_, slot, std::exchange(has_entry, true)))
       return false;
     if (line == last) break;
@@ -498,14 +505,16 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
 
   if (is_where_it_left() && resume_block_ != nullptr) {
     block = resume_block_;
-    if (resume_insn_ != block->insns()) {
+    if (resume_insn_ != block->insns() || is_refused_) {
       insn = first = resume_insn_;
       if (t >= run_end) goto out;
       ENTER_FLOAT;
+      if (is_refused_) run_end = store_end = 0;  // no need to ask again, and the slow path knows
       goto dispatch;
     }
   } else {
     block = blocks.find(hart_.pc);
+    is_refused_ = false;
   }
 enter_block:
   insn = first = block->insns();

@@ -190,13 +190,14 @@ class Pipeline final : private L1Recorder {
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
   void set_ends(Cycle now, Cycle next_other, Cycle pause_at);
   /// It goes on somewhere else than where it left off.
-  void forget_resume() { resume_block_ = nullptr, resume_stop_ = PipelineStop::resume; }
+  void forget_resume() { resume_block_ = nullptr, resume_stop_ = PipelineStop::resume, is_refused_ = false; }
   /// Forgets blocks first that are not the code of now.
   bool is_where_it_left() {
     ports_.blocks.synchronize();
     return resume_pc_ == hart_.pc && resume_generation_ == ports_.blocks.generation();
   }
-  /// Of an access that must let others go first.
+  /// An access must let others go first; `is_refused`: the L1 was asked for it and refused.
+  bool leave_for_access(LineAddr line, Addr address, bool is_refused);
   void prefetch_access(LineAddr line, Addr address);
   // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
   // `missed`: the L1 was asked for the access a moment ago and refused it.
@@ -261,6 +262,7 @@ class Pipeline final : private L1Recorder {
   const void* awaited_set_ = nullptr;  // in the host, of the L1: see prefetch_run()
   PipelineStop resume_stop_ =
       PipelineStop::resume;  // what that instruction will stop it for, if it is strict
+  bool is_refused_ = false;  // the L1 refused what that instruction accesses, and will do so again
   bool is_in_task_ = false;
   bool has_floats_ = false;  // registers f need not be zero
   Timestamp timestamp_ = 0;  // of the task
