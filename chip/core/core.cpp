@@ -171,6 +171,7 @@ void Core::begin_task(Cycle now) {
   }
   if (thread_ == nullptr) take_worker(host_.take_worker(*this));
   activity_ = Activity::task;
+  promotes_ = task.promotes;
   account_.run_function(id_, task.descriptor.function);
   if (task.speculative) {
     host_.begin_speculation();
@@ -249,7 +250,7 @@ void Core::abort_task(Cycle at) {
   pipeline_.stop_task();
   stalled_ = blocked_ = false;
   task_.attempt = nullptr;
-  task_.promotes = false;
+  promotes_ = false;
   activity_ = Activity::rollback;
   // Whatever it was about to do, it does not.
   ++generation_;
@@ -323,9 +324,9 @@ void Core::go_on(Cycle now) {
 }
 
 void Core::advance(Cycle now) {
-  if (task_.promotes) [[unlikely]] {
+  if (promotes_) [[unlikely]] {
     if (must_wait(pipeline_.cycle(), now)) return;
-    task_.promotes = false;
+    promotes_ = false;
     if (is_exception(now)) return;
   }
   // One strict action after another while the clock allows; each case either goes on or returns.

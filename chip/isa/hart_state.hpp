@@ -11,20 +11,20 @@
 namespace rubato::chip {
 
 struct HartState {
+  static constexpr Addr kNoReservation = ~Addr{0};
+  Addr pc = 0;
+  Addr reservation = kNoReservation;  ///< what lr has loaded: sc succeeds nowhere else
+  std::uint32_t fcsr = 0;             ///< frm in [7:5], fflags in [4:0]
   std::array<std::uint64_t, 32> x{};  ///< x[0] is kept 0
   std::array<std::uint64_t, 32> f{};  ///< raw bits; floats NaN-boxed
   std::uint64_t sink = 0;             ///< takes results that nobody sees (isa::Insn::kSink); means nothing
-  Addr pc = 0;
-  std::uint32_t fcsr = 0;             ///< frm in [7:5], fflags in [4:0]
-  Addr reservation = kNoReservation;  ///< what lr has loaded: sc succeeds nowhere else
-  static constexpr Addr kNoReservation = ~Addr{0};
 
   /// x, f and sink as one array, indexed by the uniform register numbers of isa::Insn.
-  std::uint64_t* registers() { return reinterpret_cast<std::uint64_t*>(this); }
-  const std::uint64_t* registers() const { return reinterpret_cast<const std::uint64_t*>(this); }
+  std::uint64_t* registers() { return reinterpret_cast<std::uint64_t*>(&x); }
+  const std::uint64_t* registers() const { return reinterpret_cast<const std::uint64_t*>(&x); }
 };
-static_assert(offsetof(HartState, x) == 0 && offsetof(HartState, f) == 256 &&
-              offsetof(HartState, sink) == 512);
+static_assert(offsetof(HartState, f) == offsetof(HartState, x) + 256 &&
+              offsetof(HartState, sink) == offsetof(HartState, f) + 256);
 
 /// Register numbers of the calling convention.
 namespace reg {

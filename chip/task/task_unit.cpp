@@ -100,6 +100,13 @@ bool TaskUnit::waits_for_suspended(const Task& task, TileView view) const {
 }
 
 TaskUnit::Choice TaskUnit::choose(Cycle now, std::uint32_t slot) {
+  // Mostly there is a task that may run and nothing else to choose from.
+  if (context_.detector != nullptr && is_plain() && queue_.used() < spill_threshold_ && may_run_guest(slot))
+    if (Task* const first = queue_.earliest_free(Lane::timestamped); first != nullptr)
+      if (const RunMode mode = context_.rule->may_run(*first, view()); mode != RunMode::none) {
+        is_holding_ = is_spec_waiting_ = false;
+        return {Choice::guest, first, mode};
+      }
   // Without an arbiter the tile itself knows the earliest task, to the cycle.
   if (context_.arbiter == nullptr) own_gvt_ = report(now).at(now);
   return choose(candidates().first, may_run_guest(slot));
