@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/prefetch.hpp"
 #include "chip/cache/use_order.hpp"
 #include "chip/types.hpp"
 
@@ -90,10 +91,10 @@ class SetArray {
   /// Asks the host for the set's tags: a lookup of `line` follows soon.
   void prefetch(LineAddr line) const {
     const std::uint32_t base = place_of(line).base;
-    __builtin_prefetch(&tags_[base]);
+    rubato::prefetch(&tags_[base]);
     order_.prefetch(base >> shift_);
   }
-  void prefetch_payload(std::uint32_t slot) const { __builtin_prefetch(&payloads_[slot]); }
+  void prefetch_payload(std::uint32_t slot) const { rubato::prefetch(&payloads_[slot]); }
   void use(std::uint32_t slot) { order_.use(slot >> shift_, way_of(slot)); }
   void erase(std::uint32_t slot) {
     tags_[slot] = kEmpty;

@@ -12,6 +12,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/prefetch.hpp"
+
 namespace rubato::chip {
 
 class UseOrder {
@@ -51,7 +53,7 @@ class UseOrder {
     return static_cast<std::uint32_t>(words_[set] >> (ways_ - 1) * 4 & 15);
   }
   void prefetch(std::uint64_t set) const {
-    if (ways_ <= kWordWays) __builtin_prefetch(&words_[set]);
+    if (ways_ <= kWordWays) rubato::prefetch(&words_[set]);
   }
 
  private:

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "chip/cache/l1_cache.hpp"
 #include "chip/cache/set_array.hpp"
 #include "chip/coherence/versions.hpp"
@@ -81,7 +82,7 @@ class TileCaches {
   /// Asks the host for what a miss of L1 `l1` looks at: the L2's set, and where the L1's lines are in the L2.
   void prefetch(std::uint32_t l1, LineAddr line) const {
     array_.prefetch(line);
-    __builtin_prefetch(&behind_[first_behind_[l1] + l1s_[l1].first_slot(line)]);
+    rubato::prefetch(&behind_[first_behind_[l1] + l1s_[l1].first_slot(line)]);
   }
   /// Asks it for the L2's record of the line that `line` will evict from L1 `l1`.
   void prefetch_victim(std::uint32_t l1, LineAddr line) const {

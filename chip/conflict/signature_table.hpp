@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/eight.hpp"
+#include "base/prefetch.hpp"
 #include "chip/conflict/h3.hpp"
 #include "chip/conflict/line_table.hpp"
 
@@ -66,7 +67,7 @@ class BloomTable {
   void prefetch(const Probe& p, std::uint32_t first, std::uint32_t words) const {
     for (std::uint32_t w = first; w < first + words; ++w)
       for_each_of_eight(ways_, [&](std::uint32_t way) {
-        __builtin_prefetch(&bits_[(std::size_t{w} * rows_ + p.rows.at[way]) * 2]);
+        rubato::prefetch(&bits_[(std::size_t{w} * rows_ + p.rows.at[way]) * 2]);
       });
   }
   void widen(std::uint32_t words);

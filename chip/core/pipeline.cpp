@@ -327,7 +327,7 @@ void Pipeline::prefetch_access(LineAddr line, Addr address) {
   if (ports_.memory.attributes(address) == 0) return;
   awaited_set_ = ports_.l1d.set_in_host(line);
   ports_.memory_system.prefetch(core_, line);
-  __builtin_prefetch(ports_.memory.host(address));
+  rubato::prefetch(ports_.memory.host(address));
 }
 
 bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) {

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/prefetch.hpp"
 #include "chip/cache/l1_cache.hpp"
 #include "chip/coherence/memory_system.hpp"
 #include "chip/config/config.hpp"
@@ -94,7 +95,7 @@ class Pipeline final : private L1Recorder {
   }
 
   /// run() follows soon: asks the host for the L1's set that the access it left for will look at.
-  void prefetch_run() const { __builtin_prefetch(awaited_set_); }
+  void prefetch_run() const { rubato::prefetch(awaited_set_); }
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);

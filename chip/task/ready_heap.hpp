@@ -63,7 +63,7 @@ class ReadyHeap {
   /// Asks the host for what pop() will read.
   void prefetch_pop() const {
     prefetch(entries_.data(), std::min(entries_.size(), kPrefetched) * sizeof(OrderedTask));
-    if (!entries_.empty()) __builtin_prefetch(&entries_.back());
+    if (!entries_.empty()) rubato::prefetch(&entries_.back());
   }
 
  private:
