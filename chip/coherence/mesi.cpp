@@ -438,11 +438,25 @@ std::uint64_t Mesi::possible_holders(LineAddr line) const {
   return e.owned ? groups_.bit(TileId{e.owner}) : e.sharers;
 }
 
+// In two steps: where the line is says what the access looks at behind the tags, and that is known when they
+// have arrived: with the next access that somebody will make.
 void Mesi::prefetch(CoreId core, LineAddr line) const {
   const TileId tile{core.value / cores_per_tile_};
-  tiles_[tile.value].prefetch(core.value % cores_per_tile_ * 2 + 1, line);
+  const std::uint32_t l1 = core.value % cores_per_tile_ * 2 + 1;
+  tiles_[tile.value].prefetch(l1, line);
   slices_[home_of(line).value].array.prefetch(line);
   if (conflicts_->is_active()) conflicts_->prefetch(tile, line);
+  prefetch_further(std::exchange(asked_last_, {tile, l1, line}));
+}
+
+void Mesi::prefetch_further(const Asked& asked) const {
+  const TileCaches& tile = tiles_[asked.tile.value];
+  const std::uint32_t slot = tile.array().find(asked.line);
+  if (slot != TileCaches::kNoSlot) return tile.array().prefetch_payload(slot);
+  tile.array().prefetch_payload(tile.array().victim(asked.line));
+  const auto& home = slices_[home_of(asked.line).value].array;
+  const std::uint32_t entry = home.find(asked.line);
+  home.prefetch_payload(entry != home.kNoSlot ? entry : home.victim(asked.line));
 }
 
 void Mesi::warm(CoreId core, LineAddr line, AccessKind kind) {

@@ -137,6 +137,13 @@ class Mesi final : public MemoryHierarchy {
     RUBATO_DCHECK(fault_ != Fault::none || slice.array.line_at(entry) == line, "the LLC includes the L2s");
     return fault_ == Fault::none || slice.array.line_at(entry) == line;
   }
+  /// An access that was announced: see prefetch().
+  struct Asked {
+    TileId tile{};
+    std::uint32_t l1 = 0;
+    LineAddr line{};
+  };
+  void prefetch_further(const Asked& asked) const;
   void prefetch_home(const TileCaches& tile, std::uint32_t slot) const;
   void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
   void evict_from_llc(TileId home, std::uint32_t entry, Cycle at);
@@ -169,6 +176,7 @@ class Mesi final : public MemoryHierarchy {
   Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
   std::uint64_t private_first_ = 0, private_lines_ = 0, private_per_tile_ = 1;
   bool warming_ = false, rolling_back_ = false;
+  mutable Asked asked_last_;
   Fault fault_ = Fault::none;
   SharerGroups groups_;
   Versions versions_;
