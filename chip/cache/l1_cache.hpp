@@ -24,6 +24,7 @@
 
 #include "base/check.hpp"
 #include "base/eight.hpp"
+#include "base/prefetch.hpp"
 #include "chip/cache/host_memory.hpp"
 #include "chip/cache/line_state.hpp"
 #include "chip/types.hpp"
@@ -145,8 +146,11 @@ class L1Cache {
   }
   /// Of the set in which `line` is or will be.
   std::uint32_t first_slot(LineAddr line) const { return set_of(line); }
-  /// Where the host keeps what find() of the line reads.
-  const void* set_in_host(LineAddr line) const { return &words_[set_of(line)]; }
+  /// Asks the host for what find() and fill() of a line read, whose first_slot() this is.
+  void prefetch(std::uint32_t first_slot) const {
+    rubato::prefetch(&words_[first_slot]);
+    rubato::prefetch(&uses_of_[first_slot], ways_ * sizeof(Use));
+  }
   /// Puts `line` into the slot that victim() chose, as the most recently used.
   void fill(std::uint32_t slot, LineAddr line, LineState state);
   /// Gives the line in `slot` another valid state (upgrade, downgrade) without using it.

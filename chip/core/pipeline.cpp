@@ -325,7 +325,8 @@ bool Pipeline::leave_for_access(LineAddr line, Addr address, bool is_refused) {
 // Others go first; meanwhile the host fetches what the access will need.
 void Pipeline::prefetch_access(LineAddr line, Addr address) {
   if (ports_.memory.attributes(address) == 0) return;
-  awaited_set_ = ports_.l1d.set_in_host(line);
+  awaited_set_ = ports_.l1d.first_slot(line);
+  ports_.l1d.prefetch(awaited_set_);
   ports_.memory_system.prefetch(core_, line);
   rubato::prefetch(ports_.memory.host(address));
 }

@@ -95,7 +95,7 @@ class Pipeline final : private L1Recorder {
   }
 
   /// run() follows soon: asks the host for the L1's set that the access it left for will look at.
-  void prefetch_run() const { rubato::prefetch(awaited_set_); }
+  void prefetch_run() const { ports_.l1d.prefetch(awaited_set_); }
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
@@ -260,7 +260,7 @@ class Pipeline final : private L1Recorder {
   const isa::Insn* resume_insn_ = nullptr;
   Addr resume_pc_ = 0;
   std::uint64_t resume_generation_ = 0;
-  const void* awaited_set_ = nullptr;  // in the host, of the L1: see prefetch_run()
+  std::uint32_t awaited_set_ = 0;  // its first slot in the L1: see prefetch_run()
   PipelineStop resume_stop_ =
       PipelineStop::resume;  // what that instruction will stop it for, if it is strict
   bool is_refused_ = false;  // the L1 refused what that instruction accesses, and will do so again
