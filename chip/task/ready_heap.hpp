@@ -1,7 +1,7 @@
 // The tasks of a lane that are ready, the earliest first: an implicit heap of four children a node, whose
-// entries hold what tasks are compared by. Who takes the earliest reads some host cache lines of one array,
-// and of tasks only that one's; a linked heap reads a record, which has left the host's caches, for each task
-// that it compares.
+// entries hold what tasks are compared by, and what keeps one from running. Who takes the earliest reads some
+// host cache lines of one array, and of tasks only that one's; a linked heap reads a record, which has left
+// the host's caches, for each task that it compares.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,17 +25,22 @@ struct OrderedTask {
   bool before(const OrderedTask& other) const { return wide(order, tie) < wide(other.order, other.tie); }
 };
 
+struct ReadyTask : OrderedTask {
+  Locale locale;  ///< the descriptor's, which is 0 where there is none
+};
+
 /// Invariants: no entry is before its parent; a task's is_ready says that it is in one of these heaps.
 class ReadyHeap {
  public:
   void reserve(std::size_t tasks) { entries_.reserve(tasks); }
   bool empty() const { return entries_.empty(); }
   Task* top() const { return entries_.empty() ? nullptr : entries_.front().task; }
+  const ReadyTask& front() const { return entries_.front(); }  ///< of top()
 
   void push(Task* task) {
     task->is_ready = true;
     entries_.push_back({});
-    rise(entries_.size() - 1, {task->order, task->tie, task});
+    rise(entries_.size() - 1, {{task->order, task->tie, task}, task->descriptor.locale});
   }
   /// Not of an empty heap.
   Task* pop() {
@@ -45,16 +50,16 @@ class ReadyHeap {
   }
   /// A task that is here. Linear in their number: most leave by pop().
   void remove(Task* task) {
-    const auto entry = std::find_if(entries_.begin(), entries_.end(),
-                                    [task](const OrderedTask& e) { return e.task == task; });
+    const auto entry =
+        std::find_if(entries_.begin(), entries_.end(), [task](const ReadyTask& e) { return e.task == task; });
     RUBATO_CHECK(entry != entries_.end(), "a task is not in the heap of its lane");
     take_out(static_cast<std::size_t>(entry - entries_.begin()));
   }
   /// Takes out tasks none of which is before `first`, whose is_ready the caller has reset. Linear in the
   /// number of all.
   void sweep(const OrderedTask& first) {
-    std::erase_if(entries_, [&](const OrderedTask& e) { return !e.before(first) && !e.task->is_ready; });
-    for (std::size_t place = 1; place < entries_.size(); ++place) rise(place, OrderedTask{entries_[place]});
+    std::erase_if(entries_, [&](const ReadyTask& e) { return !e.before(first) && !e.task->is_ready; });
+    for (std::size_t place = 1; place < entries_.size(); ++place) rise(place, ReadyTask{entries_[place]});
   }
   /// Everything from `other`.
   void take(TaskHeap& other) {
@@ -62,7 +67,7 @@ class ReadyHeap {
   }
   /// Asks the host for what pop() will read.
   void prefetch_pop() const {
-    prefetch(entries_.data(), std::min(entries_.size(), kPrefetched) * sizeof(OrderedTask));
+    prefetch(entries_.data(), std::min(entries_.size(), kPrefetched) * sizeof(ReadyTask));
     if (!entries_.empty()) rubato::prefetch(&entries_.back());
   }
 
@@ -70,7 +75,7 @@ class ReadyHeap {
   static constexpr std::size_t kChildren = 4;
   static constexpr std::size_t kPrefetched = 1 + kChildren + kChildren * kChildren;
 
-  void rise(std::size_t place, const OrderedTask& entry) {
+  void rise(std::size_t place, const ReadyTask& entry) {
     while (place != 0) {
       const std::size_t parent = (place - 1) / kChildren;
       if (!entry.before(entries_[parent])) break;
@@ -93,7 +98,7 @@ class ReadyHeap {
   }
   void take_out(std::size_t place) {
     entries_[place].task->is_ready = false;
-    const OrderedTask last = entries_.back();
+    const ReadyTask last = entries_.back();
     entries_.pop_back();
     const std::size_t size = entries_.size();
     if (place == size) return;
@@ -107,7 +112,7 @@ class ReadyHeap {
     rise(place, last);
   }
 
-  std::vector<OrderedTask> entries_;
+  std::vector<ReadyTask> entries_;
 };
 
 }  // namespace rubato::chip

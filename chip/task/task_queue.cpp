@@ -16,18 +16,19 @@ TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
   latest_.reserve(capacity);
 }
 
-std::uint32_t TaskQueue::holder_of(const Task& task) const {
-  if (!task.descriptor.has_locale || ignores_locales_) return kNobody;
+std::uint32_t TaskQueue::holder_of(const Task& task, Locale locale) const {
+  if (ignores_locales_) return kNobody;
   // Which core has it, if any, cannot be predicted: all are compared. Suspended tasks are few.
   std::uint32_t same = 0;
   for (std::uint32_t slot = 0; slot < kMaxCoresPerTile; ++slot)
-    same |= (locales_[slot] == task.descriptor.locale ? 1U : 0U) << slot;
+    same |= (locales_[slot] == locale ? 1U : 0U) << slot;
   for (std::uint32_t rest = busy_ >> kMaxCoresPerTile; rest != 0; rest &= rest - 1) {
     const std::uint32_t slot = kMaxCoresPerTile + static_cast<std::uint32_t>(std::countr_zero(rest));
-    same |= (locales_[slot] == task.descriptor.locale ? 1U : 0U) << slot;
+    same |= (locales_[slot] == locale ? 1U : 0U) << slot;
   }
   same &= busy_;
-  return same == 0 ? kNobody : static_cast<std::uint32_t>(std::countr_zero(same));
+  if (same == 0 || !task.descriptor.has_locale) return kNobody;
+  return static_cast<std::uint32_t>(std::countr_zero(same));
 }
 
 void TaskQueue::insert(Task* task) {
@@ -59,7 +60,7 @@ void TaskQueue::find_earliest_free(Lane lane) {
   ReadyHeap& ready = ready_[index(lane)];
   is_known_ |= 1U << index(lane);
   std::uint32_t holder = kNobody;
-  while (!ready.empty() && (holder = holder_of(*ready.top())) != kNobody) {
+  while (!ready.empty() && (holder = holder_of(*ready.top(), ready.front().locale)) != kNobody) {
     Task* task = ready.pop();
     TaskHeap& waiters = waiters_[holder][index(lane)];
     waiters.push(task);
@@ -110,7 +111,7 @@ void TaskQueue::dispatch(Task* task, std::uint32_t slot, bool speculative) {
 }
 
 void TaskQueue::occupy(const Task& task, std::uint32_t slot) {
-  RUBATO_DCHECK(holder_of(task) == kNobody, "two running tasks with one locale");
+  RUBATO_DCHECK(holder_of(task, task.descriptor.locale) == kNobody, "two running tasks with one locale");
   RUBATO_CHECK(!holds_locale(slot), "a core runs two tasks");
   if (!task.descriptor.has_locale) return;
   busy_ |= 1U << slot;

@@ -108,6 +108,8 @@ class TaskQueue {
     if (!is_known(lane)) find_earliest_free(lane);
     return earliest_free_[index(lane)];
   }
+  /// Of what earliest_free(lane) has just returned, which is not null.
+  Timestamp earliest_free_order(Lane lane) const { return ready_[index(lane)].front().order; }
   /// What earliest_free() of the untimestamped lane returned may not run yet for a reason of its own: it no
   /// longer hides those behind it, until recall().
   void set_aside(Task* task);
@@ -140,7 +142,7 @@ class TaskQueue {
   /// Takes the locale of a task that is dispatched again without having been idle (promoted); it must be
   /// free.
   void occupy(const Task& task, std::uint32_t slot);
-  bool is_locale_free(const Task& task) { return holder_of(task) == kNobody; }
+  bool is_locale_free(const Task& task) { return holder_of(task, task.descriptor.locale) == kNobody; }
   /// The task on slot `from` goes to slot `to`, where none is, and takes its locale along.
   void move_holder(std::uint32_t from, std::uint32_t to);
   /// The task on `slot` ended: its locale is free again.
@@ -161,8 +163,9 @@ class TaskQueue {
  private:
   static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
   static constexpr std::uint32_t kNobody = ~0U;
-  /// The slot whose task has the task's locale, or kNobody.
-  std::uint32_t holder_of(const Task& task) const;
+  /// The slot whose task has the task's locale, or kNobody; `locale`: the descriptor's, that of a task
+  /// without one included. Mostly that says all, and the record is not read.
+  std::uint32_t holder_of(const Task& task, Locale locale) const;
   void find_earliest_free(Lane lane);
   bool is_known(Lane lane) const { return (is_known_ >> index(lane) & 1) != 0; }
   void forget_earliest(Lane lane) { is_known_ &= ~(1U << index(lane)); }

@@ -287,7 +287,7 @@ void TaskUnit::evaluate(Cycle now) {
     return;
   }
   if (speculates && is_plain() && (states_.in(CoreState::idle) == 0 || states_.in(CoreState::waking) != 0) &&
-      !may_have_obstacle(queue_.earliest_free(Lane::timestamped))) {
+      !may_have_obstacle(queue_.earliest_free(Lane::timestamped) != nullptr)) {
     is_holding_ = true;  // perhaps
     is_spec_waiting_ = false;
     return;

@@ -359,7 +359,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
     const Task* const first = candidates.first.task;
     if (first == nullptr) return candidates.earliest == nullptr;
     return has_core() || (first->descriptor.has_timestamp && first->order > gvt().timestamp &&
-                          !precedes_all_running(*first));
+                          !precedes_all_running(first->order));
   }
   Obstacle find_obstacle(const Candidates& candidates) const;
   /// All tasks here have timestamps, and nobody waits for anything but a core or a locale: mostly so.
@@ -367,16 +367,16 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
     return promoted_ == nullptr && untimed_refill_ == nullptr && refills_.empty() && waiting_.empty() &&
            suspended_count_ == 0 && queue_.idle(Lane::timestamped) == queue_.guests();
   }
-  /// Of a plain tile whose earliest task with a free locale is `first`, or null: false if find_obstacle()
-  /// would find nothing.
-  bool may_have_obstacle(const Task* first) const {
+  /// Of a plain tile that has a task with a free locale, or not: false if find_obstacle() would find nothing.
+  bool may_have_obstacle(bool has_free) const {
     for (std::uint32_t rest = queue_.waited_slots(); rest != 0; rest &= rest - 1) {
       const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
       const Task* const waiter = queue_.waiter(slot, Lane::timestamped);
       if (waiter != nullptr && waiter->order < yields_before_[slot]) return true;
     }
-    return first != nullptr && !has_core() &&
-           (first->order <= gvt().timestamp || precedes_all_running(*first));
+    if (!has_free || has_core()) return false;
+    const Timestamp first = queue_.earliest_free_order(Lane::timestamped);
+    return first <= gvt().timestamp || precedes_all_running(first);
   }
   /// One is free, or soon will be, for a guest task.
   bool has_core() const { return (states_.asking() & may_run_guest()) != 0; }
@@ -389,11 +389,11 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   std::uint32_t waiting_for_entry() const {
     return states_.in(CoreState::stalled) | states_.in(CoreState::finishing);
   }
-  bool precedes_all_running(const Task& task) const {
+  bool precedes_all_running(Timestamp order) const {
     Timestamp first = yields_before_[0];
     for (std::uint32_t slot = 1; slot < kMaxCoresPerTile; ++slot)
       first = std::min(first, yields_before_[slot]);
-    return task.order < first;
+    return order < first;
   }
   const Task* untimestamped_waiting(const Candidates& candidates) const;
   const Task* untimestamped_waiter(std::uint32_t slot) const;

@@ -215,7 +215,7 @@ TaskUnit::Obstacle TaskUnit::find_obstacle(const Candidates& candidates) const {
     if (const Task* waiter = untimestamped_waiter(slot)) return {task->attempt, AbortCause::locale, waiter};
   }
   const bool is_promoted_first = promoted_ != nullptr && candidates.first.task == promoted_;
-  const bool precedes_all = !has_core && earliest != nullptr && precedes_all_running(*earliest);
+  const bool precedes_all = !has_core && earliest != nullptr && precedes_all_running(earliest->order);
   if (precedes_all || (!has_core && is_promoted_first))
     if (Attempt* latest = latest_running(); latest != nullptr)
       return {latest, AbortCause::preempted, precedes_all ? earliest : promoted_};
