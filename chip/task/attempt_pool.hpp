@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/prefetch.hpp"
 #include "chip/conflict/attempt.hpp"
 
 namespace rubato::chip {
@@ -17,10 +18,11 @@ class AttemptPool {
     if (free_.empty()) {
       attempts_.push_back(make());
       attempts_.back()->number = static_cast<std::uint32_t>(attempts_.size()) - 1;
-      free_.push_back(attempts_.back()->number);
+      free_.push_back(attempts_.back().get());
     }
-    Attempt* attempt = attempts_[free_.back()].get();
+    Attempt* attempt = free_.back();
     free_.pop_back();
+    if (!free_.empty()) prefetch(free_.back(), sizeof(Attempt));  // for the next one
     return attempt;
   }
   void release(Attempt* attempt) {
@@ -32,7 +34,7 @@ class AttemptPool {
     attempt->children.clear();
     attempt->cycles = AttemptCycles{};
     attempt->is_doomed = attempt->is_rolling_back = attempt->holds_core = false;
-    free_.push_back(attempt->number);
+    free_.push_back(attempt);
   }
   /// By Attempt::number.
   Attempt* at(std::uint32_t number) const { return attempts_[number].get(); }
@@ -51,7 +53,7 @@ class AttemptPool {
   }
 
   std::vector<std::unique_ptr<Attempt>> attempts_;
-  std::vector<std::uint32_t> free_;
+  std::vector<Attempt*> free_;
 };
 
 }  // namespace rubato::chip

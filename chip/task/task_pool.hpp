@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/prefetch.hpp"
 #include "chip/task/task_record.hpp"
 
 namespace rubato::chip {
@@ -19,6 +20,7 @@ class TaskPool {
     if (free_ == nullptr) grow();
     Task* task = free_;
     free_ = task->next;
+    prefetch(free_, sizeof(Task));  // of the next one; most were freed long ago
     task->next = nullptr;
     task->state = TaskState::in_flight;
     task->order = 0;

@@ -44,7 +44,8 @@ TileReport TaskUnit::report(Cycle now) {
   for (const Task* task : rolling_back_) include_task(task);
   if (is_writing_batch()) include_task(spill_.tasks.front());
   if (!refills_.empty()) include_task(refills_.back());
-  for (const Refill& reading : reading_) include_task(reading.task);
+  if (states_.in(CoreState::internal) != 0)
+    for (const Refill& reading : reading_) include_task(reading.task);
   include_task(area_.overflow_top());
   Timestamp in_flight = 0;
   if (send_.earliest(in_flight)) include_waiting(in_flight);
