@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("check", ["format", "headers", "spdx", "length", "pragma", "python"])
+@pytest.mark.parametrize("check", ["format", "headers", "spdx", "length", "pragma", "prefetch", "python"])
 def test_lint_finds_nothing(root: Path, check: str) -> None:
     result = subprocess.run([root / "tools" / "lint", check], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
