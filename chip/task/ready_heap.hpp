@@ -73,7 +73,7 @@ class ReadyHeap {
 
  private:
   static constexpr std::size_t kChildren = 4;
-  static constexpr std::size_t kPrefetched = 1 + kChildren + kChildren * kChildren;
+  static constexpr std::size_t kPrefetched = 1 + kChildren;
 
   void rise(std::size_t place, const ReadyTask& entry) {
     while (place != 0) {
