@@ -315,7 +315,8 @@ void Pipeline::wait_for_fill(LineAddr line, Addr word, Slot& slot) {
   slot.parts = &access_parts_;
 }
 
-// What the L1 refuses now it refuses later: until this core goes on, lines only leave it.
+// What the L1 refuses now it refuses later: until this core goes on, lines only leave it, but for what a
+// rollback brings, which has no mark.
 bool Pipeline::leave_for_access(LineAddr line, Addr address, bool is_refused) {
   prefetch_access(line, address);
   is_refused_ = is_refused;
