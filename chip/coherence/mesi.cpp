@@ -442,11 +442,10 @@ std::uint64_t Mesi::possible_holders(LineAddr line) const {
 // have arrived: with the next access that somebody will make.
 void Mesi::prefetch(CoreId core, LineAddr line) const {
   const TileId tile{core.value / cores_per_tile_};
-  const std::uint32_t l1 = core.value % cores_per_tile_ * 2 + 1;
-  tiles_[tile.value].prefetch(l1, line);
+  tiles_[tile.value].prefetch(core.value % cores_per_tile_ * 2 + 1, line);
   slices_[home_of(line).value].array.prefetch(line);
   if (conflicts_->is_active()) conflicts_->prefetch(tile, line);
-  prefetch_further(std::exchange(asked_last_, {tile, l1, line}));
+  prefetch_further(std::exchange(asked_last_, {tile, line}));
 }
 
 void Mesi::prefetch_further(const Asked& asked) const {

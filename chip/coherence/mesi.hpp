@@ -140,7 +140,6 @@ class Mesi final : public MemoryHierarchy {
   /// An access that was announced: see prefetch().
   struct Asked {
     TileId tile{};
-    std::uint32_t l1 = 0;
     LineAddr line{};
   };
   void prefetch_further(const Asked& asked) const;
