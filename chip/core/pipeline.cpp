@@ -315,21 +315,17 @@ void Pipeline::wait_for_fill(LineAddr line, Addr word, Slot& slot) {
   slot.parts = &access_parts_;
 }
 
-// What the L1 refuses now it refuses later: until this core goes on, lines only leave it, but for what a
-// rollback brings, which has no mark.
+// Others go first; meanwhile the host fetches what the access will need. What the L1 refuses now it refuses
+// later: until this core goes on, lines only leave it, but for what a rollback brings, which has no mark.
 bool Pipeline::leave_for_access(LineAddr line, Addr address, bool is_refused) {
-  prefetch_access(line, address);
+  if (ports_.memory.attributes(address) != 0) {
+    awaited_set_ = ports_.l1d.first_slot(line);
+    prefetch_run();
+    ports_.memory_system.prefetch(core_, line);
+    prefetch(ports_.memory.host(address));
+  }
   is_refused_ = is_refused;
   return leave(PipelineStop::resume);
-}
-
-// Others go first; meanwhile the host fetches what the access will need.
-void Pipeline::prefetch_access(LineAddr line, Addr address) {
-  if (ports_.memory.attributes(address) == 0) return;
-  awaited_set_ = ports_.l1d.first_slot(line);
-  ports_.l1d.prefetch(awaited_set_);
-  ports_.memory_system.prefetch(core_, line);
-  rubato::prefetch(ports_.memory.host(address));
 }
 
 bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) {

@@ -199,7 +199,6 @@ class Pipeline final : private L1Recorder {
   }
   /// An access must let others go first; `is_refused`: the L1 was asked for it and refused.
   bool leave_for_access(LineAddr line, Addr address, bool is_refused);
-  void prefetch_access(LineAddr line, Addr address);
   // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
   // `missed`: the L1 was asked for the access a moment ago and refused it.
   bool load_slow(Addr address, unsigned bytes, Slot& slot, bool missed);

@@ -51,6 +51,7 @@ struct TileReport {
 class RoundParticipant {
  public:
   virtual ~RoundParticipant() = default;
+  /// As of `now`, which never decreases.
   virtual TileReport report(Cycle now) = 0;
   /// True if on_gvt must be called for every new GVT: something here may commit or become the earliest.
   virtual bool awaits_gvt() const = 0;

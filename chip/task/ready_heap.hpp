@@ -68,7 +68,7 @@ class ReadyHeap {
   /// Asks the host for what pop() will read.
   void prefetch_pop() const {
     prefetch(entries_.data(), std::min(entries_.size(), kPrefetched) * sizeof(ReadyTask));
-    if (!entries_.empty()) rubato::prefetch(&entries_.back());
+    if (!entries_.empty()) prefetch(&entries_.back());
   }
 
  private:

@@ -289,6 +289,10 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   // Enqueue protocol (Fig. 6).
   void accept(Task* task, Cycle now);
   void send_create(std::uint32_t slot, TaskEvent event, Cycle now);
+  /// Sends `to` a message without a task. @returns when it arrives.
+  Cycle send_word(TileId to, Cycle now) {
+    return context_.network.send(tile_, to, {message::kAcknowledgement, TrafficClass::task}, now);
+  }
   void answer(TileId to, std::uint32_t slot, TaskEvent event, Cycle now);
   void receive(TileId from, std::uint32_t slot, bool granted, Cycle now);
   /// The entry in `slot` of the send buffer will be acknowledged at `at`.
@@ -343,19 +347,20 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   /// The commit of a parent elsewhere may allow something here that no core of the tile will look for by
   /// itself.
   bool awaits_commits() const {
-    return (states_.in(CoreState::idle) != 0 && queue_.guests() != 0) || !waiting_.empty() ||
-           stalled_attempts_ != 0 || commit_queue_.has_exceptioned() || promoted_ != nullptr ||
-           untimed_refill_ != nullptr || !refills_.empty() || !resumable_.empty() ||
+    return (states_.in(CoreState::idle) != 0 && queue_.guests() != 0) || has_claims() ||
+           stalled_attempts_ != 0 || commit_queue_.has_exceptioned() || !resumable_.empty() ||
            queue_.earliest_aside() != nullptr || has_idle_untimed();
+  }
+  /// Somebody waits for an entry of the queue, spilled tasks to be read, or a promoted one to start.
+  bool has_claims() const {
+    return !waiting_.empty() || !refills_.empty() || untimed_refill_ != nullptr || promoted_ != nullptr;
   }
 
   // Who makes room for whom (task_unit_room.cpp).
   void reconsider(Cycle now);
   /// True if find_obstacle() would find nothing: nearly always, and soon seen.
   bool is_unobstructed(const Candidates& candidates) const {
-    if (promoted_ != nullptr || untimed_refill_ != nullptr || queue_.waited_slots() != 0 ||
-        !refills_.empty() || !waiting_.empty() || !resumable_.empty())
-      return false;
+    if (has_claims() || queue_.waited_slots() != 0 || !resumable_.empty()) return false;
     const Task* const first = candidates.first.task;
     if (first == nullptr) return candidates.earliest == nullptr;
     return has_core() || (first->descriptor.has_timestamp && first->order > gvt().timestamp &&
@@ -364,8 +369,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   Obstacle find_obstacle(const Candidates& candidates) const;
   /// All tasks here have timestamps, and nobody waits for anything but a core or a locale: mostly so.
   bool is_plain() const {
-    return promoted_ == nullptr && untimed_refill_ == nullptr && refills_.empty() && waiting_.empty() &&
-           suspended_count_ == 0 && queue_.idle(Lane::timestamped) == queue_.guests();
+    return !has_claims() && suspended_count_ == 0 && queue_.idle(Lane::timestamped) == queue_.guests();
   }
   /// Of a plain tile that has a task with a free locale, or not: false if find_obstacle() would find nothing.
   bool may_have_obstacle(bool has_free) const {

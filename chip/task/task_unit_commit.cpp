@@ -78,15 +78,11 @@ void TaskUnit::commit_children(Attempt& attempt, Cycle now) {
       child->uncommitted_parent = nullptr;
       // Where it was refused as a child of an uncommitted parent it may now have an entry.
       TaskUnit& unit = *tiles_[child->destination.value];
-      if (unit.refused(*child)) {
-        unit.reconsider_later(context_.network.send(tile_, child->destination,
-                                                    {message::kAcknowledgement, TrafficClass::task}, now));
-      }
+      if (unit.refused(*child)) unit.reconsider_later(send_word(child->destination, now));
     } else {
       TaskUnit& unit = *tiles_[child->tile.value];
       unit.parent_committed(child);
-      const Cycle arrival =
-          context_.network.send(tile_, child->tile, {message::kAcknowledgement, TrafficClass::task}, now);
+      const Cycle arrival = send_word(child->tile, now);
       if (unit.awaits_commits()) unit.reconsider_later(arrival);
     }
   }

@@ -114,9 +114,7 @@ void TaskUnit::send_create(std::uint32_t slot, TaskEvent event, Cycle now) {
 }
 
 void TaskUnit::answer(TileId to, std::uint32_t slot, TaskEvent event, Cycle now) {
-  const Message message{message::kAcknowledgement, TrafficClass::task};
-  const Cycle arrival = context_.network.send(tile_, to, message, now);
-  context_.timeline.schedule(arrival, tiles_[to.value].get(), static_cast<std::uint32_t>(event),
+  context_.timeline.schedule(send_word(to, now), tiles_[to.value].get(), static_cast<std::uint32_t>(event),
                              payload(to, slot));
 }
 
@@ -170,8 +168,7 @@ void TaskUnit::receive(TileId from, std::uint32_t slot, bool granted, Cycle now)
     answer(from, slot, TaskEvent::refused_arrives, now);
     return evaluate(now);
   }
-  tiles_[from.value]->expect_acknowledgement(
-      slot, context_.network.send(tile_, from, {message::kAcknowledgement, TrafficClass::task}, now));
+  tiles_[from.value]->expect_acknowledgement(slot, send_word(from, now));
   if (task->is_discarded) {  // its parent was aborted while it was on its way
     drop(task, now);
     if (granted) serve_waiting(now);
