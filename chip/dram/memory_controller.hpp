@@ -47,7 +47,7 @@ class MemoryController {
     carry_ += occupancy_;
     const auto length = static_cast<std::uint32_t>(carry_ / kFraction);
     carry_ %= kFraction;
-    const Cycle start = length == 0 ? now : calendar_.book(0, now, length);
+    const Cycle start = length == 0 ? now : calendar_.book(0, now, RunLength{length});
     queue_cycles_ += start - now;
     return start;
   }

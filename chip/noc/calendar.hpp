@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,37 @@
 #include "chip/types.hpp"
 
 namespace rubato::chip {
+
+/// A number of cycles in a row, at least 1. Short ones know how to be found in a word of free cycles: ANDed
+/// with itself moved by each of three distances, it keeps the bits where such a run begins.
+class RunLength {
+ public:
+  constexpr explicit RunLength(std::uint32_t length = 1) : length_(length) {
+    if (length > kLongest) {
+      moves_.fill(63);  // nothing is left
+      return;
+    }
+    std::uint32_t covered = 1;
+    for (std::uint8_t& move : moves_) {
+      move = static_cast<std::uint8_t>(std::min(covered, length - covered));
+      covered += move;
+    }
+  }
+  constexpr std::uint32_t length() const { return length_; }
+
+  /// Where runs begin that lie within the word: none if this is longer than kLongest.
+  constexpr std::uint64_t begins(std::uint64_t free) const {
+    for (const std::uint8_t move : moves_) free &= free >> move;
+    return free;
+  }
+  /// As many bits, where begins() finds any.
+  constexpr std::uint64_t ones() const { return (std::uint64_t{1} << length_) - 1; }
+
+ private:
+  static constexpr std::uint32_t kLongest = 8;
+  std::uint32_t length_;
+  std::array<std::uint8_t, 3> moves_{};
+};
 
 /// `window`: cycles that are remembered, a multiple of 64. It must be longer than the queues that build up,
 /// and costs host memory (an eighth of a byte a cycle and resource), hardly any host cache: only rows near
@@ -28,20 +60,20 @@ class BasicCalendars {
   explicit BasicCalendars(std::uint32_t resources)
       : resources_(resources), words_(std::size_t{resources} * kRows) {}
 
-  /// Takes the first `length` (1 to kWindow) free cycles of `resource` in a row at or after `at`; returns the
-  /// first of them.
-  Cycle book(std::uint32_t resource, Cycle at, std::uint32_t length = 1) {
-    // Nearly always: the cycles from `at` on lie in one word, and mostly they are free.
+  /// Takes the first `run` (1 to kWindow) of free cycles of `resource` at or after `at`; returns its first.
+  Cycle book(std::uint32_t resource, Cycle at, RunLength run = RunLength{1}) {
+    // Nearly always such a run lies in the word of `at`. Whether it begins there cannot be predicted: nothing
+    // branches on it.
     const std::uint64_t offset = at.value % 64, row = at.value / 64;
-    if (is_in_ring(row) & (offset + length <= 64)) [[likely]] {
-      const std::uint64_t ones = ~std::uint64_t{0} >> (64 - length) << offset;
+    if (is_in_ring(row)) [[likely]] {
       std::uint64_t& word = words_[place_of(resource, row)];
-      if ((word & ones) == 0) {
-        word |= ones;
-        return at;
+      if (const std::uint64_t begins = run.begins(~word >> offset); begins != 0) [[likely]] {
+        const auto wait = static_cast<std::uint64_t>(std::countr_zero(begins));
+        word |= run.ones() << offset << wait;
+        return at + wait;
       }
     }
-    return search(resource, at.value, length);
+    return search(resource, at.value, run.length());
   }
 
  private:
@@ -52,23 +84,8 @@ class BasicCalendars {
     return row % kRows * resources_ + resource;
   }
 
-  /// book() where that is not so.
+  /// book() of what is longer, or finds no room in the word.
   [[gnu::noinline]] Cycle search(std::uint32_t resource, std::uint64_t start, std::uint32_t length) {
-    // Most find their cycles later in the same word. A set bit of `taken`: from there on they are not free,
-    // or not all in this word.
-    if (is_in_ring(start / 64) && length < 64) {
-      std::uint64_t& word = words_[place_of(resource, start / 64)];
-      std::uint64_t taken = ~(~word >> start % 64);
-      for (std::uint32_t covered = 1, shift = 1; covered < length; covered += shift) {
-        shift = covered < length - covered ? covered : length - covered;
-        taken |= taken >> shift | ~(~std::uint64_t{0} >> shift);
-      }
-      if (const std::uint64_t free = ~taken; free != 0) {
-        start += static_cast<std::uint64_t>(std::countr_zero(free));
-        word |= ((std::uint64_t{1} << length) - 1) << start % 64;
-        return Cycle{start};
-      }
-    }
     for (;;) {
       const std::uint64_t busy = view(resource, start);
       const auto free = static_cast<std::uint32_t>(std::countr_zero(busy));

@@ -14,8 +14,7 @@ Mesh::Mesh(Params params)
   RUBATO_CHECK(params.width >= 1 && params.height >= 1 && params.link_bytes >= 1);
   RUBATO_CHECK(params.straight >= 1 && params.turn >= params.straight);
   for (std::uint32_t bytes = 0; bytes < kSmall; ++bytes)
-    small_[bytes] =
-        static_cast<std::uint8_t>(bytes == 0 ? 1 : (bytes + params.link_bytes - 1) / params.link_bytes);
+    small_[bytes] = RunLength{bytes == 0 ? 1 : (bytes + params.link_bytes - 1) / params.link_bytes};
   for (std::uint32_t t = 0; t < tiles(); ++t) {
     column_.push_back(static_cast<std::uint16_t>(t % params.width));
     row_.push_back(static_cast<std::uint16_t>(t / params.width));
@@ -30,7 +29,8 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   RUBATO_DCHECK(from.value < tiles() && to.value < tiles());
   bytes_[static_cast<unsigned>(message.traffic)] += message.bytes;
   ++messages_;
-  const std::uint32_t flits = flits_of(message.bytes);
+  const RunLength run = flits_of(message.bytes);
+  const std::uint32_t flits = run.length();
   const bool contention = params_.contention;
   const std::uint32_t straight = params_.straight, turn = params_.turn - params_.straight;
 
@@ -49,7 +49,7 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   std::uint64_t* const carried = flits_.data();
   for (Cycle head = now;;) {
     carried[link] += flits;
-    if (contention) head = calendars_.book(link, head, flits);
+    if (contention) head = calendars_.book(link, head, run);
     head += straight;
     if (--hops == 0) return head + (flits - 1);
     is_down = 0U - static_cast<std::uint32_t>(--before_turn == 0);

@@ -55,8 +55,8 @@ class Mesh final : public Network {
     const bool in_row = d == Direction::east || d == Direction::west;
     return static_cast<unsigned>(d) * tiles() + (in_row ? tile : across_[tile]);
   }
-  std::uint32_t flits_of(std::uint32_t bytes) const {
-    return bytes < kSmall ? small_[bytes] : (bytes + params_.link_bytes - 1) / params_.link_bytes;
+  RunLength flits_of(std::uint32_t bytes) const {
+    return bytes < kSmall ? small_[bytes] : RunLength{(bytes + params_.link_bytes - 1) / params_.link_bytes};
   }
   bool has_link(std::uint32_t tile, Direction d) const;
 
@@ -69,7 +69,7 @@ class Mesh final : public Network {
   std::uint64_t bytes_[kTrafficClasses] = {};
   std::uint64_t messages_ = 0;
   static constexpr std::uint32_t kSmall = 128;  // longer than any message but those of tests
-  std::uint8_t small_[kSmall];                  // flits by bytes
+  RunLength small_[kSmall];                     // flits by bytes
 };
 
 /// The mesh of a resolved configuration.

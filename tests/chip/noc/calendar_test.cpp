@@ -12,7 +12,7 @@ namespace rubato::chip {
 namespace {
 
 std::uint64_t book(Calendars& c, std::uint64_t at, std::uint32_t length = 1) {
-  return c.book(0, Cycle{at}, length).value;
+  return c.book(0, Cycle{at}, RunLength{length}).value;
 }
 
 TEST(Calendar, GivesTheFirstFreeCycleAtOrAfterTheRequest) {
@@ -60,8 +60,8 @@ TEST(Calendar, WhatIsOlderThanTheWindowIsFreeAndUnbooked) {
 
 TEST(Calendar, ResourcesDoNotDisturbEachOther) {
   Calendars c(3);
-  EXPECT_EQ(c.book(1, Cycle{100}, 4), Cycle{100});
-  EXPECT_EQ(c.book(0, Cycle{100}, 4), Cycle{100});
+  EXPECT_EQ(c.book(1, Cycle{100}, RunLength{4}), Cycle{100});
+  EXPECT_EQ(c.book(0, Cycle{100}, RunLength{4}), Cycle{100});
   EXPECT_EQ(c.book(2, Cycle{100}), Cycle{100});
   EXPECT_EQ(c.book(1, Cycle{100}), Cycle{104});
 }
@@ -81,9 +81,9 @@ TEST(Calendar, AgreesWithASetOfTakenCycles) {
   Rng rng(3);
   std::uint64_t now = 1000;
   for (int i = 0; i < 20000; ++i) {
-    now += rng.below(12);
+    now += rng.below(16);
     const std::uint64_t at = now + rng.below(300) - rng.below(300);
-    const auto length = static_cast<std::uint32_t>(i % 100 == 0 ? 1 + rng.below(150) : 1 + rng.below(4));
+    const auto length = static_cast<std::uint32_t>(i % 100 == 0 ? 1 + rng.below(150) : 1 + rng.below(10));
     std::uint64_t expected = at;
     for (std::uint64_t run = 0; run < length; ++run)
       if (taken.count(expected + run) != 0) {
