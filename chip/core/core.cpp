@@ -82,8 +82,9 @@ void Core::account_parts(Cycle until, const Charge& charge) {
   if (until <= accounted_) return;
   Latency rest = until - accounted_;
   for (unsigned p = 0; p < kCycleParts; ++p) {
+    // Which of them are zero cannot be predicted: nothing branches on it.
     const Latency share = std::min<Latency>(parts[p], rest);
-    if (share != 0) charge(static_cast<CyclePart>(p), share);
+    charge(static_cast<CyclePart>(p), share);
     rest -= share;
   }
   charge(CyclePart::core, rest);

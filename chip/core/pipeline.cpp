@@ -503,13 +503,18 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
 
   if (is_where_it_left() && resume_block_ != nullptr) {
     block = resume_block_;
-    if (resume_insn_ != block->insns() || is_refused_) {
+    // Else it is left at its first instruction, which was not fetched: it is entered anew.
+    if (line_of(block->pc) == fetch_line_) [[likely]] {
       insn = first = resume_insn_;
       if (t >= run_end) goto out;
       ENTER_FLOAT;
-      if (is_refused_) run_end = store_end = 0;  // no need to ask again, and the slow path knows
+      // Of the L1, which refused the access, there is no need to ask again, and the slow path knows.
+      const std::uint64_t asks = is_refused_ ? 0 : ~std::uint64_t{0};
+      run_end &= asks;
+      store_end &= asks;
       goto dispatch;
     }
+    RUBATO_DCHECK(resume_insn_ == block->insns() && !is_refused_);
   } else {
     block = blocks.find(hart_.pc);
     is_refused_ = false;
@@ -669,22 +674,22 @@ dispatch:
       goto returned;                                                                                 \
     goto enter_block;                                                                                \
   } while (false)
-#define BRANCH(condition, target)                \
-  do {                                           \
-    const bool taken = (condition);              \
-    COMPLETE;                                    \
-    COUNT_BLOCK;                                 \
-    ++counters_.branches;                        \
-    if (!predictor_.branch(PC, taken)) {         \
-      ++counters_.mispredicts;                   \
-      t += mispredict_;                          \
-    }                                            \
-    if (taken) {                                 \
-      block = blocks.find_taken(*block, target); \
-      goto enter_block;                          \
-    }                                            \
-    block = blocks.find_next(*block);            \
-    goto enter_block;                            \
+#define BRANCH(condition, target)                                                     \
+  do {                                                                                \
+    const bool taken = (condition);                                                   \
+    COMPLETE;                                                                         \
+    COUNT_BLOCK;                                                                      \
+    ++counters_.branches;                                                             \
+    /* What the guest's predictor cannot know, the host's cannot either. */           \
+    const std::uint64_t wrong = predictor_.branch(PC, taken) ? 0 : ~std::uint64_t{0}; \
+    counters_.mispredicts -= wrong;                                                   \
+    t += mispredict_ & wrong;                                                         \
+    if (taken) {                                                                      \
+      block = blocks.find_taken(*block, target);                                      \
+      goto enter_block;                                                               \
+    }                                                                                 \
+    block = blocks.find_next(*block);                                                 \
+    goto enter_block;                                                                 \
   } while (false)
 #define TRAP(kind, address)                     \
   do {                                          \
@@ -754,7 +759,7 @@ out:
     has_floats_ = true;
   }
   if (stop_ == PipelineStop::fault) fault_.pc = hart_.pc;
-  resume_insn_ = insn;  // the first of its block, which perhaps was not fetched: it is entered anew
+  resume_insn_ = insn;
   resume_block_ = block;
   resume_pc_ = hart_.pc;
   resume_generation_ = ports_.blocks.generation();
