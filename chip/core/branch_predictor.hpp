@@ -29,7 +29,9 @@ class BranchPredictor {
     const std::uint64_t bit = index % kCountersPerWord * 2;
     const std::uint64_t counter = word >> bit & 3;
     const bool predicted = counter >= kWeaklyTaken;
-    const std::uint64_t next = taken ? counter + (counter < kStronglyTaken) : counter - (counter > 0);
+    // Whoever cannot predict it cannot on the host either: nothing branches on it.
+    const std::uint64_t up = taken & (counter < kStronglyTaken), down = !taken & (counter > 0);
+    const std::uint64_t next = counter + up - down;
     word ^= (counter ^ next) << bit;
     history_ = (history_ << 1 | std::uint64_t{taken}) & kHistoryMask;
     return predicted == taken;
@@ -44,13 +46,13 @@ class BranchPredictor {
   }
 
   void call(Addr return_address) {
-    top_ = (top_ + 1) % returns_.size();
+    top_ = top_ + 1 == returns_.size() ? 0 : top_ + 1;  // no division, which takes the host long
     returns_[top_] = return_address;
   }
 
   bool ret(Addr target) {
     const bool right = returns_[top_] == target;
-    top_ = (top_ + returns_.size() - 1) % returns_.size();
+    top_ = (top_ == 0 ? returns_.size() : top_) - 1;
     return right;
   }
 
