@@ -2,9 +2,11 @@
 #include "chip/core/core.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/prefetch.hpp"
 #include "chip/isa/task_instructions.hpp"
 
 namespace rubato::chip {
@@ -239,6 +241,8 @@ void Core::leave_task(Cycle at) {
   pipeline_.end_speculation();
   account_.run_function(id_, 0);
   activity_ = Activity::idle;
+  // Used once a task, in between it leaves the host's nearer caches: the next task begins soon.
+  prefetch(&worker_regs_, offsetof(HartState, f));
   schedule(at);
 }
 
