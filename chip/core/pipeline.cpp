@@ -514,7 +514,7 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
       store_end &= asks;
       goto dispatch;
     }
-    RUBATO_DCHECK(resume_insn_ == block->insns() && !is_refused_);
+    RUBATO_CHECK(resume_insn_ == block->insns() && !is_refused_, "inside a block that was not fetched");
   } else {
     block = blocks.find(hart_.pc);
     is_refused_ = false;
