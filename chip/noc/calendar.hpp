@@ -64,13 +64,14 @@ class BasicCalendars {
   Cycle book(std::uint32_t resource, Cycle at, RunLength run = RunLength{1}) {
     // Nearly always such a run lies in the word of `at`. Whether it begins there cannot be predicted: nothing
     // branches on it.
-    const std::uint64_t offset = at.value % 64, row = at.value / 64;
+    const std::uint64_t row = at.value / 64;
     if (is_in_ring(row)) [[likely]] {
       std::uint64_t& word = words_[place_of(resource, row)];
-      if (const std::uint64_t begins = run.begins(~word >> offset); begins != 0) [[likely]] {
-        const auto wait = static_cast<std::uint64_t>(std::countr_zero(begins));
-        word |= run.ones() << offset << wait;
-        return at + wait;
+      if (const std::uint64_t begins = run.begins(~word) & ~std::uint64_t{0} << at.value % 64; begins != 0)
+          [[likely]] {
+        const auto first = static_cast<std::uint64_t>(std::countr_zero(begins));
+        word |= run.ones() << first;
+        return Cycle{row * 64 + first};
       }
     }
     return search(resource, at.value, run.length());

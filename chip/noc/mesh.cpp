@@ -43,20 +43,21 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   std::uint32_t before_turn = (static_cast<std::uint32_t>(dx) ^ west) - west;
   std::uint32_t hops = before_turn + ((static_cast<std::uint32_t>(dy) ^ north) - north);
 
-  std::uint32_t is_down = before_turn == 0 ? ~0U : 0;
-  std::uint32_t link = across ^ ((across ^ down) & is_down),
-                step = step_across ^ ((step_across ^ step_down) & is_down);
+  // What is added where it turns: from the link behind the last one across.
+  const std::uint32_t jump = down - across - static_cast<std::uint32_t>(dx),
+                      step_turn = step_down - step_across;
+  std::uint32_t turns = before_turn == 0 ? ~0U : 0;  // all ones
+  std::uint32_t link = across + (jump & turns), step = step_across + (step_turn & turns);
   std::uint64_t* const carried = flits_.data();
   for (Cycle head = now;;) {
     carried[link] += flits;
     if (contention) head = calendars_.book(link, head, run);
     head += straight;
     if (--hops == 0) return head + (flits - 1);
-    is_down = 0U - static_cast<std::uint32_t>(--before_turn == 0);
-    link += step;
-    link ^= (link ^ down) & is_down;
-    step ^= (step ^ step_down) & is_down;
-    head += turn & is_down;
+    turns = 0U - static_cast<std::uint32_t>(--before_turn == 0);
+    link += step + (jump & turns);
+    step += step_turn & turns;
+    head += turn & turns;
   }
 }
 
