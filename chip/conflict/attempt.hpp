@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "chip/conflict/probe.hpp"
 #include "chip/stats/cycle_account.hpp"
 #include "chip/task/virtual_time.hpp"
 #include "chip/types.hpp"
@@ -33,10 +34,10 @@ struct Attempt {
   CoreId core{};
   std::uint32_t slot = 0;  ///< the tile's column of signatures
   State state = State::running;
-  std::vector<LineAddr> reads, writes;  ///< every line recorded, perhaps more than once
-  std::vector<UndoEntry> undo;          ///< in the order of the stores
-  std::vector<LineAddr> log_lines;      ///< of simulated memory, kLogEntriesPerLine entries each
-  std::vector<Task*> children;          ///< uncommitted ones and held ones, at most task.tracked_children
+  std::vector<Probe> reads, writes;  ///< every line recorded, perhaps more than once
+  std::vector<UndoEntry> undo;       ///< in the order of the stores
+  std::vector<LineAddr> log_lines;   ///< of simulated memory, kLogEntriesPerLine entries each
+  std::vector<Task*> children;       ///< uncommitted ones and held ones, at most task.tracked_children
   AttemptCycles cycles;
 
   // The task units' own.

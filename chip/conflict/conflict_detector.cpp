@@ -87,25 +87,25 @@ void ConflictDetector::commit(Attempt& attempt) {
 void ConflictDetector::drop_writes(Attempt& attempt) {
   Tile& tile = tiles_[attempt.tile.value];
   clear_column(tile, attempt, true);
-  for (const LineAddr line : attempt.writes) {
-    tile.sets.add(probe(line), attempt.slot, false);
-    attempt.reads.push_back(line);
+  for (const Probe& p : attempt.writes) {
+    tile.sets.add(p, attempt.slot, false);
+    attempt.reads.push_back(p);
     // Where the tile was remembered as a writer only, it must stay remembered as a reader.
-    if ((sticky_.bits(line).writers & groups_.bit(attempt.tile)) != 0)
-      sticky_.add(line, {.readers = groups_.bit(attempt.tile)});
+    if ((sticky_.bits(p.line).writers & groups_.bit(attempt.tile)) != 0)
+      sticky_.add(p.line, {.readers = groups_.bit(attempt.tile)});
   }
   attempt.writes.clear();
 }
 
 void ConflictDetector::clear_column(Tile& tile, const Attempt& attempt, bool writes) {
-  for (const LineAddr line : writes ? attempt.writes : attempt.reads)
-    tile.sets.remove(probe(line), attempt.slot, writes);
+  for (const Probe& p : writes ? attempt.writes : attempt.reads) tile.sets.remove(p, attempt.slot, writes);
 }
 
 void ConflictDetector::record(CoreId core, LineAddr line, bool write) {
   Attempt& attempt = *running_[core.value];
-  tiles_[attempt.tile.value].sets.add(probe(line), attempt.slot, write);
-  (write ? attempt.writes : attempt.reads).push_back(line);
+  const Probe& p = probe(line);
+  tiles_[attempt.tile.value].sets.add(p, attempt.slot, write);
+  (write ? attempt.writes : attempt.reads).push_back(p);
 }
 
 template <class F>
@@ -133,9 +133,9 @@ void ConflictDetector::later_accessors(TileId from, LineAddr line, VirtualTime v
 
 void ConflictDetector::accessors(LineAddr first, LineAddr last, bool readers,
                                  std::vector<Attempt*>& out) const {
-  const auto meets = [&](const std::vector<LineAddr>& lines) {
+  const auto meets = [&](const std::vector<Probe>& lines) {
     return std::any_of(lines.begin(), lines.end(),
-                       [&](LineAddr line) { return first <= line && line <= last; });
+                       [&](const Probe& p) { return first <= p.line && p.line <= last; });
   };
   for (const Tile& tile : tiles_) {
     if (tile.live == 0) continue;
@@ -271,8 +271,7 @@ CheckResult ConflictDetector::settle(Survey& s, CoreId core, Cycle now, CheckRes
   // Victims roll back at the same time, each on its core; those that only read the line delay nobody.
   Latency rollback = 0;
   for (const Attempt* v : victims_)
-    if (std::find(v->writes.begin(), v->writes.end(), line) != v->writes.end())
-      rollback = std::max(rollback, v->undo.size() * kRollbackCyclesPerStore);
+    if (has_line(v->writes, line)) rollback = std::max(rollback, v->undo.size() * kRollbackCyclesPerStore);
   result.cycles += rollback;
   result.disturbed = true;
   handler_->abort(victims_,
@@ -292,11 +291,10 @@ void ConflictDetector::later_attempts(VirtualTime vt, std::vector<Attempt*>& out
 
 void ConflictDetector::count_false_positives(const Survey& s) {
   if (exact_) return;
-  const auto has = [&](const std::vector<LineAddr>& lines) {
-    return std::find(lines.begin(), lines.end(), s.probe.line) != lines.end();
-  };
+  const LineAddr line = s.probe.line;
   for (const Attempt* v : victims_)
-    if (!has(v->writes) && !(s.write && has(v->reads))) ++tiles_[v->tile.value].counters.false_positives;
+    if (!has_line(v->writes, line) && !(s.write && has_line(v->reads, line)))
+      ++tiles_[v->tile.value].counters.false_positives;
 }
 
 void ConflictDetector::on_lose(TileId t, LineAddr line, bool kept) {

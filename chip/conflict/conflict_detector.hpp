@@ -55,8 +55,8 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   /// Asks the host for what commit() or end() of a live attempt will touch.
   void prefetch_end(const Attempt& attempt) const {
     const SignatureTable& sets = tiles_[attempt.tile.value].sets;
-    for (const LineAddr line : attempt.reads) sets.prefetch_column(probe(line), attempt.slot);
-    for (const LineAddr line : attempt.writes) sets.prefetch_column(probe(line), attempt.slot);
+    for (const Probe& p : attempt.reads) sets.prefetch_column(p, attempt.slot);
+    for (const Probe& p : attempt.writes) sets.prefetch_column(p, attempt.slot);
   }
   /// An exception undid the attempt's writes. Its read set stays armed and takes the written lines in, of
   /// which the task may have read other words (C18).

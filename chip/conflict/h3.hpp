@@ -7,7 +7,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -44,9 +43,25 @@ class H3 {
   std::uint32_t ways() const { return ways_; }
   std::uint32_t rows() const { return rows_; }
 
-  BloomRows hash(LineAddr line) const {
-    if (rows_ == 256 && ways_ <= 8) [[likely]]
-      return hash_bytes(line);
+  /// True if a row of each way takes a byte of hash(), which then has all of them: up to 8 ways of 256 rows.
+  bool is_in_bytes() const { return rows_ == 256 && ways_ <= 8; }
+
+  /// A line's row of way w in byte w; 0 of filters that are not in bytes.
+  std::uint64_t hash(LineAddr line) const {
+    if (!is_in_bytes()) [[unlikely]]
+      return 0;
+    // Four bytes are all there is of nearly every line; how many of them are zero is not worth a guess.
+    const std::uint64_t* table = tables_.data();
+    const std::uint64_t v = line.value;
+    std::uint64_t word = table[v & 0xff] ^ table[256 + (v >> 8 & 0xff)] ^ table[512 + (v >> 16 & 0xff)] ^
+                         table[768 + (v >> 24 & 0xff)];
+    for (std::uint64_t rest = v >> 32; rest != 0; rest >>= 8, table += 256)
+      word ^= table[1024 + (rest & 0xff)];
+    return word;
+  }
+
+  /// The rows of filters of any shape.
+  BloomRows rows(LineAddr line) const {
     std::uint64_t words[kMaxBloomWays * 16 / 64] = {};
     const std::uint64_t* table = tables_.data();
     for (std::uint64_t rest = line.value; rest != 0; rest >>= 8, table += std::size_t{256} * words_)
@@ -61,25 +76,6 @@ class H3 {
   }
 
  private:
-  /// The usual filters, up to 8 ways of 256 rows: a byte a way. Rows of ways that are not there are
-  /// meaningless.
-  BloomRows hash_bytes(LineAddr line) const {
-    // Four bytes are all there is of nearly every line; how many of them are zero is not worth a guess.
-    const std::uint64_t* table = tables_.data();
-    const std::uint64_t v = line.value;
-    std::uint64_t word = table[v & 0xff] ^ table[256 + (v >> 8 & 0xff)] ^ table[512 + (v >> 16 & 0xff)] ^
-                         table[768 + (v >> 24 & 0xff)];
-    for (std::uint64_t rest = v >> 32; rest != 0; rest >>= 8, table += 256)
-      word ^= table[1024 + (rest & 0xff)];
-    using Bytes [[gnu::vector_size(8)]] = std::uint8_t;
-    using Rows [[gnu::vector_size(32)]] = std::uint32_t;
-    const Rows rows = __builtin_convertvector(std::bit_cast<Bytes>(word), Rows) +
-                      Rows{0, 256, 512, 768, 1024, 1280, 1536, 1792};
-    BloomRows result;
-    std::memcpy(result.at, &rows, sizeof rows);
-    return result;
-  }
-
   std::uint32_t ways_, rows_, lane_bits_, words_;
   std::vector<std::uint64_t> tables_;  // by byte, its value, word
 };

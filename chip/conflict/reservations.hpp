@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "chip/conflict/probe.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
@@ -36,11 +37,9 @@ class Reservations {
       std::erase_if(standing_, [&](const Reservation& r) { return r.line == line && r.core != by; });
   }
   /// What a speculative task wrote is there for good.
-  void on_commit(std::span<const LineAddr> written) {
+  void on_commit(std::span<const Probe> written) {
     if (!standing_.empty())
-      std::erase_if(standing_, [&](const Reservation& r) {
-        return std::find(written.begin(), written.end(), r.line) != written.end();
-      });
+      std::erase_if(standing_, [&](const Reservation& r) { return has_line(written, r.line); });
   }
 
  private:

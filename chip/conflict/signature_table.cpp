@@ -1,4 +1,4 @@
-// What of the signature tables is off the usual path: exact sets and growth.
+// What of the signature tables is off the usual path, and stays out of it: exact sets and growth.
 // SPDX-License-Identifier: MIT
 #include "chip/conflict/signature_table.hpp"
 
@@ -17,14 +17,19 @@ void copy_row(const std::uint64_t* from, std::uint32_t from_words, std::uint64_t
 
 void BloomTable::widen(std::uint32_t words) { bits_.resize(std::size_t{rows_} * 2 * words); }
 
-void ExactTable::remove(const Probe& p, std::uint32_t slot, bool write) {
+[[gnu::noinline]] void ExactTable::add(const Probe& p, std::uint32_t slot, bool write) {
+  lines_.insert(p.line)[(write ? words_ : 0) + slot / 64] |= std::uint64_t{1} << slot % 64;
+}
+
+[[gnu::noinline]] void ExactTable::remove(const Probe& p, std::uint32_t slot, bool write) {
   std::uint64_t* const row = lines_.find(p.line);
   if (row == nullptr) return;  // it was added more than once
   row[(write ? words_ : 0) + slot / 64] &= ~(std::uint64_t{1} << slot % 64);
   if (std::all_of(row, row + 2 * words_, [](std::uint64_t w) { return w == 0; })) lines_.erase(p.line);
 }
 
-bool ExactTable::match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const {
+[[gnu::noinline]] bool ExactTable::match(const Probe& p, bool reads, std::uint32_t words,
+                                         std::uint64_t* out) const {
   const std::uint64_t* const row = lines_.find(p.line);
   if (row == nullptr) return false;
   std::uint64_t any = 0;

@@ -14,32 +14,29 @@
 #include <variant>
 #include <vector>
 
-#include "base/eight.hpp"
 #include "base/prefetch.hpp"
 #include "chip/conflict/h3.hpp"
 #include "chip/conflict/line_table.hpp"
+#include "chip/conflict/probe.hpp"
 
 namespace rubato::chip {
-
-/// A line and, for Bloom filters, its rows: hashed once for all tiles that are asked.
-struct Probe {
-  LineAddr line;
-  BloomRows rows;
-};
 
 class BloomTable {
  public:
   /// `h3` must outlive the table and gives its shape.
   BloomTable(const H3& h3, std::uint32_t words)
-      : ways_(h3.ways()), rows_(h3.ways() * h3.rows()), bits_(std::size_t{rows_} * 2 * words) {}
+      : h3_(&h3),
+        rows_(h3.ways() * h3.rows()),
+        is_usual_(h3.is_in_bytes() && h3.ways() == 8),
+        bits_(std::size_t{rows_} * 2 * words) {}
 
   void add(const Probe& p, std::uint32_t slot, bool write) {
     std::uint64_t* const column = this->column(slot, write);
-    for_each_of_eight(ways_, [&](std::uint32_t way) { column[p.rows.at[way] * 2] |= bit(slot); });
+    for_each_row(p, [&](std::size_t row) { column[row] |= bit(slot); });
   }
   void remove(const Probe& p, std::uint32_t slot, bool write) {
     std::uint64_t* const column = this->column(slot, write);
-    for_each_of_eight(ways_, [&](std::uint32_t way) { column[p.rows.at[way] * 2] &= ~bit(slot); });
+    for_each_row(p, [&](std::size_t row) { column[row] &= ~bit(slot); });
   }
   /// See SignatureTable.
   bool match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const {
@@ -47,17 +44,19 @@ class BloomTable {
     for (std::uint32_t w = 0; w < words; ++w) {
       const std::uint64_t* const plane = &bits_[std::size_t{w} * rows_ * 2];
       std::uint64_t readers = reads ? ~std::uint64_t{0} : 0, writers = ~std::uint64_t{0};
-      const auto meet = [&](std::uint32_t way) {
-        const std::uint64_t* const row = plane + p.rows.at[way] * 2;
-        readers &= row[0];
-        writers &= row[1];
+      const auto meet = [&](std::size_t row) {
+        readers &= plane[row];
+        writers &= plane[row + 1];
       };
-      // Four ways seldom leave a slot that all eight would not: a look after each would only be guessed
-      // wrongly.
-      std::uint32_t way = 0;
-      for (; way + 4 <= ways_ && (readers | writers) != 0; way += 4)
-        meet(way), meet(way + 1), meet(way + 2), meet(way + 3);
-      for (; way < ways_ && (readers | writers) != 0; ++way) meet(way);
+      if (is_usual_) [[likely]] {
+        // Four ways seldom leave a slot that all eight would not: a look after each would only be guessed
+        // wrongly.
+        meet(usual_row(p, 0)), meet(usual_row(p, 1)), meet(usual_row(p, 2)), meet(usual_row(p, 3));
+        if ((readers | writers) != 0)
+          meet(usual_row(p, 4)), meet(usual_row(p, 5)), meet(usual_row(p, 6)), meet(usual_row(p, 7));
+      } else {
+        for_each_row(p, meet);
+      }
       out[w] = readers;
       out[words + w] = writers;
       any |= readers | writers;
@@ -66,20 +65,34 @@ class BloomTable {
   }
   void prefetch(const Probe& p, std::uint32_t first, std::uint32_t words) const {
     for (std::uint32_t w = first; w < first + words; ++w)
-      for_each_of_eight(ways_, [&](std::uint32_t way) {
-        rubato::prefetch(&bits_[(std::size_t{w} * rows_ + p.rows.at[way]) * 2]);
-      });
+      for_each_row(p, [&](std::size_t row) { rubato::prefetch(&bits_[std::size_t{w} * rows_ * 2 + row]); });
   }
   void widen(std::uint32_t words);
 
  private:
   static std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot % 64; }
+  static std::size_t usual_row(const Probe& p, unsigned way) {
+    return (p.hash >> way * 8 & 0xff) * 2 + way * std::size_t{2 * 256};
+  }
+  /// f(word) for the line's row of each way: where it begins, of 64 slots.
+  template <class F>
+  [[gnu::always_inline]] void for_each_row(const Probe& p, F f) const {
+    if (is_usual_) [[likely]] {
+      f(usual_row(p, 0)), f(usual_row(p, 1)), f(usual_row(p, 2)), f(usual_row(p, 3));
+      f(usual_row(p, 4)), f(usual_row(p, 5)), f(usual_row(p, 6)), f(usual_row(p, 7));
+    } else {
+      const BloomRows rows = h3_->rows(p.line);
+      for (std::uint32_t way = 0; way < h3_->ways(); ++way) f(std::size_t{2} * rows.at[way]);
+    }
+  }
   /// The slot's word in row 0; rows are two words apart.
   std::uint64_t* column(std::uint32_t slot, bool write) {
     return &bits_[std::size_t{slot / 64} * rows_ * 2 + (write ? 1 : 0)];
   }
 
-  std::uint32_t ways_, rows_;
+  const H3* h3_;
+  std::uint32_t rows_;
+  bool is_usual_;  // eight ways of 256 rows, as by default: a line's are all in its hash
   // By 64 slots, row, reads before writes: a tile with few attempts uses little of it.
   std::vector<std::uint64_t> bits_;
 };
@@ -88,9 +101,7 @@ class ExactTable {
  public:
   explicit ExactTable(std::uint32_t words) : words_(words), lines_(2 * words) {}
 
-  void add(const Probe& p, std::uint32_t slot, bool write) {
-    lines_.insert(p.line)[(write ? words_ : 0) + slot / 64] |= std::uint64_t{1} << slot % 64;
-  }
+  void add(const Probe& p, std::uint32_t slot, bool write);
   void remove(const Probe& p, std::uint32_t slot, bool write);
   bool match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const;
   void widen(std::uint32_t words);

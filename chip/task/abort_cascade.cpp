@@ -38,7 +38,8 @@ void AbortCascade::doom_children(Attempt& attempt, Cycle now) {
 void AbortCascade::doom_dependents(const Attempt& attempt, Cycle now) {
   if (fault_ == Fault::forget_dependent) return;
   LineAddr previous{~std::uint64_t{0}};
-  for (const LineAddr line : attempt.writes) {
+  for (const Probe& written : attempt.writes) {
+    const LineAddr line = written.line;
     if (line == previous) continue;
     previous = line;
     later_.clear();

@@ -60,9 +60,6 @@ class Play {
   std::uint64_t conflicts = 0, blocked = 0, served = 0;
 
  private:
-  static bool has(const std::vector<LineAddr>& lines, LineAddr line) {
-    return std::find(lines.begin(), lines.end(), line) != lines.end();
-  }
   LineAddr random_line() {
     // A few hot lines, some that L2s evict, and more than the LLC holds.
     const std::uint64_t span = rng_.below(8);
@@ -114,7 +111,7 @@ class Play {
     bool earlier_writer = false, pending = false;
     for (Attempt* a : rig_.units.live) {
       if (a == self) continue;
-      const bool wrote = has(a->writes, line), read = has(a->reads, line);
+      const bool wrote = has_line(a->writes, line), read = has_line(a->reads, line);
       const bool is_later = self == nullptr || a->virtual_time > self->virtual_time;
       if (is_later && (wrote || (read && is_write(kind)))) {
         later.push_back(a);
@@ -154,7 +151,7 @@ class Play {
     const VirtualTime vt{rig_.units.gvt.timestamp + 10, 0};
     rig_.detector.later_accessors(from, line, vt, found);
     for (Attempt* a : rig_.units.live)
-      if (a->virtual_time > vt && (has(a->reads, line) || has(a->writes, line)) &&
+      if (a->virtual_time > vt && (has_line(a->reads, line) || has_line(a->writes, line)) &&
           std::find(found.begin(), found.end(), a) == found.end())
         throw Missed(fmt::format("line {:#x} has a later accessor that is not found", line.value));
     for (const Attempt* a : found) EXPECT_GT(a->virtual_time, vt);

@@ -138,8 +138,9 @@ TEST(H3, IsLinearAndUsesEveryRow) {
   Rng rng(2);
   for (int i = 0; i < 256 * 100; ++i) {
     const LineAddr a{rng() >> 6}, b{rng() >> 6};
-    const BloomRows ra = h3.hash(a), rb = h3.hash(b), both = h3.hash(LineAddr{a.value ^ b.value});
+    const BloomRows ra = h3.rows(a), rb = h3.rows(b), both = h3.rows(LineAddr{a.value ^ b.value});
     for (std::uint32_t way = 0; way < 8; ++way) {
+      ASSERT_EQ(ra.at[way] % 256, h3.hash(a) >> 8 * way & 0xff);
       ASSERT_EQ(ra.at[way] / 256, way);
       ASSERT_EQ((ra.at[way] ^ rb.at[way]) % 256, both.at[way] % 256);
       ++uses[ra.at[way]];
