@@ -1,5 +1,5 @@
 // Occupancy calendars: which cycles of each of some resources (links, ports, a controller) are taken (C20).
-// One bit a cycle, in a ring of rows of 64 cycles with a word for each resource. The window slides by itself:
+// One bit a cycle, set while it is free, in a ring of rows of 64 cycles with a word for each resource. The window slides by itself:
 // a booking later than the newest row forgets the oldest one, and cycles older than the window count as free
 // and stay unbooked. A single next-free cycle would make an early request queue behind a late one that was
 // booked first.
@@ -31,6 +31,7 @@ class RunLength {
       move = static_cast<std::uint8_t>(std::min(covered, length - covered));
       covered += move;
     }
+    ones_ = static_cast<std::uint8_t>((1U << length) - 1);
   }
   constexpr std::uint32_t length() const { return length_; }
 
@@ -40,12 +41,13 @@ class RunLength {
     return free;
   }
   /// As many bits, where begins() finds any.
-  constexpr std::uint64_t ones() const { return (std::uint64_t{1} << length_) - 1; }
+  constexpr std::uint64_t ones() const { return ones_; }
 
  private:
   static constexpr std::uint32_t kLongest = 8;
   std::uint32_t length_;
   std::array<std::uint8_t, 3> moves_{};
+  std::uint8_t ones_ = 0;
 };
 
 /// `window`: cycles that are remembered, a multiple of 64. It must be longer than the queues that build up,
@@ -58,19 +60,18 @@ class BasicCalendars {
 
   /// Calendars of `resources` resources, all free.
   explicit BasicCalendars(std::uint32_t resources)
-      : resources_(resources), words_(std::size_t{resources} * kRows) {}
+      : resources_(resources), words_(std::size_t{resources} * kRows, kFree) {}
 
   /// Takes the first `run` (1 to kWindow) of free cycles of `resource` at or after `at`; returns its first.
-  Cycle book(std::uint32_t resource, Cycle at, RunLength run = RunLength{1}) {
+  Cycle book(std::uint32_t resource, Cycle at, const RunLength& run = RunLength{1}) {
     // Nearly always such a run lies in the word of `at`. Whether it begins there cannot be predicted: nothing
     // branches on it.
     const std::uint64_t row = at.value / 64;
     if (is_in_ring(row)) [[likely]] {
-      std::uint64_t& word = words_[place_of(resource, row)];
-      if (const std::uint64_t begins = run.begins(~word) & ~std::uint64_t{0} << at.value % 64; begins != 0)
-          [[likely]] {
+      std::uint64_t& free = words_[place_of(resource, row)];
+      if (const std::uint64_t begins = run.begins(free) & kFree << at.value % 64; begins != 0) [[likely]] {
         const auto first = static_cast<std::uint64_t>(std::countr_zero(begins));
-        word |= run.ones() << first;
+        free ^= run.ones() << first;
         return Cycle{row * 64 + first};
       }
     }
@@ -79,6 +80,7 @@ class BasicCalendars {
 
  private:
   static constexpr std::uint64_t kRows = window / 64;
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};
 
   bool is_in_ring(std::uint64_t row) const { return newest_ - row < kRows; }
   std::size_t place_of(std::uint32_t resource, std::uint64_t row) const {
@@ -98,14 +100,14 @@ class BasicCalendars {
     return Cycle{start};
   }
 
-  std::uint64_t bits(std::uint32_t resource, std::uint64_t row) const {
-    return is_in_ring(row) ? words_[place_of(resource, row)] : 0;
+  std::uint64_t busy(std::uint32_t resource, std::uint64_t row) const {
+    return is_in_ring(row) ? ~words_[place_of(resource, row)] : 0;
   }
   /// The 64 cycles from `start`, lowest bit first; a set bit is a taken cycle.
   std::uint64_t view(std::uint32_t resource, std::uint64_t start) const {
     const std::uint64_t row = start / 64, offset = start % 64;
-    const std::uint64_t low = bits(resource, row) >> offset;
-    return offset == 0 ? low : low | bits(resource, row + 1) << (64 - offset);
+    const std::uint64_t low = busy(resource, row) >> offset;
+    return offset == 0 ? low : low | busy(resource, row + 1) << (64 - offset);
   }
   bool is_free(std::uint32_t resource, std::uint64_t start, std::uint32_t length) const {
     for (; length > 64; start += 64, length -= 64)
@@ -118,14 +120,14 @@ class BasicCalendars {
       const auto here = static_cast<std::uint32_t>(length < 64 - offset ? length : 64 - offset);
       const std::uint64_t ones = here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1;
       if (row > newest_) slide_to(row);
-      if (is_in_ring(row)) words_[place_of(resource, row)] |= ones << offset;
+      if (is_in_ring(row)) words_[place_of(resource, row)] &= ~(ones << offset);
       start += here;
       length -= here;
     }
   }
   void slide_to(std::uint64_t row) {
     for (std::uint64_t added = row - newest_ < kRows ? newest_ + 1 : row + 1 - kRows; added <= row; ++added)
-      std::fill_n(words_.begin() + static_cast<std::ptrdiff_t>(place_of(0, added)), resources_, 0);
+      std::fill_n(words_.begin() + static_cast<std::ptrdiff_t>(place_of(0, added)), resources_, kFree);
     newest_ = row;
   }
 

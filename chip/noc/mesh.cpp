@@ -14,38 +14,41 @@ Mesh::Mesh(Params params)
   RUBATO_CHECK(params.width >= 1 && params.height >= 1 && params.link_bytes >= 1);
   RUBATO_CHECK(params.straight >= 1 && params.turn >= params.straight);
   for (std::uint32_t bytes = 0; bytes < kSmall; ++bytes)
-    small_[bytes] = RunLength{bytes == 0 ? 1 : (bytes + params.link_bytes - 1) / params.link_bytes};
+    small_[bytes] = RunLength{flits_of(bytes)};
   for (std::uint32_t t = 0; t < tiles(); ++t) {
-    column_.push_back(static_cast<std::uint16_t>(t % params.width));
-    row_.push_back(static_cast<std::uint16_t>(t / params.width));
-    across_.push_back(t % params.width * params.height + t / params.width);
+    const std::uint32_t column = t % params.width;
+    places_.push_back({static_cast<std::int32_t>(column), static_cast<std::int32_t>(t / params.width),
+                       2 * tiles() + column * params.height});
   }
 }
 
-// Both legs in one loop, and its turn without a branch: nobody knows where the next message goes, least of
-// all the host.
 Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   if (from == to) return now;
   RUBATO_DCHECK(from.value < tiles() && to.value < tiles());
   bytes_[static_cast<unsigned>(message.traffic)] += message.bytes;
   ++messages_;
-  const RunLength run = flits_of(message.bytes);
-  const std::uint32_t flits = run.length();
-  const bool contention = params_.contention;
-  const std::uint32_t straight = params_.straight, turn = params_.turn - params_.straight;
+  if (message.bytes >= kSmall || !params_.contention) [[unlikely]]
+    return travel_unusually(from, to, message.bytes, now);
+  return travel<true>(from, to, small_[message.bytes], now);
+}
 
-  const std::int32_t dx = column_[to.value] - column_[from.value], dy = row_[to.value] - row_[from.value];
+// Both legs in one loop, and its turn without a branch: nobody knows where the next message goes, least of
+// all the host.
+template <bool contention>
+inline Cycle Mesh::travel(TileId from, TileId to, const RunLength& run, Cycle now) {
+  const std::uint32_t flits = run.length(), straight = params_.straight, turn = params_.turn - straight;
+  const Place &start = places_[from.value], &end = places_[to.value];
+  const std::int32_t dx = end.column - start.column, dy = end.row - start.row;
   // All ones where it goes west, or north; then the first link of each leg, as link() numbers them.
   const auto west = static_cast<std::uint32_t>(dx >> 31), north = static_cast<std::uint32_t>(dy >> 31);
-  const std::uint32_t corner = column_[to.value] * params_.height + row_[from.value];
-  const std::uint32_t across = from.value + (tiles_ & west), down = corner + 2 * tiles_ + (tiles_ & north);
+  const std::uint32_t across = from.value + (tiles_ & west);
+  const std::uint32_t down = end.first_south + static_cast<std::uint32_t>(start.row) + (tiles_ & north);
   const std::uint32_t step_across = west | 1, step_down = north | 1;
   std::uint32_t before_turn = (static_cast<std::uint32_t>(dx) ^ west) - west;
   std::uint32_t hops = before_turn + ((static_cast<std::uint32_t>(dy) ^ north) - north);
 
   // What is added where it turns: from the link behind the last one across.
-  const std::uint32_t jump = down - across - static_cast<std::uint32_t>(dx),
-                      step_turn = step_down - step_across;
+  const std::uint32_t jump = down - across - static_cast<std::uint32_t>(dx), step_turn = step_down - step_across;
   std::uint32_t turns = before_turn == 0 ? ~0U : 0;  // all ones
   std::uint32_t link = across + (jump & turns), step = step_across + (step_turn & turns);
   std::uint64_t* const carried = flits_.data();
@@ -61,21 +64,29 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   }
 }
 
+[[gnu::noinline]] Cycle Mesh::travel_unusually(TileId from, TileId to, std::uint32_t bytes, Cycle now) {
+  const RunLength run{flits_of(bytes)};
+  return params_.contention ? travel<true>(from, to, run, now) : travel<false>(from, to, run, now);
+}
+
 std::uint32_t Mesh::hops(TileId from, TileId to) const {
-  const auto distance = [](int a, int b) { return static_cast<std::uint32_t>(a < b ? b - a : a - b); };
-  return distance(column_[from.value], column_[to.value]) + distance(row_[from.value], row_[to.value]);
+  const Place &start = places_[from.value], &end = places_[to.value];
+  const auto distance = [](std::int32_t a, std::int32_t b) {
+    return static_cast<std::uint32_t>(a < b ? b - a : a - b);
+  };
+  return distance(start.column, end.column) + distance(start.row, end.row);
 }
 
 bool Mesh::has_link(std::uint32_t tile, Direction d) const {
   switch (d) {
     case Direction::east:
-      return column_[tile] + 1U < params_.width;
+      return places_[tile].column + 1U < params_.width;
     case Direction::west:
-      return column_[tile] > 0;
+      return places_[tile].column > 0;
     case Direction::south:
-      return row_[tile] + 1U < params_.height;
+      return places_[tile].row + 1U < params_.height;
     case Direction::north:
-      return row_[tile] > 0;
+      return places_[tile].row > 0;
   }
   return false;
 }

@@ -49,23 +49,30 @@ class Mesh final : public Network {
   void register_stats(StatRegistry& registry) const;
 
  private:
+  struct Place {
+    std::int32_t column, row;
+    std::uint32_t first_south;  // the link south of its column's first tile
+  };
   /// Links on a way lie side by side, in a few host cache lines: rows of tiles for east and west, columns for
   /// south and north.
   std::uint32_t link(std::uint32_t tile, Direction d) const {
     const bool in_row = d == Direction::east || d == Direction::west;
-    return static_cast<unsigned>(d) * tiles() + (in_row ? tile : across_[tile]);
+    const std::uint32_t number = in_row ? tile : places_[tile].column * params_.height + places_[tile].row;
+    return static_cast<unsigned>(d) * tiles() + number;
   }
-  RunLength flits_of(std::uint32_t bytes) const {
-    return bytes < kSmall ? small_[bytes] : RunLength{(bytes + params_.link_bytes - 1) / params_.link_bytes};
+  std::uint32_t flits_of(std::uint32_t bytes) const {
+    return bytes == 0 ? 1 : (bytes + params_.link_bytes - 1) / params_.link_bytes;
   }
+  template <bool contention>
+  Cycle travel(TileId from, TileId to, const RunLength& run, Cycle now);
+  Cycle travel_unusually(TileId from, TileId to, std::uint32_t bytes, Cycle now);
   bool has_link(std::uint32_t tile, Direction d) const;
 
   Params params_;
   std::uint32_t tiles_;
   Calendars calendars_;  // of links
   std::vector<std::uint64_t> flits_;
-  std::vector<std::uint16_t> column_, row_;
-  std::vector<std::uint32_t> across_;  // a tile's number if they were numbered column by column
+  std::vector<Place> places_;  // of tiles
   std::uint64_t bytes_[kTrafficClasses] = {};
   std::uint64_t messages_ = 0;
   static constexpr std::uint32_t kSmall = 128;  // longer than any message but those of tests
