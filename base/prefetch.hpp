@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 namespace rubato {
 
@@ -14,9 +15,12 @@ namespace rubato {
   asm volatile("");
 }
 
-/// The host cache lines of the first `bytes` of `object`, which may be null.
-inline void prefetch(const void* object, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes; at += 64) prefetch(static_cast<const char*>(object) + at);
+/// The host cache lines of the first `bytes` of `object`, which may be null, one instruction each.
+template <std::size_t bytes>
+[[gnu::always_inline]] inline void prefetch(const void* object) {
+  [&]<std::size_t... line>(std::index_sequence<line...>) {
+    (prefetch(static_cast<const char*>(object) + line * 64), ...);
+  }(std::make_index_sequence<(bytes + 63) / 64>());
 }
 
 }  // namespace rubato

@@ -149,7 +149,8 @@ class L1Cache {
   /// Asks the host for what find() and fill() of a line read, whose first_slot() this is.
   void prefetch(std::uint32_t first_slot) const {
     rubato::prefetch(&words_[first_slot]);
-    rubato::prefetch(&uses_of_[first_slot], ways_ * sizeof(Use));
+    rubato::prefetch(&uses_of_[first_slot]);  // two lines of the host for up to eight ways
+    rubato::prefetch(&uses_of_[first_slot + ways_ - 1]);
   }
   /// Puts `line` into the slot that victim() chose, as the most recently used.
   void fill(std::uint32_t slot, LineAddr line, LineState state);

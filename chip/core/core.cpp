@@ -242,7 +242,7 @@ void Core::leave_task(Cycle at) {
   account_.run_function(id_, 0);
   activity_ = Activity::idle;
   // Used once a task, in between it leaves the host's nearer caches: the next task begins soon.
-  prefetch(&worker_regs_, offsetof(HartState, f));
+  prefetch<offsetof(HartState, f)>(&worker_regs_);
   schedule(at);
 }
 

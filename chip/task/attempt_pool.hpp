@@ -22,7 +22,7 @@ class AttemptPool {
     }
     Attempt* attempt = free_.back();
     free_.pop_back();
-    if (!free_.empty()) prefetch(free_.back(), sizeof(Attempt));  // for the next one
+    if (!free_.empty()) prefetch<sizeof(Attempt)>(free_.back());  // for the next one
     return attempt;
   }
   void release(Attempt* attempt) {

@@ -67,7 +67,7 @@ class ReadyHeap {
   }
   /// Asks the host for what pop() will read.
   void prefetch_pop() const {
-    prefetch(entries_.data(), std::min(entries_.size(), kPrefetched) * sizeof(ReadyTask));
+    prefetch<kPrefetched * sizeof(ReadyTask)>(entries_.data());
     if (!entries_.empty()) prefetch(&entries_.back());
   }
 

@@ -20,7 +20,7 @@ class TaskPool {
     if (free_ == nullptr) grow();
     Task* task = free_;
     free_ = task->next;
-    prefetch(free_, sizeof(Task));  // of the next one; most were freed long ago
+    prefetch<sizeof(Task)>(free_);  // of the next one; most were freed long ago
     task->next = nullptr;
     task->state = TaskState::in_flight;
     task->order = 0;

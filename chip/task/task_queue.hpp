@@ -134,7 +134,7 @@ class TaskQueue {
   void prefetch_dispatch() const {
     constexpr auto lane = static_cast<std::size_t>(Lane::timestamped);
     ready_[lane].prefetch_pop();
-    if (earliest_free_[lane] != nullptr) prefetch(earliest_free_[lane], sizeof(Task));  // it may still be so
+    if (earliest_free_[lane] != nullptr) prefetch<sizeof(Task)>(earliest_free_[lane]);  // it may still be so
   }
   /// Takes what earliest_free() returned: its locale is busy until finish(slot). Its entry is free, or active
   /// if it runs speculatively.

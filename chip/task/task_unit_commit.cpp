@@ -11,16 +11,16 @@ namespace rubato::chip {
 /// Attempts that commit were long ago: what they refer to has left the host's nearest caches. In steps, of
 /// which each asks for what the next one reads.
 void TaskUnit::prefetch_commits(std::span<Attempt* const> attempts) const {
-  for (const Attempt* a : attempts) prefetch(a, sizeof *a);
+  for (const Attempt* a : attempts) prefetch<sizeof *a>(a);
   for (const Attempt* a : attempts) {
-    prefetch(a->task, Task::kFirstUsed);
-    prefetch(a->reads.data(), 1);
-    prefetch(a->writes.data(), 1);
-    prefetch(a->children.data(), 1);
+    prefetch<Task::kFirstUsed>(a->task);
+    prefetch(a->reads.data());
+    prefetch(a->writes.data());
+    prefetch(a->children.data());
   }
   for (const Attempt* a : attempts) {
     context_.detector->prefetch_end(*a);
-    for (const Task* child : a->children) prefetch(child, Task::kFirstUsed);
+    for (const Task* child : a->children) prefetch<Task::kFirstUsed>(child);
   }
 }
 

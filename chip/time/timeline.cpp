@@ -95,7 +95,7 @@ bool Timeline::step() {
   // again: the next one is asked for now, if it is known.
   if (const std::uint64_t rest = word >> slot % 64; rest != 0) [[likely]] {
     const std::uint32_t next = ring_[slot + static_cast<std::uint64_t>(std::countr_zero(rest))].first;
-    prefetch(nodes_[next].entry.handler, EventHandler::kFirstUsed);
+    prefetch<EventHandler::kFirstUsed>(nodes_[next].entry.handler);
   }
   node.next = free_;
   free_ = number;
