@@ -33,6 +33,7 @@ TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags) {
 Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& timeline, CycleAccount& account,
            CoreHost& host)
     : id_(id),
+      is_nearly_alone_(config.chip.cores <= 2),
       timeline_(timeline),
       host_(host),
       pipeline_(id, config, ports),
@@ -288,14 +289,16 @@ void Core::on_event(Cycle now, std::uint32_t, std::uint64_t generation) {
   if (generation != generation_) return;
   pipeline_.prefetch_run();
   scheduled_ = kNever;
-  // Where nothing else happens before this core wants to go on, it goes on at once.
+  // Where nothing else happens before this core wants to go on, it goes on at once. With many cores something
+  // nearly always does, and nobody looks.
   for (Cycle at = now;; at = continue_at_) {
     continue_at_ = kNever;
     is_handling_ = true;
     go_on(at);
     is_handling_ = false;
     if (continue_at_ == kNever) return;
-    if (continue_at_ >= timeline_.next() || continue_at_ >= timeline_.pause()) return schedule(continue_at_);
+    if (!is_nearly_alone_ || continue_at_ >= timeline_.next() || continue_at_ >= timeline_.pause())
+      return schedule(continue_at_);
   }
 }
 

@@ -118,9 +118,10 @@ class Core final : public EventHandler {
   Activity activity_ = Activity::idle;
   bool in_region_ = false;
   bool is_handling_ = false;
-  bool stalled_ = false;   // on a full queue: class stall until woken
-  bool blocked_ = false;   // by the memory system, until woken
-  bool promotes_ = false;  // of the task: DispatchedTask::promotes, until then
+  bool stalled_ = false;        // on a full queue: class stall until woken
+  bool blocked_ = false;        // by the memory system, until woken
+  bool promotes_ = false;       // of the task: DispatchedTask::promotes, until then
+  const bool is_nearly_alone_;  // on the chip
   std::uint64_t generation_ = 0;
   Cycle scheduled_ = kNever;    // of the live entry in the timeline
   Cycle continue_at_ = kNever;  // asked for by the handler that runs

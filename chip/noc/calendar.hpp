@@ -1,8 +1,8 @@
 // Occupancy calendars: which cycles of each of some resources (links, ports, a controller) are taken (C20).
-// One bit a cycle, set while it is free, in a ring of rows of 64 cycles with a word for each resource. The window slides by itself:
-// a booking later than the newest row forgets the oldest one, and cycles older than the window count as free
-// and stay unbooked. A single next-free cycle would make an early request queue behind a late one that was
-// booked first.
+// One bit a cycle, set while it is free, in a ring of rows of 64 cycles with a word for each resource. The
+// window slides by itself: a booking later than the newest row forgets the oldest one, and cycles older than
+// the window count as free and stay unbooked. A single next-free cycle would make an early request queue
+// behind a late one that was booked first.
 // SPDX-License-Identifier: MIT
 #pragma once
 

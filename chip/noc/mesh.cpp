@@ -13,8 +13,7 @@ Mesh::Mesh(Params params)
       flits_(std::size_t{params.width} * params.height * kDirections) {
   RUBATO_CHECK(params.width >= 1 && params.height >= 1 && params.link_bytes >= 1);
   RUBATO_CHECK(params.straight >= 1 && params.turn >= params.straight);
-  for (std::uint32_t bytes = 0; bytes < kSmall; ++bytes)
-    small_[bytes] = RunLength{flits_of(bytes)};
+  for (std::uint32_t bytes = 0; bytes < kSmall; ++bytes) small_[bytes] = RunLength{flits_of(bytes)};
   for (std::uint32_t t = 0; t < tiles(); ++t) {
     const std::uint32_t column = t % params.width;
     places_.push_back({static_cast<std::int32_t>(column), static_cast<std::int32_t>(t / params.width),
@@ -48,7 +47,8 @@ inline Cycle Mesh::travel(TileId from, TileId to, const RunLength& run, Cycle no
   std::uint32_t hops = before_turn + ((static_cast<std::uint32_t>(dy) ^ north) - north);
 
   // What is added where it turns: from the link behind the last one across.
-  const std::uint32_t jump = down - across - static_cast<std::uint32_t>(dx), step_turn = step_down - step_across;
+  const std::uint32_t jump = down - across - static_cast<std::uint32_t>(dx),
+                      step_turn = step_down - step_across;
   std::uint32_t turns = before_turn == 0 ? ~0U : 0;  // all ones
   std::uint32_t link = across + (jump & turns), step = step_across + (step_turn & turns);
   std::uint64_t* const carried = flits_.data();
