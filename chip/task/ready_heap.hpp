@@ -87,8 +87,9 @@ class ReadyHeap {
   /// Of those from `first` on that there are. All four are there at nearly every node, whose places then say
   /// all.
   std::size_t earliest_child(std::size_t first, std::size_t size) const {
+    // Computed, for nobody can guess it.
     const auto earlier = [this](std::size_t a, std::size_t b) {
-      return entries_[b].before(entries_[a]) ? b : a;
+      return a ^ ((a ^ b) & (std::size_t{0} - static_cast<std::size_t>(entries_[b].before(entries_[a]))));
     };
     if (first + kChildren <= size) [[likely]]
       return earlier(earlier(first, first + 1), earlier(first + 2, first + 3));
