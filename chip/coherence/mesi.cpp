@@ -202,7 +202,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
 /// An L2 hit. False: blocked.
 bool Mesi::check_in_tile(const Request& r, std::uint32_t slot, Path& path, CheckResult& check) {
   const VirtualTime canary = tiles_[r.tile.value].array()[slot].canary;
-  check = conflicts_->check_tile(r.core, r.line, r.kind, canary, path.at());
+  conflicts_->check_tile(r.core, r.line, r.kind, canary, path.at(), check);
   path.note(check);
   if (check.needs_global) return check_hit_at_home(r, slot, path, check);
   return !check.blocked;
@@ -223,7 +223,7 @@ bool Mesi::check_hit_at_home(const Request& r, std::uint32_t slot, Path& path, C
     path.until(kLlc, book(llc_ports_, home, ready) + llc_latency_);
   }
   // The line moves nowhere: no holder is contacted but by the check itself.
-  check = conflicts_->check_global(r.core, r.line, r.kind, 0, is_writable(line.state), home, path.at());
+  conflicts_->check_global(r.core, r.line, r.kind, 0, is_writable(line.state), home, path.at(), check);
   path.note(check);
   if (check.blocked) return false;
   if (travels) {
@@ -242,7 +242,7 @@ bool Mesi::check_miss(const Request& r, const LlcSlice& slice, std::uint32_t ent
     const DirectoryEntry& e = slice.array[entry];
     holders = e.owned ? groups_.bit(TileId{e.owner}) : r.write ? e.sharers : 0;
   }
-  check = conflicts_->check_global(r.core, r.line, r.kind, holders, false, home_of(r.line), path.at());
+  conflicts_->check_global(r.core, r.line, r.kind, holders, false, home_of(r.line), path.at(), check);
   path.note(check);
   return !check.blocked;
 }

@@ -38,16 +38,17 @@ class ConflictCheck {
   virtual bool is_speculative(CoreId) const { return false; }
   /// An access of `line` from `tile` follows soon: asks the host for what its check will read. Only a hint.
   virtual void prefetch(TileId, LineAddr) const {}
-  /// An L2 hit on a line with this canary: check against tasks of the requester's own tile.
-  virtual CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary,
-                                 Cycle now) = 0;
+  /// An L2 hit on a line with this canary: check against tasks of the requester's own tile. All of `result`
+  /// is written in place, as below: a copy would make the host wait for its parts.
+  virtual void check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary, Cycle now,
+                          CheckResult& result) = 0;
   /// An L2 miss, or a hit whose canary does not cover the access, at the line's home: check against the
   /// requester's tile and the tiles that may hold uncommitted accessors. `holders` are those the directory
   /// knows and the access will contact (bits as SharerGroups'): the owner for a load, all holders for a
   /// write; sticky bits are the check's own. `writable`: the requester's tile holds the line exclusive or
   /// modified and keeps it so: the new canary must cover its later writes too.
-  virtual CheckResult check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders,
-                                   bool writable, TileId home, Cycle now) = 0;
+  virtual void check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders, bool writable,
+                            TileId home, Cycle now, CheckResult& result) = 0;
   /// `tile` lost the line, or (kept) the right to write it: evicted, invalidated, recalled, downgraded. Its
   /// uncommitted accessors must be remembered (sticky bits).
   virtual void on_lose(TileId tile, LineAddr line, bool kept) = 0;
@@ -60,9 +61,12 @@ class ConflictCheck {
 
 class NoConflictCheck final : public ConflictCheck {
  public:
-  CheckResult check_tile(CoreId, LineAddr, AccessKind, VirtualTime, Cycle) override { return {}; }
-  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t, bool, TileId, Cycle) override {
-    return {};
+  void check_tile(CoreId, LineAddr, AccessKind, VirtualTime, Cycle, CheckResult& result) override {
+    result = {};
+  }
+  void check_global(CoreId, LineAddr, AccessKind, std::uint64_t, bool, TileId, Cycle,
+                    CheckResult& result) override {
+    result = {};
   }
   void on_lose(TileId, LineAddr, bool) override {}
   void on_llc_evict(LineAddr) override {}

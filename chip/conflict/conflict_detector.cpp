@@ -145,26 +145,30 @@ void ConflictDetector::accessors(LineAddr first, LineAddr last, bool readers,
   }
 }
 
-CheckResult ConflictDetector::check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary,
-                                         Cycle now) {
+void ConflictDetector::check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary, Cycle now,
+                                  CheckResult& result) {
   Attempt* const self = running_[core.value];
   const TileId t = tile_of(core);
   if (self == nullptr && is_write(kind)) reservations_.on_store(core, line);
   // A canary below the GVT is that of a task that has committed.
   if (canary != kMinVirtualTime && (self == nullptr || self->virtual_time <= canary) &&
-      canary >= handler_->gvt_at(t) && fault_ != Fault::ignore_canary)
-    return {.needs_global = true, .is_free = free_checks_};
+      canary >= handler_->gvt_at(t) && fault_ != Fault::ignore_canary) {
+    result = {.needs_global = true, .is_free = free_checks_};
+    return;
+  }
+  result = {.exclusive = self == nullptr};
   Tile& tile = tiles_[t.value];
-  if (tile.live == 0 || fault_ == Fault::skip_tile_check) return {.exclusive = self == nullptr};
+  if (tile.live == 0 || fault_ == Fault::skip_tile_check) return;
   ++tile.counters.tile_checks;
   Survey s = survey(core, line, kind, false);
   victims_.clear();
-  const Latency cycles = ask(t, s);
-  return settle(s, core, now, {.cycles = cycles, .exclusive = self == nullptr && s.is_alone});
+  result.cycles = ask(t, s);
+  result.exclusive = self == nullptr && s.is_alone;
+  settle(s, core, now, result);
 }
 
-CheckResult ConflictDetector::check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders,
-                                           bool writable, TileId home, Cycle now) {
+void ConflictDetector::check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders,
+                                    bool writable, TileId home, Cycle now, CheckResult& result) {
   Survey s = survey(core, line, kind, writable && fault_ != Fault::canary_of_writers_only);
   ++tiles_[s.tile.value].counters.global_checks;
   if (s.self == nullptr && s.write) reservations_.on_store(core, line);
@@ -206,10 +210,9 @@ CheckResult ConflictDetector::check_global(CoreId core, LineAddr line, AccessKin
     exclusive = readers == 0;
   }
   if (fault_ == Fault::exclusive_speculative_read) exclusive = true;
-  const CheckResult result =
-      settle(s, core, now, {.cycles = longest, .exclusive = exclusive, .canary = s.canary});
+  result = {.cycles = longest, .exclusive = exclusive, .canary = s.canary};
+  settle(s, core, now, result);
   if (!result.blocked) sticky_.move_from_overflow(line);
-  return result;
 }
 
 Latency ConflictDetector::ask(TileId t, Survey& s) {
@@ -247,14 +250,14 @@ Latency ConflictDetector::ask(TileId t, Survey& s) {
   return free_checks_ ? 0 : base + compared * per_timestamp_;
 }
 
-CheckResult ConflictDetector::settle(Survey& s, CoreId core, Cycle now, CheckResult result) {
+void ConflictDetector::settle(Survey& s, CoreId core, Cycle now, CheckResult& result) {
   Counters& counters = tiles_[s.tile.value].counters;
   const LineAddr line = s.probe.line;
   if (s.is_fate_pending || (s.has_earlier_writer && forwarding_ == Forwarding::stall)) {
     ++counters.blocked;
     result.blocked = true;
     handler_->wait_for_fate(core);
-    return result;
+    return;
   }
   if (s.has_earlier_writer && forwarding_ == Forwarding::abort) {
     ++counters.blocked;
@@ -262,9 +265,9 @@ CheckResult ConflictDetector::settle(Survey& s, CoreId core, Cycle now, CheckRes
     handler_->abort({&s.self, 1},
                     {.cause = AbortCause::forwarding, .line = line, .by = core, .by_task = s.self->task},
                     now);
-    return result;
+    return;
   }
-  if (victims_.empty()) return result;
+  if (victims_.empty()) return;
 
   counters.conflicts += victims_.size();
   count_false_positives(s);
@@ -280,7 +283,6 @@ CheckResult ConflictDetector::settle(Survey& s, CoreId core, Cycle now, CheckRes
                    .by = core,
                    .by_task = s.self != nullptr ? s.self->task : nullptr},
                   now);
-  return result;
 }
 
 void ConflictDetector::later_attempts(VirtualTime vt, std::vector<Attempt*>& out) const {

@@ -85,9 +85,10 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   void prefetch(TileId tile, LineAddr line) const override {
     tiles_[tile.value].sets.prefetch(probe(line), tiles_[tile.value].words);
   }
-  CheckResult check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary, Cycle now) override;
-  CheckResult check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders, bool writable,
-                           TileId home, Cycle now) override;
+  void check_tile(CoreId core, LineAddr line, AccessKind kind, VirtualTime canary, Cycle now,
+                  CheckResult& result) override;
+  void check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders, bool writable,
+                    TileId home, Cycle now, CheckResult& result) override;
   void on_lose(TileId tile, LineAddr line, bool kept) override;
   void on_llc_evict(LineAddr line) override;
 
@@ -150,7 +151,7 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   template <class F>
   static void for_each_slot(const std::uint64_t* mask, std::uint32_t words, F&& f);
   Latency ask(TileId t, Survey& s);
-  CheckResult settle(Survey& s, CoreId core, Cycle now, CheckResult result);
+  void settle(Survey& s, CoreId core, Cycle now, CheckResult& result);
   void clear_column(Tile& tile, const Attempt& attempt, bool writes);
   void count_false_positives(const Survey& s);
 

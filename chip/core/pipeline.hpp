@@ -143,7 +143,10 @@ class Pipeline final : private L1Recorder {
   HartState& clear_hart() {
     if (has_floats_) hart_.f.fill(0);
     has_floats_ = false;
-    hart_.x.fill(0);
+    // One store after another: compilers make a loop a string instruction, which takes the host longer.
+    [&]<std::size_t... r>(std::index_sequence<r...>) {
+      ((hart_.x[r] = 0), ...);
+    }(std::make_index_sequence<std::tuple_size_v<decltype(hart_.x)>>());
     hart_.pc = 0;
     hart_.fcsr = 0;
     hart_.reservation = HartState::kNoReservation;

@@ -155,6 +155,7 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   ++dispatches_since_timed_;
   ++dispatches_since_untimed_;
   if (is_spec_waiting_ || started_before_spec_ != 0) ++started_before_spec_;  // it may have been spilled
+  VirtualTime time = task->virtual_time;
   if (task == promoted_) {  // keeps its virtual time: it is the earliest active task
     promoted_ = nullptr;
     queue_.occupy(*task, slot);
@@ -164,7 +165,8 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
     const Timestamp timestamp = d.has_timestamp                       ? d.timestamp
                                 : choice.mode == RunMode::speculative ? speculative_timestamp(*task)
                                                                       : gvt().timestamp;
-    task->virtual_time = {timestamp, tie_breaker(now, core_of(slot))};
+    time = {timestamp, tie_breaker(now, core_of(slot))};
+    task->virtual_time = time;
   }
   task->state = TaskState::running;
   give_core(slot, task, choice.mode == RunMode::speculative);
@@ -172,7 +174,7 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   task->aborts = 0;
   ++stats_.dispatched;
   if (choice.mode == RunMode::speculative) {
-    start_attempt(task, core_of(slot));
+    start_attempt(task, time, core_of(slot));
   } else if (task->descriptor.has_timestamp) {
     if (started_.timestamp != task->descriptor.timestamp) started_ = {task->descriptor.timestamp};
     ++started_.tasks;

@@ -320,7 +320,8 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void forget_create(std::uint32_t slot, Cycle now);
 
   // Speculation (task_unit_speculation.cpp).
-  void start_attempt(Task* task, CoreId core);
+  /// `time`: the task's, which the host need not read where it has just been written.
+  void start_attempt(Task* task, VirtualTime time, CoreId core);
   bool finish_attempt(std::uint32_t slot, Cycle now);
   void leave_core(std::uint32_t slot, CoreState next);
   bool has_place_for(const Attempt& attempt) const;

@@ -22,10 +22,10 @@ constexpr Latency kRetry = 8;
 
 // ---- Dispatch and finish ----
 
-void TaskUnit::start_attempt(Task* task, CoreId core) {
+void TaskUnit::start_attempt(Task* task, VirtualTime time, CoreId core) {
   Attempt* attempt = context_.attempts.acquire();
   attempt->task = task;
-  attempt->virtual_time = task->virtual_time;
+  attempt->virtual_time = time;
   attempt->tile = tile_;
   attempt->core = core;
   attempt->state = Attempt::State::running;

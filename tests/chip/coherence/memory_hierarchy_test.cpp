@@ -27,19 +27,22 @@ class RecordingCheck final : public ConflictCheck {
  public:
   RecordingCheck() { active_ = true; }
   bool is_speculative(CoreId) const override { return speculative; }
-  CheckResult check_tile(CoreId, LineAddr, AccessKind, VirtualTime with, Cycle now) override {
+  void check_tile(CoreId, LineAddr, AccessKind, VirtualTime with, Cycle now, CheckResult& result) override {
     calls.push_back("tile@" + std::to_string(now.value));
-    if (with == kMaxVirtualTime || with.timestamp > covered) return {.needs_global = true};
-    return {.cycles = 5, .blocked = blocks, .disturbed = disturbs, .exclusive = exclusive};
+    if (with == kMaxVirtualTime || with.timestamp > covered) {
+      result = {.needs_global = true};
+    } else {
+      result = {.cycles = 5, .blocked = blocks, .disturbed = disturbs, .exclusive = exclusive};
+    }
   }
-  CheckResult check_global(CoreId, LineAddr, AccessKind, std::uint64_t holders, bool writable, TileId,
-                           Cycle now) override {
+  void check_global(CoreId, LineAddr, AccessKind, std::uint64_t holders, bool writable, TileId, Cycle now,
+                    CheckResult& result) override {
     std::string call = "global@" + std::to_string(now.value);
     for (std::uint32_t t = 0; t < 64; ++t)
       if ((holders >> t & 1) != 0) call += " " + std::to_string(t);
     if (writable) call += " writable";
     calls.push_back(call);
-    return {
+    result = {
         .cycles = 6, .blocked = blocks, .disturbed = disturbs, .exclusive = exclusive, .canary = {canary, 0}};
   }
   void on_lose(TileId tile, LineAddr line, bool kept) override {

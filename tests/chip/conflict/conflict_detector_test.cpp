@@ -32,10 +32,14 @@ class Detector : public testing::Test {
     return a;
   }
   CheckResult tile(std::uint32_t core, AccessKind kind, VirtualTime canary = {}) {
-    return rig.detector.check_tile(CoreId{core}, kLine, kind, canary, next());
+    CheckResult result;
+    rig.detector.check_tile(CoreId{core}, kLine, kind, canary, next(), result);
+    return result;
   }
   CheckResult global(std::uint32_t core, AccessKind kind, std::uint64_t holders = 0, bool writable = false) {
-    return rig.detector.check_global(CoreId{core}, kLine, kind, holders, writable, kHome, next());
+    CheckResult result;
+    rig.detector.check_global(CoreId{core}, kLine, kind, holders, writable, kHome, next(), result);
+    return result;
   }
   static std::uint64_t bit(std::uint32_t t) { return std::uint64_t{1} << t; }
   /// The tile loses the line: its accessors become sticky.
