@@ -89,6 +89,11 @@ class BasicCalendars {
 
   /// book() of what is longer, or finds no room in the word.
   [[gnu::noinline]] Cycle search(std::uint32_t resource, std::uint64_t start, std::uint32_t length) {
+    if (const std::uint64_t row = start / 64, offset = start % 64; row > newest_ && offset + length < 64) {
+      slide_to(row);  // the first booking of a row: all of it is free
+      words_[place_of(resource, row)] ^= ((std::uint64_t{1} << length) - 1) << offset;
+      return Cycle{start};
+    }
     for (;;) {
       const std::uint64_t busy = view(resource, start);
       const auto free = static_cast<std::uint32_t>(std::countr_zero(busy));
@@ -126,8 +131,11 @@ class BasicCalendars {
     }
   }
   void slide_to(std::uint64_t row) {
-    for (std::uint64_t added = row - newest_ < kRows ? newest_ + 1 : row + 1 - kRows; added <= row; ++added)
-      std::fill_n(words_.begin() + static_cast<std::ptrdiff_t>(place_of(0, added)), resources_, kFree);
+    for (std::uint64_t added = row - newest_ < kRows ? newest_ + 1 : row + 1 - kRows; added <= row; ++added) {
+      std::uint64_t* const words = &words_[place_of(0, added)];
+      words[0] = kFree;
+      if (resources_ != 1) std::fill_n(words + 1, resources_ - 1, kFree);
+    }
     newest_ = row;
   }
 
