@@ -68,6 +68,7 @@ TaskUnits::TaskUnits(const Params& p)
   for (std::uint32_t t = 0; t < config_.tiles(); ++t) {
     units_.push_back(std::make_unique<TaskUnit>(
         context_, units_, TileId{t}, p.spill_base + t * p.spill_bytes_per_tile, p.spill_bytes_per_tile));
+    units_of_cores_.insert(units_of_cores_.end(), config_.chip.cores_per_tile, units_.back().get());
     participants_.push_back(units_.back().get());
   }
   if (arbiter_) arbiter_->attach(participants_);

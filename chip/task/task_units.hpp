@@ -82,7 +82,7 @@ class TaskUnits final : public TaskSystem {
 
  private:
   void register_totals(StatRegistry& registry) const;
-  TaskUnit& unit_of(CoreId core) { return *units_[core.value / config_.chip.cores_per_tile]; }
+  TaskUnit& unit_of(CoreId core) { return *units_of_cores_[core.value]; }
   bool refuses(const TaskDescriptor& task) const {
     return task.type == TaskType::spec && config_.chip.cores > 1 && !cascade_;
   }
@@ -94,6 +94,7 @@ class TaskUnits final : public TaskSystem {
   TaskContext context_;
   std::unique_ptr<Arbiter> arbiter_;
   std::vector<std::unique_ptr<TaskUnit>> units_;
+  std::vector<TaskUnit*> units_of_cores_;  // each core's tile's: a division takes the host longer
   std::vector<RoundParticipant*> participants_;
   std::unique_ptr<AbortCascade> cascade_;  // null: nothing speculates
   std::unique_ptr<Promotion> promotion_;   // likewise
