@@ -56,9 +56,9 @@ class Mesh final : public Network {
   /// Links on a way lie side by side, in a few host cache lines: rows of tiles for east and west, columns for
   /// south and north.
   std::uint32_t link(std::uint32_t tile, Direction d) const {
-    const bool in_row = d == Direction::east || d == Direction::west;
-    const std::uint32_t number = in_row ? tile : places_[tile].column * params_.height + places_[tile].row;
-    return static_cast<unsigned>(d) * tiles() + number;
+    if (d == Direction::east || d == Direction::west) return static_cast<unsigned>(d) * tiles_ + tile;
+    const Place& place = places_[tile];
+    return place.first_south + static_cast<std::uint32_t>(place.row) + (d == Direction::north ? tiles_ : 0);
   }
   std::uint32_t flits_of(std::uint32_t bytes) const {
     return bytes == 0 ? 1 : (bytes + params_.link_bytes - 1) / params_.link_bytes;
