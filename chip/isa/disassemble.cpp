@@ -51,12 +51,12 @@ std::string csr_name(std::int32_t number) {
 
 /// ", rtz"; nothing for the dynamic mode, as assemblers have it, or for operations without one.
 std::string_view rounding(const Insn& insn) {
-  static constexpr std::string_view kNames[] = {", rne", ", rtz", ", rdn", ", rup", ", rmm", "", "", ""};
+  static constexpr std::string_view kRoundings[] = {", rne", ", rtz", ", rdn", ", rup", ", rmm", "", "", ""};
   const std::string_view name = mnemonic(insn.op);
   const bool rounds = insn.cls == InsnClass::fp_add || insn.cls == InsnClass::fp_mul ||
                       insn.cls == InsnClass::fp_fma || insn.cls == InsnClass::fp_div ||
                       insn.cls == InsnClass::fp_sqrt || name.starts_with("fcvt");
-  return rounds ? kNames[insn.rm & 7] : std::string_view{};
+  return rounds ? kRoundings[insn.rm & 7] : std::string_view{};
 }
 
 std::string task(const Insn& insn) {
@@ -90,14 +90,14 @@ std::string system(const Insn& insn) {
 std::string_view mnemonic(Op op) { return mnemonics()[static_cast<unsigned>(op)]; }
 
 std::string_view register_name(unsigned number) {
-  static constexpr std::array<std::string_view, 65> kNames = {
+  static constexpr std::array<std::string_view, 65> kRegisters = {
       "zero", "ra",  "sp",  "gp",  "tp",  "t0",  "t1",   "t2",   "s0",  "s1",  "a0",   "a1",   "a2",
       "a3",   "a4",  "a5",  "a6",  "a7",  "s2",  "s3",   "s4",   "s5",  "s6",  "s7",   "s8",   "s9",
       "s10",  "s11", "t3",  "t4",  "t5",  "t6",  "ft0",  "ft1",  "ft2", "ft3", "ft4",  "ft5",  "ft6",
       "ft7",  "fs0", "fs1", "fa0", "fa1", "fa2", "fa3",  "fa4",  "fa5", "fa6", "fa7",  "fs2",  "fs3",
       "fs4",  "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8", "ft9", "ft10", "ft11", "zero"};
-  RUBATO_CHECK(number < kNames.size());
-  return kNames[number];
+  RUBATO_CHECK(number < kRegisters.size());
+  return kRegisters[number];
 }
 
 std::string disassemble(const Insn& insn, Addr pc) {

@@ -30,6 +30,7 @@ class AddressSpace {
   static constexpr std::uint64_t kSize = std::uint64_t{1} << kBits;
   static constexpr unsigned kPageBits = 12;
   static constexpr std::uint64_t kPageBytes = std::uint64_t{1} << kPageBits;
+  static constexpr std::uint64_t kPageMask = kPageBytes - 1;
 
   /// Sees what becomes of mapped pages, before it does.
   class Observer {

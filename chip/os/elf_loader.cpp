@@ -22,7 +22,6 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::uint64_t kPageMask = AddressSpace::kPageBytes - 1;
 constexpr std::uint32_t kFlagFloatMask = 6, kFlagFloatQuad = 6, kFlagRve = 8;
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{4} << 30;
 
@@ -242,7 +241,8 @@ class Loader {
     if ((segment.p_flags & PF_R) != 0) rights |= Page::kRead;
     if ((segment.p_flags & PF_W) != 0) rights |= Page::kRead | Page::kWrite;
     if ((segment.p_flags & PF_X) != 0) rights |= Page::kExecute;
-    const Addr first = begin & ~kPageMask, end = (begin + segment.p_memsz + kPageMask) & ~kPageMask;
+    const Addr first = begin & ~AddressSpace::kPageMask,
+               end = (begin + segment.p_memsz + AddressSpace::kPageMask) & ~AddressSpace::kPageMask;
     if (memory_.none_mapped(first, end - first)) {
       memory_.map(first, end - first, rights);
     } else {  // segments that share a page: its rights are those of both

@@ -18,8 +18,6 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::uint64_t kPage = AddressSpace::kPageBytes;
-
 /// Where include/rubato ends programs that broke a rule, with a sentence at a0.
 constexpr std::string_view kMisuseFunction = "rubato_misuse";
 
@@ -30,13 +28,13 @@ std::string at(Addr a, const Symbols& symbols) {
 
 /// The sentence with which the guest's part of the task model ended the program by the breakpoint at `pc`.
 std::optional<std::string> misuse_at(Addr pc, const Thread& thread, const Process& process) {
-  constexpr std::size_t kMost = 4096;
+  constexpr std::size_t kMostBytes = 4096;
   const AddressSpace& memory = process.memory();
   const auto* symbol = process.symbols().at(pc);
   // The compiler may have made a clone of it, whose name goes on.
   if (symbol == nullptr || !symbol->raw.starts_with(kMisuseFunction)) return std::nullopt;
   std::string sentence;
-  for (Addr a = thread.regs.x[reg::a0]; sentence.size() < kMost; ++a) {
+  for (Addr a = thread.regs.x[reg::a0]; sentence.size() < kMostBytes; ++a) {
     if (!memory.allows(a, 1, Page::kRead)) return std::nullopt;
     const auto c = memory.load<std::uint8_t>(a);
     if (c == 0) break;
@@ -101,7 +99,7 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
   const std::uint8_t page = memory.attributes(fault.address);
   const auto place = [&] {
     std::string text = fmt::format("{:#x}", fault.address);
-    if (fault.address < kPage) text += " (a null pointer?)";
+    if (fault.address < AddressSpace::kPageBytes) text += " (a null pointer?)";
     if (symbols.at(fault.address) != nullptr) text += fmt::format(" ({})", symbols.describe(fault.address));
     return text;
   };
@@ -166,9 +164,9 @@ bool Process::is_stack_overflow(Addr a, const Thread& thread) const {
   if (thread.stack_high == 0 || a >= thread.stack_high) return false;
   // The lowest writable page above `a`: the stack's end, if all from there up to the thread's start of stack
   // is.
-  Addr low = (a & ~(kPage - 1)) + kPage;
+  Addr low = (a & ~AddressSpace::kPageMask) + AddressSpace::kPageBytes;
   const Addr most = std::min(a + Layout::kGuardBytes, thread.stack_high);
-  while (low < most && (memory.attributes(low) & Page::kWrite) == 0) low += kPage;
+  while (low < most && (memory.attributes(low) & Page::kWrite) == 0) low += AddressSpace::kPageBytes;
   if (low >= most) return false;
   const Addr sp = thread.regs.x[reg::sp];
   const bool is_near_sp = sp >= low ? sp - low <= Layout::kGuardBytes : low - sp <= Layout::kGuardBytes;

@@ -16,8 +16,6 @@
 namespace rubato::chip {
 namespace {
 
-std::int64_t or_error(std::int64_t result) { return result < 0 ? -errno : result; }
-
 void convert(const struct stat& from, abi::Stat& to) {
   to = {};
   const std::uint32_t host_user = ::getuid(), host_group = ::getgid();

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -21,6 +22,9 @@
 namespace rubato::chip {
 
 inline constexpr std::int64_t kWouldBlock = std::numeric_limits<std::int64_t>::min();
+
+/// What a call of the host returned, as the guest gets it: -errno where it failed.
+inline std::int64_t or_error(std::int64_t result) { return result < 0 ? -errno : result; }
 
 /// What poll() asks and answers; the bits of POLLIN and friends.
 struct PollBits {

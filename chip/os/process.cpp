@@ -36,10 +36,9 @@ Process::Impl::Impl(ProcessOptions process_options, AddressSpace& space, const G
                      kMaxStackBytes);
   program = load_elf(options.program, memory);
 
-  constexpr std::uint64_t kPageMask = AddressSpace::kPageBytes - 1;
   brk_start = brk_now = brk_mapped = program.end;
   stack_high = Layout::kStackTop;
-  stack_low = stack_high - ((options.stack_bytes + kPageMask) & ~kPageMask);
+  stack_low = stack_high - ((options.stack_bytes + AddressSpace::kPageMask) & ~AddressSpace::kPageMask);
   memory.map(stack_low, stack_high - stack_low, Page::kRead | Page::kWrite);
   memory.map(Layout::kTrampoline, AddressSpace::kPageBytes, Page::kRead | Page::kExecute);
   std::memcpy(memory.host(Layout::kTrampoline), kSigreturnCode, sizeof kSigreturnCode);

@@ -16,7 +16,7 @@ namespace {
 std::string demangled(const std::string& raw) {
   if (!raw.starts_with("_Z")) return raw;
   int status = 0;
-  char* text = abi::__cxa_demangle(raw.c_str(), nullptr, nullptr, &status);
+  char* text = ::abi::__cxa_demangle(raw.c_str(), nullptr, nullptr, &status);
   std::string name = status == 0 && text != nullptr ? text : raw;
   std::free(text);
   return name;

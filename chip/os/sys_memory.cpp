@@ -11,12 +11,13 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::uint64_t kPage = AddressSpace::kPageBytes, kPageMask = kPage - 1;
 constexpr Addr kLowestMapping = 0x10000;  // vm.mmap_min_addr
-constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
+constexpr std::uint64_t kCopyChunk = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxFileMapping = std::uint64_t{16} << 30, kMaxSharedMapping = std::uint64_t{4} << 30;
 
-std::uint64_t page_up(std::uint64_t bytes) { return (bytes + kPageMask) & ~kPageMask; }
+std::uint64_t page_up(std::uint64_t bytes) {
+  return (bytes + AddressSpace::kPageMask) & ~AddressSpace::kPageMask;
+}
 
 std::uint8_t rights_of(std::uint64_t protection) {
   std::uint8_t rights = 0;
@@ -73,7 +74,7 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   const std::int64_t offset = call.i64(5);
   const bool is_shared = type != abi::kMapPrivate;
   if ((flags & abi::kMapAnonymous) == 0) {
-    if ((offset & static_cast<std::int64_t>(kPageMask)) != 0 || offset < 0) return -EINVAL;
+    if ((offset & static_cast<std::int64_t>(AddressSpace::kPageMask)) != 0 || offset < 0) return -EINVAL;
     file = files.find(call.i32(4));
     if (!file) return -EBADF;
     if (!file->can_read()) return -EACCES;
@@ -91,14 +92,14 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
 
   Addr a = 0;
   if (is_fixed) {
-    if ((hint & kPageMask) != 0) return -EINVAL;
+    if ((hint & AddressSpace::kPageMask) != 0) return -EINVAL;
     if (hint < kLowestMapping) return -EPERM;
     if (!is_user_range(hint, bytes)) return -ENOMEM;
     if ((flags & abi::kMapFixedNoReplace) != 0 && !memory.none_mapped(hint, bytes)) return -EEXIST;
     a = hint;
   } else {
     const Addr limit = stack_low - Layout::kGuardBytes;
-    const Addr wanted = hint & ~kPageMask;
+    const Addr wanted = hint & ~AddressSpace::kPageMask;
     if (wanted >= kLowestMapping && wanted < limit && bytes <= limit - wanted &&
         memory.none_mapped(wanted, bytes))
       a = wanted;
@@ -135,7 +136,7 @@ std::int64_t Process::Impl::fill_from_file(Addr a, std::uint64_t bytes, OpenFile
         continue;
       }
     }
-    const std::uint64_t n = std::min(kChunk, bytes - done);
+    const std::uint64_t n = std::min(kCopyChunk, bytes - done);
     const std::int64_t got = file.pread({memory.host(a + done), n}, at);
     if (got < 0) return got;
     if (got == 0) return 0;
@@ -160,11 +161,11 @@ void Process::Impl::write_back(Addr a, std::uint64_t bytes, bool forget) {
     const Addr from = std::max(begin, a), to = std::min(end, a + bytes);
     abi::Stat info{};
     mapping.file->stat(info);
-    std::vector<std::byte> old(kChunk);
+    std::vector<std::byte> old(kCopyChunk);
     for (Addr at = from; at < to;) {
       const std::int64_t where = mapping.offset + static_cast<std::int64_t>(at - begin);
       if (where >= info.size) break;  // bytes behind the end of the file are lost, as on Linux
-      const std::uint64_t n = std::min({kChunk, to - at, static_cast<std::uint64_t>(info.size - where)});
+      const std::uint64_t n = std::min({kCopyChunk, to - at, static_cast<std::uint64_t>(info.size - where)});
       user.announce(at, n, false);
       const std::int64_t got = mapping.file->pread({old.data(), n}, where);
       if (got != static_cast<std::int64_t>(n) || std::memcmp(old.data(), memory.host(at), n) != 0)
@@ -182,7 +183,7 @@ void Process::Impl::write_back(Addr a, std::uint64_t bytes, bool forget) {
 
 std::int64_t Process::Impl::sys_munmap(Call& call) {
   const Addr a = call.a[0];
-  if ((a & kPageMask) != 0 || call.a[1] == 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
+  if ((a & AddressSpace::kPageMask) != 0 || call.a[1] == 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
   const std::uint64_t bytes = page_up(call.a[1]);
   if (a >= AddressSpace::kSize || bytes > AddressSpace::kSize - a) return -EINVAL;
   if (a < kLowestMapping || !is_user_range(a, bytes)) return a < kLowestMapping ? 0 : -EINVAL;
@@ -193,7 +194,7 @@ std::int64_t Process::Impl::sys_munmap(Call& call) {
 
 std::int64_t Process::Impl::sys_mprotect(Call& call) {
   const Addr a = call.a[0];
-  if ((a & kPageMask) != 0) return -EINVAL;
+  if ((a & AddressSpace::kPageMask) != 0) return -EINVAL;
   if (call.a[1] == 0) return 0;
   if (call.a[1] > AddressSpace::kSize) return -ENOMEM;
   const std::uint64_t bytes = page_up(call.a[1]);
@@ -203,8 +204,9 @@ std::int64_t Process::Impl::sys_mprotect(Call& call) {
   // Untracked pages stay untracked: runs of pages that agree are changed at once.
   for (Addr run = a; run < a + bytes;) {
     const std::uint8_t untracked = memory.attributes(run) & Page::kUntracked;
-    Addr end = run + kPage;
-    while (end < a + bytes && (memory.attributes(end) & Page::kUntracked) == untracked) end += kPage;
+    Addr end = run + AddressSpace::kPageBytes;
+    while (end < a + bytes && (memory.attributes(end) & Page::kUntracked) == untracked)
+      end += AddressSpace::kPageBytes;
     memory.protect(run, end - run, static_cast<std::uint8_t>(rights | untracked));
     run = end;
   }
@@ -215,7 +217,8 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   constexpr std::uint64_t kMayMove = 1, kFixed = 2;
   const Addr from = call.a[0];
   const std::uint64_t flags = call.a[3];
-  if ((from & kPageMask) != 0 || (flags & ~(kMayMove | kFixed)) != 0 || flags == kFixed) return -EINVAL;
+  if ((from & AddressSpace::kPageMask) != 0 || (flags & ~(kMayMove | kFixed)) != 0 || flags == kFixed)
+    return -EINVAL;
   if (call.a[1] == 0 || call.a[2] == 0) return -EINVAL;
   if (call.a[1] > AddressSpace::kSize || call.a[2] > AddressSpace::kSize) return -ENOMEM;
   const std::uint64_t old_bytes = page_up(call.a[1]), new_bytes = page_up(call.a[2]);
@@ -250,7 +253,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   Addr to = 0;
   if ((flags & kFixed) != 0) {
     to = call.a[4];
-    if ((to & kPageMask) != 0 || !is_user_range(to, new_bytes)) return -EINVAL;
+    if ((to & AddressSpace::kPageMask) != 0 || !is_user_range(to, new_bytes)) return -EINVAL;
     if (to < from + old_bytes && from < to + new_bytes) return -EINVAL;
     write_back(to, new_bytes, true);
   } else {
@@ -270,7 +273,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
 
 std::int64_t Process::Impl::sys_msync(Call& call) {
   const Addr a = call.a[0];
-  if ((a & kPageMask) != 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
+  if ((a & AddressSpace::kPageMask) != 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
   if (!memory.all_mapped(a, page_up(call.a[1]))) return -ENOMEM;
   write_back(a, page_up(call.a[1]), false);
   return 0;
@@ -279,7 +282,7 @@ std::int64_t Process::Impl::sys_msync(Call& call) {
 std::int64_t Process::Impl::sys_madvise(Call& call) {
   constexpr std::int32_t kDontNeed = 4, kRemove = 9;
   const Addr a = call.a[0];
-  if ((a & kPageMask) != 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
+  if ((a & AddressSpace::kPageMask) != 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
   const std::uint64_t bytes = page_up(call.a[1]);
   if (bytes == 0) return 0;
   if (!is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
@@ -298,10 +301,10 @@ std::int64_t Process::Impl::sys_madvise(Call& call) {
 
 std::int64_t Process::Impl::sys_mincore(Call& call) {
   const Addr a = call.a[0];
-  if ((a & kPageMask) != 0) return -EINVAL;
+  if ((a & AddressSpace::kPageMask) != 0) return -EINVAL;
   if (call.a[1] > AddressSpace::kSize) return -ENOMEM;
-  const std::uint64_t pages = page_up(call.a[1]) / kPage;
-  if (!memory.all_mapped(a, pages * kPage)) return -ENOMEM;
+  const std::uint64_t pages = page_up(call.a[1]) / AddressSpace::kPageBytes;
+  if (!memory.all_mapped(a, pages * AddressSpace::kPageBytes)) return -ENOMEM;
   if (!user.writable(call.a[2], pages)) return -EFAULT;
   const std::vector<std::uint8_t> resident(pages, 1);
   return user.write(call.a[2], resident.data(), pages) ? 0 : -EFAULT;

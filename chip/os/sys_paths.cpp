@@ -18,8 +18,6 @@ namespace {
 
 using Follow = PathResolver::Follow;
 
-std::int64_t or_error(std::int64_t result) { return result < 0 ? -errno : result; }
-
 Follow follow_unless(bool no_follow) { return no_follow ? Follow::no : Follow::yes; }
 
 // The canonical path of an open directory, which may have been renamed since.

@@ -11,8 +11,6 @@
 namespace rubato::chip {
 namespace {
 
-constexpr std::string_view kTypeNames[] = {"spec", "nonspec", "mayspec"};
-
 std::string text_of(bool has, std::uint64_t value) { return has ? fmt::format("{}", value) : "-"; }
 
 }  // namespace
@@ -37,7 +35,7 @@ void CommitOrder::on_committed(std::uint64_t id, CoreId core, Cycle now) {
   const Task& task = found->second;
   const TaskDescriptor& d = task.descriptor;
   file_.append(fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", now.value, core.value, id, task.parent,
-                           kTypeNames[static_cast<unsigned>(d.type)], text_of(d.has_timestamp, d.timestamp),
+                           name_of(d.type), text_of(d.has_timestamp, d.timestamp),
                            text_of(d.has_locale, d.locale), task.speculative ? 1 : 0,
                            name_of_function(d.function)));
   tasks_.erase(found);

@@ -12,7 +12,7 @@
 namespace rubato::chip {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kTaskCounts[] = {"created",        "committed", "aborted",
                                             "nonspeculative", "spilled",   "promoted"};
@@ -77,7 +77,7 @@ ExitCode exit_code(const RunOutcome& outcome, CheckVerdict check) {
 std::string summary_json(const SummaryInput& in) {
   const Counts roi(in.registry, in.roi), run(in.registry, in.run);
   const std::uint64_t cycles = roi.of("chip.cycles"), instructions = roi.of("chip.instructions");
-  Json out;
+  OrderedJson out;
   out["program"] = in.program;
   out["engine"] = "chip";
   out["cores"] = in.config.chip.cores;
@@ -97,17 +97,17 @@ std::string summary_json(const SummaryInput& in) {
     out["network_bytes"][std::string(name)] = roi.of(fmt::format("net.bytes.{}", name));
   }
   out["check"] = name_of(in.check);
-  out["host"] = Json{{"seconds", in.host.seconds},
-                     {"mips", mips(in, instructions)},
-                     {"peak_mb", in.host.peak_mb},
-                     {"detailed_seconds", in.host.detailed_seconds},
-                     {"total_instructions", in.total_instructions}};
+  out["host"] = OrderedJson{{"seconds", in.host.seconds},
+                            {"mips", mips(in, instructions)},
+                            {"peak_mb", in.host.peak_mb},
+                            {"detailed_seconds", in.host.detailed_seconds},
+                            {"total_instructions", in.total_instructions}};
   out["output"] = in.output;
   out["exit_code"] = static_cast<int>(exit_code(in.outcome, in.check));
   out["guest_status"] = in.outcome.guest_status;
   out["complete"] = in.outcome.code != ExitCode::interrupted;
   out["message"] = in.outcome.sentence;
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string summary_text(const SummaryInput& in) {

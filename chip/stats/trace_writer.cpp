@@ -13,7 +13,6 @@ namespace rubato::chip {
 namespace {
 
 constexpr std::size_t kMostFlows = 1 << 20;  // children shown with their parent at a time: bounds the memory
-constexpr std::string_view kTypeNames[] = {"spec", "nonspec", "mayspec"};
 
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -129,8 +128,8 @@ void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> ab
   write_event(fmt::format(
       R"("ph":"X","cat":"task","name":{},{},"dur":{},"args":{{"id":{},"timestamp":{},"locale":{},"type":"{}","speculative":{},"begin_cycle":{},"end_cycle":{}{}}})",
       name, where, duration, json_exact(lane.task.id), d.has_timestamp ? json_exact(d.timestamp) : "null",
-      d.has_locale ? json_exact(d.locale) : "null", kTypeNames[static_cast<unsigned>(d.type)],
-      lane.task.speculative, lane.began.value, now.value, cause));
+      d.has_locale ? json_exact(d.locale) : "null", name_of(d.type), lane.task.speculative, lane.began.value,
+      now.value, cause));
   if (!flow) return;
   // A task that will run again keeps its flow: a step to this attempt, further ones to those that follow.
   write_event(fmt::format(R"("ph":"{}","cat":"create","name":"create","id":{},{})",

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "chip/task/virtual_time.hpp"
 #include "chip/types.hpp"
@@ -11,6 +12,11 @@
 namespace rubato::chip {
 
 enum class TaskType : std::uint8_t { spec = 0, nonspec = 1, mayspec = 2 };
+
+constexpr std::string_view name_of(TaskType type) {
+  constexpr std::string_view kNames[] = {"spec", "nonspec", "mayspec"};
+  return kNames[static_cast<unsigned>(type)];
+}
 
 using Locale = std::uint64_t;
 

@@ -177,6 +177,9 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   const SendBuffer& send_buffer() const { return send_; }
 
  private:
+  /// A blocked access of the unit is issued again after this; no protocol blocks accesses to untracked memory
+  /// for long.
+  static constexpr Latency kRetry = 8;
   struct CoreSlot {
     Task* task = nullptr;
     TileId mapped{};                   ///< where the task being created belongs

@@ -15,11 +15,6 @@
 
 namespace rubato::chip {
 
-namespace {
-/// A blocked restoring store is issued again after this.
-constexpr Latency kRetry = 8;
-}  // namespace
-
 // ---- Dispatch and finish ----
 
 void TaskUnit::start_attempt(Task* task, VirtualTime time, CoreId core) {

@@ -21,11 +21,6 @@
 
 namespace rubato::chip {
 
-namespace {
-/// A blocked access is issued again after this; no protocol blocks accesses to untracked memory for long.
-constexpr Latency kRetry = 8;
-}  // namespace
-
 // ---- Spill ----
 
 bool TaskUnit::can_spill() const {
