@@ -1,7 +1,7 @@
 # Thin: each target is one or two commands that can be typed by hand. `make` alone lists them.
 # SPDX-License-Identifier: MIT
 .DEFAULT_GOAL := help
-.PHONY: help install build demo test test-long test-newcomer golden format lint docs bench clean
+.PHONY: help install build demo demo-long test test-long test-newcomer golden format lint docs bench clean
 MAKEFLAGS += --no-print-directory
 
 help:  ## list the targets
@@ -10,16 +10,19 @@ help:  ## list the targets
 install:
 	@tools/bootstrap
 
-build: install  ## install what is missing, and build everything (release)
+build: install  ## install what is missing, and build everything but the tests (release)
 	@tools/build release
 
-demo: build  ## shortest paths over a road network on chips of 1 to 256 cores; leaves report/index.html
+demo:  ## shortest paths on chips of 1 to 256 cores, from nothing to report/index.html in 3 minutes
 	@tools/demo
 
-test: build  ## run every test: CTest (release, and a part under sanitizers) and pytest; under 15 minutes
+demo-long:  ## the same with three seeds a point, and a road network of RUBATO_DATA
+	@tools/demo --long
+
+test: install  ## build and run every test: CTest (release, and a part under sanitizers) and pytest; under 15 minutes
 	@tools/test
 
-test-long: build  ## also the long tests: more seeds, larger inputs, everything under sanitizers
+test-long: install  ## also the long tests: more seeds, larger inputs, everything under sanitizers
 	@tools/test --long
 
 test-newcomer:  ## `make demo` and `make test` in a fresh minimal Debian (needs root and debootstrap)

@@ -1,17 +1,21 @@
 # Guest programs: static RISC-V Linux executables made by the stock cross compiler (rule C1).
 #
-#   rubato_guest_program(NAME SOURCES file... [OPTIONS flag...] [LIBS flag...] [INCLUDES folder...])
-#   rubato_guest_program(NAME file... [OPTIONS ...] [LIBS ...] [INCLUDES ...])
+#   rubato_guest_program(NAME SOURCES file... [OPTIONS flag...] [LIBS flag...] [OBJECTS file...])
 #
 # builds ${CMAKE_BINARY_DIR}/guest/NAME by the target guest_NAME, which is part of `all`. C sources (*.c) are compiled
 # as C17, all others as C++20. Headers are tracked: a changed header rebuilds the programs that use it.
-# With -DRUBATO_GUEST=OFF the function does nothing.
+#
+#   rubato_guest_objects(NAME SOURCES file... [OPTIONS flag...])
+#
+# sets guest_objects to objects in guest/objects/NAME that several programs of the folder may have as OBJECTS.
+# With -DRUBATO_GUEST=OFF both do nothing.
 # The default one, except on Ubuntu 22.04, whose default is GCC 11.
 find_program(RUBATO_GUEST_CXX NAMES riscv64-linux-gnu-g++-12 riscv64-linux-gnu-g++ DOC "Cross compiler for guest programs (C++)")
 find_program(RUBATO_GUEST_CC NAMES riscv64-linux-gnu-gcc-12 riscv64-linux-gnu-gcc DOC "Cross compiler for guest programs (C)")
 set(RUBATO_GUEST_DIR ${CMAKE_BINARY_DIR}/guest)
 
-function(rubato_guest_program name)
+function(rubato_guest_objects name)
+  set(guest_objects "" PARENT_SCOPE)
   if(NOT RUBATO_GUEST)
     return()
   endif()
@@ -20,10 +24,10 @@ function(rubato_guest_program name)
                         "install it (Debian: apt-get install g++-riscv64-linux-gnu, or run tools/bootstrap), or "
                         "configure with -DRUBATO_GUEST=OFF to build without guest programs")
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;OPTIONS;LIBS;INCLUDES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;OPTIONS")
   set(objects)
   file(MAKE_DIRECTORY ${RUBATO_GUEST_DIR}/objects/${name})
-  foreach(source ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+  foreach(source ${arg_SOURCES})
     get_filename_component(source ${source} ABSOLUTE)
     get_filename_component(stem ${source} NAME)
     if(stem MATCHES "\\.c$")
@@ -33,9 +37,6 @@ function(rubato_guest_program name)
     endif()
     set(object ${RUBATO_GUEST_DIR}/objects/${name}/${stem}.o)
     set(includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR})
-    foreach(folder ${arg_INCLUDES})
-      list(APPEND includes -I${folder})
-    endforeach()
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${compiler} -O2 ${includes} ${arg_OPTIONS} -MD -MF ${object}.d -MT ${object} -c
@@ -46,6 +47,16 @@ function(rubato_guest_program name)
       COMMAND_EXPAND_LISTS VERBATIM)
     list(APPEND objects ${object})
   endforeach()
+  set(guest_objects ${objects} PARENT_SCOPE)
+endfunction()
+
+function(rubato_guest_program name)
+  if(NOT RUBATO_GUEST)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;OPTIONS;LIBS;OBJECTS")
+  rubato_guest_objects(${name} SOURCES ${arg_SOURCES} OPTIONS ${arg_OPTIONS})
+  set(objects ${guest_objects} ${arg_OBJECTS})
   set(program ${RUBATO_GUEST_DIR}/${name})
   set(static -static)
   if("-static-pie" IN_LIST arg_LIBS)
