@@ -12,23 +12,20 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+from watch import Limits, watch
 
-def run(program: Path, first: int, count: int, environment: dict[str, str], timeout: float) -> tuple[list[str], str]:
+
+def run(program: Path, first: int, count: int, environment: dict[str, str], limits: Limits) -> tuple[list[str], str]:
     """What it printed, and what was wrong, if anything."""
-    try:
-        done = subprocess.run([program, str(first), str(count)], env=environment, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=timeout, check=False)
-    except subprocess.TimeoutExpired as e:
-        printed = (e.stdout or b"").decode().splitlines()
-        return printed, f"no end within {timeout:g} s, at seed {first + len(printed)}"
-    printed = done.stdout.splitlines()
-    if done.returncode == 0:
-        return printed, ""
-    return printed, done.stderr.strip() or f"exit code {done.returncode} at seed {first + len(printed)}"
+    done = watch([program, str(first), str(count)], environment, limits)
+    if done.hang:
+        return done.lines, f"no progress at seed {first + len(done.lines)}: {done.hang}"
+    if done.code == 0:
+        return done.lines, ""
+    return done.lines, done.errors.strip() or f"exit code {done.code} at seed {first + len(done.lines)}"
 
 
 def main() -> int:
@@ -39,12 +36,14 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=3000)
     parser.add_argument("--batch", type=int, default=1000, help="seeds a process: a crash or a hang costs no more")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds for a batch")
+    parser.add_argument("--asleep", type=float, default=10, help="seconds of sleep that are a hang")
+    parser.add_argument("--busy", type=float, default=60, help="seconds of CPU time for one seed that are a hang")
     parser.add_argument("--until", type=re.compile, default="", metavar="PATTERN",
                         help="stop behind the first batch with a finding that has this (default: any finding)")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at a finding")
     arguments = parser.parse_args()
 
+    limits = Limits(asleep=arguments.asleep, busy=arguments.busy)
     native = os.environ | {"RUBATO_WORKERS": str(arguments.workers), "RUBATO_OVERSUBSCRIBE": "1"}
     findings, tasks = 0, 0
     is_found = False
@@ -57,11 +56,11 @@ def main() -> int:
 
     for first in range(arguments.first, arguments.first + arguments.seeds, arguments.batch):
         count = min(arguments.batch, arguments.first + arguments.seeds - first)
-        expected, wrong = run(arguments.bin / "differential-serial", first, count, dict(os.environ), arguments.timeout)
+        expected, wrong = run(arguments.bin / "differential-serial", first, count, dict(os.environ), limits)
         if wrong or len(expected) != count:
             print(f"serial engine: {wrong}")
             return 1
-        actual, wrong = run(arguments.bin / arguments.native, first, count, native, arguments.timeout)
+        actual, wrong = run(arguments.bin / arguments.native, first, count, native, limits)
         for line in wrong.splitlines():
             report(line)
         for one, other in zip(expected, actual, strict=False):

@@ -7,14 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from rubato.cli import main; main()"]
 
 
-def rubato(*arguments: str, timeout: float = 60, **more) -> subprocess.CompletedProcess:
+def rubato(*arguments: str, **more) -> subprocess.CompletedProcess:
     """The command as a user's process: nothing shared with the test."""
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=timeout, **more)
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, **more)
 
 
 def heed_interrupts() -> None:
@@ -36,12 +37,9 @@ def call(*arguments: str) -> int:
     return rubato_call(list(arguments))
 
 
-def wait_for(condition, seconds: float = 20) -> None:
-    import time
-
-    until = time.monotonic() + seconds
+def wait_for(condition) -> None:
+    """However long it takes: how busy the machine is judges nothing. In vain, the test ends by its last resort."""
     while not condition():
-        assert time.monotonic() < until, "waited in vain"
         time.sleep(0.02)
 
 

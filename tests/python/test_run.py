@@ -168,7 +168,7 @@ def test_an_interrupted_run_leaves_one_object_too(home):
     process = start("run", "sssp", "--json", "--out", "r", "--", "--sleep", "30")
     wait_for(lambda: Path("r/progress.json").exists())
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate()
     assert json.loads(out) == {"error": "interrupted.", "exit_code": 130} and process.returncode == 130
 
 
@@ -228,7 +228,7 @@ def test_one_directory_takes_one_run_at_a_time(home, capsys, command):
     assert call(*again) == 2
     assert capsys.readouterr().err == "rubato: r is being written by another run; choose another --out.\n"
     first.terminate()
-    first.communicate(timeout=20)
+    first.communicate()
     assert call(*again) == 0
 
 
@@ -245,7 +245,7 @@ def test_an_interrupt_stops_the_simulator_and_marks_the_run_incomplete(home, sig
     wait_for(lambda: Path("r/progress.json").exists())
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(process.pid, sign)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate()
     assert process.returncode == 130
     assert "interrupted" in err and "Traceback" not in err
     assert Path("r/incomplete").exists() and not rubato.load("r").complete
@@ -259,7 +259,7 @@ def test_a_run_under_nohup_goes_on_when_the_terminal_is_gone(home):
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     for pid in (process.pid, *map(int, children)):  # the simulator's, and its watcher's
         os.kill(pid, signal.SIGHUP)
-    process.communicate(timeout=20)
+    process.communicate()
     assert process.returncode == 0 and len(children) == 2 and rubato.load("r").complete
 
 

@@ -215,7 +215,7 @@ def test_a_run_that_somebody_stopped_is_a_failure(home):
     process = start("sweep", "--program", "sssp", "--cores", "1", "--out", "s", "--", "--sleep", "20")
     wait_for(lambda: Path("s/sssp-c1/progress.json").exists())
     os.kill(next(_children()), signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate()
     assert process.returncode == 1
     assert [f["reason"] for f in rubato.Sweep("s").failures] == ["somebody stopped its process."]
 
@@ -225,7 +225,7 @@ def test_no_run_of_a_sweep_outlives_it(home):
     wait_for(lambda: all(Path(f"s/sssp-c{cores}/progress.json").exists() for cores in (1, 4)))
     runs = list(_children())
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate()
     wait_for(lambda: not any(map(is_alive, runs)))
     assert len(runs) == 2
 
@@ -275,7 +275,7 @@ def test_an_interrupt_keeps_what_finished_and_resume_completes(home):
     process = start(*arguments, "--", "--sleep", "1")
     wait_for(lambda: Path("s/sssp-c4/progress.json").exists())
     os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate()
     assert process.returncode == 130 and "--resume" in err and "Traceback" not in err
     states = {p["name"]: p["state"] for p in rubato.Sweep("s").points}
     assert states == {"sssp-c1": "finished", "sssp-c4": "waiting", "sssp-c16": "waiting"}
@@ -349,7 +349,7 @@ def cluster(home, tmp_path):
     import distributed
 
     with distributed.Client(where, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=30)
+        client.wait_for_workers(2, timeout=600)
     yield where
     for process in [*workers, scheduler]:
         process.kill()  # asked politely, a worker first looks for its scheduler for half a minute
@@ -377,7 +377,7 @@ def test_a_sweep_runs_on_the_workers_of_a_dask_scheduler(cluster, capsys):
     wait_for(lambda: Path("cut/sweep.json").exists())
     wait_for(lambda: _sleeping() >= 2)
     os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate()
     assert process.returncode == 130 and "Traceback" not in err, err
     assert all(Path("cut", f"sssp-c{c}", "incomplete").exists() for c in (1, 4))
     wait_for(lambda: _sleeping() == 0)

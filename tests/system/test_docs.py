@@ -114,7 +114,7 @@ def test_the_commands_of_the_document_work(document: Path, build: Path, tmp_path
             continue
         where = f"{document.name}:{step.line}: {step.text}"
         done = subprocess.run(["bash", "-c", step.text], cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=300)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         assert done.returncode == step.exit_code, (
             f"{where}\nexit code {done.returncode}, expected {step.exit_code}\n{done.stdout}")
         if step.output:

@@ -16,7 +16,7 @@ PROGRAMS = ["heap", "hello", "containers", "exceptions", "threads", "pthreads", 
 def run(rubato_chip: Path, folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     folder.mkdir()
     return subprocess.run([rubato_chip, "--quiet", *arguments], cwd=folder, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False, timeout=240)  # fmt: skip
+                          capture_output=True, text=True, check=False)  # fmt: skip
 
 
 @pytest.mark.parametrize("options", [["--cores", "1"], ["--cores", "4"], ["--cores", "16", "--no-ff"]], ids=" ".join)

@@ -23,7 +23,7 @@ def chip(guests: Path, rubato_chip: Path, tmp_path: Path) -> Chip:
         command = [rubato_chip, "--quiet", "--cores", str(cores), *settings, "--out", tmp_path]
         done = subprocess.run(
             [*command, guests / guest, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            check=False, timeout=120,
+            check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr[-2000:]
         return done.stdout, json.loads((tmp_path / "summary.json").read_text())

@@ -15,7 +15,7 @@ EXAMPLES = ["hello_task", "parallel_tree", "ordered_program", "server"]
 
 
 def call(*command, **options) -> str:
-    result = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=600, check=False,
+    result = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False,
                             **options)
     assert result.returncode == 0, f"{command}\n{result.stdout}{result.stderr}"
     return result.stdout

@@ -19,7 +19,7 @@ def run(
     options = ["--quiet", "--argv0", program, "--max-cycles", "30000000", "--cores", cores]
     command = [simulator, *options, *words, guests / program]
     return subprocess.run(
-        [*command, *what.split()], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
+        [*command, *what.split()], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
 
 
@@ -116,7 +116,7 @@ def test_who_a_timestamped_task_waits_for_gets_a_core_and_ends(
     command += ["--set", f"chip.cores_per_tile={cores_a_tile}", "--set", "task.commit_queue=1"]
     command += [guests / "task_groups", members, str(locale), in_common]
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
 

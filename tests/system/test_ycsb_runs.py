@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="ycsb-native is not
 
 
 def ycsb(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=240, check=False,
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False,
                           env=os.environ | environment)
 
 
@@ -123,7 +123,7 @@ def test_a_history_that_the_disk_does_not_take_leaves_what_was_there(tmp_path: P
     file = tmp_path / "history.csv"
     file.write_text("of an earlier run")
     command = [PROGRAM, "--records", "100", "--operations", "1000", "--verify", "--history", file]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
+    run = subprocess.run(command, capture_output=True, text=True, check=False,
                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)))
     assert run.returncode == 2 and run.stderr == f"ycsb: cannot write {file}: File too large\n"
     assert list(tmp_path.iterdir()) == [file] and file.read_text() == "of an earlier run"

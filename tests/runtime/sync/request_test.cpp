@@ -143,16 +143,20 @@ INSTANTIATE_TEST_SUITE_P(All, Request,
                                             ::testing::Values(2u, 8u)),
                          name_of);
 
-/// Two tasks that wait for each other, a second at most. @returns whether they met.
-bool meet(resource<Pair> pair, Access access) {
+constexpr std::chrono::minutes kTooLong{10};  // for a thread beside other work, too
+
+/// Two tasks that wait for each other for `patience` at most. @returns whether they met.
+bool meet(resource<Pair> pair, Access access, std::chrono::milliseconds patience) {
   static std::atomic<int> inside;
   static std::atomic<bool> have_met;
   inside = 0;
   have_met = false;
+  static std::chrono::milliseconds limit;
+  limit = patience;
   const auto task = [] {
     ++inside;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-    while (inside != 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    const auto end = std::chrono::steady_clock::now() + limit;
+    while (!have_met && inside != 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     if (inside == 2) have_met = true;
     --inside;
   };
@@ -172,12 +176,12 @@ TEST(Requests, DecideWhoMayMeet) {
   const auto latched = make(Isolation::exclusive, latch);
   const auto readable = make(Isolation::shared_reads, shared_latch);
   const auto closed = make(Isolation::shared_reads, latch);
-  EXPECT_TRUE(meet(free, writes));
-  EXPECT_FALSE(meet(latched, writes));
-  EXPECT_FALSE(meet(latched, reads));
-  EXPECT_TRUE(meet(readable, reads));
-  EXPECT_FALSE(meet(readable, writes));
-  EXPECT_FALSE(meet(closed, reads));
+  EXPECT_TRUE(meet(free, writes, kTooLong));
+  EXPECT_FALSE(meet(latched, writes, std::chrono::milliseconds(300)));
+  EXPECT_FALSE(meet(latched, reads, std::chrono::milliseconds(300)));
+  EXPECT_TRUE(meet(readable, reads, kTooLong));
+  EXPECT_FALSE(meet(readable, writes, std::chrono::milliseconds(300)));
+  EXPECT_FALSE(meet(closed, reads, std::chrono::milliseconds(300)));
   for (const auto& pair : {free, latched, readable, closed}) remove(pair);
   native::configure({});
 }

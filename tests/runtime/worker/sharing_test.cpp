@@ -39,7 +39,7 @@ class Meeting {
   bool met() const { return met_; }
 
  private:
-  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(600);
   std::atomic<int> attended_{0}, inside_{0};
   std::atomic<bool> met_{false};
 };
@@ -65,7 +65,7 @@ TEST_P(Sharing, SharesATimestampWithLongTasks) {
 /// Two tasks that wait for each other: one after the other they wait in vain.
 void meets(std::atomic<int>* inside, std::atomic<int>* met) {
   ++*inside;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(600);
   while (*inside < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   if (std::chrono::steady_clock::now() < end) ++*met;
 }
