@@ -94,6 +94,13 @@ struct Chip::Impl final : EventHandler,
          describe_waiting()});
   }
 
+  void no_progress(const std::string& sentence, const std::string& details) override {
+    if (sentence.empty()) return no_progress();
+    end({ExitCode::no_progress, 0, name_functions(sentence, process.symbols()),
+         name_functions(details, process.symbols())});
+  }
+  bool awaits_time() const override { return process.next_timeout().has_value(); }
+
   void report_progress() {
     if (observer != nullptr && !observer->on_progress(progress()))
       end({ExitCode::interrupted, 0, "interrupted", {}});

@@ -112,6 +112,8 @@ void Chip::Impl::mark_stacks(bool begins) {
 }
 
 void Chip::Impl::finish_region(Cycle now) {
+  if (const BlockedTasks left = task_units.left_waiting(); !left.tasks.empty())
+    return no_progress(left.sentence(), left.details());
   if (replay) replay->end_region();
   task_units.leave_region(now);
   for (const auto& core : cores) core->leave_region(now);

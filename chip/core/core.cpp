@@ -12,6 +12,7 @@
 namespace rubato::chip {
 
 using isa::CreateFlags;
+using isa::FinishFlags;
 using isa::ReadSelector;
 using isa::RegionOp;
 using isa::TaskOp;
@@ -25,6 +26,8 @@ TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags) {
   task.has_locale = (flags & CreateFlags::kHasLocale) != 0;
   task.locale = task.has_locale ? hart.x[reg::a6] : 0;
   task.reads = (flags & CreateFlags::kReads) != 0;
+  task.is_named = (flags & CreateFlags::kNamed) != 0;
+  task.is_again = (flags & CreateFlags::kAgain) != 0;
   task.argument_count = static_cast<std::uint8_t>((flags >> CreateFlags::kArgumentsShift) & 7);
   for (unsigned i = 0; i < task.argument_count; ++i) task.arguments[i] = hart.x[reg::a0 + i];
   return task;
@@ -176,11 +179,11 @@ void Core::begin_task(Cycle now) {
   if (thread_ == nullptr) take_worker(host_.take_worker(*this));
   activity_ = Activity::task;
   promotes_ = task.promotes;
-  account_.run_function(id_, task.descriptor.function);
+  account_.run_function(id_, task.descriptor.name());
   if (task.speculative) {
     host_.begin_speculation();
     task.attempt->cycles.core = id_;
-    task.attempt->cycles.function = task.descriptor.function;
+    task.attempt->cycles.function = task.descriptor.name();
   }
   pipeline_.begin_task(task.attempt, task.descriptor.timestamp);
   HartState& hart = pipeline_.clear_hart();
@@ -210,7 +213,7 @@ void Core::resume_task(const SuspendedTask& suspended, Cycle now) {
   take_worker(suspended.worker);
   task_ = suspended.task;
   activity_ = Activity::task;
-  account_.run_function(id_, task_.descriptor.function);
+  account_.run_function(id_, task_.descriptor.name());
   pipeline_.begin_task(nullptr, task_.descriptor.timestamp);
   leave_kernel(later(now, pipeline_.cycle()));
   pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
@@ -528,7 +531,8 @@ bool Core::on_finish(Cycle now) {
   const Cycle drained = pipeline_.drain();
   if (must_wait(drained, now)) return false;
   account_until(drained);
-  const bool finished = host_.tasks().finish(id_, drained);
+  const bool waits = (static_cast<std::uint32_t>(pipeline_.insn().imm) & FinishFlags::kWaits) != 0;
+  const bool finished = host_.tasks().finish(id_, drained, waits);
   if (activity_ != Activity::task) return false;  // aborted
   if (!finished) {
     stalled_ = true;
@@ -570,7 +574,7 @@ void Core::read_register(unsigned selector, unsigned rd) {
       value = host_.worker_count();
       break;
     case ReadSelector::function:
-      value = in_task ? task_.descriptor.function : 0;
+      value = in_task ? task_.descriptor.name() : 0;
       break;
   }
   if (observer_ != nullptr && in_task) observer_->on_task_read(id_, selector, value);

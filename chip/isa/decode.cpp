@@ -225,11 +225,16 @@ Insn decode_task(Word w) {
   const std::uint32_t imm = w.bits >> 20;
   bool good = false;
   switch (task) {
-    case TaskOp::create:
+    case TaskOp::create: {
+      const std::uint32_t arguments = (imm >> CreateFlags::kArgumentsShift) & 7;
       good = (imm & CreateFlags::kReserved) == 0 && (imm & CreateFlags::kTypeMask) != 3 &&
-             ((imm >> CreateFlags::kArgumentsShift) & 7) <= kMaxArguments && w.rd() == 0;
+             arguments <= kMaxArguments && (arguments != 0 || (imm & CreateFlags::kNamed) == 0) &&
+             w.rd() == 0;
       break;
+    }
     case TaskOp::finish:
+      good = (imm & ~FinishFlags::kWaits) == 0 && w.rd() == 0;
+      break;
     case TaskOp::promote:
       good = imm == 0 && w.rd() == 0;
       break;

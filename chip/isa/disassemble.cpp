@@ -69,12 +69,14 @@ std::string task(const Insn& insn) {
                        imm < std::size(kSelectors) ? kSelectors[imm] : "?");
   }
   if (insn.op == Op::task_region) return imm == 0 ? "task.region enter" : "task.region worker";
+  if (insn.op == Op::task_finish) return imm == 0 ? "task.finish" : "task.finish waits";
   if (insn.op != Op::task_create) return std::string(mnemonic(insn.op));
   static constexpr std::string_view kTypes[] = {"spec", "nonspec", "mayspec", "?"};
-  return fmt::format("task.create {}{}{}{}, {}", kTypes[imm & CreateFlags::kTypeMask],
+  return fmt::format("task.create {}{}{}{}{}{}, {}", kTypes[imm & CreateFlags::kTypeMask],
                      imm & CreateFlags::kHasTimestamp ? ", timestamp" : "",
                      imm & CreateFlags::kHasLocale ? ", locale" : "",
-                     imm & CreateFlags::kReads ? ", reads" : "", (imm >> CreateFlags::kArgumentsShift) & 7);
+                     imm & CreateFlags::kReads ? ", reads" : "", imm & CreateFlags::kNamed ? ", named" : "",
+                     imm & CreateFlags::kAgain ? ", again" : "", (imm >> CreateFlags::kArgumentsShift) & 7);
 }
 
 std::string system(const Insn& insn) {

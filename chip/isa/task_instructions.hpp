@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kCustom0 = 0x0b;
 /// funct3 of each task instruction.
 enum class TaskOp : std::uint32_t {
   create = 0,   ///< a7 function, a5 timestamp, a6 locale, a0..a4 arguments; imm = CreateFlags; rd = rs1 = x0
-  finish = 1,   ///< ends the running task; imm = 0
+  finish = 1,   ///< ends the running task; imm = FinishFlags
   promote = 2,  ///< no-op in a non-speculative task, else an exception (C18); imm = 0
   read = 3,     ///< rd = the value that imm selects (ReadSelector)
   region = 4,   ///< imm = RegionOp: enters the task region as its owner or as a worker
@@ -23,14 +23,22 @@ enum class TaskOp : std::uint32_t {
   capsule_abort_handler = 7,
 };
 
-/// imm of `create`. Reserved bits set, type 3 or more than 5 arguments: an illegal instruction.
+/// imm of `create`. Reserved bits set, type 3, more than 5 arguments, or kNamed without an argument: an
+/// illegal instruction.
 struct CreateFlags {
   static constexpr std::uint32_t kTypeMask = 0x3;  ///< 0 spec, 1 nonspec, 2 mayspec
   static constexpr std::uint32_t kHasTimestamp = 1u << 2;
   static constexpr std::uint32_t kHasLocale = 1u << 3;
   static constexpr std::uint32_t kArgumentsShift = 4;  ///< 3 bits: 0 to 5 arguments
   static constexpr std::uint32_t kReads = 1u << 7;     ///< hint: the task only reads what its locale names
-  static constexpr std::uint32_t kReserved = 0xf00;
+  static constexpr std::uint32_t kNamed = 1u << 8;     ///< a0 is the function that reports name the task by
+  static constexpr std::uint32_t kAgain = 1u << 9;     ///< a task that ended as waiting, once more
+  static constexpr std::uint32_t kReserved = 0xc00;
+};
+
+/// imm of `finish`.
+struct FinishFlags {
+  static constexpr std::uint32_t kWaits = 1u << 0;  ///< the task found that it must wait: it is created again
 };
 inline constexpr unsigned kMaxArguments = 5;
 
@@ -44,7 +52,7 @@ enum class ReadSelector : std::uint32_t {
   tile = 5,
   cores = 6,
   workers = 7,   ///< threads that are to serve regions: one a core, and task.spare_workers a tile
-  function = 8,  ///< address of the running task's function; outside a task 0
+  function = 8,  ///< of the running task, the function that reports name it by; outside a task 0
 };
 
 /// imm of `region`. Both forms take a0 = lowest address of the hart's own worker stack. The instruction that

@@ -144,7 +144,7 @@ void ReplayChecker::on_aborted(std::uint64_t id, CoreId core, AbortCause, bool, 
   finished_.erase(id);
 }
 
-void ReplayChecker::on_committed(std::uint64_t id, CoreId, Cycle) {
+void ReplayChecker::on_committed(std::uint64_t id, CoreId, Cycle, bool) {
   guarded([&] {
     const auto found = finished_.find(id);
     if (found == finished_.end())

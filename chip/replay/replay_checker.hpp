@@ -57,7 +57,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void on_suspended(std::uint64_t id, CoreId, Cycle) override;
   void on_resumed(CoreId, const DispatchedTask&, Cycle) override;
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
-  void on_committed(std::uint64_t id, CoreId, Cycle) override;
+  void on_committed(std::uint64_t id, CoreId, Cycle, bool waits) override;
   void on_aborted(std::uint64_t id, CoreId, AbortCause, bool discarded, Cycle) override;
 
   void on_discarded(std::uint64_t id, Cycle) override { created_.erase(id); }

@@ -83,7 +83,7 @@ void SerialReplay::copy(const AddressSpace& memory) {
 
 std::string SerialReplay::describe(const AttemptRecord& record) const {
   const TaskDescriptor& d = record.descriptor;
-  std::string text = fmt::format("task {} ({}", record.id, symbols_.describe(d.function));
+  std::string text = fmt::format("task {} ({}", record.id, symbols_.describe(d.name()));
   if (d.has_timestamp) text += fmt::format(" at timestamp {}", d.timestamp);
   if (d.has_locale) text += fmt::format(", locale {:#x}", d.locale);
   return text + fmt::format(", {}speculative on core {} from cycle {})", record.is_speculative ? "" : "non-",
@@ -300,7 +300,7 @@ void SerialReplay::note_store(Addr address, std::uint64_t bytes) {
     current_->stack_written[distance] = true;
   }
   for (Addr word = address & ~Addr{7}; word < address + bytes; word += 8)
-    if (!is_own_stack(word)) writers_[word] = {current_->id, current_->descriptor.function};
+    if (!is_own_stack(word)) writers_[word] = {current_->id, current_->descriptor.name()};
 }
 
 std::uint64_t SerialReplay::read_counter(unsigned, std::uint64_t) { return take(Kind::counter, 0, 0).value; }

@@ -1,5 +1,6 @@
 // The order in which tasks committed (C19), one line each: what a checker outside the run needs to replay it,
-// and what people compare when two runs differ. Tab-separated, compressed while it is written. Not what
+// and what people compare when two runs differ. A task that waited for a TaskGroup is there
+// once, with its last end. Tab-separated, compressed while it is written. Not what
 // aborted attempts did: that is the trace.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -23,7 +24,7 @@ class CommitOrder final : public TaskObserver {
 
   void on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId, Cycle) override;
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
-  void on_committed(std::uint64_t id, CoreId, Cycle) override;
+  void on_committed(std::uint64_t id, CoreId, Cycle, bool waits) override;
   void on_discarded(std::uint64_t id, Cycle) override { tasks_.erase(id); }
 
   /// Completes the file. @throws UsageError if the disk did not take all of it.

@@ -79,7 +79,7 @@ void TraceWriter::on_resumed(CoreId core, const DispatchedTask& task, Cycle now)
 
 void TraceWriter::on_finished(std::uint64_t, CoreId core, Cycle now) { end_slice(core, now); }
 
-void TraceWriter::on_committed(std::uint64_t id, CoreId, Cycle) { flows_.erase(id); }
+void TraceWriter::on_committed(std::uint64_t id, CoreId, Cycle, bool) { flows_.erase(id); }
 
 void TraceWriter::on_aborted(std::uint64_t id, CoreId core, AbortCause cause, bool discarded, Cycle now) {
   last_ = later(last_, now);
@@ -118,7 +118,7 @@ void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> ab
     return;
   }
   const TaskDescriptor& d = lane.task.descriptor;
-  std::string name = name_of_function(d.function), cause;
+  std::string name = name_of_function(d.name()), cause;
   if (aborted) {
     const auto why = rubato::chip::name_of(*aborted);
     name.insert(name.size() - 1, fmt::format(" (aborted: {})", why));  // within the quotes

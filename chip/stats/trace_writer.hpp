@@ -39,7 +39,7 @@ class TraceWriter final : public TaskObserver {
   void on_suspended(std::uint64_t id, CoreId, Cycle) override;
   void on_resumed(CoreId, const DispatchedTask&, Cycle) override;
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
-  void on_committed(std::uint64_t id, CoreId, Cycle) override;
+  void on_committed(std::uint64_t id, CoreId, Cycle, bool waits) override;
   void on_aborted(std::uint64_t id, CoreId, AbortCause, bool discarded, Cycle) override;
   void on_internal_finished(CoreId, DispatchedTask::Kind, Cycle) override;
   void on_spilled(std::uint64_t id, TileId, Cycle) override;

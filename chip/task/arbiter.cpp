@@ -140,7 +140,8 @@ void Arbiter::show(Cycle now) {
   for (const RoundParticipant* tile : tiles_) tile->collect_decided(sampled_, decided_);
   std::sort(decided_.begin(), decided_.end(),
             [](const Attempt* a, const Attempt* b) { return a->virtual_time < b->virtual_time; });
-  for (const Attempt* attempt : decided_) observer_->on_committed(attempt->task->id, attempt->core, now);
+  for (const Attempt* attempt : decided_)
+    observer_->on_committed(attempt->task->id, attempt->core, now, attempt->task->waits);
 }
 
 // The minimum travels along a tree, X first as messages do: a tile sends one report, of everything behind it,

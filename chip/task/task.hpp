@@ -30,7 +30,12 @@ struct TaskDescriptor {
   std::uint8_t argument_count = 0;
   bool has_timestamp = false;
   bool has_locale = false;
-  bool reads = false;  ///< hint
+  bool reads = false;     ///< hint
+  bool is_named = false;  ///< the first argument is the function that people know it by
+  bool is_again = false;  ///< it ended as waiting before, and is created once more
+
+  /// The function that reports name the task by: what `function` calls in the end.
+  Addr name() const { return is_named ? arguments[0] : function; }
 };
 
 }  // namespace rubato::chip

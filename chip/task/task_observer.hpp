@@ -31,8 +31,8 @@ class TaskObserver {
   virtual void on_finished(std::uint64_t /*id*/, CoreId, Cycle) {}
   /// The task's effects are permanent: for a non-speculative task in the cycle in which it finishes, for a
   /// speculative one in the cycle of the GVT round that decides it. The order of calls is a serial order
-  /// (C19).
-  virtual void on_committed(std::uint64_t /*id*/, CoreId, Cycle) {}
+  /// (C19). `waits`: all it did was to find that it must wait for a TaskGroup; it is created again.
+  virtual void on_committed(std::uint64_t /*id*/, CoreId, Cycle, bool /*waits*/) {}
   /// An attempt of the task, running on `core` or finished there, was aborted. The task runs again, unless it
   /// was discarded with its parent.
   virtual void on_aborted(std::uint64_t /*id*/, CoreId, AbortCause, bool /*discarded*/, Cycle) {}

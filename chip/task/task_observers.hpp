@@ -33,8 +33,8 @@ class TaskObservers final : public TaskObserver {
   void on_finished(std::uint64_t id, CoreId core, Cycle now) override {
     for (auto* o : observers_) o->on_finished(id, core, now);
   }
-  void on_committed(std::uint64_t id, CoreId core, Cycle now) override {
-    for (auto* o : observers_) o->on_committed(id, core, now);
+  void on_committed(std::uint64_t id, CoreId core, Cycle now, bool waits) override {
+    for (auto* o : observers_) o->on_committed(id, core, now, waits);
   }
   void on_aborted(std::uint64_t id, CoreId core, AbortCause cause, bool discarded, Cycle now) override {
     for (auto* o : observers_) o->on_aborted(id, core, cause, discarded, now);

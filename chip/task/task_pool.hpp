@@ -42,6 +42,14 @@ class TaskPool {
     --in_use_;
   }
   std::size_t in_use() const { return in_use_; }
+  std::size_t capacity() const { return chunks_.size() * kChunk; }
+  /// Every record in use, refill tasks included, in no particular but a repeatable order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const auto& chunk : chunks_)
+      for (std::size_t i = 0; i < kChunk; ++i)
+        if (chunk[i].state != TaskState::free) visit(chunk[i]);
+  }
 
  private:
   static constexpr std::size_t kChunk = 256;

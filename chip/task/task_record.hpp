@@ -121,6 +121,7 @@ struct alignas(64) Task {
   std::uint32_t lost = 0;         ///< attempts of it that non-speculative tasks have aborted
   TileId destination{};           ///< of a held task
   std::uint32_t batch = 0;        ///< of a refill task: what it reads back
+  bool waits = false;             ///< its body ended so: it is not done, but is created again
 
   /// A SPEC task whose untimestamped non-speculative creator still runs may not be dispatched (C10).
   bool waits_for_creator() const {

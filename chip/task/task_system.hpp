@@ -67,7 +67,8 @@ class TaskSystem {
   /// The guest task on `core` executed `finish` and all its stores and checks are acknowledged. The core
   /// dispatches again afterwards. False: it must wait (commit queue full, class "stall") until woken.
   /// The attempt of a speculative task must outlive this call unsettled: it gets the cycles of `finish`.
-  virtual bool finish(CoreId core, Cycle now) = 0;
+  /// `waits`: the task did nothing but find that it must wait.
+  virtual bool finish(CoreId core, Cycle now, bool waits) = 0;
 
   /// The guest task on `core`, which is not speculative, waits in a system call: it has left the core, which
   /// asks for work (C18). It counts as running, and nobody else gets its locale.
@@ -103,6 +104,11 @@ class TaskHost {
   /// The attempt's fate is known: its undo log, and what else was kept for it, is free. It may be called
   /// again for an attempt that had stopped (C18).
   virtual void retire(Attempt& attempt, bool is_committed) = 0;
+  /// No task can ever proceed, though cores are at work: the run ends. Functions stand as addresses in both
+  /// texts; an empty sentence: tasks and threads wait for each other.
+  virtual void no_progress(const std::string& sentence, const std::string& details) = 0;
+  /// Something that waits in a system call will go on by itself, some time.
+  virtual bool awaits_time() const = 0;
 };
 
 }  // namespace rubato::chip

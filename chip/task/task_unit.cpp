@@ -236,23 +236,24 @@ bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
   return true;
 }
 
-bool TaskUnit::finish(CoreId core, Cycle now) {
+bool TaskUnit::finish(CoreId core, Cycle now, bool waits) {
   touch();
   const std::uint32_t slot = slot_of(core);
   CoreSlot& c = slots_[slot];
   RUBATO_CHECK(states_[slot] == CoreState::running || states_[slot] == CoreState::finishing,
                "a task that does not run finishes");
   Task* task = c.task;
+  task->waits = waits;
   if (task->attempt != nullptr) return finish_attempt(slot, now);
   leave_core(slot, CoreState::busy);
   ++stats_.finished;
-  ++stats_.committed;
-  ++stats_.nonspeculative;
+  if (!waits) ++stats_.nonspeculative;
   task->state = TaskState::finished;
   if (context_.observer != nullptr) {
     context_.observer->on_finished(task->id, core, now);
-    context_.observer->on_committed(task->id, core, now);
+    context_.observer->on_committed(task->id, core, now, waits);
   }
+  count_commit(*task);
   if (context_.arbiter != nullptr) {
     if (task->descriptor.has_timestamp) context_.arbiter->left(task->descriptor.timestamp, now);
     if (is_empty() || task->is_promoted) context_.arbiter->arm(now);

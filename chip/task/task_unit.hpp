@@ -42,6 +42,7 @@
 #include "chip/task/commit_queue.hpp"
 #include "chip/task/core_states.hpp"
 #include "chip/task/dispatch_rule.hpp"
+#include "chip/task/group_waits.hpp"
 #include "chip/task/promotion.hpp"
 #include "chip/task/send_buffer.hpp"
 #include "chip/task/spill_area.hpp"
@@ -91,6 +92,7 @@ struct TaskContext {
   }
   TaskPool pool{};
   AttemptPool attempts{};
+  GroupWaits waits{};
   std::vector<CoreId> waiting_for_fate{};  ///< blocked accesses (C12)
   std::vector<Attempt*> decided{};         ///< scratch of a unit's commits
   std::unique_ptr<TaskMapper> mapper{};
@@ -114,7 +116,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now);
   bool dispatch(CoreId core, Cycle now, DispatchedTask& work);
   Cycle step_internal(CoreId core, Cycle now);
-  bool finish(CoreId core, Cycle now);
+  bool finish(CoreId core, Cycle now, bool waits);
   bool exception(CoreId core, Cycle now);
   void suspend(CoreId core, Cycle now);
   /// Of a tile that does not speculate: see TaskUnits.
@@ -168,10 +170,12 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   VirtualTime gvt() const { return context_.arbiter != nullptr ? context_.arbiter->gvt_at(tile_) : own_gvt_; }
   std::uint64_t created() const { return stats_.created; }
   std::uint64_t committed() const { return stats_.committed; }
+  std::uint64_t waited() const { return stats_.waited; }
   std::uint64_t nonspeculative() const { return stats_.nonspeculative; }
   std::uint64_t aborted() const { return stats_.aborted; }
   std::uint64_t spilled() const { return stats_.spilled; }
   bool has_suspended() const { return suspended_count_ != 0; }
+  bool has_resumable() const { return !resumable_.empty(); }
   void ignore_locales() { queue_.ignore_locales(); }
   const TaskQueue& queue() const { return queue_; }
   const SendBuffer& send_buffer() const { return send_; }
@@ -331,6 +335,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   Attempt* displaced_by(const Attempt& attempt) const;
   bool make_room_in_commit_queue(const Attempt& attempt, Cycle now);
   void commit(Attempt* attempt, Cycle now);
+  void count_commit(const Task& task);
   void commit_children(Attempt& attempt, Cycle now);
   void release_held(Task* task, Cycle now);
   void serve_commit_sends(Cycle now);
@@ -538,7 +543,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
     std::uint64_t created = 0, dispatched = 0, finished = 0, committed = 0, nonspeculative = 0, aborted = 0,
                   discarded = 0, excepted = 0, commit_stalls = 0, local = 0, remote = 0, refused = 0,
                   spilled = 0, refilled = 0, spills = 0, borrowed = 0, refills = 0, queue_stalls = 0,
-                  send_stalls = 0, suspended = 0;
+                  send_stalls = 0, suspended = 0, waited = 0;
   } stats_;
   Histogram occupancy_, commit_occupancy_;
 };

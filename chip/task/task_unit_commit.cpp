@@ -59,11 +59,27 @@ void TaskUnit::commit(Attempt* attempt, Cycle now) {
     std::erase(parent->attempt->children, task);  // decided as well, but its tile does not know yet
   account_occupancy(now);
   queue_.release_active(*task);
-  ++stats_.committed;
+  count_commit(*task);
   context_.host.retire(*attempt, true);
   context_.attempts.release(attempt);
   context_.pool.release(task);
   context_.arbiter->arm(now);
+}
+
+void TaskUnit::count_commit(const Task& task) {
+  if (!task.waits) {
+    ++stats_.committed;
+    return context_.waits.progressed(context_.next_id);
+  }
+  ++stats_.waited;
+  if (!context_.waits.waited(task, context_.pool)) return;
+  const auto blocked = context_.waits.look(context_.pool);
+  if (!blocked) return;
+  if (!blocked->has_suspended) return context_.host.no_progress(blocked->sentence(), blocked->details());
+  // These go on when time has passed, or when others wake them, of whom none is left.
+  const bool goes_on =
+      std::any_of(tiles_.begin(), tiles_.end(), [](const auto& t) { return t->has_resumable(); });
+  if (!goes_on && !context_.host.awaits_time()) context_.host.no_progress({}, {});
 }
 
 // Children hear of it at once; the messages are counted, and wake their tiles when they arrive.

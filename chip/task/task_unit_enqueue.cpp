@@ -74,7 +74,11 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
   } else if (!c.task->descriptor.has_timestamp && type != TaskType::nonspec) {
     task->creator = c.task;
   }
-  ++stats_.created;
+  if (descriptor.is_again) {
+    context_.waits.created_again(descriptor);
+  } else {
+    ++stats_.created;
+  }
   if (context_.observer != nullptr) {
     context_.observer->on_created(task->id, task->parent, descriptor, core, now);
   }

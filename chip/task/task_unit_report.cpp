@@ -74,6 +74,8 @@ void TaskUnit::register_stats(StatRegistry& registry) const {
   count("create_stalls.send_buffer", "stalls", "creates that found the send buffer full",
         &stats_.send_stalls);
   count("committed", "tasks", "guest tasks whose effects are permanent", &stats_.committed);
+  count("waited", "tasks", "guest tasks that found their TaskGroup incomplete and were put back, each time",
+        &stats_.waited);
   count("nonspeculative", "tasks", "guest tasks that ended as non-speculative ones", &stats_.nonspeculative);
   count("aborted", "attempts", "attempts aborted on the tile", &stats_.aborted);
   count("discarded", "tasks", "tasks dropped because their parents were aborted", &stats_.discarded);
@@ -110,16 +112,16 @@ void TaskUnit::describe_waiting(std::string& out) const {
                          w.timestamp, is_of_uncommitted(w) ? "uncommitted" : "committed");
     commit_queue_.for_each_exceptioned([&](const Attempt* attempt) {
       out += fmt::format("tile {}: function {:#x}, timestamp {}, waits to be promoted\n", tile_.value,
-                         attempt->task->descriptor.function, attempt->virtual_time.timestamp);
+                         attempt->task->descriptor.name(), attempt->virtual_time.timestamp);
     });
   }
   if (const Task* first = queue_.earliest(Lane::timestamped)) {
     out += fmt::format("tile {}: earliest idle task: function {:#x}, timestamp {}\n", tile_.value,
-                       first->descriptor.function, first->descriptor.timestamp);
+                       first->descriptor.name(), first->descriptor.timestamp);
   }
   for (const Task* task : suspended_) {
     if (task == nullptr) continue;
-    out += fmt::format("tile {}: function {:#x}", tile_.value, task->descriptor.function);
+    out += fmt::format("tile {}: function {:#x}", tile_.value, task->descriptor.name());
     if (task->descriptor.has_timestamp) out += fmt::format(", timestamp {}", task->descriptor.timestamp);
     out += ", waits in a system call\n";
   }
@@ -129,7 +131,7 @@ void TaskUnit::describe_waiting(std::string& out) const {
     const CoreSlot& c = slots_[slot];
     if (c.task == nullptr) continue;
     const TaskDescriptor& d = c.task->descriptor;
-    out += fmt::format("core {}: runs function {:#x}", core_of(slot).value, d.function);
+    out += fmt::format("core {}: runs function {:#x}", core_of(slot).value, d.name());
     if (d.has_timestamp) out += fmt::format(", timestamp {}", d.timestamp);
     if (d.has_locale) {
       out += fmt::format(", locale {} for which {} tasks wait", d.locale, queue_.waiting_for(slot));

@@ -25,7 +25,7 @@ void TaskUnit::start_attempt(Task* task, VirtualTime time, CoreId core) {
   attempt->core = core;
   attempt->state = Attempt::State::running;
   attempt->cycles.core = core;
-  attempt->cycles.function = task->descriptor.function;
+  attempt->cycles.function = task->descriptor.name();
   task->attempt = attempt;
   context_.detector->begin(*attempt);
 }
@@ -264,7 +264,7 @@ bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
 void TaskUnit::settle_aborted(Attempt& attempt, const AbortReason& reason) {
   const auto& parts = attempt.cycles.parts;
   context_.profile.add(reason.cause, attempt.cycles.function,
-                       reason.by_task != nullptr ? reason.by_task->descriptor.function : 0, reason.line,
+                       reason.by_task != nullptr ? reason.by_task->descriptor.name() : 0, reason.line,
                        std::accumulate(parts.begin(), parts.end(), std::uint64_t{0}));
   context_.account->settle(attempt.cycles, CycleClass::aborted);
   attempt.cycles.parts = {};
@@ -330,7 +330,11 @@ void TaskUnit::discard(Task* child, Cycle now) {
 }
 
 void TaskUnit::drop(Task* task, Cycle now) {
-  ++stats_.discarded;
+  if (task->descriptor.is_again) {
+    context_.waits.discarded_again(task->descriptor);
+  } else {
+    ++stats_.discarded;
+  }
   if (context_.observer != nullptr) context_.observer->on_discarded(task->id, now);
   context_.pool.release(task);
 }

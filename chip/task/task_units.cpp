@@ -19,7 +19,7 @@ constexpr const char* kNoSpeculation =
     "one core";
 
 std::string describe(const TaskDescriptor& task) {
-  const std::string name = fmt::format("function {:#x}", task.function);
+  const std::string name = fmt::format("function {:#x}", task.name());
   return task.has_timestamp ? fmt::format("{}, timestamp {}", name, task.timestamp) : name + ", no timestamp";
 }
 
@@ -99,6 +99,8 @@ void TaskUnits::register_totals(StatRegistry& registry) const {
   total("tasks.created", "tasks created, before regions and in them", &TaskUnit::created,
         &created_before_regions_);
   total("tasks.committed", "tasks whose effects are permanent", &TaskUnit::committed);
+  total("tasks.waited", "times that a task found its TaskGroup incomplete and was put back",
+        &TaskUnit::waited, nullptr, "times");
   total("tasks.nonspeculative", "tasks that ended as non-speculative ones", &TaskUnit::nonspeculative);
   total("tasks.spilled", "tasks written to memory because a task queue was full", &TaskUnit::spilled);
   total("tasks.aborted", "attempts that were aborted", &TaskUnit::aborted, nullptr, "attempts");
@@ -157,8 +159,8 @@ std::string TaskUnits::error_of(const Task* creator, const TaskDescriptor& task)
   }
   // The words are those of every engine; functions stand as addresses, which the fault's report turns into
   // names.
-  const std::string creator_function = fmt::format("{:#x}", parent.function);
-  const std::string child_function = fmt::format("{:#x}", task.function);
+  const std::string creator_function = fmt::format("{:#x}", parent.name());
+  const std::string child_function = fmt::format("{:#x}", task.name());
   const errors::Task child{child_function, task.timestamp};
   if (task.has_timestamp && !parent.has_timestamp) {
     return errors::timestamp_from_untimestamped({creator_function, std::nullopt}, child);
@@ -197,7 +199,7 @@ bool TaskUnits::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
 
 Cycle TaskUnits::step_internal(CoreId core, Cycle now) { return unit_of(core).step_internal(core, now); }
 
-bool TaskUnits::finish(CoreId core, Cycle now) { return unit_of(core).finish(core, now); }
+bool TaskUnits::finish(CoreId core, Cycle now, bool waits) { return unit_of(core).finish(core, now, waits); }
 
 bool TaskUnits::exception(CoreId core, Cycle now) { return unit_of(core).exception(core, now); }
 

@@ -43,7 +43,7 @@ class TaskUnits final : public TaskSystem {
   CreateOutcome create(CoreId core, const TaskDescriptor& task, Cycle now, std::string& error) override;
   bool dispatch(CoreId core, Cycle now, DispatchedTask& work) override;
   Cycle step_internal(CoreId core, Cycle now) override;
-  bool finish(CoreId core, Cycle now) override;
+  bool finish(CoreId core, Cycle now, bool waits) override;
   bool exception(CoreId core, Cycle now) override;
   void suspend(CoreId core, Cycle now) override;
   void resume(TileId tile, std::uint64_t id, Cycle now) override;
@@ -77,6 +77,8 @@ class TaskUnits final : public TaskSystem {
   VirtualTime gvt() const;
   /// Guest tasks whose effects are permanent.
   std::uint64_t committed() const;
+  /// The region has ended: tasks that wait for TaskGroups, which nobody can complete any more. Mostly none.
+  BlockedTasks left_waiting() const { return context_.waits.kept(); }
   const AbortProfile& abort_profile() const { return context_.profile; }
   const TaskUnit& unit(TileId tile) const { return *units_[tile.value]; }
 

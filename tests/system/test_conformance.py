@@ -20,7 +20,7 @@ def test_every_case_passes_on_the_chip(cores: int, seed: int, rubato_chip: Path,
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("cores", [1, 4])
+@pytest.mark.parametrize("cores", [1, 4, 16])
 def test_every_misuse_ends_with_its_sentence(cores: int, rubato_chip: Path, guests: Path) -> None:
     command = [sys.executable, ERRORS, guests / "conformance", rubato_chip, "--quiet", "--cores", str(cores)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)

@@ -1,5 +1,7 @@
 // Engine `chip`: tasks as RISC-V instructions of the simulated chip (rules C6 to C8). A task is one create
 // instruction: function, timestamp, locale and arguments in registers. Groups are kept in software.
+// What dispatch jumps to is not always the program's function. Then the first argument is that, and the
+// instruction says so (kNamed): it is the name of the task in all that people read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -71,7 +73,7 @@ struct Entry {
 };
 
 /// For a function pointer known only at run time whose parameters are not all integers: the pointer takes one
-/// register, so at most 4 arguments fit beside it.
+/// register, so at most 4 arguments fit beside it. Named.
 template <class Pointer, class... Args>
 struct PointerEntry {
   template <class>
@@ -81,33 +83,33 @@ struct PointerEntry {
   }
 };
 
-/// And with 5 such arguments, all in memory.
+/// And with 5 such arguments, which are in memory. Named.
 template <class Pointer, class... Args>
 struct BoxedEntry {
   template <class>
   using Word = std::uint64_t;
   struct Box {
-    Pointer function;
     std::uint64_t words[sizeof...(Args)];
   };
-  static void call(Box* box) {
+  static void call(std::uint64_t function, Box* box) {
     const Box copy = *box;
     delete box;
-    apply(copy, std::index_sequence_for<Args...>{});
+    apply(reinterpret_cast<Pointer>(function), copy, std::index_sequence_for<Args...>{});
   }
 
  private:
   template <std::size_t... i>
-  static void apply(const Box& box, std::index_sequence<i...>) {
-    box.function(unpack<Args>(box.words[i])...);
+  static void apply(Pointer function, const Box& box, std::index_sequence<i...>) {
+    function(unpack<Args>(box.words[i])...);
   }
 };
 
 // ---- Creation ----
 
-template <TaskType type, unsigned count>
+/// `more`: flags of the instruction besides those that the annotations say.
+template <TaskType type, unsigned count, std::uint32_t more>
 [[gnu::always_inline]] inline void create_plain(const Annotations& a, instruction::CreateOperands& operands) {
-  constexpr auto flags = static_cast<std::uint32_t>(type);
+  constexpr auto flags = static_cast<std::uint32_t>(type) | more;
   if (a.at) operands.at = *a.at;
   if (a.on) operands.on = *a.on;
   if (a.at && a.on) {
@@ -131,21 +133,22 @@ template <TaskType type, unsigned count>
 }
 
 /// A task with .group or .after: it waits and is counted in software, around its own function.
-///   - An untimestamped task whose group is not complete is held in a list of that group; whoever completes
-///   the
-///     group creates it (any task may create an untimestamped one, M2).
+///   - An untimestamped task whose group is not complete is held in a list of that group; the task that
+///     completes the group creates it again (any task may create an untimestamped one, M2).
 ///   - A timestamped task stays in the task queues, where it keeps later timestamps from running: dispatched
-///   too
-///     early, it creates itself again with its own timestamp.
+///     too early, it creates itself again with its own timestamp.
+/// Both end as waiting, so that the simulator counts them once and finds out if none of them can ever go on.
 struct GroupedTask {
   GroupedTask* next;
   TaskType type;
   Annotations annotations;
+  std::uint64_t name;  ///< the program's function
   std::uint64_t function;
   std::uint64_t arguments[kMaxArguments];
 };
 
-void grouped_entry(GroupedTask* task);
+/// Named. `after` too is an argument: the simulator reads there what the task waits for.
+void grouped_entry(std::uint64_t name, GroupedTask* task, const TaskGroup* after);
 
 struct GroupState {
   static void join(TaskGroup& group) { __atomic_fetch_add(&group.pending_, 1, __ATOMIC_SEQ_CST); }
@@ -162,26 +165,31 @@ struct GroupState {
         !__atomic_compare_exchange_n(&group.held_, &head, task, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     if (__atomic_load_n(&group.pending_, __ATOMIC_SEQ_CST) == 0) release(group);
   }
-  /// Its group is not complete.
-  static void wait(GroupedTask* task) {
+  /// Its group is not complete: the running task, which is this one, ends.
+  [[noreturn]] static void wait(GroupedTask* task) {
     if (task->annotations.at) {
-      submit(task);
+      submit<instruction::kAgain>(task);
     } else {
       hold(task);
     }
+    instruction::finish_waiting();
   }
+  template <std::uint32_t more = 0>
   static void submit(GroupedTask* task) {
     instruction::CreateOperands operands;
     operands.function = widen(&grouped_entry);
-    operands.arguments[0] = widen(task);
+    operands.arguments[0] = task->name;
+    operands.arguments[1] = widen(task);
+    operands.arguments[2] = widen(task->annotations.after);
+    constexpr std::uint32_t flags = instruction::kNamed | more;
     const Annotations& a = task->annotations;
     switch (task->type) {
       case TaskType::spec:
-        return create_plain<TaskType::spec, 1>(a, operands);
+        return create_plain<TaskType::spec, 3, flags>(a, operands);
       case TaskType::nonspec:
-        return create_plain<TaskType::nonspec, 1>(a, operands);
+        return create_plain<TaskType::nonspec, 3, flags>(a, operands);
       case TaskType::mayspec:
-        return create_plain<TaskType::mayspec, 1>(a, operands);
+        return create_plain<TaskType::mayspec, 3, flags>(a, operands);
     }
   }
 
@@ -190,15 +198,15 @@ struct GroupState {
     auto* task = static_cast<GroupedTask*>(__atomic_exchange_n(&group.held_, nullptr, __ATOMIC_SEQ_CST));
     while (task != nullptr) {
       GroupedTask* const next = task->next;
-      submit(task);
+      submit<instruction::kAgain>(task);
       task = next;
     }
   }
 };
 
-inline void grouped_entry(GroupedTask* task) {
+inline void grouped_entry(std::uint64_t /*name*/, GroupedTask* task, const TaskGroup* after) {
+  if (after != nullptr && !after->is_complete()) GroupState::wait(task);
   const Annotations& a = task->annotations;
-  if (a.after != nullptr && !a.after->is_complete()) return GroupState::wait(task);
   const std::uint64_t* const w = task->arguments;
   // Registers that carry no argument of the function may hold anything.
   using AnyFunction = void (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t);
@@ -208,16 +216,17 @@ inline void grouped_entry(GroupedTask* task) {
 }
 
 /// Out of line: creators with groups are rare, and the fast case stays one instruction.
-template <TaskType type, unsigned count>
+template <TaskType type, unsigned count, std::uint32_t more>
 [[gnu::noinline]] inline void create_grouped(const Annotations& a,
                                              const instruction::CreateOperands& operands) {
-  auto* task = new GroupedTask{nullptr, type, a, operands.function, {}};
+  const std::uint64_t name = (more & instruction::kNamed) != 0 ? operands.arguments[0] : operands.function;
+  auto* task = new GroupedTask{nullptr, type, a, name, operands.function, {}};
   for (unsigned i = 0; i < count; ++i) task->arguments[i] = operands.arguments[i];
   if (a.group != nullptr) GroupState::join(*a.group);
   GroupState::submit(task);
 }
 
-template <TaskType type, class... Words>
+template <TaskType type, std::uint32_t more = 0, class... Words>
 [[gnu::always_inline]] inline void create_words(const Annotations& a, std::uint64_t function,
                                                 Words... words) {
   instruction::CreateOperands operands;
@@ -229,9 +238,9 @@ template <TaskType type, class... Words>
     // Copies: else what the caller has would have to be in memory for the fast case, too.
     const Annotations annotations = a;
     const instruction::CreateOperands copy = operands;
-    return create_grouped<type, sizeof...(Words)>(annotations, copy);
+    return create_grouped<type, sizeof...(Words), more>(annotations, copy);
   }
-  create_plain<type, sizeof...(Words)>(a, operands);
+  create_plain<type, sizeof...(Words), more>(a, operands);
 }
 
 template <TaskType type, class Pointer, class... Parameters, class... Args>
@@ -244,12 +253,14 @@ template <TaskType type, class Pointer, class... Parameters, class... Args>
     create_words<type>(a, reinterpret_cast<std::uintptr_t>(function),
                        widen(static_cast<Parameters>(args))...);
   } else if constexpr (sizeof...(Parameters) < kMaxArguments) {
-    create_words<type>(a, reinterpret_cast<std::uintptr_t>(&PointerEntry<Pointer, Parameters...>::call),
-                       reinterpret_cast<std::uintptr_t>(function), pack<Parameters>(args)...);
+    create_words<type, instruction::kNamed>(
+        a, reinterpret_cast<std::uintptr_t>(&PointerEntry<Pointer, Parameters...>::call),
+        reinterpret_cast<std::uintptr_t>(function), pack<Parameters>(args)...);
   } else {
     using Boxed = BoxedEntry<Pointer, Parameters...>;
-    auto* box = new typename Boxed::Box{function, {pack<Parameters>(args)...}};
-    create_words<type>(a, reinterpret_cast<std::uintptr_t>(&Boxed::call), widen(box));
+    auto* box = new typename Boxed::Box{{pack<Parameters>(args)...}};
+    create_words<type, instruction::kNamed>(a, reinterpret_cast<std::uintptr_t>(&Boxed::call),
+                                            reinterpret_cast<std::uintptr_t>(function), widen(box));
   }
 }
 

@@ -19,6 +19,10 @@ inline constexpr std::uint32_t kHasTimestamp = 1u << 2;
 inline constexpr std::uint32_t kHasLocale = 1u << 3;
 inline constexpr std::uint32_t kArgumentsShift = 4;
 inline constexpr std::uint32_t kReads = 1u << 7;
+inline constexpr std::uint32_t kNamed = 1u << 8;
+inline constexpr std::uint32_t kAgain = 1u << 9;
+// imm of finish
+inline constexpr std::uint32_t kWaits = 1u << 0;
 // imm of read
 inline constexpr std::uint32_t kTimestamp = 0;
 inline constexpr std::uint32_t kIsTimestamped = 1;
@@ -108,6 +112,12 @@ template <std::uint32_t flags, unsigned count>
   }
 #undef RUBATO_CREATE
 #undef RUBATO_OPERANDS
+}
+
+/// Ends the running task, which found that it must wait: it is created again, with kAgain.
+[[noreturn]] inline void finish_waiting() {
+  asm volatile(".insn i %0, %1, x0, x0, %2" : : "i"(kOpcode), "i"(kFinish), "i"(kWaits) : "memory");
+  __builtin_unreachable();
 }
 
 /// Ends speculation of the running task: it stops and runs again, alone among non-speculative tasks (C18).

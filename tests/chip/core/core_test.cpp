@@ -172,7 +172,7 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
     return true;
   }
   Cycle step_internal(CoreId, Cycle) override { return kNever; }
-  bool finish(CoreId core, Cycle now) override {
+  bool finish(CoreId core, Cycle now, bool) override {
     finishes.push_back(now);
     return !on_finish || on_finish(core, now);
   }

@@ -276,7 +276,9 @@ constexpr std::uint32_t task_word(TaskOp op, std::uint32_t imm, unsigned rd = 0,
 TEST(Decode, TaskInstructions) {
   EXPECT_EQ(text(task_word(TaskOp::create, 0x3d)), "task.create nonspec, timestamp, locale, 3");
   EXPECT_EQ(text(task_word(TaskOp::create, 0x50)), "task.create spec, 5");
+  EXPECT_EQ(text(task_word(TaskOp::create, 0x322)), "task.create mayspec, named, again, 2");
   EXPECT_EQ(text(task_word(TaskOp::finish, 0)), "task.finish");
+  EXPECT_EQ(text(task_word(TaskOp::finish, 1)), "task.finish waits");
   EXPECT_EQ(text(task_word(TaskOp::promote, 0)), "task.promote");
   EXPECT_EQ(text(task_word(TaskOp::read, 0, 10)), "task.read a0, timestamp");
   EXPECT_EQ(text(task_word(TaskOp::read, 6, 10)), "task.read a0, cores");
@@ -290,11 +292,12 @@ TEST(Decode, ReservedTaskEncodingsAreIllegal) {
   const auto is_illegal = [](std::uint32_t word) { return decode(word).op == Op::illegal; };
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 3))) << "type 3";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 6u << 4))) << "six arguments";
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 0x100))) << "reserved flag";
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 0x100))) << "named, without an argument";
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 0x400))) << "reserved flag";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 0x800))) << "reserved flag";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 1, 1))) << "rd";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 1, 0, 1))) << "rs1";
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::finish, 1)));
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::finish, 2)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::promote, 1)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::read, 9, 10)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::region, 2)));

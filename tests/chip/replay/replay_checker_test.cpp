@@ -110,7 +110,7 @@ class ReplayChecker : public ::testing::Test {
   void finish(std::uint64_t id, std::uint32_t core, std::uint64_t now) {
     checker.on_finished(id, CoreId{core}, Cycle{now});
   }
-  void commit(std::uint64_t id) { checker.on_committed(id, CoreId{0}, Cycle{1000}); }
+  void commit(std::uint64_t id) { checker.on_committed(id, CoreId{0}, Cycle{1000}, false); }
   /// The whole of increment(): it loads `value`.
   void run_increment(std::uint64_t id, std::uint32_t core, std::uint64_t now, std::uint64_t value) {
     dispatch(id, core, now);

@@ -126,7 +126,7 @@ class FakeSimulation final : public Simulation {
     tasks_->on_aborted(3, CoreId{1}, AbortCause::parent, true, Cycle{141});
     tasks_->on_dispatched(CoreId{1}, child, Cycle{150});
     tasks_->on_finished(2, CoreId{1}, Cycle{160});
-    tasks_->on_committed(2, CoreId{1}, Cycle{170});
+    tasks_->on_committed(2, CoreId{1}, Cycle{170}, false);
   }
 
   Script script_;

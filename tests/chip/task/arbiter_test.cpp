@@ -33,6 +33,8 @@ struct Host final : TaskHost {
   void abort_running(CoreId, Cycle) override {}
   void become_nonspeculative(CoreId) override {}
   void retire(Attempt&, bool) override {}
+  void no_progress(const std::string&, const std::string&) override {}
+  bool awaits_time() const override { return false; }
 };
 
 /// A chip of width x height tiles of one core, whose tile t reports timestamp 100 + t.

@@ -125,6 +125,10 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
   void abort_running(CoreId, Cycle) override { ADD_FAILURE() << "nothing speculates, so nothing aborts"; }
   void become_nonspeculative(CoreId) override { ADD_FAILURE() << "nothing speculates"; }
   void retire(Attempt&, bool) override { ADD_FAILURE() << "nothing speculates"; }
+  void no_progress(const std::string&, const std::string&) override {
+    ADD_FAILURE() << "no task waits for a group";
+  }
+  bool awaits_time() const override { return false; }
 
   // TaskObserver: the oracle.
   void on_created(std::uint64_t id, std::uint64_t, const TaskDescriptor& task, CoreId, Cycle now) override {
@@ -259,7 +263,7 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
       return;
     }
     c.state = State::free;
-    EXPECT_TRUE(units.finish(core, now));
+    EXPECT_TRUE(units.finish(core, now, false));
     timeline.schedule(now + config.task.finish_cycles, this, kFree, core.value);
   }
 
