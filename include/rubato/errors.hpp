@@ -1,5 +1,6 @@
 // What programs can do wrong with the task model, and the one sentence that every engine says about it:
-// serial and native throw it as a TaskError, the simulator prints it and ends the run with exit code 3.
+// serial and native throw it as a TaskError, the simulator prints it and ends the run with exit code 3 (4
+// where no task can run).
 // Rules M1 to M6 and section "Errors" of the task model.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -17,8 +17,8 @@ struct GroupState;
 ///     otherwise the group may be complete for a moment between two creations, and `.after` tasks start. So
 ///     it may with create_all(), in a task too: those that split a long range are no members.
 ///   - A timestamped task may wait only for tasks that may run before it: members of its own or an earlier
-///     timestamp or of none. Otherwise nothing can run: an error on the serial engine, no progress on the
-///     chip.
+///     timestamp or of none; and groups must not wait for each other in a circle. Otherwise a time comes when
+///     no task can run: a TaskError, on the chip the end of the run with exit code 4.
 ///   - The group must outlive its tasks and those that wait for it. It can be used again once complete.
 class TaskGroup {
  public:

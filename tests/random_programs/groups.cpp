@@ -1,8 +1,8 @@
-// random_groups SEED TASKS (whole|circles): a random program of tasks in TaskGroups, which wait for groups, with and
-// without timestamps and locales, of every type, with parameters of every kind. It checks itself: a task runs behind
-// all members of the group it waits for, with the arguments it was given. Prints what all tasks together did, the same
-// on every engine. `circles`: some tasks may wait for groups that cannot complete; then it ends as every program does
-// that has no task to run, with exit code 4.
+// random_groups SEED TASKS (whole|circles): a random program of tasks in TaskGroups, which wait for groups,
+// with and without timestamps and locales, of every type, with parameters of every kind. It checks itself: a
+// task runs behind all members of the group it waits for, with the arguments it was given. Prints what all
+// tasks together did, the same on every engine. `circles`: some tasks may wait for groups that cannot
+// complete; then it ends as every program does that has no task to run, with exit code 4.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -116,7 +116,8 @@ void create_task(std::uint64_t key, std::uint64_t group, std::uint64_t after, st
   }
 }
 
-/// A child belongs to its parent's group and has its timestamp; it does nothing but end. Its key says the group.
+/// A child belongs to its parent's group and has its timestamp; it does nothing but end. Its key says the
+/// group.
 std::uint64_t child_key(std::uint64_t key, std::uint64_t child, std::uint64_t group) {
   return mix(key + child) / kGroups * kGroups + group;
 }
@@ -130,7 +131,8 @@ void act(std::uint64_t key, bool is_child) {
     for (std::uint64_t c = 0; c < plan.children; ++c)
       create_task(child_key(key, c, group), group, kNone, plan.at, true);
   }
-  for (std::uint64_t turns = plan.random.below(plan.random.one_in(8) ? 3000 : 100); turns != 0; --turns) asm volatile("");
+  for (std::uint64_t turns = plan.random.below(plan.random.one_in(8) ? 3000 : 100); turns != 0; --turns)
+    asm volatile("");
   if (group != kNone) add(done[group], 1);
   add(sum, mix(key));
   add(ended, 1);

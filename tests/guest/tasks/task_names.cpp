@@ -1,5 +1,6 @@
-// Tasks whose functions have parameters that are not integers, which belong to groups, wait for groups, or all of that:
-// reports must name each by its function. deposit() and audit() conflict. Argument: the type of the tasks.
+// Tasks whose functions have parameters that are not integers, which belong to groups, wait for groups, or
+// all of that: reports must name each by its function. deposit() and audit() conflict. Argument: the type of
+// the tasks.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
