@@ -67,7 +67,7 @@ void GroupWaits::count(const TaskDescriptor& task, std::int64_t by) {
 
 bool GroupWaits::waited(const Task& task, const TaskPool& pool) {
   count(task.descriptor, 1);
-  return ++waits_ >= std::max<std::uint64_t>(patience_, pool.capacity());
+  return ++waits_ >= std::max(patience_, std::min<std::uint64_t>(pool.capacity(), kPatienceForMany));
 }
 
 // Attempts commit in another order than they create: what an uncommitted one has created again may be counted
@@ -102,10 +102,12 @@ std::optional<BlockedTasks> GroupWaits::look(const TaskPool& pool) {
   patience_ *= 2;
   Timestamp earliest = std::numeric_limits<Timestamp>::max();
   bool has_suspended = false, may_proceed = false;
-  std::vector<const Task*> candidates;
+  std::vector<const Task*> candidates, released;
   pool.for_each([&](const Task& task) {
-    if (task.is_refill || task.is_discarded || task.uncommitted_parent != nullptr) return;
-    if (task.is_suspended) {
+    if (task.is_refill || task.is_discarded) return;
+    if (task.uncommitted_parent != nullptr) {
+      if (task.descriptor.is_again && !task.descriptor.has_timestamp) released.push_back(&task);
+    } else if (task.is_suspended) {
       has_suspended = true;
     } else if (!task.descriptor.has_timestamp) {
       may_proceed = true;
@@ -123,6 +125,8 @@ std::optional<BlockedTasks> GroupWaits::look(const TaskPool& pool) {
   // A task has two records while what it created when it last waited stands beside it.
   Waiting waiting;
   add_kept(waiting);
+  // Released by attempts of later tasks, which cannot commit either: the program still keeps them.
+  candidates.insert(candidates.end(), released.begin(), released.end());
   for (const Task* task : candidates)
     waiting.try_emplace(task->descriptor.arguments, task->id, task->descriptor);
   BlockedTasks blocked = in_order(waiting);

@@ -66,12 +66,12 @@ class GroupWaits {
   void add_kept(Waiting& waiting) const;
   static BlockedTasks in_order(const Waiting& waiting);
 
-  static constexpr std::uint64_t kLeastPatience = 64;
+  static constexpr std::uint64_t kLeastPatience = 64, kPatienceForMany = 4096;
   std::map<Arguments, Kept> kept_;  ///< by arguments: the program's record of the task is among them
   std::uint64_t numbers_ = 0;
   std::uint64_t progress_ = 0;  ///< tasks from this one on were created after the last change
   std::uint64_t waits_ = 0;     ///< since then, or since the last look
-  /// So many are a reason to look, and at least as many as the pool has records, over which looking walks.
+  /// So many are a reason to look; more if the pool has many records, over which looking walks.
   std::uint64_t patience_ = kLeastPatience;
 };
 

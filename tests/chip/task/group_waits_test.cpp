@@ -98,6 +98,18 @@ TEST_F(GroupWaitsTest, AnAttemptMayCreateAgainBeforeTheEndOfTheTaskItReleasesIsP
   EXPECT_TRUE(waits.kept().tasks.empty());
 }
 
+TEST_F(GroupWaitsTest, OneThatOnlyAnAttemptOfALaterTaskReleasedStillWaits) {
+  waits.progressed(50);
+  add(waiting(1, 3), 50);
+  Task* const later = add(waiting(2, 7, false), 40);
+  Task* const ending = add(waiting(3, std::nullopt, false), 0);
+  waits.waited(*ending, pool);
+  pool.release(ending);
+  waits.created_again(waiting(3, std::nullopt));
+  add(waiting(3, std::nullopt), later->id)->uncommitted_parent = later;
+  EXPECT_EQ(found(), 2u);
+}
+
 TEST_F(GroupWaitsTest, ATaskCountsOnceThoughTwoRecordsStandForIt) {
   waits.progressed(50);
   Task* const ending = add(waiting(1, 3), 50);
