@@ -210,3 +210,17 @@ def test_what_is_read_back_is_not_spilled_again_and_again_before_it_has_run(
         done = run(rubato_chip, guests, what, cores, f"chip.cores_per_tile={cores_a_tile}", f"chip.seed={seed}",
                    *keys, program="task_later_child")  # fmt: skip
         assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(("cores", "setting"), CHIPS)
+def test_a_wait_for_a_group_ends_with_its_members_wait_and_is_found_if_that_has_no_end(
+    cores: str, setting: str, guests: Path, rubato_chip: Path
+) -> None:
+    """Though tasks look again and again meanwhile: for as long as the member sleeps, nothing is lost."""
+    program = "task_group_of_sleepers"
+    done = run(rubato_chip, guests, "while", cores, setting, program=program)
+    assert (done.returncode, done.stdout) == (0, "check: passed\n"), done.stderr[-2000:]
+    done = run(rubato_chip, guests, "ever", cores, setting, program=program)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "nothing can proceed: every thread and task waits for another" in done.stderr
+    assert "waits for a pipe or other file to become ready" in done.stderr
