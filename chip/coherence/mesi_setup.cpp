@@ -48,7 +48,9 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
     slices_.emplace_back(config.llc.size, config.llc.ways, versions_, arena_.resource());
   for (std::uint32_t m = 0; m < config.mem.controllers; ++m) {
     controllers_.emplace_back(MemoryController::Params{.latency = config.mem.latency,
-                                                       .bytes_per_cycle = config.mem.bytes_per_cycle});
+                                                       .bytes_per_cycle = config.mem.bytes_per_cycle,
+                                                       .perturb = config.chip.perturb,
+                                                       .seed = mix64(config.chip.seed ^ 0x6d656d) + m});
     controller_tiles_.push_back(
         controller_tile(config.chip.mesh_width, config.chip.mesh_height, m, config.mem.controllers));
   }

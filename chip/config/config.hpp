@@ -18,6 +18,7 @@ struct ChipSection {
   std::uint32_t mesh_height = 0;
   std::uint64_t frequency_mhz = 2000;
   std::uint64_t seed = 1;
+  std::uint32_t perturb = 0;  ///< at most so many cycles more for a line read from memory, drawn by the seed
 };
 
 /// Cycles from issue until a dependent instruction may issue, by class.

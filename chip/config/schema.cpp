@@ -61,7 +61,13 @@ void add_chip(std::vector<Key>& k) {
   k.push_back(number("chip.frequency_mhz", MEMBER(chip.frequency_mhz), "MHz", 1, 100000,
                      "Clock of cores, caches and network: turns cycles into simulated seconds.", kTable));
   k.push_back(number("chip.seed", MEMBER(chip.seed), "", 0, kAnyCount,
-                     "Seed of task placement, tie-breaking and the guest's random numbers.", kOurs));
+                     "Seed of task placement, tie-breaking, the guest's random numbers and chip.perturb.",
+                     kOurs));
+  k.push_back(number(
+      "chip.perturb", MEMBER(chip.perturb), "cycles", 0, 1000,
+      "Every line read from memory takes 0 to so many cycles more, drawn by chip.seed, so that seeds are "
+      "samples of time; rubato sweep sets 3 where a plan has several seeds.",
+      kOurs));
 }
 
 void add_core(std::vector<Key>& k) {

@@ -11,6 +11,8 @@ namespace rubato::chip {
 
 MemoryController::MemoryController(Params params)
     : latency_(params.latency),
+      perturb_(params.perturb),
+      rng_(params.seed),
       occupancy_(static_cast<std::uint64_t>(
           std::llround(static_cast<double>(kLineBytes) / params.bytes_per_cycle * kFraction))) {
   RUBATO_CHECK(params.bytes_per_cycle >= 0.02 && occupancy_ / kFraction + 1 <= kWindow);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/rng.hpp"
 #include "chip/noc/calendar.hpp"
 #include "chip/types.hpp"
 
@@ -20,13 +21,15 @@ class MemoryController {
   struct Params {
     std::uint32_t latency;
     double bytes_per_cycle;
+    std::uint32_t perturb = 0;  ///< at most so many cycles more for a read
+    std::uint64_t seed = 0;     ///< which draws them
   };
   explicit MemoryController(Params params);
 
   /// A line is read: the cycle at which it is back at the controller's tile.
   Cycle read(Cycle now) {
     ++reads_;
-    return book(now) + latency_;
+    return book(now) + latency_ + (perturb_ == 0 ? 0 : rng_.below(std::uint64_t{perturb_} + 1));
   }
   /// A line is written; nobody waits for it.
   void write(Cycle now) {
@@ -52,7 +55,8 @@ class MemoryController {
     return start;
   }
 
-  std::uint32_t latency_;
+  std::uint32_t latency_, perturb_;
+  Rng rng_;
   std::uint64_t occupancy_;
   std::uint64_t carry_ = 0;
   std::uint64_t reads_ = 0, writes_ = 0, queue_cycles_ = 0;

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace rubato::chip {
 namespace {
 
@@ -38,6 +41,26 @@ TEST(MemoryController, FractionsOfACycleAddUp) {
   std::uint64_t last = 0;
   for (int i = 0; i < 300; ++i) last = read(m, 0);
   EXPECT_NEAR(static_cast<double>(last), 299 * 64 / 24.0, 3);
+}
+
+TEST(MemoryController, PerturbationAddsFromNothingToItsCyclesByTheSeed) {
+  const auto times = [](std::uint64_t seed) {
+    MemoryController m({.latency = 120, .bytes_per_cycle = 64, .perturb = 3, .seed = seed});
+    std::vector<std::uint64_t> more;
+    for (std::uint64_t i = 0; i < 400; ++i) more.push_back(read(m, i * 10) - (i * 10 + 120));
+    return more;
+  };
+  const auto first = times(1);
+  EXPECT_EQ(first, times(1)) << "the same seed, the same run";
+  EXPECT_NE(first, times(2));
+  for (std::uint64_t cycles = 0; cycles <= 3; ++cycles)  // 100 expected, standard deviation 8.7
+    EXPECT_NEAR(static_cast<double>(std::count(first.begin(), first.end(), cycles)), 100, 40) << cycles;
+  EXPECT_EQ(*std::max_element(first.begin(), first.end()), 3U);
+}
+
+TEST(MemoryController, WithoutPerturbationTheSeedChangesNothing) {
+  MemoryController m({.latency = 120, .bytes_per_cycle = 64, .perturb = 0, .seed = 7});
+  for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(read(m, i * 10), i * 10 + 120);
 }
 
 }  // namespace
