@@ -12,6 +12,8 @@ namespace {
 
 /// A program uses the task model if it has this symbol: the function that holds the region instruction.
 constexpr std::string_view kTaskRegionSymbol = "rubato_task_region";
+/// What serial_region() of a program with tasks calls: the code that its tasks are compared with.
+constexpr std::string_view kSerialRegionSymbol = "rubato_serial_region";
 constexpr std::uint64_t kProgressInstructions = 1 << 24;
 /// Spill areas lie behind the guest's address space: no access of the guest reaches them.
 constexpr std::uint64_t kSpillBytes = 1 << 28;  // addresses, not memory: room for 3 million tasks a tile
@@ -110,8 +112,10 @@ RunOutcome Chip::Impl::run() {
 
 std::optional<Addr> Chip::Impl::find_roi() const {
   const std::string& name = config.run.roi;
-  if (name.empty())
-    return config.run.fast_forward && !has_tasks ? process.symbols().find("main") : std::nullopt;
+  if (name.empty()) {
+    if (!config.run.fast_forward) return std::nullopt;
+    return process.symbols().find(has_tasks ? kSerialRegionSymbol : "main");
+  }
   if (!config.run.fast_forward)
     throw UsageError(
         "run.roi (--roi) simulates one function in detail, run.fast_forward=false (--no-ff) everything: "
@@ -160,6 +164,7 @@ void Chip::Impl::skip_ahead() {
       report_progress();
       return;
     case FastForward::Stop::stop_pc:
+      ran_serial = has_tasks && config.run.roi.empty();
       begin_detail(r.thread);
       return;
     case FastForward::Stop::task_instruction:
@@ -321,6 +326,7 @@ const Process& Chip::process() const { return impl_->process; }
 Progress Chip::progress() const { return impl_->progress(); }
 Cycle Chip::cycles() const { return Cycle{impl_->cycles}; }
 std::uint64_t Chip::detailed_instructions() const { return impl_->detailed_instructions(); }
+bool Chip::ran_serial() const { return impl_->ran_serial; }
 std::uint64_t Chip::fast_forward_instructions() const { return impl_->fast_forward.instructions(); }
 std::uint64_t Chip::guest_bytes() const { return impl_->memory.mapped_bytes(); }
 

@@ -48,7 +48,7 @@ struct Chip::Impl final : EventHandler,
   RunOutcome run();
 
   /// The function that is simulated in detail, if it is one: that of run.roi; main() of a program without
-  /// tasks.
+  /// tasks; what serial_region() of a program with tasks calls.
   std::optional<Addr> find_roi() const;
 
   /// Detailed simulation until the region or the run ends.
@@ -267,6 +267,7 @@ struct Chip::Impl final : EventHandler,
   Latency interval = 0;
   bool has_tasks = false;     // the program uses the task model
   std::optional<Addr> roi;    // of the function that is the region of interest
+  bool ran_serial = false;    // the region of interest was code that serial_region() measures
   bool speculates = false;    // a task has, on whatever core
   bool in_roi = false;        // the region of interest: task regions, --roi or main
   bool detailed = false;      // else fast-forward

@@ -35,6 +35,7 @@ class ChipSimulation final : public Simulation {
   const CycleAccount& cycle_account() const override { return chip_.cycle_account(); }
   const AbortProfile& abort_profile() const override { return chip_.abort_profile(); }
   Progress progress() const override { return chip_.progress(); }
+  bool ran_serial() const override { return chip_.ran_serial(); }
   std::string symbol(Addr address) const override { return chip_.symbols().describe(address); }
   std::string symbol(LineAddr line) const override { return chip_.symbols().describe(line); }
   std::vector<std::string> notes() const override {

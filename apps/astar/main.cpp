@@ -121,8 +121,9 @@ int run_astar(const Options& o) {
   const Heuristic estimate(graph, points, target);
   std::printf("graph: %" PRIu32 " vertices, %zu arcs, %s\n", graph.vertices(), graph.arcs.size(),
               estimate.scale() > 0 ? "with an estimate from coordinates" : "no estimate");
-  const auto distances = o.tasks.is_serial ? serial_search(graph, estimate, source, target)
-                                           : astar(graph, estimate, source, target, o.tasks.type);
+  const auto distances = o.tasks.is_serial
+                             ? serial_region([&] { return serial_search(graph, estimate, source, target); })
+                             : astar(graph, estimate, source, target, o.tasks.type);
   const auto settled = distances.size() -
                        static_cast<std::size_t>(std::count(distances.begin(), distances.end(), kNotSettled));
   std::printf("path length: %s\nsettled: %zu\n", text(distances[target]).c_str(), settled);

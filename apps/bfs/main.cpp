@@ -62,7 +62,8 @@ std::string difference(std::uint64_t level, std::uint64_t expected) {
 int run_bfs(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const std::uint32_t source = source_vertex(o.source, graph);
-  const auto levels = o.tasks.is_serial ? serial_bfs(graph, source) : bfs(graph, source, o.tasks.type);
+  const auto levels = o.tasks.is_serial ? serial_region([&] { return serial_bfs(graph, source); })
+                                        : bfs(graph, source, o.tasks.type);
   print_summary(levels);
   if (!o.tasks.verify) return 0;
   return check_vertices(graph, levels, serial_bfs(graph, source), difference);

@@ -58,8 +58,8 @@ int run_cf(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const std::vector<Rating> ratings = ratings_of(graph);
   const std::vector<Features> first = first_features(2 * graph.vertices(), o.graph.seed);
-  const auto features =
-      o.tasks.is_serial ? serial_cf(ratings, first, o.steps) : cf(ratings, first, o.steps, o.tasks.type);
+  const auto features = o.tasks.is_serial ? serial_region([&] { return serial_cf(ratings, first, o.steps); })
+                                          : cf(ratings, first, o.steps, o.tasks.type);
   std::printf("ratings: %zu\nmean squared error: %.6f before, %.6f after %" PRIu32 " steps\n", ratings.size(),
               mean_squared_error(ratings, first), mean_squared_error(ratings, features), o.steps);
   if (!o.tasks.verify) return 0;

@@ -59,8 +59,9 @@ int run_color(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const Adjacency adjacency = undirected(graph);
   const PriorityOrder priorities = largest_degree_first(adjacency);
-  const auto colors =
-      o.tasks.is_serial ? serial_coloring(adjacency, priorities) : color(adjacency, priorities, o.tasks.type);
+  const auto colors = o.tasks.is_serial
+                          ? serial_region([&] { return serial_coloring(adjacency, priorities); })
+                          : color(adjacency, priorities, o.tasks.type);
   print_summary(adjacency, colors);
   if (!o.tasks.verify) return 0;
   return check_vertices(

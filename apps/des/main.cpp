@@ -166,7 +166,9 @@ int run_des(const Options& o) {
               circuit.gates() - static_cast<std::uint32_t>(circuit.inputs.size()), circuit.inputs.size(),
               circuit.outputs.size(), critical);
   SimulationResult expected;
-  if (o.tasks.is_serial || o.tasks.verify || o.has_log)
+  if (o.tasks.is_serial)
+    expected = serial_region([&] { return simulate_serially(circuit, stimulus, o.has_log); });
+  else if (o.tasks.verify || o.has_log)
     expected = simulate_serially(circuit, stimulus, o.has_log);
   const LogTasks log = o.has_log ? o.log_type : LogTasks::none;
   const SimulationResult result =

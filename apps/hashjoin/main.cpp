@@ -83,7 +83,7 @@ JoinResult join(const TpchTables& tables, const Options& o) {
     case Variant::threads:
       return join_threads(tables, options);
     case Variant::serial:
-      return join_serial(tables);
+      return serial_region([&] { return join_serial(tables); });
     case Variant::tbb:
 #if defined(RUBATO_HAS_TBB)
       return join_tbb(tables, options);

@@ -40,8 +40,8 @@ int run_mis(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const Adjacency adjacency = undirected(graph);
   const PriorityOrder priorities = random_order(graph.vertices(), o.graph.seed);
-  const auto is_member =
-      o.tasks.is_serial ? serial_mis(adjacency, priorities) : mis(adjacency, priorities, o.tasks.type);
+  const auto is_member = o.tasks.is_serial ? serial_region([&] { return serial_mis(adjacency, priorities); })
+                                           : mis(adjacency, priorities, o.tasks.type);
   std::size_t members = 0, sum = 0;
   for (std::size_t v = 0; v < is_member.size(); ++v) {
     members += is_member[v];

@@ -83,7 +83,8 @@ int run_sssp(const Options& o) {
   if (!o.tasks.is_serial) paths.emplace(graph);
   std::vector<std::vector<std::uint64_t>> results;  // checked when all searches are done
   for (const std::uint32_t source : sources) {
-    auto distances = o.tasks.is_serial ? dijkstra(graph, source) : paths->from(source, o.tasks.type);
+    auto distances = o.tasks.is_serial ? serial_region([&] { return dijkstra(graph, source); })
+                                       : paths->from(source, o.tasks.type);
     say_which(source);
     print_summary(distances);
     if (o.tasks.verify) results.push_back(std::move(distances));

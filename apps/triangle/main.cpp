@@ -42,8 +42,9 @@ int run_triangle(const Options& o) {
   const Graph graph = load_graph(o.graph);
   const Adjacency adjacency = undirected(graph);
   const PriorityOrder priorities = smallest_degree_first(adjacency);
-  const auto counts = o.tasks.is_serial ? serial_triangles(adjacency, priorities)
-                                        : triangles(adjacency, priorities, o.tasks.type);
+  const auto counts = o.tasks.is_serial
+                          ? serial_region([&] { return serial_triangles(adjacency, priorities); })
+                          : triangles(adjacency, priorities, o.tasks.type);
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const std::uint64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
   std::printf("edges: %zu\ntriangles: %" PRIu64 "\nmost of one task: %" PRIu64 "\n",

@@ -221,6 +221,7 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
                              .check = output.verdict(),
                              .output = output.text(),
                              .total_instructions = last.instructions,
+                             .ran_serial = simulation->ran_serial(),
                              .host = {.seconds = progress.seconds(),
                                       .detailed_seconds = watcher.detailed_seconds(),
                                       .peak_mb = peak_megabytes()}};
@@ -229,6 +230,12 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
     notes.push_back(
         fmt::format("the trace is empty: it begins at cycle {} (--trace-from), and the run ended at cycle {}",
                     options.trace_from.value, last.cycle.value));
+  }
+  if (trace && options.trace_from <= last.cycle && created_tasks(summary) == 0) {
+    notes.push_back(
+        "trace.json.gz holds no slices, which are attempts of tasks: the program created no tasks. What its "
+        "cores "
+        "did is in the report, by function and, with --interval, over time");
   }
   if (directory) {
     if (series) series->sample(last.cycle);

@@ -30,6 +30,8 @@ class Simulation {
   virtual const CycleAccount& cycle_account() const = 0;
   virtual const AbortProfile& abort_profile() const = 0;
   virtual Progress progress() const = 0;
+  /// The region of interest was serial code that is compared with tasks (serial_region()). After run().
+  virtual bool ran_serial() const { return false; }
   /// Name of a guest address, for output.
   virtual std::string symbol(Addr address) const = 0;
   /// Name of what lies in a line of guest memory.

@@ -74,6 +74,10 @@ ExitCode exit_code(const RunOutcome& outcome, CheckVerdict check) {
   return outcome.code;
 }
 
+std::uint64_t created_tasks(const SummaryInput& in) {
+  return Counts(in.registry, in.run).of("tasks.created");
+}
+
 std::string summary_json(const SummaryInput& in) {
   const Counts roi(in.registry, in.roi), run(in.registry, in.run);
   const std::uint64_t cycles = roi.of("chip.cycles"), instructions = roi.of("chip.instructions");
@@ -81,12 +85,15 @@ std::string summary_json(const SummaryInput& in) {
   out["program"] = in.program;
   out["engine"] = "chip";
   out["cores"] = in.config.chip.cores;
-  out["mode"] = in.config.task.mayspec;
+  // A mode is one of tasks: a program without any has none.
+  if (created_tasks(in) != 0)
+    out["mode"] = in.config.task.mayspec;
+  else
+    out["mode"] = in.ran_serial ? Json("serial") : Json(nullptr);
   out["seed"] = in.config.chip.seed;
   out["cycles"] = cycles;
   out["seconds"] = simulated_seconds(in, cycles);
   out["instructions"] = instructions;
-  // Of the whole run: tasks created before a region of interest are its tasks, too (C4).
   for (const auto name : kTaskCounts) out["tasks"][std::string(name)] = run.of(fmt::format("tasks.{}", name));
   const auto shares = cycle_shares(roi);
   for (unsigned c = 0; c < kCycleClasses; ++c) {

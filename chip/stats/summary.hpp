@@ -30,11 +30,15 @@ struct SummaryInput {
   CheckVerdict check;
   std::string_view output;
   std::uint64_t total_instructions;  ///< fast-forward included
+  bool ran_serial = false;           ///< the region of interest was serial code, no tasks
   HostUse host;
 };
 
 /// The exit code of the command: the outcome's, or 1 if all went well but the program's check failed.
 ExitCode exit_code(const RunOutcome& outcome, CheckVerdict check);
+
+/// Of the whole run: tasks created before a region of interest are its tasks, too (C4).
+std::uint64_t created_tasks(const SummaryInput& input);
 
 /// One JSON object, ended by a newline.
 std::string summary_json(const SummaryInput& input);

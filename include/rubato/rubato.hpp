@@ -7,6 +7,7 @@
 #include "rubato/errors.hpp"
 #include "rubato/group.hpp"
 #include "rubato/resource.hpp"
+#include "rubato/serial_region.hpp"
 #include "rubato/synchronization.hpp"
 #include "rubato/task.hpp"
 #include "rubato/task_type.hpp"

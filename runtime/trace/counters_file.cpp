@@ -73,6 +73,7 @@ struct File {
   const pid_t process = getpid();
   std::mutex mutex;  // the process may end by another thread than the one in run()
   std::uint64_t runs = 0;
+  bool is_serial = false;                  // a serial region was measured
   double seconds = 0;                      // of those that have ended
   std::optional<Clock::time_point> begin;  // of the one that goes on
   bool is_written = false;
@@ -82,7 +83,9 @@ struct File {
     if (is_written) return;
     is_written = true;
     if (begin) end_run();
-    const std::string text = counters_as_json({workers, runs, seconds, peak_mb()}, counters, long_tasks);
+    const std::string text = counters_as_json(
+        {.workers = workers, .runs = runs, .is_serial = is_serial, .seconds = seconds, .peak_mb = peak_mb()},
+        counters, long_tasks);
     std::FILE* const file = std::fopen(path, "w");
     const bool failed = file == nullptr || std::fputs(text.c_str(), file) < 0;
     if ((file != nullptr && std::fclose(file) != 0) || failed) {
@@ -99,7 +102,7 @@ File file;
 // Handlers run in the reverse order of their registration: the one below first, then this one, registered
 // before main(), for programs that never called run(). What fork() copied writes nothing.
 const int registered = file.path == nullptr ? 0 : std::atexit([] {
-  if (getpid() == file.process) file.write(0, {}, {});
+  if (getpid() == file.process) file.write(file.is_serial ? 1 : 0, {}, {});
 });
 
 }  // namespace
@@ -119,6 +122,7 @@ std::string counters_as_json(const RunTotals& totals, const Counters& counters,
                              const std::vector<native::LongTask>& long_tasks) {
   std::string text = "{\n \"format\": 1,\n \"workers\": " + std::to_string(totals.workers) +
                      ",\n \"runs\": " + std::to_string(totals.runs) +
+                     ",\n \"serial\": " + (totals.is_serial ? "true" : "false") +
                      ",\n \"seconds\": " + seconds(totals.seconds) +
                      ",\n \"peak_mb\": " + std::to_string(totals.peak_mb) + ",\n \"counters\": [";
   const char* separator = "\n";
@@ -159,3 +163,22 @@ RunClock::~RunClock() {
 }
 
 }  // namespace rubato::runtime
+
+namespace rubato::inline v0::native {
+
+SerialClock::SerialClock() {
+  using runtime::file;
+  if (file.path == nullptr) return;
+  const std::lock_guard lock(file.mutex);
+  file.is_serial = true;
+  file.begin = runtime::Clock::now();
+}
+
+SerialClock::~SerialClock() {
+  using runtime::file;
+  if (file.path == nullptr) return;
+  const std::lock_guard lock(file.mutex);
+  if (file.begin) file.end_run();
+}
+
+}  // namespace rubato::inline v0::native

@@ -24,6 +24,7 @@ std::span<const CounterDescription> counter_descriptions();
 struct RunTotals {
   unsigned workers = 0;
   std::uint64_t runs = 0;  ///< calls of run()
+  bool is_serial = false;  ///< a serial_region() was measured
   double seconds = 0;      ///< in them
   double peak_mb = 0;      ///< resident memory of the process, at most
 };

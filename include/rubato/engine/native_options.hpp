@@ -73,6 +73,16 @@ struct Counters {
 };
 Counters counters();
 
+/// Adds its lifetime to the time that the engine's counters file calls seconds, as run() does: see
+/// serial_region(). Outside of run(), one at a time.
+class SerialClock {
+ public:
+  SerialClock();
+  ~SerialClock();
+  SerialClock(const SerialClock&) = delete;
+  SerialClock& operator=(const SerialClock&) = delete;
+};
+
 /// Tasks that kept a worker for over 10 ms, by function, the longest first. It is the time on the clock: a
 /// task counts, too, whose worker had to give its CPU to others meanwhile. Every task is timed while a worker
 /// has run few, and again as soon as 50 of them take over a millisecond together; a single one among short

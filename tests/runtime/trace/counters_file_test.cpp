@@ -24,7 +24,8 @@ TEST(CountersFile, DescribesEveryCounterOnce) {
 TEST(CountersFile, IsOneJsonObjectWithTimesAndValues) {
   native::Counters counters;
   counters.tasks_run = 12'345'678'901;
-  const auto document = nlohmann::json::parse(counters_as_json({2, 3, 0.000000125, 7.5}, counters, {}));
+  const auto document = nlohmann::json::parse(
+      counters_as_json({.workers = 2, .runs = 3, .seconds = 0.000000125, .peak_mb = 7.5}, counters, {}));
   EXPECT_EQ(document["workers"], 2);
   EXPECT_EQ(document["runs"], 3);
   EXPECT_DOUBLE_EQ(document["seconds"], 0.000000125);

@@ -1,0 +1,49 @@
+// The serial code that a task program is compared with, measured as its tasks are: the simulated chip counts cycles,
+// instructions and what the core did in it, the native engine its time. Not for tasks: it is called outside of them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/engine/select.hpp"
+#if defined(RUBATO_ENGINE_NATIVE)
+#include "rubato/engine/native_options.hpp"
+#endif
+
+#if defined(RUBATO_ENGINE_CHIP)
+/// The simulator finds the serial region by this symbol, and measures from the call of this function to its return.
+extern "C" [[gnu::noinline, gnu::noclone]] inline void rubato_serial_region(void (*call)(void*), void* code) {
+  call(code);
+}
+#endif
+
+namespace rubato::inline v0 {
+
+/// Calls `code`, which must create no tasks, and measures it as the program's region of interest. Several calls add
+/// up. An exception leaves it as it would leave `code`.
+/// @returns what `code` returns
+template <class Code>
+auto serial_region(Code&& code) -> decltype(code()) {
+#if defined(RUBATO_ENGINE_CHIP)
+  if constexpr (std::is_void_v<decltype(code())>) {
+    rubato_serial_region([](void* c) { (*static_cast<std::remove_reference_t<Code>*>(c))(); }, &code);
+  } else {
+    struct Call {
+      std::remove_reference_t<Code>& code;
+      std::optional<decltype(code())> result;
+    } call{code, std::nullopt};
+    rubato_serial_region(
+        [](void* c) { static_cast<Call*>(c)->result.emplace(static_cast<Call*>(c)->code()); }, &call);
+    return std::move(*call.result);
+  }
+#elif defined(RUBATO_ENGINE_NATIVE)
+  const native::SerialClock clock;
+  return code();
+#else
+  return code();
+#endif
+}
+
+}  // namespace rubato::inline v0
