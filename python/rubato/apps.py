@@ -35,6 +35,7 @@ class App(BaseModel):
     options: list[Option] = []
     verify_flag: str | None = None
     mode_flag: str | None = None
+    serial_arguments: list[str] = []  # by which it runs its serial code, which speed-up is measured against
     demo: Any = None
     engines: list[str] = ["chip", "native"]
     file: Path | None = None
@@ -47,6 +48,19 @@ class App(BaseModel):
     def missing(self) -> list[str]:
         """Engines that it runs on and has not been built for."""
         return [e for e in self.engines if self.built_for(e) is None]
+
+    def is_serial(self, arguments: list[str]) -> bool:
+        """Whether these ask for the serial code."""
+        return any(self._serial_at(arguments, i) for i in range(len(arguments)))
+
+    def without_serial(self, arguments: list[str]) -> list[str]:
+        """The arguments of the tasks that the serial code is compared with."""
+        i = next((i for i in range(len(arguments)) if self._serial_at(arguments, i)), None)
+        return arguments if i is None else [*arguments[:i], *arguments[i + len(self.serial_arguments) :]]
+
+    def _serial_at(self, arguments: list[str], i: int) -> bool:
+        wanted = self.serial_arguments
+        return bool(wanted) and arguments[i : i + len(wanted)] == wanted
 
     def option_names(self) -> list[str]:
         names = [o.name for o in self.options]

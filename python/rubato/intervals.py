@@ -27,6 +27,12 @@ class Interval(NamedTuple):
     def half_width(self) -> float | None:
         return None if self.high is None else self.high - self.mean
 
+    @property
+    def is_steady(self) -> bool:
+        """Several samples, and all the same: whatever told them apart had no effect, and nothing is known of what
+        would have had one."""
+        return self.samples > 1 and self.low == self.high
+
 
 def t_quantile(degrees: int) -> float:
     """The 97.5 % quantile of Student's t; beyond 30 degrees by the expansion around the normal quantile."""
@@ -81,3 +87,14 @@ def interval(samples: Sequence[float]) -> Interval:
     variance = math.fsum((s - mean) ** 2 for s in samples) / (n - 1)
     half = t_quantile(n - 1) * math.sqrt(variance / n)
     return Interval(mean, mean - half, mean + half, n)
+
+
+#: Said in place of an interval of no width.
+STEADY = "the seed had no effect"
+
+
+def relative_spread(i: Interval, none: str = "") -> str:
+    """Half of the 95 % interval as a share of the mean, for a table."""
+    if i.is_steady:
+        return STEADY
+    return f"{i.half_width / i.mean:.1%}" if i.half_width is not None and i.mean else none

@@ -143,11 +143,12 @@ def _write_results(
 ) -> None:
     output = (directory / _OUTPUT).read_text(encoding="utf-8", errors="replace")
     values = {c["name"]: c["value"] for c in counters["counters"]}
+    is_serial = bool(counters.get("serial")) and not values["tasks_created"]
     summary = {
         "program": spec.program,
         "engine": "native",
         "cores": counters["workers"],
-        "mode": spec.native_mode(),
+        "mode": "serial" if is_serial else spec.native_mode() if values["tasks_created"] else None,
         "seed": spec.seed if spec.seed is not None else 1,
         "cycles": None,
         "seconds": counters["seconds"],

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from rubato import locate, schema, toml
+from rubato import apps, locate, schema, toml
 from rubato.errors import UsageError
 from rubato.spec import RunSpec, duration, toml_value
 from rubato.suggest import did_you_mean
@@ -22,6 +22,9 @@ from rubato.suggest import did_you_mean
 _COMMON = ("engine", "verify", "trace", "trace_from", "trace_cycles", "commit_order", "interval", "series",
            "max_cycles", "roi", "fast_forward", "warm", "sandbox", "oversubscribe")  # fmt: skip
 
+
+#: What a plan of several seeds sets, unless it says otherwise: without it, seeds of a run without ties are one sample.
+PERTURB, PERTURB_CYCLES = "chip.perturb", 3
 
 #: More than anybody waits for, and no more than memory holds.
 MOST_RUNS = 100_000
@@ -42,6 +45,7 @@ class Plan(BaseModel):
     seeds: list[int | None] = [None]  # a number N stands for 1 to N
     config: list[str | None] = [None]
     set: dict[str, list[Any]] = {}
+    baseline: bool | None = None  # None: where cores vary and the application has serial code
     timeout: float | None = None
     engine: str = "chip"
     verify: bool = True
@@ -114,33 +118,58 @@ class Plan(BaseModel):
         lists = (self.cores, self.program, self.config, self.mode, *self.set.values(), self.seeds)
         if (count := math.prod(map(len, lists))) > MOST_RUNS:
             raise UsageError(f"the plan has {count:,} combinations; at most {MOST_RUNS:,} are possible.")
-        common = {f: getattr(self, f) for f in _COMMON}
+        common = {f: getattr(self, f) for f in _COMMON} | {"arguments": self.arguments, "timeout": self.timeout}
         keys = list(self.set)
+        perturbed = {c: self._perturbation(c) for c in self.config}
+        with_serial = [p for p in self.program if self._has_baseline(p)]
         points = []
+        smallest = min(self.cores, key=lambda c: c or 0)
+        rest = itertools.product(with_serial, self.config, *self.set.values(), self.seeds)
+        for program, config, *values, seed in rest:
+            settings = perturbed[config] | dict(zip(keys, values, strict=True))
+            spec = RunSpec(
+                program=program, cores=smallest, config=config, set=settings, seed=seed, serial=True,
+                **common | {"trace": False, "trace_from": None, "trace_cycles": None, "commit_order": False},
+            )  # fmt: skip
+            points.append(Point(self._name(spec), spec))
         for cores in sorted(self.cores, key=lambda c: c or 0):
             rest = itertools.product(self.program, self.config, self.mode, *self.set.values(), self.seeds)
             for program, config, mode, *values, seed in rest:
                 spec = RunSpec(
                     program=program,
-                    arguments=self.arguments,
                     cores=cores,
                     mode=mode,
                     config=config,
-                    set=dict(zip(keys, values, strict=True)),
+                    set=perturbed[config] | dict(zip(keys, values, strict=True)),
                     seed=seed,
-                    timeout=self.timeout,
                     **common,
                 )
                 points.append(Point(self._name(spec), spec))
         return points
+
+    def _has_baseline(self, program: str) -> bool:
+        """Whether the serial code of `program` is run beside its tasks, on the smallest chip of the plan."""
+        app = apps.all_apps().get(program)
+        if app is None or not app.serial_arguments or app.is_serial(self.arguments):
+            return False
+        usual = len(self.cores) > 1 and self.roi is None and self.fast_forward
+        return usual if self.baseline is None else self.baseline
+
+    def _perturbation(self, config: str | None) -> dict[str, Any]:
+        """What makes seeds samples: a setting, unless there is one seed, or the plan or the chip has the key."""
+        if self.engine != "chip" or len(self.seeds) < 2 or PERTURB in self.set:
+            return {}
+        if config is not None and PERTURB in toml.flatten(toml.load(locate.config_file(config))):
+            return {}
+        return {PERTURB: PERTURB_CYCLES}
 
     def _name(self, spec: RunSpec) -> str:
         """A directory name made of what varies: `sssp-c64-mayspec-l2.size=1MiB-s2`."""
         parts = [spec.name]
         if spec.cores is not None:
             parts.append(f"c{spec.cores}")
-        if spec.mode is not None:
-            parts.append(spec.mode)
+        if mode := "serial" if spec.serial else spec.mode:
+            parts.append(mode)
         if len(self.config) > 1 and spec.config is not None:
             parts.append(Path(spec.config).stem)
         parts += [f"{k}={toml_value(spec.set[k])}" for k, values in self.set.items() if len(values) > 1]
@@ -154,6 +183,10 @@ class Plan(BaseModel):
         names = [p.name for p in points]
         if len(set(names)) < len(names):
             raise UsageError(f"two points of the plan have the same name {max(names, key=names.count)}.")
+        if self.baseline and not any(map(self._has_baseline, self.program)):
+            raise UsageError(
+                f"baseline: no serial code is known of {', '.join(self.program)}, or the plan runs nothing else."
+            )
         for point in points:
             point.spec.check()
         if self.engine == "chip":

@@ -36,6 +36,7 @@ class RunSpec(BaseModel):
     config: str | None = None
     set: dict[str, Any] = {}
     seed: int | None = None
+    serial: bool = False  # the application's serial code, which creates no tasks
     verify: bool = True
     trace: bool = False
     trace_from: int | None = None
@@ -76,7 +77,13 @@ class RunSpec(BaseModel):
         if self.mode is not None and "task.mayspec" in self.set and self.set["task.mayspec"] != self.mode:
             raise UsageError(f"--mode {self.mode} and --set task.mayspec={self.set['task.mayspec']} contradict.")
         self.executable()
+        self._check_serial()
         self._check_arguments()
+
+    def _check_serial(self) -> None:
+        app = self.app()
+        if self.serial and (app is None or not app.serial_arguments):
+            raise UsageError(f"{self.name} has no serial code that Rubato knows of; `rubato apps` says which have.")
 
     def _check_native(self) -> None:
         """What only the simulated chip has, and what only some programs can do."""
@@ -163,6 +170,8 @@ class RunSpec(BaseModel):
             added.append(app.verify_flag)
         if app is not None and self.engine == "native" and self.mode and app.mode_flag:
             added += [app.mode_flag, self.mode] if self._mode_argument(app.mode_flag) is None else []
+        if app is not None and self.serial and not app.is_serial(self.arguments):
+            added += app.serial_arguments
         return [*self.arguments, *added]
 
     def input_files(self) -> list[Path]:

@@ -24,6 +24,7 @@ KEYS = [
     ("chip.cores_per_tile", "integer", "", 4, [1, 8], None, "Cores of a tile."),
     ("chip.frequency_mhz", "integer", "MHz", 2000, [1, 10000], None, "Clock frequency."),
     ("chip.seed", "integer", "", 1, [0, 2**63], None, "Perturbs placement and tie-breaking."),
+    ("chip.perturb", "integer", "cycles", 0, [0, 1000], None, "Perturbs the latency of memory by the seed."),
     ("l1d.size", "size", "bytes", 16384, [64, 2**30], None, "Size of a core's data cache."),
     ("l2.size", "size", "bytes", 262144, [64, 2**30], None, "Size of a tile's L2."),
     ("l2.latency", "integer", "cycles", 7, [1, 1000], None, "Tag and data access of the L2."),
@@ -200,11 +201,13 @@ def numbers(out, o, values):
         write(out / "series.json", json.dumps({"interval": o.interval, "cycles": points, "series": series}))
     if o.trace:
         trace(out, cores, rng, speculates)
+    if "--serial" in o.arguments:
+        mode, cycles, tasks, network = "serial", int(work * 0.4 * rng.uniform(0.96, 1.04)), 0, dict.fromkeys(network, 0)
     return {
         "program": o.program, "engine": "chip", "cores": cores, "mode": mode, "seed": seed,
         "cycles": cycles, "seconds": cycles / 2e9, "instructions": 31_000_000,
         "tasks": {"created": tasks, "committed": tasks, "aborted": sum(n for n, _ in aborts.values()),
-                  "nonspeculative": tasks // 3 if speculates else tasks, "spilled": 4_000, "promoted": 0},
+                  "nonspeculative": tasks // 3 if speculates else tasks, "spilled": 4_000 if tasks else 0, "promoted": 0},
         "cycle_breakdown": classes, "network_bytes": network,
         "host": {"seconds": 2.5, "mips": 12.4, "peak_mb": 210.0},
     }  # fmt: skip

@@ -23,7 +23,8 @@ from rubato.spec import RunSpec
 
 
 def test_a_plan_is_every_combination_with_names_made_of_what_varies():
-    plan = Plan(program="sssp", cores=[4, 1], mode=["nonspec", "mayspec"], seeds=2, set={"l2.size": ["1KiB", "2KiB"]})
+    plan = Plan(program="sssp", cores=[4, 1], mode=["nonspec", "mayspec"], seeds=2, set={"l2.size": ["1KiB", "2KiB"]},
+                baseline=False)  # fmt: skip
     names = [p.name for p in plan.points()]
     assert len(names) == len(set(names)) == 2 * 2 * 2 * 2
     assert names[0] == "sssp-c1-nonspec-l2.size=1KiB-s1"

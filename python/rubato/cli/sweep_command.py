@@ -17,7 +17,7 @@ from rubato.cli import app as command_line
 from rubato.cli import terminal
 from rubato.cli.run_command import foreign_words, no_such_option
 from rubato.errors import ExitCode, UsageError
-from rubato.intervals import interval
+from rubato.intervals import interval, relative_spread
 from rubato.plan import Plan, make_plan
 from rubato.sweeping import Sweep
 
@@ -71,6 +71,10 @@ def sweep_command(
     sandbox: Annotated[str | None, Opt(metavar="DIR", help="Confine the program's files to DIR.")] = None,
     engine: Annotated[str | None, Opt(help="chip (default) or native.")] = None,
     oversubscribe: Annotated[bool, Opt("--oversubscribe", help="Native: allow more workers than cores.")] = False,
+    baseline: Annotated[
+        bool | None,
+        Opt("--baseline/--no-baseline", help="Also run the serial code; default: if cores vary and there is one."),
+    ] = None,
     no_verify: Annotated[bool, Opt("--no-verify", help="Do not ask applications to check results.")] = False,
     json_: Annotated[bool, Opt("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
@@ -90,7 +94,7 @@ def sweep_command(
         "set": _settings(set or []) or None, "interval": interval_, "max_cycles": max_cycles, "timeout": timeout,
         "trace": trace or None, "trace_from": trace_from, "trace_cycles": trace_cycles, "series": series or None,
         "commit_order": commit_order or None, "roi": roi, "fast_forward": False if no_ff else None,
-        "warm": warm or None, "sandbox": sandbox,
+        "warm": warm or None, "sandbox": sandbox, "baseline": baseline,
         "verify": False if no_verify else None, "engine": engine, "oversubscribe": oversubscribe or None,
         "arguments": [*foreign_words(context, words, programs or []), *command_line.after_dashes] or None,
     }  # fmt: skip
@@ -193,6 +197,10 @@ def _dry_run(plan: Plan, jobs: int | None, json_: bool) -> int:
     return 0
 
 
+def _mode(spec: dict[str, Any]) -> str:
+    return "serial" if spec.get("serial") else spec["mode"] or "default"
+
+
 def _show(result: Sweep) -> None:
     grouped: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     configs = {p["spec"]["config"] for p in result.points}
@@ -202,7 +210,7 @@ def _show(result: Sweep) -> None:
             settings = " ".join(f"{k}={v}" for k, v in spec["set"].items())
             if len(configs) > 1:
                 settings = f"{spec['config'] or 'default chip'} {settings}".strip()
-            key = (spec["program"], str(spec["cores"] or "default"), spec["mode"] or "default", settings)
+            key = (spec["program"], str(spec["cores"] or "default"), _mode(spec), settings)
             grouped.setdefault(key, []).append(p)
     if grouped:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -212,7 +220,7 @@ def _show(result: Sweep) -> None:
             table.add_column(name, justify="right" if name in ("cores", "seeds", time, "± 95 %") else "left")
         for key, points in grouped.items():
             i = interval([p["seconds"] if is_native else p["cycles"] for p in points])
-            spread = f"{i.half_width / i.mean:.1%}" if i.half_width is not None and i.mean else ""
+            spread = relative_spread(i)
             check = ", ".join(sorted({p["check"] for p in points}))
             mean = terminal.seconds(i.mean) if is_native else f"{i.mean:,.0f}"
             table.add_row(*map(escape, key), str(i.samples), mean, spread, terminal.check_text(check))

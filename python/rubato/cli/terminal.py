@@ -74,7 +74,7 @@ def summary(run: Summary, directory: str) -> RenderableType:
     """The table under a run: what ran, what it came to, where core cycles and network bytes went."""
     if run.engine == "native":
         return _native_summary(run, directory)
-    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'simulated core')}, {run.mode}, seed {run.seed}")
+    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'simulated core')}, {_mode(run)}, seed {run.seed}")
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
@@ -105,6 +105,10 @@ def summary(run: Summary, directory: str) -> RenderableType:
     return Group(*parts)
 
 
+def _mode(run: Summary) -> str:
+    return {None: "no tasks", "serial": "serial code"}.get(run.mode, run.mode)
+
+
 def _long_tasks(tasks: LongTasks, most: int = 3) -> str:
     """`3 of over 10 ms: visit (2, the longest 14.1 ms), load (11 ms)`."""
     named = []
@@ -123,19 +127,23 @@ def _native_summary(run: Summary, directory: str) -> RenderableType:
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
     facts.add_row("check", check_text(run.check))
-    facts.add_row("time", f"{seconds(run.seconds)} in run(), {seconds(run.host.seconds)} the whole program")
     t = run.tasks
-    rate = f"  ({number(t.committed / run.seconds)} a second)" if run.seconds else ""
-    facts.add_row("tasks", f"{number(t.committed)}{rate}")
+    where = "in the serial code" if run.mode == "serial" else "in run()"
+    measured = f"{seconds(run.seconds)} {where}, " if run.cores else ""
+    facts.add_row("time", f"{measured}{seconds(run.host.seconds)} the whole program")
+    if t.created:
+        rate = f"  ({number(t.committed / run.seconds)} a second)" if run.seconds else ""
+        facts.add_row("tasks", f"{number(t.committed)}{rate}")
     if t.aborted or t.promoted:
         facts.add_row("", f"{number(t.aborted)} reads repeated, {number(t.promoted)} run alone")
     if run.long_tasks and run.long_tasks.count:
         facts.add_row("long tasks", Text(_long_tasks(run.long_tasks)))
     facts.add_row("memory", f"{run.host.peak_mb:.0f} MB at most")
     facts.add_row("results", Text(directory))
-    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine")
-    if run.mode:
-        title.append(f", {run.mode}")
+    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine" if t.created
+                          else " on this machine")  # fmt: skip
+    if run.mode or not t.created:
+        title.append(f", {_mode(run)}")
     return Group(title, facts)
 
 

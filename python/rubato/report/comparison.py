@@ -27,13 +27,13 @@ def _simulated(study: Study) -> list[Workload]:
 
 
 def _cores(w: Workload) -> set[int]:
-    return {p.cores for s in w.series for p in s.points}
+    return {p.cores for s in w.tasks for p in s.points}
 
 
 def _groups(w: Workload, cores: int) -> list[list[tuple[Series, Point]]]:
     """The modes of each variation that has more than one at `cores`."""
     by_variation: dict[str, list[tuple[Series, Point]]] = {}
-    for s in w.series:
+    for s in w.tasks:
         if (point := s.at(cores)) is not None:
             by_variation.setdefault(s.variation, []).append((s, point))
     return [modes for modes in by_variation.values() if len(modes) > 1]
@@ -90,7 +90,7 @@ def _table(study: Study, cores: int) -> str:
 
 def said(i: Interval) -> str:
     """A ratio as a person reads it: 1.22× ± 0.03."""
-    if i.high is None or i.low is None:
+    if i.high is None or i.low is None or i.is_steady:
         return f"{i.mean:.3g}×"
     return f"{i.mean:.3g}× ± {(i.high - i.low) / 2:.2g}"
 

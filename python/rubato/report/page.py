@@ -9,8 +9,9 @@ from importlib import resources
 from typing import Any
 
 import rubato
+from rubato.intervals import relative_spread
 from rubato.names import plural
-from rubato.report import aborts, comparison, inside, measured
+from rubato.report import aborts, baseline, comparison, inside, measured
 from rubato.report.markup import (
     CLASS_NAMES,
     PART_NAMES,
@@ -25,7 +26,7 @@ from rubato.report.markup import (
     switch,
     table,
 )
-from rubato.report.study import Study, Workload, plain
+from rubato.report.study import Point, Study, Workload, plain
 from rubato.results import Run
 from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
 
@@ -112,8 +113,7 @@ def _tiles(study: Study) -> str:
     tiles: list[tuple[str, str]] = []
     best = _best(study)
     if best:
-        note = "" if best[0] > 1 else "; the smallest is the fastest"
-        tiles.append((f"{best[0]:.3g}×", f"best speed-up: {best[2]}, {plural(best[1], 'core')}{note}"))
+        tiles.append(best)
     passed = sum(r.summary.check == "passed" for r in study.runs)
     total = len(study.runs) + len(study.failures)
     if not total:
@@ -141,16 +141,33 @@ def _tiles(study: Study) -> str:
     return f'<div class="tiles">{cells}</div>'
 
 
-def _best(study: Study) -> tuple[float, int, str] | None:
-    best = None
+def _best(study: Study) -> tuple[str, str] | None:
+    """The largest speed-up, and over what: over the serial code wherever it was run."""
+    candidates = []
     for w in study.workloads:
-        reference = w.reference[1]
-        for s in w.series:
-            for p in s.points:
-                speedup = reference.time.mean / p.time.mean
-                if p.cores > reference.cores and (best is None or speedup > best[0]):
-                    best = (speedup, p.cores, s.name)
-    return best
+        name, reference = w.reference
+        for s in w.tasks:
+            candidates += [(w, s, p, name, reference) for p in s.points if p.cores > reference.cores]
+    if not candidates:
+        return None
+    with_serial = [c for c in candidates if c[0].serial is not None]
+
+    def speedup(candidate: Any) -> float:
+        w, _, p, _, reference = candidate
+        return p.speedup_over(w.serial or reference).mean
+
+    best = max(with_serial or candidates, key=speedup)
+    w, s, p, name, reference = best
+    over_one = f"the same tasks on {plural(reference.cores, 'core')} ({name})"
+    value = speedup(best)
+    if w.serial is None:
+        note = "" if value > 1 else "; the smallest is the fastest"
+        return f"{value:.3g}×", f"best speed-up over {over_one}: {s.name}, {plural(p.cores, 'core')}{note}"
+    return (
+        f"{value:.3g}×",
+        f"best speed-up over serial code: {s.name}, {plural(p.cores, 'core')}; "
+        f"{p.speedup_over(reference).mean:.3g}× over {over_one}",
+    )
 
 
 # ---- sections ----
@@ -162,7 +179,7 @@ def _workload_sections(study: Study) -> list[Section]:
         several = len(study.workloads) > 1
         suffix = f": {w.name}" if several else ""
         first = len(sections)
-        if len({p.cores for s in w.series for p in s.points}) > 1:
+        if len({p.cores for s in w.tasks for p in s.points}) > 1:
             sections.append((f"speedup-{i}", "Speed-up", _speedup_card(i, w, suffix)))
         if not w.is_native:
             sections.append((f"cycles-{i}", "Core cycles", _cycles_card(i, w, suffix)))
@@ -186,28 +203,40 @@ def _workload_sections(study: Study) -> list[Section]:
 
 def _speedup_card(i: int, w: Workload, suffix: str) -> str:
     name, reference = w.reference
-    seeds = max(p.time.samples for s in w.series for p in s.points)
+    points = [p for s in w.tasks for p in s.points]
+    seeds = max(p.time.samples for p in points)
     spread = (
-        f"Points are means over up to {seeds} seeds; bands and whiskers are their 95 % confidence intervals "
-        "(Student's t), the reference's own spread not included."
+        f"Points are ratios of means over up to {seeds} {'runs' if w.is_native else 'seeds'}; bands and whiskers are "
+        "their 95 % confidence intervals, of the logarithm of the ratio (delta method, Welch's degrees of freedom), "
+        "the reference's own spread included."
         if seeds > 1
         else "Every point is one run: with <code>--seeds 3</code> or more, intervals appear."
     )
     what = "the tasks are done" if w.is_native else "the region of interest finishes"
-    took = seconds(reference.time.mean) if w.is_native else f"{reference.time.mean:,.0f} cycles"
     text = (
         f"How many times faster {what} than on the smallest number of cores. All curves share one "
-        f"reference: {html.escape(name)} on {plural(reference.cores, 'core')}, {took}. "
-        f"The dotted line would be speed-up equal to the cores. {spread}"
+        f"reference: {html.escape(name)} on {plural(reference.cores, 'core')}, {_took(w, reference)}. "
+        f"The dotted line would be speed-up equal to the cores. "
     )
     controls = switch("speedup", "linear", i, "logarithmic", "linear")
+    if w.serial is not None:
+        text += (
+            f"The dashed line is the application's serial code, without tasks, on one core: {_took(w, w.serial)}. The "
+            "second switch makes it the reference. "
+        )
+        controls += switch("base", "serial", i, "over the same tasks on the fewest cores", "over serial code")
+    text += " ".join(filter(None, (baseline.lacks(w), baseline.steps(w), spread)))
     names = "".join(
-        f'<span><i style="background:var(--s{k % 8})"></i>{html.escape(s.name)}</span>' for k, s in enumerate(w.series)
+        f'<span><i style="background:var(--s{k % 8})"></i>{html.escape(s.name)}</span>' for k, s in enumerate(w.tasks)
     )
     return card(
         f"speedup-{i}", f"Speed-up{suffix}", text,
         f'{controls}<div class="legend">{names}</div><div class="chart" id="speedup-chart-{i}"></div>',
     )  # fmt: skip
+
+
+def _took(w: Workload, p: Point) -> str:
+    return seconds(p.time.mean) if w.is_native else f"{p.time.mean:,.0f} cycles"
 
 
 def _cycles_card(i: int, w: Workload, suffix: str) -> str:
@@ -244,11 +273,10 @@ def _traffic_card(i: int, suffix: str) -> str:
 
 
 def _numbers_card(i: int, w: Workload, suffix: str) -> str:
-    head = ["series", ">cores", ">seeds", ">cycles", ">± 95 %", ">speed-up", ">simulated", ">instructions",
+    head = ["series", ">cores", ">seeds", ">cycles", ">± 95 %", *_speedup_heads(w), ">simulated", ">instructions",
             ">tasks committed", ">aborted", ">spilled", ">busy", ">M instr/s (host)", ">host memory",
             "check"]  # fmt: skip
-    reference = w.reference[1].time.mean
-    rows = []
+    reference, rows = w.reference[1], []
     for s in w.series:
         for p in s.points:
             c, runs = p.time, [r.summary for r in p.runs]
@@ -257,8 +285,7 @@ def _numbers_card(i: int, w: Workload, suffix: str) -> str:
             rows.append(
                 [
                     s.name, p.cores, c.samples, f"{c.mean:,.0f}",
-                    f"{c.half_width / c.mean:.1%}" if c.half_width is not None else "–",
-                    f"{reference / c.mean:.2f}×", seconds(sum(r.seconds for r in runs) / len(runs)),
+                    relative_spread(c, "–"), *_speedups(p, reference, w.serial), seconds(sum(r.seconds for r in runs) / len(runs)),
                     f"{sum(r.instructions for r in runs) / len(runs):,.0f}",
                     f"{p.mean_of('tasks', 'committed'):,.0f}", f"{p.mean_of('tasks', 'aborted'):,.0f}",
                     f"{p.mean_of('tasks', 'spilled'):,.0f}", f"{1 - idle:.1%}",
@@ -271,11 +298,18 @@ def _numbers_card(i: int, w: Workload, suffix: str) -> str:
     return card(f"numbers-{i}", f"The numbers{suffix}", text, table(head, rows, raw={len(head) - 1}))
 
 
+def _speedup_heads(w: Workload) -> list[str]:
+    return [">speed-up", ">over serial code"] if w.serial is not None else [">speed-up"]
+
+
+def _speedups(p: Point, reference: Point, serial: Point | None) -> list[str]:
+    return [f"{p.speedup_over(r).mean:.2f}×" for r in (reference, serial) if r is not None]
+
+
 def _native_numbers_card(i: int, w: Workload, suffix: str) -> str:
-    head = ["series", ">workers", ">runs", ">time", ">± 95 %", ">speed-up", ">tasks", ">reads repeated", ">run alone",
+    head = ["series", ">workers", ">runs", ">time", ">± 95 %", *_speedup_heads(w), ">tasks", ">reads repeated", ">run alone",
             ">over 10 ms", ">process", ">memory", "check"]  # fmt: skip
-    reference = w.reference[1].time.mean
-    rows = []
+    reference, rows = w.reference[1], []
     for s in w.series:
         for p in s.points:
             t, runs = p.time, [r.summary for r in p.runs]
@@ -283,8 +317,7 @@ def _native_numbers_card(i: int, w: Workload, suffix: str) -> str:
             rows.append(
                 [
                     s.name, p.cores, t.samples, seconds(t.mean),
-                    f"{t.half_width / t.mean:.1%}" if t.half_width is not None and t.mean else "–",
-                    f"{reference / t.mean:.2f}×" if t.mean else "–", f"{p.mean_of('tasks', 'committed'):,.0f}",
+                    relative_spread(t, "–"), *_speedups(p, reference, w.serial), f"{p.mean_of('tasks', 'committed'):,.0f}",
                     f"{p.mean_of('tasks', 'aborted'):,.0f}", f"{p.mean_of('tasks', 'promoted'):,.0f}",
                     f"{sum(r.long_tasks.count for r in runs if r.long_tasks) / len(runs):,.3g}",
                     clock(sum(r.host.seconds for r in runs) / len(runs)),
@@ -386,18 +419,16 @@ def _run_label(run: Any) -> str:
 def _workload_data(w: Workload) -> dict[str, Any]:
     name, reference = w.reference
     base = reference.time.mean
-    curves = []
-    for s in w.series:
-        points = []
-        for p in s.points:
-            speedups = _interval_of([base / r.summary.time for r in p.runs])
-            points.append({"x": p.cores, **speedups})
-        curves.append({"name": s.name, "points": points})
     speedup = {
         "label": f"speed-up of {w.name} over the number of cores",
         "reference_cores": reference.cores,
-        "series": curves,
+        "series": [{"name": s.name, "points": [_speedup_point(p, reference) for p in s.points]} for s in w.tasks],
+        "serial": None,
     }
+    if w.serial is not None:  # the line of the serial code, and the curves over it
+        speedup["line"] = w.serial.speedup_over(reference).mean
+        curves = [{"name": s.name, "points": [_speedup_point(p, w.serial) for p in s.points]} for s in w.tasks]
+        speedup["serial"] = {**speedup, "series": curves, "line": 1.0, "ideal": reference.speedup_over(w.serial).mean}
     if w.is_native:
         return {"speedup": speedup, "cycles": None, "traffic": None, "parts": None, "aborts": None}
     cycles = [{"name": s.name, "rows": [_cycle_row(p, base * reference.cores) for p in s.points]} for s in w.series]
@@ -425,11 +456,9 @@ def _workload_data(w: Workload) -> dict[str, Any]:
     }
 
 
-def _interval_of(samples: list[float]) -> dict[str, Any]:
-    from rubato.intervals import interval
-
-    i = interval(samples)
-    return {"y": i.mean, "low": i.low, "high": i.high, "n": i.samples}
+def _speedup_point(p: Point, reference: Point) -> dict[str, Any]:
+    i = p.speedup_over(reference)
+    return {"x": p.cores, "y": i.mean, "low": i.low, "high": i.high, "n": i.samples, "steady": p.time.is_steady}
 
 
 def _cycle_row(p: Any, reference: float) -> dict[str, Any]:

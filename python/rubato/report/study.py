@@ -14,10 +14,13 @@ from typing import Any
 
 from rubato import apps
 from rubato.errors import UsageError
-from rubato.intervals import Interval, interval
+from rubato.intervals import Interval, interval, ratio
 from rubato.measurements import Results
 from rubato.results import Run
 from rubato.spec import MODES
+
+#: The mode of runs of an application's serial code.
+SERIAL = "serial"
 
 #: Keys that every sweep varies and that have their own place in the report.
 _OWN_PLACE = {"chip.cores", "chip.seed", "task.mayspec"}
@@ -41,7 +44,17 @@ class Point:
     @property
     def time(self) -> Interval:
         """Cycles on the chip, seconds natively."""
-        return interval([r.summary.time for r in self.runs])
+        return interval(self.times)
+
+    @property
+    def times(self) -> list[float]:
+        return [r.summary.time for r in self.runs]
+
+    def speedup_over(self, reference: Point) -> Interval:
+        """How many times faster this point is, for every curve, table and headline: the ratio of the means."""
+        if reference is self:
+            return Interval(1.0, None, None, len(self.runs))
+        return ratio(reference.times, self.times)
 
     def mean_of(self, section: str, key: str) -> float:
         """Mean over seeds of one number of the summaries, such as ("cycle_breakdown", "idle")."""
@@ -58,7 +71,8 @@ class Series:
 
     @property
     def name(self) -> str:
-        return ", ".join(filter(None, (self.mode, self.variation))) or "all tasks"
+        mode = "serial code" if self.mode == SERIAL else self.mode
+        return ", ".join(filter(None, (mode, self.variation))) or "all tasks"
 
     def at(self, cores: int) -> Point | None:
         return next((p for p in self.points if p.cores == cores), None)
@@ -82,10 +96,21 @@ class Workload:
         return f"{self.program} {self.arguments}".strip() + (" (native)" if self.is_native else "")
 
     @property
+    def tasks(self) -> list[Series]:
+        """The curves: all series but those of the serial code, unless there is nothing else."""
+        return [s for s in self.series if s.mode != SERIAL] or self.series
+
+    @property
+    def serial(self) -> Point | None:
+        """The serial code that the tasks are compared with, where it was run: the fastest."""
+        points = [p for s in self.series if s.mode == SERIAL for p in s.points]
+        return min(points, key=lambda p: p.time.mean) if points and len(self.tasks) < len(self.series) else None
+
+    @property
     def reference(self) -> tuple[str, Point]:
         """Series and point that speed-up is measured against: the fastest of the fewest cores."""
-        fewest = min(p.cores for s in self.series for p in s.points)
-        candidates = [(s.name, p) for s in self.series for p in s.points if p.cores == fewest]
+        fewest = min(p.cores for s in self.tasks for p in s.points)
+        candidates = [(s.name, p) for s in self.tasks for p in s.points if p.cores == fewest]
         return min(candidates, key=lambda c: c[1].time.mean)
 
 
@@ -154,9 +179,12 @@ def _programs(runs: list[Run]) -> dict[tuple[str, str], set[str]]:
 
 
 def _arguments(run: Run) -> str:
-    """Without the mode, which natively is an argument too."""
-    arguments = run.arguments
-    if run.summary.engine == "native" and (app := apps.all_apps().get(run.summary.program)) and app.mode_flag:
+    """Without the mode, which natively is an argument too, and without what asks for the serial code."""
+    arguments = list(run.arguments)
+    app = apps.all_apps().get(run.summary.name)
+    if run.summary.mode == SERIAL and app is not None:
+        arguments = app.without_serial(arguments)
+    if run.summary.engine == "native" and app is not None and app.mode_flag:
         kept: list[str] = []
         for before, argument in itertools.pairwise(["", *arguments]):
             if before != app.mode_flag and argument != app.mode_flag and not argument.startswith(app.mode_flag + "="):

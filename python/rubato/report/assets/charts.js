@@ -134,13 +134,18 @@ function speedupChart(container, data, isLinear) {
     const m = {left: 46, right: named ? Math.min(220, 24 + longest * 6.6) : 14, top: 14, bottom: 40};
     const height = Math.min(460, Math.max(280, width * 0.52));
     const xs = [...new Set(data.series.flatMap((s) => s.points.map((p) => p.x)))].sort((a, b) => a - b);
-    const highest = Math.max(...data.series.flatMap((s) => s.points.map((p) => p.high ?? p.y)));
-    const lowest = Math.min(...data.series.flatMap((s) => s.points.map((p) => p.low ?? p.y)));
+    // Intervals widen the axis by a factor of 4 at most: those of two runs may span many powers of ten.
+    const shown = data.series.flatMap((s) => s.points.map((p) => p.y)).concat(data.line ?? []);
+    const most = Math.max(...shown), least = Math.min(...shown);
+    const ends = (name) => data.series.flatMap((s) => s.points.map((p) => p[name])).filter(Number.isFinite);
+    const highest = Math.max(most, Math.min(most * 4, ...ends('high').length ? [Math.max(...ends('high'))] : [most]));
+    const lowest = Math.min(least, Math.max(least / 4, ...ends('low').length ? [Math.min(...ends('low'))] : [least]));
     const top = isLinear ? highest * 1.08 : Math.max(2, 2 ** Math.ceil(Math.log2(highest * 1.04)));
     const bottom = isLinear ? 0 : lowest > 0.7 ? 0.9 : 2 ** Math.floor(Math.log2(Math.max(lowest, 1e-3)));
     const px = (isLinear ? linear : log2)(isLinear ? 0 : xs[0], xs[xs.length - 1] === xs[0] ? xs[0] * 2 : xs[xs.length - 1],
       m.left, width - m.right);
-    const py = (isLinear ? linear : log2)(bottom, top, height - m.bottom, m.top);
+    const scale = (isLinear ? linear : log2)(bottom, top, height - m.bottom, m.top);
+    const py = (v) => scale(Math.min(top, Math.max(bottom, v)));  // an interval that leaves the chart is cut off there
     const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': data.label});
     const xticks = isLinear ? niceTicks(0, xs[xs.length - 1], width / 90) : xs;
     const yticks = isLinear ? niceTicks(0, top, 6) : powerTicks(bottom, top);
@@ -157,6 +162,11 @@ function speedupChart(container, data, isLinear) {
     }
     root.append(svg('text', {x: (m.left + width - m.right) / 2, y: height - 4, 'text-anchor': 'middle', text: 'cores'}));
     drawIdeal(root, data, px, py, top, xs);
+    if (data.line != null) {
+      root.append(svg('line', {class: 'serial', x1: m.left, x2: width - m.right, y1: py(data.line), y2: py(data.line),
+        style: 'stroke:var(--ink)', 'stroke-dasharray': '6 4'}),
+      svg('text', {x: m.left + 6, y: py(data.line) - 5, text: 'serial code'}));
+    }
     data.series.forEach((s, i) => drawSeries(root, s, i, px, py));
     if (named) labelEnds(root, data.series, px, py, m.top);
     hoverLine(root, data, xs, px, {m, width, height});
@@ -164,21 +174,25 @@ function speedupChart(container, data, isLinear) {
   });
 }
 
+/// As many times the reference, which over serial code is `data.ideal` times as fast as that, as there are cores.
 function drawIdeal(root, data, px, py, top, xs) {
-  const from = xs[0], to = Math.min(xs[xs.length - 1], top * data.reference_cores);
+  const unit = (data.ideal ?? 1) / data.reference_cores;
+  const from = xs[0], to = Math.min(xs[xs.length - 1], top / unit);
   if (to <= from) return;
   const steps = Array.from({length: 33}, (_, i) => from * (to / from) ** (i / 32));
-  const d = steps.map((v, i) => `${i ? 'L' : 'M'}${px(v)} ${py(v / data.reference_cores)}`).join('');
+  const d = steps.map((v, i) => `${i ? 'L' : 'M'}${px(v)} ${py(v * unit)}`).join('');
   root.append(svg('path', {d, fill: 'none', stroke: 'var(--faint)', 'stroke-dasharray': '3 4'}));
   const end = steps[steps.length - 4];
-  root.append(svg('text', {x: px(end) - 10, y: py(end / data.reference_cores) - 4, 'text-anchor': 'end', text: 'ideal'}));
+  root.append(svg('text', {x: px(end) - 10, y: py(end * unit) - 4, 'text-anchor': 'end', text: 'ideal'}));
 }
 
 const DASHES = ['none', '9 4', '2.5 3', '10 3 2.5 3'];  // curves that coincide are all seen, and colour is not needed
 
+const hasInterval = (p) => Number.isFinite(p.low) && Number.isFinite(p.high);
+
 function drawSeries(root, s, index, px, py) {
   const colour = `var(--s${index % 8})`;
-  const banded = s.points.filter((p) => p.low !== null);
+  const banded = s.points.filter(hasInterval);
   if (banded.length > 1) {
     const up = banded.map((p) => `${px(p.x)} ${py(p.high)}`), down = banded.map((p) => `${px(p.x)} ${py(p.low)}`).reverse();
     root.append(svg('path', {d: `M${[...up, ...down].join('L')}Z`, style: `fill:${colour}`, opacity: 0.15}));
@@ -187,7 +201,7 @@ function drawSeries(root, s, index, px, py) {
   root.append(svg('path', {d, fill: 'none', style: `stroke:${colour}`, 'stroke-width': 2.25, 'stroke-linejoin': 'round',
     'stroke-dasharray': DASHES[index % DASHES.length]}));
   for (const p of s.points) {
-    if (p.low !== null) {
+    if (hasInterval(p)) {
       const x = px(p.x), a = py(p.low), b = py(p.high);
       root.append(svg('path', {d: `M${x - 4} ${a}h8M${x} ${a}V${b}M${x - 4} ${b}h8`, fill: 'none', style: `stroke:${colour}`}));
     }
@@ -219,7 +233,8 @@ function hoverLine(root, data, xs, px, {m, width, height}) {
     line.setAttribute('opacity', 0.5);
     const rows = data.series.flatMap((s, i) => s.points.filter((p) => p.x === at).map((p) => ({
       name: s.name, colour: `var(--s${i % 8})`,
-      value: `${p.y.toFixed(2)}×` + (p.low === null ? '' : ` (${p.low.toFixed(2)} to ${p.high.toFixed(2)}, ${p.n} seeds)`),
+      value: `${p.y.toFixed(2)}×` + (p.steady ? ', the seed had no effect'
+        : hasInterval(p) ? ` (${number(p.low)} to ${number(p.high)}, ${p.n} seeds)` : ''),
     })));
     showTip(e, `${at} core${at === 1 ? '' : 's'}`, rows);
   });

@@ -62,7 +62,14 @@ if (data.modes.length) {
   showModes(data.modes[0]);
 }
 data.workloads.forEach(showWorkload);
-switches('speedup', 'linear', (i, linear) => speedupChart(at(`speedup-chart-${i}`), data.workloads[i].speedup, linear));
+const speedups = data.workloads.map(({speedup}) => ({chart: speedup, isLinear: false}));
+const showSpeedup = (i) => speedupChart(at(`speedup-chart-${i}`), speedups[i].chart, speedups[i].isLinear);
+switches('speedup', 'linear', (i, isLinear) => { speedups[i].isLinear = isLinear; showSpeedup(i); });
+switches('base', 'serial', (i, isSerial) => {
+  const {speedup} = data.workloads[i];
+  speedups[i].chart = isSerial ? speedup.serial : speedup;
+  showSpeedup(i);
+});
 switches('cycles', 'relative', (i, relative) => stackedBars(at(`cycles-chart-${i}`), data.workloads[i].cycles, relative));
 switches('traffic', 'relative', (i, relative) => stackedBars(at(`traffic-chart-${i}`), data.workloads[i].traffic, relative));
 switches('aborts', 'relative', (i, relative) => stackedBars(at(`aborts-chart-${i}`), data.workloads[i].aborts, relative));
