@@ -202,7 +202,8 @@ def numbers(out, o, values):
     if o.trace:
         trace(out, cores, rng, speculates)
     if "--serial" in o.arguments:
-        mode, cycles, tasks, network = "serial", int(work * 0.4 * rng.uniform(0.96, 1.04)), 0, dict.fromkeys(network, 0)
+        mode, tasks, network = "serial", 0, dict.fromkeys(network, 0)
+        cycles = int(work * 0.4 * rng.uniform(0.96, 1.04))
     return {
         "program": o.program, "engine": "chip", "cores": cores, "mode": mode, "seed": seed,
         "cycles": cycles, "seconds": cycles / 2e9, "instructions": 31_000_000,

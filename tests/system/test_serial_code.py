@@ -1,4 +1,4 @@
-"""The serial code of applications is a run like others: measured alone, on both engines; and seeds are samples of time."""
+"""The serial code of applications is a run like others, measured alone, on both engines; seeds are samples of time."""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations

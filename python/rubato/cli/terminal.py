@@ -74,7 +74,8 @@ def summary(run: Summary, directory: str) -> RenderableType:
     """The table under a run: what ran, what it came to, where core cycles and network bytes went."""
     if run.engine == "native":
         return _native_summary(run, directory)
-    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'simulated core')}, {_mode(run)}, seed {run.seed}")
+    where = f" on {plural(run.cores, 'simulated core')}, {_mode(run)}, seed {run.seed}"
+    title = Text.assemble((run.name, "bold"), where)
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
