@@ -97,4 +97,7 @@ def relative_spread(i: Interval, none: str = "") -> str:
     """Half of the 95 % interval as a share of the mean, for a table."""
     if i.is_steady:
         return STEADY
-    return f"{i.half_width / i.mean:.1%}" if i.half_width is not None and i.mean else none
+    if i.half_width is None or not i.mean:
+        return none
+    share = i.half_width / i.mean
+    return "< 0.1%" if share < 0.0005 else f"{share:.1%}"

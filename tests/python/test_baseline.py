@@ -122,7 +122,7 @@ def test_a_report_says_what_a_chip_of_one_core_lacks_and_the_step_of_regions(ser
         file.write_text(json.dumps(document))
     report.write(["s"], Path("r.html"))
     page = Path("r.html").read_text()
-    assert "has 64 KiB of L2 where a tile of the largest has 256 KiB and spends 33% of its time on spilling" in page
+    assert "has 64 KiB of L2 where a tile of the largest has 256 KiB, and it spends 33% of its time on spilling" in page
     assert "differences below <code>arbiter.period</code> (200 cycles)" in page
 
 
@@ -147,6 +147,13 @@ def test_where_all_seeds_agree_that_is_said_instead_of_an_interval(home, capsys)
     assert "<td class=n>the seed had no effect</td>" in page and "0.0%" not in page.split("Configuration")[0]
     (curve,) = data_of(page)["workloads"][0]["speedup"]["series"]
     assert [p["steady"] for p in curve["points"]] == [False, True]
+
+
+def test_a_small_interval_is_not_said_to_be_none():
+    from rubato.intervals import interval, relative_spread
+
+    assert relative_spread(interval([100_000, 100_003])) == "< 0.1%"
+    assert relative_spread(interval([5, 5])) == "the seed had no effect" and relative_spread(interval([5]), "–") == "–"
 
 
 def write_native(out: str, seconds: dict[int, list[float]]) -> None:

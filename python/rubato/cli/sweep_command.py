@@ -18,7 +18,7 @@ from rubato.cli import terminal
 from rubato.cli.run_command import foreign_words, no_such_option
 from rubato.errors import ExitCode, UsageError
 from rubato.intervals import interval, relative_spread
-from rubato.plan import Plan, make_plan
+from rubato.plan import PERTURB, Plan, make_plan
 from rubato.sweeping import Sweep
 
 EPILOG = """[bold]Examples[/]
@@ -204,10 +204,12 @@ def _mode(spec: dict[str, Any]) -> str:
 def _show(result: Sweep) -> None:
     grouped: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     configs = {p["spec"]["config"] for p in result.points}
+    is_perturbed_alike = len({str(p["spec"]["set"].get(PERTURB)) for p in result.points}) == 1
     for p in result.points:
         if p["state"] == "finished":
             spec = p["spec"]
-            settings = " ".join(f"{k}={v}" for k, v in spec["set"].items())
+            told = {k: v for k, v in spec["set"].items() if k != PERTURB or not is_perturbed_alike}
+            settings = " ".join(f"{k}={v}" for k, v in told.items())
             if len(configs) > 1:
                 settings = f"{spec['config'] or 'default chip'} {settings}".strip()
             key = (spec["program"], str(spec["cores"] or "default"), _mode(spec), settings)

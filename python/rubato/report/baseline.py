@@ -33,7 +33,7 @@ def lacks(w: Workload) -> str:
     if not told:
         return ""
     chip = f"The chip of {plural(reference.cores, 'core')} ({html.escape(name)})"
-    return f"{chip} {' and '.join(told)}, so that speed-up over it may exceed the number of cores."
+    return f"{chip} {', and it '.join(told)}, so that speed-up over it may exceed the number of cores."
 
 
 def _spilling(p: Point) -> float:
