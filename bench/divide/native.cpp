@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "bench/divide/programs.hpp"
+#include "rubato/rubato.hpp"
+
+namespace divide {
+namespace {
+
+using rubato::create, rubato::nonspec, rubato::TaskGroup;
+
+void node(std::uint64_t key, unsigned depth) {
+  Tally::add(1);
+  for (unsigned i = 0; i < children_of(key, depth); ++i)
+    create<nonspec>(node, {}, child_of(key, i), depth - 1);
+}
+
+void block(Blocks* blocks, unsigned x, unsigned y) {
+  Blocks::work(x, y);
+  if (blocks->arrive(x + 1, y)) create<nonspec>(block, {}, blocks, x + 1, y);
+  if (blocks->arrive(x, y + 1)) create<nonspec>(block, {}, blocks, x, y + 1);
+}
+
+struct Call {
+  TaskGroup group;
+  std::uint64_t a = 0, b = 0;
+  std::uint64_t* result = nullptr;
+};
+void add_up(Call* call) {
+  *call->result = call->a + call->b;
+  delete call;
+}
+/// `group`: to which this task belongs, and so does what completes its result.
+void call_fib(unsigned n, std::uint64_t* result, TaskGroup* group) {
+  if (n <= kFibLeaf) {
+    *result = serial_fib(n);
+    return;
+  }
+  Call* const call = new Call{{}, 0, 0, result};
+  create<nonspec>(call_fib, {.group = &call->group}, n - 1, &call->a, &call->group);
+  create<nonspec>(call_fib, {.group = &call->group}, n - 2, &call->b, &call->group);
+  create<nonspec>(add_up, {.group = group, .after = &call->group}, call);
+}
+
+void place(std::uint32_t columns, std::uint32_t left, std::uint32_t right, unsigned n, unsigned row) {
+  const Board board{columns, left, right};
+  if (row == kQueenTasks) return Tally::add(serial_queens(board, n, row));
+  each_square(board, n, [&](const Board& next) {
+    create<nonspec>(place, {}, next.columns, next.left, next.right, n, row + 1);
+  });
+}
+
+class Native final : public Programs {
+ public:
+  explicit Native(unsigned workers) {
+    rubato::native::Options options = rubato::native::options();
+    options.workers = workers;
+    options.oversubscribe = true;
+    rubato::native::configure(options);
+  }
+  std::uint64_t tree(unsigned depth) override {
+    create<nonspec>(node, {}, kRoot, depth);
+    rubato::run();
+    return Tally::take();
+  }
+  std::uint64_t wavefront(unsigned side) override {
+    Blocks blocks(side);
+    create<nonspec>(block, {}, &blocks, 0u, 0u);
+    rubato::run();
+    return Tally::take();
+  }
+  std::uint64_t fib(unsigned n) override {
+    std::uint64_t result = 0;
+    TaskGroup whole;
+    create<nonspec>(call_fib, {.group = &whole}, n, &result, &whole);
+    rubato::run();
+    return result;
+  }
+  std::uint64_t queens(unsigned n) override {
+    create<nonspec>(place, {}, 0u, 0u, 0u, n, 0u);
+    rubato::run();
+    return Tally::take();
+  }
+  void for_each(std::vector<std::uint8_t>&) override {}
+  std::uint64_t reduce(std::uint64_t) override { return 0; }
+  void sort(std::vector<std::uint32_t>&) override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Programs> rubato_native(unsigned workers) { return std::make_unique<Native>(workers); }
+
+}  // namespace divide
