@@ -92,6 +92,9 @@ struct Annotations {
   Prefetch prefetch{};                   ///< hint
   std::optional<std::uint32_t> core{};   ///< hint: where to run
   std::optional<std::uint32_t> numa{};   ///< hint: where to run
+  /// Hint: behind what waits already, however much that is: for tasks that create themselves again and again
+  /// (servers, actors' turns). Of others, if many wait, the newest may start first.
+  bool fair = false;
 };
 
 }  // namespace rubato::inline v0

@@ -31,7 +31,7 @@ class TaskGroup {
  private:
   friend struct engine::GroupState;
   std::uint64_t pending_ = 0;              // members created and not finished
-  [[maybe_unused]] void* held_ = nullptr;  // chip: untimestamped tasks that wait, a list; serial: unused
+  [[maybe_unused]] void* held_ = nullptr;  // tasks that wait, a list; serial: unused
 };
 
 }  // namespace rubato::inline v0

@@ -302,7 +302,7 @@ void Worker::run_in_order() {
       if ((duties_ & kEmptyInbox) != 0 || (has_pools && (!ready_.is_empty() || !pinned_.is_empty()))) return;
       if ((duties_ & kRest) != 0 && published_.load(std::memory_order_relaxed) != nullptr) return;
     }
-    if (!tasks.is_empty() || !packed_now_.is_empty() || !high_.is_empty() || !low_.is_empty() ||
+    if (!own_.is_empty() || !packed_now_.is_empty() || !high_.is_empty() || !low_.is_empty() ||
         !alone_.is_empty() || !owns_order() || !advance()) {
       return;
     }

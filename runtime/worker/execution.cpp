@@ -14,6 +14,7 @@ namespace rubato::runtime {
 
 namespace {
 constexpr std::uint64_t kMicrosecondsForLatch = 1000;  // that somebody waits before anybody insists
+constexpr unsigned kRunInARow = 16;                    // tasks that run at once when the one before has ended
 }
 
 /// A task that has not run yet, or has lost. False: it has been put back.
@@ -22,7 +23,7 @@ bool Worker::run_or_put_back(Slot slot) {
   while (!run_synchronized(task, !slot.is_pooled())) {
     if (!slot.is_pooled()) {
       is_put_off_ = true;
-      requeue(task);
+      requeue(task, true);
       return false;
     }
     std::this_thread::yield();  // its pool is this worker's until it has run, and may end with it
@@ -49,14 +50,15 @@ void Worker::finish_rest(Slot slot) {
   if (TaskPool* const ended = slot.pool()) finish_pool(*ended);
 }
 
-/// What the last task asked for by on_commit(): at once, while what it needs is in the cache. Only one, so
-/// that whatever waits between two tasks waits for one more at most, and others can have their share of many.
+/// What comes right behind the last task, while what it needs is in the cache: what that asked for by
+/// on_commit(), or what waited for its group. Only one, and not too many in a row, so that whatever waits
+/// between two tasks waits for a few more at most, and others can have their share of many.
 /// @returns null if there is nothing to run at once.
-Task* Worker::take_committed() {
+Task* Worker::take_committed(unsigned in_a_row) {
   ++taken_;
   Task* const task = committed.take();
-  const bool is_stopped = (engine_.events.look() & Events::kStop) != 0;
-  if (committed.is_empty() && !is_stopped) return task;
+  const bool is_wanted = (engine_.events.look() & ~Events::kIdleMask) != 0;
+  if (committed.is_empty() && !is_wanted && in_a_row < threshold(kRunInARow, 2u)) return task;
   requeue(task);
   for (; !committed.is_empty(); ++taken_) requeue(committed.take());
   return nullptr;
@@ -140,6 +142,7 @@ bool Worker::run_writer(Task* task) {
 void Worker::drop_attempt(TaskList::Mark mark) {
   counts.reads_repeated.add();
   if (has_fault(Fault::children_of_losers)) return;
+  is_dropping_attempt_ = true;
   for (Task* created_task = tasks.cut(mark); created_task != nullptr;) {
     Task* const next = next_of(created_task);
     drop_created(created_task);
@@ -150,6 +153,7 @@ void Worker::drop_attempt(TaskList::Mark mark) {
   while (!deferred_.is_empty()) {
     drop_created(deferred_.take());
   }
+  is_dropping_attempt_ = false;
 }
 
 /// An optimistic reader that has tried once: again, until no writer was at work meanwhile or it has lost too
@@ -198,7 +202,18 @@ void Worker::leave_group(Task* task) {
   if (group == nullptr || !Groups::remove_member(*group) || is_dropping_) return;
   if (has_fault(Fault::group_not_released)) return;
   Chain released = engine_.groups.release(*group);
+  if (released.size == 1 && may_run_here(released.first)) return run_next(released.first);
   while (!released.is_empty()) requeue(released.take());
+}
+
+/// Whether a task that waited for a group may start as soon as the running task has ended, ahead of all
+/// others: one that nothing else decides about.
+bool Worker::may_run_here(const Task* task) const {
+  constexpr std::uint64_t kElsewhere = engine::handle::kTimestamped | engine::handle::kSpec |
+                                       engine::handle::kPooled | engine::handle::kPriorityMask |
+                                       engine::handle::kPrimitiveMask;
+  return !is_dropping_attempt_ && (task->handle & kElsewhere) == 0 &&
+         engine::extension_of(task)->core == engine::kAnywhere;
 }
 
 }  // namespace rubato::runtime

@@ -16,7 +16,7 @@ bool Worker::has_work_of_its_own() const {
 
 /// Without a task: destructors of what it dropped or freed have.
 bool Worker::has_created_anything() const {
-  return !tasks.is_empty() || !high_.is_empty() || !low_.is_empty() || !alone_.is_empty() ||
+  return !own_.is_empty() || !high_.is_empty() || !low_.is_empty() || !alone_.is_empty() ||
          !deferred_.is_empty();
 }
 

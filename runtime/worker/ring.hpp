@@ -61,18 +61,28 @@ class Ring {
   }
   /// Up to `count` from the list's front. @returns how many there were, with room for them.
   unsigned push_from(TaskList& list, std::uint64_t count) {
+    Task* first = list.first();
+    const unsigned pushed = push_from(first, count);
+    list.drop_until(first);
+    return pushed;
+  }
+  /// The same from a list that ends with null, of which `first` is the first task then.
+  unsigned push_from(Task*& first, std::uint64_t count) {
     const unsigned before = end_;
     unsigned left = static_cast<unsigned>(std::min<std::uint64_t>(count, room()));
-    for (; left != 0 && size() < distance_ && !list.is_empty(); --left) push(Slot(list.take()));
-    if (left == 0 || list.is_empty()) return end_ - before;
+    Task* task = first;
+    for (; left != 0 && task != nullptr && size() < distance_; --left) {
+      Task* const next = next_of(task);
+      push(Slot(task));
+      task = next;
+    }
     // The others have tasks enough before them to be prefetched later: nothing but the slots changes.
     unsigned end = end_;
-    Task* task = list.first();
-    do {
+    for (; left != 0 && task != nullptr; --left) {
       slots_[end++ % kSlots] = Slot(task);
       task = next_of(task);
-    } while (--left != 0 && task != nullptr);
-    list.drop_until(task);
+    }
+    first = task;
     end_ = end;
     return end - before;
   }

@@ -65,19 +65,12 @@ void Worker::route(Task* task) {
 
 bool Worker::must_block(Task* task) {
   TaskGroup* const after = engine::after_of(task);
-  if (has_fault(Fault::group_ignored)) return false;
-  if (after == nullptr) return false;
-  try {
-    return engine_.groups.block(task, *after);
-  } catch (...) {
-    fail();
-    alone_.append(task);  // to be destroyed unrun like all others
-    return true;
-  }
+  return after != nullptr && !has_fault(Fault::group_ignored) && engine_.groups.block(task, *after);
 }
 
-/// Into the list or pool where it waits for its turn.
-void Worker::requeue(Task* task) {
+/// Into the list or pool where it waits for its turn. `must_wait`: behind all others, since it cannot run
+/// now.
+void Worker::requeue(Task* task, bool must_wait) {
   if (task->is_timestamped()) return append_current(task);
   if (task->is_spec() && has_pools) return alone_.append(task);
   if ((task->handle & engine::handle::kPooled) != 0) {
@@ -89,8 +82,7 @@ void Worker::requeue(Task* task) {
   const unsigned rank = rank_of(task);
   if (rank == 0) return high_.append(task);
   if (rank != kNormalRank) return low_.append(task);
-  tasks.append(task);
-  ++appended_;
+  append_own(task, is_fair(task) || must_wait);
 }
 
 void Worker::push_pool(TaskPool& pool, Task* first, Task* last) {
@@ -132,7 +124,7 @@ void Worker::make_ready(TaskPool& pool) {
 /// Of its own that are not in pools; null if it does not know.
 const Task* Worker::next_task() {
   if (!ring_.is_empty()) return ring_.at(0).task();
-  return tasks.is_empty() ? now_.normal().first() : tasks.first();
+  return own_.is_empty() ? now_.normal().first() : own_.next(own_size());
 }
 
 void Worker::share() {
@@ -183,7 +175,7 @@ void Worker::measure(std::uint64_t now) {
   const bool is_overdue = ++looks_ >= kOverdueLooks;
   if (ticks_a_task < worth_ticks() / 80 && !is_overdue) return;  // 0.1 us: taking it from here costs more
 
-  const std::uint64_t mine = created.load(std::memory_order_relaxed) + appended_ - taken_;
+  const std::uint64_t mine = own_size();
   // Who takes fewer, and whose tasks create no more than they were, has nothing to prefetch for ever after.
   // Still better than a CPU with nothing to do.
   const std::uint64_t least = std::max(2 * ring_.distance() + 1, 8u);
@@ -208,16 +200,28 @@ void Worker::measure(std::uint64_t now) {
   if (surplus < 2 || (!is_overdue && surplus * ticks_a_task < worth_ticks())) return;
   if (mine < 2 && current < 2 && running == nullptr) return_ring(1);
   // Half; of tasks known to be long, of which one may keep the others waiting for long, all but the next.
-  const auto try_to_publish = [=, this](TaskList& list, std::uint64_t size) {
+  const auto try_to_publish = [=, this](std::uint64_t size, auto take, auto put_back) {
     const bool publishes_all = !is_guess && ticks_a_task >= worth_ticks() && size < 2 * chunk;
     const std::uint64_t part = publishes_all ? size - 1 : size / 2;
     if (size < 2 || !is_enough(part, size)) return false;
-    Task* const first = publishes_all ? list.take() : nullptr;
-    publish(list, part);
-    if (first != nullptr) list.prepend(first, first);
+    const Chain kept = take(publishes_all ? 1 : 0);
+    publish(take(part));
+    put_back(kept);
     return true;
   };
-  if (try_to_publish(tasks, size_up_to(tasks, 2 * chunk)) || try_to_publish(now_.normal(), current)) return;
+  const auto take_own_tasks = [this](std::uint64_t count) {
+    const Chain chain = own_.take_oldest(count);
+    taken_ += chain.size;
+    return chain;
+  };
+  if (try_to_publish(std::min(mine, 2 * chunk), take_own_tasks,
+                     [this](const Chain& kept) { put_back_own(kept); }))
+    return;
+  TaskList& current_tasks = now_.normal();
+  if (try_to_publish(
+          current, [&](std::uint64_t count) { return take(current_tasks, count); },
+          [&](const Chain& kept) { prepend(current_tasks, kept); }))
+    return;
   if (pools != 0) wake();
 }
 
@@ -239,11 +243,9 @@ void Worker::share_if_wanted() {
   if (Events::idle(engine_.events.look()) != 0) share();
 }
 
-void Worker::publish(TaskList& list, std::uint64_t count) {
+void Worker::publish(const Chain& chain) {
   published_at_ = ticks();
   settle();  // others may see timestamped tasks from here on
-  Chain chain = take(list, count);
-  if (&list == &tasks) taken_ += chain.size;
   if (chain.is_empty()) return;
   link(chain.last, nullptr);
   was_robbed_ = true;
@@ -267,8 +269,7 @@ bool Worker::take_back() {
     prepend(now_.normal(), chain);
     current_row_ = 0;
   } else {
-    prepend(tasks, chain);
-    appended_ += chain.size;
+    put_back_own(chain);
     taken_at_return_ = taken_;
   }
   was_robbed_ = false;
@@ -297,8 +298,7 @@ void Worker::return_ring(unsigned keep) {
     if (task->is_timestamped()) {
       now_.lanes[rank].prepend(task, task);
     } else if (rank == kNormalRank) {
-      tasks.prepend(task, task);
-      ++appended_;
+      put_back_own({task, task, 1});
     } else {
       (rank == 0 ? high_ : low_).prepend(task, task);
     }

@@ -68,21 +68,15 @@ inline std::uint64_t size_up_to(const TaskList& list, std::uint64_t limit) {
   return size;
 }
 
-/// 0 is first.
-inline unsigned rank_of(Priority priority) {
-  switch (priority) {
-    case Priority::high:
-      return 0;
-    case Priority::normal:
-      return 1;
-    case Priority::low:
-      break;
-  }
-  return 2;
+inline bool is_fair(const Task* task) {
+  return (task->handle & engine::handle::kPriorityMask) == engine::handle::kFair;
 }
+/// Of its priority; 0 is first.
 inline unsigned rank_of(const Task* task) {
-  return rank_of(static_cast<Priority>((task->handle & engine::handle::kPriorityMask) >>
-                                       engine::handle::kPriorityShift));
+  static_assert(Priority::normal == Priority{0} && Priority::low == Priority{1} &&
+                Priority::high == Priority{2});
+  constexpr unsigned kRanks[] = {1, 2, 0, 1};  // the last: kFair
+  return kRanks[(task->handle & engine::handle::kPriorityMask) >> engine::handle::kPriorityShift];
 }
 inline constexpr unsigned kNormalRank = 1;
 

@@ -131,9 +131,9 @@ void Worker::end_timing() {
   engine_.note_long_task(*span_.code, span_.first_word, span_.end - span_.begin);
 }
 
-/// A task, and what it asked for by on_commit().
+/// A task, and what it asked for by on_commit() or what waited for its group.
 [[gnu::always_inline]] inline void Worker::start_here(Slot slot) {
-  for (;;) {
+  for (unsigned in_a_row = 1;; ++in_a_row) {
     if (tasks_to_time_ != 0) [[unlikely]]
       begin_timing(*slot.task());
     execute(slot);
@@ -141,7 +141,7 @@ void Worker::end_timing() {
       end_timing();
     if (committed.is_empty()) [[likely]]
       return;
-    Task* const next = take_committed();
+    Task* const next = take_committed(in_a_row);
     if (next == nullptr) return;
     slot = Slot(next);
   }
@@ -248,12 +248,12 @@ Task* Worker::refill() {
                               low_.is_empty() &&
                               (!has_pools || (ready_.is_empty() && pinned_.is_empty() && alone_.is_empty()));
   if (has_only_tasks) {
-    if (tasks.is_empty()) return nullptr;
-    if (ring_.is_empty() && !was_robbed_ && next_of(tasks.first()) == nullptr) {
+    if (own_.is_empty()) return nullptr;
+    if (ring_.is_empty() && !was_robbed_ && own_size() == 1 && own_.has_only_created()) {
       ++taken_;
       return tasks.take();
     }
-    take_from(tasks, threshold(kBatch, 1u));
+    take_own(threshold(kBatch, 1u));
     return nullptr;
   }
   if (!alone_.is_empty() && (++refills_before_alone_ > kRefillsBeforeAlone || is_turn_alone())) {
@@ -309,15 +309,11 @@ void Worker::look_after_rest() {
     share_phase();
 }
 
-TaskList& Worker::private_tasks(unsigned rank) {
-  return rank == 0 ? high_ : rank == kNormalRank ? tasks : low_;
-}
-
 /// Most are empty most of the time.
 Worker::Waiting Worker::look_at_sources() const {
   Waiting found;
   if (!high_.is_empty()) found.add(0, kPrivate);
-  if (!tasks.is_empty()) found.add(kNormalRank, kPrivate);
+  if (!own_.is_empty()) found.add(kNormalRank, kPrivate);
   if (!low_.is_empty()) found.add(kPriorities - 1, kPrivate);
   if (!packed_now_.is_empty()) found.add(kNormalRank, kPacked);
   const auto add_ranks = [&found](const auto& source, unsigned bit) {
@@ -381,7 +377,7 @@ bool Worker::take_of_rank(unsigned rank, Waiting& waiting) {
 /// Up to `limit` tasks. @returns whether the source has more.
 bool Worker::take_from(unsigned source, unsigned rank, std::uint64_t limit) {
   const auto from_list = [this, limit](TaskList& list) {
-    take_from(list, limit);
+    ring_.push_from(list, limit);
     return !list.is_empty();
   };
   const auto from_pool = [this, rank](ReadySet<StdAtomics>& set) {
@@ -399,14 +395,14 @@ bool Worker::take_from(unsigned source, unsigned rank, std::uint64_t limit) {
       take_packed_now(limit);
       return !packed_now_.is_empty();
     default:
-      return from_list(private_tasks(rank));
+      if (rank != kNormalRank) return from_list(rank == 0 ? high_ : low_);
+      take_own(limit);
+      return !own_.is_empty();
   }
 }
 
-void Worker::take_from(TaskList& list, std::uint64_t count) {
-  const unsigned taken = ring_.push_from(list, count);
-  if (&list != &tasks) return;
-  taken_ += taken;
+void Worker::take_own(std::uint64_t count) {
+  taken_ += own_.take(ring_, count, own_size());
   if (was_robbed_) [[unlikely]]
     share();
 }
@@ -509,7 +505,7 @@ bool Worker::find_work() {
   if (!deferred_.is_empty()) route_deferred();  // of the destructor of a removed resource
   settle();
   // What was in the ring may have been taken out of it again, to be shared.
-  if (!tasks.is_empty() || !now_.is_empty() || !packed_now_.is_empty() || !high_.is_empty() ||
+  if (!own_.is_empty() || !now_.is_empty() || !packed_now_.is_empty() || !high_.is_empty() ||
       !low_.is_empty()) {
     return true;
   }
@@ -553,8 +549,13 @@ void Worker::drop_everything() {
     free_block(task);
   }
   do {  // the destructors of all these may create tasks
+    for (Chain chain = own_.take_oldest(~std::uint64_t{0}); !chain.is_empty();) {
+      Task* const task = chain.take();
+      drop(task);
+      free_block(task);
+    }
     for (TaskList* list :
-         {&tasks, &high_, &low_, &alone_, &deferred_, &now_.lanes[0], &now_.lanes[1], &now_.lanes[2]}) {
+         {&high_, &low_, &alone_, &deferred_, &now_.lanes[0], &now_.lanes[1], &now_.lanes[2]}) {
       while (!list->is_empty()) {
         Task* const task = list->take();
         drop(task);

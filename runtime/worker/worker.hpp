@@ -20,6 +20,7 @@
 #include "runtime/trace/trace_lane.hpp"
 #include "runtime/worker/event_count.hpp"
 #include "runtime/worker/known_functions.hpp"
+#include "runtime/worker/own_tasks.hpp"
 #include "runtime/worker/ring.hpp"
 #include "runtime/worker/task_list.hpp"
 
@@ -101,12 +102,13 @@ class alignas(128) Worker : public engine::ThreadState {
     static constexpr unsigned kBits = 8;  // a priority
     unsigned bits_ = 0;
   };
-  TaskList& private_tasks(unsigned rank);
   Waiting look_at_sources() const;
   bool take_eligible(Waiting& waiting, unsigned last);
   bool take_of_rank(unsigned rank, Waiting& waiting);
   bool take_from(unsigned source, unsigned rank, std::uint64_t limit);
-  void take_from(TaskList& list, std::uint64_t count);
+  void take_own(std::uint64_t count);
+  /// How many own tasks wait; while a task runs, what it asked for by on_commit() is among them.
+  std::uint64_t own_size() const { return created.load(std::memory_order_relaxed) + appended_ - taken_; }
   void take_packed_now(std::uint64_t count);
   bool take_from_pool(ReadySet<StdAtomics>& set, unsigned rank, bool is_own);
   void take_batch(TaskPool& pool);
@@ -154,7 +156,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void execute(Slot slot);
   bool run_or_put_back(Slot slot);
   void finish_rest(Slot slot);
-  Task* take_committed();
+  Task* take_committed(unsigned in_a_row);
   /// False: it did not run.
   bool run_synchronized(Task* task, bool may_move);
   bool run_reader(Task* task, bool may_move);
@@ -191,6 +193,12 @@ class alignas(128) Worker : public engine::ThreadState {
       epoch->count_finished(engine::birth_slot_of(task->handle));
   }
   void leave_group(Task* task);
+  bool may_run_here(const Task* task) const;
+  /// Behind the running task.
+  void run_next(Task* task) {
+    committed.append(task);
+    ++appended_;
+  }
   void destroy_run(Task* task);
   static void destroy(Task* task) {
     if (task->code->destroy != nullptr) [[unlikely]]
@@ -205,7 +213,7 @@ class alignas(128) Worker : public engine::ThreadState {
   }
   void finish_pool(TaskPool& pool);
   void route_deferred();
-  void requeue(Task* task);
+  void requeue(Task* task, bool must_wait = false);
 
   // ---- sharing.cpp: to and from other workers ----
   void push_pool(TaskPool& pool, Task* first, Task* last);
@@ -216,7 +224,19 @@ class alignas(128) Worker : public engine::ThreadState {
   bool empty_inbox();
   void admit(Task* task);
   void refuse(Task* task);
-  void publish(TaskList& list, std::uint64_t count);
+  void publish(const Chain& chain);
+  void append_own(Task* task, bool fair) {
+    if (fair) {
+      own_.append_fair(task);
+    } else {
+      tasks.append(task);
+    }
+    ++appended_;
+  }
+  void put_back_own(const Chain& chain) {
+    own_.put_back(chain);
+    appended_ += chain.size;
+  }
   void return_ring(unsigned keep);
   void wake(std::uint64_t workers = 1);
   void time_from_here();
@@ -266,22 +286,23 @@ class alignas(128) Worker : public engine::ThreadState {
   Engine& engine_;
   const unsigned index_;
 
-  // Private tasks: ThreadState::tasks has those of normal priority.
-  TaskList high_, low_;
+  OwnTasks own_{tasks};
+  TaskList high_, low_;                     // the same of other priorities
   Lanes now_;                               // of the current timestamp
   PackedTasks packed_now_;                  // the same, without pools
   unsigned current_row_ = 0;                // batches taken from now_ in a row
   TaskList alone_;                          // spec tasks: run with nothing beside them
   TaskList deferred_;                       // created by the running task: handed on when it has ended
-  std::uint64_t appended_ = 0, taken_ = 0;  // of ThreadState::tasks, beyond `created`; from it
+  std::uint64_t appended_ = 0, taken_ = 0;  // of own_, beyond `created`; from it
   std::uint64_t passed_[kPriorities] = {};  // tasks of higher rank that ran while one of this rank waited
   unsigned last_source_ = kPrivate;
   unsigned refills_before_alone_ = 0;        // since alone_ ran, while a task waits in it
   std::optional<std::uint32_t> turn_alone_;  // asked for and not had yet
   bool is_validating_ = false;               // an optimistic reader runs: what it creates is kept back
-  bool is_destroying_ = false;  // the arguments of a task that has run: their destructors do not throw
-  bool is_dropping_ = false;    // after a failure: groups release nothing
-  std::uint64_t clock_ = 0;     // of the last look at whether to share
+  bool is_destroying_ = false;        // the arguments of a task that has run: their destructors do not throw
+  bool is_dropping_ = false;          // after a failure: groups release nothing
+  bool is_dropping_attempt_ = false;  // of a reader that lost
+  std::uint64_t clock_ = 0;           // of the last look at whether to share
   std::uint64_t finished_then_ = 0;
   static constexpr std::uint64_t kUnknownTicks = 100'000;  // what may be long is shared
   std::uint64_t ticks_a_task_ = kUnknownTicks, last_ticks_a_task_ = kUnknownTicks;

@@ -5,8 +5,10 @@
 //
 // What a program may rely on beyond the task model:
 //   - run() uses the calling thread and workers() - 1 others; without timestamps and locales, tasks of one
-//   creator
-//     and priority start in the order of their creation on one worker, in any order on several.
+//     creator and priority start in the order of their creation on one worker, in any order on several. Those
+//     of several creators: the oldest first, but of normal priority, while over 1024 wait, those of the
+//     creators that ran last. So recursion needs as much memory as it is deep. What must have its turn says
+//     .fair.
 //   - Without native::hold() only the thread that calls run(), before it, and tasks create tasks; while a
 //   hold is
 //     open, every thread may.
@@ -45,6 +47,7 @@ namespace rubato::inline v0::engine {
 /// The members of a TaskGroup, for the runtime.
 struct GroupState {
   static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
+  static void*& held(TaskGroup& group) { return group.held_; }
 };
 
 /// What a thread needs to create tasks. Workers have one, and other threads as soon as they create.
@@ -110,6 +113,7 @@ template <TaskType type, bool may_repeat = true>
 [[gnu::always_inline]] inline std::uint64_t handle_of(const ThreadState& self, const Annotations& a,
                                                       bool extended) {
   std::uint64_t word = std::uint64_t{static_cast<std::uint8_t>(a.priority)} << handle::kPriorityShift;
+  if (a.fair && a.priority == Priority::normal) word |= handle::kFair;
   if (type == TaskType::spec) word |= handle::kSpec;
   if (extended) word |= handle::kExtended;
   if (a.at) word |= handle::kTimestamped;
@@ -179,7 +183,7 @@ template <TaskType type, class F, class... Args>
     task->words[kInlineWords - 1] = *a.at;
   }
   const bool is_private = type != TaskType::spec && !a.at && a.group == nullptr && a.after == nullptr &&
-                          !a.core && !a.numa && a.priority == Priority::normal &&
+                          !a.core && !a.numa && a.priority == Priority::normal && !a.fair &&
                           (!a.on || (task->handle & handle::kPooled) == 0);
   if (!is_private || !is_worker) return submit(self, task);
   self.tasks.append(task);

@@ -46,9 +46,10 @@ inline constexpr std::uint64_t kLocaleMask = kAddressMask & ~kPrefetchMask;
 inline constexpr unsigned kPrimitiveShift = 48;  // 3 bits: runtime/sync
 inline constexpr std::uint64_t kPrimitiveMask = std::uint64_t{7} << kPrimitiveShift;
 inline constexpr std::uint64_t kReads = std::uint64_t{1} << 51;
-inline constexpr unsigned kPriorityShift = 52;  // 2 bits: Priority
+inline constexpr unsigned kPriorityShift = 52;  // 2 bits: Priority, or kFair
 inline constexpr std::uint64_t kPriorityMask = std::uint64_t{3} << kPriorityShift;
-inline constexpr unsigned kBirthShift = 54;  // 4 bits: the birth epoch modulo 16
+inline constexpr std::uint64_t kFair = kPriorityMask;  // normal priority, and Annotations::fair
+inline constexpr unsigned kBirthShift = 54;            // 4 bits: the birth epoch modulo 16
 inline constexpr std::uint64_t kBirthMask = std::uint64_t{15} << kBirthShift;
 inline constexpr std::uint64_t kExtended = std::uint64_t{1} << 58;     // has a TaskExtension
 inline constexpr std::uint64_t kTimestamped = std::uint64_t{1} << 59;  // see Task::timestamp()
@@ -83,6 +84,9 @@ struct alignas(64) TaskExtension {
   std::uint32_t prefetch_bytes;
   std::uint32_t core;  ///< kAnywhere or a worker's number
   std::uint32_t numa;
+  // While the task waits for `after`: its neighbours among those that wait (runtime/order/groups.hpp).
+  Task* blocked_before;
+  Task* blocked_behind;
 };
 inline constexpr std::uint32_t kAnywhere = ~std::uint32_t{0};
 
@@ -143,6 +147,12 @@ class TaskList {
     return task;
   }
 
+  /// All of them, as a list that ends with null.
+  Task* take_all() {
+    Task* const all = first();
+    drop_until(nullptr);
+    return all;
+  }
   /// Those before `task`, which is in the list, or all: null.
   void drop_until(Task* task) {
     first_.store(task, std::memory_order_relaxed);
