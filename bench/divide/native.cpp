@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <functional>
 #include "bench/divide/programs.hpp"
+
+#include "rubato/algorithms.hpp"
 #include "rubato/rubato.hpp"
 
 namespace divide {
@@ -79,9 +82,22 @@ class Native final : public Programs {
     rubato::run();
     return Tally::take();
   }
-  void for_each(std::vector<std::uint8_t>&) override {}
-  std::uint64_t reduce(std::uint64_t) override { return 0; }
-  void sort(std::vector<std::uint32_t>&) override {}
+  void for_each(std::vector<std::uint8_t>& bytes) override {
+    rubato::parallel_for(std::size_t{0}, bytes.size(),
+                         [&](std::size_t i) { bytes[i] = static_cast<std::uint8_t>(short_body(i)); });
+  }
+  std::uint64_t reduce(std::uint64_t n) override {
+    return rubato::parallel_reduce(
+        rubato::blocked_range(std::uint64_t{0}, n), std::uint64_t{0},
+        [](const auto& range, std::uint64_t sum) {
+          for (std::uint64_t i = range.begin(); i != range.end(); ++i) sum += short_body(i);
+          return sum;
+        },
+        std::plus<>());
+  }
+  void sort(std::vector<std::uint32_t>& numbers) override {
+    rubato::parallel_sort(numbers.begin(), numbers.end());
+  }
 };
 
 }  // namespace

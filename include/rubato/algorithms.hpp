@@ -1,0 +1,516 @@
+// Algorithms on the task model, the same on every engine: parallel_for, parallel_for_each, parallel_reduce,
+// parallel_scan, parallel_invoke, parallel_sort. Not part of rubato.hpp: include it where it is used.
+//
+// Outside tasks an algorithm runs to its end, as run() does, together with all tasks that were created before. In a
+// task nothing may block: what comes afterwards is the last argument,
+//
+//   parallel_for(0, n, body, then([=] { go_on(); }));
+//   parallel_reduce(blocked_range(0, n), 0.0, sum, std::plus<>(), then([=](double total) { use(total); }, &group));
+//
+// and the call returns at once: body and continuation are copied, and what they refer to must outlive them. Given a
+// group, the continuation belongs to it. All tasks are `nonspec` and have the running task's timestamp, if it has
+// one.
+//
+// Bodies are called by several tasks at once, as constants. Ranges are divided into parts of the given grain or, if
+// none is given, into 16 for each worker.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rubato/task.hpp"
+#if defined(__riscv)
+#include <unistd.h>
+#endif
+
+namespace rubato::inline v0 {
+
+/// From `begin` to `end`, in parts of at most `grain`; 0: as many as suit the engine. Bodies get such ranges, too.
+///   Index  an integer or a random-access iterator
+template <class Index>
+class blocked_range {
+ public:
+  constexpr blocked_range(Index begin, Index end, std::uint64_t grain = 0)
+      : begin_(begin), end_(end), grain_(grain) {}
+  constexpr Index begin() const { return begin_; }
+  constexpr Index end() const { return end_; }
+  constexpr std::uint64_t size() const {
+    return begin_ < end_ ? static_cast<std::uint64_t>(end_ - begin_) : 0;
+  }
+  constexpr std::uint64_t grain() const { return grain_; }
+
+ private:
+  Index begin_, end_;
+  std::uint64_t grain_;
+};
+template <class Begin, class End>
+blocked_range(Begin, End, std::uint64_t = 0) -> blocked_range<std::common_type_t<Begin, End>>;
+
+/// What comes after an algorithm that a task calls. See then().
+template <class F>
+struct Then {
+  F function;
+  TaskGroup* group;
+};
+/// `function` gets the algorithm's result, if it has one, and belongs to `group`, if it is not null.
+template <class F>
+Then<F> then(F function, TaskGroup* group = nullptr) {
+  return {std::move(function), group};
+}
+
+namespace engine {
+
+/// How many tasks run at once, about.
+inline unsigned parallelism() {
+#if defined(RUBATO_ENGINE_NATIVE)
+  return native::workers();
+#elif defined(__riscv)
+  static const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores > 0 ? static_cast<unsigned>(cores) : 1;
+#else
+  return 4;
+#endif
+}
+
+/// How a range is divided: into parts of nearly the same size.
+class Division {
+ public:
+  Division(std::uint64_t size, std::uint64_t grain) {
+    constexpr std::uint64_t kPartsAWorker = 16;
+    parts_ = grain != 0 ? size / grain + (size % grain != 0) : std::min(size, kPartsAWorker * parallelism());
+    if (parts_ == 0) return;
+    each_ = size / parts_;
+    larger_ = size % parts_;
+  }
+  std::uint64_t parts() const { return parts_; }
+  std::uint64_t begin_of(std::uint64_t part) const { return part * each_ + std::min(part, larger_); }
+
+ private:
+  std::uint64_t parts_ = 0, each_ = 0, larger_ = 0;  // so many parts have one more
+};
+
+template <class Index>
+Index advanced(Index from, std::uint64_t by) {
+  if constexpr (std::is_integral_v<Index>) {
+    return static_cast<Index>(from + static_cast<Index>(by));
+  } else {
+    return from + static_cast<typename std::iterator_traits<Index>::difference_type>(by);
+  }
+}
+
+template <class Index>
+class DividedRange {
+ public:
+  explicit DividedRange(const blocked_range<Index>& whole)
+      : whole_(whole), division_(whole.size(), whole.grain()) {}
+  std::uint64_t parts() const { return division_.parts(); }
+  blocked_range<Index> part(std::uint64_t number) const {
+    return {advanced(whole_.begin(), division_.begin_of(number)),
+            advanced(whole_.begin(), division_.begin_of(number + 1)), whole_.grain()};
+  }
+
+ private:
+  blocked_range<Index> whole_;
+  Division division_;
+};
+
+// ---- What all have in common ----
+
+/// An algorithm at work: where its tasks find it, and the group to which they belong. `Algorithm` has start(Work&),
+/// which creates the first task, or none, and finish(), whose result is the algorithm's.
+template <class Algorithm>
+struct Work {
+  template <class... Args>
+  explicit Work(Args&&... args) : algorithm(std::forward<Args>(args)...) {
+    if (is_timestamped()) at = engine::timestamp();
+  }
+  Annotations annotations() { return {.at = at, .group = &group}; }
+
+  TaskGroup group;
+  std::optional<Timestamp> at;
+  Algorithm algorithm;
+};
+
+/// Outside tasks.
+template <class Algorithm>
+auto run_to_end(Algorithm algorithm) {
+  if (is_in_task()) rubato::run();  // which refuses to, and says why
+  Work<Algorithm> work(std::move(algorithm));
+  work.algorithm.start(work);
+  rubato::run();
+  return work.algorithm.finish();
+}
+
+/// The task after an algorithm. On hosts it owns the work: if it never runs, for a failure, that goes with it.
+template <class Work, class Function>
+struct Continuation {
+  template <class... Args>
+  explicit Continuation(Function then, Args&&... args)
+      : work(std::forward<Args>(args)...), function(std::move(then)) {}
+  void run() {
+    if constexpr (std::is_void_v<decltype(work.algorithm.finish())>) {
+      work.algorithm.finish();
+      function();
+    } else {
+      function(work.algorithm.finish());
+    }
+  }
+
+  Work work;
+  Function function;
+};
+
+template <class Algorithm, class Function>
+void run_before(Algorithm algorithm, Then<Function> then) {
+  using Whole = Continuation<Work<Algorithm>, Function>;
+  auto whole = std::make_unique<Whole>(std::move(then.function), std::move(algorithm));
+  Work<Algorithm>& work = whole->work;
+  const Annotations annotations{.at = work.at, .group = then.group, .after = &work.group};
+  work.algorithm.start(work);
+#if defined(__riscv)
+  rubato::create<TaskType::nonspec>(
+      [](Whole* w) {
+        w->run();
+        delete w;
+      },
+      annotations, whole.release());
+#else
+  rubato::create<TaskType::nonspec>([owned = std::move(whole)] { owned->run(); }, annotations);
+#endif
+}
+
+// ---- Parts that know nothing of each other ----
+
+template <class Work>
+struct RunPart {
+  void operator()(Work* work, std::uint64_t number) const { std::as_const(work->algorithm).run(number); }
+};
+template <class Work>
+struct SplitParts;
+
+template <class Work>
+void create_parts(Work& work, std::uint64_t first, std::uint64_t last) {
+  if (last - first == 1) {
+    rubato::create<TaskType::nonspec>(RunPart<Work>{}, work.annotations(), &work, first);
+  } else if (first < last) {
+    rubato::create<TaskType::nonspec>(SplitParts<Work>{}, work.annotations(), &work, first, last);
+  }
+}
+template <class Work>
+struct SplitParts {
+  void operator()(Work* work, std::uint64_t first, std::uint64_t last) const {
+    const std::uint64_t middle = first + (last - first) / 2;
+    create_parts(*work, first, middle);
+    create_parts(*work, middle, last);
+  }
+};
+
+template <class Index, class Body>
+struct For {
+  void start(auto& work) { create_parts(work, 0, range.parts()); }
+  void run(std::uint64_t number) const { body(range.part(number)); }
+  void finish() {}
+
+  DividedRange<Index> range;
+  Body body;
+};
+
+template <class Body>
+struct EachOf {
+  template <class Range>
+  void operator()(const Range& range) const {
+    for (auto i = range.begin(); i != range.end(); ++i) body(i);
+  }
+  Body body;
+};
+
+/// Of iterators that cannot jump: where the parts begin.
+template <class Iterator, class Body>
+struct ForEach {
+  ForEach(Iterator begin, Iterator end, Body each) : body(std::move(each)) {
+    const auto size = static_cast<std::uint64_t>(std::distance(begin, end));
+    const Division division(size, 0);
+    for (std::uint64_t part = 0; part < division.parts(); ++part) {
+      begins.push_back(begin);
+      std::advance(begin, static_cast<std::ptrdiff_t>(division.begin_of(part + 1) - division.begin_of(part)));
+    }
+    begins.push_back(end);
+  }
+  void start(auto& work) { create_parts(work, 0, begins.size() - 1); }
+  void run(std::uint64_t number) const {
+    for (Iterator i = begins[number]; i != begins[number + 1]; ++i) body(*i);
+  }
+  void finish() {}
+
+  std::vector<Iterator> begins;
+  Body body;
+};
+
+/// A result of a part, in a line of its own.
+template <class T>
+struct alignas(64) PartResult {
+  T value;
+};
+
+template <class Index, class T, class Body, class Combine>
+struct Reduce {
+  Reduce(const blocked_range<Index>& whole, T none, Body b, Combine c)
+      : range(whole),
+        identity(std::move(none)),
+        results(range.parts(), PartResult<T>{identity}),
+        body(std::move(b)),
+        combine(std::move(c)) {}
+  void start(auto& work) { create_parts(work, 0, range.parts()); }
+  void run(std::uint64_t number) const { results[number].value = body(range.part(number), identity); }
+  T finish() {
+    T total = std::move(identity);
+    for (PartResult<T>& result : results) total = combine(std::move(total), std::move(result.value));
+    return total;
+  }
+
+  DividedRange<Index> range;
+  T identity;
+  mutable std::vector<PartResult<T>> results;  // each part writes its own
+  Body body;
+  Combine combine;
+};
+
+template <class... Functions>
+struct Invoke {
+  void start(auto& work) { create_parts(work, 0, sizeof...(Functions)); }
+  void run(std::uint64_t number) const { call(number, std::index_sequence_for<Functions...>{}); }
+  void finish() {}
+  template <std::size_t... I>
+  void call(std::uint64_t number, std::index_sequence<I...>) const {
+    ((number == I ? std::get<I>(functions)() : void()), ...);
+  }
+
+  std::tuple<Functions...> functions;
+};
+
+// ---- Scan: the sums of all parts but the last, one after the other, then all parts with the sum before them ----
+
+template <class Index, class T, class Body, class Combine>
+struct ScanSums {
+  ScanSums(const blocked_range<Index>& whole, T none, Body b, Combine c)
+      : range(whole),
+        sums(range.parts(), PartResult<T>{none}),
+        identity(std::move(none)),
+        body(std::move(b)),
+        combine(std::move(c)) {}
+  void start(auto& work) { create_parts(work, 0, sums.empty() ? 0 : sums.size() - 1); }
+  void run(std::uint64_t number) const { sums[number].value = body(range.part(number), identity, false); }
+  /// What comes before each part in place of its own sum.
+  ScanSums finish() {
+    T before = identity;
+    for (PartResult<T>& sum : sums) {
+      T next = combine(before, sum.value);
+      sum.value = std::exchange(before, std::move(next));
+    }
+    return std::move(*this);
+  }
+
+  DividedRange<Index> range;
+  mutable std::vector<PartResult<T>> sums;
+  T identity;
+  Body body;
+  Combine combine;
+};
+template <class Sums>
+struct ScanFinal {
+  void start(auto& work) { create_parts(work, 0, sums.sums.size()); }
+  void run(std::uint64_t number) const {
+    auto& sum = sums.sums[number].value;
+    sum = sums.body(sums.range.part(number), std::move(sum), true);
+  }
+  auto finish() { return sums.sums.empty() ? std::move(sums.identity) : std::move(sums.sums.back().value); }
+
+  Sums sums;
+};
+
+// ---- Sort: quicksort, the parts as tasks ----
+
+template <class Iterator, class Less>
+struct Sort {
+  using Offset = typename std::iterator_traits<Iterator>::difference_type;
+  static constexpr std::uint64_t kSmall = 2048;
+
+  void start(auto& work);
+  void finish() {}
+  Iterator at(std::uint64_t offset) const { return begin + static_cast<Offset>(offset); }
+  /// Those at both ends of what is not sorted yet: [first, returned.first) and [returned.second, last).
+  std::pair<std::uint64_t, std::uint64_t> divide(std::uint64_t first, std::uint64_t last) const;
+  Iterator median(Iterator a, Iterator b, Iterator c) const {
+    if (less(*b, *a)) std::swap(a, b);
+    if (!less(*c, *b)) return b;
+    return less(*c, *a) ? a : c;
+  }
+
+  Iterator begin;
+  std::uint64_t size;
+  std::uint64_t grain;
+  Less less;
+};
+
+template <class Iterator, class Less>
+std::pair<std::uint64_t, std::uint64_t> Sort<Iterator, Less>::divide(std::uint64_t first,
+                                                                     std::uint64_t last) const {
+  const std::uint64_t eighth = (last - first) / 8;
+  const auto some = [&](unsigned i) { return at(first + i * eighth); };
+  const Iterator pivot = at(first);
+  std::iter_swap(pivot, median(median(some(0), some(1), some(2)), median(some(3), some(4), some(5)),
+                               median(some(6), some(7), at(last - 1))));
+  const Iterator right = std::partition(pivot + 1, at(last), [&](const auto& x) { return less(x, *pivot); });
+  const Iterator middle = right - 1;
+  std::iter_swap(pivot, middle);
+  // With few smaller ones many may be equal to it.
+  const auto left = static_cast<std::uint64_t>(middle - begin);
+  const bool is_lopsided = left - first < eighth;
+  const Iterator larger = is_lopsided ? std::partition(right, at(last), [&](const auto& x) { return !less(*middle, x); })
+                                      : right;
+  return {left, static_cast<std::uint64_t>(larger - begin)};
+}
+
+template <class Work>
+struct SortPart {
+  void operator()(Work* work, std::uint64_t first, std::uint64_t last, unsigned divisions_left) const {
+    const auto& sort = work->algorithm;
+    if (last - first <= sort.grain || divisions_left == 0)
+      return std::sort(sort.at(first), sort.at(last), sort.less);
+    const auto [left, right] = sort.divide(first, last);
+    const Annotations annotations = work->annotations();
+    if (left - first > 1) rubato::create<TaskType::nonspec>(SortPart{}, annotations, work, first, left, divisions_left - 1);
+    if (last - right > 1) rubato::create<TaskType::nonspec>(SortPart{}, annotations, work, right, last, divisions_left - 1);
+  }
+};
+
+template <class Iterator, class Less>
+void Sort<Iterator, Less>::start(auto& work) {
+  if (size < 2) return;
+  unsigned divisions = 0;  // beyond which pivots were bad all the time
+  for (std::uint64_t n = size; n > 1; n /= 2) divisions += 2;
+  rubato::create<TaskType::nonspec>(SortPart<std::remove_reference_t<decltype(work)>>{}, work.annotations(), &work,
+                            std::uint64_t{0}, size, divisions);
+}
+
+template <class Iterator, class Less>
+Sort<Iterator, Less> sort_of(Iterator begin, Iterator end, Less less) {
+  const auto size = begin < end ? static_cast<std::uint64_t>(end - begin) : 0;
+  return {begin, size, std::max(Sort<Iterator, Less>::kSmall, size / (8 * parallelism())), std::move(less)};
+}
+
+template <class T>
+inline constexpr bool is_then = false;
+template <class F>
+inline constexpr bool is_then<Then<F>> = true;
+
+}  // namespace engine
+
+/// Calls body(part) for parts of the range, each a blocked_range.
+template <class Index, class Body>
+void parallel_for(const blocked_range<Index>& range, Body body) {
+  engine::run_to_end(engine::For<Index, Body>{engine::DividedRange<Index>(range), std::move(body)});
+}
+template <class Index, class Body, class F>
+void parallel_for(const blocked_range<Index>& range, Body body, Then<F> then) {
+  engine::run_before(engine::For<Index, Body>{engine::DividedRange<Index>(range), std::move(body)},
+                     std::move(then));
+}
+/// Calls body(i) for each i from `begin` to `end`.
+template <class Begin, class End, class Body, class Index = std::common_type_t<Begin, End>>
+void parallel_for(Begin begin, End end, Body body) {
+  parallel_for(blocked_range<Index>(begin, end), engine::EachOf<Body>{std::move(body)});
+}
+template <class Begin, class End, class Body, class F, class Index = std::common_type_t<Begin, End>>
+void parallel_for(Begin begin, End end, Body body, Then<F> then) {
+  parallel_for(blocked_range<Index>(begin, end), engine::EachOf<Body>{std::move(body)}, std::move(then));
+}
+
+/// Calls body(*i) for each i from `begin` to `end`. Forward iterators are enough.
+template <class Iterator, class Body>
+void parallel_for_each(Iterator begin, std::type_identity_t<Iterator> end, Body body) {
+  engine::run_to_end(engine::ForEach<Iterator, Body>(begin, end, std::move(body)));
+}
+template <class Iterator, class Body, class F>
+void parallel_for_each(Iterator begin, std::type_identity_t<Iterator> end, Body body, Then<F> then) {
+  engine::run_before(engine::ForEach<Iterator, Body>(begin, end, std::move(body)), std::move(then));
+}
+
+/// body(part, identity) gives a part's result, combine(left, right) that of two neighbours; combine need not be
+/// commutative. @returns the range's, `identity` if it is empty. Which parts there are depends on the number of
+/// workers if no grain is given: so may the last bits of a sum of floating-point numbers.
+template <class Index, class T, class Body, class Combine>
+T parallel_reduce(const blocked_range<Index>& range, T identity, Body body, Combine combine) {
+  return engine::run_to_end(engine::Reduce<Index, T, Body, Combine>(range, std::move(identity), std::move(body),
+                                                                    std::move(combine)));
+}
+template <class Index, class T, class Body, class Combine, class F>
+void parallel_reduce(const blocked_range<Index>& range, T identity, Body body, Combine combine, Then<F> then) {
+  engine::run_before(engine::Reduce<Index, T, Body, Combine>(range, std::move(identity), std::move(body),
+                                                             std::move(combine)),
+                     std::move(then));
+}
+
+/// body(part, before, is_final) goes through a part from what came before it, and gives that with the part; only if
+/// `is_final` it writes results. Each part is gone through up to twice. combine() as for parallel_reduce().
+/// @returns what the whole range gives.
+template <class Index, class T, class Body, class Combine>
+T parallel_scan(const blocked_range<Index>& range, T identity, Body body, Combine combine) {
+  using Sums = engine::ScanSums<Index, T, Body, Combine>;
+  return engine::run_to_end(engine::ScanFinal<Sums>{
+      engine::run_to_end(Sums(range, std::move(identity), std::move(body), std::move(combine)))});
+}
+template <class Index, class T, class Body, class Combine, class F>
+void parallel_scan(const blocked_range<Index>& range, T identity, Body body, Combine combine, Then<F> then) {
+  using Sums = engine::ScanSums<Index, T, Body, Combine>;
+  TaskGroup* const group = then.group;
+  engine::run_before(Sums(range, std::move(identity), std::move(body), std::move(combine)),
+                     rubato::then(
+                         [then = std::move(then)](Sums sums) {
+                           engine::run_before(engine::ScanFinal<Sums>{std::move(sums)}, then);
+                         },
+                         group));
+}
+
+/// Calls all functions, at once if there are workers. The last argument may be a then().
+template <class... Functions>
+  requires(sizeof...(Functions) != 0)
+void parallel_invoke(Functions... functions) {
+  constexpr std::size_t kLast = sizeof...(Functions) - 1;
+  std::tuple<Functions...> all(std::move(functions)...);
+  if constexpr (engine::is_then<std::tuple_element_t<kLast, std::tuple<Functions...>>>) {
+    [&all]<std::size_t... I>(std::index_sequence<I...>) {
+      using Algorithm = engine::Invoke<std::tuple_element_t<I, std::tuple<Functions...>>...>;
+      engine::run_before(Algorithm{{std::move(std::get<I>(all))...}}, std::move(std::get<kLast>(all)));
+    }(std::make_index_sequence<kLast>{});
+  } else {
+    engine::run_to_end(engine::Invoke<Functions...>{std::move(all)});
+  }
+}
+
+/// Sorts; equal elements may change places. Random-access iterators; no memory.
+template <class Iterator, class Less = std::less<>>
+  requires(!engine::is_then<Less>)
+void parallel_sort(Iterator begin, std::type_identity_t<Iterator> end, Less less = {}) {
+  engine::run_to_end(engine::sort_of(begin, end, std::move(less)));
+}
+template <class Iterator, class Less, class F>
+void parallel_sort(Iterator begin, std::type_identity_t<Iterator> end, Less less, Then<F> then) {
+  engine::run_before(engine::sort_of(begin, end, std::move(less)), std::move(then));
+}
+template <class Iterator, class F>
+void parallel_sort(Iterator begin, std::type_identity_t<Iterator> end, Then<F> then) {
+  parallel_sort(begin, end, std::less<>(), std::move(then));
+}
+
+}  // namespace rubato::inline v0
