@@ -339,6 +339,18 @@ void Engine::clear_after_failure() {
   const auto drop_chain = [&drop](Chain chain) {
     while (!chain.is_empty()) drop(chain.take(), false);
   };
+  // Last of all, and when all of them have left their groups: what waits for a group may own it, or another
+  // one.
+  const auto drop_blocked = [this, &self] {
+    Chain chain = groups.clear();
+    for (Task* task = chain.first; task != nullptr; task = task == chain.last ? nullptr : next_of(task))
+      self.finish(task);
+    while (!chain.is_empty()) {
+      Task* const task = chain.take();
+      self.destroy(task);
+      self.free_block(task);
+    }
+  };
   const auto drop_pool = [&](TaskPool& pool) {
     for (bool is_empty = false; !is_empty;) {
       self.drop_packed(pool.packed);
@@ -360,7 +372,6 @@ void Engine::clear_after_failure() {
       is_empty = finished.is_empty;
     }
   };
-  drop_chain(groups.clear());
   for (const auto& worker : workers_) {
     drop_chain(worker->heap_.clear());
     for (unsigned i = 0; i < worker->packed_later_.lists(); ++i) {
@@ -388,6 +399,7 @@ void Engine::clear_after_failure() {
   };
   while (inbox_ready.claim(kNormalRank, last) != kNoPool)
     while (!inbox.drain(drop_new)) std::this_thread::yield();
+  drop_blocked();
   self.is_dropping_ = false;
   events.lower(Events::kStop);
 }

@@ -1,18 +1,19 @@
 // Algorithms on the task model, the same on every engine: parallel_for, parallel_for_each, parallel_reduce,
 // parallel_scan, parallel_invoke, parallel_sort. Not part of rubato.hpp: include it where it is used.
 //
-// Outside tasks an algorithm runs to its end, as run() does, together with all tasks that were created before. In a
-// task nothing may block: what comes afterwards is the last argument,
+// Outside tasks an algorithm runs to its end, as run() does, together with all tasks that were created
+// before. In a task nothing may block: what comes afterwards is the last argument,
 //
 //   parallel_for(0, n, body, then([=] { go_on(); }));
-//   parallel_reduce(blocked_range(0, n), 0.0, sum, std::plus<>(), then([=](double total) { use(total); }, &group));
+//   parallel_reduce(blocked_range(0, n), 0.0, sum, std::plus<>(), then([=](double total) { use(total); },
+//   &group));
 //
-// and the call returns at once: body and continuation are copied, and what they refer to must outlive them. Given a
-// group, the continuation belongs to it. All tasks are `nonspec` and have the running task's timestamp, if it has
-// one.
+// and the call returns at once: body and continuation are copied, and what they refer to must outlive them.
+// Given a group, the continuation belongs to it. All tasks are `nonspec` and have the running task's
+// timestamp, if it has one.
 //
-// Bodies are called by several tasks at once, as constants. Ranges are divided into parts of the given grain or, if
-// none is given, into 16 for each worker.
+// Bodies are called by several tasks at once, as constants. Ranges are divided into parts of the given grain
+// or, if none is given, into 16 for each worker.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -35,7 +36,8 @@
 
 namespace rubato::inline v0 {
 
-/// From `begin` to `end`, in parts of at most `grain`; 0: as many as suit the engine. Bodies get such ranges, too.
+/// From `begin` to `end`, in parts of at most `grain`; 0: as many as suit the engine. Bodies get such ranges,
+/// too.
 ///   Index  an integer or a random-access iterator
 template <class Index>
 class blocked_range {
@@ -126,8 +128,8 @@ class DividedRange {
 
 // ---- What all have in common ----
 
-/// An algorithm at work: where its tasks find it, and the group to which they belong. `Algorithm` has start(Work&),
-/// which creates the first task, or none, and finish(), whose result is the algorithm's.
+/// An algorithm at work: where its tasks find it, and the group to which they belong. `Algorithm` has
+/// start(Work&), which creates the first task, or none, and finish(), whose result is the algorithm's.
 template <class Algorithm>
 struct Work {
   template <class... Args>
@@ -151,7 +153,8 @@ auto run_to_end(Algorithm algorithm) {
   return work.algorithm.finish();
 }
 
-/// The task after an algorithm. On hosts it owns the work: if it never runs, for a failure, that goes with it.
+/// The task after an algorithm. On hosts it owns the work: if it never runs, for a failure, that goes with
+/// it.
 template <class Work, class Function>
 struct Continuation {
   template <class... Args>
@@ -298,7 +301,8 @@ struct Invoke {
   std::tuple<Functions...> functions;
 };
 
-// ---- Scan: the sums of all parts but the last, one after the other, then all parts with the sum before them ----
+// ---- Scan: the sums of all parts but the last, one after the other, then all parts with the sum before them
+// ----
 
 template <class Index, class T, class Body, class Combine>
 struct ScanSums {
@@ -376,8 +380,8 @@ std::pair<std::uint64_t, std::uint64_t> Sort<Iterator, Less>::divide(std::uint64
   // With few smaller ones many may be equal to it.
   const auto left = static_cast<std::uint64_t>(middle - begin);
   const bool is_lopsided = left - first < eighth;
-  const Iterator larger = is_lopsided ? std::partition(right, at(last), [&](const auto& x) { return !less(*middle, x); })
-                                      : right;
+  const Iterator larger =
+      is_lopsided ? std::partition(right, at(last), [&](const auto& x) { return !less(*middle, x); }) : right;
   return {left, static_cast<std::uint64_t>(larger - begin)};
 }
 
@@ -389,8 +393,10 @@ struct SortPart {
       return std::sort(sort.at(first), sort.at(last), sort.less);
     const auto [left, right] = sort.divide(first, last);
     const Annotations annotations = work->annotations();
-    if (left - first > 1) rubato::create<TaskType::nonspec>(SortPart{}, annotations, work, first, left, divisions_left - 1);
-    if (last - right > 1) rubato::create<TaskType::nonspec>(SortPart{}, annotations, work, right, last, divisions_left - 1);
+    if (left - first > 1)
+      rubato::create<TaskType::nonspec>(SortPart{}, annotations, work, first, left, divisions_left - 1);
+    if (last - right > 1)
+      rubato::create<TaskType::nonspec>(SortPart{}, annotations, work, right, last, divisions_left - 1);
   }
 };
 
@@ -399,8 +405,8 @@ void Sort<Iterator, Less>::start(auto& work) {
   if (size < 2) return;
   unsigned divisions = 0;  // beyond which pivots were bad all the time
   for (std::uint64_t n = size; n > 1; n /= 2) divisions += 2;
-  rubato::create<TaskType::nonspec>(SortPart<std::remove_reference_t<decltype(work)>>{}, work.annotations(), &work,
-                            std::uint64_t{0}, size, divisions);
+  rubato::create<TaskType::nonspec>(SortPart<std::remove_reference_t<decltype(work)>>{}, work.annotations(),
+                                    &work, std::uint64_t{0}, size, divisions);
 }
 
 template <class Iterator, class Less>
@@ -446,23 +452,25 @@ void parallel_for_each(Iterator begin, std::type_identity_t<Iterator> end, Body 
   engine::run_before(engine::ForEach<Iterator, Body>(begin, end, std::move(body)), std::move(then));
 }
 
-/// body(part, identity) gives a part's result, combine(left, right) that of two neighbours; combine need not be
-/// commutative. @returns the range's, `identity` if it is empty. Which parts there are depends on the number of
-/// workers if no grain is given: so may the last bits of a sum of floating-point numbers.
+/// body(part, identity) gives a part's result, combine(left, right) that of two neighbours; combine need not
+/// be commutative. @returns the range's, `identity` if it is empty. Which parts there are depends on the
+/// number of workers if no grain is given: so may the last bits of a sum of floating-point numbers.
 template <class Index, class T, class Body, class Combine>
 T parallel_reduce(const blocked_range<Index>& range, T identity, Body body, Combine combine) {
-  return engine::run_to_end(engine::Reduce<Index, T, Body, Combine>(range, std::move(identity), std::move(body),
-                                                                    std::move(combine)));
+  return engine::run_to_end(engine::Reduce<Index, T, Body, Combine>(range, std::move(identity),
+                                                                    std::move(body), std::move(combine)));
 }
 template <class Index, class T, class Body, class Combine, class F>
-void parallel_reduce(const blocked_range<Index>& range, T identity, Body body, Combine combine, Then<F> then) {
+void parallel_reduce(const blocked_range<Index>& range, T identity, Body body, Combine combine,
+                     Then<F> then) {
   engine::run_before(engine::Reduce<Index, T, Body, Combine>(range, std::move(identity), std::move(body),
                                                              std::move(combine)),
                      std::move(then));
 }
 
-/// body(part, before, is_final) goes through a part from what came before it, and gives that with the part; only if
-/// `is_final` it writes results. Each part is gone through up to twice. combine() as for parallel_reduce().
+/// body(part, before, is_final) goes through a part from what came before it, and gives that with the part;
+/// only if `is_final` it writes results. Each part is gone through up to twice. combine() as for
+/// parallel_reduce().
 /// @returns what the whole range gives.
 template <class Index, class T, class Body, class Combine>
 T parallel_scan(const blocked_range<Index>& range, T identity, Body body, Combine combine) {
@@ -474,12 +482,11 @@ template <class Index, class T, class Body, class Combine, class F>
 void parallel_scan(const blocked_range<Index>& range, T identity, Body body, Combine combine, Then<F> then) {
   using Sums = engine::ScanSums<Index, T, Body, Combine>;
   TaskGroup* const group = then.group;
-  engine::run_before(Sums(range, std::move(identity), std::move(body), std::move(combine)),
-                     rubato::then(
-                         [then = std::move(then)](Sums sums) {
-                           engine::run_before(engine::ScanFinal<Sums>{std::move(sums)}, then);
-                         },
-                         group));
+  engine::run_before(
+      Sums(range, std::move(identity), std::move(body), std::move(combine)),
+      rubato::then([then = std::move(then)](
+                       Sums sums) { engine::run_before(engine::ScanFinal<Sums>{std::move(sums)}, then); },
+                   group));
 }
 
 /// Calls all functions, at once if there are workers. The last argument may be a then().

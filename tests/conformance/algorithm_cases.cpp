@@ -165,8 +165,9 @@ void reset(std::uint64_t size) {
 }
 
 void calls_parallel_for() {
-  parallel_for(std::size_t{0}, calls.size(), [](std::size_t i) { count(calls[i]); },
-               then([] { continues(is_each_once(calls)); }, &whole));
+  parallel_for(
+      std::size_t{0}, calls.size(), [](std::size_t i) { count(calls[i]); },
+      then([] { continues(is_each_once(calls)); }, &whole));
 }
 
 CASE(a_task_goes_on_after_parallel_for) {
@@ -196,7 +197,8 @@ void invokes(unsigned depth, TaskGroup* group) {
                   [depth, both] { create<nonspec>(invokes, {.group = both}, depth - 1, both); },
                   then(
                       [both, group] {
-                        create<nonspec>([](TaskGroup* g) { delete g; }, {.group = group, .after = both}, both);
+                        create<nonspec>([](TaskGroup* g) { delete g; }, {.group = group, .after = both},
+                                        both);
                       },
                       group));
 }
@@ -216,7 +218,8 @@ CASE(a_task_gets_the_result) {
   create<nonspec>(
       [] {
         parallel_reduce(blocked_range(std::uint64_t{0}, std::uint64_t{500}), std::string(), text_of_part,
-                        std::plus<>(), then([](const std::string& text) { continues(text == text_of(0, 500)); }));
+                        std::plus<>(),
+                        then([](const std::string& text) { continues(text == text_of(0, 500)); }));
         parallel_scan(
             blocked_range(1, 101), 0,
             [](const auto& part, int sum, bool) {
@@ -226,14 +229,16 @@ CASE(a_task_gets_the_result) {
             std::plus<>(), then([](int sum) { continues(sum == 5050); }));
         parallel_sort(numbers.begin(), numbers.end(),
                       then([] { continues(std::is_sorted(numbers.begin(), numbers.end())); }));
-        parallel_for_each(numbers.begin(), numbers.begin() + 100, [](std::uint32_t&) {}, then([] { continues(true); }));
+        parallel_for_each(
+            numbers.begin(), numbers.begin() + 100, [](std::uint32_t&) {}, then([] { continues(true); }));
       },
       {});
   run();
   CHECK(continued == 4 && violations == 0);
 }
 
-ERROR_CASE(an_algorithm_without_continuation_in_a_task, "calls run\\(\\), which only code outside tasks may do") {
+ERROR_CASE(an_algorithm_without_continuation_in_a_task,
+           "calls run\\(\\), which only code outside tasks may do") {
   create<nonspec>([] { parallel_for(0, 10, [](int) {}); }, {});
   run();
 }
