@@ -1,0 +1,12 @@
+// All algorithms, in the order of AlgorithmId.
+// SPDX-License-Identifier: MIT
+#include "tm/algorithm/algorithm.hpp"
+
+namespace rubato::tm {
+
+const Algorithm& algorithm(std::uint32_t id) {
+  static constexpr const Algorithm* kAll[kAlgorithmCount] = {&kSerial, &kEager};
+  return *kAll[id];
+}
+
+}  // namespace rubato::tm

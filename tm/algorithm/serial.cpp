@@ -1,0 +1,65 @@
+// One transaction after another: the serial lock is taken at begin (begin.cpp), accesses are plain. Where the
+// transaction may be cancelled, old values are kept (rule T44).
+// SPDX-License-Identifier: MIT
+#include <cstring>
+
+#include "tm/algorithm/algorithm.hpp"
+#include "tm/algorithm/word.hpp"
+#include "tm/begin/transaction.hpp"
+
+namespace rubato::tm {
+namespace {
+
+struct PlainAccess {
+  template <Load, class T>
+  static T load(const void* p, Thread*) {
+    return peek<T>(p);
+  }
+  template <Store, class T>
+  static void store(void* p, T value, Thread*) {
+    poke(p, value);
+  }
+  static void read(void* to, const void* from, std::size_t bytes, Load, Thread*) { std::memcpy(to, from, bytes); }
+  static void write(void* to, const void* from, std::size_t bytes, Store, Thread*) { std::memcpy(to, from, bytes); }
+  static void fill(void* to, int byte, std::size_t bytes, Store, Thread*) { std::memset(to, byte, bytes); }
+  static void save(const void*, std::size_t, Thread*) {}
+};
+
+struct UndoableAccess : PlainAccess {
+  /// After a write the old value is in the log already; but what an outer transaction wrote, an inner one that is
+  /// cancelled has to restore, and GCC calls both "after a write" (rule T21).
+  static bool must_save(Store kind, const Thread* thread) {
+    return kind != Store::after_write || thread->savepoints.size() != 0;
+  }
+  template <Store kind, class T>
+  static void store(void* p, T value, Thread* thread) {
+    if (must_save(kind, thread)) thread->undo.save(p, sizeof(T));
+    poke(p, value);
+  }
+  static void write(void* to, const void* from, std::size_t bytes, Store kind, Thread* thread) {
+    if (must_save(kind, thread)) thread->undo.save(to, bytes);
+    std::memcpy(to, from, bytes);
+  }
+  static void fill(void* to, int byte, std::size_t bytes, Store kind, Thread* thread) {
+    if (must_save(kind, thread)) thread->undo.save(to, bytes);
+    std::memset(to, byte, bytes);
+  }
+  static void save(const void* address, std::size_t bytes, Thread* thread) { thread->undo.save(address, bytes); }
+};
+
+// A serial transaction is never inside the gate: begin.cpp, commit.cpp and abort.cpp do all there is.
+void begin(Thread&) {}
+bool commit(Thread&) { return true; }
+void roll_back(Thread& thread, const Savepoint* savepoint) { restore_memory(thread, savepoint); }
+bool become_exclusive(Thread&) { return true; }
+void quiesce(Thread&) {}
+bool prepare() { return true; }
+
+}  // namespace
+
+constinit const Barriers kPlainBarriers = barriers_of<PlainAccess>();
+constinit const Barriers kUndoBarriers = barriers_of<UndoableAccess>();
+constinit const Algorithm kSerial = {"serial", kUndoBarriers,     begin,   commit,
+                                     roll_back, become_exclusive, quiesce, prepare};
+
+}  // namespace rubato::tm

@@ -1,0 +1,42 @@
+// Accesses of program memory: of any alignment, and single instructions, since other threads may write at the same time
+// where a transaction is about to find out that it has to restart.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace rubato::tm {
+
+template <class T>
+[[gnu::no_sanitize("alignment")]] inline T peek(const void* p) {
+  return __atomic_load_n(static_cast<const T*>(p), __ATOMIC_RELAXED);
+}
+template <class T>
+[[gnu::no_sanitize("alignment")]] inline void poke(void* p, T value) {
+  __atomic_store_n(static_cast<T*>(p), value, __ATOMIC_RELAXED);
+}
+
+/// Copies shared memory into private memory, by words.
+inline void peek_bytes(void* to, const void* from, std::size_t bytes) {
+  auto* out = static_cast<char*>(to);
+  auto* in = static_cast<const char*>(from);
+  for (; bytes >= 8; bytes -= 8, out += 8, in += 8) {
+    const auto word = peek<std::uint64_t>(in);
+    std::memcpy(out, &word, 8);
+  }
+  for (; bytes > 0; --bytes) *out++ = static_cast<char>(peek<std::uint8_t>(in++));
+}
+inline void poke_bytes(void* to, const void* from, std::size_t bytes) {
+  auto* out = static_cast<char*>(to);
+  auto* in = static_cast<const char*>(from);
+  for (; bytes >= 8; bytes -= 8, out += 8, in += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, in, 8);
+    poke<std::uint64_t>(out, word);
+  }
+  for (; bytes > 0; --bytes) poke<std::uint8_t>(out++, static_cast<std::uint8_t>(*in++));
+}
+
+}  // namespace rubato::tm

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include <cstdlib>
+
+#include "tm/begin/transaction.hpp"
+#include "tm/choice/options.hpp"
+#include "tm/thread/failure.hpp"
+
+namespace rubato::tm {
+namespace {
+
+void run_serially(Thread& thread) {
+  // Where aborts are excluded nothing needs to be kept; with ITM_DEFAULT_METHOD=serial it is all the same.
+  const bool must_be_irrevocable =
+      (thread.properties & Property::kGoesIrrevocable) != 0 || (thread.properties & Property::kInstrumented) == 0;
+  const bool can_abort = (thread.properties & Property::kNoAbort) == 0 || (options.undo_always && !thread.starts_serial);
+  thread.algorithm = &kSerial;
+  if (can_abort && !must_be_irrevocable) {
+    thread.mode = Mode::serial_undoable;
+    thread.barriers = &kUndoBarriers;
+  } else {
+    thread.mode = Mode::irrevocable;
+    thread.barriers = &kPlainBarriers;
+  }
+}
+
+bool is_serial(std::uint32_t regime) { return Regime::algorithm(regime) == static_cast<std::uint32_t>(AlgorithmId::serial); }
+
+/// Serial although the regime may be concurrent: nobody else may be inside.
+void start_serial(Thread& thread) {
+  shared.gate.lock();
+  if (!is_serial(shared.gate.regime())) {
+    shared.gate.close(&thread.line);
+    thread.has_closed_gate = true;
+    thread.serialized.store(thread.serialized.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  run_serially(thread);
+}
+
+void push_savepoint(Thread& thread, std::uint32_t properties) {
+  const std::size_t needed = thread.savepoints.size() + 3;  // outermost, this one, room for the next
+  if (needed > thread.checkpoint_room) {
+    const std::size_t room = 2 * thread.checkpoint_room;
+    auto* const grown = static_cast<Checkpoint*>(std::realloc(thread.checkpoints, room * sizeof(Checkpoint)));
+    if (grown == nullptr) restart_without_memory();
+    thread.checkpoints = grown;
+    thread.checkpoint_room = room;
+  }
+  thread.savepoints.push({thread.nesting, thread.properties, thread.id, false, thread.undo.size(), thread.locked.size(),
+                          thread.allocations.size(), thread.commit_actions.size(), thread.undo_actions.size(),
+                          thread.exceptions.mark()});
+  thread.next_checkpoint = thread.checkpoints + thread.savepoints.size() + 1;
+  thread.properties = properties;
+  thread.id = 0;
+}
+
+std::uint32_t begin_nested(Thread& thread, std::uint32_t properties) {
+  const bool is_instrumented = (properties & Property::kInstrumented) != 0;
+  if ((!is_instrumented || (properties & Property::kGoesIrrevocable) != 0)) become_irrevocable(thread);
+  ++thread.nesting;
+  if (is_instrumented && (properties & Property::kNoAbort) == 0) {
+    push_savepoint(thread, properties);
+    if (thread.mode == Mode::irrevocable) choose_irrevocable_barriers(thread);
+    return Answer::kRunInstrumented | Answer::kSaveLive;
+  }
+  return choose_path(thread, properties);
+}
+
+}  // namespace
+
+std::uint32_t choose_path(const Thread& thread, std::uint32_t properties) {
+  const bool is_plain = thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers;
+  const bool is_instrumented = (properties & Property::kInstrumented) != 0;
+  if ((properties & Property::kUninstrumented) != 0 && (is_plain || !is_instrumented)) return Answer::kRunUninstrumented;
+  return Answer::kRunInstrumented;
+}
+
+void choose_irrevocable_barriers(Thread& thread) {
+  const bool can_cancel = thread.savepoints.size() != 0 && !thread.savepoints.back().is_final;
+  thread.barriers = can_cancel ? &kUndoBarriers : &kPlainBarriers;
+}
+
+void start_attempt(Thread& thread) {
+  thread.exceptions.start_outermost();
+  if (thread.starts_serial || (thread.properties & Property::kGoesIrrevocable) != 0 ||
+      (thread.properties & Property::kInstrumented) == 0) {
+    start_serial(thread);
+    return;
+  }
+  while (true) {
+    if (is_serial(shared.gate.regime())) {
+      shared.gate.lock();
+      if (is_serial(shared.gate.regime())) {  // it changes under the lock only
+        run_serially(thread);
+        return;
+      }
+      shared.gate.unlock();
+      continue;
+    }
+    const std::uint32_t regime = thread.holds_hourglass ? shared.gate.try_enter_as_holder(thread.line)
+                                                        : shared.gate.try_enter(thread.line);
+    if ((regime & (Regime::kClosed | Regime::kHeld)) != 0) {
+      shared.gate.wait_for_opening(regime);
+      continue;
+    }
+    if (is_serial(regime)) {
+      shared.gate.leave(thread.line);
+      continue;
+    }
+    thread.algorithm = &algorithm(Regime::algorithm(regime));
+    thread.barriers = &thread.algorithm->barriers;
+    thread.mode = Mode::concurrent;
+    thread.algorithm->begin(thread);
+    return;
+  }
+}
+
+}  // namespace rubato::tm
+
+/// Called by _ITM_beginTransaction, which has saved the checkpoint in *thread->next_checkpoint.
+extern "C" [[gnu::visibility("hidden")]] std::uint32_t rubato_tm_begin(std::uint32_t properties,
+                                                                       rubato::tm::Thread* thread) {
+  using namespace rubato::tm;
+  static_assert(offsetof(Thread, next_checkpoint) == 8, "x86_64.S");
+  if ((properties & Property::kUndoLogCode) != 0) {
+    fatal("a transaction was compiled for an undo log of the program's own (property 0x400), which is not supported");
+  }
+  if (thread->nesting != 0) return begin_nested(*thread, properties);
+  thread->nesting = 1;
+  thread->properties = properties;
+  thread->next_checkpoint = thread->checkpoints + 1;
+  start_attempt(*thread);
+  const std::uint32_t path = choose_path(*thread, properties);
+  return thread->mode == Mode::irrevocable ? path : path | Answer::kSaveLive;
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "tm/begin/transaction.hpp"
+#include "tm/thread/failure.hpp"
+
+namespace rubato::tm {
+namespace {
+
+constexpr std::uint64_t kShrinkEvery = 1024;
+
+/// Actions may run transactions: nothing of the ended one is left when they run.
+[[gnu::noinline]] void run_commit_actions(Thread& thread) {
+  RunningActions actions(thread.commit_actions);
+  Allocations frees = thread.allocations.take();
+  actions.run_in_order();
+  frees.commit();
+  frees.destroy();
+}
+
+}  // namespace
+
+void leave_transaction(Thread& thread) {
+  if (thread.mode == Mode::concurrent) {
+    shared.gate.leave(thread.line);
+  } else {
+    if (thread.has_closed_gate) {
+      thread.has_closed_gate = false;
+      shared.gate.open();
+    }
+    shared.gate.unlock();
+  }
+}
+
+void clear_logs(Thread& thread) {
+  thread.undo.clear();
+  thread.reads.clear();
+  thread.locked.clear();
+  thread.savepoints.clear();
+  thread.next_checkpoint = thread.checkpoints;
+}
+
+void commit(Thread& thread, void* exception) {
+  if (__builtin_expect(thread.nesting != 1, false)) {
+    if (thread.nesting == 0) fatal("a transaction is committed, but none has begun");
+    if (thread.has_open_savepoint() && thread.savepoints.back().nesting == thread.nesting) {  // it becomes part of the outer
+      const Savepoint& savepoint = thread.savepoints.back();
+      thread.properties = savepoint.properties;
+      thread.id = savepoint.id;
+      thread.savepoints.pop();
+      thread.next_checkpoint = thread.checkpoints + thread.savepoints.size() + 1;
+      if (thread.mode == Mode::irrevocable) {
+        // What it wrote is part of an irrevocable transaction now, unless another savepoint is open.
+        choose_irrevocable_barriers(thread);
+        if (thread.barriers == &kPlainBarriers) thread.undo.clear();
+      }
+    }
+    --thread.nesting;
+    return;
+  }
+  // 1. The writes become visible, or the transaction has to run again.
+  if (exception != nullptr) thread.exceptions.leaving(exception);
+  const bool is_concurrent = thread.mode == Mode::concurrent;
+  if (is_concurrent && !thread.algorithm->commit(thread)) restart(thread, Cause::invalid_commit);
+  // 2. Others may go on.
+  leave_transaction(thread);
+  thread.nesting = 0;
+  thread.mode = Mode::outside;
+  thread.id = 0;
+  thread.starts_serial = false;
+  thread.aborts_in_a_row = 0;
+  clear_logs(thread);
+  thread.exceptions.commit();
+  const std::uint64_t committed = thread.committed.load(std::memory_order_relaxed) + 1;
+  thread.committed.store(committed, std::memory_order_relaxed);
+  if (thread.holds_hourglass) {
+    thread.holds_hourglass = false;
+    shared.gate.release();
+  }
+  // 3. Nobody is left who may touch what became private.
+  if (is_concurrent) thread.algorithm->quiesce(thread);
+  // 4. Actions, then frees.
+  thread.undo_actions.clear();
+  if (__builtin_expect(!thread.commit_actions.empty(), false)) {
+    run_commit_actions(thread);
+  } else {
+    thread.allocations.commit();
+  }
+  if (__builtin_expect(committed % kShrinkEvery == 0, false)) {
+    thread.undo.shrink();
+    thread.reads.shrink();
+    thread.locked.shrink();
+  }
+}
+
+void become_irrevocable(Thread& thread) {
+  if (thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers) return;
+  if (thread.mode == Mode::concurrent) {
+    // The closer of the gate would wait for this transaction: no waiting for it in turn.
+    if (!shared.gate.try_lock()) restart(thread, Cause::mode_change);
+    shared.gate.close(&thread.line);
+    if (!thread.algorithm->become_exclusive(thread)) {
+      shared.gate.open();
+      shared.gate.unlock();
+      restart(thread, Cause::mode_change);
+    }
+    shared.gate.leave(thread.line);
+    thread.has_closed_gate = true;
+    thread.serialized.store(thread.serialized.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  for (Savepoint& savepoint : thread.savepoints) savepoint.is_final = true;
+  thread.undo.clear();
+  thread.mode = Mode::irrevocable;
+  thread.barriers = &kPlainBarriers;
+}
+
+}  // namespace rubato::tm

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "tm/choice/options.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tm/algorithm/algorithm.hpp"
+#include "tm/thread/failure.hpp"
+#include "tm/thread/thread.hpp"
+
+namespace rubato::tm {
+
+constinit Options options;
+
+namespace {
+
+constexpr AlgorithmId kDefault = AlgorithmId::serial;
+
+struct Name {
+  const char* name;
+  AlgorithmId id;
+};
+constexpr Name kOurs[] = {{"serial", AlgorithmId::serial}, {"eager", AlgorithmId::eager}};
+/// GCC's methods and what is nearest (rule T50).
+constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},
+                         {"serialirr", AlgorithmId::serial},
+                         {"serial", AlgorithmId::serial}};
+
+template <std::size_t n>
+const Name* find(const Name (&names)[n], const char* value) {
+  for (const Name& name : names) {
+    if (std::strcmp(name.name, value) == 0) return &name;
+  }
+  return nullptr;
+}
+
+AlgorithmId read_method() {
+  if (const char* const value = std::getenv("RUBATO_ITM_METHOD"); value != nullptr && *value != '\0') {
+    if (const Name* const name = find(kOurs, value)) return name->id;
+    warn("RUBATO_ITM_METHOD is '%s', expected serial or eager; it is ignored", value);
+    return kDefault;
+  }
+  if (const char* const value = std::getenv("ITM_DEFAULT_METHOD"); value != nullptr && *value != '\0') {
+    if (const Name* const name = find(kGcc, value)) {
+      options.undo_always = std::strcmp(value, "serial") == 0;
+      return name->id;
+    }
+    warn("ITM_DEFAULT_METHOD is '%s', expected ml_wt, serialirr or serial; it is ignored", value);
+  }
+  return kDefault;
+}
+
+}  // namespace
+
+void choose_algorithm() {
+  AlgorithmId id = read_method();
+  if (!algorithm(static_cast<std::uint32_t>(id)).prepare()) {
+    warn("no memory for the algorithm %s: transactions run serially", algorithm(static_cast<std::uint32_t>(id)).name);
+    id = AlgorithmId::serial;
+  }
+  shared.gate.change_algorithm(static_cast<std::uint32_t>(id));
+}
+
+}  // namespace rubato::tm

@@ -1,0 +1,66 @@
+// Memory that a transaction allocated or freed. Allocations are made at once and taken back on rollback; frees are made
+// after commit and quiescence, by the function that fits the allocation (rule T25).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tm/log/buffer.hpp"
+
+namespace rubato::tm {
+
+enum class Release : std::uint8_t {
+  free_,
+  delete_,
+  delete_nothrow,
+  delete_sized,
+  delete_sized_nothrow,
+  delete_array,
+  delete_array_nothrow,
+};
+
+/// Gives one piece of memory back. @param bytes  for the sized forms only
+void release_memory(void* pointer, Release how, std::size_t bytes);
+
+class Allocations {
+ public:
+  std::size_t size() const { return entries_.size(); }
+  /// Before an allocation, so that recording it cannot fail.
+  void reserve() { entries_.extend(1), entries_.pop(); }
+  void allocated(void* pointer, Release how) { entries_.push({pointer, 0, how, true}); }
+  void freed(void* pointer, Release how, std::size_t bytes = 0) { entries_.push({pointer, bytes, how, false}); }
+
+  void roll_back_to(std::size_t size) {
+    while (entries_.size() > size) {
+      const Entry entry = entries_.back();
+      entries_.pop();
+      if (entry.is_allocation) release_memory(entry.pointer, entry.how, 0);
+    }
+  }
+  void commit() {
+    for (const Entry& entry : entries_) {
+      if (!entry.is_allocation) release_memory(entry.pointer, entry.how, entry.bytes);
+    }
+    entries_.clear();
+  }
+
+  /// Moves the list out, for frees that have to wait for actions; destroy() it afterwards.
+  Allocations take() {
+    Allocations taken;
+    taken.entries_ = entries_.take();
+    return taken;
+  }
+  void destroy() { entries_.release(); }
+
+ private:
+  struct Entry {
+    void* pointer;
+    std::size_t bytes;
+    Release how;
+    bool is_allocation;
+  };
+  Buffer<Entry> entries_;
+};
+
+}  // namespace rubato::tm

@@ -1,0 +1,67 @@
+// Exceptions that a transaction allocated, threw or caught, and what is left to clean up when it is undone (rule T23).
+// The entry points of libstdc++ are weak: C programs have none of them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tm/log/buffer.hpp"
+#include "tm/log/undo_log.hpp"
+
+namespace rubato::tm {
+
+class Exceptions {
+ public:
+  /// What a savepoint keeps.
+  struct Mark {
+    std::size_t objects = 0;
+    std::uint32_t caught = 0;
+    std::uint32_t uncaught = 0;
+    void* in_flight = nullptr;
+  };
+
+  Mark mark() const;
+  /// At the start of an attempt.
+  void begin() {
+    if (__builtin_expect(objects_.size() != 0 || caught_ != 0 || in_flight_ != nullptr, false)) forget();
+  }
+  void start_outermost() { outermost_uncaught_ = uncaught_count(); }
+
+  void* allocate(std::size_t bytes);
+  void free_unthrown(void* object);
+  [[noreturn]] void throw_object(void* object, void* type, void (*destructor)(void*));
+  void* begin_catch(void* exception);
+  void end_catch();
+  /// The exception that leaves the transaction, until it has committed.
+  void leaving(void* exception) { in_flight_ = exception; }
+
+  /// Memory of exceptions that end with a rollback to `mark`: it is not restored.
+  const Range* gone(const Mark& mark) { return objects_.begin() == nullptr ? nullptr : ranges(mark); }
+  std::size_t gone_count(const Mark& mark) const { return objects_.size() - mark.objects; }
+  void roll_back_to(const Mark& mark);
+  void roll_back() { roll_back_to({0, 0, outermost_uncaught_, nullptr}); }
+  void commit();
+
+ private:
+  enum class State : std::uint8_t { unthrown, thrown, freed };
+  struct Object {
+    void* object;
+    std::size_t bytes;
+    State state;
+  };
+
+  void forget();
+  const Range* ranges(const Mark& mark);
+  static std::uint32_t uncaught_count();
+  static void set_uncaught_count(std::uint32_t count);
+  static void free_object(void* object);
+
+  Buffer<Object> objects_;
+  Buffer<Range> ranges_;
+  std::uint32_t caught_ = 0;
+  std::uint32_t outermost_uncaught_ = 0;
+  void* in_flight_ = nullptr;
+};
+
+}  // namespace rubato::tm

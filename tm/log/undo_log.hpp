@@ -1,0 +1,85 @@
+// Old values of memory that was written in place, restored in reverse order.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "tm/log/buffer.hpp"
+
+namespace rubato::tm {
+
+/// A range of memory that is not restored.
+struct Range {
+  std::uintptr_t first, last;  ///< [first, last)
+};
+
+class UndoLog {
+ public:
+  std::size_t size() const { return words_.size(); }
+
+  void save(const void* address, std::size_t bytes) {
+    const std::size_t data = (bytes + sizeof(std::uintptr_t) - 1) / sizeof(std::uintptr_t);
+    std::uintptr_t* const entry = words_.extend(data + 2);
+    std::memcpy(entry, address, bytes);
+    entry[data] = bytes;
+    entry[data + 1] = reinterpret_cast<std::uintptr_t>(address);
+  }
+
+  /// What was written to this range so far stays written (_ITM_dropReferences).
+  void drop(const void* address, std::size_t bytes) {
+    const auto first = reinterpret_cast<std::uintptr_t>(address);
+    drops_.push({{first, first + bytes}, words_.size()});
+  }
+
+  /// Restores all that was saved since the log had `size` words, but nothing inside `dead` (the stack below the
+  /// checkpoint, rule T26) or inside one of `gone` (exception objects that end with this attempt).
+  void restore(std::size_t size, Range dead, const Range* gone, std::size_t gone_count) {
+    std::size_t end = words_.size();
+    while (end > size) {
+      const std::uintptr_t address = words_[end - 1];
+      const std::size_t bytes = words_[end - 2];
+      end -= 2 + (bytes + sizeof(std::uintptr_t) - 1) / sizeof(std::uintptr_t);
+      const char* const old = reinterpret_cast<const char*>(&words_[end]);
+      if (drops_.empty() && gone_count == 0 && (address >= dead.last || address + bytes <= dead.first)) {
+        std::memcpy(reinterpret_cast<void*>(address), old, bytes);
+      } else {
+        for (std::size_t i = 0; i < bytes; ++i) {
+          if (!is_excluded(address + i, end, dead, gone, gone_count)) {
+            *reinterpret_cast<char*>(address + i) = old[i];
+          }
+        }
+      }
+    }
+    words_.resize_down(size);
+    while (!drops_.empty() && drops_.back().position > size) drops_.pop();
+  }
+
+  void clear() {
+    words_.clear();
+    drops_.clear();
+  }
+  void shrink() { words_.shrink(); }
+
+ private:
+  struct Drop {
+    Range range;
+    std::size_t position;  ///< words in the log when it was dropped: only what is before is affected
+  };
+
+  bool is_excluded(std::uintptr_t byte, std::size_t position, Range dead, const Range* gone, std::size_t gone_count) {
+    if (byte >= dead.first && byte < dead.last) return true;
+    for (std::size_t i = 0; i < gone_count; ++i) {
+      if (byte >= gone[i].first && byte < gone[i].last) return true;
+    }
+    for (const Drop& drop : drops_) {
+      if (drop.position > position && byte >= drop.range.first && byte < drop.range.last) return true;
+    }
+    return false;
+  }
+
+  Buffer<std::uintptr_t> words_;  ///< entries of data words, number of bytes, address
+  Buffer<Drop> drops_;
+};
+
+}  // namespace rubato::tm

@@ -1,0 +1,37 @@
+// The atomics policy of the library: std::atomic, futexes, and the heavy half of an asymmetric fence. The protocols of
+// this folder are templates on it, so that tests can explore their interleavings (rule T51).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/pool/atomics.hpp"
+
+namespace rubato::tm {
+
+struct Atomics : runtime::HeaderAtomics {
+  /// How often a waiter looks at a word before it yields: about a microsecond (rule T35).
+  static constexpr int kSpins = 20;
+  static constexpr int kYields = 8;
+
+  /// Orders this thread's accesses against those of all other running threads, which need no fence of their own but
+  /// a compiler barrier (membarrier). has_heavy_fence() is false where the system call does not exist.
+  static void heavy_fence();
+  static bool has_heavy_fence();
+  /// The light half: free where heavy_fence() exists, a full fence elsewhere.
+  static void light_fence() {
+    if (has_heavy_fence()) {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    } else {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
+  }
+
+  /// Sleeps while `word` is `seen`, until wake(), at most `microseconds` if not 0; may return early.
+  static void sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint32_t microseconds);
+  static void wake(std::atomic<std::uint32_t>& word, int threads);
+  static void yield();
+};
+
+}  // namespace rubato::tm

@@ -1,0 +1,100 @@
+// Descriptors: given to threads at their first transaction, taken back when they end, reused (rules T29, T32).
+// SPDX-License-Identifier: MIT
+#include <pthread.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+
+#include "tm/choice/options.hpp"
+#include "tm/thread/failure.hpp"
+#include "tm/thread/thread.hpp"
+
+__thread rubato::tm::Thread* rubato_tm_current = nullptr;
+
+namespace rubato::tm {
+
+constinit Shared shared;
+constinit std::atomic<Thread*> all_threads{nullptr};
+
+namespace {
+
+pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_key_t exit_key;
+bool is_set_up = false;
+
+void leave_registry(void* descriptor) {
+  Thread* const thread = static_cast<Thread*>(descriptor);
+  if (thread->nesting != 0) fatal("a thread ends inside a transaction");
+  rubato_tm_current = nullptr;
+  pthread_mutex_lock(&registry_lock);
+  thread->is_free = true;
+  pthread_mutex_unlock(&registry_lock);
+}
+
+void before_fork() { pthread_mutex_lock(&registry_lock); }
+void in_parent() { pthread_mutex_unlock(&registry_lock); }
+// The child has one thread. What the others held is free again.
+void in_child() {
+  pthread_mutex_unlock(&registry_lock);
+  Thread* const self = rubato_tm_current;
+  for_each_thread([self](Thread& thread) {
+    thread.line.waited.store(0, std::memory_order_relaxed);
+    if (&thread == self || thread.is_free) return;
+    thread.line.slot.store((thread.line.slot.load(std::memory_order_relaxed) + 1) & ~1u, std::memory_order_relaxed);
+    thread.reads_clones.store(0, std::memory_order_relaxed);
+    thread.is_free = true;
+    thread.nesting = 0;
+    thread.mode = Mode::outside;
+  });
+  const bool is_serial = self != nullptr && (self->mode == Mode::irrevocable || self->mode == Mode::serial_undoable);
+  shared.gate.reset_after_fork(is_serial);
+}
+
+void set_up() {
+  if (is_set_up) return;
+  if (pthread_key_create(&exit_key, leave_registry) != 0) fatal("no thread key is left");
+  pthread_atfork(before_fork, in_parent, in_child);
+  Atomics::has_heavy_fence();
+  choose_algorithm();
+  is_set_up = true;
+}
+
+Thread* make_descriptor() {
+  void* const memory = std::aligned_alloc(alignof(Thread), sizeof(Thread));
+  if (memory == nullptr) fatal("no memory for a thread's descriptor");
+  auto* const thread = new (memory) Thread;
+  thread->checkpoint_room = 8;
+  thread->checkpoints = static_cast<Checkpoint*>(std::malloc(thread->checkpoint_room * sizeof(Checkpoint)));
+  if (thread->checkpoints == nullptr) fatal("no memory for a thread's descriptor");
+  thread->next_checkpoint = thread->checkpoints;
+  thread->random = reinterpret_cast<std::uintptr_t>(memory) | 1;
+  thread->next = all_threads.load(std::memory_order_relaxed);
+  all_threads.store(thread, std::memory_order_release);
+  shared.lines.add(thread->line);
+  return thread;
+}
+
+}  // namespace
+}  // namespace rubato::tm
+
+rubato::tm::Thread* rubato_tm_register_thread() {
+  using namespace rubato::tm;
+  const int saved = errno;
+  pthread_mutex_lock(&registry_lock);
+  set_up();
+  Thread* thread = nullptr;
+  for_each_thread([&thread](Thread& candidate) {
+    if (candidate.is_free) thread = &candidate;
+  });
+  if (thread != nullptr) {
+    thread->is_free = false;
+  } else {
+    thread = make_descriptor();
+  }
+  pthread_mutex_unlock(&registry_lock);
+  rubato_tm_current = thread;
+  pthread_setspecific(exit_key, thread);
+  errno = saved;
+  return thread;
+}

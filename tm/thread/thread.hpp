@@ -1,0 +1,116 @@
+// A thread's descriptor: all that belongs to its transaction. Never unmapped; reused when its thread has ended.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tm/algorithm/algorithm.hpp"
+#include "tm/begin/checkpoint.hpp"
+#include "tm/begin/savepoint.hpp"
+#include "tm/log/actions.hpp"
+#include "tm/log/allocations.hpp"
+#include "tm/log/buffer.hpp"
+#include "tm/log/exceptions.hpp"
+#include "tm/log/undo_log.hpp"
+#include "tm/thread/atomics.hpp"
+#include "tm/thread/gate.hpp"
+#include "tm/thread/line.hpp"
+
+namespace rubato::tm {
+
+/// How the current attempt runs.
+enum class Mode : std::uint8_t {
+  outside,
+  concurrent,      ///< inside the gate, by an algorithm
+  serial_undoable, ///< holds the serial lock, keeps an undo log
+  irrevocable,     ///< holds the serial lock, plain accesses
+};
+
+/// Why an attempt ended, or why it runs serially.
+enum class Cause : std::uint8_t { conflict_load, conflict_store, invalid_load, invalid_commit, retry, mode_change, memory };
+
+/// A record locked by eager or lazy, and what it was before.
+struct LockedRecord {
+  std::atomic<std::uint64_t>* record;
+  std::uint64_t before;
+};
+struct ReadRecord {
+  const std::atomic<std::uint64_t>* record;
+  std::uint64_t seen;
+};
+
+struct Thread {
+  const Barriers* barriers = nullptr;
+  Checkpoint* next_checkpoint = nullptr;  ///< x86_64.S: where begin saves, always with room for one
+  // -- up to here the layout is known to assembly
+  Line<Atomics> line;
+
+  const Algorithm* algorithm = nullptr;
+  std::uint32_t nesting = 0;  ///< open transactions, flat ones included
+  std::uint32_t properties = 0;
+  std::uint64_t id = 0;
+  Mode mode = Mode::outside;
+  bool has_closed_gate = false;
+  bool starts_serial = false;  ///< the next attempt
+  bool holds_hourglass = false;
+  std::uint32_t aborts_in_a_row = 0;
+
+  Buffer<Savepoint> savepoints;
+  Checkpoint* checkpoints = nullptr;
+  std::size_t checkpoint_room = 0;
+
+  UndoLog undo;
+  Buffer<ReadRecord> reads;
+  Buffer<LockedRecord> locked;
+  std::uint64_t snapshot = 0;  ///< of the current attempt
+  std::uint64_t commit_time = 0;  ///< others with an older snapshot are waited for; 0: nobody
+  bool was_read_only = false;
+
+  Allocations allocations;
+  Buffer<Action> commit_actions, undo_actions;
+  Exceptions exceptions;
+
+  // Written by this thread only, read by statistics (rule T60).
+  std::atomic<std::uint64_t> committed{0}, aborted{0}, serialized{0};
+
+  std::uint64_t random = 0;
+  std::atomic<std::uint32_t> reads_clones{0};  ///< inside a look-up of the clone index (rule T15)
+  Thread* next = nullptr;                      ///< of the registry's list of all
+  bool is_free = false;                        ///< under the registry's lock
+
+  bool is_undoable() const { return mode == Mode::concurrent || mode == Mode::serial_undoable; }
+  bool has_open_savepoint() const { return savepoints.size() != 0; }
+};
+
+/// What all threads share.
+struct Shared {
+  Lines<Atomics> lines;
+  Gate<Atomics> gate{lines};
+};
+extern Shared shared;
+
+/// Calls f(thread) for every descriptor, those of ended threads included. Without a lock.
+template <class F>
+void for_each_thread(F f);
+
+}  // namespace rubato::tm
+
+extern "C" {
+/// The calling thread's descriptor; null before its first transaction.
+extern __thread rubato::tm::Thread* rubato_tm_current __attribute__((visibility("hidden"), tls_model("initial-exec")));
+/// Gives the calling thread a descriptor.
+rubato::tm::Thread* rubato_tm_register_thread() __attribute__((visibility("hidden")));
+}
+
+namespace rubato::tm {
+
+extern std::atomic<Thread*> all_threads;
+
+template <class F>
+void for_each_thread(F f) {
+  for (Thread* thread = all_threads.load(std::memory_order_acquire); thread != nullptr; thread = thread->next) f(*thread);
+}
+
+}  // namespace rubato::tm

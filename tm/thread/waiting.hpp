@@ -1,0 +1,50 @@
+// Waiting for another thread's word: about a microsecond of looking, some yields, then sleep; never unbounded or blind
+// (rule T35). Whoever changes the word looks at `waited` afterwards. That look and the change are ordered without a
+// fence on its side: the waiter's heavy fence does it for both.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace rubato::tm {
+
+/// Returns when `word` is not `seen` any more, or when is_over() says so. `nudge` is called before each longer wait; a
+/// wait that can be over without a change of the word, or whose nudge can get lost, says with `is_repeated` that it has
+/// to look again after a millisecond.
+template <class A, class Word, class IsOver, class Nudge>
+void wait_until(Word& word, std::uint32_t seen, Word& waited, bool is_repeated, IsOver is_over, Nudge nudge) {
+  for (int i = 0; i < A::kSpins; ++i) {
+    if (word.load(std::memory_order_acquire) != seen || is_over()) return;
+    A::pause();
+  }
+  nudge();
+  for (int i = 0; i < A::kYields; ++i) {
+    if (word.load(std::memory_order_acquire) != seen || is_over()) return;
+    A::yield();
+  }
+  while (word.load(std::memory_order_acquire) == seen && !is_over()) {
+    waited.store(1, std::memory_order_seq_cst);
+    A::heavy_fence();
+    nudge();
+    if (word.load(std::memory_order_seq_cst) != seen || is_over()) return;
+    A::sleep(word, seen, is_repeated ? 1000 : 0);
+  }
+}
+
+template <class A, class Word>
+void wait_for_change(Word& word, std::uint32_t seen, Word& waited) {
+  wait_until<A>(word, seen, waited, false, [] { return false; }, [] {});
+}
+
+/// After `word` was changed.
+template <class A, class Word>
+void wake_waiters(Word& word, Word& waited) {
+  A::light_fence();
+  if (__builtin_expect(waited.load(std::memory_order_relaxed) != 0, false)) {
+    waited.store(0, std::memory_order_relaxed);
+    A::wake(word, 1 << 30);
+  }
+}
+
+}  // namespace rubato::tm
