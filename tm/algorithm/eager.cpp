@@ -94,7 +94,7 @@ template <bool is_logged, class Copy>
 }
 
 /// True: the stripe of `p` is locked, and the old value has to be kept. False: the store is plain.
-[[gnu::always_inline]] inline bool prepare_store(void* p, Thread* thread) {
+[[gnu::always_inline]] inline bool prepare_store(const void* p, Thread* thread) {
   Record& record = records.of(reinterpret_cast<std::uintptr_t>(p));
   if (__builtin_expect(record.load(std::memory_order_relaxed) != RecordWord::locked_by(thread), false)) {
     if (is_dead_on_restart(p, thread)) return false;
@@ -108,6 +108,14 @@ struct EagerAccess {
   static T load(const void* p, Thread* thread) {
     const auto address = reinterpret_cast<std::uintptr_t>(p);
     if constexpr (kind == Load::after_write) {
+      return peek<T>(p);
+    } else if constexpr (kind == Load::for_write) {
+      // The store that follows comes as one after a write: record and old value are taken care of here.
+      if (__builtin_expect(Records::is_in_one_stripe(address, sizeof(T)), true)) {
+        if (prepare_store(p, thread)) thread->undo.save(p, sizeof(T));
+      } else {
+        prepare_stores(p, sizeof(T), thread);
+      }
       return peek<T>(p);
     } else if (__builtin_expect(Records::is_in_one_stripe(address, sizeof(T)), true)) {
       return read_stripe<kind != Load::after_read>(address, thread, [p] { return peek<T>(p); });
@@ -141,8 +149,16 @@ struct EagerAccess {
     }
   }
 
+  static void prepare_stores(const void* p, std::size_t bytes, Thread* thread) {
+    by_stripes(p, bytes, [=](std::size_t offset, std::size_t n) {
+      const char* const part = static_cast<const char*>(p) + offset;
+      if (prepare_store(part, thread)) thread->undo.save(part, n);
+    });
+  }
+
   static void read(void* to, const void* from, std::size_t bytes, Load kind, Thread* thread) {
-    if (kind == Load::after_write) {
+    if (kind == Load::for_write) prepare_stores(from, bytes, thread);
+    if (kind == Load::after_write || kind == Load::for_write) {
       std::memcpy(to, from, bytes);
       return;
     }

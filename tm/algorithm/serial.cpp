@@ -31,6 +31,16 @@ struct UndoableAccess : PlainAccess {
   static bool must_save(Store kind, const Thread* thread) {
     return kind != Store::after_write || thread->savepoints.size() != 0;
   }
+  /// The store that follows a read for writing comes as one after a write: the value is kept here.
+  template <Load kind, class T>
+  static T load(const void* p, Thread* thread) {
+    if constexpr (kind == Load::for_write) thread->undo.save(p, sizeof(T));
+    return peek<T>(p);
+  }
+  static void read(void* to, const void* from, std::size_t bytes, Load kind, Thread* thread) {
+    if (kind == Load::for_write) thread->undo.save(from, bytes);
+    std::memcpy(to, from, bytes);
+  }
   template <Store kind, class T>
   static void store(void* p, T value, Thread* thread) {
     if (must_save(kind, thread)) thread->undo.save(p, sizeof(T));

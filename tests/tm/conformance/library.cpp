@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+#include "library.hpp"
+
+bool is_true = true;

@@ -1,0 +1,178 @@
+// Flat and closed nesting, cancel of the inner and of the outer transaction (rules T21, T22).
+// SPDX-License-Identifier: MIT
+#include "library.hpp"
+
+namespace {
+
+int x, y;
+
+TEST(Atomic, StoresWhatItWrote) {
+  x = 1;
+  __transaction_atomic { x = x + 41; }
+  EXPECT_EQ(x, 42);
+}
+
+TEST(Cancel, RestoresWhatTheTransactionWrote) {
+  x = 1;
+  y = 2;
+  __transaction_atomic {
+    x = 10;
+    y = x + 10;
+    if (is_true) __transaction_cancel;
+  }
+  EXPECT_EQ(x, 1);
+  EXPECT_EQ(y, 2);
+}
+
+TEST(Cancel, RestoresLocalVariables) {
+  int local = 5;
+  int* const escaped = &local;
+  asm volatile("" : : "r"(escaped) : "memory");
+  __transaction_atomic {
+    local = 6;
+    *escaped = *escaped + 1;
+    if (is_true) __transaction_cancel;
+  }
+  EXPECT_EQ(local, 5);
+}
+
+TEST(Cancel, OfTheInnerTransactionKeepsTheOuter) {
+  x = y = 0;
+  __transaction_atomic {
+    x = 1;
+    __transaction_atomic {
+      y = 1;
+      if (is_true) __transaction_cancel;
+    }
+    x = x + 1;
+  }
+  EXPECT_EQ(x, 2);
+  EXPECT_EQ(y, 0);
+}
+
+// GCC emits a store "after a write" in the inner block; its library takes that for written by the same transaction.
+TEST(Cancel, OfTheInnerTransactionRestoresWhatTheOuterWrote) {
+  SKIP_ON_GCC("a nested cancel loses what the outer transaction wrote to the same place");
+  x = 0;
+  __transaction_atomic {
+    x = 1;
+    __transaction_atomic {
+      x = 2;
+      if (is_true) __transaction_cancel;
+    }
+  }
+  EXPECT_EQ(x, 1);
+}
+
+TEST(Cancel, OfTheThirdLevelRestoresTheSecond) {
+  x = 0;
+  int seen = -1;
+  __transaction_atomic {
+    __transaction_atomic {
+      y = 7;
+      __transaction_atomic {
+        y = 8;
+        x = 8;
+        if (is_true) __transaction_cancel;
+      }
+      seen = x;
+    }
+  }
+  EXPECT_EQ(seen, 0);
+  EXPECT_EQ(x, 0);
+  if (!is_gcc_library()) {
+    EXPECT_EQ(y, 7);
+  }
+}
+
+TEST(Cancel, OfTheOuterTransactionUndoesCommittedInnerOnes) {
+  x = y = 0;
+  __transaction_atomic {
+    x = 1;
+    __transaction_atomic { y = 1; }
+    if (is_true) __transaction_cancel;
+  }
+  EXPECT_EQ(x, 0);
+  EXPECT_EQ(y, 0);
+}
+
+__attribute__((noinline, transaction_may_cancel_outer)) void cancel_outer() {
+  y = 3;
+  __transaction_cancel [[outer]];
+}
+
+TEST(Cancel, OfTheOuterTransactionByACalledFunction) {
+  x = y = 0;
+  __transaction_atomic [[outer]] {
+    x = 1;
+    __transaction_atomic {
+      x = 2;
+      if (is_true) cancel_outer();
+    }
+    x = 3;
+  }
+  EXPECT_EQ(x, 0);
+  EXPECT_EQ(y, 0);
+}
+
+__attribute__((noinline, transaction_safe)) int nest(int depth) {
+  int result = 0;
+  __transaction_atomic {
+    x = x + 1;
+    if (depth > 0) {
+      result = nest(depth - 1);
+    } else {
+      result = x;
+    }
+    if (depth == 50 && is_true) __transaction_cancel;
+  }
+  return result;
+}
+
+TEST(Nesting, GoesAHundredDeep) {
+  SKIP_ON_GCC("a nested cancel loses what the outer transaction wrote to the same place");
+  x = 0;
+  nest(100);
+  EXPECT_EQ(x, 50);  // levels 100 to 51; level 50 takes the rest with it
+}
+
+// A function without a transactional version calls a transaction: it is nested in an irrevocable one.
+__attribute__((noinline)) void unsafe_with_transaction() {
+  asm volatile("");
+  __transaction_atomic {
+    y = y + 1;
+    if (is_true) __transaction_cancel;
+  }
+  __transaction_atomic { x = x + 10; }
+}
+
+TEST(Nesting, OfACancellingTransactionInsideAnIrrevocableOne) {
+  x = 1;
+  y = 1;
+  __transaction_relaxed {
+    x = x + 1;
+    unsafe_with_transaction();
+  }
+  EXPECT_EQ(x, 12);
+  EXPECT_EQ(y, 1);
+}
+
+TEST(Relaxed, RunsUnsafeCodeOnce) {
+  static int calls = 0;
+  x = 0;
+  __transaction_relaxed {
+    x = 1;
+    if (is_true) asm volatile("" : "+m"(calls));
+    ++calls;
+  }
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(x, 1);
+}
+
+TEST(Synchronized, IsATransaction) {
+  x = 0;
+  __transaction_relaxed { x = x + 1; }
+  EXPECT_EQ(x, 1);
+}
+
+}  // namespace
