@@ -1,5 +1,5 @@
-// Transactions without -fgnu-tm (rule T30): the compiler's calls, made by hand, so that the library can be driven where
-// transactional code cannot be compiled, and access by access.
+// Transactions without -fgnu-tm (rule T30): the compiler's calls, made by hand, so that the library can be
+// driven where transactional code cannot be compiled, and access by access.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,14 +15,14 @@ void _ITM_abortTransaction(std::uint32_t reason);
 void _ITM_changeTransactionMode(std::uint32_t mode);
 void _ITM_LB(const void*, std::size_t);
 
-#define RUBATO_TEST_TYPE(T, type)                                       \
-  type _ITM_R##T(const type*);                                          \
-  type _ITM_RaR##T(const type*);                                        \
-  type _ITM_RaW##T(const type*);                                        \
-  type _ITM_RfW##T(const type*);                                        \
-  void _ITM_W##T(type*, type);                                          \
-  void _ITM_WaR##T(type*, type);                                        \
-  void _ITM_WaW##T(type*, type);                                        \
+#define RUBATO_TEST_TYPE(T, type) \
+  type _ITM_R##T(const type*);    \
+  type _ITM_RaR##T(const type*);  \
+  type _ITM_RaW##T(const type*);  \
+  type _ITM_RfW##T(const type*);  \
+  void _ITM_W##T(type*, type);    \
+  void _ITM_WaR##T(type*, type);  \
+  void _ITM_WaW##T(type*, type);  \
   void _ITM_L##T(const type*);
 RUBATO_TEST_TYPE(U1, std::uint8_t)
 RUBATO_TEST_TYPE(U2, std::uint16_t)

@@ -1,5 +1,5 @@
-// Allocation inside transactions: malloc, calloc, free and ten forms of new and delete (rule T25). Outside a transaction
-// they do what they are called.
+// Allocation inside transactions: malloc, calloc, free and ten forms of new and delete (rule T25). Outside a
+// transaction they do what they are called.
 // SPDX-License-Identifier: MIT
 #include <cstdlib>
 #include <new>
@@ -9,7 +9,8 @@
 #include "tm/thread/thread.hpp"
 
 extern "C" {
-// Weak: a C program has none of them. By their mangled names, so that no declaration says that they are there.
+// Weak: a C program has none of them. By their mangled names, so that no declaration says that they are
+// there.
 [[gnu::weak]] void* _Znwm(std::size_t);
 [[gnu::weak]] void* _Znam(std::size_t);
 [[gnu::weak]] void* _ZnwmRKSt9nothrow_t(std::size_t, const void*);
@@ -58,15 +59,27 @@ void release(void* pointer, Release how, std::size_t bytes = 0) {
 
 void release_memory(void* pointer, Release how, std::size_t bytes) {
   switch (how) {
-    case Release::free_: std::free(pointer); return;
-    case Release::delete_: require(_ZdlPv, "operator delete")(pointer); return;
-    case Release::delete_nothrow: require(_ZdlPvRKSt9nothrow_t, "operator delete")(pointer, &kNothrow); return;
-    case Release::delete_sized: require(_ZdlPvm, "operator delete")(pointer, bytes); return;
+    case Release::free_:
+      std::free(pointer);
+      return;
+    case Release::delete_:
+      require(_ZdlPv, "operator delete")(pointer);
+      return;
+    case Release::delete_nothrow:
+      require(_ZdlPvRKSt9nothrow_t, "operator delete")(pointer, &kNothrow);
+      return;
+    case Release::delete_sized:
+      require(_ZdlPvm, "operator delete")(pointer, bytes);
+      return;
     case Release::delete_sized_nothrow:
       require(_ZdlPvmRKSt9nothrow_t, "operator delete")(pointer, bytes, &kNothrow);
       return;
-    case Release::delete_array: require(_ZdaPv, "operator delete[]")(pointer); return;
-    case Release::delete_array_nothrow: require(_ZdaPvRKSt9nothrow_t, "operator delete[]")(pointer, &kNothrow); return;
+    case Release::delete_array:
+      require(_ZdaPv, "operator delete[]")(pointer);
+      return;
+    case Release::delete_array_nothrow:
+      require(_ZdaPvRKSt9nothrow_t, "operator delete[]")(pointer, &kNothrow);
+      return;
   }
 }
 
@@ -92,7 +105,8 @@ RUBATO_TM_EXPORT void* _ZGTtnam(std::size_t bytes) {
   return allocate([bytes] { return require(_Znam, "operator new[]")(bytes); }, Release::delete_array);
 }
 RUBATO_TM_EXPORT void* _ZGTtnwmRKSt9nothrow_t(std::size_t bytes, const void* nothrow) {
-  return allocate([=] { return require(_ZnwmRKSt9nothrow_t, "operator new")(bytes, nothrow); }, Release::delete_nothrow);
+  return allocate([=] { return require(_ZnwmRKSt9nothrow_t, "operator new")(bytes, nothrow); },
+                  Release::delete_nothrow);
 }
 RUBATO_TM_EXPORT void* _ZGTtnamRKSt9nothrow_t(std::size_t bytes, const void* nothrow) {
   return allocate([=] { return require(_ZnamRKSt9nothrow_t, "operator new[]")(bytes, nothrow); },
@@ -100,11 +114,15 @@ RUBATO_TM_EXPORT void* _ZGTtnamRKSt9nothrow_t(std::size_t bytes, const void* not
 }
 RUBATO_TM_EXPORT void _ZGTtdlPv(void* pointer) { release(pointer, Release::delete_); }
 RUBATO_TM_EXPORT void _ZGTtdaPv(void* pointer) { release(pointer, Release::delete_array); }
-RUBATO_TM_EXPORT void _ZGTtdlPvRKSt9nothrow_t(void* pointer, const void*) { release(pointer, Release::delete_nothrow); }
+RUBATO_TM_EXPORT void _ZGTtdlPvRKSt9nothrow_t(void* pointer, const void*) {
+  release(pointer, Release::delete_nothrow);
+}
 RUBATO_TM_EXPORT void _ZGTtdaPvRKSt9nothrow_t(void* pointer, const void*) {
   release(pointer, Release::delete_array_nothrow);
 }
-RUBATO_TM_EXPORT void _ZGTtdlPvm(void* pointer, std::size_t bytes) { release(pointer, Release::delete_sized, bytes); }
+RUBATO_TM_EXPORT void _ZGTtdlPvm(void* pointer, std::size_t bytes) {
+  release(pointer, Release::delete_sized, bytes);
+}
 RUBATO_TM_EXPORT void _ZGTtdlPvmRKSt9nothrow_t(void* pointer, std::size_t bytes, const void*) {
   release(pointer, Release::delete_sized_nothrow, bytes);
 }

@@ -82,14 +82,15 @@ template <class T, Store kind>
   Thread* const thread = rubato_tm_current;
   using Word = typename WordOf<sizeof(T)>::Type;
   if constexpr (!std::is_void_v<Word>) {
-    stores<Word>(*thread->barriers)[static_cast<std::size_t>(kind)](p, __builtin_bit_cast(Word, value), thread);
+    stores<Word>(*thread->barriers)[static_cast<std::size_t>(kind)](p, __builtin_bit_cast(Word, value),
+                                                                    thread);
   } else if constexpr (kIsX87<T>) {
     thread->barriers->write(p, &value, kX87Bytes, kind, thread);
   } else if constexpr (std::is_same_v<T, _Complex long double> && kIsX87<long double>) {
     auto* const parts = reinterpret_cast<char*>(p);
     thread->barriers->write(parts, &value, kX87Bytes, kind, thread);
-    thread->barriers->write(parts + sizeof(long double), reinterpret_cast<char*>(&value) + sizeof(long double), kX87Bytes,
-                            kind, thread);
+    thread->barriers->write(parts + sizeof(long double),
+                            reinterpret_cast<char*>(&value) + sizeof(long double), kX87Bytes, kind, thread);
   } else {
     thread->barriers->write(p, &value, sizeof(T), kind, thread);
   }

@@ -6,14 +6,14 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define DEFINE_LOAD(prefix, T, type, bytes, kind)                                            \
-  RUBATO_TM_EXPORT __attribute__((target("avx"))) type _ITM_##prefix##T(const type* p) {     \
-    type value;                                                                              \
+#define DEFINE_LOAD(prefix, T, type, bytes, kind)                                                   \
+  RUBATO_TM_EXPORT __attribute__((target("avx"))) type _ITM_##prefix##T(const type* p) {            \
+    type value;                                                                                     \
     rubato_tm_current->barriers->read(&value, p, bytes, rubato::tm::Load::kind, rubato_tm_current); \
-    return value;                                                                            \
+    return value;                                                                                   \
   }
-#define DEFINE_STORE(prefix, T, type, bytes, kind)                                           \
-  RUBATO_TM_EXPORT __attribute__((target("avx"))) void _ITM_##prefix##T(type* p, type value) { \
+#define DEFINE_STORE(prefix, T, type, bytes, kind)                                                    \
+  RUBATO_TM_EXPORT __attribute__((target("avx"))) void _ITM_##prefix##T(type* p, type value) {        \
     rubato_tm_current->barriers->write(p, &value, bytes, rubato::tm::Store::kind, rubato_tm_current); \
   }
 #define DEFINE_TYPE(T, type, bytes)            \

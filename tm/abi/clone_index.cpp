@@ -86,9 +86,9 @@ void* find_clone(const void* function) {
   void* clone = nullptr;
   if (Index* const index = current_index.load(std::memory_order_acquire)) {
     const Clone* const end = index->clones() + index->count;
-    const Clone* const found = std::lower_bound(
-        static_cast<const Clone*>(index->clones()), end, function,
-        [](const Clone& entry, const void* wanted) { return entry.function < wanted; });
+    const Clone* const found =
+        std::lower_bound(static_cast<const Clone*>(index->clones()), end, function,
+                         [](const Clone& entry, const void* wanted) { return entry.function < wanted; });
     if (found != end && found->function == function) clone = found->clone;
   }
   thread->reads_clones.store(0, std::memory_order_release);

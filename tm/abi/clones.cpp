@@ -23,10 +23,11 @@ RUBATO_TM_EXPORT void* _ITM_getTMCloneSafe(void* function) {
   if (void* const clone = rubato::tm::find_clone(function)) return clone;
   Dl_info info;
   if (dladdr(function, &info) != 0 && info.dli_fname != nullptr) {
-    rubato::tm::fatal("a transaction calls %s in %s + 0x%zx, which has no transactional clone: it was not compiled as "
-                      "transaction_safe with -fgnu-tm",
-                      info.dli_sname != nullptr ? info.dli_sname : "a function", info.dli_fname,
-                      static_cast<std::size_t>(static_cast<char*>(function) - static_cast<char*>(info.dli_fbase)));
+    rubato::tm::fatal(
+        "a transaction calls %s in %s + 0x%zx, which has no transactional clone: it was not compiled as "
+        "transaction_safe with -fgnu-tm",
+        info.dli_sname != nullptr ? info.dli_sname : "a function", info.dli_fname,
+        static_cast<std::size_t>(static_cast<char*>(function) - static_cast<char*>(info.dli_fbase)));
   }
   rubato::tm::fatal("a transaction calls the function at %p, which has no transactional clone", function);
 }

@@ -54,39 +54,39 @@ void transfer(void* to, const void* from, std::size_t bytes, Load load, Store st
 
 }  // namespace
 
-#define DEFINE_READ(function, from, kind, may_overlap)                                                 \
-  RUBATO_TM_EXPORT void* _ITM_##function##from##Wn(void* a, const void* b, std::size_t bytes) {        \
-    read_only(a, b, bytes, Load::kind, may_overlap);                                                   \
-    return a;                                                                                          \
+#define DEFINE_READ(function, from, kind, may_overlap)                                          \
+  RUBATO_TM_EXPORT void* _ITM_##function##from##Wn(void* a, const void* b, std::size_t bytes) { \
+    read_only(a, b, bytes, Load::kind, may_overlap);                                            \
+    return a;                                                                                   \
   }
-#define DEFINE_WRITE(function, to, kind, may_overlap)                                                  \
-  RUBATO_TM_EXPORT void* _ITM_##function##Rn##to(void* a, const void* b, std::size_t bytes) {          \
-    write_only(a, b, bytes, Store::kind, may_overlap);                                                 \
-    return a;                                                                                          \
+#define DEFINE_WRITE(function, to, kind, may_overlap)                                         \
+  RUBATO_TM_EXPORT void* _ITM_##function##Rn##to(void* a, const void* b, std::size_t bytes) { \
+    write_only(a, b, bytes, Store::kind, may_overlap);                                        \
+    return a;                                                                                 \
   }
-#define DEFINE_TRANSFER(function, from, load, to, store)                                               \
-  RUBATO_TM_EXPORT void* _ITM_##function##from##to(void* a, const void* b, std::size_t bytes) {        \
-    transfer(a, b, bytes, Load::load, Store::store);                                                   \
-    return a;                                                                                          \
+#define DEFINE_TRANSFER(function, from, load, to, store)                                        \
+  RUBATO_TM_EXPORT void* _ITM_##function##from##to(void* a, const void* b, std::size_t bytes) { \
+    transfer(a, b, bytes, Load::load, Store::store);                                            \
+    return a;                                                                                   \
   }
-#define DEFINE_FROM(function, from, load)                      \
-  DEFINE_TRANSFER(function, from, load, Wt, plain)             \
-  DEFINE_TRANSFER(function, from, load, WtaR, after_read)      \
+#define DEFINE_FROM(function, from, load)                 \
+  DEFINE_TRANSFER(function, from, load, Wt, plain)        \
+  DEFINE_TRANSFER(function, from, load, WtaR, after_read) \
   DEFINE_TRANSFER(function, from, load, WtaW, after_write)
-#define DEFINE_COPY(function, may_overlap)                     \
-  DEFINE_READ(function, Rt, plain, may_overlap)                \
-  DEFINE_READ(function, RtaR, after_read, may_overlap)         \
-  DEFINE_READ(function, RtaW, after_write, may_overlap)        \
-  DEFINE_WRITE(function, Wt, plain, may_overlap)               \
-  DEFINE_WRITE(function, WtaR, after_read, may_overlap)        \
-  DEFINE_WRITE(function, WtaW, after_write, may_overlap)       \
-  DEFINE_FROM(function, Rt, plain)                             \
-  DEFINE_FROM(function, RtaR, after_read)                      \
+#define DEFINE_COPY(function, may_overlap)               \
+  DEFINE_READ(function, Rt, plain, may_overlap)          \
+  DEFINE_READ(function, RtaR, after_read, may_overlap)   \
+  DEFINE_READ(function, RtaW, after_write, may_overlap)  \
+  DEFINE_WRITE(function, Wt, plain, may_overlap)         \
+  DEFINE_WRITE(function, WtaR, after_read, may_overlap)  \
+  DEFINE_WRITE(function, WtaW, after_write, may_overlap) \
+  DEFINE_FROM(function, Rt, plain)                       \
+  DEFINE_FROM(function, RtaR, after_read)                \
   DEFINE_FROM(function, RtaW, after_write)
-#define DEFINE_FILL(to, kind)                                                                  \
-  RUBATO_TM_EXPORT void* _ITM_memset##to(void* a, int byte, std::size_t bytes) {               \
-    rubato_tm_current->barriers->fill(a, byte, bytes, Store::kind, rubato_tm_current);         \
-    return a;                                                                                  \
+#define DEFINE_FILL(to, kind)                                                          \
+  RUBATO_TM_EXPORT void* _ITM_memset##to(void* a, int byte, std::size_t bytes) {       \
+    rubato_tm_current->barriers->fill(a, byte, bytes, Store::kind, rubato_tm_current); \
+    return a;                                                                          \
   }
 
 DEFINE_COPY(memcpy, false)

@@ -1,7 +1,7 @@
 // Commit, abort, actions, queries: what the program calls besides begin (x86_64.S) and barriers.
 // SPDX-License-Identifier: MIT
-#include "tm/abi/types.hpp"
 #include "tm/begin/transaction.hpp"
+#include "tm/abi/types.hpp"
 #include "tm/thread/failure.hpp"
 
 namespace {
@@ -23,7 +23,9 @@ std::atomic<std::uint64_t> next_id{kNoTransactionId + 1};
 
 }  // namespace
 
-RUBATO_TM_EXPORT void _ITM_commitTransaction() { rubato::tm::commit(inside("_ITM_commitTransaction"), nullptr); }
+RUBATO_TM_EXPORT void _ITM_commitTransaction() {
+  rubato::tm::commit(inside("_ITM_commitTransaction"), nullptr);
+}
 RUBATO_TM_EXPORT void _ITM_commitTransactionEH(void* exception) {
   rubato::tm::commit(inside("_ITM_commitTransactionEH"), exception);
 }
@@ -31,14 +33,16 @@ RUBATO_TM_EXPORT void _ITM_abortTransaction(std::uint32_t reason) {
   rubato::tm::cancel(inside("_ITM_abortTransaction"), reason);
 }
 RUBATO_TM_EXPORT void _ITM_changeTransactionMode(std::uint32_t mode) {
-  if (mode != 0) rubato::tm::fatal("_ITM_changeTransactionMode(%u), expected 0, serial and irrevocable", mode);
+  if (mode != 0)
+    rubato::tm::fatal("_ITM_changeTransactionMode(%u), expected 0, serial and irrevocable", mode);
   rubato::tm::become_irrevocable(inside("_ITM_changeTransactionMode"));
 }
 
 RUBATO_TM_EXPORT void _ITM_addUserCommitAction(void (*function)(void*), std::uint64_t id, void* argument) {
   if (id != kNoTransactionId) {
-    rubato::tm::fatal("_ITM_addUserCommitAction for transaction %llu, expected 1: resuming transactions are not supported",
-                      static_cast<unsigned long long>(id));
+    rubato::tm::fatal(
+        "_ITM_addUserCommitAction for transaction %llu, expected 1: resuming transactions are not supported",
+        static_cast<unsigned long long>(id));
   }
   Thread* const thread = rubato_tm_current;
   if (thread == nullptr || thread->nesting == 0) {
@@ -77,6 +81,7 @@ struct _ITM_srcLocation {
   const char* source;
 };
 RUBATO_TM_EXPORT void _ITM_error(const _ITM_srcLocation* location, int code) {
-  rubato::tm::fatal("error %d in a transaction at %s", code,
-                    location != nullptr && location->source != nullptr ? location->source : "an unknown place");
+  rubato::tm::fatal(
+      "error %d in a transaction at %s", code,
+      location != nullptr && location->source != nullptr ? location->source : "an unknown place");
 }

@@ -1,4 +1,5 @@
-// The types of the ABI's barriers and the kinds of its accesses, as lists that the symbols are generated from (T12).
+// The types of the ABI's barriers and the kinds of its accesses, as lists that the symbols are generated from
+// (T12).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,7 @@
-// What an algorithm is: a table of functions. The thread's descriptor points to the barriers, so that a symbol of the
-// ABI is a load of the descriptor, a load from the table, and a jump (rule T40). A new algorithm is a file that defines a
-// class for barriers_of() and an Algorithm, and one line in algorithms.cpp.
+// What an algorithm is: a table of functions. The thread's descriptor points to the barriers, so that a
+// symbol of the ABI is a load of the descriptor, a load from the table, and a jump (rule T40). A new
+// algorithm is a file that defines a class for barriers_of() and an Algorithm, and one line in
+// algorithms.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,16 +44,28 @@ struct Barriers {
 /// Class B: load<kind, T>(p, thread), store<kind>(p, value, thread), read, write, fill, save, all static.
 template <class B>
 constexpr Barriers barriers_of() {
-#define RUBATO_TM_LOAD_KINDS(T)                                                                                       \
-  {                                                                                                              \
-    B::template load<Load::plain, T>, B::template load<Load::after_read, T>,                                     \
-        B::template load<Load::after_write, T>, B::template load<Load::for_write, T>                             \
+#define RUBATO_TM_LOAD_KINDS(T)                                                      \
+  {                                                                                  \
+    B::template load<Load::plain, T>, B::template load<Load::after_read, T>,         \
+        B::template load<Load::after_write, T>, B::template load<Load::for_write, T> \
   }
-#define RUBATO_TM_STORE_KINDS(T)                                                                                      \
-  { B::template store<Store::plain, T>, B::template store<Store::after_read, T>, B::template store<Store::after_write, T> }
-  return {{RUBATO_TM_LOAD_KINDS(std::uint8_t)},  {RUBATO_TM_LOAD_KINDS(std::uint16_t)},  {RUBATO_TM_LOAD_KINDS(std::uint32_t)},
-          {RUBATO_TM_LOAD_KINDS(std::uint64_t)}, {RUBATO_TM_STORE_KINDS(std::uint8_t)},  {RUBATO_TM_STORE_KINDS(std::uint16_t)},
-          {RUBATO_TM_STORE_KINDS(std::uint32_t)}, {RUBATO_TM_STORE_KINDS(std::uint64_t)}, B::read, B::write, B::fill, B::save};
+#define RUBATO_TM_STORE_KINDS(T)                                                 \
+  {                                                                              \
+    B::template store<Store::plain, T>, B::template store<Store::after_read, T>, \
+        B::template store<Store::after_write, T>                                 \
+  }
+  return {{RUBATO_TM_LOAD_KINDS(std::uint8_t)},
+          {RUBATO_TM_LOAD_KINDS(std::uint16_t)},
+          {RUBATO_TM_LOAD_KINDS(std::uint32_t)},
+          {RUBATO_TM_LOAD_KINDS(std::uint64_t)},
+          {RUBATO_TM_STORE_KINDS(std::uint8_t)},
+          {RUBATO_TM_STORE_KINDS(std::uint16_t)},
+          {RUBATO_TM_STORE_KINDS(std::uint32_t)},
+          {RUBATO_TM_STORE_KINDS(std::uint64_t)},
+          B::read,
+          B::write,
+          B::fill,
+          B::save};
 #undef RUBATO_TM_LOAD_KINDS
 #undef RUBATO_TM_STORE_KINDS
 }
@@ -62,11 +75,13 @@ struct Algorithm {
   Barriers barriers;
   /// Inside the gate: takes the snapshot.
   void (*begin)(Thread&);
-  /// False: the transaction read what is not valid any more, and has to be rolled back. True: its writes are visible.
+  /// False: the transaction read what is not valid any more, and has to be rolled back. True: its writes are
+  /// visible.
   bool (*commit)(Thread&);
   /// Undoes memory down to the savepoint; without one, everything, and lets go of what is locked.
   void (*roll_back)(Thread&, const Savepoint*);
-  /// With all others outside: validates, and makes memory such that plain accesses go on from here. False as commit().
+  /// With all others outside: validates, and makes memory such that plain accesses go on from here. False as
+  /// commit().
   bool (*become_exclusive)(Thread&);
   /// After the own slot is even: waits until no other transaction can touch what this one made private.
   void (*quiesce)(Thread&);
@@ -74,9 +89,9 @@ struct Algorithm {
   bool (*prepare)();
 };
 
-extern const Algorithm kSerial;           ///< by the serial lock; undo log
-extern const Barriers kPlainBarriers;     ///< irrevocable: plain accesses
-extern const Barriers kUndoBarriers;      ///< serial, and can be undone
+extern const Algorithm kSerial;        ///< by the serial lock; undo log
+extern const Barriers kPlainBarriers;  ///< irrevocable: plain accesses
+extern const Barriers kUndoBarriers;   ///< serial, and can be undone
 extern const Algorithm kEager;
 
 /// The place of an algorithm in the regime.

@@ -1,7 +1,7 @@
-// Write-through: a store locks its record, keeps the old value and writes in place; a load is valid if its record was
-// unlocked and not newer than the snapshot, before and after (rule T41; GCC's ml_wt is of this kind).
-// Invariant: all loads so far were valid together at `snapshot`; a newer version moves the snapshot forward if they
-// still are (opacity, T39).
+// Write-through: a store locks its record, keeps the old value and writes in place; a load is valid if its
+// record was unlocked and not newer than the snapshot, before and after (rule T41; GCC's ml_wt is of this
+// kind). Invariant: all loads so far were valid together at `snapshot`; a newer version moves the snapshot
+// forward if they still are (opacity, T39).
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
@@ -39,7 +39,8 @@ bool are_reads_valid(Thread& thread) {
   shared.gate.extend(thread.line, now);
 }
 
-/// A record that cannot be read or locked as it is: waits a moment for its owner, or extends the snapshot; else restarts.
+/// A record that cannot be read or locked as it is: waits a moment for its owner, or extends the snapshot;
+/// else restarts.
 [[gnu::noinline]] void make_way(const Record& record, Thread& thread, Cause locked, Cause invalid) {
   for (int i = 0; i < Atomics::kSpins; ++i) {
     if (!RecordWord::is_locked(record.load(std::memory_order_acquire))) {
@@ -128,9 +129,11 @@ struct EagerAccess {
 
   template <Store kind, class T>
   static void store(void* p, T value, Thread* thread) {
-    if (kind == Store::after_write && thread->savepoints.empty()) {  // else an inner cancel has to restore it (T21)
+    if (kind == Store::after_write &&
+        thread->savepoints.empty()) {  // else an inner cancel has to restore it (T21)
       poke(p, value);
-    } else if (__builtin_expect(Records::is_in_one_stripe(reinterpret_cast<std::uintptr_t>(p), sizeof(T)), true)) {
+    } else if (__builtin_expect(Records::is_in_one_stripe(reinterpret_cast<std::uintptr_t>(p), sizeof(T)),
+                                true)) {
       if (prepare_store(p, thread)) thread->undo.save(p, sizeof(T));
       poke(p, value);
     } else {
@@ -184,7 +187,9 @@ struct EagerAccess {
       std::memset(out, byte, n);
     });
   }
-  static void save(const void* address, std::size_t bytes, Thread* thread) { thread->undo.save(address, bytes); }
+  static void save(const void* address, std::size_t bytes, Thread* thread) {
+    thread->undo.save(address, bytes);
+  }
 };
 
 void begin(Thread& thread) {
@@ -199,7 +204,8 @@ void unlock_all(Thread& thread, std::uint64_t word) {
 
 bool commit(Thread& thread) {
   if (thread.locked.empty()) {
-    // It has seen what an update made private, perhaps: it waits for who may still touch that, unless all is over (T37).
+    // It has seen what an update made private, perhaps: it waits for who may still touch that, unless all is
+    // over (T37).
     thread.commit_time = 0;
     thread.was_read_only = true;
     if (thread.snapshot <= clock_of_commits.quiesced.load(std::memory_order_relaxed)) return true;
@@ -207,7 +213,8 @@ bool commit(Thread& thread) {
       const std::uint64_t time = RecordWord::time(read.seen);
       if (time > thread.commit_time) thread.commit_time = time;
     }
-    if (thread.commit_time <= clock_of_commits.quiesced.load(std::memory_order_relaxed)) thread.commit_time = 0;
+    if (thread.commit_time <= clock_of_commits.quiesced.load(std::memory_order_relaxed))
+      thread.commit_time = 0;
     return true;
   }
   const std::uint64_t time = clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;
@@ -246,8 +253,8 @@ void wait_for_others(Thread& thread) {
   quiesce(shared.lines, &thread.line, time);
   std::uint64_t seen = clock_of_commits.quiesced.load(std::memory_order_relaxed);
   if (thread.was_read_only) {
-    while (seen < time && !clock_of_commits.quiesced.compare_exchange_weak(seen, time, std::memory_order_release,
-                                                                           std::memory_order_relaxed)) {
+    while (seen < time && !clock_of_commits.quiesced.compare_exchange_weak(
+                              seen, time, std::memory_order_release, std::memory_order_relaxed)) {
     }
   }
 }

@@ -1,7 +1,7 @@
 // Ownership records: a table of words, one for many stripes of memory. A record is a version (commit time and
 // incarnation), or locked by a thread (rule T41).
-// Invariant: memory of a stripe changes only while its record is locked, and a record's word never returns to a value
-// under which a stripe held something else: an undone write takes a new incarnation.
+// Invariant: memory of a stripe changes only while its record is locked, and a record's word never returns to
+// a value under which a stripe held something else: an undone write takes a new incarnation.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,7 +23,9 @@ struct RecordWord {
   static constexpr bool is_locked(std::uint64_t word) { return (word & kLocked) != 0; }
   /// The first word that is too new for reads at `snapshot`. Locked words are, too.
   static constexpr std::uint64_t limit(std::uint64_t snapshot) { return of_time(snapshot + 1); }
-  static std::uint64_t locked_by(const void* owner) { return reinterpret_cast<std::uintptr_t>(owner) | kLocked; }
+  static std::uint64_t locked_by(const void* owner) {
+    return reinterpret_cast<std::uintptr_t>(owner) | kLocked;
+  }
 };
 
 class Records {

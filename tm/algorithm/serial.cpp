@@ -19,15 +19,19 @@ struct PlainAccess {
   static void store(void* p, T value, Thread*) {
     poke(p, value);
   }
-  static void read(void* to, const void* from, std::size_t bytes, Load, Thread*) { std::memcpy(to, from, bytes); }
-  static void write(void* to, const void* from, std::size_t bytes, Store, Thread*) { std::memcpy(to, from, bytes); }
+  static void read(void* to, const void* from, std::size_t bytes, Load, Thread*) {
+    std::memcpy(to, from, bytes);
+  }
+  static void write(void* to, const void* from, std::size_t bytes, Store, Thread*) {
+    std::memcpy(to, from, bytes);
+  }
   static void fill(void* to, int byte, std::size_t bytes, Store, Thread*) { std::memset(to, byte, bytes); }
   static void save(const void*, std::size_t, Thread*) {}
 };
 
 struct UndoableAccess : PlainAccess {
-  /// After a write the old value is in the log already; but what an outer transaction wrote, an inner one that is
-  /// cancelled has to restore, and GCC calls both "after a write" (rule T21).
+  /// After a write the old value is in the log already; but what an outer transaction wrote, an inner one
+  /// that is cancelled has to restore, and GCC calls both "after a write" (rule T21).
   static bool must_save(Store kind, const Thread* thread) {
     return kind != Store::after_write || thread->savepoints.size() != 0;
   }
@@ -54,7 +58,9 @@ struct UndoableAccess : PlainAccess {
     if (must_save(kind, thread)) thread->undo.save(to, bytes);
     std::memset(to, byte, bytes);
   }
-  static void save(const void* address, std::size_t bytes, Thread* thread) { thread->undo.save(address, bytes); }
+  static void save(const void* address, std::size_t bytes, Thread* thread) {
+    thread->undo.save(address, bytes);
+  }
 };
 
 // A serial transaction is never inside the gate: begin.cpp, commit.cpp and abort.cpp do all there is.
@@ -69,7 +75,7 @@ bool prepare() { return true; }
 
 constinit const Barriers kPlainBarriers = barriers_of<PlainAccess>();
 constinit const Barriers kUndoBarriers = barriers_of<UndoableAccess>();
-constinit const Algorithm kSerial = {"serial", kUndoBarriers,     begin,   commit,
+constinit const Algorithm kSerial = {"serial",  kUndoBarriers,    begin,   commit,
                                      roll_back, become_exclusive, quiesce, prepare};
 
 }  // namespace rubato::tm

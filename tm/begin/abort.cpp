@@ -8,7 +8,8 @@ namespace {
 
 const Exceptions::Mark kBeginning{};
 
-/// Frames that are gone when the checkpoint's function goes on. A page more than this frame, for what it calls.
+/// Frames that are gone when the checkpoint's function goes on. A page more than this frame, for what it
+/// calls.
 Range dead_frames(const Checkpoint& checkpoint) {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   return {here - 4096, checkpoint.stack};
@@ -47,7 +48,9 @@ void roll_back_all(Thread& thread) {
 
 [[noreturn]] void cancel_outermost(Thread& thread) {
   if (thread.mode == Mode::irrevocable) {
-    fatal("an irrevocable transaction is cancelled: unsafe code before the cancel has effects that cannot be undone");
+    fatal(
+        "an irrevocable transaction is cancelled: unsafe code before the cancel has effects that cannot be "
+        "undone");
   }
   roll_back_all(thread);
   thread.starts_serial = false;
@@ -58,7 +61,9 @@ void roll_back_all(Thread& thread) {
 [[noreturn]] void cancel_nested(Thread& thread) {
   Savepoint savepoint = thread.savepoints.back();
   if (savepoint.is_final) {
-    fatal("an irrevocable transaction is cancelled: unsafe code before the cancel has effects that cannot be undone");
+    fatal(
+        "an irrevocable transaction is cancelled: unsafe code before the cancel has effects that cannot be "
+        "undone");
   }
   if (thread.mode == Mode::concurrent) {
     thread.algorithm->roll_back(thread, &savepoint);
@@ -98,7 +103,8 @@ void restore_memory(Thread& thread, const Savepoint* savepoint) {
 void restart(Thread& thread, Cause cause) {
   roll_back_all(thread);
   thread.aborted.store(thread.aborted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (cause == Cause::mode_change || cause == Cause::memory || ++thread.aborts_in_a_row >= options.serialize_after) {
+  if (cause == Cause::mode_change || cause == Cause::memory ||
+      ++thread.aborts_in_a_row >= options.serialize_after) {
     thread.starts_serial = true;
   }
   if (!thread.undo_actions.empty()) run_undo_actions(thread);
@@ -121,8 +127,10 @@ void cancel(Thread& thread, std::uint32_t reason) {
     restart(thread, Cause::retry);
   }
   if ((reason & AbortReason::kOuter) == 0) {
-    if (thread.has_open_savepoint() && thread.savepoints.back().nesting == thread.nesting) cancel_nested(thread);
-    if (thread.nesting != 1) fatal("a nested transaction is cancelled that was begun as one that does not cancel");
+    if (thread.has_open_savepoint() && thread.savepoints.back().nesting == thread.nesting)
+      cancel_nested(thread);
+    if (thread.nesting != 1)
+      fatal("a nested transaction is cancelled that was begun as one that does not cancel");
   }
   cancel_outermost(thread);
 }

@@ -10,9 +10,10 @@ namespace {
 
 void run_serially(Thread& thread) {
   // Where aborts are excluded nothing needs to be kept; with ITM_DEFAULT_METHOD=serial it is all the same.
-  const bool must_be_irrevocable =
-      (thread.properties & Property::kGoesIrrevocable) != 0 || (thread.properties & Property::kInstrumented) == 0;
-  const bool can_abort = (thread.properties & Property::kNoAbort) == 0 || (options.undo_always && !thread.starts_serial);
+  const bool must_be_irrevocable = (thread.properties & Property::kGoesIrrevocable) != 0 ||
+                                   (thread.properties & Property::kInstrumented) == 0;
+  const bool can_abort =
+      (thread.properties & Property::kNoAbort) == 0 || (options.undo_always && !thread.starts_serial);
   thread.algorithm = &kSerial;
   if (can_abort && !must_be_irrevocable) {
     thread.mode = Mode::serial_undoable;
@@ -23,7 +24,9 @@ void run_serially(Thread& thread) {
   }
 }
 
-bool is_serial(std::uint32_t regime) { return Regime::algorithm(regime) == static_cast<std::uint32_t>(AlgorithmId::serial); }
+bool is_serial(std::uint32_t regime) {
+  return Regime::algorithm(regime) == static_cast<std::uint32_t>(AlgorithmId::serial);
+}
 
 /// Serial although the regime may be concurrent: nobody else may be inside.
 void start_serial(Thread& thread) {
@@ -45,9 +48,9 @@ void push_savepoint(Thread& thread, std::uint32_t properties) {
     thread.checkpoints = grown;
     thread.checkpoint_room = room;
   }
-  thread.savepoints.push({thread.nesting, thread.properties, thread.id, false, thread.undo.size(), thread.locked.size(),
-                          thread.allocations.size(), thread.commit_actions.size(), thread.undo_actions.size(),
-                          thread.exceptions.mark()});
+  thread.savepoints.push({thread.nesting, thread.properties, thread.id, false, thread.undo.size(),
+                          thread.locked.size(), thread.allocations.size(), thread.commit_actions.size(),
+                          thread.undo_actions.size(), thread.exceptions.mark()});
   thread.next_checkpoint = thread.checkpoints + thread.savepoints.size() + 1;
   thread.properties = properties;
   thread.id = 0;
@@ -70,7 +73,8 @@ std::uint32_t begin_nested(Thread& thread, std::uint32_t properties) {
 std::uint32_t choose_path(const Thread& thread, std::uint32_t properties) {
   const bool is_plain = thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers;
   const bool is_instrumented = (properties & Property::kInstrumented) != 0;
-  if ((properties & Property::kUninstrumented) != 0 && (is_plain || !is_instrumented)) return Answer::kRunUninstrumented;
+  if ((properties & Property::kUninstrumented) != 0 && (is_plain || !is_instrumented))
+    return Answer::kRunUninstrumented;
   return Answer::kRunInstrumented;
 }
 
@@ -122,7 +126,9 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t rubato_tm_begin(std::uint
   using namespace rubato::tm;
   static_assert(offsetof(Thread, next_checkpoint) == 8, "x86_64.S");
   if ((properties & Property::kUndoLogCode) != 0) {
-    fatal("a transaction was compiled for an undo log of the program's own (property 0x400), which is not supported");
+    fatal(
+        "a transaction was compiled for an undo log of the program's own (property 0x400), which is not "
+        "supported");
   }
   if (thread->nesting != 0) return begin_nested(*thread, properties);
   thread->nesting = 1;

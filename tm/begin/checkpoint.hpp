@@ -18,4 +18,5 @@ static_assert(sizeof(Checkpoint) == 72 && offsetof(Checkpoint, stack) == 48);
 }  // namespace rubato::tm
 
 /// Goes back to a checkpoint: begin returns `actions` there (x86_64.S).
-extern "C" [[noreturn]] void rubato_tm_resume(const rubato::tm::Checkpoint* checkpoint, std::uint32_t actions);
+extern "C" [[noreturn]] void rubato_tm_resume(const rubato::tm::Checkpoint* checkpoint,
+                                              std::uint32_t actions);

@@ -41,7 +41,8 @@ void clear_logs(Thread& thread) {
 void commit(Thread& thread, void* exception) {
   if (__builtin_expect(thread.nesting != 1, false)) {
     if (thread.nesting == 0) fatal("a transaction is committed, but none has begun");
-    if (thread.has_open_savepoint() && thread.savepoints.back().nesting == thread.nesting) {  // it becomes part of the outer
+    if (thread.has_open_savepoint() &&
+        thread.savepoints.back().nesting == thread.nesting) {  // it becomes part of the outer
       const Savepoint& savepoint = thread.savepoints.back();
       thread.properties = savepoint.properties;
       thread.id = savepoint.id;

@@ -1,4 +1,5 @@
-// The life of a transaction: begin, commit, cancel, restart, and the change to irrevocable (section 3 of the rules).
+// The life of a transaction: begin, commit, cancel, restart, and the change to irrevocable (section 3 of the
+// rules).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,13 +11,13 @@ namespace rubato::tm {
 
 /// What the compiler says about a transaction (rule T13).
 struct Property {
-  static constexpr std::uint32_t kInstrumented = 0x1, kUninstrumented = 0x2, kNoAbort = 0x8, kGoesIrrevocable = 0x40,
-                                 kUndoLogCode = 0x400;
+  static constexpr std::uint32_t kInstrumented = 0x1, kUninstrumented = 0x2, kNoAbort = 0x8,
+                                 kGoesIrrevocable = 0x40, kUndoLogCode = 0x400;
 };
 /// What begin answers.
 struct Answer {
-  static constexpr std::uint32_t kRunInstrumented = 1, kRunUninstrumented = 2, kSaveLive = 4, kRestoreLive = 8,
-                                 kCancelled = 16;
+  static constexpr std::uint32_t kRunInstrumented = 1, kRunUninstrumented = 2, kSaveLive = 4,
+                                 kRestoreLive = 8, kCancelled = 16;
 };
 /// Why a program aborts (rule T22).
 struct AbortReason {
@@ -40,7 +41,8 @@ void commit(Thread& thread, void* exception);
 /// Restores memory that was written in place, down to a savepoint or to the beginning.
 void restore_memory(Thread& thread, const Savepoint* savepoint);
 
-/// From here on the transaction cannot be undone; restarts it serially if that is not possible where it is (rule T27).
+/// From here on the transaction cannot be undone; restarts it serially if that is not possible where it is
+/// (rule T27).
 void become_irrevocable(Thread& thread);
 
 /// Lets go of gate or serial lock.

@@ -22,9 +22,8 @@ struct Name {
 };
 constexpr Name kOurs[] = {{"serial", AlgorithmId::serial}, {"eager", AlgorithmId::eager}};
 /// GCC's methods and what is nearest (rule T50).
-constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},
-                         {"serialirr", AlgorithmId::serial},
-                         {"serial", AlgorithmId::serial}};
+constexpr Name kGcc[] = {
+    {"ml_wt", AlgorithmId::eager}, {"serialirr", AlgorithmId::serial}, {"serial", AlgorithmId::serial}};
 
 template <std::size_t n>
 const Name* find(const Name (&names)[n], const char* value) {
@@ -55,7 +54,8 @@ AlgorithmId read_method() {
 void choose_algorithm() {
   AlgorithmId id = read_method();
   if (!algorithm(static_cast<std::uint32_t>(id)).prepare()) {
-    warn("no memory for the algorithm %s: transactions run serially", algorithm(static_cast<std::uint32_t>(id)).name);
+    warn("no memory for the algorithm %s: transactions run serially",
+         algorithm(static_cast<std::uint32_t>(id)).name);
     id = AlgorithmId::serial;
   }
   shared.gate.change_algorithm(static_cast<std::uint32_t>(id));

@@ -1,5 +1,5 @@
-// Memory that a transaction allocated or freed. Allocations are made at once and taken back on rollback; frees are made
-// after commit and quiescence, by the function that fits the allocation (rule T25).
+// Memory that a transaction allocated or freed. Allocations are made at once and taken back on rollback;
+// frees are made after commit and quiescence, by the function that fits the allocation (rule T25).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,7 +29,9 @@ class Allocations {
   /// Before an allocation, so that recording it cannot fail.
   void reserve() { entries_.extend(1), entries_.pop(); }
   void allocated(void* pointer, Release how) { entries_.push({pointer, 0, how, true}); }
-  void freed(void* pointer, Release how, std::size_t bytes = 0) { entries_.push({pointer, bytes, how, false}); }
+  void freed(void* pointer, Release how, std::size_t bytes = 0) {
+    entries_.push({pointer, bytes, how, false});
+  }
 
   void roll_back_to(std::size_t size) {
     while (entries_.size() > size) {

@@ -32,8 +32,8 @@ class UndoLog {
     drops_.push({{first, first + bytes}, words_.size()});
   }
 
-  /// Restores all that was saved since the log had `size` words, but nothing inside `dead` (the stack below the
-  /// checkpoint, rule T26) or inside one of `gone` (exception objects that end with this attempt).
+  /// Restores all that was saved since the log had `size` words, but nothing inside `dead` (the stack below
+  /// the checkpoint, rule T26) or inside one of `gone` (exception objects that end with this attempt).
   void restore(std::size_t size, Range dead, const Range* gone, std::size_t gone_count) {
     std::size_t end = words_.size();
     while (end > size) {
@@ -67,7 +67,8 @@ class UndoLog {
     std::size_t position;  ///< words in the log when it was dropped: only what is before is affected
   };
 
-  bool is_excluded(std::uintptr_t byte, std::size_t position, Range dead, const Range* gone, std::size_t gone_count) {
+  bool is_excluded(std::uintptr_t byte, std::size_t position, Range dead, const Range* gone,
+                   std::size_t gone_count) {
     if (byte >= dead.first && byte < dead.last) return true;
     for (std::size_t i = 0; i < gone_count; ++i) {
       if (byte >= gone[i].first && byte < gone[i].last) return true;

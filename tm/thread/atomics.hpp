@@ -1,5 +1,5 @@
-// The atomics policy of the library: std::atomic, futexes, and the heavy half of an asymmetric fence. The protocols of
-// this folder are templates on it, so that tests can explore their interleavings (rule T51).
+// The atomics policy of the library: std::atomic, futexes, and the heavy half of an asymmetric fence. The
+// protocols of this folder are templates on it, so that tests can explore their interleavings (rule T51).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +15,9 @@ struct Atomics : runtime::HeaderAtomics {
   static constexpr int kSpins = 20;
   static constexpr int kYields = 8;
 
-  /// Orders this thread's accesses against those of all other running threads, which need no fence of their own but
-  /// a compiler barrier (membarrier). has_heavy_fence() is false where the system call does not exist.
+  /// Orders this thread's accesses against those of all other running threads, which need no fence of their
+  /// own but a compiler barrier (membarrier). has_heavy_fence() is false where the system call does not
+  /// exist.
   static void heavy_fence();
   static bool has_heavy_fence();
   /// The light half: free where heavy_fence() exists, a full fence elsewhere.

@@ -1,8 +1,8 @@
-// Who may be inside a transaction. There is no global lock on the way of transactions that never serialize: each marks
-// its own line and looks at one read-mostly word, `regime`. A serial transaction takes the serial lock, closes the gate
-// and waits until all other lines are even (rules T3, T33).
-// Invariant: while the gate is closed and the closer's wait is over, no other slot is odd, or its owner steps back
-// before it touches memory.
+// Who may be inside a transaction. There is no global lock on the way of transactions that never serialize:
+// each marks its own line and looks at one read-mostly word, `regime`. A serial transaction takes the serial
+// lock, closes the gate and waits until all other lines are even (rules T3, T33). Invariant: while the gate
+// is closed and the closer's wait is over, no other slot is odd, or its owner steps back before it touches
+// memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,8 +17,11 @@ namespace rubato::tm {
 
 /// The bits of `regime`.
 struct Regime {
-  static constexpr std::uint32_t kClosed = 1, kHeld = 2, kAlgorithmShift = 2, kAlgorithms = 8, kGeneration = 1u << 8;
-  static constexpr std::uint32_t algorithm(std::uint32_t word) { return (word >> kAlgorithmShift) % kAlgorithms; }
+  static constexpr std::uint32_t kClosed = 1, kHeld = 2, kAlgorithmShift = 2, kAlgorithms = 8,
+                                 kGeneration = 1u << 8;
+  static constexpr std::uint32_t algorithm(std::uint32_t word) {
+    return (word >> kAlgorithmShift) % kAlgorithms;
+  }
 };
 
 template <class A>
@@ -28,7 +31,8 @@ class Gate {
 
   std::uint32_t regime() const { return regime_.load(std::memory_order_acquire); }
 
-  /// Enters, unless the gate is closed or held. @returns the regime; the caller is inside iff it has neither bit.
+  /// Enters, unless the gate is closed or held. @returns the regime; the caller is inside iff it has neither
+  /// bit.
   std::uint32_t try_enter(Line<A>& line) {
     line.snapshot.store(0, std::memory_order_relaxed);
     const std::uint32_t slot = line.slot.load(std::memory_order_relaxed);
@@ -39,9 +43,7 @@ class Gate {
   }
 
   /// Waits while the regime is `seen`.
-  void wait_for_opening(std::uint32_t seen) {
-    wait_for_change<A>(regime_, seen, waited_);
-  }
+  void wait_for_opening(std::uint32_t seen) { wait_for_change<A>(regime_, seen, waited_); }
 
   void leave(Line<A>& line) {
     line.slot.store(line.slot.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -72,8 +74,10 @@ class Gate {
     }
   }
 
+  /// A new generation: who has seen the gate closed and is about to sleep must not find the same word when
+  /// the gate is closed for the next time.
   void open() {
-    regime_.fetch_and(~Regime::kClosed, std::memory_order_seq_cst);
+    regime_.fetch_add(Regime::kGeneration - Regime::kClosed, std::memory_order_seq_cst);
     wake_waiters<A>(regime_, waited_);
   }
 
@@ -88,7 +92,7 @@ class Gate {
   /// The hourglass: new and restarting transactions wait until release(). False if it is held already.
   bool hold() { return (regime_.fetch_or(Regime::kHeld, std::memory_order_seq_cst) & Regime::kHeld) == 0; }
   void release() {
-    regime_.fetch_and(~Regime::kHeld, std::memory_order_seq_cst);
+    regime_.fetch_add(Regime::kGeneration - Regime::kHeld, std::memory_order_seq_cst);
     wake_waiters<A>(regime_, waited_);
   }
   /// As try_enter(), for the holder, who passes its own hold.
@@ -114,8 +118,9 @@ class Gate {
   SerialLock<A> serial_;
 };
 
-/// After an update that committed at `time`, with the own slot even: waits until every transaction with an older snapshot
-/// has ended or moved on, so that memory which this update made private is touched by nobody else (rule T36).
+/// After an update that committed at `time`, with the own slot even: waits until every transaction with an
+/// older snapshot has ended or moved on, so that memory which this update made private is touched by nobody
+/// else (rule T36).
 template <class A>
 void quiesce(Lines<A>& lines, const Line<A>* own, std::uint64_t time) {
   for (Line<A>* line = lines.first(); line != nullptr; line = line->next) {

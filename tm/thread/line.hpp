@@ -1,5 +1,5 @@
-// What a thread shows the others, one cache line a thread, and the list of all lines. The list only grows and is
-// walked without a lock (rules T31, T32).
+// What a thread shows the others, one cache line a thread, and the list of all lines. The list only grows and
+// is walked without a lock (rules T31, T32).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,11 +13,13 @@ struct alignas(64) Line {
   template <class T>
   using Atomic = typename A::template atomic<T>;
 
-  Atomic<std::uint32_t> slot{0};      ///< odd inside a transaction; +2 when its snapshot was extended
-  Atomic<std::uint32_t> waited{0};    ///< somebody sleeps until `slot` changes
-  Atomic<std::uint64_t> snapshot{0};  ///< the time that this transaction's reads are valid at; 0: not taken yet
-  Atomic<std::uint64_t> limit{0};     ///< reads of versions from here on have to validate; others set it to 0 (T36)
-  Line* next = nullptr;               ///< written before the line is published
+  Atomic<std::uint32_t> slot{0};    ///< odd inside a transaction; +2 when its snapshot was extended
+  Atomic<std::uint32_t> waited{0};  ///< somebody sleeps until `slot` changes
+  Atomic<std::uint64_t> snapshot{
+      0};  ///< the time that this transaction's reads are valid at; 0: not taken yet
+  Atomic<std::uint64_t> limit{
+      0};                ///< reads of versions from here on have to validate; others set it to 0 (T36)
+  Line* next = nullptr;  ///< written before the line is published
 };
 
 template <class A>

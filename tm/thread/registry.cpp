@@ -1,4 +1,5 @@
-// Descriptors: given to threads at their first transaction, taken back when they end, reused (rules T29, T32).
+// Descriptors: given to threads at their first transaction, taken back when they end, reused (rules T29,
+// T32).
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 
@@ -41,13 +42,15 @@ void in_child() {
   for_each_thread([self](Thread& thread) {
     thread.line.waited.store(0, std::memory_order_relaxed);
     if (&thread == self || thread.is_free) return;
-    thread.line.slot.store((thread.line.slot.load(std::memory_order_relaxed) + 1) & ~1u, std::memory_order_relaxed);
+    thread.line.slot.store((thread.line.slot.load(std::memory_order_relaxed) + 1) & ~1u,
+                           std::memory_order_relaxed);
     thread.reads_clones.store(0, std::memory_order_relaxed);
     thread.is_free = true;
     thread.nesting = 0;
     thread.mode = Mode::outside;
   });
-  const bool is_serial = self != nullptr && (self->mode == Mode::irrevocable || self->mode == Mode::serial_undoable);
+  const bool is_serial =
+      self != nullptr && (self->mode == Mode::irrevocable || self->mode == Mode::serial_undoable);
   shared.gate.reset_after_fork(is_serial);
 }
 

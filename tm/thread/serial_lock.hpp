@@ -1,5 +1,5 @@
-// The lock of serial transactions. Whoever releases it may take it again at once; a waiter that has slept asks for a
-// hand-over, which the holder grants after a bounded number of acquisitions (rule T44).
+// The lock of serial transactions. Whoever releases it may take it again at once; a waiter that has slept
+// asks for a hand-over, which the holder grants after a bounded number of acquisitions (rule T44).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,8 @@ class SerialLock {
  public:
   bool try_lock() {
     std::uint32_t expected = kFree;
-    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed);
+    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
   }
 
   void lock() {
@@ -32,7 +33,8 @@ class SerialLock {
 
   [[gnu::noinline]] void wait() {
     int pauses = 1;
-    for (int i = 0; i < A::kSpins; i += pauses) {  // each look takes the line from the holder: look less and less
+    for (int i = 0; i < A::kSpins;
+         i += pauses) {  // each look takes the line from the holder: look less and less
       for (int k = 0; k < pauses; ++k) A::pause();
       if (word_.load(std::memory_order_relaxed) == kFree && try_lock()) return;
       pauses *= 2;

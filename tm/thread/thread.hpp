@@ -1,4 +1,5 @@
-// A thread's descriptor: all that belongs to its transaction. Never unmapped; reused when its thread has ended.
+// A thread's descriptor: all that belongs to its transaction. Never unmapped; reused when its thread has
+// ended.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,13 +24,21 @@ namespace rubato::tm {
 /// How the current attempt runs.
 enum class Mode : std::uint8_t {
   outside,
-  concurrent,      ///< inside the gate, by an algorithm
-  serial_undoable, ///< holds the serial lock, keeps an undo log
-  irrevocable,     ///< holds the serial lock, plain accesses
+  concurrent,       ///< inside the gate, by an algorithm
+  serial_undoable,  ///< holds the serial lock, keeps an undo log
+  irrevocable,      ///< holds the serial lock, plain accesses
 };
 
 /// Why an attempt ended, or why it runs serially.
-enum class Cause : std::uint8_t { conflict_load, conflict_store, invalid_load, invalid_commit, retry, mode_change, memory };
+enum class Cause : std::uint8_t {
+  conflict_load,
+  conflict_store,
+  invalid_load,
+  invalid_commit,
+  retry,
+  mode_change,
+  memory
+};
 
 /// A record locked by eager or lazy, and what it was before.
 struct LockedRecord {
@@ -64,7 +73,7 @@ struct Thread {
   UndoLog undo;
   Buffer<ReadRecord> reads;
   Buffer<LockedRecord> locked;
-  std::uint64_t snapshot = 0;  ///< of the current attempt
+  std::uint64_t snapshot = 0;     ///< of the current attempt
   std::uint64_t commit_time = 0;  ///< others with an older snapshot are waited for; 0: nobody
   bool was_read_only = false;
 
@@ -99,7 +108,8 @@ void for_each_thread(F f);
 
 extern "C" {
 /// The calling thread's descriptor; null before its first transaction.
-extern __thread rubato::tm::Thread* rubato_tm_current __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern __thread rubato::tm::Thread* rubato_tm_current
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 /// Gives the calling thread a descriptor.
 rubato::tm::Thread* rubato_tm_register_thread() __attribute__((visibility("hidden")));
 }
@@ -110,7 +120,8 @@ extern std::atomic<Thread*> all_threads;
 
 template <class F>
 void for_each_thread(F f) {
-  for (Thread* thread = all_threads.load(std::memory_order_acquire); thread != nullptr; thread = thread->next) f(*thread);
+  for (Thread* thread = all_threads.load(std::memory_order_acquire); thread != nullptr; thread = thread->next)
+    f(*thread);
 }
 
 }  // namespace rubato::tm

@@ -1,6 +1,6 @@
-// Waiting for another thread's word: about a microsecond of looking, some yields, then sleep; never unbounded or blind
-// (rule T35). Whoever changes the word looks at `waited` afterwards. That look and the change are ordered without a
-// fence on its side: the waiter's heavy fence does it for both.
+// Waiting for another thread's word: about a microsecond of looking, some yields, then sleep; never unbounded
+// or blind (rule T35). Whoever changes the word looks at `waited` afterwards. That look and the change are
+// ordered without a fence on its side: the waiter's heavy fence does it for both.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace rubato::tm {
 
-/// Returns when `word` is not `seen` any more, or when is_over() says so. `nudge` is called before each longer wait; a
-/// wait that can be over without a change of the word, or whose nudge can get lost, says with `is_repeated` that it has
-/// to look again after a millisecond.
+/// Returns when `word` is not `seen` any more, or when is_over() says so. `nudge` is called before each
+/// longer wait; a wait that can be over without a change of the word, or whose nudge can get lost, says with
+/// `is_repeated` that it has to look again after a millisecond.
 template <class A, class Word, class IsOver, class Nudge>
 void wait_until(Word& word, std::uint32_t seen, Word& waited, bool is_repeated, IsOver is_over, Nudge nudge) {
   for (int i = 0; i < A::kSpins; ++i) {
@@ -34,7 +34,8 @@ void wait_until(Word& word, std::uint32_t seen, Word& waited, bool is_repeated, 
 
 template <class A, class Word>
 void wait_for_change(Word& word, std::uint32_t seen, Word& waited) {
-  wait_until<A>(word, seen, waited, false, [] { return false; }, [] {});
+  wait_until<A>(
+      word, seen, waited, false, [] { return false; }, [] {});
 }
 
 /// After `word` was changed.

@@ -1,5 +1,5 @@
-// Every barrier at every alignment, across stripes and pages, with its neighbours and its old value (rules T12, T66), and
-// copies of every alignment beside guard pages (T65).
+// Every barrier at every alignment, across stripes and pages, with its neighbours and its old value (rules
+// T12, T66), and copies of every alignment beside guard pages (T65).
 // SPDX-License-Identifier: MIT
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,7 +24,8 @@ class Window {
  public:
   Window() {
     page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    memory_ = static_cast<unsigned char*>(mmap(nullptr, 4 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    memory_ =
+        static_cast<unsigned char*>(mmap(nullptr, 4 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(memory_ + page_, 2 * page_, PROT_READ | PROT_WRITE);
   }
   ~Window() { munmap(memory_, 4 * page_); }
@@ -130,12 +131,12 @@ struct Access {
   }
 };
 
-#define ACCESS_TEST(T, type)                                                                             \
-  TEST(Barriers, LoadStoreAndKeep##T) {                                                                  \
-    Access<type, sizeof(type)>{{_ITM_R##T, _ITM_RaR##T, _ITM_RaW##T, _ITM_RfW##T},                       \
-                               {_ITM_W##T, _ITM_WaR##T, _ITM_WaW##T},                                    \
-                               _ITM_L##T}                                                                \
-        .run();                                                                                          \
+#define ACCESS_TEST(T, type)                                                       \
+  TEST(Barriers, LoadStoreAndKeep##T) {                                            \
+    Access<type, sizeof(type)>{{_ITM_R##T, _ITM_RaR##T, _ITM_RaW##T, _ITM_RfW##T}, \
+                               {_ITM_W##T, _ITM_WaR##T, _ITM_WaW##T},              \
+                               _ITM_L##T}                                          \
+        .run();                                                                    \
   }
 ACCESS_TEST(U1, std::uint8_t)
 ACCESS_TEST(U2, std::uint16_t)
@@ -147,7 +148,8 @@ ACCESS_TEST(CF, _Complex float)
 
 // Aligned as their types are: the compiler passes nothing else.
 template <class T>
-void wide(T (*load)(const T*), void (*store)(T*, T), void (*save)(const T*), T one, T other, bool (*equal)(T, T)) {
+void wide(T (*load)(const T*), void (*store)(T*, T), void (*save)(const T*), T one, T other,
+          bool (*equal)(T, T)) {
   alignas(32) static unsigned char bytes[256];
   for (std::size_t offset = 0; offset + sizeof(T) <= sizeof bytes; offset += alignof(T)) {
     T* const place = reinterpret_cast<T*>(bytes + offset);
@@ -174,7 +176,8 @@ void wide(T (*load)(const T*), void (*store)(T*, T), void (*save)(const T*), T o
 }
 
 TEST(Barriers, LoadStoreAndKeepE) {
-  wide<long double>(_ITM_RE, _ITM_WE, _ITM_LE, 1.5L, -2e300L, [](long double a, long double b) { return a == b; });
+  wide<long double>(_ITM_RE, _ITM_WE, _ITM_LE, 1.5L, -2e300L,
+                    [](long double a, long double b) { return a == b; });
 }
 TEST(Barriers, LoadStoreAndKeepCD) {
   wide<_Complex double>(_ITM_RCD, _ITM_WCD, _ITM_LCD, 1.5, -2e300,

@@ -50,7 +50,8 @@ TEST(Cancel, OfTheInnerTransactionKeepsTheOuter) {
   EXPECT_EQ(y, 0);
 }
 
-// GCC emits a store "after a write" in the inner block; its library takes that for written by the same transaction.
+// GCC emits a store "after a write" in the inner block; its library takes that for written by the same
+// transaction.
 TEST(Cancel, OfTheInnerTransactionRestoresWhatTheOuterWrote) {
   SKIP_ON_GCC("a nested cancel loses what the outer transaction wrote to the same place");
   x = 0;

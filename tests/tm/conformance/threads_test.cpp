@@ -1,4 +1,5 @@
-// Many threads: atomicity, opacity, privatization, threads that come and go, fork (rules T29, T36, T39, T65, T66).
+// Many threads: atomicity, opacity, privatization, threads that come and go, fork (rules T29, T36, T39, T65,
+// T66).
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <sys/wait.h>
@@ -14,7 +15,6 @@
 #include "library.hpp"
 
 namespace {
-
 
 void in_threads(int threads, const std::function<void(int)>& body) {
   std::vector<std::thread> all;
@@ -64,7 +64,8 @@ TEST(Opacity, AuditsSeeOneMoment) {
     unsigned random = static_cast<unsigned>(me) * 7919 + 1;
     for (int i = 0; i < 8000; ++i) {
       random = random * 1664525 + 1013904223;
-      const int from = static_cast<int>(random >> 8) % kAccounts, to = static_cast<int>(random >> 20) % kAccounts;
+      const int from = static_cast<int>(random >> 8) % kAccounts,
+                to = static_cast<int>(random >> 20) % kAccounts;
       if (i % 8 == 0) {
         long sum = 0;
         __transaction_atomic {
