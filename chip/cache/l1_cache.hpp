@@ -26,6 +26,7 @@
 #include "base/eight.hpp"
 #include "base/prefetch.hpp"
 #include "chip/cache/host_memory.hpp"
+#include "chip/cache/left_reservations.hpp"
 #include "chip/cache/line_state.hpp"
 #include "chip/types.hpp"
 
@@ -77,8 +78,7 @@ class L1Cache {
   /// hit() of a line that is known to be in `slot`.
   bool hit_at(std::uint32_t slot, LineAddr line, bool write);
 
-  /// Load-reserved: remembers `line`, which must be here; loses it when the line leaves or another core
-  /// writes it.
+  /// Load-reserved: remembers `line`, which must be here, until another core writes it.
   void reserve(LineAddr line) { reserved_ = line; }
   bool has_reservation(LineAddr line) const { return reserved_ == line; }
   /// Ends a reservation: store-conditionals, traps and thread switches do so.
@@ -161,7 +161,7 @@ class L1Cache {
     uses_of_[slot].stamp = hits_ + ++uses_;
     used_last_ = slot;
   }
-  /// Drops the line in `slot` and a reservation on it.
+  /// Drops the line in `slot`. A reservation on it stands, and is listed with those whose lines have left.
   void invalidate(std::uint32_t slot);
   /// A hit of functional warming, known to be one: uncounted and unobserved.
   void warm_hit(std::uint32_t slot, bool write) {
@@ -170,6 +170,9 @@ class L1Cache {
   }
   /// An access that needed more than this L1.
   void count_miss() { ++misses_; }
+
+  /// From now on reservations whose lines leave are listed there.
+  void list_reservations(LeftReservations* left) { left_ = left; }
 
   std::uint64_t hits() const { return hits_; }
   std::uint64_t misses() const { return misses_; }
@@ -243,6 +246,7 @@ class L1Cache {
   std::uint64_t set_mask_;
   std::uint32_t ways_;
   L1Observer* observer_ = nullptr;
+  LeftReservations* left_ = nullptr;
   std::vector<std::uint64_t, LineAllocator<std::uint64_t>> words_;
   std::vector<Use, LineAllocator<Use>> uses_of_;  // by slot
   L1Recorder* recorder_ = nullptr;

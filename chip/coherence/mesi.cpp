@@ -72,6 +72,7 @@ AccessResult Mesi::leave_l1(CoreId core, LineAddr line, AccessKind kind, std::ui
 
   // 3. Into the L1.
   fill_l1(r, l1_slot, slot, check.exclusive, path);
+  if (r.write && !left_reservations_.empty()) left_reservations_.on_store(line, l1);
   if (!warming_) l1.count_miss();
   return path.done(served);
 }
@@ -110,7 +111,8 @@ void Mesi::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, 
   LineState state = LineState::shared;
   if (r.write) {
     line.state = state = LineState::modified;
-  } else if (r.kind != AccessKind::fetch && is_writable(line.state) && line.copies == 0 && exclusive) {
+  } else if (r.kind != AccessKind::fetch && is_writable(line.state) && line.copies == 0 && exclusive &&
+             (left_reservations_.empty() || !left_reservations_.has(r.line, tile.l1s()[r.l1]))) {
     state = LineState::exclusive;
   }
   if (tile.fill_l1(r.l1, l1_slot, slot, state)) book(l2_ports_, r.tile, path.at());

@@ -180,6 +180,7 @@ class Mesi final : public MemoryHierarchy {
   SharerGroups groups_;
   Versions versions_;
   HostArena arena_;
+  LeftReservations left_reservations_;
   std::vector<L1Cache> l1s_;  // core * 2, + 1 for data
   std::vector<TileCaches> tiles_;
   std::vector<LlcSlice> slices_;

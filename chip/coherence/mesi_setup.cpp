@@ -31,6 +31,7 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
   for (std::uint32_t c = 0; c < cores; ++c)
     for (const CacheSection& s : {config.l1i, config.l1d}) {
       l1s_.emplace_back(L1Cache::Params{.bytes = s.size, .ways = s.ways});
+      l1s_.back().list_reservations(&left_reservations_);
       versions_.add_cache(l1s_.back().slots());
     }
   tiles_.reserve(tiles);

@@ -68,7 +68,7 @@ TEST(L1Cache, TheVictimIsFoundAnewAfterAUseAFillOrAnInvalidation) {
   EXPECT_EQ(l1.victim(LineAddr{12}).line, LineAddr{4});
 }
 
-TEST(L1Cache, ReservationsEndWithTheLineOrItsUse) {
+TEST(L1Cache, ReservationsEndWithTheirUse) {
   L1Cache l1 = small();
   put(l1, LineAddr{1}, LineState::shared);
   l1.reserve(LineAddr{1});
@@ -79,18 +79,44 @@ TEST(L1Cache, ReservationsEndWithTheLineOrItsUse) {
   l1.reserve(LineAddr{1});
   l1.set_state(l1.find(LineAddr{1}), LineState::exclusive);  // the holder's own upgrade keeps it
   EXPECT_TRUE(l1.has_reservation(LineAddr{1}));
-  l1.invalidate(l1.find(LineAddr{1}));
-  EXPECT_FALSE(l1.has_reservation(LineAddr{1}));
 }
 
-TEST(L1Cache, EvictionEndsAReservation) {
+TEST(L1Cache, AReservationOutlivesEvictionUntilAnotherCacheStores) {
   L1Cache l1 = small();
+  const L1Cache other = small();
+  LeftReservations left;
+  l1.list_reservations(&left);
   put(l1, LineAddr{0}, LineState::shared);
   l1.reserve(LineAddr{0});
   put(l1, LineAddr{4}, LineState::shared);
   EXPECT_TRUE(l1.has_reservation(LineAddr{0}));
+  EXPECT_TRUE(left.empty());
   put(l1, LineAddr{8}, LineState::shared);
+  EXPECT_EQ(l1.find(LineAddr{0}), L1Cache::kNoSlot);
+  EXPECT_TRUE(l1.has_reservation(LineAddr{0}));
+  EXPECT_TRUE(left.has(LineAddr{0}, other));
+  EXPECT_FALSE(left.has(LineAddr{0}, l1));
+  EXPECT_FALSE(left.has(LineAddr{4}, other));
+  left.on_store(LineAddr{0}, l1);  // its own
+  left.on_store(LineAddr{4}, other);
+  EXPECT_TRUE(l1.has_reservation(LineAddr{0}));
+  left.on_store(LineAddr{0}, other);
   EXPECT_FALSE(l1.has_reservation(LineAddr{0}));
+  EXPECT_TRUE(left.empty());
+}
+
+TEST(L1Cache, AReservationThatEndedAfterItsLineLeftIsListedNoLonger) {
+  L1Cache l1 = small();
+  const L1Cache other = small();
+  LeftReservations left;
+  l1.list_reservations(&left);
+  put(l1, LineAddr{0}, LineState::shared);
+  l1.reserve(LineAddr{0});
+  l1.invalidate(l1.find(LineAddr{0}));
+  l1.clear_reservation();
+  EXPECT_FALSE(left.has(LineAddr{0}, other));
+  left.on_store(LineAddr{12}, other);
+  EXPECT_TRUE(left.empty());
 }
 
 TEST(L1Cache, EvictsTheLeastRecentlyUsedWhetherTheFilterKnewItOrNot) {

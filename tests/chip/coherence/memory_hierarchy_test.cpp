@@ -328,6 +328,27 @@ TEST(MemoryHierarchy, ForgettingTakesEveryCopyOfThePagesAndNothingElse) {
   }
 }
 
+TEST(MemoryHierarchy, AReservationOutlivesEveryEvictionUntilAnotherCoreStores) {
+  for (const std::uint32_t other : {1U, 4U}) {  // of this tile, of another
+    SCOPED_TRACE(other);
+    Rig rig(tiny_caches(16, 4));
+    const LineAddr line = rig.line_at(2);
+    L1Cache& l1 = rig.mesi.l1d(CoreId{0});
+    rig.use(0, line, kLoad, 0);
+    l1.reserve(line);
+    std::uint64_t now = 1000;
+    for (unsigned n = 1; n < 200; ++n) rig.use(8, rig.line_at(2, Rig::kAny, n), kStore, now += 1000);
+    ASSERT_EQ(rig.mesi.possible_holders(line), 0u) << "recalled";
+    EXPECT_TRUE(l1.has_reservation(line));
+    // Exclusive, it would write without a word to anybody.
+    rig.use(other, line, kLoad, now += 1000);
+    EXPECT_EQ(rig.mesi.l1d(CoreId{other}).state(line), LineState::shared);
+    EXPECT_TRUE(l1.has_reservation(line));
+    rig.use(other, line, kStore, now += 1000);
+    EXPECT_FALSE(l1.has_reservation(line));
+  }
+}
+
 TEST(MemoryHierarchy, AnotherCoresStoreEndsAReservationAndAReadDoesNot) {
   Rig rig(Config{});
   const LineAddr line{7000};
