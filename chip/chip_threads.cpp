@@ -42,17 +42,20 @@ void Chip::Impl::find_thread(Core& core, Cycle now) {
   const SyscallOutcome outcome_of_signals = process.deliver_signals(*thread);
   system_calls.end();
   if (outcome_of_signals == SyscallOutcome::process_exited) return process_exited();
+  thread->core = core.id().value;
   core.run_thread(*thread, now, config.run.time_slice);
 }
 
 void Chip::Impl::slice_ended(Core& core, Cycle now) {
-  if (!scheduler.has_waiting() && !process.has_signal(*core.thread())) {
+  const bool may_stay = core.thread()->may_run_on(core.id());
+  if (may_stay && !scheduler.has_waiting(core.id()) && !process.has_signal(*core.thread())) {
     core.extend_slice(config.run.time_slice);
     return;
   }
   Thread* thread = core.release_thread(now);
   scheduler.add(*thread);
   core.wake(now);
+  if (!may_stay) wake_idle_core();
 }
 
 // ---- System calls and faults ----

@@ -60,6 +60,8 @@ class ThreadObserver {
   virtual void on_retry(const Thread*) {}
   /// A signal was sent to `thread`, which is runnable: deliver_signals() is due, however long it runs on.
   virtual void on_signal(Thread&) {}
+  /// The affinity of `thread` has changed: perhaps it may not stay where it runs.
+  virtual void on_affinity(Thread&) {}
 };
 
 enum class SyscallOutcome : std::uint8_t {

@@ -46,6 +46,7 @@ std::int64_t Process::Impl::clone_thread(Call& call, std::uint64_t flags, Addr s
   if ((flags & abi::kCloneParentSetTid) != 0) user.put(parent_tid, tid);
   if ((flags & abi::kCloneChildSetTid) != 0) user.put(child_tid, tid);
   child.signal_mask = call.thread.signal_mask;
+  child.affinity = call.thread.affinity;
   if (observer != nullptr) observer->on_runnable(child);
   return tid;
 }
@@ -356,24 +357,27 @@ std::int64_t Process::Impl::sys_sched_yield(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_sched_getaffinity(Call& call) {
-  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
+  const Thread* thread = call.i32(0) == 0 ? &call.thread : find_thread(call.i32(0));
+  if (thread == nullptr) return -ESRCH;
   const std::uint64_t bytes = (options.cores + 63) / 64 * 8;
   if (call.a[1] < bytes || call.a[1] % 8 != 0) return -EINVAL;
-  std::vector<std::uint8_t> mask(bytes, 0);
-  for (unsigned core = 0; core < options.cores; ++core)
-    mask[core / 8] |= static_cast<std::uint8_t>(1u << core % 8);
+  std::vector<std::uint64_t> mask(bytes / 8, 0);
+  for (std::uint32_t core = 0; core < options.cores; ++core)
+    if (thread->may_run_on(CoreId{core})) mask[core / 64] |= std::uint64_t{1} << core % 64;
   return user.write(call.a[2], mask.data(), bytes) ? static_cast<std::int64_t>(bytes) : -EFAULT;
 }
 
-// Accepted if it names a core that exists; placement stays with the thread scheduler.
+// Cores that do not exist are left out, as Linux does; in a task region workers keep their cores.
 std::int64_t Process::Impl::sys_sched_setaffinity(Call& call) {
-  if (call.i32(0) != 0 && find_thread(call.i32(0)) == nullptr) return -ESRCH;
-  const std::uint64_t bytes = std::min<std::uint64_t>(call.a[1], 128);
-  std::array<std::uint8_t, 128> mask{};
-  if (!user.read(call.a[2], mask.data(), bytes)) return -EFAULT;
-  for (unsigned core = 0; core < options.cores && core / 8 < bytes; ++core)
-    if ((mask[core / 8] >> core % 8 & 1) != 0) return 0;
-  return -EINVAL;
+  Thread* const thread = call.i32(0) == 0 ? &call.thread : find_thread(call.i32(0));
+  if (thread == nullptr) return -ESRCH;
+  std::vector<std::uint64_t> mask((options.cores + 63) / 64, 0);
+  if (!user.read(call.a[2], mask.data(), std::min<std::uint64_t>(call.a[1], mask.size() * 8))) return -EFAULT;
+  if (options.cores % 64 != 0) mask.back() &= (std::uint64_t{1} << options.cores % 64) - 1;
+  if (std::all_of(mask.begin(), mask.end(), [](std::uint64_t word) { return word == 0; })) return -EINVAL;
+  thread->affinity = std::move(mask);
+  if (observer != nullptr) observer->on_affinity(*thread);
+  return 0;
 }
 
 std::int64_t Process::Impl::sys_sched_setscheduler(Call& call) {
@@ -401,7 +405,13 @@ std::int64_t Process::Impl::sys_sched_get_priority_min(Call& call) {
 }
 
 std::int64_t Process::Impl::sys_getcpu(Call& call) {
-  const std::uint32_t core = static_cast<std::uint32_t>(call.thread.tid - kFirstTid) % options.cores;
+  // Fast-forward has no cores: where the thread was last, or one where it may be.
+  std::uint32_t core = call.thread.core;
+  if (core == Thread::kNoCore) core = static_cast<std::uint32_t>(call.thread.tid - kFirstTid) % options.cores;
+  for (std::uint32_t i = 0; i < options.cores && !call.thread.is_worker; ++i) {
+    if (call.thread.may_run_on(CoreId{core})) break;
+    core = (core + 1) % options.cores;
+  }
   if (call.a[0] != 0 && !user.put(call.a[0], core)) return -EFAULT;
   if (call.a[1] != 0 && !user.put<std::uint32_t>(call.a[1], 0)) return -EFAULT;
   return 0;

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "chip/isa/hart_state.hpp"
 #include "chip/types.hpp"
@@ -17,6 +19,15 @@ struct Thread {
   HartState regs;  ///< valid while the thread is not on a core
   ThreadState state = ThreadState::runnable;
   bool is_worker = false;  ///< serves the task region (C7): never placed by the thread scheduler
+
+  static constexpr std::uint32_t kNoCore = ~std::uint32_t{0};
+  std::uint32_t core = kNoCore;         ///< on which it is in detail, or was last
+  std::vector<std::uint64_t> affinity;  ///< a bit for each core that it may run on; empty: all
+  bool may_run_on(CoreId id) const {
+    if (affinity.empty()) return true;
+    const std::size_t word = id.value / 64;
+    return word < affinity.size() && (affinity[word] >> id.value % 64 & 1) != 0;
+  }
 
   // Of Process only.
   Addr clear_child_tid = 0, robust_list = 0;

@@ -21,22 +21,32 @@ void ThreadScheduler::add(Thread& thread) {
   waiting_.push_back({&thread});
 }
 
+std::size_t ThreadScheduler::first_allowed(CoreId core) const {
+  const auto first = std::find_if(waiting_.begin(), waiting_.end(),
+                                  [&](const Waiting& w) { return w.thread->may_run_on(core); });
+  return static_cast<std::size_t>(first - waiting_.begin());
+}
+
 Thread* ThreadScheduler::pick(CoreId core) {
-  if (waiting_.empty()) return nullptr;
-  std::size_t chosen = 0;
-  if (waiting_.front().passed < kMaxPassed) {
+  const std::size_t longest = first_allowed(core);
+  if (longest == waiting_.size()) return nullptr;
+  std::size_t chosen = longest;
+  if (waiting_[longest].passed < kMaxPassed) {
     // First the thread that ran here last, then one that never ran, then whoever waits longest.
     const auto first_with_home = [&](std::uint32_t home) {
       return static_cast<std::size_t>(
           std::find_if(waiting_.begin(), waiting_.end(),
-                       [&](const Waiting& w) { return home_of(*w.thread) == home; }) -
+                       [&](const Waiting& w) {
+                         return home_of(*w.thread) == home && w.thread->may_run_on(core);
+                       }) -
           waiting_.begin());
     };
     chosen = first_with_home(core.value);
     if (chosen == waiting_.size()) chosen = first_with_home(kNoHome);
-    if (chosen == waiting_.size()) chosen = 0;
+    if (chosen == waiting_.size()) chosen = longest;
   }
-  for (std::size_t i = 0; i < chosen; ++i) ++waiting_[i].passed;
+  for (std::size_t i = 0; i < chosen; ++i)
+    if (waiting_[i].thread->may_run_on(core)) ++waiting_[i].passed;
   Thread* thread = waiting_[chosen].thread;
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(chosen));
   const auto index = static_cast<std::size_t>(thread->tid);

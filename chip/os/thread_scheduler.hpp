@@ -3,7 +3,7 @@
 // every thread that became runnable or was preempted. Deterministic: a function of the order of these calls.
 //
 // A thread returns to the core it ran on last, where its lines are cached, unless that core leaves it waiting
-// while others take its place kMaxPassed times.
+// while others take its place kMaxPassed times. It is given no core that its affinity leaves out.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,6 +33,8 @@ class ThreadScheduler {
   /// Forgets one thread, if it waits: it ended or became a worker.
   void remove(const Thread& thread);
   bool has_waiting() const { return !waiting_.empty(); }
+  /// One of them may run on `core`.
+  bool has_waiting(CoreId core) const { return first_allowed(core) != waiting_.size(); }
   std::size_t waiting() const { return waiting_.size(); }
 
  private:
@@ -42,6 +44,7 @@ class ThreadScheduler {
     unsigned passed = 0;  // times a later thread was picked before it
   };
   std::uint32_t home_of(const Thread& thread) const;
+  std::size_t first_allowed(CoreId core) const;
 
   std::deque<Waiting> waiting_;       // first come first
   std::vector<std::uint32_t> homes_;  // core of the last placement, by tid

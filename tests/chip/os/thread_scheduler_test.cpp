@@ -57,6 +57,33 @@ TEST(ThreadScheduler, EveryThreadGetsItsTurn) {
   for (int count : turns) EXPECT_GE(count, kRounds / 6 / 3);
 }
 
+TEST(ThreadScheduler, AThreadIsGivenNoCoreThatItsAffinityLeavesOut) {
+  Threads threads;
+  ThreadScheduler scheduler(70);
+  threads.all[0].affinity = {0, 1U << 5};  // core 69
+  threads.all[1].affinity = {1U << 1 | 1U << 3, 0};
+  scheduler.add(threads.all[0]);
+  scheduler.add(threads.all[1]);
+  EXPECT_TRUE(scheduler.has_waiting(CoreId{3}));
+  EXPECT_FALSE(scheduler.has_waiting(CoreId{2}));
+  EXPECT_EQ(scheduler.pick(CoreId{2}), nullptr);
+  EXPECT_EQ(scheduler.pick(CoreId{5}), nullptr);
+  EXPECT_EQ(scheduler.pick(CoreId{3}), &threads.all[1]);
+  EXPECT_FALSE(scheduler.has_waiting(CoreId{3}));
+  EXPECT_EQ(scheduler.pick(CoreId{69}), &threads.all[0]);
+}
+
+TEST(ThreadScheduler, AffinityWinsOverTheCoreOfTheLastTurn) {
+  Threads threads;
+  ThreadScheduler scheduler(2);
+  scheduler.add(threads.all[0]);
+  EXPECT_EQ(scheduler.pick(CoreId{0}), &threads.all[0]);
+  threads.all[0].affinity = {2};
+  scheduler.add(threads.all[0]);
+  EXPECT_EQ(scheduler.pick(CoreId{0}), nullptr);
+  EXPECT_EQ(scheduler.pick(CoreId{1}), &threads.all[0]);
+}
+
 TEST(ThreadScheduler, ARemovedThreadIsNotPicked) {
   Threads threads;
   ThreadScheduler scheduler(1);
