@@ -139,10 +139,17 @@ void assign_text(Config& config, const Key& key, std::string_view text, std::str
     case KeyType::integer:
     case KeyType::number:
       if (key.automatic && text == "auto") return assign(config, key, Value{std::uint64_t{0}}, where);
-      if (const auto number = parse_number(key, text)) return assign(config, key, *number, where);
+      if (const auto number = parse_number(key, text)) {
+        check_written(key, *number, where);
+        return assign(config, key, *number, where);
+      }
       break;
   }
   refuse(key, fmt::format("'{}'", text), where);
+}
+
+void check_written(const Key& key, const Value& value, std::string_view where) {
+  if (key.automatic && value == Value{std::uint64_t{0}}) refuse(key, show(value), where);
 }
 
 std::optional<std::uint64_t> parse_count(std::string_view text) {

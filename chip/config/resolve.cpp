@@ -25,6 +25,10 @@ void resolve_cores(ChipSection& chip) {
 
 void resolve_mesh(ChipSection& chip) {
   const std::uint32_t tiles = chip.cores / chip.cores_per_tile;
+  const auto refuse = [&](const char* key, std::uint32_t value) {
+    throw UsageError("{} is {}, which does not divide the chip's {} tiles ({} cores, {} a tile)", key, value, tiles,
+                     chip.cores, chip.cores_per_tile);
+  };
   auto& width = chip.mesh_width;
   auto& height = chip.mesh_height;
   if (width == 0 && height == 0) {
@@ -33,8 +37,10 @@ void resolve_mesh(ChipSection& chip) {
     }
     width = tiles / height;
   } else if (width == 0) {
+    if (tiles % height != 0) refuse("chip.mesh_height", height);
     width = tiles / height;
   } else if (height == 0) {
+    if (tiles % width != 0) refuse("chip.mesh_width", width);
     height = tiles / width;
   }
   if (std::uint64_t{width} * height != tiles) {
@@ -94,6 +100,10 @@ Config resolve(Config config) {
   check_inclusion("l2", config.l2, "l1i", config.l1i);
   check_inclusion("l2", config.l2, "l1d", config.l1d);
   check_inclusion("llc", config.llc, "l2", config.l2);
+  if (config.net.straight > config.net.turn) {
+    throw UsageError("net.straight is {} cycles, more than net.turn = {}: a hop that turns takes at least as long",
+                     config.net.straight, config.net.turn);
+  }
   check_power_of_two("core.predictor_entries", config.core.predictor_entries);
   check_power_of_two("core.btb_entries", config.core.btb_entries);
   check_power_of_two("conflict.bloom_bits", config.conflict.bloom_bits);

@@ -48,8 +48,11 @@ class Reader {
     if (const auto* f = node.as_floating_point()) return assign(config_, *key, Value{f->get()}, where(node));
     if (const auto* s = node.as_string()) return assign_text(config_, *key, s->get(), where(node));
     if (const auto* i = node.as_integer()) {
-      if (i->get() >= 0)
-        return assign(config_, *key, Value{static_cast<std::uint64_t>(i->get())}, where(node));
+      if (i->get() >= 0) {
+        const Value value{static_cast<std::uint64_t>(i->get())};
+        check_written(*key, value, where(node));
+        return assign(config_, *key, value, where(node));
+      }
       throw UsageError("{}: {} is {}, expected {}", where(node), name, i->get(), key->expected());
     }
     throw UsageError("{}: {} is no single value, expected {}", where(node), name, key->expected());

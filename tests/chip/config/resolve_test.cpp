@@ -85,16 +85,29 @@ TEST(Resolve, SaysWhichShapeDoesNotFit) {
   c = {};
   c.chip.mesh_width = 7;
   EXPECT_EQ(error_of(c),
-            "chip.mesh_width x chip.mesh_height is 7x9, but the chip has 64 tiles (256 cores, 4 a tile)");
-  c.chip.mesh_width = 100;
+            "chip.mesh_width is 7, which does not divide the chip's 64 tiles (256 cores, 4 a tile)");
+  c.chip.mesh_height = 9;
   EXPECT_EQ(error_of(c),
-            "chip.mesh_width x chip.mesh_height is 100x0, but the chip has 64 tiles (256 cores, 4 a tile)");
+            "chip.mesh_width x chip.mesh_height is 7x9, but the chip has 64 tiles (256 cores, 4 a tile)");
+  c.chip.mesh_width = 0;
+  c.chip.mesh_height = 100;
+  EXPECT_EQ(error_of(c),
+            "chip.mesh_height is 100, which does not divide the chip's 64 tiles (256 cores, 4 a tile)");
   c = {};
   c.chip.cores = 0;
   EXPECT_EQ(error_of(c), "configuration: chip.cores is 0, expected 1 to 1024 cores");
   c.chip.cores = 8;
   c.chip.cores_per_tile = 9;
   EXPECT_EQ(error_of(c), "configuration: chip.cores_per_tile is 9, expected 1 to 8 cores, or auto");
+}
+
+TEST(Resolve, RefusesHopsThatTakeLongerStraightOn) {
+  Config c;
+  c.net.straight = c.net.turn = 3;
+  EXPECT_EQ(resolve(c).net.straight, 3u);
+  c.net.turn = 2;
+  EXPECT_EQ(error_of(c),
+            "net.straight is 3 cycles, more than net.turn = 2: a hop that turns takes at least as long");
 }
 
 TEST(Resolve, RefusesCachesWhoseSetsAreNoPowerOfTwo) {

@@ -125,6 +125,19 @@ TEST(Override, ReadsUnits) {
   EXPECT_EQ(with("run.roi=a=b").run.roi, "a=b");
 }
 
+TEST(Override, TakesNoZeroForAnAutomaticValue) {
+  for (const char* key : {"l2.size", "llc.size", "chip.mesh_width", "chip.mesh_height", "chip.cores_per_tile"}) {
+    SCOPED_TRACE(key);
+    EXPECT_THROW(with(std::string(key) + "=0"), UsageError);
+    EXPECT_THROW(with(std::string(key) + "=0.0"), UsageError);
+    EXPECT_NO_THROW(with(std::string(key) + "=auto"));
+  }
+  EXPECT_EQ(error_of_set("l2.size=0"),
+            "--set l2.size=0: l2.size is 0, expected 64 to 1073741824 bytes, or auto (such as 65536, 64KiB or 1MiB)");
+  Config config;
+  EXPECT_THROW(load_toml_text(config, "[llc]\nsize = 0\n", "x"), UsageError);
+}
+
 TEST(Override, SaysWhatIsWrong) {
   EXPECT_EQ(error_of_set("l2.size"), "--set l2.size: expected KEY=VALUE, such as l2.size=512KiB");
   EXPECT_EQ(error_of_set("l2.sise=1"), "--set l2.sise=1: there is no key 'l2.sise'; did you mean l2.size?");
