@@ -19,27 +19,29 @@ SpillArea::SpillArea(Addr base, std::uint64_t bytes, std::uint32_t batch_capacit
       end_(base + bytes),
       capacity_(batch_capacity) {}
 
-std::uint32_t SpillArea::open_batch() {
-  if (free_.empty()) {
-    const std::uint64_t end = base_ + (batches_.size() + 1) * capacity_ * kLineBytes;
-    if (end > overflow_base_) {
+std::uint32_t SpillArea::open_batch(std::uint32_t tasks) {
+  const std::uint32_t lines = lines_for(tasks);
+  std::vector<std::uint32_t>& free = free_[static_cast<unsigned>(std::bit_width(lines - 1))];
+  if (free.empty()) {
+    if (base_ + (lines_ + lines) * kLineBytes > overflow_base_) {
       throw Error(ExitCode::no_progress,
                   fmt::format("a tile spilled more than {} tasks, which fills its {} bytes of spill memory",
                               tasks_, end_ - base_));
     }
-    free_.push_back(static_cast<std::uint32_t>(batches_.size()));
-    batches_.emplace_back();
+    free.push_back(static_cast<std::uint32_t>(batches_.size()));
+    batches_.push_back({.first_line = lines_, .lines = lines});
+    lines_ += lines;
   }
-  const std::uint32_t batch = free_.back();
-  free_.pop_back();
-  batches_[batch] = Batch{};
+  const std::uint32_t batch = free.back();
+  free.pop_back();
+  batches_[batch] = Batch{.first_line = batches_[batch].first_line, .lines = lines};
   return batch;
 }
 
 void SpillArea::append(std::uint32_t batch, Task* task) {
   Batch& b = batches_[batch];
   b.written += spilled_bytes(task->descriptor);
-  RUBATO_CHECK(b.written <= capacity_ * kLineBytes, "a batch holds more tasks than it has lines");
+  RUBATO_CHECK(b.written <= b.lines * kLineBytes, "a batch holds more tasks than it has lines");
   task->state = TaskState::spilled;
   task->speculates_from = 0;  // not part of what is written
   task->is_read_back = false;
@@ -63,7 +65,7 @@ Task* SpillArea::take_front(std::uint32_t batch) {
 
 std::uint32_t SpillArea::close_batch(std::uint32_t batch) {
   RUBATO_CHECK(batches_[batch].first == nullptr, "a batch with tasks was freed");
-  free_.push_back(batch);
+  free_[static_cast<unsigned>(std::bit_width(batches_[batch].lines - 1))].push_back(batch);
   return batches_[batch].successor;
 }
 

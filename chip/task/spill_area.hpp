@@ -5,7 +5,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -29,8 +31,8 @@ class SpillArea {
 
   // Batches: written and read front to back, tasks of one lane in ascending order.
   static constexpr std::uint32_t kNoBatch = ~std::uint32_t{0};
-  /// @throws Error (no progress) if the area is full.
-  std::uint32_t open_batch();
+  /// With room for `tasks`, at most batch_capacity(). @throws Error (no progress) if the area is full.
+  std::uint32_t open_batch(std::uint32_t tasks);
   void append(std::uint32_t batch, Task* task);
   void chain(std::uint32_t batch, std::uint32_t successor) { batches_[batch].successor = successor; }
   std::uint32_t batch_capacity() const { return capacity_; }
@@ -51,7 +53,7 @@ class SpillArea {
   }
   std::uint32_t first_line_left(std::uint32_t batch) const { return batches_[batch].read / kLine; }
   LineAddr line(std::uint32_t batch, std::uint32_t i) const {
-    return line_of(base_ + (std::uint64_t{batch} * capacity_ + i) * kLineBytes);
+    return line_of(base_ + (batches_[batch].first_line + i) * kLineBytes);
   }
   /// Frees an empty batch; @returns the one chained behind it, or kNoBatch.
   std::uint32_t close_batch(std::uint32_t batch);
@@ -65,7 +67,15 @@ class SpillArea {
   std::uint64_t tasks() const { return tasks_; }  ///< in batches
 
  private:
+  /// Lines that a batch of `tasks` reserves: a power of two, so that freed ones fit again, or all it may need.
+  static constexpr std::uint32_t kFewestLines = 16;
+  std::uint32_t lines_for(std::uint32_t tasks) const {
+    return std::min(capacity_, std::max(kFewestLines, std::bit_ceil(tasks)));
+  }
+
   struct Batch {
+    std::uint64_t first_line = 0;
+    std::uint32_t lines = 0;
     Task* first = nullptr;
     Task* last = nullptr;
     std::uint32_t size = 0;               ///< tasks
@@ -79,7 +89,8 @@ class SpillArea {
   Addr base_, overflow_base_, end_;
   std::uint32_t capacity_;
   std::vector<Batch> batches_;
-  std::vector<std::uint32_t> free_;
+  std::array<std::vector<std::uint32_t>, 33> free_;  // by the binary logarithm of their lines, rounded up
+  std::uint64_t lines_ = 0;                          // of all batches
   std::vector<Task*> overflow_;
   std::uint64_t tasks_ = 0;
 };

@@ -84,7 +84,7 @@ void TaskUnit::start_spill() {
     dispatches_since_untimed_ = kDispatchesPerRefill;
   spill_.active = true;
   spill_.written = spill_.stored = 0;
-  spill_.batch = area_.open_batch();
+  spill_.batch = area_.open_batch(count);
   spill_.lines.clear();
   spill_.touched = 0;
   guest_turns_ = std::max(guest_turns_, 1u);
@@ -230,10 +230,11 @@ void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
   // Written before the region: no time passes here.
   std::vector<LineAddr> lines;
   std::uint32_t first = SpillArea::kNoBatch, last = SpillArea::kNoBatch;
+  auto left = static_cast<std::uint32_t>(std::min<std::size_t>(tasks.size(), ~std::uint32_t{0}));
   for (Task* task : tasks) {
     task->order = has_timestamps ? task->descriptor.timestamp : 0;
     if (last == SpillArea::kNoBatch || area_.size(last) == area_.batch_capacity()) {
-      const std::uint32_t batch = area_.open_batch();
+      const std::uint32_t batch = area_.open_batch(std::min(left, area_.batch_capacity()));
       if (last == SpillArea::kNoBatch) {
         first = batch;
       } else {
@@ -242,6 +243,7 @@ void TaskUnit::add_initial(const std::vector<Task*>& tasks) {
       last = batch;
     }
     area_.append(last, task);
+    --left;
   }
   if (has_timestamps) {
     place_refill(make_refill(first), queue_.refills() < max_refills_, lines);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/rng.hpp"
 #include "chip/task/spill_area.hpp"
 #include "chip/task/task_mapper.hpp"
@@ -191,12 +192,24 @@ TEST(TaskQueue, ATaskSetAsideHidesNobodyUntilItIsRecalled) {
   EXPECT_EQ(queue.earliest_free(kLane), nullptr);
 }
 
+TEST(SpillArea, ReservesWhatABatchNeedsNotWhatItMayHold) {
+  constexpr std::uint64_t kLines = 8 * 100;  // seven eighths for batches
+  SpillArea area(1 << 20, kLines * 64, 1024);
+  const std::uint32_t first = area.open_batch(3);
+  for (int i = 1; i < 43; ++i) area.open_batch(3);  // 16 lines each
+  EXPECT_THROW(area.open_batch(17), Error);
+  area.open_batch(3 * 4);
+  EXPECT_THROW(area.open_batch(3), Error);
+  area.close_batch(first);
+  EXPECT_EQ(area.line(area.open_batch(16), 0), LineAddr{(1 << 20) / 64}) << "used again";
+}
+
 TEST(SpillArea, PacksDescriptorsAndSaysWhichLinesHoldThem) {
   SpillArea area(1 << 20, 1 << 16, 15);
   TaskPool pool;
   Rng rng(9);
   for (int round = 0; round < 200; ++round) {
-    const std::uint32_t batch = area.open_batch();
+    const std::uint32_t batch = area.open_batch(15);
     std::vector<std::pair<Task*, std::uint32_t>> reference;  // and where it ends
     std::uint32_t bytes = 0;
     const bool is_fullest = round == 0;  // a line for each of 15 tasks
