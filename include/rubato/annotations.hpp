@@ -47,12 +47,13 @@ class Locale {
     }
   }
   /// The locale of a resource; `allows_shared_reads`: tasks with .access = reads may run at once. `choices`:
-  /// how the native engine keeps its tasks apart (resource.hpp), other engines do not ask.
+  /// how the native engine keeps its tasks apart (resource.hpp), other engines do not ask. An empty handle
+  /// is the number 0.
   static constexpr Locale of_resource(std::uint64_t value, bool allows_shared_reads, std::uint16_t choices) {
     Locale locale(value);
     locale.choices_ = choices;
     locale.allows_shared_reads_ = allows_shared_reads;
-    locale.is_resource_ = true;
+    locale.is_resource_ = value != 0;
     return locale;
   }
   constexpr operator std::uint64_t() const { return value_; }

@@ -136,6 +136,7 @@ inline std::string no_thread(unsigned started, unsigned workers, std::string_vie
          "): ask for fewer workers, or raise the limit of processes or memory";
 }
 
+inline std::string removed_nothing() { return "remove() was called with an empty resource handle"; }
 inline std::string removed_twice() { return "remove() was called twice for one resource"; }
 
 }  // namespace errors

@@ -62,7 +62,8 @@ resource<T> make_resource(ResourceOptions options, Args&&... args);
 template <class T>
 void remove(resource<T> handle);
 
-/// Trivially copyable, one word: the object's address below, the choices above. Empty when default-made.
+/// Trivially copyable, one word: the object's address below, the choices above. Empty when default-made; as
+/// a locale that is 0, on every engine.
 template <class T>
 class resource {
  public:
@@ -165,10 +166,11 @@ inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
 /// So tasks that may run after the removal and still have the handle must be such. A handle in another task
 /// does not count: in one without a locale or with a number for one, in one that on_commit() asked for, and
 /// in one that another thread created and no worker has taken over yet.
-/// Errors: removing twice (TaskError), as long as the object is not freed; after that the handle means
+/// Errors: an empty handle, and removing twice (TaskError), as long as the object is not freed; after that the handle means
 /// nothing, as a pointer would.
 template <class T>
 inline void remove(resource<T> handle) {
+  if (!handle) engine::misuse(errors::removed_nothing());
   auto* header = reinterpret_cast<engine::ResourceHeader*>(reinterpret_cast<char*>(handle.get()) -
                                                            sizeof(engine::ResourceHeader));
   if (!engine::mark_removed(*header)) engine::misuse(errors::removed_twice());
