@@ -3,8 +3,10 @@
 // model, section "Engine serial"; rules M1 to M6. Locales and atomicity hold by themselves: one task runs at
 // a time. Children wait for their creator's end, so "a child appears after its parent" holds for every type.
 // SPDX-License-Identifier: MIT
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <string>
@@ -33,7 +35,13 @@ std::string name_of(const Function& function) { return function_name(function.ad
 class Engine {
  public:
   Engine() {
-    if (const char* const text = std::getenv("RUBATO_SEED")) set_seed(std::strtoull(text, nullptr, 10));
+    const char* const text = std::getenv("RUBATO_SEED");
+    if (text == nullptr) return;
+    const char* const last = text + std::strlen(text);
+    std::uint64_t seed = 0;
+    if (const auto [end, error] = std::from_chars(text, last, seed); error != std::errc{} || end != last)
+      throw TaskError(std::string("RUBATO_SEED is '") + text + "', but a number from 0 to 2^64 - 1 was expected");
+    set_seed(seed);
   }
   ~Engine() = default;
 
