@@ -252,6 +252,9 @@ void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t) {
       if (process.exited()) process_exited();
       schedule_timeout();
       return;
+    case kEnterRegion:
+      if (entering != nullptr) enter_region(*entering, now);
+      return;
     case kRegionEnd:
       // A core whose attempt was aborted in the middle of a miss is not there yet.
       if (std::any_of(cores.begin(), cores.end(),

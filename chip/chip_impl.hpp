@@ -38,7 +38,7 @@ struct Chip::Impl final : EventHandler,
                           ThreadObserver,
                           GuestClock,
                           FastForward::HostCalls {
-  enum Event : std::uint32_t { kTimeout, kRegionEnd };
+  enum Event : std::uint32_t { kTimeout, kRegionEnd, kEnterRegion };
   static constexpr Latency kProgressCycles = 1 << 18;  // between two reports
 
   Impl(const Config& c, ProcessOptions options);
@@ -90,8 +90,7 @@ struct Chip::Impl final : EventHandler,
   }
 
   void no_progress() {
-    end({ExitCode::no_progress, 0, "nothing can proceed: every thread and task waits for another",
-         describe_waiting()});
+    end({ExitCode::no_progress, 0, why_nothing_proceeds(), describe_waiting()});
   }
 
   void no_progress(const std::string& sentence, const std::string& details) override {
@@ -100,6 +99,8 @@ struct Chip::Impl final : EventHandler,
          name_functions(details, process.symbols())});
   }
   bool awaits_time() const override { return process.next_timeout().has_value(); }
+  std::string why_nothing_proceeds() const;
+  bool waits_for_others(Cycle now);
 
   void report_progress() {
     if (observer != nullptr && !observer->on_progress(progress()))
@@ -134,6 +135,8 @@ struct Chip::Impl final : EventHandler,
     for (const auto& core : cores)
       if (core->activity() == Core::Activity::thread && core->thread() == &thread) core->end_slice();
   }
+
+  void on_affinity(Thread& thread) override { on_signal(thread); }
 
   void wake_idle_core();
   void find_thread(Core& core, Cycle now) override;
@@ -275,7 +278,9 @@ struct Chip::Impl final : EventHandler,
   bool ended = false;
   RunOutcome outcome;
   Thread* owner = nullptr;              // of the running region
-  Thread* entering = nullptr;           // in detail: its region waits for workers
+  Thread* entering = nullptr;           // in detail: its region waits for workers, or for others to block
+  std::optional<Cycle> enter_by;        // how long it waits for others
+  unsigned turns_to_enter = 0;          // the same in fast-forward
   bool is_within_detail = false;        // the running region: so was what came before it
   bool is_within_roi = false;           // the running region: the region of interest began before it
   std::vector<Thread*> worker_threads;  // in order of arrival

@@ -41,7 +41,7 @@ void Chip::Impl::enter_region(Thread& thread, Cycle now) {
   const auto other = std::find_if(threads.begin(), threads.end(), [&](const auto& t) {
     return t.get() != &thread && !t->is_worker && t->state == ThreadState::runnable;
   });
-  if (other != threads.end() && worker_threads.size() + 1 < worker_count()) {
+  if (other != threads.end() && (worker_threads.size() + 1 < worker_count() || waits_for_others(now))) {
     if (!detailed) return fast_forward.end_turn();
     entering = &thread;
     return;
@@ -63,6 +63,8 @@ void Chip::Impl::enter_region(Thread& thread, Cycle now) {
 
 void Chip::Impl::begin_region(Thread& thread, Cycle now) {
   owner = &thread;
+  enter_by.reset();
+  turns_to_enter = 0;
   is_within_detail = std::exchange(detailed, true);
   blocks.set_stop(std::nullopt);
   forget_changed_pages();
@@ -83,6 +85,7 @@ void Chip::Impl::begin_region(Thread& thread, Cycle now) {
   workers.begin_region(config.tiles());
   for (std::size_t i = 0; i < region_workers.size(); ++i) {
     if (i < cores.size()) {
+      region_workers[i].thread->core = static_cast<std::uint32_t>(i);
       cores[i]->enter_region(region_workers[i], now);
     } else {
       workers.add(TileId{static_cast<std::uint32_t>(i - cores.size()) / spare}, region_workers[i]);
@@ -130,6 +133,29 @@ void Chip::Impl::finish_region(Cycle now) {
     detailed = false;
     leave_detail = true;
   }
+}
+
+// A thread that is about to block, as one that joins the thread which calls run(), gets the time to do so.
+bool Chip::Impl::waits_for_others(Cycle now) {
+  constexpr Latency kCycles = 100'000;
+  constexpr unsigned kTurns = 1000;
+  if (!detailed) return ++turns_to_enter < kTurns;
+  if (!enter_by) {
+    enter_by = now + kCycles;
+    timeline.schedule(*enter_by, this, kEnterRegion);
+  }
+  return now < *enter_by;
+}
+
+std::string Chip::Impl::why_nothing_proceeds() const {
+  if (owner != nullptr)
+    for (const auto& thread : process.threads())
+      if (!thread->is_worker && thread->state == ThreadState::runnable)
+        return fmt::format(
+            "nothing can proceed: thread {} is ready, but only tasks run until run() ends, so a task must not wait "
+            "for a thread that is none of the engine's",
+            thread->tid);
+  return "nothing can proceed: every thread and task waits for another";
 }
 
 void Chip::Impl::retire(Attempt& attempt, bool is_committed) {

@@ -208,6 +208,13 @@ bool Pipeline::is_foreign_stack(Addr address, unsigned bytes) const {
 
 bool Pipeline::refuse_foreign_stack(Addr address) {
   leave_with_fault(FaultKind::task_error, address);
+  if (hart_.x[reg::sp] < stack_low_) {  // a frame so large that it skipped the guard
+    fault_.sentence = fmt::format(
+        "a task touched {:#x}, beyond the end of its stack: a task's stack has {} KiB on the chip, larger objects "
+        "belong on the heap",
+        address, (stack_high_ - stack_low_) >> 10);
+    return false;
+  }
   fault_.sentence = fmt::format(
       "a task touched {:#x}, which lies in the stack of another core's worker: tasks share data through the "
       "heap or "

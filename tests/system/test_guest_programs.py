@@ -26,7 +26,7 @@ NEEDS_QEMU = pytest.mark.skipif(
 )
 THREADED = [
     "threads", "pthreads", "openmp", "system", "spinning", "thread_signals", "waits", "many_threads", "openmp_more",
-    "heap", "reservations",
+    "heap", "reservations", "one_set",
 ]  # fmt: skip
 PROGRAMS = sorted(s.stem for s in SOURCES.glob("*.c*") if s.suffix in {".c", ".cpp"} and is_compared(s))
 
@@ -92,3 +92,68 @@ def test_a_store_conditional_succeeds_while_nobody_else_writes(cores: int, guest
     """Without it, that reservations.c must fail to store would prove nothing."""
     command: list[str | Path] = [rubato_chip, "--quiet", "--cores", str(cores), guests / "reservations", "control"]
     assert run(command, guests, b"").stdout == b"alone: sc succeeds\n"
+
+
+def output_of(rubato_chip: Path, folder: Path, *command: str | Path) -> bytes:
+    """Of a program that must end by itself, well before the given cycle."""
+    done = run([rubato_chip, "--quiet", "--out", folder / "run", "--max-cycles", "60000000", *command], folder, b"")
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
+    return done.stdout
+
+
+# Where the words of one_set.c and the locks of malloc share a set, with as many ways as named.
+FEW_WAYS = [
+    (2, "l2.ways=1"), (2, "llc.ways=1"), (4, "l1d.ways=1"), (4, "l2.ways=2"), (8, "l2.ways=2"), (8, "l2.ways=1"),
+    (16, "llc.ways=4"), (16, "llc.ways=1"), (16, "llc.ways=16"), (64, "llc.ways=2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cores", "ways"), FEW_WAYS)
+def test_cores_that_reserve_lines_of_one_set_get_on(
+    cores: int, ways: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    chip = ["--cores", str(cores), "--set", ways, "--set", "coherence.check=true"]
+    assert output_of(rubato_chip, tmp_path, *chip, guests / "one_set") == b"1600\n"
+    assert output_of(rubato_chip, tmp_path, *chip, guests / "task_one_set") == b"2400\n"
+
+
+@pytest.mark.parametrize(
+    "chip", [["--cores", "4"], ["--cores", "4", "--set", "run.time_slice=500"], ["--cores", "12", "--no-ff"]]
+)
+def test_threads_run_where_their_affinity_allows(
+    chip: list[str], guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    cores = (1 << int(chip[1])) - 1
+    assert output_of(rubato_chip, tmp_path, *chip, guests / "affinity").decode().splitlines() == [
+        f"at first: {cores:x}",
+        "pinned: 0 wrong",
+        "inherited: 0 wrong",
+        "from outside: 0 wrong",
+        "none: -1 EINVAL",
+        "no such core: -1 EINVAL",
+        "one of two: 0, then 2",
+    ]
+
+
+def test_a_task_that_waits_for_its_thread_is_told_why(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    done = run([rubato_chip, "--quiet", "--out", tmp_path / "run", guests / "task_starts_thread"], tmp_path, b"")
+    assert done.returncode == 4
+    assert b"is ready, but only tasks run until run() ends" in done.stderr
+
+
+@pytest.mark.parametrize("detail", ["true", "false"])
+def test_a_thread_may_call_run_while_another_one_is_about_to_join_it(
+    detail: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    chip = ["--cores", "2", "--set", f"run.fast_forward={detail}"]
+    assert output_of(rubato_chip, tmp_path, *chip, guests / "task_run_in_thread") == b"ran\n"
+
+
+def test_an_empty_resource_handle_is_locale_0_and_cannot_be_removed(
+    guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    program = guests / "task_empty_resource"
+    assert output_of(rubato_chip, tmp_path, "--cores", "4", program) == b"ran\n"
+    done = run([rubato_chip, "--quiet", "--out", tmp_path / "run", program, "remove"], tmp_path, b"")
+    assert done.returncode == 3
+    assert b"remove() was called with an empty resource handle" in done.stderr
