@@ -241,7 +241,7 @@ std::int64_t Process::Impl::sys_readlinkat(Call& call) {
     if (where.absolute == "/proc/self/exe") {
       // A program that was given a name is not told where it is: nothing of its run depends on that then.
       if (!options.argv0.empty()) {
-        link = "/" + options.argv0;
+        link = options.argv0.starts_with('/') ? options.argv0 : "/" + options.argv0;
       } else if (char* path = ::realpath(options.program.c_str(), nullptr); path != nullptr) {
         link = path;
         std::free(path);

@@ -57,8 +57,8 @@ void declare(CLI::App& app, Typed& t) {
   app.add_flag("--warm", t.warm, "Warm the caches in fast-forward");
   app.add_option(
          "--argv0", t.argv0,
-         "The program's name for itself (default: its path, which lies on its stack, so that results may "
-         "depend on where it is)")
+         "The program's name for itself (default: the file's own name, without the folders, so that results "
+         "do not depend on where it is)")
       ->type_name("NAME");
   app.add_option("--sandbox", t.sandbox, "Confine the guest's files to this directory")->type_name("DIR");
   many("--env", t.environment, "A variable of the guest's environment; may repeat", "NAME=VALUE");
@@ -172,6 +172,9 @@ std::string help_text(const CLI::App& app) {
          "configuration; 3 the program faulted; 4 no progress or out of simulated time; 130 interrupted.\n";
 }
 
+/// What follows the last slash: of the path to a program, all that its stack and so its run may depend on.
+std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
 SessionOptions make_session(const Typed& t, const std::vector<std::string>& words, std::size_t program) {
   SessionOptions s;
   s.config = make_config(t);
@@ -179,10 +182,10 @@ SessionOptions make_session(const Typed& t, const std::vector<std::string>& word
   if (program < words.size() && words[program] == "--") ++program;
   if (program >= words.size()) throw UsageError("no PROGRAM given; see --help");
   s.program = words[program++];
+  s.argv0 = t.argv0.empty() ? file_name(s.program) : t.argv0;
   if (program < words.size() && words[program] == "--") ++program;
   s.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
   s.environment = t.environment;
-  s.argv0 = t.argv0;
   s.sandbox = t.sandbox;
   s.out = t.out;
   s.trace = t.trace;

@@ -197,8 +197,6 @@ class RunSpec(BaseModel):
             "--cores": self.cores, "--seed": self.seed, "--trace-from": self.trace_from,
             "--trace-cycles": self.trace_cycles, "--interval": self.interval, "--max-cycles": self.max_cycles,
             "--roi": self.roi, "--sandbox": self.sandbox,
-            # An application's results must not depend on where it was built.
-            "--argv0": self.program if self.app() is not None else None,
         }  # fmt: skip
         for flag, value in valued.items():
             if value is not None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import rubato
+
 SSSP = ["--generate", "road:16x16", "--verify"]
 DES = ["--generate", "csa:4", "--vectors", "2", "--log-type", "spec", "--verify"]
 FULL_QUEUES = ["--set", "task.task_queue=16", "--set", "task.commit_queue=4", "--set", "task.send_buffer=4"]
@@ -27,7 +29,7 @@ SPECULATIVE = [
 ]
 
 
-def stats(simulator: Path, out: Path, program: Path, *options: str, arguments: list[str] = SSSP) -> bytes:
+def stats(simulator: Path, out: Path, program: Path | str, *options: str, arguments: list[str] = SSSP) -> bytes:
     command = [simulator, "--quiet", "--out", out, *options, program, *arguments]
     subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
     return (out / "stats.json").read_bytes()
@@ -92,10 +94,26 @@ def test_the_commit_order_is_one_the_task_model_allows(
     assert any(t["speculative"] == "1" for t in tasks)
 
 
-def test_a_named_program_runs_the_same_from_any_folder(rubato_chip: Path, guests: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "a folder whose name is quite a bit longer" / "sssp"
+@pytest.mark.parametrize("name", [[], ["--argv0", "sssp"]], ids=["its own name", "a given name"])
+def test_a_program_runs_the_same_from_any_folder_and_by_any_path(
+    name: list[str], rubato_chip: Path, guests: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / ("a folder whose name is quite a bit longer" * 3) / "sssp"
     elsewhere.parent.mkdir()
     shutil.copy(guests / "sssp", elsewhere)
-    options = ["--cores", "4", "--no-ff", "--argv0", "sssp"]
+    options = ["--cores", "4", "--no-ff", *name]
     first = stats(rubato_chip, tmp_path / "a", guests / "sssp", *options)
-    assert stats(rubato_chip, tmp_path / "b", elsewhere, *options) == first
+    monkeypatch.chdir(elsewhere.parent)
+    for place, program in {"b": elsewhere, "c": "sssp", "d": "./sssp", "e": f"../{elsewhere.parent.name}/sssp"}.items():
+        assert stats(rubato_chip, tmp_path / place, program, *options) == first, program
+
+
+def test_the_command_gives_a_program_of_ones_own_the_same_result_by_any_path(
+    guests: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(guests / "sssp", tmp_path / "sssp")
+    (tmp_path / "folder").mkdir()
+    paths = ["./sssp", "folder/../sssp", str(tmp_path / "sssp")]
+    cycles = [rubato.run(p, cores=4, fast_forward=False, arguments=SSSP).summary.cycles for p in paths]
+    assert len(set(cycles)) == 1, cycles
