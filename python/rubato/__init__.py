@@ -8,26 +8,58 @@
 """
 
 # SPDX-License-Identifier: MIT
-from importlib.metadata import PackageNotFoundError, version
+# Each name is loaded when first used: a command, or a script that only reads results, waits for what it needs.
+TYPE_CHECKING = False  # as typing's, whose import would take as long as all of this
+if TYPE_CHECKING:
+    from rubato.errors import RubatoError, RunFailed, UsageError
+    from rubato.plan import Plan
+    from rubato.results import Histogram, Run, Stats, load
+    from rubato.running import run
+    from rubato.summary import Summary
+    from rubato.sweeping import Sweep, sweep
 
-from rubato.errors import RubatoError, RunFailed, UsageError
-from rubato.results import Histogram, Run, Stats, load
-from rubato.running import run
-from rubato.summary import Summary
+    __version__: str
 
-try:
-    __version__ = version("rubato")
-except PackageNotFoundError:  # used from the source tree without being installed
-    __version__ = "0"
+_MODULES = {
+    "Histogram": "results",
+    "Plan": "plan",
+    "RubatoError": "errors",
+    "Run": "results",
+    "RunFailed": "errors",
+    "Stats": "results",
+    "Summary": "summary",
+    "Sweep": "sweeping",
+    "UsageError": "errors",
+    "load": "results",
+    "run": "running",
+    "sweep": "sweeping",
+}
 
 
 def __getattr__(name: str):
-    # Sweeps pull in process pools and plan checking: only who sweeps waits for them.
-    if name in ("sweep", "Sweep", "Plan"):
-        from rubato import plan, sweeping
+    if name == "__version__":
+        value = _version()
+    elif name in _MODULES:
+        from importlib import import_module
 
-        return {"sweep": sweeping.sweep, "Sweep": sweeping.Sweep, "Plan": plan.Plan}[name]
-    raise AttributeError(f"module 'rubato' has no attribute {name!r}")
+        value = getattr(import_module(f"rubato.{_MODULES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'rubato' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, "__version__"})
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("rubato")
+    except PackageNotFoundError:  # used from the source tree without being installed
+        return "0"
 
 
 __all__ = [

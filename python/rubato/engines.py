@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rubato import chip, native
 from rubato.child import Outcome
 from rubato.claim import claimed
 from rubato.spec import RunSpec
@@ -14,5 +13,9 @@ from rubato.spec import RunSpec
 
 def execute(spec: RunSpec, directory: Path, **hooks: Any) -> Outcome:
     """Runs `spec` into `directory`. An interrupt stops the program, marks the directory and is raised again."""
+    if spec.engine == "native":
+        from rubato import native as engine
+    else:
+        from rubato import chip as engine
     with claimed(directory):
-        return (native if spec.engine == "native" else chip).execute(spec, directory, **hooks)
+        return engine.execute(spec, directory, **hooks)

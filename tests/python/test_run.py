@@ -7,12 +7,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import rubato
-from helpers import COMMAND, call, start, wait_for
+from helpers import COMMAND, call, heed_interrupts, start, wait_for
 from helpers import rubato as rubato_process
 from rubato.cli import terminal
 from rubato.summary import CycleBreakdown
@@ -162,6 +164,59 @@ def test_with_json_every_error_is_one_object(home, capsys, arguments, code, word
     out = capsys.readouterr()
     document = json.loads(out.out)
     assert words in document["error"] and document["exit_code"] == code and one_sentence(out.err)
+
+
+INTERRUPTED_AT_IMPORT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def hook(event, arguments):
+    if event == "import" and arguments[0] == {module!r}:
+        os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(hook)
+from rubato.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["rubato.engines", "typer", "rich.console", "rubato.chip"])
+@pytest.mark.parametrize("json_", [[], ["--json"]])
+def test_an_interrupt_while_modules_are_loaded_is_one_sentence(home, module, json_):
+    command = [sys.executable, "-c", INTERRUPTED_AT_IMPORT.format(module=module), "run", "sssp", *json_, "--", "--json"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (130, "rubato: interrupted.\n")
+    if json_:
+        assert json.loads(ended.stdout) == {"error": "interrupted.", "exit_code": 130}
+    else:
+        assert ended.stdout == ""
+
+
+def test_an_interrupt_while_python_starts_is_no_traceback(home):
+    script = Path(__file__).parents[2] / "python/scripts/rubato"
+    path = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for milliseconds in range(0, 80, 4):
+        process = subprocess.Popen([script, "run", "sssp", "--out", "r", "--force", "--", "--sleep", "30"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env=os.environ | path, preexec_fn=heed_interrupts)  # fmt: skip
+        time.sleep(milliseconds / 1000)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        # By the signal itself only until the shell has read the script's first lines, and when it passes on.
+        assert process.returncode == 130 or (process.returncode == -signal.SIGINT and not said), (milliseconds, said)
+        assert said in ("", "rubato: interrupted.\n"), milliseconds
+
+
+def test_a_run_loads_nothing_that_only_other_commands_need(home):
+    program = "import sys; from rubato.cli import call; call(sys.argv[1:]); print(*sys.modules)"
+    arguments = ["run", "sssp", "--cores", "4", "--json"]
+    ran = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60)
+    assert '"check": "passed"' in ran.stdout
+    others = {"rubato.report", "rubato.sweeping", "rubato.doctor", "rubato.compare", "rubato.native", "polars"}
+    assert not others & set(ran.stdout.split()), others & set(ran.stdout.split())
+
+
+def test_the_command_is_the_package_run_as_a_module(home):
+    ran = subprocess.run([sys.executable, "-m", "rubato", "--version"], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout) == (0, f"rubato {rubato.__version__}\n")
 
 
 def test_an_interrupted_run_leaves_one_object_too(home):

@@ -1,7 +1,97 @@
-"""The command line. Commands are thin over the Python API: they parse, call, and print."""
+"""The command line. Commands are thin over the Python API: they parse, call, and print.
+
+This module imports nothing that takes time, so that an interrupt is heeded before anything else is read.
+"""
 
 # SPDX-License-Identifier: MIT
-from rubato.cli import inspect_commands, report_commands, run_command, sweep_command  # noqa: F401 (they register)
-from rubato.cli.app import app, call, main
+from __future__ import annotations
 
-__all__ = ["app", "call", "main"]
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False  # as typing's, whose import takes time
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: What ends a command as Ctrl-C does: batch systems send SIGTERM; SIGHUP is a lost connection.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+#: Which module has a command. Only the one that is called is loaded; for --help, and for a wrong name, all.
+MODULES = {
+    "run": "run_command",
+    "sweep": "sweep_command",
+    "report": "report_commands",
+    "apps": "inspect_commands",
+    "config": "inspect_commands",
+    "compare": "inspect_commands",
+    "doctor": "inspect_commands",
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    """The console script. Every error becomes one sentence on stderr and the right exit code."""
+    arguments = sys.argv[1:] if argv is None else argv
+
+    def end(*_: object) -> None:
+        _end(arguments)
+
+    # While modules are loaded, and when the command has ended, there is nothing to put in order, and an exception
+    # could come out anywhere in them.
+    _at_interrupts(end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # the script holds them back until here
+    load(arguments)
+    from rubato.cli import app
+
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # what its encoding does not have becomes a question mark
+            stream.reconfigure(errors="replace")
+    try:
+        try:
+            _at_interrupts(app.interrupt)
+            code = app.call(arguments)
+        finally:
+            _at_interrupts(end)
+    except KeyboardInterrupt:  # between two statements of ours
+        end()
+    sys.exit(code)
+
+
+def call(argv: list[str]) -> int:
+    """The command in this process: its exit code."""
+    load(argv)
+    from rubato.cli import app
+
+    return app.call(argv)
+
+
+def load(argv: list[str]) -> None:
+    """Loads the modules that the command line needs."""
+    from importlib import import_module
+
+    chosen = MODULES.get(argv[0]) if argv else None
+    for name in [chosen] if chosen else dict.fromkeys(MODULES.values()):
+        import_module(f"rubato.cli.{name}")
+
+
+def _at_interrupts(handler: Callable[..., None]) -> None:
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it
+            signal.signal(number, handler)
+
+
+def _end(argv: list[str]) -> None:
+    """Says so, as app.py does, and ends without another line of Python being run."""
+    import contextlib
+
+    ours = argv[: argv.index("--")] if "--" in argv else argv
+    for descriptor, text in (
+        (1, b'{"error": "interrupted.", "exit_code": 130}\n' if "--json" in ours else b""),
+        (2, b"rubato: interrupted.\n"),
+    ):
+        with contextlib.suppress(OSError):  # where nobody can be told, the exit code remains
+            os.write(descriptor, text)
+    os._exit(130)
+
+
+__all__ = ["call", "main"]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import sys
 from typing import Any
 
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from rich.markup import escape
 
 import rubato
-from rubato.child import INTERRUPTS, interrupts
+from rubato.child import interrupts
 from rubato.cli import terminal
 from rubato.errors import ExitCode, RubatoError
 from rubato.suggest import did_you_mean
@@ -63,18 +62,8 @@ after_dashes: list[str] = []
 _wants_json: list[str] = []
 
 
-def main(argv: list[str] | None = None) -> None:
-    """The console script. Every error becomes one sentence on stderr and the right exit code."""
-    for number in INTERRUPTS:  # batch systems end jobs by SIGTERM, as orderly as Ctrl-C; SIGHUP: a lost connection
-        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it
-            signal.signal(number, _interrupt)
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # what its encoding does not have becomes a question mark
-            stream.reconfigure(errors="replace")
-    sys.exit(call(sys.argv[1:] if argv is None else argv))
-
-
-def _interrupt(number: int, _: Any) -> None:
+def interrupt(number: int, _: Any) -> None:
+    """The handler while a command runs: what was started is stopped, what is half written is marked."""
     interrupts.append(number)
     raise KeyboardInterrupt
 
@@ -87,8 +76,8 @@ def call(argv: list[str]) -> int:
         argv = argv[:dashes]
     _wants_json.clear()
     _wants_json.extend(word for word in argv if word == "--json")
-    command = typer.main.get_command(app)
     try:
+        command = typer.main.get_command(app)
         result = command.main(args=argv, prog_name="rubato", standalone_mode=False)
     except typer.Exit as e:
         result = e.exit_code
