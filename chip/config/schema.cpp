@@ -178,6 +178,13 @@ void add_task(std::vector<Key>& k) {
                      "aborts wait until its timestamp is over; 0: they never do.",
                      kOurs));
   k.push_back(
+      choice("task.throttle", MEMBER(task.throttle), {"reach", "none"},
+             "Where MAYSPEC attempts are aborted again and again they may speculate less far ahead of "
+             "the GVT; none: as far as they like.",
+             kOurs));
+  k.push_back(number("task.throttle_entries", MEMBER(task.throttle_entries), "entries", 1, 65536,
+                     "Entries of a tile's throttle table, for task functions and their locales.", kOurs));
+  k.push_back(
       number("task.spare_workers", MEMBER(task.spare_workers), "threads", 0, 16,
              "Worker threads a tile beyond one a core: so many more tasks may run while others wait in "
              "system calls.",

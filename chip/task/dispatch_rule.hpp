@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "chip/task/speculation_throttle.hpp"
 #include "chip/task/task_record.hpp"
 
 namespace rubato::chip {
@@ -19,6 +20,13 @@ struct TileView {
   /// If set: attempts of this timestamp or a later one gain nothing. They would find the commit queue full of
   /// earlier ones, or there is enough to do at the GVT's timestamp.
   std::optional<Timestamp> hold_from{};
+  const SpeculationThrottle* throttle = nullptr;  ///< null: none
+
+  /// The task may not speculate, being too far ahead; those of the GVT's timestamp never are.
+  bool throttles(const Task& task) const {
+    return throttle != nullptr && task.descriptor.type == TaskType::mayspec && task.order > gvt.timestamp &&
+           !throttle->admits(task.descriptor, task.order - gvt.timestamp);
+  }
 };
 
 /// Contract: depends on the task and on what the tile knows only. If a task may not run, none later in its
@@ -57,7 +65,8 @@ class SpeculativeRule final : public DispatchRule {
     // A SPEC child of an untimestamped non-speculative task appears after it: it is dispatched after its end.
     if (task.waits_for_creator()) return RunMode::none;
     if (d.type == TaskType::mayspec && task.order > view.gvt.timestamp &&
-        ((view.hold_from && task.order >= *view.hold_from) || task.speculates_from > view.gvt.timestamp))
+        ((view.hold_from && task.order >= *view.hold_from) || task.speculates_from > view.gvt.timestamp ||
+         view.throttles(task)))
       return RunMode::none;
     return RunMode::speculative;
   }

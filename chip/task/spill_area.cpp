@@ -43,6 +43,7 @@ void SpillArea::append(std::uint32_t batch, Task* task) {
   b.written += spilled_bytes(task->descriptor);
   RUBATO_CHECK(b.written <= b.lines * kLineBytes, "a batch holds more tasks than it has lines");
   task->state = TaskState::spilled;
+  task->is_throttled = false;
   task->speculates_from = 0;  // not part of what is written
   task->is_read_back = false;
   task->next = nullptr;

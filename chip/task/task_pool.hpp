@@ -25,7 +25,7 @@ class TaskPool {
     task->state = TaskState::in_flight;
     task->order = 0;
     task->is_refill = task->is_discarded = task->is_suspended = task->is_promoted = task->is_read_back =
-        false;
+        task->is_throttled = false;
     task->uncommitted_parent = nullptr;
     task->creator = nullptr;
     task->speculates_from = 0;

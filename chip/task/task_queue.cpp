@@ -189,6 +189,14 @@ const Task* TaskQueue::a_spillable() const {
   return nullptr;
 }
 
+void TaskQueue::throttle(Task* task) {
+  take_out(task);
+  forget_earliest(task->lane());
+  forget_idle(task);
+  task->is_throttled = true;
+  enter_idle(task);
+}
+
 void TaskQueue::discard(Task* task) {
   take_out(task);
   forget_earliest(task->lane());

@@ -88,6 +88,9 @@ class TaskQueue {
   std::uint32_t spillable(Lane lane) const { return idle(lane) - uncommitted_idle_of_[index(lane)]; }
   /// One of them; there is one.
   const Task* a_spillable() const;
+  /// Puts an idle MAYSPEC task, which may not speculate yet, into the lane of NONSPEC ones, where it hides
+  /// none that may.
+  void throttle(Task* task);
   /// Drops an idle task: its parent was aborted.
   void discard(Task* task);
   /// An active task is idle again after its rollback, or frees its entry (committed, discarded, or

@@ -102,6 +102,7 @@ struct alignas(64) Task {
   bool is_suspended = false;  ///< running, but without a core: it waits in a system call (C18)
   bool is_promoted = false;   ///< runs next on its tile, alone among non-speculative tasks (C18)
   bool is_read_back = false;  ///< from memory, and not spilled again
+  bool is_throttled = false;  ///< a MAYSPEC task in the lane of NONSPEC ones, until it is spilled
   bool is_ready = false;      ///< in the heap of its lane's ready tasks
 
   TileId tile{};                       ///< whose task unit holds it; the creator's while in flight
@@ -129,7 +130,7 @@ struct alignas(64) Task {
            creator->state == TaskState::running;
   }
   Lane lane() const {
-    const unsigned nonspec = descriptor.type == TaskType::nonspec ? 1 : 0;
+    const unsigned nonspec = descriptor.type == TaskType::nonspec || is_throttled ? 1 : 0;
     return static_cast<Lane>((descriptor.has_timestamp ? 0U : 2U) + nonspec);
   }
   bool before(const Task& other) const { return wide(order, tie) < wide(other.order, other.tie); }

@@ -51,6 +51,7 @@ TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>&
                         ? 0
                         : context.config.task.commit_queue * context.config.chip.cores_per_tile),
       queue_(queue_capacity(context.config), context.config.task.uncommitted_share),
+      throttle_(context.detector != nullptr ? make_speculation_throttle(context.config) : nullptr),
       area_(spill_base, spill_bytes, context.config.task.spill_batch) {
   // At least one guest task besides the entries kept for refills and for the earliest task; at most all but
   // the latter.
@@ -69,7 +70,12 @@ TaskUnit::Candidates TaskUnit::candidates() {
   const auto look_at = [&](Lane lane) {
     Task* task = queue_.earliest_free(lane);
     if (task == nullptr) return;
-    const RunMode mode = context_.rule->may_run(*task, view);
+    RunMode mode = context_.rule->may_run(*task, view);
+    while (mode == RunMode::none && lane == Lane::timestamped && view.throttles(*task)) {
+      queue_.throttle(task);
+      if (task = queue_.earliest_free(lane); task == nullptr) return;
+      mode = context_.rule->may_run(*task, view);
+    }
     if (mode == RunMode::none) {
       is_holding_ = is_holding_ || task->descriptor.type == TaskType::mayspec;
       is_spec_waiting_ = is_spec_waiting_ || waits_for_suspended(*task, view);
@@ -83,6 +89,7 @@ TaskUnit::Candidates TaskUnit::candidates() {
   };
   if (queue_.idle(Lane::timestamped) == queue_.guests()) {  // as in most programs
     look_at(Lane::timestamped);
+    if (queue_.idle(Lane::timestamped_nonspec) != 0) look_at(Lane::timestamped_nonspec);
   } else {
     set_aside_children();
     for (const Lane lane : kAllLanes) look_at(lane);
@@ -247,7 +254,10 @@ bool TaskUnit::finish(CoreId core, Cycle now, bool waits) {
   if (task->attempt != nullptr) return finish_attempt(slot, now);
   leave_core(slot, CoreState::busy);
   ++stats_.finished;
-  if (!waits) ++stats_.nonspeculative;
+  if (!waits) {
+    ++stats_.nonspeculative;
+    if (throttle_ != nullptr) throttle_->committed(task->descriptor);
+  }
   task->state = TaskState::finished;
   if (context_.observer != nullptr) {
     context_.observer->on_finished(task->id, core, now);

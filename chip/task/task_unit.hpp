@@ -45,6 +45,7 @@
 #include "chip/task/group_waits.hpp"
 #include "chip/task/promotion.hpp"
 #include "chip/task/send_buffer.hpp"
+#include "chip/task/speculation_throttle.hpp"
 #include "chip/task/spill_area.hpp"
 #include "chip/task/task_fault.hpp"
 #include "chip/task/task_mapper.hpp"
@@ -256,7 +257,9 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
     if (context_.arbiter != nullptr) context_.arbiter->touch(tile_);
   }
 
-  TileView view() const { return {gvt(), is_stopped_, has_suspended() && !may_spec_start_, hold_from()}; }
+  TileView view() const {
+    return {gvt(), is_stopped_, has_suspended() && !may_spec_start_, hold_from(), throttle_.get()};
+  }
   std::optional<Timestamp> hold_from() const;
   Candidates candidates();
   bool waits_for_suspended(const Task& task, TileView view) const;
@@ -339,6 +342,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void commit_children(Attempt& attempt, Cycle now);
   void release_held(Task* task, Cycle now);
   void serve_commit_sends(Cycle now);
+  void learn_from_abort(const Task& task, AbortCause cause);
   void settle_aborted(Attempt& attempt, const AbortReason& reason);
   void start_rollback(Attempt* attempt, Cycle now);
   void drop(Task* task, Cycle now);
@@ -520,6 +524,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   CommitQueue commit_queue_;
   TaskQueue queue_;
 
+  std::unique_ptr<SpeculationThrottle> throttle_;  // null: none
   SpillArea area_;
   std::array<Task*, kMaxSuspended> suspended_{};
   std::deque<std::uint32_t> resumable_;               // places in suspended_

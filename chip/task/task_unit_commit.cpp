@@ -60,6 +60,7 @@ void TaskUnit::commit(Attempt* attempt, Cycle now) {
   account_occupancy(now);
   queue_.release_active(*task);
   count_commit(*task);
+  if (throttle_ != nullptr) throttle_->committed(task->descriptor);
   context_.host.retire(*attempt, true);
   context_.attempts.release(attempt);
   context_.pool.release(task);

@@ -281,6 +281,14 @@ Timestamp TaskUnit::count_aborts(CoreId core, std::size_t victims) {
   return limit != 0 && task->aborts >= limit ? task->descriptor.timestamp + 1 : 0;
 }
 
+// Of aborts for want of room, or with the parent, how far ahead a task was is not the cause.
+void TaskUnit::learn_from_abort(const Task& task, AbortCause cause) {
+  const bool met_others =
+      cause == AbortCause::conflict || cause == AbortCause::dependence || cause == AbortCause::forwarding;
+  if (throttle_ == nullptr || !met_others || task.descriptor.type != TaskType::mayspec) return;
+  throttle_->aborted(task.descriptor, task.order - std::min(task.order, gvt().timestamp));
+}
+
 void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   touch();
   Task* task = attempt->task;
@@ -300,6 +308,7 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   context_.detector->end(*attempt);
   settle_aborted(*attempt, reason);
   ++stats_.aborted;
+  learn_from_abort(*task, reason.cause);
   if (context_.observer != nullptr)
     context_.observer->on_aborted(task->id, attempt->core, reason.cause, task->is_discarded, now);
   context_.host.retire(*attempt, false);

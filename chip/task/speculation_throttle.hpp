@@ -1,0 +1,74 @@
+// How far ahead MAYSPEC tasks of a tile may speculate: learned from what became of earlier attempts, for each
+// task function and, where that is worth an entry, for each of its locales. Not in Espresso, whose MAYSPEC
+// tasks are always speculatively runnable (Sec. V-B).
+//
+// Where tasks meet on a hot line, the attempts that are farthest ahead are aborted most, and each of them
+// takes the line away from those that precede it. So an entry limits the reach: the distance of a task's
+// timestamp from the GVT's up to which it may speculate. All tiles know both, so the limits of tiles that
+// never talk to each other let the same tasks run: the earliest of the chip.
+//
+// No task waits for ever: a throttle is asked about tasks only whose timestamp is later than the GVT's, and
+// every task comes to be of the GVT's timestamp when those before it have ended, which need no throttle. Nor
+// does a limit last: whatever ends well raises it, tasks that ran non-speculatively under it included.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "chip/config/config.hpp"
+#include "chip/task/task.hpp"
+
+namespace rubato::chip {
+
+/// Contract: deterministic; admits() changes nothing; no allocation in steady state. Distances are of
+/// timestamps, from the GVT's as the tile knows it.
+class SpeculationThrottle {
+ public:
+  virtual ~SpeculationThrottle() = default;
+  /// May a MAYSPEC task speculate that is so far ahead?
+  virtual bool admits(const TaskDescriptor& task, Timestamp distance) const = 0;
+  /// An attempt of it met another task in memory, or had used data of one that did.
+  virtual void aborted(const TaskDescriptor& task, Timestamp distance) = 0;
+  /// It committed, speculative or not.
+  virtual void committed(const TaskDescriptor& task) = 0;
+};
+
+/// A direct-mapped, tagged table. The entry of a task's function and locale decides and learns, else that of
+/// its function, else nothing is limited. Aborts make entries: the first one of a function, and for a locale
+/// the first one that its function's entry had to answer for.
+class ReachThrottle final : public SpeculationThrottle {
+ public:
+  /// Limits go in half octaves: 0, 1, 2, 3, 4, 6, 8, ... and none.
+  static constexpr std::uint32_t kUnlimited = 128;
+  /// An abort adds one, a commit takes two: so many more aborts, or commits, lower or raise the limit. Where
+  /// fewer than two attempts are aborted for one that commits, nothing is limited.
+  static constexpr std::int32_t kCommitWeight = 2, kLowersAt = 16, kRaisesAt = -4;
+
+  explicit ReachThrottle(std::uint32_t entries) : entries_(entries) {}
+  bool admits(const TaskDescriptor& task, Timestamp distance) const override;
+  void aborted(const TaskDescriptor& task, Timestamp distance) override;
+  void committed(const TaskDescriptor& task) override;
+
+ private:
+  struct Entry {
+    std::uint64_t tag = 0;
+    std::uint32_t level = kUnlimited;
+    std::int32_t balance = 0;
+  };
+  static std::uint64_t tag_of_function(const TaskDescriptor& task);
+  static std::uint64_t tag_of_locale(const TaskDescriptor& task);
+  static Timestamp reach(const Entry& entry);
+  const Entry* find(std::uint64_t tag) const;
+  const Entry* find(const TaskDescriptor& task) const;
+  Entry& place(std::uint64_t tag) { return entries_[(tag >> 1) % entries_.size()]; }
+
+  bool is_used_ = false;  ///< until the first abort nothing is looked up
+  std::vector<Entry> entries_;
+};
+
+/// As task.throttle says; null: nothing is throttled.
+std::unique_ptr<SpeculationThrottle> make_speculation_throttle(const Config& config);
+
+}  // namespace rubato::chip
