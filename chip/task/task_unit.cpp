@@ -254,10 +254,7 @@ bool TaskUnit::finish(CoreId core, Cycle now, bool waits) {
   if (task->attempt != nullptr) return finish_attempt(slot, now);
   leave_core(slot, CoreState::busy);
   ++stats_.finished;
-  if (!waits) {
-    ++stats_.nonspeculative;
-    if (throttle_ != nullptr) throttle_->committed(task->descriptor);
-  }
+  if (!waits) ++stats_.nonspeculative;
   task->state = TaskState::finished;
   if (context_.observer != nullptr) {
     context_.observer->on_finished(task->id, core, now);

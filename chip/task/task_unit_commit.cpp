@@ -60,7 +60,6 @@ void TaskUnit::commit(Attempt* attempt, Cycle now) {
   account_occupancy(now);
   queue_.release_active(*task);
   count_commit(*task);
-  if (throttle_ != nullptr) throttle_->committed(task->descriptor);
   context_.host.retire(*attempt, true);
   context_.attempts.release(attempt);
   context_.pool.release(task);
@@ -70,6 +69,7 @@ void TaskUnit::commit(Attempt* attempt, Cycle now) {
 void TaskUnit::count_commit(const Task& task) {
   if (!task.waits) {
     ++stats_.committed;
+    if (throttle_ != nullptr) throttle_->committed(task.descriptor);
     return context_.waits.progressed(context_.next_id);
   }
   ++stats_.waited;
