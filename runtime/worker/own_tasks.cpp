@@ -25,7 +25,7 @@ const Task* OwnTasks::next(std::uint64_t size) const {
   return created_.is_empty() ? fair_.first() : created_.first();
 }
 
-unsigned OwnTasks::take(Ring& ring, std::uint64_t count, std::uint64_t size) {
+unsigned OwnTasks::take_in_turn(Ring& ring, std::uint64_t count, std::uint64_t size) {
   was_fair_ = !fair_.is_empty() && (!was_fair_ || (created_.is_empty() && lists_.is_empty()));
   if (was_fair_) return ring.push_from(fair_, count);
   if (are_many(size)) {
@@ -42,6 +42,7 @@ unsigned OwnTasks::take_newest(Ring& ring, std::uint64_t count) {
   if (!created_.is_empty()) {
     lists_.reserve_one();
     lists_.push_newest(created_.take_all());
+    has_others_ = true;
   }
   unsigned taken = 0;
   while (taken < count && !lists_.is_empty()) {
@@ -71,6 +72,7 @@ Chain OwnTasks::take_oldest(std::uint64_t count) {
   }
   chain.append(runtime::take(created_, count - chain.size));
   chain.append(runtime::take(fair_, count - chain.size));
+  look_for_others();
   return chain;
 }
 

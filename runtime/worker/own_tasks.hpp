@@ -58,29 +58,41 @@ class OwnTasks {
   OwnTasks(const OwnTasks&) = delete;
   OwnTasks& operator=(const OwnTasks&) = delete;
 
-  bool is_empty() const { return created_.is_empty() && has_only_created(); }
+  bool is_empty() const { return created_.is_empty() && !has_others_; }
   /// Nothing is anywhere else.
-  bool has_only_created() const { return lists_.is_empty() && fair_.is_empty(); }
-  void append_fair(Task* task) { fair_.append(task); }
+  bool has_only_created() const { return !has_others_; }
+  void append_fair(Task* task) {
+    fair_.append(task);
+    has_others_ = true;
+  }
   /// In front of all that wait: they were to run next, or were the oldest. The last one's next is undefined.
   void put_back(const Chain& chain);
   /// What the worker will take first, if the size stays; null if there is none.
   const Task* next(std::uint64_t size) const;
   /// Moves up to `count` into the ring. `size`: how many there are. @returns how many were taken.
   /// @throws std::bad_alloc, and nothing has changed.
-  unsigned take(Ring& ring, std::uint64_t count, std::uint64_t size);
+  unsigned take(Ring& ring, std::uint64_t count, std::uint64_t size) {
+    if (!has_others_ && !are_many(size)) [[likely]]
+      return ring.push_from(created_, count);
+    const unsigned taken = take_in_turn(ring, count, size);
+    look_for_others();
+    return taken;
+  }
   /// For others.
   Chain take_oldest(std::uint64_t count);
 
  private:
   static bool are_many(std::uint64_t size) { return size > threshold(kFew, std::uint64_t{4}); }
+  void look_for_others() { has_others_ = !lists_.is_empty() || !fair_.is_empty(); }
   unsigned take_newest(Ring& ring, std::uint64_t count);
   unsigned take_from_oldest(Ring& ring, std::uint64_t count);
+  unsigned take_in_turn(Ring& ring, std::uint64_t count, std::uint64_t size);
 
   TaskList& created_;
   ListDeque lists_;
   TaskList fair_;
-  bool was_fair_ = false;  // the last take
+  bool has_others_ = false;  // beside `created`
+  bool was_fair_ = false;    // the last take
   unsigned takes_left_ = kTakesBeforeOldest;
 };
 

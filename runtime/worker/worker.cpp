@@ -249,7 +249,7 @@ Task* Worker::refill() {
                               (!has_pools || (ready_.is_empty() && pinned_.is_empty() && alone_.is_empty()));
   if (has_only_tasks) {
     if (own_.is_empty()) return nullptr;
-    if (ring_.is_empty() && !was_robbed_ && own_size() == 1 && own_.has_only_created()) {
+    if (ring_.is_empty() && !was_robbed_ && own_.has_only_created() && next_of(tasks.first()) == nullptr) {
       ++taken_;
       return tasks.take();
     }

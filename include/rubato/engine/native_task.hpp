@@ -127,8 +127,8 @@ class TaskList {
 
   bool is_empty() const { return first() == nullptr; }
   Task* first() const { return first_.load(std::memory_order_relaxed); }
-  void append(Task* task) { append(task, task); }
-  void append(Task* first, Task* last) {
+  [[gnu::always_inline]] void append(Task* task) { append(task, task); }
+  [[gnu::always_inline]] void append(Task* first, Task* last) {
     last->next.store(nullptr, std::memory_order_relaxed);
     last_->store(first, std::memory_order_relaxed);
     last_ = &last->next;

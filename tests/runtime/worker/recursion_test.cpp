@@ -1,5 +1,5 @@
-// Programs that divide their work: memory as deep as the recursion, joins, turns of those that go on for ever.
-// Rules R2, R5, R10.
+// Programs that divide their work: memory as deep as the recursion, joins, turns of those that go on for
+// ever. Rules R2, R5, R10.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -183,7 +183,8 @@ TEST(RecursionOfOne, GivesFairTasksTheirTurnsOneAfterTheOther) {
   EXPECT_LE(most_ahead, 1u);
 }
 
-/// Beside a recursion without end, of which many tasks wait always, both those that are fair and those that are old.
+/// Beside a recursion without end, of which many tasks wait always, both those that are fair and those that
+/// are old.
 std::atomic<bool> is_over{false};
 std::atomic<std::uint64_t> others{0};
 std::chrono::steady_clock::time_point end;
