@@ -193,17 +193,17 @@ void goes_on(std::uint64_t key) {
   create<nonspec>(goes_on, {}, mix(key));
 }
 void is_other() {
-  if (++others == 200) is_over = true;
+  if (++others == 1000) is_over = true;
 }
 TEST_P(Recursion, LetsNobodyWaitForEver) {
   for (const bool fair : {false, true}) {
     is_over = false;
     others = 0;
     end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    for (std::uint64_t i = 0; i < 1200; ++i) create<nonspec>(goes_on, {}, i);
-    for (unsigned i = 0; i < 200; ++i) create<nonspec>(is_other, {.fair = fair});
+    for (std::uint64_t i = 0; i < 100; ++i) create<nonspec>(goes_on, {}, i);
+    for (unsigned i = 0; i < 1000; ++i) create<nonspec>(is_other, {.fair = fair});
     run();
-    EXPECT_EQ(others, 200u);
+    EXPECT_EQ(others, 1000u);
     EXPECT_TRUE(is_over);
   }
 }
