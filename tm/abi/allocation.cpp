@@ -5,6 +5,7 @@
 #include <new>
 
 #include "tm/abi/types.hpp"
+#include "tm/fault.hpp"
 #include "tm/thread/failure.hpp"
 #include "tm/thread/thread.hpp"
 
@@ -48,7 +49,7 @@ void* allocate(F call, Release how) {
 
 void release(void* pointer, Release how, std::size_t bytes = 0) {
   if (pointer == nullptr) return;
-  if (in_transaction()) {
+  if (in_transaction() && !has_fault(Fault::frees_at_once)) {
     rubato_tm_current->allocations.freed(pointer, how, bytes);
   } else {
     release_memory(pointer, how, bytes);

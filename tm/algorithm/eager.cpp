@@ -10,6 +10,7 @@
 #include "tm/algorithm/records.hpp"
 #include "tm/algorithm/word.hpp"
 #include "tm/begin/transaction.hpp"
+#include "tm/fault.hpp"
 
 namespace rubato::tm {
 namespace {
@@ -34,7 +35,7 @@ bool are_reads_valid(Thread& thread) {
 /// Moves the snapshot to now, or restarts.
 [[gnu::noinline]] void extend(Thread& thread, Cause cause) {
   const std::uint64_t now = clock_of_commits.now.load(std::memory_order_seq_cst);
-  if (!are_reads_valid(thread)) restart(thread, cause);
+  if (!has_fault(Fault::extends_blindly) && !are_reads_valid(thread)) restart(thread, cause);
   take_snapshot(thread, now);
   shared.gate.extend(thread.line, now);
 }
@@ -68,9 +69,14 @@ template <bool is_logged, class Copy>
       make_way(record, *thread, Cause::conflict_load, Cause::invalid_load);
       continue;
     }
+    let_others_in();
     const auto value = copy();
+    let_others_in();
     Atomics::fence(std::memory_order_acquire);
-    if (__builtin_expect(record.load(std::memory_order_relaxed) != word, false)) continue;
+    if (__builtin_expect(record.load(std::memory_order_relaxed) != word, false) &&
+        !has_fault(Fault::no_second_look)) {
+      continue;
+    }
     if constexpr (is_logged) log_read(record, word, thread);
     return value;
   }
@@ -111,6 +117,7 @@ struct EagerAccess {
     if constexpr (kind == Load::after_write) {
       return peek<T>(p);
     } else if constexpr (kind == Load::for_write) {
+      if (has_fault(Fault::unlogged_read_for_write)) return load<Load::plain, T>(p, thread);
       // The store that follows comes as one after a write: record and old value are taken care of here.
       if (__builtin_expect(Records::is_in_one_stripe(address, sizeof(T)), true)) {
         if (prepare_store(p, thread)) thread->undo.save(p, sizeof(T));
@@ -129,8 +136,9 @@ struct EagerAccess {
 
   template <Store kind, class T>
   static void store(void* p, T value, Thread* thread) {
+    // With a savepoint open an inner cancel has to restore what an outer transaction wrote (T21).
     if (kind == Store::after_write &&
-        thread->savepoints.empty()) {  // else an inner cancel has to restore it (T21)
+        (thread->savepoints.empty() || has_fault(Fault::unlogged_after_write))) {
       poke(p, value);
     } else if (__builtin_expect(Records::is_in_one_stripe(reinterpret_cast<std::uintptr_t>(p), sizeof(T)),
                                 true)) {
@@ -218,7 +226,8 @@ bool commit(Thread& thread) {
     return true;
   }
   const std::uint64_t time = clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (time > thread.snapshot + 1 && !are_reads_valid(thread)) return false;
+  if (time > thread.snapshot + 1 && !are_reads_valid(thread) && !has_fault(Fault::no_commit_validation))
+    return false;
   unlock_all(thread, RecordWord::of_time(time));
   thread.commit_time = time;
   thread.was_read_only = false;
@@ -226,11 +235,17 @@ bool commit(Thread& thread) {
 }
 
 void roll_back(Thread& thread, const Savepoint* savepoint) {
+  if (has_fault(Fault::unlocks_before_undo) && savepoint == nullptr) {
+    for (const LockedRecord& lock : thread.locked)
+      lock.record->store(lock.before + 1, std::memory_order_release);
+    restore_memory(thread, savepoint);
+    return;
+  }
   restore_memory(thread, savepoint);
   if (savepoint != nullptr) return;  // records locked inside stay locked: their values are the outer's
   for (const LockedRecord& lock : thread.locked) {
-    std::uint64_t next = lock.before + 1;
-    if (next % RecordWord::kIncarnations == 0) {
+    std::uint64_t next = lock.before + (has_fault(Fault::no_incarnation) ? 0 : 1);
+    if (next % RecordWord::kIncarnations == 0 && !has_fault(Fault::no_incarnation)) {
       next = RecordWord::of_time(clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1);
     }
     lock.record->store(next, std::memory_order_release);

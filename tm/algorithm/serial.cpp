@@ -6,6 +6,7 @@
 #include "tm/algorithm/algorithm.hpp"
 #include "tm/algorithm/word.hpp"
 #include "tm/begin/transaction.hpp"
+#include "tm/fault.hpp"
 
 namespace rubato::tm {
 namespace {
@@ -33,12 +34,14 @@ struct UndoableAccess : PlainAccess {
   /// After a write the old value is in the log already; but what an outer transaction wrote, an inner one
   /// that is cancelled has to restore, and GCC calls both "after a write" (rule T21).
   static bool must_save(Store kind, const Thread* thread) {
-    return kind != Store::after_write || thread->savepoints.size() != 0;
+    return kind != Store::after_write ||
+           (thread->savepoints.size() != 0 && !has_fault(Fault::unlogged_after_write));
   }
   /// The store that follows a read for writing comes as one after a write: the value is kept here.
   template <Load kind, class T>
   static T load(const void* p, Thread* thread) {
-    if constexpr (kind == Load::for_write) thread->undo.save(p, sizeof(T));
+    if (kind == Load::for_write && !has_fault(Fault::unlogged_read_for_write))
+      thread->undo.save(p, sizeof(T));
     return peek<T>(p);
   }
   static void read(void* to, const void* from, std::size_t bytes, Load kind, Thread* thread) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tm/begin/transaction.hpp"
 #include "tm/choice/options.hpp"
+#include "tm/fault.hpp"
 #include "tm/thread/failure.hpp"
 
 namespace rubato::tm {
@@ -71,8 +72,8 @@ void roll_back_all(Thread& thread) {
     restore_memory(thread, &savepoint);
   }
   thread.exceptions.roll_back_to(savepoint.exceptions);
-  thread.allocations.roll_back_to(savepoint.allocations);
-  thread.commit_actions.resize_down(savepoint.commit_actions);
+  if (!has_fault(Fault::savepoint_keeps_frees)) thread.allocations.roll_back_to(savepoint.allocations);
+  if (!has_fault(Fault::savepoint_keeps_actions)) thread.commit_actions.resize_down(savepoint.commit_actions);
   const std::size_t depth = thread.savepoints.size();  // its checkpoint's place
   thread.savepoints.pop();
   thread.properties = savepoint.properties;
@@ -95,6 +96,7 @@ void restore_memory(Thread& thread, const Savepoint* savepoint) {
   const Exceptions::Mark& mark = savepoint != nullptr ? savepoint->exceptions : kBeginning;
   const Checkpoint& checkpoint =
       savepoint != nullptr ? thread.checkpoints[thread.savepoints.size()] : thread.checkpoints[0];
+  if (has_fault(Fault::no_undo)) return;
   const std::size_t gone = thread.exceptions.gone_count(mark);
   thread.undo.restore(savepoint != nullptr ? savepoint->undo : 0, dead_frames(checkpoint),
                       gone != 0 ? thread.exceptions.gone(mark) : nullptr, gone);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tm/fault.hpp"
 #include "tm/log/buffer.hpp"
 
 namespace rubato::tm {
@@ -51,6 +52,7 @@ class UndoLog {
         }
       }
     }
+    if (has_fault(Fault::undo_in_order)) restore_in_order(size);
     words_.resize_down(size);
     while (!drops_.empty() && drops_.back().position > size) drops_.pop();
   }
@@ -62,6 +64,21 @@ class UndoLog {
   void shrink() { words_.shrink(); }
 
  private:
+  /// For the fault: once more, the wrong way round. The entries' beginnings are found from their ends.
+  void restore_in_order(std::size_t size) {
+    Buffer<std::size_t> beginnings;
+    for (std::size_t end = words_.size(); end > size; end = beginnings.back()) {
+      beginnings.push(end - 2 - (words_[end - 2] + sizeof(std::uintptr_t) - 1) / sizeof(std::uintptr_t));
+    }
+    while (!beginnings.empty()) {
+      const std::size_t beginning = beginnings.back();
+      beginnings.pop();
+      const std::size_t end = beginnings.empty() ? words_.size() : beginnings.back();
+      std::memcpy(reinterpret_cast<void*>(words_[end - 1]), &words_[beginning], words_[end - 2]);
+    }
+    beginnings.release();
+  }
+
   struct Drop {
     Range range;
     std::size_t position;  ///< words in the log when it was dropped: only what is before is affected

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tm/fault.hpp"
 #include "tm/thread/line.hpp"
 #include "tm/thread/serial_lock.hpp"
 #include "tm/thread/waiting.hpp"
@@ -38,6 +39,7 @@ class Gate {
     const std::uint32_t slot = line.slot.load(std::memory_order_relaxed);
     line.slot.exchange(slot + 1, std::memory_order_seq_cst);  // the one full fence of a transaction
     const std::uint32_t regime = regime_.load(std::memory_order_seq_cst);
+    if (has_fault(Fault::gate_not_rechecked)) return regime & ~(Regime::kClosed | Regime::kHeld);
     if (__builtin_expect((regime & (Regime::kClosed | Regime::kHeld)) != 0, false)) leave(line);
     return regime;
   }
@@ -64,6 +66,7 @@ class Gate {
   /// With the serial lock: nobody else is inside on return. `own` is not waited for.
   void close(const Line<A>* own) {
     regime_.fetch_or(Regime::kClosed, std::memory_order_seq_cst);
+    if (has_fault(Fault::irrevocable_not_alone)) return;
     for (Line<A>* line = lines_.first(); line != nullptr; line = line->next) {
       if (line == own) continue;
       while (true) {
@@ -123,6 +126,7 @@ class Gate {
 /// else (rule T36).
 template <class A>
 void quiesce(Lines<A>& lines, const Line<A>* own, std::uint64_t time) {
+  if (has_fault(Fault::quiescence_skipped)) return;
   for (Line<A>* line = lines.first(); line != nullptr; line = line->next) {
     if (line == own) continue;
     const std::uint32_t slot = line->slot.load(std::memory_order_seq_cst);

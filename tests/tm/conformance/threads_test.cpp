@@ -115,6 +115,60 @@ TEST(Opacity, EvenAbortedAttemptsSeeOneMoment) {
   EXPECT_EQ(left, right);
 }
 
+/// Lets another thread come in, also where there is one core.
+__attribute__((transaction_pure, noinline)) void linger() { std::this_thread::yield(); }
+
+// Each of two transactions reads both words and writes one: one after the other, at most one of them finds
+// both zero.
+TEST(Atomic, TransactionsThatReadWhatOthersWriteDoNotBothCommit) {
+  static long words[64];  // far apart
+  long* const mine[2] = {&words[0], &words[32]};
+  int both = 0;
+  std::atomic<int> arrived = 0;
+  in_threads(2, [&](int me) {
+    for (int i = 1; i <= 5000; ++i) {
+      arrived.fetch_add(1);
+      while (arrived.load() < 4 * i - 2) std::this_thread::yield();
+      __transaction_atomic {
+        const long sum = *mine[0] + *mine[1];
+        linger();
+        if (sum == 0) *mine[me] = 1;
+      }
+      arrived.fetch_add(1);
+      while (arrived.load() < 4 * i) std::this_thread::yield();
+      if (me == 0) {
+        both += *mine[0] + *mine[1] == 2;
+        *mine[0] = *mine[1] = 0;
+      }
+    }
+  });
+  EXPECT_EQ(both, 0);
+}
+
+TEST(Opacity, WritesThatAreUndoneAreNeverSeen) {
+  static long words[4];
+  for (long& word : words) word = 0;
+  std::atomic<bool> is_over = false;
+  std::atomic<long> seen = 0;
+  std::thread writer([&] {
+    while (!is_over) {
+      __transaction_atomic {
+        words[0] = 1;
+        linger();
+        if (is_true) __transaction_cancel;
+      }
+    }
+  });
+  for (int i = 0; i < 100000; ++i) {
+    long value = 0;
+    __transaction_atomic { value = words[0]; }
+    seen += value;
+  }
+  is_over = true;
+  writer.join();
+  EXPECT_EQ(seen, 0);
+}
+
 // One thread takes a block out of the shared place, then uses it plainly; others write it in transactions.
 struct Block {
   long words[8];
@@ -147,7 +201,10 @@ TEST(Privatization, ABlockThatWasTakenOutIsTouchedByNobody) {
       __transaction_atomic {
         Block* const block = shared_block;
         if (block != nullptr) {
-          for (int k = 0; k < 8; ++k) block->words[k] = block->words[k] + 1;
+          for (int k = 0; k < 8; ++k) {
+            block->words[k] = block->words[k] + 1;
+            if (k == 3) linger();
+          }
         }
       }
     }

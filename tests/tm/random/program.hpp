@@ -1,5 +1,5 @@
-// Random transactions (rule T52). A transaction is a seed: the same code runs it on the library, by hand-made calls, and
-// on a model, and both must load the same values.
+// Random transactions (rule T52). A transaction is a seed: the same code runs it on the library, by hand-made
+// calls, and on a model, and both must load the same values.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -53,12 +53,13 @@ struct Plan {
   }
 };
 
-/// Runs a transaction's accesses. `Access` has load<T>, store<T>, copy, fill, replace_node, read_node and, for nested
-/// transactions, nested(run, is_cancelled).
+/// Runs a transaction's accesses. `Access` has load<T>, store<T>, copy, fill, replace_node, read_node and,
+/// for nested transactions, nested(run, is_cancelled).
 template <class Access>
 class Interpreter {
  public:
-  Interpreter(Access& access, Memory& memory, const Plan& plan) : access_(access), memory_(memory), plan_(plan) {}
+  Interpreter(Access& access, Memory& memory, const Plan& plan)
+      : access_(access), memory_(memory), plan_(plan) {}
 
   void run(Record& record) {
     state_ = plan_.seed;
@@ -101,10 +102,18 @@ class Interpreter {
 
   void step(Partition& partition, std::uint64_t what, std::size_t a, std::size_t b, int depth) {
     switch (what) {
-      case 0: load<std::uint8_t>(partition, a); break;
-      case 1: load<std::uint16_t>(partition, a); break;
-      case 2: load<std::uint32_t>(partition, a); break;
-      case 3: load<std::uint64_t>(partition, a); break;
+      case 0:
+        load<std::uint8_t>(partition, a);
+        break;
+      case 1:
+        load<std::uint16_t>(partition, a);
+        break;
+      case 2:
+        load<std::uint32_t>(partition, a);
+        break;
+      case 3:
+        load<std::uint64_t>(partition, a);
+        break;
       case 4: {
         const auto left = access_.template load<std::uint64_t>(&partition.left);
         const auto right = access_.template load<std::uint64_t>(&partition.right);
@@ -112,20 +121,41 @@ class Interpreter {
         mix(left);
         break;
       }
-      case 5: mix(access_.read_node(&partition.node)); break;
-      case 6: nested(a, depth); break;
-      case 7: store<std::uint8_t>(partition, a); break;
-      case 8: store<std::uint16_t>(partition, a); break;
-      case 9: store<std::uint32_t>(partition, a); break;
-      case 10: store<std::uint64_t>(partition, a); break;
+      case 5:
+        mix(access_.read_node(&partition.node));
+        break;
+      case 6:
+        nested(a, depth);
+        break;
+      case 7:
+        store<std::uint8_t>(partition, a);
+        break;
+      case 8:
+        store<std::uint16_t>(partition, a);
+        break;
+      case 9:
+        store<std::uint32_t>(partition, a);
+        break;
+      case 10:
+        store<std::uint64_t>(partition, a);
+        break;
       case 11:
         access_.template store<std::uint64_t>(&partition.left, state_);
         access_.template store<std::uint64_t>(&partition.right, ~state_);
         break;
-      case 12: access_.copy(&partition.bytes[a % (kBytes / 2)], &partition.bytes[b % (kBytes / 2)], b % (kBytes / 2)); break;
-      case 13: access_.fill(&partition.bytes[a % (kBytes / 2)], static_cast<int>(state_ & 0x7f), b % (kBytes / 2)); break;
-      case 14: access_.replace_node(&partition.node, state_); break;
-      case 15: nested(a, depth); break;
+      case 12:
+        access_.copy(&partition.bytes[a % (kBytes / 2)], &partition.bytes[b % (kBytes / 2)],
+                     b % (kBytes / 2));
+        break;
+      case 13:
+        access_.fill(&partition.bytes[a % (kBytes / 2)], static_cast<int>(state_ & 0x7f), b % (kBytes / 2));
+        break;
+      case 14:
+        access_.replace_node(&partition.node, state_);
+        break;
+      case 15:
+        nested(a, depth);
+        break;
     }
   }
 

@@ -1,6 +1,7 @@
-// Random transactions in threads: what committed, run again one after another in the order of its tickets on a model,
-// loads the same values and leaves the same memory; and no attempt, undone ones included, saw what was never there
-// together (rule T52). RUBATO_SEEDS says how many programs; the environment chooses the algorithm.
+// Random transactions in threads: what committed, run again one after another in the order of its tickets on
+// a model, loads the same values and leaves the same memory; and no attempt, undone ones included, saw what
+// was never there together (rule T52). RUBATO_SEEDS says how many programs; the environment chooses the
+// algorithm.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -135,7 +136,8 @@ std::vector<const Record*> order(const std::vector<std::vector<Record>>& threads
       if (i > 0) edge(&thread[i - 1], &record);
       const Plan plan(record.seed);
       for (int p = 0; p < kPartitions && plan.is_update; ++p) {
-        if ((plan.partitions >> p & 1) != 0 && !updates[p].emplace(record.tickets[p], &record).second) return {};
+        if ((plan.partitions >> p & 1) != 0 && !updates[p].emplace(record.tickets[p], &record).second)
+          return {};
       }
     }
   }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "tm/fault.hpp"
+
+#if defined(RUBATO_TM_FAULTY)
+#include <sched.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tm/thread/failure.hpp"
+
+namespace rubato::tm {
+namespace {
+
+constexpr const char* kNames[] = {"none",
+                                  "gate_not_rechecked",
+                                  "no_second_look",
+                                  "no_incarnation",
+                                  "no_commit_validation",
+                                  "extends_blindly",
+                                  "undo_in_order",
+                                  "no_undo",
+                                  "unlogged_after_write",
+                                  "unlogged_read_for_write",
+                                  "savepoint_keeps_actions",
+                                  "savepoint_keeps_frees",
+                                  "frees_at_once",
+                                  "quiescence_skipped",
+                                  "irrevocable_not_alone",
+                                  "unlocks_before_undo"};
+
+Fault read_fault() {
+  const char* const value = std::getenv("RUBATO_TM_FAULT");
+  if (value == nullptr) return Fault::none;
+  for (std::size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
+    if (std::strcmp(kNames[i], value) == 0) return static_cast<Fault>(i);
+  }
+  fatal("RUBATO_TM_FAULT is '%s', which is no fault", value);
+}
+
+}  // namespace
+
+void let_others_in() {
+  static __thread unsigned calls;
+  if (++calls % 64 < 16) ::sched_yield();
+}
+
+bool has_fault(Fault fault) {
+  static const Fault chosen = read_fault();
+  return chosen == fault;
+}
+
+}  // namespace rubato::tm
+#endif
