@@ -89,9 +89,7 @@ struct Chip::Impl final : EventHandler,
     return process.describe_waiting() + name_functions(task_units.describe_waiting(), process.symbols());
   }
 
-  void no_progress() {
-    end({ExitCode::no_progress, 0, why_nothing_proceeds(), describe_waiting()});
-  }
+  void no_progress() { end({ExitCode::no_progress, 0, why_nothing_proceeds(), describe_waiting()}); }
 
   void no_progress(const std::string& sentence, const std::string& details) override {
     if (sentence.empty()) return no_progress();

@@ -40,7 +40,8 @@ class Engine {
     const char* const last = text + std::strlen(text);
     std::uint64_t seed = 0;
     if (const auto [end, error] = std::from_chars(text, last, seed); error != std::errc{} || end != last)
-      throw TaskError(std::string("RUBATO_SEED is '") + text + "', but a number from 0 to 2^64 - 1 was expected");
+      throw TaskError(std::string("RUBATO_SEED is '") + text +
+                      "', but a number from 0 to 2^64 - 1 was expected");
     set_seed(seed);
   }
   ~Engine() = default;

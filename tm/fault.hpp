@@ -1,5 +1,6 @@
-// Bugs that a test puts into the library on purpose, to show that the tests find them (rule T53). The library is built once
-// more for that, where RUBATO_TM_FAULT names one of them; in all other builds nothing of it is left.
+// Bugs that a test puts into the library on purpose, to show that the tests find them (rule T53). The library
+// is built once more for that, where RUBATO_TM_FAULT names one of them; in all other builds nothing of it is
+// left.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,21 +10,21 @@ namespace rubato::tm {
 
 enum class Fault : std::uint8_t {
   none,
-  gate_not_rechecked,        ///< begin does not look whether the gate was closed meanwhile
-  no_second_look,            ///< a load does not look at the record again
-  no_incarnation,            ///< an undone write leaves the version as it was
-  no_commit_validation,      ///< an update commits whatever has happened to its reads
-  extends_blindly,           ///< a newer version moves the snapshot without a look at the reads
-  undo_in_order,             ///< old values are restored first to last
-  no_undo,                   ///< a rollback restores nothing
-  unlogged_after_write,      ///< a store after a write is not logged under a savepoint
-  unlogged_read_for_write,   ///< a load for writing keeps no old value
-  savepoint_keeps_actions,   ///< the actions of a cancelled nested transaction stay
-  savepoint_keeps_frees,     ///< what a cancelled nested transaction freed is freed
-  frees_at_once,             ///< free in a transaction frees
-  quiescence_skipped,        ///< an update waits for nobody
-  irrevocable_not_alone,     ///< who becomes irrevocable does not wait until the others are out
-  unlocks_before_undo,       ///< records are released before memory is restored
+  gate_not_rechecked,       ///< begin does not look whether the gate was closed meanwhile
+  no_second_look,           ///< a load does not look at the record again
+  no_incarnation,           ///< an undone write leaves the version as it was
+  no_commit_validation,     ///< an update commits whatever has happened to its reads
+  extends_blindly,          ///< a newer version moves the snapshot without a look at the reads
+  undo_in_order,            ///< old values are restored first to last
+  no_undo,                  ///< a rollback restores nothing
+  unlogged_after_write,     ///< a store after a write is not logged under a savepoint
+  unlogged_read_for_write,  ///< a load for writing keeps no old value
+  savepoint_keeps_actions,  ///< the actions of a cancelled nested transaction stay
+  savepoint_keeps_frees,    ///< what a cancelled nested transaction freed is freed
+  frees_at_once,            ///< free in a transaction frees
+  quiescence_skipped,       ///< an update waits for nobody
+  irrevocable_not_alone,    ///< who becomes irrevocable does not wait until the others are out
+  unlocks_before_undo,      ///< records are released before memory is restored
 };
 
 #if defined(RUBATO_TM_FAULTY)

@@ -1,7 +1,8 @@
-// Reservations (lr) whose lines have left their L1 caches. Eviction and recall are no reasons for an sc to fail:
-// with few ways, cores that reserve different lines of one set would undo each other's for ever. An L1 sees the
-// stores of other cores only while it has the line, so the memory system asks here on every store that reaches
-// it. Invariant: while a reservation is listed, no other L1 gets its line exclusively by reading it.
+// Reservations (lr) whose lines have left their L1 caches. Eviction and recall are no reasons for an sc to
+// fail: with few ways, cores that reserve different lines of one set would undo each other's for ever. An L1
+// sees the stores of other cores only while it has the line, so the memory system asks here on every store
+// that reaches it. Invariant: while a reservation is listed, no other L1 gets its line exclusively by reading
+// it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,8 +15,8 @@ namespace rubato::chip {
 
 class L1Cache;
 
-/// At most one entry an L1. An entry counts only while the L1 still has that reservation: the core's side ends
-/// reservations without a look here.
+/// At most one entry an L1. An entry counts only while the L1 still has that reservation: the core's side
+/// ends reservations without a look here.
 class LeftReservations {
  public:
   bool empty() const { return entries_.empty(); }

@@ -26,8 +26,8 @@ void resolve_cores(ChipSection& chip) {
 void resolve_mesh(ChipSection& chip) {
   const std::uint32_t tiles = chip.cores / chip.cores_per_tile;
   const auto refuse = [&](const char* key, std::uint32_t value) {
-    throw UsageError("{} is {}, which does not divide the chip's {} tiles ({} cores, {} a tile)", key, value, tiles,
-                     chip.cores, chip.cores_per_tile);
+    throw UsageError("{} is {}, which does not divide the chip's {} tiles ({} cores, {} a tile)", key, value,
+                     tiles, chip.cores, chip.cores_per_tile);
   };
   auto& width = chip.mesh_width;
   auto& height = chip.mesh_height;
@@ -101,8 +101,9 @@ Config resolve(Config config) {
   check_inclusion("l2", config.l2, "l1d", config.l1d);
   check_inclusion("llc", config.llc, "l2", config.l2);
   if (config.net.straight > config.net.turn) {
-    throw UsageError("net.straight is {} cycles, more than net.turn = {}: a hop that turns takes at least as long",
-                     config.net.straight, config.net.turn);
+    throw UsageError(
+        "net.straight is {} cycles, more than net.turn = {}: a hop that turns takes at least as long",
+        config.net.straight, config.net.turn);
   }
   check_power_of_two("core.predictor_entries", config.core.predictor_entries);
   check_power_of_two("core.btb_entries", config.core.btb_entries);

@@ -58,7 +58,8 @@ std::string nearest_key(std::string_view name);
 /// Sets a key. @throws UsageError "WHERE: ..." if the value's type, range or choice is wrong.
 void assign(Config& config, const Key& key, const Value& value, std::string_view where);
 
-/// 0 stands for "auto" inside the simulator only. @throws UsageError "WHERE: ..." if a person wrote it for that.
+/// 0 stands for "auto" inside the simulator only. @throws UsageError "WHERE: ..." if a person wrote it for
+/// that.
 void check_written(const Key& key, const Value& value, std::string_view where);
 
 /// Sets a key from text, with units as people write them: "512KiB", "2GHz", "85%", "auto".

@@ -34,12 +34,12 @@ Thread* ThreadScheduler::pick(CoreId core) {
   if (waiting_[longest].passed < kMaxPassed) {
     // First the thread that ran here last, then one that never ran, then whoever waits longest.
     const auto first_with_home = [&](std::uint32_t home) {
-      return static_cast<std::size_t>(
-          std::find_if(waiting_.begin(), waiting_.end(),
-                       [&](const Waiting& w) {
-                         return home_of(*w.thread) == home && w.thread->may_run_on(core);
-                       }) -
-          waiting_.begin());
+      return static_cast<std::size_t>(std::find_if(waiting_.begin(), waiting_.end(),
+                                                   [&](const Waiting& w) {
+                                                     return home_of(*w.thread) == home &&
+                                                            w.thread->may_run_on(core);
+                                                   }) -
+                                      waiting_.begin());
     };
     chosen = first_with_home(core.value);
     if (chosen == waiting_.size()) chosen = first_with_home(kNoHome);

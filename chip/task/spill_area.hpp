@@ -67,7 +67,8 @@ class SpillArea {
   std::uint64_t tasks() const { return tasks_; }  ///< in batches
 
  private:
-  /// Lines that a batch of `tasks` reserves: a power of two, so that freed ones fit again, or all it may need.
+  /// Lines that a batch of `tasks` reserves: a power of two, so that freed ones fit again, or all it may
+  /// need.
   static constexpr std::uint32_t kFewestLines = 16;
   std::uint32_t lines_for(std::uint32_t tasks) const {
     return std::min(capacity_, std::max(kFewestLines, std::bit_ceil(tasks)));

@@ -166,8 +166,8 @@ inline resource<T> make_resource(ResourceOptions options, Args&&... args) {
 /// So tasks that may run after the removal and still have the handle must be such. A handle in another task
 /// does not count: in one without a locale or with a number for one, in one that on_commit() asked for, and
 /// in one that another thread created and no worker has taken over yet.
-/// Errors: an empty handle, and removing twice (TaskError), as long as the object is not freed; after that the handle means
-/// nothing, as a pointer would.
+/// Errors: an empty handle, and removing twice (TaskError), as long as the object is not freed; after that
+/// the handle means nothing, as a pointer would.
 template <class T>
 inline void remove(resource<T> handle) {
   if (!handle) engine::misuse(errors::removed_nothing());

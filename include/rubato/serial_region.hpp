@@ -1,5 +1,6 @@
-// The serial code that a task program is compared with, measured as its tasks are: the simulated chip counts cycles,
-// instructions and what the core did in it, the native engine its time. Not for tasks: it is called outside of them.
+// The serial code that a task program is compared with, measured as its tasks are: the simulated chip counts
+// cycles, instructions and what the core did in it, the native engine its time. Not for tasks: it is called
+// outside of them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +14,8 @@
 #endif
 
 #if defined(RUBATO_ENGINE_CHIP)
-/// The simulator finds the serial region by this symbol, and measures from the call of this function to its return.
+/// The simulator finds the serial region by this symbol, and measures from the call of this function to its
+/// return.
 extern "C" [[gnu::noinline, gnu::noclone]] inline void rubato_serial_region(void (*call)(void*), void* code) {
   call(code);
 }
@@ -21,8 +23,8 @@ extern "C" [[gnu::noinline, gnu::noclone]] inline void rubato_serial_region(void
 
 namespace rubato::inline v0 {
 
-/// Calls `code`, which must create no tasks, and measures it as the program's region of interest. Several calls add
-/// up. An exception leaves it as it would leave `code`.
+/// Calls `code`, which must create no tasks, and measures it as the program's region of interest. Several
+/// calls add up. An exception leaves it as it would leave `code`.
 /// @returns what `code` returns
 template <class Code>
 auto serial_region(Code&& code) -> decltype(code()) {

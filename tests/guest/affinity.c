@@ -1,6 +1,7 @@
 // no-qemu: the host's cores are not the chip's
-// Threads run where they ask to: masks of one and of several cores, inherited masks, masks set from outside, and what
-// is refused. Needs 4 cores. Prints only what holds in any execution; each thread looks where it runs many times.
+// Threads run where they ask to: masks of one and of several cores, inherited masks, masks set from outside,
+// and what is refused. Needs 4 cores. Prints only what holds in any execution; each thread looks where it
+// runs many times.
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,6 @@
-// Threads that each lr/sc a word of their own, the words 1 MiB apart: in caches of few ways all lie in one set, and
-// each lr evicts what another one has reserved. No sc fails for that (docs/isa.md), so every loop ends.
+// Threads that each lr/sc a word of their own, the words 1 MiB apart: in caches of few ways all lie in one
+// set, and each lr evicts what another one has reserved. No sc fails for that (docs/isa.md), so every loop
+// ends.
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <stdint.h>

@@ -126,14 +126,16 @@ TEST(Override, ReadsUnits) {
 }
 
 TEST(Override, TakesNoZeroForAnAutomaticValue) {
-  for (const char* key : {"l2.size", "llc.size", "chip.mesh_width", "chip.mesh_height", "chip.cores_per_tile"}) {
+  for (const char* key :
+       {"l2.size", "llc.size", "chip.mesh_width", "chip.mesh_height", "chip.cores_per_tile"}) {
     SCOPED_TRACE(key);
     EXPECT_THROW(with(std::string(key) + "=0"), UsageError);
     EXPECT_THROW(with(std::string(key) + "=0.0"), UsageError);
     EXPECT_NO_THROW(with(std::string(key) + "=auto"));
   }
   EXPECT_EQ(error_of_set("l2.size=0"),
-            "--set l2.size=0: l2.size is 0, expected 64 to 1073741824 bytes, or auto (such as 65536, 64KiB or 1MiB)");
+            "--set l2.size=0: l2.size is 0, expected 64 to 1073741824 bytes, or auto (such as 65536, 64KiB "
+            "or 1MiB)");
   Config config;
   EXPECT_THROW(load_toml_text(config, "[llc]\nsize = 0\n", "x"), UsageError);
 }

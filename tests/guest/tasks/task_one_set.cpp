@@ -1,5 +1,5 @@
-// Tasks of each type that lr/sc a word of their own, the words 1 MiB apart: see one_set.c. Then tasks that allocate:
-// the locks of glibc's arenas lie 64 MiB apart.
+// Tasks of each type that lr/sc a word of their own, the words 1 MiB apart: see one_set.c. Then tasks that
+// allocate: the locks of glibc's arenas lie 64 MiB apart.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
