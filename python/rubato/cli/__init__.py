@@ -82,15 +82,15 @@ def _at_interrupts(handler: Callable[..., None]) -> None:
 
 def _end(argv: list[str]) -> None:
     """Says so, as app.py does, and ends without another line of Python being run."""
-    import contextlib
-
     ours = argv[: argv.index("--")] if "--" in argv else argv
     for descriptor, text in (
         (1, b'{"error": "interrupted.", "exit_code": 130}\n' if "--json" in ours else b""),
         (2, b"rubato: interrupted.\n"),
     ):
-        with contextlib.suppress(OSError):  # where nobody can be told, the exit code remains
+        try:  # noqa: SIM105 (contextlib may be half loaded)
             os.write(descriptor, text)
+        except OSError:  # a closed descriptor: the exit code remains
+            pass
     os._exit(130)
 
 
