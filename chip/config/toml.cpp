@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "chip/config/schema.hpp"
@@ -96,18 +97,13 @@ std::string toml_value(const Value& value) {
     const std::string text = fmt::format("{}", *d);
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }
-  std::string quoted = "\"";
-  for (const char c : std::get<std::string>(value)) {
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
+  // A JSON string is one of TOML, but for DEL. TOML is UTF-8: bytes that are not, in the name of a file, are
+  // replaced.
+  const nlohmann::json text = std::get<std::string>(value);
+  std::string quoted = text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  for (std::size_t at = 0; (at = quoted.find('\x7f', at)) != std::string::npos;)
+    quoted.replace(at, 1, "\\u007f");
+  return quoted;
 }
 
 std::string write_toml(const Config& config, std::string_view prefix, bool comments) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,16 @@ def test_a_run_passes_its_check_and_adds_up():
     assert run.stats.total("net.bytes.*") == sum(s.network_bytes.model_dump().values()) > 0
     assert run.configuration["chip.cores"] == 16
     assert run.frame().height == len(run.stats)
+
+
+def test_names_that_are_not_utf_8_leave_a_run_that_can_be_read():
+    graph, out = (os.fsdecode(name) for name in (b"graph-\xe4.txt", b"run-\xe4"))
+    Path(graph).write_text("0 1\n1 2\n")
+    rubato.run("sssp", cores=4, arguments=["--graph", graph], out=out)
+    again = rubato.load(out)
+    assert again.arguments == ["--graph", "graph-\N{REPLACEMENT CHARACTER}.txt", "--verify"]
+    assert again.summary.check == "passed"
+    assert report.write([out], Path("report.html"), None).runs
 
 
 def test_the_same_run_gives_the_same_statistics():
