@@ -13,6 +13,7 @@ namespace rubato::tm {
 namespace {
 
 constexpr const char* kNames[] = {"none",
+                                  "gate_without_generation",
                                   "gate_not_rechecked",
                                   "no_second_look",
                                   "no_incarnation",

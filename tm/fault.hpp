@@ -10,6 +10,7 @@ namespace rubato::tm {
 
 enum class Fault : std::uint8_t {
   none,
+  gate_without_generation,  ///< the gate's word is the same whenever it is closed
   gate_not_rechecked,       ///< begin does not look whether the gate was closed meanwhile
   no_second_look,           ///< a load does not look at the record again
   no_incarnation,           ///< an undone write leaves the version as it was

@@ -80,7 +80,11 @@ class Gate {
   /// A new generation: who has seen the gate closed and is about to sleep must not find the same word when
   /// the gate is closed for the next time.
   void open() {
-    regime_.fetch_add(Regime::kGeneration - Regime::kClosed, std::memory_order_seq_cst);
+    if (has_fault(Fault::gate_without_generation)) {
+      regime_.fetch_and(~Regime::kClosed, std::memory_order_seq_cst);
+    } else {
+      regime_.fetch_add(Regime::kGeneration - Regime::kClosed, std::memory_order_seq_cst);
+    }
     wake_waiters<A>(regime_, waited_);
   }
 

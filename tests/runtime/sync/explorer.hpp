@@ -28,6 +28,7 @@ class Explorer {
       const std::function<bool()>& is_done = [] { return false; }) {
     Explorer explorer;
     active() = &explorer;
+    deadlocks() = 0;
     std::uint64_t schedules = 0;
     do {
       explorer.run(make());
@@ -36,6 +37,34 @@ class Explorer {
     } while (!is_done() && explorer.advance());
     active() = nullptr;
     return schedules;
+  }
+
+  /// So many schedules drawn at random: where there are too many for all of them.
+  static void sample(
+      std::uint64_t schedules, const std::function<Bodies()>& make, const std::function<void()>& check,
+      const std::function<bool()>& is_done = [] { return false; }) {
+    Explorer explorer;
+    explorer.random_ = 1;
+    active() = &explorer;
+    deadlocks() = 0;
+    for (std::uint64_t i = 0; i < schedules && !is_done(); ++i) {
+      explorer.choices_.clear();
+      explorer.run(make());
+      check();
+    }
+    active() = nullptr;
+  }
+
+  /// The running body goes on when `until` holds. If none can go on, the schedule ends in a deadlock.
+  static void block(std::function<bool()> until) {
+    Explorer* const explorer = active();
+    explorer->running_->until = std::move(until);
+    step();
+  }
+  /// Schedules of the last explore() that ended with bodies that wait for ever.
+  static std::uint64_t& deadlocks() {
+    static std::uint64_t count = 0;
+    return count;
   }
 
   /// Called before every atomic access; outside explore() it does nothing.
@@ -51,6 +80,7 @@ class Explorer {
     ucontext_t context;
     std::function<void()> body;
     bool is_done = false;
+    std::function<bool()> until;  ///< what it waits for, or empty
     std::vector<char> stack = std::vector<char>(64 << 10);
   };
   struct Choice {
@@ -75,6 +105,7 @@ class Explorer {
       Fiber& fiber = *fibers_[i];
       fiber.body = std::move(bodies[i]);
       fiber.is_done = false;
+      fiber.until = nullptr;
       getcontext(&fiber.context);
       fiber.context.uc_stack.ss_sp = fiber.stack.data();
       fiber.context.uc_stack.ss_size = fiber.stack.size();
@@ -83,14 +114,27 @@ class Explorer {
     for (std::size_t depth = 0;; ++depth) {
       std::vector<Fiber*> runnable;
       for (std::size_t i = 0; i < bodies.size(); ++i) {
-        if (!fibers_[i]->is_done) runnable.push_back(fibers_[i].get());
+        Fiber& fiber = *fibers_[i];
+        if (!fiber.is_done && (!fiber.until || fiber.until())) runnable.push_back(&fiber);
       }
-      if (runnable.empty()) break;
-      if (depth == choices_.size()) choices_.push_back({0, runnable.size()});
+      if (runnable.empty()) {
+        for (std::size_t i = 0; i < bodies.size(); ++i) {
+          if (!fibers_[i]->is_done) return void(++deadlocks());
+        }
+        break;
+      }
+      if (depth == choices_.size()) choices_.push_back({choose(runnable.size()), runnable.size()});
       running_ = runnable[choices_[depth].taken];
+      running_->until = nullptr;
       swapcontext(&scheduler_, &running_->context);
       running_ = nullptr;
     }
+  }
+
+  std::size_t choose(std::size_t of) {
+    if (random_ == 0) return 0;
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    return (random_ >> 33) % of;
   }
 
   /// The next schedule; false after the last.
@@ -102,6 +146,7 @@ class Explorer {
   }
 
   ucontext_t scheduler_;
+  std::uint64_t random_ = 0;  ///< the state of sample(); 0: all schedules in turn
   Fiber* running_ = nullptr;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Choice> choices_;
