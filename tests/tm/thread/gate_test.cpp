@@ -1,4 +1,5 @@
-// Interleavings of the gate and of quiescence, drawn at random, for two and three threads (rules T33, T35, T36, T51).
+// Interleavings of the gate and of quiescence, drawn at random, for two and three threads (rules T33, T35,
+// T36, T51).
 // SPDX-License-Identifier: MIT
 #include "tm/thread/gate.hpp"
 
@@ -127,7 +128,8 @@ Outcome sample(const std::vector<std::function<void(int)>>& bodies, std::uint64_
         state = std::make_unique<State>();
         Explored::wakes().clear();
         Explorer::Bodies all;
-        for (std::size_t i = 0; i < bodies.size(); ++i) all.push_back([&, i] { bodies[i](static_cast<int>(i)); });
+        for (std::size_t i = 0; i < bodies.size(); ++i)
+          all.push_back([&, i] { bodies[i](static_cast<int>(i)); });
         return all;
       },
       [&] {
@@ -145,12 +147,18 @@ void serial_twice(int me) {
 }
 
 TEST(Gate, ASerialTransactionIsAlone) { EXPECT_EQ(sample({concurrent, serial}), kRight); }
-TEST(Gate, TwoSerialTransactionsAndAConcurrentOne) { EXPECT_EQ(sample({serial, concurrent, serial}), kRight); }
-TEST(Gate, WhoeverBecomesSerialInTheMiddleIsAlone) { EXPECT_EQ(sample({switches, concurrent, concurrent}), kRight); }
+TEST(Gate, TwoSerialTransactionsAndAConcurrentOne) {
+  EXPECT_EQ(sample({serial, concurrent, serial}), kRight);
+}
+TEST(Gate, WhoeverBecomesSerialInTheMiddleIsAlone) {
+  EXPECT_EQ(sample({switches, concurrent, concurrent}), kRight);
+}
 TEST(Gate, TwoThatBecomeSerialInTheMiddleDoNotWaitForEachOther) {
   EXPECT_EQ(sample({switches, switches, concurrent}), kRight);
 }
-TEST(Gate, NobodySleepsThroughTwoOpenings) { EXPECT_EQ(sample({serial_twice, concurrent, concurrent}), kRight); }
+TEST(Gate, NobodySleepsThroughTwoOpenings) {
+  EXPECT_EQ(sample({serial_twice, concurrent, concurrent}), kRight);
+}
 
 TEST(GateFaults, EnteringWithoutASecondLookAtTheGateIsFound) {
   fault = Fault::gate_not_rechecked;
