@@ -60,7 +60,8 @@ def test_a_task_waits_for_one_that_aborts_it_again_and_again(chip: Chip) -> None
 
 @pytest.mark.parametrize("limit", [0, 16])
 def test_who_waits_for_a_task_that_aborts_it_waits_for_no_other(limit: int, chip: Chip) -> None:
-    output, summary = chip("task_yield", cores=64, task__yield_aborts=limit, run__check_replay="true")
+    output, summary = chip("task_yield", cores=64, task__yield_aborts=limit, run__check_replay="true",
+                           task__throttle="none")
     assert output.split() == ["4000", "12003", "95992"]
     tasks = summary["tasks"]
     assert 8 <= tasks["aborted"] < 40 if limit else tasks["aborted"] > 800
