@@ -41,8 +41,8 @@ class ChipSimulation final : public Simulation {
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines;
     for (const auto& [name, count] : chip_.process().unknown_calls()) {
-      lines.push_back(fmt::format("system call {} is unknown: refused with ENOSYS {} time{}", name, count,
-                                  count == 1 ? "" : "s"));
+      lines.push_back(fmt::format("system call {} is not implemented: refused with ENOSYS {} time{}", name,
+                                  count, count == 1 ? "" : "s"));
     }
     return lines;
   }

@@ -94,5 +94,7 @@ def app(name: str) -> App:
     apps = all_apps()
     if name in apps:
         return apps[name]
-    hint = did_you_mean(name, apps) or f" There are: {', '.join(apps) or 'none'}."
+    if not apps:
+        raise UsageError(locate.nothing_here())
+    hint = did_you_mean(name, apps) or f" There are: {', '.join(apps)}."
     raise UsageError(f"there is no application {name}.{hint}")

@@ -59,6 +59,19 @@ def find_native_info() -> Path | None:
     return _first([h / p / "rubato-native-info" for h in homes() for p in ("build/release/bin", "bin")])
 
 
+def nothing_here() -> str:
+    """The sentence for a home that has no applications: why none is known, and what to do."""
+    if os.environ.get("RUBATO_HOME"):
+        return (
+            f"{homes()[0]}, which RUBATO_HOME names, has no applications; let it name Rubato's source tree after "
+            "`make build`, or unset it."
+        )
+    return (
+        "this installation of Rubato has no applications and no simulator; run `make build` in its source tree, and "
+        "let RUBATO_HOME name that."
+    )
+
+
 def app_files() -> list[Path]:
     """Every application's description, one app.toml an application."""
     return sorted(f for h in homes() for f in (h / "apps").glob("*/app.toml"))

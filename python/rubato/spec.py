@@ -135,6 +135,8 @@ class RunSpec(BaseModel):
                 where = "the chip" if self.engine == "chip" else "this machine"
                 raise UsageError(f"{app.name} is not built for {where}; `make build` builds it.")
             return built
+        if not self.program:
+            raise UsageError("the program's name is empty; `rubato apps` lists the applications.")
         path = Path(self.program).expanduser()
         if path.is_dir():
             kind = "a static RISC-V executable" if self.engine == "chip" else "an executable of this machine"
@@ -144,6 +146,8 @@ class RunSpec(BaseModel):
         if built := locate.program(self.program, self.engine):
             return built
         known = apps.all_apps()
+        if not known and "/" not in self.program:
+            raise UsageError(f"there is no application and no file {self.program}: {locate.nothing_here()}")
         near = near_misses(self.program, known)
         hint = f" Did you mean {' or '.join(near)}?" if near else " `rubato apps` lists the applications."
         raise UsageError(f"there is no application and no file {self.program}.{hint}")

@@ -39,14 +39,14 @@ def apps_command(
 ) -> int:
     """List the applications, or show one's inputs, options and source."""
     known = apps.all_apps() if name is None else {name: apps.app(name)}
+    if not known:
+        raise UsageError(locate.nothing_here())
     if json_:
         print(
             json.dumps({n: a.model_dump(mode="json") | {"built": not a.missing} for n, a in known.items()})
         )
         return 0
     if name is None:
-        if not known:
-            terminal.out.print(f"no applications under {escape(str(locate.homes()[0]))}")
         table = _table("application", "what it does", "built")
         for app_ in known.values():
             table.add_row(app_.name, escape(app_.summary), _built(app_))
@@ -223,6 +223,10 @@ def _value(value: float) -> str:
     return terminal.number(value) if float(value).is_integer() else f"{value:.4g}"
 
 
+def _count(things: int) -> str:
+    return "one thing that is needed is" if things == 1 else f"{things} things that are needed are"
+
+
 @app.command("doctor")
 def doctor_command(json_: Json = False) -> int:
     """Check what is installed, what is missing, and how to get it. Exit 2 if something needed is missing."""
@@ -241,6 +245,6 @@ def doctor_command(json_: Json = False) -> int:
             terminal.out.print(escape(f"{f.name}: " + "; ".join(f.details)))
     if missing:
         remedies = list(dict.fromkeys(f.remedy for f in missing))
-        raise UsageError(f"{len(missing)} needed things are missing; run: {' && '.join(remedies)}.")
+        raise UsageError(f"{_count(len(missing))} missing; run: {' && '.join(remedies)}.")
     terminal.out.print("everything needed is here.")
     return 0
