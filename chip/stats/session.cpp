@@ -212,7 +212,7 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
   // 4. Results; nothing is published before it is whole, and the mark goes last.
   const StatValues roi = regions.values();
   const StatValues run = read_stats(registry);
-  const SummaryInput summary{.program = options.program,
+  const SummaryInput summary{.program = options.argv0.empty() ? options.program : options.argv0,
                              .config = options.config,
                              .registry = registry,
                              .roi = roi,

@@ -104,6 +104,7 @@ std::string summary_json(const SummaryInput& in) {
     out["network_bytes"][std::string(name)] = roi.of(fmt::format("net.bytes.{}", name));
   }
   out["check"] = name_of(in.check);
+  out["long_tasks"] = nullptr;  // the native engine's
   out["host"] = OrderedJson{{"seconds", in.host.seconds},
                             {"mips", mips(in, instructions)},
                             {"peak_mb", in.host.peak_mb},

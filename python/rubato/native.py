@@ -145,7 +145,7 @@ def _write_results(
     values = {c["name"]: c["value"] for c in counters["counters"]}
     is_serial = bool(counters.get("serial")) and not values["tasks_created"]
     summary = {
-        "program": spec.program,
+        "program": spec.name,
         "engine": "native",
         "cores": counters["workers"],
         "mode": "serial" if is_serial else spec.native_mode() if values["tasks_created"] else None,

@@ -205,7 +205,8 @@ def numbers(out, o, values):
         mode, tasks, network = "serial", 0, dict.fromkeys(network, 0)
         cycles = int(work * 0.4 * rng.uniform(0.96, 1.04))
     return {
-        "program": o.program, "engine": "chip", "cores": cores, "mode": mode, "seed": seed,
+        "program": o.argv0 or pathlib.Path(o.program).name, "engine": "chip",
+        "cores": cores, "mode": mode, "seed": seed,
         "cycles": cycles, "seconds": cycles / 2e9, "instructions": 31_000_000,
         "tasks": {"created": tasks, "committed": tasks, "aborted": sum(n for n, _ in aborts.values()),
                   "nonspeculative": tasks // 3 if speculates else tasks, "spilled": 4_000 if tasks else 0,

@@ -16,6 +16,7 @@ import pytest
 import rubato
 from helpers import COMMAND, call, heed_interrupts, start, wait_for
 from helpers import rubato as rubato_process
+from rubato import locate
 from rubato.cli import terminal
 from rubato.summary import CycleBreakdown
 
@@ -91,6 +92,7 @@ def test_help_tells_the_seed_of_the_chip_from_the_program_s(home, capsys):
     "arguments, code, words",
     [
         (["run", "ssp"], 2, "Did you mean sssp?"),
+        (["run", ""], 2, "the program's name is empty"),
         (["run", "sssp", "--cors", "4"], 2, "Did you mean --cores?"),
         (["run", "sssp", "--", "--graf", "x"], 2, "Did you mean --graph?"),
         (["run", "sssp", "--set", "l2.sise=1MiB"], 2, "Did you mean l2.size"),
@@ -227,6 +229,40 @@ def test_an_interrupted_run_leaves_one_object_too(home):
     assert json.loads(out) == {"error": "interrupted.", "exit_code": 130} and process.returncode == 130
 
 
+@pytest.mark.parametrize("engine", ["chip", "native"])
+def test_json_prints_what_summary_json_holds(home, capsys, engine):
+    Path("own").write_bytes((home / ("guest/sssp" if engine == "chip" else "bin/sssp-native")).read_bytes())
+    Path("own").chmod(0o755)
+    for program in ("sssp", "./own"):
+        assert call("run", program, "--engine", engine, "--out", "r", "--force", "--cores", "1", "--json") == 0
+        printed = json.loads(capsys.readouterr().out)
+        kept = json.loads(Path("r/summary.json").read_text())
+        assert printed.pop("directory") == "r" and printed["program"] == Path(program).name
+        assert kept == {key: printed[key] for key in kept}
+        assert all(not value for key, value in printed.items() if key not in kept)  # defaults
+
+
+def test_where_nothing_ran_json_names_no_directory(home, capsys):
+    assert call("run", "sssp", "--json", "--out", "r", "--", "--refuse") == 2
+    out = capsys.readouterr()
+    assert json.loads(out.out) == {"error": "bad.gr:1: a number was expected", "exit_code": 2}
+    assert one_sentence(out.err)
+
+
+@pytest.mark.parametrize("arguments", [["run", "sssp"], ["apps"], ["apps", "sssp"], ["sweep", "--program", "sssp"]])
+def test_a_home_without_rubato_is_said(tmp_path, monkeypatch, capsys, arguments):
+    monkeypatch.setenv("RUBATO_HOME", str(tmp_path))
+    assert call(*arguments) == 2
+    said = capsys.readouterr()
+    assert one_sentence(said.err) and said.out == ""
+    assert str(tmp_path) in said.err and "RUBATO_HOME" in said.err and "make build" in said.err
+    monkeypatch.delenv("RUBATO_HOME")
+    monkeypatch.setattr(locate, "homes", lambda: [tmp_path])  # an installed package
+    assert call(*arguments) == 2
+    said = capsys.readouterr().err
+    assert one_sentence(said) and "RUBATO_HOME" in said and "make build" in said
+
+
 def test_an_error_that_nobody_can_be_told_has_its_exit_code(home):
     with open("/dev/full", "w") as full:
         assert subprocess.run([*COMMAND, "run", "ssp"], stderr=full).returncode == 2
@@ -341,6 +377,7 @@ def test_without_the_simulator_the_remedy_is_named(own_home, capsys):
     (own_home / "guest/sssp").unlink()
     assert call("doctor") == 2
     out = capsys.readouterr()
+    assert "one thing that is needed is missing; run: make build." in out.err
     assert "make build" in out.out and "rubato-chip" in out.out
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -87,7 +86,7 @@ def run_command(
     )  # fmt: skip
     spec.check()
     outcome = _execute(spec, prepare(out, spec, force=force), quiet=json_)
-    return _json(outcome) if json_ else _report(outcome)
+    return _json(spec, outcome) if json_ else _report(outcome)
 
 
 def _split(program: str | None, context: typer.Context) -> tuple[str, list[str]]:
@@ -159,16 +158,14 @@ def _pass_on_error(line: str, whose: list[str]) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def _json(outcome: Outcome) -> int:
-    """The summary as one object, with the directory, and with the reason if it failed."""
-    document: dict = {}
+def _json(spec: RunSpec, outcome: Outcome) -> int:
+    """What summary.json holds as one object, with the directory, and with the reason if it failed."""
+    _refuse_nothing_ran(outcome)
+    document: dict = {"program": spec.name}
     with contextlib.suppress(RubatoError):
-        _refuse_nothing_ran(outcome)
         document = Run(outcome.directory).summary.model_dump()
     if outcome.exit_code == ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
-    document.setdefault("program", "")
-    document["program"] = Path(document["program"]).name
     document |= {"directory": str(outcome.directory), "exit_code": outcome.exit_code}
     if outcome.reason:
         document["error"] = outcome.reason
