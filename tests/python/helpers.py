@@ -19,8 +19,10 @@ def rubato(*arguments: str, **more) -> subprocess.CompletedProcess:
 
 
 def heed_interrupts() -> None:
-    """Tests that run in the background may have been started with interrupts ignored; a terminal's command is not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Tests that run in the background may have been started with interrupts ignored (SIGINT by a shell, SIGHUP by
+    nohup); a terminal's command is not."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def start(*arguments: str, **more) -> subprocess.Popen:
