@@ -89,7 +89,7 @@ std::string summary_json(const SummaryInput& in) {
   if (created_tasks(in) != 0)
     out["mode"] = in.config.task.mayspec;
   else
-    out["mode"] = in.ran_serial ? Json("serial") : Json(nullptr);
+    out["mode"] = in.ran_serial ? OrderedJson("serial") : OrderedJson(nullptr);
   out["seed"] = in.config.chip.seed;
   out["cycles"] = cycles;
   out["seconds"] = simulated_seconds(in, cycles);
