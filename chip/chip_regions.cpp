@@ -153,8 +153,7 @@ std::string Chip::Impl::why_nothing_proceeds() const {
       if (!thread->is_worker && thread->state == ThreadState::runnable)
         return fmt::format(
             "nothing can proceed: thread {} is ready, but only tasks run until run() ends, so a task must "
-            "not wait "
-            "for a thread that is none of the engine's",
+            "not wait for a thread that is none of the engine's",
             thread->tid);
   return "nothing can proceed: every thread and task waits for another";
 }

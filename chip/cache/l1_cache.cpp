@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chip/cache/left_reservations.hpp"
 #include "chip/stats/registry.hpp"
 
 namespace rubato::chip {
@@ -86,19 +87,6 @@ void L1Cache::invalidate(std::uint32_t slot) {
   unmark(slot);
   unfilter(line);
   if (reserved_ == line && left_ != nullptr) left_->add(*this, line);
-}
-
-bool LeftReservations::has(LineAddr line, const L1Cache& self) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& e) {
-    return e.line == line && e.l1 != &self && e.l1->has_reservation(line);
-  });
-}
-
-void LeftReservations::on_store(LineAddr line, const L1Cache& by) {
-  std::erase_if(entries_, [&](const Entry& e) {
-    if (e.line == line && e.l1 != &by && e.l1->has_reservation(line)) e.l1->clear_reservation();
-    return !e.l1->has_reservation(e.line);
-  });
 }
 
 void L1Cache::observe(L1Observer* observer) {

@@ -26,12 +26,12 @@
 #include "base/eight.hpp"
 #include "base/prefetch.hpp"
 #include "chip/cache/host_memory.hpp"
-#include "chip/cache/left_reservations.hpp"
 #include "chip/cache/line_state.hpp"
 #include "chip/types.hpp"
 
 namespace rubato::chip {
 
+class LeftReservations;
 class StatRegistry;
 
 /// Sees every L1 hit: the coherence checker (C21). With an observer the filter stays empty.

@@ -6,7 +6,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "chip/types.hpp"
@@ -20,10 +19,7 @@ class L1Cache;
 class LeftReservations {
  public:
   bool empty() const { return entries_.empty(); }
-  void add(L1Cache& l1, LineAddr line) {
-    std::erase_if(entries_, [&](const Entry& e) { return e.l1 == &l1; });
-    entries_.push_back({&l1, line});
-  }
+  void add(L1Cache& l1, LineAddr line);
   /// True if a cache other than `self` has a reservation on `line`.
   bool has(LineAddr line, const L1Cache& self) const;
   /// A store to `line` through `by`: all others' reservations on it end.

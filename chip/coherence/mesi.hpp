@@ -18,6 +18,7 @@
 
 #include "base/rng.hpp"
 #include "chip/cache/host_memory.hpp"
+#include "chip/cache/left_reservations.hpp"
 #include "chip/coherence/invariants.hpp"
 #include "chip/coherence/llc_slice.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"

@@ -61,7 +61,7 @@ struct TaskSection {
   std::uint32_t tracked_children = 8;
   std::uint32_t create_cycles = 5, dequeue_cycles = 5, finish_cycles = 5;
   std::string mayspec = "mayspec";      ///< mayspec | spec | nonspec: what MAYSPEC tasks are run as
-  std::uint32_t yield_aborts = 16;      ///< of a non-speculative task; 0: nobody yields
+  std::uint32_t yield_aborts = 16;      ///< of a non-speculative task; 0: MAYSPEC tasks never yield
   std::string throttle = "reach";       ///< reach | none: how far ahead MAYSPEC tasks may speculate
   std::uint32_t throttle_entries = 64;  ///< a tile
   std::uint32_t spare_workers = 4;  ///< a tile, for tasks that run while others wait in system calls (C18)

@@ -211,8 +211,7 @@ bool Pipeline::refuse_foreign_stack(Addr address) {
   if (hart_.x[reg::sp] < stack_low_) {  // a frame so large that it skipped the guard
     fault_.sentence = fmt::format(
         "a task touched {:#x}, beyond the end of its stack: a task's stack has {} KiB on the chip, larger "
-        "objects "
-        "belong on the heap",
+        "objects belong on the heap",
         address, (stack_high_ - stack_low_) >> 10);
     return false;
   }

@@ -234,8 +234,7 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
   if (trace && options.trace_from <= last.cycle && created_tasks(summary) == 0) {
     notes.push_back(
         "trace.json.gz holds no slices, which are attempts of tasks: the program created no tasks. What its "
-        "cores "
-        "did is in the report, by function and, with --interval, over time");
+        "cores did is in the report, by function and, with --interval, over time");
   }
   if (directory) {
     if (series) series->sample(last.cycle);

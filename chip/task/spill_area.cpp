@@ -21,7 +21,7 @@ SpillArea::SpillArea(Addr base, std::uint64_t bytes, std::uint32_t batch_capacit
 
 std::uint32_t SpillArea::open_batch(std::uint32_t tasks) {
   const std::uint32_t lines = lines_for(tasks);
-  std::vector<std::uint32_t>& free = free_[static_cast<unsigned>(std::bit_width(lines - 1))];
+  std::vector<std::uint32_t>& free = free_of(lines);
   if (free.empty()) {
     if (base_ + (lines_ + lines) * kLineBytes > overflow_base_) {
       throw Error(ExitCode::no_progress,
@@ -66,7 +66,7 @@ Task* SpillArea::take_front(std::uint32_t batch) {
 
 std::uint32_t SpillArea::close_batch(std::uint32_t batch) {
   RUBATO_CHECK(batches_[batch].first == nullptr, "a batch with tasks was freed");
-  free_[static_cast<unsigned>(std::bit_width(batches_[batch].lines - 1))].push_back(batch);
+  free_of(batches_[batch].lines).push_back(batch);
   return batches_[batch].successor;
 }
 

@@ -73,6 +73,9 @@ class SpillArea {
   std::uint32_t lines_for(std::uint32_t tasks) const {
     return std::min(capacity_, std::max(kFewestLines, std::bit_ceil(tasks)));
   }
+  std::vector<std::uint32_t>& free_of(std::uint32_t lines) {
+    return free_[static_cast<unsigned>(std::bit_width(lines - 1))];
+  }
 
   struct Batch {
     std::uint64_t first_line = 0;

@@ -77,7 +77,7 @@ class TaskUnits final : public TaskSystem {
   VirtualTime gvt() const;
   /// Guest tasks whose effects are permanent.
   std::uint64_t committed() const;
-  /// The region has ended: tasks that wait for TaskGroups, which nobody can complete any more. Mostly none.
+  /// The region has ended: tasks that wait for TaskGroups that no task is left to complete. Mostly none.
   BlockedTasks left_waiting() const { return context_.waits.kept(); }
   const AbortProfile& abort_profile() const { return context_.profile; }
   const TaskUnit& unit(TileId tile) const { return *units_[tile.value]; }

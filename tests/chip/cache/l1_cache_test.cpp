@@ -1,6 +1,7 @@
 // The L1: hits by right, the filter's agreement with the array, true LRU, reservations (C20).
 // SPDX-License-Identifier: MIT
 #include "chip/cache/l1_cache.hpp"
+#include "chip/cache/left_reservations.hpp"
 
 #include <gtest/gtest.h>
 

@@ -340,7 +340,7 @@ TEST(MemoryHierarchy, AReservationOutlivesEveryEvictionUntilAnotherCoreStores) {
     for (unsigned n = 1; n < 200; ++n) rig.use(8, rig.line_at(2, Rig::kAny, n), kStore, now += 1000);
     ASSERT_EQ(rig.mesi.possible_holders(line), 0u) << "recalled";
     EXPECT_TRUE(l1.has_reservation(line));
-    // Exclusive, it would write without a word to anybody.
+    // Exclusive, it would write without a message.
     rig.use(other, line, kLoad, now += 1000);
     EXPECT_EQ(rig.mesi.l1d(CoreId{other}).state(line), LineState::shared);
     EXPECT_TRUE(l1.has_reservation(line));
