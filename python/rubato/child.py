@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rubato.errors import ExitCode, UsageError
+from rubato.interrupts import INTERRUPTS
 
 Line = Callable[[str], Any]
 
@@ -51,8 +52,6 @@ class Ended:
     last_errors: list[str]
 
 
-#: What ends a run as Ctrl-C does.
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Signals that a handler has turned into KeyboardInterrupt. Python drops one that is raised in a finalizer, which any
 #: statement may run: who waits for a child looks here, too.
 interrupts: list[int] = []

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rubato.child import INTERRUPTS, Line, Outcome, mark_incomplete, supervise
+from rubato.child import Line, Outcome, mark_incomplete, supervise
 from rubato.errors import ExitCode
+from rubato.interrupts import INTERRUPTS
 from rubato.schema import last_line
 from rubato.spec import RunSpec
 

@@ -21,9 +21,10 @@ from typing import IO, Any
 
 import rubato
 from rubato import chip
-from rubato.child import INTERRUPTS, Ended, Line, NotStarted, Outcome, mark_incomplete, supervise
+from rubato.child import Ended, Line, NotStarted, Outcome, mark_incomplete, supervise
 from rubato.errors import ExitCode, UsageError
 from rubato.files import write_whole
+from rubato.interrupts import INTERRUPTS
 from rubato.schema import last_line
 from rubato.spec import RunSpec
 

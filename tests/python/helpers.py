@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+from rubato.interrupts import INTERRUPTS
+
 COMMAND = [sys.executable, "-c", "from rubato.cli import main; main()"]
 
 
@@ -21,7 +23,7 @@ def rubato(*arguments: str, **more) -> subprocess.CompletedProcess:
 def heed_interrupts() -> None:
     """Tests that run in the background may have been started with interrupts ignored (SIGINT by a shell, SIGHUP by
     nohup); a terminal's command is not."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in INTERRUPTS:
         signal.signal(number, signal.SIG_DFL)
 
 

@@ -10,12 +10,11 @@ import os
 import signal
 import sys
 
+from rubato.interrupts import INTERRUPTS
+
 TYPE_CHECKING = False  # as typing's, whose import takes time
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-#: What ends a command as Ctrl-C does: batch systems send SIGTERM; SIGHUP is a lost connection.
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 #: Which module has a command. Only the one that is called is loaded; for --help, and for a wrong name, all.
 MODULES = {
@@ -39,7 +38,7 @@ def main(argv: list[str] | None = None) -> None:
     # While modules are loaded, and when the command has ended, there is nothing to put in order, and an exception
     # could come out anywhere in them.
     _at_interrupts(end)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # the script holds them back until here
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)  # the script holds them back until here
     load(arguments)
     from rubato.cli import app
 
@@ -75,7 +74,7 @@ def load(argv: list[str]) -> None:
 
 
 def _at_interrupts(handler: Callable[..., None]) -> None:
-    for number in SIGNALS:
+    for number in INTERRUPTS:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it
             signal.signal(number, handler)
 
