@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ["hello_task", "parallel_tree", "ordered_program", "server"]
+EXAMPLES = ["hello_task", "parallel_tree", "ordered_program", "algorithms", "server"]
 
 
 def call(*command, **options) -> str:
@@ -64,6 +64,7 @@ def check_examples(folder: Path, **environment: str) -> None:
     env = os.environ | environment
     assert call(folder / "hello_task", env=env).splitlines() == [f"hello from timestamp {i}" for i in range(3)]
     assert call(folder / "parallel_tree", env=env) == "10000 keys, in order\n"
+    assert call(folder / "algorithms", env=env) == "500 primes, the last is 3571\n"
     assert call(folder / "ordered_program", env=env) == f"the way is {shortest_way()} long\n"
     names = ["ann", "bob", "cid"]
     requests = [(names[i % 3], i) for i in range(300)]
