@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/memory/epochs.hpp"
-#include "runtime/memory/task_heap.hpp"
-#include "runtime/topology/topology.hpp"
+#include "native/memory/epochs.hpp"
+#include "native/memory/task_heap.hpp"
+#include "native/topology/topology.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
-// The algorithms that other libraries have, on the task model: a loop, a sum, a sort, and a task that goes on after
-// one. Prints "500 primes, the last is 3571"; on every engine.
+// The algorithms that other libraries have, on the task model: a loop, a sum, a sort, and a task that goes on
+// after one. Prints "500 primes, the last is 3571"; on every engine.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -9,7 +9,8 @@
 #include "rubato/algorithms.hpp"
 #include "rubato/rubato.hpp"
 
-using rubato::blocked_range, rubato::parallel_for, rubato::parallel_reduce, rubato::parallel_sort, rubato::then;
+using rubato::blocked_range, rubato::parallel_for, rubato::parallel_reduce, rubato::parallel_sort,
+    rubato::then;
 
 std::vector<std::uint8_t> is_prime(3572);
 std::vector<std::uint32_t> primes;
@@ -22,9 +23,8 @@ void test(std::uint32_t number) {
 
 /// In a task nothing waits: what comes afterwards is the last argument.
 void show_when_sorted() {
-  parallel_sort(primes.begin(), primes.end(), std::greater<>(), then([] {
-                  std::printf("%zu primes, the last is %u\n", primes.size(), primes.front());
-                }));
+  parallel_sort(primes.begin(), primes.end(), std::greater<>(),
+                then([] { std::printf("%zu primes, the last is %u\n", primes.size(), primes.front()); }));
 }
 
 int main() {

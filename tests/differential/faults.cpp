@@ -1,11 +1,11 @@
-// Which bug the engine has: the one that RUBATO_FAULT names. runtime/fault.hpp says what each is.
+// Which bug the engine has: the one that RUBATO_FAULT names. native/fault.hpp says what each is.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <string_view>
 
-#include "runtime/fault.hpp"
+#include "native/fault.hpp"
 
 namespace rubato::runtime {
 namespace {

@@ -12,7 +12,7 @@
 #include "tests/differential/state.hpp"
 
 #if defined(RUBATO_PERTURBED)
-#include "runtime/pool/perturbation.hpp"
+#include "native/pool/perturbation.hpp"
 #endif
 
 namespace differential {

@@ -1,14 +1,14 @@
-// What runtime/pool/perturbation.hpp declares. Places are told apart by the address that perturb() returns
+// What native/pool/perturbation.hpp declares. Places are told apart by the address that perturb() returns
 // to. Each program picks, by its seed, few places where few or many calls hold the thread up, some of them
 // for one half of the threads only: a delay everywhere would leave the threads in step.
 // SPDX-License-Identifier: MIT
-#include "runtime/pool/perturbation.hpp"
+#include "native/pool/perturbation.hpp"
 
 #include <sched.h>
 #include <time.h>
 
 #include "base/rng.hpp"
-#include "runtime/pool/atomics.hpp"
+#include "native/pool/atomics.hpp"
 
 namespace rubato::runtime {
 namespace {

@@ -28,10 +28,10 @@ def activity() -> ModuleType:
 @pytest.mark.parametrize(
     ("frames", "expected"),
     [
-        (["std::atomic<int>::load /usr/include/c++/12/atomic", "read runtime/sync/versions.hpp"], "synchronization"),
-        (["search /x/apps/ycsb/inner.hpp", "run runtime/worker/worker.cpp"], "traversal"),
+        (["std::atomic<int>::load /usr/include/c++/12/atomic", "read native/sync/versions.hpp"], "synchronization"),
+        (["search /x/apps/ycsb/inner.hpp", "run native/worker/worker.cpp"], "traversal"),
         (["find /x/apps/ycsb/leaf.hpp"], "operation in the leaf"),
-        (["prefetch /x/runtime/worker/ring.hpp"], "prefetching"),
+        (["prefetch /x/native/worker/ring.hpp"], "prefetching"),
         (["create_visit /x/apps/ycsb/task_variant.cpp"], "tasks: create, find, start, end"),
         (["execute /usr/lib/libtbb.so.12"], "tasks: create, find, start, end"),
         (["tbb::spin_mutex::lock /usr/include/oneapi/tbb/spin_mutex.h"], "synchronization"),

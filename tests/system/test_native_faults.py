@@ -1,4 +1,4 @@
-"""That random task programs find bugs put into the native engine on purpose (runtime/fault.hpp), and none without.
+"""That random task programs find bugs put into the native engine on purpose (native/fault.hpp), and none without.
 
 `faulty-native` is the program of tests/differential with the engine that `RUBATO_FAULT` breaks; a failure is shown by
 `RUBATO_FAULT=<fault> tests/differential/run.py --bin build/release/bin --native faulty-native --workers 8`.

@@ -1,5 +1,5 @@
 """What a task of the native engine costs in instructions, counted by callgrind: a change that makes the path of every
-task longer fails here, however noisy the machine. Run when runtime/ or the native engine's headers change.
+task longer fails here, however noisy the machine. Run when native/ or the native engine's headers change.
 
 Each benchmark of `bench_native_tasks` named here has two fixed numbers of iterations; the difference between the two,
 divided by the tasks between them, leaves out what a program does once. After an improvement lower the number:

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/pool/atomics.hpp"
+#include "native/pool/atomics.hpp"
 
 namespace rubato::tm {
 

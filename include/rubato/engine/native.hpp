@@ -1,6 +1,6 @@
 // Engine `native`: tasks on this machine's cores. Link rubato_native (also called rubato::rubato), which
 // defines RUBATO_ENGINE_NATIVE; nothing else changes in a program. Here is what create() does before it
-// leaves the header; workers, pools, order and memory are in runtime/. Options and counters:
+// leaves the header; workers, pools, order and memory are in native/. Options and counters:
 // native_options.hpp.
 //
 // What a program may rely on beyond the task model:

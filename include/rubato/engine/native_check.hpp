@@ -2,7 +2,7 @@
 // touches tracked data of another resource, or writes as a reader, ends with a TaskError that names both
 // places, the access and the task's creation. Without it everything here is empty. No layout depends on it;
 // define it for a whole program. What is checked and what is not: docs/native.md. The slow part is in
-// runtime/check.
+// native/check.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // A task of the native engine as it lies in memory: one line of 64 bytes, or two. Says how function and
-// arguments are packed and called; not who runs it when (runtime/). Design of the native engine, rule R1.
+// arguments are packed and called; not who runs it when (native/). Design of the native engine, rule R1.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,7 +43,7 @@ inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits)
 inline constexpr std::uint64_t kPrefetchMask = 63;
 /// Without them: the address of the resource, or enough of a locale's hash.
 inline constexpr std::uint64_t kLocaleMask = kAddressMask & ~kPrefetchMask;
-inline constexpr unsigned kPrimitiveShift = 48;  // 3 bits: runtime/sync
+inline constexpr unsigned kPrimitiveShift = 48;  // 3 bits: native/sync
 inline constexpr std::uint64_t kPrimitiveMask = std::uint64_t{7} << kPrimitiveShift;
 inline constexpr std::uint64_t kReads = std::uint64_t{1} << 51;
 inline constexpr unsigned kPriorityShift = 52;  // 2 bits: Priority, or kFair
@@ -84,7 +84,7 @@ struct alignas(64) TaskExtension {
   std::uint32_t prefetch_bytes;
   std::uint32_t core;  ///< kAnywhere or a worker's number
   std::uint32_t numa;
-  // While the task waits for `after`: its neighbours among those that wait (runtime/order/groups.hpp).
+  // While the task waits for `after`: its neighbours among those that wait (native/order/groups.hpp).
   Task* blocked_before;
   Task* blocked_behind;
 };

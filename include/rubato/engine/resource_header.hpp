@@ -14,9 +14,9 @@ struct alignas(64) ResourceHeader {
   void (*destroy)(ResourceHeader*) = nullptr;
   std::uint64_t is_removed = 0;
   // The native engine's; the others leave them alone.
-  std::atomic<std::uint64_t> synchronization{0};  ///< latch or version (runtime/sync)
-  std::atomic<std::uint64_t> waiting{0};          ///< who waits for the latch (runtime/sync/patience.hpp)
-  std::uint64_t retired_in = 0;                   ///< epoch of its removal (runtime/memory/epochs.hpp)
+  std::atomic<std::uint64_t> synchronization{0};  ///< latch or version (native/sync)
+  std::atomic<std::uint64_t> waiting{0};          ///< who waits for the latch (native/sync/patience.hpp)
+  std::uint64_t retired_in = 0;                   ///< epoch of its removal (native/memory/epochs.hpp)
   std::size_t bytes = 0;                          ///< of header and object
 };
 static_assert(sizeof(ResourceHeader) == 64);

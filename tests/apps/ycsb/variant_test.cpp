@@ -13,7 +13,7 @@
 #include "base/rng.hpp"
 #if defined(RUBATO_ENGINE_NATIVE)
 #include "apps/common/input_error.hpp"
-#include "tests/runtime/use_workers.hpp"
+#include "tests/native/use_workers.hpp"
 #endif
 
 namespace rubato::apps::ycsb {

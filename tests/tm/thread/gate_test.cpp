@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "tests/runtime/sync/explorer.hpp"
+#include "tests/native/sync/explorer.hpp"
 
 namespace rubato::tm {
 namespace {

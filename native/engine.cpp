@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: MIT
+#include "native/engine.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/function_names.hpp"
+#include "native/fault.hpp"
+#include "native/options.hpp"
+#include "native/sync/choice.hpp"
+#include "native/topology/topology.hpp"
+#include "native/trace/counters_file.hpp"
+#include "native/worker/clock.hpp"
+#include "rubato/resource.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+/// Read once: affinity, CPU sets and quotas as they were when the engine started. As long as there are
+/// workers, like the engine.
+const Topology& topology() {
+  static const Topology& machine = *new const Topology(this_machine());
+  return machine;
+}
+
+unsigned workers_for(const native::Options& options) {
+  check_options(options);
+  const unsigned allowed = topology().workers;
+  if (options.workers == 0) return allowed;
+  if (options.workers > allowed && !options.oversubscribe) {
+    throw TaskError(std::to_string(options.workers) +
+                    " workers were asked for, but this process may use only " + std::to_string(allowed) +
+                    (allowed == 1 ? " CPU" : " CPUs") +
+                    ": ask for fewer, or set oversubscribe (RUBATO_OVERSUBSCRIBE=1)");
+  }
+  return options.workers;
+}
+
+const char* environment(const char* name) { return std::getenv(name); }
+
+bool goes_to_pool(Primitive primitive, bool reads) {
+  return primitive == Primitive::pool || (primitive == Primitive::optimistic_pool && !reads);
+}
+
+}  // namespace
+
+Engine::Engine()
+    : heap({.group_nodes = topology().group_nodes(), .uses_malloc = task_memory_from_malloc(environment)}) {
+  inbox.kind = TaskPool::Kind::inbox;
+  events.raise(Events::kPaused);
+  check_counters_file();
+  build(options_from_environment(environment));
+}
+
+void Engine::build(const native::Options& options) {
+  const unsigned count = workers_for(options);
+  std::unique_ptr<TraceFile> trace;
+  if (!options.trace.empty()) {
+    trace = std::make_unique<TraceFile>(options.trace, count, options.trace_spans);
+  }
+  tear_down();
+  trace_ = std::move(trace);
+  options_ = options;
+  count_ = count;
+  fill_choices();
+  try {
+    make_workers();
+  } catch (...) {
+    workers_.clear();  // all or none: the next run() makes them
+    throw;
+  }
+}
+
+void Engine::make_workers() {
+  const unsigned count = count_;
+  if (topology().pins(count) && count > 1) prepare_pinning();
+  is_caller_pinned_ = true;
+  pool_count_ = kPoolsAWorker;
+  while (pool_count_ < kPoolsAWorker * count) pool_count_ *= 2;
+  pools_ = std::make_unique<TaskPool[]>(pool_count_ + count);
+  for (unsigned p = 0; p < pool_count_; ++p) {
+    pools_[p].index = p;
+    pools_[p].home = p % count;
+  }
+  for (unsigned w = 0; w < count; ++w) {
+    pinned_pool(w).home = w;
+    pinned_pool(w).kind = TaskPool::Kind::pinned;
+  }
+  for (auto& given : given_pools_) given.store(kNotGiven, std::memory_order_relaxed);
+  pools_given_.store(0, std::memory_order_relaxed);
+  epochs = std::make_unique<Epochs>(Epochs::Options{.members = count});
+  workers_.reserve(count);
+  for (unsigned w = 0; w < count; ++w) {
+    workers_.push_back(std::make_unique<Worker>(*this, w));
+    workers_.back()->has_pools = count > 1;
+    const bool prefetches = options_.prefetch.kind != native::PrefetchMode::Kind::off;
+    workers_.back()->set_distance(prefetches ? options_.prefetch.distance : 0);
+    workers_.back()->heap_.set_prefetching(prefetches);
+    workers_.back()->adapts_ = options_.prefetch.kind == native::PrefetchMode::Kind::adapted;
+  }
+}
+
+void Engine::pin(const Worker& worker) { pin_this_thread(topology().allowed[worker.index_].cpu); }
+void Engine::unpin() { unpin_this_thread(topology().allowed); }
+
+unsigned Engine::core_group(unsigned worker) const { return topology().group_of(worker); }
+
+void Engine::end_threads() {
+  events.raise(Events::kEnd);
+  events.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  events.lower(Events::kEnd);
+}
+
+void Engine::tear_down() {
+  end_threads();
+  if (!workers_.empty()) earlier_ = counters();
+  workers_.clear();
+}
+
+void Engine::end_of_program() {
+  if (is_copy_) return;  // nothing of this process is the engine's
+  if (trace_ != nullptr) trace_->say_left_out();
+  if (is_taken_.exchange(true, std::memory_order_acquire)) return;
+  end_threads();
+  is_taken_.store(false, std::memory_order_release);
+}
+
+void Engine::refuse_copy(const char* what) const {
+  if (!is_copy_) return;
+  throw TaskError(
+      std::string(what) +
+      " is called in a process that was forked after the engine had started, whose threads stayed "
+      "in the parent: fork before the first task, or let the child exec() a program");
+}
+
+/// From a resource's options and a task's access to bits of its handle (engine::kChoices).
+void Engine::fill_choices() {
+  choices_.assign(engine::kChoices, engine::handle::kLocale | engine::handle::kResource);
+  ChoiceTable table;
+  if (options_.synchronization != native::Synchronization::automatic) {
+    table.set_all(requested(options_.synchronization));
+  }
+  for (unsigned i = 0; i < engine::kChoices; ++i) {
+    const ResourceOptions options = engine::options_of(i);
+    const bool reads = (i & engine::kReadsChoice) != 0 && options.isolation == Isolation::shared_reads;
+    if (reads) choices_[i] |= engine::handle::kReads;
+    if (count_ == 1) continue;                                      // nobody to be kept apart from
+    if (options.synchronization > Synchronization::pool) continue;  // no handle has it
+    const Primitive primitive = table(options);
+    if (goes_to_pool(primitive, reads)) choices_[i] |= engine::handle::kPooled;
+    if (primitive != Primitive::pool)
+      choices_[i] |= static_cast<std::uint64_t>(primitive) << engine::handle::kPrimitiveShift;
+  }
+}
+
+std::uint16_t Engine::give_pool(std::uint64_t slot) {
+  const unsigned turn = pools_given_.fetch_add(1, std::memory_order_relaxed);
+  const auto next = static_cast<std::uint16_t>(turn & (pool_count_ - 1));
+  std::uint16_t given = kNotGiven;
+  return given_pools_[slot].compare_exchange_strong(given, next, std::memory_order_relaxed) ? next : given;
+}
+
+void Engine::prepare(engine::ThreadState& thread) const {
+  thread.choices = choices_.data();
+  thread.has_pools = count_ > 1;
+}
+
+void Engine::configure(const native::Options& options) {
+  refuse_copy("configure()");
+  if (engine::is_in_task() || is_running_.load() || !inbox.is_empty()) {
+    throw TaskError(
+        "configure() is called while there are tasks: call it before the first create(), or after run()");
+  }
+  build(options);
+}
+
+native::Counters Engine::counters() const {
+  native::Counters c = earlier_;
+  if (workers_.empty()) return c;
+  for (const auto& worker : workers_) {
+    const Worker::Counts& n = worker->counts;
+    c.tasks_created += worker->created.load(std::memory_order_relaxed) + n.submitted.get();
+    c.tasks_run += n.finished.get();
+    c.tasks_run_alone += n.alone.get();
+    c.tasks_run_long += n.long_tasks.get();
+    c.timestamps += n.timestamps.get();
+    c.timestamps_shared += n.shared_timestamps.get();
+    c.tasks_packed += n.packed.get();
+    c.reads_repeated += n.reads_repeated.get();
+    c.chunks_published += n.published.get();
+    c.chunks_stolen += n.chunks_stolen.get();
+    c.pools_stolen += n.pools_stolen.get();
+    c.parks += n.parks.get();
+    c.wake_ups += n.wake_ups.get();
+  }
+  c.prefetch_distance = workers_.front()->prefetch_distance_.load(std::memory_order_relaxed);
+  c.unreclaimed_bytes = epochs->unreclaimed_bytes();
+  return c;
+}
+
+bool Engine::has_cpus() const { return count_ <= topology().allowed.size(); }
+
+Sums Engine::sums() const {
+  Sums sums;
+  for (const auto& worker : workers_) sums.finished += worker->counts.finished.get_ordered();
+  for (const auto& worker : workers_)
+    sums.created += worker->created.load(std::memory_order_relaxed) + worker->counts.submitted.get();
+  return sums;
+}
+
+/// The thread that calls run() is worker 0: it has a CPU of its own, too, from when another worker works
+/// beside it until run() ends. To bind it and to let it go takes microseconds, so that runs are left alone
+/// that follow a short one.
+class Engine::PinnedCaller {
+ public:
+  PinnedCaller(Engine& engine, bool pins) : engine_(engine) {
+    if (pins) scope_.emplace(topology().allowed);
+    worker().is_pinned_ = worker().has_left_cpu_ = scope_.has_value() && scope_->may_bind();
+    worker().chosen_ = ticks();
+  }
+  ~PinnedCaller() {
+    worker().is_pinned_ = worker().has_left_cpu_ = false;
+    engine_.is_caller_pinned_ = Clock::now() - begin_ >= kShortRun;
+  }
+  PinnedCaller(const PinnedCaller&) = delete;
+  PinnedCaller& operator=(const PinnedCaller&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Worker& worker() { return *engine_.workers_.front(); }
+  static constexpr std::chrono::milliseconds kShortRun{1};
+  Engine& engine_;
+  const Clock::time_point begin_ = Clock::now();
+  std::optional<AffinityScope> scope_;
+};
+
+Engine::OnlyRun::OnlyRun(Engine& engine) : engine_(engine) {
+  engine.refuse_copy("run()");
+  if (engine::is_in_task()) {
+    const Task& task = *engine::current_thread->running;
+    const std::string name = name_of(task);
+    const auto at = timestamp_if_any(task);
+    throw TaskError(errors::nested_run({name, at}), name, at);
+  }
+  if (engine_.is_taken_.exchange(true, std::memory_order_acquire)) throw TaskError(errors::concurrent_run());
+}
+
+/// Those that there are not yet. They are paused.
+void Engine::start_threads(bool pins) {
+  threads_.reserve(workers_.size());
+  while (threads_.size() + 1 < workers_.size()) {
+    Worker* const worker = workers_[threads_.size() + 1].get();
+    threads_.emplace_back([worker, pins] {
+      if (pins) worker->is_pinned_ = pin_this_thread(topology().allowed[worker->index_].cpu);
+      if (!worker->is_pinned_) unpin();  // the thread that calls run() may be bound, and would pass that on
+      engine::current_thread = worker;
+      worker->work();
+      engine::current_thread = nullptr;
+    });
+  }
+}
+
+void Engine::run() {
+  if (workers_.empty()) build(options_);  // for want of memory, the last time
+  const bool pins = topology().pins(count_);
+  try {
+    start_threads(pins);
+  } catch (const std::exception& e) {
+    std::throw_with_nested(
+        TaskError(errors::no_thread(static_cast<unsigned>(threads_.size()) + 1, count_, e.what())));
+  }
+  const PinnedCaller pinned(*this, pins && count_ > 1 && is_caller_pinned_);
+  Worker& self = *workers_.front();
+  engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);
+  runner_.store(std::this_thread::get_id());
+  order.begin();
+  current_run.fetch_add(1, std::memory_order_seq_cst);
+  is_running_.store(true, std::memory_order_seq_cst);
+  if (trace_ != nullptr) trace_->begin_run();
+  self.enter_epochs();
+  while (self.empty_inbox()) {
+  }
+  events.lower(Events::kPaused);
+  if (has_work_for_anybody()) events.notify_all();  // who was woken before went to sleep again
+  self.work();
+  pause_workers();
+  if (trace_ != nullptr) trace_->end_run();
+  engine::current_thread = outside;
+  is_running_.store(false, std::memory_order_seq_cst);
+  if ((events.look_ordered() & Events::kStop) != 0) clear_after_failure();
+  for (const auto& worker : workers_) {
+    worker->heap_.reset();
+    worker->packed_later_.reset();
+    worker->turn_alone_.reset();
+  }
+  turns_alone.reset();
+  engine::ResourceHeader* retired = nullptr;
+  {
+    const std::lock_guard lock(retired_mutex_);
+    retired = std::exchange(retired_, nullptr);
+  }
+  engine::destroy_all(retired);
+  self.leave_epochs();
+  epochs->quiesce();
+  if (const std::exception_ptr error = failure.take()) std::rethrow_exception(error);
+}
+
+/// The other workers are idle, but for wake-ups that come late. From here on they touch nothing.
+void Engine::pause_workers() {
+  events.raise(Events::kPaused);
+  while (Events::idle(events.look_ordered()) + 1 < count_) std::this_thread::yield();
+}
+
+bool Engine::has_work_for_anybody() const {
+  if (!inbox_ready.is_empty()) return true;
+  for (const auto& worker : workers_) {
+    if (worker->has_published() || worker->has_ready_pools() || worker->has_work_of_its_own()) return true;
+  }
+  return false;
+}
+
+/// All workers are idle: their private tasks are gone. The rest is destroyed unrun.
+void Engine::clear_after_failure() {
+  Worker& self = *workers_.front();
+  self.is_dropping_ = true;
+  const auto drop = [&self](Task* task, bool is_kept) {
+    self.finish(task);
+    self.destroy(task);
+    if (!is_kept) self.free_block(task);
+  };
+  const auto drop_chain = [&drop](Chain chain) {
+    while (!chain.is_empty()) drop(chain.take(), false);
+  };
+  // Last of all, and when all of them have left their groups: what waits for a group may own it, or another
+  // one.
+  const auto drop_blocked = [this, &self] {
+    Chain chain = groups.clear();
+    for (Task* task = chain.first; task != nullptr; task = task == chain.last ? nullptr : next_of(task))
+      self.finish(task);
+    while (!chain.is_empty()) {
+      Task* const task = chain.take();
+      self.destroy(task);
+      self.free_block(task);
+    }
+  };
+  const auto drop_pool = [&](TaskPool& pool) {
+    for (bool is_empty = false; !is_empty;) {
+      self.drop_packed(pool.packed);
+      for (;;) {
+        const auto taken = pool.take();
+        if (taken.node == nullptr) break;
+        if (is_carrier(taken.node)) {
+          PackedTasks list = list_of(taken.node);
+          self.drop_packed(list);
+          if (taken.is_last) break;
+          self.free_block(taken.node);
+          continue;
+        }
+        drop(taken.node, taken.is_last);
+        if (taken.is_last) break;
+      }
+      const auto finished = pool.finish();
+      if (finished.released != nullptr) self.free_block(finished.released);
+      is_empty = finished.is_empty;
+    }
+  };
+  for (const auto& worker : workers_) {
+    drop_chain(worker->heap_.clear());
+    for (unsigned i = 0; i < worker->packed_later_.lists(); ++i) {
+      PackedTasks list = worker->packed_later_.take(i);
+      self.drop_packed(list);
+    }
+    for (Task* task = worker->published_.exchange(nullptr); task != nullptr;) {
+      Task* const next = next_of(task);
+      drop(task, false);
+      task = next;
+    }
+    worker->must_distribute_.store(false);
+    worker->phase_delta_ = 0;
+    for (unsigned rank = 0; rank < kPriorities; ++rank) {
+      for (unsigned last = 0, p; (p = worker->ready_.claim(rank, last)) != kNoPool;) drop_pool(pools_[p]);
+      unsigned last = 0;
+      if (worker->pinned_.claim(rank, last) != kNoPool) drop_pool(pinned_pool(worker->index_));
+    }
+  }
+  unsigned last = 0;
+  const auto drop_new = [&](Task* task) {
+    self.counts.submitted.add();
+    task->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
+    drop(task, false);
+  };
+  while (inbox_ready.claim(kNormalRank, last) != kNoPool)
+    while (!inbox.drain(drop_new)) std::this_thread::yield();
+  drop_blocked();
+  self.is_dropping_ = false;
+  events.lower(Events::kStop);
+}
+
+void Engine::report_blocked() noexcept {
+  const std::uint64_t blocked = groups.blocked();
+  const Task* const first = groups.first();
+  try {
+    const std::string name = first != nullptr ? name_of(*first) : std::string("unknown");
+    const auto at = first != nullptr ? timestamp_if_any(*first) : std::nullopt;
+    throw TaskError(errors::blocked_groups(blocked, {name, at}), name, at);
+  } catch (...) {
+    failure.add(std::current_exception());
+  }
+  stop();
+}
+
+void Engine::note_long_task(const engine::TaskCode& code, std::uint64_t first_word, std::uint64_t took) {
+  const std::lock_guard lock(long_tasks_mutex_);
+  try {
+    LongTasks& noted = long_tasks_[{&code, code.is_function_pointer ? first_word : 0}];
+    ++noted.count;
+    noted.longest = std::max(noted.longest, took);
+  } catch (const std::bad_alloc&) {  // it is counted, without a name
+  }
+}
+
+std::vector<native::LongTask> Engine::long_tasks() {
+  const std::lock_guard lock(long_tasks_mutex_);
+  std::map<std::string, native::LongTask> by_name;  // one function may be several codes
+  for (const auto& [task, noted] : long_tasks_) {
+    const void* const function = reinterpret_cast<const void*>(task.second);
+    const std::string name = engine::function_name(function, *task.first->type);
+    native::LongTask& entry = by_name.try_emplace(name, native::LongTask{name}).first->second;
+    entry.count += noted.count;
+    const double seconds = static_cast<double>(noted.longest) / ticks_per_microsecond() / 1e6;
+    entry.longest_seconds = std::max(entry.longest_seconds, seconds);
+  }
+  std::vector<native::LongTask> list;
+  for (auto& [name, entry] : by_name) list.push_back(std::move(entry));
+  std::stable_sort(list.begin(), list.end(), [](const native::LongTask& a, const native::LongTask& b) {
+    return a.longest_seconds > b.longest_seconds;
+  });
+  return list;
+}
+
+void Engine::submit_outside(engine::ThreadState& self, Task* task) {
+  const bool is_running = is_running_.load(std::memory_order_seq_cst);
+  if (is_running && std::this_thread::get_id() != runner_.load() &&
+      (holds() == 0 || task->is_timestamped())) {
+    const struct Dropped {
+      engine::ThreadState& creator;
+      Task* task;
+      ~Dropped() {
+        if (task->code->destroy != nullptr) task->code->destroy(task);
+        if (task->is_extended()) {
+          creator.heap.free<sizeof(engine::ExtendedTask)>(task);
+        } else {
+          creator.heap.free<sizeof(Task)>(task);
+        }
+      }
+    } dropped{self, task};
+    throw TaskError(errors::foreign_thread(name_of(*task)));
+  }
+  if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
+  if (!inbox.push(task, task)) return;
+  inbox_ready.add(0, kNormalRank);
+  // Looks again: a run() that began meanwhile may have found the inbox empty. Ordered against that as work is
+  // against can_find_work().
+  if (is_running_.load(std::memory_order_seq_cst) && !has_fault(Fault::silent_arrival)) events.notify_last();
+}
+
+void Engine::retire(engine::ResourceHeader* header) {
+  if (!is_running_.load(std::memory_order_seq_cst)) return header->destroy(header);
+  if (engine::current_thread != nullptr && engine::current_thread->is_worker) {
+    return epochs->retire(*engine::current_thread->epoch, header);
+  }
+  {
+    const std::lock_guard lock(retired_mutex_);
+    if (is_running_.load(std::memory_order_seq_cst)) {  // else run() has looked already
+      header->next_retired = std::exchange(retired_, header);
+      return;
+    }
+  }
+  header->destroy(header);
+}
+
+void Engine::open_hold() { holds_.fetch_add(1, std::memory_order_seq_cst); }
+void Engine::close_hold() {
+  if (holds_.fetch_sub(1, std::memory_order_seq_cst) == 1) events.notify_all();
+}
+
+namespace {
+
+Engine* started = nullptr;
+
+/// The process may end by any thread and at any time, in the middle of a run, too, and static objects that
+/// are destroyed later may still have threads that create tasks: the engine is never destroyed.
+Engine* start() {
+  started = new Engine;
+  std::atexit([] { started->end_of_program(); });
+  pthread_atfork(nullptr, nullptr, [] { started->become_copy(); });
+  return started;
+}
+
+}  // namespace
+
+Engine& the_engine() {
+  static Engine& engine = *start();
+  return engine;
+}
+
+bool is_forked_copy() { return started != nullptr && started->is_copy(); }
+
+}  // namespace rubato::runtime
+
+// ---- What the headers call ----
+
+namespace rubato::inline v0::engine {
+
+constinit thread_local ThreadState* current_thread = nullptr;
+
+namespace {
+
+/// Of a thread that is not a worker, from its first create() to its end. Destructors that run behind that of
+/// AtEnd, of static objects for one, may still create tasks: for them there is another, which nobody deletes.
+constinit thread_local ThreadState* outside_state = nullptr;
+constinit thread_local bool is_ending = false;
+struct AtEnd {
+  ~AtEnd() {
+    delete std::exchange(outside_state, nullptr);
+    is_ending = true;
+  }
+};
+
+}  // namespace
+
+ThreadState& attach_thread() {
+  if (outside_state == nullptr) {
+    if (!is_ending) {
+      static thread_local AtEnd at_end;
+      static_cast<void>(&at_end);
+    }
+    outside_state = new ThreadState(runtime::the_engine().heap, 0);
+  }
+  runtime::the_engine().prepare(*outside_state);
+  return *outside_state;
+}
+
+void submit(ThreadState& self, Task* task) {
+  if (self.is_worker) return static_cast<runtime::Worker&>(self).created_task(task);
+  runtime::the_engine().submit_outside(self, task);
+}
+
+void created_many(ThreadState& self) {
+  auto& worker = static_cast<runtime::Worker&>(self);
+  worker.share_if_wanted();
+}
+
+void run() {
+  runtime::Engine& engine = runtime::the_engine();
+  const runtime::Engine::OnlyRun only(engine);
+  const struct Written {  // after the run, however it ends, and outside its measured time
+    runtime::TraceFile* trace;
+    ~Written() {
+      if (trace != nullptr) trace->write();
+    }
+  } written{engine.trace()};
+  const runtime::RunClock clock;
+  engine.run();
+}
+void retire(ResourceHeader* header) { runtime::the_engine().retire(header); }
+
+}  // namespace rubato::inline v0::engine
+
+namespace rubato::inline v0::native {
+
+Options options() { return runtime::the_engine().options(); }
+void configure(const Options& options) { runtime::the_engine().configure(options); }
+unsigned workers() { return runtime::the_engine().workers(); }
+Counters counters() { return runtime::the_engine().counters(); }
+std::vector<LongTask> long_tasks() { return runtime::the_engine().long_tasks(); }
+void Hold::release() { runtime::the_engine().close_hold(); }
+Hold hold() {
+  runtime::the_engine().open_hold();
+  Hold result;
+  result.is_open_ = true;
+  return result;
+}
+
+}  // namespace rubato::inline v0::native

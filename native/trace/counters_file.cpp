@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "native/trace/counters_file.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <optional>
+
+#include "base/json_text.hpp"
+#include "base/writable.hpp"
+#include "native/engine.hpp"
+#include "rubato/errors.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+using native::Counters;
+
+constexpr std::array kCounters = {
+    CounterDescription{"tasks_created", "tasks", "Tasks created", &Counters::tasks_created},
+    CounterDescription{"tasks_run", "tasks", "Tasks run to their end", &Counters::tasks_run},
+    CounterDescription{"tasks_run_alone", "tasks", "SPEC tasks: no other ran beside them",
+                       &Counters::tasks_run_alone},
+    CounterDescription{"tasks_run_long", "tasks", "Tasks that took over 10 ms", &Counters::tasks_run_long},
+    CounterDescription{"timestamps", "timestamps", "Distinct timestamps reached", &Counters::timestamps},
+    CounterDescription{"tasks_packed", "tasks", "Tasks of large timestamps that waited in packed form",
+                       &Counters::tasks_packed},
+    CounterDescription{"timestamps_shared", "timestamps", "Timestamps with tasks enough for several workers",
+                       &Counters::timestamps_shared},
+    CounterDescription{"reads_repeated", "tasks", "Optimistic reads that lost against a writer",
+                       &Counters::reads_repeated},
+    CounterDescription{"chunks_published", "chunks", "Chunks of private tasks offered to idle workers",
+                       &Counters::chunks_published},
+    CounterDescription{"chunks_stolen", "chunks", "Chunks of private tasks taken by idle workers",
+                       &Counters::chunks_stolen},
+    CounterDescription{"pools_stolen", "pools", "Ready pools taken by idle workers", &Counters::pools_stolen},
+    CounterDescription{"parks", "times", "A worker went to sleep", &Counters::parks},
+    CounterDescription{"wake_ups", "calls", "System calls that woke workers", &Counters::wake_ups},
+    CounterDescription{"prefetch_distance", "tasks", "Prefetch distance of the first worker at the end",
+                       &Counters::prefetch_distance},
+    CounterDescription{"unreclaimed_bytes", "bytes", "Removed resources that are not freed yet",
+                       &Counters::unreclaimed_bytes},
+};
+
+constexpr std::size_t kMostNamed = 16;  // functions of long tasks: a program may have thousands
+
+/// Nanoseconds are significant.
+std::string seconds(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.9f", value);
+  return text.data();
+}
+
+/// The kernel's high-water mark of this program alone: what getrusage() says includes whoever started it.
+double peak_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
+  }
+  return 0;
+}
+
+using Clock = std::chrono::steady_clock;
+
+struct File {
+  const char* path = std::getenv("RUBATO_COUNTERS");
+  const pid_t process = getpid();
+  std::mutex mutex;  // the process may end by another thread than the one in run()
+  std::uint64_t runs = 0;
+  bool is_serial = false;                  // a serial region was measured
+  double seconds = 0;                      // of those that have ended
+  std::optional<Clock::time_point> begin;  // of the one that goes on
+  bool is_written = false;
+
+  void write(unsigned workers, const Counters& counters, const std::vector<native::LongTask>& long_tasks) {
+    const std::lock_guard lock(mutex);
+    if (is_written) return;
+    is_written = true;
+    if (begin) end_run();
+    const std::string text = counters_as_json(
+        {.workers = workers, .runs = runs, .is_serial = is_serial, .seconds = seconds, .peak_mb = peak_mb()},
+        counters, long_tasks);
+    std::FILE* const file = std::fopen(path, "w");
+    const bool failed = file == nullptr || std::fputs(text.c_str(), file) < 0;
+    if ((file != nullptr && std::fclose(file) != 0) || failed) {
+      std::fprintf(stderr, "rubato: the counters could not be written to %s (RUBATO_COUNTERS)\n", path);
+    }
+  }
+  void end_run() {
+    seconds += std::chrono::duration<double>(Clock::now() - *begin).count();
+    begin.reset();
+  }
+};
+File file;
+
+// Handlers run in the reverse order of their registration: the one below first, then this one, registered
+// before main(), for programs that never called run(). What fork() copied writes nothing.
+const int registered = file.path == nullptr ? 0 : std::atexit([] {
+  if (getpid() == file.process) file.write(file.is_serial ? 1 : 0, {}, {});
+});
+
+}  // namespace
+
+void check_counters_file() {
+  if (file.path == nullptr) return;
+  const int error = writing_error(file.path);
+  if (error == 0) return;
+  file.is_written = true;  // nothing more is to be said about it at the end
+  throw TaskError(std::string("the counters ") + file.path + " cannot be written: " + std::strerror(error) +
+                  " (RUBATO_COUNTERS)");
+}
+
+std::span<const CounterDescription> counter_descriptions() { return kCounters; }
+
+std::string counters_as_json(const RunTotals& totals, const Counters& counters,
+                             const std::vector<native::LongTask>& long_tasks) {
+  std::string text = "{\n \"format\": 1,\n \"workers\": " + std::to_string(totals.workers) +
+                     ",\n \"runs\": " + std::to_string(totals.runs) +
+                     ",\n \"serial\": " + (totals.is_serial ? "true" : "false") +
+                     ",\n \"seconds\": " + seconds(totals.seconds) +
+                     ",\n \"peak_mb\": " + std::to_string(totals.peak_mb) + ",\n \"counters\": [";
+  const char* separator = "\n";
+  for (const CounterDescription& c : kCounters) {
+    text += separator;
+    text += std::string("  {\"name\": \"") + c.name + "\", \"unit\": \"" + c.unit +
+            "\", \"description\": \"" + c.description +
+            "\", \"value\": " + std::to_string(counters.*c.value) + "}";
+    separator = ",\n";
+  }
+  text += "\n ],\n \"long_tasks\": [";
+  separator = "\n";
+  for (std::size_t i = 0; i < long_tasks.size() && i < kMostNamed; ++i) {
+    const native::LongTask& task = long_tasks[i];
+    text += separator;
+    text += "  {\"function\": " + json_quoted(task.function) + ", \"count\": " + std::to_string(task.count) +
+            ", \"longest_seconds\": " + seconds(task.longest_seconds) + "}";
+    separator = ",\n";
+  }
+  return text + "\n ]\n}\n";
+}
+
+RunClock::RunClock() {
+  if (file.path == nullptr) return;
+  const std::lock_guard lock(file.mutex);
+  if (file.runs++ == 0) {
+    std::atexit([] {
+      if (!is_forked_copy()) file.write(native::workers(), native::counters(), native::long_tasks());
+    });
+  }
+  file.begin = Clock::now();
+}
+
+RunClock::~RunClock() {
+  if (file.path == nullptr) return;
+  const std::lock_guard lock(file.mutex);
+  if (file.begin) file.end_run();
+}
+
+}  // namespace rubato::runtime
+
+namespace rubato::inline v0::native {
+
+SerialClock::SerialClock() {
+  using runtime::file;
+  if (file.path == nullptr) return;
+  const std::lock_guard lock(file.mutex);
+  file.is_serial = true;
+  file.begin = runtime::Clock::now();
+}
+
+SerialClock::~SerialClock() {
+  using runtime::file;
+  if (file.path == nullptr) return;
+  const std::lock_guard lock(file.mutex);
+  if (file.begin) file.end_run();
+}
+
+}  // namespace rubato::inline v0::native

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "native/trace/trace_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/function_names.hpp"
+#include "base/json_text.hpp"
+#include "rubato/errors.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+constexpr std::array<const char*, kTraceKinds> kNames = {"task", "idle", "parked", "aside"};
+
+std::string microseconds(std::int64_t nanoseconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%lld.%03lld", static_cast<long long>(nanoseconds / 1000),
+                static_cast<long long>(nanoseconds % 1000));
+  return text.data();
+}
+
+std::string arguments_of(const TraceSpan& span) {
+  namespace handle = engine::handle;
+  std::string text;
+  const auto add = [&text](const std::string& field) { text += (text.empty() ? "" : ",") + field; };
+  if ((span.handle & handle::kTimestamped) != 0) add("\"timestamp\":" + json_exact(span.timestamp));
+  if ((span.handle & handle::kResource) != 0) {
+    std::array<char, 32> address{};
+    std::snprintf(address.data(), address.size(), "\"0x%llx\"",
+                  static_cast<unsigned long long>(span.handle & handle::kLocaleMask));
+    add(std::string("\"resource\":") + address.data());
+    add((span.handle & handle::kReads) != 0 ? "\"access\":\"reads\"" : "\"access\":\"writes\"");
+  }
+  if ((span.handle & handle::kSpec) != 0) add("\"type\":\"spec\"");
+  return text;
+}
+
+}  // namespace
+
+TraceFile::TraceFile(std::string path, unsigned workers, std::size_t spans_a_worker)
+    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "w")), ends_(workers) {
+  if (file_ == nullptr) {
+    throw TaskError("the trace " + path_ + " cannot be written: " + std::strerror(errno) + " (RUBATO_TRACE)");
+  }
+  for (unsigned w = 0; w < workers; ++w) lanes_.push_back(std::make_unique<TraceLane>(spans_a_worker));
+  std::fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", file_);
+  for (unsigned track = 0; track <= workers; ++track) {
+    const std::string name = track == workers ? "run()" : "worker " + std::to_string(track);
+    write_event(R"("ph":"M","name":"thread_name","pid":0,"tid":)" + std::to_string(track) +
+                ",\"args\":{\"name\":" + json_quoted(name) + "}");
+  }
+  write_tail();
+}
+
+TraceFile::~TraceFile() {
+  std::fclose(file_);
+  say_left_out();
+}
+
+TraceFile::Moment TraceFile::now() const {
+  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_);
+  return {ticks(), since.count()};
+}
+
+void TraceFile::begin_run() { begin_ = now(); }
+
+void TraceFile::end_run() {
+  end_ = now();
+  ++runs_;
+  must_write_ = true;
+  for (std::size_t w = 0; w < lanes_.size(); ++w) {
+    // In this order a span that ends just now is left out, and not written twice.
+    ends_[w].end = lanes_[w]->size();
+    for (std::size_t k = 0; k < kTraceKinds; ++k)
+      ends_[w].opened[k] = lanes_[w]->opened(static_cast<Kind>(k));
+  }
+}
+
+/// The clock of ticks against the system's, which both ran from the run's begin to its end.
+std::int64_t TraceFile::time_of(std::uint64_t tick) const {
+  tick = std::clamp(tick, begin_.tick, end_.tick);
+  const double rate = static_cast<double>(end_.nanoseconds - begin_.nanoseconds) /
+                      static_cast<double>(std::max<std::uint64_t>(1, end_.tick - begin_.tick));
+  return begin_.nanoseconds + static_cast<std::int64_t>(static_cast<double>(tick - begin_.tick) * rate);
+}
+
+void TraceFile::write() noexcept {
+  if (!std::exchange(must_write_, false)) return;
+  phases_.clear();
+  for (unsigned w = 0; w < lanes_.size(); ++w) {
+    Lane& lane = ends_[w];
+    for (; lane.written < lane.end; ++lane.written) write_span(w, (*lanes_[w])[lane.written]);
+    for (const Kind kind : {Kind::idle, Kind::parked, Kind::aside}) {
+      const std::uint64_t begin = lane.opened[static_cast<std::size_t>(kind)];
+      if (begin != 0) write_span(w, {begin, end_.tick, nullptr, 0, 0, 0, kind});
+    }
+  }
+  write_slice(static_cast<unsigned>(lanes_.size()), "run", "\"run()\"", begin_.nanoseconds, end_.nanoseconds,
+              "\"number\":" + std::to_string(runs_));
+  nanoseconds_ += end_.nanoseconds - begin_.nanoseconds;
+  write_phases();
+  write_tail();
+}
+
+void TraceFile::write_event(const std::string& fields) {
+  std::fputs(is_first_ ? "\n{" : ",\n{", file_);
+  std::fputs(fields.c_str(), file_);
+  std::fputc('}', file_);
+  is_first_ = false;
+}
+
+void TraceFile::write_slice(unsigned track, const char* category, const std::string& quoted_name,
+                            std::int64_t begin, std::int64_t end, const std::string& arguments) {
+  write_event(std::string(R"("ph":"X","cat":")") + category + "\",\"name\":" + quoted_name +
+              ",\"pid\":0,\"tid\":" + std::to_string(track) + ",\"ts\":" + microseconds(begin) +
+              ",\"dur\":" + microseconds(end - begin) + ",\"args\":{" + arguments + "}");
+}
+
+void TraceFile::write_span(unsigned worker, const TraceSpan& span) {
+  // A worker that slept across the end of a run: the part in this run, if there is one.
+  if (span.end <= begin_.tick || span.begin >= end_.tick) return;
+  const std::int64_t begin = time_of(span.begin), end = time_of(span.end);
+  ends_[worker].nanoseconds[static_cast<std::size_t>(span.kind)] += end - begin;
+  if (span.kind != Kind::task) {
+    const std::string name = kNames[static_cast<std::size_t>(span.kind)];
+    return write_slice(worker, "worker", '"' + name + '"', begin, end, "");
+  }
+  write_slice(worker, "task", name_of(span), begin, end, arguments_of(span));
+  if ((span.handle & engine::handle::kTimestamped) == 0) return;
+  Phase& phase = phases_.try_emplace(span.timestamp, Phase{begin, end, 0, worker, 1}).first->second;
+  ++phase.tasks;
+  phase.begin = std::min(phase.begin, begin);
+  phase.end = std::max(phase.end, end);
+  phase.workers += phase.last_worker != worker ? 1 : 0;  // they come worker by worker
+  phase.last_worker = worker;
+}
+
+void TraceFile::write_phases() {
+  std::int64_t last = begin_.nanoseconds;
+  for (const auto& [timestamp, phase] : phases_) {
+    if (phase.tasks < 2) continue;
+    // Clocks of cores may differ by nanoseconds; phases do not overlap.
+    const std::int64_t begin = std::clamp(phase.begin, last, end_.nanoseconds);
+    last = std::clamp(phase.end, begin, end_.nanoseconds);
+    write_slice(static_cast<unsigned>(lanes_.size()), "order",
+                "\"timestamp " + std::to_string(timestamp) + '"', begin, last,
+                "\"tasks\":" + std::to_string(phase.tasks) + ",\"workers\":" + std::to_string(phase.workers));
+  }
+}
+
+/// What follows the events: replaced when more of them come, by something that is not shorter. Where the time
+/// went: what is in no slice is the engine's own, to find, order and hand out tasks and their memory.
+void TraceFile::write_tail() {
+  const long position = std::ftell(file_);
+  std::string text =
+      "\n],\"otherData\":{\"runs\":" + std::to_string(runs_) + ",\"run_us\":" + microseconds(nanoseconds_);
+  const double rate = ticks_per_microsecond() / 1000;
+  for (std::size_t w = 0; w < lanes_.size(); ++w) {
+    text += ",\n\"worker " + std::to_string(w) + "\":{";
+    for (std::size_t k = 0; k < kTraceKinds; ++k) {
+      const auto kind = static_cast<Kind>(k);
+      const double left_out = static_cast<double>(lanes_[w]->ticks_left_out(kind)) / rate;
+      const std::int64_t time = ends_[w].nanoseconds[k] + static_cast<std::int64_t>(left_out);
+      text += std::string(k == 0 ? "\"" : ",\"") + kNames[k] + "_us\":" + microseconds(time) + ",\"" +
+              kNames[k] + "_left_out\":" + std::to_string(lanes_[w]->left_out(kind));
+    }
+    text += '}';
+  }
+  text += "}}\n";
+  std::fputs(text.c_str(), file_);
+  const bool is_written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
+  if (!is_written && !std::exchange(has_failed_, true)) {
+    std::fprintf(stderr, "rubato: the trace could not be written to %s (RUBATO_TRACE)\n", path_.c_str());
+  }
+  std::fseek(file_, position, SEEK_SET);
+}
+
+void TraceFile::say_left_out() const {
+  std::uint64_t tasks = 0, others = 0;
+  for (const auto& lane : lanes_) {
+    for (std::size_t k = 0; k < kTraceKinds; ++k) {
+      const auto kind = static_cast<Kind>(k);
+      (kind == Kind::task ? tasks : others) += lane->left_out(kind);
+    }
+  }
+  if (tasks + others == 0) return;
+  std::fprintf(stderr,
+               "rubato: the trace %s leaves out %llu tasks and %llu spans of waiting, each worker's last "
+               "(RUBATO_TRACE_SPANS keeps more)\n",
+               path_.c_str(), static_cast<unsigned long long>(tasks),
+               static_cast<unsigned long long>(others));
+}
+
+const std::string& TraceFile::name_of(const TraceSpan& span) {
+  const std::uint64_t function = span.code->is_function_pointer ? span.first_word : 0;
+  const auto [it, is_new] = names_.try_emplace({span.code, function});
+  if (is_new) {
+    it->second =
+        json_quoted(engine::function_name(reinterpret_cast<const void*>(function), *span.code->type));
+  }
+  return it->second;
+}
+
+}  // namespace rubato::runtime

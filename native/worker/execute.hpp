@@ -1,0 +1,118 @@
+// One task, as far as nearly every task goes: synchronization that takes no latch, the call, the end. Inlined
+// into the worker's loop; what is rare is called (execution.cpp). MxTasking, Fig. 5; rules R4, R11.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <optional>
+
+#include "native/engine.hpp"
+#include "native/sync/primitive.hpp"
+#include "native/sync/version.hpp"
+#include "native/worker/worker.hpp"
+
+namespace rubato::runtime {
+
+inline Primitive primitive_of(const Task* task) {
+  return static_cast<Primitive>((task->handle & engine::handle::kPrimitiveMask) >>
+                                engine::handle::kPrimitiveShift);
+}
+
+/// Of a resource whose readers run beside each other and find out afterwards whether a writer was at work.
+inline bool is_optimistic_reader(const Task* task) {
+  static_assert(static_cast<int>(Primitive::optimistic_pool) ==
+                static_cast<int>(Primitive::optimistic_latch) + 1);
+  constexpr std::uint64_t kMask = engine::handle::kReads | engine::handle::kPrimitiveMask;
+  constexpr std::uint64_t kFirst = engine::handle::kReads >> engine::handle::kPrimitiveShift |
+                                   static_cast<std::uint64_t>(Primitive::optimistic_latch);
+  return ((task->handle & kMask) >> engine::handle::kPrimitiveShift) - kFirst < 2;
+}
+
+inline engine::ResourceHeader& header_of(const Task* task) {
+  auto* const object = reinterpret_cast<char*>(task->handle & engine::handle::kLocaleMask);
+  return *reinterpret_cast<engine::ResourceHeader*>(object - sizeof(engine::ResourceHeader));
+}
+inline std::atomic<std::uint64_t>& synchronization_word(const Task* task) {
+  return header_of(task).synchronization;
+}
+
+[[gnu::always_inline]] inline void Worker::execute(Slot slot) {
+  Task* const task = slot.task();
+  bool has_run = false;
+  if (primitive_of(task) == Primitive::none) {
+    call(task);
+    has_run = true;
+  } else if (is_optimistic_reader(task)) {
+    has_run = read_once(task, 1) == Attempt::done;
+  }
+  if (!has_run && !run_or_put_back(slot)) [[unlikely]]
+    return;
+  if (task->code->destroy != nullptr) [[unlikely]]
+    destroy_run(task);
+  if (!deferred_.is_empty()) [[unlikely]]
+    route_deferred();
+  count_finished(task);
+  if (slot.is_pooled() || is_special(task)) [[unlikely]]
+    return finish_rest(slot);
+  perturb();
+  heap.free<sizeof(Task)>(task);
+}
+
+/// What a task with a resource creates is born when it was; else now.
+inline void Worker::begin(Task* task) {
+  running = task;
+  birth = (task->handle & engine::handle::kResource) != 0
+              ? task->handle & engine::handle::kBirthMask
+              : std::uint64_t{epoch->birth_slot()} << engine::handle::kBirthShift;
+}
+
+inline void Worker::call(Task* task) {
+  begin(task);
+  perturb();
+  try {
+    task->code->run(task);
+  } catch (...) {
+    engine_.failure.add(std::current_exception(), *task);
+    engine_.stop();
+  }
+  running = nullptr;
+  perturb();
+}
+
+/// One attempt of an optimistic reader, which looks up to `tries` times whether a writer is at work. What it
+/// created and threw is dropped if it lost.
+inline Worker::Attempt Worker::read_once(Task* task, unsigned tries) {
+  Version<HeaderAtomics> version(synchronization_word(task));
+  const std::optional<std::uint64_t> seen = version.begin(tries);
+  if (!seen) [[unlikely]]
+    return Attempt::not_begun;
+  const TaskList::Mark mark = tasks.mark();
+  begin(task);
+  is_validating_ = true;
+  try {
+    task->code->run(task);
+  } catch (...) {
+    end_reading();
+    if (version.validate(*seen)) {
+      engine_.failure.add(std::current_exception(), *task);
+      engine_.stop();
+      return Attempt::done;
+    }
+    drop_attempt(mark);
+    return Attempt::lost;
+  }
+  end_reading();
+  if (version.validate(*seen)) [[likely]]
+    return Attempt::done;
+  drop_attempt(mark);
+  return Attempt::lost;
+}
+
+inline void Worker::end_reading() {
+  is_validating_ = false;
+  running = nullptr;
+  perturb();
+}
+
+}  // namespace rubato::runtime

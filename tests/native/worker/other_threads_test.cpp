@@ -1,0 +1,160 @@
+// What several threads do at the same moment: to one object, or while run() begins. Rules R10 and R11.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "native/engine.hpp"
+#include "native/worker/worker.hpp"
+#include "rubato/rubato.hpp"
+#include "tests/native/use_workers.hpp"
+
+namespace {
+
+using namespace rubato;
+
+constexpr unsigned kRounds = 20'000;
+
+/// Calls `act(round)` in two threads, for each round as nearly at once as can be.
+void at_once(const std::function<void(unsigned)>& act) {
+  std::atomic<unsigned> arrived{0};
+  const auto take_part = [&] {
+    for (unsigned round = 0; round < kRounds; ++round) {
+      ++arrived;
+      for (unsigned i = 0; arrived < 2 * (round + 1); ++i) {
+        if (i > 1000) std::this_thread::yield();
+      }
+      act(round);
+    }
+  };
+  std::thread other(take_part);
+  take_part();
+  other.join();
+}
+
+TEST(OtherThreads, MayCloseAHoldAtOnce) {
+  use_workers(2);
+  struct alignas(64) OnItsLine {  // which both threads get late, and at about the same time
+    native::Hold hold = native::hold();
+  };
+  std::vector<OnItsLine> holds(kRounds);
+  at_once([&](unsigned round) { holds[round].hold.close(); });
+  EXPECT_EQ(runtime::the_engine().holds(), 0u);
+}
+
+std::atomic<unsigned> destroyed{0};
+struct Object {
+  ~Object() { ++destroyed; }
+};
+
+/// As tasks of two workers do: in a run, so that nothing is freed before all have tried.
+TEST(OtherThreads, AreToldWhoRemovesAnObjectThatTheOtherRemoves) {
+  use_workers(2);
+  destroyed = 0;
+  std::vector<resource<Object>> objects;
+  for (unsigned i = 0; i < kRounds; ++i) objects.push_back(make_resource<Object>({}));
+  std::atomic<unsigned> refused{0};
+  std::atomic<bool> is_running{false};
+  create<nonspec>([&is_running] { is_running = true; }, {});
+  native::Hold hold = native::hold();
+  std::thread remover([&] {
+    while (!is_running) std::this_thread::yield();
+    at_once([&](unsigned round) {
+      try {
+        remove(objects[round]);
+      } catch (const TaskError&) {
+        ++refused;
+      }
+    });
+    EXPECT_EQ(refused, kRounds);
+    hold.close();
+  });
+  run();
+  remover.join();
+  EXPECT_EQ(destroyed, kRounds);
+}
+
+std::atomic<bool> has_run_late{false};
+
+/// Hands a task over as create() of another thread does that has seen no run, and lost its CPU then.
+void create_late(std::uint64_t at) {
+  engine::ThreadState& self = engine::attach_thread();
+  auto* const task = static_cast<engine::Task*>(self.heap.allocate<sizeof(engine::Task)>());
+  task->handle = engine::handle_of<TaskType::nonspec>(self, {.at = at}, false);
+  engine::fill_task(task, [] { has_run_late = true; });
+  task->words[engine::kInlineWords - 1] = at;
+  runtime::Engine& engine = runtime::the_engine();
+  if (engine.inbox.push(task, task)) engine.inbox_ready.add(0, runtime::kNormalRank);
+  engine.events.notify_all();
+}
+
+/// Whether it would still come in order depends on how far the run is: somebody is told.
+TEST(OtherThreads, EndARunThatBeganWhileTheyCreatedATimestamp) {
+  for (const unsigned workers : {1u, 2u, 8u}) {
+    use_workers(workers);
+    has_run_late = false;
+    std::atomic<bool> is_running{false};
+    std::atomic<unsigned> ran{0};
+    for (std::uint64_t at = 1; at < 10; ++at) create<nonspec>([&ran] { ++ran; }, {.at = at});
+    create<nonspec>([&is_running] { is_running = true; }, {.at = 10});
+    native::Hold hold = native::hold();
+    std::thread other([&] {
+      while (!is_running) std::this_thread::yield();
+      create_late(5);
+      hold.close();
+    });
+    try {
+      run();
+      ADD_FAILURE() << "run() throws";
+    } catch (const TaskError& e) {
+      EXPECT_NE(std::string(e.what()).find("is created by another thread"), std::string::npos) << e.what();
+    }
+    other.join();
+    EXPECT_FALSE(has_run_late);
+    EXPECT_EQ(ran, 9u);
+    create<nonspec>([&ran] { ++ran; }, {.at = 1});
+    run();
+    EXPECT_EQ(ran, 10u);
+  }
+}
+
+/// ThreadSanitizer tells.
+TEST(Counters, MayBeReadWhileThePrefetchDistanceAdapts) {
+  native::Options options = native::options();
+  const native::Options before = options;
+  options.workers = 2;
+  options.oversubscribe = true;
+  options.prefetch = {native::PrefetchMode::Kind::adapted, 4};
+  native::configure(options);
+  std::atomic<bool> is_over{false};
+  std::thread reader([&is_over] {
+    while (!is_over) EXPECT_LE(native::counters().prefetch_distance, 32u);
+  });
+  for (int i = 0; i < 50'000; ++i) create<nonspec>([] {}, {});
+  run();
+  is_over = true;
+  reader.join();
+  native::configure(before);
+}
+
+/// On x86 only ThreadSanitizer can tell: a count shows what was before it.
+TEST(Counts, ShowWhatWasDoneBeforeTheyWereIncreased) {
+  runtime::Count created, finished;
+  std::uint64_t plain = 0;
+  std::thread counting([&] {
+    plain = 17;
+    created.add();
+    finished.add_ordered();
+  });
+  while (finished.get_ordered() == 0) std::this_thread::yield();
+  EXPECT_EQ(plain, 17u);
+  EXPECT_EQ(created.get(), 1u);
+  counting.join();
+}
+
+}  // namespace
