@@ -11,15 +11,15 @@
 #include "chip/config/config.hpp"
 #include "chip/os/process.hpp"
 #include "chip/run.hpp"
-#include "chip/stats/abort_profile.hpp"
+#include "chip/speculation/abort_profile.hpp"
 #include "chip/stats/cycle_account.hpp"
 #include "chip/stats/registry.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 
 struct Faults;       // chip/faults.hpp
-class TaskObserver;  // chip/task/task_observer.hpp
+class TaskObserver;  // chip/speculation/task_observer.hpp
 
 class Chip {
  public:

@@ -16,8 +16,8 @@
 #include "chip/cache/host_memory.hpp"
 #include "chip/chip.hpp"
 #include "chip/process_options.hpp"
-#include "chip/stats/command_line.hpp"
-#include "chip/stats/session.hpp"
+#include "chip/session/command_line.hpp"
+#include "chip/session/session.hpp"
 
 namespace rubato::chip {
 namespace {

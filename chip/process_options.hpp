@@ -3,7 +3,7 @@
 #pragma once
 
 #include "chip/os/process.hpp"
-#include "chip/stats/session.hpp"
+#include "chip/session/session.hpp"
 
 namespace rubato::chip {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

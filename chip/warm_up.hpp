@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "chip/coherence/memory_system.hpp"
 #include "chip/os/fast_forward.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/memory_system.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -18,8 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "chip/os/address_space.hpp"
-#include "chip/types.hpp"
+#include "chip/memory/address_space.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -13,7 +13,7 @@
 
 #include "chip/alloc/ideal_allocator.hpp"
 #include "chip/isa/hart_state.hpp"
-#include "chip/os/fault.hpp"
+#include "chip/memory/fault.hpp"
 #include "chip/os/process.hpp"
 #include "chip/os/user_memory.hpp"
 

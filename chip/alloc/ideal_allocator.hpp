@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "chip/alloc/block_heap.hpp"
-#include "chip/conflict/abort_handler.hpp"
-#include "chip/conflict/attempt.hpp"
-#include "chip/types.hpp"
+#include "chip/speculation/abort_handler.hpp"
+#include "chip/speculation/attempt.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

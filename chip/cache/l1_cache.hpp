@@ -27,7 +27,7 @@
 #include "base/prefetch.hpp"
 #include "chip/cache/host_memory.hpp"
 #include "chip/cache/line_state.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -17,7 +17,7 @@
 #include "base/check.hpp"
 #include "base/prefetch.hpp"
 #include "chip/cache/use_order.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "chip/coherence/llc_slice.hpp"
-#include "chip/coherence/sharers.hpp"
 #include "chip/coherence/tile_caches.hpp"
+#include "chip/vocabulary/sharers.hpp"
 
 namespace rubato::chip {
 

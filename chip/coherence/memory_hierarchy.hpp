@@ -7,10 +7,10 @@
 #include <string>
 
 #include "chip/cache/l1_cache.hpp"
-#include "chip/coherence/memory_system.hpp"
 #include "chip/config/config.hpp"
-#include "chip/conflict/conflict_check.hpp"
 #include "chip/noc/network.hpp"
+#include "chip/speculation/conflict_check.hpp"
+#include "chip/vocabulary/memory_system.hpp"
 
 namespace rubato::chip {
 

@@ -23,10 +23,10 @@
 #include "chip/coherence/llc_slice.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
 #include "chip/coherence/path.hpp"
-#include "chip/coherence/sharers.hpp"
 #include "chip/coherence/tile_caches.hpp"
 #include "chip/dram/memory_controller.hpp"
 #include "chip/noc/calendar.hpp"
+#include "chip/vocabulary/sharers.hpp"
 
 namespace rubato::chip {
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/check.hpp"
-#include "chip/coherence/memory_system.hpp"
-#include "chip/conflict/conflict_check.hpp"
+#include "chip/speculation/conflict_check.hpp"
+#include "chip/vocabulary/memory_system.hpp"
 
 namespace rubato::chip {
 

@@ -17,7 +17,7 @@
 #include "chip/cache/l1_cache.hpp"
 #include "chip/cache/set_array.hpp"
 #include "chip/coherence/versions.hpp"
-#include "chip/task/virtual_time.hpp"
+#include "chip/vocabulary/virtual_time.hpp"
 
 namespace rubato::chip {
 
@@ -27,7 +27,7 @@ struct L2Line {
   std::uint8_t owner = 0;    ///< L1 index + 1; 0: none
   LineState state = LineState::invalid;
   std::uint32_t home_entry = 0;  ///< of the line in its home's slice: it stays there while this L2 holds it
-  VirtualTime canary{};          ///< see chip/conflict/conflict_check.hpp
+  VirtualTime canary{};          ///< see chip/speculation/conflict_check.hpp
 };
 
 struct L2Counters {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

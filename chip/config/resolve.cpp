@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "chip/config/config.hpp"
 #include "chip/config/schema.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 namespace {

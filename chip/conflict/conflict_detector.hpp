@@ -16,16 +16,16 @@
 #include <functional>
 #include <vector>
 
-#include "chip/coherence/sharers.hpp"
 #include "chip/config/config.hpp"
-#include "chip/conflict/abort_handler.hpp"
 #include "chip/conflict/access_recorder.hpp"
-#include "chip/conflict/attempt.hpp"
-#include "chip/conflict/conflict_check.hpp"
 #include "chip/conflict/reservations.hpp"
 #include "chip/conflict/signature_table.hpp"
 #include "chip/conflict/sticky_directory.hpp"
 #include "chip/noc/network.hpp"
+#include "chip/speculation/abort_handler.hpp"
+#include "chip/speculation/attempt.hpp"
+#include "chip/speculation/conflict_check.hpp"
+#include "chip/vocabulary/sharers.hpp"
 
 namespace rubato::chip {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "chip/conflict/probe.hpp"
-#include "chip/types.hpp"
+#include "chip/speculation/probe.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -17,7 +17,7 @@
 #include "base/prefetch.hpp"
 #include "chip/conflict/h3.hpp"
 #include "chip/conflict/line_table.hpp"
-#include "chip/conflict/probe.hpp"
+#include "chip/speculation/probe.hpp"
 
 namespace rubato::chip {
 

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "chip/conflict/abort_handler.hpp"
 #include "chip/conflict/conflict_detector.hpp"
-#include "chip/os/address_space.hpp"
+#include "chip/memory/address_space.hpp"
 #include "chip/os/user_memory.hpp"
-#include "chip/types.hpp"
+#include "chip/speculation/abort_handler.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "chip/coherence/memory_system.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/memory_system.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -10,7 +10,7 @@
 
 #include "chip/cache/host_memory.hpp"
 #include "chip/config/config.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

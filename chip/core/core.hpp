@@ -21,10 +21,10 @@
 #include "chip/core/core_host.hpp"
 #include "chip/core/pipeline.hpp"
 #include "chip/os/thread.hpp"
+#include "chip/speculation/task_system.hpp"
 #include "chip/stats/cycle_account.hpp"
-#include "chip/task/task_system.hpp"
 #include "chip/time/timeline.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -4,11 +4,11 @@
 
 #include "chip/alloc/heap_calls.hpp"
 #include "chip/core/worker_pool.hpp"
-#include "chip/os/fault.hpp"
+#include "chip/memory/fault.hpp"
 #include "chip/os/process.hpp"
 #include "chip/os/thread.hpp"
-#include "chip/task/task_system.hpp"
-#include "chip/types.hpp"
+#include "chip/speculation/task_system.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "chip/isa/hart_state.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -22,10 +22,8 @@
 
 #include "base/prefetch.hpp"
 #include "chip/cache/l1_cache.hpp"
-#include "chip/coherence/memory_system.hpp"
 #include "chip/config/config.hpp"
 #include "chip/conflict/access_recorder.hpp"
-#include "chip/conflict/attempt.hpp"
 #include "chip/conflict/log_lines.hpp"
 #include "chip/conflict/reservations.hpp"
 #include "chip/core/access_buffer.hpp"
@@ -34,12 +32,14 @@
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/isa/insn.hpp"
-#include "chip/os/address_space.hpp"
-#include "chip/os/fault.hpp"
+#include "chip/memory/address_space.hpp"
+#include "chip/memory/fault.hpp"
+#include "chip/speculation/attempt.hpp"
 #include "chip/stats/cycle_account.hpp"
-#include "chip/task/virtual_time.hpp"
 #include "chip/time/timeline.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/memory_system.hpp"
+#include "chip/vocabulary/types.hpp"
+#include "chip/vocabulary/virtual_time.hpp"
 
 namespace rubato::chip {
 

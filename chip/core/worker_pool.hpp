@@ -12,8 +12,8 @@
 #include "base/check.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/os/thread.hpp"
-#include "chip/task/task_system.hpp"
-#include "chip/types.hpp"
+#include "chip/speculation/task_system.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -9,7 +9,7 @@
 
 #include "base/rng.hpp"
 #include "chip/noc/calendar.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "chip/isa/insn.hpp"
-#include "chip/os/address_space.hpp"
-#include "chip/types.hpp"
+#include "chip/memory/address_space.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip::isa {
 

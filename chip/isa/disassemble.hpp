@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "chip/isa/insn.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip::isa {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -13,8 +13,8 @@
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/isa/insn.hpp"
-#include "chip/os/address_space.hpp"
-#include "chip/os/fault.hpp"
+#include "chip/memory/address_space.hpp"
+#include "chip/memory/fault.hpp"
 
 namespace rubato::chip::isa {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

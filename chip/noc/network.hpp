@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "chip/noc/message.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/message.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "chip/isa/insn.hpp"
-#include "chip/os/address_space.hpp"
+#include "chip/memory/address_space.hpp"
 #include "chip/os/symbols.hpp"
 #include "chip/os/thread.hpp"
 

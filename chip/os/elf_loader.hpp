@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "chip/os/address_space.hpp"
+#include "chip/memory/address_space.hpp"
 #include "chip/os/symbols.hpp"
 
 namespace rubato::chip {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/rng.hpp"
-#include "chip/os/address_space.hpp"
+#include "chip/memory/address_space.hpp"
 #include "chip/os/elf_loader.hpp"
 #include "chip/os/process.hpp"
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "chip/isa/hart_state.hpp"
-#include "chip/os/address_space.hpp"
-#include "chip/os/fault.hpp"
+#include "chip/memory/address_space.hpp"
+#include "chip/memory/fault.hpp"
 #include "chip/os/symbols.hpp"
 #include "chip/os/thread.hpp"
 #include "chip/os/user_memory.hpp"

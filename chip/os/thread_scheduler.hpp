@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "chip/os/thread.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <type_traits>
 
-#include "chip/os/address_space.hpp"
+#include "chip/memory/address_space.hpp"
 
 namespace rubato::chip {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "chip/isa/hart_state.hpp"
-#include "chip/task/task.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/task.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

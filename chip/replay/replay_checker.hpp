@@ -18,13 +18,13 @@
 
 #include "chip/config/config.hpp"
 #include "chip/core/execution_observer.hpp"
-#include "chip/os/address_space.hpp"
-#include "chip/os/kernel_observer.hpp"
+#include "chip/memory/address_space.hpp"
+#include "chip/memory/kernel_observer.hpp"
 #include "chip/os/symbols.hpp"
 #include "chip/replay/attempt_record.hpp"
 #include "chip/replay/order_check.hpp"
 #include "chip/replay/serial_replay.hpp"
-#include "chip/task/task_observer.hpp"
+#include "chip/speculation/task_observer.hpp"
 
 namespace rubato::chip {
 

@@ -21,7 +21,7 @@
 
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/interpreter.hpp"
-#include "chip/os/address_space.hpp"
+#include "chip/memory/address_space.hpp"
 #include "chip/os/symbols.hpp"
 #include "chip/replay/attempt_record.hpp"
 

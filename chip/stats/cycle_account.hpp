@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "chip/coherence/memory_system.hpp"
 #include "chip/stats/registry.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/memory_system.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

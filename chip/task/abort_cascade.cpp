@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "chip/os/address_space.hpp"
+#include "chip/memory/address_space.hpp"
 #include "chip/task/task_unit.hpp"
 
 namespace rubato::chip {

@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
-#include "chip/conflict/abort_handler.hpp"
 #include "chip/conflict/conflict_detector.hpp"
 #include "chip/noc/network.hpp"
+#include "chip/speculation/abort_handler.hpp"
 #include "chip/task/arbiter.hpp"
 
 namespace rubato::chip {

@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "chip/config/config.hpp"
-#include "chip/conflict/attempt.hpp"
 #include "chip/noc/network.hpp"
+#include "chip/speculation/attempt.hpp"
+#include "chip/speculation/task_observer.hpp"
+#include "chip/speculation/task_system.hpp"
 #include "chip/stats/registry.hpp"
-#include "chip/task/task.hpp"
-#include "chip/task/task_observer.hpp"
-#include "chip/task/task_system.hpp"
 #include "chip/time/timeline.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/task.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

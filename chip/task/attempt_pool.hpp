@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/prefetch.hpp"
-#include "chip/conflict/attempt.hpp"
+#include "chip/speculation/attempt.hpp"
 
 namespace rubato::chip {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "chip/conflict/attempt.hpp"
-#include "chip/task/virtual_time.hpp"
+#include "chip/speculation/attempt.hpp"
+#include "chip/vocabulary/virtual_time.hpp"
 
 namespace rubato::chip {
 

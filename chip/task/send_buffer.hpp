@@ -10,7 +10,7 @@
 
 #include "base/check.hpp"
 #include "chip/task/task_record.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

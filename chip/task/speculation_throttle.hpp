@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "chip/config/config.hpp"
-#include "chip/task/task.hpp"
+#include "chip/vocabulary/task.hpp"
 
 namespace rubato::chip {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "chip/task/task_record.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/rng.hpp"
-#include "chip/task/task.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/task.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "chip/task/task_observer.hpp"
+#include "chip/speculation/task_observer.hpp"
 
 namespace rubato::chip {
 

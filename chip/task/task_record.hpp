@@ -20,8 +20,8 @@
 #include <cstdint>
 
 #include "base/wide.hpp"
-#include "chip/task/task.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/task.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

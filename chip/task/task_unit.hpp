@@ -30,11 +30,12 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "chip/coherence/memory_system.hpp"
 #include "chip/config/config.hpp"
 #include "chip/conflict/conflict_detector.hpp"
 #include "chip/noc/network.hpp"
-#include "chip/stats/abort_profile.hpp"
+#include "chip/speculation/abort_profile.hpp"
+#include "chip/speculation/task_observer.hpp"
+#include "chip/speculation/task_system.hpp"
 #include "chip/stats/registry.hpp"
 #include "chip/task/abort_cascade.hpp"
 #include "chip/task/arbiter.hpp"
@@ -49,11 +50,10 @@
 #include "chip/task/spill_area.hpp"
 #include "chip/task/task_fault.hpp"
 #include "chip/task/task_mapper.hpp"
-#include "chip/task/task_observer.hpp"
 #include "chip/task/task_pool.hpp"
 #include "chip/task/task_queue.hpp"
-#include "chip/task/task_system.hpp"
 #include "chip/time/timeline.hpp"
+#include "chip/vocabulary/memory_system.hpp"
 
 namespace rubato::chip {
 

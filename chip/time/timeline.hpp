@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "chip/types.hpp"
+#include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
 

@@ -12,7 +12,7 @@
 #include "chip/chip.hpp"
 #include "chip/faults.hpp"
 #include "chip/process_options.hpp"
-#include "chip/stats/command_line.hpp"
+#include "chip/session/command_line.hpp"
 
 namespace rubato::chip {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "chip/coherence/mesi.hpp"
 #include "chip/config/config.hpp"
-#include "chip/conflict/conflict_check.hpp"
 #include "chip/noc/mesh.hpp"
+#include "chip/speculation/conflict_check.hpp"
 
 namespace rubato::chip {
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "chip/stats/snapshot.hpp"
-#include "chip/stats/stats_json.hpp"
-#include "chip/stats/time_series.hpp"
+#include "chip/session/snapshot.hpp"
+#include "chip/session/stats_json.hpp"
+#include "chip/session/time_series.hpp"
 
 namespace rubato::chip {
 namespace {

@@ -1,0 +1,227 @@
+// Guest memory on the host: two anonymous mappings without reserve (memory, page attributes) and the list of
+// mapped ranges, from which free ones are found.
+// SPDX-License-Identifier: MIT
+#include "chip/memory/address_space.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include "base/check.hpp"
+#include "base/error.hpp"
+
+namespace rubato::chip {
+namespace {
+
+// A page behind the end: loads and stores are checked by their first and last byte, but a host compiler may
+// legally touch no further than that; the page only makes a bug here fault instead of corrupt.
+constexpr std::uint64_t kGuardBytes = AddressSpace::kPageBytes;
+constexpr std::uint64_t kPages = AddressSpace::kSize >> AddressSpace::kPageBits;
+
+void* reserve(std::uint64_t bytes, int protection, const char* what) {
+  void* range = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED)
+    throw Error(ExitCode::usage,
+                fmt::format("cannot reserve {} MiB of address space for {}: {} (is a ulimit -v set?)",
+                            bytes >> 20, what, std::strerror(errno)));
+  return range;
+}
+
+bool is_page_range(Addr a, std::uint64_t bytes) {
+  return ((a | bytes) & (AddressSpace::kPageBytes - 1)) == 0 && a <= AddressSpace::kSize &&
+         bytes <= AddressSpace::kSize - a;
+}
+
+bool any_executable(const std::uint8_t* pages, Addr a, std::uint64_t bytes) {
+  const std::uint8_t* first = pages + (a >> AddressSpace::kPageBits);
+  return std::any_of(first, first + (bytes >> AddressSpace::kPageBits),
+                     [](std::uint8_t page) { return (page & Page::kExecute) != 0; });
+}
+
+std::uint64_t count_writable(const std::uint8_t* pages, Addr a, std::uint64_t bytes) {
+  const std::uint8_t* first = pages + (a >> AddressSpace::kPageBits);
+  return static_cast<std::uint64_t>(
+      std::count_if(first, first + (bytes >> AddressSpace::kPageBits),
+                    [](std::uint8_t page) { return (page & Page::kWrite) != 0; }));
+}
+
+}  // namespace
+
+AddressSpace::AddressSpace() {
+  base_ = static_cast<std::byte*>(reserve(kSize + kGuardBytes, PROT_READ | PROT_WRITE, "guest memory"));
+  try {
+    pages_ = static_cast<std::uint8_t*>(reserve(kPages, PROT_READ | PROT_WRITE, "page attributes"));
+  } catch (...) {
+    munmap(base_, kSize + kGuardBytes);
+    throw;
+  }
+  mprotect(base_ + kSize, kGuardBytes, PROT_NONE);
+  // A core dump of the simulator need not hold the guest's reserve.
+  madvise(base_, kSize, MADV_DONTDUMP);
+}
+
+AddressSpace::~AddressSpace() {
+  munmap(pages_, kPages);
+  munmap(base_, kSize + kGuardBytes);
+}
+
+bool AddressSpace::allows_range(Addr a, std::uint64_t bytes, std::uint8_t rights) const {
+  if (bytes == 0) return true;
+  if (a >= kSize || bytes > kSize - a) return false;
+  const Addr last = (a + bytes - 1) >> kPageBits;
+  for (Addr page = a >> kPageBits; page <= last; ++page)
+    if ((pages_[page] & rights) != rights) return false;
+  return true;
+}
+
+void AddressSpace::map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
+  RUBATO_CHECK(is_page_range(a, bytes));
+  if (bytes == 0) return;
+  unmap(a, bytes);
+  std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
+  mapped_pages_ += bytes >> kPageBits;
+  if (attributes & Page::kWrite) writable_pages_ += bytes >> kPageBits;
+  peak_pages_ = std::max(peak_pages_, mapped_pages_);
+  ++generation_;
+  if (attributes & Page::kExecute) ++code_generation_;
+
+  Addr begin = a, end = a + bytes;
+  auto next = regions_.lower_bound(begin);
+  if (next != regions_.end() && next->first == end) {
+    end = next->second;
+    next = regions_.erase(next);
+  }
+  if (next != regions_.begin() && std::prev(next)->second == begin) {
+    std::prev(next)->second = end;
+  } else {
+    regions_.emplace(begin, end);
+  }
+  if (kernel_observer_ != nullptr) kernel_observer_->on_map(a, bytes, attributes);
+}
+
+void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
+  RUBATO_CHECK(is_page_range(a, bytes));
+  if (!none_mapped(a, bytes)) announce(a, bytes);
+  const Addr limit = a + bytes;
+  auto region = regions_.upper_bound(a);
+  if (region != regions_.begin() && std::prev(region)->second > a) --region;
+  while (region != regions_.end() && region->first < limit) {
+    const auto [begin, end] = *region;
+    const Addr from = std::max(begin, a), to = std::min(end, limit);
+    region = regions_.erase(region);
+    if (begin < from) regions_.emplace(begin, from);
+    if (to < end) region = regions_.emplace(to, end).first;
+    if (any_executable(pages_, from, to - from)) ++code_generation_;
+    writable_pages_ -= count_writable(pages_, from, to - from);
+    std::memset(pages_ + (from >> kPageBits), 0, (to - from) >> kPageBits);
+    madvise(base_ + from, to - from, MADV_DONTNEED);
+    mapped_pages_ -= (to - from) >> kPageBits;
+    ++generation_;
+    note_change(from, to);
+  }
+  if (kernel_observer_ != nullptr) kernel_observer_->on_unmap(a, bytes);
+}
+
+void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
+  RUBATO_CHECK(is_page_range(a, bytes) && all_mapped(a, bytes));
+  if (bytes == 0) return;
+  announce(a, bytes);
+  if ((attributes & Page::kExecute) || any_executable(pages_, a, bytes)) ++code_generation_;
+  writable_pages_ -= count_writable(pages_, a, bytes);
+  if (attributes & Page::kWrite) writable_pages_ += bytes >> kPageBits;
+  std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
+  ++generation_;
+  note_change(a, a + bytes);
+  if (kernel_observer_ != nullptr) kernel_observer_->on_protect(a, bytes, attributes);
+}
+
+std::uint64_t AddressSpace::writable_bytes(Addr a, std::uint64_t bytes) const {
+  RUBATO_CHECK(is_page_range(a, bytes));
+  return count_writable(pages_, a, bytes) * kPageBytes;
+}
+
+// Fast-forward may change mappings without end: beyond some ranges, one that covers them all does.
+void AddressSpace::note_change(Addr begin, Addr end) {
+  constexpr std::size_t kMost = 1024;
+  changes_.emplace_back(begin, end);
+  if (changes_.size() <= kMost) return;
+  std::pair<Addr, Addr> all = changes_.front();
+  for (const auto& [b, e] : changes_) all = {std::min(all.first, b), std::max(all.second, e)};
+  changes_.assign(1, all);
+}
+
+void AddressSpace::mark_worker_stack(Addr low, Addr high, bool is_worker_stack) {
+  if (is_worker_stack) {
+    worker_stacks_[low] = high;
+  } else {
+    worker_stacks_.erase(low);
+  }
+  for (Addr page = low >> kPageBits; page <= (high - 1) >> kPageBits; ++page) {
+    if (is_worker_stack) {
+      pages_[page] |= Page::kWorkerStack;
+    } else {
+      pages_[page] &= static_cast<std::uint8_t>(~Page::kWorkerStack);
+    }
+  }
+}
+
+bool AddressSpace::is_in_worker_stack(Addr a) const {
+  if ((attributes(a) & Page::kWorkerStack) == 0) return false;
+  auto stack = worker_stacks_.upper_bound(a);
+  return stack != worker_stacks_.begin() && a < std::prev(stack)->second;
+}
+
+bool AddressSpace::all_mapped(Addr a, std::uint64_t bytes) const {
+  if (bytes == 0) return true;
+  auto region = regions_.upper_bound(a);
+  if (region == regions_.begin()) return false;
+  --region;
+  return region->second > a && bytes <= region->second - a;
+}
+
+bool AddressSpace::none_mapped(Addr a, std::uint64_t bytes) const {
+  if (bytes == 0) return true;
+  auto region = regions_.upper_bound(a);
+  if (region != regions_.begin() && std::prev(region)->second > a) return false;
+  return region == regions_.end() || region->first - a >= bytes;
+}
+
+Addr AddressSpace::find_free(std::uint64_t bytes, Addr from, Addr limit) const {
+  if (bytes == 0 || limit > kSize || from >= limit) return 0;
+  Addr candidate = from;
+  auto region = regions_.upper_bound(from);
+  if (region != regions_.begin() && std::prev(region)->second > from) candidate = std::prev(region)->second;
+  for (; region != regions_.end() && region->first - candidate < bytes; ++region) candidate = region->second;
+  return candidate < limit && bytes <= limit - candidate ? candidate : 0;
+}
+
+void AddressSpace::discard(Addr a, std::uint64_t bytes) {
+  RUBATO_CHECK(is_page_range(a, bytes));
+  announce(a, bytes);
+  if (any_executable(pages_, a, bytes)) ++code_generation_;
+  madvise(base_ + a, bytes, MADV_DONTNEED);
+  if (kernel_observer_ != nullptr) kernel_observer_->on_discard(a, bytes);
+}
+
+void AddressSpace::move_contents(Addr from, Addr to, std::uint64_t bytes) {
+  RUBATO_CHECK(is_page_range(from, bytes) && is_page_range(to, bytes));
+  announce(from, bytes);
+  if (kernel_observer_ != nullptr) kernel_observer_->on_move(from, to, bytes);
+  constexpr std::uint64_t kWorthRemapping = std::uint64_t{1} << 20;
+  // Moving page tables neither copies nor commits untouched pages; the hole it leaves is reserved again. The
+  // host may refuse when it has too many mappings: then the bytes are copied.
+  if (bytes >= kWorthRemapping &&
+      mremap(base_ + from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + to) != MAP_FAILED) {
+    void* hole = mmap(base_ + from, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    RUBATO_CHECK(hole == base_ + from, "cannot reserve guest memory again");
+    madvise(base_ + from, bytes, MADV_DONTDUMP);
+    return;
+  }
+  std::memcpy(base_ + to, base_ + from, bytes);
+}
+
+}  // namespace rubato::chip

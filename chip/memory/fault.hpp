@@ -1,0 +1,31 @@
+// What can go wrong inside a guest program, with what a person needs to find it: pc, address, cause.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+enum class FaultKind : std::uint8_t {
+  none,
+  illegal_instruction,
+  breakpoint,   ///< ebreak
+  load_access,  ///< unmapped or unreadable data
+  store_access,
+  fetch_access,  ///< wild jump
+  misaligned_atomic,
+  misaligned_fetch,
+  task_error,  ///< a rule of the task model was broken; `sentence` says which
+};
+
+struct Fault {
+  FaultKind kind = FaultKind::none;
+  Addr pc = 0;
+  Addr address = 0;      ///< data address, or the instruction word for illegal_instruction
+  std::string sentence;  ///< of a task_error
+};
+
+}  // namespace rubato::chip

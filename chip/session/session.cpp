@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "chip/session/session.hpp"
+#include "chip/session/commit_order.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "base/sha256.hpp"
+#include "base/standard_output.hpp"
+#include "chip/config/schema.hpp"
+#include "chip/session/guest_output.hpp"
+#include "chip/session/progress_reporter.hpp"
+#include "chip/session/run_directory.hpp"
+#include "chip/session/snapshot.hpp"
+#include "chip/session/stats_json.hpp"
+#include "chip/session/summary.hpp"
+#include "chip/session/time_series.hpp"
+#include "chip/session/trace_writer.hpp"
+
+namespace rubato::chip {
+namespace {
+
+volatile sig_atomic_t interrupt_requested = 0;
+
+/// SIGINT and SIGTERM ask the run to stop; a second one ends the process as usual.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    interrupt_requested = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupt_requested = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, &old_int_);
+    sigaction(SIGTERM, &action, &old_term_);
+  }
+  ~InterruptGuard() {
+    sigaction(SIGINT, &old_int_, nullptr);
+    sigaction(SIGTERM, &old_term_, nullptr);
+  }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  struct sigaction old_int_ {
+  }, old_term_{};
+};
+
+/// Ties what the chip reports to regions, series, trace and progress.
+class Watcher final : public ChipObserver {
+ public:
+  Watcher(RegionRecorder& regions, TimeSeries* series, ProgressReporter& progress)
+      : regions_(regions), series_(series), progress_(progress) {}
+
+  void on_region_begin(Cycle) override {
+    regions_.begin();
+    region_began_ = progress_.seconds();
+  }
+  void on_region_end(Cycle) override {
+    regions_.end();
+    detailed_seconds_ += progress_.seconds() - region_began_;
+  }
+  void on_interval(Cycle now) override {
+    if (series_ != nullptr) series_->sample(now);
+  }
+  bool on_progress(const Progress& progress) override {
+    if (interrupt_requested != 0) return false;
+    progress_.report(progress);
+    return true;
+  }
+  double detailed_seconds() const {
+    return detailed_seconds_ + (regions_.is_inside() ? progress_.seconds() - region_began_ : 0);
+  }
+
+ private:
+  RegionRecorder& regions_;
+  TimeSeries* series_;
+  ProgressReporter& progress_;
+  double region_began_ = 0, detailed_seconds_ = 0;
+};
+
+std::string toml_list(const std::vector<std::string>& values) {
+  std::string out;
+  for (const std::string& v : values)
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", toml_value(Value{v}));
+  return "[" + out + "]";
+}
+
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+std::string joined_command(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+void write_results(const RunDirectory& directory, const Simulation& simulation, const RegionRecorder& regions,
+                   const SummaryInput& summary, const TimeSeries* series) {
+  const auto roi_functions = regions.function_cycles();
+  directory.write("stats.json",
+                  stats_json({.registry = simulation.registry(),
+                              .roi = summary.roi,
+                              .run = summary.run,
+                              .roi_functions = roi_functions,
+                              .run_functions = simulation.cycle_account().by_function(),
+                              .aborts = simulation.abort_profile(),
+                              .symbol = [&](Addr a) { return simulation.symbol(a); },
+                              .line_symbol = [&](LineAddr l) { return simulation.symbol(l); }}));
+  if (series != nullptr) directory.write("series.json", series->json());
+  directory.write("summary.json", summary_json(summary));
+}
+
+/// What a person reads at the end: notes, the summary, what waits for what, and last why the run ended.
+std::string closing_text(const SummaryInput& summary, const std::vector<std::string>& notes,
+                         bool with_summary) {
+  std::string text;
+  for (const std::string& note : notes) text += fmt::format("rubato-chip: note: {}\n", note);
+  if (with_summary) text += summary_text(summary);
+  text += summary.outcome.details;
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  std::string sentence = summary.outcome.sentence;
+  const ExitCode code = exit_code(summary.outcome, summary.check);
+  if (sentence.empty() && code == ExitCode::check_failed) {
+    sentence = summary.check == CheckVerdict::failed
+                   ? "the program's own check failed"
+                   : fmt::format("the program exited with status {}", summary.outcome.guest_status);
+  }
+  if (sentence.empty() && code == ExitCode::interrupted) sentence = "interrupted";
+  if (!sentence.empty()) text += fmt::format("rubato-chip: {}\n", sentence);
+  return text;
+}
+
+}  // namespace
+
+std::string run_toml(const SessionOptions& options, const std::string& program_sha256) {
+  std::error_code error;
+  std::string out = "# A run of rubato-chip: everything needed to repeat it.\n";
+  out += "format = 1\n";
+  out += fmt::format("version = {}\n", toml_value(Value{std::string(kVersion)}));
+  out += fmt::format("program = {}\n",
+                     toml_value(Value{std::filesystem::absolute(options.program, error).string()}));
+  out += fmt::format("program_sha256 = \"{}\"\n", program_sha256);
+  out += fmt::format("arguments = {}\n", toml_list(options.arguments));
+  out += fmt::format("environment = {}\n", toml_list(options.environment));
+  out += fmt::format("directory = {}\n", toml_value(Value{std::filesystem::current_path(error).string()}));
+  out += fmt::format("argv0 = {}\n", toml_value(Value{options.argv0}));
+  out += fmt::format("sandbox = {}\n", toml_value(Value{options.sandbox}));
+  out += fmt::format("seed = {}\n", options.config.chip.seed);
+  out += fmt::format("command_line = {}\n\n", toml_list(options.command_line));
+  return out + write_toml(options.config, "config.");
+}
+
+ExitCode run_session(const SessionOptions& options, const SimulationFactory& make_simulation) {
+  const InterruptGuard interrupts;
+
+  // 1. Everything that can be wrong with the input is found before anything is written.
+  const auto simulation = make_simulation(options);
+  const StatRegistry& registry = simulation->registry();
+  std::unique_ptr<TimeSeries> series;
+  if (options.interval != 0)
+    series = std::make_unique<TimeSeries>(registry, options.interval, options.series);
+
+  // 2. The directory, from now on marked as incomplete.
+  std::unique_ptr<RunDirectory> directory;
+  std::unique_ptr<TraceWriter> trace;
+  std::unique_ptr<CommitOrder> commits;
+  if (!options.out.empty()) {
+    const std::string program_sha256 = sha256_hex(read_file(options.program));
+    directory = std::make_unique<RunDirectory>(options.out);
+    directory->write("run.toml", run_toml(options, program_sha256));
+    if (options.trace) {
+      trace = std::make_unique<TraceWriter>(TraceWriter::Options{
+          .file = directory->temporary("trace.json.gz"),
+          .cores = options.config.chip.cores,
+          .cores_per_tile = options.config.chip.cores_per_tile,
+          .from = options.trace_from,
+          .to = options.trace_cycles ? options.trace_from + *options.trace_cycles : kNever,
+          .frequency_mhz = options.config.chip.frequency_mhz,
+          .symbol = [&](Addr a) { return simulation->symbol(a); }});
+      simulation->observe_tasks(trace.get());
+    }
+    if (options.commit_order) {
+      commits = std::make_unique<CommitOrder>(directory->temporary("commits.tsv.gz"),
+                                              [&](Addr a) { return simulation->symbol(a); });
+      simulation->observe_tasks(commits.get());
+    }
+  }
+
+  // 3. The run.
+  RegionRecorder regions(registry, simulation->cycle_account());
+  ProgressReporter progress(
+      {.live_line = options.live_line.value_or(::isatty(STDERR_FILENO) == 1) && !options.quiet,
+       .directory = options.progress_file ? directory.get() : nullptr});
+  Watcher watcher(regions, series.get(), progress);
+  simulation->observe(&watcher, options.interval);
+  GuestOutput output({.pass_on = !options.json,
+                      .file = directory ? std::optional(directory->temporary("output.txt")) : std::nullopt});
+  const RunOutcome outcome = simulation->run();
+  output.finish();
+  const Progress last = simulation->progress();
+  progress.finish(last);
+
+  // 4. Results; nothing is published before it is whole, and the mark goes last.
+  const StatValues roi = regions.values();
+  const StatValues run = read_stats(registry);
+  const SummaryInput summary{.program = options.argv0.empty() ? options.program : options.argv0,
+                             .config = options.config,
+                             .registry = registry,
+                             .roi = roi,
+                             .run = run,
+                             .outcome = outcome,
+                             .check = output.verdict(),
+                             .output = output.text(),
+                             .total_instructions = last.instructions,
+                             .ran_serial = simulation->ran_serial(),
+                             .host = {.seconds = progress.seconds(),
+                                      .detailed_seconds = watcher.detailed_seconds(),
+                                      .peak_mb = peak_megabytes()}};
+  std::vector<std::string> notes = simulation->notes();
+  if (trace && options.trace_from > last.cycle) {
+    notes.push_back(
+        fmt::format("the trace is empty: it begins at cycle {} (--trace-from), and the run ended at cycle {}",
+                    options.trace_from.value, last.cycle.value));
+  }
+  if (trace && options.trace_from <= last.cycle && created_tasks(summary) == 0) {
+    notes.push_back(
+        "trace.json.gz holds no slices, which are attempts of tasks: the program created no tasks. What its "
+        "cores did is in the report, by function and, with --interval, over time");
+  }
+  if (directory) {
+    if (series) series->sample(last.cycle);
+    directory->publish("output.txt");
+    if (trace) {
+      trace->close();
+      directory->publish("trace.json.gz");
+    }
+    if (commits) {
+      commits->close();
+      directory->publish("commits.tsv.gz");
+    }
+    write_results(*directory, *simulation, regions, summary, series.get());
+    directory->write("log.txt", joined_command(options.command_line) + "\n" + simulation->errors() +
+                                    closing_text(summary, notes, true));
+    if (outcome.code != ExitCode::interrupted) directory->finish();
+  }
+  std::fputs(closing_text(summary, notes, !options.quiet && !options.json).c_str(), stderr);
+  if (output.lost() != 0) {
+    throw UsageError("what the program printed cannot be written: {}", std::strerror(output.lost()));
+  }
+  if (options.json) {
+    const std::string why = print_all(summary_json(summary));
+    if (!why.empty()) throw UsageError("cannot write the summary: {}", why);
+  }
+  return exit_code(outcome, output.verdict());
+}
+
+}  // namespace rubato::chip

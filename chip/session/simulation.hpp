@@ -1,0 +1,45 @@
+// What the command drives: a run and its results, as far as output needs them. The chip is one (main.cpp),
+// the tests of sessions bring their own.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chip/run.hpp"
+#include "chip/speculation/abort_profile.hpp"
+#include "chip/stats/cycle_account.hpp"
+#include "chip/stats/registry.hpp"
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+class TaskObserver;  // chip/speculation/task_observer.hpp
+
+class Simulation {
+ public:
+  virtual ~Simulation() = default;
+  /// Before run(); observers outlive the simulation's run.
+  virtual void observe(ChipObserver* observer, Latency interval) = 0;
+  virtual void observe_tasks(TaskObserver* observer) = 0;
+  /// Runs the program to its end. Call once. Errors of the guest are outcomes; wrong input throws UsageError.
+  virtual RunOutcome run() = 0;
+  /// Complete at construction.
+  virtual const StatRegistry& registry() const = 0;
+  virtual const CycleAccount& cycle_account() const = 0;
+  virtual const AbortProfile& abort_profile() const = 0;
+  virtual Progress progress() const = 0;
+  /// The region of interest was serial code that is compared with tasks (serial_region()). After run().
+  virtual bool ran_serial() const { return false; }
+  /// Name of a guest address, for output.
+  virtual std::string symbol(Addr address) const = 0;
+  /// Name of what lies in a line of guest memory.
+  virtual std::string symbol(LineAddr line) const = 0;
+  /// A line each: what the user should know though the run went on, such as unknown system calls (C2).
+  virtual std::vector<std::string> notes() const = 0;
+  /// What the program printed on stderr, or its end if that is much.
+  virtual std::string errors() const = 0;
+};
+
+}  // namespace rubato::chip

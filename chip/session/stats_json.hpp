@@ -1,0 +1,33 @@
+// stats.json (C24): format 1; names, units and descriptions once a kind of statistic, values under the roots
+// `roi` and `run`. Nothing of the host is in it: two runs of anything give the same bytes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "chip/session/snapshot.hpp"
+#include "chip/speculation/abort_profile.hpp"
+
+namespace rubato::chip {
+
+/// "tile.12.l2.hits" -> "tile.*.l2.hits": components that are numbers stand for an index.
+std::string kind_of(std::string_view name);
+
+struct StatsDocument {
+  const StatRegistry& registry;
+  const StatValues& roi;
+  const StatValues& run;
+  const RegionRecorder::FunctionCycles& roi_functions;
+  const RegionRecorder::FunctionCycles& run_functions;
+  const AbortProfile& aborts;
+  std::function<std::string(Addr)> symbol;
+  std::function<std::string(LineAddr)> line_symbol;
+};
+
+/// Ratios without a value (0/0) are left out of their root. `conflicts` has no roots: nothing speculates
+/// outside task regions.
+std::string stats_json(const StatsDocument& document);
+
+}  // namespace rubato::chip

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "chip/session/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/check.hpp"
+#include "chip/vocabulary/message.hpp"
+
+namespace rubato::chip {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::string_view kTaskCounts[] = {"created",        "committed", "aborted",
+                                            "nonspeculative", "spilled",   "promoted"};
+
+/// Counts by name, of one root.
+class Counts {
+ public:
+  Counts(const StatRegistry& registry, const StatValues& values) : registry_(registry), values_(values) {}
+
+  /// 0 for what this chip has no part for.
+  std::uint64_t of(std::string_view name) const {
+    const Stat* stat = registry_.find(name);
+    if (stat == nullptr) return 0;
+    const StatValue& value = values_[static_cast<std::size_t>(stat - registry_.stats().data())];
+    // A chip may compute a count; nothing outside regions of interest is in it then, or it says so itself.
+    if (const auto* computed = std::get_if<double>(&value)) return static_cast<std::uint64_t>(*computed);
+    const auto* count = std::get_if<std::uint64_t>(&value);
+    RUBATO_CHECK(count != nullptr, "a count of the summary is registered as a histogram");
+    return *count;
+  }
+
+ private:
+  const StatRegistry& registry_;
+  const StatValues& values_;
+};
+
+/// Shares of the core cycles by class; all zero if no cycle was simulated in detail.
+std::array<double, kCycleClasses> cycle_shares(const Counts& counts) {
+  std::array<double, kCycleClasses> shares{};
+  std::uint64_t sum = 0;
+  for (unsigned c = 0; c < kCycleClasses; ++c) {
+    sum += counts.of(fmt::format("chip.core_cycles.{}", name_of(static_cast<CycleClass>(c))));
+  }
+  for (unsigned c = 0; c < kCycleClasses && sum != 0; ++c) {
+    const auto cycles = counts.of(fmt::format("chip.core_cycles.{}", name_of(static_cast<CycleClass>(c))));
+    shares[c] = static_cast<double>(cycles) / static_cast<double>(sum);
+  }
+  return shares;
+}
+
+double simulated_seconds(const SummaryInput& in, std::uint64_t cycles) {
+  return static_cast<double>(cycles) / (static_cast<double>(in.config.chip.frequency_mhz) * 1e6);
+}
+
+/// Million guest instructions a host second: of detailed simulation if there was any.
+double mips(const SummaryInput& in, std::uint64_t instructions) {
+  if (instructions != 0 && in.host.detailed_seconds > 0) {
+    return static_cast<double>(instructions) / in.host.detailed_seconds / 1e6;
+  }
+  return in.host.seconds > 0 ? static_cast<double>(in.total_instructions) / in.host.seconds / 1e6 : 0;
+}
+
+}  // namespace
+
+ExitCode exit_code(const RunOutcome& outcome, CheckVerdict check) {
+  if (outcome.code == ExitCode::success && (check == CheckVerdict::failed || outcome.guest_status != 0)) {
+    return ExitCode::check_failed;
+  }
+  return outcome.code;
+}
+
+std::uint64_t created_tasks(const SummaryInput& in) {
+  return Counts(in.registry, in.run).of("tasks.created");
+}
+
+std::string summary_json(const SummaryInput& in) {
+  const Counts roi(in.registry, in.roi), run(in.registry, in.run);
+  const std::uint64_t cycles = roi.of("chip.cycles"), instructions = roi.of("chip.instructions");
+  OrderedJson out;
+  out["program"] = in.program;
+  out["engine"] = "chip";
+  out["cores"] = in.config.chip.cores;
+  // A mode is one of tasks: a program without any has none.
+  if (created_tasks(in) != 0)
+    out["mode"] = in.config.task.mayspec;
+  else
+    out["mode"] = in.ran_serial ? OrderedJson("serial") : OrderedJson(nullptr);
+  out["seed"] = in.config.chip.seed;
+  out["cycles"] = cycles;
+  out["seconds"] = simulated_seconds(in, cycles);
+  out["instructions"] = instructions;
+  for (const auto name : kTaskCounts) out["tasks"][std::string(name)] = run.of(fmt::format("tasks.{}", name));
+  const auto shares = cycle_shares(roi);
+  for (unsigned c = 0; c < kCycleClasses; ++c) {
+    out["cycle_breakdown"][std::string(name_of(static_cast<CycleClass>(c)))] = shares[c];
+  }
+  for (unsigned t = 0; t < kTrafficClasses; ++t) {
+    const auto name = name_of(static_cast<TrafficClass>(t));
+    out["network_bytes"][std::string(name)] = roi.of(fmt::format("net.bytes.{}", name));
+  }
+  out["check"] = name_of(in.check);
+  out["long_tasks"] = nullptr;  // the native engine's
+  out["host"] = OrderedJson{{"seconds", in.host.seconds},
+                            {"mips", mips(in, instructions)},
+                            {"peak_mb", in.host.peak_mb},
+                            {"detailed_seconds", in.host.detailed_seconds},
+                            {"total_instructions", in.total_instructions}};
+  out["output"] = in.output;
+  out["exit_code"] = static_cast<int>(exit_code(in.outcome, in.check));
+  out["guest_status"] = in.outcome.guest_status;
+  out["complete"] = in.outcome.code != ExitCode::interrupted;
+  out["message"] = in.outcome.sentence;
+  return out.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+std::string summary_text(const SummaryInput& in) {
+  const Counts roi(in.registry, in.roi), run(in.registry, in.run);
+  const std::uint64_t cycles = roi.of("chip.cycles"), instructions = roi.of("chip.instructions");
+  const auto& cores = in.config.chip.cores;
+  std::string out =
+      fmt::format("{} on {} core{}: {} cycles ({:.6g} ms simulated), {} instructions\n", in.program, cores,
+                  cores == 1 ? "" : "s", cycles, simulated_seconds(in, cycles) * 1e3, instructions);
+  const auto shares = cycle_shares(roi);
+  std::string parts;
+  for (unsigned c = 0; c < kCycleClasses; ++c) {
+    if (shares[c] == 0) continue;
+    parts += fmt::format("{}{:.1f} % {}", parts.empty() ? "" : ", ", shares[c] * 100,
+                         name_of(static_cast<CycleClass>(c)));
+  }
+  if (!parts.empty()) out += fmt::format("  core cycles: {}\n", parts);
+  if (run.of("tasks.created") != 0) {
+    parts.clear();
+    for (const auto name : kTaskCounts) {
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", run.of(fmt::format("tasks.{}", name)), name);
+    }
+    out += fmt::format("  tasks: {}\n", parts);
+  }
+  std::uint64_t bytes = 0;
+  for (unsigned t = 0; t < kTrafficClasses; ++t) {
+    bytes += roi.of(fmt::format("net.bytes.{}", name_of(static_cast<TrafficClass>(t))));
+  }
+  if (bytes != 0) out += fmt::format("  network: {} bytes\n", bytes);
+  out += fmt::format("  check: {}; host: {:.2f} s, {:.1f} M instructions/s, {:.0f} MB\n", name_of(in.check),
+                     in.host.seconds, mips(in, instructions), in.host.peak_mb);
+  return out;
+}
+
+}  // namespace rubato::chip

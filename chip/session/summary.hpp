@@ -1,0 +1,49 @@
+// The summary of a run: the stable keys of `--json` and summary.json (cli.md), and a few lines for a person.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "chip/config/config.hpp"
+#include "chip/session/guest_output.hpp"
+#include "chip/session/simulation.hpp"
+#include "chip/session/snapshot.hpp"
+
+namespace rubato::chip {
+
+/// What the host did: the only part of a summary that differs from run to run.
+struct HostUse {
+  double seconds = 0;           ///< from start to end of the run
+  double detailed_seconds = 0;  ///< of them in regions of interest
+  double peak_mb = 0;
+};
+
+struct SummaryInput {
+  std::string program;
+  const Config& config;
+  const StatRegistry& registry;
+  const StatValues& roi;
+  const StatValues& run;
+  const RunOutcome& outcome;
+  CheckVerdict check;
+  std::string_view output;
+  std::uint64_t total_instructions;  ///< fast-forward included
+  bool ran_serial = false;           ///< the region of interest was serial code, no tasks
+  HostUse host;
+};
+
+/// The exit code of the command: the outcome's, or 1 if all went well but the program's check failed.
+ExitCode exit_code(const RunOutcome& outcome, CheckVerdict check);
+
+/// Of the whole run: tasks created before a region of interest are its tasks, too (C4).
+std::uint64_t created_tasks(const SummaryInput& input);
+
+/// One JSON object, ended by a newline.
+std::string summary_json(const SummaryInput& input);
+
+/// Three to six lines, each ended by a newline.
+std::string summary_text(const SummaryInput& input);
+
+}  // namespace rubato::chip

@@ -1,0 +1,55 @@
+// A speculative attempt: everything the chip remembers of a task between its speculative dispatch and its
+// commit or abort. Espresso, Sec. V-A; C9, C14. Kept by the tile's commit queue when the body has ended.
+//
+//   running     on a core
+//   finished    its body ended, it waits for its commit
+//   exceptioned it stopped at what only a non-speculative task may do: writes undone, read set armed (C18)
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chip/speculation/probe.hpp"
+#include "chip/stats/cycle_account.hpp"
+#include "chip/vocabulary/types.hpp"
+#include "chip/vocabulary/virtual_time.hpp"
+
+namespace rubato::chip {
+
+struct Task;
+
+/// What a store overwrote: an aligned 8-byte word.
+struct UndoEntry {
+  Addr address;
+  std::uint64_t old_value;
+};
+
+struct Attempt {
+  enum class State : std::uint8_t { running, finished, exceptioned };
+
+  Task* task = nullptr;
+  VirtualTime virtual_time{};
+  TileId tile{};
+  CoreId core{};
+  std::uint32_t slot = 0;  ///< the tile's column of signatures
+  State state = State::running;
+  std::vector<Probe> reads, writes;  ///< every line recorded, perhaps more than once
+  std::vector<UndoEntry> undo;       ///< in the order of the stores
+  std::vector<LineAddr> log_lines;   ///< of simulated memory, kLogEntriesPerLine entries each
+  std::vector<Task*> children;       ///< uncommitted ones and held ones, at most task.tracked_children
+  AttemptCycles cycles;
+
+  // The task units' own.
+  std::uint32_t number = 0;       ///< in the pool of attempts
+  std::uint32_t queue_index = 0;  ///< in the commit queue
+  bool is_doomed = false;         ///< to be aborted by the abort being carried out, or aborted
+  bool is_queued = false;         ///< in the commit queue
+  bool is_rolling_back = false;   ///< its stores are being restored, in time; in memory they already are
+  bool holds_core = false;        ///< until they are restored
+};
+
+/// 16 bytes an entry: address and old word (C14).
+inline constexpr std::uint32_t kLogEntriesPerLine = 4;
+
+}  // namespace rubato::chip
