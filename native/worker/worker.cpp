@@ -247,15 +247,20 @@ Task* Worker::refill() {
   const bool has_only_tasks = now_.is_empty() && packed_now_.is_empty() && high_.is_empty() &&
                               low_.is_empty() &&
                               (!has_pools || (ready_.is_empty() && pinned_.is_empty() && alone_.is_empty()));
-  if (has_only_tasks) {
-    if (own_.is_empty()) return nullptr;
-    if (ring_.is_empty() && !was_robbed_ && own_.has_only_created() && next_of(tasks.first()) == nullptr) {
-      ++taken_;
-      return tasks.take();
-    }
-    take_own(threshold(kBatch, 1u));
-    return nullptr;
+  // The rest is not inlined: the way of a task that is alone saves no registers.
+  if (!has_only_tasks) {
+    fill_ring_from_all();
+  } else if (!own_.has_only_created() || tasks.is_empty() || !ring_.is_empty() || was_robbed_ ||
+             next_of(tasks.first()) != nullptr) {
+    if (!own_.is_empty()) take_own(threshold(kBatch, 1u));
+  } else {
+    ++taken_;
+    return tasks.take();
   }
+  return nullptr;
+}
+
+void Worker::fill_ring_from_all() {
   if (!alone_.is_empty() && (++refills_before_alone_ > kRefillsBeforeAlone || is_turn_alone())) {
     refills_before_alone_ = 0;
     run_alone();
@@ -269,7 +274,6 @@ Task* Worker::refill() {
     const unsigned last = ring_.is_empty() ? kPriorities - 1 : rank_of(ring_.at(0).task());
     if (!take_eligible(waiting, last)) break;
   }
-  return nullptr;
 }
 
 /// Tasks of other threads need not wait until a worker is idle, nor others until a long task has ended.

@@ -89,6 +89,7 @@ class alignas(128) Worker : public engine::ThreadState {
   // ---- worker.cpp: the loop; alone.cpp: tasks that run alone ----
   bool attend(std::uint64_t word);
   Task* refill();
+  [[gnu::noinline]] void fill_ring_from_all();
   /// What a worker takes its next tasks from, in turn; a bit each.
   static constexpr unsigned kCurrent = 1, kReady = 2, kPinned = 4, kPacked = 8, kPrivate = 16;
   /// The sources that have tasks, by priority.
@@ -106,7 +107,7 @@ class alignas(128) Worker : public engine::ThreadState {
   bool take_eligible(Waiting& waiting, unsigned last);
   bool take_of_rank(unsigned rank, Waiting& waiting);
   bool take_from(unsigned source, unsigned rank, std::uint64_t limit);
-  void take_own(std::uint64_t count);
+  [[gnu::noinline]] void take_own(std::uint64_t count);
   /// How many own tasks wait; while a task runs, what it asked for by on_commit() is among them.
   std::uint64_t own_size() const { return created.load(std::memory_order_relaxed) + appended_ - taken_; }
   void take_packed_now(std::uint64_t count);
@@ -115,7 +116,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void take_packed(TaskPool& pool);
   bool find_work();
   void stand_by();
-  void do_duties();
+  [[gnu::noinline]] void do_duties();
   void look_after_rest();
   void set_duty(unsigned duty, bool is_due) { duties_ = is_due ? duties_ | duty : duties_ & ~duty; }
   void refresh_epoch();
@@ -219,7 +220,7 @@ class alignas(128) Worker : public engine::ThreadState {
   void push_pool(TaskPool& pool, Task* first, Task* last);
   void make_ready(TaskPool& pool);
   bool steal();
-  bool take_back();
+  [[gnu::noinline]] bool take_back();
   bool take_published(Worker& from);
   bool empty_inbox();
   void admit(Task* task);
