@@ -21,6 +21,8 @@ from rubato.summary import Summary
 if TYPE_CHECKING:
     import polars as pl
 
+    from rubato.sweeping import Sweep
+
 _SET_ASIDE = re.compile(r"\.before-\d+$")
 _INDEX = re.compile(r"(?<=\.)\d+(?=\.|$)")
 
@@ -64,6 +66,9 @@ class Stats(Mapping[str, Any]):
     @cached_property
     def whole_run(self) -> Stats:
         return Stats(self._document, "run")
+
+    def __repr__(self) -> str:
+        return f"<Stats: {len(self)} statistics>"
 
     def __getitem__(self, path: str) -> float | int | Histogram:
         try:
@@ -209,13 +214,22 @@ class Run:
 
         file = self.directory / "series.json"
         if not file.exists():
-            raise UsageError(f"{self.directory} has no time series; run with --interval CYCLES.")
+            raise UsageError(f"{self.directory} has no time series; run with --interval CYCLES, in Python interval=CYCLES.")
         document = json_object(file)
         columns = {p: v for p, v in document["series"].items() if fnmatch.fnmatch(p, glob)}
         return pl.DataFrame({"cycle": document["cycles"], **columns})
 
 
-def load(directory: str | Path) -> Run:
+def load(directory: str | Path) -> Run | Sweep:
+    """The run or the sweep in `directory`. @raises UsageError if there is neither."""
+    if (Path(directory) / "sweep.json").exists():
+        from rubato.sweeping import Sweep
+
+        return Sweep(directory)
+    return load_run(directory)
+
+
+def load_run(directory: str | Path) -> Run:
     """The run in `directory`. @raises UsageError if there is none."""
     directory = Path(directory)
     if not directory.is_dir():

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from rubato.spec import RunSpec, duration
 def run(
     program: str,
     *,
-    arguments: Sequence[str] = (),
+    arguments: str | Sequence[str] = (),
     cores: int | None = None,
     mode: str | None = None,
     set: dict[str, Any] | None = None,
@@ -33,6 +34,7 @@ def run(
 ) -> Run:
     """Runs `program` (an application's name, or a path to a static RISC-V executable) and returns its `Run`.
 
+    `arguments` are the program's, as a list or as one string that is split as a shell splits it (so in plans, too).
     `more` are the other fields of `RunSpec`: trace, interval, series, max_cycles, roi, verify, ...
     @raises UsageError for wrong usage or configuration; RunFailed (with the run inside) if the program's check
     failed, it faulted or made no progress, unless `check=False`.
@@ -47,7 +49,7 @@ def run(
     try:
         spec = RunSpec(
             program=str(program),
-            arguments=[str(a) for a in arguments],
+            arguments=split(arguments),
             cores=cores,
             mode=mode,
             set=set or {},
@@ -65,6 +67,16 @@ def run(
     outcome = engines.execute(spec, directory)
     raise_for(outcome, check=check)
     return Run(directory)
+
+
+def split(arguments: str | Sequence[str]) -> list[str]:
+    """@raises UsageError for a string with an open quotation mark."""
+    if not isinstance(arguments, str):
+        return [str(a) for a in arguments]
+    try:
+        return shlex.split(arguments)
+    except ValueError as e:
+        raise UsageError(f"run(): arguments: {str(e).lower()}: {arguments!r}.") from None
 
 
 def raise_for(outcome: Outcome, *, check: bool = True) -> None:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import shutil
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +29,7 @@ from rubato.plan import Plan, make_plan
 from rubato.pool import ClusterPool, LocalPool
 from rubato.results import Run, json_object
 from rubato.spec import RunSpec
+from rubato.summary import Summary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,6 +50,11 @@ class Sweep:
         self.directory = Path(directory)
         self.points: list[dict[str, Any]] = _read(self.directory)["points"]
 
+    def __repr__(self) -> str:
+        counts = Counter(p["state"] for p in self.points)
+        states = ", ".join(f"{n} {state}" for state, n in counts.items())
+        return f"<Sweep {str(self.directory)!r}: {states or 'no runs'}>"
+
     @property
     def runs(self) -> list[Run]:
         return [Run(self.directory / p["name"]) for p in self.points if p["state"] == "finished"]
@@ -57,14 +64,15 @@ class Sweep:
         return [p for p in self.points if p["state"] == "failed"]
 
     def frame(self) -> pl.DataFrame:
-        """One row a finished run: parameters, then the summary's numbers with dotted names."""
+        """One row a finished run: parameters, then the summary's numbers with dotted names; `program` is the name that
+        `--json` gives. Without finished runs it has the columns every row has, and no row."""
         import polars as pl
 
         from rubato.toml import flatten
 
         rows = []
         for run in self.runs:
-            summary = flatten(run.summary.model_dump(exclude={"output"}))
+            summary = flatten(run.summary.model_dump(exclude={"output"}) | {"program": run.summary.name})
             spec = next(p["spec"] for p in self.points if p["name"] == run.directory.name)
             rows.append(
                 {
@@ -74,6 +82,9 @@ class Sweep:
                     **summary,
                 }
             )
+        if not rows:
+            row = {"name": "", **flatten(Summary(program="", cores=0).model_dump(exclude={"output"}))}
+            return pl.DataFrame([row]).clear()
         return pl.DataFrame(rows, infer_schema_length=None)
 
 

@@ -71,6 +71,31 @@ def test_load_refuses_what_is_no_run(home):
         rubato.load("missing")
 
 
+def test_arguments_may_be_one_string_as_in_plans(home):
+    run = rubato.run("sssp", cores=4, arguments="--generate 'road:10x10' --source 3")
+    assert run.arguments[:4] == ["--generate", "road:10x10", "--source", "3"]
+    with pytest.raises(rubato.UsageError, match="run\\(\\): arguments: no closing quotation"):
+        rubato.run("sssp", arguments="--graph 'a b")
+
+
+def test_load_gives_a_sweep_where_there_is_one(home):
+    made = rubato.sweep({"program": "sssp", "cores": [4, 16]}, out="study")
+    loaded = rubato.load("study")
+    assert isinstance(loaded, rubato.Sweep) and len(loaded.runs) == 2
+    assert repr(loaded) == repr(made) == "<Sweep 'study': 2 finished>"
+    assert repr(loaded.runs[0].stats) == f"<Stats: {len(loaded.runs[0].stats)} statistics>"
+    assert loaded.frame()["program"].to_list() == ["sssp", "sssp"], "as --json names it"
+    assert isinstance(rubato.load(loaded.runs[0].directory), rubato.Run)
+
+
+def test_a_sweep_without_finished_runs_has_a_frame_with_the_usual_columns(home):
+    some = rubato.sweep({"program": "sssp", "cores": 4}, out="some").frame()
+    none = rubato.sweep({"program": "sssp", "cores": 4, "arguments": "--fail-check"}, out="none").frame()
+    assert none.height == 0
+    assert set(some.columns) - set(none.columns) <= {c for c in some.columns if "." in c}
+    assert {"name", "program", "cores", "cycles"} <= set(none.columns)
+
+
 def test_a_ratio_counts_the_spread_of_both_sides():
     exact = ratio([200.0, 200.0, 200.0], [100.0, 100.0, 100.0])
     assert exact == (pytest.approx(2), exact.mean, exact.mean, 3)

@@ -19,7 +19,7 @@ from rubato.child import ask
 from rubato.cli import terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
-from rubato.results import load
+from rubato.results import load_run
 from rubato.spec import settings_of
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -172,7 +172,7 @@ def compare_command(
     json_: Json = False,
 ) -> int:
     """Show what differs between two runs: configuration, then statistics by size of change."""
-    runs = [load(before), load(after)]
+    runs = [load_run(before), load_run(after)]
     found = comparing.compare(*runs, each=each)
     for run in runs:
         if not run.complete:
