@@ -104,6 +104,7 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
     return text;
   };
   std::string cause;
+  std::string_view remedy;
   switch (fault.kind) {
     case FaultKind::load_access:
     case FaultKind::store_access: {
@@ -111,6 +112,10 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
       if (process.is_stack_overflow(fault.address, thread)) {
         cause = fmt::format("{} overflowed its stack: it {} {:#x}, below the stack's end, with sp {:#x}", who,
                             is_load ? "read" : "wrote", fault.address, thread.regs.x[reg::sp]);
+        remedy = thread.stack_low != 0
+                     ? "; run.stack_bytes says how large the main thread's stack is"
+                     : "; a worker's stack for tasks has 262,144 bytes unless the program is compiled with "
+                       "-DRUBATO_TASK_STACK_BYTES=BYTES, another thread's what it was created with";
       } else {
         cause = fmt::format("{} {} address {}, which is {}", who, is_load ? "read" : "wrote", place(),
                             page == 0                   ? "not mapped"
@@ -154,7 +159,7 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
   copy.regs.pc = fault.pc;
   if (const auto names = callers(copy, symbols, memory); !names.empty())
     where += fmt::format(", called from {}", fmt::join(names, " < "));
-  return fmt::format("{}, at {}", cause, where);
+  return fmt::format("{}, at {}{}", cause, where, remedy);
 }
 
 bool Process::is_stack_overflow(Addr a, const Thread& thread) const {

@@ -16,11 +16,11 @@ def compiled(folder: Path, source: str, *options: str) -> Path:
     return folder / "bad"
 
 
-def compiled_tasks(folder: Path, source: str) -> Path:
+def compiled_tasks(folder: Path, source: str, *options: str) -> Path:
     """A program of the task model."""
     (folder / "bad.cpp").write_text(source)
     include = Path(__file__).resolve().parents[2] / "include"
-    command = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", f"-I{include}", "bad.cpp", "-o", "bad"]
+    command = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", f"-I{include}", *options, "bad.cpp", "-o", "bad"]
     subprocess.run(command, cwd=folder, check=True)
     return folder / "bad"
 
@@ -33,6 +33,27 @@ def run(rubato_chip: Path, program: Path, *options: str) -> subprocess.Completed
 
 def last_line(text: str) -> str:
     return text.strip().splitlines()[-1] if text.strip() else ""
+
+
+def test_large_locals_of_tasks_overflow_with_the_remedy_or_get_more_stack(rubato_chip: Path, tmp_path: Path) -> None:
+    source = """
+        #include "rubato/rubato.hpp"
+        #include <cstdio>
+        [[gnu::noinline]] void fill(volatile char* room, int bytes) {
+          for (int i = bytes - 1; i >= 0; i -= 64) room[i] = 1;
+        }
+        void large(int) { volatile char room[1200000]; fill(room, sizeof room); }
+        int main() {
+          for (int i = 0; i < 64; ++i) rubato::create<rubato::nonspec>(large, {}, i);
+          rubato::run();
+          std::puts("done");
+        }
+    """
+    done = run(rubato_chip, compiled_tasks(tmp_path, source))
+    assert done.returncode == 3
+    assert "overflowed its stack" in done.stderr and "-DRUBATO_TASK_STACK_BYTES=BYTES" in done.stderr
+    done = run(rubato_chip, compiled_tasks(tmp_path, source, "-DRUBATO_TASK_STACK_BYTES=2097152"))
+    assert done.returncode == 0 and "done" in done.stdout
 
 
 @pytest.mark.parametrize("option", ["--no-ff", "--roi=wait"])

@@ -54,8 +54,15 @@ extern "C" [[gnu::noinline, gnu::used]] inline void rubato_task_region(void* sta
 namespace rubato::inline v0::engine {
 
 /// Stack of each task-running thread but the one that calls run(), whose tasks use its own stack below the
-/// caller's frame, as many bytes. A guard page lies below.
+/// caller's frame, as many bytes. A guard page lies below. A program whose tasks have large locals is
+/// compiled with -DRUBATO_TASK_STACK_BYTES=BYTES, a multiple of 4,096.
+#ifdef RUBATO_TASK_STACK_BYTES
+inline constexpr std::size_t kTaskStackBytes = RUBATO_TASK_STACK_BYTES;
+#else
 inline constexpr std::size_t kTaskStackBytes = 256 * 1024;
+#endif
+static_assert(kTaskStackBytes >= 16 * 1024 && kTaskStackBytes % 4096 == 0,
+              "RUBATO_TASK_STACK_BYTES is a multiple of 4096, at least 16384");
 inline constexpr std::size_t kGuardBytes = 4096;
 
 /// Ends the program for an exception that left a task. Called while the exception is being handled.
