@@ -55,6 +55,11 @@ void roll_back_all(Thread& thread) {
   }
   roll_back_all(thread);
   thread.starts_serial = false;
+  thread.aborts_in_a_row = 0;
+  if (thread.holds_hourglass) {
+    thread.holds_hourglass = false;
+    shared.gate.release();
+  }
   if (!thread.undo_actions.empty()) run_undo_actions(thread);
   rubato_tm_resume(&thread.checkpoints[0], Answer::kCancelled | Answer::kRestoreLive);
 }
@@ -105,11 +110,13 @@ void restore_memory(Thread& thread, const Savepoint* savepoint) {
 void restart(Thread& thread, Cause cause) {
   roll_back_all(thread);
   thread.aborted.store(thread.aborted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (cause == Cause::mode_change || cause == Cause::memory ||
-      ++thread.aborts_in_a_row >= options.serialize_after) {
-    thread.starts_serial = true;
-  }
   if (!thread.undo_actions.empty()) run_undo_actions(thread);
+  if (cause == Cause::mode_change || cause == Cause::memory) {
+    thread.starts_serial = true;
+  } else {
+    ++thread.aborts_in_a_row;
+    options.manager->after_abort(thread, options.manager_parameter);
+  }
   thread.nesting = 1;
   thread.next_checkpoint = thread.checkpoints + 1;
   start_attempt(thread);

@@ -100,9 +100,8 @@ void start_attempt(Thread& thread) {
       shared.gate.unlock();
       continue;
     }
-    const std::uint32_t regime = thread.holds_hourglass ? shared.gate.try_enter_as_holder(thread.line)
-                                                        : shared.gate.try_enter(thread.line);
-    if ((regime & (Regime::kClosed | Regime::kHeld)) != 0) {
+    const std::uint32_t regime = shared.gate.try_enter(thread.line, thread.holds_hourglass);
+    if (shared.gate.kept_out_by(regime, thread.holds_hourglass) != 0) {
       shared.gate.wait_for_opening(regime);
       continue;
     }

@@ -49,9 +49,34 @@ AlgorithmId read_method() {
   return kDefault;
 }
 
+/// NAME or NAME:N.
+void read_manager() {
+  const char* const value = std::getenv("RUBATO_ITM_MANAGER");
+  if (value == nullptr || *value == '\0') return;
+  const char* const colon = std::strchr(value, ':');
+  const std::size_t length = colon != nullptr ? static_cast<std::size_t>(colon - value) : std::strlen(value);
+  const Manager* const manager = find_manager(value, static_cast<std::uint32_t>(length));
+  std::uint32_t parameter = manager != nullptr ? manager->default_parameter : 0;
+  bool is_right = manager != nullptr;
+  if (is_right && colon != nullptr) {
+    char* end = nullptr;
+    const unsigned long number = std::strtoul(colon + 1, &end, 10);
+    is_right = parameter != 0 && colon[1] >= '1' && colon[1] <= '9' && *end == '\0' && number <= 1000000;
+    parameter = static_cast<std::uint32_t>(number);
+  }
+  if (!is_right) {
+    warn("RUBATO_ITM_MANAGER is '%s', expected none, backoff, hourglass[:N] or serialize[:N]; it is ignored",
+         value);
+    return;
+  }
+  options.manager = manager;
+  options.manager_parameter = parameter;
+}
+
 }  // namespace
 
 void choose_algorithm() {
+  read_manager();
   AlgorithmId id = read_method();
   if (!algorithm(static_cast<std::uint32_t>(id)).prepare()) {
     warn("no memory for the algorithm %s: transactions run serially",

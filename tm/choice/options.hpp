@@ -4,11 +4,14 @@
 
 #include <cstdint>
 
+#include "tm/manager/manager.hpp"
+
 namespace rubato::tm {
 
 struct Options {
   bool undo_always = false;  ///< ITM_DEFAULT_METHOD=serial: serial transactions never run uninstrumented
-  std::uint32_t serialize_after = 100;
+  const Manager* manager = &kHourglass;
+  std::uint32_t manager_parameter = 128;
 };
 extern Options options;
 

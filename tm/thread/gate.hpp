@@ -32,15 +32,19 @@ class Gate {
 
   std::uint32_t regime() const { return regime_.load(std::memory_order_acquire); }
 
-  /// Enters, unless the gate is closed or held. @returns the regime; the caller is inside iff it has neither
-  /// bit.
-  std::uint32_t try_enter(Line<A>& line) {
+  /// What keeps a thread out: a closed gate, and a held one unless it holds it itself.
+  static constexpr std::uint32_t kept_out_by(std::uint32_t regime, bool is_holder) {
+    return regime & (is_holder ? Regime::kClosed : Regime::kClosed | Regime::kHeld);
+  }
+
+  /// Enters, unless the gate keeps it out. @returns the regime; the caller is inside iff kept_out_by() is 0.
+  std::uint32_t try_enter(Line<A>& line, bool is_holder = false) {
     line.snapshot.store(0, std::memory_order_relaxed);
     const std::uint32_t slot = line.slot.load(std::memory_order_relaxed);
     line.slot.exchange(slot + 1, std::memory_order_seq_cst);  // the one full fence of a transaction
     const std::uint32_t regime = regime_.load(std::memory_order_seq_cst);
     if (has_fault(Fault::gate_not_rechecked)) return regime & ~(Regime::kClosed | Regime::kHeld);
-    if (__builtin_expect((regime & (Regime::kClosed | Regime::kHeld)) != 0, false)) leave(line);
+    if (__builtin_expect(kept_out_by(regime, is_holder) != 0, false)) leave(line);
     return regime;
   }
 
@@ -102,15 +106,6 @@ class Gate {
     regime_.fetch_add(Regime::kGeneration - Regime::kHeld, std::memory_order_seq_cst);
     wake_waiters<A>(regime_, waited_);
   }
-  /// As try_enter(), for the holder, who passes its own hold.
-  std::uint32_t try_enter_as_holder(Line<A>& line) {
-    line.snapshot.store(0, std::memory_order_relaxed);
-    line.slot.exchange(line.slot.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
-    const std::uint32_t regime = regime_.load(std::memory_order_seq_cst);
-    if ((regime & Regime::kClosed) != 0) leave(line);
-    return regime & ~Regime::kHeld;
-  }
-
   /// For the child of a fork: the gate as its only thread left it.
   void reset_after_fork(bool is_serial) {
     serial_.reset(is_serial);

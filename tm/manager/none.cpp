@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+#include "tm/manager/manager.hpp"
+
+namespace rubato::tm {
+
+constinit const Manager kNone = {"none", 0, [](Thread&, std::uint32_t) {}};
+
+}  // namespace rubato::tm

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#include "tm/manager/manager.hpp"
+#include "tm/thread/thread.hpp"
+
+namespace rubato::tm {
+namespace {
+
+void after_abort(Thread& thread, std::uint32_t parameter) {
+  if (thread.aborts_in_a_row >= parameter) thread.starts_serial = true;
+}
+
+}  // namespace
+
+constinit const Manager kSerialize = {"serialize", 100, after_abort};
+
+}  // namespace rubato::tm
