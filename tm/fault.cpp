@@ -28,7 +28,8 @@ constexpr const char* kNames[] = {"none",
                                   "frees_at_once",
                                   "quiescence_skipped",
                                   "irrevocable_not_alone",
-                                  "unlocks_before_undo"};
+                                  "unlocks_before_undo",
+                                  "savepoint_keeps_stores",};
 
 Fault read_fault() {
   const char* const value = std::getenv("RUBATO_TM_FAULT");

@@ -26,6 +26,7 @@ enum class Fault : std::uint8_t {
   quiescence_skipped,       ///< an update waits for nobody
   irrevocable_not_alone,    ///< who becomes irrevocable does not wait until the others are out
   unlocks_before_undo,      ///< records are released before memory is restored
+  savepoint_keeps_stores,   ///< stores of a cancelled nested transaction stay in the write set
 };
 
 #if defined(RUBATO_TM_FAULTY)

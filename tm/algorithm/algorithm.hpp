@@ -70,6 +70,9 @@ constexpr Barriers barriers_of() {
 #undef RUBATO_TM_STORE_KINDS
 }
 
+/// For algorithms that write in place.
+inline void keep_nothing(Thread&, std::size_t) {}
+
 struct Algorithm {
   const char* name;
   Barriers barriers;
@@ -87,16 +90,23 @@ struct Algorithm {
   void (*quiesce)(Thread&);
   /// With the gate closed, before its first transaction.
   bool (*prepare)();
+  /// In the child of a fork, which has none of the threads that hold a lock.
+  void (*reset_after_fork)();
+  /// A nested transaction has become part of the outer one; `mark`: the write set when it began.
+  void (*close_savepoint)(Thread&, std::size_t mark);
+  bool keeps_stores() const { return close_savepoint != keep_nothing; }  ///< until commit
 };
 
 extern const Algorithm kSerial;        ///< by the serial lock; undo log
 extern const Barriers kPlainBarriers;  ///< irrevocable: plain accesses
 extern const Barriers kUndoBarriers;   ///< serial, and can be undone
 extern const Algorithm kEager;
+extern const Algorithm kLazy;
+extern const Algorithm kNorec;
 
 /// The place of an algorithm in the regime.
-enum class AlgorithmId : std::uint8_t { serial, eager };
+enum class AlgorithmId : std::uint8_t { serial, eager, lazy, norec };
 const Algorithm& algorithm(std::uint32_t id);
-constexpr std::uint32_t kAlgorithmCount = 2;
+constexpr std::uint32_t kAlgorithmCount = 4;
 
 }  // namespace rubato::tm

@@ -5,7 +5,7 @@
 namespace rubato::tm {
 
 const Algorithm& algorithm(std::uint32_t id) {
-  static constexpr const Algorithm* kAll[kAlgorithmCount] = {&kSerial, &kEager};
+  static constexpr const Algorithm* kAll[kAlgorithmCount] = {&kSerial, &kEager, &kLazy, &kNorec};
   return *kAll[id];
 }
 

@@ -1,104 +1,18 @@
 // Write-through: a store locks its record, keeps the old value and writes in place; a load is valid if its
 // record was unlocked and not newer than the snapshot, before and after (rule T41; GCC's ml_wt is of this
-// kind). Invariant: all loads so far were valid together at `snapshot`; a newer version moves the snapshot
-// forward if they still are (opacity, T39).
+// kind).
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
 #include "tm/algorithm/algorithm.hpp"
 #include "tm/algorithm/own_stack.hpp"
-#include "tm/algorithm/records.hpp"
+#include "tm/algorithm/record_protocol.hpp"
 #include "tm/algorithm/word.hpp"
 #include "tm/begin/transaction.hpp"
 #include "tm/fault.hpp"
 
 namespace rubato::tm {
 namespace {
-
-void take_snapshot(Thread& thread, std::uint64_t now) {
-  thread.snapshot = now;
-  thread.line.limit.store(RecordWord::limit(now), std::memory_order_relaxed);
-}
-
-/// Are all reads as they were? What this thread has locked since was not newer than the snapshot when it did.
-bool are_reads_valid(Thread& thread) {
-  const std::uint64_t own = RecordWord::locked_by(&thread);
-  for (const ReadRecord& read : thread.reads) {
-    const std::uint64_t word = read.record->load(std::memory_order_acquire);
-    if (word == own) continue;
-    // Another incarnation: somebody wrote there and undid it; what this thread read is there again.
-    if (RecordWord::is_locked(word) || RecordWord::time(word) != RecordWord::time(read.seen)) return false;
-  }
-  return true;
-}
-
-/// Moves the snapshot to now, or restarts.
-[[gnu::noinline]] void extend(Thread& thread, Cause cause) {
-  const std::uint64_t now = clock_of_commits.now.load(std::memory_order_seq_cst);
-  if (!has_fault(Fault::extends_blindly) && !are_reads_valid(thread)) restart(thread, cause);
-  take_snapshot(thread, now);
-  shared.gate.extend(thread.line, now);
-}
-
-/// A record that cannot be read or locked as it is: waits a moment for its owner, or extends the snapshot;
-/// else restarts.
-[[gnu::noinline]] void make_way(const Record& record, Thread& thread, Cause locked, Cause invalid) {
-  for (int i = 0; i < Atomics::kSpins; ++i) {
-    if (!RecordWord::is_locked(record.load(std::memory_order_acquire))) {
-      extend(thread, invalid);
-      return;
-    }
-    Atomics::pause();
-  }
-  restart(thread, locked);
-}
-
-void log_read(const Record& record, std::uint64_t seen, Thread* thread) {
-  if (!thread->reads.empty() && thread->reads.back().record == &record) return;
-  thread->reads.push({&record, seen});
-}
-
-/// Calls copy() until it has copied a consistent state of the record's stripe.
-template <bool is_logged, class Copy>
-[[gnu::always_inline]] inline auto read_stripe(std::uintptr_t address, Thread* thread, Copy copy) {
-  const Record& record = records.of(address);
-  while (true) {
-    const std::uint64_t word = record.load(std::memory_order_acquire);
-    if (__builtin_expect(word >= thread->line.limit.load(std::memory_order_relaxed), false)) {
-      if (word == RecordWord::locked_by(thread)) return copy();
-      make_way(record, *thread, Cause::conflict_load, Cause::invalid_load);
-      continue;
-    }
-    let_others_in();
-    const auto value = copy();
-    let_others_in();
-    Atomics::fence(std::memory_order_acquire);
-    if (__builtin_expect(record.load(std::memory_order_relaxed) != word, false) &&
-        !has_fault(Fault::no_second_look)) {
-      continue;
-    }
-    if constexpr (is_logged) log_read(record, word, thread);
-    return value;
-  }
-}
-
-[[gnu::noinline]] void lock(Record& record, Thread* thread) {
-  thread->locked.extend(1);  // before there is a lock that a restart without memory would miss
-  thread->locked.pop();
-  while (true) {
-    std::uint64_t word = record.load(std::memory_order_relaxed);
-    if (word >= thread->line.limit.load(std::memory_order_relaxed)) {
-      make_way(record, *thread, Cause::conflict_store, Cause::invalid_load);
-      continue;
-    }
-    if (record.compare_exchange_strong(word, RecordWord::locked_by(thread), std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
-      thread->locked.push({&record, word});
-      Atomics::fence(std::memory_order_release);  // who reads a value of ours then finds the lock
-      return;
-    }
-  }
-}
 
 /// True: the stripe of `p` is locked, and the old value has to be kept. False: the store is plain.
 [[gnu::always_inline]] inline bool prepare_store(const void* p, Thread* thread) {
@@ -200,29 +114,9 @@ struct EagerAccess {
   }
 };
 
-void begin(Thread& thread) {
-  const std::uint64_t now = clock_of_commits.now.load(std::memory_order_seq_cst);
-  take_snapshot(thread, now);
-  thread.line.snapshot.store(now, std::memory_order_release);
-}
-
-void unlock_all(Thread& thread, std::uint64_t word) {
-  for (const LockedRecord& lock : thread.locked) lock.record->store(word, std::memory_order_release);
-}
-
 bool commit(Thread& thread) {
   if (thread.locked.empty()) {
-    // It has seen what an update made private, perhaps: it waits for who may still touch that, unless all is
-    // over (T37).
-    thread.commit_time = 0;
-    thread.was_read_only = true;
-    if (thread.snapshot <= clock_of_commits.quiesced.load(std::memory_order_relaxed)) return true;
-    for (const ReadRecord& read : thread.reads) {
-      const std::uint64_t time = RecordWord::time(read.seen);
-      if (time > thread.commit_time) thread.commit_time = time;
-    }
-    if (thread.commit_time <= clock_of_commits.quiesced.load(std::memory_order_relaxed))
-      thread.commit_time = 0;
+    commit_read_only(thread);
     return true;
   }
   const std::uint64_t time = clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;
@@ -262,23 +156,21 @@ bool become_exclusive(Thread& thread) {
   return true;
 }
 
-void wait_for_others(Thread& thread) {
-  const std::uint64_t time = thread.commit_time;
-  if (time == 0) return;
-  quiesce(shared.lines, &thread.line, time);
-  std::uint64_t seen = clock_of_commits.quiesced.load(std::memory_order_relaxed);
-  if (thread.was_read_only) {
-    while (seen < time && !clock_of_commits.quiesced.compare_exchange_weak(
-                              seen, time, std::memory_order_release, std::memory_order_relaxed)) {
-    }
-  }
-}
+void wait_for_others(Thread& thread) { wait_for_older(thread, clock_of_commits.quiesced); }
 
 bool prepare() { return records.make(); }
 
 }  // namespace
 
-constinit const Algorithm kEager = {"eager",   barriers_of<EagerAccess>(), begin,           commit,
-                                    roll_back, become_exclusive,           wait_for_others, prepare};
+constinit const Algorithm kEager = {.name = "eager",
+                                    .barriers = barriers_of<EagerAccess>(),
+                                    .begin = begin_at_clock,
+                                    .commit = commit,
+                                    .roll_back = roll_back,
+                                    .become_exclusive = become_exclusive,
+                                    .quiesce = wait_for_others,
+                                    .prepare = prepare,
+                                    .reset_after_fork = forget_locks,
+                                    .close_savepoint = keep_nothing};
 
 }  // namespace rubato::tm

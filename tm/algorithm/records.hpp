@@ -35,6 +35,8 @@ class Records {
 
   /// False without memory.
   bool make();
+  /// In the child of a fork: those that hold them are gone. Frees the locked ones, with the time `now`.
+  void forget_locks(std::uint64_t now);
   Record& of(std::uintptr_t address) const {
     const auto stripe = static_cast<std::uint32_t>(address >> kStripeBits);
     return table_[stripe * kMultiplier >> (32 - kBits)];

@@ -73,12 +73,21 @@ void roll_back(Thread& thread, const Savepoint* savepoint) { restore_memory(thre
 bool become_exclusive(Thread&) { return true; }
 void quiesce(Thread&) {}
 bool prepare() { return true; }
+void reset_after_fork() {}
 
 }  // namespace
 
 constinit const Barriers kPlainBarriers = barriers_of<PlainAccess>();
 constinit const Barriers kUndoBarriers = barriers_of<UndoableAccess>();
-constinit const Algorithm kSerial = {"serial",  kUndoBarriers,    begin,   commit,
-                                     roll_back, become_exclusive, quiesce, prepare};
+constinit const Algorithm kSerial = {.name = "serial",
+                                     .barriers = kUndoBarriers,
+                                     .begin = begin,
+                                     .commit = commit,
+                                     .roll_back = roll_back,
+                                     .become_exclusive = become_exclusive,
+                                     .quiesce = quiesce,
+                                     .prepare = prepare,
+                                     .reset_after_fork = reset_after_fork,
+                                     .close_savepoint = keep_nothing};
 
 }  // namespace rubato::tm

@@ -49,7 +49,7 @@ void push_savepoint(Thread& thread, std::uint32_t properties) {
     thread.checkpoint_room = room;
   }
   thread.savepoints.push({thread.nesting, thread.properties, thread.id, false, thread.undo.size(),
-                          thread.locked.size(), thread.allocations.size(), thread.commit_actions.size(),
+                          thread.writes.mark(), thread.allocations.size(), thread.commit_actions.size(),
                           thread.undo_actions.size(), thread.exceptions.mark()});
   thread.next_checkpoint = thread.checkpoints + thread.savepoints.size() + 1;
   thread.properties = properties;

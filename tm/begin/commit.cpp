@@ -34,6 +34,8 @@ void clear_logs(Thread& thread) {
   thread.undo.clear();
   thread.reads.clear();
   thread.locked.clear();
+  thread.values.clear();
+  thread.writes.clear();
   thread.savepoints.clear();
   thread.next_checkpoint = thread.checkpoints;
 }
@@ -46,8 +48,10 @@ void commit(Thread& thread, void* exception) {
       const Savepoint& savepoint = thread.savepoints.back();
       thread.properties = savepoint.properties;
       thread.id = savepoint.id;
+      const std::size_t mark = savepoint.writes;
       thread.savepoints.pop();
       thread.next_checkpoint = thread.checkpoints + thread.savepoints.size() + 1;
+      if (thread.mode == Mode::concurrent) thread.algorithm->close_savepoint(thread, mark);
       if (thread.mode == Mode::irrevocable) {
         // What it wrote is part of an irrevocable transaction now, unless another savepoint is open.
         choose_irrevocable_barriers(thread);
@@ -89,6 +93,8 @@ void commit(Thread& thread, void* exception) {
     thread.undo.shrink();
     thread.reads.shrink();
     thread.locked.shrink();
+    thread.values.shrink();
+    thread.writes.shrink();
   }
 }
 

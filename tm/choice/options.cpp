@@ -20,10 +20,16 @@ struct Name {
   const char* name;
   AlgorithmId id;
 };
-constexpr Name kOurs[] = {{"serial", AlgorithmId::serial}, {"eager", AlgorithmId::eager}};
+constexpr Name kOurs[] = {{"serial", AlgorithmId::serial},
+                          {"eager", AlgorithmId::eager},
+                          {"lazy", AlgorithmId::lazy},
+                          {"norec", AlgorithmId::norec}};
 /// GCC's methods and what is nearest (rule T50).
-constexpr Name kGcc[] = {
-    {"ml_wt", AlgorithmId::eager}, {"serialirr", AlgorithmId::serial}, {"serial", AlgorithmId::serial}};
+constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},
+                         {"gl_wt", AlgorithmId::norec},
+                         {"serialirr_onwrite", AlgorithmId::norec},
+                         {"serialirr", AlgorithmId::serial},
+                         {"serial", AlgorithmId::serial}};
 
 template <std::size_t n>
 const Name* find(const Name (&names)[n], const char* value) {
@@ -36,7 +42,7 @@ const Name* find(const Name (&names)[n], const char* value) {
 AlgorithmId read_method() {
   if (const char* const value = std::getenv("RUBATO_ITM_METHOD"); value != nullptr && *value != '\0') {
     if (const Name* const name = find(kOurs, value)) return name->id;
-    warn("RUBATO_ITM_METHOD is '%s', expected serial or eager; it is ignored", value);
+    warn("RUBATO_ITM_METHOD is '%s', expected serial, eager, lazy or norec; it is ignored", value);
     return kDefault;
   }
   if (const char* const value = std::getenv("ITM_DEFAULT_METHOD"); value != nullptr && *value != '\0') {
@@ -44,9 +50,20 @@ AlgorithmId read_method() {
       options.undo_always = std::strcmp(value, "serial") == 0;
       return name->id;
     }
-    warn("ITM_DEFAULT_METHOD is '%s', expected ml_wt, serialirr or serial; it is ignored", value);
+    warn(
+        "ITM_DEFAULT_METHOD is '%s', expected ml_wt, gl_wt, serialirr_onwrite, serialirr or serial; it is "
+        "ignored",
+        value);
   }
   return kDefault;
+}
+
+void read_privatization() {
+  const char* const value = std::getenv("RUBATO_ITM_PRIVATIZATION");
+  if (value == nullptr || *value == '\0') return;
+  options.trusts_values = std::strcmp(value, "values") == 0;
+  if (!options.trusts_values && std::strcmp(value, "quiesce") != 0)
+    warn("RUBATO_ITM_PRIVATIZATION is '%s', expected quiesce or values; it is ignored", value);
 }
 
 /// NAME or NAME:N.
@@ -77,6 +94,7 @@ void read_manager() {
 
 void choose_algorithm() {
   read_manager();
+  read_privatization();
   AlgorithmId id = read_method();
   if (!algorithm(static_cast<std::uint32_t>(id)).prepare()) {
     warn("no memory for the algorithm %s: transactions run serially",

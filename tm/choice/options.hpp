@@ -9,7 +9,8 @@
 namespace rubato::tm {
 
 struct Options {
-  bool undo_always = false;  ///< ITM_DEFAULT_METHOD=serial: serial transactions never run uninstrumented
+  bool undo_always = false;    ///< ITM_DEFAULT_METHOD=serial: serial transactions never run uninstrumented
+  bool trusts_values = false;  ///< norec does not quiesce: its reads are validated by value (rule T43)
   const Manager* manager = &kHourglass;
   std::uint32_t manager_parameter = 128;
 };

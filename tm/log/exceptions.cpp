@@ -47,6 +47,15 @@ void Exceptions::forget() {
   in_flight_ = nullptr;
 }
 
+bool Exceptions::is_in_object(const void* p, std::size_t first_object) {
+  const auto place = reinterpret_cast<std::uintptr_t>(p);
+  for (std::size_t i = first_object; i < objects_.size(); ++i) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(objects_[i].object);
+    if (place - begin < objects_[i].bytes) return true;
+  }
+  return false;
+}
+
 void* Exceptions::allocate(std::size_t bytes) {
   if (__cxa_allocate_exception == nullptr) fatal("an exception is thrown in a program without libstdc++");
   objects_.extend(1);  // may restart the transaction, before there is anything to lose

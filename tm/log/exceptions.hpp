@@ -28,6 +28,11 @@ class Exceptions {
   }
   void start_outermost() { outermost_uncaught_ = uncaught_count(); }
 
+  /// Does `p` lie in an exception that was allocated with number `first_object` or later?
+  bool holds(const void* p, std::size_t first_object) {
+    if (__builtin_expect(objects_.empty(), true)) return false;
+    return is_in_object(p, first_object);
+  }
   void* allocate(std::size_t bytes);
   void free_unthrown(void* object);
   [[noreturn]] void throw_object(void* object, void* type, void (*destructor)(void*));
@@ -51,6 +56,7 @@ class Exceptions {
     State state;
   };
 
+  bool is_in_object(const void* p, std::size_t first_object);
   void forget();
   const Range* ranges(const Mark& mark);
   static std::uint32_t uncaught_count();

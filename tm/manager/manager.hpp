@@ -1,4 +1,5 @@
-// What a thread does after it lost a conflict (rule T47). A new manager is a file, and one line in managers.cpp.
+// What a thread does after it lost a conflict (rule T47). A new manager is a file, and one line in
+// managers.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,9 +16,10 @@ struct Manager {
   void (*after_abort)(Thread&, std::uint32_t parameter);
 };
 
-extern const Manager kNone;       ///< tries again at once
-extern const Manager kBackoff;    ///< waits a random time, twice as long each time
-extern const Manager kHourglass;  ///< after N aborts in a row no transaction begins until this one has committed
+extern const Manager kNone;     ///< tries again at once
+extern const Manager kBackoff;  ///< waits a random time, twice as long each time
+extern const Manager
+    kHourglass;  ///< after N aborts in a row no transaction begins until this one has committed
 extern const Manager kSerialize;  ///< after N aborts in a row runs alone
 
 /// Null if there is none of this name.

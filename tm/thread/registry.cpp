@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "tm/begin/transaction.hpp"
 #include "tm/choice/options.hpp"
 #include "tm/thread/failure.hpp"
 #include "tm/thread/thread.hpp"
@@ -48,7 +49,9 @@ void in_child() {
     thread.is_free = true;
     thread.nesting = 0;
     thread.mode = Mode::outside;
+    clear_logs(thread);
   });
+  for (std::uint32_t id = 0; id < kAlgorithmCount; ++id) algorithm(id).reset_after_fork();
   const bool is_serial =
       self != nullptr && (self->mode == Mode::irrevocable || self->mode == Mode::serial_undoable);
   shared.gate.reset_after_fork(is_serial);

@@ -15,6 +15,7 @@
 #include "tm/log/buffer.hpp"
 #include "tm/log/exceptions.hpp"
 #include "tm/log/undo_log.hpp"
+#include "tm/log/write_set.hpp"
 #include "tm/thread/atomics.hpp"
 #include "tm/thread/gate.hpp"
 #include "tm/thread/line.hpp"
@@ -50,6 +51,23 @@ struct ReadRecord {
   std::uint64_t seen;
 };
 
+/// A value that was read: the bytes (1 to 8) in the address's highest bits, which user addresses leave free.
+class ValueRead {
+ public:
+  ValueRead() = default;
+  ValueRead(const void* p, unsigned bytes, std::uint64_t what)
+      : value(what), place_(reinterpret_cast<std::uintptr_t>(p) | std::uint64_t{bytes} << kShift) {}
+  const void* address() const {
+    return reinterpret_cast<const void*>(place_ & ((std::uint64_t{1} << kShift) - 1));
+  }
+  unsigned bytes() const { return static_cast<unsigned>(place_ >> kShift); }
+  std::uint64_t value;
+
+ private:
+  static constexpr unsigned kShift = 60;
+  std::uint64_t place_;
+};
+
 struct Thread {
   const Barriers* barriers = nullptr;
   Checkpoint* next_checkpoint = nullptr;  ///< x86_64.S: where begin saves, always with room for one
@@ -73,6 +91,8 @@ struct Thread {
   UndoLog undo;
   Buffer<ReadRecord> reads;
   Buffer<LockedRecord> locked;
+  Buffer<ValueRead> values;       ///< norec's reads
+  WriteSet writes;                ///< stores that lazy and norec keep until commit
   std::uint64_t snapshot = 0;     ///< of the current attempt
   std::uint64_t commit_time = 0;  ///< others with an older snapshot are waited for; 0: nobody
   bool was_read_only = false;

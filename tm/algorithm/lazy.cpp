@@ -1,0 +1,85 @@
+// Write-back: stores are kept until commit, which locks their records, validates the reads, and writes (rule
+// T42; with the moving snapshot this is TL2 with extension: Dice, Shalev and Shavit, DISC 2006).
+// SPDX-License-Identifier: MIT
+#include "tm/algorithm/buffered_access.hpp"
+#include "tm/algorithm/record_protocol.hpp"
+
+namespace rubato::tm {
+namespace {
+
+struct RecordReads {
+  template <bool is_logged>
+  [[gnu::always_inline]] static std::uint64_t read(const void* p, unsigned bytes, Thread* thread) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    if (__builtin_expect(Records::is_in_one_stripe(address, bytes), true))
+      return read_stripe<is_logged>(address, thread, [p, bytes] { return peek_part(p, bytes); });
+    return read_across(p, bytes, thread);
+  }
+  /// Over the end of a stripe: in two parts, which later reads validate together.
+  [[gnu::noinline]] static std::uint64_t read_across(const void* p, unsigned bytes, Thread* thread) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const auto first = static_cast<unsigned>(Records::left_in_stripe(address));
+    const auto* const second = static_cast<const char*>(p) + first;
+    const std::uint64_t low =
+        read_stripe<true>(address, thread, [p, first] { return peek_part(p, first); });
+    const std::uint64_t high =
+        read_stripe<true>(address + first, thread, [=] { return peek_part(second, bytes - first); });
+    return low | high << (8 * first);
+  }
+};
+
+bool commit(Thread& thread) {
+  if (thread.writes.empty()) {
+    commit_read_only(thread);
+    return true;
+  }
+  let_others_in();
+  for (const WriteSet::Word& word : thread.writes) {
+    if (word.mask == 0) continue;
+    Record& record = records.of(word.address);
+    if (record.load(std::memory_order_relaxed) != RecordWord::locked_by(&thread)) lock(record, &thread);
+  }
+  let_others_in();
+  const std::uint64_t time = clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (time > thread.snapshot + 1 && !are_reads_valid(thread) && !has_fault(Fault::no_commit_validation))
+    return false;
+  write_back(thread);
+  unlock_all(thread, RecordWord::of_time(time));
+  thread.commit_time = time;
+  thread.was_read_only = false;
+  return true;
+}
+
+void roll_back(Thread& thread, const Savepoint* savepoint) {
+  roll_back_stores(thread, savepoint);
+  if (savepoint != nullptr) return;
+  // Nothing was written under these locks: the versions are what they were.
+  for (const LockedRecord& locked : thread.locked) locked.record->store(locked.before, std::memory_order_release);
+}
+
+bool become_exclusive(Thread& thread) {
+  if (!are_reads_valid(thread)) return false;
+  write_back(thread);
+  thread.writes.clear();
+  thread.reads.clear();
+  return true;
+}
+
+void wait_for_others(Thread& thread) { wait_for_older(thread, clock_of_commits.quiesced); }
+
+bool prepare() { return records.make(); }
+
+}  // namespace
+
+constinit const Algorithm kLazy = {.name = "lazy",
+    .barriers = barriers_of<BufferedAccess<RecordReads>>(),
+    .begin = begin_at_clock,
+    .commit = commit,
+    .roll_back = roll_back,
+    .become_exclusive = become_exclusive,
+    .quiesce = wait_for_others,
+    .prepare = prepare,
+    .reset_after_fork = forget_locks,
+    .close_savepoint = settle_private};
+
+}  // namespace rubato::tm

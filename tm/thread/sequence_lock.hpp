@@ -1,0 +1,54 @@
+// One lock for all writers, whose value readers compare (rule T43). Even: free; each writer adds two.
+// Invariant: memory that transactions share changes only while the value is odd.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tm/thread/waiting.hpp"
+
+namespace rubato::tm {
+
+template <class A>
+class SequenceLock {
+ public:
+  std::uint64_t now() const { return value_.load(std::memory_order_acquire); }
+
+  /// Waits until no writer is inside. @returns the value, which is even.
+  std::uint64_t wait_until_free() {
+    while (true) {
+      const std::uint32_t turn = turn_.load(std::memory_order_acquire);
+      const std::uint64_t value = value_.load(std::memory_order_seq_cst);
+      if (value % 2 == 0) return value;
+      wait_until<A>(
+          turn_, turn, waited_, false, [this] { return value_.load(std::memory_order_acquire) % 2 == 0; }, [] {});
+    }
+  }
+
+  /// Has the caller's reads been looked at up to `seen`, nothing has changed since, and the caller writes now?
+  bool try_lock(std::uint64_t seen) {
+    if (!value_.compare_exchange_strong(seen, seen + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
+      return false;
+    A::fence(std::memory_order_release);  // who reads a value of ours then finds the lock taken
+    return true;
+  }
+  void unlock() {
+    value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    wake_waiters<A>(turn_, waited_);
+  }
+
+  /// In the child of a fork: a writer among the threads that are gone has left.
+  void reset_after_fork() {
+    if (now() % 2 != 0) value_.store(now() + 1, std::memory_order_relaxed);
+    waited_.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  alignas(64) typename A::template atomic<std::uint64_t> value_{2};
+  typename A::template atomic<std::uint32_t> turn_{0};  ///< what waiters sleep on
+  typename A::template atomic<std::uint32_t> waited_{0};
+};
+
+}  // namespace rubato::tm
