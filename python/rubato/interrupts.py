@@ -1,4 +1,4 @@
-"""The signals that end a command or a run as Ctrl-C does. Imports nothing that takes time: see rubato/cli/__init__.py."""
+"""The signals that end a command or a run as Ctrl-C does. Imports nothing slow: see rubato/cli/__init__.py."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

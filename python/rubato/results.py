@@ -214,7 +214,7 @@ class Run:
 
         file = self.directory / "series.json"
         if not file.exists():
-            raise UsageError(f"{self.directory} has no time series; run with --interval CYCLES, in Python interval=CYCLES.")
+            raise UsageError(f"{self.directory} has no time series; run with --interval CYCLES, or interval=CYCLES.")
         document = json_object(file)
         columns = {p: v for p, v in document["series"].items() if fnmatch.fnmatch(p, glob)}
         return pl.DataFrame({"cycle": document["cycles"], **columns})

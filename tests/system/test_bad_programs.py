@@ -20,7 +20,8 @@ def compiled_tasks(folder: Path, source: str, *options: str) -> Path:
     """A program of the task model."""
     (folder / "bad.cpp").write_text(source)
     include = Path(__file__).resolve().parents[2] / "include"
-    command = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", f"-I{include}", *options, "bad.cpp", "-o", "bad"]
+    command = ["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", f"-I{include}", *options]
+    command += ["bad.cpp", "-o", "bad"]
     subprocess.run(command, cwd=folder, check=True)
     return folder / "bad"
 
