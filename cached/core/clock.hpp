@@ -1,0 +1,43 @@
+// Time in whole seconds since start, as items store it (rule T77). One timer advances it; all read it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+
+namespace rubato::cached {
+
+class Clock {
+ public:
+  /// Seconds since start begin above 0, since 0 means "never" and 1 "expired already".
+  static constexpr std::uint32_t kOffset = 62;
+
+  Clock() : started_wall_(std::time(nullptr) - kOffset), started_(monotonic() - kOffset) { tick(); }
+  /// Follows the monotonic clock: a jump of the wall clock changes no expiry.
+  void tick() { now_.store(static_cast<std::uint32_t>(monotonic() - started_), std::memory_order_relaxed); }
+  std::uint32_t now() const { return now_.load(std::memory_order_relaxed); }
+  std::uint32_t uptime() const { return now() - kOffset; }
+  std::int64_t wall(std::uint32_t seconds) const { return started_wall_ + seconds; }
+
+  /// What a client's expiry means: 0 never, negative at once, up to 30 days from now, else an absolute time.
+  std::uint32_t expiry(std::int64_t asked) const {
+    constexpr std::int64_t kMonth = 60 * 60 * 24 * 30;
+    if (asked == 0) return 0;
+    if (asked < 0) return 1;
+    if (asked <= kMonth) return now() + static_cast<std::uint32_t>(asked);
+    if (asked <= started_wall_) return 1;
+    return static_cast<std::uint32_t>(asked - started_wall_);
+  }
+
+ private:
+  static std::int64_t monotonic() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+  }
+  std::int64_t started_wall_, started_;
+  std::atomic<std::uint32_t> now_{0};
+};
+
+}  // namespace rubato::cached

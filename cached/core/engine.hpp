@@ -1,0 +1,171 @@
+// What protocols and maintainers see of a cache: `CacheEngine`, one for each discipline (rule T83). Above it nothing
+// knows how critical sections are made.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "cached/core/clock.hpp"
+#include "cached/core/hash.hpp"
+#include "cached/core/item.hpp"
+#include "cached/core/lru.hpp"
+#include "cached/core/slab_sizes.hpp"
+#include "cached/statistics/counters.hpp"
+
+namespace rubato::cached {
+
+struct Key {
+  std::string_view bytes;
+  std::uint32_t hash;
+};
+
+/// What a `get` of any protocol asks for.
+struct Lookup {
+  bool with_value = true;
+  bool is_get = true;          ///< counted as one; else as a touch alone
+  bool bump = true;            ///< note the access
+  bool touch = false;          ///< give it `expiry`
+  bool vivify = false;         ///< on a miss make an empty item that expires at `vivify_expiry`
+  bool recache = false;        ///< the first client that finds less than `recache_below` seconds wins
+  bool key_is_binary = false;  ///< of a vivified item
+  std::uint32_t expiry = 0, vivify_expiry = 0;
+  std::int64_t recache_below = 0;
+};
+
+/// What was found. `time` and `fetched` are as before this access.
+struct Found {
+  bool hit = false, expired = false, flushed = false, no_memory = false, vivified = false;
+  bool fetched = false, stale = false, won = false, token_sent = false, key_is_binary = false;
+  std::uint8_t lru = 0;
+  std::uint32_t flags = 0, length = 0, time = 0, expiry = 0;
+  std::uint32_t size = 0;  ///< of the whole item
+  std::uint64_t cas = 0;
+  Item* pinned = nullptr;  ///< set if the value was larger than the room: `release` it when it is sent
+};
+
+enum class StoreMode : std::uint8_t { set, add, replace, append, prepend };
+enum class Stored : std::uint8_t { stored, not_stored, exists, not_found, no_memory, too_large };
+
+struct StoreRequest {
+  StoreMode mode = StoreMode::set;
+  std::uint64_t cas = 0;  ///< to compare with, 0: none
+  bool invalidate = false;  ///< a lower unique is stored as stale
+  bool vivify = false;      ///< append to what is not there stores
+};
+struct StoreAnswer {
+  Stored stored;
+  std::uint64_t cas = 0;
+};
+
+enum class Deleted : std::uint8_t { deleted, not_found, exists };
+struct DeleteRequest {
+  std::uint64_t cas = 0;
+  bool mark_stale = false, set_expiry = false;
+  std::uint32_t expiry = 0;
+};
+
+enum class Counted : std::uint8_t { ok, not_found, non_numeric, exists, no_memory };
+struct CountRequest {
+  bool increment = true;
+  std::uint64_t delta = 1, cas = 0;
+  bool set_expiry = false;
+  std::uint32_t expiry = 0;
+};
+struct CountAnswer {
+  Counted counted;
+  std::uint64_t value = 0, cas = 0;
+  std::uint32_t expiry = 0;
+};
+
+struct ClassReport {
+  std::size_t chunk_size, chunks_per_page, pages, used_chunks, free_chunks;
+};
+struct MemoryReport {
+  std::size_t limit, allocated, pool_pages;
+  unsigned hash_power;
+  std::size_t hash_bytes;
+  bool expanding;
+};
+struct ItemReport {
+  std::string_view key;
+  const Item* item;
+};
+
+struct LruTuning {
+  double hot_share = 0.2, warm_share = 0.4, hot_factor = 0.2, warm_factor = 2.0;
+  bool segmented = true;
+  std::int64_t temporary_ttl = -1;  ///< items with less to live go to the temporary segment; -1: none do
+};
+
+enum class MoveResult : std::uint8_t { done, busy, no_page };
+
+struct MoverReport {
+  std::uint64_t pages = 0, rescues = 0, chunk_rescues = 0, evictions = 0, inline_reclaims = 0, busy_items = 0, busy_deletes = 0;
+};
+
+class CacheEngine {
+ public:
+  virtual ~CacheEngine() = default;
+
+  // --- requests: any serving thread ------------------------------------------------------------------------
+  /// A private item to fill with `length` bytes of data and CRLF; null if there is no memory.
+  virtual Item* allocate(Key key, std::uint32_t flags, std::uint32_t expiry, std::uint32_t length) = 0;
+  /// Whether such an item can be stored at all.
+  virtual bool fits(std::size_t key_length, std::uint32_t flags, std::uint64_t length) const = 0;
+  /// Takes the item over, stored or not.
+  virtual StoreAnswer store(ThreadCounters& self, Item* item, std::uint32_t hash, const StoreRequest& request) = 0;
+  /// Copies a value of at most `room_size` bytes (with CRLF) into `room`, pins a larger one.
+  virtual Found get(ThreadCounters& self, Key key, const Lookup& lookup, char* room, std::size_t room_size) = 0;
+  virtual Deleted remove(ThreadCounters& self, Key key, const DeleteRequest& request) = 0;
+  virtual CountAnswer count(ThreadCounters& self, Key key, const CountRequest& request) = 0;
+  /// Gives up a private or a pinned item.
+  virtual void release(Item* item) = 0;
+  /// All items stored before `when` (seconds since start) are gone from then on.
+  virtual void flush(std::uint32_t when) = 0;
+
+  // --- maintenance: one thread each; each call is one short slice (T87) ------------------------------------
+  /// Moves and reclaims at the tails of one class; returns how many items it handled.
+  virtual unsigned juggle(unsigned slab_class) = 0;
+  /// Whether the table should grow; then `expand` a slice at a time until it returns false.
+  virtual bool wants_expansion() const = 0;
+  virtual bool expand() = 0;
+  /// Visits a slice of buckets; reclaims what expired of the classes whose bit is set. Returns the next position, 0 at the end.
+  virtual std::uint64_t crawl(std::uint64_t position, std::uint64_t classes,
+                              const std::function<void(const ItemReport&)>& visit) = 0;
+  /// Empties a page of class `from` (0: any) and gives it to `to` (0: the pool).
+  virtual MoveResult move_page(unsigned from, unsigned to) = 0;
+  virtual bool set_limit(std::size_t bytes) = 0;
+  virtual void tune(const LruTuning& tuning) = 0;
+  virtual LruTuning tuning() const = 0;
+
+  // --- reports ---------------------------------------------------------------------------------------------
+  virtual const SlabSizes& sizes() const = 0;
+  virtual Lru::List lru(unsigned id) = 0;  ///< heads and tails in the copy are not to be followed
+  virtual std::uint32_t tail_age(unsigned id) = 0;
+  virtual ClassReport slab_class(unsigned c) = 0;
+  virtual MemoryReport memory() = 0;
+  virtual MoverReport mover() = 0;
+  virtual std::uint64_t items() const = 0;
+  virtual void reset_statistics() = 0;
+  /// At most `limit` items of one list, for `stats cachedump`.
+  virtual void list_items(unsigned id, unsigned limit, const std::function<void(const ItemReport&)>& visit) = 0;
+  virtual const char* discipline() const = 0;
+};
+
+struct EngineOptions {
+  std::size_t limit = std::size_t{64} << 20;
+  std::size_t item_size_max = 1 << 20;
+  SlabSizes sizes{1.25, 96, kPageSize / 2};
+  bool preallocate = false, cas = true, evict = true, may_expand = true;
+  unsigned hash_power = 16, threads = 4;
+  HashFunction hash = hash_murmur3;
+  LruTuning lru;
+};
+
+/// Made by the translation unit of each discipline.
+std::unique_ptr<CacheEngine> make_locks_engine(const EngineOptions& options, const Clock& clock);
+
+}  // namespace rubato::cached

@@ -1,0 +1,104 @@
+// The hash table: chains of items in buckets, and its growth bucket by bucket while requests go on (rule T75).
+//
+// A bucket is touched inside the item section of its hashes only. There are at most as many stripes as buckets, so
+// one stripe owns a bucket whole, before and after growth. `moved_` is written inside the section of the bucket that
+// moves: the answer to "has my bucket moved" cannot change while its section is held.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cached/core/item.hpp"
+
+namespace rubato::cached {
+
+template <class D>
+class Table {
+ public:
+  explicit Table(unsigned power) : power_(power), buckets_(std::size_t{1} << power) {}
+
+  unsigned power() const { return power_; }
+  bool expanding() const { return !old_.empty(); }
+  std::size_t memory() const { return (buckets_.size() + old_.size()) * sizeof(Item*); }
+
+  Item* find(std::string_view key, std::uint32_t hash) const {
+    for (Item* item = *bucket(hash); item; item = item->chain)
+      if (item->key_length == key.size() && D::equal(item->key().data(), key.data(), key.size())) return item;
+    return nullptr;
+  }
+  void insert(Item* item, std::uint32_t hash) {
+    Item** place = bucket(hash);
+    item->chain = *place;
+    *place = item;
+  }
+  void remove(Item* item, std::uint32_t hash) {
+    Item** place = bucket(hash);
+    while (*place != item) place = &(*place)->chain;
+    *place = item->chain;
+    item->chain = nullptr;
+  }
+  void replace(Item* old, Item* with, std::uint32_t hash) {
+    Item** place = bucket(hash);
+    while (*place != old) place = &(*place)->chain;
+    with->chain = old->chain;
+    *place = with;
+    old->chain = nullptr;
+  }
+
+  /// Doubles the table: inside all item sections at once. The items are moved by `move_bucket`.
+  void begin_expansion(std::vector<Item*> larger) {
+    old_ = std::move(buckets_);
+    buckets_ = std::move(larger);
+    ++power_;
+    moved_.store(0, std::memory_order_relaxed);
+  }
+  std::size_t old_size() const { return old_.size(); }
+  std::size_t next_bucket() const { return moved_.load(std::memory_order_relaxed); }
+  /// Moves the next bucket, inside its item section. `hash_of` tells an item's hash.
+  template <class HashOf>
+  void move_bucket(HashOf&& hash_of) {
+    const std::size_t index = next_bucket();
+    for (Item* item = old_[index]; item;) {
+      Item* after = item->chain;
+      Item*& place = buckets_[hash_of(*item) & (buckets_.size() - 1)];
+      item->chain = place;
+      place = item;
+      item = after;
+    }
+    old_[index] = nullptr;
+    moved_.store(index + 1, std::memory_order_relaxed);
+  }
+  /// Inside all item sections; returns the old array for the caller to free outside.
+  std::vector<Item*> end_expansion() { return std::exchange(old_, {}); }
+
+  /// Calls f for each item of a bucket of the current size, inside its item section; it may remove that item.
+  std::size_t size() const { return buckets_.size(); }
+  template <class F>
+  void for_each_in(std::uint32_t hash, F&& f) {
+    for (Item* item = *bucket(hash); item;) {
+      Item* after = item->chain;
+      f(item);
+      item = after;
+    }
+  }
+
+ private:
+  Item* const* bucket(std::uint32_t hash) const { return const_cast<Table*>(this)->bucket(hash); }
+  Item** bucket(std::uint32_t hash) {
+    if (!old_.empty()) [[unlikely]] {
+      const std::size_t index = hash & (old_.size() - 1);
+      if (index >= moved_.load(std::memory_order_relaxed)) return &old_[index];
+    }
+    return &buckets_[hash & (buckets_.size() - 1)];
+  }
+
+  unsigned power_;
+  std::vector<Item*> buckets_, old_;
+  std::atomic<std::size_t> moved_{0};
+};
+
+}  // namespace rubato::cached

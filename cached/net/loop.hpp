@@ -1,0 +1,74 @@
+// An event loop of one thread, on libevent (rule T72). Only this header and its source know libevent.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+struct event;
+struct event_base;
+
+namespace rubato::cached {
+
+class Loop {
+ public:
+  enum Events : short { kRead = 1, kWrite = 2 };
+  using Ready = void (*)(void* owner, int events);
+
+  Loop();
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  /// Serves until `stop`.
+  void run();
+  /// From any thread.
+  void stop();
+  /// Runs f in the loop's thread, from any thread; in order.
+  void post(std::function<void()> f);
+  /// Runs f every so often from now on.
+  void every(unsigned milliseconds, std::function<void()> f);
+  void on_signal(int number, std::function<void()> f);
+
+  static const char* library_version();
+
+  /// Calls the owner whenever the descriptor is ready, until destroyed. In the loop's thread only.
+  class Watch {
+   public:
+    Watch(Loop& loop, int descriptor, short events, Ready ready, void* owner);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    /// 0: nothing for now.
+    void change(short events);
+    /// The owner is called once more, after others had their turn.
+    void again(short events);
+    short events() const { return events_; }
+
+   private:
+    static void call(int descriptor, short what, void* self);
+    Loop& loop_;
+    event* event_;
+    int descriptor_;
+    short events_;
+    Ready ready_;
+    void* owner_;
+  };
+
+ private:
+  struct Timer {
+    std::function<void()> f;
+    event* handle = nullptr;
+  };
+  static void run_posted(void* self, int);
+  event_base* base_;
+  int wake_;
+  std::mutex mutex_;
+  std::vector<std::function<void()>> posted_;
+  std::vector<std::unique_ptr<Timer>> timers_;
+  std::unique_ptr<Watch> wake_watch_;
+};
+
+}  // namespace rubato::cached

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "cached/net/metrics.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cached/protocol/numbers.hpp"
+
+namespace rubato::cached {
+
+std::string metrics_page(Service& service) {
+  std::string page;
+  service.report("", [&](std::string_view name, std::string_view value) {
+    double number;
+    if (name == "time" || name == "pid" || !to_number(value, number)) return;
+    page += fmt::format("rubato_cached_{} {}\n", name, value);
+  });
+  return page;
+}
+
+void answer_metrics(int descriptor, Service& service) {
+  // The request is short and its content does not matter; a client that sends none is not waited for long.
+  pollfd wait{descriptor, POLLIN, 0};
+  char request[4096];
+  if (::poll(&wait, 1, 200) == 1) [[maybe_unused]]
+    const ssize_t got = ::recv(descriptor, request, sizeof request, 0);
+  const std::string page = metrics_page(service);
+  const std::string answer =
+      fmt::format("HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\r\n{}", page.size(), page);
+  [[maybe_unused]] const ssize_t sent = ::send(descriptor, answer.data(), answer.size(), MSG_NOSIGNAL);
+  ::shutdown(descriptor, SHUT_WR);
+  ::close(descriptor);
+}
+
+}  // namespace rubato::cached

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "cached/net/server.hpp"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "cached/net/metrics.hpp"
+
+namespace rubato::cached {
+
+namespace {
+constexpr ExitCode kOsError = ExitCode{71};
+
+std::uint64_t microseconds() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
+std::string address_text(const sockaddr_storage& address, socklen_t length) {
+  if (address.ss_family == AF_UNIX) return "unix";
+  char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
+  getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host, sizeof host, port, sizeof port,
+              NI_NUMERICHOST | NI_NUMERICSERV);
+  return address.ss_family == AF_INET6 ? fmt::format("tcp6:[{}]:{}", host, port) : fmt::format("tcp:{}:{}", host, port);
+}
+}  // namespace
+
+Server::Server(Settings& settings)
+    : settings_(settings),
+      engine_(make_locks_engine(settings.engine(), clock_)),
+      context_{*engine_, settings, clock_, hash_named(settings.hash), *this},
+      maintainers_(*engine_, settings) {
+  for (unsigned n = 0; n < settings.threads; ++n) workers_.push_back(std::make_unique<Worker>(context_, *this));
+}
+
+Server::~Server() {
+  for (const auto& listener : listeners_) {
+    listener->watch.reset();
+    ::close(listener->descriptor);
+  }
+}
+
+void Server::listen() {
+  if (!settings_.auth_file.empty() && !read_users())
+    throw Error(ExitCode{64}, fmt::format("-Y: cannot read users from '{}', whose lines are user:password", settings_.auth_file));
+  if (!settings_.socket.empty()) {
+    listen_on_socket();
+  } else if (settings_.port != 0) {
+    if (settings_.addresses.empty()) listen_on("", settings_.port, false);
+    for (const std::string& address : settings_.addresses) listen_on(address, settings_.port, false);
+  }
+  if (!settings_.metrics.empty()) listen_on(settings_.metrics, 9150, true);
+}
+
+// An address is host, host:port, [v6] or [v6]:port.
+void Server::listen_on(const std::string& text, int port, bool metrics) {
+  std::string host = text, service = std::to_string(port < 0 ? 0 : port);
+  if (!text.empty() && text[0] == '[') {
+    const std::size_t end = text.find(']');
+    host = text.substr(1, end == text.npos ? end : end - 1);
+    if (end != text.npos && end + 1 < text.size() && text[end + 1] == ':') service = text.substr(end + 2);
+  } else if (text.find(':') != text.npos && text.find(':') == text.rfind(':')) {
+    host = text.substr(0, text.find(':')), service = text.substr(text.find(':') + 1);
+  } else if (metrics && !text.empty() && text.find_first_not_of("0123456789") == text.npos) {
+    host = "127.0.0.1", service = text;
+  }
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_flags = AI_PASSIVE, hints.ai_socktype = SOCK_STREAM;
+  if (const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &hints, &found))
+    throw Error(kOsError, fmt::format("cannot listen on '{}': {}", text, gai_strerror(error)));
+  std::string failure;
+  bool any = false;
+  for (const addrinfo* a = found; a; a = a->ai_next) {
+    const int descriptor = ::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) continue;  // a family that this system lacks
+    const int on = 1;
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    if (a->ai_family == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (::bind(descriptor, a->ai_addr, a->ai_addrlen) || ::listen(descriptor, settings_.backlog)) {
+      failure = std::strerror(errno);
+      ::close(descriptor);
+      if (errno == EADDRNOTAVAIL && a->ai_family == AF_INET6) continue;
+      freeaddrinfo(found);
+      throw Error(kOsError, fmt::format("cannot listen on port {}: {}", service, failure));
+    }
+    sockaddr_storage bound{};
+    socklen_t length = sizeof bound;
+    getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &length);
+    // Both families of a port that the system chooses get the same one.
+    if (port <= 0) {
+      const auto chosen = ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
+      if (!metrics) settings_.port = chosen;
+      if (a->ai_next) reinterpret_cast<sockaddr_in*>(a->ai_next->ai_addr)->sin_port = htons(chosen);
+    }
+    add_listener(descriptor, address_text(bound, length), metrics);
+    any = true;
+  }
+  freeaddrinfo(found);
+  if (!any) throw Error(kOsError, fmt::format("cannot listen on '{}': {}", text, failure.empty() ? "no address" : failure));
+}
+
+void Server::listen_on_socket() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (settings_.socket.size() >= sizeof address.sun_path)
+    throw Error(kOsError, fmt::format("-s: the name of a socket has at most {} bytes", sizeof address.sun_path - 1));
+  std::memcpy(address.sun_path, settings_.socket.data(), settings_.socket.size());
+  struct stat status {};
+  if (::lstat(address.sun_path, &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(address.sun_path);
+  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const mode_t before = ::umask(static_cast<mode_t>(~settings_.socket_mask & 0777));
+  const bool bound = ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::umask(before);
+  if (!bound || ::listen(descriptor, settings_.backlog))
+    throw Error(kOsError, fmt::format("cannot listen on '{}': {}", settings_.socket, std::strerror(errno)));
+  add_listener(descriptor, fmt::format("unix:{}", settings_.socket));
+}
+
+void Server::add_listener(int descriptor, std::string name, bool metrics) {
+  auto listener = std::make_unique<Listener>();
+  *listener = {this, descriptor, metrics, std::move(name), nullptr};
+  listener->watch = std::make_unique<Loop::Watch>(loop_, descriptor, Loop::kRead, &acceptable, listener.get());
+  listeners_.push_back(std::move(listener));
+}
+
+void Server::acceptable(void* listener, int) {
+  Listener& l = *static_cast<Listener*>(listener);
+  l.server->accept_from(l);
+}
+
+void Server::accept_from(Listener& listener) {
+  for (int n = 0; n < 64; ++n) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    const int descriptor = ::accept4(listener.descriptor, reinterpret_cast<sockaddr*>(&address), &length,
+                                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (descriptor < 0) {
+      if (errno == EMFILE || errno == ENFILE) pause_accepting(true);
+      return;
+    }
+    if (listener.metrics) {
+      answer_metrics(descriptor, *this);
+      continue;
+    }
+    accept_one(listener, descriptor, address_text(address, length));
+    if (paused_) return;
+  }
+}
+
+void Server::accept_one(Listener&, int descriptor, const std::string& peer) {
+  if (current_.load() >= settings_.max_connections) {
+    if (settings_.maxconns_fast) {
+      constexpr std::string_view kSentence = "ERROR Too many open connections\r\n";
+      [[maybe_unused]] const ssize_t sent = ::send(descriptor, kSentence.data(), kSentence.size(), MSG_NOSIGNAL);
+      ::close(descriptor);
+      rejected_.add();
+      return;
+    }
+    pause_accepting(true);
+  }
+  const int on = 1;
+  setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ++current_;
+  total_.add();
+  workers_[next_worker_++ % workers_.size()]->adopt(descriptor, peer);
+}
+
+void Server::pause_accepting(bool pause) {
+  if (pause == paused_) return;
+  paused_ = pause;
+  if (pause) disabled_.add(), paused_since_ = microseconds();
+  else disabled_us_.add(microseconds() - paused_since_);
+  for (const auto& listener : listeners_) listener->watch->change(pause ? 0 : static_cast<short>(Loop::kRead));
+}
+
+int Server::run() {
+  // A client may close while it is answered.
+  std::signal(SIGPIPE, SIG_IGN);
+  // Signals are taken in this thread's loop.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  maintainers_.start();
+  for (const auto& worker : workers_) worker->start();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) loop_.on_signal(number, [this] { loop_.stop(); });
+  loop_.on_signal(SIGHUP, [this] {
+    if (!settings_.auth_file.empty() && !read_users())
+      std::fprintf(stderr, "rubato-cached: cannot read '%s' again; the users stay as they are\n", settings_.auth_file.c_str());
+  });
+  loop_.every(250, [this] { clock_.tick(); });
+  loop_.every(10, [this] {
+    if (paused_ && current_.load() < settings_.max_connections) pause_accepting(false);
+  });
+  loop_.run();
+  for (const auto& worker : workers_) worker->stop();
+  maintainers_.stop();
+  if (!settings_.socket.empty()) ::unlink(settings_.socket.c_str());
+  return 0;
+}
+
+void Server::end(bool) { loop_.stop(); }
+
+bool Server::read_users() {
+  std::ifstream file(settings_.auth_file);
+  std::map<std::string, std::string, std::less<>> users;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.empty()) continue;
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos) return false;
+    users[line.substr(0, colon)] = line.substr(colon + 1);
+  }
+  if (users.empty()) return false;
+  std::lock_guard guard(users_mutex_);
+  users_.swap(users);
+  return true;
+}
+
+bool Server::authenticates(std::string_view user, std::string_view password) {
+  std::lock_guard guard(users_mutex_);
+  const auto found = users_.find(user);
+  if (found == users_.end() || found->second.size() != password.size()) return false;
+  // As long for a wrong first letter as for a wrong last one.
+  unsigned char differs = 0;
+  for (std::size_t n = 0; n < password.size(); ++n)
+    differs = static_cast<unsigned char>(differs | (found->second[n] ^ password[n]));
+  return differs == 0;
+}
+
+void Server::log(unsigned kind, const std::string& line) {
+  for (const auto& worker : workers_) {
+    worker->loop().post([w = worker.get(), kind, line] {
+      std::vector<Connection*> watching;
+      w->for_each([&](Connection& connection) {
+        if (connection.watches() & kind) watching.push_back(&connection);
+      });
+      for (Connection* connection : watching) connection->append_log(line);
+    });
+  }
+}
+
+ServerNumbers Server::numbers() {
+  ServerNumbers numbers;
+  numbers.current = static_cast<std::uint64_t>(current_.load());
+  numbers.total = total_.get(), numbers.rejected = rejected_.get();
+  numbers.disabled = disabled_.get(), numbers.disabled_us = disabled_us_.get();
+  numbers.accepting = !paused_;
+  numbers.libevent = Loop::library_version();
+  numbers.juggles = maintainers_.juggles(), numbers.crawls = maintainers_.crawls();
+  numbers.crawling = maintainers_.crawling(), numbers.moving = maintainers_.moving();
+  for (const auto& worker : workers_) numbers.threads.push_back(&worker->counters());
+  for (const auto& listener : listeners_)
+    if (!listener->metrics) numbers.listeners.emplace_back(listener->descriptor, listener->name);
+  return numbers;
+}
+
+bool Server::report(std::string_view group, const StatSink& sink) {
+  return report_statistics(group, context_, numbers(), sink);
+}
+
+void Server::reset_statistics() {
+  for (const auto& worker : workers_) worker->counters().reset();
+  engine_->reset_statistics();
+  total_.reset();
+}
+
+}  // namespace rubato::cached

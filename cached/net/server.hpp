@@ -1,0 +1,71 @@
+// The server: listeners, workers, maintainers, signals; what commands of administration reach.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cached/maintenance/maintainers.hpp"
+#include "cached/net/worker.hpp"
+#include "cached/statistics/report.hpp"
+
+namespace rubato::cached {
+
+class Server final : public Service, public ConnectionKeeper {
+ public:
+  /// Throws an Error of base/error.hpp if it cannot listen.
+  explicit Server(Settings& settings);
+  ~Server() override;
+  void listen();
+  /// Until a signal or `shutdown` ends it; returns the exit code.
+  int run();
+
+  bool report(std::string_view group, const StatSink& sink) override;
+  void reset_statistics() override;
+  void end(bool graceful) override;
+  void log(unsigned kind, const std::string& line) override;
+  bool crawl(std::uint64_t classes) override { return maintainers_.crawl(classes); }
+  bool crawler_enabled() const override { return maintainers_.crawler_enabled(); }
+  void enable_crawler(bool on) override { maintainers_.enable_crawler(on); }
+  MoveResult reassign(unsigned from, unsigned to) override { return maintainers_.reassign(from, to); }
+  bool authenticates(std::string_view user, std::string_view password) override;
+  void connection_closed() override { --current_; }
+
+ private:
+  struct Listener {
+    Server* server;
+    int descriptor;
+    bool metrics;
+    std::string name;
+    std::unique_ptr<Loop::Watch> watch;
+  };
+  void add_listener(int descriptor, std::string name, bool metrics = false);
+  void listen_on(const std::string& address, int port, bool metrics);
+  void listen_on_socket();
+  static void acceptable(void* listener, int events);
+  void accept_from(Listener& listener);
+  void accept_one(Listener& listener, int descriptor, const std::string& peer);
+  void pause_accepting(bool pause);
+  bool read_users();
+  ServerNumbers numbers();
+
+  Settings& settings_;
+  Clock clock_;
+  std::unique_ptr<CacheEngine> engine_;
+  Context context_;
+  Maintainers maintainers_;
+  Loop loop_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::size_t next_worker_ = 0;
+  std::atomic<int> current_{0};
+  Counter total_, rejected_, disabled_, disabled_us_;
+  bool paused_ = false;
+  std::uint64_t paused_since_ = 0;
+  std::mutex users_mutex_;
+  std::map<std::string, std::string, std::less<>> users_;
+};
+
+}  // namespace rubato::cached

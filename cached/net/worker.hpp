@@ -1,0 +1,54 @@
+// A thread that serves connections: a loop, its connections, its counters and its read buffer.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "cached/net/connection.hpp"
+
+namespace rubato::cached {
+
+/// What connections tell the server.
+class ConnectionKeeper {
+ public:
+  virtual ~ConnectionKeeper() = default;
+  virtual void connection_closed() = 0;
+};
+
+class Worker {
+ public:
+  Worker(Context& context, ConnectionKeeper& keeper) : context_(context), keeper_(keeper), buffer_(16 << 10) {}
+  void start();
+  /// Answers under way are sent, then connections are closed and the thread ends.
+  void stop();
+
+  /// Takes the descriptor over; from any thread.
+  void adopt(int descriptor, std::string peer);
+  Loop& loop() { return loop_; }
+  ThreadCounters& counters() { return counters_; }
+  const ThreadCounters& counters() const { return counters_; }
+  std::vector<char>& buffer() { return buffer_; }
+  /// The connection is destroyed when its callback has returned.
+  void remove(Connection& connection);
+  /// In the loop's thread.
+  template <class F>
+  void for_each(F&& f) {
+    for (auto& [descriptor, connection] : connections_) f(*connection);
+  }
+
+ private:
+  void drop_idle();
+
+  Context& context_;
+  ConnectionKeeper& keeper_;
+  Loop loop_;
+  ThreadCounters counters_;
+  std::vector<char> buffer_;
+  std::unordered_map<int, std::unique_ptr<Connection>> connections_;
+  std::thread thread_;
+};
+
+}  // namespace rubato::cached

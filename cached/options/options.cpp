@@ -1,0 +1,329 @@
+// The command line, as memcached reads it (rule T80), and sentences for what is not there (T81).
+// SPDX-License-Identifier: MIT
+#include <getopt.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "cached/options/settings.hpp"
+
+namespace rubato::cached {
+
+const char* version_text() { return "1.6.18-rubato-" RUBATO_VERSION; }
+
+EngineOptions Settings::engine() const {
+  EngineOptions options;
+  options.limit = max_bytes;
+  options.item_size_max = item_size_max;
+  options.sizes = slab_sizes.empty() ? SlabSizes(factor, sizeof(Item) + chunk_size, slab_chunk_max)
+                                     : SlabSizes(slab_sizes, slab_chunk_max);
+  options.preallocate = preallocate, options.cas = cas, options.evict = evict, options.may_expand = may_expand;
+  if (hash_power) options.hash_power = hash_power;
+  options.hash = hash_named(hash);
+  options.threads = threads;
+  options.lru = lru;
+  return options;
+}
+
+namespace {
+
+template <class N>
+N number(std::string_view option, std::string_view text, N low, N high) {
+  N value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high)
+    throw UsageError("{} takes a number from {} to {}, not '{}'", option, low, high, text);
+  return value;
+}
+
+/// Bytes with an optional k or m.
+std::size_t size_of(std::string_view option, std::string_view text, std::size_t low, std::size_t high) {
+  std::size_t unit = 1;
+  std::string_view digits = text;
+  if (!digits.empty() && (digits.back() | 32) == 'k') unit = 1024, digits.remove_suffix(1);
+  else if (!digits.empty() && (digits.back() | 32) == 'm') unit = 1 << 20, digits.remove_suffix(1);
+  const std::size_t value = number<std::size_t>(option, digits, 0, high) * unit;
+  if (value < low || value > high) throw UsageError("{} takes {} to {} bytes, not '{}'", option, low, high, text);
+  return value;
+}
+
+using Reader = void (*)(Settings&, std::string_view option, std::string_view value);
+struct Suboption {
+  bool takes_value;
+  Reader read;
+};
+
+const std::map<std::string_view, Suboption>& suboptions() {
+  static const std::map<std::string_view, Suboption> table{
+      {"maxconns_fast", {false, [](auto& s, auto, auto) { s.maxconns_fast = true; }}},
+      {"no_maxconns_fast", {false, [](auto& s, auto, auto) { s.maxconns_fast = false; }}},
+      {"hashpower", {true, [](auto& s, auto o, auto v) { s.hash_power = number(o, v, 12u, 32u); }}},
+      {"no_hashexpand", {false, [](auto& s, auto, auto) { s.may_expand = false; }}},
+      {"tail_repair_time", {true, [](auto& s, auto o, auto v) { s.tail_repair = number(o, v, 10u, 1u << 30); }}},
+      {"hash_algorithm",
+       {true,
+        [](auto& s, auto, auto v) {
+          if (!hash_named(v)) throw UsageError("hash_algorithm is murmur3, jenkins or xxh3, not '{}'", v);
+          s.hash = v;
+        }}},
+      {"lru_crawler", {false, [](auto& s, auto, auto) { s.lru_crawler = true; }}},
+      {"no_lru_crawler", {false, [](auto& s, auto, auto) { s.lru_crawler = false; }}},
+      {"lru_crawler_sleep", {true, [](auto& s, auto o, auto v) { s.crawler_sleep = number(o, v, 0u, 1000000u); }}},
+      {"lru_crawler_tocrawl", {true, [](auto& s, auto o, auto v) { s.crawler_to_crawl = number(o, v, 0u, ~0u); }}},
+      {"lru_maintainer", {false, [](auto& s, auto, auto) { s.lru_maintainer = s.lru.segmented = true; }}},
+      {"no_lru_maintainer", {false, [](auto& s, auto, auto) { s.lru_maintainer = s.lru.segmented = false; }}},
+      {"hot_lru_pct", {true, [](auto& s, auto o, auto v) { s.lru.hot_share = number(o, v, 1, 79) / 100.0; }}},
+      {"warm_lru_pct", {true, [](auto& s, auto o, auto v) { s.lru.warm_share = number(o, v, 1, 79) / 100.0; }}},
+      {"hot_max_factor", {true, [](auto& s, auto o, auto v) { s.lru.hot_factor = number(o, v, 0.001, 1e9); }}},
+      {"warm_max_factor", {true, [](auto& s, auto o, auto v) { s.lru.warm_factor = number(o, v, 0.001, 1e9); }}},
+      {"temporary_ttl", {true, [](auto& s, auto o, auto v) { s.lru.temporary_ttl = number(o, v, 0, 1 << 30); }}},
+      {"idle_timeout", {true, [](auto& s, auto o, auto v) { s.idle_timeout = number(o, v, 0u, 1u << 30); }}},
+      {"read_buf_mem_limit",
+       {true, [](auto& s, auto o, auto v) { s.read_buffer_limit = std::size_t{number(o, v, 0u, 1u << 20)} << 20; }}},
+      {"resp_obj_mem_limit", {true, [](auto&, auto o, auto v) { number(o, v, 0u, 1u << 20); }}},
+      {"slab_chunk_max", {true, [](auto& s, auto o, auto v) { s.slab_chunk_max = size_of(o, v, 1024, kPageSize); }}},
+      {"slab_sizes",
+       {true,
+        [](auto& s, auto o, auto v) {
+          s.slab_sizes.clear();
+          for (std::size_t at = 0; at <= v.size();) {
+            const std::size_t end = std::min(v.find('-', at), v.size());
+            const auto size = number<std::size_t>(o, v.substr(at, end - at), 96, kPageSize);
+            if (!s.slab_sizes.empty() && size < s.slab_sizes.back() + 8)
+              throw UsageError("slab_sizes must grow by 8 bytes at least, and {} follows {}", size, s.slab_sizes.back());
+            s.slab_sizes.push_back(size);
+            at = end + 1;
+          }
+        }}},
+      {"slab_reassign", {false, [](auto& s, auto, auto) { s.slab_reassign = true; }}},
+      {"no_slab_reassign", {false, [](auto& s, auto, auto) { s.slab_reassign = false; }}},
+      {"slab_automove", {true, [](auto& s, auto o, auto v) { s.automove = number(o, v, 0u, 2u); }}},
+      {"no_slab_automove", {false, [](auto& s, auto, auto) { s.automove = 0; }}},
+      {"slab_automove_ratio", {true, [](auto& s, auto o, auto v) { s.automove_ratio = number(o, v, 0.01, 1.0); }}},
+      {"slab_automove_window", {true, [](auto& s, auto o, auto v) { s.automove_window = number(o, v, 3u, 1u << 20); }}},
+      {"no_chunked_items", {false, [](auto& s, auto, auto) { s.slab_chunk_max = kPageSize; }}},
+      {"track_sizes", {false, [](auto& s, auto, auto) { s.track_sizes = true; }}},
+      {"watcher_logbuf_size", {true, [](auto& s, auto o, auto v) { s.watcher_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
+      {"worker_logbuf_size", {true, [](auto& s, auto o, auto v) { s.worker_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
+      {"inline_ascii_resp", {false, [](auto& s, auto, auto) { s.inline_ascii = true; }}},
+      {"no_inline_ascii_resp", {false, [](auto& s, auto, auto) { s.inline_ascii = false; }}},
+      {"modern", {false, [](auto&, auto, auto) {}}},  // the defaults since 1.5
+      {"no_modern",
+       {false,
+        [](auto& s, auto, auto) {
+          s.lru_crawler = s.lru_maintainer = s.lru.segmented = s.slab_reassign = s.maxconns_fast = false;
+          s.automove = 0, s.hash = "jenkins", s.slab_chunk_max = kPageSize;
+        }}},
+      {"no_drop_privileges", {false, [](auto&, auto, auto) {}}},  // none are dropped
+      {"item_copy_max", {true, [](auto& s, auto o, auto v) { s.item_copy_max = size_of(o, v, 0, 1 << 20); }}},
+      {"metrics", {true, [](auto& s, auto, auto v) { s.metrics = v; }}},
+      {"discipline",
+       {true,
+        [](auto& s, auto, auto v) {
+          if (v != "locks") throw UsageError("discipline is locks, not '{}'", v);
+          s.discipline = v;
+        }}},
+  };
+  return table;
+}
+
+void read_suboptions(Settings& settings, std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view one = text.substr(at, end - at);
+    at = end + 1;
+    if (one.empty()) continue;
+    const std::size_t equals = one.find('=');
+    const std::string_view name = one.substr(0, equals);
+    const std::string_view value = equals == one.npos ? std::string_view{} : one.substr(equals + 1);
+    const auto starts = [&](std::string_view with) { return name.substr(0, with.size()) == with; };
+    if (starts("ext_")) throw UsageError("-o {}: there is no external storage; the cache is in memory only", name);
+    if (starts("ssl_")) throw UsageError("-o {}: there is no TLS; put stunnel or a proxy with TLS in front", name);
+    if (starts("proxy_")) throw UsageError("-o {}: there is no proxy; run mcrouter or twemproxy in front", name);
+    if (name == "drop_privileges")
+      throw UsageError("-o drop_privileges is not there; use the sandbox of systemd (the unit that is installed does)");
+    if (name == "sock_cookie_id") throw UsageError("-o sock_cookie_id is not there; mark packets by the user (-u) instead");
+    const auto found = suboptions().find(name);
+    if (found == suboptions().end()) throw UsageError("-o {} is not known; rubato-cached -h lists what is", name);
+    if (found->second.takes_value && value.empty()) throw UsageError("-o {} needs a value, as {}=...", name, name);
+    if (!found->second.takes_value && equals != one.npos) throw UsageError("-o {} takes no value", name);
+    found->second.read(settings, name, value);
+  }
+}
+
+constexpr option kLong[] = {
+    {"port", required_argument, nullptr, 'p'},
+    {"udp-port", required_argument, nullptr, 'U'},
+    {"unix-socket", required_argument, nullptr, 's'},
+    {"unix-mask", required_argument, nullptr, 'a'},
+    {"enable-shutdown", no_argument, nullptr, 'A'},
+    {"listen", required_argument, nullptr, 'l'},
+    {"daemon", no_argument, nullptr, 'd'},
+    {"enable-coredumps", no_argument, nullptr, 'r'},
+    {"user", required_argument, nullptr, 'u'},
+    {"memory-limit", required_argument, nullptr, 'm'},
+    {"disable-evictions", no_argument, nullptr, 'M'},
+    {"conn-limit", required_argument, nullptr, 'c'},
+    {"lock-memory", no_argument, nullptr, 'k'},
+    {"verbose", no_argument, nullptr, 'v'},
+    {"help", no_argument, nullptr, 'h'},
+    {"license", no_argument, nullptr, 'i'},
+    {"version", no_argument, nullptr, 'V'},
+    {"pidfile", required_argument, nullptr, 'P'},
+    {"slab-growth-factor", required_argument, nullptr, 'f'},
+    {"slab-min-size", required_argument, nullptr, 'n'},
+    {"enable-largepages", no_argument, nullptr, 'L'},
+    {"threads", required_argument, nullptr, 't'},
+    {"max-reqs-per-event", required_argument, nullptr, 'R'},
+    {"disable-cas", no_argument, nullptr, 'C'},
+    {"listen-backlog", required_argument, nullptr, 'b'},
+    {"protocol", required_argument, nullptr, 'B'},
+    {"max-item-size", required_argument, nullptr, 'I'},
+    {"disable-flush-all", no_argument, nullptr, 'F'},
+    {"disable-dumping", no_argument, nullptr, 'X'},
+    {"disable-watch", no_argument, nullptr, 'W'},
+    {"auth-file", required_argument, nullptr, 'Y'},
+    {"extended", required_argument, nullptr, 'o'},
+    {"enable-ssl", no_argument, nullptr, 'Z'},
+    {"enable-sasl", no_argument, nullptr, 'S'},
+    {"memory-file", required_argument, nullptr, 'e'},
+    {"napi-ids", required_argument, nullptr, 'N'},
+    {nullptr, 0, nullptr, 0},
+};
+
+void print_help() {
+  std::printf(
+      "rubato-cached %s: a cache that takes the place of memcached\n"
+      "  -p, --port=N             TCP port (11211; 0: none, -1: any)\n"
+      "  -s, --unix-socket=FILE   listen on a socket in the file system, and on no port\n"
+      "  -a, --unix-mask=MASK     its access mask, octal (0700)\n"
+      "  -A, --enable-shutdown    allow the command shutdown\n"
+      "  -l, --listen=ADDR        addresses to listen on, separated by commas (all)\n"
+      "  -d, --daemon             run in the background\n"
+      "  -r, --enable-coredumps   no limit for core dumps\n"
+      "  -u, --user=NAME          the user to become; needed for root\n"
+      "  -m, --memory-limit=MB    memory for items (64)\n"
+      "  -M, --disable-evictions  answer an error when memory is full\n"
+      "  -c, --conn-limit=N       connections (1024)\n"
+      "  -k, --lock-memory        keep all memory resident\n"
+      "  -v, -vv, -vvv            say more on standard error\n"
+      "  -h, -i, -V               this help; the licence; the version\n"
+      "  -P, --pidfile=FILE       write the process id there\n"
+      "  -f, --slab-growth-factor=F  from one chunk size to the next (1.25)\n"
+      "  -n, --slab-min-size=N    smallest room for key, value and flags (48)\n"
+      "  -L, --enable-largepages  a page for every class at start\n"
+      "  -D CHAR                  delimiter of key prefixes for stats detail (:)\n"
+      "  -t, --threads=N          threads that serve (4)\n"
+      "  -R, --max-reqs-per-event=N  requests before another connection has its turn (20)\n"
+      "  -C, --disable-cas        items without unique\n"
+      "  -b, --listen-backlog=N   (1024)\n"
+      "  -B, --protocol=NAME      auto, ascii or binary (auto)\n"
+      "  -I, --max-item-size=N    with k or m; 1k to 1024m (1m)\n"
+      "  -F -X -W                 refuse flush_all; dumps; watch\n"
+      "  -Y, --auth-file=FILE     lines user:password; text connections must log in\n"
+      "  -o, --extended=LIST      further options, separated by commas:\n",
+      version_text());
+  for (const auto& [name, suboption] : suboptions())
+    std::printf("     %.*s%s\n", static_cast<int>(name.size()), name.data(), suboption.takes_value ? "=VALUE" : "");
+}
+
+void read(int letter, Settings& s) {
+  const std::string_view value = optarg ? std::string_view(optarg) : std::string_view{};
+  switch (letter) {
+    case 'p': s.port = number("-p", value, -1, 65535); break;
+    case 'U':
+      if (number("-U", value, 0, 65535))
+        throw UsageError("-U {}: there is no UDP, which memcached has switched off since 1.5.6; use TCP", value);
+      break;
+    case 's': s.socket = value; break;
+    case 'a': s.socket_mask = static_cast<unsigned>(std::strtoul(optarg, nullptr, 8)); break;
+    case 'A': s.shutdown_command = true; break;
+    case 'l':
+      s.inter = value;
+      for (std::size_t at = 0; at < value.size();) {
+        const std::size_t end = std::min(value.find(',', at), value.size());
+        s.addresses.emplace_back(value.substr(at, end - at));
+        at = end + 1;
+      }
+      break;
+    case 'd': s.daemon = true; break;
+    case 'r': s.core_dumps = true; break;
+    case 'u': s.user = value; break;
+    case 'm': s.max_bytes = number<std::size_t>("-m", value, 8, 1 << 24) << 20; break;
+    case 'M': s.evict = false; break;
+    case 'c': s.max_connections = number("-c", value, 1, 10000000); break;
+    case 'k': s.lock_memory = true; break;
+    case 'v': ++s.verbosity; break;
+    case 'P': s.pid_file = value; break;
+    case 'f':
+      s.factor = number("-f", value, 1.0, 100.0);
+      if (s.factor <= 1.0) throw UsageError("-f takes a factor above 1, not '{}'", value);
+      break;
+    case 'n': s.chunk_size = number<std::size_t>("-n", value, 1, kPageSize / 2 - 48); break;
+    case 'L': s.preallocate = true; break;
+    case 'D':
+      s.prefix_delimiter = value.empty() ? ':' : value[0];
+      s.detail = true;
+      break;
+    case 't': s.threads = number("-t", value, 1u, 1024u); break;
+    case 'R': s.requests_per_event = number("-R", value, 1, 1 << 30); break;
+    case 'C': s.cas = false; break;
+    case 'b': s.backlog = number("-b", value, 1, 1 << 30); break;
+    case 'B':
+      if (value == "auto") s.binding = Binding::automatic;
+      else if (value == "ascii") s.binding = Binding::ascii;
+      else if (value == "binary") s.binding = Binding::binary;
+      else throw UsageError("-B is auto, ascii or binary, not '{}'", value);
+      break;
+    case 'I': s.item_size_max = size_of("-I", value, 1024, std::size_t{1} << 30); break;
+    case 'F': s.flush = false; break;
+    case 'X': s.dump = false; break;
+    case 'W': s.watch = false; break;
+    case 'Y': s.auth_file = value; break;
+    case 'o': read_suboptions(s, value); break;
+    case 'Z': throw UsageError("-Z: there is no TLS; put stunnel or a proxy with TLS in front");
+    case 'S': throw UsageError("-S: there is no SASL; use -Y with a file of users and passwords");
+    case 'e': throw UsageError("-e: there is no file to restart from; items do not outlive the process");
+    case 'N': throw UsageError("-N: connections are not spread by NAPI ids; they are handed out in turn");
+    default: throw UsageError("wrong option; rubato-cached -h lists what there is");
+  }
+}
+
+void check(const Settings& s) {
+  const double share = s.lru.hot_share + s.lru.warm_share;
+  if (share > 0.8001) throw UsageError("hot_lru_pct and warm_lru_pct are 80 at most together, not {:.0f}", share * 100);
+  if (s.item_size_max > s.max_bytes / 2)
+    throw UsageError("-I: an item may have at most half of the memory (-m), and {} is more", s.item_size_max);
+  if (!s.auth_file.empty() && s.binding == Binding::binary)
+    throw UsageError("-Y needs the text protocol, and -B binary excludes it");
+  if (s.slab_chunk_max < sizeof(Item) + s.chunk_size)
+    throw UsageError("-n {} does not fit into slab_chunk_max ({})", s.chunk_size, s.slab_chunk_max);
+}
+
+}  // namespace
+
+Start read_options(int argc, char** argv, Settings& settings) try {
+  optind = 1, opterr = 0;
+  for (;;) {
+    const int letter = getopt_long(argc, argv, ":p:s:a:Al:dru:m:Mc:kvhiVP:f:n:LD:t:R:Cb:B:I:FXWY:o:U:ZSe:N:", kLong, nullptr);
+    if (letter < 0) break;
+    if (letter == 'h') return print_help(), Start::done;
+    if (letter == 'V') return std::printf("rubato-cached %s\n", version_text()), Start::done;
+    if (letter == 'i') return std::printf("rubato-cached %s, SPDX-License-Identifier: MIT\n", version_text()), Start::done;
+    if (letter == ':') throw UsageError("-{} needs a value", static_cast<char>(optopt));
+    if (letter == '?') throw UsageError("{} is not known; rubato-cached -h lists what is", argv[optind - 1]);
+    read(letter, settings);
+  }
+  if (optind < argc) throw UsageError("'{}' is no option; rubato-cached -h lists what is", argv[optind]);
+  check(settings);
+  return Start::serve;
+} catch (const UsageError& error) {
+  std::fprintf(stderr, "rubato-cached: %s\n", error.what());
+  return Start::refused;
+}
+
+}  // namespace rubato::cached

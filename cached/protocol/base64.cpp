@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "cached/protocol/base64.hpp"
+
+#include <cstdint>
+
+namespace rubato::cached {
+
+namespace {
+constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::string text;
+  for (std::size_t n = 0; n < bytes.size(); n += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      group = group << 8 | (n + i < bytes.size() ? static_cast<unsigned char>(bytes[n + i]) : 0u);
+    for (unsigned i = 0; i < 4; ++i)
+      text += n + i > bytes.size() ? '=' : kLetters[group >> (18 - 6 * i) & 63];
+  }
+  return text;
+}
+
+bool from_base64(std::string_view text, std::string& bytes) {
+  if (text.size() % 4) return false;
+  bytes.clear();
+  for (std::size_t n = 0; n < text.size(); n += 4) {
+    std::uint32_t group = 0;
+    unsigned padding = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      const char letter = text[n + i];
+      const std::size_t value = kLetters.find(letter);
+      if (letter == '=' && n + 4 == text.size() && i >= 2) ++padding;
+      else if (value == kLetters.npos || padding) return false;
+      group = group << 6 | (value == kLetters.npos ? 0u : static_cast<std::uint32_t>(value));
+    }
+    for (unsigned i = 0; i < 3 - padding; ++i) bytes += static_cast<char>(group >> (16 - 8 * i) & 255);
+  }
+  return true;
+}
+
+}  // namespace rubato::cached

@@ -1,0 +1,97 @@
+// The commands of the protocols: each class borrows a session for one request.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cached/protocol/session.hpp"
+
+namespace rubato::cached {
+
+/// The text commands that touch items.
+class TextProtocol {
+ public:
+  explicit TextProtocol(Session& session) : s_(session) {}
+  void line(std::string_view line);
+  void value_complete();
+
+ private:
+  void get(std::string_view rest, bool with_cas, bool touch);
+  bool get_one(std::string_view name, const Lookup& lookup, bool with_cas);
+  void store(const Words& words, StoreMode mode, bool cas);
+  void remove(const Words& words);
+  void count(const Words& words, bool increment);
+  void touch(const Words& words);
+  void log_in(const Words& words);
+  bool dispatch(const Words& words, std::string_view line);
+  void note_no_reply(const Words& words);
+
+  Session& s_;
+};
+
+/// mg ms md ma me mn.
+class MetaProtocol {
+ public:
+  explicit MetaProtocol(Session& session) : s_(session) {}
+  /// False if the line is no meta command.
+  bool line(const Words& words);
+  void value_complete();
+
+ private:
+  struct Flags;
+  void get(const Words& words);
+  void set(const Words& words);
+  void remove(const Words& words);
+  void arithmetic(const Words& words);
+  void debug(const Words& words);
+  bool read(const Words& words, unsigned first, std::string_view allowed, std::string_view repeated, Flags& flags);
+  void append_common(const Flags& flags, std::string_view key, bool key_is_binary);
+  void finish(std::string_view code, const Flags& flags);
+
+  Session& s_;
+};
+
+/// Statistics, maintenance, logging.
+class AdminCommands {
+ public:
+  explicit AdminCommands(Session& session) : s_(session) {}
+  bool line(const Words& words);
+
+ private:
+  void stats(const Words& words);
+  void cachedump(const Words& words);
+  void slabs(const Words& words);
+  void lru(const Words& words);
+  void lru_crawler(const Words& words);
+  void flush_all(const Words& words);
+  void cache_memlimit(const Words& words);
+  void shutdown(const Words& words);
+  void watch(const Words& words);
+
+  Session& s_;
+};
+
+/// The binary protocol (rule T78).
+class BinaryProtocol {
+ public:
+  explicit BinaryProtocol(Session& session) : s_(session) {}
+  std::size_t consume(const char* data, std::size_t n);
+  void value_complete();
+
+ private:
+  struct Header;
+  void handle(const Header& h, const char* body);
+  void get(const Header& h, const char* body);
+  void store(const Header& h, const char* body, std::size_t available);
+  void count(const Header& h, const char* body);
+  void remove(const Header& h, const char* body);
+  void flush(const Header& h, const char* body);
+  void stats(const Header& h, const char* body);
+  void answer(const Header& h, std::uint16_t status, std::uint64_t cas, std::string_view extras, std::string_view key,
+              std::string_view value);
+  void error(const Header& h, std::uint16_t status);
+  void begin(const Header& h, std::uint16_t status, std::uint64_t cas, std::size_t extras, std::size_t key,
+             std::size_t value);
+
+  Session& s_;
+};
+
+}  // namespace rubato::cached

@@ -1,0 +1,44 @@
+// What a session needs of the server around it. Sessions are driven by connections, and by tests without any.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "cached/core/engine.hpp"
+#include "cached/options/settings.hpp"
+
+namespace rubato::cached {
+
+using StatSink = std::function<void(std::string_view name, std::string_view value)>;
+
+enum class Dump : std::uint8_t { metadump, mgdump };
+
+/// What commands of administration ask of maintainers and statistics.
+class Service {
+ public:
+  virtual ~Service() = default;
+  /// `stats` and its groups; false if there is no such group.
+  virtual bool report(std::string_view group, const StatSink& sink) = 0;
+  virtual void reset_statistics() = 0;
+  virtual void end(bool graceful) = 0;
+  virtual void log(unsigned kind, const std::string& line) = 0;
+  /// Crawls the classes whose bits are set; false if a crawl is under way.
+  virtual bool crawl(std::uint64_t classes) = 0;
+  virtual bool crawler_enabled() const = 0;
+  virtual void enable_crawler(bool on) = 0;
+  virtual MoveResult reassign(unsigned from, unsigned to) = 0;
+  /// Whether user and password are in the file of -Y.
+  virtual bool authenticates(std::string_view user, std::string_view password) = 0;
+};
+
+struct Context {
+  CacheEngine& engine;
+  Settings& settings;
+  Clock& clock;
+  HashFunction hash;
+  Service& service;
+};
+
+}  // namespace rubato::cached

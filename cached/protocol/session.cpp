@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "cached/protocol/session.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cached/protocol/handlers.hpp"
+
+namespace rubato::cached {
+
+Session::Session(Context& context, ThreadCounters& counters, Output& output)
+    : context_(context), engine_(context.engine), counters_(counters), output_(output) {
+  if (context.settings.binding == Binding::ascii) protocol_ = Protocol::text;
+  if (context.settings.binding == Binding::binary) protocol_ = Protocol::binary;
+  logged_in_ = context.settings.auth_file.empty();
+}
+
+Session::~Session() {
+  if (item_) engine_.release(item_);
+}
+
+void Session::await(Value kind, Item* item, std::size_t bytes) {
+  value_ = kind, item_ = item, value_left_ = bytes;
+  if (item) cursor_ = Cursor(*item);
+}
+
+std::span<char> Session::wanted() {
+  if (!value_left_ || !item_) return {};
+  return {cursor_.at(), std::min(cursor_.contiguous(), value_left_)};
+}
+
+void Session::received(std::size_t n) {
+  cursor_.advance(n);
+  value_left_ -= n;
+  if (!value_left_) value_complete();
+}
+
+void Session::value_complete() {
+  const Value kind = std::exchange(value_, Value::none);
+  switch (kind) {
+    case Value::text:
+    case Value::login: TextProtocol(*this).value_complete(); break;
+    case Value::meta: MetaProtocol(*this).value_complete(); break;
+    case Value::binary: BinaryProtocol(*this).value_complete(); break;
+    case Value::none: break;
+  }
+}
+
+std::size_t Session::consume(const char* data, std::size_t n, int& budget) {
+  std::size_t used = 0;
+  while (!closing_ && budget > 0 && used < n) {
+    const std::size_t left = n - used;
+    if (value_left_) {
+      const std::size_t part = std::min(left, value_left_);
+      if (item_) {
+        cursor_.write(data + used, part);
+      } else {
+        login_.append(data + used, part);
+      }
+      used += part, value_left_ -= part;
+      if (!value_left_) value_complete();
+      continue;
+    }
+    if (swallow_) {
+      const std::size_t part = std::min(left, swallow_);
+      used += part, swallow_ -= part;
+      continue;
+    }
+    if (protocol_ == Protocol::unknown)
+      protocol_ = static_cast<unsigned char>(data[used]) == 0x80 ? Protocol::binary : Protocol::text;
+    const std::size_t part =
+        protocol_ == Protocol::binary ? consume_binary(data + used, left) : consume_text(data + used, left);
+    if (!part) break;
+    used += part, --budget;
+    last_request_ = context_.clock.now();
+  }
+  return used;
+}
+
+std::size_t Session::consume_text(const char* data, std::size_t n) {
+  const auto* end = static_cast<const char*>(std::memchr(data, '\n', n));
+  if (!end) {
+    // A line of that length can only be a multiget; else it is no client of ours.
+    if (n > 2048) {
+      std::string_view start(data, n);
+      start.remove_prefix(std::min(start.find_first_not_of(' '), std::size_t{100}));
+      if (start.substr(0, 4) != "get " && start.substr(0, 5) != "gets ") closing_ = true;
+    }
+    return 0;
+  }
+  std::string_view line(data, static_cast<std::size_t>(end - data));
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  no_reply_ = false;
+  TextProtocol(*this).line(line);
+  return static_cast<std::size_t>(end - data) + 1;
+}
+
+std::size_t Session::consume_binary(const char* data, std::size_t n) { return BinaryProtocol(*this).consume(data, n); }
+
+}  // namespace rubato::cached

@@ -1,0 +1,107 @@
+// The protocol state of one connection: bytes in, answers into an Output. No socket here.
+//
+// `consume` works through whole requests. A value that has not arrived is awaited in its item: the connection may
+// receive straight into `wanted()` (rule T73).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cached/net/output.hpp"
+#include "cached/protocol/service.hpp"
+
+namespace rubato::cached {
+
+constexpr std::size_t kMostKey = 250;
+constexpr unsigned kMostTokens = 24;
+
+/// Words of a text line, at most kMostTokens.
+struct Words {
+  std::array<std::string_view, kMostTokens> word;
+  unsigned count = 0;
+  std::string_view operator[](unsigned n) const { return n < count ? word[n] : std::string_view{}; }
+};
+
+class Session {
+ public:
+  Session(Context& context, ThreadCounters& counters, Output& output);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Works through complete requests, at most `budget`, which it counts down; returns how many bytes it used.
+  std::size_t consume(const char* data, std::size_t n, int& budget);
+  /// Where the next bytes may be received into directly; empty if they are not part of a value.
+  std::span<char> wanted();
+  void received(std::size_t n);
+
+  bool closing() const { return closing_; }
+  void close() { closing_ = true; }
+  /// What its log lines go to, as `watch` asked; 0: it watches nothing.
+  unsigned watches() const { return watches_; }
+  /// A dump that the connection has to run and append (`lru_crawler metadump`): bits of classes.
+  std::uint64_t take_dump(Dump& kind) {
+    kind = dump_kind_;
+    return std::exchange(dump_, 0);
+  }
+  std::uint32_t last_request() const { return last_request_; }
+
+ private:
+  friend class TextProtocol;
+  friend class MetaProtocol;
+  friend class AdminCommands;
+  friend class BinaryProtocol;
+
+  enum class Value : std::uint8_t { none, text, meta, binary, login };
+
+  std::size_t consume_text(const char* data, std::size_t n);
+  std::size_t consume_binary(const char* data, std::size_t n);
+  void value_complete();
+  void await(Value kind, Item* item, std::size_t bytes);
+
+  // What handlers of all protocols use.
+  Key key(std::string_view bytes) const { return {bytes, context_.hash(bytes)}; }
+  void answer(std::string_view text) {
+    if (no_reply_) {
+      no_reply_ = false;
+      return;
+    }
+    output_.append(text);
+    output_.append("\r\n");
+  }
+  /// Errors are answered even where `noreply` was asked for.
+  void error(std::string_view text) {
+    no_reply_ = false;
+    answer(text);
+  }
+
+  Context& context_;
+  CacheEngine& engine_;
+  ThreadCounters& counters_;
+  Output& output_;
+
+  enum class Protocol : std::uint8_t { unknown, text, binary } protocol_ = Protocol::unknown;
+  bool closing_ = false, no_reply_ = false, logged_in_ = false;
+  unsigned watches_ = 0;
+  std::uint64_t dump_ = 0;
+  Dump dump_kind_ = Dump::metadump;
+  std::uint32_t last_request_ = 0;
+
+  // The value that is awaited, and what becomes of it.
+  Value value_ = Value::none;
+  Item* item_ = nullptr;
+  Cursor cursor_;
+  std::size_t value_left_ = 0, swallow_ = 0;
+  std::uint32_t value_hash_ = 0;
+  StoreRequest store_;
+  std::string meta_flags_;   ///< of the `ms` under way
+  std::string login_;        ///< data of the first `set` with -Y
+  std::array<char, 24> binary_header_{};
+};
+
+}  // namespace rubato::cached

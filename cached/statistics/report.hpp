@@ -1,0 +1,25 @@
+// `stats` and its groups, under memcached's names; those of external storage, proxy and TLS are left out, ours follow.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cached/protocol/service.hpp"
+
+namespace rubato::cached {
+
+/// What the server knows and the cache does not.
+struct ServerNumbers {
+  std::uint64_t current = 0, total = 0, rejected = 0, disabled = 0, disabled_us = 0, juggles = 0, crawls = 0;
+  bool accepting = true, crawling = false, moving = false;
+  const char* libevent = "";
+  std::vector<const ThreadCounters*> threads;
+  std::vector<std::pair<int, std::string>> listeners;
+};
+
+/// False if there is no such group.
+bool report_statistics(std::string_view group, Context& context, const ServerNumbers& numbers, const StatSink& sink);
+
+}  // namespace rubato::cached
