@@ -1,5 +1,5 @@
-// rubato-cached: a cache server that takes the place of memcached. Exit codes as memcached's: 0; 64 wrong option;
-// 71 no memory, no port (rule T82).
+// rubato-cached: a cache server that takes the place of memcached. Exit codes as memcached's: 0; 64 wrong
+// option; 71 no memory, no port (rule T82).
 // SPDX-License-Identifier: MIT
 #include <grp.h>
 #include <pwd.h>
@@ -36,14 +36,16 @@ void set_limits(const Settings& settings) {
     files.rlim_cur = wanted;
     if (files.rlim_max < wanted) files.rlim_max = wanted;
     if (setrlimit(RLIMIT_NOFILE, &files))
-      throw Error(ExitCode{kOsError}, fmt::format("-c {} needs more open files than are allowed; raise the limit (ulimit -n {})",
-                                                  settings.max_connections, wanted));
+      throw Error(ExitCode{kOsError},
+                  fmt::format("-c {} needs more open files than are allowed; raise the limit (ulimit -n {})",
+                              settings.max_connections, wanted));
   }
 }
 
 void become_user(const Settings& settings) {
   if (geteuid() != 0) return;
-  if (settings.user.empty()) throw Error(ExitCode{kUsage}, "root must name the user to become: -u memcache, or -u root");
+  if (settings.user.empty())
+    throw Error(ExitCode{kUsage}, "root must name the user to become: -u memcache, or -u root");
   const passwd* user = getpwnam(settings.user.c_str());
   if (!user) throw Error(ExitCode{kUsage}, fmt::format("-u: there is no user '{}'", settings.user));
   if (setgroups(0, nullptr) || setgid(user->pw_gid) || setuid(user->pw_uid))
@@ -55,9 +57,12 @@ void become_user(const Settings& settings) {
 int main(int argc, char** argv) {
   Settings settings;
   switch (rubato::cached::read_options(argc, argv, settings)) {
-    case rubato::cached::Start::done: return 0;
-    case rubato::cached::Start::refused: return kUsage;
-    case rubato::cached::Start::serve: break;
+    case rubato::cached::Start::done:
+      return 0;
+    case rubato::cached::Start::refused:
+      return kUsage;
+    case rubato::cached::Start::serve:
+      break;
   }
   try {
     set_limits(settings);

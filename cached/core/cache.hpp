@@ -1,5 +1,5 @@
-// What requests do to a cache. Templates over a discipline (rule T83): a lambda given to a section is the critical
-// section, and touches nothing that the discipline could not undo.
+// What requests do to a cache. Templates over a discipline (rule T83): a lambda given to a section is the
+// critical section, and touches nothing that the discipline could not undo.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -49,7 +49,8 @@ class Cache final : public CacheUpkeep<D> {
     return found;
   }
 
-  StoreAnswer store(ThreadCounters& self, Item* item, std::uint32_t hash, const StoreRequest& request) override {
+  StoreAnswer store(ThreadCounters& self, Item* item, std::uint32_t hash,
+                    const StoreRequest& request) override {
     StoreAnswer answer{};
     bool compared = false;
     std::uint8_t lru = item->lru;
@@ -177,8 +178,8 @@ class Cache final : public CacheUpkeep<D> {
     return item;
   }
 
-  /// The first access marks the item, the second makes it active; its time is written once a minute (T75), so that
-  /// most gets write nothing that another get reads.
+  /// The first access marks the item, the second makes it active; its time is written once a minute (T75), so
+  /// that most gets write nothing that another get reads.
   void note_access(Item* item, std::uint32_t) {
     const std::uint32_t now = this->clock_.now();
     if (!item->is(Item::kFetched)) {
@@ -221,8 +222,10 @@ class Cache final : public CacheUpkeep<D> {
       if (found.flushed) self.add(Count::get_flushed);
       return;
     }
-    if (lookup.touch) self.add(found.lru, ClassCount::touch_hits);
-    else self.lru_hits[found.lru].add();
+    if (lookup.touch)
+      self.add(found.lru, ClassCount::touch_hits);
+    else
+      self.lru_hits[found.lru].add();
     if (lookup.is_get) self.add(found.lru, ClassCount::get_hits);
   }
 
@@ -245,7 +248,8 @@ class Cache final : public CacheUpkeep<D> {
   Item* joined(Item& old, Item& added, bool append) {
     const std::uint64_t length = std::uint64_t{old.bytes} - 2 + added.bytes - 2;
     if (!this->fits(old.key_length, old.client_flags(), length)) return nullptr;
-    Item* both = this->allocate({old.key(), 0}, old.client_flags(), old.expiry, static_cast<std::uint32_t>(length));
+    Item* both =
+        this->allocate({old.key(), 0}, old.client_flags(), old.expiry, static_cast<std::uint32_t>(length));
     if (!both) return nullptr;
     both->set(old.bits & Item::kKeyBinary);
     Cursor to(*both);

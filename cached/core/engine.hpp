@@ -1,5 +1,5 @@
-// What protocols and maintainers see of a cache: `CacheEngine`, one for each discipline (rule T83). Above it nothing
-// knows how critical sections are made.
+// What protocols and maintainers see of a cache: `CacheEngine`, one for each discipline (rule T83). Above it
+// nothing knows how critical sections are made.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -51,7 +51,7 @@ enum class Stored : std::uint8_t { stored, not_stored, exists, not_found, no_mem
 
 struct StoreRequest {
   StoreMode mode = StoreMode::set;
-  std::uint64_t cas = 0;  ///< to compare with, 0: none
+  std::uint64_t cas = 0;    ///< to compare with, 0: none
   bool invalidate = false;  ///< a lower unique is stored as stale
   bool vivify = false;      ///< append to what is not there stores
 };
@@ -103,7 +103,8 @@ struct LruTuning {
 enum class MoveResult : std::uint8_t { done, busy, no_page };
 
 struct MoverReport {
-  std::uint64_t pages = 0, rescues = 0, chunk_rescues = 0, evictions = 0, inline_reclaims = 0, busy_items = 0, busy_deletes = 0;
+  std::uint64_t pages = 0, rescues = 0, chunk_rescues = 0, evictions = 0, inline_reclaims = 0, busy_items = 0,
+                busy_deletes = 0;
 };
 
 class CacheEngine {
@@ -116,9 +117,11 @@ class CacheEngine {
   /// Whether such an item can be stored at all.
   virtual bool fits(std::size_t key_length, std::uint32_t flags, std::uint64_t length) const = 0;
   /// Takes the item over, stored or not.
-  virtual StoreAnswer store(ThreadCounters& self, Item* item, std::uint32_t hash, const StoreRequest& request) = 0;
+  virtual StoreAnswer store(ThreadCounters& self, Item* item, std::uint32_t hash,
+                            const StoreRequest& request) = 0;
   /// Copies a value of at most `room_size` bytes (with CRLF) into `room`, pins a larger one.
-  virtual Found get(ThreadCounters& self, Key key, const Lookup& lookup, char* room, std::size_t room_size) = 0;
+  virtual Found get(ThreadCounters& self, Key key, const Lookup& lookup, char* room,
+                    std::size_t room_size) = 0;
   virtual Deleted remove(ThreadCounters& self, Key key, const DeleteRequest& request) = 0;
   virtual CountAnswer count(ThreadCounters& self, Key key, const CountRequest& request) = 0;
   /// Gives up a private or a pinned item.
@@ -132,7 +135,8 @@ class CacheEngine {
   /// Whether the table should grow; then `expand` a slice at a time until it returns false.
   virtual bool wants_expansion() const = 0;
   virtual bool expand() = 0;
-  /// Visits a slice of buckets; reclaims what expired of the classes whose bit is set. Returns the next position, 0 at the end.
+  /// Visits a slice of buckets; reclaims what expired of the classes whose bit is set. Returns the next
+  /// position, 0 at the end.
   virtual std::uint64_t crawl(std::uint64_t position, std::uint64_t classes,
                               const std::function<void(const ItemReport&)>& visit) = 0;
   /// Empties a page of class `from` (0: any) and gives it to `to` (0: the pool).
@@ -151,7 +155,8 @@ class CacheEngine {
   virtual std::uint64_t items() const = 0;
   virtual void reset_statistics() = 0;
   /// At most `limit` items of one list, for `stats cachedump`.
-  virtual void list_items(unsigned id, unsigned limit, const std::function<void(const ItemReport&)>& visit) = 0;
+  virtual void list_items(unsigned id, unsigned limit,
+                          const std::function<void(const ItemReport&)>& visit) = 0;
   virtual const char* discipline() const = 0;
 };
 

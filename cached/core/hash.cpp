@@ -31,7 +31,7 @@ std::uint32_t hash_murmur3(std::string_view key) {
   return h ^ (h >> 16);
 }
 
-// Jenkins' one-at-a-time function: which of his functions is nobody's contract, the name of the option is.
+// Jenkins' one-at-a-time function. No client sees which of his functions it is.
 std::uint32_t hash_jenkins(std::string_view key) {
   std::uint32_t h = 0;
   for (const char byte : key) {

@@ -1,6 +1,6 @@
 // The stored item: header, CAS unique, key, client flags and data, in the sizes that memcached has, so that
-// `-m`, `-n`, `-f`, `-I` and `stats slabs` mean the same (rule T74). No locking here: who may touch which field
-// is said beside it.
+// `-m`, `-n`, `-f`, `-I` and `stats slabs` mean the same (rule T74). No locking here: who may touch which
+// field is said beside it.
 //
 // "Chunk" is a piece of a page; an item fills one, or heads a chain of them when it is larger than
 // `slab_chunk_max`. Chunks of a chain have the same header, with kChunk set.
@@ -75,7 +75,9 @@ struct Item {
   }
   void set_first_chunk(Item* chunk) { std::memcpy(data(), &chunk, sizeof chunk); }
   /// Bytes without data: what an item with a chain takes in its own chunk, less the pointer.
-  std::size_t head_size() const { return static_cast<std::size_t>(data() - reinterpret_cast<const char*>(this)); }
+  std::size_t head_size() const {
+    return static_cast<std::size_t>(data() - reinterpret_cast<const char*>(this));
+  }
   /// What `stats` counts: all bytes, wherever they are.
   std::size_t total() const { return head_size() + bytes; }
 };

@@ -38,8 +38,8 @@ class CacheMemory : public CacheEngine {
     Item* item = take(c, lru_class);
     if (!item) return nullptr;
     item->references = 1;
-    item->bits = static_cast<std::uint16_t>((options_.cas ? Item::kHasCas : 0) | (flags ? Item::kHasFlags : 0) |
-                                            (chained ? Item::kChained : 0));
+    item->bits = static_cast<std::uint16_t>((options_.cas ? Item::kHasCas : 0) |
+                                            (flags ? Item::kHasFlags : 0) | (chained ? Item::kChained : 0));
     item->key_length = static_cast<std::uint8_t>(key.bytes.size());
     item->expiry = expiry, item->time = clock_.now();
     item->bytes = static_cast<std::uint32_t>(bytes);
@@ -113,7 +113,8 @@ class CacheMemory : public CacheEngine {
     Item* item = table_.find(key.bytes, key.hash);
     if (!item) return nullptr;
     const bool is_flushed = flushed(*item);
-    if (!is_flushed && !expired(*item)) [[likely]] return item;
+    if (!is_flushed && !expired(*item)) [[likely]]
+      return item;
     if (why) why->flushed = is_flushed, why->expired = !is_flushed;
     unlink(item, key.hash);
     return nullptr;
@@ -138,7 +139,7 @@ class CacheMemory : public CacheEngine {
   /// The maintainers' part: a page of another class for class c, at once.
   virtual bool steal_page(unsigned c) = 0;
 
-  /// Frees an item that nobody can reach, with its chain.
+  /// Frees an item that is out of reach, with its chain.
   void free(Item* item) {
     Item* chunk = item->is(Item::kChained) ? item->first_chunk() : nullptr;
     discipline_.slabs_section([&] { slabs_.free(item); });
@@ -168,8 +169,10 @@ class CacheMemory : public CacheEngine {
       chunk->bits = Item::kChunk, chunk->references = 1;
       chunk->bytes = static_cast<std::uint32_t>(part);
       chunk->chain = item, chunk->previous = last;
-      if (last) last->next = chunk;
-      else item->set_first_chunk(chunk);
+      if (last)
+        last->next = chunk;
+      else
+        item->set_first_chunk(chunk);
       last = chunk;
       bytes -= part;
     }

@@ -1,8 +1,8 @@
 // Empties a page and gives it to another class or to the pool (rule T74), item by item while requests go on.
 //
-// Once the free chunks of the page are withdrawn none of its chunks is given out again: a chunk goes from used to free
-// and stays so. Hence a key that was read in it stays readable, and what the mover finds outside an item's section it
-// only has to check again inside.
+// Once the free chunks of the page are withdrawn none of its chunks is given out again: a chunk goes from
+// used to free and stays so. Hence a key that was read in it stays readable, and what the mover finds outside
+// an item's section it only has to check again inside.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,8 +21,9 @@ class CacheMover : public CacheMemory<D> {
 
   MoveResult move_page(unsigned from, unsigned to) override { return move(from, to, /*patient=*/true); }
   MoverReport mover() override {
-    return {counts_.pages.get(),           counts_.rescues.get(),    counts_.chunk_rescues.get(), counts_.evictions.get(),
-            counts_.inline_reclaims.get(), counts_.busy_items.get(), counts_.busy_deletes.get()};
+    return {counts_.pages.get(),       counts_.rescues.get(),         counts_.chunk_rescues.get(),
+            counts_.evictions.get(),   counts_.inline_reclaims.get(), counts_.busy_items.get(),
+            counts_.busy_deletes.get()};
   }
 
  protected:
@@ -42,7 +43,9 @@ class CacheMover : public CacheMemory<D> {
     const std::uint32_t used = this->discipline_.slabs_section([&] { return this->slabs_.begin_move(page); });
     const unsigned c = this->slabs_.class_of_page(page);
     const std::size_t size = this->slabs_.sizes().size_of(c);
-    const auto chunk = [&](std::uint32_t n) { return reinterpret_cast<Item*>(this->slabs_.page_address(page) + n * size); };
+    const auto chunk = [&](std::uint32_t n) {
+      return reinterpret_cast<Item*>(this->slabs_.page_address(page) + n * size);
+    };
     for (std::uint32_t n = 0; n < used; n += 64) {
       this->discipline_.slabs_section([&] {
         for (std::uint32_t i = n; i < used && i < n + 64; ++i)
@@ -71,7 +74,8 @@ class CacheMover : public CacheMemory<D> {
   std::size_t choose(unsigned from, unsigned to) const {
     if (!from) {
       for (unsigned c = 1; c <= this->slabs_.sizes().last(); ++c)
-        if (c != to && this->slabs_.slab_class(c).pages > (from ? this->slabs_.slab_class(from).pages : 1)) from = c;
+        if (c != to && this->slabs_.slab_class(c).pages > (from ? this->slabs_.slab_class(from).pages : 1))
+          from = c;
       if (!from) return Slabs::kNoPage;
     }
     if (this->slabs_.slab_class(from).pages < 2) return Slabs::kNoPage;
@@ -100,8 +104,8 @@ class CacheMover : public CacheMemory<D> {
         freed = true;
         return;
       }
-      const bool same = (now & Item::kChunk ? chunk->chain : chunk) == head && (D::peek(head->bits) & Item::kLinked) &&
-                        this->options_.hash(head->key()) == hash;
+      const bool same = (now & Item::kChunk ? chunk->chain : chunk) == head &&
+                        (D::peek(head->bits) & Item::kLinked) && this->options_.hash(head->key()) == hash;
       if (!same) return;
       if (head->references != 1) {
         counts_.busy_items.add();
@@ -137,8 +141,10 @@ class CacheMover : public CacheMemory<D> {
     Item* copy = this->discipline_.slabs_section([&] { return this->slabs_.allocate(c); });
     if (!copy) return evict(head, hash);
     std::memcpy(static_cast<void*>(copy), chunk, this->slabs_.sizes().size_of(c));
-    if (copy->previous) copy->previous->next = copy;
-    else head->set_first_chunk(copy);
+    if (copy->previous)
+      copy->previous->next = copy;
+    else
+      head->set_first_chunk(copy);
     if (copy->next) copy->next->previous = copy;
     this->discipline_.slabs_section([&] {
       this->slabs_.free(chunk);

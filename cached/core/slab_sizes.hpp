@@ -27,8 +27,10 @@ class SlabSizes {
     unsigned low = 1, high = last_;
     while (low < high) {
       const unsigned middle = (low + high) / 2;
-      if (sizes_[middle] < bytes) low = middle + 1;
-      else high = middle;
+      if (sizes_[middle] < bytes)
+        low = middle + 1;
+      else
+        high = middle;
     }
     return low;
   }

@@ -1,10 +1,10 @@
 // Pages and chunks (rule T74). The memory limit is reserved as address space at start, so that the page of a
-// chunk is a shift, and a page has one class at a time, which `class_of` tells. All functions are called inside
-// the slabs section; the class of a page in which the caller holds a chunk does not change, so `class_of` of that
-// chunk needs no section.
+// chunk is a shift, and a page has one class at a time, which `class_of` tells. All functions are called
+// inside the slabs section; the class of a page in which the caller holds a chunk does not change, so
+// `class_of` of that chunk needs no section.
 //
-// Invariant: a chunk below its page's fresh mark is either free (kFree, and in its class's free list unless its page
-// is being moved) or belongs to one item.
+// Invariant: a chunk below its page's fresh mark is either free (kFree, and in its class's free list unless
+// its page is being moved) or belongs to one item.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -108,7 +108,8 @@ class Slabs {
   // --- the mover's part -----------------------------------------------------------------------------------
   static constexpr std::size_t kNoPage = ~std::size_t{0};
   std::size_t moving() const { return moving_; }
-  /// From now on chunks of this page that become free are not given out. Returns how many chunks were ever used.
+  /// From now on chunks of this page that become free are not given out. Returns how many chunks were ever
+  /// used.
   std::uint32_t begin_move(std::size_t page) {
     Class& k = classes_[page_class_[page]];
     moving_ = page;
@@ -142,8 +143,8 @@ class Slabs {
       pool_.push_back(page);
     }
   }
-  /// The page stays with its class: what is free in it can be given out again. Longer than a slice, and rare: a value
-  /// that was being sent all the time.
+  /// The page stays with its class: what is free in it can be given out again. Longer than a slice, and rare:
+  /// a value that was being sent all the time.
   void abandon_move(std::uint32_t used) {
     const std::size_t page = moving_, size = sizes_.size_of(page_class_[page]);
     const auto all = static_cast<std::uint32_t>(kPageSize / size);
@@ -156,8 +157,10 @@ class Slabs {
 
  private:
   void unlink_free(Class& k, Item* chunk) {
-    if (chunk->previous) chunk->previous->next = chunk->next;
-    else k.free = chunk->next;
+    if (chunk->previous)
+      chunk->previous->next = chunk->next;
+    else
+      k.free = chunk->next;
     if (chunk->next) chunk->next->previous = chunk->previous;
     --k.free_chunks;
   }

@@ -1,8 +1,9 @@
-// The hash table: chains of items in buckets, and its growth bucket by bucket while requests go on (rule T75).
+// The hash table: chains of items in buckets, and its growth bucket by bucket while requests go on (rule
+// T75).
 //
-// A bucket is touched inside the item section of its hashes only. There are at most as many stripes as buckets, so
-// one stripe owns a bucket whole, before and after growth. `moved_` is written inside the section of the bucket that
-// moves: the answer to "has my bucket moved" cannot change while its section is held.
+// A bucket is touched inside the item section of its hashes only. There are at most as many stripes as
+// buckets, so one stripe owns a bucket whole, before and after growth. `moved_` is written inside the section
+// of the bucket that moves: the answer to "has my bucket moved" cannot change while its section is held.
 // SPDX-License-Identifier: MIT
 #pragma once
 

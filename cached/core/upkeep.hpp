@@ -1,5 +1,5 @@
-// What maintainers do to a cache, in slices: juggling of the LRU segments, growth of the table, the crawler, reports.
-// The page mover is in mover.hpp.
+// What maintainers do to a cache, in slices: juggling of the LRU segments, growth of the table, the crawler,
+// reports. The page mover is in mover.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,8 @@ class CacheUpkeep : public CacheMover<D> {
   using Base = CacheMover<D>;
 
  public:
-  CacheUpkeep(const EngineOptions& options, const Clock& clock) : Base(options, clock), tuning_(options.lru) {}
+  CacheUpkeep(const EngineOptions& options, const Clock& clock)
+      : Base(options, clock), tuning_(options.lru) {}
 
   /// Segments give to the next colder one what is above their share or too old compared with the cold tail.
   unsigned juggle(unsigned c) override {
@@ -26,8 +27,10 @@ class CacheUpkeep : public CacheMover<D> {
     if (total == 0) return handled;
     const double cold_age = tail_age(c | kCold);
     const auto oldest = [&](double factor) { return std::max(cold_age * factor, 1.0); };
-    handled += shrink(c | kHot, static_cast<std::uint64_t>(total * tuning.hot_share), oldest(tuning.hot_factor));
-    handled += shrink(c | kWarm, static_cast<std::uint64_t>(total * tuning.warm_share), oldest(tuning.warm_factor));
+    handled +=
+        shrink(c | kHot, static_cast<std::uint64_t>(total * tuning.hot_share), oldest(tuning.hot_factor));
+    handled +=
+        shrink(c | kWarm, static_cast<std::uint64_t>(total * tuning.warm_share), oldest(tuning.warm_factor));
     return handled + reclaim_tail(c | kCold);
   }
 
@@ -50,8 +53,9 @@ class CacheUpkeep : public CacheMover<D> {
     }
     for (unsigned n = 0; n < 64 && table.next_bucket() < table.old_size(); ++n) {
       const auto hash = static_cast<std::uint32_t>(table.next_bucket());
-      this->discipline_.item_section(
-          hash, [&] { table.move_bucket([&](const Item& item) { return this->options_.hash(item.key()); }); });
+      this->discipline_.item_section(hash, [&] {
+        table.move_bucket([&](const Item& item) { return this->options_.hash(item.key()); });
+      });
     }
     if (table.next_bucket() < table.old_size()) return true;
     std::vector<Item*> old;
@@ -118,8 +122,8 @@ class CacheUpkeep : public CacheMover<D> {
   }
   MemoryReport memory() override {
     return this->discipline_.slabs_section([&] {
-      return MemoryReport{this->slabs_.limit(), this->slabs_.allocated(), this->slabs_.pool_pages(), this->table_.power(),
-                          this->table_.memory(), this->table_.expanding()};
+      return MemoryReport{this->slabs_.limit(), this->slabs_.allocated(), this->slabs_.pool_pages(),
+                          this->table_.power(), this->table_.memory(),    this->table_.expanding()};
     });
   }
   std::uint64_t items() const override {
@@ -137,7 +141,8 @@ class CacheUpkeep : public CacheMover<D> {
   void list_items(unsigned id, unsigned limit, const std::function<void(const ItemReport&)>& visit) override {
     this->discipline_.lru_section(id, [&] {
       unsigned n = 0;
-      for (const Item* item = this->lru_.lists[id].head; item && (!limit || n < limit); item = item->next, ++n)
+      for (const Item* item = this->lru_.lists[id].head; item && (!limit || n < limit);
+           item = item->next, ++n)
         visit({item->key(), item});
     });
   }
@@ -148,8 +153,8 @@ class CacheUpkeep : public CacheMover<D> {
     return this->discipline_.lru_section(id, [&] { return this->lru_.lists[id].bytes; });
   }
 
-  /// Moves items from the tail of the hot or warm list while it is larger or older than it may be. Only this function
-  /// nests two LRU sections, and one thread calls it.
+  /// Moves items from the tail of the hot or warm list while it is larger or older than it may be. Only this
+  /// function nests two LRU sections, and one thread calls it.
   unsigned shrink(unsigned id, std::uint64_t most, double oldest) {
     unsigned handled = 0;
     this->discipline_.lru_section(id, [&] {
@@ -158,7 +163,9 @@ class CacheUpkeep : public CacheMover<D> {
         Item* item = list.tail;
         const double age = static_cast<double>(this->clock_.now()) - item->time;
         if (list.bytes <= most && age <= oldest) break;
-        if (!this->discipline_.try_item_section(this->options_.hash(item->key()), [&] { demote(list, id, item); })) break;
+        if (!this->discipline_.try_item_section(this->options_.hash(item->key()),
+                                                [&] { demote(list, id, item); }))
+          break;
         ++handled;
       }
     });

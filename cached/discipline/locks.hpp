@@ -1,5 +1,5 @@
-// Discipline `locks`, as memcached 1.6 has it: striped item locks, a lock a class and segment, one for slabs (T83).
-// Order: item, then LRU, then slabs; an item lock that is wanted inside an LRU section is only tried.
+// Discipline `locks`, as memcached 1.6 has it: striped item locks, a lock a class and segment, one for slabs
+// (T83). Order: item, then LRU, then slabs; an item lock that is wanted inside an LRU section is only tried.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,7 +32,8 @@ class Locks {
   static constexpr const char* kName = "locks";
 
   /// At most as many stripes as buckets, so that a bucket has one stripe.
-  Locks(unsigned threads, unsigned hash_power) : mask_((std::size_t{1} << power(threads, hash_power)) - 1), items_(mask_ + 1) {}
+  Locks(unsigned threads, unsigned hash_power)
+      : mask_((std::size_t{1} << power(threads, hash_power)) - 1), items_(mask_ + 1) {}
 
   template <class F>
   auto item_section(std::uint32_t hash, F&& f) {
@@ -96,7 +97,12 @@ class Locks {
     Mutex mutex;
   };
   static unsigned power(unsigned threads, unsigned hash_power) {
-    const unsigned wanted = threads < 3 ? 10 : threads < 4 ? 11 : threads < 5 ? 12 : threads <= 10 ? 13 : threads <= 20 ? 14 : 15;
+    const unsigned wanted = threads < 3     ? 10
+                            : threads < 4   ? 11
+                            : threads < 5   ? 12
+                            : threads <= 10 ? 13
+                            : threads <= 20 ? 14
+                                            : 15;
     return wanted < hash_power ? wanted : hash_power;
   }
   std::size_t mask_;

@@ -56,7 +56,8 @@ void Maintainers::automove() {
   std::uint64_t most_evictions = 0;
   for (unsigned c = 1; c <= engine_.sizes().last(); ++c) {
     std::uint64_t evicted = 0;
-    for (const Segment segment : {kHot, kWarm, kCold, kTemporary}) evicted += engine_.lru(c | segment).statistics.evicted;
+    for (const Segment segment : {kHot, kWarm, kCold, kTemporary})
+      evicted += engine_.lru(c | segment).statistics.evicted;
     const std::uint64_t now = evicted - std::min(evicted_before_[c], evicted);
     evicted_before_[c] = evicted;
     if (now > most_evictions) most = c, most_evictions = now;

@@ -151,7 +151,8 @@ bool Connection::continue_dump() {
   return true;
 }
 
-/// What the loop should wait for now; the last thing that a callback does, since it may destroy the connection.
+/// What the loop should wait for now; the last thing that a callback does, since it may destroy the
+/// connection.
 void Connection::settle() {
   if (broken_ || (session_.closing() && !output_.pending())) return worker_.remove(*this);
   const std::size_t pending = output_.pending();

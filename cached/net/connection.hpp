@@ -1,4 +1,5 @@
-// One client's socket: receives into the thread's buffer or straight into an item, lets the session work, and sends.
+// One client's socket: receives into the thread's buffer or straight into an item, lets the session work, and
+// sends.
 // SPDX-License-Identifier: MIT
 #pragma once
 

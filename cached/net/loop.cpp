@@ -12,7 +12,8 @@ namespace rubato::cached {
 
 namespace {
 short to_libevent(short events) {
-  return static_cast<short>((events & Loop::kRead ? EV_READ : 0) | (events & Loop::kWrite ? EV_WRITE : 0) | EV_PERSIST);
+  return static_cast<short>((events & Loop::kRead ? EV_READ : 0) | (events & Loop::kWrite ? EV_WRITE : 0) |
+                            EV_PERSIST);
 }
 }  // namespace
 
@@ -67,7 +68,8 @@ void Loop::every(unsigned milliseconds, std::function<void()> f) {
   timer->f = std::move(f);
   timer->handle = event_new(
       base_, -1, EV_PERSIST, [](int, short, void* t) { static_cast<Timer*>(t)->f(); }, timer.get());
-  const timeval interval{static_cast<time_t>(milliseconds / 1000), static_cast<suseconds_t>(milliseconds % 1000 * 1000)};
+  const timeval interval{static_cast<time_t>(milliseconds / 1000),
+                         static_cast<suseconds_t>(milliseconds % 1000 * 1000)};
   event_add(timer->handle, &interval);
   timers_.push_back(std::move(timer));
 }
@@ -76,7 +78,8 @@ void Loop::on_signal(int number, std::function<void()> f) {
   auto timer = std::make_unique<Timer>();
   timer->f = std::move(f);
   timer->handle = event_new(
-      base_, number, EV_SIGNAL | EV_PERSIST, [](int, short, void* t) { static_cast<Timer*>(t)->f(); }, timer.get());
+      base_, number, EV_SIGNAL | EV_PERSIST, [](int, short, void* t) { static_cast<Timer*>(t)->f(); },
+      timer.get());
   event_add(timer->handle, nullptr);
   timers_.push_back(std::move(timer));
 }

@@ -27,8 +27,9 @@ void answer_metrics(int descriptor, Service& service) {
   if (::poll(&wait, 1, 200) == 1) [[maybe_unused]]
     const ssize_t got = ::recv(descriptor, request, sizeof request, 0);
   const std::string page = metrics_page(service);
-  const std::string answer =
-      fmt::format("HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\r\n{}", page.size(), page);
+  const std::string answer = fmt::format(
+      "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\n\r\n{}",
+      page.size(), page);
   [[maybe_unused]] const ssize_t sent = ::send(descriptor, answer.data(), answer.size(), MSG_NOSIGNAL);
   ::shutdown(descriptor, SHUT_WR);
   ::close(descriptor);

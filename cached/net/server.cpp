@@ -36,7 +36,8 @@ std::string address_text(const sockaddr_storage& address, socklen_t length) {
   char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
   getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host, sizeof host, port, sizeof port,
               NI_NUMERICHOST | NI_NUMERICSERV);
-  return address.ss_family == AF_INET6 ? fmt::format("tcp6:[{}]:{}", host, port) : fmt::format("tcp:{}:{}", host, port);
+  return address.ss_family == AF_INET6 ? fmt::format("tcp6:[{}]:{}", host, port)
+                                       : fmt::format("tcp:{}:{}", host, port);
 }
 }  // namespace
 
@@ -45,7 +46,8 @@ Server::Server(Settings& settings)
       engine_(make_locks_engine(settings.engine(), clock_)),
       context_{*engine_, settings, clock_, hash_named(settings.hash), *this},
       maintainers_(*engine_, settings) {
-  for (unsigned n = 0; n < settings.threads; ++n) workers_.push_back(std::make_unique<Worker>(context_, *this));
+  for (unsigned n = 0; n < settings.threads; ++n)
+    workers_.push_back(std::make_unique<Worker>(context_, *this));
 }
 
 Server::~Server() {
@@ -57,7 +59,8 @@ Server::~Server() {
 
 void Server::listen() {
   if (!settings_.auth_file.empty() && !read_users())
-    throw Error(ExitCode{64}, fmt::format("-Y: cannot read users from '{}', whose lines are user:password", settings_.auth_file));
+    throw Error(ExitCode{64}, fmt::format("-Y: cannot read users from '{}', whose lines are user:password",
+                                          settings_.auth_file));
   if (!settings_.socket.empty()) {
     listen_on_socket();
   } else if (settings_.port != 0) {
@@ -112,14 +115,17 @@ void Server::listen_on(const std::string& text, int port, bool metrics) {
     any = true;
   }
   freeaddrinfo(found);
-  if (!any) throw Error(kOsError, fmt::format("cannot listen on '{}': {}", text, failure.empty() ? "no address" : failure));
+  if (!any)
+    throw Error(kOsError,
+                fmt::format("cannot listen on '{}': {}", text, failure.empty() ? "no address" : failure));
 }
 
 void Server::listen_on_socket() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (settings_.socket.size() >= sizeof address.sun_path)
-    throw Error(kOsError, fmt::format("-s: the name of a socket has at most {} bytes", sizeof address.sun_path - 1));
+    throw Error(kOsError,
+                fmt::format("-s: the name of a socket has at most {} bytes", sizeof address.sun_path - 1));
   std::memcpy(address.sun_path, settings_.socket.data(), settings_.socket.size());
   struct stat status {};
   if (::lstat(address.sun_path, &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(address.sun_path);
@@ -135,7 +141,8 @@ void Server::listen_on_socket() {
 void Server::add_listener(int descriptor, std::string name, bool metrics) {
   auto listener = std::make_unique<Listener>();
   *listener = {this, descriptor, metrics, std::move(name), nullptr};
-  listener->watch = std::make_unique<Loop::Watch>(loop_, descriptor, Loop::kRead, &acceptable, listener.get());
+  listener->watch =
+      std::make_unique<Loop::Watch>(loop_, descriptor, Loop::kRead, &acceptable, listener.get());
   listeners_.push_back(std::move(listener));
 }
 
@@ -167,7 +174,8 @@ void Server::accept_one(Listener&, int descriptor, const std::string& peer) {
   if (current_.load() >= settings_.max_connections) {
     if (settings_.maxconns_fast) {
       constexpr std::string_view kSentence = "ERROR Too many open connections\r\n";
-      [[maybe_unused]] const ssize_t sent = ::send(descriptor, kSentence.data(), kSentence.size(), MSG_NOSIGNAL);
+      [[maybe_unused]] const ssize_t sent =
+          ::send(descriptor, kSentence.data(), kSentence.size(), MSG_NOSIGNAL);
       ::close(descriptor);
       rejected_.add();
       return;
@@ -184,9 +192,12 @@ void Server::accept_one(Listener&, int descriptor, const std::string& peer) {
 void Server::pause_accepting(bool pause) {
   if (pause == paused_) return;
   paused_ = pause;
-  if (pause) disabled_.add(), paused_since_ = microseconds();
-  else disabled_us_.add(microseconds() - paused_since_);
-  for (const auto& listener : listeners_) listener->watch->change(pause ? 0 : static_cast<short>(Loop::kRead));
+  if (pause)
+    disabled_.add(), paused_since_ = microseconds();
+  else
+    disabled_us_.add(microseconds() - paused_since_);
+  for (const auto& listener : listeners_)
+    listener->watch->change(pause ? 0 : static_cast<short>(Loop::kRead));
 }
 
 int Server::run() {
@@ -202,7 +213,8 @@ int Server::run() {
   for (const int number : {SIGINT, SIGTERM, SIGUSR1}) loop_.on_signal(number, [this] { loop_.stop(); });
   loop_.on_signal(SIGHUP, [this] {
     if (!settings_.auth_file.empty() && !read_users())
-      std::fprintf(stderr, "rubato-cached: cannot read '%s' again; the users stay as they are\n", settings_.auth_file.c_str());
+      std::fprintf(stderr, "rubato-cached: cannot read '%s' again; the users stay as they are\n",
+                   settings_.auth_file.c_str());
   });
   loop_.every(250, [this] { clock_.tick(); });
   loop_.every(10, [this] {

@@ -39,7 +39,8 @@ void Worker::drop_idle() {
   const std::uint32_t now = context_.clock.now();
   std::vector<Connection*> old;
   for_each([&](Connection& connection) {
-    if (connection.idle() && now - connection.last_request() > context_.settings.idle_timeout) old.push_back(&connection);
+    if (connection.idle() && now - connection.last_request() > context_.settings.idle_timeout)
+      old.push_back(&connection);
   });
   for (Connection* connection : old) remove(*connection);
 }

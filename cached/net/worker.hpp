@@ -20,7 +20,8 @@ class ConnectionKeeper {
 
 class Worker {
  public:
-  Worker(Context& context, ConnectionKeeper& keeper) : context_(context), keeper_(keeper), buffer_(16 << 10) {}
+  Worker(Context& context, ConnectionKeeper& keeper)
+      : context_(context), keeper_(keeper), buffer_(16 << 10) {}
   void start();
   /// Answers under way are sent, then connections are closed and the thread ends.
   void stop();

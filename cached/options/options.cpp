@@ -21,7 +21,8 @@ EngineOptions Settings::engine() const {
   options.item_size_max = item_size_max;
   options.sizes = slab_sizes.empty() ? SlabSizes(factor, sizeof(Item) + chunk_size, slab_chunk_max)
                                      : SlabSizes(slab_sizes, slab_chunk_max);
-  options.preallocate = preallocate, options.cas = cas, options.evict = evict, options.may_expand = may_expand;
+  options.preallocate = preallocate, options.cas = cas, options.evict = evict,
+  options.may_expand = may_expand;
   if (hash_power) options.hash_power = hash_power;
   options.hash = hash_named(hash);
   options.threads = threads;
@@ -44,10 +45,13 @@ N number(std::string_view option, std::string_view text, N low, N high) {
 std::size_t size_of(std::string_view option, std::string_view text, std::size_t low, std::size_t high) {
   std::size_t unit = 1;
   std::string_view digits = text;
-  if (!digits.empty() && (digits.back() | 32) == 'k') unit = 1024, digits.remove_suffix(1);
-  else if (!digits.empty() && (digits.back() | 32) == 'm') unit = 1 << 20, digits.remove_suffix(1);
+  if (!digits.empty() && (digits.back() | 32) == 'k')
+    unit = 1024, digits.remove_suffix(1);
+  else if (!digits.empty() && (digits.back() | 32) == 'm')
+    unit = 1 << 20, digits.remove_suffix(1);
   const std::size_t value = number<std::size_t>(option, digits, 0, high) * unit;
-  if (value < low || value > high) throw UsageError("{} takes {} to {} bytes, not '{}'", option, low, high, text);
+  if (value < low || value > high)
+    throw UsageError("{} takes {} to {} bytes, not '{}'", option, low, high, text);
   return value;
 }
 
@@ -63,7 +67,8 @@ const std::map<std::string_view, Suboption>& suboptions() {
       {"no_maxconns_fast", {false, [](auto& s, auto, auto) { s.maxconns_fast = false; }}},
       {"hashpower", {true, [](auto& s, auto o, auto v) { s.hash_power = number(o, v, 12u, 32u); }}},
       {"no_hashexpand", {false, [](auto& s, auto, auto) { s.may_expand = false; }}},
-      {"tail_repair_time", {true, [](auto& s, auto o, auto v) { s.tail_repair = number(o, v, 10u, 1u << 30); }}},
+      {"tail_repair_time",
+       {true, [](auto& s, auto o, auto v) { s.tail_repair = number(o, v, 10u, 1u << 30); }}},
       {"hash_algorithm",
        {true,
         [](auto& s, auto, auto v) {
@@ -72,20 +77,28 @@ const std::map<std::string_view, Suboption>& suboptions() {
         }}},
       {"lru_crawler", {false, [](auto& s, auto, auto) { s.lru_crawler = true; }}},
       {"no_lru_crawler", {false, [](auto& s, auto, auto) { s.lru_crawler = false; }}},
-      {"lru_crawler_sleep", {true, [](auto& s, auto o, auto v) { s.crawler_sleep = number(o, v, 0u, 1000000u); }}},
-      {"lru_crawler_tocrawl", {true, [](auto& s, auto o, auto v) { s.crawler_to_crawl = number(o, v, 0u, ~0u); }}},
+      {"lru_crawler_sleep",
+       {true, [](auto& s, auto o, auto v) { s.crawler_sleep = number(o, v, 0u, 1000000u); }}},
+      {"lru_crawler_tocrawl",
+       {true, [](auto& s, auto o, auto v) { s.crawler_to_crawl = number(o, v, 0u, ~0u); }}},
       {"lru_maintainer", {false, [](auto& s, auto, auto) { s.lru_maintainer = s.lru.segmented = true; }}},
       {"no_lru_maintainer", {false, [](auto& s, auto, auto) { s.lru_maintainer = s.lru.segmented = false; }}},
       {"hot_lru_pct", {true, [](auto& s, auto o, auto v) { s.lru.hot_share = number(o, v, 1, 79) / 100.0; }}},
-      {"warm_lru_pct", {true, [](auto& s, auto o, auto v) { s.lru.warm_share = number(o, v, 1, 79) / 100.0; }}},
-      {"hot_max_factor", {true, [](auto& s, auto o, auto v) { s.lru.hot_factor = number(o, v, 0.001, 1e9); }}},
-      {"warm_max_factor", {true, [](auto& s, auto o, auto v) { s.lru.warm_factor = number(o, v, 0.001, 1e9); }}},
-      {"temporary_ttl", {true, [](auto& s, auto o, auto v) { s.lru.temporary_ttl = number(o, v, 0, 1 << 30); }}},
+      {"warm_lru_pct",
+       {true, [](auto& s, auto o, auto v) { s.lru.warm_share = number(o, v, 1, 79) / 100.0; }}},
+      {"hot_max_factor",
+       {true, [](auto& s, auto o, auto v) { s.lru.hot_factor = number(o, v, 0.001, 1e9); }}},
+      {"warm_max_factor",
+       {true, [](auto& s, auto o, auto v) { s.lru.warm_factor = number(o, v, 0.001, 1e9); }}},
+      {"temporary_ttl",
+       {true, [](auto& s, auto o, auto v) { s.lru.temporary_ttl = number(o, v, 0, 1 << 30); }}},
       {"idle_timeout", {true, [](auto& s, auto o, auto v) { s.idle_timeout = number(o, v, 0u, 1u << 30); }}},
       {"read_buf_mem_limit",
-       {true, [](auto& s, auto o, auto v) { s.read_buffer_limit = std::size_t{number(o, v, 0u, 1u << 20)} << 20; }}},
+       {true, [](auto& s, auto o,
+                 auto v) { s.read_buffer_limit = std::size_t{number(o, v, 0u, 1u << 20)} << 20; }}},
       {"resp_obj_mem_limit", {true, [](auto&, auto o, auto v) { number(o, v, 0u, 1u << 20); }}},
-      {"slab_chunk_max", {true, [](auto& s, auto o, auto v) { s.slab_chunk_max = size_of(o, v, 1024, kPageSize); }}},
+      {"slab_chunk_max",
+       {true, [](auto& s, auto o, auto v) { s.slab_chunk_max = size_of(o, v, 1024, kPageSize); }}},
       {"slab_sizes",
        {true,
         [](auto& s, auto o, auto v) {
@@ -94,7 +107,8 @@ const std::map<std::string_view, Suboption>& suboptions() {
             const std::size_t end = std::min(v.find('-', at), v.size());
             const auto size = number<std::size_t>(o, v.substr(at, end - at), 96, kPageSize);
             if (!s.slab_sizes.empty() && size < s.slab_sizes.back() + 8)
-              throw UsageError("slab_sizes must grow by 8 bytes at least, and {} follows {}", size, s.slab_sizes.back());
+              throw UsageError("slab_sizes must grow by 8 bytes at least, and {} follows {}", size,
+                               s.slab_sizes.back());
             s.slab_sizes.push_back(size);
             at = end + 1;
           }
@@ -103,12 +117,16 @@ const std::map<std::string_view, Suboption>& suboptions() {
       {"no_slab_reassign", {false, [](auto& s, auto, auto) { s.slab_reassign = false; }}},
       {"slab_automove", {true, [](auto& s, auto o, auto v) { s.automove = number(o, v, 0u, 2u); }}},
       {"no_slab_automove", {false, [](auto& s, auto, auto) { s.automove = 0; }}},
-      {"slab_automove_ratio", {true, [](auto& s, auto o, auto v) { s.automove_ratio = number(o, v, 0.01, 1.0); }}},
-      {"slab_automove_window", {true, [](auto& s, auto o, auto v) { s.automove_window = number(o, v, 3u, 1u << 20); }}},
+      {"slab_automove_ratio",
+       {true, [](auto& s, auto o, auto v) { s.automove_ratio = number(o, v, 0.01, 1.0); }}},
+      {"slab_automove_window",
+       {true, [](auto& s, auto o, auto v) { s.automove_window = number(o, v, 3u, 1u << 20); }}},
       {"no_chunked_items", {false, [](auto& s, auto, auto) { s.slab_chunk_max = kPageSize; }}},
       {"track_sizes", {false, [](auto& s, auto, auto) { s.track_sizes = true; }}},
-      {"watcher_logbuf_size", {true, [](auto& s, auto o, auto v) { s.watcher_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
-      {"worker_logbuf_size", {true, [](auto& s, auto o, auto v) { s.worker_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
+      {"watcher_logbuf_size",
+       {true, [](auto& s, auto o, auto v) { s.watcher_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
+      {"worker_logbuf_size",
+       {true, [](auto& s, auto o, auto v) { s.worker_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
       {"inline_ascii_resp", {false, [](auto& s, auto, auto) { s.inline_ascii = true; }}},
       {"no_inline_ascii_resp", {false, [](auto& s, auto, auto) { s.inline_ascii = false; }}},
       {"modern", {false, [](auto&, auto, auto) {}}},  // the defaults since 1.5
@@ -141,15 +159,22 @@ void read_suboptions(Settings& settings, std::string_view text) {
     const std::string_view name = one.substr(0, equals);
     const std::string_view value = equals == one.npos ? std::string_view{} : one.substr(equals + 1);
     const auto starts = [&](std::string_view with) { return name.substr(0, with.size()) == with; };
-    if (starts("ext_")) throw UsageError("-o {}: there is no external storage; the cache is in memory only", name);
-    if (starts("ssl_")) throw UsageError("-o {}: there is no TLS; put stunnel or a proxy with TLS in front", name);
-    if (starts("proxy_")) throw UsageError("-o {}: there is no proxy; run mcrouter or twemproxy in front", name);
+    if (starts("ext_"))
+      throw UsageError("-o {}: there is no external storage; the cache is in memory only", name);
+    if (starts("ssl_"))
+      throw UsageError("-o {}: there is no TLS; put stunnel or a proxy with TLS in front", name);
+    if (starts("proxy_"))
+      throw UsageError("-o {}: there is no proxy; run mcrouter or twemproxy in front", name);
     if (name == "drop_privileges")
-      throw UsageError("-o drop_privileges is not there; use the sandbox of systemd (the unit that is installed does)");
-    if (name == "sock_cookie_id") throw UsageError("-o sock_cookie_id is not there; mark packets by the user (-u) instead");
+      throw UsageError(
+          "-o drop_privileges is not there; use the sandbox of systemd (the unit that is installed does)");
+    if (name == "sock_cookie_id")
+      throw UsageError("-o sock_cookie_id is not there; mark packets by the user (-u) instead");
     const auto found = suboptions().find(name);
-    if (found == suboptions().end()) throw UsageError("-o {} is not known; rubato-cached -h lists what is", name);
-    if (found->second.takes_value && value.empty()) throw UsageError("-o {} needs a value, as {}=...", name, name);
+    if (found == suboptions().end())
+      throw UsageError("-o {} is not known; rubato-cached -h lists what is", name);
+    if (found->second.takes_value && value.empty())
+      throw UsageError("-o {} needs a value, as {}=...", name, name);
     if (!found->second.takes_value && equals != one.npos) throw UsageError("-o {} takes no value", name);
     found->second.read(settings, name, value);
   }
@@ -228,20 +253,30 @@ void print_help() {
       "  -o, --extended=LIST      further options, separated by commas:\n",
       version_text());
   for (const auto& [name, suboption] : suboptions())
-    std::printf("     %.*s%s\n", static_cast<int>(name.size()), name.data(), suboption.takes_value ? "=VALUE" : "");
+    std::printf("     %.*s%s\n", static_cast<int>(name.size()), name.data(),
+                suboption.takes_value ? "=VALUE" : "");
 }
 
 void read(int letter, Settings& s) {
   const std::string_view value = optarg ? std::string_view(optarg) : std::string_view{};
   switch (letter) {
-    case 'p': s.port = number("-p", value, -1, 65535); break;
+    case 'p':
+      s.port = number("-p", value, -1, 65535);
+      break;
     case 'U':
       if (number("-U", value, 0, 65535))
-        throw UsageError("-U {}: there is no UDP, which memcached has switched off since 1.5.6; use TCP", value);
+        throw UsageError("-U {}: there is no UDP, which memcached has switched off since 1.5.6; use TCP",
+                         value);
       break;
-    case 's': s.socket = value; break;
-    case 'a': s.socket_mask = static_cast<unsigned>(std::strtoul(optarg, nullptr, 8)); break;
-    case 'A': s.shutdown_command = true; break;
+    case 's':
+      s.socket = value;
+      break;
+    case 'a':
+      s.socket_mask = static_cast<unsigned>(std::strtoul(optarg, nullptr, 8));
+      break;
+    case 'A':
+      s.shutdown_command = true;
+      break;
     case 'l':
       s.inter = value;
       for (std::size_t at = 0; at < value.size();) {
@@ -250,52 +285,104 @@ void read(int letter, Settings& s) {
         at = end + 1;
       }
       break;
-    case 'd': s.daemon = true; break;
-    case 'r': s.core_dumps = true; break;
-    case 'u': s.user = value; break;
-    case 'm': s.max_bytes = number<std::size_t>("-m", value, 8, 1 << 24) << 20; break;
-    case 'M': s.evict = false; break;
-    case 'c': s.max_connections = number("-c", value, 1, 10000000); break;
-    case 'k': s.lock_memory = true; break;
-    case 'v': ++s.verbosity; break;
-    case 'P': s.pid_file = value; break;
+    case 'd':
+      s.daemon = true;
+      break;
+    case 'r':
+      s.core_dumps = true;
+      break;
+    case 'u':
+      s.user = value;
+      break;
+    case 'm':
+      s.max_bytes = number<std::size_t>("-m", value, 8, 1 << 24) << 20;
+      break;
+    case 'M':
+      s.evict = false;
+      break;
+    case 'c':
+      s.max_connections = number("-c", value, 1, 10000000);
+      break;
+    case 'k':
+      s.lock_memory = true;
+      break;
+    case 'v':
+      ++s.verbosity;
+      break;
+    case 'P':
+      s.pid_file = value;
+      break;
     case 'f':
       s.factor = number("-f", value, 1.0, 100.0);
       if (s.factor <= 1.0) throw UsageError("-f takes a factor above 1, not '{}'", value);
       break;
-    case 'n': s.chunk_size = number<std::size_t>("-n", value, 1, kPageSize / 2 - 48); break;
-    case 'L': s.preallocate = true; break;
+    case 'n':
+      s.chunk_size = number<std::size_t>("-n", value, 1, kPageSize / 2 - 48);
+      break;
+    case 'L':
+      s.preallocate = true;
+      break;
     case 'D':
       s.prefix_delimiter = value.empty() ? ':' : value[0];
       s.detail = true;
       break;
-    case 't': s.threads = number("-t", value, 1u, 1024u); break;
-    case 'R': s.requests_per_event = number("-R", value, 1, 1 << 30); break;
-    case 'C': s.cas = false; break;
-    case 'b': s.backlog = number("-b", value, 1, 1 << 30); break;
-    case 'B':
-      if (value == "auto") s.binding = Binding::automatic;
-      else if (value == "ascii") s.binding = Binding::ascii;
-      else if (value == "binary") s.binding = Binding::binary;
-      else throw UsageError("-B is auto, ascii or binary, not '{}'", value);
+    case 't':
+      s.threads = number("-t", value, 1u, 1024u);
       break;
-    case 'I': s.item_size_max = size_of("-I", value, 1024, std::size_t{1} << 30); break;
-    case 'F': s.flush = false; break;
-    case 'X': s.dump = false; break;
-    case 'W': s.watch = false; break;
-    case 'Y': s.auth_file = value; break;
-    case 'o': read_suboptions(s, value); break;
-    case 'Z': throw UsageError("-Z: there is no TLS; put stunnel or a proxy with TLS in front");
-    case 'S': throw UsageError("-S: there is no SASL; use -Y with a file of users and passwords");
-    case 'e': throw UsageError("-e: there is no file to restart from; items do not outlive the process");
-    case 'N': throw UsageError("-N: connections are not spread by NAPI ids; they are handed out in turn");
-    default: throw UsageError("wrong option; rubato-cached -h lists what there is");
+    case 'R':
+      s.requests_per_event = number("-R", value, 1, 1 << 30);
+      break;
+    case 'C':
+      s.cas = false;
+      break;
+    case 'b':
+      s.backlog = number("-b", value, 1, 1 << 30);
+      break;
+    case 'B':
+      if (value == "auto")
+        s.binding = Binding::automatic;
+      else if (value == "ascii")
+        s.binding = Binding::ascii;
+      else if (value == "binary")
+        s.binding = Binding::binary;
+      else
+        throw UsageError("-B is auto, ascii or binary, not '{}'", value);
+      break;
+    case 'I':
+      s.item_size_max = size_of("-I", value, 1024, std::size_t{1} << 30);
+      break;
+    case 'F':
+      s.flush = false;
+      break;
+    case 'X':
+      s.dump = false;
+      break;
+    case 'W':
+      s.watch = false;
+      break;
+    case 'Y':
+      s.auth_file = value;
+      break;
+    case 'o':
+      read_suboptions(s, value);
+      break;
+    case 'Z':
+      throw UsageError("-Z: there is no TLS; put stunnel or a proxy with TLS in front");
+    case 'S':
+      throw UsageError("-S: there is no SASL; use -Y with a file of users and passwords");
+    case 'e':
+      throw UsageError("-e: there is no file to restart from; items do not outlive the process");
+    case 'N':
+      throw UsageError("-N: connections are not spread by NAPI ids; they are handed out in turn");
+    default:
+      throw UsageError("wrong option; rubato-cached -h lists what there is");
   }
 }
 
 void check(const Settings& s) {
   const double share = s.lru.hot_share + s.lru.warm_share;
-  if (share > 0.8001) throw UsageError("hot_lru_pct and warm_lru_pct are 80 at most together, not {:.0f}", share * 100);
+  if (share > 0.8001)
+    throw UsageError("hot_lru_pct and warm_lru_pct are 80 at most together, not {:.0f}", share * 100);
   if (s.item_size_max > s.max_bytes / 2)
     throw UsageError("-I: an item may have at most half of the memory (-m), and {} is more", s.item_size_max);
   if (!s.auth_file.empty() && s.binding == Binding::binary)
@@ -309,11 +396,13 @@ void check(const Settings& s) {
 Start read_options(int argc, char** argv, Settings& settings) try {
   optind = 1, opterr = 0;
   for (;;) {
-    const int letter = getopt_long(argc, argv, ":p:s:a:Al:dru:m:Mc:kvhiVP:f:n:LD:t:R:Cb:B:I:FXWY:o:U:ZSe:N:", kLong, nullptr);
+    const int letter = getopt_long(
+        argc, argv, ":p:s:a:Al:dru:m:Mc:kvhiVP:f:n:LD:t:R:Cb:B:I:FXWY:o:U:ZSe:N:", kLong, nullptr);
     if (letter < 0) break;
     if (letter == 'h') return print_help(), Start::done;
     if (letter == 'V') return std::printf("rubato-cached %s\n", version_text()), Start::done;
-    if (letter == 'i') return std::printf("rubato-cached %s, SPDX-License-Identifier: MIT\n", version_text()), Start::done;
+    if (letter == 'i')
+      return std::printf("rubato-cached %s, SPDX-License-Identifier: MIT\n", version_text()), Start::done;
     if (letter == ':') throw UsageError("-{} needs a value", static_cast<char>(optopt));
     if (letter == '?') throw UsageError("{} is not known; rubato-cached -h lists what is", argv[optind - 1]);
     read(letter, settings);

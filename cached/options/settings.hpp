@@ -62,7 +62,8 @@ struct Settings {
 /// What main does after the options were read.
 enum class Start : std::uint8_t { serve, done, refused };
 
-/// Reads the command line. Prints help, version or one sentence about what is wrong; `refused` means exit code 64.
+/// Reads the command line. Prints help, version or one sentence about what is wrong; `refused` means exit
+/// code 64.
 Start read_options(int argc, char** argv, Settings& settings);
 
 const char* version_text();

@@ -38,7 +38,8 @@ bool AdminCommands::line(const Words& words) {
     if (words.count < 2 || words.count > 3) return s_.error("ERROR"), true;
     std::uint32_t level = 0;
     s_.no_reply_ = words[words.count - 1] == "noreply";
-    if (!to_number(words[1], level) && !s_.no_reply_) return s_.error("CLIENT_ERROR bad command line format"), true;
+    if (!to_number(words[1], level) && !s_.no_reply_)
+      return s_.error("CLIENT_ERROR bad command line format"), true;
     s_.context_.settings.verbosity = static_cast<int>(std::min(level, 2u));
     return s_.answer("OK"), true;
   }
@@ -75,15 +76,15 @@ void AdminCommands::stats(const Words& words) {
     return s_.answer("END");
   }
   if (group == "cachedump") return cachedump(words);
-  service.report(group, sink);  // an unknown group has no statistics
-  s_.answer("END");
+  s_.answer(service.report(group, sink) ? "END" : "ERROR");
 }
 
 void AdminCommands::cachedump(const Words& words) {
   if (!s_.context_.settings.dump) return s_.error("CLIENT_ERROR stats cachedump not allowed");
   if (words.count < 4) return s_.error("CLIENT_ERROR bad command line");
   std::uint32_t id = 0, limit = 0;
-  if (!to_number(words[2], id) || !to_number(words[3], limit)) return s_.error("CLIENT_ERROR bad command line format");
+  if (!to_number(words[2], id) || !to_number(words[3], limit))
+    return s_.error("CLIENT_ERROR bad command line format");
   if (id >= kMaxClasses) return s_.error("CLIENT_ERROR Illegal slab id");
   const unsigned segment = s_.engine_.tuning().segmented ? kHot : kCold;
   std::size_t size = 0;
@@ -103,15 +104,22 @@ void AdminCommands::slabs(const Words& words) {
   if (words.count == 4 && words[1] == "reassign") {
     if (!s_.context_.settings.slab_reassign) return s_.error("CLIENT_ERROR slab reassignment disabled");
     std::int32_t from = 0, to = 0;
-    if (!to_number(words[2], from) || !to_number(words[3], to)) return s_.error("CLIENT_ERROR bad command line format");
+    if (!to_number(words[2], from) || !to_number(words[3], to))
+      return s_.error("CLIENT_ERROR bad command line format");
     const auto last = static_cast<std::int32_t>(s_.engine_.sizes().last());
     if (from == to) return s_.answer("SAME src and dst class are identical");
-    if (from < -1 || from > last || to < 0 || to > last || from == 0)
+    if (from < -1 || from > last || to < 0 || to > last)
       return s_.answer("BADCLASS invalid src or dst class id");
-    switch (s_.context_.service.reassign(from < 0 ? 0 : static_cast<unsigned>(from), static_cast<unsigned>(to))) {
-      case MoveResult::done: return s_.answer("OK");
-      case MoveResult::busy: return s_.answer("BUSY currently processing reassign request");
-      case MoveResult::no_page: return s_.answer("NOSPARE source class has no spare pages");
+    if (from == 0 && s_.engine_.memory().pool_pages == 0)
+      return s_.answer("NOSPARE source class has no spare pages");
+    switch (
+        s_.context_.service.reassign(from < 0 ? 0 : static_cast<unsigned>(from), static_cast<unsigned>(to))) {
+      case MoveResult::done:
+        return s_.answer("OK");
+      case MoveResult::busy:
+        return s_.answer("BUSY currently processing reassign request");
+      case MoveResult::no_page:
+        return s_.answer("NOSPARE source class has no spare pages");
     }
   }
   if (words.count >= 3 && words[1] == "automove") {
@@ -137,9 +145,10 @@ void AdminCommands::lru(const Words& words) {
     double hot_factor = 0, warm_factor = 0;
     if (!to_number(words[2], hot) || !to_number(words[3], warm) || !to_number(words[4], hot_factor) ||
         !to_number(words[5], warm_factor))
-      return s_.error("CLIENT_ERROR bad command line format");
+      return s_.error("ERROR");
     if (hot + warm > 80) return s_.answer("ERROR hot and warm pcts must not exceed 80");
-    if (hot_factor <= 0 || warm_factor <= 0) return s_.answer("ERROR hot/warm age factors must be greater than 0");
+    if (hot_factor <= 0 || warm_factor <= 0)
+      return s_.answer("ERROR hot/warm age factors must be greater than 0");
     tuning.hot_share = hot / 100.0, tuning.warm_share = warm / 100.0;
     tuning.hot_factor = hot_factor, tuning.warm_factor = warm_factor;
   } else if (words.count >= 3 && words[1] == "mode" && s_.context_.settings.lru_maintainer) {
@@ -147,7 +156,7 @@ void AdminCommands::lru(const Words& words) {
     tuning.segmented = words[2] == "segmented";
   } else if (words.count >= 3 && words[1] == "temp_ttl" && s_.context_.settings.lru_maintainer) {
     std::int32_t ttl = 0;
-    if (!to_number(words[2], ttl)) return s_.error("CLIENT_ERROR bad command line format");
+    if (!to_number(words[2], ttl)) return s_.error("ERROR");
     tuning.temporary_ttl = ttl < 0 ? -1 : ttl;
   } else {
     return s_.error("ERROR");
@@ -169,6 +178,7 @@ void AdminCommands::lru_crawler(const Words& words) {
   if (words.count == 3 && (what == "metadump" || what == "mgdump")) {
     if (!service.crawler_enabled()) return s_.error("CLIENT_ERROR lru crawler disabled");
     if (!s_.context_.settings.dump) return s_.answer("ERROR metadump not allowed");
+    if (s_.output_.pending()) return s_.error("ERROR cannot pipeline other commands before metadump");
     const std::uint64_t classes = classes_of(words[2], last, true);
     if (!classes) return s_.answer("BADCLASS invalid class id");
     s_.dump_kind_ = what == "metadump" ? Dump::metadump : Dump::mgdump;
@@ -214,7 +224,8 @@ void AdminCommands::cache_memlimit(const Words& words) {
   if (megabytes < 8) return s_.answer("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m");
   if (megabytes > 1000000000) return s_.answer("MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes");
   const std::size_t bytes = std::size_t{megabytes} << 20;
-  if (!s_.engine_.set_limit(bytes)) return s_.answer("MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust");
+  if (!s_.engine_.set_limit(bytes))
+    return s_.answer("MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust");
   s_.context_.settings.max_bytes = bytes;
   s_.answer("OK");
 }
@@ -228,6 +239,7 @@ void AdminCommands::shutdown(const Words& words) {
 
 void AdminCommands::watch(const Words& words) {
   if (!s_.context_.settings.watch) return s_.error("CLIENT_ERROR watch commands not allowed");
+  if (s_.output_.pending()) return s_.error("ERROR cannot pipeline other commands before watch");
   constexpr std::string_view kinds[] = {"fetchers", "mutations", "evictions", "connevents"};
   unsigned bits = 0;
   for (unsigned n = 1; n < words.count; ++n) {

@@ -30,8 +30,10 @@ bool from_base64(std::string_view text, std::string& bytes) {
     for (unsigned i = 0; i < 4; ++i) {
       const char letter = text[n + i];
       const std::size_t value = kLetters.find(letter);
-      if (letter == '=' && n + 4 == text.size() && i >= 2) ++padding;
-      else if (value == kLetters.npos || padding) return false;
+      if (letter == '=' && n + 4 == text.size() && i >= 2)
+        ++padding;
+      else if (value == kLetters.npos || padding)
+        return false;
       group = group << 6 | (value == kLetters.npos ? 0u : static_cast<std::uint32_t>(value));
     }
     for (unsigned i = 0; i < 3 - padding; ++i) bytes += static_cast<char>(group >> (16 - 8 * i) & 255);

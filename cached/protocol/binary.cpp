@@ -13,31 +13,75 @@ namespace rubato::cached {
 namespace {
 
 enum Opcode : std::uint8_t {
-  kGet = 0x00, kSet = 0x01, kAdd = 0x02, kReplace = 0x03, kDelete = 0x04, kIncrement = 0x05, kDecrement = 0x06,
-  kQuit = 0x07, kFlush = 0x08, kGetQuiet = 0x09, kNoop = 0x0a, kVersion = 0x0b, kGetKey = 0x0c, kGetKeyQuiet = 0x0d,
-  kAppend = 0x0e, kPrepend = 0x0f, kStat = 0x10, kSetQuiet = 0x11, kAddQuiet = 0x12, kReplaceQuiet = 0x13,
-  kDeleteQuiet = 0x14, kIncrementQuiet = 0x15, kDecrementQuiet = 0x16, kQuitQuiet = 0x17, kFlushQuiet = 0x18,
-  kAppendQuiet = 0x19, kPrependQuiet = 0x1a, kTouch = 0x1c, kGat = 0x1d, kGatQuiet = 0x1e, kGatKey = 0x23,
+  kGet = 0x00,
+  kSet = 0x01,
+  kAdd = 0x02,
+  kReplace = 0x03,
+  kDelete = 0x04,
+  kIncrement = 0x05,
+  kDecrement = 0x06,
+  kQuit = 0x07,
+  kFlush = 0x08,
+  kGetQuiet = 0x09,
+  kNoop = 0x0a,
+  kVersion = 0x0b,
+  kGetKey = 0x0c,
+  kGetKeyQuiet = 0x0d,
+  kAppend = 0x0e,
+  kPrepend = 0x0f,
+  kStat = 0x10,
+  kSetQuiet = 0x11,
+  kAddQuiet = 0x12,
+  kReplaceQuiet = 0x13,
+  kDeleteQuiet = 0x14,
+  kIncrementQuiet = 0x15,
+  kDecrementQuiet = 0x16,
+  kQuitQuiet = 0x17,
+  kFlushQuiet = 0x18,
+  kAppendQuiet = 0x19,
+  kPrependQuiet = 0x1a,
+  kTouch = 0x1c,
+  kGat = 0x1d,
+  kGatQuiet = 0x1e,
+  kGatKey = 0x23,
   kGatKeyQuiet = 0x24
 };
 
 enum Status : std::uint16_t {
-  kOk = 0, kNotFound = 1, kExists = 2, kTooLarge = 3, kInvalid = 4, kNotStored = 5, kNonNumeric = 6, kAuth = 0x20,
-  kUnknown = 0x81, kNoMemory = 0x82
+  kOk = 0,
+  kNotFound = 1,
+  kExists = 2,
+  kTooLarge = 3,
+  kInvalid = 4,
+  kNotStored = 5,
+  kNonNumeric = 6,
+  kAuth = 0x20,
+  kUnknown = 0x81,
+  kNoMemory = 0x82
 };
 
 std::string_view sentence(std::uint16_t status) {
   switch (status) {
-    case kNotFound: return "Not found";
-    case kExists: return "Data exists for key.";
-    case kTooLarge: return "Too large.";
-    case kInvalid: return "Invalid arguments";
-    case kNotStored: return "Not stored.";
-    case kNonNumeric: return "Non-numeric server-side value for incr or decr";
-    case kAuth: return "Auth failure.";
-    case kUnknown: return "Unknown command";
-    case kNoMemory: return "Out of memory";
-    default: return "";
+    case kNotFound:
+      return "Not found";
+    case kExists:
+      return "Data exists for key.";
+    case kTooLarge:
+      return "Too large.";
+    case kInvalid:
+      return "Invalid arguments";
+    case kNotStored:
+      return "Not stored.";
+    case kNonNumeric:
+      return "Non-numeric server-side value for incr or decr";
+    case kAuth:
+      return "Auth failure.";
+    case kUnknown:
+      return "Unknown command";
+    case kNoMemory:
+      return "Out of memory";
+    default:
+      return "";
   }
 }
 
@@ -48,25 +92,39 @@ struct Form {
 
 Form form_of(std::uint8_t opcode) {
   switch (opcode) {
-    case kGetQuiet: return {kGet, true, false, false};
-    case kGetKey: return {kGet, false, true, false};
-    case kGetKeyQuiet: return {kGet, true, true, false};
-    case kGat: return {kGet, false, false, true};
-    case kGatQuiet: return {kGet, true, false, true};
-    case kGatKey: return {kGet, false, true, true};
-    case kGatKeyQuiet: return {kGet, true, true, true};
-    case kTouch: return {kTouch, false, false, true};
-    case kQuitQuiet: return {kQuit, true, false, false};
-    case kFlushQuiet: return {kFlush, true, false, false};
-    case kAppendQuiet: return {kAppend, true, false, false};
-    case kPrependQuiet: return {kPrepend, true, false, false};
+    case kGetQuiet:
+      return {kGet, true, false, false};
+    case kGetKey:
+      return {kGet, false, true, false};
+    case kGetKeyQuiet:
+      return {kGet, true, true, false};
+    case kGat:
+      return {kGet, false, false, true};
+    case kGatQuiet:
+      return {kGet, true, false, true};
+    case kGatKey:
+      return {kGet, false, true, true};
+    case kGatKeyQuiet:
+      return {kGet, true, true, true};
+    case kTouch:
+      return {kTouch, false, false, true};
+    case kQuitQuiet:
+      return {kQuit, true, false, false};
+    case kFlushQuiet:
+      return {kFlush, true, false, false};
+    case kAppendQuiet:
+      return {kAppend, true, false, false};
+    case kPrependQuiet:
+      return {kPrepend, true, false, false};
     case kSetQuiet:
     case kAddQuiet:
     case kReplaceQuiet:
     case kDeleteQuiet:
     case kIncrementQuiet:
-    case kDecrementQuiet: return {static_cast<std::uint8_t>(opcode - kSetQuiet + kSet), true, false, false};
-    default: return {opcode, false, false, false};
+    case kDecrementQuiet:
+      return {static_cast<std::uint8_t>(opcode - kSetQuiet + kSet), true, false, false};
+    default:
+      return {opcode, false, false, false};
   }
 }
 
@@ -74,9 +132,12 @@ template <class N>
 N load(const char* from) {
   N value;
   std::memcpy(&value, from, sizeof value);
-  if constexpr (sizeof value == 2) return be16toh(value);
-  else if constexpr (sizeof value == 4) return be32toh(value);
-  else return be64toh(value);
+  if constexpr (sizeof value == 2)
+    return be16toh(value);
+  else if constexpr (sizeof value == 4)
+    return be32toh(value);
+  else
+    return be64toh(value);
 }
 
 void put32(char* to, std::uint32_t value) {
@@ -104,7 +165,9 @@ struct BinaryProtocol::Header {
         form(form_of(opcode)) {}
   std::uint32_t value() const { return body - key - extras; }
   std::string_view key_in(const char* content) const { return {content + extras, key}; }
-  bool stores() const { return (form.loud >= kSet && form.loud <= kReplace) || form.loud == kAppend || form.loud == kPrepend; }
+  bool stores() const {
+    return (form.loud >= kSet && form.loud <= kReplace) || form.loud == kAppend || form.loud == kPrepend;
+  }
 };
 
 std::size_t BinaryProtocol::consume(const char* data, std::size_t n) {
@@ -115,8 +178,8 @@ std::size_t BinaryProtocol::consume(const char* data, std::size_t n) {
   if (n < Header::kSize) return 0;
   const Header h(data);
   std::memcpy(s_.binary_header_.data(), data, Header::kSize);
-  const bool known = h.opcode <= kPrependQuiet || (h.opcode >= kTouch && h.opcode <= kGatQuiet) || h.opcode == kGatKey ||
-                     h.opcode == kGatKeyQuiet;
+  const bool known = h.opcode <= kPrependQuiet || (h.opcode >= kTouch && h.opcode <= kGatQuiet) ||
+                     h.opcode == kGatKey || h.opcode == kGatKeyQuiet;
   if (std::uint32_t{h.key} + h.extras > h.body || h.key > kMostKey || (!known && h.key > h.body)) {
     error(h, kInvalid);
     s_.close();
@@ -188,12 +251,13 @@ void BinaryProtocol::handle(const Header& h, const char* body) {
       if (!shape(0, false, false)) return;
       if (!h.form.quiet) answer(h, kOk, 0, {}, {}, {});
       return s_.close();
-    default: return error(h, kUnknown);
+    default:
+      return error(h, kUnknown);
   }
 }
 
-void BinaryProtocol::begin(const Header& h, std::uint16_t status, std::uint64_t cas, std::size_t extras, std::size_t key,
-                           std::size_t value) {
+void BinaryProtocol::begin(const Header& h, std::uint16_t status, std::uint64_t cas, std::size_t extras,
+                           std::size_t key, std::size_t value) {
   char* to = s_.output_.room(Header::kSize);
   std::memset(to, 0, Header::kSize);
   to[0] = static_cast<char>(0x81), to[1] = static_cast<char>(h.opcode);
@@ -215,7 +279,9 @@ void BinaryProtocol::answer(const Header& h, std::uint16_t status, std::uint64_t
   s_.output_.append(value);
 }
 
-void BinaryProtocol::error(const Header& h, std::uint16_t status) { answer(h, status, 0, {}, {}, sentence(status)); }
+void BinaryProtocol::error(const Header& h, std::uint16_t status) {
+  answer(h, status, 0, {}, {}, sentence(status));
+}
 
 void BinaryProtocol::get(const Header& h, const char* body) {
   const std::string_view name = h.key_in(body);
@@ -242,8 +308,10 @@ void BinaryProtocol::get(const Header& h, const char* body) {
   s_.output_.append({flags, 4});
   if (h.form.with_key) s_.output_.append(name);
   if (!lookup.with_value) return;
-  if (found.pinned) s_.output_.pin(found.pinned, 2);
-  else s_.output_.added(length);
+  if (found.pinned)
+    s_.output_.pin(found.pinned, 2);
+  else
+    s_.output_.added(length);
 }
 
 void BinaryProtocol::store(const Header& h, const char* body, std::size_t) {
@@ -252,15 +320,25 @@ void BinaryProtocol::store(const Header& h, const char* body, std::size_t) {
   if (h.extras == 8) flags = load<std::uint32_t>(body), expiry = load<std::uint32_t>(body + 4);
   StoreRequest request{.cas = h.cas};
   switch (h.form.loud) {
-    case kAdd: request.mode = StoreMode::add; break;
-    case kReplace: request.mode = StoreMode::replace; break;
-    case kAppend: request.mode = StoreMode::append; break;
-    case kPrepend: request.mode = StoreMode::prepend; break;
-    default: break;
+    case kAdd:
+      request.mode = StoreMode::add;
+      break;
+    case kReplace:
+      request.mode = StoreMode::replace;
+      break;
+    case kAppend:
+      request.mode = StoreMode::append;
+      break;
+    case kPrepend:
+      request.mode = StoreMode::prepend;
+      break;
+    default:
+      break;
   }
   const Key key = s_.key(name);
   const bool fits = s_.engine_.fits(name.size(), flags, h.value());
-  Item* item = fits ? s_.engine_.allocate(key, flags, s_.context_.clock.expiry(static_cast<std::int32_t>(expiry)), h.value())
+  Item* item = fits ? s_.engine_.allocate(
+                          key, flags, s_.context_.clock.expiry(static_cast<std::int32_t>(expiry)), h.value())
                     : nullptr;
   if (!item) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
@@ -287,18 +365,23 @@ void BinaryProtocol::value_complete() {
     case Stored::stored:
       if (!h.form.quiet) answer(h, kOk, stored.cas, {}, {}, {});
       return;
-    case Stored::exists: return error(h, kExists);
-    case Stored::not_found: return error(h, kNotFound);
+    case Stored::exists:
+      return error(h, kExists);
+    case Stored::not_found:
+      return error(h, kNotFound);
     case Stored::not_stored:
       return error(h, h.form.loud == kAdd ? kExists : h.form.loud == kReplace ? kNotFound : kNotStored);
-    case Stored::no_memory: return error(h, kNoMemory);
-    case Stored::too_large: return error(h, kTooLarge);
+    case Stored::no_memory:
+      return error(h, kNoMemory);
+    case Stored::too_large:
+      return error(h, kTooLarge);
   }
 }
 
 void BinaryProtocol::count(const Header& h, const char* body) {
   const Key key = s_.key(h.key_in(body));
-  const CountRequest request{.increment = h.form.loud == kIncrement, .delta = load<std::uint64_t>(body), .cas = h.cas};
+  const CountRequest request{
+      .increment = h.form.loud == kIncrement, .delta = load<std::uint64_t>(body), .cas = h.cas};
   const auto initial = load<std::uint64_t>(body + 8);
   const auto expiry = load<std::uint32_t>(body + 16);
   CountAnswer counted = s_.engine_.count(s_.counters_, key, request);
@@ -314,11 +397,16 @@ void BinaryProtocol::count(const Header& h, const char* body) {
     counted = {Counted::ok, initial, stored.cas};
   }
   switch (counted.counted) {
-    case Counted::ok: break;
-    case Counted::not_found: return error(h, kNotFound);
-    case Counted::non_numeric: return error(h, kNonNumeric);
-    case Counted::exists: return error(h, kExists);
-    case Counted::no_memory: return error(h, kNoMemory);
+    case Counted::ok:
+      break;
+    case Counted::not_found:
+      return error(h, kNotFound);
+    case Counted::non_numeric:
+      return error(h, kNonNumeric);
+    case Counted::exists:
+      return error(h, kExists);
+    case Counted::no_memory:
+      return error(h, kNoMemory);
   }
   if (h.form.quiet) return;
   const std::uint64_t value = htobe64(counted.value);
@@ -332,8 +420,10 @@ void BinaryProtocol::remove(const Header& h, const char* body) {
     case Deleted::deleted:
       if (!h.form.quiet) answer(h, kOk, 0, {}, {}, {});
       return;
-    case Deleted::not_found: return error(h, kNotFound);
-    case Deleted::exists: return error(h, kExists);
+    case Deleted::not_found:
+      return error(h, kNotFound);
+    case Deleted::exists:
+      return error(h, kExists);
   }
 }
 

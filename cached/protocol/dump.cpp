@@ -8,10 +8,13 @@ namespace rubato::cached {
 std::string escaped(std::string_view key) {
   std::string text;
   for (const char byte : key) {
-    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-                       byte == '-' || byte == '.' || byte == '_' || byte == '~';
-    if (plain) text += byte;
-    else text += fmt::format("%{:02X}", static_cast<unsigned char>(byte));
+    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                       (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' || byte == '_' ||
+                       byte == '~';
+    if (plain)
+      text += byte;
+    else
+      text += fmt::format("%{:02X}", static_cast<unsigned char>(byte));
   }
   return text;
 }

@@ -37,12 +37,15 @@ class MetaProtocol {
 
  private:
   struct Flags;
+  struct Sentences;
+  static const Sentences kGetSentences, kSetSentences, kOtherSentences;
   void get(const Words& words);
   void set(const Words& words);
   void remove(const Words& words);
   void arithmetic(const Words& words);
   void debug(const Words& words);
-  bool read(const Words& words, unsigned first, std::string_view allowed, std::string_view repeated, Flags& flags);
+  bool read(const Words& words, unsigned first, std::string_view allowed, const Sentences& wrong,
+            Flags& flags);
   void append_common(const Flags& flags, std::string_view key, bool key_is_binary);
   void finish(std::string_view code, const Flags& flags);
 
@@ -85,8 +88,8 @@ class BinaryProtocol {
   void remove(const Header& h, const char* body);
   void flush(const Header& h, const char* body);
   void stats(const Header& h, const char* body);
-  void answer(const Header& h, std::uint16_t status, std::uint64_t cas, std::string_view extras, std::string_view key,
-              std::string_view value);
+  void answer(const Header& h, std::uint16_t status, std::uint64_t cas, std::string_view extras,
+              std::string_view key, std::string_view value);
   void error(const Header& h, std::uint16_t status);
   void begin(const Header& h, std::uint16_t status, std::uint64_t cas, std::size_t extras, std::size_t key,
              std::size_t value);

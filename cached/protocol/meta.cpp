@@ -11,6 +11,31 @@
 
 namespace rubato::cached {
 
+/// The errors of flags, which differ between the commands.
+struct MetaProtocol::Sentences {
+  std::string_view repeated, unknown, token;
+};
+
+namespace {
+
+std::string key_text(std::string_view key, bool is_binary) {
+  return is_binary ? fmt::format(" k{} b", to_base64(key)) : fmt::format(" k{}", key);
+}
+void append_key(Output& output, std::string_view key, bool is_binary) {
+  output.append(key_text(key, is_binary));
+}
+
+}  // namespace
+
+const MetaProtocol::Sentences MetaProtocol::kGetSentences{"CLIENT_ERROR duplicate flag",
+                                                          "CLIENT_ERROR invalid flag",
+                                                          "CLIENT_ERROR bad token in command line format"};
+const MetaProtocol::Sentences MetaProtocol::kSetSentences{
+    "CLIENT_ERROR duplicate flag", "CLIENT_ERROR invalid flag", "CLIENT_ERROR bad command line format"};
+const MetaProtocol::Sentences MetaProtocol::kOtherSentences{"CLIENT_ERROR invalid or duplicate flag",
+                                                            "CLIENT_ERROR invalid or duplicate flag",
+                                                            "CLIENT_ERROR invalid or duplicate flag"};
+
 /// What the words after the key say.
 struct MetaProtocol::Flags {
   Words words;
@@ -34,33 +59,48 @@ bool MetaProtocol::line(const Words& words) {
   const std::string_view name = words[0];
   if (name.size() != 2 || name[0] != 'm') return false;
   switch (name[1]) {
-    case 'g': get(words); break;
-    case 's': set(words); break;
-    case 'd': remove(words); break;
-    case 'a': arithmetic(words); break;
-    case 'e': debug(words); break;
-    case 'n': s_.answer("MN"); return true;
-    default: return false;
+    case 'g':
+      get(words);
+      break;
+    case 's':
+      set(words);
+      break;
+    case 'd':
+      remove(words);
+      break;
+    case 'a':
+      arithmetic(words);
+      break;
+    case 'e':
+      debug(words);
+      break;
+    case 'n':
+      s_.answer("MN");
+      return true;
+    default:
+      return false;
   }
   return true;
 }
 
 // False after it has answered an error.
-bool MetaProtocol::read(const Words& words, unsigned first, std::string_view allowed, std::string_view repeated, Flags& flags) {
+bool MetaProtocol::read(const Words& words, unsigned first, std::string_view allowed, const Sentences& wrong,
+                        Flags& flags) {
   flags.words = words, flags.first = first;
-  if (words.count < 2 || words[1].size() > kMostKey) return s_.error("CLIENT_ERROR bad command line format"), false;
+  if (words.count < 2) return s_.error("ERROR"), false;
+  if (words[1].size() > kMostKey) return s_.error("CLIENT_ERROR bad command line format"), false;
   flags.key = words[1];
   bool seen[128] = {};
   for (unsigned n = first; n < words.count; ++n) {
     const auto flag = static_cast<unsigned char>(words[n][0]);
-    if (flag >= 127 || flag <= ' ') return s_.error("CLIENT_ERROR invalid flag"), false;
-    if (seen[flag]) return s_.error(repeated), false;
+    if (flag >= 127 || flag <= ' ') return s_.error(wrong.unknown), false;
+    if (seen[flag]) return s_.error(wrong.repeated), false;
     seen[flag] = true;
   }
   for (unsigned n = first; n < words.count; ++n) {
     const char flag = words[n][0];
     if (flag == 'P' || flag == 'L') continue;  // for proxies
-    if (allowed.find(flag) == allowed.npos) return s_.error("CLIENT_ERROR invalid flag"), false;
+    if (allowed.find(flag) == allowed.npos) return s_.error(wrong.unknown), false;
     const std::string_view token = words[n].substr(1);
     if (flag == 'O' && token.size() > 32) return s_.error("CLIENT_ERROR opaque token too long"), false;
     if (flag == 'b') flags.binary_key = true;
@@ -68,10 +108,12 @@ bool MetaProtocol::read(const Words& words, unsigned first, std::string_view all
     std::int32_t number;
     std::uint32_t client_flags;
     std::uint64_t unique;
+    // md and ma check every word's number before they look at what it is for.
     const bool takes_time = flag == 'T' || flag == 'N' || flag == 'R';
     if ((takes_time && !to_number(token, number)) || (flag == 'F' && !to_number(token, client_flags)) ||
-        (flag == 'C' && !to_number(token, unique)))
-      return s_.error("CLIENT_ERROR bad token in command line format"), false;
+        ((flag == 'C' || flag == 'D' || flag == 'J') && !to_number(token, unique)) ||
+        (flag == 'M' && &wrong == &kOtherSentences && token.size() != 1))
+      return s_.error(wrong.token), false;
   }
   if (flags.binary_key) {
     if (!from_base64(flags.key, flags.storage) || flags.storage.size() > kMostKey || flags.storage.empty())
@@ -85,8 +127,7 @@ void MetaProtocol::append_common(const Flags& flags, std::string_view key, bool 
   for (unsigned n = flags.first; n < flags.words.count; ++n) {
     const char flag = flags.words[n][0];
     if (flag == 'O') s_.output_.append(" "), s_.output_.append(flags.words[n]);
-    if (flag == 'k') s_.output_.append(" k"), s_.output_.append(key_is_binary ? to_base64(key) : std::string(key));
-    if (flag == 'b') s_.output_.append(" b");
+    if (flag == 'k') append_key(s_.output_, key, key_is_binary);
   }
 }
 
@@ -99,7 +140,7 @@ void MetaProtocol::finish(std::string_view code, const Flags& flags) {
 void MetaProtocol::get(const Words& words) {
   s_.counters_.add(Count::meta_commands);
   Flags flags;
-  if (!read(words, 2, "bcfhklOqstuvNRT", "CLIENT_ERROR duplicate flag", flags)) return;
+  if (!read(words, 2, "bcfhklOqstuvNRT", kGetSentences, flags)) return;
   const Clock& clock = s_.context_.clock;
   const auto time = [&](char flag) {
     std::int32_t number = 0;
@@ -123,30 +164,46 @@ void MetaProtocol::get(const Words& words) {
     return s_.error(lookup.vivify && !found.hit ? "SERVER_ERROR out of memory allocating new item"
                                                 : "SERVER_ERROR refcount overflow during fetch");
   if (!found.hit && !found.vivified) {
-    if (!flags.quiet) s_.output_.append("EN\r\n");
+    if (!flags.quiet) finish("EN", flags);
     return;
   }
   std::string header = lookup.with_value ? fmt::format("VA {}", found.length) : "HD";
   for (unsigned n = 2; n < words.count; ++n) {
     switch (words[n][0]) {
-      case 'b': if (found.key_is_binary || flags.binary_key) header += " b"; break;
-      case 'c': header += fmt::format(" c{}", found.cas); break;
-      case 'f': header += fmt::format(" f{}", found.flags); break;
-      case 'h': header += found.fetched ? " h1" : " h0"; break;
-      case 'k': header += " k", header += flags.binary_key ? to_base64(flags.key) : std::string(flags.key); break;
-      case 'l': header += fmt::format(" l{}", clock.now() - found.time); break;
-      case 'O': header += ' ', header += words[n]; break;
-      case 's': header += fmt::format(" s{}", found.length); break;
-      case 't':
-        if (found.expiry) header += fmt::format(" t{}", found.expiry - clock.now());
-        else header += " t-1";
+      case 'c':
+        header += fmt::format(" c{}", found.cas);
         break;
-      default: break;
+      case 'f':
+        header += fmt::format(" f{}", found.flags);
+        break;
+      case 'h':
+        header += found.fetched ? " h1" : " h0";
+        break;
+      case 'k':
+        header += key_text(flags.key, found.key_is_binary);
+        break;
+      case 'l':
+        header += fmt::format(" l{}", clock.now() - found.time);
+        break;
+      case 'O':
+        header += ' ', header += words[n];
+        break;
+      case 's':
+        header += fmt::format(" s{}", found.length);
+        break;
+      case 't':
+        if (found.expiry)
+          header += fmt::format(" t{}", found.expiry - clock.now());
+        else
+          header += " t-1";
+        break;
+      default:
+        break;
     }
   }
-  if (found.won) header += " W";
-  if (found.stale) header += " X";
   if (found.token_sent) header += " Z";
+  if (found.stale) header += " X";
+  if (found.won) header += " W";
   header += "\r\n";
   std::memcpy(at, header.data(), header.size());
   if (found.pinned) {
@@ -167,10 +224,11 @@ void MetaProtocol::set(const Words& words) {
     s_.error(sentence);
     if (sized) s_.swallow_ = std::size_t{length} + 2;
   };
-  if (words.count < 3 || !sized) return s_.error("CLIENT_ERROR bad data chunk");
+  if (words.count < 2) return s_.error("ERROR");
+  if (!sized) return s_.error("CLIENT_ERROR bad command line format");
   Flags flags;
   const Output::Mark mark = s_.output_.mark();
-  if (!read(words, 3, "bcCFIkMOqTS", "CLIENT_ERROR duplicate flag", flags)) {
+  if (!read(words, 3, "bcCFIkMOqTS", kSetSentences, flags)) {
     if (s_.output_.mark().size > mark.size) s_.swallow_ = std::size_t{length} + 2;
     return;
   }
@@ -178,11 +236,20 @@ void MetaProtocol::set(const Words& words) {
   if (flags.has('M')) {
     const std::string_view mode = flags.token('M');
     switch (mode.size() == 1 ? mode[0] | 32 : 0) {
-      case 's': break;
-      case 'e': request.mode = StoreMode::add; break;
-      case 'a': request.mode = StoreMode::append; break;
-      case 'p': request.mode = StoreMode::prepend; break;
-      case 'r': request.mode = StoreMode::replace; break;
+      case 's':
+        break;
+      case 'e':
+        request.mode = StoreMode::add;
+        break;
+      case 'a':
+        request.mode = StoreMode::append;
+        break;
+      case 'p':
+        request.mode = StoreMode::prepend;
+        break;
+      case 'r':
+        request.mode = StoreMode::replace;
+        break;
       default:
         return refuse(mode.size() == 1 ? "CLIENT_ERROR invalid mode for ms M token"
                                        : "CLIENT_ERROR incorrect length for M token");
@@ -197,12 +264,14 @@ void MetaProtocol::set(const Words& words) {
 
   const Key key = s_.key(flags.key);
   const bool fits = s_.engine_.fits(flags.key.size(), client_flags, length);
-  Item* item = fits ? s_.engine_.allocate(key, client_flags, s_.context_.clock.expiry(expiry), length) : nullptr;
+  Item* item =
+      fits ? s_.engine_.allocate(key, client_flags, s_.context_.clock.expiry(expiry), length) : nullptr;
   if (!item) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
     ThreadCounters uncounted;
     s_.engine_.remove(uncounted, key, {});
-    return refuse(fits ? "SERVER_ERROR out of memory storing object" : "SERVER_ERROR object too large for cache");
+    return refuse(fits ? "SERVER_ERROR out of memory storing object"
+                       : "SERVER_ERROR object too large for cache");
   }
   if (flags.binary_key) item->set(Item::kKeyBinary);
   s_.counters_.add(Count::meta_commands);
@@ -237,20 +306,29 @@ void MetaProtocol::value_complete() {
   const StoreAnswer answer = s_.engine_.store(s_.counters_, item, s_.value_hash_, s_.store_);
   std::string_view code;
   switch (answer.stored) {
-    case Stored::stored: code = "HD"; break;
-    case Stored::not_stored: code = "NS"; break;
-    case Stored::exists: code = "EX"; break;
-    case Stored::not_found: code = "NF"; break;
-    case Stored::no_memory: return s_.error("SERVER_ERROR out of memory storing object");
-    case Stored::too_large: return s_.error("SERVER_ERROR object too large for cache");
+    case Stored::stored:
+      code = "HD";
+      break;
+    case Stored::not_stored:
+      code = "NS";
+      break;
+    case Stored::exists:
+      code = "EX";
+      break;
+    case Stored::not_found:
+      code = "NF";
+      break;
+    case Stored::no_memory:
+      return s_.error("SERVER_ERROR out of memory storing object");
+    case Stored::too_large:
+      return s_.error("SERVER_ERROR object too large for cache");
   }
   if (flags.quiet && answer.stored == Stored::stored) return;
   s_.output_.append(code);
   for (unsigned n = 2; n < flags.words.count; ++n) {
     const char flag = flags.words[n][0];
     if (flag == 'O') s_.output_.append(" "), s_.output_.append(flags.words[n]);
-    if (flag == 'k') s_.output_.append(" k"), s_.output_.append(flags.binary_key ? to_base64(key) : key);
-    if (flag == 'b') s_.output_.append(" b");
+    if (flag == 'k') append_key(s_.output_, key, flags.binary_key);
     if (flag == 'c') s_.output_.append(fmt::format(" c{}", answer.cas));
   }
   s_.output_.append("\r\n");
@@ -259,7 +337,7 @@ void MetaProtocol::value_complete() {
 void MetaProtocol::remove(const Words& words) {
   s_.counters_.add(Count::meta_commands);
   Flags flags;
-  if (!read(words, 2, "bCIkOqT", "CLIENT_ERROR invalid or duplicate flag", flags)) return;
+  if (!read(words, 2, "bcfhklstuvCDFIJMNOqRST", kOtherSentences, flags)) return;
   DeleteRequest request;
   if (flags.has('C')) to_number(flags.token('C'), request.cas);
   request.mark_stale = flags.has('I');
@@ -273,26 +351,28 @@ void MetaProtocol::remove(const Words& words) {
       if (!flags.quiet) finish("HD", flags);
       return;
     case Deleted::not_found:
-      if (!flags.quiet) finish("NF", flags);
-      return;
-    case Deleted::exists: return finish("EX", flags);
+      return finish("NF", flags);
+    case Deleted::exists:
+      return finish("EX", flags);
   }
 }
 
 void MetaProtocol::arithmetic(const Words& words) {
   s_.counters_.add(Count::meta_commands);
   Flags flags;
-  if (!read(words, 2, "bcCDJkMNOqtTv", "CLIENT_ERROR invalid or duplicate flag", flags)) return;
+  if (!read(words, 2, "bcfhklsuCDFIJMNOqRStTv", kOtherSentences, flags)) return;
   CountRequest request;
   std::uint64_t initial = 0;
-  if (flags.has('J') && !to_number(flags.token('J'), initial)) return s_.error("CLIENT_ERROR invalid numeric initial value");
-  if (flags.has('D') && !to_number(flags.token('D'), request.delta)) return s_.error("CLIENT_ERROR invalid numeric delta value");
+  if (flags.has('J')) to_number(flags.token('J'), initial);
+  if (flags.has('D')) to_number(flags.token('D'), request.delta);
   if (flags.has('M')) {
     const std::string_view mode = flags.token('M');
-    if (mode.size() != 1) return s_.error("CLIENT_ERROR incorrect length for M token");
-    if (mode == "I" || mode == "i" || mode == "+") request.increment = true;
-    else if (mode == "D" || mode == "d" || mode == "-") request.increment = false;
-    else return s_.error("CLIENT_ERROR invalid mode for ma M token");
+    if (mode == "I" || mode == "i" || mode == "+")
+      request.increment = true;
+    else if (mode == "D" || mode == "d" || mode == "-")
+      request.increment = false;
+    else
+      return s_.error("CLIENT_ERROR invalid mode for ma M token");
   }
   const Clock& clock = s_.context_.clock;
   const auto time = [&](char flag) {
@@ -317,13 +397,16 @@ void MetaProtocol::arithmetic(const Words& words) {
     answer = {Counted::ok, initial, stored.cas, expiry};
   }
   switch (answer.counted) {
-    case Counted::ok: break;
+    case Counted::ok:
+      break;
     case Counted::not_found:
-      if (!flags.quiet) finish("NF", flags);
-      return;
-    case Counted::exists: return finish("EX", flags);
-    case Counted::non_numeric: return s_.error("CLIENT_ERROR cannot increment or decrement non-numeric value");
-    case Counted::no_memory: return s_.error("SERVER_ERROR out of memory");
+      return finish("NF", flags);
+    case Counted::exists:
+      return finish("EX", flags);
+    case Counted::non_numeric:
+      return s_.error("CLIENT_ERROR cannot increment or decrement non-numeric value");
+    case Counted::no_memory:
+      return s_.error("SERVER_ERROR out of memory");
   }
   if (flags.quiet) return;
   const bool value = flags.has('v');
@@ -331,14 +414,20 @@ void MetaProtocol::arithmetic(const Words& words) {
   s_.output_.append(value ? fmt::format("VA {}", digits.size()) : "HD");
   for (unsigned n = 2; n < words.count; ++n) {
     switch (words[n][0]) {
-      case 'c': s_.output_.append(fmt::format(" c{}", answer.cas)); break;
+      case 'c':
+        s_.output_.append(fmt::format(" c{}", answer.cas));
+        break;
       case 't':
         s_.output_.append(answer.expiry ? fmt::format(" t{}", answer.expiry - clock.now()) : " t-1");
         break;
-      case 'O': s_.output_.append(" "), s_.output_.append(words[n]); break;
-      case 'k': s_.output_.append(" k"), s_.output_.append(flags.binary_key ? to_base64(flags.key) : std::string(flags.key)); break;
-      case 'b': s_.output_.append(" b"); break;
-      default: break;
+      case 'O':
+        s_.output_.append(" "), s_.output_.append(words[n]);
+        break;
+      case 'k':
+        append_key(s_.output_, flags.key, flags.binary_key);
+        break;
+      default:
+        break;
     }
   }
   s_.output_.append("\r\n");
@@ -346,7 +435,8 @@ void MetaProtocol::arithmetic(const Words& words) {
 }
 
 void MetaProtocol::debug(const Words& words) {
-  if (words.count < 2 || words[1].size() > kMostKey) return s_.error("CLIENT_ERROR bad command line format");
+  if (words.count < 2 || words.count > 3 || words[1].size() > kMostKey)
+    return s_.error("CLIENT_ERROR bad command line format");
   std::string decoded;
   std::string_view name = words[1];
   if (words.count > 2 && words[2] == "b") {
@@ -358,9 +448,11 @@ void MetaProtocol::debug(const Words& words) {
   const Found found = s_.engine_.get(uncounted, s_.key(name), lookup, nullptr, 0);
   if (!found.hit) return s_.answer("EN");
   const Clock& clock = s_.context_.clock;
-  const std::int64_t left = found.expiry ? std::int64_t{found.expiry} - clock.now() : -1;
-  s_.answer(fmt::format("ME {} exp={} la={} cas={} fetch={} cls={} size={}", words[1], left, clock.now() - found.time, found.cas,
-                        found.fetched ? "yes" : "no", found.lru & kClassMask, found.size));
+  // Seconds since expiry, as memcached shows it: negative for what lives.
+  const std::int64_t left = found.expiry ? std::int64_t{clock.now()} - found.expiry : -1;
+  s_.answer(fmt::format("ME {} exp={} la={} cas={} fetch={} cls={} size={}", words[1], left,
+                        clock.now() - found.time, found.cas, found.fetched ? "yes" : "no",
+                        found.lru & kClassMask, found.size));
 }
 
 }  // namespace rubato::cached

@@ -39,10 +39,17 @@ void Session::value_complete() {
   const Value kind = std::exchange(value_, Value::none);
   switch (kind) {
     case Value::text:
-    case Value::login: TextProtocol(*this).value_complete(); break;
-    case Value::meta: MetaProtocol(*this).value_complete(); break;
-    case Value::binary: BinaryProtocol(*this).value_complete(); break;
-    case Value::none: break;
+    case Value::login:
+      TextProtocol(*this).value_complete();
+      break;
+    case Value::meta:
+      MetaProtocol(*this).value_complete();
+      break;
+    case Value::binary:
+      BinaryProtocol(*this).value_complete();
+      break;
+    case Value::none:
+      break;
   }
 }
 
@@ -95,6 +102,8 @@ std::size_t Session::consume_text(const char* data, std::size_t n) {
   return static_cast<std::size_t>(end - data) + 1;
 }
 
-std::size_t Session::consume_binary(const char* data, std::size_t n) { return BinaryProtocol(*this).consume(data, n); }
+std::size_t Session::consume_binary(const char* data, std::size_t n) {
+  return BinaryProtocol(*this).consume(data, n);
+}
 
 }  // namespace rubato::cached

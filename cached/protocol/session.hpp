@@ -1,7 +1,7 @@
 // The protocol state of one connection: bytes in, answers into an Output. No socket here.
 //
-// `consume` works through whole requests. A value that has not arrived is awaited in its item: the connection may
-// receive straight into `wanted()` (rule T73).
+// `consume` works through whole requests. A value that has not arrived is awaited in its item: the connection
+// may receive straight into `wanted()` (rule T73).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -99,8 +99,8 @@ class Session {
   std::size_t value_left_ = 0, swallow_ = 0;
   std::uint32_t value_hash_ = 0;
   StoreRequest store_;
-  std::string meta_flags_;   ///< of the `ms` under way
-  std::string login_;        ///< data of the first `set` with -Y
+  std::string meta_flags_;  ///< of the `ms` under way
+  std::string login_;       ///< data of the first `set` with -Y
   std::array<char, 24> binary_header_{};
 };
 

@@ -36,8 +36,10 @@ unsigned put(char* to, std::uint64_t value) {
 bool ends_with_newline(const Item& item) {
   char last[2] = {0, 0};
   for_each_piece(item, [&](const char* piece, std::size_t n) {
-    if (n >= 2) last[0] = piece[n - 2], last[1] = piece[n - 1];
-    else if (n == 1) last[0] = last[1], last[1] = piece[0];
+    if (n >= 2)
+      last[0] = piece[n - 2], last[1] = piece[n - 1];
+    else if (n == 1)
+      last[0] = last[1], last[1] = piece[0];
   });
   return last[0] == '\r' && last[1] == '\n';
 }
@@ -96,7 +98,6 @@ void TextProtocol::get(std::string_view rest, bool with_cas, bool touch) {
     std::int32_t expiry = 0;
     const std::string_view time = word;
     word = next();
-    if (word.empty()) return s_.error("ERROR");
     if (!to_number(time, expiry)) return s_.error("CLIENT_ERROR invalid exptime argument");
     lookup.touch = true, lookup.expiry = s_.context_.clock.expiry(expiry);
   }
@@ -115,8 +116,8 @@ void TextProtocol::get(std::string_view rest, bool with_cas, bool touch) {
 }
 
 bool TextProtocol::get_one(std::string_view name, const Lookup& lookup, bool with_cas) {
-  // "VALUE ", " flags bytes[ unique]\r\n": the value is copied behind the room for the longest header, and moved
-  // down when the header is known.
+  // "VALUE ", " flags bytes[ unique]\r\n": the value is copied behind the room for the longest header, and
+  // moved down when the header is known.
   constexpr std::size_t kNumbers = 3 + 10 + 10 + 20 + 2;
   const std::size_t header_room = 6 + name.size() + kNumbers, copied = s_.context_.settings.item_copy_max + 2;
   char* const at = s_.output_.room(header_room + copied);
@@ -195,21 +196,28 @@ void TextProtocol::value_complete() {
     return s_.error("CLIENT_ERROR bad data chunk");
   }
   switch (s_.engine_.store(s_.counters_, item, s_.value_hash_, s_.store_).stored) {
-    case Stored::stored: return s_.answer("STORED");
-    case Stored::not_stored: return s_.answer("NOT_STORED");
-    case Stored::exists: return s_.answer("EXISTS");
-    case Stored::not_found: return s_.answer("NOT_FOUND");
-    case Stored::no_memory: return s_.error("SERVER_ERROR out of memory storing object");
-    case Stored::too_large: return s_.error("SERVER_ERROR object too large for cache");
+    case Stored::stored:
+      return s_.answer("STORED");
+    case Stored::not_stored:
+      return s_.answer("NOT_STORED");
+    case Stored::exists:
+      return s_.answer("EXISTS");
+    case Stored::not_found:
+      return s_.answer("NOT_FOUND");
+    case Stored::no_memory:
+      return s_.error("SERVER_ERROR out of memory storing object");
+    case Stored::too_large:
+      return s_.error("SERVER_ERROR object too large for cache");
   }
 }
 
 void TextProtocol::remove(const Words& words) {
   const bool zero = words[2] == "0";
-  if (words.count < 2) return s_.error("ERROR");
+  if (words.count < 2 || words.count > 4) return s_.error("ERROR");
   if (words.count > 2) {
     note_no_reply(words);
-    const bool valid = (words.count == 3 && (zero || s_.no_reply_)) || (words.count == 4 && zero && s_.no_reply_);
+    const bool valid =
+        (words.count == 3 && (zero || s_.no_reply_)) || (words.count == 4 && zero && s_.no_reply_);
     if (!valid) return s_.error("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
   }
   if (words[1].size() > kMostKey) return s_.error(kBadFormat);
@@ -226,12 +234,15 @@ void TextProtocol::count(const Words& words, bool increment) {
   const CountAnswer counted = s_.engine_.count(s_.counters_, s_.key(words[1]), request);
   char digits[20];
   switch (counted.counted) {
-    case Counted::ok: return s_.answer({digits, put(digits, counted.value)});
+    case Counted::ok:
+      return s_.answer({digits, put(digits, counted.value)});
     case Counted::non_numeric:
       return s_.error("CLIENT_ERROR cannot increment or decrement non-numeric value");
-    case Counted::no_memory: return s_.error("SERVER_ERROR out of memory");
+    case Counted::no_memory:
+      return s_.error("SERVER_ERROR out of memory");
     case Counted::not_found:
-    case Counted::exists: return s_.answer("NOT_FOUND");
+    case Counted::exists:
+      return s_.answer("NOT_FOUND");
   }
 }
 

@@ -1,4 +1,5 @@
-// Counters that requests increment: one set a serving thread, written by that thread alone, summed when asked.
+// Counters that requests increment: one set a serving thread, written by that thread alone, summed when
+// asked.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +12,9 @@ namespace rubato::cached {
 /// A number with one writer and many readers.
 class Counter {
  public:
-  void add(std::uint64_t n = 1) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  void add(std::uint64_t n = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
   std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
   void reset() { value_.store(0, std::memory_order_relaxed); }
 
@@ -20,13 +23,40 @@ class Counter {
 };
 
 enum class Count : unsigned {
-  get_commands, get_misses, get_expired, get_flushed, touch_commands, touch_misses, set_commands, flush_commands,
-  meta_commands, delete_misses, incr_misses, decr_misses, cas_misses, store_too_large, store_no_memory,
-  auth_commands, auth_errors, bytes_read, bytes_written, yields, response_oom, total_items,
+  get_commands,
+  get_misses,
+  get_expired,
+  get_flushed,
+  touch_commands,
+  touch_misses,
+  set_commands,
+  flush_commands,
+  meta_commands,
+  delete_misses,
+  incr_misses,
+  decr_misses,
+  cas_misses,
+  store_too_large,
+  store_no_memory,
+  auth_commands,
+  auth_errors,
+  bytes_read,
+  bytes_written,
+  yields,
+  response_oom,
+  total_items,
   kCounts
 };
 enum class ClassCount : unsigned {
-  set_commands, get_hits, touch_hits, delete_hits, cas_hits, cas_badval, incr_hits, decr_hits, kCounts
+  set_commands,
+  get_hits,
+  touch_hits,
+  delete_hits,
+  cas_hits,
+  cas_badval,
+  incr_hits,
+  decr_hits,
+  kCounts
 };
 
 struct alignas(64) ThreadCounters {

@@ -176,7 +176,8 @@ void Report::lists() {
     all.expired_unfetched += s.expired_unfetched, all.evicted_unfetched += s.evicted_unfetched;
     all.evicted_active += s.evicted_active, all.evicted += s.evicted, all.reclaimed += s.reclaimed;
     all.crawler_reclaimed += s.crawler_reclaimed, all.crawler_checked += s.crawler_checked;
-    all.tail_locked += s.tail_locked, all.moves_to_cold += s.moves_to_cold, all.moves_to_warm += s.moves_to_warm;
+    all.tail_locked += s.tail_locked, all.moves_to_cold += s.moves_to_cold,
+        all.moves_to_warm += s.moves_to_warm;
     all.moves_within += s.moves_within, all.direct_reclaims += s.direct_reclaims;
   }
   add("bytes", bytes);
@@ -220,7 +221,9 @@ void Report::settings() {
   add("reqs_per_event", s.requests_per_event);
   flag("cas_enabled", s.cas);
   add("tcp_backlog", s.backlog);
-  add("binding_protocol", s.binding == Binding::automatic ? "auto-negotiate" : s.binding == Binding::ascii ? "ascii" : "binary");
+  add("binding_protocol", s.binding == Binding::automatic ? "auto-negotiate"
+                          : s.binding == Binding::ascii   ? "ascii"
+                                                          : "binary");
   flag("auth_enabled_sasl", false);
   flag("auth_enabled_ascii", !s.auth_file.empty());
   add("item_size_max", s.item_size_max);
@@ -266,9 +269,12 @@ void Report::items() {
                     temporary = engine_.lru(c | kTemporary);
     const std::uint64_t items = hot.items + warm.items + cold.items + temporary.items;
     if (!items) continue;
-    const auto one = [&](std::string_view name, std::uint64_t value) { add(fmt::format("items:{}:{}", c, name), value); };
+    const auto one = [&](std::string_view name, std::uint64_t value) {
+      add(fmt::format("items:{}:{}", c, name), value);
+    };
     const auto total = [&](std::string_view name, std::uint64_t LruStatistics::*field) {
-      one(name, hot.statistics.*field + warm.statistics.*field + cold.statistics.*field + temporary.statistics.*field);
+      one(name, hot.statistics.*field + warm.statistics.*field + cold.statistics.*field +
+                    temporary.statistics.*field);
     };
     one("number", items);
     if (segmented) {
@@ -311,7 +317,9 @@ void Report::slabs() {
     const ClassReport k = engine_.slab_class(c);
     if (!k.pages) continue;
     ++active;
-    const auto one = [&](std::string_view name, std::uint64_t value) { add(fmt::format("{}:{}", c, name), value); };
+    const auto one = [&](std::string_view name, std::uint64_t value) {
+      add(fmt::format("{}:{}", c, name), value);
+    };
     one("chunk_size", k.chunk_size);
     one("chunks_per_page", k.chunks_per_page);
     one("total_pages", k.pages);
@@ -338,8 +346,9 @@ void Report::sizes() {
   std::map<std::size_t, std::uint64_t> histogram;
   std::uint64_t position = 0;
   do {
-    position = engine_.crawl(position, ~std::uint64_t{0},
-                             [&](const ItemReport& report) { ++histogram[(report.item->total() + 31) / 32 * 32]; });
+    position = engine_.crawl(position, ~std::uint64_t{0}, [&](const ItemReport& report) {
+      ++histogram[(report.item->total() + 31) / 32 * 32];
+    });
   } while (position);
   for (const auto& [size, number] : histogram) add(fmt::format("{}", size), number);
 }
@@ -354,7 +363,8 @@ void Report::connections() {
 
 }  // namespace
 
-bool report_statistics(std::string_view group, Context& context, const ServerNumbers& numbers, const StatSink& sink) {
+bool report_statistics(std::string_view group, Context& context, const ServerNumbers& numbers,
+                       const StatSink& sink) {
   Report report(context, numbers, sink);
   if (group.empty()) return report.general(), true;
   if (group == "settings") return report.settings(), true;

@@ -1,4 +1,5 @@
-// `stats` and its groups, under memcached's names; those of external storage, proxy and TLS are left out, ours follow.
+// `stats` and its groups, under memcached's names; those of external storage, proxy and TLS are left out,
+// ours follow.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,6 +21,7 @@ struct ServerNumbers {
 };
 
 /// False if there is no such group.
-bool report_statistics(std::string_view group, Context& context, const ServerNumbers& numbers, const StatSink& sink);
+bool report_statistics(std::string_view group, Context& context, const ServerNumbers& numbers,
+                       const StatSink& sink);
 
 }  // namespace rubato::cached

@@ -1,0 +1,272 @@
+"""The cache server as clients see it: sessions beside memcached's answers, real clients, options, signals, faults."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cached_sessions import SESSIONS, encode
+
+RECORDED = Path(__file__).parent / "cached_answers.json"
+#: A hang is found by this, and judged by nothing else.
+LAST_RESORT = 60
+
+
+class Running:
+    """A server on a port that the system chose, and what to ask it."""
+
+    def __init__(self, command: list[str], port: int):
+        self.port = port
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        for _ in range(3000):
+            try:
+                self.connect().close()
+                return
+            except OSError:
+                assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
+                time.sleep(0.01)
+        raise AssertionError("the server does not listen")
+
+    def connect(self) -> socket.socket:
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=LAST_RESORT)
+        client.settimeout(LAST_RESORT)
+        return client
+
+    def ask(self, data: bytes) -> bytes:
+        """All that is answered until the server closes; `data` must end with a quit."""
+        with self.connect() as client:
+            client.sendall(data)
+            return receive_all(client)
+
+    def stat(self, name: str) -> str:
+        found = re.search(rf"STAT {name} (\S+)".encode(), self.ask(b"stats\r\nquit\r\n"))
+        assert found, name
+        return found[1].decode()
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(LAST_RESORT)
+
+
+def receive_all(client: socket.socket) -> bytes:
+    parts = []
+    while part := client.recv(1 << 20):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def program(build: Path) -> Path:
+    found = build / "bin" / "rubato-cached"
+    if not found.exists():
+        pytest.skip("rubato-cached is not built: libevent or libxxhash is absent")
+    return found
+
+
+@pytest.fixture
+def start(program: Path) -> Iterator[Callable[..., Running]]:
+    running = []
+
+    def begin(*options: str) -> Running:
+        port = free_port()
+        running.append(Running([str(program), "-u", "root", "-l", "127.0.0.1", "-p", str(port), *options], port))
+        return running[-1]
+
+    yield begin
+    for one in running:
+        one.stop()
+
+
+def masked(answer: bytes) -> list[str]:
+    """Lines without what differs between two servers: uniques, times, versions."""
+    text = re.sub(r"1\.6\.\d+\S*", "V", answer.decode("latin1"))
+    text = re.sub(r" (c|cas=)\d+", r" \1N", text)
+    text = re.sub(r"(VALUE \S+ \d+ \d+) \d+", r"\1 N", text)
+    return re.sub(r"(la|exp)=-?\d+", r"\1=N", text).split("\r\n")
+
+
+def session(server: Running, name: str) -> list[str]:
+    server.ask(b"flush_all\r\nlru_crawler enable\r\nquit\r\n")
+    return masked(server.ask(encode(SESSIONS[name]) + b"mn\r\nquit\r\n"))
+
+
+@pytest.fixture(scope="module")
+def one_server(program: Path) -> Iterator[Running]:
+    port = free_port()
+    server = Running([str(program), "-u", "root", "-l", "127.0.0.1", "-p", str(port)], port)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_is_answered_as_memcached_1_6_18_did(one_server: Running, name: str) -> None:
+    assert session(one_server, name) == json.loads(RECORDED.read_text())[name]
+
+
+def test_the_recorded_answers_are_those_of_the_memcached_that_is_here() -> None:
+    memcached = shutil.which("memcached")
+    if not memcached or "1.6.18" not in subprocess.run([memcached, "-V"], capture_output=True, text=True, check=True).stdout:
+        pytest.skip("memcached 1.6.18 is not installed; its recorded answers stand in")
+    port = free_port()
+    server = Running([memcached, "-u", "root", "-l", "127.0.0.1", "-p", str(port), "-U", "0"], port)
+    try:
+        recorded = json.loads(RECORDED.read_text())
+        assert {name: session(server, name) for name in SESSIONS} == {name: recorded[name] for name in SESSIONS}
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 7])
+def test_requests_that_arrive_in_pieces_are_the_same_requests(one_server: Running, pieces: int) -> None:
+    data = encode(SESSIONS["modes"]) + encode(SESSIONS["meta set"]) + b"mn\r\nquit\r\n"
+    one_server.ask(b"flush_all\r\nquit\r\n")
+    whole = masked(one_server.ask(data))
+    one_server.ask(b"flush_all\r\nquit\r\n")
+    with one_server.connect() as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for at in range(0, len(data), pieces):
+            client.sendall(data[at : at + pieces])
+        assert masked(receive_all(client)) == whole
+
+
+def test_memccapable_passes_all_54_tests(start: Callable[..., Running]) -> None:
+    if not shutil.which("memccapable"):
+        pytest.skip("libmemcached-tools is not installed")
+    server = start()
+    result = subprocess.run(["memccapable", "-h", "127.0.0.1", "-p", str(server.port)], capture_output=True, text=True,
+                            timeout=1800, check=False)
+    assert result.stdout.count("[pass]") == 54, result.stdout + result.stderr
+
+
+def test_large_values_come_back_whole(start: Callable[..., Running]) -> None:
+    server = start("-m", "64", "-I", "4m")
+    for size in (1023, 1024, 1025, 16384, 524287, 524288, 1_000_000, 3_000_000):
+        value = bytes(n * 31 % 251 for n in range(1024)) * (size // 1024 + 1)
+        value = value[:size]
+        data = b"set v 7 0 %d\r\n%s\r\nget v\r\nquit\r\n" % (size, value)
+        assert server.ask(data) == b"STORED\r\nVALUE v 7 %d\r\n%s\r\nEND\r\n" % (size, value)
+        joined = server.ask(b"append v 0 0 3\r\nend\r\nget v\r\nquit\r\n")
+        assert joined == b"STORED\r\nVALUE v 7 %d\r\n%send\r\nEND\r\n" % (size + 3, value)
+
+
+def test_memory_stays_at_its_limit_and_nothing_evictable_is_refused(start: Callable[..., Running]) -> None:
+    server = start("-m", "8", "-I", "1m")
+    requests = []
+    for n in range(3000):
+        size = (50, 500, 5000, 50_000, 700_000)[n % 5]
+        requests.append(b"set key%d 0 0 %d\r\n%s\r\n" % (n, size, b"v" * size))
+    answers = server.ask(b"".join(requests) + b"quit\r\n")
+    assert answers == b"STORED\r\n" * 3000
+    assert int(server.stat("evictions")) > 0
+
+
+def test_the_table_grows_while_keys_stay(start: Callable[..., Running]) -> None:
+    server = start("-m", "256", "-o", "hashpower=12")
+    number = 30_000
+    server.ask(b"".join(b"set key%d 0 0 1 noreply\r\nx\r\n" % n for n in range(number)) + b"mn\r\nquit\r\n")
+    while int(server.stat("hash_power_level")) < 14:  # 30,000 are more than 1.5 of 2^13 and of 2^14
+        time.sleep(0.01)
+    answer = server.ask(b"".join(b"get key%d\r\n" % n for n in range(number)) + b"quit\r\n")
+    assert answer.count(b"VALUE ") == number
+
+
+def test_a_page_moves_to_another_class_and_no_key_is_lost(start: Callable[..., Running]) -> None:
+    server = start("-m", "64", "-o", "no_slab_automove")
+    number = 25_000  # of 96 bytes: more than two pages
+    server.ask(b"".join(b"set key%05d 0 0 10 noreply\r\n0123456789\r\n" % n for n in range(number)) + b"mn\r\nquit\r\n")
+    server.ask(b"".join(b"delete key%05d noreply\r\n" % n for n in range(0, number, 2)) + b"mn\r\nquit\r\n")
+    assert server.ask(b"slabs reassign 1 20\r\nquit\r\n") == b"OK\r\n"
+    while int(server.stat("slabs_moved")) == 0:
+        time.sleep(0.01)
+    answer = server.ask(b"".join(b"get key%05d\r\n" % n for n in range(number)) + b"quit\r\n")
+    assert answer.count(b"VALUE ") == number // 2
+    assert answer.count(b"\r\n0123456789\r\n") == number // 2
+
+
+def test_clients_that_die_in_mid_request_leave_nothing(start: Callable[..., Running]) -> None:
+    server = start()
+    for _ in range(300):
+        with server.connect() as client:
+            client.sendall(b"set half 0 0 100000\r\nonly a part")
+    while int(server.stat("curr_connections")) > 1:
+        time.sleep(0.01)
+    assert server.stat("curr_items") == "0"
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (["-U", "11211"], "UDP"), (["-Z"], "stunnel"), (["-S"], "-Y"), (["-e", "/tmp/f"], "restart"), (["-N", "1"], "NAPI"),
+        (["-o", "ext_path=/x:1G"], "external storage"), (["-o", "proxy_config=x"], "proxy"), (["-o", "ssl_key=x"], "TLS"),
+        (["-o", "drop_privileges"], "systemd"), (["-o", "no_such"], "not known"), (["-t", "0"], "-t"), (["-f", "1"], "-f"),
+        (["-m", "x"], "-m"), (["-B", "udp"], "-B"), (["extra"], "extra"), (["-p"], "-p"), (["-I", "100"], "-I"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_refused_in_one_sentence(program: Path, options: list[str], word: str) -> None:
+    result = subprocess.run([program, "-u", "root", *options], capture_output=True, text=True, timeout=LAST_RESORT, check=False)
+    assert result.returncode == 64
+    assert word in result.stderr
+    assert result.stderr.count("\n") == 1 and result.stdout == ""
+
+
+def test_a_port_in_use_ends_with_71(program: Path, start: Callable[..., Running]) -> None:
+    server = start()
+    result = subprocess.run([program, "-u", "root", "-l", "127.0.0.1", "-p", str(server.port)], capture_output=True, text=True,
+                            timeout=LAST_RESORT, check=False)
+    assert result.returncode == 71 and str(server.port) in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_signals_end_it_cleanly(start: Callable[..., Running], number: int) -> None:
+    server = start()
+    server.process.send_signal(number)
+    assert server.process.wait(LAST_RESORT) == 0
+
+
+def test_users_log_in_by_a_file_that_hup_reads_again(start: Callable[..., Running], tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    users.write_text("anna:secret\n")
+    server = start("-Y", str(users))
+    assert server.ask(b"get a\r\n") == b"CLIENT_ERROR unauthenticated\r\n"
+    assert server.ask(b"set x 0 0 11\r\nanna secret\r\nget a\r\nquit\r\n") == b"STORED\r\nEND\r\n"
+    assert server.ask(b"set x 0 0 10\r\nanna wrong\r\nset x 0 0 1\r\nx\r\nset x 0 0 11\r\nanna secret\r\nquit\r\n") == (
+        b"CLIENT_ERROR authentication failure\r\nCLIENT_ERROR bad authentication token format\r\nSTORED\r\n")  # fmt: skip
+    users.write_text("bert:other\n")
+    server.process.send_signal(signal.SIGHUP)
+    while b"STORED" not in server.ask(b"set x 0 0 10\r\nbert other\r\nquit\r\n" + b"set x 0 0 1\r\n1\r\nquit\r\n"):
+        time.sleep(0.01)
+
+
+def test_names_of_statistics_are_memcacheds(one_server: Running) -> None:
+    recorded = json.loads(RECORDED.read_text())
+    for group, ours in (("", {"discipline"}), (" settings", {"discipline", "item_copy_max"})):
+        answer = one_server.ask(f"stats{group}\r\nquit\r\n".encode())
+        names = set(re.findall(r"STAT (\S+)", answer.decode()))
+        assert names - ours == set(recorded[f"names of stats{group}"])
+
+
+def test_metrics_are_a_page_for_prometheus(start: Callable[..., Running]) -> None:
+    port = free_port()
+    start("-o", f"metrics=127.0.0.1:{port}")
+    with socket.create_connection(("127.0.0.1", port), timeout=LAST_RESORT) as client:
+        client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        page = receive_all(client).decode()
+    assert page.startswith("HTTP/1.0 200 OK")
+    assert re.search(r"^rubato_cached_limit_maxbytes 67108864$", page, re.MULTILINE)
