@@ -57,7 +57,18 @@ Server::~Server() {
   }
 }
 
+void Server::take_signals() {
+  std::signal(SIGPIPE, SIG_IGN);  // a client may close while it is answered
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) loop_.on_signal(number, [this] { loop_.stop(); });
+  loop_.on_signal(SIGHUP, [this] {
+    if (!settings_.auth_file.empty() && !read_users())
+      std::fprintf(stderr, "rubato-cached: cannot read '%s' again; the users stay as they are\n",
+                   settings_.auth_file.c_str());
+  });
+}
+
 void Server::listen() {
+  take_signals();  // who can connect can also end it
   if (!settings_.auth_file.empty() && !read_users())
     throw Error(ExitCode{64}, fmt::format("-Y: cannot read users from '{}', whose lines are user:password",
                                           settings_.auth_file));
@@ -201,8 +212,6 @@ void Server::pause_accepting(bool pause) {
 }
 
 int Server::run() {
-  // A client may close while it is answered.
-  std::signal(SIGPIPE, SIG_IGN);
   // Signals are taken in this thread's loop.
   sigset_t all, before;
   sigfillset(&all);
@@ -210,12 +219,6 @@ int Server::run() {
   maintainers_.start();
   for (const auto& worker : workers_) worker->start();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) loop_.on_signal(number, [this] { loop_.stop(); });
-  loop_.on_signal(SIGHUP, [this] {
-    if (!settings_.auth_file.empty() && !read_users())
-      std::fprintf(stderr, "rubato-cached: cannot read '%s' again; the users stay as they are\n",
-                   settings_.auth_file.c_str());
-  });
   loop_.every(250, [this] { clock_.tick(); });
   loop_.every(10, [this] {
     if (paused_ && current_.load() < settings_.max_connections) pause_accepting(false);

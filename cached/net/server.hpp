@@ -44,6 +44,7 @@ class Server final : public Service, public ConnectionKeeper {
   void add_listener(int descriptor, std::string name, bool metrics = false);
   void listen_on(const std::string& address, int port, bool metrics);
   void listen_on_socket();
+  void take_signals();
   static void acceptable(void* listener, int events);
   void accept_from(Listener& listener);
   void accept_one(Listener& listener, int descriptor, const std::string& peer);

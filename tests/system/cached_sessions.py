@@ -1,56 +1,102 @@
-"""Scripted sessions, one for each command and error line of the text and meta protocols (rule T79)."""
+"""Scripted sessions, one for each command and error line of the text and meta protocols (rule T79).
+
+Commands are separated by `|`, which stands for a line's end; LONG is a key that is too long, BIG(n) n letters.
+"""
 # SPDX-License-Identifier: MIT
 
 from __future__ import annotations
 
-LONG = "k" * 251
+import re
 
 SESSIONS: dict[str, str] = {
     "set and get": "set a 5 0 3|abc|get a|gets a|get b|get a b a|bget a|get|gets|get  a",
-    "modes": "add a 0 0 1|x|add a 0 0 1|y|replace b 0 0 1|z|replace a 1 0 2|zz|append a 9 0 1|!|prepend a 9 0 1|?|get a"
-             "|append none 0 0 1|x|prepend none 0 0 1|x",
+    "modes": (
+        "add a 0 0 1|x|add a 0 0 1|y|replace b 0 0 1|z|replace a 1 0 2|zz|append a 9 0 1|!"
+        "|prepend a 9 0 1|?|get a|append none 0 0 1|x|prepend none 0 0 1|x"
+    ),
     "cas": "set a 0 0 1|1|gets a|cas a 0 0 1 999999|2|cas none 0 0 1 5|2|cas a 0 0 1|cas a 0 0 1 x|get a",
-    "errors of set": f"set a 0 0|set a 0 0 x|set {LONG} 0 0 1|set a x 0 1|set a 0 x 1|set a 0 0 -1|set a -1 0 1|x|get a",
+    "errors of set": (
+        "set a 0 0|set a 0 0 x|set LONG 0 0 1|set a x 0 1|set a 0 x 1|set a 0 0 -1|set a -1 0 1|x|get a"
+    ),
     "bad data": "set a 0 0 1|abc|get a|set a 0 0 5|abc|de|get a",
-    "too large": f"set a 0 0 1|x|set a 0 0 1048576|{'x' * 1048576}|get a|add b 0 0 2000000|{'x' * 2000000}|get b",
-    "noreply": "set a 0 0 1 noreply|x|get a|delete a noreply|get a|add a 0 0 1 noreply|1|incr a 1 noreply|get a"
-               "|touch a 0 noreply|verbosity 1 noreply|flush_all noreply|get a",
-    "delete": "set a 0 0 1|1|delete|delete a 1|delete a 0|delete a|delete a 0 noreply|delete a b c"
-              f"|delete {LONG}|delete a 0 noreply x",
-    "counting": "set n 0 0 2|10|incr n 5|decr n 6|get n|decr n 100|get n|incr n 18446744073709551615|get n|incr n 1|get n"
-                "|incr n x|incr n -1|incr n|incr none 1|decr none 1|set t 0 0 3|abc|incr t 1|set e 0 0 0||incr e 1"
-                f"|incr {LONG} 1|set w 0 0 22|1234567890123456789012|incr w 1",
-    "touch": f"set a 0 0 1|1|touch a 100|touch b 1|touch a|touch a x|touch {LONG} 1|gat 100 a|gats 100 a b|gat 0|gat x a|gat",
+    "too large": "set a 0 0 1|x|set a 0 0 1048576|BIG(1048576)|get a|add b 0 0 2000000|BIG(2000000)|get b",
+    "noreply": (
+        "set a 0 0 1 noreply|x|get a|delete a noreply|get a|add a 0 0 1 noreply|1|incr a 1 noreply|get a"
+        "|touch a 0 noreply|verbosity 1 noreply|flush_all noreply|get a"
+    ),
+    "delete": (
+        "set a 0 0 1|1|delete|delete a 1|delete a 0|delete a|delete a 0 noreply|delete a b c|delete LONG"
+        "|delete a 0 noreply x"
+    ),
+    "counting": (
+        "set n 0 0 2|10|incr n 5|decr n 6|get n|decr n 100|get n|incr n 18446744073709551615|get n"
+        "|incr n 1|get n|incr n x|incr n -1|incr n|incr none 1|decr none 1|set t 0 0 3|abc|incr t 1"
+        "|set e 0 0 0||incr e 1|incr LONG 1|set w 0 0 22|1234567890123456789012|incr w 1"
+    ),
+    "touch": (
+        "set a 0 0 1|1|touch a 100|touch b 1|touch a|touch a x|touch LONG 1|gat 100 a|gats 100 a b|gat 0"
+        "|gat x a|gat"
+    ),
     "expiry": "set a 0 -1 1|1|get a|set b 0 100 1|1|get b|set c 0 2592001 1|1|get c|touch b -1|get b",
-    "keys": f"get {LONG}|get {'k' * 250}|get " + " ".join(f"k{n}" for n in range(60)),
-    "flush": "set a 0 0 1|1|flush_all|get a|set a 0 0 1|2|get a|flush_all 100|get a|flush_all x|flush_all 0 noreply|get a",
-    "unknown": "foo|foo bar||GET a|set|  get a|version x|verbosity|verbosity 1|verbosity x|verbosity 1 2 3|shutdown",
+    "keys": (
+        "get LONG|get KEY250"
+        "|get k0 k1 k2 k3 k4 k5 k6 k7 k8 k9 k10 k11 k12 k13 k14 k15 k16 k17 k18 k19 k20 k21 k22 k23 k24 k25 k26 k27 k28 k29 k30 k31 k32 k33 k34 k35 k36 k37 k38 k39 k40 k41 k42 k43 k44 k45 k46 k47 k48 k49 k50 k51 k52 k53 k54 k55 k56 k57 k58 k59"
+    ),
+    "flush": (
+        "set a 0 0 1|1|flush_all|get a|set a 0 0 1|2|get a|flush_all 100|get a|flush_all x"
+        "|flush_all 0 noreply|get a"
+    ),
+    "unknown": (
+        "foo|foo bar||GET a|set|  get a|version x|verbosity|verbosity 1|verbosity x|verbosity 1 2 3"
+        "|shutdown"
+    ),
     "verbosity": "verbosity 0|mn|mn x",
-    "stats": "stats noreply|stats foo|stats reset|stats detail|stats detail x|stats detail on|stats detail off|stats cachedump"
-             "|stats cachedump 1|stats cachedump x 1|stats cachedump 1 x|stats cachedump 200 1|stats sizes",
-    "slabs": "slabs|slabs reassign 1 1|slabs reassign 0 5|slabs reassign 1 99|slabs reassign x 1|slabs reassign 1 2"
-             "|slabs automove 3|slabs automove x|slabs automove 1|slabs automove|slabs foo 1",
+    "stats": (
+        "stats noreply|stats foo|stats reset|stats detail|stats detail x|stats detail on|stats detail off"
+        "|stats cachedump|stats cachedump 1|stats cachedump x 1|stats cachedump 1 x|stats cachedump 200 1"
+        "|stats sizes"
+    ),
+    "slabs": (
+        "slabs|slabs reassign 1 1|slabs reassign 0 5|slabs reassign 1 99|slabs reassign x 1"
+        "|slabs reassign 1 2|slabs automove 3|slabs automove x|slabs automove 1|slabs automove"
+        "|slabs foo 1"
+    ),
     "memory": "cache_memlimit 5|cache_memlimit x|cache_memlimit 64|cache_memlimit|cache_memlimit 64 noreply",
-    "lru": "lru|lru tune 10 25 0.1 2.0|lru tune 50 50 0.1 2.0|lru tune 10 25 0 1|lru tune x 1 1 1|lru mode flat|lru mode segmented"
-           "|lru mode x|lru temp_ttl 10|lru temp_ttl -1|lru temp_ttl x|lru foo x",
-    "crawler": "lru_crawler|lru_crawler sleep 100|lru_crawler sleep 2000000|lru_crawler sleep x|lru_crawler tocrawl 0"
-               "|lru_crawler tocrawl x|lru_crawler crawl x|lru_crawler crawl 99"
-               "|lru_crawler foo",
-    "meta get": "mg a|mg a v|set a 3 0 5|hello|mg a|mg a v|mg a s v f t c k Oabc q|mg a h|mg a h|mg a u h|mg a l t|mg a T30 t"
-                "|mg b k Oabc|mg b q|mg a v v|mg a !|mg a x|mg a T|mg a Tx|mg a O" + "o" * 40 + f"|mg {LONG} v|mg|mg a P L v"
-                "|mg YQ== b k v|mg !!! b|me a|me b|me",
+    "lru": (
+        "lru|lru tune 10 25 0.1 2.0|lru tune 50 50 0.1 2.0|lru tune 10 25 0 1|lru tune x 1 1 1"
+        "|lru mode flat|lru mode segmented|lru mode x|lru temp_ttl 10|lru temp_ttl -1|lru temp_ttl x"
+        "|lru foo x"
+    ),
+    "crawler": (
+        "lru_crawler|lru_crawler sleep 100|lru_crawler sleep 2000000|lru_crawler sleep x"
+        "|lru_crawler tocrawl 0|lru_crawler tocrawl x|lru_crawler crawl x|lru_crawler crawl 99"
+        "|lru_crawler foo"
+    ),
+    "meta get": (
+        "mg a|mg a v|set a 3 0 5|hello|mg a|mg a v|mg a s v f t c k Oabc q|mg a h|mg a h|mg a u h"
+        "|mg a l t|mg a T30 t|mg b k Oabc|mg b q|mg a v v|mg a !|mg a x|mg a T|mg a Tx|mg a OOPAQUE"
+        "|mg LONG v|mg|mg a P L v|mg YQ== b k v|mg !!! b|me a|me b|me"
+    ),
     "meta vivify": "mg a N30 v t c|mg a N30 v t|mg a R40 t|mg a|ms a 1|x|mg a v|mg b N0 k q",
-    "meta set": "ms a 5|hello|ms a 5 c k Oxy|hello|ms a 5 q|hello|mn|ms b 2 ME|hi|ms b 2 ME|hi|ms b 2 MA|!!|ms b 2 MP|??|mg b v"
-                "|ms c 1 MR|x|ms c 1 MX|x|ms c 1 MSS|x|ms c 1 F5 T100|x|mg c f t|ms a 1 C1|x|ms none 1 C1|x|ms|ms a|ms a x"
-                "|ms a 2|abc|ms a 1 F|x|ms a 1 !|x|ms a 1 F1 F1|x|ms YQ== 1 b k|x|mg a v",
+    "meta set": (
+        "ms a 5|hello|ms a 5 c k Oxy|hello|ms a 5 q|hello|mn|ms b 2 ME|hi|ms b 2 ME|hi|ms b 2 MA|!!"
+        "|ms b 2 MP|??|mg b v|ms c 1 MR|x|ms c 1 MX|x|ms c 1 MSS|x|ms c 1 F5 T100|x|mg c f t|ms a 1 C1|x"
+        "|ms none 1 C1|x|ms|ms a|ms a x|ms a 2|abc|ms a 1 F|x|ms a 1 !|x|ms a 1 F1 F1|x|ms YQ== 1 b k|x"
+        "|mg a v"
+    ),
     "meta stale": "ms a 1 T100|x|md a I T30|mg a v t|mg a v t|ms a 1|y|mg a v t",
     "meta delete": "ms a 1|x|md a C99999|md a k Oab|md a|md a q|mn|md a v|md a q q|md|ms a 1|x|md a q",
-    "meta arithmetic": "ma a|ma a N0 J10 v|ma a v|ma a D5 v|ma a MD D3 v|ma a M- D100 v|ma a M+ v t c|ma a Mx|ma a MII|ma a Jx"
-                       "|ma a Dx|ma a q|ma none q|mn|ma a O1 k v|ma a T30 t|set t 0 0 1|x|ma t|ma a v v|ma a C9999999|ma b N|ma",
+    "meta arithmetic": (
+        "ma a|ma a N0 J10 v|ma a v|ma a D5 v|ma a MD D3 v|ma a M- D100 v|ma a M+ v t c|ma a Mx|ma a MII"
+        "|ma a Jx|ma a Dx|ma a q|ma none q|mn|ma a O1 k v|ma a T30 t|set t 0 0 1|x|ma t|ma a v v"
+        "|ma a C9999999|ma b N|ma"
+    ),
     "watch": "watch foo",
     "quit": "set a 0 0 1|1|quit|get a",
 }
 
 
 def encode(session: str) -> bytes:
+    session = session.replace("LONG", "k" * 251).replace("KEY250", "k" * 250).replace("OPAQUE", "o" * 40)
+    session = re.sub(r"BIG\((\d+)\)", lambda found: "x" * int(found[1]), session)
     return session.replace("|", "\r\n").encode() + b"\r\n"
