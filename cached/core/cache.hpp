@@ -18,7 +18,7 @@ inline unsigned write_decimal(char* to, std::uint64_t value) {
 }
 
 template <class D>
-class Cache final : public CacheUpkeep<D> {
+class Cache : public CacheUpkeep<D> {
   using Base = CacheUpkeep<D>;
 
  public:

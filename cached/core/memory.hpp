@@ -125,13 +125,16 @@ class CacheMemory : public CacheEngine {
   // --- chunks ----------------------------------------------------------------------------------------------
   /// A chunk of class c; evicts from the lists of `lru_class` if memory is at its limit.
   Item* take(unsigned c, unsigned lru_class) {
-    for (unsigned attempt = 0; attempt < 12; ++attempt) {
+    // Chunks of a page that is being moved are not given out: in the worst case all of its items go before
+    // one of another page, hence the bound.
+    for (unsigned futile = 0, evicted = 0; futile < 3 && evicted < 2 * (kPageSize / sizeof(Item));) {
       Item* chunk = discipline_.slabs_section([&] { return slabs_.allocate(c); });
       if (chunk) return chunk;
       // Large chunks of an item in the making are in no list, so its class may have nothing left to evict.
-      if (evict(lru_class, attempt < 10)) continue;
-      if (options_.evict && steal_page(c)) continue;
-      if (attempt >= 2) break;
+      if (evict(lru_class))
+        ++evicted;
+      else if (!options_.evict || !steal_page(c))
+        ++futile;
     }
     discipline_.lru_section(lru_class, [&] { ++lru_.lists[lru_class].statistics.out_of_memory; });
     return nullptr;
@@ -151,7 +154,7 @@ class CacheMemory : public CacheEngine {
   }
 
   /// One item less in the class, if possible; the oldest cold one first.
-  bool evict(unsigned slab_class, bool) {
+  bool evict(unsigned slab_class) {
     for (const Segment segment : {kTemporary, kCold, kHot, kWarm})
       if (evict_from(slab_class | segment, segment == kTemporary)) return true;
     return evict_from(slab_class | kTemporary, false);

@@ -255,7 +255,8 @@ def test_users_log_in_by_a_file_that_hup_reads_again(start: Callable[..., Runnin
     assert server.ask(b"get a\r\n") == b"CLIENT_ERROR unauthenticated\r\n"
     assert server.ask(b"set x 0 0 11\r\nanna secret\r\nget a\r\nquit\r\n") == b"STORED\r\nEND\r\n"
     assert server.ask(b"set x 0 0 10\r\nanna wrong\r\nset x 0 0 1\r\nx\r\nset x 0 0 11\r\nanna secret\r\nquit\r\n") == (
-        b"CLIENT_ERROR authentication failure\r\nCLIENT_ERROR bad authentication token format\r\nSTORED\r\n")  # fmt: skip
+        b"CLIENT_ERROR authentication failure\r\nCLIENT_ERROR bad authentication token format\r\n"
+        b"STORED\r\n")  # fmt: skip
     users.write_text("bert:other\n")
     server.process.send_signal(signal.SIGHUP)
     while b"STORED" not in server.ask(b"set x 0 0 10\r\nbert other\r\nquit\r\n"):
