@@ -108,7 +108,8 @@ def _lines(file: Path) -> IO[str]:
 
 def environment(spec: RunSpec, directory: Path) -> dict[str, str]:
     """What the engine reads when it starts, beside what the user's own environment says."""
-    settings = {"RUBATO_COUNTERS": str((directory / _COUNTERS).resolve())}
+    settings = dict(variable.split("=", 1) for variable in spec.env)
+    settings["RUBATO_COUNTERS"] = str((directory / _COUNTERS).resolve())
     if spec.cores is not None:
         settings["RUBATO_WORKERS"] = str(spec.cores)
     if spec.oversubscribe:

@@ -20,7 +20,7 @@ from rubato.suggest import did_you_mean
 
 #: Fields of RunSpec that a plan passes on unchanged to every run.
 _COMMON = ("engine", "verify", "trace", "trace_from", "trace_cycles", "commit_order", "interval", "series",
-           "max_cycles", "roi", "fast_forward", "warm", "sandbox", "oversubscribe")  # fmt: skip
+           "max_cycles", "roi", "fast_forward", "warm", "sandbox", "env", "oversubscribe")  # fmt: skip
 
 
 #: What a plan of several seeds sets, unless it says otherwise: without it, seeds of a run without ties are one sample.
@@ -60,9 +60,10 @@ class Plan(BaseModel):
     fast_forward: bool = True
     warm: bool = False
     sandbox: str | None = None
+    env: list[str] = []  # NAME=VALUE each, the same in every run
     oversubscribe: bool = False
 
-    @field_validator("program", "cores", "mode", "config", "series", mode="before")
+    @field_validator("program", "cores", "mode", "config", "series", "env", mode="before")
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
         return list(value) if isinstance(value, (list, tuple)) else [value]

@@ -49,6 +49,7 @@ class RunSpec(BaseModel):
     fast_forward: bool = True
     warm: bool = False
     sandbox: str | None = None
+    env: list[str] = []  # NAME=VALUE each: the program's environment
     timeout: float | None = None  # seconds of wall clock
     oversubscribe: bool = False  # native: more workers than processors
 
@@ -67,6 +68,9 @@ class RunSpec(BaseModel):
             raise UsageError(f"--cores is 1 to 1024, not {self.cores}.")
         if self.timeout is not None and self.timeout <= 0:
             raise UsageError(f"--timeout must be longer than 0, not {self.timeout:g} s.")
+        for variable in self.env:
+            if not variable.partition("=")[0] or "=" not in variable or "\0" in variable:
+                raise UsageError(f"--env takes NAME=VALUE, such as OMP_NUM_THREADS=4, not {variable!r}.")
         if self.engine == "native":
             self._check_native()
         elif self.oversubscribe:
@@ -212,6 +216,8 @@ class RunSpec(BaseModel):
             "--warm": self.warm,
         }.items():
             command += [flag] if wanted else []
+        for variable in self.env:
+            command += ["--env", variable]
         for glob in self.series:
             command += ["--series", glob]
         command += ["--out", str(out), "--progress", "json", "--quiet"]

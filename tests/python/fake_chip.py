@@ -64,6 +64,7 @@ def main() -> int:
         p.add_argument(flag, action="store_true")
     p.add_argument("--set", action="append", default=[])
     p.add_argument("--series", action="append", default=[])
+    p.add_argument("--env", action="append", default=[])
     p.add_argument("program", nargs="?")
     p.add_argument("arguments", nargs=argparse.REMAINDER)
     o = p.parse_args(argv)

@@ -40,6 +40,15 @@ def test_a_run_directory_can_be_loaded_and_repeated(home):
     assert "arguments: --source 5" in run.output
 
 
+def test_a_variable_of_the_environment_reaches_the_program(home, capsys):
+    run = rubato.run("sssp", engine="native", cores=2, env=["RUBATO_HELLO=a=b c", "RUBATO_WORKERS=7"], out="r")
+    assert "RUBATO_HELLO=a=b c" in run.manifest["environment"]
+    assert "RUBATO_WORKERS=2" in run.manifest["environment"], "what cores=2 says"
+    for wrong in ["HELLO", "=1", ""]:
+        assert call("run", "sssp", "--env", wrong) == 2
+        assert "--env takes NAME=VALUE" in capsys.readouterr().err
+
+
 def test_a_run_replaces_all_that_one_of_the_chip_has_left(home):
     rubato.run("sssp", trace=True, interval=100, out="r")
     before = files(Path("r"))

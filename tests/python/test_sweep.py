@@ -64,8 +64,10 @@ def test_options_of_the_program_go_to_it_with_and_without_dashes(home, capsys, w
 
 
 def test_what_a_run_may_be_told_a_sweep_passes_on(home, capsys):
-    given = {"interval": 100, "series": ["core.*"], "commit_order": True, "roi": "main", "sandbox": "box"}
-    options = ["--interval", "100", "--series", "core.*", "--commit-order", "--roi", "main", "--sandbox", "box"]
+    given = {"interval": 100, "series": ["core.*"], "commit_order": True, "roi": "main", "sandbox": "box",
+             "env": ["A=1", "B=x y"]}  # fmt: skip
+    options = ["--interval", "100", "--series", "core.*", "--commit-order", "--roi", "main", "--sandbox", "box",
+               "--env", "A=1", "--env", "B=x y"]  # fmt: skip
     assert call("sweep", "--program", "sssp", *options, "--dry-run", "--json") == 0
     spec = json.loads(capsys.readouterr().out)["points"][0]["spec"]
     assert {key: spec[key] for key in given} == given and spec["fast_forward"]

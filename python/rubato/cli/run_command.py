@@ -41,9 +41,7 @@ Opt = typer.Option
 )
 def run_command(
     context: typer.Context,
-    program: Annotated[
-        str | None, typer.Argument(help="An application (`rubato apps`), or an executable.")
-    ] = None,
+    program: Annotated[str | None, typer.Argument(help="An application (`rubato apps`), or an executable.")] = None,
     cores: Annotated[int | None, Opt(help="Cores: simulated, 1 to 1024, or workers of this machine.")] = None,
     mode: Annotated[str | None, Opt(help="What MAYSPEC tasks run as: spec, nonspec or mayspec.")] = None,
     config: Annotated[str | None, Opt(help="Chip description: a TOML file, or a shipped name.")] = None,
@@ -67,6 +65,9 @@ def run_command(
     no_ff: Annotated[bool, Opt("--no-ff", help="Simulate everything in detail, no fast-forward.")] = False,
     warm: Annotated[bool, Opt("--warm", help="Warm L2, LLC and directories while fast-forwarding.")] = False,
     sandbox: Annotated[str | None, Opt(metavar="DIR", help="Confine the program's files to DIR.")] = None,
+    env: Annotated[
+        list[str] | None, Opt(metavar="NAME=VALUE", help="Set a variable of the program's environment.")
+    ] = None,
     no_verify: Annotated[bool, Opt("--no-verify", help="Do not ask the application to check its result.")] = False,
     engine: Annotated[str, Opt(help="chip (simulated), or native: this machine's cores.")] = "chip",
     oversubscribe: Annotated[bool, Opt("--oversubscribe", help="Native: allow more workers than cores.")] = False,
@@ -81,7 +82,7 @@ def run_command(
         set=settings_of(set or []), seed=seed, verify=not no_verify, trace=trace, trace_from=trace_from,
         trace_cycles=trace_cycles, commit_order=commit_order,
         interval=interval, series=series or [], max_cycles=max_cycles, roi=roi,
-        fast_forward=not no_ff, warm=warm, sandbox=sandbox, oversubscribe=oversubscribe,
+        fast_forward=not no_ff, warm=warm, sandbox=sandbox, env=env or [], oversubscribe=oversubscribe,
         timeout=duration(timeout) if timeout is not None else None,
     )  # fmt: skip
     spec.check()

@@ -69,6 +69,9 @@ def sweep_command(
     no_ff: Annotated[bool, Opt("--no-ff", help="Simulate everything in detail, no fast-forward.")] = False,
     warm: Annotated[bool, Opt("--warm", help="Warm caches while fast-forwarding.")] = False,
     sandbox: Annotated[str | None, Opt(metavar="DIR", help="Confine the program's files to DIR.")] = None,
+    env: Annotated[
+        list[str] | None, Opt(metavar="NAME=VALUE", help="Set a variable of the programs' environment.")
+    ] = None,
     engine: Annotated[str | None, Opt(help="chip (default) or native.")] = None,
     oversubscribe: Annotated[bool, Opt("--oversubscribe", help="Native: allow more workers than cores.")] = False,
     baseline: Annotated[
@@ -94,7 +97,7 @@ def sweep_command(
         "set": _settings(set or []) or None, "interval": interval_, "max_cycles": max_cycles, "timeout": timeout,
         "trace": trace or None, "trace_from": trace_from, "trace_cycles": trace_cycles, "series": series or None,
         "commit_order": commit_order or None, "roi": roi, "fast_forward": False if no_ff else None,
-        "warm": warm or None, "sandbox": sandbox, "baseline": baseline,
+        "warm": warm or None, "sandbox": sandbox, "env": env or None, "baseline": baseline,
         "verify": False if no_verify else None, "engine": engine, "oversubscribe": oversubscribe or None,
         "arguments": [*foreign_words(context, words, programs or []), *command_line.after_dashes] or None,
     }  # fmt: skip
