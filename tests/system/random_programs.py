@@ -89,6 +89,14 @@ def draw_edges(rng: random.Random) -> dict[str, object]:
     }
 
 
+def draw_throttle(rng: random.Random) -> dict[str, object]:
+    """How far ahead MAYSPEC tasks may speculate: tables of one entry, in which all evict each other, too."""
+    return {
+        "task.throttle": rng.choice(["reach", "reach", "none"]),
+        "task.throttle_entries": rng.choice([1, 2, 3, 64, 1024]),
+    }
+
+
 def draw_program(rng: random.Random, seed: int, chip: dict[str, object]) -> list[str]:
     """The arguments of random_tasks."""
     tasks = rng.choice([20, 100, 300, 300, 600])
@@ -122,6 +130,7 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
         arguments[1] = str(MANY_TASKS)
         max_cycles *= 10
     chip |= draw_edges(rng)
+    chip |= draw_throttle(random.Random(f"throttle of {seed}"))  # apart: seeds keep the programs and chips they had
     settings = [f"{key}={value}" for key, value in chip.items()]
     return command_with(settings, arguments, programs, "--max-cycles", str(max_cycles), *more)
 

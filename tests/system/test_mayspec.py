@@ -68,3 +68,24 @@ def test_who_waits_for_a_task_that_aborts_it_waits_for_no_other(limit: int, chip
     # 98,000, most of them of the four tasks that run one after another; 435,000 if the eight do so too.
     assert summary["cycles"] < 120_000
     assert tasks["nonspeculative"] == 4
+
+
+@pytest.mark.parametrize("program", [("votes", "2000"), ("bank", "64", "1000")], ids=lambda words: words[0])
+def test_where_tasks_fight_for_a_line_the_throttle_makes_mayspec_the_best_mode(
+    program: tuple[str, ...], chip: Chip
+) -> None:
+    """`votes`: 92 K cycles and 5,100 aborts with the throttle, 211 K and 20,700 without, 402 K if none speculates."""
+    _, free = chip(*program, cores=64, task__throttle="none")
+    _, nonspec = chip(*program, cores=64, task__mayspec="nonspec")
+    output, throttled = chip(*program, cores=64)
+    assert output.endswith("check: passed\n")
+    assert throttled["tasks"]["aborted"] < free["tasks"]["aborted"] / 2
+    assert throttled["cycles"] < min(free["cycles"] / 1.5, nonspec["cycles"])
+
+
+def test_a_table_of_one_entry_throttles_too_and_runs_have_a_serial_order(chip: Chip) -> None:
+    """Both programs have one function, and no locales: one entry is all that they use."""
+    _, many = chip("bank", "64", "1000", cores=64, run__check_replay="true")
+    output, one = chip("bank", "64", "1000", cores=64, run__check_replay="true", task__throttle_entries=1)
+    assert output.endswith("check: passed\n")
+    assert (one["cycles"], one["tasks"]["aborted"]) == (many["cycles"], many["tasks"]["aborted"])
