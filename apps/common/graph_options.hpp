@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -45,6 +46,12 @@ inline CLI::Option* add_seed(CLI::App& app, std::uint64_t& seed, const std::stri
   return app.add_option("--seed", seed, help)->check(whole_number)->type_name("N");
 }
 
+/// True of an edge list that seems to count vertices from 1: no arc names vertex 0.
+inline bool misses_vertex_0(const Graph& graph) {
+  return graph.first_id == 0 && graph.vertices() > 1 && graph.first_arc[1] == 0 &&
+         std::none_of(graph.arcs.begin(), graph.arcs.end(), [](const Arc& arc) { return arc.head == 0; });
+}
+
 /// Reads or generates, and prints its size. @throws InputError
 inline Graph load_graph(const GraphOptions& o) {
   Graph graph = o.file.empty() ? generate_graph(o.generate.empty() ? "road:100x100" : o.generate, o.seed)
@@ -53,6 +60,13 @@ inline Graph load_graph(const GraphOptions& o) {
     for (Arc& arc : graph.arcs) arc.length = 1;
   }
   std::printf("graph: %" PRIu32 " vertices, %zu arcs\n", graph.vertices(), graph.arcs.size());
+  if (!o.file.empty() && misses_vertex_0(graph)) {
+    std::fprintf(
+        stderr,
+        "note: no arc of %s names vertex 0. Edge lists count from 0; if this one counts from 1, vertex 0 "
+        "is one too many, and a search begins at 1 with --source 1.\n",
+        o.file.c_str());
+  }
   return graph;
 }
 

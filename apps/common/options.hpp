@@ -122,6 +122,10 @@ int run_application(const Application<Options>& application, int argc, char** ar
   try {
     app.parse(argc, argv);
     refuse_empty_values(app);
+  } catch (const CLI::ExtrasError&) {  // whose own sentence names them from the last to the first
+    std::fprintf(stderr, "%s: not expected: %s\n", application.name,
+                 CLI::detail::join(app.remaining(), " ").c_str());
+    return 2;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help
     std::fprintf(stderr, "%s: %s\n", application.name, e.what());

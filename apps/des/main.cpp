@@ -45,6 +45,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--vectors", o.vectors,
                  "How many random input vectors are put on, one a period (default 10)")
       ->check(whole_number)
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{UINT32_MAX}))
       ->type_name("N");
   app.add_option("--seed", o.seed, "Seed of the vectors and of the delays' variation (default 1)")
       ->check(whole_number)

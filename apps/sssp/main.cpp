@@ -54,16 +54,26 @@ void declare(CLI::App& app, Options& o) {
       "each.");
 }
 
+// 2^32 vertices, and distances of less than 2^64 each.
+__extension__ using Sum = unsigned __int128;
+
+std::string decimal(Sum number) {
+  std::string digits;
+  for (; number >= 10; number /= 10) digits.insert(digits.begin(), static_cast<char>('0' + number % 10));
+  return static_cast<char>('0' + number) + digits;
+}
+
 void print_summary(const std::vector<std::uint64_t>& distances) {
-  std::uint64_t reached = 0, largest = 0, sum = 0;
+  std::uint64_t reached = 0, largest = 0;
+  Sum sum = 0;
   for (const std::uint64_t d : distances) {
     if (d == kUnset) continue;
     ++reached;
     sum += d;
     if (d > largest) largest = d;
   }
-  std::printf("reached: %" PRIu64 "\nlargest distance: %" PRIu64 "\nsum of distances: %" PRIu64 "\n", reached,
-              largest, sum);
+  std::printf("reached: %" PRIu64 "\nlargest distance: %" PRIu64 "\nsum of distances: %s\n", reached, largest,
+              decimal(sum).c_str());
 }
 
 std::string difference(std::uint64_t distance, std::uint64_t expected) {

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,6 +31,29 @@ def test_statistics_are_the_committed_ones(run: golden.Run) -> None:
     assert actual == expected, (
         f"{run.name} differs:\n{golden.difference(expected, actual)}\n"
         "A speed-up must not do this. A change to the model: tools/golden --update \"REASON\"")
+
+
+def test_the_readme_shows_the_first_run_as_it_is(tmp_path: Path) -> None:
+    """The lines of the block that do not depend on the host, and the cycles of the same run without speculation."""
+    readme = (golden.ROOT / "README.md").read_text()
+    compiler, _ = golden.identity(BUILD / "guest" / "sssp")
+    run = next(run for run in golden.runs() if run.program == "sssp")
+    if compiler != golden.header(run.expected.read_text(), "compiler"):
+        pytest.skip(f"README shows numbers of another compiler than {compiler}")
+
+    def summary(mode: str) -> dict:
+        command = [BUILD / "bin" / "rubato-chip", "--quiet", "--cores", "16", "--set", f"task.mayspec={mode}", "--out",
+                   tmp_path / mode, BUILD / "guest" / "sssp", "--generate", "road:40x40", "--verify"]
+        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+        return json.loads((tmp_path / mode / "summary.json").read_text())
+
+    first, strict = summary("mayspec"), summary("nonspec")
+    tasks = first["tasks"]
+    assert f"cycles        {first['cycles']:,}  (" in readme
+    assert f"instructions  {first['instructions']:,}  (" in readme
+    counts = f"{tasks['committed']:,} committed, {tasks['aborted']:,} aborted, {tasks['spilled']:,} spilled"
+    assert f"tasks         {counts}" in readme
+    assert f"`--mode nonspec` takes {strict['cycles']:,} cycles" in readme
 
 
 def test_a_statistic_is_one_line_whatever_its_shape() -> None:
