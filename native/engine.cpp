@@ -400,6 +400,7 @@ void Engine::clear_after_failure() {
   while (inbox_ready.claim(kNormalRank, last) != kNoPool)
     while (!inbox.drain(drop_new)) std::this_thread::yield();
   drop_blocked();
+  clear_mailboxes(cells);
   self.is_dropping_ = false;
   events.lower(Events::kStop);
 }

@@ -65,6 +65,7 @@ class Engine {
   /// Of a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);
   void retire(engine::ResourceHeader* header);
+  bool is_running() const { return is_running_.load(std::memory_order_seq_cst); }
   void open_hold();
   void close_hold();
   /// When the process ends, by whatever thread. A run that goes on is left to itself: its tasks may run until
@@ -79,6 +80,7 @@ class Engine {
 
   // ---- What workers share ----
   TaskHeap heap;
+  CellHeap cells;
   std::unique_ptr<Epochs> epochs;
   Events events;
   Order order;

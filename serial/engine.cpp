@@ -18,8 +18,12 @@
 #include "base/function_names.hpp"
 #include "base/rng.hpp"
 #include "rubato/rubato.hpp"
+#include "serial/engine.hpp"
 
 namespace rubato::inline v0::engine {
+
+ActorHooks actor_hooks;
+
 namespace {
 
 struct Task {
@@ -54,10 +58,11 @@ class Engine {
   std::uint64_t tasks_run() const { return tasks_run_; }
   const Task* running() const { return running_; }
 
+  bool is_running() const { return is_running_; }
+  bool is_foreign_thread() const { return is_running_ && std::this_thread::get_id() != runner_; }
+
   void submit(Task task) {
-    if (is_running_ && std::this_thread::get_id() != runner_) {
-      throw TaskError(errors::foreign_thread(name_of(task.function)));
-    }
+    if (is_foreign_thread()) throw TaskError(errors::foreign_thread(name_of(task.function)));
     if (running_ != nullptr && task.at) check_order(task);
     if (task.group != nullptr) ++GroupState::pending(*task.group);
     enqueue(std::move(task));
@@ -72,12 +77,15 @@ class Engine {
     is_running_ = true;
     runner_ = std::this_thread::get_id();
     try {
-      while (tasks_ + blocked_tasks_ != 0) step();
+      do {
+        while (tasks_ + blocked_tasks_ != 0) step();
+      } while (actor_hooks.when_idle != nullptr && actor_hooks.when_idle());
     } catch (...) {
       std::fprintf(stderr,
                    "rubato: the serial engine stopped; RUBATO_SEED=%llu repeats this order of tasks\n",
                    static_cast<unsigned long long>(seed_));
       clear();
+      if (actor_hooks.clear != nullptr) actor_hooks.clear();
       throw;
     }
     finish_region();
@@ -261,6 +269,11 @@ bool is_timestamped() {
 }
 bool is_in_task() { return the_engine().running() != nullptr; }
 void retire(ResourceHeader* header) { the_engine().retire(header); }
+std::uint64_t running_number() { return the_engine().running() != nullptr ? the_engine().tasks_run() : 0; }
+bool is_running() { return the_engine().is_running(); }
+void check_thread(const char* what) {
+  if (the_engine().is_foreign_thread()) throw TaskError(errors::foreign_thread(what));
+}
 
 }  // namespace rubato::inline v0::engine
 

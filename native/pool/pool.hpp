@@ -27,9 +27,21 @@ struct PoolRules {
   static constexpr bool kKeepsLastUntilFinish = true;
 };
 
+/// Where a pool keeps its ends, unless they lie in something larger.
+template <class Atomics, class Node>
+struct PoolEnds {
+  typename Atomics::template atomic<Node*> tail_{nullptr};
+  Node* head_ = nullptr;        // the next to take
+  Node* last_taken_ = nullptr;  // head_ is null then
+};
+
 /// `Node` has a member `typename Atomics::template atomic<Node*> next`.
-template <class Atomics, class Node, class Rules = PoolRules>
-class Pool {
+template <class Atomics, class Node, class Rules = PoolRules, class Ends = PoolEnds<Atomics, Node>>
+class Pool : public Ends {
+  using Ends::head_;
+  using Ends::last_taken_;
+  using Ends::tail_;
+
  public:
   /// Appends the chain first..last. From any thread.
   /// @returns true if the pool was empty: the caller must put it into a ready set.
@@ -112,11 +124,6 @@ class Pool {
   }
 
   bool is_empty() const { return tail_.load(std::memory_order_seq_cst) == nullptr; }
-
- private:
-  typename Atomics::template atomic<Node*> tail_{nullptr};
-  Node* head_ = nullptr;        // the next to take
-  Node* last_taken_ = nullptr;  // head_ is null then
 };
 
 }  // namespace rubato::runtime

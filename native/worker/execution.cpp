@@ -178,7 +178,14 @@ bool Worker::run_reader(Task* task, bool may_move) {
 }
 
 void Worker::route_deferred() {
-  while (!deferred_.is_empty()) route(deferred_.take());
+  while (!deferred_.is_empty()) {
+    Task* const task = deferred_.take();
+    if (is_delivery(task)) {
+      end_delivery(task);
+    } else {
+      route(task);
+    }
+  }
 }
 
 /// What finish() need not look for in most tasks.

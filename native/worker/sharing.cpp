@@ -337,10 +337,19 @@ bool Worker::empty_inbox() {
   return true;
 }
 
+/// A message: at once, not by a task that others could take, and a later one overtake.
+void Worker::end_delivery(Task* task) {
+  deliver(task);
+  counts.finished.add_ordered();
+  heap.free<sizeof(Task)>(task);
+}
+
 /// A task that another thread created: it is born when it arrives. What it is annotated with must not be
 /// removed before; that is up to the other thread.
 void Worker::admit(Task* task) {
   counts.submitted.add();
+  if (is_delivery(task)) [[unlikely]]
+    return end_delivery(task);
   if ((task->handle & engine::handle::kResource) != 0) {
     const unsigned slot = epoch->birth_slot();
     task->handle = (task->handle & ~engine::handle::kBirthMask) | std::uint64_t{slot}

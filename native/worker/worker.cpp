@@ -35,6 +35,7 @@ constexpr int kLargestDistance = 32;
 
 Worker::Worker(Engine& engine, unsigned index)
     : ThreadState(engine.heap, engine.core_group(index)),
+      cells(engine.cells),
       engine_(engine),
       index_(index),
       packed_later_(engine.workers() > 1 ? engine.pool_count() : 1),

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "native/actor/actors.hpp"
 #include "native/order/packed_tasks.hpp"
 #include "native/order/radix_heap.hpp"
 #include "native/pool/atomics.hpp"
@@ -69,6 +70,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void route(Task* task);
   /// A task that this worker's running task created: checked, then handed on, or kept until the task ends.
   void created_task(Task* task);
+  /// The running task is an optimistic reader: what it does may be dropped.
+  bool is_validating() const { return is_validating_; }
   /// If other workers are idle and there is enough to do: gives them some.
   void share();
   void share_if_wanted();
@@ -76,8 +79,10 @@ class alignas(128) Worker : public engine::ThreadState {
   struct Counts {
     Count finished, submitted, alone, long_tasks, timestamps, shared_timestamps, packed, reads_repeated,
         published, chunks_stolen, pools_stolen, parks, wake_ups;
+    Count messages, actors, actors_stopped;
   };
   Counts counts;
+  CellCache cells;
   bool has_published() const;
   bool has_ready_pools() const;
   bool has_work_of_its_own() const;
@@ -219,6 +224,7 @@ class alignas(128) Worker : public engine::ThreadState {
   // ---- sharing.cpp: to and from other workers ----
   void push_pool(TaskPool& pool, Task* first, Task* last);
   void make_ready(TaskPool& pool);
+  void end_delivery(Task* task);
   bool steal();
   [[gnu::noinline]] bool take_back();
   bool take_published(Worker& from);

@@ -63,6 +63,7 @@ struct ThreadState {
   bool has_pools = false;                  ///< several workers: locales need pools
   std::uint64_t birth = 0;       ///< the birth epoch that resources' tasks inherit, where the handle has it
   EpochMember* epoch = nullptr;  ///< a worker's
+  std::uint64_t actor = 0;       ///< the handle of the actor whose code runs; 0: none
   WorkerHeap heap;
 };
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "actors/lifecycle.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/function_names.hpp"
+#include "rubato/actor/spawn.hpp"
+
+namespace rubato::inline v0::engine {
+
+void handle_own(MessageNode* node) {
+  struct Destroyed {
+    MessageNode* node;
+    ~Destroyed() { destroy_payload(node); }
+  } const destroyed{node};
+  if (node->type->run != nullptr) node->type->run(node);
+}
+
+void throw_misuse(const char* sentence) { misuse(sentence); }
+
+Extras& extras_of(Cell& cell) {
+  if (cell.extras == nullptr) cell.extras = new Extras;
+  return *cell.extras;
+}
+
+std::string describe(const Cell& cell) {
+  const std::string behavior = function_name(nullptr, *cell.type->type);
+  if (cell.extras == nullptr || cell.extras->name.empty()) return "actor " + behavior;
+  return "actor " + cell.extras->name + " (" + behavior + ")";
+}
+
+void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options, void* behavior) {
+  cell.type = &type;
+  cell.behavior = behavior;
+  cell.self = reinterpret_cast<std::uint64_t>(&cell) |
+              (cell.life().load(std::memory_order_relaxed) & Cell::kGenerationMask);
+  cell.parent = current_actor();
+  cell.extras = nullptr;
+  cell.turn_messages = options.turn_messages == 0 ? 50 : options.turn_messages;
+  cell.flags = 0;
+  cell.is_killed.store(0, std::memory_order_relaxed);
+  cell.priority = options.priority;
+  cell.core = options.core;
+  if (cell.parent == 0) return;
+  Cell& parent = *cell_of(cell.parent);
+  if (parent.type->on_failure == nullptr) {
+    cell.parent = 0;  // it decides about nothing
+  } else {
+    extras_of(parent).children.push_back(cell.self);
+  }
+}
+
+void end_actor(Cell& cell, Reason reason) {
+  const ActorScope scope(cell.self);
+  const BehaviorType& type = *cell.type;
+  // First no handle reaches it: what its destructor sends to itself is a dead letter.
+  cell.life().fetch_add(Cell::kOneGeneration, std::memory_order_acq_rel);
+  type.destroy(cell.behavior);
+  cell.type = nullptr;
+  cell.flags = 0;
+  Extras* const extras = std::exchange(cell.extras, nullptr);
+  if (extras == nullptr) return;
+  const std::unique_ptr<Extras> owned(extras);
+  for (const std::uint64_t child : extras->children) kill(child);
+  for (NodeList* list : {&extras->unstashed, &extras->stash}) {
+    while (!list->is_empty()) {
+      MessageNode* const node = list->take();
+      dead_letter(cell.self, node,
+                  reason == Reason::killed ? DeadLetter::Cause::killed : DeadLetter::Cause::stopped);
+      free_node(node);
+    }
+  }
+  if (!extras->name.empty()) forget_name(extras->name);
+  for (const std::uint64_t watcher : extras->watchers)
+    post(watcher, make_node<Down>(Down{actor<>::of(cell.self), reason}));
+  if (extras->group != nullptr) leave_group(*extras->group);
+}
+
+const BehaviorType& no_behavior() {
+  static const BehaviorType kNone{
+      [](void*, MessageNode*) { return false; }, [](void*) {}, &typeid(void), nullptr, 0, 0, nullptr};
+  return kNone;
+}
+void forget_behavior(Cell& cell) {
+  cell.type = &no_behavior();
+  cell.flags |= Cell::kStopping;
+  if (cell.extras != nullptr && !cell.extras->name.empty())
+    forget_name(std::exchange(cell.extras->name, std::string()));
+}
+
+CellOptions cell_options(const Spawn& options) {
+  CellOptions result;
+  if (options.core) {
+    if (*options.core >= core_limit())
+      misuse("an actor was spawned for worker " + std::to_string(*options.core) + ", but there are only " +
+             std::to_string(core_limit()));
+    result.core = static_cast<std::uint16_t>(*options.core);
+  }
+  result.priority = options.priority;
+  result.turn_messages = static_cast<std::uint16_t>(std::min(options.turn_messages, 0xffffu));
+  return result;
+}
+bool has_extras(const Spawn& options) { return !options.name.empty() || options.group != nullptr; }
+void prepare_extras(Cell& cell, const Spawn& options) {
+  Extras& extras = extras_of(cell);
+  if (!options.name.empty()) {
+    take_name(std::string(options.name), cell);
+    extras.name = options.name;
+  }
+  if (options.group != nullptr) {
+    join_group(*options.group);
+    extras.group = options.group;
+  }
+}
+
+}  // namespace rubato::inline v0::engine

@@ -1,0 +1,62 @@
+// One message in its receiver's turn, and the end of an actor: what is the same on every engine.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <typeinfo>
+
+#include "rubato/actor/dead_letters.hpp"
+#include "rubato/actor/supervision.hpp"
+#include "rubato/engine/actor_cell.hpp"
+#include "rubato/engine/actors.hpp"
+
+namespace rubato::inline v0::engine {
+
+/// What the runtime sends itself: not a program's message.
+void handle_own(MessageNode* node);
+
+/// What it carries is destroyed afterwards, whether an exception leaves or not.
+[[gnu::always_inline]] inline void handle_message(const Cell& cell, MessageNode* node) {
+  if (!cell.type->handle(cell.behavior, node)) [[unlikely]]
+    handle_own(node);
+}
+
+struct KillMessage {
+  void run_in_turn() {}
+};
+
+/// The actor has stopped: its behavior is destroyed, no handle reaches it any more, who watches it hears so.
+/// What is left in its mailbox is the engine's.
+void end_actor(Cell& cell, Reason reason);
+/// A cell that nobody has heard of yet, for an actor. `cell` has its memory, and its generation.
+void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options, void* behavior);
+
+/// Of a message to an actor that has ended.
+inline DeadLetter::Cause cause_of_death(const Cell& cell) {
+  return cell.is_killed.load(std::memory_order_relaxed) != 0 ? DeadLetter::Cause::killed
+                                                             : DeadLetter::Cause::stopped;
+}
+/// Of a cell whose behavior is not there.
+const BehaviorType& no_behavior();
+/// Its constructor has thrown: there is nothing to destroy, its name is free, and it is to be stopped.
+void forget_behavior(Cell& cell);
+
+/// While an exception that left the actor's code is handled. @returns what to post to `cell.parent` once the
+/// cell is not touched any more; it has been put aside until then.
+/// Errors: TaskError, of the run, if no actor decides about it.
+MessageNode* on_exception(Cell& cell, const std::type_info& message);
+
+/// For people: "actor starter (Starter)".
+std::string describe(const Cell& cell);
+
+/// Counts and tells about a message that is not handled. The node stays the caller's, what it carries is
+/// destroyed.
+void dead_letter(std::uint64_t to, MessageNode* node, DeadLetter::Cause cause);
+
+void forget_name(const std::string& name);
+void take_name(const std::string& name, const Cell& cell);
+
+std::uint64_t dead_letters_by(DeadLetter::Cause cause);
+
+}  // namespace rubato::inline v0::engine

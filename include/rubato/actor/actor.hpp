@@ -1,0 +1,113 @@
+// The handle of an actor: who may send what to it. One word, trivially copyable; it keeps nothing alive, and
+// is safe to use when its actor has stopped. Rules A6, A7 and A17.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/engine/actors.hpp"
+
+namespace rubato::inline v0 {
+
+using Duration = std::chrono::nanoseconds;
+inline constexpr Duration kForever = Duration::max();
+
+struct Send {
+  Priority priority = Priority::normal;  ///< high needs Spawn::urgent
+};
+struct Ask {
+  Duration timeout = kForever;
+};
+enum class Sent : std::uint8_t { accepted, full, stopped };
+
+template <class M, class... Messages>
+concept MessageOf = (std::same_as<std::remove_cvref_t<M>, Messages> || ...);
+
+template <class R>
+class answer;
+
+/// A message type with a member type `reply` is a request.
+template <class M>
+concept Request = requires { typename M::reply; };
+
+template <class... Messages>
+class actor {
+ public:
+  /// Empty: using it is an error (TaskError).
+  actor() = default;
+  /// To fewer of its messages.
+  template <class... More>
+    requires(sizeof...(More) != sizeof...(Messages) || !(std::same_as<More, Messages> && ...)) &&
+            (MessageOf<Messages, More...> && ...)
+  actor(const actor<More...>& other) : handle_(other.id()) {}
+
+  /// Errors: TaskError if the handle is empty, or this thread may not create tasks now.
+  template <MessageOf<Messages...> M>
+  void send(M&& message, Send options = {}) const {
+    engine::MessageNode* const node = engine::make_node<std::remove_cvref_t<M>>(std::forward<M>(message));
+    if (options.priority == Priority::high) [[unlikely]]
+      node->word |= engine::MessageNode::kHigh;
+    engine::post(handle_, node);
+  }
+  /// The message is moved from only if it is accepted.
+  template <MessageOf<Messages...> M>
+  [[nodiscard]] Sent try_send(M&& message) const {
+    const Sent sent = static_cast<Sent>(engine::probe(handle_));
+    if (sent == Sent::accepted) send(std::forward<M>(message));
+    return sent;
+  }
+  /// A request; its answer is a later message to the asking actor (rubato/actor/ask.hpp).
+  template <MessageOf<Messages...> M>
+    requires Request<std::remove_cvref_t<M>>
+  [[nodiscard]] auto ask(M&& request, Ask options = {}) const
+      -> answer<typename std::remove_cvref_t<M>::reply>;
+
+  /// After all that this sender sent before.
+  void stop() const;
+  /// At the next boundary between two messages.
+  void kill() const {
+    if (handle_ == 0) engine::throw_misuse("kill() was called on an empty actor handle");
+    engine::kill(handle_);
+  }
+
+  std::uint64_t id() const { return handle_; }
+  explicit operator bool() const { return handle_ != 0; }
+  bool operator==(const actor&) const = default;
+
+  /// For the runtime.
+  static actor of(std::uint64_t handle) {
+    actor made;
+    made.handle_ = handle;
+    return made;
+  }
+
+ private:
+  std::uint64_t handle_ = 0;
+};
+
+namespace engine {
+
+struct StopMessage {
+  void run_in_turn() { cell_of(current_actor())->flags |= Cell::kStopping; }
+};
+
+}  // namespace engine
+
+template <class... Messages>
+void actor<Messages...>::stop() const {
+  engine::post(handle_, engine::make_node<engine::StopMessage>());
+}
+
+}  // namespace rubato::inline v0
+
+template <class... Messages>
+struct std::hash<rubato::actor<Messages...>> {
+  std::size_t operator()(const rubato::actor<Messages...>& a) const noexcept {
+    return static_cast<std::size_t>(a.id() * 0x9e3779b97f4a7c15u >> 6);
+  }
+};

@@ -1,0 +1,263 @@
+// Request and answer (rule A11): ask() on a handle, reply in a handler, answer at the asker, who goes on
+// meanwhile. An answer is a message to the asking actor; a task or a thread that asks gets it as a new task.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/actor/actor.hpp"
+#include "rubato/actor/timer.hpp"
+#include "rubato/task.hpp"
+
+namespace rubato::inline v0 {
+
+namespace errors {
+inline const char* ask_error(AskError error) {
+  switch (error) {
+    case AskError::timeout:
+      return "an ask got no answer in time";
+    case AskError::stopped:
+      return "an ask got no answer: the actor asked had stopped";
+    case AskError::failed:
+      return "an ask got no answer: its handler failed";
+    case AskError::no_answer:
+      break;
+  }
+  return "an ask got no answer: the reply was dropped";
+}
+}  // namespace errors
+
+namespace engine {
+
+/// Shared by who asks, who answers, and a timeout. Who answers first, decides.
+template <class R>
+class AskState {
+ public:
+  explicit AskState(std::uint64_t asker) : asker_(asker) {}
+  AskState(const AskState&) = delete;
+  AskState& operator=(const AskState&) = delete;
+
+  static AskState* make(std::uint64_t asker) { return new AskState(asker); }
+  void share() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  void answer(R&& value) {
+    if (!claim()) return;
+    value_.emplace(std::move(value));
+    complete();
+  }
+  void fail(AskError error) {
+    if (!claim()) return;
+    error_ = error;
+    complete();
+  }
+  /// Of who asks: `node` is sent to it once there is an answer.
+  void continue_with(MessageNode* node) {
+    continuation_ = node;
+    if (phase_.exchange(kContinued, std::memory_order_acq_rel) == kAnswered) deliver();
+  }
+  /// Of who asks: until there is an answer, this timer is pending.
+  void set_timer(std::uint64_t number) {
+    timer_.store(number, std::memory_order_seq_cst);
+    if (is_claimed_.load(std::memory_order_seq_cst)) cancel_timer(number);
+  }
+  bool is_answered() const { return phase_.load(std::memory_order_acquire) == kAnswered; }
+  void wait() const { phase_.wait(kOpen, std::memory_order_acquire); }
+
+  // Once answered.
+  std::optional<R>& value() { return value_; }
+  AskError error() const { return error_; }
+
+ private:
+  static constexpr std::uint32_t kOpen = 0, kContinued = 1, kAnswered = 2;
+
+  bool claim() {
+    if (is_claimed_.exchange(true, std::memory_order_seq_cst)) return false;
+    if (const std::uint64_t number = timer_.load(std::memory_order_seq_cst)) cancel_timer(number);
+    return true;
+  }
+  void complete() {
+    if (phase_.exchange(kAnswered, std::memory_order_acq_rel) == kContinued) return deliver();
+    phase_.notify_all();
+  }
+  void deliver() {
+    MessageNode* const node = continuation_;
+    if (asker_ != 0) return post(asker_, node);
+    engine::create<TaskType::nonspec>(Late{node}, Annotations{});
+  }
+  /// In a task of its own, for who is no actor.
+  struct Late {
+    MessageNode* node;
+    void operator()() const {
+      node->type->run(node);
+      destroy_payload(node);
+      free_node(node);
+    }
+  };
+
+  std::atomic<std::uint32_t> phase_{kOpen};
+  std::atomic<std::uint32_t> references_{2};  // the answer and the reply
+  std::atomic<std::uint64_t> timer_{0};
+  std::atomic<bool> is_claimed_{false};
+  AskError error_ = AskError::no_answer;
+  const std::uint64_t asker_;
+  MessageNode* continuation_ = nullptr;
+  std::optional<R> value_;
+};
+
+/// Owns one reference.
+template <class R>
+class AskReference {
+ public:
+  AskReference() = default;
+  explicit AskReference(AskState<R>* state) : state_(state) {}
+  AskReference(AskReference&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  AskReference& operator=(AskReference&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~AskReference() {
+    if (state_ != nullptr) state_->release();
+  }
+  AskState<R>* operator->() const { return state_; }
+  explicit operator bool() const { return state_ != nullptr; }
+
+ private:
+  AskState<R>* state_ = nullptr;
+};
+
+/// Runs in the asker's turn.
+template <class R, class F, class E>
+struct Continuation {
+  AskReference<R> state;
+  F then;
+  E otherwise;
+  void run_in_turn() {
+    if (state->value()) {
+      then(std::move(*state->value()));
+    } else {
+      otherwise(state->error());
+    }
+  }
+};
+
+}  // namespace engine
+
+/// How a handler answers, now or later. Destroyed unanswered: the asker gets no_answer.
+template <class R>
+class [[nodiscard]] reply {
+ public:
+  reply() = default;
+  explicit reply(engine::AskReference<R> state) : state_(std::move(state)) {}
+  reply(reply&&) noexcept = default;
+  reply& operator=(reply&& other) noexcept {
+    fail(AskError::no_answer);
+    state_ = std::move(other.state_);
+    return *this;
+  }
+  ~reply() { fail(AskError::no_answer); }
+  /// The first of value and error counts. Of a request that was sent and not asked both do nothing.
+  void operator()(R value) {
+    const engine::AskReference<R> state = std::move(state_);
+    if (state) state->answer(std::move(value));
+  }
+  void fail(AskError error) {
+    const engine::AskReference<R> state = std::move(state_);
+    if (state) state->fail(error);
+  }
+
+ private:
+  engine::AskReference<R> state_;
+};
+
+template <class R>
+class [[nodiscard]] answer {
+ public:
+  explicit answer(engine::AskReference<R> state) : state_(std::move(state)) {}
+
+  /// f(R) is called in a later message of the asking actor, or in a new task. Without on_error, errors are
+  /// ignored.
+  template <class F>
+  void then(F f) && {
+    std::move(*this).then(std::move(f), [](AskError) {});
+  }
+  template <class F, class E>
+  void then(F f, E on_error) && {
+    using Continued = engine::Continuation<R, F, E>;
+    engine::AskState<R>* const state = state_.operator->();
+    state->continue_with(
+        engine::make_node<Continued>(Continued{std::move(state_), std::move(f), std::move(on_error)}));
+  }
+  /// Blocks. Outside tasks only: on another thread, or after run().
+  /// Errors: TaskError in a task, and if there is no answer.
+  R get(Duration patience = kForever) && {
+    using Clock = std::chrono::steady_clock;
+    if (engine::is_in_task())
+      engine::throw_misuse("answer::get() is called in a task, which it would block: use then()");
+    const Clock::time_point begin = Clock::now();
+    while (!state_->is_answered()) {
+      if (!engine::may_wait_for_answers()) engine::misuse(errors::ask_error(AskError::no_answer));
+      if (patience == kForever) {
+        state_->wait();
+      } else if (Clock::now() - begin >= patience) {
+        engine::misuse(errors::ask_error(AskError::timeout));
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+    }
+    if (!state_->value()) engine::misuse(errors::ask_error(state_->error()));
+    return std::move(*state_->value());
+  }
+
+ private:
+  engine::AskReference<R> state_;
+};
+
+namespace engine {
+
+/// A request that somebody waits for.
+template <class M>
+struct Asked {
+  M request;
+  reply<typename M::reply> answer;
+  void fail(AskError error) { answer.fail(error); }
+};
+
+template <class R>
+struct AskTimeout {
+  AskReference<R> state;
+  void operator()() { state->fail(AskError::timeout); }
+};
+
+}  // namespace engine
+
+template <class... Messages>
+template <MessageOf<Messages...> M>
+  requires Request<std::remove_cvref_t<M>>
+auto actor<Messages...>::ask(M&& request, Ask options) const
+    -> answer<typename std::remove_cvref_t<M>::reply> {
+  using Message = std::remove_cvref_t<M>;
+  using R = typename Message::reply;
+  auto* const state = engine::AskState<R>::make(engine::current_actor());
+  answer<R> result{engine::AskReference<R>(state)};
+  reply<R> token{engine::AskReference<R>(state)};
+  if (options.timeout != kForever) state->share();
+  engine::post(handle_, engine::make_node<engine::Asked<Message>>(
+                            engine::Asked<Message>{std::forward<M>(request), std::move(token)}));
+  if (options.timeout != kForever) {
+    state->set_timer(
+        engine::call_after(options.timeout, engine::AskTimeout<R>{engine::AskReference<R>(state)}));
+  }
+  return result;
+}
+
+}  // namespace rubato::inline v0

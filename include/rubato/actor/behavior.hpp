@@ -1,0 +1,100 @@
+// The base of what actors do. It has no data: self() and the rest work while the actor runs, is constructed
+// or destroyed, elsewhere they are errors (TaskError). Rules A6, A8 and A11.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/actor/actor.hpp"
+#include "rubato/actor/ask.hpp"
+#include "rubato/actor/supervision.hpp"
+#include "rubato/actor/timer.hpp"
+#include "rubato/engine/actor_extras.hpp"
+
+namespace rubato::inline v0 {
+
+template <class... Messages>
+class behavior {
+ public:
+  using address = actor<Messages...>;
+
+ protected:
+  address self() const { return address::of(running("self()")); }
+  /// After this message; what is left in the mailbox becomes dead letters.
+  void stop() { engine::cell_of(running("stop()"))->flags |= engine::Cell::kStopping; }
+
+  /// Puts a message aside until unstash_all(): then all of them come back in order, before what waits.
+  template <MessageOf<Messages...> M>
+  void stash(M&& message) {
+    engine::Cell* const cell = engine::cell_of(running("stash()"));
+    engine::extras_of(*cell).stash.append(
+        engine::make_node<std::remove_cvref_t<M>>(std::forward<M>(message)));
+  }
+  void unstash_all() {
+    engine::Cell* const cell = engine::cell_of(running("unstash_all()"));
+    if (cell->extras == nullptr || cell->extras->stash.is_empty()) return;
+    cell->extras->unstashed.append(cell->extras->stash);
+    cell->flags |= engine::Cell::kUnstashed;
+  }
+
+  /// Sends to this actor, later. A pending timer keeps run() open.
+  template <MessageOf<Messages...> M>
+  timer after(Duration delay, M&& message) {
+    using Message = std::remove_cvref_t<M>;
+    return timer(engine::add_timer(delay, Duration::zero(),
+                                   std::make_unique<Later<Message>>(self(), std::forward<M>(message))));
+  }
+  /// Again and again, until it is cancelled or this actor stops.
+  template <MessageOf<Messages...> M>
+  timer every(Duration period, M message) {
+    return timer(engine::add_timer(period, period, std::make_unique<Again<M>>(self(), std::move(message))));
+  }
+
+  /// Down comes as a message when `who` has stopped, at once if it has already.
+  void watch(actor<> who) {
+    static_assert((std::same_as<Down, Messages> || ...), "who watches has Down among its messages");
+    engine::post(who.id(), engine::make_node<engine::Watch>(engine::Watch{running("watch()"), who.id()}));
+  }
+  void unwatch(actor<> who) {
+    engine::post(who.id(), engine::make_node<engine::Unwatch>(engine::Unwatch{running("unwatch()")}));
+  }
+
+ private:
+  static std::uint64_t running(const char* what) {
+    const std::uint64_t actor = engine::current_actor();
+    if (actor == 0) outside(what);
+    return actor;
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] static void outside(const char* what) {
+    engine::misuse(std::string(what) +
+                   " is called where no actor runs: a behavior may use it in its handlers, its constructor "
+                   "and its destructor");
+  }
+
+  template <class M>
+  struct Later final : engine::TimerCall {
+    Later(address to, M m) : receiver(to), message(std::move(m)) {}
+    bool call() override {
+      receiver.send(std::move(message));
+      return false;
+    }
+    address receiver;
+    M message;
+  };
+  template <class M>
+  struct Again final : engine::TimerCall {
+    Again(address to, M m) : receiver(to), message(std::move(m)) {}
+    bool call() override {
+      if (!engine::is_alive(receiver.id())) return false;
+      receiver.send(M(message));
+      return true;
+    }
+    address receiver;
+    M message;
+  };
+};
+
+}  // namespace rubato::inline v0

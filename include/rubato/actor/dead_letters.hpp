@@ -1,0 +1,55 @@
+// Messages that are not handled: nothing disappears silently (rule A16).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <typeinfo>
+#include <utility>
+
+#include "rubato/actor/actor.hpp"
+
+namespace rubato::inline v0 {
+
+struct DeadLetter {
+  enum class Cause : std::uint8_t { stopped, killed, full, sealed, run_failed };
+  actor<> to;
+  std::uint64_t from;  ///< tells senders apart; 0: no actor
+  const std::type_info* type;
+  Cause cause;
+};
+
+/// Ends what it stands for when it is destroyed or cancelled.
+class subscription {
+ public:
+  subscription() = default;
+  explicit subscription(std::function<void()> end) : end_(std::move(end)) {}
+  subscription(subscription&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
+  subscription& operator=(subscription&& other) noexcept {
+    cancel();
+    end_ = std::exchange(other.end_, nullptr);
+    return *this;
+  }
+  ~subscription() { cancel(); }
+  void cancel() {
+    if (const auto end = std::exchange(end_, nullptr)) end();
+  }
+
+ private:
+  std::function<void()> end_;
+};
+
+/// Called for each, by the thread that drops it, one at a time.
+[[nodiscard]] subscription on_dead_letter(std::function<void(const DeadLetter&)> f);
+
+/// Since the program started; what is handled is a message, not a turn.
+struct ActorCounters {
+  std::uint64_t messages_handled = 0;
+  std::uint64_t messages_allocated = 0;  ///< too large for a node
+  std::uint64_t spawned = 0;
+  std::uint64_t stopped = 0;
+  std::uint64_t dead_letters[5] = {};  ///< by DeadLetter::Cause
+};
+ActorCounters actor_counters();
+
+}  // namespace rubato::inline v0

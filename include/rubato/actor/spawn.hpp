@@ -1,0 +1,236 @@
+// Making actors. Rules A6, A10 and A21.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/actor/behavior.hpp"
+#include "rubato/actor/bound.hpp"
+#include "rubato/actor/names.hpp"
+#include "rubato/group.hpp"
+
+namespace rubato::inline v0 {
+
+enum class Affinity : std::uint8_t {
+  any,   ///< where its senders are
+  home,  ///< at one worker as far as there is work for the others
+};
+/// Whether its worker waits a little before it gives up.
+enum class Lag : std::uint8_t { as_configured, off, on };
+
+struct Spawn {
+  std::string_view name{};  ///< unique while the actor lives
+  Bound mailbox{};
+  bool urgent = false;  ///< messages with Send::priority high overtake others
+  Priority priority = Priority::normal;
+  Affinity affinity = Affinity::any;
+  std::optional<std::uint32_t> core{};  ///< the only worker that runs it
+  TaskGroup* group = nullptr;           ///< complete only when the actor has stopped
+  Lag lag = Lag::as_configured;
+  std::uint32_t turn_messages = 0;  ///< handled at most before others have a turn; 0: 50
+};
+
+namespace engine {
+
+template <class B, class M>
+concept Handles = requires(B& b, M m) { b.on(std::move(m)); };
+template <class B, class M>
+concept AnswersLater = requires(B& b, M m, reply<typename M::reply> r) { b.on(std::move(m), std::move(r)); };
+
+template <class B, class M>
+constexpr bool is_handled() {
+  if constexpr (Request<M>) {
+    if constexpr (AnswersLater<B, M>) return true;
+  }
+  return Handles<B, M>;
+}
+
+/// A request that was sent is handled like one that was asked; its answer goes nowhere.
+template <class B, class M>
+[[gnu::always_inline]] inline void call_handler(B& b, M& message, reply<typename M::reply>& answer) {
+  if constexpr (AnswersLater<B, M>) {
+    b.on(std::move(message), std::move(answer));
+  } else {
+    answer(b.on(std::move(message)));
+  }
+}
+template <class B, class M>
+[[gnu::always_inline]] inline void handle_as(B& b, MessageNode* node) {
+  struct Destroyed {
+    MessageNode* node;
+    ~Destroyed() {
+      if constexpr (is_destroyed_by_call<M>) destroy_message<M>(node);
+    }
+  } const destroyed{node};
+  if constexpr (Request<M>) {
+    reply<typename M::reply> nobody;
+    call_handler<B, M>(b, message_in<M>(node), nobody);
+  } else {
+    b.on(std::move(message_in<M>(node)));
+  }
+}
+template <class B, class M>
+void handle_asked(B& b, MessageNode* node) {
+  using Message = Asked<M>;
+  struct Destroyed {
+    MessageNode* node;
+    const int exceptions = std::uncaught_exceptions();
+    ~Destroyed() {
+      if (std::uncaught_exceptions() != exceptions) message_in<Message>(node).fail(AskError::failed);
+      destroy_message<Message>(node);
+    }
+  } const destroyed{node};
+  Message& message = message_in<Message>(node);
+  call_handler<B, M>(b, message.request, message.answer);
+}
+
+template <class B, class Address>
+struct BehaviorOf;
+template <class B, class... Messages>
+struct BehaviorOf<B, actor<Messages...>> {
+  static_assert(
+      (is_handled<B, Messages>() && ...),
+      "a behavior has a member on(M) for each of its messages M, public, which returns M::reply if M "
+      "has that, or on(M, reply<M::reply>)");
+
+  template <class M>
+  [[gnu::always_inline]] static bool try_one(B& b, MessageNode* node) {
+    if (node->type == &message_type<M>) {
+      handle_as<B, M>(b, node);
+      return true;
+    }
+    if constexpr (Request<M>) {
+      if (node->type == &message_type<Asked<M>>) {
+        handle_asked<B, M>(b, node);
+        return true;
+      }
+    }
+    return false;
+  }
+  static bool handle(void* behavior, MessageNode* node) {
+    B& b = *static_cast<B*>(behavior);
+    return (try_one<Messages>(b, node) || ...);
+  }
+  static void destroy(void* behavior) { static_cast<B*>(behavior)->~B(); }
+  static constexpr auto on_failure() -> Directive (*)(void*, const Failure&) {
+    if constexpr (requires(B& b, const Failure& f) {
+                    { b.on_failure(f) } -> std::same_as<Directive>;
+                  }) {
+      return [](void* behavior, const Failure& f) { return static_cast<B*>(behavior)->on_failure(f); };
+    } else {
+      return nullptr;
+    }
+  }
+  static constexpr const MessageType* kMessages[] = {&message_type<Messages>..., nullptr};
+  static constexpr BehaviorType type{handle,    destroy,     &typeid(B), kMessages, sizeof...(Messages),
+                                     sizeof(B), on_failure()};
+};
+
+template <class B>
+inline constexpr const BehaviorType& behavior_type = BehaviorOf<B, typename B::address>::type;
+
+template <class B>
+constexpr bool may_restart() {
+  if constexpr (requires { B::restarts; }) {
+    return B::restarts;
+  } else {
+    return false;
+  }
+}
+
+template <class B, class... Args>
+struct RemakeOf final : Remake {
+  explicit RemakeOf(const Args&... args) : arguments(args...) {}
+  void operator()(void* where) override {
+    std::apply([where](const Args&... args) { ::new (where) B(args...); }, arguments);
+  }
+  std::tuple<Args...> arguments;
+};
+
+/// What spawn() does that most actors do not need.
+void prepare_extras(Cell& cell, const Spawn& options);
+CellOptions cell_options(const Spawn& options);
+bool has_extras(const Spawn& options);
+
+}  // namespace engine
+
+/// Constructed here and now. Where create() is allowed.
+/// Errors: what the constructor throws; TaskError if the name is taken, or `core` is none.
+template <class B, class... Args>
+typename B::address spawn(const Spawn& options, Args&&... args) {
+  static_assert(alignof(B) <= 64, "behaviors are aligned to 64 bytes at most");
+  engine::Cell* const cell = engine::new_cell(engine::behavior_type<B>, engine::cell_options(options));
+  const std::uint64_t handle = cell->self;
+  const engine::ActorScope scope(handle);
+  try {
+    if (engine::has_extras(options)) [[unlikely]]
+      engine::prepare_extras(*cell, options);
+    if constexpr (engine::may_restart<B>()) {
+      engine::extras_of(*cell).remake = std::make_unique<engine::RemakeOf<B, std::decay_t<Args>...>>(args...);
+    }
+    ::new (cell->behavior) B(std::forward<Args>(args)...);
+  } catch (...) {
+    engine::abandon_actor(cell);
+    throw;
+  }
+  engine::begin_actor(cell);
+  return B::address::of(handle);
+}
+template <class B, class... Args>
+  requires(!std::is_same_v<std::remove_cvref_t<Args>, Spawn> && ...)
+typename B::address spawn(Args&&... args) {
+  return rubato::spawn<B>(Spawn{}, std::forward<Args>(args)...);
+}
+
+namespace engine {
+
+template <class F>
+struct ParameterOf : ParameterOf<decltype(&F::operator())> {};
+template <class F, class R, class M>
+struct ParameterOf<R (F::*)(M)> {
+  using type = std::remove_cvref_t<M>;
+};
+template <class F, class R, class M>
+struct ParameterOf<R (F::*)(M) const> {
+  using type = std::remove_cvref_t<M>;
+};
+
+template <class... Handlers>
+struct FromHandlers : behavior<typename ParameterOf<Handlers>::type...>, private Handlers... {
+  explicit FromHandlers(Handlers... handlers) : Handlers(std::move(handlers))... {}
+  template <class M>
+  decltype(auto) on(M message) {
+    return call(std::move(message));
+  }
+
+ private:
+  template <class M>
+  decltype(auto) call(M&& message) {
+    return find<M, Handlers...>()(std::forward<M>(message));
+  }
+  template <class M, class First, class... Rest>
+  auto& find() {
+    if constexpr (std::is_same_v<typename ParameterOf<First>::type, std::remove_cvref_t<M>>) {
+      return static_cast<First&>(*this);
+    } else {
+      return find<M, Rest...>();
+    }
+  }
+};
+
+}  // namespace engine
+
+/// An actor from lambdas: it understands the parameter of each.
+template <class... Handlers>
+auto spawn_from(Handlers... handlers) {
+  return rubato::spawn<engine::FromHandlers<Handlers...>>(Spawn{}, std::move(handlers)...);
+}
+
+}  // namespace rubato::inline v0

@@ -1,0 +1,60 @@
+// What few actors have: beside the cell, made when it is first needed (design of the actors, A24).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rubato/engine/actor_cell.hpp"
+#include "rubato/group.hpp"
+
+namespace rubato::inline v0::engine {
+
+/// First in, first out; nodes linked by `next`.
+class NodeList {
+ public:
+  bool is_empty() const { return first_ == nullptr; }
+  void append(MessageNode* node) {
+    node->next.store(nullptr, std::memory_order_relaxed);
+    if (first_ == nullptr) {
+      first_ = node;
+    } else {
+      last_->next.store(node, std::memory_order_relaxed);
+    }
+    last_ = node;
+  }
+  void append(NodeList& other) {
+    while (!other.is_empty()) append(other.take());
+  }
+  MessageNode* take() {
+    MessageNode* const node = first_;
+    first_ = node->next.load(std::memory_order_relaxed);
+    return node;
+  }
+
+ private:
+  MessageNode* first_ = nullptr;
+  MessageNode* last_ = nullptr;
+};
+
+/// Makes a behavior anew where the failed one was.
+struct Remake {
+  virtual ~Remake() = default;
+  virtual void operator()(void* where) = 0;
+};
+
+struct Extras {
+  NodeList stash;      ///< put aside
+  NodeList unstashed;  ///< back, before what waits in the mailbox
+  std::vector<std::uint64_t> watchers;
+  std::vector<std::uint64_t> children;  ///< of an actor that supervises
+  std::string name;
+  std::unique_ptr<Remake> remake;  ///< of one that may be made again
+  std::uint64_t window_began = 0;  ///< nanoseconds: restarts are counted within 10 s
+  unsigned restarts = 0;
+  TaskGroup* group = nullptr;
+};
+
+}  // namespace rubato::inline v0::engine

@@ -1,0 +1,91 @@
+// What every engine with actors provides, and the headers under rubato/actor/ are written in.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "rubato/engine/select.hpp"
+#include "rubato/errors.hpp"
+
+#if defined(RUBATO_ENGINE_CHIP)
+#error \
+    "actors run on the native and serial engines; on the chip write tasks with the actor's number as locale (.on)"
+#elif defined(RUBATO_ENGINE_NATIVE)
+#include "rubato/engine/native_actors.hpp"
+#else
+#include "rubato/engine/serial_actors.hpp"
+#endif
+
+namespace rubato::inline v0::engine {
+
+struct CellOptions {
+  std::uint16_t core = Cell::kAnyCore;
+  Priority priority = Priority::normal;
+  std::uint16_t turn_messages = 0;
+};
+
+/// A cell with memory for the behavior, whose constructor is yet to be called: until begin_actor() or
+/// abandon_actor() its messages wait.
+Cell* new_cell(const BehaviorType& type, const CellOptions& options);
+void begin_actor(Cell* cell);
+void abandon_actor(Cell* cell);
+/// Sends. The node is the engine's afterwards. Errors: TaskError from a thread that may not create tasks.
+void post(std::uint64_t to, MessageNode* node);
+/// What try_send() would say, as a Sent.
+unsigned probe(std::uint64_t to);
+/// A cell whose owner has put it aside (Cell::kWaiting) goes on.
+void resume_actor(Cell& cell);
+/// Stops the actor at the next boundary of messages.
+void kill(std::uint64_t handle);
+/// Whether an answer that is not there yet may still come while this thread waits for it.
+bool may_wait_for_answers();
+[[noreturn]] void throw_misuse(const char* sentence);
+
+/// Behind the highest worker's number.
+unsigned core_limit();
+/// Of the engine; on the serial one it is virtual.
+std::uint64_t actor_nanoseconds();
+/// The extras of the running actor's cell, which the first use makes.
+Extras& extras_of(Cell& cell);
+
+template <class M, class... Args>
+[[gnu::always_inline]] inline MessageNode* make_node(Args&&... args) {
+  static_assert(std::is_nothrow_move_constructible_v<M>,
+                "messages must be nothrow-move-constructible: they are moved from node to handler");
+  if constexpr (is_boxed<M>) {
+    auto boxed = std::make_unique<M>(std::forward<Args>(args)...);
+    MessageNode* const node = new_node<false>();
+    node->type = &message_type<M>;
+    ::new (payload_of(node)) M*(boxed.release());
+    return node;
+  } else if constexpr (std::is_nothrow_constructible_v<M, Args&&...>) {
+    MessageNode* const node = new_node<is_large<M>>();
+    node->type = &message_type<M>;
+    ::new (payload_of(node)) M(std::forward<Args>(args)...);
+    return node;
+  } else {
+    M message(std::forward<Args>(args)...);
+    return make_node<M>(std::move(message));
+  }
+}
+
+/// An actor belongs to a group until it has stopped.
+void join_group(TaskGroup& group);
+void leave_group(TaskGroup& group);
+
+/// While an actor's code runs on this thread, in a turn or elsewhere.
+class ActorScope {
+ public:
+  explicit ActorScope(std::uint64_t actor) : before_(std::exchange(current_actor(), actor)) {}
+  ~ActorScope() { current_actor() = before_; }
+  ActorScope(const ActorScope&) = delete;
+  ActorScope& operator=(const ActorScope&) = delete;
+
+ private:
+  std::uint64_t before_;
+};
+
+}  // namespace rubato::inline v0::engine

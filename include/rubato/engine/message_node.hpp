@@ -1,0 +1,113 @@
+// A message as it lies in memory: one line of 64 bytes, or two, like a task. Design of the actors, rules A7
+// and A23.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+namespace rubato::inline v0 {
+
+/// Why an ask has no answer.
+enum class AskError : std::uint8_t {
+  timeout,    ///< not in time
+  stopped,    ///< the actor asked had stopped, or could not take the request
+  failed,     ///< its handler ended with an exception, or called reply::fail()
+  no_answer,  ///< the reply was destroyed unanswered
+};
+
+namespace engine {
+
+struct MessageNode;
+
+/// What all messages of one type have in common. Static, never freed; its address is the type's identity.
+struct MessageType {
+  void (*run)(MessageNode*);             ///< null for messages of programs; else the runtime's own work
+  void (*destroy)(MessageNode*);         ///< of what it carries; null: nothing to destroy
+  void (*fail)(MessageNode*, AskError);  ///< null, or tells who asked; before destroy
+  const std::type_info* type;            ///< of what it carries
+};
+
+inline constexpr std::size_t kNodeWords = 5;
+inline constexpr std::size_t kLargeNodeWords = 13;
+
+/// A large node goes on behind its 64 bytes.
+struct alignas(64) MessageNode {
+  /// In the low bits of `word`, where the address of a cell has none.
+  static constexpr std::uint64_t kLarge = 1, kHigh = 2, kFlags = 63;
+
+  std::atomic<MessageNode*> next;
+  const MessageType* type;
+  std::uint64_t word;  ///< the sending actor, or 0; flags
+  std::uint64_t payload[kNodeWords];
+
+  bool is_large() const { return (word & kLarge) != 0; }
+  bool is_high() const { return (word & kHigh) != 0; }
+  std::uint64_t sender() const { return word & ~kFlags; }
+};
+static_assert(sizeof(MessageNode) == 64);
+
+/// Where the message begins, which may go on behind `payload`.
+inline void* payload_of(MessageNode* node) { return reinterpret_cast<std::uint64_t*>(node) + 3; }
+
+/// A larger one lies in memory of its own, and the node holds its address.
+template <class M>
+inline constexpr bool is_boxed = sizeof(M) > 8 * kLargeNodeWords || alignof(M) > alignof(std::uint64_t);
+template <class M>
+inline constexpr bool is_large = !is_boxed<M> && sizeof(M) > 8 * kNodeWords;
+
+template <class M>
+M& message_in(MessageNode* node) {
+  if constexpr (is_boxed<M>) {
+    return **std::launder(static_cast<M**>(payload_of(node)));
+  } else {
+    return *std::launder(static_cast<M*>(payload_of(node)));
+  }
+}
+
+template <class M>
+void destroy_message(MessageNode* node) {
+  if constexpr (is_boxed<M>) {
+    std::unique_ptr<M>(&message_in<M>(node)).reset();
+  } else {
+    message_in<M>(node).~M();
+  }
+}
+
+template <class M>
+inline constexpr bool is_destroyed_by_call = is_boxed<M> || !std::is_trivially_destructible_v<M>;
+
+template <class M>
+constexpr auto fail_of() -> void (*)(MessageNode*, AskError) {
+  if constexpr (requires(M& m) { m.fail(AskError::failed); }) {
+    return [](MessageNode* node, AskError error) { message_in<M>(node).fail(error); };
+  } else {
+    return nullptr;
+  }
+}
+/// What the runtime itself sends has a member run_in_turn().
+template <class M>
+constexpr auto run_of() -> void (*)(MessageNode*) {
+  if constexpr (requires(M& m) { m.run_in_turn(); }) {
+    return [](MessageNode* node) { message_in<M>(node).run_in_turn(); };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class M>
+inline constexpr MessageType message_type{run_of<M>(), is_destroyed_by_call<M> ? destroy_message<M> : nullptr,
+                                          fail_of<M>(), &typeid(M)};
+
+inline void destroy_payload(MessageNode* node) {
+  if (node->type->destroy != nullptr) node->type->destroy(node);
+}
+
+}  // namespace engine
+}  // namespace rubato::inline v0

@@ -1,0 +1,37 @@
+// Actors on the native engine: what the inline part of sending needs. Turns, cells and timers are in
+// native/actor/.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "rubato/engine/actor_cell.hpp"
+#include "rubato/engine/native.hpp"
+
+namespace rubato::inline v0::engine {
+
+[[gnu::always_inline]] inline ThreadState& this_thread() {
+  ThreadState* const self = current_thread;
+  return self != nullptr ? *self : attach_thread();
+}
+/// The handle of the actor whose turn, constructor or destructor runs on this thread; 0: none.
+inline std::uint64_t& current_actor() { return this_thread().actor; }
+
+template <bool large>
+[[gnu::always_inline]] inline MessageNode* new_node() {
+  ThreadState& self = this_thread();
+  void* const block = large ? self.heap.allocate<128>() : self.heap.allocate<64>();
+  auto* const node = static_cast<MessageNode*>(block);
+  node->word = (self.actor & Cell::kAddressMask) | (large ? MessageNode::kLarge : 0);
+  return node;
+}
+inline void free_node(MessageNode* node) {
+  WorkerHeap& heap = this_thread().heap;
+  if (node->is_large()) {
+    heap.free<128>(node);
+  } else {
+    heap.free<64>(node);
+  }
+}
+
+}  // namespace rubato::inline v0::engine

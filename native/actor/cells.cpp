@@ -1,0 +1,124 @@
+// Cells: from the system to a thread, from there to an actor, and what else of an actor the engine keeps.
+// SPDX-License-Identifier: MIT
+#include <chrono>
+#include <new>
+
+#include "actors/lifecycle.hpp"
+#include "native/actor/actors.hpp"
+#include "native/engine.hpp"
+
+namespace rubato::runtime {
+
+std::vector<Cell*> CellHeap::take(unsigned size_class) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Cell*>& free = free_[size_class];
+  std::vector<Cell*> cells;
+  cells.reserve(2 * kBatch);
+  if (!free.empty()) {
+    const std::size_t from = free.size() > kBatch ? free.size() - kBatch : 0;
+    cells.assign(free.begin() + static_cast<std::ptrdiff_t>(from), free.end());
+    free.resize(from);
+    return cells;
+  }
+  const std::size_t stride = sizeof(Mailbox) + std::size_t{64} * size_class;
+  auto* const begin = static_cast<std::byte*>(::operator new(stride* kBatch, std::align_val_t{64}));
+  bytes_ += stride * kBatch;
+  chunks_.push_back({begin, stride});
+  for (unsigned i = kBatch; i-- > 0;) {
+    auto* const cell = ::new (static_cast<void*>(begin + i * stride)) Mailbox;
+    cell->life().store(Cell::kOneGeneration, std::memory_order_relaxed);
+    cells.push_back(cell);
+  }
+  return cells;
+}
+
+void CellHeap::give(unsigned size_class, const std::vector<Cell*>& cells, std::size_t from) {
+  const std::lock_guard lock(mutex_);
+  free_[size_class].insert(free_[size_class].end(), cells.begin() + static_cast<std::ptrdiff_t>(from),
+                           cells.end());
+}
+
+CellCache::~CellCache() {
+  for (unsigned c = 0; c < CellHeap::kClasses; ++c) heap_.give(c, free_[c], 0);
+}
+
+}  // namespace rubato::runtime
+
+namespace rubato::inline v0::engine {
+
+using runtime::CellHeap;
+using runtime::mailbox_of;
+using runtime::the_engine;
+using runtime::Worker;
+
+Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
+  ThreadState& self = this_thread();
+  const unsigned size_class = CellHeap::class_of(type.bytes);
+  void* behavior = size_class == 0 ? ::operator new(type.bytes, std::align_val_t{64}) : nullptr;
+  Cell* cell = nullptr;
+  if (self.is_worker) {
+    cell = static_cast<Worker&>(self).cells.take(size_class);
+    static_cast<Worker&>(self).counts.actors.add();
+  } else {
+    const std::vector<Cell*> some = the_engine().cells.take(size_class);
+    cell = some.front();
+    the_engine().cells.give(size_class, some, 1);
+  }
+  if (size_class != 0) behavior = cell + 1;
+  cell->bytes = type.bytes;
+  begin_cell(*cell, type, options, behavior);
+  // Its turn is not before its constructor has ended: as long it looks as if it handled a message.
+  MessageNode* const first = new_node<false>();
+  first->type = &message_type<KillMessage>;
+  runtime::hold_mailbox(mailbox_of(*cell), first);
+  return cell;
+}
+
+void begin_actor(Cell* cell) {
+  const bool is_stopping = cell->flags != 0;  // or something else that its turn attends to
+  if (!is_stopping) {
+    const auto [is_empty, released] = mailbox_of(*cell).finish();
+    if (released != nullptr) free_node(released);
+    if (is_empty) return;
+  }
+  resume_actor(*cell);
+}
+
+void abandon_actor(Cell* cell) {
+  forget_behavior(*cell);
+  resume_actor(*cell);  // whose turn ends it
+}
+
+bool may_wait_for_answers() { return the_engine().is_running(); }
+unsigned core_limit() { return the_engine().workers(); }
+std::uint64_t actor_nanoseconds() {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+void join_group(TaskGroup& group) { runtime::Groups::add_member(group); }
+/// By a task that is the last member, whose end the engine sees to.
+void leave_group(TaskGroup& group) {
+  engine::create<TaskType::nonspec>([] {}, Annotations{.group = &group});
+  static_cast<void>(runtime::Groups::remove_member(group));
+}
+
+}  // namespace rubato::inline v0::engine
+
+namespace rubato::inline v0 {
+
+ActorCounters actor_counters() {
+  ActorCounters c;
+  const runtime::Engine& engine = runtime::the_engine();
+  for (unsigned w = 0; w < engine.workers(); ++w) {
+    const runtime::Worker::Counts& n = engine.worker(w).counts;
+    c.messages_handled += n.messages.get();
+    c.spawned += n.actors.get();
+    c.stopped += n.actors_stopped.get();
+  }
+  for (unsigned i = 0; i < 5; ++i)
+    c.dead_letters[i] = engine::dead_letters_by(static_cast<DeadLetter::Cause>(i));
+  return c;
+}
+
+}  // namespace rubato::inline v0

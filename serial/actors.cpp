@@ -1,0 +1,286 @@
+// Actors on the serial engine (rule A19): the reference. A message is a task of its own, and the seed chooses
+// among the heads of all queues, one for each sender, receiver and priority: every order that A8 allows can
+// happen. Time is virtual: it goes on to the next timer when nothing else is left.
+// SPDX-License-Identifier: MIT
+#include <deque>
+#include <map>
+#include <memory>
+#include <new>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "actors/lifecycle.hpp"
+#include "rubato/actor/timer.hpp"
+#include "rubato/task.hpp"
+#include "serial/engine.hpp"
+
+namespace rubato::inline v0::engine {
+namespace {
+
+/// Sender, receiver, and whether its messages are urgent.
+using Key = std::tuple<std::uint64_t, std::uint64_t, bool>;
+
+class Actors {
+ public:
+  Actors() {
+    actor_hooks = {[] { return actors().fire_timer(); }, [] { actors().clear(); }};
+  }
+  static Actors& actors() {
+    static Actors& instance = *new Actors;
+    return instance;
+  }
+
+  // ---- Cells ----
+
+  Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
+    const std::size_t bytes = sizeof(Cell) + type.bytes;
+    std::vector<Cell*>& free = free_[bytes];
+    Cell* cell = nullptr;
+    if (free.empty()) {
+      cell = ::new (::operator new(bytes, std::align_val_t{64})) Cell;
+      cell->bytes = bytes;
+      cell->life().store(Cell::kOneGeneration, std::memory_order_relaxed);
+      all_.insert(cell);
+    } else {
+      cell = free.back();
+      free.pop_back();
+    }
+    ++counters.spawned;
+    begin_cell(*cell, type, options, cell + 1);
+    return cell;
+  }
+
+  /// The actor is between two messages.
+  void attend(Cell& cell) {
+    while (cell.type != nullptr && (cell.flags & Cell::kWaiting) == 0) {
+      if (cell.is_killed.load(std::memory_order_relaxed) != 0 || (cell.flags & Cell::kStopping) != 0) {
+        end(cell);
+      } else if ((cell.flags & Cell::kUnstashed) != 0) {
+        NodeList& unstashed = cell.extras->unstashed;
+        MessageNode* const node = unstashed.take();
+        if (unstashed.is_empty()) cell.flags &= static_cast<std::uint8_t>(~Cell::kUnstashed);
+        handle_one(cell, node);
+      } else {
+        return;
+      }
+    }
+  }
+
+  void resume(Cell& cell) {
+    attend(cell);
+    const auto found = waiting_.find(&cell);
+    if (found == waiting_.end()) return;
+    const std::vector<Key> keys = std::move(found->second);
+    waiting_.erase(found);
+    for (const Key& key : keys) schedule(key);
+  }
+
+  // ---- Messages ----
+
+  void post(std::uint64_t to, MessageNode* node) {
+    try {
+      check_thread(to == 0 ? "to no actor" : "a message");
+      if (to == 0) throw_misuse("a message was sent to an empty actor handle");
+    } catch (...) {
+      destroy_payload(node);
+      free_node(node);
+      throw;
+    }
+    if (!is_alive(to)) {
+      dead_letter(to, node, DeadLetter::Cause::stopped);
+      return free_node(node);
+    }
+    // Of no actor: a task, or what runs outside.
+    const std::uint64_t sender = current != 0 ? current : running_number() << 1 | 1;
+    const Key key{sender, to, node->is_high()};
+    std::deque<MessageNode*>& queue = queues_[key];
+    queue.push_back(node);
+    ++pending_of(*cell_of(to));
+    if (queue.size() == 1) schedule(key);
+  }
+
+  void clear() {
+    auto queues = std::exchange(queues_, {});
+    for (auto& [key, queue] : queues) {
+      const std::uint64_t to = std::get<1>(key);
+      for (MessageNode* const node : queue) {
+        dead_letter(to, node, DeadLetter::Cause::run_failed);
+        free_node(node);
+      }
+      pending_of(*cell_of(to)) -= queue.size();
+      free_if_over(*cell_of(to));
+    }
+    waiting_.clear();
+    for (Cell* const cell : all_) {
+      cell->flags &= static_cast<std::uint8_t>(~(Cell::kWaiting | Cell::kUnstashed));
+      if (cell->type == nullptr || cell->extras == nullptr) continue;
+      while (!cell->extras->unstashed.is_empty()) {
+        MessageNode* const node = cell->extras->unstashed.take();
+        dead_letter(cell->self, node, DeadLetter::Cause::run_failed);
+        free_node(node);
+      }
+    }
+    timers_.clear();
+  }
+
+  // ---- Timers ----
+
+  std::uint64_t add_timer(Duration delay, Duration period, std::unique_ptr<TimerCall> call) {
+    const std::uint64_t number = ++last_timer_;
+    const auto wait = static_cast<std::uint64_t>(delay.count() > 0 ? delay.count() : 0);
+    timers_.try_emplace({now + wait, number}, Timer{period, std::move(call)});
+    return number;
+  }
+  void cancel_timer(std::uint64_t number) {
+    if (number == firing_) firing_ = 0;
+    for (auto timer = timers_.begin(); timer != timers_.end(); ++timer) {
+      if (timer->first.second != number) continue;
+      const auto node = timers_.extract(timer);  // destroyed last: it may cancel others
+      return;
+    }
+  }
+  bool fire_timer() {
+    if (timers_.empty()) return false;
+    auto node = timers_.extract(timers_.begin());
+    now = node.key().first;
+    firing_ = node.key().second;
+    if (node.mapped().call->call() && firing_ != 0) {
+      node.key().first += static_cast<std::uint64_t>(node.mapped().period.count());
+      timers_.insert(std::move(node));
+    }
+    firing_ = 0;
+    return true;
+  }
+
+  std::uint64_t current = 0;  // the running actor
+  std::uint64_t now = 0;      // nanoseconds
+  ActorCounters counters;
+
+ private:
+  struct Timer {
+    Duration period;
+    std::unique_ptr<TimerCall> call;
+  };
+
+  /// Messages on their way to an actor; its cell is not used again before they are gone.
+  static std::uint64_t& pending_of(Cell& cell) { return cell.retired_in; }
+
+  static void schedule(const Key& key) {
+    const ActorScope nobody(0);
+    engine::create<TaskType::nonspec>([key] { actors().deliver(key); }, Annotations{});
+  }
+
+  void deliver(const Key& key) {
+    Cell& cell = *cell_of(std::get<1>(key));
+    if (cell.type != nullptr && (cell.flags & Cell::kWaiting) != 0) {
+      waiting_[&cell].push_back(key);
+      return;
+    }
+    const auto found = queues_.find(key);
+    MessageNode* const node = found->second.front();
+    found->second.pop_front();
+    if (found->second.empty()) {
+      queues_.erase(found);
+    } else {
+      schedule(key);
+    }
+    --pending_of(cell);
+    if (cell.type != nullptr) {
+      handle_one(cell, node);
+      attend(cell);
+    } else {
+      dead_letter(std::get<1>(key), node, cause_of_death(cell));
+      free_node(node);
+    }
+    free_if_over(cell);
+  }
+
+  void handle_one(Cell& cell, MessageNode* node) {
+    ++counters.messages_handled;
+    const std::type_info& type = *node->type->type;
+    const std::unique_ptr<MessageNode, void (*)(MessageNode*)> freed(node, free_node);
+    try {
+      const ActorScope scope(cell.self);
+      handle_message(cell, node);
+    } catch (...) {
+      post(cell.parent, on_exception(cell, type));
+    }
+  }
+
+  void end(Cell& cell) {
+    const bool is_killed = cell.is_killed.load(std::memory_order_relaxed) != 0;
+    ++counters.stopped;
+    end_actor(cell, is_killed ? Reason::killed : Reason::stopped);
+    free_if_over(cell);
+  }
+  void free_if_over(Cell& cell) {
+    if (cell.type != nullptr || pending_of(cell) != 0 || is_free(cell)) return;
+    if ((cell.life().load(std::memory_order_relaxed) & Cell::kGenerationMask) == Cell::kGenerationMask)
+      return;
+    cell.self = 0;
+    free_[cell.bytes].push_back(&cell);
+  }
+  static bool is_free(const Cell& cell) { return cell.self == 0; }
+
+  std::map<std::size_t, std::vector<Cell*>> free_;
+  std::set<Cell*> all_;
+  std::map<Key, std::deque<MessageNode*>> queues_;  // none is empty
+  std::map<Cell*, std::vector<Key>> waiting_;       // for a decision about their receiver
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Timer> timers_;
+  std::uint64_t last_timer_ = 0;
+  std::uint64_t firing_ = 0;  // the timer that is being called, until it is cancelled
+};
+
+Actors& actors() { return Actors::actors(); }
+
+}  // namespace
+
+std::uint64_t& current_actor() { return actors().current; }
+Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
+  check_thread("an actor");
+  return actors().new_cell(type, options);
+}
+void begin_actor(Cell* cell) { actors().attend(*cell); }
+void abandon_actor(Cell* cell) {
+  forget_behavior(*cell);
+  actors().attend(*cell);
+}
+void post(std::uint64_t to, MessageNode* node) { actors().post(to, node); }
+unsigned probe(std::uint64_t to) {
+  return static_cast<unsigned>(is_alive(to) ? Sent::accepted : Sent::stopped);
+}
+void kill(std::uint64_t handle) {
+  if (!is_alive(handle)) return;
+  Cell& cell = *cell_of(handle);
+  cell.is_killed.store(1, std::memory_order_relaxed);
+  post(handle, make_node<KillMessage>());
+}
+void resume_actor(Cell& cell) { actors().resume(cell); }
+bool may_wait_for_answers() { return false; }
+unsigned core_limit() { return 1; }
+std::uint64_t actor_nanoseconds() { return actors().now; }
+void join_group(TaskGroup& group) { ++GroupState::pending(group); }
+/// By a task that is the last member, whose end the engine sees to.
+void leave_group(TaskGroup& group) {
+  engine::create<TaskType::nonspec>([] {}, Annotations{.group = &group});
+  --GroupState::pending(group);
+}
+std::uint64_t add_timer(Duration delay, Duration period, std::unique_ptr<TimerCall> call) {
+  return actors().add_timer(delay, period, std::move(call));
+}
+void cancel_timer(std::uint64_t number) { actors().cancel_timer(number); }
+
+}  // namespace rubato::inline v0::engine
+
+namespace rubato::inline v0 {
+
+ActorCounters actor_counters() {
+  ActorCounters c = engine::actors().counters;
+  for (unsigned i = 0; i < 5; ++i)
+    c.dead_letters[i] = engine::dead_letters_by(static_cast<DeadLetter::Cause>(i));
+  return c;
+}
+
+}  // namespace rubato::inline v0

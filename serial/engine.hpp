@@ -1,0 +1,21 @@
+// What serial/actors.cpp needs of the serial engine.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace rubato::inline v0::engine {
+
+struct ActorHooks {
+  bool (*when_idle)() = nullptr;  ///< nothing is left to run: @returns whether there is now
+  void (*clear)() = nullptr;      ///< the run has failed: tasks are dropped
+};
+extern ActorHooks actor_hooks;
+
+/// Tells running tasks apart; 0 outside.
+std::uint64_t running_number();
+bool is_running();
+/// Errors: TaskError if this is another thread than the one that calls run().
+void check_thread(const char* what);
+
+}  // namespace rubato::inline v0::engine
