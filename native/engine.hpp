@@ -81,6 +81,7 @@ class Engine {
   // ---- What workers share ----
   TaskHeap heap;
   CellHeap cells;
+  std::atomic<std::uint64_t> actors_outside{0};  // spawned by threads that are no workers
   std::unique_ptr<Epochs> epochs;
   Events events;
   Order order;

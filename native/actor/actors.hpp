@@ -39,8 +39,8 @@ class CellHeap {
     return lines < kClasses ? static_cast<unsigned>(lines) : 0;
   }
 
-  /// Up to kBatch free cells.
-  std::vector<Cell*> take(unsigned size_class);
+  /// Up to `most` free cells, or as many new ones as are made at a time.
+  std::vector<Cell*> take(unsigned size_class, std::size_t most = kBatch);
   void give(unsigned size_class, const std::vector<Cell*>& cells, std::size_t from);
   std::size_t bytes() const { return bytes_; }
   template <class Use>

@@ -38,6 +38,23 @@ class Lives : public ::testing::Test {
   ~Lives() override { EXPECT_EQ(Counted::living, 0); }
 };
 
+struct Spawner : behavior<Work> {
+  void on(Work) {
+    spawn<Counted>().stop();
+    stop();
+  }
+};
+
+TEST_F(Lives, AllActorsAreCountedWhereverTheyAreSpawned) {
+  const ActorCounters before = actor_counters();
+  spawn<Counted>().stop();
+  spawn<Spawner>().send(Work{});
+  run();
+  const ActorCounters after = actor_counters();
+  EXPECT_EQ(after.spawned - before.spawned, 3u);
+  EXPECT_EQ(after.stopped - before.stopped, 3u);
+}
+
 TEST_F(Lives, AStoppedActorIsDestroyedAndWhatComesLaterIsDead) {
   const std::uint64_t before = dead(DeadLetter::Cause::stopped);
   std::vector<std::string> letters;
