@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cinttypes>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -96,13 +97,24 @@ struct Usage {
   double cpu_seconds;
   double peak_mb;
 };
+/// Of this program alone: what getrusage() says begins with the process that started it.
+double peak_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != "VmHWM:") continue;
+    double kilobytes = 0;
+    status >> kilobytes;
+    return kilobytes / 1024;
+  }
+  return 0;
+}
 Usage usage_now() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
   const auto seconds = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
   };
-  return {seconds(used.ru_utime) + seconds(used.ru_stime), static_cast<double>(used.ru_maxrss) / 1024};
+  return {seconds(used.ru_utime) + seconds(used.ru_stime), peak_mb()};
 }
 
 struct Result {

@@ -51,9 +51,28 @@ TEST(Reference, OverRelaxationAsPublished) {
   EXPECT_NEAR(sum(80), .001846644602759566, 1e-12);
 }
 
+TEST(Reference, OverRelaxationOfTheSuitesNumbers) {
+  SuiteRandom random(10'101'010);
+  std::vector<double> grid(400);
+  for (double& value : grid) value = random.fraction() * 1e-6;
+  EXPECT_NEAR(over_relaxation(std::move(grid), 20, 100, 1.25), 4.162686342e-10, 1e-18);
+}
+
+TEST(Reference, ShortestPathsOfTheSuitesGraph) {
+  constexpr std::size_t kVertices = 300;
+  SuiteRandom random(kVertices);
+  std::vector<std::uint64_t> graph(kVertices * kVertices, 0);
+  for (std::size_t i = 0; i < kVertices; ++i) {
+    for (std::size_t j = i + 1; j < kVertices; ++j)
+      graph[i * kVertices + j] = graph[j * kVertices + i] = random.below(100) + 1;
+  }
+  const std::vector<std::uint64_t> lengths = shortest_paths(std::move(graph), kVertices);
+  EXPECT_EQ(std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0}), 401'700u);
+}
+
 TEST(Reference, DigitsOfPi) {
   EXPECT_EQ(pi_digits(30), "314159265358979323846264338327");
-  EXPECT_EQ(pi_digits(1'000).substr(990), "2164201989");  // the 991st to the 1000th
+  EXPECT_EQ(pi_digits(1'001).substr(991), "2164201989");  // decimal places 991 to 1000
 }
 
 TEST(FixedPoint, ShiftsByWholeWordsAndParts) {
