@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "actors/bounds.hpp"
 #include "base/function_names.hpp"
 #include "rubato/actor/spawn.hpp"
 
@@ -39,10 +40,17 @@ void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options
   cell.parent = current_actor();
   cell.extras = nullptr;
   cell.turn_messages = options.turn_messages == 0 ? 50 : options.turn_messages;
-  cell.flags = 0;
+  cell.flags = static_cast<std::uint8_t>((options.mailbox.capacity != 0 ? Cell::kBounded : 0) |
+                                         (options.urgent ? Cell::kUrgent : 0));
+  const std::uint64_t generation = cell.self & Cell::kGenerationMask;
+  cell.life().store(generation | (options.mailbox.capacity != 0 ? Cell::kHasBound : 0) |
+                        (options.urgent ? Cell::kHasUrgentLane : 0),
+                    std::memory_order_release);
   cell.is_killed.store(0, std::memory_order_relaxed);
   cell.priority = options.priority;
   cell.core = options.core;
+  if (options.mailbox.capacity != 0) set_bound(cell, options.mailbox);
+  if (options.urgent) static_cast<void>(extras_of(cell));
   if (cell.parent == 0) return;
   Cell& parent = *cell_of(cell.parent);
   if (parent.type->on_failure == nullptr) {
@@ -59,7 +67,9 @@ void end_actor(Cell& cell, Reason reason) {
   cell.life().fetch_add(Cell::kOneGeneration, std::memory_order_acq_rel);
   type.destroy(cell.behavior);
   cell.type = nullptr;
+  const bool is_bounded = (cell.flags & Cell::kBounded) != 0;
   cell.flags = 0;
+  if (is_bounded) release_muted(*bounded_of(cell));
   Extras* const extras = std::exchange(cell.extras, nullptr);
   if (extras == nullptr) return;
   const std::unique_ptr<Extras> owned(extras);
@@ -76,6 +86,31 @@ void end_actor(Cell& cell, Reason reason) {
   for (const std::uint64_t watcher : extras->watchers)
     post(watcher, make_node<Down>(Down{actor<>::of(cell.self), reason}));
   if (extras->group != nullptr) leave_group(*extras->group);
+}
+
+void check_urgent(std::uint64_t to) {
+  if (is_alive(to) && (cell_of(to)->life().load(std::memory_order_relaxed) & Cell::kHasUrgentLane) == 0)
+    misuse("a message of high priority was sent to an actor that was not spawned with .urgent");
+}
+
+unsigned reserve(std::uint64_t to, bool& is_reserved) {
+  if (!is_alive(to)) return static_cast<unsigned>(Sent::stopped);
+  Cell& cell = *cell_of(to);
+  if ((cell.life().load(std::memory_order_relaxed) & Cell::kHasBound) == 0)
+    return static_cast<unsigned>(Sent::accepted);
+  Bounded& bounded = *bounded_of(cell);
+  const WhenFull when_full = bounded.when_full.load(std::memory_order_relaxed);
+  if (when_full != WhenFull::refuse && when_full != WhenFull::drop_newest)
+    return static_cast<unsigned>(Sent::accepted);
+  // Counted at once: messages that are on their way, and those of other senders, find the place taken.
+  is_reserved = bounded.count.fetch_add(1, std::memory_order_seq_cst) <
+                bounded.capacity.load(std::memory_order_relaxed);
+  if (!is_reserved) give_back_place(to);
+  return static_cast<unsigned>(is_reserved ? Sent::accepted : Sent::full);
+}
+
+void give_back_place(std::uint64_t to) {
+  bounded_of(*cell_of(to))->count.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 const BehaviorType& no_behavior() {
@@ -99,6 +134,8 @@ CellOptions cell_options(const Spawn& options) {
     result.core = static_cast<std::uint16_t>(*options.core);
   }
   result.priority = options.priority;
+  result.urgent = options.urgent;
+  result.mailbox = options.mailbox;
   result.turn_messages = static_cast<std::uint16_t>(std::min(options.turn_messages, 0xffffu));
   return result;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/bounds.hpp"
 #include "actors/lifecycle.hpp"
 #include "rubato/actor/timer.hpp"
 #include "rubato/task.hpp"
@@ -57,6 +58,10 @@ class Actors {
     while (cell.type != nullptr && (cell.flags & Cell::kWaiting) == 0) {
       if (cell.is_killed.load(std::memory_order_relaxed) != 0 || (cell.flags & Cell::kStopping) != 0) {
         end(cell);
+      } else if ((cell.flags & Cell::kMuted) != 0) {
+        const std::uint64_t muted = cell.self;
+        if (wait_until_room(cell)) muted_.insert(muted);
+        return;
       } else if ((cell.flags & Cell::kUnstashed) != 0) {
         NodeList& unstashed = cell.extras->unstashed;
         MessageNode* const node = unstashed.take();
@@ -69,6 +74,7 @@ class Actors {
   }
 
   void resume(Cell& cell) {
+    muted_.erase(cell.self);
     attend(cell);
     const auto found = waiting_.find(&cell);
     if (found == waiting_.end()) return;
@@ -92,6 +98,11 @@ class Actors {
       dead_letter(to, node, DeadLetter::Cause::stopped);
       return free_node(node);
     }
+    const bool is_bounded = (cell_of(to)->life().load(std::memory_order_relaxed) & Cell::kHasBound) != 0;
+    if (is_bounded && !admit(*cell_of(to), to, node, current != 0 ? cell_of(current) : nullptr)) {
+      dead_letter(to, node, DeadLetter::Cause::full);
+      return free_node(node);
+    }
     // Of no actor: a task, or what runs outside.
     const std::uint64_t sender = current != 0 ? current : running_number() << 1 | 1;
     const Key key{sender, to, node->is_high()};
@@ -113,8 +124,14 @@ class Actors {
       free_if_over(*cell_of(to));
     }
     waiting_.clear();
+    muted_.clear();
     for (Cell* const cell : all_) {
-      cell->flags &= static_cast<std::uint8_t>(~(Cell::kWaiting | Cell::kUnstashed));
+      cell->flags &= static_cast<std::uint8_t>(~(Cell::kWaiting | Cell::kUnstashed | Cell::kMuted));
+      if (Bounded* const bounded = bounded_of(*cell)) {
+        bounded->count.store(0, std::memory_order_relaxed);
+        bounded->muted.clear();
+        bounded->has_muted.store(false, std::memory_order_relaxed);
+      }
       if (cell->type == nullptr || cell->extras == nullptr) continue;
       while (!cell->extras->unstashed.is_empty()) {
         MessageNode* const node = cell->extras->unstashed.take();
@@ -174,7 +191,7 @@ class Actors {
 
   void deliver(const Key& key) {
     Cell& cell = *cell_of(std::get<1>(key));
-    if (cell.type != nullptr && (cell.flags & Cell::kWaiting) != 0) {
+    if (cell.type != nullptr && ((cell.flags & Cell::kWaiting) != 0 || muted_.contains(cell.self))) {
       waiting_[&cell].push_back(key);
       return;
     }
@@ -187,7 +204,10 @@ class Actors {
       schedule(key);
     }
     --pending_of(cell);
-    if (cell.type != nullptr) {
+    if (cell.type != nullptr && (cell.flags & Cell::kBounded) != 0 && !take_counted(cell, node)) {
+      dead_letter(std::get<1>(key), node, DeadLetter::Cause::full);
+      free_node(node);
+    } else if (cell.type != nullptr) {
       handle_one(cell, node);
       attend(cell);
     } else {
@@ -227,7 +247,8 @@ class Actors {
   std::map<std::size_t, std::vector<Cell*>> free_;
   std::set<Cell*> all_;
   std::map<Key, std::deque<MessageNode*>> queues_;  // none is empty
-  std::map<Cell*, std::vector<Key>> waiting_;       // for a decision about their receiver
+  std::map<Cell*, std::vector<Key>> waiting_;  // for a decision about their receiver, or its being let go
+  std::set<std::uint64_t> muted_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Timer> timers_;
   std::uint64_t last_timer_ = 0;
   std::uint64_t firing_ = 0;  // the timer that is being called, until it is cancelled
@@ -248,9 +269,6 @@ void abandon_actor(Cell* cell) {
   actors().attend(*cell);
 }
 void post(std::uint64_t to, MessageNode* node) { actors().post(to, node); }
-unsigned probe(std::uint64_t to) {
-  return static_cast<unsigned>(is_alive(to) ? Sent::accepted : Sent::stopped);
-}
 void kill(std::uint64_t handle) {
   if (!is_alive(handle)) return;
   Cell& cell = *cell_of(handle);

@@ -12,24 +12,26 @@
 namespace rubato::tm {
 namespace {
 
-constexpr const char* kNames[] = {"none",
-                                  "gate_without_generation",
-                                  "gate_not_rechecked",
-                                  "no_second_look",
-                                  "no_incarnation",
-                                  "no_commit_validation",
-                                  "extends_blindly",
-                                  "undo_in_order",
-                                  "no_undo",
-                                  "unlogged_after_write",
-                                  "unlogged_read_for_write",
-                                  "savepoint_keeps_actions",
-                                  "savepoint_keeps_frees",
-                                  "frees_at_once",
-                                  "quiescence_skipped",
-                                  "irrevocable_not_alone",
-                                  "unlocks_before_undo",
-                                  "savepoint_keeps_stores",};
+constexpr const char* kNames[] = {
+    "none",
+    "gate_without_generation",
+    "gate_not_rechecked",
+    "no_second_look",
+    "no_incarnation",
+    "no_commit_validation",
+    "extends_blindly",
+    "undo_in_order",
+    "no_undo",
+    "unlogged_after_write",
+    "unlogged_read_for_write",
+    "savepoint_keeps_actions",
+    "savepoint_keeps_frees",
+    "frees_at_once",
+    "quiescence_skipped",
+    "irrevocable_not_alone",
+    "unlocks_before_undo",
+    "savepoint_keeps_stores",
+};
 
 Fault read_fault() {
   const char* const value = std::getenv("RUBATO_TM_FAULT");

@@ -76,7 +76,8 @@ Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
 }
 
 void begin_actor(Cell* cell) {
-  const bool is_stopping = cell->flags != 0;  // or something else that its turn attends to
+  constexpr unsigned kNothing = Cell::kBounded | Cell::kUrgent;
+  const bool is_stopping = (cell->flags & ~kNothing) != 0;  // or something else that its turn attends to
   if (!is_stopping) {
     const auto [is_empty, released] = mailbox_of(*cell).finish();
     if (released != nullptr) free_node(released);

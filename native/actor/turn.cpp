@@ -1,10 +1,13 @@
 // An actor's turn, and how messages come to it. Rules A8, A25 to A29 of the actors.
 // SPDX-License-Identifier: MIT
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
+#include <thread>
 #include <utility>
 
+#include "actors/bounds.hpp"
 #include "actors/lifecycle.hpp"
 #include "native/actor/actors.hpp"
 #include "native/engine.hpp"
@@ -101,6 +104,25 @@ void retire_cell(Cell& cell) {
   retire_cell(cell);
 }
 
+/// What an actor's turn has taken from its mailbox and not handled.
+void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
+  auto& lanes = cell.extras->lanes;
+  for (engine::NodeList* lane : {&lanes.high, &lanes.normal}) {
+    while (!lane->is_empty()) {
+      MessageNode* const node = lane->take();
+      engine::dead_letter(cell.self, node, cause);
+      engine::free_node(node);
+    }
+  }
+  if (MessageNode* const last = std::exchange(lanes.last, nullptr)) {
+    engine::dead_letter(cell.self, last, cause);
+    last->type = &engine::message_type<engine::KillMessage>;  // nothing is left of it; finish() releases it
+  }
+}
+
+constexpr unsigned kUrgentInARow = 64;
+constexpr std::chrono::seconds kSendPatience{1};
+
 /// A turn: up to so many messages, then others have theirs.
 class Turn {
  public:
@@ -117,7 +139,7 @@ class Turn {
   /// False: the turn is over, and the cell may be another worker's.
   bool step() {
     if ((cell_.flags | cell_.is_killed.load(std::memory_order_relaxed)) != 0) [[unlikely]] {
-      if (!attend()) return !is_over_;
+      if (attend()) return !is_over_;
     }
     if (left_ == 0) {
       schedule(worker_, cell_);
@@ -128,21 +150,79 @@ class Turn {
     handle(taken.node, !taken.is_last);
     return !is_over_;
   }
-  /// What is rare. False: begin again.
-  bool attend() {
-    if (cell_.type == nullptr) return true;
+
+  /// What is rare. True: that was a step.
+  [[gnu::noinline]] bool attend() {
+    if (cell_.type == nullptr) return false;
     const bool is_killed = cell_.is_killed.load(std::memory_order_relaxed) != 0;
     if (is_killed || (cell_.flags & Cell::kStopping) != 0) {
+      const DeadLetter::Cause cause = engine::cause_of_death(cell_);
+      if ((cell_.flags & Cell::kUrgent) != 0) drop_lanes(cell_, cause);
       end(worker_, cell_, is_killed);
-      return false;
+      return true;
     }
-    if (left_ == 0) return true;
-    engine::NodeList& unstashed = cell_.extras->unstashed;
-    MessageNode* const node = unstashed.take();
-    if (unstashed.is_empty()) cell_.flags &= static_cast<std::uint8_t>(~Cell::kUnstashed);
-    handle(node, true);
-    return false;
+    if ((cell_.flags & Cell::kMuted) != 0) {
+      worker_.counts.messages.add(std::exchange(handled_, 0));
+      is_over_ = engine::wait_until_room(cell_);
+      return true;
+    }
+    if (left_ == 0) return false;
+    if ((cell_.flags & Cell::kUnstashed) != 0) {
+      engine::NodeList& unstashed = cell_.extras->unstashed;
+      MessageNode* const node = unstashed.take();
+      if (unstashed.is_empty()) cell_.flags &= static_cast<std::uint8_t>(~Cell::kUnstashed);
+      handle(node, true, false);
+      return true;
+    }
+    return (cell_.flags & Cell::kUrgent) != 0 && step_by_lanes();
   }
+
+  /// Urgent messages first, but one of the others after 64. False: there is none.
+  bool step_by_lanes() {
+    auto& lanes = cell_.extras->lanes;
+    sort_into_lanes();
+    MessageNode* const last = lanes.last;
+    const bool has_high = !lanes.high.is_empty() || (last != nullptr && last->is_high());
+    const bool has_normal = !lanes.normal.is_empty() || (last != nullptr && !last->is_high());
+    if (!has_high && !has_normal) return false;
+    const bool takes_high = has_high && (!has_normal || lanes.passed < kUrgentInARow);
+    lanes.passed = takes_high && has_normal ? lanes.passed + 1 : 0;
+    engine::NodeList& lane = takes_high ? lanes.high : lanes.normal;
+    if (!lane.is_empty()) {
+      handle(lane.take(), true);
+    } else {
+      lanes.last = nullptr;
+      handle(last, false);
+    }
+    return true;
+  }
+  void sort_into_lanes() {
+    auto& lanes = cell_.extras->lanes;
+    const auto lane_of = [&lanes](const MessageNode* node) -> engine::NodeList& {
+      return node->is_high() ? lanes.high : lanes.normal;
+    };
+    for (;;) {
+      const Mailbox::Taken taken = mailbox_.take();
+      if (taken.node != nullptr) {
+        if (taken.is_last) {
+          lanes.last = taken.node;
+        } else {
+          lane_of(taken.node).append(taken.node);
+        }
+      } else if (mailbox_.has_more()) {
+        MessageNode* const released = mailbox_.finish().released;
+        if (lanes.last == nullptr) {
+          engine::free_node(released);  // handled already
+        } else {
+          lanes.last = nullptr;
+          lane_of(released).append(released);
+        }
+      } else {
+        return;
+      }
+    }
+  }
+
   /// True: the actor is idle, or has another turn.
   bool finish() {
     const auto [is_empty, released] = mailbox_.finish();
@@ -152,21 +232,25 @@ class Turn {
     schedule(worker_, cell_);               // a push is half-linked: let its thread go on
     return true;
   }
-  /// `is_mine`: not the last of the queue, which is kept until finish().
-  [[gnu::always_inline]] void handle(MessageNode* node, bool is_mine) {
+
+  /// `is_mine`: not the last of the queue, which is kept until finish(). `is_counted`: it came through the
+  /// mailbox.
+  [[gnu::always_inline]] void handle(MessageNode* node, bool is_mine, bool is_counted = true) {
     --left_;
-    if (cell_.type != nullptr) [[likely]] {
+    if (cell_.type == nullptr) [[unlikely]] {
+      engine::dead_letter(cell_.self, node, engine::cause_of_death(cell_));
+    } else if ((cell_.flags & Cell::kBounded) != 0 && is_counted && !engine::take_counted(cell_, node))
+        [[unlikely]] {
+      engine::dead_letter(cell_.self, node, DeadLetter::Cause::full);
+    } else {
       ++handled_;
       const engine::MessageType* const type = node->type;
       try {
         const Running running(worker_, cell_.self);
         engine::handle_message(cell_, node);
       } catch (...) {
-        fail(node, *type, is_mine);
-        return;
+        return fail(node, *type, is_mine);
       }
-    } else {
-      engine::dead_letter(cell_.self, node, engine::cause_of_death(cell_));
     }
     if (is_mine) engine::free_node(node);
   }
@@ -203,16 +287,49 @@ void run_turn(Task* task) { Turn(static_cast<Worker&>(*engine::current_thread), 
   engine::free_node(node);
 }
 
+[[gnu::noinline]] bool admit_to_bound(const ThreadState& self, Cell& cell, std::uint64_t to,
+                                      MessageNode* node) {
+  if (engine::admit(cell, to, node, self.actor != 0 ? engine::cell_of(self.actor) : nullptr)) return true;
+  engine::dead_letter(to, node, DeadLetter::Cause::full);
+  engine::free_node(node);
+  return false;
+}
+
 /// By a worker, within its epoch: the cell is not used again meanwhile.
 [[gnu::always_inline]] inline void push(ThreadState& self, std::uint64_t to, MessageNode* node) {
-  if (!engine::is_alive(to)) [[unlikely]]
+  if (to == 0) [[unlikely]]
     return push_dead(to, node);
   Cell& cell = *engine::cell_of(to);
+  const std::uint64_t life = cell.life().load(std::memory_order_acquire);
+  if (((life ^ to) & Cell::kGenerationMask) != 0) [[unlikely]]
+    return push_dead(to, node);
+  if ((life & Cell::kHasBound) != 0 && !admit_to_bound(self, cell, to, node)) [[unlikely]]
+    return;
   if (mailbox_of(cell).push(node, node)) schedule(self, cell);
+}
+
+/// A thread outside blocks while a run can make room, but not for ever.
+void wait_for_room(std::uint64_t to, MessageNode* node) {
+  Cell& cell = *engine::cell_of(to);
+  const auto is_full = [&cell, to] {
+    return engine::is_alive(to) && (cell.life().load(std::memory_order_relaxed) & Cell::kHasBound) != 0 &&
+           engine::bounded_of(cell)->when_full.load(std::memory_order_relaxed) == WhenFull::mute &&
+           engine::bounded_of(cell)->is_full();
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  while (is_full() && the_engine().is_running()) {
+    if (std::chrono::steady_clock::now() - begin > kSendPatience) {
+      engine::destroy_payload(node);
+      engine::free_node(node);
+      engine::misuse("a message from a thread outside waited a second for room in a full mailbox");
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 [[gnu::noinline]] void push_from_outside(ThreadState& self, std::uint64_t to, MessageNode* node) {
   if (to == 0) return push_dead(to, node);
+  if (!self.is_worker) wait_for_room(to, node);
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   task->handle = 0;
   task->code = &kDeliveryCode;
@@ -239,14 +356,19 @@ void deliver(const Task* task) {
 void clear_mailboxes(CellHeap& cells) {
   cells.for_each([](Mailbox& mailbox) {
     if (mailbox.extras != nullptr) {
-      mailbox.flags &= static_cast<std::uint8_t>(~(Cell::kUnstashed | Cell::kWaiting));
-      for (engine::NodeList* list : {&mailbox.extras->unstashed}) {
-        while (!list->is_empty()) {
-          MessageNode* const node = list->take();
-          engine::dead_letter(mailbox.self, node, DeadLetter::Cause::run_failed);
-          engine::free_node(node);
-        }
+      mailbox.flags &= static_cast<std::uint8_t>(~(Cell::kUnstashed | Cell::kWaiting | Cell::kMuted));
+      engine::NodeList& unstashed = mailbox.extras->unstashed;
+      while (!unstashed.is_empty()) {
+        MessageNode* const node = unstashed.take();
+        engine::dead_letter(mailbox.self, node, DeadLetter::Cause::run_failed);
+        engine::free_node(node);
       }
+      drop_lanes(mailbox, DeadLetter::Cause::run_failed);
+    }
+    if (engine::Bounded* const bounded = engine::bounded_of(mailbox)) {
+      bounded->count.store(0, std::memory_order_relaxed);
+      bounded->muted.clear();
+      bounded->has_muted.store(false, std::memory_order_relaxed);
     }
     while (!mailbox.is_empty()) {
       const Mailbox::Taken taken = mailbox.take();
@@ -273,10 +395,6 @@ void post(std::uint64_t to, MessageNode* node) {
   if (!self.is_worker || static_cast<runtime::Worker&>(self).is_validating()) [[unlikely]]
     return runtime::push_from_outside(self, to, node);
   runtime::push(self, to, node);
-}
-
-unsigned probe(std::uint64_t to) {
-  return static_cast<unsigned>(is_alive(to) ? Sent::accepted : Sent::stopped);
 }
 
 void kill(std::uint64_t handle) {

@@ -79,6 +79,11 @@ class Pool : public Ends {
     }
     return {node, true};
   }
+  /// After `is_last`: whether more has been linked since, so that finish() releases it and the pool stays not
+  /// empty.
+  bool has_more() const {
+    return last_taken_ != nullptr && last_taken_->next.load(std::memory_order_acquire) != nullptr;
+  }
   /// The next task's, without taking it; null if none is linked.
   Node* head() const { return head_; }
 

@@ -218,13 +218,13 @@ class alignas(128) Worker : public engine::ThreadState {
     }
   }
   void finish_pool(TaskPool& pool);
-  void route_deferred();
+  [[gnu::noinline]] void route_deferred();
   void requeue(Task* task, bool must_wait = false);
 
   // ---- sharing.cpp: to and from other workers ----
   void push_pool(TaskPool& pool, Task* first, Task* last);
   void make_ready(TaskPool& pool);
-  void end_delivery(Task* task);
+  [[gnu::noinline]] void end_delivery(Task* task);
   bool steal();
   [[gnu::noinline]] bool take_back();
   bool take_published(Worker& from);

@@ -130,8 +130,8 @@ struct Tree : behavior<Work> {
   };
   struct Grower : behavior<Grown> {
     Grower(int depth, actor<Grown> parent, std::atomic<int>& result) : parent_(parent), result_(result) {
-      if (depth == 0) return finish(1);
-      for (int i = 0; i < 2; ++i) spawn<Grower>(depth - 1, self(), result);
+      if (depth == 0) finish(1);
+      for (int i = 0; depth != 0 && i < 2; ++i) spawn<Grower>(depth - 1, self(), result);
     }
     void on(Grown g) {
       leaves_ += g.leaves;

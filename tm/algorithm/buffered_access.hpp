@@ -1,6 +1,6 @@
 // Accesses of algorithms that keep stores until commit (rules T42, T43). What they have in common: loads look
-// into the write set first; stores into memory that ends with a rollback are plain (rule T26), and so are loads
-// from there. Invariant: the write set holds nothing of such memory, see settle_private().
+// into the write set first; stores into memory that ends with a rollback are plain (rule T26), and so are
+// loads from there. Invariant: the write set holds nothing of such memory, see settle_private().
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace rubato::tm {
 
-/// Memory that ends when the innermost transaction is rolled back: frames of the own stack, and exceptions that
-/// it allocated, which libstdc++ constructs partly by barriers and partly plainly.
+/// Memory that ends when the innermost transaction is rolled back: frames of the own stack, and exceptions
+/// that it allocated, which libstdc++ constructs partly by barriers and partly plainly.
 [[gnu::always_inline]] inline bool is_private(const void* p, Thread* thread) {
   if (is_dead_on_restart(p, thread)) return true;
   const std::size_t first = thread->has_open_savepoint() ? thread->savepoints.back().exceptions.objects : 0;
@@ -81,7 +81,8 @@ struct BufferedAccess {
     if (own.mask == ~std::uint64_t{0} >> (64 - 8 * bytes)) return own.value;
     return (Reads::template read<is_logged>(p, bytes, thread) & ~own.mask) | own.value;
   }
-  [[gnu::always_inline]] static void store_part(void* p, unsigned bytes, std::uint64_t value, Thread* thread) {
+  [[gnu::always_inline]] static void store_part(void* p, unsigned bytes, std::uint64_t value,
+                                                Thread* thread) {
     if (is_private(p, thread)) {
       poke_bytes(p, &value, bytes);
     } else {
@@ -127,7 +128,9 @@ struct BufferedAccess {
       store_part(static_cast<char*>(to) + offset, n, value, thread);
     });
   }
-  static void save(const void* address, std::size_t bytes, Thread* thread) { thread->undo.save(address, bytes); }
+  static void save(const void* address, std::size_t bytes, Thread* thread) {
+    thread->undo.save(address, bytes);
+  }
 };
 
 /// What both take back: down to the savepoint, or everything.

@@ -20,8 +20,7 @@ struct RecordReads {
     const auto address = reinterpret_cast<std::uintptr_t>(p);
     const auto first = static_cast<unsigned>(Records::left_in_stripe(address));
     const auto* const second = static_cast<const char*>(p) + first;
-    const std::uint64_t low =
-        read_stripe<true>(address, thread, [p, first] { return peek_part(p, first); });
+    const std::uint64_t low = read_stripe<true>(address, thread, [p, first] { return peek_part(p, first); });
     const std::uint64_t high =
         read_stripe<true>(address + first, thread, [=] { return peek_part(second, bytes - first); });
     return low | high << (8 * first);
@@ -54,7 +53,8 @@ void roll_back(Thread& thread, const Savepoint* savepoint) {
   roll_back_stores(thread, savepoint);
   if (savepoint != nullptr) return;
   // Nothing was written under these locks: the versions are what they were.
-  for (const LockedRecord& locked : thread.locked) locked.record->store(locked.before, std::memory_order_release);
+  for (const LockedRecord& locked : thread.locked)
+    locked.record->store(locked.before, std::memory_order_release);
 }
 
 bool become_exclusive(Thread& thread) {
@@ -72,14 +72,14 @@ bool prepare() { return records.make(); }
 }  // namespace
 
 constinit const Algorithm kLazy = {.name = "lazy",
-    .barriers = barriers_of<BufferedAccess<RecordReads>>(),
-    .begin = begin_at_clock,
-    .commit = commit,
-    .roll_back = roll_back,
-    .become_exclusive = become_exclusive,
-    .quiesce = wait_for_others,
-    .prepare = prepare,
-    .reset_after_fork = forget_locks,
-    .close_savepoint = settle_private};
+                                   .barriers = barriers_of<BufferedAccess<RecordReads>>(),
+                                   .begin = begin_at_clock,
+                                   .commit = commit,
+                                   .roll_back = roll_back,
+                                   .become_exclusive = become_exclusive,
+                                   .quiesce = wait_for_others,
+                                   .prepare = prepare,
+                                   .reset_after_fork = forget_locks,
+                                   .close_savepoint = settle_private};
 
 }  // namespace rubato::tm

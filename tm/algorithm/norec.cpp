@@ -98,14 +98,14 @@ void reset_after_fork() { sequence.reset_after_fork(); }
 }  // namespace
 
 constinit const Algorithm kNorec = {.name = "norec",
-    .barriers = barriers_of<BufferedAccess<ValueReads>>(),
-    .begin = begin,
-    .commit = commit,
-    .roll_back = roll_back_stores,
-    .become_exclusive = become_exclusive,
-    .quiesce = wait_for_others,
-    .prepare = prepare,
-    .reset_after_fork = reset_after_fork,
-    .close_savepoint = settle_private};
+                                    .barriers = barriers_of<BufferedAccess<ValueReads>>(),
+                                    .begin = begin,
+                                    .commit = commit,
+                                    .roll_back = roll_back_stores,
+                                    .become_exclusive = become_exclusive,
+                                    .quiesce = wait_for_others,
+                                    .prepare = prepare,
+                                    .reset_after_fork = reset_after_fork,
+                                    .close_savepoint = settle_private};
 
 }  // namespace rubato::tm

@@ -16,8 +16,8 @@ inline void wait_for_older(Thread& thread, std::atomic<std::uint64_t>& quiesced)
   quiesce(shared.lines, &thread.line, time);
   if (!thread.was_read_only) return;
   std::uint64_t seen = quiesced.load(std::memory_order_relaxed);
-  while (seen < time && !quiesced.compare_exchange_weak(seen, time, std::memory_order_release,
-                                                        std::memory_order_relaxed)) {
+  while (seen < time &&
+         !quiesced.compare_exchange_weak(seen, time, std::memory_order_release, std::memory_order_relaxed)) {
   }
 }
 

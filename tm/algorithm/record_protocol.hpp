@@ -119,8 +119,7 @@ inline void commit_read_only(Thread& thread) {
     const std::uint64_t time = RecordWord::time(read.seen);
     if (time > thread.commit_time) thread.commit_time = time;
   }
-  if (thread.commit_time <= clock_of_commits.quiesced.load(std::memory_order_relaxed))
-    thread.commit_time = 0;
+  if (thread.commit_time <= clock_of_commits.quiesced.load(std::memory_order_relaxed)) thread.commit_time = 0;
 }
 
 }  // namespace rubato::tm

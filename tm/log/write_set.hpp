@@ -32,7 +32,8 @@ class WriteSet {
   Part part(std::uintptr_t address, unsigned bytes) {
     const unsigned shift = 8 * static_cast<unsigned>(address % 8);
     Part found;
-    if (const Word* const word = find(address - address % 8)) found = {word->value >> shift, word->mask >> shift};
+    if (const Word* const word = find(address - address % 8))
+      found = {word->value >> shift, word->mask >> shift};
     if (shift + 8 * bytes > 64) {
       if (const Word* const word = find(address - address % 8 + 8)) {
         found.value |= word->value << (64 - shift);

@@ -22,11 +22,13 @@ class SequenceLock {
       const std::uint64_t value = value_.load(std::memory_order_seq_cst);
       if (value % 2 == 0) return value;
       wait_until<A>(
-          turn_, turn, waited_, false, [this] { return value_.load(std::memory_order_acquire) % 2 == 0; }, [] {});
+          turn_, turn, waited_, false, [this] { return value_.load(std::memory_order_acquire) % 2 == 0; },
+          [] {});
     }
   }
 
-  /// Has the caller's reads been looked at up to `seen`, nothing has changed since, and the caller writes now?
+  /// Has the caller's reads been looked at up to `seen`, nothing has changed since, and the caller writes
+  /// now?
   bool try_lock(std::uint64_t seen) {
     if (!value_.compare_exchange_strong(seen, seen + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
       return false;

@@ -49,6 +49,8 @@ class actor {
   /// Errors: TaskError if the handle is empty, or this thread may not create tasks now.
   template <MessageOf<Messages...> M>
   void send(M&& message, Send options = {}) const {
+    if (options.priority == Priority::high) [[unlikely]]
+      engine::check_urgent(handle_);
     engine::MessageNode* const node = engine::make_node<std::remove_cvref_t<M>>(std::forward<M>(message));
     if (options.priority == Priority::high) [[unlikely]]
       node->word |= engine::MessageNode::kHigh;
@@ -57,8 +59,20 @@ class actor {
   /// The message is moved from only if it is accepted.
   template <MessageOf<Messages...> M>
   [[nodiscard]] Sent try_send(M&& message) const {
-    const Sent sent = static_cast<Sent>(engine::probe(handle_));
-    if (sent == Sent::accepted) send(std::forward<M>(message));
+    bool is_reserved = false;
+    const Sent sent = static_cast<Sent>(engine::reserve(handle_, is_reserved));
+    if (!is_reserved) {
+      if (sent == Sent::accepted) send(std::forward<M>(message));
+      return sent;
+    }
+    try {
+      engine::MessageNode* const node = engine::make_node<std::remove_cvref_t<M>>(std::forward<M>(message));
+      node->word |= engine::MessageNode::kAdmitted;
+      engine::post(handle_, node);
+    } catch (...) {
+      engine::give_back_place(handle_);
+      throw;
+    }
     return sent;
   }
   /// A request; its answer is a later message to the asking actor (rubato/actor/ask.hpp).

@@ -16,6 +16,32 @@
 
 namespace rubato::inline v0 {
 
+namespace engine {
+
+template <class Address, class M>
+struct SendLater final : TimerCall {
+  SendLater(Address to, M m) : receiver(to), message(std::move(m)) {}
+  bool call() override {
+    receiver.send(std::move(message));
+    return false;
+  }
+  Address receiver;
+  M message;
+};
+template <class Address, class M>
+struct SendAgain final : TimerCall {
+  SendAgain(Address to, M m) : receiver(to), message(std::move(m)) {}
+  bool call() override {
+    if (!is_alive(receiver.id())) return false;
+    receiver.send(M(message));
+    return true;
+  }
+  Address receiver;
+  M message;
+};
+
+}  // namespace engine
+
 template <class... Messages>
 class behavior {
  public:
@@ -44,13 +70,15 @@ class behavior {
   template <MessageOf<Messages...> M>
   timer after(Duration delay, M&& message) {
     using Message = std::remove_cvref_t<M>;
-    return timer(engine::add_timer(delay, Duration::zero(),
-                                   std::make_unique<Later<Message>>(self(), std::forward<M>(message))));
+    return timer(engine::add_timer(
+        delay, Duration::zero(),
+        std::make_unique<engine::SendLater<address, Message>>(self(), std::forward<M>(message))));
   }
   /// Again and again, until it is cancelled or this actor stops.
   template <MessageOf<Messages...> M>
   timer every(Duration period, M message) {
-    return timer(engine::add_timer(period, period, std::make_unique<Again<M>>(self(), std::move(message))));
+    return timer(engine::add_timer(
+        period, period, std::make_unique<engine::SendAgain<address, M>>(self(), std::move(message))));
   }
 
   /// Down comes as a message when `who` has stopped, at once if it has already.
@@ -73,28 +101,6 @@ class behavior {
                    " is called where no actor runs: a behavior may use it in its handlers, its constructor "
                    "and its destructor");
   }
-
-  template <class M>
-  struct Later final : engine::TimerCall {
-    Later(address to, M m) : receiver(to), message(std::move(m)) {}
-    bool call() override {
-      receiver.send(std::move(message));
-      return false;
-    }
-    address receiver;
-    M message;
-  };
-  template <class M>
-  struct Again final : engine::TimerCall {
-    Again(address to, M m) : receiver(to), message(std::move(m)) {}
-    bool call() override {
-      if (!engine::is_alive(receiver.id())) return false;
-      receiver.send(M(message));
-      return true;
-    }
-    address receiver;
-    M message;
-  };
 };
 
 }  // namespace rubato::inline v0

@@ -45,6 +45,7 @@ struct Cell : ResourceHeader {
   static constexpr std::uint64_t kGenerationMask = ~((std::uint64_t{1} << kGenerationShift) - 1);
   static constexpr std::uint64_t kAddressMask = ~kGenerationMask;
   static constexpr std::uint64_t kOneGeneration = std::uint64_t{1} << kGenerationShift;
+  static constexpr std::uint64_t kHasBound = 1, kHasUrgentLane = 2;
   std::atomic<std::uint64_t>& life() { return waiting; }
 
   std::atomic<MessageNode*> tail_{nullptr};  // in what is left of the header's line
@@ -58,7 +59,8 @@ struct Cell : ResourceHeader {
   Extras* extras = nullptr;
   std::uint16_t turn_messages = 0;
   /// What a turn looks at after each message.
-  static constexpr std::uint8_t kStopping = 1, kUnstashed = 2, kWaiting = 4;
+  static constexpr std::uint8_t kStopping = 1, kUnstashed = 2, kWaiting = 4, kBounded = 8, kUrgent = 16,
+                                kMuted = 32;
   std::uint8_t flags = 0;
   std::atomic<std::uint8_t> is_killed{0};  ///< the only one that others write
   Priority priority = Priority::normal;

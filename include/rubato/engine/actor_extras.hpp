@@ -55,6 +55,12 @@ struct Extras {
   std::uint64_t window_began = 0;  ///< nanoseconds: restarts are counted within 10 s
   unsigned restarts = 0;
   TaskGroup* group = nullptr;
+  std::uint64_t muted_by = 0;  ///< the receiver that has too much
+  struct {
+    NodeList high, normal;
+    MessageNode* last = nullptr;  ///< the mailbox' last node, which it keeps
+    unsigned passed = 0;          ///< urgent ones handled while others waited
+  } lanes;                        ///< of an actor with an urgent lane: what its turn has taken
 };
 
 }  // namespace rubato::inline v0::engine

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "rubato/actor/bound.hpp"
 #include "rubato/engine/select.hpp"
 #include "rubato/errors.hpp"
 
@@ -25,6 +26,8 @@ struct CellOptions {
   std::uint16_t core = Cell::kAnyCore;
   Priority priority = Priority::normal;
   std::uint16_t turn_messages = 0;
+  bool urgent = false;
+  Bound mailbox{};
 };
 
 /// A cell with memory for the behavior, whose constructor is yet to be called: until begin_actor() or
@@ -34,8 +37,12 @@ void begin_actor(Cell* cell);
 void abandon_actor(Cell* cell);
 /// Sends. The node is the engine's afterwards. Errors: TaskError from a thread that may not create tasks.
 void post(std::uint64_t to, MessageNode* node);
-/// What try_send() would say, as a Sent.
-unsigned probe(std::uint64_t to);
+/// Errors: TaskError if the actor has no urgent lane.
+void check_urgent(std::uint64_t to);
+/// What try_send() says, as a Sent. Accepted by a mailbox that refuses: its place is `is_reserved` for a
+/// message that is marked as admitted.
+unsigned reserve(std::uint64_t to, bool& is_reserved);
+void give_back_place(std::uint64_t to);
 /// A cell whose owner has put it aside (Cell::kWaiting) goes on.
 void resume_actor(Cell& cell);
 /// Stops the actor at the next boundary of messages.

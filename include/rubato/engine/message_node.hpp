@@ -40,7 +40,7 @@ inline constexpr std::size_t kLargeNodeWords = 13;
 /// A large node goes on behind its 64 bytes.
 struct alignas(64) MessageNode {
   /// In the low bits of `word`, where the address of a cell has none.
-  static constexpr std::uint64_t kLarge = 1, kHigh = 2, kFlags = 63;
+  static constexpr std::uint64_t kLarge = 1, kHigh = 2, kAdmitted = 4, kFlags = 63;
 
   std::atomic<MessageNode*> next;
   const MessageType* type;
@@ -49,6 +49,8 @@ struct alignas(64) MessageNode {
 
   bool is_large() const { return (word & kLarge) != 0; }
   bool is_high() const { return (word & kHigh) != 0; }
+  /// try_send() has counted it in the receiver's bound.
+  bool is_admitted() const { return (word & kAdmitted) != 0; }
   std::uint64_t sender() const { return word & ~kFlags; }
 };
 static_assert(sizeof(MessageNode) == 64);

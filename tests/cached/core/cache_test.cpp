@@ -37,7 +37,8 @@ class CacheTest : public testing::Test {
   ThreadCounters counters;
 };
 
-// Found by a load beside a page move: the oldest items were all in the page that moved, whose chunks are not given out.
+// Found by a load beside a page move: the oldest items were all in the page that moved, whose chunks are not
+// given out.
 TEST_F(CacheTest, StoresWhileAllOldItemsAreInAPageThatMoves) {
   EngineOptions options;
   options.limit = 2 << 20;
@@ -54,7 +55,8 @@ TEST_F(CacheTest, AMovedPageKeepsItsItemsWhereThereIsRoom) {
   OpenCache cache(options, clock);
   const int page = (1 << 20) / 96;
   for (int n = 0; n < 2 * page; ++n) ASSERT_TRUE(set(cache, std::to_string(n), "0123456789"));
-  for (int n = 0; n < 2 * page; n += 2) ASSERT_EQ(cache.remove(counters, key_of(std::to_string(n)), {}), Deleted::deleted);
+  for (int n = 0; n < 2 * page; n += 2)
+    ASSERT_EQ(cache.remove(counters, key_of(std::to_string(n)), {}), Deleted::deleted);
   ASSERT_EQ(cache.move_page(1, 5), MoveResult::done);
   for (int n = 0; n < 2 * page; ++n) EXPECT_EQ(get(cache, std::to_string(n)), n % 2 ? "0123456789" : "none");
   EXPECT_EQ(cache.slab_class(5).pages, 1u);

@@ -1,0 +1,47 @@
+// Bounded mailboxes (rule A18): who may send, who waits, who goes on. The same on every engine.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "rubato/actor/bound.hpp"
+#include "rubato/engine/actor_cell.hpp"
+
+namespace rubato::inline v0::engine {
+
+/// Of a cell with a bound. It stays the cell's for good, so that senders may look at it whenever.
+struct Bounded {
+  std::atomic<std::uint32_t> count{0};  ///< messages of programs in the mailbox
+  std::atomic<std::uint32_t> capacity{0};
+  std::atomic<WhenFull> when_full{WhenFull::mute};
+  std::mutex mutex;
+  std::vector<std::uint64_t> muted;  ///< actors that wait until there is room
+  std::atomic<bool> has_muted{false};
+
+  bool is_full() const {
+    return count.load(std::memory_order_seq_cst) >= capacity.load(std::memory_order_relaxed);
+  }
+  bool has_room() const {
+    return count.load(std::memory_order_seq_cst) <= capacity.load(std::memory_order_relaxed) / 2;
+  }
+};
+inline Bounded* bounded_of(Cell& cell) {
+  return reinterpret_cast<Bounded*>(cell.synchronization.load(std::memory_order_acquire));
+}
+/// Of a new actor.
+void set_bound(Cell& cell, const Bound& bound);
+
+/// Counts a message that is about to come. False: it does not. May mark `sender`, if not null, as muted: its
+/// turn then ends with wait_until_room().
+bool admit(Cell& receiver, std::uint64_t handle, const MessageNode* node, Cell* sender);
+/// The receiver is about to handle a message. False: it is the oldest of too many, and is dropped.
+bool take_counted(Cell& receiver, const MessageNode* node);
+/// Between two messages of a muted actor. True: it waits, and must not be touched any more.
+bool wait_until_room(Cell& sender);
+/// All that wait for this receiver go on.
+void release_muted(Bounded& bounded);
+
+}  // namespace rubato::inline v0::engine
