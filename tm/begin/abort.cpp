@@ -47,11 +47,15 @@ void roll_back_all(Thread& thread) {
   thread.starts_serial = starts_serial;
 }
 
+[[noreturn]] void refuse_cancel() {
+  fatal(
+      "an irrevocable transaction is cancelled: unsafe code before the cancel has effects that cannot be "
+      "undone");
+}
+
 [[noreturn]] void cancel_outermost(Thread& thread) {
   if (thread.mode == Mode::irrevocable) {
-    fatal(
-        "an irrevocable transaction is cancelled: unsafe code before the cancel has effects that cannot be "
-        "undone");
+    refuse_cancel();
   }
   roll_back_all(thread);
   thread.starts_serial = false;
@@ -67,9 +71,7 @@ void roll_back_all(Thread& thread) {
 [[noreturn]] void cancel_nested(Thread& thread) {
   Savepoint savepoint = thread.savepoints.back();
   if (savepoint.is_final) {
-    fatal(
-        "an irrevocable transaction is cancelled: unsafe code before the cancel has effects that cannot be "
-        "undone");
+    refuse_cancel();
   }
   if (thread.mode == Mode::concurrent) {
     thread.algorithm->roll_back(thread, &savepoint);
@@ -109,7 +111,7 @@ void restore_memory(Thread& thread, const Savepoint* savepoint) {
 
 void restart(Thread& thread, Cause cause) {
   roll_back_all(thread);
-  thread.aborted.store(thread.aborted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  add_one(thread.aborted);
   if (!thread.undo_actions.empty()) run_undo_actions(thread);
   if (cause == Cause::mode_change || cause == Cause::memory) {
     thread.starts_serial = true;

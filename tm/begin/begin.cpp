@@ -34,7 +34,7 @@ void start_serial(Thread& thread) {
   if (!is_serial(shared.gate.regime())) {
     shared.gate.close(&thread.line);
     thread.has_closed_gate = true;
-    thread.serialized.store(thread.serialized.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    add_one(thread.serialized);
   }
   run_serially(thread);
 }
@@ -58,7 +58,7 @@ void push_savepoint(Thread& thread, std::uint32_t properties) {
 
 std::uint32_t begin_nested(Thread& thread, std::uint32_t properties) {
   const bool is_instrumented = (properties & Property::kInstrumented) != 0;
-  if ((!is_instrumented || (properties & Property::kGoesIrrevocable) != 0)) become_irrevocable(thread);
+  if (!is_instrumented || (properties & Property::kGoesIrrevocable) != 0) become_irrevocable(thread);
   ++thread.nesting;
   if (is_instrumented && (properties & Property::kNoAbort) == 0) {
     push_savepoint(thread, properties);

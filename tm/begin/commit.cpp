@@ -74,8 +74,7 @@ void commit(Thread& thread, void* exception) {
   thread.aborts_in_a_row = 0;
   clear_logs(thread);
   thread.exceptions.commit();
-  const std::uint64_t committed = thread.committed.load(std::memory_order_relaxed) + 1;
-  thread.committed.store(committed, std::memory_order_relaxed);
+  add_one(thread.committed);
   if (thread.holds_hourglass) {
     thread.holds_hourglass = false;
     shared.gate.release();
@@ -89,7 +88,7 @@ void commit(Thread& thread, void* exception) {
   } else {
     thread.allocations.commit();
   }
-  if (__builtin_expect(committed % kShrinkEvery == 0, false)) {
+  if (__builtin_expect(thread.committed.load(std::memory_order_relaxed) % kShrinkEvery == 0, false)) {
     thread.undo.shrink();
     thread.reads.shrink();
     thread.locked.shrink();
@@ -111,7 +110,7 @@ void become_irrevocable(Thread& thread) {
     }
     shared.gate.leave(thread.line);
     thread.has_closed_gate = true;
-    thread.serialized.store(thread.serialized.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    add_one(thread.serialized);
   }
   for (Savepoint& savepoint : thread.savepoints) savepoint.is_final = true;
   thread.undo.clear();

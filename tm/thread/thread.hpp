@@ -113,6 +113,11 @@ struct Thread {
   bool has_open_savepoint() const { return savepoints.size() != 0; }
 };
 
+/// One more, in a counter that one thread writes.
+inline void add_one(std::atomic<std::uint64_t>& counter) {
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 /// What all threads share.
 struct Shared {
   Lines<Atomics> lines;

@@ -58,13 +58,18 @@ struct State {
 };
 std::unique_ptr<State> state;
 
-void concurrent(int me) {
+void enter(int me) {
   State& s = *state;
   while (true) {
     const std::uint32_t regime = s.gate.try_enter(s.line[me]);
-    if ((regime & (Regime::kClosed | Regime::kHeld)) == 0) break;
+    if ((regime & (Regime::kClosed | Regime::kHeld)) == 0) return;
     s.gate.wait_for_opening(regime);
   }
+}
+
+void concurrent(int me) {
+  State& s = *state;
+  enter(me);
   ++s.inside;
   Explorer::step();
   s.is_wrong |= s.alone != 0;
@@ -90,11 +95,7 @@ void serial(int me) {
 /// In the middle of a concurrent transaction, as become_irrevocable().
 void switches(int me) {
   State& s = *state;
-  while (true) {
-    const std::uint32_t regime = s.gate.try_enter(s.line[me]);
-    if ((regime & (Regime::kClosed | Regime::kHeld)) == 0) break;
-    s.gate.wait_for_opening(regime);
-  }
+  enter(me);
   if (!s.gate.try_lock()) {
     s.gate.leave(s.line[me]);
     serial(me);
