@@ -25,6 +25,7 @@ MODULES = {
     "config": "inspect_commands",
     "compare": "inspect_commands",
     "doctor": "inspect_commands",
+    "tm": "tm",
 }
 
 
