@@ -36,13 +36,6 @@ void Connection::ready(void* self, int events) {
   connection.settle();
 }
 
-void Connection::append_log(const std::string& line) {
-  if (output_.pending() > kMostPending) return;  // a watcher that does not read loses lines
-  output_.append(line);
-  broken_ |= !flush();
-  settle();
-}
-
 // Requests that were left when the budget was used up come first; else bytes are received.
 void Connection::readable() {
   if (std::exchange(yielded_, false)) {

@@ -23,10 +23,7 @@ class Connection {
   int descriptor() const { return descriptor_; }
   const std::string& peer() const { return peer_; }
   std::uint32_t last_request() const { return session_.last_request(); }
-  unsigned watches() const { return session_.watches(); }
   bool idle() const { return !output_.pending() && partial_.empty(); }
-  /// A log line for a connection that watches.
-  void append_log(const std::string& line);
   /// Sends what it can; the server is about to end.
   void last_flush() { flush(); }
 

@@ -259,18 +259,6 @@ bool Server::authenticates(std::string_view user, std::string_view password) {
   return differs == 0;
 }
 
-void Server::log(unsigned kind, const std::string& line) {
-  for (const auto& worker : workers_) {
-    worker->loop().post([w = worker.get(), kind, line] {
-      std::vector<Connection*> watching;
-      w->for_each([&](Connection& connection) {
-        if (connection.watches() & kind) watching.push_back(&connection);
-      });
-      for (Connection* connection : watching) connection->append_log(line);
-    });
-  }
-}
-
 ServerNumbers Server::numbers() {
   ServerNumbers numbers;
   numbers.current = static_cast<std::uint64_t>(current_.load());

@@ -25,7 +25,6 @@ class Server final : public Service, public ConnectionKeeper {
   bool report(std::string_view group, const StatSink& sink) override;
   void reset_statistics() override;
   void end(bool graceful) override;
-  void log(unsigned kind, const std::string& line) override;
   bool crawl(std::uint64_t classes) override { return maintainers_.crawl(classes); }
   bool crawler_enabled() const override { return maintainers_.crawler_enabled(); }
   void enable_crawler(bool on) override { maintainers_.enable_crawler(on); }

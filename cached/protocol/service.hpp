@@ -23,7 +23,6 @@ class Service {
   virtual bool report(std::string_view group, const StatSink& sink) = 0;
   virtual void reset_statistics() = 0;
   virtual void end(bool graceful) = 0;
-  virtual void log(unsigned kind, const std::string& line) = 0;
   /// Crawls the classes whose bits are set; false if a crawl is under way.
   virtual bool crawl(std::uint64_t classes) = 0;
   virtual bool crawler_enabled() const = 0;

@@ -43,7 +43,6 @@ class Session {
   bool closing() const { return closing_; }
   void close() { closing_ = true; }
   /// What its log lines go to, as `watch` asked; 0: it watches nothing.
-  unsigned watches() const { return watches_; }
   /// A dump that the connection has to run and append (`lru_crawler metadump`): bits of classes.
   std::uint64_t take_dump(Dump& kind) {
     kind = dump_kind_;
@@ -87,7 +86,6 @@ class Session {
 
   enum class Protocol : std::uint8_t { unknown, text, binary } protocol_ = Protocol::unknown;
   bool closing_ = false, no_reply_ = false, logged_in_ = false;
-  unsigned watches_ = 0;
   std::uint64_t dump_ = 0;
   Dump dump_kind_ = Dump::metadump;
   std::uint32_t last_request_ = 0;

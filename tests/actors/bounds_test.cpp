@@ -123,9 +123,7 @@ struct Echo : behavior<Item> {
 TEST(Bounds, CyclesOfFullMailboxesGoOn) {
   Echo::handled = 0;
   struct Linked : Echo {
-    explicit Linked(actor<Item> to) {
-      other = to ? to : self();
-    }
+    explicit Linked(actor<Item> to) { other = to ? to : self(); }
   };
   const Spawn bounded{.mailbox = {.capacity = 1, .when_full = WhenFull::mute}};
   const auto first = spawn<Linked>(bounded, actor<Item>());

@@ -1,5 +1,5 @@
-// The seven barriers of M256 and the one that keeps an old value, at every alignment (rules T12, T66). By calls
-// made by hand, since GCC makes them only of code for AVX.
+// The seven barriers of M256 and the one that keeps an old value, at every alignment (rules T12, T66). By
+// calls made by hand, since GCC makes them only of code for AVX.
 // SPDX-License-Identifier: MIT
 #include <immintrin.h>
 
@@ -32,15 +32,16 @@ Value value_of(unsigned seed) {
   return value;
 }
 
-// What has vectors in its interface is called from code for AVX; the tests themselves are not, so that they can
-// ask first.
+// What has vectors in its interface is called from code for AVX; the tests themselves are not, so that they
+// can ask first.
 __attribute__((target("avx"), noinline)) Value load(__m256 (*barrier)(const __m256*), const void* p) {
   const __m256 vector = barrier(static_cast<const __m256*>(p));
   Value value;
   _mm256_storeu_ps(reinterpret_cast<float*>(value.data()), vector);
   return value;
 }
-__attribute__((target("avx"), noinline)) void store(void (*barrier)(__m256*, __m256), void* p, const Value& value) {
+__attribute__((target("avx"), noinline)) void store(void (*barrier)(__m256*, __m256), void* p,
+                                                    const Value& value) {
   barrier(static_cast<__m256*>(p), _mm256_loadu_ps(reinterpret_cast<const float*>(value.data())));
 }
 
@@ -113,8 +114,8 @@ TEST_F(Avx, LoadsSeeMemoryAndOwnStores) {
   }
 }
 
-/// Kinds 0 to 2 by stores, 3 by a plain write of memory whose old value was kept. @returns whether it came back
-/// by the cancel.
+/// Kinds 0 to 2 by stores, 3 by a plain write of memory whose old value was kept. @returns whether it came
+/// back by the cancel.
 __attribute__((noinline)) bool run_cancelled(unsigned char* p, int kind) {
   if ((_ITM_beginTransaction(by_hand::kMayCancel) & by_hand::kCancelled) != 0) return true;
   if (kind == 0) {
