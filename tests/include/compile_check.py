@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Wold-style-cast",
             "-Wnon-virtual-dtor", "-Woverloaded-virtual", "-Werror"]
+#: What headers of actors say to programs of the chip.
+NO_ACTORS = "actors run on the native and serial engines; on the chip write tasks"
 
 
 def compile_text(compiler: list[str], text: str, output: str = "/dev/null") -> subprocess.CompletedProcess:
@@ -27,11 +29,15 @@ def compile_text(compiler: list[str], text: str, output: str = "/dev/null") -> s
 
 
 def check_headers(compiler: list[str]) -> list[str]:
+    is_chip = "riscv" in compiler[0]
+
     def check(header: Path) -> str | None:
         name = header.relative_to(INCLUDE).as_posix()
         # Twice: a header must also bear being included again.
         result = compile_text([*compiler, *WARNINGS], f'#include "{name}"\n#include "{name}"\nint main() {{}}\n')
         is_clean = result.returncode == 0 and not result.stderr
+        if is_chip and "actor" in name and not is_clean:
+            is_clean = NO_ACTORS in result.stderr
         return None if is_clean else f"{name} does not compile alone:\n{result.stderr}"
 
     headers = sorted(INCLUDE.glob("rubato/**/*.hpp"))
