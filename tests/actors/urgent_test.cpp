@@ -32,8 +32,10 @@ TEST(Urgent, MessagesAreAllHandledAndKeepTheirOrderEach) {
   EXPECT_TRUE(std::is_sorted(normal.begin(), normal.end()));
   EXPECT_TRUE(std::is_sorted(urgent.begin(), urgent.end()));
 #if defined(RUBATO_ENGINE_NATIVE)
-  EXPECT_EQ(seen.front(), 1000);
-  EXPECT_EQ(seen[64], 0);  // one of the others after 64
+  if (native::workers() == 1) {  // of several one may take the first before the others have arrived
+    EXPECT_EQ(seen.front(), 1000);
+    EXPECT_EQ(seen[64], 0);  // one of the others after 64
+  }
 #endif
   sink.stop();
   run();
