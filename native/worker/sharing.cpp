@@ -175,7 +175,7 @@ void Worker::measure(std::uint64_t now) {
   const bool is_overdue = ++looks_ >= kOverdueLooks;
   if (ticks_a_task < worth_ticks() / 80 && !is_overdue) return;  // 0.1 us: taking it from here costs more
 
-  const std::uint64_t mine = own_size();
+  std::uint64_t mine = own_size();
   // Who takes fewer, and whose tasks create no more than they were, has nothing to prefetch for ever after.
   // Still better than a CPU with nothing to do.
   const std::uint64_t least = std::max(2 * ring_.distance() + 1, 8u);
@@ -198,7 +198,10 @@ void Worker::measure(std::uint64_t now) {
   const std::uint64_t current = is_phase_shared ? size_up_to(now_.normal(), 2 * chunk) : 0;
   const std::uint64_t surplus = mine + current + ring_.size() + pools * kTasksAPool;
   if (surplus < 2 || (!is_overdue && surplus * ticks_a_task < worth_ticks())) return;
-  if (mine < 2 && current < 2 && running == nullptr) return_ring(1);
+  if (mine < 2 && current < 2 && running == nullptr) {
+    return_ring(1);
+    mine = own_size();
+  }
   // Half; of tasks known to be long, of which one may keep the others waiting for long, all but the next.
   const auto try_to_publish = [=, this](std::uint64_t size, auto take, auto put_back) {
     const bool publishes_all = !is_guess && ticks_a_task >= worth_ticks() && size < 2 * chunk;

@@ -21,6 +21,7 @@ constexpr unsigned kCurrentRow = 16;
 constexpr unsigned kPassLimit = 64;           // tasks of higher priority after which one of lower runs (R5)
 constexpr unsigned kRefillsBeforeAlone = 64;  // of the ring, while a spec task waits; sooner if idle
 constexpr unsigned kBatchesBeforeRest = 4;    // of short tasks; see look_after_rest()
+constexpr std::uint64_t kMicrosecondsToArrive = 100;       // of a worker that was woken for a chunk
 constexpr std::uint64_t kMicrosecondsBeforeReturn = 5000;  // of a published chunk that nobody takes
 constexpr std::uint64_t kLongMicroseconds = 10'000;        // a long task (R11)
 // Tasks are timed one by one at the beginning, and after a batch in which they took so long on average.
@@ -237,11 +238,13 @@ bool Worker::attend(std::uint64_t word) {
 /// @returns the only task there is, if it is private: it needs no ring, with nobody before it to prefetch
 /// for.
 Task* Worker::refill() {
-  // Whom it was for has found something else: nobody would take it as long as all are busy. Not so of tasks
-  // so long that somebody may well come meanwhile: they are there for whoever does.
+  // The worker that was woken has found something else: nobody would take the chunk as long as all are busy.
+  // It is given the time that it needs to arrive, since it stops to count as idle before it looks at chunks.
+  // Tasks so long that another worker may well come meanwhile stay.
   if (published_.load(std::memory_order_relaxed) != nullptr && Events::idle(engine_.events.look()) == 0 &&
-      (duties_ & kShare) == 0) [[unlikely]]
-    take_back();
+      (duties_ & kShare) == 0) [[unlikely]] {
+    if (ticks() - published_at_ >= ticks_of(kMicrosecondsToArrive)) take_back();
+  }
   // Here, where no task is on its way from the ring to its run.
   if (duties_ != 0) [[unlikely]]
     do_duties();
