@@ -33,7 +33,7 @@ bool is_all(const char* p, int value, size_t bytes) {
 
 void c_functions() {
   for (size_t bytes : {size_t{0}, size_t{1}, size_t{16}, size_t{24}, size_t{64}, size_t{1000}, size_t{70000},
-                       size_t{3000000}}) {
+                       size_t{300000}}) {
     char* p = static_cast<char*>(malloc(bytes));
     check(p != nullptr && is_aligned(p, 16) && malloc_usable_size(p) >= bytes, "malloc");
     memset(p, 7, bytes);

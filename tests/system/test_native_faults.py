@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+# One fault of each kind of finding, found within seconds; the others with `make test-long`.
+QUICK = {"even_while_writing", "open_latch", "wakes_without_epoch", "ends_when_idle", "early_timestamp",
+         "group_ignored", "company_for_spec", "no_birth_epochs"}
 PROGRAMS = 12000  # at most, until a fault is found as it should be; three times what the rarest took on other seeds
 BATCH = 250
 # Seconds that are a hang: in which all threads sleep, or of CPU time for one program, which takes milliseconds.
@@ -63,6 +66,7 @@ def findings(build: Path, fault: str, workers: int, programs: int, until: str = 
     return done.returncode, done.stdout
 
 
+@pytest.mark.long  # differential.perturbed_* run the same programs on the same engine, as a part of CTest
 @pytest.mark.parametrize("workers", [2, WORKERS])
 def test_nothing_is_found_without_a_fault(workers: int, build: Path) -> None:
     code, printed = findings(build, "none", workers, 3000)
@@ -76,7 +80,7 @@ def test_every_fault_is_looked_for(build: Path) -> None:
     assert done.stderr.partition(":")[2].split() == ["none", *FAULTS]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", [f if f in QUICK else pytest.param(f, marks=pytest.mark.long) for f in FAULTS])
 def test_a_fault_of_the_native_engine_is_found(fault: str, build: Path) -> None:
     code, printed = findings(build, fault, FEW_WORKERS.get(fault, WORKERS), PROGRAMS, FAULTS[fault])
     assert code == 1, f"not found by {PROGRAMS} programs: {fault}"
