@@ -98,6 +98,7 @@ RunOutcome Chip::Impl::run() {
   if (config.run.max_cycles != 0) limit_at = Cycle{config.run.max_cycles};
   if (interval != 0) interval_at = Cycle{interval};
   set_pause();
+  if (debug && !debug->begin()) end_by_debugger();
   if (!config.run.fast_forward || (!roi && !has_tasks)) begin_detail();
   while (!ended) {
     if (detailed) {
@@ -107,6 +108,7 @@ RunOutcome Chip::Impl::run() {
     }
   }
   finish_account();
+  if (debug) debug->end(outcome, process.death_signal());
   return outcome;
 }
 
@@ -177,9 +179,38 @@ void Chip::Impl::skip_ahead() {
       no_progress();
       return;
     case FastForward::Stop::fault:
+      if (debug && is_debugged(*r.thread, r.fault)) return;
       report_fault(*r.thread, r.fault);
       return;
   }
+}
+
+void Chip::Impl::attach(GdbServer& server) {
+  debug.emplace(
+      server, process, memory,
+      [this] {
+        memory.code_changed();
+        blocks.flush();
+      },
+      [this](const Thread& thread) -> const Core* {
+        for (const auto& core : cores)
+          if (core->thread() == &thread && core->activity() != Core::Activity::idle) return core.get();
+        return nullptr;
+      });
+  fast_forward.leave_breakpoints();
+}
+
+bool Chip::Impl::is_debugged(Thread& thread, const Fault& fault) {
+  switch (debug->stop(thread, fault)) {
+    case ChipDebug::After::resume:
+      return true;
+    case ChipDebug::After::as_without:
+      return fault.kind == FaultKind::breakpoint && process.deliver_fault(thread, fault);
+    case ChipDebug::After::end:
+      end_by_debugger();
+      return true;
+  }
+  return false;
 }
 
 void Chip::Impl::begin_detail(const Thread* caller) {
@@ -315,6 +346,7 @@ void Chip::observe(ChipObserver* observer, Latency interval) {
   impl_->interval = interval;
 }
 void Chip::observe_tasks(TaskObserver* observer) { impl_->observe_tasks(*observer); }
+void Chip::debug(GdbServer& server) { impl_->attach(server); }
 void Chip::inject(const Faults& faults) {
   impl_->conflicts.inject(faults.conflicts);
   impl_->task_units.inject(faults.tasks);

@@ -19,6 +19,7 @@
 namespace rubato::chip {
 
 struct Faults;       // chip/faults.hpp
+class GdbServer;     // chip/debug/gdb_server.hpp
 class TaskObserver;  // chip/speculation/task_observer.hpp
 
 class Chip {
@@ -31,6 +32,9 @@ class Chip {
   /// Both before run(); the observers outlive the chip.
   void observe(ChipObserver* observer, Latency interval = 0);
   void observe_tasks(TaskObserver* observer);
+
+  /// Before run(): waits for what the debugger says at the first instruction, and asks it at each stop.
+  void debug(GdbServer& server);
 
   /// Before run(), on a chip of more than one core: makes it wrong, for tests.
   void inject(const Faults& faults);

@@ -13,6 +13,7 @@
 #include "base/check.hpp"
 #include "chip/alloc/heap_calls.hpp"
 #include "chip/chip.hpp"
+#include "chip/chip_debug.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
 #include "chip/conflict/conflict_detector.hpp"
 #include "chip/conflict/system_call_checks.hpp"
@@ -103,7 +104,13 @@ struct Chip::Impl final : EventHandler,
   void report_progress() {
     if (observer != nullptr && !observer->on_progress(progress()))
       end({ExitCode::interrupted, 0, "interrupted", {}});
+    if (debug && !debug->look()) end_by_debugger();
   }
+  void end_by_debugger() { end({ExitCode::interrupted, 0, "ended by the debugger", {}}); }
+  /// The debugger's answer to a fault of `thread`. True: the thread goes on with its registers, or the run
+  /// has ended.
+  bool is_debugged(Thread& thread, const Fault& fault);
+  void attach(GdbServer& server);
 
   Progress progress() const {
     return {timeline.now(), detailed_instructions() + fast_forward.instructions(), task_units.committed(),
@@ -262,6 +269,7 @@ struct Chip::Impl final : EventHandler,
   WarmUp warm_up;
   TaskObservers observers;
   std::unique_ptr<ReplayChecker> replay;  // null: the run is not checked
+  std::optional<ChipDebug> debug;
   std::vector<std::unique_ptr<Core>> cores;
 
   ChipObserver* observer = nullptr;

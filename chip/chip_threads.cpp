@@ -98,10 +98,13 @@ bool Chip::Impl::fault(Core& core, Thread& thread, const Fault& f, Cycle now) {
   clock = now;
   system_calls.begin(core.id(), now);
   if (replay) replay->enter_kernel(core.task());
-  const bool is_handled = f.kind != FaultKind::task_error && process.deliver_fault(thread, f);
+  const bool is_breakpoint = debug && f.kind == FaultKind::breakpoint;  // the debugger's first
+  const bool is_handled =
+      f.kind != FaultKind::task_error && !is_breakpoint && process.deliver_fault(thread, f);
   if (replay) replay->leave_kernel();
   system_calls.end();
   if (is_handled) return true;
+  if (debug && is_debugged(thread, f)) return !ended;
   report_fault(thread, f);
   return false;
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/standard_output.hpp"
 #include "chip/cache/host_memory.hpp"
 #include "chip/chip.hpp"
+#include "chip/debug/gdb_server.hpp"
 #include "chip/process_options.hpp"
 #include "chip/session/command_line.hpp"
 #include "chip/session/session.hpp"
@@ -24,13 +26,27 @@ namespace {
 
 class ChipSimulation final : public Simulation {
  public:
-  explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, heard(options)) {}
+  explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, heard(options)) {
+    if (!options.gdb_port) return;
+    debugger_.emplace(*options.gdb_port);
+    chip_.debug(*debugger_);
+  }
   ChipSimulation(const ChipSimulation&) = delete;  // its process knows it
   ChipSimulation& operator=(const ChipSimulation&) = delete;
 
   void observe(ChipObserver* observer, Latency interval) override { chip_.observe(observer, interval); }
   void observe_tasks(TaskObserver* observer) override { chip_.observe_tasks(observer); }
-  RunOutcome run() override { return chip_.run(); }
+  RunOutcome run() override {
+    if (debugger_) {
+      std::fputs(
+          fmt::format("rubato-chip: waiting for a debugger: gdb-multiarch PROGRAM -ex 'target remote :{}'\n",
+                      debugger_->port())
+              .c_str(),
+          stderr);
+      if (!debugger_->accept()) return {ExitCode::interrupted, 0, "interrupted", {}};
+    }
+    return chip_.run();
+  }
   const StatRegistry& registry() const override { return chip_.registry(); }
   const CycleAccount& cycle_account() const override { return chip_.cycle_account(); }
   const AbortProfile& abort_profile() const override { return chip_.abort_profile(); }
@@ -63,6 +79,7 @@ class ChipSimulation final : public Simulation {
   }
 
   std::string errors_;
+  std::optional<GdbServer> debugger_;
   mutable Chip chip_;  // registry() has no const form
 };
 

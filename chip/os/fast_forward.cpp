@@ -87,7 +87,8 @@ std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::ui
         thread.regs.pc += 4;
         break;
       case isa::StopReason::fault:
-        if (!process_.deliver_fault(thread, run.fault))
+        if ((leaves_breakpoints_ && run.fault.kind == FaultKind::breakpoint) ||
+            !process_.deliver_fault(thread, run.fault))
           return Result{Stop::fault, &thread, run.insn, run.fault};
         break;
       case isa::StopReason::host_call: {

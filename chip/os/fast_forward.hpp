@@ -59,6 +59,9 @@ class FastForward : private isa::CounterSource {
   };
   void serve(HostCalls* host_calls) { host_calls_ = host_calls; }
 
+  /// An `ebreak` stops fast-forward as a fault without a handler does: a debugger's.
+  void leave_breakpoints() { leaves_breakpoints_ = true; }
+
   /// The other threads run before the one that was stopped does.
   void end_turn() { turn_left_ = 0; }
 
@@ -79,6 +82,7 @@ class FastForward : private isa::CounterSource {
   const std::uint64_t quantum_;
   Observer* observer_ = nullptr;
   HostCalls* host_calls_ = nullptr;
+  bool leaves_breakpoints_ = false;
   std::uint64_t turn_left_ = 0;  // of the thread at turn_
   std::size_t turn_ = 0;
   std::uint64_t instructions_ = 0, skipped_ns_ = 0;

@@ -16,7 +16,7 @@ namespace {
 /// The options as they were typed.
 struct Typed {
   std::string config, out, argv0, sandbox, roi, check_config, progress = "auto";
-  std::string cores, seed, max_cycles, trace_from, trace_cycles, interval;
+  std::string cores, seed, max_cycles, trace_from, trace_cycles, interval, gdb;
   std::vector<std::string> set, series, environment;
   bool trace = false, commit_order = false, no_ff = false, warm = false, check_replay = false, json = false,
        quiet = false;
@@ -62,6 +62,10 @@ void declare(CLI::App& app, Typed& t) {
       ->type_name("NAME");
   app.add_option("--sandbox", t.sandbox, "Confine the guest's files to this directory")->type_name("DIR");
   many("--env", t.environment, "A variable of the guest's environment; may repeat", "NAME=VALUE");
+  app.add_option(
+         "--gdb", t.gdb,
+         "Wait for a debugger on this port of localhost (0: any): `target remote :PORT` of gdb-multiarch")
+      ->type_name("PORT");
   app.add_option("--progress", t.progress,
                  "auto: a line on a terminal and progress.json; json: progress.json; none")
       ->type_name("auto|none|json");
@@ -193,6 +197,11 @@ SessionOptions make_session(const Typed& t, const std::vector<std::string>& word
   s.trace_from = Cycle{cycles_of("--trace-from", t.trace_from, 0).value_or(0)};
   s.trace_cycles = cycles_of("--trace-cycles", t.trace_cycles, 1);
   s.interval = cycles_of("--interval", t.interval, 1).value_or(0);
+  if (!t.gdb.empty()) {
+    const auto port = parse_count(t.gdb);
+    if (!port || *port > 65535) throw UsageError("--gdb is '{}', expected a port, 0 to 65535", t.gdb);
+    s.gdb_port = static_cast<std::uint16_t>(*port);
+  }
   s.series = t.series;
   s.json = t.json;
   s.quiet = t.quiet;

@@ -24,7 +24,8 @@ struct SessionOptions {
   std::vector<std::string> command_line;  ///< for run.toml
   std::string argv0;
   std::string sandbox;
-  std::string out;  ///< run directory; empty: none
+  std::optional<std::uint16_t> gdb_port;  ///< waits there for a debugger; 0: any port
+  std::string out;                        ///< run directory; empty: none
   bool trace = false;
   Cycle trace_from{};
   std::optional<Latency> trace_cycles;  ///< nothing: to the end
