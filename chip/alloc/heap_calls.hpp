@@ -32,7 +32,7 @@ class HeapCalls {
   HeapCalls(const Process& process, AddressSpace& memory, std::uint32_t cores);
 
   /// Before anything speculates. Outlives its use.
-  void attach(AbortHandler& handler) { allocator_.attach(handler); }
+  void attach(Aborter& handler) { allocator_.attach(handler); }
   /// Sees what calls store for their callers, before they do. Outlives its use.
   void observe_accesses(UserMemory::Observer* observer) { user_.observe(observer); }
   IdealAllocator& allocator() { return allocator_; }

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "chip/alloc/block_heap.hpp"
-#include "chip/speculation/abort_handler.hpp"
+#include "chip/speculation/aborter.hpp"
 #include "chip/speculation/attempt.hpp"
 #include "chip/vocabulary/types.hpp"
 
@@ -44,7 +44,7 @@ class IdealAllocator {
   IdealAllocator(AddressSpace& memory, std::uint32_t cores, Addr lowest, Addr limit)
       : heap_(memory, cores, lowest, limit) {}
   /// Who aborts attempts. Before anything speculates.
-  void attach(AbortHandler& handler) { handler_ = &handler; }
+  void attach(Aborter& handler) { handler_ = &handler; }
 
   /// Each call of a thread starts with this: lets go of the block that its last realloc moved away from.
   void begin_call(const Caller& caller);
@@ -83,7 +83,7 @@ class IdealAllocator {
   bool abort_later_free(const Caller& caller, const PendingFree& pending);
 
   BlockHeap heap_;
-  AbortHandler* handler_ = nullptr;
+  Aborter* handler_ = nullptr;
   std::unordered_map<const Attempt*, Record> records_;  // never iterated
   std::unordered_map<Addr, PendingFree> pending_;       // never iterated
   std::map<int, Addr> moved_;  // thread -> retired block whose contents may still be copied

@@ -36,8 +36,7 @@ ConflictDetector::ConflictDetector(const Config& config, Network& network)
   }
 }
 
-void ConflictDetector::attach(AbortHandler& handler,
-                              std::function<std::uint64_t(LineAddr)> possible_holders) {
+void ConflictDetector::attach(Aborter& handler, std::function<std::uint64_t(LineAddr)> possible_holders) {
   handler_ = &handler;
   possible_holders_ = std::move(possible_holders);
 }

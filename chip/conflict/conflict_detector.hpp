@@ -22,7 +22,7 @@
 #include "chip/conflict/signature_table.hpp"
 #include "chip/conflict/sticky_directory.hpp"
 #include "chip/noc/network.hpp"
-#include "chip/speculation/abort_handler.hpp"
+#include "chip/speculation/aborter.hpp"
 #include "chip/speculation/attempt.hpp"
 #include "chip/speculation/conflict_check.hpp"
 #include "chip/vocabulary/sharers.hpp"
@@ -40,7 +40,7 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   ConflictDetector(const Config& config, Network& network);
   /// Before the first begin(). `possible_holders`: the directory's superset of the tiles that hold a line
   /// (MemoryHierarchy::possible_holders).
-  void attach(AbortHandler& handler, std::function<std::uint64_t(LineAddr)> possible_holders);
+  void attach(Aborter& handler, std::function<std::uint64_t(LineAddr)> possible_holders);
 
   // ---- Attempts ----
 
@@ -156,7 +156,7 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   void count_false_positives(const Survey& s);
 
   Network* network_;
-  AbortHandler* handler_ = nullptr;
+  Aborter* handler_ = nullptr;
   std::function<std::uint64_t(LineAddr)> possible_holders_;
   enum class Forwarding : std::uint8_t { on, stall, abort } forwarding_;
   bool free_checks_, exact_;

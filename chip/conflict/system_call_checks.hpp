@@ -15,7 +15,7 @@
 #include "chip/conflict/conflict_detector.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/os/user_memory.hpp"
-#include "chip/speculation/abort_handler.hpp"
+#include "chip/speculation/aborter.hpp"
 #include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
@@ -28,7 +28,7 @@ class SystemCallChecks final : public UserMemory::Observer, public AddressSpace:
 
   void attach(EndReservations end_reservations) { end_reservations_ = std::move(end_reservations); }
   /// Before anything speculates. Outlives its use.
-  void attach(AbortHandler& handler) { handler_ = &handler; }
+  void attach(Aborter& handler) { handler_ = &handler; }
 
   /// What follows is done for a call of `core`'s task, or for a call that ends late, until end().
   void begin(CoreId core, Cycle now) {
@@ -47,7 +47,7 @@ class SystemCallChecks final : public UserMemory::Observer, public AddressSpace:
   void check(Addr first, Addr last, bool readers, AbortCause cause);
 
   const ConflictDetector& detector_;
-  AbortHandler* handler_ = nullptr;
+  Aborter* handler_ = nullptr;
   EndReservations end_reservations_;
   bool in_call_ = false;
   CoreId core_{};

@@ -20,7 +20,7 @@ enum class TaskOp : std::uint32_t {
   region = 4,   ///< imm = RegionOp: enters the task region as its owner or as a worker
   capsule_call = 5,  ///< reserved for capsules (docs/isa.md): an illegal instruction for now
   capsule_return = 6,
-  capsule_abort_handler = 7,
+  capsule_on_abort = 7,
 };
 
 /// imm of `create`. Reserved bits set, type 3, more than 5 arguments, or kNamed without an argument: an

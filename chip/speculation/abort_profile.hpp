@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "chip/speculation/abort_handler.hpp"
+#include "chip/speculation/aborter.hpp"
 #include "chip/stats/registry.hpp"
 #include "chip/vocabulary/types.hpp"
 

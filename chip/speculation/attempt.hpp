@@ -43,7 +43,7 @@ struct Attempt {
   // The task units' own.
   std::uint32_t number = 0;       ///< in the pool of attempts
   std::uint32_t queue_index = 0;  ///< in the commit queue
-  bool is_doomed = false;         ///< to be aborted by the abort being carried out, or aborted
+  bool is_victim = false;         ///< to be aborted by the abort being carried out, or aborted
   bool is_queued = false;         ///< in the commit queue
   bool is_rolling_back = false;   ///< its stores are being restored, in time; in memory they already are
   bool holds_core = false;        ///< until they are restored

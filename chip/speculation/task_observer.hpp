@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "chip/speculation/abort_handler.hpp"
+#include "chip/speculation/aborter.hpp"
 #include "chip/speculation/task_system.hpp"
 #include "chip/vocabulary/task.hpp"
 #include "chip/vocabulary/types.hpp"

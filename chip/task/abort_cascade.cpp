@@ -11,8 +11,8 @@
 namespace rubato::chip {
 
 void AbortCascade::doom(Attempt* attempt, const AbortReason& reason) {
-  if (attempt->is_doomed) return;
-  attempt->is_doomed = true;
+  if (attempt->is_victim) return;
+  attempt->is_victim = true;
   victims_.push_back({attempt, reason});
 }
 
@@ -45,7 +45,7 @@ void AbortCascade::doom_dependents(const Attempt& attempt, Cycle now) {
     later_.clear();
     context_.detector->later_accessors(attempt.tile, line, attempt.virtual_time, later_);
     for (Attempt* dependent : later_) {
-      if (dependent->is_doomed) continue;
+      if (dependent->is_victim) continue;
       context_.network.send(attempt.tile, dependent->tile,
                             {message::kRequest + message::kVirtualTime, TrafficClass::abort}, now);
       doom(dependent, {AbortCause::dependence, line, attempt.core, attempt.task});
@@ -114,7 +114,7 @@ void AbortCascade::except(Attempt& attempt, Cycle now) {
   for (const Victim& v : victims_)
     if (v.attempt != &attempt) tiles_[v.attempt->tile.value]->abort(v.attempt, v.reason, now);
   victims_.clear();
-  attempt.is_doomed = false;
+  attempt.is_victim = false;
   tiles_[attempt.tile.value]->except(&attempt, reason, now);
   context_.wake_waiting_for_fate(now);
 }

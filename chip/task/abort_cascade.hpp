@@ -16,7 +16,7 @@
 
 #include "chip/conflict/conflict_detector.hpp"
 #include "chip/noc/network.hpp"
-#include "chip/speculation/abort_handler.hpp"
+#include "chip/speculation/aborter.hpp"
 #include "chip/task/arbiter.hpp"
 
 namespace rubato::chip {
@@ -25,12 +25,12 @@ class AddressSpace;
 class TaskUnit;
 struct TaskContext;
 
-class AbortCascade final : public AbortHandler {
+class AbortCascade final : public Aborter {
  public:
   AbortCascade(TaskContext& context, AddressSpace& memory, std::vector<std::unique_ptr<TaskUnit>>& tiles)
       : context_(context), memory_(memory), tiles_(tiles) {}
 
-  // AbortHandler
+  // Aborter
   void abort(std::span<Attempt* const> victims, const AbortReason& cause, Cycle now) override;
   bool is_fate_pending(const Attempt& attempt) const override;
   bool is_decided(const Attempt& attempt) const override;

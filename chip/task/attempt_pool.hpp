@@ -33,7 +33,7 @@ class AttemptPool {
     attempt->log_lines.clear();
     attempt->children.clear();
     attempt->cycles = AttemptCycles{};
-    attempt->is_doomed = attempt->is_rolling_back = attempt->holds_core = false;
+    attempt->is_victim = attempt->is_rolling_back = attempt->holds_core = false;
     free_.push_back(attempt);
   }
   /// By Attempt::number.

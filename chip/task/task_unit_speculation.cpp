@@ -361,7 +361,7 @@ void TaskUnit::step_rollback(Attempt* attempt, Cycle now) {
 
 void TaskUnit::end_rollback(Attempt* attempt, Cycle now) {
   attempt->is_rolling_back = false;
-  if (!attempt->is_doomed) return reconsider_later(now);  // exceptioned
+  if (!attempt->is_victim) return reconsider_later(now);  // exceptioned
   Task* task = attempt->task;
   rolling_back_[task->index] = rolling_back_.back();
   rolling_back_[task->index]->index = task->index;

@@ -13,7 +13,7 @@ namespace {
 using FreeOutcome = IdealAllocator::FreeOutcome;
 
 /// Aborts by telling the allocator, as the task units do.
-struct Aborts final : AbortHandler {
+struct Aborts final : Aborter {
   explicit Aborts(IdealAllocator& a) : allocator(a) {}
   void abort(std::span<Attempt* const> victims, const AbortReason& reason, Cycle) override {
     EXPECT_EQ(reason.cause, AbortCause::conflict);

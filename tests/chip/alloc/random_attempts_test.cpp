@@ -16,7 +16,7 @@ namespace {
 
 using FreeOutcome = IdealAllocator::FreeOutcome;
 
-struct Model final : AbortHandler {
+struct Model final : Aborter {
   explicit Model(std::uint64_t seed) : rng(seed) { allocator.attach(*this); }
 
   struct Block {
@@ -24,7 +24,7 @@ struct Model final : AbortHandler {
     Attempt* freed_by = nullptr;  ///< uncommitted
   };
 
-  // AbortHandler
+  // Aborter
   void abort(std::span<Attempt* const> victims, const AbortReason&, Cycle) override {
     std::vector<Attempt*> all(victims.begin(), victims.end());
     // Who freed what a victim allocated had its pointer from it.

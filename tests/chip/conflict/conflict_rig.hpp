@@ -16,7 +16,7 @@
 namespace rubato::chip {
 
 /// Ends what it is asked to abort, and remembers.
-class FakeUnits : public AbortHandler {
+class FakeUnits : public Aborter {
  public:
   explicit FakeUnits(ConflictDetector& detector) : detector_(&detector) {}
 

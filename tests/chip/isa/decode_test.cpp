@@ -303,7 +303,7 @@ TEST(Decode, ReservedTaskEncodingsAreIllegal) {
   EXPECT_TRUE(is_illegal(task_word(TaskOp::region, 2)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_call, 0)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_return, 0)));
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_abort_handler, 0)));
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_on_abort, 0)));
 }
 
 }  // namespace

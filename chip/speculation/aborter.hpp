@@ -38,9 +38,9 @@ struct AbortReason {
   Timestamp speculates_from = 0;  ///< the victims' Task::speculates_from
 };
 
-class AbortHandler {
+class Aborter {
  public:
-  virtual ~AbortHandler() = default;
+  virtual ~Aborter() = default;
   /// Aborts `victims` (running, finished or exceptioned attempts, none later decided to commit), their
   /// children and all that depended on them; memory is restored when this returns.
   virtual void abort(std::span<Attempt* const> victims, const AbortReason& reason, Cycle now) = 0;
