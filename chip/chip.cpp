@@ -44,6 +44,7 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
       fast_forward(process, memory, blocks, c.run.quantum),
       scheduler(c.chip.cores),
       warm_up(*hierarchy, c.chip.cores) {
+  if (!c.task.capsules) memory.track_all();
   hierarchy->set_private_lines(line_of(kSpillBase), kSpillBytes / kLineBytes);
   if (c.run.warm) fast_forward.observe(&warm_up);
   process.set_observer(this);
@@ -58,6 +59,7 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
                                              [this](const std::string& sentence) {
                                                end({ExitCode::internal, 0, "replay: " + sentence, {}});
                                              });
+    replay->set_capsules(&capsule_vector);
     observe_tasks(*replay);
   }
   cores.reserve(c.chip.cores);

@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "chip/alloc/heap_calls.hpp"
+#include "chip/capsule/vector.hpp"
 #include "chip/chip.hpp"
 #include "chip/chip_debug.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
@@ -181,6 +182,7 @@ struct Chip::Impl final : EventHandler,
   }
 
   TaskSystem& tasks() override { return task_units; }
+  CapsuleVector& capsules() override { return capsule_vector; }
   std::uint32_t core_count() const override { return config.chip.cores; }
   std::uint32_t worker_count() const override {
     return config.chip.cores + config.tiles() * config.task.spare_workers;
@@ -191,12 +193,15 @@ struct Chip::Impl final : EventHandler,
     task_units.create_before_region(task);
   }
 
-  /// A task instruction in fast-forward: there is no task, so `create`, `read` and `region` are all it may
-  /// be.
+  /// A task instruction in fast-forward: there is no task, so `create`, `read`, `region` and those of
+  /// capsules are all it may be.
   void task_instruction(Thread& thread, const isa::Insn& insn);
+  void capsule_instruction(Thread& thread, const isa::Insn& insn);
 
-  std::uint64_t read_outside_task(isa::ReadSelector selector) const {
+  std::uint64_t read_outside_task(isa::ReadSelector selector, const HartState& hart) const {
     if (selector == isa::ReadSelector::cores) return config.chip.cores;
+    if (selector == isa::ReadSelector::capsule_depth) return hart.capsule_depth;
+    if (selector == isa::ReadSelector::has_capsules) return config.task.capsules ? 1 : 0;
     return selector == isa::ReadSelector::workers ? worker_count() : 0;
   }
 
@@ -236,7 +241,7 @@ struct Chip::Impl final : EventHandler,
   void finish_region(Cycle now);
 
   void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
-  void abort_running(CoreId core, Cycle at) override { cores[core.value]->abort_task(at); }
+  bool abort_running(CoreId core, Cycle at) override { return cores[core.value]->abort_task(at); }
   void become_nonspeculative(CoreId core) override {
     cores[core.value]->become_nonspeculative();
     if (replay) replay->become_nonspeculative(core);
@@ -244,7 +249,7 @@ struct Chip::Impl final : EventHandler,
   void retire(Attempt& attempt, bool is_committed) override;
   void begin_speculation() override {
     if (std::exchange(speculates, true)) return;
-    for (const auto& core : cores) hierarchy->l1d(core->id()).begin_marks();
+    for (const auto& core : cores) core->pipeline().begin_marks();
   }
 
   // ---- Statistics ----
@@ -254,6 +259,7 @@ struct Chip::Impl final : EventHandler,
   const Config config;
   Timeline timeline;
   AddressSpace memory;
+  CapsuleVector capsule_vector{memory};
   isa::BlockCache blocks{memory};
   CycleAccount account;
   StatRegistry registry;

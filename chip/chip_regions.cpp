@@ -15,8 +15,13 @@ void Chip::Impl::task_instruction(Thread& thread, const isa::Insn& insn) {
       task_units.create_before_region(descriptor_of(hart, static_cast<std::uint32_t>(insn.imm)));
       break;
     case isa::Op::task_read:
-      hart.registers()[insn.rd] = read_outside_task(static_cast<isa::ReadSelector>(insn.imm));
+      hart.registers()[insn.rd] = read_outside_task(static_cast<isa::ReadSelector>(insn.imm), hart);
       break;
+    case isa::Op::capsule_call:
+    case isa::Op::capsule_vector:
+    case isa::Op::capsule_return:
+    case isa::Op::capsule_on_abort:
+      return capsule_instruction(thread, insn);
     case isa::Op::task_region:
       region_instruction(thread, static_cast<isa::RegionOp>(insn.imm) == isa::RegionOp::worker,
                          timeline.now());
@@ -25,6 +30,29 @@ void Chip::Impl::task_instruction(Thread& thread, const isa::Insn& insn) {
       report_fault(thread, {FaultKind::illegal_instruction, hart.pc, 0, {}});
       return;
   }
+  hart.pc += insn.length;
+}
+
+// Nothing speculates: a capsule is a vectored call and nothing more (P11).
+void Chip::Impl::capsule_instruction(Thread& thread, const isa::Insn& insn) {
+  HartState& hart = thread.regs;
+  std::string error;
+  switch (insn.op) {
+    case isa::Op::capsule_call:
+      error = capsule_vector.refusal(hart);
+      if (error.empty()) return capsule_vector.enter(hart, insn.rd == reg::ra);
+      break;
+    case isa::Op::capsule_return:
+      if (hart.capsule_depth == 0)
+        return report_fault(thread, {FaultKind::illegal_instruction, hart.pc, 0, {}});
+      return CapsuleVector::leave(hart);
+    case isa::Op::capsule_vector:
+      error = capsule_vector.set(hart.x[reg::a0], hart.x[reg::a1]);
+      break;
+    default:
+      break;
+  }
+  if (!error.empty()) return report_fault(thread, {FaultKind::task_error, hart.pc, 0, error});
   hart.pc += insn.length;
 }
 

@@ -31,7 +31,7 @@ bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
   touch(slot);
   Use& use = uses_of_[slot];
   const std::uint32_t recorded = task_ << 1 | (write ? 1 : 0);
-  if (recorder_ != nullptr && use.mark != kUntracked && use.recorded < recorded) {
+  if (recorder_ != nullptr && !is_unchecked(use.mark) && use.recorded < recorded) {
     use.recorded = recorded;
     unsettle(slot, write);
     recorder_->on_first_use(line, write);
@@ -42,7 +42,7 @@ bool L1Cache::hit_at(std::uint32_t slot, LineAddr line, bool write) {
     // The filter lets a store pass only where the array would, and where nobody has to hear of it.
     const bool may_write =
         state_at(slot) == LineState::modified && is_marked(slot, true) &&
-        (recorder_ == nullptr || use.recorded == (task_ << 1 | 1) || use.mark == kUntracked);
+        (recorder_ == nullptr || use.recorded == (task_ << 1 | 1) || is_unchecked(use.mark));
     filter_[line.value % kFilterEntries] = {tag_ | line.value << 1 | (may_write ? 1U : 0U), slot};
   }
   return true;
@@ -117,8 +117,8 @@ void L1Cache::clear_marks() {
   RUBATO_DCHECK(has_marks_);
   if (epoch_ == kLastEpoch) {
     for (Use& use : uses_of_)
-      if (use.mark != kUntracked) use.mark = kNoMark;
-    epoch_ = 0;
+      if (!is_unchecked(use.mark)) use.mark = kNoMark;
+    epoch_ = kFirstEpoch - 1;
   }
   ++epoch_;
   retag();
@@ -150,16 +150,16 @@ void L1Cache::unsettle(std::uint32_t slot, bool write) {
   use.settled = write ? kUnsettled : kForReads;
 }
 
-void L1Cache::mark_untracked(LineAddr line) {
+void L1Cache::mark_unchecked(LineAddr line, Mark mark) {
   RUBATO_DCHECK(has_marks_);
   if (const std::uint32_t slot = find_used(line); slot != kNoSlot)
-    uses_of_[slot].mark = kUntracked, uses_of_[slot].settled = kUnsettled;
+    uses_of_[slot].mark = mark, uses_of_[slot].settled = kUnsettled;
 }
 
 void L1Cache::forget_untracked() {
   if (!has_marks_) return;
   for (Use& use : uses_of_)
-    if (use.mark == kUntracked) use.mark = kNoMark;
+    if (is_unchecked(use.mark)) use.mark = kNoMark;
   retag();
 }
 

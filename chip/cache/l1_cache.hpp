@@ -94,10 +94,18 @@ class L1Cache {
   /// A check found `line`, if it is here, good for reads, or for reads and writes; the caller has recorded
   /// that use if it must be.
   void mark(LineAddr line, bool write);
-  /// `line`, if it is here, holds nothing but untracked memory: it needs no check and is not recorded.
-  void mark_untracked(LineAddr line);
-  /// What was untracked memory may be something else: its marks are gone.
+  /// `line`, if it is here, holds nothing but the core's own stack: it needs no check and is not recorded.
+  void mark_private(LineAddr line) { mark_unchecked(line, kPrivate); }
+  /// The same of untracked memory, which may be used with rights only (P30).
+  void mark_untracked(LineAddr line) { mark_unchecked(line, kUntracked); }
+  /// What was either may be something else: its marks are gone.
   void forget_untracked();
+  /// Whether untracked memory may be used: not by speculative code outside capsules.
+  void set_rights(bool has_rights) {
+    if (has_rights == has_rights_) return;
+    has_rights_ = has_rights;
+    retag();
+  }
   /// A task starts: speculative, and `recorder` hears of its uses, or null: non-speculative. With marks only.
   void begin_task(L1Recorder* recorder);
   /// The running task need not be recorded any longer; its marks stay those of a speculative one.
@@ -188,10 +196,12 @@ class L1Cache {
   static constexpr unsigned kTagShift = 64 - kLineBits + 1;
   static constexpr std::uint64_t kLastTag = (std::uint64_t{1} << (64 - kTagShift)) - 2;
   static constexpr std::uint64_t kNoKey = ~std::uint64_t{0};
-  // A mark for speculative tasks is epoch << 1 | checked for writes, epochs being 1 or more; or one of these.
+  // A mark for speculative tasks is epoch << 1 | checked for writes, epochs being kFirstEpoch or more; or one
+  // of these.
   using Mark = std::uint16_t;
   enum Settled : std::uint8_t { kUnsettled = 0, kForReads = 1, kForWrites = 3 };
-  static constexpr Mark kNoMark = 0, kUntracked = 1;
+  static constexpr Mark kNoMark = 0, kPrivate = 1, kUntracked = 2;
+  static constexpr Mark kFirstEpoch = 2;  // epochs before it would look like those
   static constexpr Mark kLastEpoch = 0x7fff;
   static constexpr LineAddr kNoLine{~std::uint64_t{0}};  // lines are addresses >> 6: no line looks like this
   /// Of a slot, four to a host cache line.
@@ -223,10 +233,13 @@ class L1Cache {
   bool is_marked(std::uint32_t slot, bool write) const {
     if (!has_marks_) return true;
     const Use& use = uses_of_[slot];
-    if (use.mark == kUntracked || use.settled >= (write ? kForWrites : kForReads)) return true;
+    if (use.mark == kPrivate || use.settled >= (write ? kForWrites : kForReads)) return true;
+    if (use.mark == kUntracked) return has_rights_;
     if (is_nonspeculative_) return false;
     return write ? use.mark == (epoch_ << 1 | 1) : use.mark >> 1 == epoch_;
   }
+  static bool is_unchecked(Mark mark) { return mark == kPrivate || mark == kUntracked; }
+  void mark_unchecked(LineAddr line, Mark mark);
   void unmark(std::uint32_t slot) {
     Use& use = uses_of_[slot];
     use.mark = kNoMark, use.settled = kUnsettled, use.recorded = 0;
@@ -252,9 +265,10 @@ class L1Cache {
   L1Recorder* recorder_ = nullptr;
   std::uint32_t used_last_ = 0;  // the slot of use()
   std::uint32_t task_ = 0;       // counts begin_task(), from 1 again after kLastTask
-  Mark epoch_ = 1;
+  Mark epoch_ = kFirstEpoch;
   bool is_nonspeculative_ = true;
   bool has_marks_ = false;
+  bool has_rights_ = true;
   mutable std::uint32_t victim_set_ = kNoSlot, victim_ = 0;  // what victim() returned last
   mutable std::uint64_t victim_at_ = 0;                      // with hits_ + uses_ as here
   alignas(64) FilterEntry filter_[kFilterEntries];

@@ -60,10 +60,15 @@ struct TaskSection {
   std::uint32_t send_buffer = 32;                    ///< entries a tile
   std::uint32_t tracked_children = 8;
   std::uint32_t create_cycles = 5, dequeue_cycles = 5, finish_cycles = 5;
-  std::string mayspec = "mayspec";      ///< mayspec | spec | nonspec: what MAYSPEC tasks are run as
-  std::uint32_t yield_aborts = 16;      ///< of a non-speculative task; 0: MAYSPEC tasks never yield
-  std::string throttle = "reach";       ///< reach | none: how far ahead MAYSPEC tasks may speculate
-  std::uint32_t throttle_entries = 64;  ///< a tile
+  bool capsules = true;  ///< false: code in capsules speculates on what it touches, as all other code
+  std::uint32_t capsule_call_cycles = 1, abort_handler_cycles = 5;
+  std::uint32_t capsule_handlers = 64;   ///< a capsule call may register
+  std::uint32_t handler_records = 4096;  ///< a core
+  std::uint32_t capsule_stack = 8192;    ///< bytes that a capsule call needs
+  std::string mayspec = "mayspec";       ///< mayspec | spec | nonspec: what MAYSPEC tasks are run as
+  std::uint32_t yield_aborts = 16;       ///< of a non-speculative task; 0: MAYSPEC tasks never yield
+  std::string throttle = "reach";        ///< reach | none: how far ahead MAYSPEC tasks may speculate
+  std::uint32_t throttle_entries = 64;   ///< a tile
   std::uint32_t spare_workers = 4;  ///< a tile, for tasks that run while others wait in system calls (C18)
   std::uint32_t spill_batch = 15;
   double spill_threshold = 0.85;    ///< share of a full task queue

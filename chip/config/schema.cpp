@@ -171,6 +171,24 @@ void add_task(std::vector<Key>& k) {
                      "Cycles a core takes to begin a task given to it.", kTable));
   k.push_back(number("task.finish_cycles", MEMBER(task.finish_cycles), "cycles", 1, 1000,
                      "Cycles of a finish instruction.", kTable));
+  k.push_back(
+      plain("task.capsules", MEMBER(task.capsules),
+            "Capsules have their rights; false: their memory is tracked, and what they do is speculative, "
+            "as in all other code.",
+            "Espresso, Sec. IV"));
+  k.push_back(number("task.abort_handler_cycles", MEMBER(task.abort_handler_cycles), "cycles", 1, 1000,
+                     "Cycles in which a capsule registers an abort handler.", kOurs));
+  k.push_back(number("task.capsule_handlers", MEMBER(task.capsule_handlers), "tasks", 1, 4096,
+                     "Abort handlers that one capsule call may register.", kOurs));
+  k.push_back(
+      number("task.handler_records", MEMBER(task.handler_records), "tasks", 1, 65536,
+             "Abort handlers that an attempt may have; one with too few left for another capsule call goes "
+             "on non-speculatively.",
+             kOurs));
+  k.push_back(number("task.capsule_stack", MEMBER(task.capsule_stack), "bytes", 1024, 131072,
+                     "Bytes of stack that a speculative task must have left to call a capsule.", kOurs));
+  k.push_back(number("task.capsule_call_cycles", MEMBER(task.capsule_call_cycles), "cycles", 0, 1000,
+                     "Cycles of a capsule call beyond the load of its vector entry.", kOurs));
   k.push_back(choice("task.mayspec", MEMBER(task.mayspec), {"mayspec", "spec", "nonspec"},
                      "What MAYSPEC tasks run as: one program serves all modes.", "Espresso, Sec. VI"));
   k.push_back(number("task.yield_aborts", MEMBER(task.yield_aborts), "attempts", 0, 65536,

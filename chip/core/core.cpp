@@ -13,7 +13,6 @@ namespace rubato::chip {
 
 using isa::CreateFlags;
 using isa::FinishFlags;
-using isa::ReadSelector;
 using isa::RegionOp;
 using isa::TaskOp;
 
@@ -69,6 +68,7 @@ CycleClass Core::running_class() const {
     case Activity::internal:
       return CycleClass::spill;
     case Activity::rollback:
+    case Activity::doomed:
       return CycleClass::aborted;
     case Activity::thread:
     case Activity::task:
@@ -243,6 +243,7 @@ void Core::step_internal(Cycle now) {
 
 void Core::leave_task(Cycle at) {
   pipeline_.end_speculation();
+  pipeline_.hart().capsule_depth = 0;
   account_.run_function(id_, 0);
   activity_ = Activity::idle;
   // Used once a task, in between it leaves the host's nearer caches: the next task begins soon.
@@ -252,8 +253,12 @@ void Core::leave_task(Cycle at) {
 
 // ---- Speculative tasks ----
 
-void Core::abort_task(Cycle at) {
+bool Core::abort_task(Cycle at) {
   RUBATO_CHECK(is_speculating(), "the aborted task does not run on this core");
+  if (is_protected()) {
+    doom(at);
+    return true;
+  }
   at = later(at, reached());
   account_until(at);
   pipeline_.stop_task();
@@ -264,6 +269,7 @@ void Core::abort_task(Cycle at) {
   // Whatever it was about to do, it does not.
   ++generation_;
   scheduled_ = continue_at_ = kNever;
+  return false;
 }
 
 void Core::become_nonspeculative() {
@@ -321,6 +327,7 @@ void Core::go_on(Cycle now) {
       return;
     case Activity::thread:
     case Activity::task:
+    case Activity::doomed:
       break;
   }
   if (stalled_) {
@@ -355,6 +362,9 @@ void Core::advance(Cycle now) {
       case PipelineStop::resume:  // nearly always: above
         return;
       case PipelineStop::blocked:
+        // An earlier writer may wait for what the capsule holds.
+        if (is_protected() && config_.conflict.forwarding != "on")
+          return host_.tasks().doom(id_, AbortCause::forwarding, later(now, pipeline_.cycle()));
         blocked_ = true;
         return;
       case PipelineStop::ecall:
@@ -384,7 +394,7 @@ void Core::advance(Cycle now) {
 }
 
 bool Core::on_fault(const Fault& fault, Cycle now) {
-  if (is_exception(now)) return false;
+  if (is_protected() ? dooms(fault, now) : is_exception(now)) return false;
   thread_->regs = pipeline_.hart();
   if (!host_.fault(*this, *thread_, fault, later(now, pipeline_.cycle()))) return false;
   leave_kernel(pipeline_.cycle());
@@ -424,6 +434,10 @@ bool Core::must_wait(Cycle at, Cycle now) {
 }
 
 bool Core::on_syscall(Cycle now) {
+  if (activity_ == Activity::doomed) {
+    end_doomed(later(now, pipeline_.cycle()));
+    return false;
+  }
   if (is_exception(now)) return false;
   const Cycle at = pipeline_.drain();
   if (must_wait(at, now)) return false;
@@ -462,10 +476,15 @@ bool Core::on_syscall(Cycle now) {
 
 bool Core::on_task_instruction(Cycle now) {
   const isa::Insn& insn = pipeline_.insn();
-  const bool in_task = activity_ == Activity::task;
+  const bool in_task = activity_ == Activity::task || activity_ == Activity::doomed;
   switch (insn.op) {
     case isa::Op::task_create:
       return on_create(now);
+    case isa::Op::capsule_call:
+    case isa::Op::capsule_vector:
+    case isa::Op::capsule_return:
+    case isa::Op::capsule_on_abort:
+      return on_capsule_instruction(now);
     case isa::Op::task_read:
       read_register(static_cast<unsigned>(insn.imm), insn.rd);
       pipeline_.resume_at(pipeline_.cycle() + 1);
@@ -473,14 +492,19 @@ bool Core::on_task_instruction(Cycle now) {
       return true;
     case isa::Op::task_promote:
       if (!in_task) break;
+      if (activity_ == Activity::doomed) {
+        end_doomed(later(now, pipeline_.cycle()));
+        return false;
+      }
       if (is_exception(now)) return false;
       pipeline_.resume_at(pipeline_.cycle() + 1);
       pipeline_.skip_instruction();
       return true;
     case isa::Op::task_finish:
-      if (!in_task) break;
+      if (!in_task || pipeline_.hart().capsule_depth != 0) break;
       return on_finish(now);
     case isa::Op::task_region: {
+      if (pipeline_.hart().capsule_depth != 0) break;
       if (in_task)
         return on_fault(
             {FaultKind::task_error, pipeline_.hart().pc, 0,
@@ -507,10 +531,15 @@ bool Core::on_create(Cycle now) {
   const Cycle at = pipeline_.cycle();
   if (activity_ == Activity::thread) {
     host_.create_outside_task(*this, task, at);
-  } else {
+  } else if (activity_ == Activity::task) {  // a doomed run creates nothing
     std::string error;
     const CreateOutcome outcome = host_.tasks().create(id_, task, at, error);
     if (activity_ != Activity::task) return false;  // making room aborted the creator
+    if (outcome != CreateOutcome::accepted && is_protected()) {
+      const bool is_stalled = outcome == CreateOutcome::stalled;
+      host_.tasks().doom(id_, is_stalled ? AbortCause::task_queue : AbortCause::exception, at);
+      return false;
+    }
     if (outcome == CreateOutcome::exception && is_speculating())
       return !is_exception(now);  // gone on as a non-speculative task, it creates again
     if (!error.empty()) return on_fault({FaultKind::task_error, hart.pc, 0, error}, now);
@@ -543,42 +572,6 @@ bool Core::on_finish(Cycle now) {
   account_until(pipeline_.cycle());
   leave_task(pipeline_.cycle());
   return false;
-}
-
-void Core::read_register(unsigned selector, unsigned rd) {
-  const bool in_task = activity_ == Activity::task;
-  std::uint64_t value = 0;
-  switch (static_cast<ReadSelector>(selector)) {
-    case ReadSelector::timestamp:
-      value = in_task ? task_.descriptor.timestamp : 0;
-      break;
-    case ReadSelector::is_timestamped:
-      value = in_task && task_.descriptor.has_timestamp;
-      break;
-    case ReadSelector::is_task:
-      value = in_task;
-      break;
-    case ReadSelector::is_speculative:
-      value = in_task && task_.speculative;
-      break;
-    case ReadSelector::core:
-      value = id_.value;
-      break;
-    case ReadSelector::tile:
-      value = host_.tile_of(id_).value;
-      break;
-    case ReadSelector::cores:
-      value = host_.core_count();
-      break;
-    case ReadSelector::workers:
-      value = host_.worker_count();
-      break;
-    case ReadSelector::function:
-      value = in_task ? task_.descriptor.name() : 0;
-      break;
-  }
-  if (observer_ != nullptr && in_task) observer_->on_task_read(id_, selector, value);
-  pipeline_.write_register(rd, value);
 }
 
 }  // namespace rubato::chip

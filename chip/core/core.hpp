@@ -33,7 +33,7 @@ TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags);
 
 class Core final : public EventHandler {
  public:
-  enum class Activity : std::uint8_t { idle, thread, task, internal, rollback };
+  enum class Activity : std::uint8_t { idle, thread, task, internal, rollback, doomed };
 
   Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& timeline, CycleAccount& account,
        CoreHost& host);
@@ -64,7 +64,8 @@ class Core final : public EventHandler {
 
   /// The speculative task it runs was aborted: stops it, whatever it does, and rolls back (class aborted)
   /// until woken. What it ran beyond `at` is the attempt's like the rest: time never rewinds.
-  void abort_task(Cycle at);
+  /// In a capsule it goes on instead, doomed, and this returns true (P36).
+  bool abort_task(Cycle at);
   /// The speculative task it runs goes on as a non-speculative one; what it did so far is the attempt's.
   void become_nonspeculative();
 
@@ -95,6 +96,20 @@ class Core final : public EventHandler {
   bool must_wait(Cycle at, Cycle now);
   bool on_syscall(Cycle now);
   bool on_task_instruction(Cycle now);
+  // core_capsule.cpp
+  bool on_capsule_instruction(Cycle now);
+  bool on_capsule_call(Cycle now);
+  bool on_abort_handler(Cycle now);
+  /// What is wrong with the outermost call that a speculative task makes (P22).
+  bool is_bad_call() const;
+  /// In a capsule of a speculative task, which ends whatever becomes of that.
+  bool is_protected() const {
+    return is_speculating() && config_.task.capsules && pipeline_.hart().capsule_depth != 0;
+  }
+  void doom(Cycle at);
+  /// A fault in a capsule of a speculative task. True: the task is doomed by it.
+  bool dooms(const Fault& fault, Cycle now);
+  void end_doomed(Cycle now);
   bool on_fault(const Fault& fault, Cycle now);
   /// True if the task was speculative and has been stopped by what it is at (C18).
   bool is_exception(Cycle now);
@@ -138,6 +153,8 @@ class Core final : public EventHandler {
   HartState worker_regs_;        // of the region instruction
   Cycle heap_call_at_ = kNever;  // of the last one
   Cycle internal_cycle_{};
+  Addr caller_stack_ = 0;            // sp at the outermost capsule call
+  std::uint32_t call_handlers_ = 0;  // registered since
 };
 
 }  // namespace rubato::chip

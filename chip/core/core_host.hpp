@@ -12,6 +12,7 @@
 
 namespace rubato::chip {
 
+class CapsuleVector;
 class Core;
 
 /// Contract: called in strict time order.
@@ -20,6 +21,8 @@ class CoreHost {
   virtual ~CoreHost() = default;
 
   virtual TaskSystem& tasks() = 0;
+
+  virtual CapsuleVector& capsules() = 0;
 
   /// A speculative task begins on some core: from the first one on, L1 hits need marks (C15).
   virtual void begin_speculation() = 0;

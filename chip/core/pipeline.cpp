@@ -57,6 +57,8 @@ void Pipeline::begin_task(Attempt* attempt, Timestamp timestamp) {
   attempt_ = attempt;
   is_in_task_ = true;
   timestamp_ = timestamp;
+  is_doomed_ = false;
+  ports_.l1d.set_rights(attempt == nullptr);
   if (!ports_.l1d.has_marks()) {
     RUBATO_CHECK(attempt == nullptr, "speculative tasks need marks");
     return;
@@ -70,7 +72,9 @@ void Pipeline::begin_task(Attempt* attempt, Timestamp timestamp) {
 
 void Pipeline::end_speculation() {
   attempt_ = nullptr;
+  is_doomed_ = false;
   ports_.l1d.stop_recording();
+  ports_.l1d.set_rights(true);
 }
 
 void Pipeline::stop_task() {
@@ -83,16 +87,10 @@ void Pipeline::set_own_stack(Addr low, Addr high) {
   ports_.l1d.forget_untracked();
 }
 
-bool Pipeline::is_untracked(LineAddr line) const {
-  const Addr first = addr_of(line);
-  return (first >= stack_low_ && first + kLineBytes <= stack_high_) ||
-         (ports_.memory.attributes(first) & Page::kUntracked) != 0;
-}
-
 bool Pipeline::hits(LineAddr line, bool write, bool missed) {
   if (!missed && ports_.l1d.hit(line, write)) return true;
   if (!ports_.l1d.has_marks() || !is_untracked(line)) return false;
-  ports_.l1d.mark_untracked(line);
+  mark_unchecked(line);
   return ports_.l1d.hit(line, write);
 }
 
@@ -104,8 +102,9 @@ void Pipeline::reserve(LineAddr line) {
 
 // A speculative task is atomic: what is earlier and wrote the line has aborted it, and what is later must not
 // make its sc fail. Nor may it that of a non-speculative task, though it takes the line from the L1.
+// Untracked memory is shared with whoever is at work on it (P32).
 bool Pipeline::has_reservation(LineAddr line) const {
-  return attempt_ != nullptr || ports_.l1d.has_reservation(line) ||
+  return (attempt_ != nullptr && !is_in_untracked_page(addr_of(line))) || ports_.l1d.has_reservation(line) ||
          (ports_.reservations != nullptr && ports_.reservations->stands(core_, line));
 }
 
@@ -122,7 +121,7 @@ void Pipeline::lose_reservation(LineAddr first, LineAddr last) {
 
 void Pipeline::on_first_use(LineAddr line, bool write) {
   if (is_untracked(line)) {  // in the L1 since before marks began
-    ports_.l1d.mark_untracked(line);
+    mark_unchecked(line);
   } else {
     ports_.recorder->record(core_, line, write);
   }
@@ -208,6 +207,7 @@ bool Pipeline::is_foreign_stack(Addr address, unsigned bytes) const {
 
 bool Pipeline::refuse_foreign_stack(Addr address) {
   leave_with_fault(FaultKind::task_error, address);
+  fault_.is_of_task = true;
   if (hart_.x[reg::sp] < stack_low_) {  // a frame so large that it skipped the guard
     fault_.sentence = fmt::format(
         "a task touched {:#x}, beyond the end of its stack: a task's stack has {} KiB on the chip, larger "
@@ -224,7 +224,7 @@ bool Pipeline::refuse_foreign_stack(Addr address) {
 }
 
 bool Pipeline::leave_with_fault(FaultKind kind, Addr address) {
-  fault_ = Fault{kind, 0, address, {}};
+  fault_ = Fault{kind, 0, address, {}, false};
   return leave(PipelineStop::fault);
 }
 
@@ -250,7 +250,7 @@ AccessResult Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64
   } else if (!ports_.l1d.has_marks() || kind == AccessKind::fetch) {
     // Nothing to be recorded.
   } else if (!is_tracked(kind)) {
-    ports_.l1d.mark_untracked(line);
+    if (!is_doomed_ || is_untracked(line)) mark_unchecked(line);
   } else {
     ports_.l1d.mark(line, is_write(kind));
     if (attempt_ != nullptr) ports_.recorder->record(core_, line, is_write(kind));
@@ -261,7 +261,7 @@ AccessResult Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64
 bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot,
                            bool has_entry) {
   if (!has_entry && !wait_for_entry(buffer, slot.issue)) return false;
-  if (ports_.l1d.has_marks() && is_untracked(line))
+  if (ports_.l1d.has_marks() && (is_doomed_ || is_untracked(line)))
     kind = is_write(kind) ? AccessKind::untracked_store : AccessKind::untracked_load;
   const AccessResult result = access_memory(line, kind, slot.issue);
   if (!result.done) return false;
@@ -293,6 +293,7 @@ bool Pipeline::take_log_line(Slot& slot) {
   if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
   if (log_.empty()) {
     leave_with_fault(FaultKind::task_error, 0);
+    fault_.is_of_task = true;
     fault_.sentence = "a speculative task stored more than its core's undo logs can hold";
     return false;
   }
@@ -351,10 +352,11 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
   if (!is_strict(slot.issue))
     return missed ? leave_for_access(first, address, true) : leave(PipelineStop::resume);
   if (!ports_.memory.allows(address, bytes, Page::kRead))
-    return leave_with_fault(FaultKind::load_access, ports_.memory.allows(address, 1, Page::kRead)
-                                                        ? addr_of(line_of(address + bytes - 1))
-                                                        : address);
-  if (is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
+    return refuse(FaultKind::load_access, ports_.memory.allows(address, 1, Page::kRead)
+                                              ? addr_of(line_of(address + bytes - 1))
+                                              : address);
+  if (is_foreign_stack(address, bytes)) return is_doomed_ ? (skips_ = true) : refuse_foreign_stack(address);
+  if (lacks_rights(address, bytes)) return leave_with_fault(FaultKind::load_access, address);
   bool has_entry = false;
   for (LineAddr line = first;; line = last) {
     if (hits(line, false, missed)) {
@@ -372,6 +374,7 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
   // Stores of speculative tasks are all logged here; where marks cover them they may run ahead.
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   const bool strict = is_strict(slot.issue), missed = std::exchange(is_refused_, false);
+  if (is_doomed_ && (drops(address) || drops(address + bytes - 1))) return skips_ = true;
   if (!strict) {
     const bool asks = attempt_ != nullptr && slot.issue < run_end_;
     const bool covers = asks && ports_.l1d.covers(first, true);
@@ -385,6 +388,8 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
                                                          : address);
   }
   if (strict && is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
+  if (lacks_rights(address, bytes))
+    return strict ? leave_with_fault(FaultKind::store_access, address) : leave(PipelineStop::resume);
   if (attempt_ != nullptr && !make_log_room(address, bytes, slot)) return false;
   bool has_entry = false;
   for (LineAddr line = first;; line = last) {
@@ -402,10 +407,17 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
 bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot) {
   if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
   const bool writes = kind == AccessKind::atomic;
+  if (writes && drops(address)) {
+    slot.done = slot.issue + 1;
+    slot.source = Source::core;
+    return skips_ = true;
+  }
   const std::uint8_t rights = writes ? Page::kRead | Page::kWrite : Page::kRead;
   if (!ports_.memory.allows(address, bytes, rights))
+    return refuse(writes ? FaultKind::store_access : FaultKind::load_access, address);
+  if (is_foreign_stack(address, bytes)) return is_doomed_ ? (skips_ = true) : refuse_foreign_stack(address);
+  if (lacks_rights(address, bytes))
     return leave_with_fault(writes ? FaultKind::store_access : FaultKind::load_access, address);
-  if (is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
   if ((flags & (Insn::kAcquire | Insn::kRelease)) != 0 &&
       std::max(loads_.latest(), stores_.latest()).value > slot.issue) {
     drain_buffer(loads_, slot.issue);
@@ -485,7 +497,7 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   std::uint64_t run_end, store_end;
 #define READ_ENDS     \
   run_end = run_end_; \
-  store_end = attempt_ != nullptr ? 0 : run_end
+  store_end = attempt_ != nullptr || is_doomed_ ? 0 : run_end
   READ_ENDS;
 #define ENTER_FLOAT                      \
   if (block->has_float && !uses_float) { \
@@ -531,6 +543,10 @@ enter_block:
   if (t >= run_end) goto out;
   // Nothing is fetched where there is no code: a wild jump ends at its page, not in the caches.
   if (const LineAddr line = line_of(block->pc); line != fetch_line_ && insn->op != Op::fetch_fault) {
+    if (attempt_ != nullptr && lacks_rights(block->pc, 1)) [[unlikely]] {
+      if (t < strict_end_) leave_with_fault(FaultKind::fetch_access, block->pc);
+      goto out;
+    }
     if (insn->op != Op::host_call && !ports_.l1i.hit(line, false)) {
       slot.issue = t;
       if (!fetch_slow(line, slot.issue)) goto out;
@@ -581,6 +597,8 @@ dispatch:
     if (!load_slow(address_##name, sizeof(T), slot, asks_##name)) LEAVE;                    \
     READ_ENDS;                                                                              \
     issue = slot.issue;                                                                     \
+    if (skips_) [[unlikely]]                                                                \
+      goto skipped;                                                                         \
   }                                                                                         \
   ++counters_.loads;                                                                        \
   const T name = memory.load<T>(address_##name);                                            \
@@ -594,6 +612,8 @@ dispatch:
     if (!store_slow(store_address, sizeof(T), slot)) LEAVE;                                               \
     READ_ENDS;                                                                                            \
     issue = slot.issue;                                                                                   \
+    if (skips_) [[unlikely]]                                                                              \
+      goto skipped;                                                                                       \
   }                                                                                                       \
   slot.done = issue + 1;                                                                                  \
   slot.source = Source::core;                                                                             \
@@ -607,37 +627,44 @@ dispatch:
   READ_ENDS;                                                      \
   issue = slot.issue;                                             \
   ++counters_.atomics
+#define READ_ATOMIC(T, name)                                                   \
+  skips_##name && !memory.allows(address_##name, sizeof(T), Page::kRead) ? T{} \
+                                                                         : memory.load<T>(address_##name)
 #define AMO(T, name, address, new_value)                     \
   const Addr address_##name = (address);                     \
   ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);      \
-  const T name = memory.load<T>(address_##name);             \
+  const bool skips_##name = std::exchange(skips_, false);    \
+  const T name = READ_ATOMIC(T, name);                       \
   OBSERVE(on_atomic, address_##name, sizeof(T), bits(name)); \
-  memory.store<T>(address_##name, new_value)
+  if (!skips_##name) memory.store<T>(address_##name, new_value)
 #define LR(T, name, address)                               \
   const Addr address_##name = (address);                   \
   ATOMIC_ACCESS(T, address_##name, AccessKind::load);      \
-  const T name = memory.load<T>(address_##name);           \
+  const bool skips_##name = std::exchange(skips_, false);  \
+  const T name = READ_ATOMIC(T, name);                     \
   OBSERVE(on_load, address_##name, sizeof(T), bits(name)); \
   reserve(line_of(address_##name));                        \
   hart_.reservation = address_##name
 // A failing sc accesses nothing; one that may succeed first gets the line, and fails if that lost the
 // reservation.
-#define SC(T, name, address, value)                                                               \
-  const Addr address_##name = (address);                                                          \
-  if (address_##name % sizeof(T) != 0) TRAP(misaligned_atomic, address_##name);                   \
-  slot.issue = issue;                                                                             \
-  if (issue >= strict_end_) LEAVE;                                                                \
-  const LineAddr line_##name = line_of(address_##name);                                           \
-  if (hart_.reservation == address_##name && has_reservation(line_##name)) {                      \
-    if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE;    \
-    READ_ENDS;                                                                                    \
-    issue = slot.issue;                                                                           \
-    ++counters_.atomics;                                                                          \
-  }                                                                                               \
-  const bool stored_##name = hart_.reservation == address_##name && has_reservation(line_##name); \
-  end_reservation();                                                                              \
-  if (stored_##name) memory.store<T>(address_##name, value);                                      \
-  OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                        \
+#define SC(T, name, address, value)                                                            \
+  const Addr address_##name = (address);                                                       \
+  if (address_##name % sizeof(T) != 0) TRAP(misaligned_atomic, address_##name);                \
+  slot.issue = issue;                                                                          \
+  if (issue >= strict_end_) LEAVE;                                                             \
+  const LineAddr line_##name = line_of(address_##name);                                        \
+  const bool drops_##name = drops(address_##name);                                             \
+  if (!drops_##name && hart_.reservation == address_##name && has_reservation(line_##name)) {  \
+    if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE; \
+    READ_ENDS;                                                                                 \
+    issue = slot.issue;                                                                        \
+    ++counters_.atomics;                                                                       \
+  }                                                                                            \
+  const bool stored_##name =                                                                   \
+      drops_##name || (hart_.reservation == address_##name && has_reservation(line_##name));   \
+  end_reservation();                                                                           \
+  if (stored_##name && !drops_##name) memory.store<T>(address_##name, value);                  \
+  OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                     \
   const std::uint64_t name = stored_##name ? 0 : 1
 #define FENCE()                      \
   slot.issue = issue;                \
@@ -722,6 +749,10 @@ dispatch:
 #define TASK_finish STOP_AT(task)
 #define TASK_promote STOP_AT(task)
 #define TASK_region STOP_AT(task)
+#define TASK_capsule_call STOP_AT(task)
+#define TASK_capsule_vector STOP_AT(task)
+#define TASK_capsule_return STOP_AT(task)
+#define TASK_capsule_on_abort STOP_AT(task)
 // A task's timestamp never changes: reading it is register work.
 #define TASK_read                                                                                       \
   do {                                                                                                  \
@@ -746,6 +777,16 @@ dispatch:
   }
 #include "chip/isa/semantics.inc"
 #undef RUBATO_INSN
+
+skipped:  // a doomed run's load without right gives 0, its store is dropped
+  skips_ = false;
+  ++(insn->is_load() ? counters_.loads : counters_.stores);
+  if (insn->is_load()) WRITE_RD(insn->op == Op::flw ? ~std::uint64_t{0} << 32 : 0);
+  slot.done = issue + 1;
+  slot.source = Source::core;
+  COMPLETE;
+  ++insn;
+  goto* labels[static_cast<unsigned>(insn->op)];
 
 returned:
   insn = first = block->insns();

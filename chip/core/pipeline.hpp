@@ -43,6 +43,8 @@
 
 namespace rubato::chip {
 
+class CapsuleVector;
+
 /// Why the pipeline stopped; hart().pc is at the instruction that could not be executed.
 enum class PipelineStop : std::uint8_t {
   resume,   ///< call run() again when the clock is at cycle()
@@ -90,8 +92,8 @@ class Pipeline final : private L1Recorder {
           is_strict(cycle_.value) ? std::exchange(resume_stop_, PipelineStop::resume) : PipelineStop::resume;
       return stop_;
     }
-    return ports_.observer == nullptr ? execute<false>(now, next_other, pause_at)
-                                      : execute<true>(now, next_other, pause_at);
+    return ports_.observer == nullptr || is_doomed_ ? execute<false>(now, next_other, pause_at)
+                                                    : execute<true>(now, next_other, pause_at);
   }
 
   /// run() follows soon: asks the host for the L1's set that the access it left for will look at.
@@ -99,6 +101,8 @@ class Pipeline final : private L1Recorder {
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
+  /// From now on hits need marks (C15): what its L1 holds of untracked pages is marked as that (P30).
+  void begin_marks();
   /// A task begins, or goes on, speculative if it has an attempt. Marks in the L1 (which speculation needs)
   /// of an attempt later than this one are cleared (C15).
   void begin_task(Attempt* attempt, Timestamp timestamp);
@@ -110,6 +114,9 @@ class Pipeline final : private L1Recorder {
   /// The speculative task is aborted. May be called from within run(), by an access that aborts its own task:
   /// run() then returns `blocked`.
   void stop_task();
+  /// The speculative task is aborted inside a capsule: what it does from now on is for nothing, until it
+  /// leaves the capsule (P37). May be called as stop_task() may.
+  void doom();
   /// The log of an attempt of this core, committed or restored, is not needed any longer.
   void give_back_log(Attempt& attempt) { log_.give_back(attempt.log_lines); }
 
@@ -123,6 +130,11 @@ class Pipeline final : private L1Recorder {
   void lose_reservation(LineAddr first, LineAddr last);
   /// Goes on behind the instruction it stopped at, which has been executed.
   void skip_instruction();
+  /// Performs the capsule call it stopped at, which the vector does not refuse. False: the memory system
+  /// blocked it, and nothing has been done.
+  bool enter_capsule(const CapsuleVector& vector, Latency cycles);
+  /// Performs the `capsule.return` it stopped at, at a depth above 0.
+  void leave_capsule();
   /// The instruction it stopped at has been executed.
   void count_instruction() { ++counters_.instructions; }
 
@@ -149,6 +161,7 @@ class Pipeline final : private L1Recorder {
     }(std::make_index_sequence<std::tuple_size_v<decltype(hart_.x)>>());
     hart_.pc = 0;
     hart_.fcsr = 0;
+    hart_.capsule_depth = 0;
     hart_.reservation = HartState::kNoReservation;
     return hart_;
   }
@@ -156,6 +169,10 @@ class Pipeline final : private L1Recorder {
   /// The instruction run() stopped at (ecall, task, fence_i).
   const isa::Insn& insn() const { return stopped_at_; }
   const Fault& fault() const { return fault_; }
+
+  bool is_in_untracked_page(Addr address) const {
+    return (ports_.memory.attributes(address) & Page::kUntracked) != 0;
+  }
 
   /// This core's own worker stack, [low, high): the only pages marked Page::kWorkerStack it may touch (C7).
   void set_own_stack(Addr low, Addr high);
@@ -222,7 +239,22 @@ class Pipeline final : private L1Recorder {
   /// Every access to the memory system goes through here. Not done: the pipeline leaves with stop_.
   AccessResult access_memory(LineAddr line, AccessKind kind, std::uint64_t issue);
   /// Nothing of the line is versioned or checked (C7). A line that only begins or ends in the stack is.
-  bool is_untracked(LineAddr line) const;
+  bool is_untracked(LineAddr line) const { return is_own_stack(line) || is_in_untracked_page(addr_of(line)); }
+  bool is_own_stack(LineAddr line) const {
+    return addr_of(line) >= stack_low_ && addr_of(line) + kLineBytes <= stack_high_;
+  }
+  // Capsules: pipeline_capsule.cpp.
+  void mark_unchecked(LineAddr line);
+  void update_rights();
+  /// Speculative code outside capsules touches untracked memory (P29).
+  bool lacks_rights(Addr address, unsigned bytes) const {
+    return attempt_ != nullptr && hart_.capsule_depth == 0 && is_forbidden(address, bytes);
+  }
+  bool is_forbidden(Addr address, unsigned bytes) const;
+  /// A doomed run's access to tracked memory that must not be performed: of a store, always (P37).
+  bool drops(Addr address) const { return is_doomed_ && !is_untracked(line_of(address)); }
+  /// An access without the right to it: a fault; a doomed run does without it.
+  bool refuse(FaultKind kind, Addr address);
   // Of lr and sc; the address is hart_.reservation.
   void reserve(LineAddr line);
   bool has_reservation(LineAddr line) const;
@@ -236,6 +268,8 @@ class Pipeline final : private L1Recorder {
   void on_first_use(LineAddr line, bool write) override;
   bool is_foreign_stack(Addr address, unsigned bytes) const;
   bool refuse_foreign_stack(Addr address);
+  /// A capsule call or return has been executed: the rights of fetches have changed.
+  void change_context();
   bool leave(PipelineStop stop);
   bool leave_with_fault(FaultKind kind, Addr address);
   bool is_strict(std::uint64_t issue) const { return issue < strict_end_; }
@@ -274,6 +308,8 @@ class Pipeline final : private L1Recorder {
   Ports ports_;
   std::uint32_t mispredict_, l1_latency_, lookahead_;
   bool forwards_;  // conflict.forwarding: else marks cover no use of what an earlier task of the core wrote
+  bool is_doomed_ = false;   // runs on in a capsule for nothing
+  bool skips_ = false;       // a slow path's answer: it is as if the access had been performed
   bool is_stopped_ = false;  // its task was aborted by the access it is making
   PipelineStop stop_ = PipelineStop::resume;
   CoreId core_;

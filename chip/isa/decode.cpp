@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "chip/isa/decode_fields.hpp"
+#include "chip/isa/hart_state.hpp"
 #include "chip/isa/task_instructions.hpp"
 
 namespace rubato::chip::isa {
@@ -22,7 +23,7 @@ constexpr bool in(Op op, Op first, Op last) { return first <= op && op <= last; 
 constexpr InsnClass class_of(Op op) {
   const std::string_view name = kNames[static_cast<unsigned>(op)];
   if (in(op, Op::illegal, Op::host_call)) return InsnClass::pseudo;
-  if (in(op, Op::task_create, Op::task_region)) return InsnClass::task;
+  if (in(op, Op::task_create, Op::capsule_on_abort)) return InsnClass::task;
   if (in(op, Op::lui, Op::sraw)) return InsnClass::int_alu;
   if (op == Op::jal) return InsnClass::jump;
   if (op == Op::jalr) return InsnClass::jump_indirect;
@@ -220,6 +221,32 @@ Insn decode_system(Word w) {
   return insn;
 }
 
+/// custom-0 with funct3 5 to 7 (P21).
+Insn decode_capsule(Word w) {
+  const std::uint32_t imm = w.bits >> 20;
+  if (w.rs1() != 0) return illegal(w);
+  switch (static_cast<TaskOp>(w.funct3())) {
+    case TaskOp::capsule_call:
+      if (imm == static_cast<std::uint32_t>(CapsuleOp::call) && (w.rd() == 0 || w.rd() == reg::ra))
+        return make_i(Op::capsule_call, w.rd(), 0, 0);
+      if (imm == static_cast<std::uint32_t>(CapsuleOp::vector) && w.rd() == 0)
+        return make_i(Op::capsule_vector, 0, 0, 0);
+      break;
+    case TaskOp::capsule_return:
+      if (imm == 0 && w.rd() == 0) return make_i(Op::capsule_return, 0, 0, 0);
+      break;
+    case TaskOp::capsule_on_abort: {
+      const std::uint32_t arguments = imm >> CreateFlags::kArgumentsShift;
+      if ((imm & 0xf) == 0 && arguments <= kMaxArguments && w.rd() == 0)
+        return make_i(Op::capsule_on_abort, 0, 0, static_cast<std::int32_t>(imm));
+      break;
+    }
+    default:
+      break;
+  }
+  return illegal(w);
+}
+
 Insn decode_task(Word w) {
   const auto task = static_cast<TaskOp>(w.funct3());
   const std::uint32_t imm = w.bits >> 20;
@@ -239,13 +266,15 @@ Insn decode_task(Word w) {
       good = imm == 0 && w.rd() == 0;
       break;
     case TaskOp::read:
-      good = imm <= static_cast<std::uint32_t>(ReadSelector::function);
+      good = imm <= static_cast<std::uint32_t>(ReadSelector::caller_stack);
       break;
     case TaskOp::region:
       good = imm <= static_cast<std::uint32_t>(RegionOp::worker) && w.rd() == 0;
       break;
-    default:
-      break;
+    case TaskOp::capsule_call:
+    case TaskOp::capsule_return:
+    case TaskOp::capsule_on_abort:
+      return decode_capsule(w);
   }
   if (!good || w.rs1() != 0) return illegal(w);
   return make_i(nth(Op::task_create, w.funct3()), w.rd(), 0, static_cast<std::int32_t>(imm));

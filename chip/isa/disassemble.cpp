@@ -62,14 +62,18 @@ std::string_view rounding(const Insn& insn) {
 std::string task(const Insn& insn) {
   const auto imm = static_cast<std::uint32_t>(insn.imm);
   if (insn.op == Op::task_read) {
-    static constexpr std::string_view kSelectors[] = {"timestamp",      "is_timestamped", "is_task",
-                                                      "is_speculative", "core",           "tile",
-                                                      "cores",          "workers",        "function"};
+    static constexpr std::string_view kSelectors[] = {
+        "timestamp",     "is_timestamped", "is_task",    "is_speculative", "core",
+        "tile",          "cores",          "workers",    "function",       "is_doomed",
+        "capsule_depth", "stack_low",      "stack_high", "has_capsules",   "caller_stack"};
     return fmt::format("task.read {}, {}", register_name(insn.rd),
                        imm < std::size(kSelectors) ? kSelectors[imm] : "?");
   }
   if (insn.op == Op::task_region) return imm == 0 ? "task.region enter" : "task.region worker";
   if (insn.op == Op::task_finish) return imm == 0 ? "task.finish" : "task.finish waits";
+  if (insn.op == Op::capsule_call) return insn.rd == reg::ra ? "capsule.call ra" : "capsule.call";
+  if (insn.op == Op::capsule_on_abort)
+    return fmt::format("capsule.on_abort {}", imm >> CreateFlags::kArgumentsShift);
   if (insn.op != Op::task_create) return std::string(mnemonic(insn.op));
   static constexpr std::string_view kTypes[] = {"spec", "nonspec", "mayspec", "?"};
   return fmt::format("task.create {}{}{}{}{}{}, {}", kTypes[imm & CreateFlags::kTypeMask],

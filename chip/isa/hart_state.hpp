@@ -15,6 +15,7 @@ struct HartState {
   Addr pc = 0;
   Addr reservation = kNoReservation;  ///< what lr has loaded: sc succeeds nowhere else
   std::uint32_t fcsr = 0;             ///< frm in [7:5], fflags in [4:0]
+  std::uint32_t capsule_depth = 0;    ///< of nested capsule calls (P21)
   std::array<std::uint64_t, 32> x{};  ///< x[0] is kept 0
   std::array<std::uint64_t, 32> f{};  ///< raw bits; floats NaN-boxed
   std::uint64_t sink = 0;             ///< takes results that nobody sees (isa::Insn::kSink); means nothing

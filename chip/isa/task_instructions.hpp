@@ -18,10 +18,15 @@ enum class TaskOp : std::uint32_t {
   promote = 2,  ///< no-op in a non-speculative task, else an exception (C18); imm = 0
   read = 3,     ///< rd = the value that imm selects (ReadSelector)
   region = 4,   ///< imm = RegionOp: enters the task region as its owner or as a worker
-  capsule_call = 5,  ///< reserved for capsules (docs/isa.md): an illegal instruction for now
-  capsule_return = 6,
-  capsule_on_abort = 7,
+  capsule_call = 5,      ///< imm = CapsuleOp: a7 vector entry, rd x0 or ra; or sets the vector, a0 and a1
+  capsule_return = 6,    ///< depth - 1; goes on at ra; imm = 0
+  capsule_on_abort = 7,  ///< a7 function, a0..a4 arguments; imm[6:4] = their number
 };
+
+/// imm of `capsule_call`.
+enum class CapsuleOp : std::uint32_t { call = 0, vector = 1 };
+/// Calls that may be nested (P21).
+inline constexpr std::uint32_t kMaxCapsuleDepth = 64;
 
 /// imm of `create`. Reserved bits set, type 3, more than 5 arguments, or kNamed without an argument: an
 /// illegal instruction.
@@ -51,8 +56,14 @@ enum class ReadSelector : std::uint32_t {
   core = 4,
   tile = 5,
   cores = 6,
-  workers = 7,   ///< threads that are to serve regions: one a core, and task.spare_workers a tile
-  function = 8,  ///< of the running task, the function that reports name it by; outside a task 0
+  workers = 7,         ///< threads that are to serve regions: one a core, and task.spare_workers a tile
+  function = 8,        ///< of the running task, the function that reports name it by; outside a task 0
+  is_doomed = 9,       ///< 1 in a capsule call whose attempt was aborted (P36)
+  capsule_depth = 10,  ///< of nested capsule calls
+  stack_low = 11,      ///< of the core's own stack: [stack_low, stack_high)
+  stack_high = 12,
+  has_capsules = 13,  ///< 1 unless task.capsules is false
+  caller_stack = 14,  ///< sp at the outermost capsule call; 0 at depth 0
 };
 
 /// imm of `region`. Both forms take a0 = lowest address of the hart's own worker stack. The instruction that

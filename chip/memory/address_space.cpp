@@ -81,6 +81,7 @@ void AddressSpace::map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
   RUBATO_CHECK(is_page_range(a, bytes));
   if (bytes == 0) return;
   unmap(a, bytes);
+  attributes &= kept_;
   std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
   mapped_pages_ += bytes >> kPageBits;
   if (attributes & Page::kWrite) writable_pages_ += bytes >> kPageBits;
@@ -129,6 +130,7 @@ void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes)
   RUBATO_CHECK(is_page_range(a, bytes) && all_mapped(a, bytes));
   if (bytes == 0) return;
   announce(a, bytes);
+  attributes &= kept_;
   if ((attributes & Page::kExecute) || any_executable(pages_, a, bytes)) ++code_generation_;
   writable_pages_ -= count_writable(pages_, a, bytes);
   if (attributes & Page::kWrite) writable_pages_ += bytes >> kPageBits;

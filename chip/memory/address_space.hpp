@@ -46,6 +46,10 @@ class AddressSpace {
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
+  /// From now on nothing is untracked, whatever is asked for (task.capsules=false).
+  void track_all() { kept_ = static_cast<std::uint8_t>(~Page::kUntracked); }
+  bool tracks_all() const { return (kept_ & Page::kUntracked) == 0; }
+
   /// Null: nobody. Outlives its use.
   void observe(Observer* observer) { observer_ = observer; }
 
@@ -132,6 +136,7 @@ class AddressSpace {
 
   std::map<Addr, Addr> worker_stacks_;          // low -> high
   std::vector<std::pair<Addr, Addr>> changes_;  // [begin, end)
+  std::uint8_t kept_ = 0xff;                    // of the attributes asked for
   Observer* observer_ = nullptr;
   KernelObserver* kernel_observer_ = nullptr;
   std::byte* base_ = nullptr;

@@ -24,8 +24,9 @@ enum class FaultKind : std::uint8_t {
 struct Fault {
   FaultKind kind = FaultKind::none;
   Addr pc = 0;
-  Addr address = 0;      ///< data address, or the instruction word for illegal_instruction
-  std::string sentence;  ///< of a task_error
+  Addr address = 0;         ///< data address, or the instruction word for illegal_instruction
+  std::string sentence;     ///< of a task_error
+  bool is_of_task = false;  ///< of a task_error in a capsule: its caller may be to blame, not its code
 };
 
 }  // namespace rubato::chip

@@ -24,6 +24,7 @@ inline constexpr std::uint64_t kMapShared = 1, kMapPrivate = 2, kMapSharedValida
 /// Ours: the pages are untracked memory (capsules.md P1). Bits that Linux leaves free.
 inline constexpr std::uint64_t kMapUntracked = 0x02000000;
 inline constexpr std::uint64_t kProtUntracked = 0x10000000;
+inline constexpr std::uint64_t kProtTracked = 0x20000000;  ///< no longer
 
 // clone().
 inline constexpr std::uint64_t kCloneVm = 0x100, kCloneVfork = 0x4000, kCloneThread = 0x10000,

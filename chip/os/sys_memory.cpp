@@ -201,11 +201,14 @@ std::int64_t Process::Impl::sys_mprotect(Call& call) {
   if (!is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
   const std::uint8_t rights = rights_of(call.a[2]);
   if (!has_room_for(a, bytes, rights)) return -ENOMEM;
-  // Untracked pages stay untracked: runs of pages that agree are changed at once.
+  // Untracked pages stay untracked, unless the call says otherwise: runs of pages that agree are changed at
+  // once.
+  const bool is_tracked = (call.a[2] & abi::kProtTracked) != 0;
   for (Addr run = a; run < a + bytes;) {
-    const std::uint8_t untracked = memory.attributes(run) & Page::kUntracked;
+    const std::uint8_t was = memory.attributes(run) & Page::kUntracked;
+    const std::uint8_t untracked = is_tracked ? std::uint8_t{0} : was;
     Addr end = run + AddressSpace::kPageBytes;
-    while (end < a + bytes && (memory.attributes(end) & Page::kUntracked) == untracked)
+    while (end < a + bytes && (memory.attributes(end) & Page::kUntracked) == was)
       end += AddressSpace::kPageBytes;
     memory.protect(run, end - run, static_cast<std::uint8_t>(rights | untracked));
     run = end;

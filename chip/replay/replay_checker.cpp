@@ -45,7 +45,7 @@ void ReplayChecker::begin_region(std::vector<std::pair<Addr, Addr>> stacks,
   suspended_.clear();
   freeings_.clear();
   stacks_ = std::move(stacks);
-  replay_ = std::make_unique<SerialReplay>(memory_, stacks_, symbols_, std::move(heap_functions));
+  replay_ = std::make_unique<SerialReplay>(memory_, stacks_, symbols_, std::move(heap_functions), capsules_);
   is_active_ = true;
 }
 

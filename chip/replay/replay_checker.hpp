@@ -34,6 +34,8 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   ReplayChecker(AddressSpace& memory, const Symbols& symbols, const Config& config,
                 std::function<void(const std::string&)> fail);
 
+  /// Where capsule calls lead. Outlives the checker.
+  void set_capsules(const CapsuleVector* capsules) { capsules_ = capsules; }
   /// A task region begins, with these workers' stacks; before tasks of the region are announced.
   /// @param heap_functions entries of those that the simulator serves.
   void begin_region(std::vector<std::pair<Addr, Addr>> stacks,
@@ -112,6 +114,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   AddressSpace& memory_;
   const Symbols& symbols_;
   std::function<void(const std::string&)> fail_;
+  const CapsuleVector* capsules_ = nullptr;
   OrderCheck new_order_;    // of a region
   bool is_active_ = false;  // in a region, and nothing is wrong yet
 

@@ -59,8 +59,12 @@ constexpr std::uint8_t kCopied = Page::kRead | Page::kWrite | Page::kExecute | P
 }  // namespace
 
 SerialReplay::SerialReplay(const AddressSpace& memory, std::vector<std::pair<Addr, Addr>> stacks,
-                           const Symbols& symbols, std::map<Addr, std::int32_t> heap_functions)
-    : stacks_(std::move(stacks)), symbols_(symbols), heap_functions_(std::move(heap_functions)) {
+                           const Symbols& symbols, std::map<Addr, std::int32_t> heap_functions,
+                           const CapsuleVector* capsules)
+    : capsules_(capsules),
+      stacks_(std::move(stacks)),
+      symbols_(symbols),
+      heap_functions_(std::move(heap_functions)) {
   interpreter_.observe(this);
   blocks_.set_host_calls(heap_functions_);
   copy(memory);
@@ -194,7 +198,16 @@ bool SerialReplay::task_instruction(const isa::Insn& insn) {
       break;
     }
     case isa::Op::task_promote:
+    case isa::Op::capsule_on_abort:
       break;
+    case isa::Op::capsule_call:
+      if (capsules_ == nullptr || !capsules_->refusal(hart).empty())
+        fail("calls a capsule by what is no entry of the vector");
+      capsules_->enter(hart, insn.rd == reg::ra);
+      return current_->next < end_;
+    case isa::Op::capsule_return:
+      CapsuleVector::leave(hart);
+      return current_->next < end_;
     case isa::Op::task_finish:
       if (current_->next != current_->actions.size())
         fail(fmt::format("finishes, but on the chip went on with a {} of {:#x}",

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/capsule/vector.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/interpreter.hpp"
 #include "chip/memory/address_space.hpp"
@@ -38,7 +39,7 @@ class SerialReplay final : private isa::AccessObserver, private isa::CounterSour
   /// Copies all of `memory`. @param stacks of all workers, [low, high).
   /// @param heap_functions entries of functions whose calls the simulator may serve.
   SerialReplay(const AddressSpace& memory, std::vector<std::pair<Addr, Addr>> stacks, const Symbols& symbols,
-               std::map<Addr, std::int32_t> heap_functions);
+               std::map<Addr, std::int32_t> heap_functions, const CapsuleVector* capsules = nullptr);
 
   /// Replays to the end. @throws ReplayMismatch.
   void replay(AttemptRecord& record) { replay_until(record, kEnd); }
@@ -55,6 +56,7 @@ class SerialReplay final : private isa::AccessObserver, private isa::CounterSour
   std::string describe(const AttemptRecord& record) const;
 
  private:
+  const CapsuleVector* capsules_;  // null: none
   void on_data(Addr address, unsigned bytes, bool is_store) override;
   void on_fetch(Addr) override {}
   std::uint64_t read_counter(unsigned number, std::uint64_t executed) override;

@@ -12,6 +12,7 @@
 
 #include "chip/speculation/probe.hpp"
 #include "chip/stats/cycle_account.hpp"
+#include "chip/vocabulary/task.hpp"
 #include "chip/vocabulary/types.hpp"
 #include "chip/vocabulary/virtual_time.hpp"
 
@@ -34,10 +35,11 @@ struct Attempt {
   CoreId core{};
   std::uint32_t slot = 0;  ///< the tile's column of signatures
   State state = State::running;
-  std::vector<Probe> reads, writes;  ///< every line recorded, perhaps more than once
-  std::vector<UndoEntry> undo;       ///< in the order of the stores
-  std::vector<LineAddr> log_lines;   ///< of simulated memory, kLogEntriesPerLine entries each
-  std::vector<Task*> children;       ///< uncommitted ones and held ones, at most task.tracked_children
+  std::vector<Probe> reads, writes;      ///< every line recorded, perhaps more than once
+  std::vector<UndoEntry> undo;           ///< in the order of the stores
+  std::vector<LineAddr> log_lines;       ///< of simulated memory, kLogEntriesPerLine entries each
+  std::vector<Task*> children;           ///< uncommitted ones and held ones, at most task.tracked_children
+  std::vector<TaskDescriptor> handlers;  ///< that its capsules registered, in that order (P12)
   AttemptCycles cycles;
 
   // The task units' own.

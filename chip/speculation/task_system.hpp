@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 
+#include "chip/speculation/aborter.hpp"
 #include "chip/speculation/attempt.hpp"
 #include "chip/vocabulary/task.hpp"
 #include "chip/vocabulary/types.hpp"
@@ -79,7 +80,18 @@ class TaskSystem {
   /// The speculative task executed `promote`, or ran into something only a non-speculative task may do (C18).
   /// @returns true if it has been stopped: the core asks for work. False if the task is non-speculative
   /// (now): `promote` then has no effect, a fault is a program error.
-  virtual bool exception(CoreId core, Cycle now) = 0;
+  /// `goes_on`: inside a capsule, which the core then runs to its end as after TaskHost::abort_running (P42).
+  virtual bool exception(CoreId core, Cycle now, bool goes_on = false) = 0;
+
+  // Capsules of a speculative task.
+  /// Its abort, for whatever cause, is to be followed by `handler`, a task of the tile (P12).
+  virtual void on_abort(CoreId core, const TaskDescriptor& handler) = 0;
+  /// The capsule cannot be held up by what would stop or stall its task: that is aborted, for `cause` (P34).
+  virtual void doom(CoreId core, AbortCause cause, Cycle now) = 0;
+  /// A doomed run of `core` registered `handler`: it runs in any case (P37).
+  virtual void run_handler(CoreId core, const TaskDescriptor& handler, Cycle now) = 0;
+  /// A doomed run has left its last capsule: the core asks for work.
+  virtual void end_doomed(CoreId core, Cycle now) = 0;
 
   /// One line for each thing tasks wait for, for the report of a run without progress (C3).
   virtual std::string describe_waiting() const = 0;
@@ -96,8 +108,8 @@ class TaskHost {
   /// The speculative task on `core` was aborted at `at`. When this returns, the core has charged its cycles
   /// to the attempt, beyond `at` if it had run ahead, and has forgotten the attempt; it rolls back until
   /// woken. Called while the task runs, stalls or is blocked, even from within a call or an access of that
-  /// core.
-  virtual void abort_running(CoreId core, Cycle at) = 0;
+  /// core. @returns true if it does not roll back, but runs on, doomed, until its capsule ends (P36).
+  virtual bool abort_running(CoreId core, Cycle at) = 0;
   /// The speculative task on `core` goes on as a non-speculative one (C13): the attempt has its cycles so far
   /// and is forgotten by the core.
   virtual void become_nonspeculative(CoreId core) = 0;

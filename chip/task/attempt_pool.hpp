@@ -32,6 +32,7 @@ class AttemptPool {
     attempt->undo.clear();
     attempt->log_lines.clear();
     attempt->children.clear();
+    attempt->handlers.clear();
     attempt->cycles = AttemptCycles{};
     attempt->is_victim = attempt->is_rolling_back = attempt->holds_core = false;
     free_.push_back(attempt);

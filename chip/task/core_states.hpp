@@ -19,8 +19,9 @@ enum class CoreState : std::uint8_t {
   stalled,       ///< its create waits for room
   finishing,     ///< its finish waits for a commit-queue entry
   internal,      ///< a spill or refill
+  doomed,        ///< its task was aborted in a capsule, which goes on (P36)
 };
-inline constexpr std::size_t kCoreStates = 8;
+inline constexpr std::size_t kCoreStates = 9;
 
 /// Invariant: the bit of a slot is set in the mask of its state and in no other.
 class CoreStates {

@@ -343,7 +343,9 @@ void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
 
 bool TaskUnit::is_empty() const {
   for (std::uint32_t slot = 0; slot < cores_; ++slot) {
-    if (slots_[slot].task != nullptr || states_[slot] == CoreState::internal) return false;
+    if (slots_[slot].task != nullptr || states_[slot] == CoreState::internal ||
+        states_[slot] == CoreState::doomed)
+      return false;
   }
   return queue_.entries() + send_.used() + commit_queue_.size() + suspended_count_ == 0 &&
          promoted_ == nullptr && rolling_back_.empty() && !is_stopped_ && area_.overflow_empty() &&

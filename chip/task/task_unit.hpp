@@ -118,7 +118,18 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   bool dispatch(CoreId core, Cycle now, DispatchedTask& work);
   Cycle step_internal(CoreId core, Cycle now);
   bool finish(CoreId core, Cycle now, bool waits);
-  bool exception(CoreId core, Cycle now);
+  bool exception(CoreId core, Cycle now, bool goes_on);
+  // Capsules: task_unit_capsule.cpp.
+  void on_abort(CoreId core, const TaskDescriptor& handler);
+  void doom(CoreId core, AbortCause cause, Cycle now);
+  /// Makes tasks of them, the last one first; `core` registered them.
+  void run_handlers(std::span<const TaskDescriptor> handlers, CoreId core, Cycle now);
+  /// Of a doomed run.
+  void run_late_handler(const TaskDescriptor& handler, CoreId core, Cycle now) {
+    ++stats_.handlers_registered;
+    run_handlers({&handler, 1}, core, now);
+  }
+  void end_doomed(CoreId core, Cycle now);
   void suspend(CoreId core, Cycle now);
   /// Of a tile that does not speculate: see TaskUnits.
   bool go_on_beside_suspended(Cycle now);
@@ -343,6 +354,8 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void release_held(Task* task, Cycle now);
   void serve_commit_sends(Cycle now);
   void learn_from_abort(const Task& task, AbortCause cause);
+  /// Its handlers will not run: it commits, or goes on non-speculatively.
+  void drop_handlers(Attempt& attempt);
   void settle_aborted(Attempt& attempt, const AbortReason& reason);
   void start_rollback(Attempt* attempt, Cycle now);
   void drop(Task* task, Cycle now);
@@ -547,8 +560,9 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   struct Stats {
     std::uint64_t created = 0, dispatched = 0, finished = 0, committed = 0, nonspeculative = 0, aborted = 0,
                   discarded = 0, excepted = 0, commit_stalls = 0, local = 0, remote = 0, refused = 0,
-                  spilled = 0, refilled = 0, spills = 0, borrowed = 0, refills = 0, queue_stalls = 0,
-                  send_stalls = 0, suspended = 0, waited = 0;
+                  spilled = 0, refilled = 0, handlers_registered = 0, handlers_dropped = 0,
+                  handlers_queued = 0, doomed_runs = 0, spills = 0, borrowed = 0, refills = 0,
+                  queue_stalls = 0, send_stalls = 0, suspended = 0, waited = 0;
   } stats_;
   Histogram occupancy_, commit_occupancy_;
 };

@@ -53,6 +53,7 @@ void TaskUnit::commit(Attempt* attempt, Cycle now) {
   Task* task = attempt->task;
   commit_queue_.remove(attempt);
   context_.detector->commit(*attempt);
+  drop_handlers(*attempt);
   context_.account->settle(attempt->cycles, CycleClass::committed);
   commit_children(*attempt, now);
   if (Task* parent = task->uncommitted_parent; parent != nullptr)

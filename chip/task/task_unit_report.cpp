@@ -73,6 +73,12 @@ void TaskUnit::register_stats(StatRegistry& registry) const {
         &stats_.queue_stalls);
   count("create_stalls.send_buffer", "stalls", "creates that found the send buffer full",
         &stats_.send_stalls);
+  count("handlers.registered", "tasks", "abort handlers that capsules of speculative tasks registered",
+        &stats_.handlers_registered);
+  count("handlers.dropped", "tasks", "abort handlers whose tasks commit", &stats_.handlers_dropped);
+  count("handlers.queued", "tasks", "abort handlers whose tasks were aborted, and which run",
+        &stats_.handlers_queued);
+  count("doomed_runs", "runs", "capsules that went on after their task was aborted", &stats_.doomed_runs);
   count("committed", "tasks", "guest tasks whose effects are permanent", &stats_.committed);
   count("waited", "tasks", "guest tasks that found their TaskGroup incomplete and were put back, each time",
         &stats_.waited);

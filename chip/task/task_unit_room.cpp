@@ -48,7 +48,7 @@ void TaskUnit::reconsider(Cycle now) {
     if (!become_nonspeculative(slot, now) && c.task->descriptor.type == TaskType::spec) {
       const CoreId core = core_of(slot);
       context_.host.abort_running(core, now);
-      exception(core, now);
+      exception(core, now, false);
       states_.set(slot, CoreState::waking);
       context_.host.wake(core, now);
     }

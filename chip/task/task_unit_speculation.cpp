@@ -132,7 +132,7 @@ void TaskUnit::wake_finishing(Cycle now) {
 
 // ---- Exceptions and promotions (C18) ----
 
-bool TaskUnit::exception(CoreId core, Cycle now) {
+bool TaskUnit::exception(CoreId core, Cycle now, bool goes_on) {
   const std::uint32_t slot = slot_of(core);
   Attempt* attempt = slots_[slot].task->attempt;
   if (attempt == nullptr) return false;
@@ -141,7 +141,8 @@ bool TaskUnit::exception(CoreId core, Cycle now) {
   const bool has_place = make_room_in_commit_queue(*attempt, now);
   if (states_[slot] == CoreState::stalled) forget_create(slot, now);
   context_.detector->stop_running(attempt->core);
-  leave_core(slot, CoreState::busy);
+  leave_core(slot, goes_on ? CoreState::doomed : CoreState::busy);
+  if (goes_on) ++stats_.doomed_runs;
   attempt->state = Attempt::State::exceptioned;
   attempt->task->state = TaskState::exceptioned;
   if (has_place) {
@@ -162,6 +163,7 @@ void TaskUnit::except(Attempt* attempt, const AbortReason& reason, Cycle now) {
   context_.detector->drop_writes(*attempt);
   settle_aborted(*attempt, reason);
   context_.host.retire(*attempt, false);
+  run_handlers(std::exchange(attempt->handlers, {}), attempt->core, now);
   start_rollback(attempt, now);
 }
 
@@ -249,6 +251,7 @@ bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
   if (states_[slot] == CoreState::stalled) --stalled_attempts_;
   task->attempt = nullptr;
   give_core(slot, task, false);
+  drop_handlers(*attempt);
   account_occupancy(now);
   queue_.release_active(*task);
   commit_children(*attempt, now);
@@ -294,11 +297,12 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   Task* task = attempt->task;
   if (attempt->state == Attempt::State::running) {
     const std::uint32_t slot = slot_of(attempt->core);
-    context_.host.abort_running(attempt->core, now);
+    const bool goes_on = context_.host.abort_running(attempt->core, now);
+    if (goes_on) ++stats_.doomed_runs;
     if (states_[slot] == CoreState::stalled) forget_create(slot, now);
     context_.detector->stop_running(attempt->core);
-    leave_core(slot, CoreState::rolling_back);
-    attempt->holds_core = true;
+    leave_core(slot, goes_on ? CoreState::doomed : CoreState::rolling_back);
+    attempt->holds_core = !goes_on;
     std::erase(context_.waiting_for_fate, attempt->core);  // a wake-up would end the rollback
   } else if (attempt->is_queued) {
     account_commits(now);
@@ -319,6 +323,7 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   task->state = TaskState::rolling_back;
   task->index = static_cast<std::uint32_t>(rolling_back_.size());
   rolling_back_.push_back(task);
+  run_handlers(std::exchange(attempt->handlers, {}), attempt->core, now);
   start_rollback(attempt, now);
   context_.arbiter->arm(now);
   reconsider_later(now);

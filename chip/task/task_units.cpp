@@ -201,7 +201,9 @@ Cycle TaskUnits::step_internal(CoreId core, Cycle now) { return unit_of(core).st
 
 bool TaskUnits::finish(CoreId core, Cycle now, bool waits) { return unit_of(core).finish(core, now, waits); }
 
-bool TaskUnits::exception(CoreId core, Cycle now) { return unit_of(core).exception(core, now); }
+bool TaskUnits::exception(CoreId core, Cycle now, bool goes_on) {
+  return unit_of(core).exception(core, now, goes_on);
+}
 
 void TaskUnits::suspend(CoreId core, Cycle now) { unit_of(core).suspend(core, now); }
 

@@ -44,7 +44,15 @@ class TaskUnits final : public TaskSystem {
   bool dispatch(CoreId core, Cycle now, DispatchedTask& work) override;
   Cycle step_internal(CoreId core, Cycle now) override;
   bool finish(CoreId core, Cycle now, bool waits) override;
-  bool exception(CoreId core, Cycle now) override;
+  bool exception(CoreId core, Cycle now, bool goes_on) override;
+  void on_abort(CoreId core, const TaskDescriptor& handler) override {
+    unit_of(core).on_abort(core, handler);
+  }
+  void doom(CoreId core, AbortCause cause, Cycle now) override { unit_of(core).doom(core, cause, now); }
+  void run_handler(CoreId core, const TaskDescriptor& handler, Cycle now) override {
+    unit_of(core).run_late_handler(handler, core, now);
+  }
+  void end_doomed(CoreId core, Cycle now) override { unit_of(core).end_doomed(core, now); }
   void suspend(CoreId core, Cycle now) override;
   void resume(TileId tile, std::uint64_t id, Cycle now) override;
   std::string describe_waiting() const override;

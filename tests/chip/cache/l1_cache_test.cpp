@@ -280,12 +280,33 @@ TEST(L1Marks, FillsAndLossesOfRightsDropTheMarkGainsKeepIt) {
   EXPECT_FALSE(l1.hit(LineAddr{5}, false));
 }
 
-TEST(L1Marks, UntrackedLinesAreAlwaysGoodAndNeverRecorded) {
+TEST(L1Marks, UntrackedLinesAreGoodWithRightsOnlyEvenIfTheFilterKnowsThem) {
   L1Cache l1 = small();
   Uses uses;
   l1.begin_marks();
   put(l1, LineAddr{6}, LineState::modified);
   l1.mark_untracked(LineAddr{6});
+  l1.begin_task(&uses);
+  for (int i = 0; i < 3; ++i) {
+    l1.set_rights(true);
+    EXPECT_TRUE(l1.hit(LineAddr{6}, false));
+    EXPECT_TRUE(l1.hit(LineAddr{6}, true));
+    EXPECT_TRUE(l1.covers(LineAddr{6}, true));
+    l1.set_rights(false);
+    EXPECT_FALSE(l1.hit(LineAddr{6}, false));
+    EXPECT_FALSE(l1.hit(LineAddr{6}, true));
+    EXPECT_FALSE(l1.covers(LineAddr{6}, false));
+  }
+  EXPECT_TRUE(uses.seen.empty());
+}
+
+TEST(L1Marks, PrivateLinesAreAlwaysGoodAndNeverRecorded) {
+  L1Cache l1 = small();
+  Uses uses;
+  l1.begin_marks();
+  put(l1, LineAddr{6}, LineState::modified);
+  l1.mark_private(LineAddr{6});
+  l1.set_rights(false);
   l1.clear_marks();
   l1.begin_task(&uses);
   EXPECT_TRUE(l1.hit(LineAddr{6}, false));

@@ -2,6 +2,7 @@
 // every cycle accounted for once. The task units are scripted; each core has a flat memory of its own.
 // SPDX-License-Identifier: MIT
 #include "chip/core/core.hpp"
+#include "chip/capsule/vector.hpp"
 
 #include <gtest/gtest.h>
 
@@ -113,10 +114,11 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
 
   // CoreHost
   TaskSystem& tasks() override { return *this; }
+  CapsuleVector& capsules() override { return vector; }
   void begin_speculation() override {
     if (speculates) return;
     speculates = true;
-    for (Part& p : parts) p.l1d.begin_marks();
+    for (Part& p : parts) p.core->pipeline().begin_marks();
   }
   void find_thread(Core&, Cycle) override {}
   void slice_ended(Core&, Cycle) override {}
@@ -176,10 +178,19 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
     finishes.push_back(now);
     return !on_finish || on_finish(core, now);
   }
-  bool exception(CoreId core, Cycle now) override {
-    exceptions.push_back(now);
+  bool exception(CoreId core, Cycle now, bool goes_on) override {
+    (goes_on ? doomed_by_exception : exceptions).push_back(now);
     return !on_exception || on_exception(core, now);
   }
+  void on_abort(CoreId, const TaskDescriptor& handler) override { handlers.push_back(handler); }
+  void doom(CoreId core, AbortCause cause, Cycle now) override {
+    dooms.push_back(cause);
+    EXPECT_TRUE(this->core(core.value).abort_task(now));
+  }
+  void run_handler(CoreId, const TaskDescriptor& handler, Cycle) override {
+    late_handlers.push_back(handler);
+  }
+  void end_doomed(CoreId, Cycle now) override { doomed_ends.push_back(now); }
   void suspend(CoreId, Cycle now) override { suspensions.push_back(now); }
   void resume(TileId, std::uint64_t, Cycle) override {}
   std::string describe_waiting() const override { return {}; }
@@ -189,6 +200,7 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
 
   Config config;
   AddressSpace memory;
+  CapsuleVector vector{memory};
   isa::BlockCache blocks{memory};
   Timeline timeline;
   std::unique_ptr<CycleAccount> account;
@@ -204,7 +216,9 @@ class Chip final : public CoreHost, public TaskSystem, public AccessRecorder, pu
   Thread spare;
   std::vector<Thread*> given_back;
   std::vector<FaultKind> faults;
-  std::vector<Cycle> creates, finishes, exceptions;
+  std::vector<Cycle> creates, finishes, exceptions, doomed_by_exception, doomed_ends;
+  std::vector<AbortCause> dooms;
+  std::vector<TaskDescriptor> handlers, late_handlers;
   std::vector<std::pair<std::uint64_t, Cycle>> dispatched;  ///< task id, when
   std::function<CreateOutcome(CoreId, Cycle, std::string&)> on_create;
   std::function<bool(CoreId, Cycle)> on_finish, on_exception;

@@ -217,6 +217,7 @@ TEST(SpeculativePipeline, UntrackedPagesAreNeitherRecordedNorLogged) {
   Rig r;
   const Addr untracked = kData + AddressSpace::kPageBytes;
   r.m.memory.protect(untracked, AddressSpace::kPageBytes, Page::kRead | Page::kWrite | Page::kUntracked);
+  r.m.pipeline->hart().capsule_depth = 1;
   r.m.x(10) = untracked - 4;  // half a store here, half a store there
   r.m.emit("sd", {.rs1 = 10, .rs2 = 0, .imm = 0});
   r.m.run();
@@ -224,6 +225,26 @@ TEST(SpeculativePipeline, UntrackedPagesAreNeitherRecordedNorLogged) {
   EXPECT_EQ(r.undo(), (Log{{untracked - 8, 0}}));
   EXPECT_EQ(r.kinds(),
             (std::vector{AccessKind::untracked_store, AccessKind::store, AccessKind::untracked_store}));
+}
+
+// P29, P30: with the line in the L1 or not.
+TEST(SpeculativePipeline, OutsideCapsulesUntrackedMemoryIsAFaultThatTouchesNothing) {
+  for (const char* const name : {"sd", "ld", "amoadd.d"}) {
+    for (const bool is_cached : {false, true}) {
+      Rig r;
+      const Addr untracked = kData + AddressSpace::kPageBytes;
+      r.m.memory.protect(untracked, AddressSpace::kPageBytes, Page::kRead | Page::kWrite | Page::kUntracked);
+      if (is_cached) FlatMemory::fill(r.m.l1d, line_of(untracked), LineState::modified);
+      r.m.x(10) = untracked;
+      r.m.x(11) = 5;
+      r.m.emit(name, {.rd = std::string_view(name) == "sd" ? 0U : 12U, .rs1 = 10, .rs2 = 11});
+      EXPECT_EQ(r.m.pipeline->run(Cycle{0}, kNever), PipelineStop::fault) << name;
+      EXPECT_EQ(r.m.pipeline->fault().address, untracked) << name;
+      EXPECT_EQ(r.m.memory.load<std::uint64_t>(untracked), 0U) << name;
+      EXPECT_TRUE(r.records.empty());
+      EXPECT_TRUE(r.kinds().empty()) << name;
+    }
+  }
 }
 
 TEST(SpeculativePipeline, ALaterTaskHitsWhatAnEarlierOneCheckedAndRecordsItAnew) {

@@ -299,11 +299,22 @@ TEST(Decode, ReservedTaskEncodingsAreIllegal) {
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 1, 0, 1))) << "rs1";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::finish, 2)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::promote, 1)));
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::read, 9, 10)));
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::read, 15, 10)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::region, 2)));
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_call, 0)));
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_return, 0)));
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_on_abort, 0)));
+  constexpr std::uint32_t kRa = 1u << 7, kT0 = 5u << 7, kRs1 = 1u << 15;
+  EXPECT_EQ(decode(task_word(TaskOp::capsule_call, 0)).op, Op::capsule_call);
+  EXPECT_EQ(decode(task_word(TaskOp::capsule_call, 0) | kRa).rd, 1);
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_call, 0) | kT0)) << "links by ra only";
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_call, 0) | kRs1));
+  EXPECT_EQ(decode(task_word(TaskOp::capsule_call, 1)).op, Op::capsule_vector);
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_call, 1) | kRa));
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_call, 2)));
+  EXPECT_EQ(decode(task_word(TaskOp::capsule_return, 0)).op, Op::capsule_return);
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_return, 1)));
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_return, 0) | kRa));
+  EXPECT_EQ(decode(task_word(TaskOp::capsule_on_abort, 5 << 4)).op, Op::capsule_on_abort);
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_on_abort, 6 << 4))) << "6 arguments";
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::capsule_on_abort, 1))) << "reserved bit";
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct Tile final : RoundParticipant {
 struct Host final : TaskHost {
   void wake(CoreId, Cycle) override {}
   void end_region(Cycle) override {}
-  void abort_running(CoreId, Cycle) override {}
+  bool abort_running(CoreId, Cycle) override { return false; }
   void become_nonspeculative(CoreId) override {}
   void retire(Attempt&, bool) override {}
   void no_progress(const std::string&, const std::string&) override {}

@@ -122,7 +122,10 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
     ended = true;
     end = at;
   }
-  void abort_running(CoreId, Cycle) override { ADD_FAILURE() << "nothing speculates, so nothing aborts"; }
+  bool abort_running(CoreId, Cycle) override {
+    ADD_FAILURE() << "nothing speculates, so nothing aborts";
+    return false;
+  }
   void become_nonspeculative(CoreId) override { ADD_FAILURE() << "nothing speculates"; }
   void retire(Attempt&, bool) override { ADD_FAILURE() << "nothing speculates"; }
   void no_progress(const std::string&, const std::string&) override {

@@ -1,0 +1,64 @@
+// What task.read gives: C6, P24.
+// SPDX-License-Identifier: MIT
+#include "chip/core/core.hpp"
+#include "chip/isa/task_instructions.hpp"
+
+namespace rubato::chip {
+
+using isa::ReadSelector;
+
+void Core::read_register(unsigned selector, unsigned rd) {
+  const bool in_task = activity_ == Activity::task || activity_ == Activity::doomed;
+  std::uint64_t value = 0;
+  switch (static_cast<ReadSelector>(selector)) {
+    case ReadSelector::timestamp:
+      value = in_task ? task_.descriptor.timestamp : 0;
+      break;
+    case ReadSelector::is_timestamped:
+      value = in_task && task_.descriptor.has_timestamp;
+      break;
+    case ReadSelector::is_task:
+      value = in_task;
+      break;
+    case ReadSelector::is_speculative:
+      value = in_task && task_.speculative;
+      break;
+    case ReadSelector::core:
+      value = id_.value;
+      break;
+    case ReadSelector::tile:
+      value = host_.tile_of(id_).value;
+      break;
+    case ReadSelector::cores:
+      value = host_.core_count();
+      break;
+    case ReadSelector::workers:
+      value = host_.worker_count();
+      break;
+    case ReadSelector::function:
+      value = in_task ? task_.descriptor.name() : 0;
+      break;
+    case ReadSelector::is_doomed:
+      value = activity_ == Activity::doomed;
+      break;
+    case ReadSelector::capsule_depth:
+      value = pipeline_.hart().capsule_depth;
+      break;
+    case ReadSelector::stack_low:
+      value = pipeline_.own_stack().first;
+      break;
+    case ReadSelector::stack_high:
+      value = pipeline_.own_stack().second;
+      break;
+    case ReadSelector::has_capsules:
+      value = config_.task.capsules;
+      break;
+    case ReadSelector::caller_stack:
+      value = pipeline_.hart().capsule_depth != 0 ? caller_stack_ : 0;
+      break;
+  }
+  if (observer_ != nullptr && activity_ == Activity::task) observer_->on_task_read(id_, selector, value);
+  pipeline_.write_register(rd, value);
+}
+
+}  // namespace rubato::chip

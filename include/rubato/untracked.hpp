@@ -1,0 +1,120 @@
+// Untracked memory (rules P1, P9): on the chip it is neither versioned nor checked, so a speculative task may
+// not touch it but in a capsule. On host engines it is plain memory.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "rubato/engine/select.hpp"
+
+#if defined(RUBATO_ENGINE_CHIP)
+#include <sys/mman.h>
+
+#include "rubato/engine/chip_capsule.hpp"
+
+/// Before the definition of a static variable of type untracked<T>.
+#define RUBATO_UNTRACKED [[gnu::section("rubato_untracked")]]
+#else
+#define RUBATO_UNTRACKED
+#endif
+
+namespace rubato::inline v0 {
+
+inline constexpr std::size_t kUntrackedPage = 4096;
+
+/// A static variable in untracked memory, on pages of its own:
+///   RUBATO_UNTRACKED static untracked<Counters> counters;
+/// Constant-initialized; elsewhere than in static storage it is as tracked as what surrounds it.
+template <class T>
+struct alignas(kUntrackedPage) untracked {
+  T value{};
+  constexpr untracked() = default;
+  template <class... Args>
+  constexpr explicit untracked(std::in_place_t, Args&&... args) : value(std::forward<Args>(args)...) {}
+  T& operator*() { return value; }
+  T* operator->() { return &value; }
+};
+
+namespace engine {
+
+inline constexpr std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kUntrackedPage - 1) / kUntrackedPage * kUntrackedPage;
+}
+
+#if defined(RUBATO_ENGINE_CHIP)
+/// All that map_untracked() gives lies in one reserved range, so that what is untracked is soon told.
+inline constexpr std::size_t kUntrackedArena = std::size_t{4} << 30;
+struct UntrackedArena {
+  std::uintptr_t begin = 0;
+  std::uintptr_t next = 0;
+};
+static_assert(sizeof(UntrackedArena) <= kUntrackedPage);
+/// By assembly, once a program: the compiler does not put inline and other variables into one section.
+extern UntrackedArena untracked_arena __asm__("rubato_untracked_arena");
+#endif
+
+}  // namespace engine
+
+/// Whole pages that read as zero, or null. Outside tasks.
+inline void* map_untracked(std::size_t bytes) {
+  const std::size_t wanted = engine::whole_pages(bytes == 0 ? 1 : bytes);
+#if defined(RUBATO_ENGINE_CHIP)
+  constexpr int kMapUntracked = 0x02000000;
+  engine::UntrackedArena& arena = engine::untracked_arena;
+  if (arena.begin == 0) {
+    void* const memory = mmap(nullptr, engine::kUntrackedArena, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | kMapUntracked, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    arena.begin = arena.next = reinterpret_cast<std::uintptr_t>(memory);
+  }
+  const std::uintptr_t at = arena.next;
+  if (wanted > arena.begin + engine::kUntrackedArena - at ||
+      mprotect(reinterpret_cast<void*>(at), wanted, PROT_READ | PROT_WRITE) != 0)
+    return nullptr;
+  arena.next = at + wanted;
+  return reinterpret_cast<void*>(at);
+#else
+  void* const memory = ::operator new(wanted, std::align_val_t{kUntrackedPage}, std::nothrow);
+  if (memory != nullptr) __builtin_memset(memory, 0, wanted);
+  return memory;
+#endif
+}
+
+/// What map_untracked(bytes) returned. On the chip its addresses are not given out again.
+inline void unmap_untracked(void* memory, std::size_t bytes) {
+#if defined(RUBATO_ENGINE_CHIP)
+  const std::size_t size = engine::whole_pages(bytes == 0 ? 1 : bytes);
+  madvise(memory, size, MADV_DONTNEED);
+  mprotect(memory, size, PROT_NONE);
+#else
+  static_cast<void>(bytes);
+  ::operator delete(memory, std::align_val_t{kUntrackedPage});
+#endif
+}
+
+/// Of containers whose elements are to be untracked: whole pages each time.
+template <class T>
+struct untracked_allocator {
+  using value_type = T;
+  untracked_allocator() = default;
+  template <class U>
+  untracked_allocator(const untracked_allocator<U>&) {}
+  T* allocate(std::size_t n) {
+    void* const memory = n > SIZE_MAX / sizeof(T) ? nullptr : map_untracked(n * sizeof(T));
+    if (memory == nullptr) {
+#if defined(__cpp_exceptions)
+      throw std::bad_alloc();
+#else
+      __builtin_trap();
+#endif
+    }
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* p, std::size_t n) { unmap_untracked(p, n * sizeof(T)); }
+  friend bool operator==(const untracked_allocator&, const untracked_allocator&) { return true; }
+};
+
+}  // namespace rubato::inline v0
