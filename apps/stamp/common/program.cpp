@@ -91,15 +91,15 @@ void declare(CLI::App& app, Options& o, const Description& description) {
   app.add_flag("--json", o.is_json, "Print the result as one JSON object");
   std::string parameters = "Parameters, with their values for normal and small size:\n";
   for (const Parameter& p : description.parameters) {
-    parameters += "  " + std::string(p.name) + "=" + std::to_string(p.normal) + " (" + std::to_string(p.small) +
-                  (p.high == 0 ? "" : "; with --contention high: " + std::to_string(p.high)) + ")  " +
-                  p.summary + "\n";
+    parameters +=
+        "  " + std::string(p.name) + "=" + std::to_string(p.normal) + " (" + std::to_string(p.small) +
+        (p.high == 0 ? "" : "; with --contention high: " + std::to_string(p.high)) + ")  " + p.summary + "\n";
   }
   app.footer(parameters);
 }
 
-/// Runs the measured part. @returns its seconds: from when all threads are there until the last has ended. Each
-/// takes its own time, since on few cores nobody else may run meanwhile.
+/// Runs the measured part. @returns its seconds: from when all threads are there until the last has ended.
+/// Each takes its own time, since on few cores nobody else may run meanwhile.
 double measure(Program& program, unsigned threads) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point began;
@@ -132,8 +132,10 @@ int measure_and_check(const Description& description, const Options& o) {
   if (!wrong.empty()) std::fprintf(stderr, "%s: %s\n", description.name, wrong.c_str());
   const char* const check = wrong.empty() ? "passed" : "failed";
   if (o.is_json) {
-    std::printf("{\"program\": \"%s\", \"size\": \"%s\", \"contention\": \"%s\", \"threads\": %u, \"library\": \"%s\", ",
-                description.name, o.size.c_str(), o.contention.c_str(), settings.threads, _ITM_libraryVersion());
+    std::printf(
+        "{\"program\": \"%s\", \"size\": \"%s\", \"contention\": \"%s\", \"threads\": %u, \"library\": "
+        "\"%s\", ",
+        description.name, o.size.c_str(), o.contention.c_str(), settings.threads, _ITM_libraryVersion());
     std::printf("\"seconds\": %.9f, \"digest\": \"%016" PRIx64 "\", \"check\": \"%s\"}\n", seconds,
                 program->digest(), check);
   } else {

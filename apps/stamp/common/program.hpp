@@ -1,5 +1,5 @@
-// What a program of the suite is: its parameters, the part that its threads run and that is measured, and the check
-// of what they came to. Transactions are in the programs alone; nothing here is compiled with -fgnu-tm.
+// What a program of the suite is: its parameters, the part that its threads run and that is measured, and the
+// check of what they came to. Transactions are in the programs alone; nothing here is compiled with -fgnu-tm.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,7 +41,8 @@ class Settings {
 /// One of the threads of the measured part.
 class Worker {
  public:
-  Worker(unsigned index, unsigned threads, std::barrier<>& all) : index_(index), threads_(threads), all_(all) {}
+  Worker(unsigned index, unsigned threads, std::barrier<>& all)
+      : index_(index), threads_(threads), all_(all) {}
   unsigned index() const { return index_; }
   bool is_first() const { return index_ == 0; }
   /// Waits until every thread has called it: what was written before may be read plainly behind it.
@@ -75,8 +76,8 @@ struct Description {
   std::unique_ptr<Program> (*make)(const Settings&);
 };
 
-/// The whole main program: command line, input, measured part, check. @returns the exit code: 0, 1 if the check
-/// failed, 2 wrong usage.
+/// The whole main program: command line, input, measured part, check. @returns the exit code: 0, 1 if the
+/// check failed, 2 wrong usage.
 int run(const Description& description, int argc, char** argv);
 
 }  // namespace rubato::apps::stamp

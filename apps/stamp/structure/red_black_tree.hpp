@@ -1,6 +1,6 @@
-// An ordered map as a red-black tree with parent pointers (Cormen et al., "Introduction to Algorithms", chapter 13;
-// null stands for the black leaves). Plain code: in a transaction the compiler's clones of it run, so that nothing in
-// here may call what is not transaction-safe.
+// An ordered map as a red-black tree with parent pointers (Cormen et al., "Introduction to Algorithms",
+// chapter 13; null stands for the black leaves). Plain code: in a transaction the compiler's clones of it
+// run, so that nothing in here may call what is not transaction-safe.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,8 +23,8 @@ class RedBlackTree {
     Node* const node = node_of(key);
     return node == nullptr ? nullptr : &node->value;
   }
-  /// The value of a key that is there. GCC 12 crashes where a transaction may reach find()->x with null: it makes a
-  /// trap of that, for which a transaction has no code.
+  /// The value of a key that is there. GCC 12 crashes where a transaction may reach find()->x with null: it
+  /// makes a trap of that, for which a transaction has no code.
   Value& at(const Key& key) {
     Node* node = root_;
     while (!(key == node->key)) node = node->child[key < node->key ? 0 : 1];

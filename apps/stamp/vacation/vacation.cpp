@@ -1,5 +1,5 @@
-// vacation: clients of a travel agency reserve, leave, and change what is offered; each of it is one transaction over
-// several tables. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// vacation: clients of a travel agency reserve, leave, and change what is offered; each of it is one
+// transaction over several tables. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
 // SPDX-License-Identifier: MIT
 #include <string>
 
@@ -83,7 +83,8 @@ class Vacation final : public Program {
       manager_.resources(kind).for_each([&](Id id, const Resource& resource) {
         const Count* const count = reserved.find({kind, id});
         used += resource.used;
-        if (resource.used != (count == nullptr ? 0 : *count) || resource.used + resource.free != resource.total)
+        if (resource.used != (count == nullptr ? 0 : *count) ||
+            resource.used + resource.free != resource.total)
           wrong = "resource " + std::to_string(id) + " of kind " + std::to_string(kind) +
                   " counts other reservations than its customers have";
       });
