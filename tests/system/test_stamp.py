@@ -13,7 +13,7 @@ import pytest
 
 from rubato import tm_check
 
-PROGRAMS = ["genome", "intruder", "kmeans", "ssca2", "vacation"]
+PROGRAMS = ["genome", "intruder", "kmeans", "labyrinth", "ssca2", "vacation", "yada"]
 # Programs with more and shorter ways into conflicts by an option.
 CONTENDED = ["kmeans", "vacation"]
 # Programs whose result is the same whatever the order of transactions.
@@ -100,3 +100,16 @@ def test_contention_is_an_option_of_programs_that_have_it_alone(build: Path) -> 
     for program in PROGRAMS:
         refused = run(build, program, "gcc-serial", "--help").stdout.count("--contention") == 0
         assert refused == (program not in CONTENDED), program
+
+
+def test_a_maze_has_room_for_the_ends_of_all_paths(build: Path) -> None:
+    done = run(build, "labyrinth", "gcc-serial", "--set", "x=2", "--set", "y=2", "--set", "z=1", "--set", "paths=3")
+    sentence = "labyrinth: 3 paths have more ends than the maze has cells (4)\n"
+    assert (done.returncode, done.stderr, done.stdout) == (2, sentence, "")
+
+
+def test_a_smaller_angle_needs_fewer_triangles(build: Path) -> None:
+    def refined(angle: int) -> object:
+        return result(build, "yada", "gcc-serial", "--set", f"angle={angle}")["digest"]
+
+    assert len({refined(1), refined(10), refined(20)}) == 3

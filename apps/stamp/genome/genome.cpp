@@ -1,6 +1,6 @@
-// genome: a gene is put together from pieces of it. Doubles are removed by a hash table of all pieces; then those whose end is
-// another's beginning are linked, by ever shorter overlaps; then the gene is read from the links. After the description of
-// STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// genome: a gene is put together from pieces of it. Doubles are removed by a hash table of all pieces; then
+// those whose end is another's beginning are linked, by ever shorter overlaps; then the gene is read from the
+// links. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>
@@ -22,15 +22,15 @@ struct SegmentHash {
   static std::uint64_t of(const Segment& segment) { return segment.hash(); }
 };
 
-/// A segment in a chain of overlapping ones. The first of a chain knows its last, the last its first: these are in its
-/// two ends only.
+/// A segment in a chain of overlapping ones. The first of a chain knows its last, the last its first: these
+/// are in its two ends only.
 struct Entry {
   Segment segment;
-  Entry* next = nullptr;         // in its chain
-  std::uint64_t overlap = 0;     // with the next
-  Entry* first = nullptr;        // of its chain
-  Entry* last = nullptr;         // of its chain
-  Entry* in_bucket = nullptr;    // the next with the same hash of its beginning
+  Entry* next = nullptr;       // in its chain
+  std::uint64_t overlap = 0;   // with the next
+  Entry* first = nullptr;      // of its chain
+  Entry* last = nullptr;       // of its chain
+  Entry* in_bucket = nullptr;  // the next with the same hash of its beginning
   bool is_first = true;
 };
 
@@ -87,7 +87,8 @@ class Genome final : public Program {
     for (std::uint64_t i = 0; i < count; ++i) take(rng.below(all.size()));
     std::uint64_t last = 0;
     for (std::uint64_t place = 0; place < all.size(); ++place) {
-      if (!is_there[place] && (place == 0 || place == all.size() - 1 || place - last == length_ / 4)) take(place);
+      if (!is_there[place] && (place == 0 || place == all.size() - 1 || place - last == length_ / 4))
+        take(place);
       if (is_there[place]) last = place;
     }
     for (std::size_t i = result.size(); i > 1; --i) std::swap(result[i - 1], result[rng.below(i)]);
@@ -175,7 +176,8 @@ class Genome final : public Program {
 
   template <class F>
   void for_each_own(const Worker& worker, const F& f) {
-    for (std::uint64_t i = part_begin_[worker.index()]; i < part_begin_[worker.index() + 1]; ++i) f(entries_[i]);
+    for (std::uint64_t i = part_begin_[worker.index()]; i < part_begin_[worker.index() + 1]; ++i)
+      f(entries_[i]);
   }
   Entry** bucket_of(const Segment& segment) {
     return &beginnings_[segment.hash() & (beginnings_.size() - 1)];

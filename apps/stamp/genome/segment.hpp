@@ -1,5 +1,5 @@
-// A piece of a gene: up to 64 nucleotides of two bits, the first in the highest places, so that what pieces have in common at
-// their ends is found by shifting.
+// A piece of a gene: up to 64 nucleotides of two bits, the first in the highest places, so that what pieces
+// have in common at their ends is found by shifting.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,9 @@ struct Segment {
       : high(static_cast<std::uint64_t>(bits >> 64)), low(static_cast<std::uint64_t>(bits)) {}
   Bits bits() const { return (Bits{high} << 64) | low; }
   bool operator==(const Segment&) const = default;
-  bool operator<(const Segment& other) const { return high != other.high ? high < other.high : low < other.low; }
+  bool operator<(const Segment& other) const {
+    return high != other.high ? high < other.high : low < other.low;
+  }
   std::uint64_t hash() const { return mix64(high ^ mix64(low)); }
 
   /// Of a segment of `length` nucleotides: its first or last `count`, 0 < count <= length.

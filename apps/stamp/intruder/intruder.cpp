@@ -1,6 +1,6 @@
-// intruder: packets are captured from a queue, put together to flows in a tree of lists, and the flows searched for the
-// signatures of attacks. The two first steps are transactions that meet at the queues' ends; what they made is private
-// then. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// intruder: packets are captured from a queue, put together to flows in a tree of lists, and the flows
+// searched for the signatures of attacks. The two first steps are transactions that meet at the queues' ends;
+// what they made is private then. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <memory>
@@ -49,7 +49,8 @@ class Intruder final : public Program {
 
   std::uint64_t digest() override {
     std::vector<FlowId> attacks;
-    for (const Found& found : by_thread_) attacks.insert(attacks.end(), found.attacks.begin(), found.attacks.end());
+    for (const Found& found : by_thread_)
+      attacks.insert(attacks.end(), found.attacks.begin(), found.attacks.end());
     std::sort(attacks.begin(), attacks.end());
     std::uint64_t hash = traffic_.flows();
     for (const FlowId flow : attacks) hash = mix64(hash ^ flow);

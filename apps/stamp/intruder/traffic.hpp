@@ -1,5 +1,5 @@
-// The input of intruder: flows that were cut into packets, and the packets shuffled. Some flows hold one of the strings that
-// attacks are known by; the others are checked to hold none.
+// The input of intruder: flows that were cut into packets, and the packets shuffled. Some flows hold one of
+// the strings that attacks are known by; the others are checked to hold none.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,6 @@
-// Points, and centres that points gather around. Coordinates are whole numbers up to 255 and there are at most kMostPoints
-// of them, so that every sum of coordinates is exact in a float: the order of additions does not change a result.
+// Points, and centres that points gather around. Coordinates are whole numbers up to 255 and there are at
+// most kMostPoints of them, so that every sum of coordinates is exact in a float: the order of additions does
+// not change a result.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +23,8 @@ struct Points {
 };
 
 /// Points about as many places as `places` says, scattered widely enough that they mix.
-inline Points scattered(std::uint64_t count, std::uint64_t dimensions, std::uint64_t places, std::uint64_t seed) {
+inline Points scattered(std::uint64_t count, std::uint64_t dimensions, std::uint64_t places,
+                        std::uint64_t seed) {
   Rng rng(seed);
   std::vector<double> middle(places * dimensions);
   for (double& coordinate : middle) coordinate = 40 + 176 * rng.uniform();
@@ -39,7 +41,8 @@ inline Points scattered(std::uint64_t count, std::uint64_t dimensions, std::uint
 }
 
 /// The centre that is nearest to a point, the first of several.
-inline std::uint64_t nearest(const float* point, const std::vector<float>& centres, std::uint64_t dimensions) {
+inline std::uint64_t nearest(const float* point, const std::vector<float>& centres,
+                             std::uint64_t dimensions) {
   std::uint64_t best = 0;
   float least = INFINITY;
   const std::uint64_t count = centres.size() / dimensions;

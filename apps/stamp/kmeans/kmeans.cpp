@@ -1,6 +1,6 @@
-// kmeans: points go to the nearest centre, and centres into the middle of their points, until few points move. A
-// transaction adds one point to the sums of its centre; fewer centres mean more conflicts. After the description of STAMP
-// (Cao Minh et al., IISWC 2008); rule T68.
+// kmeans: points go to the nearest centre, and centres into the middle of their points, until few points
+// move. A transaction adds one point to the sums of its centre; fewer centres mean more conflicts. After the
+// description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
 // SPDX-License-Identifier: MIT
 #include "apps/stamp/kmeans/clusters.hpp"
 
@@ -70,7 +70,8 @@ class Kmeans final : public Program {
 
   std::string check() override {
     const Clustering expected = serially();
-    if (expected.iterations != found_.iterations) return "it took another number of iterations than a serial run";
+    if (expected.iterations != found_.iterations)
+      return "it took another number of iterations than a serial run";
     if (expected.centre_of != found_.centre_of) return "points belong to other centres than in a serial run";
     return expected.centres == found_.centres ? "" : "centres are at other places than in a serial run";
   }

@@ -1,6 +1,6 @@
-// The input of ssca2: the edges of a directed graph of cliques, in random order. Vertices of a clique have edges to each
-// other, some of them one-way and some of them several at once; cliques at distances 1, 2, 4 ... are connected more and more
-// rarely, as the benchmark describes its scalable data generator.
+// The input of ssca2: the edges of a directed graph of cliques, in random order. Vertices of a clique have
+// edges to each other, some of them one-way and some of them several at once; cliques at distances 1, 2, 4
+// ... are connected more and more rarely, as the benchmark describes its scalable data generator.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// A map as a table of sorted lists, whose number does not change. Plain code: in a transaction the compiler's clones of it
-// run.
+// A map as a table of sorted lists, whose number does not change. Plain code: in a transaction the compiler's
+// clones of it run.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,5 @@
-// A first-in, first-out queue in an array that grows. Plain code: in a transaction the compiler's clones of it run.
+// A first-in, first-out queue in an array that grows. Plain code: in a transaction the compiler's clones of
+// it run.
 // SPDX-License-Identifier: MIT
 #pragma once
 
