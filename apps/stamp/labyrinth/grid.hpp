@@ -1,12 +1,12 @@
-// The maze of labyrinth: cells in three dimensions, each free, an end of a path that is to be laid, or part of one.
-// And a thread's own picture of it, in which Lee's algorithm looks for a way: waves of equal distance from the source,
-// then back from the target. (C. Y. Lee, "An Algorithm for Path Connections and Its Applications", 1961.)
+// The maze of labyrinth: cells in three dimensions, each free, an end of a path that is to be laid, or part
+// of one. And a thread's own picture of it, in which Lee's algorithm looks for a way: waves of equal distance
+// from the source, then back from the target. (C. Y. Lee, "An Algorithm for Path Connections and Its
+// Applications", 1961.)
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
 #include <vector>
-
 
 namespace rubato::apps::stamp::labyrinth {
 
@@ -39,7 +39,8 @@ struct Route {
   Mark mark() const { return number + 1; }
 };
 
-/// A thread's own. Transactions call its functions as pure ones: nobody else sees it, and each attempt starts it anew.
+/// A thread's own. Transactions call its functions as pure ones: nobody else sees it, and each attempt starts
+/// it anew.
 class Picture {
  public:
   explicit Picture(const Shape& shape) : shape_(shape), distance_(shape.cells()) {
@@ -50,7 +51,8 @@ class Picture {
 
   /// Copies the grid without a barrier, while others may change it: what the picture shows has to be checked.
   [[gnu::transaction_pure, gnu::noinline]] void copy(const Mark* grid) {
-    for (Cell cell = 0; cell < shape_.cells(); ++cell) set(cell, __atomic_load_n(&grid[cell], __ATOMIC_RELAXED));
+    for (Cell cell = 0; cell < shape_.cells(); ++cell)
+      set(cell, __atomic_load_n(&grid[cell], __ATOMIC_RELAXED));
   }
   /// One cell.
   [[gnu::transaction_pure, gnu::noinline]] void set(Cell cell, Mark mark) {

@@ -1,6 +1,6 @@
-// labyrinth: paths are laid in a maze, none across another. A transaction copies the maze without barriers, looks for a way in
-// its copy, and claims the cells of the way in the maze itself, if they are still free. After the description of STAMP
-// (Cao Minh et al., IISWC 2008); rule T68.
+// labyrinth: paths are laid in a maze, none across another. A transaction copies the maze without barriers,
+// looks for a way in its copy, and claims the cells of the way in the maze itself, if they are still free.
+// After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <memory>
@@ -25,8 +25,9 @@ class Labyrinth final : public Program {
         outcomes_(settings["paths"], Outcome::kOpen),
         paths_(settings["paths"]) {
     if (2 * settings["paths"] > shape_.cells())
-      throw InputError("" + std::to_string(settings["paths"]) + " paths have more ends than the maze has cells (" +
-                       std::to_string(shape_.cells()) + ")");
+      throw InputError("" + std::to_string(settings["paths"]) +
+                       " paths have more ends than the maze has cells (" + std::to_string(shape_.cells()) +
+                       ")");
     Rng rng(settings.seed);
     for (std::uint32_t i = 0; i < settings["paths"]; ++i) {
       const Cell from = claim_end(i, rng), to = claim_end(i, rng);
@@ -54,7 +55,8 @@ class Labyrinth final : public Program {
   std::string check() override {
     std::vector<Mark> expected(shape_.cells(), kFree);
     for (const Route& route : routes_) {
-      if (outcomes_[route.number] == Outcome::kOpen) return "path " + std::to_string(route.number) + " was forgotten";
+      if (outcomes_[route.number] == Outcome::kOpen)
+        return "path " + std::to_string(route.number) + " was forgotten";
       expected[route.from] = expected[route.to] = route.mark();
       Cell last = route.to;
       for (const Cell cell : paths_[route.number]) {
@@ -119,8 +121,8 @@ class Labyrinth final : public Program {
     __transaction_atomic {
       picture.copy(grid);
       bool has_way = picture.find(route);
-      // The copy may show what others have not yet committed, or will undo: a way is used if its cells are free,
-      // and that there is none is believed only of a copy that was read with barriers.
+      // The copy may show what others have not yet committed, or will undo: a way is used if its cells are
+      // free, and that there is none is believed only of a copy that was read with barriers.
       if (!has_way || !is_free(grid, picture)) {
         for (Cell cell = 0; cell < shape_.cells(); ++cell) picture.set(cell, grid[cell]);
         has_way = picture.find(route);

@@ -1,6 +1,6 @@
-// What a thread notes while it puts one point into the mesh: the triangles that have to go, and the edges around them, with
-// the triangles that are made there. It is the thread's own: transactions call its functions as pure ones, and each
-// attempt starts it anew.
+// What a thread notes while it puts one point into the mesh: the triangles that have to go, and the edges
+// around them, with the triangles that are made there. It is the thread's own: transactions call its
+// functions as pure ones, and each attempt starts it anew.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -46,10 +46,14 @@ class Cavity {
   [[gnu::transaction_pure, gnu::noinline]] std::uint64_t rims() const { return rims_.size(); }
   [[gnu::transaction_pure, gnu::noinline]] const Point* rim_a(std::uint64_t i) const { return rims_[i].a; }
   [[gnu::transaction_pure, gnu::noinline]] const Point* rim_b(std::uint64_t i) const { return rims_[i].b; }
-  [[gnu::transaction_pure, gnu::noinline]] Triangle* rim_outside(std::uint64_t i) const { return rims_[i].outside; }
+  [[gnu::transaction_pure, gnu::noinline]] Triangle* rim_outside(std::uint64_t i) const {
+    return rims_[i].outside;
+  }
   [[gnu::transaction_pure, gnu::noinline]] Triangle* rim_gone(std::uint64_t i) const { return rims_[i].gone; }
   [[gnu::transaction_pure, gnu::noinline]] Triangle* rim_made(std::uint64_t i) const { return rims_[i].made; }
-  [[gnu::transaction_pure, gnu::noinline]] void set_made(std::uint64_t i, Triangle* made) { rims_[i].made = made; }
+  [[gnu::transaction_pure, gnu::noinline]] void set_made(std::uint64_t i, Triangle* made) {
+    rims_[i].made = made;
+  }
   /// Those made on the edges that begin, or end, at a point; null if there are none.
   [[gnu::transaction_pure, gnu::noinline]] Triangle* made_from(const Point* a) const {
     for (const Rim& rim : rims_) {

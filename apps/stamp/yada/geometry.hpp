@@ -1,5 +1,5 @@
-// Points with whole coordinates, and the questions about them that a triangulation asks: answered exactly, in 128 bits, so
-// that no rounding can make a mesh inconsistent.
+// Points with whole coordinates, and the questions about them that a triangulation asks: answered exactly, in
+// 128 bits, so that no rounding can make a mesh inconsistent.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace rubato::apps::stamp::yada {
 
-/// The domain is the square from 0 to kSide in both dimensions. Differences of coordinates have 23 bits, so that a
-/// determinant of the fourth degree has 100.
+/// The domain is the square from 0 to kSide in both dimensions. Differences of coordinates have 23 bits, so
+/// that a determinant of the fourth degree has 100.
 inline constexpr std::int64_t kSide = std::int64_t{1} << 22;
 
 __extension__ using Exact = __int128;
@@ -61,12 +61,14 @@ inline Point circumcentre(const Point& a, const Point& b, const Point& c) {
           a.y + static_cast<std::int64_t>(y + kUp + 0.5) - 4 * kSide};
 }
 
-/// What a triangle should be: no angle too small, unless an edge is so short already that the mesh is fine enough there.
+/// What a triangle should be: no angle too small, unless an edge is so short already that the mesh is fine
+/// enough there.
 struct Quality {
   double squared_sine;  ///< of the smallest angle that is good
   std::int64_t finest;  ///< edges below this length are not made shorter
   bool is_bad(const Point& a, const Point& b, const Point& c) const {
-    std::int64_t shortest = squared_distance(a, b), longer = squared_distance(b, c), other = squared_distance(c, a);
+    std::int64_t shortest = squared_distance(a, b), longer = squared_distance(b, c),
+                 other = squared_distance(c, a);
     if (longer < shortest) {
       const std::int64_t swapped = shortest;
       shortest = longer;

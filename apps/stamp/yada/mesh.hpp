@@ -1,6 +1,7 @@
-// A Delaunay triangulation of a square, and how a point is put into it (Bowyer, Watson, 1981): the triangles whose circles
-// contain the point go, and the hole is filled with triangles from the point to its rim. Ruppert's refinement (1995)
-// chooses the points. Plain code: in a transaction the compiler's clones of it run.
+// A Delaunay triangulation of a square, and how a point is put into it (Bowyer, Watson, 1981): the triangles
+// whose circles contain the point go, and the hole is filled with triangles from the point to its rim.
+// Ruppert's refinement (1995) chooses the points. Plain code: in a transaction the compiler's clones of it
+// run.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,11 +12,13 @@
 
 namespace rubato::apps::stamp::yada {
 
-/// Corners are counter-clockwise; neighbour[i] is across the edge opposite of corner[i], null at the domain's boundary.
+/// Corners are counter-clockwise; neighbour[i] is across the edge opposite of corner[i], null at the domain's
+/// boundary.
 struct Triangle {
   const Point* corner[3];
   Triangle* neighbour[3];
-  bool is_waiting;  ///< in the queue, or taken from it and not yet looked at: whoever looks frees it if it is gone
+  bool is_waiting;  ///< in the queue, or taken from it and not yet looked at: whoever looks frees it if it is
+                    ///< gone
   bool is_gone;
   std::uint32_t visit = 0;  ///< the last walk over the whole mesh that came here; transactions do not use it
 };
@@ -39,7 +42,8 @@ class Mesh {
   Triangle* root() { return root_; }
   bool is_bad(const Triangle& t) const { return quality_.is_bad(*t.corner[0], *t.corner[1], *t.corner[2]); }
 
-  /// Puts a point strictly inside of the domain into the mesh, if none is there yet; the way to it begins at `near`.
+  /// Puts a point strictly inside of the domain into the mesh, if none is there yet; the way to it begins at
+  /// `near`.
   /// @returns a triangle at the point.
   Triangle* insert(const Point& point, Triangle* near, Cavity& cavity) {
     int side = 0;
@@ -52,8 +56,9 @@ class Mesh {
     return first_made(cavity);
   }
 
-  /// One step towards a good triangle in the place of `bad`: puts in its circumcentre, or, where that is near a
-  /// boundary edge or behind it, the middle of that edge. cavity.fresh() are the bad triangles that came of it.
+  /// One step towards a good triangle in the place of `bad`: puts in its circumcentre, or, where that is near
+  /// a boundary edge or behind it, the middle of that edge. cavity.fresh() are the bad triangles that came of
+  /// it.
   /// @returns false, and changes nothing, if the edge is too short to be divided.
   bool refine(Triangle* bad, Cavity& cavity) {
     Point point = circumcentre(*bad->corner[0], *bad->corner[1], *bad->corner[2]);
@@ -78,8 +83,8 @@ class Mesh {
   }
 
  private:
-  /// From `t` to the triangle that has `point` in it or on its edge: then `side` is -1. Or to one at whose edge `side`
-  /// the domain ends before the point is reached.
+  /// From `t` to the triangle that has `point` in it or on its edge: then `side` is -1. Or to one at whose
+  /// edge `side` the domain ends before the point is reached.
   Triangle* walk(Triangle* t, const Point& point, int& side) const {
     for (;;) {
       side = -1;
@@ -114,7 +119,8 @@ class Mesh {
   bool is_divisible(const Triangle& t, int side) const {
     return squared_distance(from_of(t, side), to_of(t, side)) >= 4 * quality_.finest * quality_.finest;
   }
-  /// A triangle of the cavity whose `side` is a boundary edge that `point` comes too close to; null if there is none.
+  /// A triangle of the cavity whose `side` is a boundary edge that `point` comes too close to; null if there
+  /// is none.
   Triangle* crowded_edge(const Point& point, const Cavity& cavity, int& side) const {
     const std::uint64_t size = cavity.size();
     for (std::uint64_t i = 0; i < size; ++i) {
@@ -138,7 +144,8 @@ class Mesh {
     for (std::uint64_t i = 0; i < rims; ++i) {
       const Point *const a = cavity.rim_a(i), *const b = cavity.rim_b(i);
       if (orientation(*point, *a, *b) == 0) continue;  // in the middle of a boundary edge
-      cavity.set_made(i, new Triangle{{point, a, b}, {cavity.rim_outside(i), nullptr, nullptr}, false, false});
+      cavity.set_made(i,
+                      new Triangle{{point, a, b}, {cavity.rim_outside(i), nullptr, nullptr}, false, false});
     }
     for (std::uint64_t i = 0; i < rims; ++i) {
       Triangle* const made = cavity.rim_made(i);

@@ -1,6 +1,6 @@
-// yada: a mesh of triangles is refined until no angle is too small. A transaction takes one bad triangle, walks to where a
-// point is missing, and puts triangles there in the place of those around it; new bad ones go to the queue. After the
-// description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
+// yada: a mesh of triangles is refined until no angle is too small. A transaction takes one bad triangle,
+// walks to where a point is missing, and puts triangles there in the place of those around it; new bad ones
+// go to the queue. After the description of STAMP (Cao Minh et al., IISWC 2008); rule T68.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,8 @@ namespace {
 class Yada final : public Program {
  public:
   explicit Yada(const Settings& settings)
-      : mesh_(quality(settings["angle"], static_cast<std::int64_t>(settings["finest"]))), cavities_(settings.threads) {
+      : mesh_(quality(settings["angle"], static_cast<std::int64_t>(settings["finest"]))),
+        cavities_(settings.threads) {
     Triangle* near = mesh_.root();
     for (const Point& point : points(settings["points"], settings.seed)) {
       near = mesh_.insert(point, near, cavities_[0]);
@@ -63,7 +64,8 @@ class Yada final : public Program {
     std::sort(found.begin(), found.end(), is_before);
     if (std::adjacent_find(found.begin(), found.end()) != found.end()) return "two points are at one place";
     for (const Point& point : given_) {
-      if (!std::binary_search(found.begin(), found.end(), point, is_before)) return "a point of the input is lost";
+      if (!std::binary_search(found.begin(), found.end(), point, is_before))
+        return "a point of the input is lost";
     }
     return refines_no_more() ? "" : "a bad triangle was forgotten";
   }
@@ -72,7 +74,8 @@ class Yada final : public Program {
     std::uint64_t sum = 0;  // whatever the order
     for (const Triangle* const t : all()) {
       std::uint64_t corners = 0;
-      for (const Point* const p : t->corner) corners += mix64(static_cast<std::uint64_t>(p->x * kSide * 2 + p->y));
+      for (const Point* const p : t->corner)
+        corners += mix64(static_cast<std::uint64_t>(p->x * kSide * 2 + p->y));
       sum += mix64(corners);
     }
     return sum;
@@ -89,7 +92,8 @@ class Yada final : public Program {
     Rng rng(seed);
     std::vector<Point> found(count);
     for (Point& point : found) {
-      point = {static_cast<std::int64_t>(1 + rng.below(kSide - 1)), static_cast<std::int64_t>(1 + rng.below(kSide - 1))};
+      point = {static_cast<std::int64_t>(1 + rng.below(kSide - 1)),
+               static_cast<std::int64_t>(1 + rng.below(kSide - 1))};
     }
     const auto columns = static_cast<std::int64_t>(std::sqrt(static_cast<double>(count))) + 1;
     std::sort(found.begin(), found.end(), [columns](const Point& a, const Point& b) {
@@ -150,13 +154,15 @@ class Yada final : public Program {
       const Triangle* const other = t.neighbour[side];
       const Point &a = from_of(t, side), &b = to_of(t, side);
       if (other == nullptr) {
-        const bool is_boundary = (a.x == b.x && (a.x == 0 || a.x == kSide)) || (a.y == b.y && (a.y == 0 || a.y == kSide));
+        const bool is_boundary =
+            (a.x == b.x && (a.x == 0 || a.x == kSide)) || (a.y == b.y && (a.y == 0 || a.y == kSide));
         if (!is_boundary) return "the mesh has a hole";
         continue;
       }
       int back = 0;
       while (back < 3 && other->neighbour[back] != &t) ++back;
-      if (back == 3 || from_of(*other, back) != b || to_of(*other, back) != a) return "neighbours do not share an edge";
+      if (back == 3 || from_of(*other, back) != b || to_of(*other, back) != a)
+        return "neighbours do not share an edge";
       if (is_in_circle(*t.corner[0], *t.corner[1], *t.corner[2], *other->corner[back]))
         return "a triangle's circle contains a point";
     }
@@ -165,9 +171,8 @@ class Yada final : public Program {
   /// Every triangle that is bad still is so because its edge at the boundary is too short.
   bool refines_no_more() {
     const std::vector<Triangle*> triangles = all();
-    return std::none_of(triangles.begin(), triangles.end(), [this](Triangle* t) {
-      return mesh_.is_bad(*t) && mesh_.refine(t, cavities_[0]);
-    });
+    return std::none_of(triangles.begin(), triangles.end(),
+                        [this](Triangle* t) { return mesh_.is_bad(*t) && mesh_.refine(t, cavities_[0]); });
   }
 
   Mesh mesh_;
@@ -182,8 +187,11 @@ const Description kDescription{
     .summary = "STAMP's mesh refinement: bad triangles are replaced, each in one transaction.",
     .parameters = {{"points", 400'000, 2'000, 1, 4'000'000, "points of the input, which are random"},
                    {"angle", 20, 20, 1, 20, "degrees of the smallest good angle"},
-                   {"finest", 64, 64, 16, 65'536, "edges below this length are short enough; the square's side is 2^22"}},
-    .make = [](const Settings& settings) -> std::unique_ptr<Program> { return std::make_unique<Yada>(settings); }};
+                   {"finest", 64, 64, 16, 65'536,
+                    "edges below this length are short enough; the square's side is 2^22"}},
+    .make = [](const Settings& settings) -> std::unique_ptr<Program> {
+      return std::make_unique<Yada>(settings);
+    }};
 
 }  // namespace
 }  // namespace rubato::apps::stamp::yada
