@@ -1,6 +1,8 @@
-// Small transactions, for bench/tm: what begin, commit and a barrier cost alone, and structures of keys (rule T68).
+// Small transactions, for bench/tm: what begin, commit and a barrier cost alone, and structures of keys (rule
+// T68).
 //   bench_tm_structures ROW [--threads N] [--set NAME=VALUE] [--json]
-// Every thread runs all `transactions`, so that seconds / transactions is the time of one, and should not grow.
+// Every thread runs all `transactions`, so that seconds / transactions is the time of one, and should not
+// grow.
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <atomic>
@@ -26,8 +28,9 @@ struct alignas(64) Line {
 };
 
 std::string difference(const char* what, std::uint64_t found, std::uint64_t expected) {
-  return found == expected ? ""
-                           : std::string(what) + ": " + std::to_string(found) + ", expected " + std::to_string(expected);
+  return found == expected
+             ? ""
+             : std::string(what) + ": " + std::to_string(found) + ", expected " + std::to_string(expected);
 }
 
 /// Each thread adds to a counter: its own, or with `is_shared` the same.
@@ -41,7 +44,9 @@ class Counters final : public Program {
       __transaction_atomic { ++counter; }
     }
   }
-  std::string check() override { return difference("the counters' sum", digest(), transactions_ * lines_.size()); }
+  std::string check() override {
+    return difference("the counters' sum", digest(), transactions_ * lines_.size());
+  }
   std::uint64_t digest() override {
     std::uint64_t sum = 0;
     for (const Line& line : lines_) sum += line.words[0];
@@ -58,7 +63,9 @@ class Counters final : public Program {
 class Loads final : public Program {
  public:
   explicit Loads(const Settings& settings)
-      : transactions_(settings["transactions"]), lines_(settings.threads, Line{{1, 2, 3, 4, 5, 6, 7, 8}}), sums_(lines_) {}
+      : transactions_(settings["transactions"]),
+        lines_(settings.threads, Line{{1, 2, 3, 4, 5, 6, 7, 8}}),
+        sums_(lines_) {}
   void work(Worker& worker) override {
     const std::uint64_t* const words = lines_[worker.index()].words;
     std::uint64_t all = 0;
@@ -71,7 +78,9 @@ class Loads final : public Program {
     }
     sums_[worker.index()].words[0] = all;
   }
-  std::string check() override { return difference("the loads' sum", digest(), 36 * transactions_ * lines_.size()); }
+  std::string check() override {
+    return difference("the loads' sum", digest(), 36 * transactions_ * lines_.size());
+  }
   std::uint64_t digest() override {
     std::uint64_t sum = 0;
     for (const Line& line : sums_) sum += line.words[0];
@@ -83,8 +92,8 @@ class Loads final : public Program {
   std::vector<Line> lines_, sums_;
 };
 
-/// The first thread's short transactions beside the others' long ones, each `long` steps over their own memory; with
-/// atomic=0 the others do the same outside of transactions.
+/// The first thread's short transactions beside the others' long ones, each `long` steps over their own
+/// memory; with atomic=0 the others do the same outside of transactions.
 class Beside final : public Program {
  public:
   explicit Beside(const Settings& settings)
@@ -234,7 +243,8 @@ class Bank final : public Program {
   std::vector<Line> wrong_audits_;
 };
 
-/// Records go through a queue: who takes one reads it and frees it outside of transactions, since it is private then.
+/// Records go through a queue: who takes one reads it and frees it outside of transactions, since it is
+/// private then.
 class Privatizing final : public Program {
  public:
   explicit Privatizing(const Settings& settings)
@@ -272,7 +282,10 @@ class Privatizing final : public Program {
 class Records final : public Program {
  public:
   explicit Records(const Settings& settings)
-      : transactions_(settings["transactions"]), words_(settings["keys"]), seed_(settings.seed), records_(kRecords * words_) {
+      : transactions_(settings["transactions"]),
+        words_(settings["keys"]),
+        seed_(settings.seed),
+        records_(kRecords * words_) {
     for (std::uint64_t r = 0; r < kRecords; ++r) {
       for (std::uint64_t i = 0; i < words_; ++i) records_[r * words_ + i] = r;
     }
@@ -318,11 +331,16 @@ using Table = Keys<HashTable<std::uint64_t, std::uint64_t, MixHash>>;
 Parameter transactions(std::uint64_t normal) {
   return {"transactions", normal, normal / 100, 1, 1'000'000'000'000, "transactions of each thread"};
 }
-Parameter keys(std::uint64_t normal, const char* summary) { return {"keys", normal, normal, 1, 100'000'000, summary}; }
-Parameter lookups() { return {"lookups", 90, 90, 0, 100, "percentage of transactions that only look a key up"}; }
+Parameter keys(std::uint64_t normal, const char* summary) {
+  return {"keys", normal, normal, 1, 100'000'000, summary};
+}
+Parameter lookups() {
+  return {"lookups", 90, 90, 0, 100, "percentage of transactions that only look a key up"};
+}
 
 const std::array kRows{
-    Description{"private", "Each thread adds to its own counter.", {transactions(10'000'000)}, make<Counters, false>},
+    Description{
+        "private", "Each thread adds to its own counter.", {transactions(10'000'000)}, make<Counters, false>},
     Description{"shared", "All threads add to one counter.", {transactions(2'000'000)}, make<Counters, true>},
     Description{"loads", "Eight loads.", {transactions(5'000'000)}, make<Loads>},
     Description{"beside",
@@ -331,12 +349,25 @@ const std::array kRows{
                  {"long", 20'000, 20'000, 1, 1'000'000'000, "loads of a long transaction"},
                  {"atomic", 1, 1, 0, 1, "0: the others run no transactions"}},
                 make<Beside>},
-    Description{"tree", "A red-black tree.", {transactions(1'000'000), keys(65'536, "keys, half of them there"), lookups()}, make<Tree>},
-    Description{"list", "A sorted list.", {transactions(500'000), keys(256, "keys, half of them there"), lookups()}, make<SortedList>},
-    Description{"hash", "A table of lists.", {transactions(2'000'000), keys(65'536, "keys, half of them there"), lookups()}, make<Table, std::uint64_t{32'768}>},
-    Description{"bank", "Transfers and audits.", {transactions(1'000'000), keys(1'024, "accounts")}, make<Bank>},
+    Description{"tree",
+                "A red-black tree.",
+                {transactions(1'000'000), keys(65'536, "keys, half of them there"), lookups()},
+                make<Tree>},
+    Description{"list",
+                "A sorted list.",
+                {transactions(500'000), keys(256, "keys, half of them there"), lookups()},
+                make<SortedList>},
+    Description{"hash",
+                "A table of lists.",
+                {transactions(2'000'000), keys(65'536, "keys, half of them there"), lookups()},
+                make<Table, std::uint64_t{32'768}>},
+    Description{
+        "bank", "Transfers and audits.", {transactions(1'000'000), keys(1'024, "accounts")}, make<Bank>},
     Description{"queue", "Records that become private.", {transactions(2'000'000)}, make<Privatizing>},
-    Description{"records", "Copies of records.", {transactions(1'000'000), keys(64, "words of a record")}, make<Records>},
+    Description{"records",
+                "Copies of records.",
+                {transactions(1'000'000), keys(64, "words of a record")},
+                make<Records>},
 };
 
 int run_row(std::string_view name, int argc, char** argv) {

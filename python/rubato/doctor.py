@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import ctypes
 import importlib.metadata
 import json
 import platform
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rubato import apps, locate
+from rubato import apps, locate, tm_library
 from rubato.child import ask
 
 
@@ -74,6 +75,7 @@ def findings() -> list[Finding]:
     chip = locate.find_chip()
     result.append(Finding("rubato-chip", "the simulator", str(chip or ""), "make build"))
     result.append(_native())
+    result += _transactions()
     for name, app in apps.all_apps().items():
         found = "" if app.missing else str(app.built_for(app.engines[0]))
         result.append(Finding(f"application {name}", app.summary, found, "make build", False))
@@ -91,6 +93,41 @@ def _native() -> Finding:
             derivation = json.loads(said.stdout)["derivation"]
     found = derivation[-1] if derivation else ""
     return Finding("native engine", purpose, found, "make build", False, tuple(derivation[:-1]))
+
+
+def _transactions() -> list[Finding]:
+    """What compiles transactional programs, which library runs them and why, and what it can use here (rule T97)."""
+    spec = _said([["g++", "-print-file-name=libitm.spec"]])
+    compiler = _said([["g++", "--version"]]) if "/" in spec else ""
+    library = tm_library.by_environment()
+    ours = str(locate.find_itm() or "")
+    rtm = "RTM" if " rtm " in _read("/proc/cpuinfo") else ""
+    return [
+        Finding("compiler for transactions", "g++ -fgnu-tm", compiler, "apt install g++", needed=False),
+        Finding("librubato_itm", "transactions in the place of GCC's libitm", ours, "make build", needed=False),
+        Finding("a program's transactions", "which library they get, and why", str(library) if library.path else "",
+                "apt install libitm1", needed=False),
+        Finding("hardware transactions", "GCC's method htm", rtm, "none: this processor has no RTM", needed=False),
+        Finding("membarrier", "threads learn of waiting ones at no cost", _membarrier(),
+                "none: this kernel does not have it, and every transaction has one fence more", needed=False),
+    ]  # fmt: skip
+
+
+def _membarrier() -> str:
+    """The private expedited commands, if the kernel has them."""
+    number = {"x86_64": 324, "aarch64": 283, "riscv64": 283}.get(platform.machine())
+    if number is None:
+        return ""
+    commands = ctypes.CDLL(None).syscall(number, 0, 0, 0)
+    return "private expedited" if commands > 0 and commands & 8 else ""
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def _said(commands: Iterable[list[str]]) -> str:

@@ -59,6 +59,12 @@ def find_native_info() -> Path | None:
     return _first([h / p / "rubato-native-info" for h in homes() for p in ("build/release/bin", "bin")])
 
 
+def find_itm() -> Path | None:
+    """librubato_itm, or nothing if it has not been built."""
+    places = ("build/release/tm/lib", "tm/lib", "lib/rubato", "lib64/rubato", "lib/x86_64-linux-gnu/rubato")
+    return _first([h / p / "librubato_itm.so" for h in homes() for p in places])
+
+
 def nothing_here() -> str:
     """The sentence for a home that has no applications: why none is known, and what to do."""
     if os.environ.get("RUBATO_HOME"):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from rubato import apps, doctor, locate, schema
+from rubato import apps, doctor, locate, schema, tm_library
 from rubato import compare as comparing
 from rubato.child import ask
 from rubato.cli import terminal
@@ -228,8 +229,18 @@ def _count(things: int) -> str:
 
 
 @app.command("doctor")
-def doctor_command(json_: Json = False) -> int:
+def doctor_command(
+    program: Annotated[Path | None, typer.Option("--program", help="Say which library runs its transactions.")] = None,
+    json_: Json = False,
+) -> int:
     """Check what is installed, what is missing, and how to get it. Exit 2 if something needed is missing."""
+    if program is not None:
+        library = tm_library.of_program(program)
+        if json_:
+            print(json.dumps(dataclasses.asdict(library) | {"path": library.path and str(library.path)}))
+        else:
+            print(f"{program}: {library}")
+        return 0
     found = doctor.findings()
     missing = [f for f in found if f.needed and not f.ok]
     if json_:
