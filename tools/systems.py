@@ -45,7 +45,7 @@ SYSTEMS = {
     "actors": System((*TASKS, "native", "actors", "tests/actors", "bench", "python"),
                      ("system/test_actors_*", "system/test_savina.py")),
     "tm": System(("tm", "native", "include", "apps", "tests/tm", "bench", "python"),
-                 ("system/test_tm_*", "python/test_tm_*")),
+                 ("system/test_tm_*", "system/test_stamp.py", "python/test_tm_*")),
     "cached": System(("cached", "tm", "native", "include", "tests/cached", "tests/system", "bench"),
                      ("system/test_cached_*",)),
 }
