@@ -39,6 +39,14 @@ subscription on_dead_letter(std::function<void(const DeadLetter&)> f) {
 }
 
 namespace engine {
+namespace {
+
+std::atomic<std::uint64_t> allocated{0};
+
+}  // namespace
+
+void count_allocated() { allocated.fetch_add(1, std::memory_order_relaxed); }
+std::uint64_t messages_allocated() { return allocated.load(std::memory_order_relaxed); }
 
 std::uint64_t dead_letters_by(DeadLetter::Cause cause) {
   return listeners().letters[static_cast<unsigned>(cause)].load(std::memory_order_relaxed);

@@ -58,5 +58,7 @@ void forget_name(const std::string& name);
 void take_name(const std::string& name, const Cell& cell);
 
 std::uint64_t dead_letters_by(DeadLetter::Cause cause);
+/// Since the program started: see count_allocated().
+std::uint64_t messages_allocated();
 
 }  // namespace rubato::inline v0::engine

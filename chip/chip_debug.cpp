@@ -51,10 +51,11 @@ ChipDebug::After ChipDebug::stop(Thread& thread, const Fault& fault) {
   if (wish == GdbServer::Wish::end) return After::end;
   if (thread.regs.pc != fault.pc) return After::resume;  // the user moved it
   if (fault.kind != FaultKind::breakpoint) return After::as_without;
-  // Where the debugger's breakpoint was there is the program's instruction again, to be stepped over; an ebreak that
-  // is still there is the program's own.
-  const bool is_own = memory_.load<std::uint16_t>(fault.pc) == kCompressedEbreak ||
-                      (memory_.allows(fault.pc, 4, Page::kMapped) && memory_.load<std::uint32_t>(fault.pc) == kEbreak);
+  // Where the debugger's breakpoint was there is the program's instruction again, to be stepped over; an
+  // ebreak that is still there is the program's own.
+  const bool is_own =
+      memory_.load<std::uint16_t>(fault.pc) == kCompressedEbreak ||
+      (memory_.allows(fault.pc, 4, Page::kMapped) && memory_.load<std::uint32_t>(fault.pc) == kEbreak);
   return is_own ? After::as_without : After::resume;
 }
 

@@ -1,7 +1,9 @@
-// The chip as a debugger sees it: stops of threads and tasks, in fast-forward and in detail, are the debugger's first.
+// The chip as a debugger sees it: stops of threads and tasks, in fast-forward and in detail, are the
+// debugger's first.
 //
-// A breakpoint in a speculative task stops it once it is certain to commit: until then `ebreak` is an exception (C18).
-// Without a debugger nothing here exists; with one, a stop costs the thread what a signal handler would.
+// A breakpoint in a speculative task stops it once it is certain to commit: until then `ebreak` is an
+// exception (C18). Without a debugger nothing here exists; with one, a stop costs the thread what a signal
+// handler would.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,8 +29,8 @@ class ChipDebug final : public DebugTarget {
   /// What happens to the thread after a stop.
   enum class After : std::uint8_t { resume, as_without, end };
 
-  /// `on_code_change` is called after the debugger has written to memory; `core_of` gives the core that a thread is
-  /// on in detail, or null.
+  /// `on_code_change` is called after the debugger has written to memory; `core_of` gives the core that a
+  /// thread is on in detail, or null.
   ChipDebug(GdbServer& server, Process& process, AddressSpace& memory, std::function<void()> on_code_change,
             std::function<const Core*(const Thread&)> core_of)
       : server_(server),

@@ -1,5 +1,5 @@
-// The smallest capsule: tasks count themselves in tracked memory, which speculation undoes, and by a capsule in
-// untracked memory, where an abort handler does. docs/capsules.md explains it.
+// The smallest capsule: tasks count themselves in tracked memory, which speculation undoes, and by a capsule
+// in untracked memory, where an abort handler does. docs/capsules.md explains it.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>

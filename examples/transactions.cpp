@@ -1,6 +1,7 @@
-// Transactions: threads move money between accounts, and others add up what there is. Nothing says which account is
-// whose: a block is atomic, and two blocks that meet wait for each other or one of them runs again.
-// Compiled by GCC with -fgnu-tm (docs/transactions.md). Prints the sum, which never changes, and which library ran it.
+// Transactions: threads move money between accounts, and others add up what there is. Nothing says which
+// account is whose: a block is atomic, and two blocks that meet wait for each other or one of them runs
+// again. Compiled by GCC with -fgnu-tm (docs/transactions.md). Prints the sum, which never changes, and which
+// library ran it.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <thread>

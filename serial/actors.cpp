@@ -296,6 +296,7 @@ namespace rubato::inline v0 {
 
 ActorCounters actor_counters() {
   ActorCounters c = engine::actors().counters;
+  c.messages_allocated = engine::messages_allocated();
   for (unsigned i = 0; i < 5; ++i)
     c.dead_letters[i] = engine::dead_letters_by(static_cast<DeadLetter::Cause>(i));
   return c;

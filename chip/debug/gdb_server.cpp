@@ -53,7 +53,8 @@ std::optional<std::uint64_t> from_little_endian(std::string_view digits, unsigne
 
 std::string all_registers(const HartState& hart) {
   std::string text;
-  for (unsigned i = 0; i < kDebugRegisters; ++i) text += little_endian(read_register(hart, i), register_bytes(i));
+  for (unsigned i = 0; i < kDebugRegisters; ++i)
+    text += little_endian(read_register(hart, i), register_bytes(i));
   return text;
 }
 
@@ -237,8 +238,7 @@ std::string GdbServer::query(std::string_view packet, DebugTarget& target) const
 
 void GdbServer::ended(int status, int signal) {
   if (!packets_) return;
-  packets_->send(signal != 0 ? fmt::format("X{:02x}", signal)
-                             : fmt::format("W{:02x}", status & 0xff));
+  packets_->send(signal != 0 ? fmt::format("X{:02x}", signal) : fmt::format("W{:02x}", status & 0xff));
   packets_.reset();
 }
 

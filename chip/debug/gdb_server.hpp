@@ -1,8 +1,8 @@
 // Lets GDB look at a program on the simulated chip: `target remote` of riscv64 GDB.
 //
-// It knows threads, registers and memory. Breakpoints are the debugger's: it writes `ebreak` into the program, which
-// stops the thread that executes it, and so it steps too. Watchpoints of hardware there are none; GDB steps instead.
-// Source: the GDB manual, appendix "GDB Remote Serial Protocol".
+// It knows threads, registers and memory. Breakpoints are the debugger's: it writes `ebreak` into the
+// program, which stops the thread that executes it, and so it steps too. Watchpoints of hardware there are
+// none; GDB steps instead. Source: the GDB manual, appendix "GDB Remote Serial Protocol".
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,8 @@ class GdbServer {
   /// What the debugger wants after a stop.
   enum class Wish : std::uint8_t { go_on, detach, end };
 
-  /// Listens on this port of the loopback interface (0: any free one, see port()). @throws UsageError if it cannot.
+  /// Listens on this port of the loopback interface (0: any free one, see port()). @throws UsageError if it
+  /// cannot.
   explicit GdbServer(std::uint16_t port);
   /// Of a debugger that is connected already: `socket` is closed in the end.
   static std::unique_ptr<GdbServer> connected(int socket);
@@ -33,7 +34,8 @@ class GdbServer {
   /// Waits until a debugger is connected. False: interrupted meanwhile.
   bool accept();
 
-  /// Thread `tid` has stopped by `signal` (Linux's number): serves the debugger until the program is to go on.
+  /// Thread `tid` has stopped by `signal` (Linux's number): serves the debugger until the program is to go
+  /// on.
   Wish stopped(DebugTarget& target, int tid, int signal);
   /// Whether the running program is to stop, or the debugger is gone.
   bool is_interrupted() { return packets_ && packets_->is_interrupted(); }

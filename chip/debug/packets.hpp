@@ -1,6 +1,6 @@
-// Packets of GDB's remote serial protocol over a stream socket: `$data#checksum`, acknowledged by `+` or asked for
-// again by `-` until the debugger turns that off. Source: the GDB manual, "Overview" and "Packet Acknowledgment" of
-// the appendix on the protocol.
+// Packets of GDB's remote serial protocol over a stream socket: `$data#checksum`, acknowledged by `+` or
+// asked for again by `-` until the debugger turns that off. Source: the GDB manual, "Overview" and "Packet
+// Acknowledgment" of the appendix on the protocol.
 // SPDX-License-Identifier: MIT
 #pragma once
 

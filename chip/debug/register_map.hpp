@@ -1,5 +1,5 @@
-// The registers as GDB numbers them, and the description of them that it asks for: x0 to x31, pc, f0 to f31, fflags,
-// frm, fcsr. Names and features: the GDB manual, "RISC-V Features".
+// The registers as GDB numbers them, and the description of them that it asks for: x0 to x31, pc, f0 to f31,
+// fflags, frm, fcsr. Names and features: the GDB manual, "RISC-V Features".
 // SPDX-License-Identifier: MIT
 #pragma once
 

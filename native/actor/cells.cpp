@@ -119,6 +119,7 @@ ActorCounters actor_counters() {
     c.spawned += n.actors.get();
     c.stopped += n.actors_stopped.get();
   }
+  c.messages_allocated = engine::messages_allocated();
   for (unsigned i = 0; i < 5; ++i)
     c.dead_letters[i] = engine::dead_letters_by(static_cast<DeadLetter::Cause>(i));
   return c;

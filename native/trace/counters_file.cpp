@@ -85,7 +85,7 @@ struct File {
     if (begin) end_run();
     const std::string text = counters_as_json(
         {.workers = workers, .runs = runs, .is_serial = is_serial, .seconds = seconds, .peak_mb = peak_mb()},
-        counters, long_tasks);
+        counters, long_tasks, actor_counters());
     std::FILE* const file = std::fopen(path, "w");
     const bool failed = file == nullptr || std::fputs(text.c_str(), file) < 0;
     if ((file != nullptr && std::fclose(file) != 0) || failed) {
@@ -119,19 +119,28 @@ void check_counters_file() {
 std::span<const CounterDescription> counter_descriptions() { return kCounters; }
 
 std::string counters_as_json(const RunTotals& totals, const Counters& counters,
-                             const std::vector<native::LongTask>& long_tasks) {
+                             const std::vector<native::LongTask>& long_tasks, const ActorCounters& actors) {
   std::string text = "{\n \"format\": 1,\n \"workers\": " + std::to_string(totals.workers) +
                      ",\n \"runs\": " + std::to_string(totals.runs) +
                      ",\n \"serial\": " + (totals.is_serial ? "true" : "false") +
                      ",\n \"seconds\": " + seconds(totals.seconds) +
                      ",\n \"peak_mb\": " + std::to_string(totals.peak_mb) + ",\n \"counters\": [";
   const char* separator = "\n";
-  for (const CounterDescription& c : kCounters) {
+  const auto append = [&](const char* name, const char* unit, const char* description, std::uint64_t value) {
     text += separator;
-    text += std::string("  {\"name\": \"") + c.name + "\", \"unit\": \"" + c.unit +
-            "\", \"description\": \"" + c.description +
-            "\", \"value\": " + std::to_string(counters.*c.value) + "}";
+    text += std::string("  {\"name\": \"") + name + "\", \"unit\": \"" + unit + "\", \"description\": \"" +
+            description + "\", \"value\": " + std::to_string(value) + "}";
     separator = ",\n";
+  };
+  for (const CounterDescription& c : kCounters) append(c.name, c.unit, c.description, counters.*c.value);
+  if (actors.spawned != 0) {
+    std::uint64_t dead = 0;
+    for (const std::uint64_t letters : actors.dead_letters) dead += letters;
+    append("actors_spawned", "actors", "Actors spawned", actors.spawned);
+    append("actors_stopped", "actors", "Actors that have stopped", actors.stopped);
+    append("messages_handled", "messages", "Messages handled", actors.messages_handled);
+    append("messages_allocated", "messages", "Messages too large for a node", actors.messages_allocated);
+    append("dead_letters", "messages", "Messages that no actor has handled", dead);
   }
   text += "\n ],\n \"long_tasks\": [";
   separator = "\n";

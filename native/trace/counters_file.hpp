@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/actor/dead_letters.hpp"
 #include "rubato/engine/native_options.hpp"
 
 namespace rubato::runtime {
@@ -33,9 +34,10 @@ struct RunTotals {
 /// Errors: TaskError if RUBATO_COUNTERS names a file that cannot be written.
 void check_counters_file();
 
-/// One JSON object. Of `long_tasks` the first 16.
+/// One JSON object. Of `long_tasks` the first 16; what is known of actors, if there were any.
 std::string counters_as_json(const RunTotals& totals, const native::Counters& counters,
-                             const std::vector<native::LongTask>& long_tasks);
+                             const std::vector<native::LongTask>& long_tasks,
+                             const ActorCounters& actors = {});
 
 /// Measures one run(): from construction to destruction, or to the end of the process.
 class RunClock {

@@ -167,6 +167,7 @@ def _write_results(
         "network_bytes": None,
         "check": _check(output),
         "long_tasks": {"count": values.get("tasks_run_long", 0), "functions": counters.get("long_tasks", [])},
+        "actors": _actors(values),
         "host": {"seconds": ended.seconds, "mips": None, "peak_mb": counters["peak_mb"]},
         "output": output,
         "exit_code": code,
@@ -182,6 +183,16 @@ def _write_results(
     }
     write_whole(directory / "stats.json", json.dumps(stats, indent=1))
     write_whole(directory / "summary.json", json.dumps(summary, indent=1))
+
+
+def _actors(values: dict[str, int]) -> dict[str, int] | None:
+    if "actors_spawned" not in values:
+        return None
+    return {
+        "spawned": values["actors_spawned"],
+        "messages": values["messages_handled"],
+        "dead_letters": values["dead_letters"],
+    }
 
 
 def _check(output: str) -> str:

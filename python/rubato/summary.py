@@ -60,6 +60,14 @@ class LongTasks(_Section):
     functions: list[LongTask] = Field(default_factory=list)
 
 
+class Actors(_Section):
+    """Of a native run with actors."""
+
+    spawned: int = 0
+    messages: int = 0
+    dead_letters: int = 0
+
+
 class Host(_Section):
     seconds: float = 0
     mips: float | None = None
@@ -84,6 +92,7 @@ class Summary(_Section):
     network_bytes: NetworkBytes | None = None
     check: Literal["passed", "failed", "none"] = "none"
     long_tasks: LongTasks | None = None
+    actors: Actors | None = None
     host: Host = Field(default_factory=Host)
     output: str = ""
     exit_code: int = 0

@@ -44,6 +44,7 @@ struct Collector : behavior<Number, Text, Large, Huge, Aligned> {
 
 TEST(Messages, OfEverySizeArriveInTheOrderOfTheirSends) {
   std::vector<std::string> seen;
+  const std::uint64_t allocated = actor_counters().messages_allocated;
   const auto collector = spawn<Collector>(seen);
   collector.send(Number{1});
   collector.send(Text{"a string too long to lie in the object itself, which is destroyed"});
@@ -56,6 +57,7 @@ TEST(Messages, OfEverySizeArriveInTheOrderOfTheirSends) {
   collector.send(Aligned{7});
   collector.stop();
   run();
+  EXPECT_EQ(actor_counters().messages_allocated - allocated, 2u);  // huge and aligned
   EXPECT_EQ(seen, (std::vector<std::string>{
                       "1", "a string too long to lie in the object itself, which is destroyed", "large 12",
                       "huge 100", "aligned 7"}));

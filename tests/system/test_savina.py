@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = {"native": [1, 2, 8], "serial": [1]}
 
 
@@ -19,6 +20,15 @@ def savina(build: Path, engine: str, *arguments: str, **environment: str) -> sub
         [build / "bin" / f"savina-{engine}", *arguments], env=os.environ | environment, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
+
+
+def test_a_run_is_summed_up_with_its_messages(build: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [ROOT / ".venv" / "bin" / "rubato", "run", "savina", "--engine", "native", "--json", "--out", tmp_path / "run",
+         "--", "--benchmark", "fib", "--set", "n=10"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    actors = json.loads(done.stdout)["actors"]
+    assert actors["spawned"] > 100 and actors["messages"] > 100 and actors["dead_letters"] == 0
 
 
 def benchmarks(build: Path) -> list[str]:

@@ -18,23 +18,14 @@
 
 namespace rubato::inline v0 {
 
-enum class Affinity : std::uint8_t {
-  any,   ///< where its senders are
-  home,  ///< at one worker as far as there is work for the others
-};
-/// Whether its worker waits a little before it gives up.
-enum class Lag : std::uint8_t { as_configured, off, on };
-
 struct Spawn {
   std::string_view name{};  ///< unique while the actor lives
   Bound mailbox{};
   bool urgent = false;  ///< messages with Send::priority high overtake others
   Priority priority = Priority::normal;
-  Affinity affinity = Affinity::any;
-  std::optional<std::uint32_t> core{};  ///< the only worker that runs it
+  std::optional<std::uint32_t> core{};  ///< the only worker that runs it; nothing: where its senders are
   TaskGroup* group = nullptr;           ///< complete only when the actor has stopped
-  Lag lag = Lag::as_configured;
-  std::uint32_t turn_messages = 0;  ///< handled at most before others have a turn; 0: 50
+  std::uint32_t turn_messages = 0;      ///< handled at most before others have a turn; 0: 50
 };
 
 namespace engine {

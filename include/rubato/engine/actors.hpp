@@ -50,6 +50,8 @@ void kill(std::uint64_t handle);
 /// Whether an answer that is not there yet may still come while this thread waits for it.
 bool may_wait_for_answers();
 [[noreturn]] void throw_misuse(const char* sentence);
+/// A message of the program was too large for a node, and lies in memory of its own.
+void count_allocated();
 
 /// Behind the highest worker's number.
 unsigned core_limit();
@@ -64,6 +66,7 @@ template <class M, class... Args>
                 "messages must be nothrow-move-constructible: they are moved from node to handler");
   if constexpr (is_boxed<M>) {
     auto boxed = std::make_unique<M>(std::forward<Args>(args)...);
+    count_allocated();
     MessageNode* const node = new_node<false>();
     node->type = &message_type<M>;
     ::new (payload_of(node)) M*(boxed.release());

@@ -139,6 +139,10 @@ def _native_summary(run: Summary, directory: str) -> RenderableType:
         facts.add_row("", f"{number(t.aborted)} reads repeated, {number(t.promoted)} run alone")
     if run.long_tasks and run.long_tasks.count:
         facts.add_row("long tasks", Text(_long_tasks(run.long_tasks)))
+    if run.actors:
+        a = run.actors
+        lost = f", {plural(a.dead_letters, 'dead letter')}" if a.dead_letters else ""
+        facts.add_row("actors", f"{number(a.spawned)} spawned, {plural(a.messages, 'message')} handled{lost}")
     facts.add_row("memory", f"{run.host.peak_mb:.0f} MB at most")
     facts.add_row("results", Text(directory))
     title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine" if t.created

@@ -71,7 +71,9 @@ class Server : public ::testing::Test {
     if (debugger_ >= 0) ::close(debugger_);
   }
 
-  void say(const std::string& bytes) { ASSERT_EQ(::write(debugger_, bytes.data(), bytes.size()), ssize_t(bytes.size())); }
+  void say(const std::string& bytes) {
+    ASSERT_EQ(::write(debugger_, bytes.data(), bytes.size()), ssize_t(bytes.size()));
+  }
   void hang_up() {
     ::close(debugger_);
     debugger_ = -1;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -46,6 +47,27 @@ TEST(CountersFile, NamesLongTasksTheFirstSixteen) {
   EXPECT_EQ(document[0]["count"], 2);
   EXPECT_DOUBLE_EQ(document[0]["longest_seconds"], 0.0141);
   EXPECT_EQ(document[15]["function"], "f14()");
+}
+
+TEST(CountersFile, CountsActorsWhereThereAreAny) {
+  const ActorCounters actors{.messages_handled = 7,
+                             .messages_allocated = 2,
+                             .spawned = 3,
+                             .stopped = 1,
+                             .dead_letters = {1, 0, 4, 0, 0}};
+  const auto values = [](const ActorCounters& counters) {
+    std::map<std::string, std::uint64_t> by_name;
+    for (const auto& c : nlohmann::json::parse(counters_as_json({}, {}, {}, counters))["counters"])
+      by_name[c["name"]] = c["value"];
+    return by_name;
+  };
+  EXPECT_FALSE(values({}).contains("actors_spawned"));
+  const auto by_name = values(actors);
+  EXPECT_EQ(by_name.at("actors_spawned"), 3u);
+  EXPECT_EQ(by_name.at("actors_stopped"), 1u);
+  EXPECT_EQ(by_name.at("messages_handled"), 7u);
+  EXPECT_EQ(by_name.at("messages_allocated"), 2u);
+  EXPECT_EQ(by_name.at("dead_letters"), 5u);
 }
 
 }  // namespace
