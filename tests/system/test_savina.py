@@ -25,7 +25,8 @@ def savina(build: Path, engine: str, *arguments: str, **environment: str) -> sub
 def test_a_run_is_summed_up_with_its_messages(build: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [ROOT / ".venv" / "bin" / "rubato", "run", "savina", "--engine", "native", "--json", "--out", tmp_path / "run",
-         "--", "--benchmark", "fib", "--set", "n=10"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
+         "--", "--benchmark", "fib", "--set", "n=10"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
     )  # fmt: skip
     actors = json.loads(done.stdout)["actors"]
     assert actors["spawned"] > 100 and actors["messages"] > 100 and actors["dead_letters"] == 0
