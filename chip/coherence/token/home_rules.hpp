@@ -1,0 +1,96 @@
+// What a home does for one line (K31, K33, K36): functions of the line's state and one event, one transaction
+// at a time. Queues, arrays, time and statistics are the controller's, so that the explorer of all states
+// runs the same code. The policies differ in what a miss of the directory asks:
+//
+//   sparse   nobody: a line that is out has an entry; evicting the entry takes every copy
+//   mosaic   all agents, always; an entry for every request that missed
+//   flask    the LLC, then the filter, then all agents; entries for lines that a probe found shared
+//
+//   out      some token of the line is neither in its home nor in memory
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "chip/coherence/token/token_message.hpp"
+
+namespace rubato::chip {
+
+enum class TokenPolicy : std::uint8_t { sparse, mosaic, flask };
+
+struct HomeLine {
+  enum class Phase : std::uint8_t { idle, get, memory, put, recall, write_back };
+  static constexpr std::uint16_t kNoAgent = 0xffff;
+
+  Tokens llc{};  ///< in the slice, with valid data if there are any; in a recall, collected so far
+  Phase phase = Phase::idle;
+  bool has_entry = false;
+  bool is_unblocked = false;
+  bool goes_to_memory = false;     ///< of a recall
+  bool was_served = false;         ///< the LLC or an entry's agents give the requester something
+  std::uint16_t owner = kNoAgent;  ///< of an entry: the agent with the owner token, or none
+  std::uint16_t missing = 0;       ///< answers to wait for
+  std::uint16_t found_owner = kNoAgent;
+  std::uint64_t sharers = 0;  ///< of an entry: exactly the agents with tokens, while the line is idle
+  std::uint64_t found = 0;    ///< agents of which a probe found tokens
+  std::uint64_t version = 0;
+  TokenMessage request{};
+  bool operator==(const HomeLine&) const = default;
+
+  /// Nothing is known of the line here.
+  bool is_empty() const { return phase == Phase::idle && llc.count == 0 && !has_entry; }
+};
+
+struct HomeOutcome {
+  enum class Filter : std::uint8_t { none, insert, erase };
+  std::array<TokenMessage, 2> sends{};
+  std::uint32_t count = 0;
+  TokenMessage many{};  ///< goes to every agent in `targets`
+  std::uint64_t targets = 0;
+  Filter filter = Filter::none;  ///< the line goes out, or is out no longer (K48)
+  bool wants_entry = false;      ///< has_entry was set: the controller finds it a place or resets it
+  bool frees_entry = false;
+  bool closes = false;
+  bool is_rebuilt = false;         ///< a probe found tokens of a line without an entry
+  bool is_false_positive = false;  ///< a probe found none, and memory is asked
+  const char* violation = nullptr;
+
+  void send(const TokenMessage& m) { sends[count++] = m; }
+};
+
+class HomeRules {
+ public:
+  /// `agents`: at most 64; `all`: the tokens of a line, T, at least as many.
+  HomeRules(TokenPolicy policy, std::uint32_t agents, std::uint32_t all)
+      : policy_(policy), agents_(agents), all_(all) {}
+
+  /// An idle line's next request. `may_be_out`: the filter's answer, asked where the policy has one.
+  HomeOutcome accept(HomeLine& line, const TokenMessage& request, bool may_be_out) const;
+  /// Takes every token back to the home (H13) and, if told so, to memory (H11, H12). The line is idle.
+  HomeOutcome recall(HomeLine& line, bool to_memory) const;
+  HomeOutcome receive(HomeLine& line, const TokenMessage& m) const;
+
+ private:
+  static std::uint64_t bit(std::uint16_t agent) { return std::uint64_t{1} << agent; }
+  std::uint64_t everybody() const {
+    return agents_ == 64 ? ~std::uint64_t{0} : bit(static_cast<std::uint16_t>(agents_)) - 1;
+  }
+  void serve_by_entry(HomeLine& line, HomeOutcome& out) const;
+  void serve_without_entry(HomeLine& line, bool may_be_out, HomeOutcome& out) const;
+  void give(HomeLine& line, std::uint16_t tokens, bool with_data, HomeOutcome& out) const;
+  void ask(HomeLine& line, TokenMessage::Kind kind, std::uint64_t targets, HomeOutcome& out) const;
+  void read_memory(HomeLine& line, HomeOutcome& out) const;
+  void give_from_memory(HomeLine& line, std::uint64_t version, HomeOutcome& out) const;
+  void make_entry(HomeLine& line, std::uint64_t sharers, std::uint16_t owner, HomeOutcome& out) const;
+  void end_probe(HomeLine& line, HomeOutcome& out) const;
+  void end_recall(HomeLine& line, HomeOutcome& out) const;
+  void close_if_done(HomeLine& line, HomeOutcome& out) const;
+  void close(HomeLine& line, HomeOutcome& out) const;
+  bool is_write(const HomeLine& line) const { return line.request.kind == TokenMessage::Kind::get_exclusive; }
+
+  TokenPolicy policy_;
+  std::uint32_t agents_, all_;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,402 @@
+// Explores every state that a few agents, one home and memory can reach with one line, where any message may
+// be the next to arrive and any access, eviction or loss of an entry may happen at any moment (K90). It runs
+// the product's own rules, and checks K91's invariants in every state. Versions are reduced to "newest or
+// not", which keeps the states finite.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "chip/coherence/token/agent_rules.hpp"
+#include "chip/coherence/token/home_rules.hpp"
+
+namespace rubato::chip {
+
+/// Bugs put in on purpose (K95): the explorer must find each.
+enum class TokenMutant : std::uint8_t {
+  none,
+  token_lost,
+  token_doubled,
+  dirty_dropped,
+  store_with_a_token_missing,
+  copy_kept_after_forward,
+  unblock_before_use,
+  probe_skips_an_agent,
+  entry_without_requester,
+  close_before_last_answer,
+  filter_counts_twice,
+  entry_dropped_in_silence,
+  data_without_owner_forgotten,
+};
+
+class TokenExplorer {
+ public:
+  struct Params {
+    TokenPolicy policy;
+    std::uint32_t agents;
+    std::uint32_t tokens;
+    TokenMutant mutant = TokenMutant::none;
+    std::size_t most_states = ~std::size_t{0};
+  };
+  struct Result {
+    std::size_t states = 0;
+    bool is_complete = true;
+    std::string violation;  ///< empty: none
+  };
+
+  explicit TokenExplorer(Params p)
+      : p_(p), agent_rules_(p.tokens), home_rules_(p.policy, p.agents, p.tokens) {}
+
+  Result explore() {
+    State first;
+    first.agents.resize(p_.agents);
+    visit(std::move(first));
+    while (!open_.empty() && violation_.empty()) {
+      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_};
+      const State state = std::move(open_.front());
+      open_.pop_front();
+      for (std::uint32_t move = 0; move < moves(state) && violation_.empty(); ++move) {
+        State next = state;
+        if (make(next, move)) visit(std::move(next));
+      }
+      if (violation_.empty()) drain(state);
+    }
+    return {seen_.size(), true, violation_};
+  }
+
+ private:
+  struct State {
+    std::vector<AgentLine> agents;
+    HomeLine home;
+    std::vector<TokenMessage> queue;  // of requests, at the home
+    std::vector<TokenMessage> bag;    // in the network
+    bool is_counted = false;          // by the filter
+    std::uint64_t memory_version = 1;
+  };
+
+  std::uint32_t moves(const State& s) const {
+    return static_cast<std::uint32_t>(s.bag.size()) + p_.agents * 4 + 4;
+  }
+
+  /// False: the move is not possible.
+  bool make(State& s, std::uint32_t move) {
+    if (move < s.bag.size()) {
+      const TokenMessage m = s.bag[move];
+      s.bag.erase(s.bag.begin() + move);
+      deliver(s, m);
+      return true;
+    }
+    move -= static_cast<std::uint32_t>(s.bag.size());
+    if (move < p_.agents * 4) return act(s, static_cast<std::uint16_t>(move / 4), move % 4);
+    return act_at_home(s, move - p_.agents * 4);
+  }
+
+  bool act(State& s, std::uint16_t self, std::uint32_t what) {
+    AgentLine& line = s.agents[self];
+    const bool may_ask = line.want == AgentLine::Want::none && !line.is_unblock_due;
+    switch (what) {
+      case 0:  // load
+        if (line.is_readable() && line.want == AgentLine::Want::none) {
+          load(line);
+          if (!line.is_in_buffer) return false;  // nothing changes
+          agent_rules_.take_back(line);
+          return true;
+        }
+        if (line.is_readable() || !may_ask) return false;
+        apply(s, agent_rules_.request(line, self, false));
+        return true;
+      case 1:  // store
+        if (can_write(line)) {
+          agent_rules_.take_back(line);
+          store(s, line);
+          return true;
+        }
+        if (!may_ask) return false;
+        if (line.is_in_buffer) agent_rules_.take_back(line);
+        apply(s, agent_rules_.request(line, self, true));
+        return true;
+      case 2:
+        if (!line.is_unblock_due) return false;
+        if (!line.is_readable()) fail("a line is lost before it was used");
+        load(line);
+        apply(s, agent_rules_.unblock(line, self));
+        return true;
+      default:
+        if (!may_ask && line.want != AgentLine::Want::none) return false;
+        if (line.held.count == 0 || line.is_in_buffer) return false;
+        apply(s, agent_rules_.evict(line, self));
+        return true;
+    }
+  }
+
+  bool act_at_home(State& s, std::uint32_t what) {
+    if (s.home.phase != HomeLine::Phase::idle) return false;
+    switch (what) {
+      case 0:
+      case 1: {  // the next request; the filter says no, or maybe
+        if (s.queue.empty() || (what == 0 && s.is_counted)) return false;
+        const TokenMessage m = s.queue.front();
+        s.queue.erase(s.queue.begin());
+        apply(s, home_rules_.accept(s.home, m, what == 1));
+        if (p_.mutant == TokenMutant::entry_without_requester && s.home.has_entry &&
+            m.kind == TokenMessage::Kind::get_shared)
+          s.home.sharers &= ~(std::uint64_t{1} << m.requester);
+        return true;
+      }
+      case 2:
+        if (s.home.llc.count == 0) return false;
+        apply(s, home_rules_.recall(s.home, true));
+        return true;
+      default:
+        if (!s.home.has_entry) return false;
+        if (p_.policy == TokenPolicy::sparse && p_.mutant != TokenMutant::entry_dropped_in_silence) {
+          apply(s, home_rules_.recall(s.home, false));
+        } else {
+          s.home.has_entry = false;
+          s.home.sharers = 0;
+          s.home.owner = HomeLine::kNoAgent;
+        }
+        return true;
+    }
+  }
+
+  void deliver(State& s, const TokenMessage& m) {
+    using Kind = TokenMessage::Kind;
+    if (m.to == TokenMessage::To::agent) {
+      AgentLine& line = s.agents[m.agent];
+      const AgentLine before = line;
+      AgentOutcome out = agent_rules_.receive(line, m.agent, m);
+      if (p_.mutant == TokenMutant::copy_kept_after_forward && m.kind == Kind::forward_exclusive) {
+        line.held.count = 1;
+        line.has_data = true;
+        line.version = before.version;
+      }
+      if (p_.mutant == TokenMutant::token_lost && out.count > 0 && out.sends[0].kind == Kind::tokens &&
+          out.sends[0].tokens.count > 1)
+        --out.sends[0].tokens.count;
+      if (p_.mutant == TokenMutant::token_doubled && m.kind == Kind::forward_shared) ++line.held.count;
+      if (p_.mutant == TokenMutant::dirty_dropped && out.count > 0) out.sends[0].tokens.dirty = false;
+      if (p_.mutant == TokenMutant::data_without_owner_forgotten && out.count > 0 &&
+          m.kind == Kind::forward_exclusive)
+        out.sends[0].has_data = false;
+      const bool unblocks = p_.mutant == TokenMutant::unblock_before_use && out.is_fulfilled;
+      apply(s, out);
+      if (unblocks) {
+        apply(s, agent_rules_.unblock(line, m.agent));
+        line.is_unblock_due = true;
+      }
+      return;
+    }
+    if (m.to == TokenMessage::To::memory) {
+      TokenMessage answer{.kind = Kind::memory_acknowledgement, .to = TokenMessage::To::home};
+      if (m.kind == Kind::memory_read) {
+        if (tokens_on_chip(s) != 0) fail("memory is asked for a line that is on the chip");
+        answer.kind = Kind::memory_data;
+        answer.has_data = true;
+        answer.version = s.memory_version;
+      } else {
+        s.memory_version = m.version;
+      }
+      s.bag.push_back(answer);
+      return;
+    }
+    if (m.kind == Kind::get_shared || m.kind == Kind::get_exclusive || m.kind == Kind::put_request) {
+      s.queue.push_back(m);
+      return;
+    }
+    if (p_.mutant == TokenMutant::close_before_last_answer && m.kind == Kind::tally && s.home.missing == 2)
+      s.home.missing = 1;
+    HomeOutcome out = home_rules_.receive(s.home, m);
+    if (p_.mutant == TokenMutant::filter_counts_twice && out.filter == HomeOutcome::Filter::erase)
+      out.filter = HomeOutcome::Filter::insert;
+    apply(s, out);
+  }
+
+  bool can_write(const AgentLine& line) const {
+    if (line.want != AgentLine::Want::none) return false;
+    return line.is_writable(p_.tokens) ||
+           (p_.mutant == TokenMutant::store_with_a_token_missing && line.is_readable() && line.held.owner);
+  }
+  void load(const AgentLine& line) {
+    if (line.version != 1) fail("a load sees an old value");
+  }
+  void store(State& s, AgentLine& line) {
+    for (AgentLine& other : s.agents) other.version = 0;
+    for (TokenMessage& m : s.bag) m.version = 0;
+    s.home.version = s.memory_version = 0;
+    line.version = 1;
+    line.held.dirty = true;
+  }
+
+  void apply(State& s, const AgentOutcome& out) {
+    if (out.violation != nullptr) fail(out.violation);
+    for (std::uint32_t i = 0; i < out.count; ++i) s.bag.push_back(out.sends[i]);
+  }
+  void apply(State& s, const HomeOutcome& out) {
+    if (out.violation != nullptr) fail(out.violation);
+    for (std::uint32_t i = 0; i < out.count; ++i) s.bag.push_back(out.sends[i]);
+    bool skips = p_.mutant == TokenMutant::probe_skips_an_agent;
+    for (std::uint16_t a = 0; a < p_.agents; ++a) {
+      if ((out.targets >> a & 1) == 0) continue;
+      TokenMessage m = out.many;
+      m.agent = a;
+      if (std::exchange(skips, false) && m.kind == TokenMessage::Kind::probe_exclusive) {
+        --s.home.missing;
+        continue;
+      }
+      s.bag.push_back(m);
+    }
+    if (out.filter == HomeOutcome::Filter::insert) {
+      if (s.is_counted) fail("the filter counts a line twice");
+      s.is_counted = true;
+    } else if (out.filter == HomeOutcome::Filter::erase) {
+      if (!s.is_counted) fail("the filter takes out a line that it does not count");
+      s.is_counted = false;
+    }
+    if (out.closes)
+      for (const TokenMessage& m : s.bag)
+        if (!is_request(m)) fail("a transaction closes with a message under way");
+  }
+  static bool is_request(const TokenMessage& m) {
+    using Kind = TokenMessage::Kind;
+    return m.kind == Kind::get_shared || m.kind == Kind::get_exclusive || m.kind == Kind::put_request;
+  }
+
+  std::uint32_t tokens_on_chip(const State& s) const {
+    std::uint32_t sum = s.home.llc.count;
+    for (const AgentLine& a : s.agents) sum += a.held.count;
+    for (const TokenMessage& m : s.bag)
+      if (moves_tokens(m)) sum += m.tokens.count;
+    return sum;
+  }
+  static bool moves_tokens(const TokenMessage& m) {
+    return m.kind == TokenMessage::Kind::tokens || m.kind == TokenMessage::Kind::put_data;
+  }
+
+  void check(const State& s) {
+    std::uint32_t owners = s.home.llc.owner ? 1 : 0;
+    std::uint64_t holders = 0;
+    for (std::uint16_t a = 0; a < p_.agents; ++a) {
+      const AgentLine& line = s.agents[a];
+      owners += line.held.owner ? 1 : 0;
+      if (line.held.count != 0) holders |= std::uint64_t{1} << a;
+      if (line.has_data && line.held.count == 0) fail("data without a token");
+      if (line.held.dirty && !line.held.owner) fail("dirty without the owner token");
+    }
+    for (const TokenMessage& m : s.bag)
+      if (moves_tokens(m)) owners += m.tokens.owner ? 1 : 0;
+    const std::uint32_t sum = tokens_on_chip(s);
+    if (sum != 0 && sum != p_.tokens) fail("tokens are lost or made");
+    if (owners != (sum != 0 ? 1U : 0U)) fail("there is not one owner token");
+    if (s.home.phase != HomeLine::Phase::idle) return;
+    const bool is_out = holders != 0;
+    if (is_out != s.is_counted) fail("the filter's count is not that of lines that are out");
+    if (s.home.has_entry && s.home.sharers != holders) fail("an entry does not name the holders");
+    if (s.home.has_entry && s.home.owner != HomeLine::kNoAgent && !s.agents[s.home.owner].held.owner)
+      fail("an entry names another owner");
+    if (p_.policy == TokenPolicy::sparse && is_out && !s.home.has_entry) fail("a line is out without entry");
+    if (sum == 0 && s.memory_version != 1) fail("memory is old");
+  }
+
+  /// I9: with nothing new begun, everything that waits gets what it waits for.
+  void drain(State s) {
+    for (int steps = 0; steps < 1000; ++steps) {
+      if (!violation_.empty()) return;
+      bool moved = false;
+      if (!s.bag.empty()) {
+        moved = make(s, 0);
+      } else {
+        for (std::uint16_t a = 0; a < p_.agents && !moved; ++a) moved = act(s, a, 2);
+        if (!moved) moved = act_at_home(s, 1);
+      }
+      if (moved) continue;
+      for (const AgentLine& line : s.agents)
+        if (line.want != AgentLine::Want::none) fail("an access waits for ever");
+      if (s.home.phase != HomeLine::Phase::idle) fail("a transaction never closes");
+      return;
+    }
+    fail("messages go round for ever");
+  }
+
+  void visit(State&& s) {
+    if (!violation_.empty()) return;
+    check(s);
+    if (seen_.insert(key(s)).second) open_.push_back(std::move(s));
+  }
+
+  /// Agents are alike: of all ways to number them, the least stands for the state.
+  std::string key(const State& s) const {
+    std::vector<std::uint16_t> order(p_.agents);
+    for (std::uint16_t a = 0; a < p_.agents; ++a) order[a] = a;
+    std::string least;
+    do {
+      std::string text = serialized(s, order);
+      if (least.empty() || text < least) least = std::move(text);
+    } while (std::next_permutation(order.begin(), order.end()));
+    return least;
+  }
+  std::string serialized(const State& s, const std::vector<std::uint16_t>& order) const {
+    std::string text;
+    const auto put = [&](auto value) { text.push_back(static_cast<char>(value)); };
+    const auto agent = [&](std::uint16_t a) { return a < p_.agents ? order[a] : a; };
+    const auto set = [&](std::uint64_t bits) {
+      std::uint32_t moved = 0;
+      for (std::uint16_t a = 0; a < p_.agents; ++a)
+        if ((bits >> a & 1) != 0) moved |= 1U << order[a];
+      return moved;
+    };
+    const auto tokens = [&](const Tokens& t) { put(t.count), put(t.owner * 2 + t.dirty); };
+    const auto message = [&](const TokenMessage& m, std::string& out) {
+      std::swap(text, out);
+      put(m.kind), put(m.to), put(m.has_data * 2 + m.requester_has_data), put(agent(m.from)),
+          put(agent(m.agent)), put(agent(m.requester)), tokens(m.tokens), put(m.version);
+      std::swap(text, out);
+    };
+    std::vector<std::string> lines(p_.agents);
+    for (std::uint16_t a = 0; a < p_.agents; ++a) {
+      const AgentLine& l = s.agents[a];
+      std::swap(text, lines[order[a]]);
+      tokens(l.held), put(l.want), put(l.has_data), put(l.is_unblock_due), put(l.is_put_pending),
+          put(l.is_replacing), put(l.is_in_buffer), put(l.version);
+      std::swap(text, lines[order[a]]);
+    }
+    for (const std::string& l : lines) text += l;
+    const HomeLine& h = s.home;
+    tokens(h.llc), put(h.phase), put(h.has_entry), put(h.is_unblocked), put(h.goes_to_memory),
+        put(h.was_served), put(agent(h.owner)), put(h.missing), put(agent(h.found_owner)),
+        put(set(h.sharers)), put(set(h.found)), put(h.version), put(s.is_counted), put(s.memory_version);
+    std::string request;
+    message(h.request, request);
+    text += request;
+    for (const TokenMessage& m : s.queue) {
+      std::string one;
+      message(m, one);
+      text += one;
+    }
+    text.push_back('|');
+    std::vector<std::string> bag;
+    for (const TokenMessage& m : s.bag) message(m, bag.emplace_back());
+    std::sort(bag.begin(), bag.end());
+    for (const std::string& m : bag) text += m;
+    return text;
+  }
+
+  void fail(const std::string& what) {
+    if (violation_.empty()) violation_ = what;
+  }
+
+  Params p_;
+  AgentRules agent_rules_;
+  HomeRules home_rules_;
+  std::unordered_set<std::string> seen_;
+  std::deque<State> open_;
+  std::string violation_;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,77 @@
+// Every state of two and of three agents, under each policy, keeps K91's invariants; and each bug put in on
+// purpose breaks one (K95).
+// SPDX-License-Identifier: MIT
+#include "tests/chip/coherence/token/explorer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rubato::chip {
+namespace {
+
+std::string name_of_policy(TokenPolicy policy) {
+  constexpr const char* names[] = {"sparse", "mosaic", "flask"};
+  return names[static_cast<unsigned>(policy)];
+}
+
+class EveryPolicy : public testing::TestWithParam<TokenPolicy> {};
+
+TEST_P(EveryPolicy, KeepsTheInvariantsInEveryStateOfTwoAgents) {
+  for (const std::uint32_t tokens : {2U, 3U}) {
+    const auto result = TokenExplorer({.policy = GetParam(), .agents = 2, .tokens = tokens}).explore();
+    EXPECT_EQ(result.violation, "") << tokens << " tokens, after " << result.states << " states";
+    EXPECT_TRUE(result.is_complete);
+    EXPECT_GT(result.states, 1000U);
+    RecordProperty("states", std::to_string(result.states));
+  }
+}
+
+TEST_P(EveryPolicy, KeepsTheInvariantsInTheFirstStatesOfThreeAgents) {
+  const auto result =
+      TokenExplorer({.policy = GetParam(), .agents = 3, .tokens = 3, .most_states = 60'000}).explore();
+  EXPECT_EQ(result.violation, "") << "after " << result.states << " states";
+  RecordProperty("states", std::to_string(result.states));
+}
+
+INSTANTIATE_TEST_SUITE_P(TokenExplorer, EveryPolicy,
+                         testing::Values(TokenPolicy::sparse, TokenPolicy::mosaic, TokenPolicy::flask),
+                         [](const auto& of) { return name_of_policy(of.param); });
+
+struct Bug {
+  TokenMutant mutant;
+  TokenPolicy policy;
+  const char* name;
+};
+
+class EveryBug : public testing::TestWithParam<Bug> {};
+
+TEST_P(EveryBug, IsFound) {
+  const auto result = TokenExplorer({.policy = GetParam().policy,
+                                     .agents = 3,
+                                     .tokens = 3,
+                                     .mutant = GetParam().mutant,
+                                     .most_states = 200'000})
+                          .explore();
+  EXPECT_NE(result.violation, "") << "after " << result.states << " states";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TokenExplorer, EveryBug,
+    testing::Values(
+        Bug{TokenMutant::token_lost, TokenPolicy::sparse, "TokenLost"},
+        Bug{TokenMutant::token_doubled, TokenPolicy::sparse, "TokenDoubled"},
+        Bug{TokenMutant::dirty_dropped, TokenPolicy::flask, "DirtyDropped"},
+        Bug{TokenMutant::store_with_a_token_missing, TokenPolicy::sparse, "StoreWithATokenMissing"},
+        Bug{TokenMutant::copy_kept_after_forward, TokenPolicy::sparse, "CopyKeptAfterForward"},
+        Bug{TokenMutant::unblock_before_use, TokenPolicy::sparse, "UnblockBeforeUse"},
+        Bug{TokenMutant::probe_skips_an_agent, TokenPolicy::flask, "ProbeSkipsAnAgent"},
+        Bug{TokenMutant::entry_without_requester, TokenPolicy::sparse, "EntryWithoutRequester"},
+        Bug{TokenMutant::close_before_last_answer, TokenPolicy::mosaic, "CloseBeforeLastAnswer"},
+        Bug{TokenMutant::filter_counts_twice, TokenPolicy::flask, "FilterCountsTwice"},
+        Bug{TokenMutant::entry_dropped_in_silence, TokenPolicy::sparse, "EntryDroppedInSilence"},
+        Bug{TokenMutant::data_without_owner_forgotten, TokenPolicy::sparse, "DataOfTheOwnerForgotten"}),
+    [](const auto& of) { return std::string(of.param.name); });
+
+}  // namespace
+}  // namespace rubato::chip
