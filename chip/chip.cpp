@@ -29,7 +29,7 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
       account(c.chip.cores),
       mesh(make_mesh(c)),
       conflicts(config, *mesh),
-      hierarchy(make_memory_system(c, *mesh, conflicts)),
+      hierarchy(make_memory_system(c, *mesh, conflicts, &timeline, this)),
       task_units({.config = config,
                   .timeline = timeline,
                   .network = *mesh,

@@ -37,6 +37,7 @@ namespace rubato::chip {
 struct Chip::Impl final : EventHandler,
                           CoreHost,
                           TaskHost,
+                          AccessClient,
                           ThreadObserver,
                           GuestClock,
                           FastForward::HostCalls {
@@ -242,6 +243,7 @@ struct Chip::Impl final : EventHandler,
 
   void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
   bool abort_running(CoreId core, Cycle at) override { return cores[core.value]->abort_task(at); }
+  void on_access_ready(CoreId core, Cycle now) override { cores[core.value]->retry_access(now); }
   void become_nonspeculative(CoreId core) override {
     cores[core.value]->become_nonspeculative();
     if (replay) replay->become_nonspeculative(core);

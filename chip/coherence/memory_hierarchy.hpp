@@ -15,6 +15,7 @@
 namespace rubato::chip {
 
 class StatRegistry;
+class Timeline;
 
 class MemoryHierarchy : public MemorySystem {
  public:
@@ -36,9 +37,11 @@ class MemoryHierarchy : public MemorySystem {
   virtual std::string check_invariants() const = 0;
 };
 
-/// The memory system of a resolved configuration; `network` and `conflicts` must outlive it.
+/// The memory system of a resolved configuration; what it is given must outlive it. Protocols that work by
+/// messages need a timeline and a client; mesi resolves an access in its call and does not.
 /// @throws UsageError if coherence.protocol is unknown, naming those that are.
 std::unique_ptr<MemoryHierarchy> make_memory_system(const Config& config, Network& network,
-                                                    ConflictCheck& conflicts);
+                                                    ConflictCheck& conflicts, Timeline* timeline = nullptr,
+                                                    AccessClient* client = nullptr);
 
 }  // namespace rubato::chip

@@ -266,7 +266,7 @@ std::uint32_t Mesi::allocate(const Request& r, TileId home, Path& path) {
 void Mesi::fetch_from_memory(LineAddr line, TileId home, Path& path) {
   const TileId at = controller_tile_of(line);
   path.until(kNetwork, send(home, at, message::kRequest, TrafficClass::memory, path.at()));
-  if (!warming_) path.until(kMemory, controllers_[controller_of(line)].read(path.at()));
+  if (!warming_) path.until(kMemory, controllers_[homes_.controller_of(line)].read(path.at()));
   path.until(kNetwork, send(at, home, message::kLine, TrafficClass::memory, path.at()));
 }
 
@@ -426,7 +426,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
     count(slice.counters.write_backs);
     versions_.write_memory(slice.place(entry), line);
     const Cycle there = send(home, controller_tile_of(line), message::kLine, TrafficClass::memory, collected);
-    if (!warming_) controllers_[controller_of(line)].write(there);
+    if (!warming_) controllers_[homes_.controller_of(line)].write(there);
   }
   if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
   slice.array.erase(entry);

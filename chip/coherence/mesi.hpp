@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/rng.hpp"
 #include "chip/cache/host_memory.hpp"
 #include "chip/cache/left_reservations.hpp"
+#include "chip/coherence/home_map.hpp"
 #include "chip/coherence/invariants.hpp"
 #include "chip/coherence/llc_slice.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
@@ -41,17 +41,11 @@ class Mesi final : public MemoryHierarchy {
 
   L1Cache& l1i(CoreId core) override { return l1s_[core.value * 2]; }
   L1Cache& l1d(CoreId core) override { return l1s_[core.value * 2 + 1]; }
-  TileId home_of(LineAddr line) const override {
-    if (const std::uint64_t i = line.value - private_first_; i < private_lines_) [[unlikely]]
-      return TileId{static_cast<std::uint32_t>(i / private_per_tile_)};
-    return TileId{interleave(mix64(line.value) >> 32, tiles())};
-  }
+  TileId home_of(LineAddr line) const override { return homes_.home_of(line); }
   void set_private_lines(LineAddr first, std::uint64_t lines) override {
-    private_first_ = first.value;
-    private_per_tile_ = lines;
-    private_lines_ = lines * tiles();
+    homes_.set_private_lines(first, lines);
   }
-  TileId controller_tile_of(LineAddr line) const override { return controller_tiles_[controller_of(line)]; }
+  TileId controller_tile_of(LineAddr line) const override { return homes_.controller_tile_of(line); }
   std::uint64_t possible_holders(LineAddr line) const override;
   void register_stats(StatRegistry& registry) const override;
   std::string check_invariants() const override;
@@ -99,14 +93,7 @@ class Mesi final : public MemoryHierarchy {
     std::uint32_t l1_;
   };
 
-  static std::uint32_t interleave(std::uint64_t hash32, std::uint32_t over) {
-    return static_cast<std::uint32_t>((hash32 & 0xffffffff) * over >> 32);
-  }
   std::uint32_t tiles() const { return static_cast<std::uint32_t>(tiles_.size()); }
-  std::uint32_t controller_of(LineAddr line) const {
-    return interleave(mix64(line.value), static_cast<std::uint32_t>(controllers_.size()));
-  }
-
   ServedBy serve_in_tile(const Request& r, std::uint32_t slot, Path& path);
   /// access() that the L1 alone cannot serve: it lacks the line or the right to it (then not `is_in_l1`), or
   /// the line is not marked for it and is checked as an L2 hit (C15).
@@ -174,7 +161,7 @@ class Mesi final : public MemoryHierarchy {
   ConflictCheck* conflicts_;
   std::uint32_t cores_per_tile_;
   Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
-  std::uint64_t private_first_ = 0, private_lines_ = 0, private_per_tile_ = 1;
+  HomeMap homes_;
   bool warming_ = false, rolling_back_ = false;
   mutable Asked asked_last_;
   Fault fault_ = Fault::none;
@@ -187,7 +174,6 @@ class Mesi final : public MemoryHierarchy {
   std::vector<LlcSlice> slices_;
   Calendars l2_ports_, llc_ports_;
   std::vector<MemoryController> controllers_;
-  std::vector<TileId> controller_tiles_;
   std::vector<HitObserver> observers_;
   std::function<void(const std::string&)> report_;
 };

@@ -1,11 +1,10 @@
-// Building a MESI hierarchy from a configuration, its checks (C21), and the choice of a protocol.
+// Building a MESI hierarchy from a configuration, and its checks (C21).
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
 #include "base/check.hpp"
-#include "base/error.hpp"
+#include "base/rng.hpp"
 #include "chip/coherence/mesi.hpp"
-#include "chip/noc/mesh.hpp"
 
 namespace rubato::chip {
 
@@ -17,6 +16,7 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
       l1d_latency_(config.l1d.latency),
       l2_latency_(config.l2.latency),
       llc_latency_(config.llc.latency),
+      homes_(config),
       groups_(config.tiles()),
       arena_(config.tiles() * (SetArray<L2Line>::host_bytes(config.l2.size, config.l2.ways) +
                                SetArray<DirectoryEntry>::host_bytes(config.llc.size, config.llc.ways))),
@@ -52,8 +52,6 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
                                                        .bytes_per_cycle = config.mem.bytes_per_cycle,
                                                        .perturb = config.chip.perturb,
                                                        .seed = mix64(config.chip.seed ^ 0x6d656d) + m});
-    controller_tiles_.push_back(
-        controller_tile(config.chip.mesh_width, config.chip.mesh_height, m, config.mem.controllers));
   }
 
   report_ = [](const std::string& sentence) { check_failed(__FILE__, __LINE__, "coherence", sentence); };
@@ -93,12 +91,6 @@ std::string Mesi::check_invariants() const {
       if (!slice.array.is_empty(slot))
         if (std::string what = first(slice.array.line_at(slot)); !what.empty()) return what;
   return {};
-}
-
-std::unique_ptr<MemoryHierarchy> make_memory_system(const Config& config, Network& network,
-                                                    ConflictCheck& conflicts) {
-  if (config.coherence.protocol == "mesi") return std::make_unique<Mesi>(config, network, conflicts);
-  throw UsageError("coherence.protocol is \"{}\", expected one of: mesi", config.coherence.protocol);
 }
 
 }  // namespace rubato::chip

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "chip/coherence/cache_stats.hpp"
 #include "chip/coherence/mesi.hpp"
 #include "chip/stats/registry.hpp"
 
@@ -10,38 +11,8 @@ namespace rubato::chip {
 void Mesi::register_stats(StatRegistry& registry) const {
   for (std::uint32_t i = 0; i < l1s_.size(); ++i)
     l1s_[i].register_stats(registry, fmt::format("core.{}.{}", i / 2, i % 2 == 0 ? "l1i" : "l1d"));
-  for (std::uint32_t t = 0; t < tiles(); ++t) {
-    const auto l2 = [&, c = &tiles_[t].counters](const char* name, const char* unit, const char* description,
-                                                 std::uint64_t L2Counters::*counter) {
-      registry.counter(fmt::format("tile.{}.l2.{}", t, name), unit, description, &(c->*counter));
-    };
-    l2("hits", "accesses", "L1 misses that the tile's L2 served", &L2Counters::hits);
-    l2("misses", "accesses", "L1 misses whose line the L2 did not hold", &L2Counters::misses);
-    l2("upgrades", "accesses", "writes whose line the L2 held without the right to write",
-       &L2Counters::upgrades);
-    l2("other_l1", "accesses", "hits for which another L1 of the tile, the line's owner, was asked",
-       &L2Counters::other_l1);
-    l2("evictions", "lines", "lines that left the L2 to make room", &L2Counters::evictions);
-    l2("write_backs", "lines", "modified lines sent to their home", &L2Counters::write_backs);
-    l2("invalidations", "lines", "lines taken by a write elsewhere or by a recall",
-       &L2Counters::invalidations);
-    l2("forwards", "lines", "lines sent to another tile's request", &L2Counters::forwards);
-    const auto llc = [&, c = &slices_[t].counters](const char* name, const char* unit,
-                                                   const char* description,
-                                                   std::uint64_t LlcCounters::*counter) {
-      registry.counter(fmt::format("tile.{}.llc.{}", t, name), unit, description, &(c->*counter));
-    };
-    llc("hits", "accesses", "requests whose line the slice held", &LlcCounters::hits);
-    llc("misses", "accesses", "requests whose line came from memory", &LlcCounters::misses);
-    llc("evictions", "lines", "lines that left the slice to make room", &LlcCounters::evictions);
-    llc("recalls", "messages", "copies taken from tiles because their line was evicted",
-        &LlcCounters::recalls);
-    llc("write_backs", "lines", "modified lines written to memory", &LlcCounters::write_backs);
-    llc("invalidations", "messages", "invalidations sent because of writes", &LlcCounters::invalidations);
-    llc("forwards", "messages", "requests sent on to the tile that owns the line", &LlcCounters::forwards);
-    llc("busy_cycles", "cycles", "cycles that requests waited for their line's previous transaction",
-        &LlcCounters::busy_cycles);
-  }
+  for (std::uint32_t t = 0; t < tiles(); ++t)
+    register_cache_stats(registry, t, tiles_[t].counters, slices_[t].counters);
   for (std::uint32_t m = 0; m < controllers_.size(); ++m)
     controllers_[m].register_stats(registry, fmt::format("mem.{}", m));
 }

@@ -39,6 +39,15 @@ class Versions {
   void write_memory(Place from, LineAddr line) {
     if (on_) memory_[line.value] = at(from);
   }
+  /// A copy's number, to travel with a message; 0 if they are off.
+  std::uint64_t number(Place from) const { return on_ ? at(from) : 0; }
+  void put(Place to, std::uint64_t number) {
+    if (on_) at(to) = number;
+  }
+  std::uint64_t newest(LineAddr line) const {
+    const auto it = newest_.find(line.value);
+    return it == newest_.end() ? 0 : it->second;
+  }
   void store(LineAddr line, Place place) {
     if (on_) at(place) = ++newest_[line.value];
   }
@@ -46,10 +55,7 @@ class Versions {
   void forget(LineAddr line) {
     if (on_) memory_[line.value] = newest_[line.value];
   }
-  bool is_newest(LineAddr line, Place place) const {
-    const auto it = newest_.find(line.value);
-    return at(place) == (it == newest_.end() ? 0 : it->second);
-  }
+  bool is_newest(LineAddr line, Place place) const { return at(place) == newest(line); }
 
  private:
   std::uint64_t& at(Place p) { return caches_[p.cache][p.slot]; }

@@ -41,6 +41,11 @@ struct CacheSection {
 struct CoherenceSection {
   std::string protocol = "mesi";
   bool check = false;  ///< versions, single writer, directory agreement at every access (C21)
+  // Of sparse, mosaic and flask (K55, K56):
+  double capacity = 1.0;             ///< entries / lines of the L2s
+  std::uint32_t ways = 8;            ///< of the storage for entries
+  std::uint32_t directory_ways = 4;  ///< flask: of them; the others are the filter's sub-tables
+  std::string filter = "dlcbf";      ///< of flask (K49)
 };
 
 struct NetSection {

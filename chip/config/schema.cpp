@@ -134,8 +134,25 @@ void add_memory(std::vector<Key>& k) {
              "core of the tile.",
              "Ways of an LLC slice, which has 4 sets or more.", "Cycles of an LLC slice access.",
              MEMBER(llc.size), MEMBER(llc.ways), MEMBER(llc.latency), true});
-  k.push_back(choice("coherence.protocol", MEMBER(coherence.protocol), {"mesi"},
-                     "Coherence protocol: mesi has a directory in the tags of L2 and LLC.", kTable));
+  k.push_back(choice(
+      "coherence.protocol", MEMBER(coherence.protocol), {"mesi", "sparse", "mosaic", "flask"},
+      "Coherence protocol: mesi has a directory in the tags of L2 and LLC; the others work by messages and "
+      "tokens, with a directory of limited size.",
+      kTable));
+  k.push_back(number(
+      "coherence.capacity", MEMBER(coherence.capacity), "entries/line", 0.05, 16,
+      "Storage for the entries of sparse, mosaic and flask, relative to the lines of the L2s; sets are "
+      "rounded down to a power of two.",
+      kOurs));
+  k.push_back(number("coherence.ways", MEMBER(coherence.ways), "ways", 1, 64,
+                     "Ways of that storage: a row of 16 bytes in each is an entry, or flask's filter has it.",
+                     kOurs));
+  k.push_back(number("coherence.directory_ways", MEMBER(coherence.directory_ways), "ways", 1, 64,
+                     "Of these ways, flask's directory; sub-tables of its filter are the others, at most 8.",
+                     kOurs));
+  k.push_back(choice(
+      "coherence.filter", MEMBER(coherence.filter), {"dlcbf", "cbf", "exact", "none"},
+      "Filter of flask: d-left counting, conventional counting, never wrong, or always \"maybe\".", kOurs));
   k.push_back(plain("coherence.check", MEMBER(coherence.check),
                     "Check line versions, single writer and directory agreement at every access (slow).",
                     kOurs));

@@ -106,7 +106,7 @@ Cycle Core::reached() const {
 }
 
 void Core::account_until(Cycle until) {
-  if (blocked_) pipeline_.resume_at(until, CyclePart::check);  // so far it has waited for a check
+  if (blocked_) pipeline_.resume_blocked(until);
   if (is_speculating() && !stalled_) {
     account_parts(until, [&](CyclePart part, Latency cycles) { task_.attempt->cycles.charge(part, cycles); });
   } else {
@@ -336,7 +336,7 @@ void Core::go_on(Cycle now) {
     pipeline_.resume_at(now);
   } else if (blocked_) {
     blocked_ = false;
-    pipeline_.resume_at(now, CyclePart::check);
+    pipeline_.resume_blocked(now);
   }
   advance(now);
 }

@@ -72,6 +72,11 @@ class Core final : public EventHandler {
   /// Something this core waits for may have changed: looks for work, or retries, at `at`.
   void wake(Cycle at);
 
+  /// An access that was blocked can be made: now, if it still waits for it.
+  void retry_access(Cycle now) {
+    if (blocked_) wake(now);
+  }
+
   /// Accounts for every cycle up to `until`, which no core has passed. @returns the cycle the core has
   /// reached.
   void account_until(Cycle until);

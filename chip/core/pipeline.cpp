@@ -133,6 +133,16 @@ void Pipeline::resume_at(Cycle at, CyclePart part) {
   cycle_ = at;
 }
 
+void Pipeline::resume_blocked(Cycle at) {
+  if (at <= cycle_) return;
+  const AccessParts parts = ports_.memory_system.take_waited(core_);
+  const Latency known = std::min<Latency>(
+      at - cycle_, Latency{parts.l1} + parts.l2 + parts.llc + parts.memory + parts.network + parts.check);
+  charge(parts, known);
+  cycle_ += known;
+  resume_at(at, CyclePart::check);
+}
+
 Cycle Pipeline::drain() {
   std::uint64_t issue = cycle_.value;
   drain_buffer(loads_, issue);

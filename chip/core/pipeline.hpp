@@ -124,6 +124,9 @@ class Pipeline final : private L1Recorder {
   void predict_return(Addr target) { predictor_.call(target); }
   /// The next instruction issues at `at` or later; the cycles until then are charged to `part`.
   void resume_at(Cycle at, CyclePart part = CyclePart::core);
+  /// The access that was blocked may be made at `at`; the wait is charged to what the protocol says of it,
+  /// and else to the check that blocked it.
+  void resume_blocked(Cycle at);
   /// Waits for every outstanding access, charging the wait by its parts. @returns cycle(), advanced.
   Cycle drain();
   /// Somebody else wrote to one of these lines, not by way of the caches.

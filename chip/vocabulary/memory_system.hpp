@@ -4,7 +4,8 @@
 // Glossary:
 //   access      a core's load, store, atomic or instruction fetch of one line
 //   Done        performed: the L1 holds the line with the rights it needs; data is there at `cycle`
-//   Blocked     it cannot be performed now; the core is woken through CoreWaker and issues it again
+//   Blocked     it cannot be performed now; the core is woken and issues it again. `protocol`: messages are
+//               under way, and AccessClient is told when they have brought what the access needs
 //   levels      where the data came from; parts say where the cycles between issue and Done went (C23)
 // Values do not travel here: guest memory always holds the newest (possibly speculative) value, and an access
 // is performed in the order of calls.
@@ -66,17 +67,20 @@ class MemorySystem {
   /// An access of `line`, which the L1 cannot serve, follows soon: asks the host for what it will read. Only
   /// a hint.
   virtual void prefetch(CoreId, LineAddr) const {}
+  /// Where the cycles went that the core has been blocked for by the protocol, if it knows; then zeros again.
+  virtual AccessParts take_waited(CoreId) { return {}; }
   /// Functional warming (C4): brings the line where an access would, without time, traffic or statistics.
   virtual void warm(CoreId core, LineAddr line, AccessKind kind) = 0;
   /// Drops every cached copy of lines in [first, last]: the pages behind them were unmapped or changed (C18).
   virtual void forget(LineAddr first, LineAddr last) = 0;
 };
 
-/// Wakes a core whose access was blocked, whose task unit has work again, or whose thread became runnable.
-class CoreWaker {
+/// Whom a protocol tells that an access that it blocked can be issued again: now, before others are asked for
+/// the line again (K10). The core may be at something else by then.
+class AccessClient {
  public:
-  virtual ~CoreWaker() = default;
-  virtual void wake(CoreId core, Cycle at) = 0;
+  virtual ~AccessClient() = default;
+  virtual void on_access_ready(CoreId core, Cycle now) = 0;
 };
 
 }  // namespace rubato::chip

@@ -53,11 +53,13 @@ struct TokenMessage {
   };
   enum class To : std::uint8_t { agent, home, memory };
 
+  static constexpr std::uint16_t kHome = 0xffff;
+
   Kind kind{};
   To to{};
   bool has_data = false;            ///< the line's data come along
   bool requester_has_data = false;  ///< of a request or forward: R needs only tokens
-  std::uint16_t from = 0;           ///< the sending agent, if one sends it
+  std::uint16_t from = kHome;       ///< the sending agent, or kHome (and memory)
   std::uint16_t agent = 0;          ///< the receiver, if `to` says so
   std::uint16_t requester = 0;
   Tokens tokens{};

@@ -1,0 +1,43 @@
+// A tile as an agent of the token protocols: its caches, and what it has of each line beside them: tokens, a
+// request under way, an eviction that waits to be granted.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <unordered_map>
+#include <vector>
+
+#include "chip/coherence/tile_caches.hpp"
+#include "chip/coherence/token/agent_rules.hpp"
+#include "chip/vocabulary/memory_system.hpp"
+
+namespace rubato::chip {
+
+struct AgentRecord {
+  AgentLine line{};
+  std::uint64_t givers = 0;   ///< tiles whose tokens came with the request under way
+  std::uint32_t waiters = 0;  ///< cores of the tile, a bit each
+  std::uint32_t round = 0;    ///< of is_unblock_due: tells a late timer
+  AccessParts parts{};        ///< of the request that was fulfilled
+  ServedBy served = ServedBy::llc;
+};
+
+struct TokenAgent {
+  TokenAgent(TileCaches::Params params, std::pmr::memory_resource* memory) : caches(params), lines(memory) {}
+  AgentRecord* find(LineAddr line) {
+    const auto it = lines.find(line.value);
+    return it == lines.end() ? nullptr : &it->second;
+  }
+  void drop_if_idle(LineAddr line) {
+    const auto it = lines.find(line.value);
+    if (it != lines.end() && it->second.line.is_idle()) lines.erase(it);
+  }
+
+  TileCaches caches;
+  std::pmr::unordered_map<std::uint64_t, AgentRecord> lines;  // looked up; walked in the order of lines only
+  std::uint32_t due = 0;                                      // lines whose unblock is
+};
+
+}  // namespace rubato::chip

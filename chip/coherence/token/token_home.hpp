@@ -1,0 +1,85 @@
+// A home of the token protocols: its LLC slice, directory and filter, and the state and queue of each line
+// that it knows anything of.
+//
+//   places    the arrays say where a line has its place and what it displaces; its state is in `lines`
+//   stalled   lines whose next request waits for a place in the directory, or for a filter's counter
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <unordered_map>
+#include <vector>
+
+#include "chip/cache/set_array.hpp"
+#include "chip/coherence/filter/line_filter.hpp"
+#include "chip/coherence/llc_slice.hpp"
+#include "chip/coherence/token/flights.hpp"
+#include "chip/coherence/token/home_rules.hpp"
+
+namespace rubato::chip {
+
+struct HomeRecord {
+  HomeLine line{};
+  std::uint32_t first = FlightPool::kNone, last = FlightPool::kNone;  ///< requests that wait, in order
+};
+
+struct DirectoryCounters {
+  std::uint64_t hits = 0, misses = 0, evictions = 0, probes = 0, rebuilt = 0, false_positives = 0,
+                filtered = 0, flushes = 0, incomplete = 0;
+};
+
+struct TokenHome {
+  struct Place {};
+  TokenHome(std::uint64_t llc_bytes, std::uint32_t llc_ways, std::uint64_t entry_sets,
+            std::uint32_t entry_ways, std::pmr::memory_resource* memory)
+      : llc(llc_bytes, llc_ways, memory),
+        directory(entry_sets * entry_ways * kLineBytes, entry_ways, memory),
+        lines(memory) {}
+  HomeRecord* find(LineAddr line) {
+    const auto it = lines.find(line.value);
+    return it == lines.end() ? nullptr : &it->second;
+  }
+  bool is_busy(LineAddr line) {
+    const HomeRecord* const record = find(line);
+    return record != nullptr && record->line.phase != HomeLine::Phase::idle;
+  }
+  /// A place for `line` in `array`: empty, or the least recently used of those whose lines are in no
+  /// transaction; kNoSlot: there is none.
+  std::uint32_t place_in(SetArray<Place>& array, LineAddr line, std::uint32_t ways) {
+    for (std::uint32_t tries = 0; tries < ways; ++tries) {
+      const std::uint32_t slot = array.victim(line);
+      if (array.is_empty(slot) || !is_busy(array.line_at(slot))) return slot;
+      array.use(slot);
+    }
+    return SetArray<Place>::kNoSlot;
+  }
+
+  // The filter, where there is one. A line whose counter is full when its tokens leave, because others of its
+  // hash went out while it was asked for, is remembered beside it: no counter wraps (K53).
+  bool may_hold(LineAddr line) { return !uncounted.empty() || filter->may_hold(line); }
+  void insert(LineAddr line) {
+    if (filter == nullptr) return;
+    if (filter->is_saturated(line)) {
+      uncounted.push_back(line);
+    } else {
+      filter->insert(line);
+    }
+  }
+  void erase(LineAddr line) {
+    if (filter == nullptr) return;
+    if (std::erase(uncounted, line) == 0) filter->erase(line);
+  }
+
+  SetArray<Place> llc, directory;
+  std::unique_ptr<LineFilter> filter;                        // of flask
+  std::pmr::unordered_map<std::uint64_t, HomeRecord> lines;  // looked up; walked in the order of lines only
+  std::vector<LineAddr> uncounted;                           // out, but not in the filter
+  std::vector<LineAddr> stalled;
+  std::vector<LineAddr> ready;  // whose transaction has closed, or that were stalled and may try again
+  LlcCounters counters;
+  DirectoryCounters entries;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,299 @@
+// What homes and memory controllers do, and how messages get there (K31, K36).
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <bit>
+
+#include "base/check.hpp"
+#include "chip/coherence/token/token_protocol.hpp"
+
+namespace rubato::chip {
+
+namespace {
+constexpr auto kLlcPart = &AccessParts::llc, kMemoryPart = &AccessParts::memory,
+               kNetworkPart = &AccessParts::network;
+constexpr std::uint32_t kNoPlace = SetArray<TokenHome::Place>::kNoSlot;
+using Kind = TokenMessage::Kind;
+using Phase = HomeLine::Phase;
+}  // namespace
+
+// ---- Transport ----
+
+void TokenProtocol::send(Flight flight, TileId from, TileId to) {
+  if (warming_) return immediate_.push_back(flight);
+  const TokenMessage& m = flight.message;
+  ++messages_[static_cast<unsigned>(m.kind)];
+  if (from != to) {
+    const TrafficClass traffic = flight.is_rollback ? TrafficClass::abort : traffic_of(m);
+    const auto distance = [](std::uint32_t a, std::uint32_t b) { return a < b ? b - a : a - b; };
+    const std::uint32_t hops = distance(from.value % mesh_width_, to.value % mesh_width_) +
+                               distance(from.value / mesh_width_, to.value / mesh_width_);
+    flit_hops_[static_cast<unsigned>(traffic)] +=
+        std::uint64_t{hops} * ((bytes_of(m) + link_bytes_ - 1) / link_bytes_);
+    flight.spend(kNetworkPart, network_->send(from, to, {bytes_of(m), traffic}, flight.at));
+  }
+  timeline_->schedule(flight.at, this, kDeliver, flights_.add(flight));
+}
+
+void TokenProtocol::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
+  const Flight flight = flights_.take(static_cast<std::uint32_t>(payload));
+  if (kind == kDeliver) return deliver(flight);
+  const TileId t{flight.message.agent};
+  AgentRecord* const record = agents_[t.value].find(flight.line);
+  if (record != nullptr && record->line.is_unblock_due && record->round == flight.at.value)
+    unblock(t, flight.line, *record, now);
+}
+
+void TokenProtocol::deliver(const Flight& flight) {
+  switch (flight.message.to) {
+    case TokenMessage::To::agent:
+      return receive_at_agent(flight);
+    case TokenMessage::To::home:
+      return receive_at_home(flight);
+    case TokenMessage::To::memory:
+      return receive_at_memory(flight);
+  }
+}
+
+void TokenProtocol::drain() {
+  while (!immediate_.empty()) {
+    const Flight flight = immediate_.front();
+    immediate_.pop_front();
+    deliver(flight);
+  }
+}
+
+void TokenProtocol::receive_at_memory(Flight flight) {
+  const bool reads = flight.message.kind == Kind::memory_read;
+  MemoryController& controller = controllers_[map_.controller_of(flight.line)];
+  if (reads && !warming_) flight.spend(kMemoryPart, controller.read(flight.at));
+  if (!reads && !warming_) controller.write(flight.at);
+  std::uint64_t version = 0;
+  if (checks_) {
+    std::uint64_t& stored = memory_versions_[flight.line.value];
+    if (!reads) stored = flight.message.version;
+    version = stored;
+  }
+  flight.message = {.kind = reads ? Kind::memory_data : Kind::memory_acknowledgement,
+                    .to = TokenMessage::To::home,
+                    .has_data = reads,
+                    .version = version};
+  if (reads) flight.served = ServedBy::memory;
+  send(flight, controller_tile_of(flight.line), home_of(flight.line));
+}
+
+// ---- Transactions ----
+
+void TokenProtocol::receive_at_home(Flight flight) {
+  const TileId t = home_of(flight.line);
+  TokenHome& home = homes_[t.value];
+  HomeRecord& record = home.lines[flight.line.value];
+  const Kind kind = flight.message.kind;
+  if (kind == Kind::get_shared || kind == Kind::get_exclusive || kind == Kind::put_request) {
+    const std::uint32_t index = flights_.add(flight);
+    flights_[index].next = FlightPool::kNone;
+    if (record.first == FlightPool::kNone) {
+      record.first = index;
+    } else {
+      flights_[record.last].next = index;
+    }
+    record.last = index;
+    if (record.line.phase == Phase::idle) home.ready.push_back(flight.line);
+  } else {
+    if (kind == Kind::put_data || kind == Kind::tokens)
+      flight.spend(kLlcPart, book(llc_ports_, t, flight.at));
+    const HomeOutcome out = home_rules_.receive(record.line, flight.message);
+    apply(t, flight, record, out);
+  }
+  go_on(t);
+}
+
+/// Begins what can begin now that transactions have closed.
+void TokenProtocol::go_on(TileId t) {
+  TokenHome& home = homes_[t.value];
+  while (!home.ready.empty()) {
+    const LineAddr line = home.ready.back();
+    home.ready.pop_back();
+    HomeRecord* const record = home.find(line);
+    if (record == nullptr || record->line.phase != Phase::idle) continue;
+    if (record->first != FlightPool::kNone) {
+      try_next(t, line, *record);
+    } else if (record->line.is_empty()) {
+      home.lines.erase(line.value);
+    }
+  }
+}
+
+void TokenProtocol::stall(TileId t, LineAddr line) {
+  auto& stalled = homes_[t.value].stalled;
+  if (std::find(stalled.begin(), stalled.end(), line) == stalled.end()) stalled.push_back(line);
+}
+
+void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
+  TokenHome& home = homes_[t.value];
+  const bool is_get = flights_[record.first].message.kind != Kind::put_request;
+  if (is_get && !make_room(t, line, record, now())) return stall(t, line);
+  const std::uint32_t index = record.first;
+  record.first = flights_[index].next;
+  Flight flight = flights_.take(index);
+
+  // The slice looks up its data, directory and filter at once.
+  if (!warming_) {
+    home.counters.busy_cycles += now() - flight.at;
+    flight.spend(kLlcPart, book(llc_ports_, t, later(flight.at, now())) + llc_latency_);
+  }
+  bool may_be_out = true;
+  if (is_get) {
+    const std::uint32_t slot = home.llc.find(line);
+    if (slot != kNoPlace) home.llc.use(slot);
+    const std::uint32_t entry = home.directory.find(line);
+    if (entry != kNoPlace) home.directory.use(entry);
+    count(record.line.llc.count != 0 || record.line.has_entry ? home.counters.hits : home.counters.misses);
+    count(record.line.has_entry ? home.entries.hits : home.entries.misses);
+    if (home.filter != nullptr && !record.line.has_entry && record.line.llc.count == 0) {
+      may_be_out = home.may_hold(line);
+      if (!may_be_out) count(home.entries.filtered);
+    }
+  }
+  flight.served = ServedBy::llc;
+  const HomeOutcome out = home_rules_.accept(record.line, flight.message, may_be_out);
+  apply(t, flight, record, out);
+}
+
+/// What a request may need before it begins: sparse a place for an entry, flask counters that can count.
+/// False: it waits until something closes.
+bool TokenProtocol::make_room(TileId t, LineAddr line, const HomeRecord& record, Cycle at) {
+  TokenHome& home = homes_[t.value];
+  const bool is_in = record.line.llc.count != 0 && record.line.llc.count != all_;
+  if (home.filter != nullptr && !record.line.has_entry && !is_in && home.filter->is_saturated(line)) {
+    flush(t, at);
+    if (home.filter->is_saturated(line)) return false;
+  }
+  if (policy_ != TokenPolicy::sparse || record.line.has_entry) return true;
+  const std::uint32_t slot = home.place_in(home.directory, line, entry_ways_);
+  if (slot == kNoPlace) return false;
+  if (!home.directory.is_empty(slot)) {  // H13
+    const LineAddr victim = home.directory.line_at(slot);
+    count(home.entries.evictions);
+    recall(t, victim, *home.find(victim), false, at);
+  }
+  home.directory.fill(slot, line);  // nobody else's, for the line is in a transaction from here on
+  return true;
+}
+
+/// K53. What agents hold of the saturated counter's lines is taken back; those of open transactions follow
+/// when they have closed.
+void TokenProtocol::flush(TileId t, Cycle at) {
+  TokenHome& home = homes_[t.value];
+  count(home.entries.flushes);
+  std::vector<LineAddr> out;
+  for (const TokenAgent& agent : agents_)
+    for (const auto& [other, record] : agent.lines)
+      if (record.line.held.count != 0 && home_of(LineAddr{other}) == t &&
+          home.filter->is_saturated(LineAddr{other}) && !home.is_busy(LineAddr{other}))
+        out.push_back(LineAddr{other});
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  for (const LineAddr other : out)
+    if (!home.is_busy(other)) recall(t, other, home.lines[other.value], true, at);
+}
+
+void TokenProtocol::recall(TileId t, LineAddr line, HomeRecord& record, bool to_memory, Cycle at) {
+  const Flight cause{.line = line, .at = at};
+  const HomeOutcome out = home_rules_.recall(record.line, to_memory);
+  apply(t, cause, record, out);
+}
+
+void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, const HomeOutcome& out) {
+  TokenHome& home = homes_[t.value];
+  const LineAddr line = cause.line;
+  require(out.violation, line);
+  if (out.filter == HomeOutcome::Filter::insert) home.insert(line);
+  if (out.filter == HomeOutcome::Filter::erase) home.erase(line);
+  if (out.is_rebuilt) count(home.entries.rebuilt);
+  if (out.is_false_positive) count(home.entries.false_positives);
+  if (out.frees_entry)
+    if (const std::uint32_t slot = home.directory.find(line); slot != kNoPlace) home.directory.erase(slot);
+  if (out.wants_entry) place_entry(t, line, record);
+  place_in_llc(t, line, record, cause.at);
+
+  const auto forward = [&](const TokenMessage& m) {
+    Flight next = cause;
+    next.message = m;
+    const bool to_agent = m.to == TokenMessage::To::agent;
+    send(next, t, to_agent ? TileId{m.agent} : controller_tile_of(line));
+  };
+  for (std::uint32_t i = 0; i < out.count; ++i) forward(out.sends[i]);
+  if (out.targets != 0) {
+    const Kind kind = out.many.kind;
+    if (kind == Kind::probe_shared || kind == Kind::probe_exclusive || kind == Kind::probe_count)
+      count(home.entries.probes);
+    for (std::uint64_t rest = out.targets; rest != 0; rest &= rest - 1) {
+      TokenMessage m = out.many;
+      m.agent = static_cast<std::uint16_t>(std::countr_zero(rest));
+      if (kind == Kind::recall) count(home.counters.recalls);
+      if (kind == Kind::forward_exclusive) count(home.counters.invalidations);
+      forward(m);
+    }
+  }
+  for (std::uint32_t i = 0; i < out.count; ++i) {
+    if (out.sends[i].kind == Kind::forward_shared) count(home.counters.forwards);
+    if (out.sends[i].kind == Kind::memory_write) count(home.counters.write_backs);
+  }
+  if (!out.closes) return;
+  if (checks_ && !warming_)
+    if (const std::string what = find_violation(line); !what.empty()) report_(what);
+  home.ready.push_back(line);
+  for (const LineAddr waiting : home.stalled) home.ready.push_back(waiting);
+  home.stalled.clear();
+}
+
+void TokenProtocol::place_entry(TileId t, LineAddr line, HomeRecord& record) {
+  TokenHome& home = homes_[t.value];
+  if (home.directory.find(line) != kNoPlace) return;
+  const std::uint32_t slot = home.place_in(home.directory, line, entry_ways_);
+  if (slot == kNoPlace) {  // sparse has made room before, and does not come here
+    record.line.has_entry = false;
+    record.line.sharers = 0;
+    record.line.owner = HomeLine::kNoAgent;
+    return;
+  }
+  if (!home.directory.is_empty(slot)) {
+    const LineAddr victim = home.directory.line_at(slot);
+    RUBATO_CHECK(policy_ != TokenPolicy::sparse, "a sparse directory drops no entry");
+    count(home.entries.evictions);
+    home.directory.erase(slot);
+    HomeRecord& other = *home.find(victim);
+    other.line.has_entry = false;
+    other.line.sharers = 0;
+    other.line.owner = HomeLine::kNoAgent;
+    home.ready.push_back(victim);  // perhaps there is nothing left to know of it
+  }
+  home.directory.fill(slot, line);
+}
+
+/// Gives the line a place in the slice if it has tokens there, or takes it. A line for which there is none,
+/// all others of its set being in transactions, goes on to memory when its own has closed.
+void TokenProtocol::place_in_llc(TileId t, LineAddr line, HomeRecord& record, Cycle at) {
+  TokenHome& home = homes_[t.value];
+  const HomeLine& l = record.line;
+  const bool belongs = l.llc.count != 0 && l.phase != Phase::recall && l.phase != Phase::write_back;
+  const std::uint32_t here = home.llc.find(line);
+  if (belongs == (here != kNoPlace)) return;
+  if (!belongs) return home.llc.erase(here);
+  const std::uint32_t slot = home.place_in(home.llc, line, llc_ways_);
+  if (slot == kNoPlace) {
+    if (l.phase == Phase::idle) recall(t, line, record, true, at);
+    return;
+  }
+  if (!home.llc.is_empty(slot)) {  // H11, H12
+    const LineAddr victim = home.llc.line_at(slot);
+    HomeRecord& other = *home.find(victim);
+    count(home.counters.evictions);
+    if (other.line.llc.count != all_) count(home.entries.incomplete);
+    if (!warming_ && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
+    recall(t, victim, other, true, at);
+  }
+  if (home.llc.find(line) == kNoPlace) home.llc.fill(slot, line);
+}
+
+}  // namespace rubato::chip

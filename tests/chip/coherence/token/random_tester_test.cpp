@@ -1,0 +1,197 @@
+// Random accesses of cores that wait for what they ask, on caches, directories and filters of a few lines,
+// and on a network that delays any message at will (K93): every use is checked for the newest version, every
+// line at the end of each of its transactions, and everybody gets what they wait for (C21, K91).
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "chip/coherence/token/token_protocol.hpp"
+#include "chip/noc/mesh.hpp"
+#include "tests/chip/coherence/rig.hpp"
+
+namespace rubato::chip {
+namespace {
+
+/// Messages take up to `most` cycles longer, so that they overtake each other.
+class LateNetwork final : public Network {
+ public:
+  LateNetwork(Network& network, std::uint64_t most, std::uint64_t seed)
+      : network_(&network), most_(most), rng_(seed) {}
+  Cycle send(TileId from, TileId to, Message message, Cycle now) override {
+    return network_->send(from, to, message, now) + rng_.below(most_ + 1);
+  }
+
+ private:
+  Network* network_;
+  std::uint64_t most_;
+  Rng rng_;
+};
+
+struct Crowd {
+  const char* name;
+  TokenPolicy policy;
+  std::uint32_t cores, cores_per_tile, lines;
+  std::uint32_t ways, directory_ways;
+  double capacity;
+  const char* filter;
+  std::uint64_t jitter;
+};
+
+class Cores final : public EventHandler, public AccessClient {
+ public:
+  Cores(const Crowd& crowd, std::uint64_t seed, std::uint64_t accesses)
+      : crowd_(crowd),
+        config_(resolve(config_of(crowd))),
+        mesh_(make_mesh(config_)),
+        network_(*mesh_, crowd.jitter, seed + 1),
+        protocol_(config_, crowd.policy, {network_, none_, timeline_, *this}),
+        rng_(seed),
+        left_(accesses),
+        waiting_(crowd.cores) {
+    protocol_.on_violation([](const std::string& what) { throw Violation(what); });
+    for (std::uint32_t c = 0; c < crowd.cores; ++c) timeline_.schedule(Cycle{c}, this, 0, c);
+  }
+
+  void run() {
+    while (timeline_.step()) {
+      if (now_and_then() && rng_.below(4) == 0) {
+        const LineAddr line{4096 + rng_.below(crowd_.lines)};
+        protocol_.forget(line, LineAddr{line.value + rng_.below(3)});
+      }
+      if (now_and_then() && rng_.below(4) == 0)
+        protocol_.warm(CoreId{static_cast<std::uint32_t>(rng_.below(crowd_.cores))},
+                       LineAddr{4096 + rng_.below(crowd_.lines)}, AccessKind::store);
+    }
+    for (const Wait& w : waiting_) EXPECT_FALSE(w.waits) << "a core waits for ever";
+    EXPECT_EQ(protocol_.check_invariants(), "");
+  }
+  std::uint64_t sum() const { return sum_; }
+  std::uint64_t longest() const { return longest_; }
+  const TokenProtocol& protocol() const { return protocol_; }
+
+ private:
+  struct Wait {
+    bool waits = false;
+    LineAddr line{};
+    AccessKind kind{};
+    Cycle since{};
+  };
+
+  static Config config_of(const Crowd& crowd) {
+    Config c = tiny_caches(crowd.cores, crowd.cores_per_tile);
+    c.coherence.ways = crowd.ways;
+    c.coherence.directory_ways = crowd.directory_ways;
+    c.coherence.capacity = crowd.capacity;
+    c.coherence.filter = crowd.filter;
+    return c;
+  }
+  bool now_and_then() { return rng_.below(64) == 0; }
+
+  void on_access_ready(CoreId core, Cycle now) override {
+    if (waiting_[core.value].waits) timeline_.schedule(now, this, 0, core.value);
+  }
+  void on_event(Cycle now, std::uint32_t, std::uint64_t core) override {
+    Wait& w = waiting_[core];
+    if (!w.waits) {
+      if (left_ == 0) return;
+      --left_;
+      constexpr AccessKind kinds[] = {AccessKind::load,
+                                      AccessKind::load,
+                                      AccessKind::load,
+                                      AccessKind::store,
+                                      AccessKind::atomic,
+                                      AccessKind::fetch,
+                                      AccessKind::untracked_line_store};
+      w = {true, LineAddr{4096 + rng_.below(crowd_.lines)}, kinds[rng_.below(std::size(kinds))], now};
+      // Lines that are replaced as a whole are one core's own: until it has written one, nobody may read it.
+      if (w.kind == AccessKind::untracked_line_store || rng_.below(8) == 0)
+        w.line = LineAddr{65536 + core * 8 + rng_.below(4)};
+    }
+    const CoreId id{static_cast<std::uint32_t>(core)};
+    L1Cache& l1 = w.kind == AccessKind::fetch ? protocol_.l1i(id) : protocol_.l1d(id);
+    AccessResult result{.cycle = now + 1};
+    // As a core does. A store of a whole line needs no old data, which a hit would check.
+    const bool asks = w.kind != AccessKind::untracked_line_store;
+    if (!asks || !l1.hit(w.line, is_write(w.kind))) result = protocol_.access(id, w.line, w.kind, now);
+    if (!result.done) return;
+    longest_ = std::max(longest_, now - w.since);
+    sum_ = mix64(sum_ ^ result.cycle.value);
+    w.waits = false;
+    timeline_.schedule(result.cycle + rng_.below(8), this, 0, core);
+  }
+
+  Crowd crowd_;
+  Config config_;
+  NoConflictCheck none_;
+  Timeline timeline_;
+  std::unique_ptr<Mesh> mesh_;
+  LateNetwork network_;
+  TokenProtocol protocol_;
+  Rng rng_;
+  std::uint64_t left_, sum_ = 0, longest_ = 0;
+  std::vector<Wait> waiting_;
+};
+
+class RandomTester : public testing::TestWithParam<Crowd> {};
+
+TEST_P(RandomTester, KeepsEveryInvariantAndServesEverybody) {
+  Cores cores(GetParam(), 1, 20'000);
+  ASSERT_NO_THROW(cores.run());
+  // One line at a time, each of n cores once: far below what a lost message or an unfair queue would make.
+  EXPECT_LT(cores.longest(), 200'000U);
+}
+
+TEST_P(RandomTester, IsAFunctionOfItsInputs) {
+  Cores a(GetParam(), 2, 3'000), b(GetParam(), 2, 3'000);
+  a.run();
+  b.run();
+  EXPECT_EQ(a.sum(), b.sum());
+}
+
+TEST(RandomTesterReach, GoesWhereTheTablesHaveRows) {
+  Cores sparse({"", TokenPolicy::sparse, 16, 1, 80, 1, 1, 0.25, "none", 300}, 1, 20'000);
+  sparse.run();
+  const auto sum = [](const Cores& cores, std::uint64_t DirectoryCounters::*counter) {
+    std::uint64_t total = 0;
+    for (std::uint32_t t = 0; t < 16; ++t) total += cores.protocol().home(TileId{t}).entries.*counter;
+    return total;
+  };
+  EXPECT_GT(sum(sparse, &DirectoryCounters::evictions), 100U);  // H13
+  EXPECT_EQ(sum(sparse, &DirectoryCounters::probes), 0U);
+  Cores flask({"", TokenPolicy::flask, 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30}, 1, 20'000);
+  flask.run();
+  EXPECT_GT(sum(flask, &DirectoryCounters::incomplete), 10U);        // H12
+  EXPECT_GT(sum(flask, &DirectoryCounters::rebuilt), 100U);          // H5, H7, H8
+  EXPECT_GT(sum(flask, &DirectoryCounters::false_positives), 100U);  // H9 after a probe
+  EXPECT_GT(sum(flask, &DirectoryCounters::filtered), 100U);         // H9 without one
+  EXPECT_EQ(sum(sparse, &DirectoryCounters::false_positives), 0U);
+}
+
+constexpr auto kSparse = TokenPolicy::sparse, kMosaic = TokenPolicy::mosaic, kFlask = TokenPolicy::flask;
+INSTANTIATE_TEST_SUITE_P(
+    Tokens, RandomTester,
+    testing::Values(Crowd{"SparseOneAgent", kSparse, 1, 1, 60, 1, 1, 1, "none", 0},
+                    Crowd{"SparseTwo", kSparse, 2, 1, 40, 1, 1, 0.25, "none", 300},
+                    Crowd{"SparseSixteen", kSparse, 16, 1, 80, 1, 1, 0.25, "none", 300},
+                    Crowd{"SparseTiles", kSparse, 16, 4, 80, 2, 1, 0.5, "none", 100},
+                    Crowd{"SparseSixtyFour", kSparse, 64, 1, 40, 8, 1, 2, "none", 50},
+                    Crowd{"MosaicTwo", kMosaic, 2, 1, 40, 1, 1, 0.25, "none", 300},
+                    Crowd{"MosaicSixteen", kMosaic, 16, 1, 80, 1, 1, 0.25, "none", 300},
+                    Crowd{"MosaicTiles", kMosaic, 12, 3, 80, 2, 1, 0.5, "none", 100},
+                    Crowd{"FlaskOneAgent", kFlask, 2, 2, 60, 2, 1, 0.5, "dlcbf", 0},
+                    Crowd{"FlaskTwo", kFlask, 2, 1, 40, 2, 1, 0.5, "dlcbf", 300},
+                    Crowd{"FlaskSixteen", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300},
+                    Crowd{"FlaskFilterFull", kFlask, 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30},
+                    Crowd{"FlaskConventional", kFlask, 16, 1, 4000, 2, 1, 0.5, "cbf", 100},
+                    Crowd{"FlaskExact", kFlask, 16, 4, 80, 8, 4, 4, "exact", 100},
+                    Crowd{"FlaskBlind", kFlask, 16, 4, 80, 8, 4, 4, "none", 100},
+                    Crowd{"FlaskSixtyFour", kFlask, 64, 1, 60, 8, 4, 4, "dlcbf", 50}),
+    [](const auto& of) { return std::string(of.param.name); });
+
+}  // namespace
+}  // namespace rubato::chip
