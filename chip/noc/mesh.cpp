@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "chip/noc/mesh.hpp"
 
+#include <algorithm>
+#include <bit>
+
 #include "base/check.hpp"
 
 namespace rubato::chip {
@@ -67,6 +70,72 @@ inline Cycle Mesh::travel(TileId from, TileId to, const RunLength& run, Cycle no
 [[gnu::noinline]] Cycle Mesh::travel_unusually(TileId from, TileId to, std::uint32_t bytes, Cycle now) {
   const RunLength run{flits_of(bytes)};
   return params_.contention ? travel<true>(from, to, run, now) : travel<false>(from, to, run, now);
+}
+
+template <class AtRouter>
+std::uint32_t Mesh::go_along(TileId from, Direction d, std::uint32_t links, std::uint32_t bytes, Cycle head,
+                             const AtRouter& at_router) {
+  const std::uint32_t flits = flits_of(bytes);
+  std::uint32_t tile = from.value;
+  for (std::uint32_t i = 0; i < links; ++i) {
+    const std::uint32_t l = link(tile, d);
+    flits_[l] += flits;
+    if (params_.contention) head = calendars_.book(l, head, RunLength{flits});
+    head += params_.straight;
+    tile = d == Direction::east    ? tile + 1
+           : d == Direction::west  ? tile - 1
+           : d == Direction::south ? tile + params_.width
+                                   : tile - params_.width;
+    at_router(TileId{tile}, head);
+  }
+  return links;
+}
+
+/// From a router of the sender's row to the tiles of `to` in its column.
+std::uint32_t Mesh::go_down(TileId from, std::uint64_t to, std::uint32_t bytes, Cycle head, bool turns,
+                            std::array<Cycle, 64>& arrivals) {
+  const std::int32_t row = places_[from.value].row, column = places_[from.value].column;
+  std::uint32_t south = 0, north = 0, links = 0;
+  for (std::uint64_t rest = to; rest != 0; rest &= rest - 1) {
+    const Place& place = places_[static_cast<std::uint32_t>(std::countr_zero(rest))];
+    if (place.column != column) continue;
+    if (place.row > row) south = std::max(south, static_cast<std::uint32_t>(place.row - row));
+    if (place.row < row) north = std::max(north, static_cast<std::uint32_t>(row - place.row));
+  }
+  const auto arrive = [&](TileId t, Cycle at) {
+    if ((to >> t.value & 1) != 0) arrivals[t.value] = at + (flits_of(bytes) - 1);
+  };
+  if (turns) head += params_.turn - params_.straight;
+  links += go_along(from, Direction::south, south, bytes, head, arrive);
+  links += go_along(from, Direction::north, north, bytes, head, arrive);
+  return links;
+}
+
+// Along the sender's row first, as every message; a copy leaves at each column that has one of the tiles.
+std::uint32_t Mesh::multicast(TileId from, std::uint64_t to, Message message, Cycle now,
+                              std::array<Cycle, 64>& arrivals) {
+  RUBATO_DCHECK(tiles() <= 64);
+  const std::int32_t column = places_[from.value].column;
+  std::uint32_t east = 0, west = 0;
+  for (std::uint64_t rest = to; rest != 0; rest &= rest - 1) {
+    const std::int32_t there = places_[static_cast<std::uint32_t>(std::countr_zero(rest))].column;
+    if (there > column) east = std::max(east, static_cast<std::uint32_t>(there - column));
+    if (there < column) west = std::max(west, static_cast<std::uint32_t>(column - there));
+  }
+  if ((to >> from.value & 1) != 0) arrivals[from.value] = now;
+  std::uint32_t links = go_down(from, to, message.bytes, now, false, arrivals);
+  const auto at_column = [&](TileId t, Cycle head) {
+    if ((to >> t.value & 1) != 0) arrivals[t.value] = head + (flits_of(message.bytes) - 1);
+    links += go_down(t, to, message.bytes, head, true, arrivals);
+  };
+  const std::uint32_t eastward = go_along(from, Direction::east, east, message.bytes, now, at_column);
+  const std::uint32_t westward = go_along(from, Direction::west, west, message.bytes, now, at_column);
+  links += eastward + westward;
+  if (links != 0) {
+    bytes_[static_cast<unsigned>(message.traffic)] += message.bytes;
+    ++messages_;
+  }
+  return links;
 }
 
 std::uint32_t Mesh::hops(TileId from, TileId to) const {

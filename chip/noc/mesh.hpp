@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,6 +38,8 @@ class Mesh final : public Network {
   explicit Mesh(Params params);
 
   Cycle send(TileId from, TileId to, Message message, Cycle now) override;
+  std::uint32_t multicast(TileId from, std::uint64_t to, Message message, Cycle now,
+                          std::array<Cycle, 64>& arrivals) override;
 
   std::uint32_t tiles() const { return tiles_; }
   /// Links between two tiles.
@@ -65,6 +68,13 @@ class Mesh final : public Network {
   }
   template <bool contention>
   Cycle travel(TileId from, TileId to, const RunLength& run, Cycle now);
+  /// A multicast's way along one direction: books the links until every tile of `to` on it is served, and
+  /// says of each router on the way when the head is there.
+  template <class AtRouter>
+  std::uint32_t go_along(TileId from, Direction d, std::uint32_t links, std::uint32_t bytes, Cycle head,
+                         const AtRouter& at_router);
+  std::uint32_t go_down(TileId from, std::uint64_t to, std::uint32_t bytes, Cycle head, bool turns,
+                        std::array<Cycle, 64>& arrivals);
   Cycle travel_unusually(TileId from, TileId to, std::uint32_t bytes, Cycle now);
   bool has_link(std::uint32_t tile, Direction d) const;
 

@@ -97,6 +97,21 @@ def draw_throttle(rng: random.Random) -> dict[str, object]:
     }
 
 
+def draw_protocol(rng: random.Random, chip: dict[str, object]) -> dict[str, object]:
+    """MESI for half of the chips; else directories and filters that are soon full."""
+    protocol = rng.choice(["mesi", "mesi", "mesi", "sparse", "mosaic", "flask"])
+    if protocol == "mesi":
+        return {}
+    ways = rng.choice([2, 4, 8])
+    return {
+        "coherence.protocol": protocol,
+        "coherence.capacity": 2 if "l2.size" in chip else rng.choice([0.05, 1]),
+        "coherence.ways": ways,
+        "coherence.directory_ways": rng.randrange(1, ways),
+        "coherence.filter": rng.choice(["dlcbf", "dlcbf", "cbf", "exact", "none"]),
+    }
+
+
 def draw_program(rng: random.Random, seed: int, chip: dict[str, object]) -> list[str]:
     """The arguments of random_tasks."""
     tasks = rng.choice([20, 100, 300, 300, 600])
@@ -131,6 +146,7 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
         max_cycles *= 10
     chip |= draw_edges(rng)
     chip |= draw_throttle(random.Random(f"throttle of {seed}"))  # apart: seeds keep the programs and chips they had
+    chip |= draw_protocol(random.Random(f"protocol of {seed}"), chip)
     settings = [f"{key}={value}" for key, value in chip.items()]
     return command_with(settings, arguments, programs, "--max-cycles", str(max_cycles), *more)
 

@@ -120,9 +120,13 @@ class TokenProtocol final : public MemoryHierarchy, private EventHandler {
 
   // ---- Transport ----
   void send(Flight flight, TileId from, TileId to);
+  void send_to_all(Flight flight, TileId from, std::uint64_t to);
   void deliver(const Flight& flight);
   void drain();
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) override;
+  std::uint32_t flits_of(const TokenMessage& m) const {
+    return (bytes_of(m) + link_bytes_ - 1) / link_bytes_;
+  }
   Cycle book(Calendars& ports, TileId tile, Cycle at) { return warming_ ? at : ports.book(tile.value, at); }
   void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }
   Cycle now() const { return warming_ ? Cycle{} : timeline_->now(); }

@@ -1,6 +1,7 @@
 // What homes and memory controllers do, and how messages get there (K31, K36).
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/check.hpp"
@@ -27,11 +28,33 @@ void TokenProtocol::send(Flight flight, TileId from, TileId to) {
     const auto distance = [](std::uint32_t a, std::uint32_t b) { return a < b ? b - a : a - b; };
     const std::uint32_t hops = distance(from.value % mesh_width_, to.value % mesh_width_) +
                                distance(from.value / mesh_width_, to.value / mesh_width_);
-    flit_hops_[static_cast<unsigned>(traffic)] +=
-        std::uint64_t{hops} * ((bytes_of(m) + link_bytes_ - 1) / link_bytes_);
+    flit_hops_[static_cast<unsigned>(traffic)] += std::uint64_t{hops} * flits_of(m);
     flight.spend(kNetworkPart, network_->send(from, to, {bytes_of(m), traffic}, flight.at));
   }
   timeline_->schedule(flight.at, this, kDeliver, flights_.add(flight));
+}
+
+void TokenProtocol::send_to_all(Flight flight, TileId from, std::uint64_t to) {
+  const TokenMessage& m = flight.message;
+  const TrafficClass traffic = flight.is_rollback ? TrafficClass::abort : traffic_of(m);
+  std::array<Cycle, 64> arrivals;
+  if (!warming_) {
+    ++messages_[static_cast<unsigned>(m.kind)];
+    flit_hops_[static_cast<unsigned>(traffic)] +=
+        std::uint64_t{flits_of(m)} *
+        network_->multicast(from, to, {bytes_of(m), traffic}, flight.at, arrivals);
+  }
+  for (; to != 0; to &= to - 1) {
+    const auto t = static_cast<std::uint32_t>(std::countr_zero(to));
+    Flight copy = flight;
+    copy.message.agent = static_cast<std::uint16_t>(t);
+    if (warming_) {
+      immediate_.push_back(copy);
+      continue;
+    }
+    copy.spend(kNetworkPart, arrivals[t]);
+    timeline_->schedule(copy.at, this, kDeliver, flights_.add(copy));
+  }
 }
 
 void TokenProtocol::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
@@ -227,13 +250,12 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
     const Kind kind = out.many.kind;
     if (kind == Kind::probe_shared || kind == Kind::probe_exclusive || kind == Kind::probe_count)
       count(home.entries.probes);
-    for (std::uint64_t rest = out.targets; rest != 0; rest &= rest - 1) {
-      TokenMessage m = out.many;
-      m.agent = static_cast<std::uint16_t>(std::countr_zero(rest));
-      if (kind == Kind::recall) count(home.counters.recalls);
-      if (kind == Kind::forward_exclusive) count(home.counters.invalidations);
-      forward(m);
-    }
+    const auto agents = static_cast<std::uint64_t>(std::popcount(out.targets));
+    if (kind == Kind::recall && !warming_) home.counters.recalls += agents;
+    if (kind == Kind::forward_exclusive && !warming_) home.counters.invalidations += agents;
+    Flight next = cause;
+    next.message = out.many;
+    send_to_all(next, t, out.targets);
   }
   for (std::uint32_t i = 0; i < out.count; ++i) {
     if (out.sends[i].kind == Kind::forward_shared) count(home.counters.forwards);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "chip/stats/registry.hpp"
 
@@ -35,6 +36,40 @@ TEST(Mesh, TheLastFlitArrivesOneCycleAFlitLater) {
   EXPECT_EQ(send(m, 0, 9, kLine, 200), 206U);                     // 3 + 3
   EXPECT_EQ(send(m, 0, 1, {16, TrafficClass::task}, 300), 301U);  // exactly one slot
   EXPECT_EQ(send(m, 0, 1, {17, TrafficClass::task}, 400), 402U);
+}
+
+TEST(Mesh, AMulticastArrivesAsAMessageToEachWouldAndTakesEachLinkOnce) {
+  for (const std::uint32_t from : {0U, 27U, 63U, 56U}) {
+    const std::uint64_t to = 0x8100'0042'0810'0181 & ~(std::uint64_t{1} << from);
+    Mesh all = mesh_8x8();
+    std::array<Cycle, 64> arrivals{};
+    const std::uint32_t links = all.multicast(TileId{from}, to, kLine, Cycle{100}, arrivals);
+    std::uint64_t carried = 0;
+    for (std::uint32_t t = 0; t < 64; ++t) {
+      for (unsigned d = 0; d < kDirections; ++d) {
+        const std::uint64_t flits = all.flits(TileId{t}, static_cast<Direction>(d));
+        EXPECT_TRUE(flits == 0 || flits == 4) << "tile " << t << " carries it more than once";
+        carried += flits;
+      }
+      if ((to >> t & 1) == 0) continue;
+      Mesh one = mesh_8x8();
+      EXPECT_EQ(arrivals[t].value, send(one, from, t, kLine, 100)) << from << " to " << t;
+    }
+    EXPECT_EQ(carried, links * 4U);
+    EXPECT_EQ(all.bytes(TrafficClass::memory), 64U);
+  }
+}
+
+TEST(Mesh, AMulticastToARowAndAColumnSharesItsWay) {
+  Mesh m({.width = 4, .height = 4});
+  std::array<Cycle, 64> arrivals{};
+  // From 0: east to 1, 2, 3 (three links), south from 3 to 7 and 11 (two), south from 0 to 4 (one).
+  EXPECT_EQ(m.multicast(TileId{0}, 1U << 2 | 1U << 7 | 1U << 11 | 1U << 4, kRequest, Cycle{10}, arrivals),
+            6U);
+  EXPECT_EQ(arrivals[2], Cycle{12});
+  EXPECT_EQ(arrivals[7], Cycle{15});  // 3 straight, 2 for the turn
+  EXPECT_EQ(arrivals[11], Cycle{16});
+  EXPECT_EQ(arrivals[4], Cycle{11});
 }
 
 TEST(Mesh, AMessageWaitsForTheLinkAndNotOneCycleLonger) {
