@@ -7,9 +7,9 @@
 namespace rubato::chip {
 
 namespace {
-constexpr auto kL1 = &AccessParts::l1, kL2 = &AccessParts::l2, kLlc = &AccessParts::llc,
-               kNetwork = &AccessParts::network;
-constexpr std::uint32_t kNoSlot = TileCaches::kNoSlot;
+constexpr auto kL1Part = &AccessParts::l1, kL2Part = &AccessParts::l2, kLlcPart = &AccessParts::llc,
+               kNetworkPart = &AccessParts::network;
+constexpr std::uint32_t kNoL2Slot = TileCaches::kNoSlot;
 using Want = AgentLine::Want;
 }  // namespace
 
@@ -30,7 +30,7 @@ AccessResult TokenProtocol::access(CoreId core, LineAddr line, AccessKind kind, 
   if (!is_in_l1 || (r.checked && !l1.covers_at(l1_slot, r.write))) return leave_l1(r, l1_slot, is_in_l1, now);
   if (warming_ || (active && !r.checked) || !l1.hit_at(l1_slot, line, r.write)) use_l1(r, l1_slot);
   Path path(now);
-  path.spend(kL1, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
+  path.spend(kL1Part, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
   return path.done(ServedBy::l1);
 }
 
@@ -40,23 +40,24 @@ AccessResult TokenProtocol::leave_l1(const Request& r, std::uint32_t l1_slot, bo
   Path path(now);
   std::uint32_t slot = tile.array().find(r.line);
   AgentRecord* record = nullptr;
-  if (agent.due != 0 || slot == kNoSlot) record = agent.find(r.line);
+  if (agent.due != 0 || slot == kNoL2Slot) record = agent.find(r.line);
 
   // 1. What a request brought is used first, and its cycles have passed already.
   AgentRecord* due = nullptr;
   if (record != nullptr && record->line.is_unblock_due) {
     due = record;
   } else {
-    path.spend(kL1, r.kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
-    path.until(kL2, book(l2_ports_, r.tile, path.at()) + l2_latency_);
+    path.spend(kL1Part, r.kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
+    path.until(kL2Part, book(l2_ports_, r.tile, path.at()) + l2_latency_);
   }
-  if (slot == kNoSlot && record != nullptr && record->line.is_readable() && record->line.want == Want::none) {
+  if (slot == kNoL2Slot && record != nullptr && record->line.is_readable() &&
+      record->line.want == Want::none) {
     agent_rules_.take_back(record->line);
     slot = fill_l2(r.tile, r.line, *record, path.at());
   }
 
   // 2. The tile has the right: it serves.
-  if (slot != kNoSlot && (!r.write || is_writable(tile.array()[slot].state))) {
+  if (slot != kNoL2Slot && (!r.write || is_writable(tile.array()[slot].state))) {
     CheckResult verdict;
     const bool passes = !r.checked || check(r, slot, due, path, verdict);
     ServedBy served = due != nullptr ? due->served : ServedBy::l2;
@@ -71,7 +72,7 @@ AccessResult TokenProtocol::leave_l1(const Request& r, std::uint32_t l1_slot, bo
       } else {
         const bool owned = line.owner != 0;
         if (r.write ? tile.invalidate_l1s(slot, r.l1) : tile.downgrade_owner(slot))
-          path.spend(kL1, l1d_latency_);
+          path.spend(kL1Part, l1d_latency_);
         if (owned && due == nullptr) {
           count(tile.counters.other_l1);
           served = ServedBy::other_l1;
@@ -123,10 +124,11 @@ bool TokenProtocol::check(const Request& r, std::uint32_t slot, const AgentRecor
   const bool travels = due == nullptr && !result.is_free && home != r.tile;
   const auto word = [&](TileId from, TileId to) {
     const TrafficClass traffic = TrafficClass::coherence;
-    if (travels) path.until(kNetwork, network_->send(from, to, {message::kRequest, traffic}, path.at()));
+    if (travels) path.until(kNetworkPart, network_->send(from, to, {message::kRequest, traffic}, path.at()));
   };
   word(r.tile, home);
-  if (due == nullptr && !result.is_free) path.until(kLlc, book(llc_ports_, home, path.at()) + llc_latency_);
+  if (due == nullptr && !result.is_free)
+    path.until(kLlcPart, book(llc_ports_, home, path.at()) + llc_latency_);
   const std::uint64_t holders = due != nullptr ? due->givers : 0;
   conflicts_->check_global(r.core, r.line, r.kind, holders, is_writable(line.state), home, path.at(), result);
   path.note(result);
@@ -215,19 +217,20 @@ void TokenProtocol::receive_at_agent(Flight flight) {
   AgentRecord none;
   AgentRecord* const found = agent.find(flight.line);
   AgentRecord& record = found != nullptr ? *found : none;
-  const std::uint32_t slot = found != nullptr ? agent.caches.array().find(flight.line) : kNoSlot;
+  const std::uint32_t slot = found != nullptr ? agent.caches.array().find(flight.line) : kNoL2Slot;
   const bool has_tokens = record.line.held.count != 0;
 
   // What the caches know comes first; it costs an access of the L2, and of the L1s that are asked.
-  if (kind != Kind::tokens) flight.spend(kL2, book(l2_ports_, t, flight.at) + (warming_ ? 0 : l2_latency_));
+  if (kind != Kind::tokens)
+    flight.spend(kL2Part, book(l2_ports_, t, flight.at) + (warming_ ? 0 : l2_latency_));
   const bool gives_one =
       kind == Kind::forward_shared || (kind == Kind::probe_shared && record.line.held.owner);
   const bool gives_all = has_tokens && (kind == Kind::forward_exclusive || kind == Kind::probe_exclusive ||
                                         kind == Kind::recall);
-  if (slot != kNoSlot && (gives_one || gives_all)) {
+  if (slot != kNoL2Slot && (gives_one || gives_all)) {
     const bool asks_l1 = agent.caches.array()[slot].copies != 0;
     collect(agent, record, slot, gives_all);
-    if (asks_l1 && !warming_) flight.spend(kL1, flight.at + l1d_latency_);
+    if (asks_l1 && !warming_) flight.spend(kL1Part, flight.at + l1d_latency_);
   }
   const bool brings_right = kind == Kind::tokens;
   if (brings_right && flight.message.from != TokenMessage::kHome)
@@ -240,7 +243,7 @@ void TokenProtocol::receive_at_agent(Flight flight) {
     const bool kept = out.loss == AgentOutcome::Loss::right;
     lose(t, flight.line, kept);
     count(kept ? agent.caches.counters.forwards : agent.caches.counters.invalidations);
-    if (slot != kNoSlot) {
+    if (slot != kNoL2Slot) {
       if (kept) {
         agent.caches.array()[slot].state = LineState::shared;
       } else {
@@ -267,7 +270,7 @@ void TokenProtocol::fulfil(TileId t, AgentRecord& record, const Flight& flight) 
   ++record.round;
   ++agent.due;
   const std::uint32_t slot = agent.caches.array().find(flight.line);
-  if (slot == kNoSlot) {
+  if (slot == kNoL2Slot) {
     fill_l2(t, flight.line, record, flight.at);
   } else {
     agent.caches.array()[slot].state = state_of(record.line);

@@ -10,8 +10,8 @@
 namespace rubato::chip {
 
 namespace {
-constexpr auto kLlcPart = &AccessParts::llc, kMemoryPart = &AccessParts::memory,
-               kNetworkPart = &AccessParts::network;
+constexpr auto kHomePart = &AccessParts::llc, kMemoryPart = &AccessParts::memory,
+               kWayPart = &AccessParts::network;
 constexpr std::uint32_t kNoPlace = SetArray<TokenHome::Place>::kNoSlot;
 using Kind = TokenMessage::Kind;
 using Phase = HomeLine::Phase;
@@ -29,7 +29,7 @@ void TokenProtocol::send(Flight flight, TileId from, TileId to) {
     const std::uint32_t hops = distance(from.value % mesh_width_, to.value % mesh_width_) +
                                distance(from.value / mesh_width_, to.value / mesh_width_);
     flit_hops_[static_cast<unsigned>(traffic)] += std::uint64_t{hops} * flits_of(m);
-    flight.spend(kNetworkPart, network_->send(from, to, {bytes_of(m), traffic}, flight.at));
+    flight.spend(kWayPart, network_->send(from, to, {bytes_of(m), traffic}, flight.at));
   }
   timeline_->schedule(flight.at, this, kDeliver, flights_.add(flight));
 }
@@ -52,7 +52,7 @@ void TokenProtocol::send_to_all(Flight flight, TileId from, std::uint64_t to) {
       immediate_.push_back(copy);
       continue;
     }
-    copy.spend(kNetworkPart, arrivals[t]);
+    copy.spend(kWayPart, arrivals[t]);
     timeline_->schedule(copy.at, this, kDeliver, flights_.add(copy));
   }
 }
@@ -123,7 +123,7 @@ void TokenProtocol::receive_at_home(Flight flight) {
     if (record.line.phase == Phase::idle) home.ready.push_back(flight.line);
   } else {
     if (kind == Kind::put_data || kind == Kind::tokens)
-      flight.spend(kLlcPart, book(llc_ports_, t, flight.at));
+      flight.spend(kHomePart, book(llc_ports_, t, flight.at));
     const HomeOutcome out = home_rules_.receive(record.line, flight.message);
     apply(t, flight, record, out);
   }
@@ -162,7 +162,7 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   // The slice looks up its data, directory and filter at once.
   if (!warming_) {
     home.counters.busy_cycles += now() - flight.at;
-    flight.spend(kLlcPart, book(llc_ports_, t, later(flight.at, now())) + llc_latency_);
+    flight.spend(kHomePart, book(llc_ports_, t, later(flight.at, now())) + llc_latency_);
   }
   bool may_be_out = true;
   if (is_get) {
