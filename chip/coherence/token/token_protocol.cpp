@@ -14,6 +14,10 @@ using Want = AgentLine::Want;
 }  // namespace
 
 AccessResult TokenProtocol::access(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
+  return serve(core, line, kind, now);
+}
+
+AccessResult TokenProtocol::serve(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
   const bool active = !warming_ && conflicts_->is_active();
   const Request r{.core = core,
                   .line = line,
