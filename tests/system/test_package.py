@@ -191,3 +191,44 @@ def test_the_library_of_transactions_does_not_become_the_systems(transactional, 
     assert sorted(libraries.iterdir()) == before
     known = call("/sbin/ldconfig", "-C", tmp_path / "cache", "-p")
     assert not [line for line in known.splitlines() if "itm" in line and f"=> {libraries}/" in line]
+
+
+C_PROGRAM = """
+#include <rubato/tm/library.h>
+const char *_ITM_libraryVersion(void);
+char name[16] = "one";
+int main(void) {
+  char line[32];
+  int size;
+  __transaction_atomic {
+    name[0] = 'O';
+    size = tm_snprintf(line, sizeof line, "%s:%zu", name, tm_strlen(name));
+    tm_fprintf(stdout, "%s %d\\n", line, size);
+  }
+  puts(_ITM_libraryVersion());
+  return 0;
+}
+"""
+
+
+def test_functions_for_transactions_run_on_either_library(transactional, tmp_path):
+    """librubato_tm by pkg-config, in C, and by CMake; on GCC's library, and on ours if that is asked for, too."""
+    (tmp_path / "main.c").write_text(C_PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text("""
+cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES C CXX)
+find_package(rubato REQUIRED)
+add_executable(user main.c)
+target_link_libraries(user PRIVATE rubato::tm)
+add_executable(both main.c)
+target_link_libraries(both PRIVATE rubato::itm rubato::tm)
+""")
+    configure(tmp_path, tmp_path / "build", f"-DCMAKE_PREFIX_PATH={transactional}")
+    call("ninja", "-C", tmp_path / "build")
+    assert call(tmp_path / "build" / "user").startswith("One:3 5\nGNU libitm")
+    assert call(tmp_path / "build" / "both").startswith("One:3 5\nlibrubato_itm")
+    if shutil.which("pkg-config"):
+        path = next(transactional.glob("lib*/**/rubato-tm.pc")).parent
+        flags = call("pkg-config", "--cflags", "--libs", "rubato-tm", env=os.environ | {"PKG_CONFIG_PATH": str(path)})
+        call("gcc", tmp_path / "main.c", "-o", tmp_path / "program", *flags.split())
+        assert call(tmp_path / "program").startswith("One:3 5\nGNU libitm")
