@@ -1,0 +1,34 @@
+/* Conditional critical regions (rule T56): a transaction that is undone, and run again later, unless a
+   condition holds. RUBATO_TM_ATOMIC { RUBATO_TM_WAIT_UNLESS(count > 0);
+       --count;
+     }
+   The block is outermost. The thread yields, then sleeps for up to a millisecond, before it looks again: use
+   a condition variable where that is too late. */
+/* SPDX-License-Identifier: MIT */
+#ifndef RUBATO_TM_RETRY_H
+#define RUBATO_TM_RETRY_H
+
+#include "rubato/tm/library.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Used by the macros alone. */
+RUBATO_TM_PURE void tm_retry_wanted(void);
+int tm_retry_wait(void);
+#ifdef __cplusplus
+}
+#endif
+
+#define RUBATO_TM_ATOMIC                                                            \
+  for (int rubato_tm_again = 1; rubato_tm_again; rubato_tm_again = tm_retry_wait()) \
+  __transaction_atomic [[outer]]
+#define RUBATO_TM_WAIT_UNLESS(condition) \
+  do {                                   \
+    if (!(condition)) {                  \
+      tm_retry_wanted();                 \
+      __transaction_cancel [[outer]];    \
+    }                                    \
+  } while (0)
+
+#endif

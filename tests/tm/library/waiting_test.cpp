@@ -1,0 +1,187 @@
+// Threads that wait for what transactions change (rules T56, T57, T59): on GCC's libitm and on ours.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "rubato/tm/condition.hpp"
+#include "rubato/tm/retry.h"
+#include "rubato/tm/semaphore.hpp"
+
+namespace {
+
+void run_threads(int count, const std::function<void(int)>& f) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) threads.emplace_back(f, i);
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// Of four places; who finds it full or empty waits.
+struct Channel {
+  static constexpr std::uint64_t kPlaces = 4;
+  std::uint64_t place[kPlaces] = {};
+  std::uint64_t put = 0, taken = 0;
+  rubato::tm::condition not_full, not_empty;
+
+  void send(std::uint64_t value) {
+    for (bool is_done = false; !is_done;) {
+      __transaction_atomic {
+        is_done = put - taken < kPlaces;
+        if (is_done) {
+          place[put++ % kPlaces] = value;
+          not_empty.notify_one();
+        } else {
+          not_full.wait();
+        }
+      }
+    }
+  }
+  std::uint64_t receive() {
+    std::uint64_t value = 0;
+    for (bool is_done = false; !is_done;) {
+      __transaction_atomic {
+        is_done = put != taken;
+        if (is_done) {
+          value = place[taken++ % kPlaces];
+          not_full.notify_one();
+        } else {
+          not_empty.wait();
+        }
+      }
+    }
+    return value;
+  }
+};
+
+TEST(TmCondition, AChannelLosesNoValueAndNoWakeUp) {
+  constexpr std::uint64_t kValues = 3'000;
+  static Channel channel;
+  std::vector<std::uint64_t> sums(4);
+  run_threads(4, [&](int thread) {
+    const auto i = static_cast<std::size_t>(thread);
+    for (std::uint64_t value = 1; value <= kValues; ++value) {
+      if (thread < 2) {
+        channel.send(value);
+      } else {
+        sums[i] += channel.receive();
+      }
+    }
+  });
+  EXPECT_EQ(sums[2] + sums[3], kValues * (kValues + 1));
+  EXPECT_EQ(channel.put, channel.taken);
+}
+
+tm_condition gate;
+int waiting;
+
+TEST(TmCondition, EachNotificationWakesOneThatWaits) {
+  constexpr int kThreads = 5;
+  std::atomic<int> woken = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      __transaction_atomic {
+        ++waiting;
+        tm_condition_wait(&gate);
+      }
+      ++woken;
+    });
+  }
+  for (int count = 0; count < kThreads;) {
+    std::this_thread::yield();
+    __transaction_atomic { count = waiting; }
+  }
+  int cancelled = 0;
+  __transaction_atomic {
+    ++cancelled;
+    tm_condition_notify_all(&gate);
+    __transaction_cancel;  // wakes nobody
+  }
+  tm_waiter* first = nullptr;
+  __transaction_atomic { first = gate.first; }
+  EXPECT_NE(first, nullptr);
+  for (int i = 1; i <= 3; ++i) {
+    tm_condition_notify_one(&gate);
+    while (woken < i) std::this_thread::yield();
+    EXPECT_EQ(woken, i);
+  }
+  tm_condition_notify_all(&gate);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(woken, kThreads);
+  EXPECT_EQ(gate.first, nullptr);
+  EXPECT_EQ(gate.last, nullptr);
+}
+
+tm_mutex mutex;
+long guarded[2];
+
+TEST(TmLock, WhatItGuardsIsTouchedPlainlyByOneAtATime) {
+  constexpr int kRounds = 2'000;
+  std::atomic<int> skipped = 0;
+  run_threads(4, [&](int thread) {
+    for (int i = 0; i < kRounds; ++i) {
+      if (thread == 0) {  // Fig. 1a's other side: does without if the lock is held
+        __transaction_atomic {
+          if (tm_trylock(&mutex)) {
+            ++guarded[0];
+            ++guarded[1];
+            tm_unlock(&mutex);
+          } else {
+            tm_on_commit([](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &skipped);
+          }
+        }
+        continue;
+      }
+      tm_lock(&mutex);
+      ++guarded[0];
+      EXPECT_EQ(guarded[0], guarded[1] + 1);
+      ++guarded[1];
+      tm_unlock(&mutex);
+    }
+  });
+  EXPECT_EQ(guarded[0] + skipped, 4 * kRounds);
+  EXPECT_EQ(guarded[1], guarded[0]);
+  EXPECT_EQ(mutex.is_held, 0);
+}
+
+int turn, laps;
+
+TEST(TmRetry, ABlockRunsWhenItsConditionHoldsAndLeavesNoTraceBefore) {
+  constexpr int kThreads = 3, kLaps = 40;
+  turn = laps = 0;
+  run_threads(kThreads, [](int thread) {
+    for (int i = 0; i < kLaps; ++i) {
+      RUBATO_TM_ATOMIC {
+        ++laps;  // undone if it is not this thread's turn
+        RUBATO_TM_WAIT_UNLESS(turn == thread);
+        turn = (turn + 1) % kThreads;
+      }
+    }
+  });
+  EXPECT_EQ(laps, kThreads * kLaps);
+  EXPECT_EQ(turn, 0);
+}
+
+TEST(TmSemaphore, IsPostedByTransactionsThatCommit) {
+  static rubato::tm::semaphore semaphore;
+  static int posted = 0;
+  std::thread other([] {
+    for (int i = 0; i < 100; ++i) {
+      __transaction_atomic {
+        ++posted;
+        semaphore.post();
+        if (i % 2 == 1) __transaction_cancel;
+      }
+    }
+  });
+  for (int i = 0; i < 50; ++i) semaphore.wait();
+  other.join();
+  EXPECT_FALSE(semaphore.try_wait());
+  EXPECT_EQ(posted, 50);
+}
+
+}  // namespace
