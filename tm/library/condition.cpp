@@ -19,7 +19,7 @@ void tm_condition_wait(tm_condition* c) {
       c->last->next = self;
     }
     c->last = self;
-    tm_on_commit(sleep, self);
+    tm_on_commit(sleep_until_woken, self);
   }
 }
 

@@ -15,6 +15,6 @@ namespace rubato::tm::library {
 /// The calling thread's.
 RUBATO_TM_PURE tm_waiter* own_waiter();
 /// A commit action.
-void sleep(void* waiter);
+void sleep_until_woken(void* waiter);
 
 }  // namespace rubato::tm::library

@@ -43,7 +43,7 @@ tm_waiter* own_waiter() {
   return &own.waiter;
 }
 
-void sleep(void* waiter) {
+void sleep_until_woken(void* waiter) {
   const int error = errno;
   while (::sem_wait(&static_cast<tm_waiter*>(waiter)->woken) != 0 && errno == EINTR) {
   }
