@@ -173,6 +173,14 @@ def test_a_transactional_example_gets_the_installed_library(transactional, tmp_p
         assert call(tmp_path / "static") == line
 
 
+def test_threads_of_the_example_wait_for_transactions(transactional, tmp_path):
+    lines = [f"{form}: 3000 handled, 0 left" for form in ("semaphore", "condition", "retry")]
+    assert call(build_by_cmake(transactional, tmp_path / "cmake", "waiting") / "waiting").splitlines() == lines
+    if shutil.which("pkg-config"):
+        out = build_by_pkg_config(transactional, tmp_path / "pkg", str(tmp_path / "pkg" / "waiting"))
+        assert call(out / "waiting").splitlines() == lines
+
+
 def test_a_transactional_program_that_is_not_rebuilt_gets_it_by_a_preload(transactional, tmp_path):
     source = ROOT / "examples" / "transactions.cpp"
     call("g++", "-std=c++20", "-fgnu-tm", source, "-o", tmp_path / "plain", "-pthread")
