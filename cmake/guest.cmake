@@ -50,6 +50,27 @@ function(rubato_guest_objects name)
   set(guest_objects ${objects} PARENT_SCOPE)
 endfunction()
 
+# rubato_guest_archive(NAME SOURCES file... [OPTIONS flag...]): guest/libNAME.a, whose path is in guest_archive. A
+# program takes it among its OBJECTS.
+function(rubato_guest_archive name)
+  set(guest_archive "" PARENT_SCOPE)
+  if(NOT RUBATO_GUEST)
+    return()
+  endif()
+  rubato_guest_objects(${name} ${ARGN})
+  string(REGEX REPLACE "g\\+\\+(-[0-9]+)?$" "ar" ar ${RUBATO_GUEST_CXX})
+  set(archive ${RUBATO_GUEST_DIR}/lib${name}.a)
+  add_custom_command(
+    OUTPUT ${archive}
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
+    COMMAND ${ar} rcsD ${archive} ${guest_objects}
+    DEPENDS ${guest_objects}
+    COMMENT "Archiving guest library ${name}"
+    VERBATIM)
+  add_custom_target(guest_lib${name} ALL DEPENDS ${archive})
+  set(guest_archive ${archive} PARENT_SCOPE)
+endfunction()
+
 function(rubato_guest_program name)
   if(NOT RUBATO_GUEST)
     return()

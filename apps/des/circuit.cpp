@@ -60,12 +60,17 @@ std::uint32_t levelize(Circuit& circuit) {
   return at;
 }
 
-void set_delays(Circuit& circuit, unsigned variation_percent, std::uint64_t seed) {
+void set_delays(Circuit& circuit, unsigned variation_percent, std::uint64_t seed, Resolution resolution) {
   Rng rng(mix64(seed ^ 0x64656c6179ULL));  // apart from the vectors' sequence
   circuit.delays.resize(circuit.gates());
   for (std::uint32_t g = 0; g < circuit.gates(); ++g) {
     const std::uint64_t nominal =
         nominal_delay(circuit.kinds[g], static_cast<std::uint32_t>(circuit.pins[g].size()));
+    if (resolution == Resolution::fs) {
+      const std::uint64_t least = nominal * 10 * (100 - variation_percent);
+      circuit.delays[g] = static_cast<std::uint32_t>(least + rng.below(nominal * 20 * variation_percent + 1));
+      continue;
+    }
     const std::uint64_t percent = 100 - variation_percent + rng.below(2 * variation_percent + 1);
     circuit.delays[g] = static_cast<std::uint32_t>((nominal * percent + 50) / 100);
   }

@@ -55,10 +55,14 @@ constexpr bool gate_value(GateKind kind, std::uint64_t pins, std::uint32_t fan_i
 /// Fills `levelized`. Returns a gate on a cycle, or gates() if there is none and the order is complete.
 std::uint32_t levelize(Circuit& circuit);
 
+/// The unit of times.
+enum class Resolution { ps, fs };
+
 /// Nominal delay by type and fan-in: buf 12, not 10, nand and nor 14, and and or 20, each 4 more for an input
-/// beyond two; xor and xnor 30, 8 more. Then a seeded variation of up to `variation_percent` (0 to 90) both
-/// ways, gate by gate.
-void set_delays(Circuit& circuit, unsigned variation_percent, std::uint64_t seed);
+/// beyond two; xor and xnor 30, 8 more: picoseconds. Then a seeded variation of up to `variation_percent` (0
+/// to 90) both ways, gate by gate. In femtoseconds hardly two events have the same time.
+void set_delays(Circuit& circuit, unsigned variation_percent, std::uint64_t seed,
+                Resolution resolution = Resolution::ps);
 
 /// The longest sum of delays from an input: a circuit is settled that long after its inputs changed.
 std::uint64_t critical_path(const Circuit& circuit);

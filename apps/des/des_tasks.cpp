@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 
 #include "apps/common/task_type.hpp"
 
@@ -49,6 +50,13 @@ struct alignas(kLineBytes) Log {
   LogEntry* entries = nullptr;
 };
 
+/// A pin that will take a value: the event of a change.
+struct PinEvent {
+  Gate* gate;
+  std::uint32_t pin;
+  std::uint32_t value;
+};
+
 /// One output's values after the vectors: 0 no change since the vector before, 2 settled 0, 3 settled 1.
 struct alignas(kLineBytes) SampleLine {
   tracked<std::uint8_t> samples[kLineBytes];
@@ -64,6 +72,7 @@ SampleLine* sample_lines = nullptr;
 std::uint32_t lines_per_row = 0;
 std::uint64_t vector_period = 1;
 LogTasks log_tasks = LogTasks::none;
+bool on_heap = false;  // events are
 Log* logs = nullptr;
 
 Locale locale_of(const Gate* gate) { return static_cast<std::uint64_t>(gate - gates); }
@@ -105,12 +114,25 @@ void change_pin(Gate* gate, std::uint32_t pin, std::uint32_t value) {
 }
 
 template <TaskType type>
+void apply(PinEvent* event) {
+  change_pin<type>(event->gate, event->pin, event->value);
+  std::free(event);
+}
+
+template <TaskType type>
+void create_change(Gate* gate, std::uint32_t pin, std::uint64_t at, std::uint32_t value) {
+  if (!on_heap) return create<type>(change_pin<type>, {.at = at, .on = locale_of(gate)}, gate, pin, value);
+  auto* const event = static_cast<PinEvent*>(std::malloc(sizeof(PinEvent)));
+  *event = {gate, pin, value};
+  create<type>(apply<type>, {.at = at, .on = locale_of(gate)}, event);
+}
+
+template <TaskType type>
 void create_changes(const Sink* first, const Sink* last, std::uint64_t when, std::uint32_t value) {
   create_all<type>(
       first, last,
       [](const Sink* sink, std::uint64_t at, std::uint32_t v) {
-        Gate* const gate = gates + sink->gate;
-        create<type>(change_pin<type>, {.at = at, .on = locale_of(gate)}, gate, sink->pin, v);
+        create_change<type>(gates + sink->gate, sink->pin, at, v);
       },
       when, value);
 }
@@ -217,7 +239,7 @@ std::vector<std::vector<std::uint8_t>> read_samples(const Circuit& circuit, std:
 }  // namespace
 
 SimulationResult simulate(const Circuit& circuit, const Stimulus& stimulus, TaskType type, LogTasks log,
-                          const SimulationResult* expected) {
+                          Events events, const SimulationResult* expected) {
   std::vector<Sink> all_sinks;
   std::vector<Gate> all_gates = make_gates(circuit, all_sinks);
   std::vector<std::uint64_t> changes;
@@ -250,6 +272,7 @@ SimulationResult simulate(const Circuit& circuit, const Stimulus& stimulus, Task
   sample_lines = all_samples.data();
   vector_period = stimulus.period;
   log_tasks = log;
+  on_heap = events == Events::heap;
   logs = all_logs.data();
 
   with_type(type, [&]<TaskType chosen> { run_tasks<chosen>(circuit, first_change); });

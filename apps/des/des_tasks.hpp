@@ -17,10 +17,16 @@ enum class LogTasks {
   spec_at_log,  ///< the same, where the log is: its locale makes them take turns
 };
 
+/// Where the record of a pin's change is kept.
+enum class Events {
+  arguments,  ///< in the arguments of its task
+  heap,       ///< in a block that its creator allocates and its task frees, as in Galois (Sec. II-C)
+};
+
 /// Simulates with tasks of one type. With log tasks, `expected` (not null) says how many changes each net
 /// makes, which is the room that its part of the log gets: memory is not allocated inside tasks.
 /// More changes than that, as only a wrong simulation can make, are left out of the log.
 SimulationResult simulate(const Circuit& circuit, const Stimulus& stimulus, TaskType type, LogTasks log,
-                          const SimulationResult* expected);
+                          Events events, const SimulationResult* expected);
 
 }  // namespace rubato::apps

@@ -28,6 +28,8 @@ struct Options {
   std::uint64_t period = 0;
   unsigned delay_variation = 25;
   bool unit_delays = false;
+  Resolution resolution = Resolution::ps;
+  Events events = Events::arguments;
   TaskOptions tasks;
   bool has_log = false;
   LogTasks log_type = LogTasks::nonspec;
@@ -59,7 +61,14 @@ void declare(CLI::App& app, Options& o) {
       ->check(whole_number)
       ->check(CLI::Range(0, 90))
       ->type_name("PERCENT");
-  app.add_flag("--unit-delays", o.unit_delays, "Every gate has delay 1 instead");
+  auto* const unit = app.add_flag("--unit-delays", o.unit_delays, "Every gate has delay 1 instead");
+  add_choice<Resolution>(app, "--resolution", o.resolution, {{"ps", Resolution::ps}, {"fs", Resolution::fs}},
+                         "Unit of times: picoseconds (default), or femtoseconds, in which hardly two events "
+                         "have the same time");
+  app.get_option("--resolution")->excludes(unit);
+  add_choice<Events>(app, "--events", o.events, {{"arguments", Events::arguments}, {"heap", Events::heap}},
+                     "Where an event's record is: in its task's arguments (default), or in a block that its "
+                     "creator allocates and its task frees");
   add_task_type(app, o.tasks.type, "Type of the tasks that simulate (default mayspec)");
   app.add_flag("--log", o.has_log, "Log every change of a net, each by a task of its own");
   add_choice<LogTasks>(
@@ -147,7 +156,7 @@ int run_des(const Options& o) {
   const bool is_generated = o.netlist.empty();
   Circuit circuit =
       is_generated ? generate_circuit(o.generate.empty() ? "csa:8" : o.generate) : read_bench(o.netlist);
-  set_delays(circuit, o.delay_variation, o.seed);
+  set_delays(circuit, o.delay_variation, o.seed, o.resolution);
   if (o.unit_delays) {
     for (std::uint32_t g = 0; g < circuit.gates(); ++g) circuit.delays[g] = circuit.pins[g].empty() ? 0 : 1;
   }
@@ -173,7 +182,7 @@ int run_des(const Options& o) {
     expected = simulate_serially(circuit, stimulus, o.has_log);
   const LogTasks log = o.has_log ? o.log_type : LogTasks::none;
   const SimulationResult result =
-      o.tasks.is_serial ? expected : simulate(circuit, stimulus, o.tasks.type, log, &expected);
+      o.tasks.is_serial ? expected : simulate(circuit, stimulus, o.tasks.type, log, o.events, &expected);
   std::printf("pin changes: %" PRIu64 "\nnet changes: %" PRIu64 "\nwaveform checksum: %016" PRIx64 "\n",
               result.pin_events,
               std::accumulate(result.toggles.begin(), result.toggles.end(), std::uint64_t{0}),

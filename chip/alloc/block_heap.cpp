@@ -17,27 +17,8 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 
 }  // namespace
 
-// 16, 32, multiples of a line up to 512, then four sizes a doubling.
-constexpr std::array<std::uint32_t, BlockHeap::kClasses> BlockHeap::class_sizes() {
-  std::array<std::uint32_t, kClasses> sizes{16, 32};
-  unsigned n = 2;
-  std::uint32_t bytes = kLineBytes;
-  for (; bytes <= 512; bytes += kLineBytes) sizes[n++] = bytes;
-  for (bytes = 512; bytes < kLargestSmall;) {
-    for (std::uint32_t step = bytes / 4, i = 0; i < 4; ++i) sizes[n++] = bytes += step;
-  }
-  return sizes;
-}
-
-unsigned BlockHeap::class_of(std::uint64_t bytes) {
-  static constexpr auto sizes = class_sizes();
-  static_assert(sizes.back() == kLargestSmall);
-  return static_cast<unsigned>(std::lower_bound(sizes.begin(), sizes.end(), bytes) - sizes.begin());
-}
-
 std::uint64_t BlockHeap::rounded(std::uint64_t bytes) {
-  static constexpr auto sizes = class_sizes();
-  if (bytes <= kLargestSmall) return sizes[class_of(bytes)];
+  if (bytes <= kLargestSmall) return kClassBytes[size_class_of(bytes)];
   // Eight sizes a doubling, so that a block that is freed fits what is asked for next.
   return round_up(bytes, std::max(kPage, std::bit_floor(bytes) / 8));
 }
@@ -51,7 +32,7 @@ BlockHeap::Block BlockHeap::take(std::uint32_t pool, std::uint64_t bytes, std::u
   // A size that is a power of two is aligned to itself: spans are aligned to the largest.
   if (alignment > kAlignment) bytes = std::max(bytes, alignment);
   if (alignment > kLineBytes) bytes = std::bit_ceil(bytes);
-  if (bytes <= kLargestSmall) return take_small(pool, class_of(bytes));
+  if (bytes <= kLargestSmall) return take_small(pool, size_class_of(bytes));
   return take_large(pool, rounded(bytes), alignment);
 }
 
@@ -65,7 +46,7 @@ BlockHeap::Block BlockHeap::take_small(std::uint32_t pool_index, unsigned size_c
     return {address, false};
   }
   Span*& span = pool.growing[size_class];
-  const std::uint64_t bytes = class_sizes()[size_class];
+  const std::uint64_t bytes = kClassBytes[size_class];
   if (span == nullptr || span->used == span->states.size()) {
     const Addr base = map(kSpanBytes, kSpanBytes);
     if (base == 0) return {};
@@ -125,7 +106,7 @@ BlockHeap::State* BlockHeap::find(Addr address) {
   const auto place = spans_.find(address & ~(kSpanBytes - 1));
   if (place == spans_.end()) return nullptr;
   Span& span = *place->second;
-  const std::uint64_t bytes = class_sizes()[span.size_class], offset = address - span.base;
+  const std::uint64_t bytes = kClassBytes[span.size_class], offset = address - span.base;
   if (offset % bytes != 0 || offset / bytes >= span.used) return nullptr;
   return &span.states[offset / bytes];
 }
@@ -137,7 +118,7 @@ BlockHeap::State BlockHeap::state(Addr address) const {
 
 std::uint64_t BlockHeap::size(Addr address) const {
   if (const auto large = large_.find(address); large != large_.end()) return large->second.bytes;
-  return class_sizes()[spans_.at(address & ~(kSpanBytes - 1))->size_class];
+  return kClassBytes[spans_.at(address & ~(kSpanBytes - 1))->size_class];
 }
 
 }  // namespace rubato::chip

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/size_classes.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/vocabulary/types.hpp"
 
@@ -27,7 +28,7 @@ class BlockHeap {
  public:
   static constexpr std::uint64_t kAlignment = 16;
   static constexpr std::uint64_t kSpanBytes = std::uint64_t{64} << 10;
-  static constexpr std::uint64_t kLargestSmall = std::uint64_t{16} << 10;
+  static constexpr std::uint64_t kLargestSmall = kLargestSmallBlock;
 
   /// A block's memory reads as zero if it is fresh: nobody has had it before.
   struct Block {
@@ -55,9 +56,6 @@ class BlockHeap {
   static std::uint64_t rounded(std::uint64_t bytes);
 
  private:
-  static constexpr unsigned kClasses = 30;
-  static constexpr std::array<std::uint32_t, kClasses> class_sizes();
-
   struct Span {
     Addr base = 0;
     std::uint32_t pool = 0;
@@ -71,12 +69,11 @@ class BlockHeap {
     State state = State::in_use;
   };
   struct Pool {
-    std::array<std::vector<Addr>, kClasses> free;
-    std::array<Span*, kClasses> growing{};  ///< has blocks that were never handed out
+    std::array<std::vector<Addr>, kSizeClasses> free;
+    std::array<Span*, kSizeClasses> growing{};  ///< has blocks that were never handed out
     std::map<std::uint64_t, std::vector<Addr>> free_large;
   };
 
-  static unsigned class_of(std::uint64_t bytes);
   Block take_small(std::uint32_t pool, unsigned size_class);
   Block take_large(std::uint32_t pool, std::uint64_t bytes, std::uint64_t alignment);
   /// Maps a range; 0 if there is none.

@@ -9,6 +9,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#if !defined(__riscv)
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#endif
+
 #include "rubato/task.hpp"
 #include "rubato/task_type.hpp"
 #include "rubato/untracked.hpp"
@@ -59,8 +66,10 @@ inline bool is_speculative() { return engine::instruction::read<engine::instruct
 inline bool is_doomed() { return engine::instruction::read_now<engine::instruction::kIsDoomed>() != 0; }
 
 /// What follows runs non-speculatively: the task starts anew if it is not so already, handlers registered so
-/// far run.
-inline void promote() { engine::instruction::promote(); }
+/// far run. Of no effect elsewhere.
+inline void promote() {
+  if (is_speculative()) engine::instruction::promote();
+}
 
 /// If the task is aborted, or was, function(args...) runs as a task without timestamp and locale.
 template <class F, class... Args>
@@ -95,6 +104,22 @@ inline bool is_callers(const void* p, std::size_t bytes) {
          !touches(stack_low, ins::read_now<ins::kCallerStack>());
 }
 
+/// A system call of up to 6 arguments: its result or -errno. `errno`, which is tracked, stays as it is.
+template <class... Args>
+inline std::int64_t system_call(std::int64_t number, Args... args) {
+  static_assert(sizeof...(Args) <= 6, "a system call takes at most 6 arguments");
+  const std::uint64_t words[6] = {(std::uint64_t)args...};
+  register std::int64_t a7 asm("a7") = number;
+  register std::uint64_t a0 asm("a0") = words[0];
+  register std::uint64_t a1 asm("a1") = words[1];
+  register std::uint64_t a2 asm("a2") = words[2];
+  register std::uint64_t a3 asm("a3") = words[3];
+  register std::uint64_t a4 asm("a4") = words[4];
+  register std::uint64_t a5 asm("a5") = words[5];
+  asm volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5) : "memory");
+  return static_cast<std::int64_t>(a0);
+}
+
 #else
 
 inline bool is_speculative() { return false; }
@@ -103,6 +128,12 @@ inline void promote() {}
 template <class F, class... Args>
 inline void on_abort(F, Args...) {}
 inline bool is_callers(const void*, std::size_t) { return true; }
+template <class... Args>
+inline std::int64_t system_call(std::int64_t number, Args... args) {
+  const int before = errno;
+  const std::int64_t result = ::syscall(number, args...);
+  return result != -1 ? result : -std::int64_t{std::exchange(errno, before)};
+}
 
 #endif
 

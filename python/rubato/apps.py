@@ -36,6 +36,7 @@ class App(BaseModel):
     verify_flag: str | None = None
     mode_flag: str | None = None
     serial_arguments: list[str] = []  # by which it runs its serial code, which speed-up is measured against
+    allocates_in_tasks: bool = False  # on the chip it then has capalloc, and NAME-libc the C library's allocator
     demo: Any = None
     engines: list[str] = ["chip", "native"]
     file: Path | None = None

@@ -20,6 +20,13 @@ from rubato.suggest import near_misses
 
 MODES = ("spec", "nonspec", "mayspec")
 ENGINES = ("chip", "native")
+#: Who serves malloc and free on the chip: the settings that each is, besides the executable of `libc`.
+ALLOCATORS: dict[str, dict[str, Any]] = {
+    "ideal": {"run.alloc": "ideal"},
+    "capsules": {"task.capsules": True},
+    "plain": {"task.capsules": False},
+    "libc": {},
+}
 
 
 class RunSpec(BaseModel):
@@ -36,6 +43,7 @@ class RunSpec(BaseModel):
     config: str | None = None
     set: dict[str, Any] = {}
     seed: int | None = None
+    alloc: str | None = None  # one of ALLOCATORS; None: what the program is linked with
     serial: bool = False  # the application's serial code, which creates no tasks
     verify: bool = True
     trace: bool = False
@@ -71,6 +79,7 @@ class RunSpec(BaseModel):
         for variable in self.env:
             if not variable.partition("=")[0] or "=" not in variable or "\0" in variable:
                 raise UsageError(f"--env takes NAME=VALUE, such as OMP_NUM_THREADS=4, not {variable!r}.")
+        self._check_alloc()
         if self.engine == "native":
             self._check_native()
         elif self.oversubscribe:
@@ -84,6 +93,21 @@ class RunSpec(BaseModel):
         self._check_serial()
         self._check_arguments()
 
+    def _check_alloc(self) -> None:
+        if self.alloc is None:
+            return
+        if self.alloc not in ALLOCATORS:
+            raise UsageError(f"--alloc is one of {', '.join(ALLOCATORS)}, not {self.alloc}.")
+        app = self.app()
+        if self.alloc != "ideal" and (app is None or not app.allocates_in_tasks):
+            raise UsageError(
+                f"--alloc {self.alloc} is for applications that allocate in tasks, which {self.name} is not; "
+                "any program runs with --alloc ideal."
+            )
+        for key, value in ALLOCATORS[self.alloc].items():
+            if key in self.set and str(self.set[key]).lower() != toml_value(value):
+                raise UsageError(f"--alloc {self.alloc} and --set {key}={self.set[key]} contradict.")
+
     def _check_serial(self) -> None:
         app = self.app()
         if self.serial and (app is None or not app.serial_arguments):
@@ -92,7 +116,7 @@ class RunSpec(BaseModel):
     def _check_native(self) -> None:
         """What only the simulated chip has, and what only some programs can do."""
         chip_only = {
-            "--config": self.config, "--set": self.set, "--trace-from": self.trace_from,
+            "--config": self.config, "--set": self.set, "--alloc": self.alloc, "--trace-from": self.trace_from,
             "--trace-cycles": self.trace_cycles, "--interval": self.interval, "--series": self.series,
             "--max-cycles": self.max_cycles, "--roi": self.roi, "--no-ff": not self.fast_forward, "--warm": self.warm,
             "--sandbox": self.sandbox, "--commit-order": self.commit_order,
@@ -135,7 +159,8 @@ class RunSpec(BaseModel):
         if app := self.app():
             if self.engine not in app.engines:
                 raise UsageError(f"{app.name} runs on the {app.engines[0]} engine only (--engine {app.engines[0]}).")
-            if (built := app.built_for(self.engine)) is None:
+            built = app.built_for(self.engine) if self.alloc != "libc" else locate.program(f"{app.name}-libc", "chip")
+            if built is None:
                 where = "the chip" if self.engine == "chip" else "this machine"
                 raise UsageError(f"{app.name} is not built for {where}; `make build` builds it.")
             return built
@@ -199,6 +224,7 @@ class RunSpec(BaseModel):
         settings = dict(self.set)
         if self.mode is not None:
             settings["task.mayspec"] = self.mode
+        settings |= ALLOCATORS.get(self.alloc or "", {})
         for key, value in settings.items():
             command += ["--set", f"{key}={toml_value(value)}"]
         valued = {

@@ -43,11 +43,24 @@ inline std::uint64_t read_now() {
 template <unsigned count>
 inline void on_abort(std::uint64_t function, const std::uint64_t (&arguments)[5]) {
   register std::uint64_t a7 asm("a7") = function;
-  register std::uint64_t a0 asm("a0") = arguments[0];
-  register std::uint64_t a1 asm("a1") = arguments[1];
-  register std::uint64_t a2 asm("a2") = arguments[2];
-  register std::uint64_t a3 asm("a3") = arguments[3];
-  register std::uint64_t a4 asm("a4") = arguments[4];
+  register std::uint64_t a0 asm("a0");
+  register std::uint64_t a1 asm("a1");
+  register std::uint64_t a2 asm("a2");
+  register std::uint64_t a3 asm("a3");
+  register std::uint64_t a4 asm("a4");
+  // The empty asm leaves a register that carries nothing as it is, instead of clearing it.
+#define RUBATO_HANDLER_ARGUMENT(i) \
+  if constexpr (i < count) {       \
+    a##i = arguments[i];           \
+  } else {                         \
+    asm("" : "=r"(a##i));          \
+  }
+  RUBATO_HANDLER_ARGUMENT(0)
+  RUBATO_HANDLER_ARGUMENT(1)
+  RUBATO_HANDLER_ARGUMENT(2)
+  RUBATO_HANDLER_ARGUMENT(3)
+  RUBATO_HANDLER_ARGUMENT(4)
+#undef RUBATO_HANDLER_ARGUMENT
   asm volatile(".insn i %0, %1, x0, x0, %2"
                :
                : "i"(kOpcode), "i"(kCapsuleOnAbort), "i"(count << 4), "r"(a7), "r"(a0), "r"(a1), "r"(a2),

@@ -44,6 +44,9 @@ def run_command(
     program: Annotated[str | None, typer.Argument(help="An application (`rubato apps`), or an executable.")] = None,
     cores: Annotated[int | None, Opt(help="Cores: simulated, 1 to 1024, or workers of this machine.")] = None,
     mode: Annotated[str | None, Opt(help="What MAYSPEC tasks run as: spec, nonspec or mayspec.")] = None,
+    alloc: Annotated[
+        str | None, Opt(help="The program's allocator on the chip: ideal, capsules, plain or libc (docs/capsules.md).")
+    ] = None,
     config: Annotated[str | None, Opt(help="Chip description: a TOML file, or a shipped name.")] = None,
     set: Annotated[list[str] | None, Opt(metavar="KEY=VALUE", help="Override a configuration key.")] = None,
     seed: Annotated[
@@ -78,7 +81,7 @@ def run_command(
     """
     program, arguments = _split(program, context)
     spec = RunSpec(
-        program=program, arguments=arguments, engine=engine, cores=cores, mode=mode, config=config,
+        program=program, arguments=arguments, engine=engine, cores=cores, mode=mode, alloc=alloc, config=config,
         set=settings_of(set or []), seed=seed, verify=not no_verify, trace=trace, trace_from=trace_from,
         trace_cycles=trace_cycles, commit_order=commit_order,
         interval=interval, series=series or [], max_cycles=max_cycles, roi=roi,

@@ -57,7 +57,7 @@ void expect_same_as_serial(const Circuit& circuit, std::uint32_t vectors) {
     serial::set_seed(seed);
     for (const TaskType type : {spec, nonspec, mayspec}) {
       for (const LogTasks log : {LogTasks::nonspec, LogTasks::spec, LogTasks::spec_at_log}) {
-        EXPECT_TRUE(simulate(circuit, stimulus, type, log, &expected) == expected);
+        EXPECT_TRUE(simulate(circuit, stimulus, type, log, Events::arguments, &expected) == expected);
       }
     }
   }
@@ -88,7 +88,8 @@ TEST(Simulation, PassesAPulseOfOneDelayThroughAnAndGate) {
   EXPECT_EQ(circuit.names, (std::vector<std::string>{"a", "y", "n"}));
   EXPECT_EQ(expected.log, (std::vector<Change>{{100, 0, 1}, {110, 2, 0}, {120, 1, 1}, {130, 1, 0}}));
   EXPECT_EQ(expected.pin_events, 3u);
-  EXPECT_TRUE(simulate(circuit, stimulus, mayspec, LogTasks::nonspec, &expected) == expected);
+  EXPECT_TRUE(simulate(circuit, stimulus, mayspec, LogTasks::nonspec, Events::arguments, &expected) ==
+              expected);
 }
 
 TEST(Simulation, EvaluatesAGateOnceIfItsPinsChangeAtOneTime) {
@@ -100,8 +101,31 @@ TEST(Simulation, EvaluatesAGateOnceIfItsPinsChangeAtOneTime) {
   EXPECT_THAT(expected.settled, ElementsAre(ElementsAre(0), ElementsAre(1)));
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
     serial::set_seed(seed);
-    EXPECT_TRUE(simulate(circuit, stimulus, nonspec, LogTasks::none, nullptr) == expected);
+    EXPECT_TRUE(simulate(circuit, stimulus, nonspec, LogTasks::none, Events::arguments, nullptr) == expected);
   }
+}
+
+TEST(Simulation, IsTheSameWithEventsOnTheHeap) {
+  Circuit multiplier = generate_csa(5);
+  set_delays(multiplier, 25, 3, Resolution::fs);
+  const Stimulus stimulus = random_stimulus(multiplier, critical_path(multiplier) + 1, 5, 7);
+  const SimulationResult expected = simulate_serially(multiplier, stimulus, false);
+  for (const TaskType type : {spec, nonspec, mayspec})
+    EXPECT_TRUE(simulate(multiplier, stimulus, type, LogTasks::none, Events::heap, nullptr) == expected);
+}
+
+TEST(Delays, DifferInFemtosecondsAndHaveTheSameBounds) {
+  Circuit circuit = generate_csa(8);
+  set_delays(circuit, 0, 1);
+  const std::vector<std::uint32_t> nominal = circuit.delays;
+  set_delays(circuit, 25, 1, Resolution::fs);
+  std::set<std::uint32_t> different;
+  for (std::uint32_t g = 0; g < circuit.gates(); ++g) {
+    EXPECT_GE(circuit.delays[g], nominal[g] * 750);
+    EXPECT_LE(circuit.delays[g], nominal[g] * 1250);
+    different.insert(circuit.delays[g]);
+  }
+  EXPECT_GT(different.size(), (circuit.gates() - circuit.inputs.size()) * 3 / 4);
 }
 
 TEST(Simulation, AgreesWithTheSerialOneForEveryTypeLogAndSeed) {

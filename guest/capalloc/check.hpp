@@ -1,0 +1,80 @@
+// Heap::check(): walks all of a heap. Each page is in one span; no two free spans touch; each slot of a small
+// span is in exactly one place: in use, in a cache, on the span's stack, or not cut yet. Part of heap.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "guest/capalloc/heap.hpp"
+
+namespace rubato::capalloc {
+
+template <class System>
+const char* Heap<System>::check() {
+  const Arena& arena = arena_;
+  const PageNumber end = pages_.heap.end();
+  const auto see = [&](BlockNumber block) {  // false: it is in use, or was seen before
+    std::uint8_t& mark = arena.marks[block];
+    if ((mark != 0 && mark < kFreedMark) || (mark & kSeenMark) != 0) return false;
+    mark |= kSeenMark;
+    return true;
+  };
+  std::uint32_t free_spans = 0;
+  bool was_free = false;
+  for (PageNumber first = 0; first < end; first += arena.spans[first].pages) {
+    const Span& span = arena.spans[first];
+    if (span.state == Span::State::none || span.pages == 0 || span.pages > end - first)
+      return "a page is in no span";
+    if (arena.span_of[first] != first + 1 || arena.span_of[first + span.pages - 1] != first + 1)
+      return "the page map names another span";
+    const bool is_free = span.state == Span::State::free;
+    if (is_free && was_free) return "two free spans touch";
+    was_free = is_free;
+    free_spans += is_free ? 1 : 0;
+    const std::uint8_t mark = arena.marks[first * kUnitsPerPage];
+    if (span.state == Span::State::large && mark != kLargeMark) return "a large block is not in use";
+    if (span.state != Span::State::small) continue;
+    if (span.pages != kSpanPages || span.cut > span.slots() || span.stacked > span.cut)
+      return "a span of small blocks has wrong numbers";
+    const std::uint32_t units = kClassBytes[span.size_class] / kUnit;
+    for (std::uint32_t i = 0; i < span.stacked; ++i) {
+      const std::uint32_t slot = arena.slots_of(first)[i];
+      if (slot >= span.cut || !see(first * kUnitsPerPage + slot * units))
+        return "a free slot is somewhere else, too";
+    }
+  }
+  for (std::uint32_t n = 0; n <= PageHeap::kListed; ++n) {
+    for (PageNumber s = pages_.heap.list(n).head; s != 0; s = arena.spans[s - 1].next, --free_spans) {
+      const Span& span = arena.spans[s - 1];
+      if (span.state != Span::State::free || (span.pages <= PageHeap::kListed ? span.pages : 0) != n)
+        return "a list of free pages holds what is not free, or of another length";
+    }
+  }
+  if (free_spans != 0) return "a free span is in no list";
+  for (std::uint32_t c = 0; c <= cores_; ++c) {
+    for (unsigned k = 0; k < kSizeClasses; ++k) {
+      const Bin& bin = caches_[c].bins[k];
+      for (std::uint64_t i = 0; i < bin.count; ++i) {
+        const BlockNumber block = number(bin.blocks[i]);
+        const Span& span = arena.spans[arena.span_at(block)];
+        if (span.state != Span::State::small || span.size_class != k)
+          return "a cache holds a block of another class";
+        if (!see(block)) return "a cached block is somewhere else, too";
+      }
+    }
+  }
+  for (PageNumber first = 0; first < end; first += arena.spans[first].pages) {
+    const Span& span = arena.spans[first];
+    if (span.state != Span::State::small) continue;
+    const std::uint32_t units = kClassBytes[span.size_class] / kUnit;
+    for (std::uint32_t slot = 0; slot < span.cut; ++slot) {
+      std::uint8_t& mark = arena.marks[first * kUnitsPerPage + slot * units];
+      const bool is_seen = (mark & kSeenMark) != 0;
+      mark &= static_cast<std::uint8_t>(~kSeenMark);
+      if (!is_seen && mark != span.size_class + 1) return "a block is lost";
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace rubato::capalloc

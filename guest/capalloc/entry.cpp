@@ -1,0 +1,241 @@
+// capalloc's capsules, and the C library's functions over them (rules P68, P73 to P75): a program that links
+// this has it for malloc, free and all that call those, as C++'s operators new and delete do. Espresso,
+// Sec. VI-C, Listing 2.
+//
+// A speculative task's free is a NONSPEC child, which runs once the task has committed. Where capsules are
+// switched off (task.capsules=false) all is done by the task itself and speculated on.
+// SPDX-License-Identifier: MIT
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "guest/capalloc/heap.hpp"
+#include "rubato/capsule.hpp"
+#include "rubato/rubato.hpp"
+
+namespace {
+
+namespace capsule = rubato::capsule;
+namespace instruction = rubato::engine::instruction;
+
+/// Speculatively no more a call: that much is likely to be mispeculation.
+constexpr std::uint64_t kMostSpeculative = std::uint64_t{16} << 20;
+
+struct ChipSystem {
+  using Lock = capsule::TicketLock;
+
+  static bool is_task() { return instruction::read<instruction::kIsTask>() != 0; }
+  static std::uint64_t core() { return instruction::read<instruction::kCore>(); }
+  static unsigned cores() { return static_cast<unsigned>(instruction::read<instruction::kCores>()); }
+  static std::uintptr_t reserve(std::uint64_t bytes, bool is_known) {
+    constexpr int kMapUntracked = 0x02000000;
+    const std::int64_t at = capsule::system_call(
+        SYS_mmap, 0, bytes, PROT_NONE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (is_known ? kMapUntracked : 0), -1, 0);
+    return at < 0 ? 0 : static_cast<std::uintptr_t>(at);
+  }
+  static bool commit(std::uintptr_t begin, std::uint64_t bytes) {
+    const std::uintptr_t low = begin / rubato::kUntrackedPage * rubato::kUntrackedPage;
+    return capsule::system_call(SYS_mprotect, low, rubato::engine::whole_pages(begin + bytes - low),
+                                PROT_READ | PROT_WRITE) == 0;
+  }
+};
+
+using Heap = rubato::capalloc::Heap<ChipSystem>;
+using rubato::capalloc::GiveError;
+using rubato::capalloc::Taken;
+
+RUBATO_UNTRACKED rubato::untracked<Heap> heap;
+
+void give_back(std::uint64_t address);
+
+/// The rest of an allocation that is large, or found no block: alignment 0 for as much as the class gives.
+[[gnu::noinline]] Taken take_more(std::uint64_t bytes, std::uint64_t alignment) {
+  if (bytes > kMostSpeculative || alignment > kMostSpeculative) capsule::promote();
+  while (true) {
+    const Taken taken = alignment == 0 ? heap->take(bytes) : heap->take(bytes, alignment);
+    if (taken.address != 0) {
+      capsule::on_abort(give_back, taken.address);
+      return taken;
+    }
+    capsule::promote();
+    if (heap->grow(bytes, alignment)) continue;
+    errno = ENOMEM;  // not speculative by now
+    return {0, 0};
+  }
+}
+
+}  // namespace
+
+RUBATO_CAPSULE(std::uint64_t, capalloc_take, (std::uint64_t bytes)) {
+  if (bytes <= rubato::kLargestSmallBlock && ChipSystem::is_task()) [[likely]] {
+    const std::uint64_t address = heap->take_cached(bytes);
+    if (address != 0) [[likely]] {
+      capsule::on_abort(give_back, address);
+      return address;
+    }
+  }
+  return take_more(bytes, 0).address;
+}
+
+/// Before all others, outside tasks: those that run before fail as one with a wild pointer does.
+RUBATO_CAPSULE(bool, capalloc_set, ()) {
+  capsule::promote();
+  return heap->is_set() || heap->set();
+}
+
+/// The second word: whether the block reads as zero.
+RUBATO_CAPSULE(Taken, capalloc_take_fresh, (std::uint64_t bytes)) { return take_more(bytes, 0); }
+
+RUBATO_CAPSULE(std::uint64_t, capalloc_take_aligned, (std::uint64_t bytes, std::uint64_t alignment)) {
+  if (!std::has_single_bit(alignment)) capsule::promote();
+  return std::has_single_bit(alignment) ? take_more(bytes, alignment).address : 0;
+}
+
+/// A GiveError.
+RUBATO_CAPSULE(std::uint64_t, capalloc_give, (std::uint64_t address)) {
+  return static_cast<std::uint64_t>(heap->give(address));
+}
+
+RUBATO_CAPSULE(std::uint64_t, capalloc_usable, (std::uint64_t address)) { return heap->usable(address); }
+
+/// Null, or what is wrong with the heap. While no task runs.
+RUBATO_CAPSULE(const char*, capalloc_check, ()) { return heap->is_set() ? heap->check() : nullptr; }
+
+namespace {
+
+/// What a program does wrong with a block, in the ideal allocator's words.
+[[noreturn, gnu::cold, gnu::noinline]] void fail(std::uint64_t address, GiveError error) {
+  instruction::promote();  // a speculative task may have gone wrong
+  static char sentence[128];
+  char digits[19];
+  char* first = digits + sizeof(digits) - 1;
+  *first = 0;
+  std::uint64_t rest = address;
+  do *--first = "0123456789abcdef"[rest % 16];
+  while ((rest /= 16) != 0);
+  std::strcpy(sentence, error == GiveError::freed_before ? "freed the block at 0x" : "freed 0x");
+  std::strcat(sentence, first);
+  std::strcat(sentence, error == GiveError::freed_before ? " a second time"
+                                                         : ", which is not the start of a block of the heap");
+  rubato_misuse(sentence);
+}
+
+void give_back(std::uint64_t address) {
+  if (const std::uint64_t error = capalloc_give(address); error != 0) [[unlikely]]
+    fail(address, static_cast<GiveError>(error));
+}
+
+bool is_set = false;
+
+[[gnu::cold, gnu::noinline]] void set() {
+  rubato::engine::set_capsules();
+  if (!capalloc_set()) rubato_misuse("capalloc: there is no address space for the heap");
+  is_set = true;
+}
+
+/// The C library allocates before constructors run, and before what sets the capsules.
+void be_set() {
+  if (!is_set) [[unlikely]]
+    set();
+}
+
+void* no_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* take_aligned(std::uint64_t bytes, std::uint64_t alignment) {
+  be_set();
+  return reinterpret_cast<void*>(capalloc_take_aligned(bytes, alignment));
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(std::size_t bytes) {
+  be_set();
+  return reinterpret_cast<void*>(capalloc_take(bytes));
+}
+
+void free(void* block) {
+  if (block == nullptr) return;
+  const auto address = reinterpret_cast<std::uint64_t>(block);
+  if (capsule::is_speculative() && instruction::read<instruction::kHasCapsules>() != 0) {
+    rubato::create<rubato::nonspec>(give_back, {}, address);
+  } else {
+    give_back(address);
+  }
+}
+
+void cfree(void* block) { free(block); }
+
+void* calloc(std::size_t count, std::size_t each) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, each, &bytes)) return no_memory();
+  be_set();
+  const Taken taken = capalloc_take_fresh(bytes);
+  if (taken.address == 0) return nullptr;
+  auto* const block = reinterpret_cast<void*>(taken.address);
+  return taken.is_fresh != 0 ? block : std::memset(block, 0, bytes);
+}
+
+void* realloc(void* block, std::size_t bytes) {
+  if (block == nullptr) return malloc(bytes);
+  if (bytes == 0) {
+    free(block);
+    return nullptr;
+  }
+  const auto address = reinterpret_cast<std::uint64_t>(block);
+  const std::uint64_t usable = capalloc_usable(address);
+  if (usable == 0) give_back(address);  // says what is wrong
+  if (bytes <= usable && (usable <= 64 || bytes > usable / 2)) return block;
+  void* const moved = malloc(bytes);
+  if (moved == nullptr) return nullptr;
+  std::memcpy(moved, block, bytes < usable ? bytes : usable);
+  free(block);
+  return moved;
+}
+
+void* reallocarray(void* block, std::size_t count, std::size_t each) {
+  std::size_t bytes = 0;
+  return __builtin_mul_overflow(count, each, &bytes) ? no_memory() : realloc(block, bytes);
+}
+
+void* memalign(std::size_t alignment, std::size_t bytes) {
+  return take_aligned(bytes, std::bit_ceil(alignment == 0 ? 1 : alignment));
+}
+
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  if (std::has_single_bit(alignment)) return take_aligned(bytes, alignment);
+  errno = EINVAL;
+  return nullptr;
+}
+
+int posix_memalign(void** place, std::size_t alignment, std::size_t bytes) {
+  if (!std::has_single_bit(alignment) || alignment < sizeof(void*)) return EINVAL;
+  const int before = errno;
+  void* const block = take_aligned(bytes, alignment);
+  if (block == nullptr) {
+    errno = before;
+    return ENOMEM;
+  }
+  *place = block;
+  return 0;
+}
+
+void* valloc(std::size_t bytes) { return take_aligned(bytes, rubato::kUntrackedPage); }
+
+void* pvalloc(std::size_t bytes) { return valloc(rubato::engine::whole_pages(bytes)); }
+
+std::size_t malloc_usable_size(void* block) {
+  return block == nullptr ? 0 : capalloc_usable(reinterpret_cast<std::uint64_t>(block));
+}
+
+}  // extern "C"

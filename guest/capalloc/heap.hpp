@@ -1,0 +1,248 @@
+// capalloc without its capsules (rules P69 to P75): caches of blocks, one a core, above central lists, one a
+// size class, above the page heap. A core's cache needs no lock, since what runs on a core leaves the
+// allocator before anything else runs there; threads outside tasks, which can be interrupted anywhere, share
+// one more cache under a lock. System, which tests replace, has:
+//
+//   Lock                        first come, first served
+//   is_task(), core(), cores()  who asks
+//   reserve(bytes, is_known)    address space without memory; is_known: for what is known of blocks. 0: none
+//   commit(begin, bytes)        memory for a part of it; false: none
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "guest/capalloc/central_list.hpp"
+
+namespace rubato::capalloc {
+
+enum class GiveError : std::uint8_t { none, no_block, freed_before };
+
+/// Up to `most_bytes` of a class, within 4 and 128 blocks.
+constexpr std::uint32_t cache_capacity(unsigned size_class) {
+  return std::clamp<std::uint32_t>((32 << 10) / kClassBytes[size_class], 4, 128);
+}
+
+struct Taken {
+  std::uint64_t address;   ///< 0: grow(), then once more
+  std::uint64_t is_fresh;  ///< reads as zero
+};
+
+template <class System>
+class Heap {
+ public:
+  bool is_set() const { return arena_.base != 0; }
+
+  /// Once, before all else. False: no address space.
+  bool set() {
+    cores_ = System::cores();
+    const std::uint64_t caches = (cores_ + 1) * sizeof(Cache);
+    const std::uintptr_t blocks = System::reserve(kArenaBytes + kPageBytes, false);
+    const std::uintptr_t known = System::reserve(Arena::kKnownBytes + kPageBytes + caches, true);
+    if (blocks == 0 || known == 0) return false;
+    const auto aligned = [](std::uintptr_t p) { return (p + kPageBytes - 1) / kPageBytes * kPageBytes; };
+    const std::uintptr_t at = aligned(known) + Arena::kKnownBytes;
+    if (!System::commit(at, caches)) return false;
+    caches_ = reinterpret_cast<Cache*>(at);
+    arena_.place(aligned(blocks), aligned(known));
+    marks_ = arena_.marks - arena_.base / kUnit;
+    return true;
+  }
+
+  /// A block of at least `bytes`, aligned to 16, or to as much as its class allows.
+  Taken take(std::uint64_t bytes) {
+    if (bytes <= kLargestSmallBlock) return {take_small(size_class_of(bytes)), 0};
+    return take_large(bytes, 1);
+  }
+  /// @param alignment a power of two.
+  Taken take(std::uint64_t bytes, std::uint64_t alignment) {
+    bytes = std::max(bytes, std::uint64_t{1});
+    if (alignment > kUnit && bytes < alignment) bytes = alignment;
+    if (alignment > 64 && bytes <= kLargestSmallBlock / 2) {
+      std::uint64_t power = 64;
+      while (power < bytes) power *= 2;
+      bytes = power;
+    }
+    if (alignment <= 4096 && bytes <= kLargestSmallBlock &&
+        (alignment <= 64 || bytes <= kLargestSmallBlock / 2))
+      return {take_small(size_class_of(bytes)), 0};
+    return take_large(bytes,
+                      alignment <= kPageBytes ? 1 : static_cast<std::uint32_t>(alignment / kPageBytes));
+  }
+
+  /// From the core's cache alone, for a task: 0 if that has none.
+  [[gnu::always_inline]] std::uint64_t take_cached(std::uint64_t bytes) {
+    Cache& cache = caches_[System::core()];
+    auto& bin = *reinterpret_cast<Bin*>(reinterpret_cast<std::byte*>(&cache) + kBinOf[(bytes + 15) / kUnit]);
+    return bin.count == 0 ? 0 : pop(bin);
+  }
+
+  /// The block may be handed out again.
+  GiveError give(std::uint64_t address) {
+    std::uint8_t mark = mark_of(address);
+    if (mark == 0) return GiveError::no_block;
+    const BlockNumber block = number(address);
+    // By one atomic instruction: two frees of a block may come at once.
+    if (mark < kFreedMark) mark = arena_.mark_freed(block);
+    if (mark >= kFreedMark) return GiveError::freed_before;
+    if (mark == kLargeMark) {
+      const Locked guard(pages_.lock);
+      const PageNumber first = block / kUnitsPerPage;
+      pages_.heap.give(arena_, first, arena_.spans[first].pages);
+    } else if (System::is_task()) [[likely]] {
+      give_to(caches_[System::core()], mark - 1U, address);
+    } else {
+      const Locked guard(shared_lock_);
+      give_to(caches_[cores_], mark - 1U, address);
+    }
+    return GiveError::none;
+  }
+
+  /// Bytes of a block in use, 0 of anything else.
+  std::uint64_t usable(std::uint64_t address) const {
+    const std::uint8_t mark = mark_of(address);
+    if (mark == 0 || mark >= kFreedMark) return 0;
+    if (mark != kLargeMark) return kClassBytes[mark - 1U];
+    return arena_.spans[number(address) / kUnitsPerPage].pages * kPageBytes;
+  }
+
+  /// Makes room for a block of `bytes` with that alignment. Not speculatively: it makes system calls under a
+  /// lock that nothing speculative takes. False: no memory.
+  bool grow(std::uint64_t bytes, std::uint64_t alignment) {
+    if (bytes > kArenaBytes || alignment > kArenaBytes) return false;
+    const Locked guard(grow_lock_);
+    const PageNumber end = pages_.heap.end();
+    const std::uint64_t wanted = (bytes + kPageBytes - 1) / kPageBytes + alignment / kPageBytes;
+    // A promotion each: the more there is, the more is added.
+    const std::uint64_t more =
+        std::max({wanted, std::uint64_t{kLeastGrowth}, std::uint64_t{std::min(end, kMostGrowth)}});
+    const std::uint32_t left = kPages - end;
+    const auto pages = static_cast<std::uint32_t>(std::min<std::uint64_t>(more, left));
+    if (pages < wanted || !arena_.commit(end, pages, System::commit)) return false;
+    const Locked all(pages_.lock);
+    pages_.heap.extend(arena_, pages);
+    return true;
+  }
+
+  /// What is wrong, or null. While nobody else uses the heap.
+  const char* check();
+
+ private:
+  static constexpr std::uint32_t kLeastGrowth = 128, kMostGrowth = 8192;  // pages: 1 and 64 MiB
+
+  struct alignas(64) Bin {
+    std::uint64_t count;
+    std::uint64_t mark;  ///< of its blocks in use
+    std::uint64_t blocks[cache_capacity(0)];
+  };
+  struct Cache {
+    Bin bins[kSizeClasses];
+  };
+  /// Where in a cache the bin for blocks of 16 * i bytes begins.
+  static constexpr auto kBinOf = [] {
+    std::array<std::uint16_t, kClassOfUnits.size()> offsets{};
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+      offsets[i] = static_cast<std::uint16_t>(kClassOfUnits[i] * sizeof(Bin));
+    return offsets;
+  }();
+  static_assert(sizeof(Cache) <= 0x10000);
+
+  BlockNumber number(std::uint64_t address) const {
+    return static_cast<BlockNumber>((address - arena_.base) / kUnit);
+  }
+  std::uint8_t mark_of(std::uint64_t address) const {
+    const std::uint64_t offset = address - arena_.base;
+    return offset % kUnit != 0 || offset >= pages_.heap.end() * kPageBytes
+               ? 0
+               : __atomic_load_n(&arena_.marks[offset / kUnit], __ATOMIC_RELAXED);
+  }
+
+  [[gnu::always_inline]] std::uint64_t pop(Bin& bin) {
+    const std::uint64_t address = bin.blocks[--bin.count];
+    __atomic_store_n(&marks_[address / kUnit], static_cast<std::uint8_t>(bin.mark), __ATOMIC_RELAXED);
+    return address;
+  }
+
+  [[gnu::noinline]] std::uint64_t take_small(unsigned size_class) {
+    if (System::is_task()) return take_from(caches_[System::core()].bins[size_class], size_class);
+    const Locked guard(shared_lock_);
+    return take_from(caches_[cores_].bins[size_class], size_class);
+  }
+  std::uint64_t take_from(Bin& bin, unsigned size_class) {
+    if (bin.count == 0) {
+      BlockNumber blocks[cache_capacity(0)];
+      bin.mark = static_cast<std::uint8_t>(size_class + 1);
+      const std::uint32_t count =
+          central_[size_class].fetch(arena_, pages_, size_class, blocks, cache_capacity(size_class) / 2);
+      for (std::uint32_t i = 0; i < count; ++i) bin.blocks[i] = arena_.address(blocks[i]);
+      bin.count = count;
+      if (count == 0) return 0;
+    }
+    return pop(bin);
+  }
+
+  void give_to(Cache& cache, unsigned size_class, std::uint64_t address) {
+    Bin& bin = cache.bins[size_class];
+    if (bin.count == cache_capacity(size_class)) [[unlikely]]
+      give_half(bin, size_class);
+    bin.mark = static_cast<std::uint8_t>(size_class + 1);  // the core may have taken none
+    bin.blocks[bin.count++] = address;
+  }
+  /// The older half: what was freed last is likely to be in the core's L1.
+  [[gnu::noinline]] void give_half(Bin& bin, unsigned size_class) {
+    const std::uint64_t half = bin.count / 2;
+    BlockNumber blocks[cache_capacity(0)];
+    for (std::uint64_t i = 0; i < half; ++i) blocks[i] = number(bin.blocks[i]);
+    central_[size_class].give_back(arena_, pages_, size_class, blocks, static_cast<std::uint32_t>(half));
+    for (std::uint64_t i = half; i < bin.count; ++i) bin.blocks[i - half] = bin.blocks[i];
+    bin.count -= half;
+  }
+
+  /// @param aligned in pages.
+  [[gnu::noinline]] Taken take_large(std::uint64_t bytes, std::uint32_t aligned) {
+    if (bytes > kArenaBytes) return {0, 0};
+    const auto pages = static_cast<std::uint32_t>((bytes + kPageBytes - 1) / kPageBytes);
+    const Locked guard(pages_.lock);
+    PageHeap& heap = pages_.heap;
+    const PageNumber found = heap.take(arena_, pages + aligned - 1);
+    if (found == 0) return {0, 0};
+    PageNumber first = found - 1;
+    const bool is_fresh = arena_.spans[first].is_fresh;
+    if (aligned > 1) {
+      const std::uint64_t page = arena_.base / kPageBytes + first;
+      const auto before = static_cast<std::uint32_t>((aligned - page % aligned) % aligned),
+                 behind = aligned - 1 - before;
+      first += before;
+      arena_.set_span(first, pages, Span::State::large, is_fresh);
+      if (before > 0) {
+        arena_.set_span(first - before, before, Span::State::large, is_fresh);
+        heap.give(arena_, first - before, before, is_fresh);
+      }
+      if (behind > 0) {
+        arena_.set_span(first + pages, behind, Span::State::large, is_fresh);
+        heap.give(arena_, first + pages, behind, is_fresh);
+      }
+    }
+    const BlockNumber block = first * kUnitsPerPage;
+    __atomic_store_n(&arena_.marks[block], kLargeMark, __ATOMIC_RELAXED);
+    return {arena_.address(block), is_fresh};
+  }
+
+  // What never changes again lies apart from what does.
+  Arena arena_;
+  Cache* caches_ = nullptr;
+  std::uint8_t* marks_ = nullptr;  ///< the mark of an address is marks_[address / kUnit]
+  std::uint32_t cores_ = 0;
+  LockedPages<typename System::Lock> pages_;
+  alignas(64) typename System::Lock shared_lock_;
+  typename System::Lock grow_lock_;
+  CentralList<typename System::Lock> central_[kSizeClasses];
+};
+
+}  // namespace rubato::capalloc
+
+#include "guest/capalloc/check.hpp"

@@ -1,0 +1,80 @@
+// Whole pages of the arena (rule P72): best fit, by a list for each number of pages up to 128 and an ordered
+// one of longer runs; what comes back joins its free neighbours. The caller holds the lock.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "guest/capalloc/arena.hpp"
+
+namespace rubato::capalloc {
+
+class PageHeap {
+ public:
+  static constexpr std::uint32_t kListed = 128;
+
+  /// The arena's usable pages: all below.
+  PageNumber end() const { return __atomic_load_n(&end_, __ATOMIC_ACQUIRE); }
+
+  /// The arena has become usable up to end() + pages.
+  void extend(const Arena& arena, std::uint32_t pages) {
+    const PageNumber first = end_;
+    __atomic_store_n(&end_, end_ + pages, __ATOMIC_RELEASE);
+    give(arena, first, pages, true);
+  }
+
+  /// The first of that many pages, and 1; 0: there are none.
+  PageNumber take(const Arena& arena, std::uint32_t pages) {
+    PageNumber found = 0;
+    for (std::uint32_t n = pages; n <= kListed && found == 0; ++n) found = lists_[n].head;
+    if (found == 0) found = lists_[0].head;
+    while (found != 0 && arena.spans[found - 1].pages < pages) found = arena.spans[found - 1].next;
+    if (found == 0) return 0;
+    const PageNumber first = found - 1;
+    const Span& span = arena.spans[first];
+    const std::uint32_t there = span.pages;
+    const bool is_fresh = span.is_fresh;
+    list_of(there).remove(arena, first);
+    if (there > pages) insert(arena, first + pages, there - pages, is_fresh);
+    arena.set_span(first, pages, Span::State::large, is_fresh);
+    return found;
+  }
+
+  void give(const Arena& arena, PageNumber first, std::uint32_t pages, bool is_fresh = false) {
+    if (first + pages < end_) join(arena, first + pages, first, pages, is_fresh);
+    if (first > 0) join(arena, arena.span_of[first - 1] - 1, first, pages, is_fresh);
+    insert(arena, first, pages, is_fresh);
+  }
+
+  const SpanList& list(std::uint32_t n) const { return lists_[n]; }
+
+ private:
+  SpanList& list_of(std::uint32_t pages) { return lists_[pages <= kListed ? pages : 0]; }
+
+  /// If the neighbour is free, both become one.
+  void join(const Arena& arena, PageNumber neighbour, PageNumber& first, std::uint32_t& pages,
+            bool& is_fresh) {
+    Span& other = arena.spans[neighbour];
+    if (other.state != Span::State::free) return;
+    list_of(other.pages).remove(arena, neighbour);
+    pages += other.pages;
+    is_fresh = is_fresh && other.is_fresh;
+    if (neighbour < first) first = neighbour;
+    other.state = Span::State::none;
+  }
+
+  void insert(const Arena& arena, PageNumber first, std::uint32_t pages, bool is_fresh) {
+    arena.set_span(first, pages, Span::State::free, is_fresh);
+    SpanList& list = list_of(pages);
+    if (pages <= kListed) return list.push(arena, first);
+    PageNumber before = 0;
+    for (PageNumber s = list.head; s != 0 && arena.spans[s - 1].pages < pages; s = arena.spans[s - 1].next)
+      before = s;
+    before == 0 ? list.push(arena, first) : list.push_behind(arena, before - 1, first);
+  }
+
+  PageNumber end_ = 0;
+  SpanList lists_[kListed + 1];
+};
+
+}  // namespace rubato::capalloc

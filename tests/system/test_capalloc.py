@@ -1,0 +1,89 @@
+"""capalloc (rules P68 to P77): programs compute what they compute with the C library's allocator, the heap is whole
+after aborts, mistakes are named, and `rubato run --alloc` chooses between the four allocators."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import rubato
+from rubato.errors import UsageError
+from rubato.spec import ALLOCATORS, RunSpec
+
+
+def run(rubato_chip: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([rubato_chip, "--quiet", *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False)  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [["--cores", "1"], ["--cores", "4", "--no-ff"]], ids=" ".join)
+@pytest.mark.parametrize("program", ["heap", "containers", "threads", "exceptions"])
+def test_a_program_prints_what_it_prints_with_the_c_librarys(
+    program: str, options: list[str], guests: Path, rubato_chip: Path
+) -> None:
+    theirs, ours = (run(rubato_chip, *options, guests / name) for name in (program, f"capalloc_{program}"))
+    assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout), ours.stderr[-2000:]
+
+
+@pytest.mark.parametrize("capsules", ["true", "false"])
+@pytest.mark.parametrize(
+    "options",
+    [["--cores", "1"], ["--cores", "4"], ["--cores", "16"], ["--cores", "16", "--set", "run.lookahead_cycles=0"],
+     ["--cores", "16", "--set", "conflict.forwarding=stall"], ["--cores", "16", "--set", "conflict.forwarding=abort"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_every_block_is_in_one_place_after_aborts(
+    options: list[str], capsules: str, guests: Path, rubato_chip: Path
+) -> None:
+    one = run(rubato_chip, "--cores", "1", guests / "capalloc_lists")
+    done = run(rubato_chip, *options, "--set", f"task.capsules={capsules}", guests / "capalloc_lists")
+    assert done.returncode == 0 and "check: passed" in done.stdout, done.stdout + done.stderr[-2000:]
+    assert done.stdout == one.stdout
+
+
+@pytest.mark.parametrize("kind", ["spec", "mayspec"])
+@pytest.mark.parametrize("cores", ["1", "4", "16"])
+def test_ordered_tasks_that_allocate_leave_what_the_loop_leaves(
+    cores: str, kind: str, guests: Path, rubato_chip: Path
+) -> None:
+    done = run(rubato_chip, "--cores", cores, guests / "capalloc_task_heap", kind)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert done.stdout == run(rubato_chip, "--cores", cores, guests / "task_heap", kind).stdout
+
+
+@pytest.mark.parametrize("capsules", ["true", "false"])
+@pytest.mark.parametrize("cores", ["1", "4"])
+def test_a_second_free_is_an_error_with_its_sentence(
+    cores: str, capsules: str, guests: Path, rubato_chip: Path
+) -> None:
+    program = guests / "capalloc_task_double_free"
+    done = run(rubato_chip, "--cores", cores, "--set", f"task.capsules={capsules}", program)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "freed the block at 0x" in done.stderr and "a second time" in done.stderr
+
+
+@pytest.mark.parametrize("alloc", list(ALLOCATORS))
+def test_rubato_run_chooses_the_allocator(alloc: str, guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    done = rubato.run("des", cores=4, alloc=alloc, out=tmp_path / "run",
+                      arguments="--generate csa:4 --vectors 2 --events heap")  # fmt: skip
+    assert done.summary.check == "passed"
+    handlers = done.stats.total("tile.*.task_unit.handlers.registered")
+    assert (handlers > 0) == (alloc == "capsules")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"program": "des", "alloc": "best"}, "--alloc is one of ideal, capsules, plain, libc, not best."),
+        ({"program": "sssp", "alloc": "plain"}, "--alloc plain is for applications that allocate in tasks"),
+        ({"program": "des", "alloc": "plain", "set": {"task.capsules": "true"}}, "contradict"),
+        ({"program": "des", "alloc": "ideal", "engine": "native"}, "--alloc is for the simulated chip"),
+    ],
+)
+def test_what_cannot_be_is_refused(fields: dict, words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        RunSpec(**fields).check()
+    assert words in str(refused.value)
