@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "guest/capalloc/page_heap.hpp"
@@ -21,20 +22,27 @@ class alignas(64) CentralList {
   /// Takes up to `wanted` blocks. Fewer: there are no pages for more.
   std::uint32_t fetch(const Arena& arena, LockedPages<Lock>& pages, unsigned size_class, BlockNumber* blocks,
                       std::uint32_t wanted) {
-    const Locked guard(lock_);
-    std::uint32_t taken = 0;
-    while (taken < wanted) {
-      if (list_.head == 0 && !add_span(arena, pages, size_class)) break;
-      const PageNumber first = list_.head - 1;
-      Span& span = arena.spans[first];
-      const std::uint32_t slots = span.slots(), units = kClassBytes[size_class] / kUnit;
-      const BlockNumber begin = first * kUnitsPerPage;
-      const std::uint16_t* const stack = arena.slots_of(first);
-      for (; taken < wanted && span.stacked > 0; ++taken)
-        blocks[taken] = begin + stack[--span.stacked] * units;
-      for (; taken < wanted && span.cut < slots; ++taken) blocks[taken] = begin + span.cut++ * units;
-      if (span.stacked == 0 && span.cut == slots) unlist(arena, first);
+    const std::uint32_t units = kClassBytes[size_class] / kUnit;
+    BlockNumber next = 0;  // of a run that was never given out, whose blocks need no look
+    std::uint32_t taken = 0, run = 0;
+    {
+      const Locked guard(lock_);
+      while (taken < wanted && run == 0) {
+        if (list_.head == 0 && !add_span(arena, pages, size_class)) break;
+        const PageNumber first = list_.head - 1;
+        Span& span = arena.spans[first];
+        const std::uint32_t slots = span.slots();
+        const BlockNumber begin = first * kUnitsPerPage;
+        const std::uint16_t* const stack = arena.slots_of(first);
+        for (; taken < wanted && span.stacked > 0; ++taken)
+          blocks[taken] = begin + stack[--span.stacked] * units;
+        run = std::min(wanted - taken, slots - span.cut);
+        next = begin + span.cut * units;
+        span.cut += run;
+        if (span.stacked == 0 && span.cut == slots) unlist(arena, first);
+      }
     }
+    for (; run > 0; --run, next += units) blocks[taken++] = next;
     return taken;
   }
 

@@ -1,8 +1,10 @@
 // Heap::check(): walks all of a heap. Each page is in one span; no two free spans touch; each slot of a small
-// span is in exactly one place: in use, in a cache, on the span's stack, or not cut yet. Part of heap.hpp.
+// span is in exactly one place: in use, in a cache or a batch, on the span's stack, or not cut yet. Part of
+// heap.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "guest/capalloc/heap.hpp"
@@ -51,16 +53,21 @@ const char* Heap<System>::check() {
     }
   }
   if (free_spans != 0) return "a free span is in no list";
-  for (std::uint32_t c = 0; c <= cores_; ++c) {
-    for (unsigned k = 0; k < kSizeClasses; ++k) {
+  const auto see_all = [&](const std::uint64_t* blocks, std::uint64_t count, unsigned size_class) {
+    return std::all_of(blocks, blocks + count, [&](std::uint64_t address) {
+      const Span& span = arena.spans[arena.span_at(number(address))];
+      return span.state == Span::State::small && span.size_class == size_class && see(number(address));
+    });
+  };
+  for (unsigned k = 0; k < kSizeClasses; ++k) {
+    for (std::uint32_t c = 0; c <= cores_; ++c) {
       const Bin& bin = caches_[c].bins[k];
-      for (std::uint64_t i = 0; i < bin.count; ++i) {
-        const BlockNumber block = number(bin.blocks[i]);
-        const Span& span = arena.spans[arena.span_at(block)];
-        if (span.state != Span::State::small || span.size_class != k)
-          return "a cache holds a block of another class";
-        if (!see(block)) return "a cached block is somewhere else, too";
-      }
+      if (!see_all(bin.blocks, bin.count, k))
+        return "a cached block is of another class, or somewhere else, too";
+    }
+    for (std::uint32_t i = 0; i < depots_[k].full_count(); ++i) {
+      if (!see_all(batch(k, depots_[k].full(i)).blocks, cache_capacity(k) / 2, k))
+        return "a block in a batch is of another class, or somewhere else, too";
     }
   }
   for (PageNumber first = 0; first < end; first += arena.spans[first].pages) {

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "guest/capalloc/central_list.hpp"
+#include "guest/capalloc/depot.hpp"
 
 namespace rubato::capalloc {
 
@@ -40,7 +41,7 @@ class Heap {
   /// Once, before all else. False: no address space.
   bool set() {
     cores_ = System::cores();
-    const std::uint64_t caches = (cores_ + 1) * sizeof(Cache);
+    const std::uint64_t caches = (cores_ + 1) * sizeof(Cache) + kSizeClasses * kDepotBatches * sizeof(Batch);
     const std::uintptr_t blocks = System::reserve(kArenaBytes + kPageBytes, false);
     const std::uintptr_t known = System::reserve(Arena::kKnownBytes + kPageBytes + caches, true);
     if (blocks == 0 || known == 0) return false;
@@ -48,6 +49,7 @@ class Heap {
     const std::uintptr_t at = aligned(known) + Arena::kKnownBytes;
     if (!System::commit(at, caches)) return false;
     caches_ = reinterpret_cast<Cache*>(at);
+    batches_ = reinterpret_cast<Batch*>(caches_ + cores_ + 1);
     arena_.place(aligned(blocks), aligned(known));
     marks_ = arena_.marks - arena_.base / kUnit;
     return true;
@@ -132,11 +134,13 @@ class Heap {
   const char* check();
 
  private:
+  using Lock = typename System::Lock;
   static constexpr std::uint32_t kLeastGrowth = 128, kMostGrowth = 8192;  // pages: 1 and 64 MiB
 
   struct alignas(64) Bin {
     std::uint64_t count;
     std::uint64_t mark;  ///< of its blocks in use
+    BatchNumber empty;   ///< for the next half that it gives
     std::uint64_t blocks[cache_capacity(0)];
   };
   struct Cache {
@@ -173,16 +177,23 @@ class Heap {
     return take_from(caches_[cores_].bins[size_class], size_class);
   }
   std::uint64_t take_from(Bin& bin, unsigned size_class) {
-    if (bin.count == 0) {
-      BlockNumber blocks[cache_capacity(0)];
-      bin.mark = static_cast<std::uint8_t>(size_class + 1);
-      const std::uint32_t count =
-          central_[size_class].fetch(arena_, pages_, size_class, blocks, cache_capacity(size_class) / 2);
-      for (std::uint32_t i = 0; i < count; ++i) bin.blocks[i] = arena_.address(blocks[i]);
-      bin.count = count;
-      if (count == 0) return 0;
-    }
+    if (bin.count == 0 && !refill(bin, size_class)) return 0;
     return pop(bin);
+  }
+  bool refill(Bin& bin, unsigned size_class) {
+    const std::uint32_t half = cache_capacity(size_class) / 2;
+    bin.mark = size_class + 1;
+    if (const BatchNumber full = depots_[size_class].take_full(bin.empty); full != 0) {
+      std::copy_n(batch(size_class, full).blocks, half, bin.blocks);
+      bin.count = half;
+      bin.empty = full;
+      return true;
+    }
+    BlockNumber blocks[cache_capacity(0) / 2];
+    const std::uint32_t count = central_[size_class].fetch(arena_, pages_, size_class, blocks, half);
+    for (std::uint32_t i = 0; i < count; ++i) bin.blocks[i] = arena_.address(blocks[i]);
+    bin.count = count;
+    return count != 0;
   }
 
   void give_to(Cache& cache, unsigned size_class, std::uint64_t address) {
@@ -195,11 +206,22 @@ class Heap {
   /// The older half: what was freed last is likely to be in the core's L1.
   [[gnu::noinline]] void give_half(Bin& bin, unsigned size_class) {
     const std::uint64_t half = bin.count / 2;
-    BlockNumber blocks[cache_capacity(0)];
-    for (std::uint64_t i = 0; i < half; ++i) blocks[i] = number(bin.blocks[i]);
-    central_[size_class].give_back(arena_, pages_, size_class, blocks, static_cast<std::uint32_t>(half));
-    for (std::uint64_t i = half; i < bin.count; ++i) bin.blocks[i - half] = bin.blocks[i];
+    Depot<Lock>& depot = depots_[size_class];
+    const BatchNumber empty = bin.empty != 0 ? bin.empty : depot.take_empty();
+    bin.empty = 0;
+    if (empty != 0) {
+      std::copy_n(bin.blocks, half, batch(size_class, empty).blocks);
+      depot.give_full(empty);
+    } else {
+      BlockNumber blocks[cache_capacity(0) / 2];
+      for (std::uint64_t i = 0; i < half; ++i) blocks[i] = number(bin.blocks[i]);
+      central_[size_class].give_back(arena_, pages_, size_class, blocks, static_cast<std::uint32_t>(half));
+    }
+    std::copy(bin.blocks + half, bin.blocks + bin.count, bin.blocks);
     bin.count -= half;
+  }
+  Batch& batch(unsigned size_class, BatchNumber batch) const {
+    return batches_[size_class * kDepotBatches + (batch - 1)];
   }
 
   /// @param aligned in pages.
@@ -235,12 +257,14 @@ class Heap {
   // What never changes again lies apart from what does.
   Arena arena_;
   Cache* caches_ = nullptr;
+  Batch* batches_ = nullptr;       ///< kDepotBatches of each class
   std::uint8_t* marks_ = nullptr;  ///< the mark of an address is marks_[address / kUnit]
   std::uint32_t cores_ = 0;
-  LockedPages<typename System::Lock> pages_;
-  alignas(64) typename System::Lock shared_lock_;
-  typename System::Lock grow_lock_;
-  CentralList<typename System::Lock> central_[kSizeClasses];
+  LockedPages<Lock> pages_;
+  alignas(64) Lock shared_lock_;
+  Lock grow_lock_;
+  Depot<Lock> depots_[kSizeClasses];
+  CentralList<Lock> central_[kSizeClasses];
 };
 
 }  // namespace rubato::capalloc

@@ -1,6 +1,6 @@
-// Ordered tasks push and pop blocks of many sizes on a few lists, so that speculative attempts are aborted while
-// they hold blocks: at the end capalloc_check() finds every block in exactly one place, and as many are on the
-// lists as serial execution leaves there.
+// Ordered tasks push and pop blocks of many sizes on a few lists, so that speculative attempts are aborted
+// while they hold blocks: at the end capalloc_check() finds every block in exactly one place, and as many are
+// on the lists as serial execution leaves there.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
