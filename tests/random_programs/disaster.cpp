@@ -37,6 +37,7 @@ void remember_stack() {
 
 void disaster(std::uint64_t key) {
   const std::uint64_t wild = mix(key);
+  if (options.capsules && wild % 2 == 0) wild_capsules(wild >> 8);
   switch (key % 16) {
     case 0:
       *reinterpret_cast<volatile std::uint64_t*>(wild) = key;

@@ -27,10 +27,12 @@ struct Options {
   bool shared_locales = true;  ///< dense: SPEC tasks, too, touch what their locale owns
   bool heap = false;           ///< tasks allocate and free
   bool waits = false;          ///< system calls wait
+  bool capsules = false;       ///< tasks use the ledger
 };
 extern Options options;
 
 inline constexpr std::uint64_t kMaxLines = 64, kMaxLocales = 16, kWordsPerLocale = 4, kPairs = 8, kBlocks = 8;
+inline constexpr std::uint64_t kSharedAccounts = 4, kAccounts = kSharedAccounts + kMaxLocales;
 
 /// Two words that are equal whenever a task begins and when it ends. They lie in different lines.
 struct Pairs {
@@ -50,8 +52,10 @@ struct Memory {
   Pairs pairs;                                                        ///< of the same
   alignas(64) std::uint64_t owned[kWordsPerLocale][kMaxLocales];      ///< locales share lines, not words
   std::uint64_t owned_first[kMaxLocales], owned_second[kMaxLocales];  ///< pairs, one a locale
-  Block* blocks[kBlocks];                                             ///< of tasks that may touch anything
-  Block* owned_blocks[kMaxLocales];                                   ///< one a locale
+  alignas(64) std::uint64_t entered[kSharedAccounts], split[kSharedAccounts];  ///< as the ledger
+  alignas(64) std::uint64_t owned_entered[kMaxLocales], owned_split[kMaxLocales];
+  Block* blocks[kBlocks];               ///< of tasks that may touch anything
+  Block* owned_blocks[kMaxLocales];     ///< one a locale
   alignas(64) std::uint64_t stacks[8];  ///< where tasks' stacks are: for tasks gone astray
 };
 extern Memory memory;
@@ -77,6 +81,13 @@ void remember_stack();
 
 /// Exchanges a block for a new one, or grows it; its contents are folded into `seen`.
 void exchange_block(Random& random, const Reach& reach, std::uint64_t& seen);
+
+/// Calls a capsule of the ledger, or a few.
+void use_ledger(Random& random, const Reach& reach, std::uint64_t& seen);
+/// Capsule calls of a task that saw what it cannot have seen.
+void wild_capsules(std::uint64_t key);
+/// Says what is wrong. While no task runs.
+bool is_ledger_right();
 
 /// A system call that waits for a while.
 void wait(Random& random);

@@ -103,6 +103,8 @@ void act(Random& random, const Reach& reach, std::uint64_t key, std::uint64_t& s
     system_call(random, reach, seen);
   } else if (options.heap && random.one_in(6)) {
     exchange_block(random, reach, seen);
+  } else if (options.capsules && random.one_in(5)) {
+    use_ledger(random, reach, seen);
   } else if (options.waits && random.one_in(60)) {
     wait(random);
   } else {

@@ -112,6 +112,19 @@ def draw_protocol(rng: random.Random, chip: dict[str, object]) -> dict[str, obje
     }
 
 
+def draw_capsules(rng: random.Random) -> tuple[str, dict[str, object]]:
+    """Whether tasks call capsules, and what those find on the chip. With task.capsules=false the ledger would be tracked
+    memory that non-speculative tasks share, which has no serial order."""
+    if rng.random() < 0.5:
+        return "", {}
+    return "c", {
+        "task.capsule_handlers": rng.choice([8, 64]),
+        "task.handler_records": rng.choice([64, 4096]),
+        "task.capsule_call_cycles": rng.choice([1, 1, 40]),
+        "task.abort_handler_cycles": rng.choice([1, 5, 100]),
+    }
+
+
 def draw_program(rng: random.Random, seed: int, chip: dict[str, object]) -> list[str]:
     """The arguments of random_tasks."""
     tasks = rng.choice([20, 100, 300, 300, 600])
@@ -145,6 +158,9 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
         arguments[1] = str(MANY_TASKS)
         max_cycles *= 10
     chip |= draw_edges(rng)
+    letters, keys = draw_capsules(random.Random(f"capsules of {seed}"))
+    arguments[-1] += letters
+    chip |= keys
     chip |= draw_throttle(random.Random(f"throttle of {seed}"))  # apart: seeds keep the programs and chips they had
     chip |= draw_protocol(random.Random(f"protocol of {seed}"), chip)
     settings = [f"{key}={value}" for key, value in chip.items()]
