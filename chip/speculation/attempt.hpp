@@ -38,17 +38,18 @@ struct Attempt {
   std::vector<Probe> reads, writes;      ///< every line recorded, perhaps more than once
   std::vector<UndoEntry> undo;           ///< in the order of the stores
   std::vector<LineAddr> log_lines;       ///< of simulated memory, kLogEntriesPerLine entries each
-  std::vector<Task*> children;           ///< uncommitted ones and held ones, at most task.tracked_children
+  std::vector<Task*> children;           ///< uncommitted ones, at most task.tracked_children, and held ones
   std::vector<TaskDescriptor> handlers;  ///< that its capsules registered, in that order (P12)
   AttemptCycles cycles;
 
   // The task units' own.
-  std::uint32_t number = 0;       ///< in the pool of attempts
-  std::uint32_t queue_index = 0;  ///< in the commit queue
-  bool is_victim = false;         ///< to be aborted by the abort being carried out, or aborted
-  bool is_queued = false;         ///< in the commit queue
-  bool is_rolling_back = false;   ///< its stores are being restored, in time; in memory they already are
-  bool holds_core = false;        ///< until they are restored
+  std::uint32_t held_children = 0;  ///< of `children`: in its tile until it commits, so nothing tracks them
+  std::uint32_t number = 0;         ///< in the pool of attempts
+  std::uint32_t queue_index = 0;    ///< in the commit queue
+  bool is_victim = false;           ///< to be aborted by the abort being carried out, or aborted
+  bool is_queued = false;           ///< in the commit queue
+  bool is_rolling_back = false;     ///< its stores are being restored, in time; in memory they already are
+  bool holds_core = false;          ///< until they are restored
 };
 
 /// 16 bytes an entry: address and old word (C14).

@@ -32,6 +32,7 @@ void AbortCascade::doom_children(Attempt& attempt, Cycle now) {
     discarded_.push_back(child);
   }
   attempt.children.clear();
+  attempt.held_children = 0;
 }
 
 // The restoring stores are conflicts with whatever is later: what used the values goes with them.

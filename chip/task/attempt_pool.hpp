@@ -34,6 +34,7 @@ class AttemptPool {
     attempt->children.clear();
     attempt->handlers.clear();
     attempt->cycles = AttemptCycles{};
+    attempt->held_children = 0;
     attempt->is_victim = attempt->is_rolling_back = attempt->holds_core = false;
     free_.push_back(attempt);
   }

@@ -105,6 +105,7 @@ void TaskUnit::commit_children(Attempt& attempt, Cycle now) {
     }
   }
   attempt.children.clear();
+  attempt.held_children = 0;
 }
 
 void TaskUnit::parent_committed(Task* child) {

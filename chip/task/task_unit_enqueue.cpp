@@ -33,8 +33,10 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
     stalled_attempts_ -= c.task->attempt != nullptr ? 1 : 0;
     c.destination == tile_ ? (account_occupancy(now), queue_.redeem(c.granted_uncommitted)) : send_.redeem();
   } else {
+    // Held children need no pointer to where they are (P48).
     if (const Attempt* attempt = c.task->attempt;
-        attempt != nullptr && attempt->children.size() >= context_.config.task.tracked_children &&
+        attempt != nullptr && !is_held() &&
+        attempt->children.size() - attempt->held_children >= context_.config.task.tracked_children &&
         !become_nonspeculative(slot, now))
       return CreateOutcome::exception;
     c.mapped = context_.mapper->map(descriptor, tile_);
@@ -71,6 +73,7 @@ CreateOutcome TaskUnit::create(CoreId core, const TaskDescriptor& descriptor, Cy
     task->uncommitted_parent = c.task;
     task->order = attempt->virtual_time.timestamp;
     attempt->children.push_back(task);
+    attempt->held_children += is_held() ? 1 : 0;
   } else if (!c.task->descriptor.has_timestamp && type != TaskType::nonspec) {
     task->creator = c.task;
   }

@@ -97,8 +97,9 @@ RUBATO_CAPSULE(std::uint64_t, capalloc_take_aligned, (std::uint64_t bytes, std::
   return std::has_single_bit(alignment) ? take_more(bytes, alignment).address : 0;
 }
 
-/// A GiveError.
+/// A GiveError. Nothing could take this back, so a task that went wrong must not get here.
 RUBATO_CAPSULE(std::uint64_t, capalloc_give, (std::uint64_t address)) {
+  if (instruction::read<instruction::kHasCapsules>() != 0) capsule::promote();
   return static_cast<std::uint64_t>(heap->give(address));
 }
 
@@ -111,7 +112,7 @@ namespace {
 
 /// What a program does wrong with a block, in the ideal allocator's words.
 [[noreturn, gnu::cold, gnu::noinline]] void fail(std::uint64_t address, GiveError error) {
-  instruction::promote();  // a speculative task may have gone wrong
+  capsule::promote();  // a speculative task may have gone wrong
   static char sentence[128];
   char digits[19];
   char* first = digits + sizeof(digits) - 1;

@@ -46,7 +46,8 @@ RUBATO_CAPSULE(void, ledger_enter, (std::uint64_t account, std::uint64_t amount)
 }
 
 RUBATO_CAPSULE(void, ledger_take_back, (std::uint64_t account, std::uint64_t amount)) {
-  if (account >= random_tasks::kAccounts) return rubato::capsule::promote();
+  rubato::capsule::promote();  // nothing takes this back
+  if (account >= random_tasks::kAccounts) return;
   ledger->lock.lock();
   ledger->accounts[account] -= amount;
   ledger->lock.unlock();
@@ -77,7 +78,8 @@ RUBATO_CAPSULE(std::uint64_t, ledger_take_token, ()) {
 }
 
 RUBATO_CAPSULE(void, ledger_put_token, (std::uint64_t token)) {
-  if (token == 0 || token > random_tasks::kTokens) return rubato::capsule::promote();
+  rubato::capsule::promote();  // nothing takes this back
+  if (token == 0 || token > random_tasks::kTokens) return;
   ledger->token_lock.lock();
   if (ledger->free_count < random_tasks::kTokens)
     ledger->free_tokens[ledger->free_count++] = static_cast<std::uint32_t>(token - 1);
@@ -191,7 +193,8 @@ void wild_capsules(std::uint64_t) {}
 #endif
 
 void use_ledger(Random& random, const Reach& reach, std::uint64_t& seen) {
-  const std::uint64_t account = reach.everything ? random.below(kSharedAccounts) : kSharedAccounts + reach.locale;
+  const std::uint64_t account =
+      reach.everything ? random.below(kSharedAccounts) : kSharedAccounts + reach.locale;
   const std::uint64_t amount = seen ^ random.next();
   std::uint64_t& entered = reach.everything ? memory.entered[account] : memory.owned_entered[reach.locale];
   switch (random.below(8)) {
@@ -206,7 +209,8 @@ void use_ledger(Random& random, const Reach& reach, std::uint64_t& seen) {
     }
     case 3:
     case 4: {
-      ledger_split(account, amount, reach.everything ? &memory.split[account] : &memory.owned_split[reach.locale]);
+      ledger_split(account, amount,
+                   reach.everything ? &memory.split[account] : &memory.owned_split[reach.locale]);
       entered += amount;
       return;
     }
@@ -224,7 +228,8 @@ bool is_ledger_right() {
         a < kSharedAccounts ? memory.entered[a] : memory.owned_entered[a - kSharedAccounts];
     if (ledger->accounts[a] == entered) continue;
     std::printf("account %u holds %llx, committed tasks entered %llx\n", static_cast<unsigned>(a),
-                static_cast<unsigned long long>(ledger->accounts[a]), static_cast<unsigned long long>(entered));
+                static_cast<unsigned long long>(ledger->accounts[a]),
+                static_cast<unsigned long long>(entered));
     is_right = false;
   }
   std::uint64_t seen = 0;

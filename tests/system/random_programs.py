@@ -113,8 +113,8 @@ def draw_protocol(rng: random.Random, chip: dict[str, object]) -> dict[str, obje
 
 
 def draw_capsules(rng: random.Random) -> tuple[str, dict[str, object]]:
-    """Whether tasks call capsules, and what those find on the chip. With task.capsules=false the ledger would be tracked
-    memory that non-speculative tasks share, which has no serial order."""
+    """Whether tasks call capsules, and what those find on the chip. With task.capsules=false the ledger would be
+    tracked memory that non-speculative tasks share, which has no serial order."""
     if rng.random() < 0.5:
         return "", {}
     return "c", {

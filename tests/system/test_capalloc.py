@@ -4,6 +4,7 @@ after aborts, mistakes are named, and `rubato run --alloc` chooses between the f
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -63,6 +64,31 @@ def test_a_second_free_is_an_error_with_its_sentence(
     done = run(rubato_chip, "--cores", cores, "--set", f"task.capsules={capsules}", program)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "freed the block at 0x" in done.stderr and "a second time" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "words"), [([], "a second time"), (["inside"], "which is not the start of a block of the heap")]
+)
+def test_a_wrong_free_outside_tasks_has_its_sentence(
+    more: list[str], words: str, guests: Path, rubato_chip: Path
+) -> None:
+    done = run(rubato_chip, "--cores", "1", guests / "wrong_free", *more)
+    assert done.returncode == 3 and words in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "options", [["--cores", "4"], ["--cores", "16"], ["--cores", "16", "--seed", "5"]], ids=" ".join
+)
+def test_nothing_is_seen_of_wild_calls(options: list[str], guests: Path, rubato_chip: Path) -> None:
+    done = run(rubato_chip, *options, guests / "wild_free")
+    assert done.returncode == 0 and done.stdout == "check: passed\n", done.stdout + done.stderr[-2000:]
+
+
+def test_frees_do_not_count_as_tracked_children(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    done = run(rubato_chip, "--cores", "4", "--out", tmp_path / "run", guests / "many_frees")
+    assert done.returncode == 0, done.stderr[-2000:]
+    tasks = json.loads((tmp_path / "run" / "summary.json").read_text())["tasks"]
+    assert (tasks["promoted"], tasks["nonspeculative"]) == (0, 64 * 20)
 
 
 @pytest.mark.parametrize("alloc", list(ALLOCATORS))
