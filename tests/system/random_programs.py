@@ -159,6 +159,8 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
         max_cycles *= 10
     chip |= draw_edges(rng)
     letters, keys = draw_capsules(random.Random(f"capsules of {seed}"))
+    if letters:  # one lock and one counter for all: many tasks take long
+        arguments[1] = str(min(int(arguments[1]), 300))
     arguments[-1] += letters
     chip |= keys
     chip |= draw_throttle(random.Random(f"throttle of {seed}"))  # apart: seeds keep the programs and chips they had
