@@ -164,7 +164,10 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
     arguments[-1] += letters
     chip |= keys
     chip |= draw_throttle(random.Random(f"throttle of {seed}"))  # apart: seeds keep the programs and chips they had
-    chip |= draw_protocol(random.Random(f"protocol of {seed}"), chip)
+    # Attempts with capsules that others' writes abort or stall may not get on under protocols by messages: not solved
+    # yet (docs/coherence.md).
+    if "c" not in letters or chip["conflict.forwarding"] == "on":
+        chip |= draw_protocol(random.Random(f"protocol of {seed}"), chip)
     settings = [f"{key}={value}" for key, value in chip.items()]
     return command_with(settings, arguments, programs, "--max-cycles", str(max_cycles), *more)
 
