@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from cached_server import Running, run_on_free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,3 +38,24 @@ def rubato_chip(build: Path) -> Path:
 def guests(build: Path) -> Path:
     """The folder of the guest (RISC-V) programs."""
     return build / "guest"
+
+
+@pytest.fixture(scope="session")
+def cached_program(build: Path) -> Path:
+    found = build / "bin" / "rubato-cached"
+    if not found.exists():
+        pytest.skip("rubato-cached is not built: libevent or libxxhash is absent")
+    return found
+
+
+@pytest.fixture
+def start(cached_program: Path) -> Iterator[Callable[..., Running]]:
+    running = []
+
+    def begin(*options: str) -> Running:
+        running.append(run_on_free_port(cached_program, *options))
+        return running[-1]
+
+    yield begin
+    for one in running:
+        one.stop()

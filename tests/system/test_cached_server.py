@@ -15,102 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from cached_server import LAST_RESORT, Running, free_port, receive_all, run_on_free_port
 from cached_sessions import SESSIONS, encode
 
 RECORDED = Path(__file__).parent / "cached_answers.json"
-#: A hang is found by this, and judged by nothing else.
-LAST_RESORT = 60
-
-
-class PortTaken(Exception):
-    """Between its choice and its use somebody else took it."""
-
-
-class Running:
-    """A server on a port that the system chose, and what to ask it."""
-
-    def __init__(self, command: list[str], port: int):
-        self.port = port
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        for _ in range(3000):
-            try:
-                self.connect().close()
-                return
-            except OSError:
-                if self.process.poll() == 71:
-                    raise PortTaken from None
-                assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
-                time.sleep(0.01)
-        raise AssertionError("the server does not listen")
-
-    def connect(self) -> socket.socket:
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=LAST_RESORT)
-        client.settimeout(LAST_RESORT)
-        return client
-
-    def ask(self, data: bytes) -> bytes:
-        """All that is answered until the server closes; `data` must end with a quit."""
-        with self.connect() as client:
-            client.sendall(data)
-            return receive_all(client)
-
-    def stat(self, name: str) -> str:
-        found = re.search(rf"STAT {name} (\S+)".encode(), self.ask(b"stats\r\nquit\r\n"))
-        assert found, name
-        return found[1].decode()
-
-    def stop(self) -> int:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(LAST_RESORT)
-
-
-def receive_all(client: socket.socket) -> bytes:
-    parts = []
-    while part := client.recv(1 << 20):
-        parts.append(part)
-    return b"".join(parts)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@pytest.fixture(scope="session")
-def program(build: Path) -> Path:
-    found = build / "bin" / "rubato-cached"
-    if not found.exists():
-        pytest.skip("rubato-cached is not built: libevent or libxxhash is absent")
-    return found
-
-
-def run_on_free_port(program: Path, *options: str) -> Running:
-    for _ in range(20):
-        port = free_port()
-        try:
-            return Running([str(program), "-u", "root", "-l", "127.0.0.1", "-p", str(port), *options], port)
-        except PortTaken:
-            continue
-    raise AssertionError("the server ends with 71, no memory or no port, on 20 ports")
-
-
-@pytest.fixture
-def start(program: Path) -> Iterator[Callable[..., Running]]:
-    running = []
-
-    def begin(*options: str) -> Running:
-        running.append(run_on_free_port(program, *options))
-        return running[-1]
-
-    yield begin
-    for one in running:
-        one.stop()
-
-
-def run(program: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [str(program), "-u", "root", *options]
+def run(cached_program: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [str(cached_program), "-u", "root", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=LAST_RESORT, check=False)
 
 
@@ -128,8 +38,8 @@ def session(server: Running, name: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def one_server(program: Path) -> Iterator[Running]:
-    server = run_on_free_port(program)
+def one_server(cached_program: Path) -> Iterator[Running]:
+    server = run_on_free_port(cached_program)
     yield server
     server.stop()
 
@@ -242,16 +152,16 @@ def test_clients_that_die_in_mid_request_leave_nothing(start: Callable[..., Runn
         (["-m", "x"], "-m"), (["-B", "udp"], "-B"), (["extra"], "extra"), (["-p"], "-p"), (["-I", "100"], "-I"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_refused_in_one_sentence(program: Path, options: list[str], word: str) -> None:
-    result = run(program, *options)
+def test_what_is_not_there_is_refused_in_one_sentence(cached_program: Path, options: list[str], word: str) -> None:
+    result = run(cached_program, *options)
     assert result.returncode == 64
     assert word in result.stderr
     assert result.stderr.count("\n") == 1 and result.stdout == ""
 
 
-def test_a_port_in_use_ends_with_71(program: Path, start: Callable[..., Running]) -> None:
+def test_a_port_in_use_ends_with_71(cached_program: Path, start: Callable[..., Running]) -> None:
     server = start()
-    result = run(program, "-l", "127.0.0.1", "-p", str(server.port))
+    result = run(cached_program, "-l", "127.0.0.1", "-p", str(server.port))
     assert result.returncode == 71 and str(server.port) in result.stderr
 
 

@@ -1,0 +1,80 @@
+"""A cache server that a test started, and what to ask it."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+#: A hang is found by this, and judged by nothing else.
+LAST_RESORT = 60
+
+
+class PortTaken(Exception):
+    """Between its choice and its use somebody else took it."""
+
+
+class Running:
+    """A server on a port that the system chose, and what to ask it."""
+
+    def __init__(self, command: list[str], port: int):
+        self.port = port
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        for _ in range(3000):
+            try:
+                self.connect().close()
+                return
+            except OSError:
+                if self.process.poll() == 71:
+                    raise PortTaken from None
+                assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
+                time.sleep(0.01)
+        raise AssertionError("the server does not listen")
+
+    def connect(self) -> socket.socket:
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=LAST_RESORT)
+        client.settimeout(LAST_RESORT)
+        return client
+
+    def ask(self, data: bytes) -> bytes:
+        """All that is answered until the server closes; `data` must end with a quit."""
+        with self.connect() as client:
+            client.sendall(data)
+            return receive_all(client)
+
+    def stat(self, name: str) -> str:
+        found = re.search(rf"STAT {name} (\S+)".encode(), self.ask(b"stats\r\nquit\r\n"))
+        assert found, name
+        return found[1].decode()
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(LAST_RESORT)
+
+
+def receive_all(client: socket.socket) -> bytes:
+    parts = []
+    while part := client.recv(1 << 20):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run_on_free_port(program: Path, *options: str) -> Running:
+    for _ in range(20):
+        port = free_port()
+        try:
+            return Running([str(program), "-u", "root", "-l", "127.0.0.1", "-p", str(port), *options], port)
+        except PortTaken:
+            continue
+    raise AssertionError("the server ends with 71, no memory or no port, on 20 ports")
