@@ -57,7 +57,7 @@ class Cache : public CacheUpkeep<D> {
     Item* spare = nullptr;  // what is not linked in the end
     this->discipline_.item_section(hash, [&] {
       Item* old = this->find_live({item->key(), hash});
-      compared = request.cas != 0;
+      compared = request.cas != 0 || request.must_match;
       if (old) lru = old->lru;
       answer.stored = permits(request, item, old);
       if (answer.stored != Stored::stored) {
@@ -231,6 +231,7 @@ class Cache : public CacheUpkeep<D> {
 
   Stored permits(const StoreRequest& request, Item* item, const Item* old) {
     const bool joins = request.mode == StoreMode::append || request.mode == StoreMode::prepend;
+    if (request.must_match && !request.cas) return old ? Stored::exists : Stored::not_found;
     if (request.cas) {
       if (!old) return request.mode == StoreMode::set ? Stored::not_found : Stored::not_stored;
       if (request.cas != old->cas()) {
@@ -267,22 +268,30 @@ class Cache : public CacheUpkeep<D> {
     return both;
   }
 
+  /// A number as memcached reads it: white space before it, and anything behind white space after it.
   static bool parse(const Item& item, std::uint64_t& value) {
+    const auto space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
     const std::uint32_t n = item.bytes - 2;
-    if (n == 0 || n > 20 || item.is(Item::kChained)) return false;
+    if (n == 0 || item.is(Item::kChained)) return false;
     const char* p = item.data();
-    std::uint32_t i = 0;
+    std::uint32_t first = 0;
+    while (first < n && space(p[first])) ++first;
+    std::uint32_t i = first;
     for (value = 0; i < n && p[i] >= '0' && p[i] <= '9'; ++i) {
       const auto digit = static_cast<std::uint64_t>(p[i] - '0');
       if (value > (~std::uint64_t{0} - digit) / 10) return false;
       value = value * 10 + digit;
     }
-    // A number that became shorter is followed by spaces.
-    return i != 0 && (i == n || p[i] == ' ');
+    return i != first && (i == n || space(p[i]));
   }
 
   CountAnswer count_in(Item* item, Key key, const CountRequest& request) {
     CountAnswer answer{};
+    // What is no number by its size alone is said before a unique is compared, as memcached does.
+    if (item->bytes == 2 || item->is(Item::kChained)) {
+      answer.counted = Counted::non_numeric;
+      return answer;
+    }
     if (request.cas && request.cas != item->cas()) {
       answer.counted = Counted::exists;
       return answer;

@@ -52,6 +52,7 @@ enum class Stored : std::uint8_t { stored, not_stored, exists, not_found, no_mem
 struct StoreRequest {
   StoreMode mode = StoreMode::set;
   std::uint64_t cas = 0;    ///< to compare with, 0: none
+  bool must_match = false;  ///< without a unique to compare with nothing matches
   bool invalidate = false;  ///< a lower unique is stored as stale
   bool vivify = false;      ///< append to what is not there stores
 };

@@ -335,6 +335,9 @@ void BinaryProtocol::store(const Header& h, const char* body, std::size_t) {
     default:
       break;
   }
+  // With a unique there must be an item, whichever of the three it is.
+  if (h.cas && (request.mode == StoreMode::add || request.mode == StoreMode::replace))
+    request.mode = StoreMode::set;
   const Key key = s_.key(name);
   const bool fits = s_.engine_.fits(name.size(), flags, h.value());
   Item* item = fits ? s_.engine_.allocate(

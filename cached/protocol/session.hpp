@@ -73,7 +73,7 @@ class Session {
     output_.append(text);
     output_.append("\r\n");
   }
-  /// Errors are answered even where `noreply` was asked for.
+  /// Errors of the server, and of a line that is no command, are answered even where `noreply` was asked for.
   void error(std::string_view text) {
     no_reply_ = false;
     answer(text);

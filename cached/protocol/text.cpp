@@ -152,7 +152,7 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
   if (name.size() > kMostKey || !to_number(words[2], flags) || !to_number(words[3], expiry) ||
       !to_number(words[4], length) || length < 0 || length > std::numeric_limits<std::int32_t>::max() - 2 ||
       (cas && !to_number(words[5], unique)))
-    return s_.error(kBadFormat);
+    return s_.answer(kBadFormat);
   const Key key = s_.key(name);
   const auto bytes = static_cast<std::uint32_t>(length);
   const bool fits = s_.engine_.fits(name.size(), flags, bytes);
@@ -168,7 +168,7 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
     }
     return;
   }
-  s_.store_ = {.mode = mode, .cas = unique};
+  s_.store_ = {.mode = mode, .cas = unique, .must_match = cas};
   s_.value_hash_ = key.hash;
   s_.await(Session::Value::text, item, std::size_t{bytes} + 2);
 }
@@ -193,7 +193,7 @@ void TextProtocol::value_complete() {
   Item* item = std::exchange(s_.item_, nullptr);
   if (!ends_with_newline(*item)) {
     s_.engine_.release(item);
-    return s_.error("CLIENT_ERROR bad data chunk");
+    return s_.answer("CLIENT_ERROR bad data chunk");
   }
   switch (s_.engine_.store(s_.counters_, item, s_.value_hash_, s_.store_).stored) {
     case Stored::stored:
@@ -220,7 +220,7 @@ void TextProtocol::remove(const Words& words) {
         (words.count == 3 && (zero || s_.no_reply_)) || (words.count == 4 && zero && s_.no_reply_);
     if (!valid) return s_.error("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
   }
-  if (words[1].size() > kMostKey) return s_.error(kBadFormat);
+  if (words[1].size() > kMostKey) return s_.answer(kBadFormat);
   const Deleted deleted = s_.engine_.remove(s_.counters_, s_.key(words[1]), {});
   s_.answer(deleted == Deleted::deleted ? "DELETED" : "NOT_FOUND");
 }
@@ -228,16 +228,16 @@ void TextProtocol::remove(const Words& words) {
 void TextProtocol::count(const Words& words, bool increment) {
   if (words.count != 3 && words.count != 4) return s_.error("ERROR");
   note_no_reply(words);
-  if (words[1].size() > kMostKey) return s_.error(kBadFormat);
+  if (words[1].size() > kMostKey) return s_.answer(kBadFormat);
   CountRequest request{.increment = increment};
-  if (!to_number(words[2], request.delta)) return s_.error("CLIENT_ERROR invalid numeric delta argument");
+  if (!to_number(words[2], request.delta)) return s_.answer("CLIENT_ERROR invalid numeric delta argument");
   const CountAnswer counted = s_.engine_.count(s_.counters_, s_.key(words[1]), request);
   char digits[20];
   switch (counted.counted) {
     case Counted::ok:
       return s_.answer({digits, put(digits, counted.value)});
     case Counted::non_numeric:
-      return s_.error("CLIENT_ERROR cannot increment or decrement non-numeric value");
+      return s_.answer("CLIENT_ERROR cannot increment or decrement non-numeric value");
     case Counted::no_memory:
       return s_.error("SERVER_ERROR out of memory");
     case Counted::not_found:
@@ -249,9 +249,9 @@ void TextProtocol::count(const Words& words, bool increment) {
 void TextProtocol::touch(const Words& words) {
   if (words.count != 3 && words.count != 4) return s_.error("ERROR");
   note_no_reply(words);
-  if (words[1].size() > kMostKey) return s_.error(kBadFormat);
+  if (words[1].size() > kMostKey) return s_.answer(kBadFormat);
   std::int32_t expiry = 0;
-  if (!to_number(words[2], expiry)) return s_.error("CLIENT_ERROR invalid exptime argument");
+  if (!to_number(words[2], expiry)) return s_.answer("CLIENT_ERROR invalid exptime argument");
   Lookup lookup{.with_value = false, .touch = true, .expiry = s_.context_.clock.expiry(expiry)};
   lookup.is_get = false;
   const Found found = s_.engine_.get(s_.counters_, s_.key(words[1]), lookup, nullptr, 0);

@@ -93,6 +93,11 @@ SESSIONS: dict[str, str] = {
         "|ma a Jx|ma a Dx|ma a q|ma none q|mn|ma a O1 k v|ma a T30 t|set t 0 0 1|x|ma t|ma a v v"
         "|ma a C9999999|ma b N|ma"
     ),
+    "quiet errors": (
+        "set n 0 0 1|x|incr n x noreply|incr n 1 noreply|touch n x noreply|mn|set n 0 0 1 noreply|abc|get n"
+    ),
+    "cas of nothing": "set a 0 0 1|1|cas a 0 0 1 0|2|cas b 0 0 1 0|2|get a b",
+    "numbers among white space": "set n 0 0 3| 9 |incr n 1|get n|set n 0 0 5|7 abc|incr n 1|get n",
     "watch": "watch foo",
     "quit": "set a 0 0 1|1|quit|get a",
 }

@@ -35,8 +35,8 @@ def test_every_request_is_counted_once_on_both_sides(
 ) -> None:
     server = start()
     result = run(load, f"127.0.0.1:{server.port}", "--protocol", protocol, "--multiget", str(keys_a_get), "--requests",
-                 "3000", "--keys", "500", "--threads", "2", "--connections", "5", "--in-flight", "9", "--value", "1-5000",
-                 "--zipf", "0.9", "--sets", "0.3", "--verify", "1", "--json")  # fmt: skip
+                 "3000", "--keys", "500", "--threads", "2", "--connections", "5", "--in-flight", "9",
+                 "--value", "1-5000", "--zipf", "0.9", "--sets", "0.3", "--verify", "1", "--json")  # fmt: skip
     assert result.returncode == 0, result.stderr
     found = json.loads(result.stdout)
     gets, sets = found["latency_us"]["get"]["requests"], found["latency_us"]["set"]["requests"]

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -74,6 +75,28 @@ def test_requests_that_arrive_in_pieces_are_the_same_requests(one_server: Runnin
         for at in range(0, len(data), pieces):
             client.sendall(data[at : at + pieces])
         assert masked(receive_all(client)) == whole
+
+
+def binary(opcode: int, name: bytes, extras: bytes, data: bytes, unique: int) -> bytes:
+    length = len(extras) + len(name) + len(data)
+    header = struct.pack(">BBHBBHIIQ", 0x80, opcode, len(name), len(extras), 0, 0, length, 0, unique)
+    return header + extras + name + data
+
+
+@pytest.mark.parametrize(
+    ("name", "opcode", "extras", "status"),
+    [
+        (b"none", 0x02, bytes(8), 1), (b"none", 0x03, bytes(8), 1), (b"empty", 0x02, bytes(8), 2),
+        (b"empty", 0x05, bytes(20), 6), (b"number", 0x05, bytes(20), 2),
+    ],
+)  # fmt: skip
+def test_a_unique_that_is_wrong_is_answered_as_by_memcached(
+    one_server: Running, name: bytes, opcode: int, extras: bytes, status: int
+) -> None:
+    """Add, replace and increment with a unique: add needs an item then, and what is no number says so first."""
+    one_server.ask(b"flush_all\r\ndelete none\r\nset empty 0 0 0\r\n\r\nset number 0 0 1\r\n5\r\nquit\r\n")
+    answer = one_server.ask(binary(opcode, name, extras, b"", 999_999_999) + binary(7, b"", b"", b"", 0))
+    assert int.from_bytes(answer[6:8], "big") == status
 
 
 def test_memccapable_passes_all_54_tests(start: Callable[..., Running]) -> None:
