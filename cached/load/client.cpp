@@ -35,7 +35,8 @@ int connect_by_name(const Plan& plan) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   if (const int error = getaddrinfo(plan.host.c_str(), plan.port.c_str(), &hints, &found))
-    throw Error(kNoServer, fmt::format("there is no host {}:{}: {}", plan.host, plan.port, gai_strerror(error)));
+    throw Error(kNoServer,
+                fmt::format("there is no host {}:{}: {}", plan.host, plan.port, gai_strerror(error)));
   int descriptor = -1;
   for (const addrinfo* a = found; a && descriptor < 0; a = a->ai_next) {
     descriptor = ::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -56,7 +57,8 @@ int connect_by_file(const Plan& plan) {
     throw UsageError("--socket: the name of a socket has at most {} bytes", sizeof address.sun_path - 1);
   std::memcpy(address.sun_path, plan.socket.data(), plan.socket.size());
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (descriptor < 0 || ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+  if (descriptor < 0 ||
+      ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
     return descriptor;
   const int error = errno;
   ::close(descriptor);
@@ -119,6 +121,7 @@ Client::~Client() {
 
 Outcome Client::fill() {
   filling_ = true;
+  most_in_flight_ = std::max(plan_.in_flight, 32u);
   fill_next_ = thread_;
   left_ = (plan_.keys + threads_ - 1 - thread_) / threads_;
   count_from_ = 0, until_ = kNever, interval_ = 0;
@@ -129,6 +132,7 @@ Outcome Client::fill() {
 
 Outcome Client::run() {
   const std::uint64_t start = nanoseconds();
+  most_in_flight_ = plan_.in_flight;
   count_from_ = start + static_cast<std::uint64_t>(plan_.warm_up * 1e9);
   until_ = plan_.requests ? kNever : count_from_ + static_cast<std::uint64_t>(plan_.seconds * 1e9);
   left_ = plan_.requests ? (plan_.requests + threads_ - 1 - thread_) / threads_ : kNever;
@@ -170,7 +174,7 @@ int Client::sleep_until(std::uint64_t moment, std::uint64_t now) {
 }
 
 bool Client::may_write(const Connection& c, std::uint64_t now) const {
-  if (c.descriptor < 0 || c.waits_for_room || !left_ || c.pending.size() >= plan_.in_flight) return false;
+  if (c.descriptor < 0 || c.waits_for_room || !left_ || c.pending.size() >= most_in_flight_) return false;
   return interval_ ? c.next_moment <= now && c.next_moment < until_ : now < until_;
 }
 
@@ -179,15 +183,16 @@ std::uint64_t Client::next_due() const {
   std::uint64_t due = kNever;
   if (!interval_ || !left_) return due;
   for (const Connection& c : connections_) {
-    if (c.descriptor < 0 || c.waits_for_room || c.pending.size() >= plan_.in_flight) continue;
+    if (c.descriptor < 0 || c.waits_for_room || c.pending.size() >= most_in_flight_) continue;
     if (c.next_moment < until_) due = std::min(due, c.next_moment);
   }
   return due;
 }
 
 void Client::write_due(Connection& c, std::uint64_t now) {
-  // Half of the window is refilled at once, as clients that pipeline do; a system call a request would measure those.
-  if (!interval_ && c.pending.size() > plan_.in_flight / 2) return;
+  // Half of the window is refilled at once, as clients that pipeline do; a system call a request would
+  // measure those.
+  if (!interval_ && c.pending.size() > most_in_flight_ / 2) return;
   bool any = false;
   while (may_write(c, now)) {
     --left_, ++in_flight_;
@@ -210,7 +215,8 @@ void Client::write_request(Connection& c, std::uint64_t intended) {
   if (plan_.sets > 0 && rng_.uniform() < plan_.sets) return write_set(c, key, intended);
   keys_.clear();
   keys_.push_back(key_text(key, plan_.key_size));
-  for (unsigned n = 1; n < plan_.keys_a_get; ++n) keys_.push_back(key_text(chooser_.next(rng_), plan_.key_size));
+  for (unsigned n = 1; n < plan_.keys_a_get; ++n)
+    keys_.push_back(key_text(chooser_.next(rng_), plan_.key_size));
   wire_->get(c.out, keys_);
   c.pending.push_back({intended, key, plan_.keys_a_get});
 }
@@ -264,7 +270,8 @@ void Client::receive(Connection& c) {
   c.pending.clear();
   if (c.descriptor >= 0) ::close(std::exchange(c.descriptor, -1));
   // With no connection there is nothing left to do.
-  if (std::all_of(connections_.begin(), connections_.end(), [](const auto& one) { return one.descriptor < 0; }))
+  if (std::all_of(connections_.begin(), connections_.end(),
+                  [](const auto& one) { return one.descriptor < 0; }))
     left_ = 0;
 }
 
@@ -308,7 +315,8 @@ void Client::check(const Pending& request, const Part& part) {
   if (!asked)
     problem(outcome_.wrong, fmt::format("asked for key {}, answered key '{}'", request.key, part.key));
   else if (!values_.right(key, part.value))
-    problem(outcome_.wrong, fmt::format("a wrong value of {} bytes for key '{}'", part.value.size(), part.key));
+    problem(outcome_.wrong,
+            fmt::format("a wrong value of {} bytes for key '{}'", part.value.size(), part.key));
 }
 
 void Client::problem(std::uint64_t& count, std::string sentence) {

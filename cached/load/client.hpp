@@ -1,7 +1,7 @@
 // One thread of rubato-load: its connections, what they ask and what became of it.
 //
-// A request has an intended moment. In a closed loop that is when it is written; with a rate it is fixed before, and
-// a request that the server's slowness keeps back counts from there (no coordinated omission).
+// A request has an intended moment. In a closed loop that is when it is written; with a rate it is fixed
+// before, and a request that the server's slowness keeps back counts from there (no coordinated omission).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -79,6 +79,7 @@ class Client {
   Outcome outcome_;
   std::uint64_t count_from_ = 0, until_ = 0, left_ = 0, in_flight_ = 0, values_seen_ = 0, interval_ = 0;
   std::uint64_t fill_next_ = 0;
+  unsigned most_in_flight_ = 1;
   bool filling_ = false;
 };
 

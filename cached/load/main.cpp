@@ -1,5 +1,5 @@
-// rubato-load: asks a server that speaks memcached's protocols, and says how fast and how right it answers. Exit
-// codes: 0; 1 an error or a wrong value came back; 2 a wrong option; 71 no server.
+// rubato-load: asks a server that speaks memcached's protocols, and says how fast and how right it answers.
+// Exit codes: 0; 1 an error or a wrong value came back; 2 a wrong option; 71 no server.
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -78,29 +78,30 @@ void print(const Outcome& outcome, bool as_json) {
   all.merge(outcome.sets);
   const double rate = outcome.seconds > 0 ? static_cast<double>(outcome.requests) / outcome.seconds : 0;
   if (as_json) {
-    const nlohmann::ordered_json json{{"requests", outcome.requests},
-                                      {"seconds", outcome.seconds},
-                                      {"requests_a_second", std::round(rate)},
-                                      {"hits", outcome.hits},
-                                      {"misses", outcome.misses},
-                                      {"verified", outcome.verified},
-                                      {"wrong_values", outcome.wrong},
-                                      {"errors", outcome.errors},
-                                      {"first_problem", outcome.first_problem},
-                                      {"bytes_sent", outcome.bytes_sent},
-                                      {"bytes_received", outcome.bytes_received},
-                                      {"latency_us",
-                                       {{"all", latency_of(all)},
-                                        {"get", latency_of(outcome.gets)},
-                                        {"set", latency_of(outcome.sets)}}}};
+    const nlohmann::ordered_json json{
+        {"requests", outcome.requests},
+        {"seconds", outcome.seconds},
+        {"requests_a_second", std::round(rate)},
+        {"hits", outcome.hits},
+        {"misses", outcome.misses},
+        {"verified", outcome.verified},
+        {"wrong_values", outcome.wrong},
+        {"errors", outcome.errors},
+        {"first_problem", outcome.first_problem},
+        {"bytes_sent", outcome.bytes_sent},
+        {"bytes_received", outcome.bytes_received},
+        {"latency_us",
+         {{"all", latency_of(all)}, {"get", latency_of(outcome.gets)}, {"set", latency_of(outcome.sets)}}}};
     std::printf("%s\n", json.dump(2).c_str());
     return;
   }
-  std::printf("%.0f requests/s: %llu in %.2f s; %llu hits, %llu misses, %llu values verified, %llu wrong, %llu errors\n",
-              rate, static_cast<unsigned long long>(outcome.requests), outcome.seconds,
-              static_cast<unsigned long long>(outcome.hits), static_cast<unsigned long long>(outcome.misses),
-              static_cast<unsigned long long>(outcome.verified), static_cast<unsigned long long>(outcome.wrong),
-              static_cast<unsigned long long>(outcome.errors));
+  std::printf(
+      "%.0f requests/s: %llu in %.2f s; %llu hits, %llu misses, %llu values verified, %llu wrong, %llu "
+      "errors\n",
+      rate, static_cast<unsigned long long>(outcome.requests), outcome.seconds,
+      static_cast<unsigned long long>(outcome.hits), static_cast<unsigned long long>(outcome.misses),
+      static_cast<unsigned long long>(outcome.verified), static_cast<unsigned long long>(outcome.wrong),
+      static_cast<unsigned long long>(outcome.errors));
   for (const auto& [name, latencies] : {std::pair{"get", &outcome.gets}, {"set", &outcome.sets}}) {
     if (!latencies->count()) continue;
     const auto us = [&](double share) { return static_cast<double>(latencies->at_share(share)) / 1000; };
@@ -129,13 +130,15 @@ int main(int argc, char** argv) try {
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--multiget", plan.keys_a_get, "keys a get (1)")->check(CLI::Range(1, 1 << 16));
   app.add_option("--keys", plan.keys, "different keys (100000)")->check(CLI::Range(1ul, 1ul << 32));
-  app.add_option("--zipf", plan.zipf, "exponent of Zipf's law; 0: all keys alike (0)")->check(CLI::Range(0.0, 10.0));
+  app.add_option("--zipf", plan.zipf, "exponent of Zipf's law; 0: all keys alike (0)")
+      ->check(CLI::Range(0.0, 10.0));
   app.add_option("--sets", plan.sets, "their share of the requests (0.1)")->check(CLI::Range(0.0, 1.0));
   app.add_option("--key-size", plan.key_size, "bytes (16)");
   app.add_option("--value", value, "bytes, or from-to (100)");
   app.add_option("--rate", plan.rate, "requests a second at fixed moments; 0: the next when answered (0)")
       ->check(CLI::Range(0.0, 1e9));
-  auto* seconds = app.add_option("--seconds", plan.seconds, "that are measured (10)")->check(CLI::Range(0.0, 1e6));
+  auto* seconds =
+      app.add_option("--seconds", plan.seconds, "that are measured (10)")->check(CLI::Range(0.0, 1e6));
   app.add_option("--requests", plan.requests, "that are measured, in place of --seconds")->excludes(seconds);
   app.add_option("--warm-up", plan.warm_up, "seconds before (0)")->check(CLI::Range(0.0, 1e6));
   app.add_option("--verify", plan.verify_every, "verify each n-th value; 0: none (16)");
@@ -154,7 +157,8 @@ int main(int argc, char** argv) try {
   check(plan);
 
   std::vector<std::unique_ptr<Client>> clients;
-  for (unsigned n = 0; n < plan.threads; ++n) clients.push_back(std::make_unique<Client>(plan, n, plan.threads));
+  for (unsigned n = 0; n < plan.threads; ++n)
+    clients.push_back(std::make_unique<Client>(plan, n, plan.threads));
   Outcome filled;
   if (plan.fill) filled = in_threads(clients, &Client::fill);
   Outcome outcome = filled.errors ? filled : in_threads(clients, &Client::run);

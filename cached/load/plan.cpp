@@ -20,8 +20,9 @@ double KeyChooser::inverse(double area) const {
   return exponent_ == 1 ? std::exp(area) : std::pow(1 + area * (1 - exponent_), 1 / (1 - exponent_));
 }
 
-// Rejection: a point below the curve x^-exponent, rounded to the next number. That curve's area over a number's
-// interval is at least the number's own weight, since the curve is convex; what is too much of it is drawn again.
+// Rejection: a point below the curve x^-exponent, rounded to the next number. That curve's area over a
+// number's interval is at least the number's own weight, since the curve is convex; what is too much of it is
+// drawn again.
 std::uint64_t KeyChooser::next(Rng& rng) {
   if (exponent_ == 0) return rng.below(keys_);
   for (;;) {
@@ -62,7 +63,8 @@ void Values::append(std::string& to, std::uint64_t key, std::uint64_t drawn) con
     to += piece(key, 0, n);
     return;
   }
-  for (unsigned digit = 0; digit < kSeedDigits; ++digit) to += "0123456789abcdef"[drawn >> (60 - 4 * digit) & 15];
+  for (unsigned digit = 0; digit < kSeedDigits; ++digit)
+    to += "0123456789abcdef"[drawn >> (60 - 4 * digit) & 15];
   to += piece(key, drawn, n - kSeedDigits);
 }
 

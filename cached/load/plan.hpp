@@ -1,7 +1,8 @@
 // What a run of rubato-load asks: options, and which key and value come next.
 //
-// A value is a function of its key and of a seed that is written in front of it, so that any answer can be verified
-// without remembering what was stored: it is a piece of one random text, beginning where key and seed say.
+// A value is a function of its key and of a seed that is written in front of it, so that any answer can be
+// verified without remembering what was stored: it is a piece of one random text, beginning where key and
+// seed say.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,7 +34,8 @@ struct Plan {
   std::uint64_t seed = 1;
 };
 
-/// Key numbers, all alike or by Zipf's law: the number n + 1 has probability proportional to (n + 1)^-exponent.
+/// Key numbers, all alike or by Zipf's law: the number n + 1 has probability proportional to (n +
+/// 1)^-exponent.
 class KeyChooser {
  public:
   KeyChooser(std::uint64_t keys, double exponent);

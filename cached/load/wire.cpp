@@ -27,7 +27,8 @@ void take_value(Part& part, std::string_view data, std::size_t line_size, std::s
   part.value = data.substr(line_size, size);
   part.has_value = true;
   part.used = line_size + size + 2;
-  if (data.substr(line_size + size, 2) != "\r\n") part.failure = "no line end behind a value", part.last = true;
+  if (data.substr(line_size + size, 2) != "\r\n")
+    part.failure = "no line end behind a value", part.last = true;
 }
 
 class Lines : public Wire {
@@ -144,10 +145,11 @@ class BinaryWire final : public Wire {
  private:
   static constexpr std::size_t kHeader = 24;
   static constexpr unsigned kSet = 1, kNoop = 0x0a, kGetKey = 0x0c, kGetKeyQuiet = 0x0d;
-  static void header(std::string& to, unsigned opcode, std::size_t key, std::size_t extras, std::size_t value) {
+  static void header(std::string& to, unsigned opcode, std::size_t key, std::size_t extras,
+                     std::size_t value) {
     const std::size_t body = key + extras + value;
-    const std::size_t bytes[kHeader] = {0x80, opcode, key >> 8, key,        extras,    0,         0, 0, body >> 24,
-                                        body >> 16, body >> 8,  body};
+    const std::size_t bytes[kHeader] = {0x80, opcode, key >> 8,   key,        extras,    0,
+                                        0,    0,      body >> 24, body >> 16, body >> 8, body};
     for (const std::size_t b : bytes) to += static_cast<char>(b & 255);
   }
 };

@@ -1,5 +1,5 @@
-// The requests of rubato-load in each protocol, and how their answers are read. An answer names its key in all
-// three, so that a value in the wrong place is noticed.
+// The requests of rubato-load in each protocol, and how their answers are read. An answer names its key in
+// all three, so that a value in the wrong place is noticed.
 // SPDX-License-Identifier: MIT
 #pragma once
 

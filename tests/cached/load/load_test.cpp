@@ -36,7 +36,8 @@ TEST(Load, WithExponentZeroAllKeysAreAlike) {
 TEST(Load, KeysHaveTheirSizeAndSayTheirNumber) {
   EXPECT_EQ(key_text(42, 8), "k0000042");
   EXPECT_EQ(key_number("k0000042"), 42u);
-  for (const char* wrong : {"", "k", "x42", "k4x", "42"}) EXPECT_EQ(key_number(wrong), ~std::uint64_t{0}) << wrong;
+  for (const char* wrong : {"", "k", "x42", "k4x", "42"})
+    EXPECT_EQ(key_number(wrong), ~std::uint64_t{0}) << wrong;
 }
 
 TEST(Load, AValueIsRightForItsKeyAloneAndNotWithOneByteChanged) {
@@ -85,7 +86,8 @@ std::vector<Part> read_all(const Wire& wire, const std::string& data, bool many 
 
 TEST(Load, TextAnswersAreReadHoweverTheyArrive) {
   const auto wire = make_wire(Protocol::text);
-  const std::string data = "VALUE k1 0 4\r\na\r\nb\r\nVALUE k2 0 0\r\n\r\nEND\r\nSTORED\r\nSERVER_ERROR no\r\n";
+  const std::string data =
+      "VALUE k1 0 4\r\na\r\nb\r\nVALUE k2 0 0\r\n\r\nEND\r\nSTORED\r\nSERVER_ERROR no\r\n";
   const auto parts = read_all(*wire, data);
   ASSERT_EQ(parts.size(), 5u);
   EXPECT_EQ(parts[0].key, "k1");
