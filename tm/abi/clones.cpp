@@ -15,7 +15,7 @@ RUBATO_TM_EXPORT void _ITM_deregisterTMCloneTable(void* table) {
 
 RUBATO_TM_EXPORT void* _ITM_getTMCloneOrIrrevocable(void* function) {
   if (void* const clone = rubato::tm::find_clone(function)) return clone;
-  rubato::tm::become_irrevocable(*rubato_tm_current);
+  rubato::tm::become_irrevocable(*rubato_tm_current, function);
   return function;
 }
 

@@ -19,7 +19,7 @@ namespace {
   Record& record = records.of(reinterpret_cast<std::uintptr_t>(p));
   if (__builtin_expect(record.load(std::memory_order_relaxed) != RecordWord::locked_by(thread), false)) {
     if (is_dead_on_restart(p, thread)) return false;
-    lock(record, thread);
+    lock(record, reinterpret_cast<std::uintptr_t>(p), thread);
   }
   return true;
 }

@@ -36,7 +36,8 @@ bool commit(Thread& thread) {
   for (const WriteSet::Word& word : thread.writes) {
     if (word.mask == 0) continue;
     Record& record = records.of(word.address);
-    if (record.load(std::memory_order_relaxed) != RecordWord::locked_by(&thread)) lock(record, &thread);
+    if (record.load(std::memory_order_relaxed) != RecordWord::locked_by(&thread))
+      lock(record, word.address, &thread);
   }
   let_others_in();
   const std::uint64_t time = clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;

@@ -38,7 +38,8 @@ inline bool are_reads_valid(Thread& thread) {
 
 /// A record that cannot be read or locked as it is: waits a moment for its owner, or extends the snapshot;
 /// else restarts.
-[[gnu::noinline]] inline void make_way(const Record& record, Thread& thread, Cause locked, Cause invalid) {
+[[gnu::noinline]] inline void make_way(const Record& record, std::uintptr_t address, Thread& thread,
+                                       Cause locked, Cause invalid) {
   for (int i = 0; i < Atomics::kSpins; ++i) {
     if (!RecordWord::is_locked(record.load(std::memory_order_acquire))) {
       extend(thread, invalid);
@@ -46,6 +47,8 @@ inline bool are_reads_valid(Thread& thread) {
     }
     Atomics::pause();
   }
+  thread.conflict_address = address;
+  thread.conflict_with = RecordWord::owner<Thread>(record.load(std::memory_order_relaxed));
   restart(thread, locked);
 }
 
@@ -62,7 +65,7 @@ template <bool is_logged, class Copy>
     const std::uint64_t word = record.load(std::memory_order_acquire);
     if (__builtin_expect(word >= thread->line.limit.load(std::memory_order_relaxed), false)) {
       if (word == RecordWord::locked_by(thread)) return copy();
-      make_way(record, *thread, Cause::conflict_load, Cause::invalid_load);
+      make_way(record, address, *thread, Cause::conflict_load, Cause::invalid_load);
       continue;
     }
     let_others_in();
@@ -78,13 +81,13 @@ template <bool is_logged, class Copy>
   }
 }
 
-[[gnu::noinline]] inline void lock(Record& record, Thread* thread) {
+[[gnu::noinline]] inline void lock(Record& record, std::uintptr_t address, Thread* thread) {
   thread->locked.extend(1);  // before there is a lock that a restart without memory would miss
   thread->locked.pop();
   while (true) {
     std::uint64_t word = record.load(std::memory_order_relaxed);
     if (word >= thread->line.limit.load(std::memory_order_relaxed)) {
-      make_way(record, *thread, Cause::conflict_store, Cause::invalid_load);
+      make_way(record, address, *thread, Cause::conflict_store, Cause::invalid_load);
       continue;
     }
     if (record.compare_exchange_strong(word, RecordWord::locked_by(thread), std::memory_order_acquire,

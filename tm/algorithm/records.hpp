@@ -26,6 +26,11 @@ struct RecordWord {
   static std::uint64_t locked_by(const void* owner) {
     return reinterpret_cast<std::uintptr_t>(owner) | kLocked;
   }
+  /// Null if it is not locked.
+  template <class Owner>
+  static const Owner* owner(std::uint64_t word) {
+    return is_locked(word) ? reinterpret_cast<const Owner*>(word & ~kLocked) : nullptr;
+  }
 };
 
 class Records {

@@ -2,6 +2,7 @@
 #include "tm/begin/transaction.hpp"
 #include "tm/choice/options.hpp"
 #include "tm/fault.hpp"
+#include "tm/profile/profile.hpp"
 #include "tm/thread/failure.hpp"
 
 namespace rubato::tm {
@@ -38,13 +39,13 @@ void roll_back_all(Thread& thread) {
   const Checkpoint checkpoint = thread.checkpoints[0];
   const std::uint32_t properties = thread.properties;
   const std::uint32_t aborts = thread.aborts_in_a_row;
-  const bool starts_serial = thread.starts_serial;
-  thread.starts_serial = false;
+  const std::uint8_t start = thread.start;
+  thread.start_as_usual();
   RunningActions(thread.undo_actions).run_in_reverse();
   thread.checkpoints[0] = checkpoint;
   thread.properties = properties;
   thread.aborts_in_a_row = aborts;
-  thread.starts_serial = starts_serial;
+  thread.start = start;
 }
 
 [[noreturn]] void refuse_cancel() {
@@ -57,8 +58,9 @@ void roll_back_all(Thread& thread) {
   if (thread.mode == Mode::irrevocable) {
     refuse_cancel();
   }
+  if (thread.profile != nullptr) thread.profile->cancel();
   roll_back_all(thread);
-  thread.starts_serial = false;
+  thread.start_as_usual();
   thread.aborts_in_a_row = 0;
   if (thread.holds_hourglass) {
     thread.holds_hourglass = false;
@@ -109,15 +111,21 @@ void restore_memory(Thread& thread, const Savepoint* savepoint) {
                       gone != 0 ? thread.exceptions.gone(mark) : nullptr, gone);
 }
 
-void restart(Thread& thread, Cause cause) {
+void restart(Thread& thread, Cause cause, const void* subject) {
+  if (thread.profile != nullptr) thread.profile->abort(cause, thread.conflict_address, thread.conflict_with);
+  thread.conflict_address = 0;
+  thread.conflict_with = nullptr;
   roll_back_all(thread);
   add_one(thread.aborted);
   if (!thread.undo_actions.empty()) run_undo_actions(thread);
   if (cause == Cause::mode_change || cause == Cause::memory) {
-    thread.starts_serial = true;
+    count_serialization(thread, cause == Cause::memory ? Serialization::memory : Serialization::in_flight,
+                        subject);
+    thread.start_serial();
   } else {
     ++thread.aborts_in_a_row;
     options.manager->after_abort(thread, options.manager_parameter);
+    if (thread.starts_serial()) count_serialization(thread, Serialization::aborts);
   }
   thread.nesting = 1;
   thread.next_checkpoint = thread.checkpoints + 1;

@@ -3,19 +3,23 @@
 
 #include "tm/begin/transaction.hpp"
 #include "tm/choice/options.hpp"
+#include "tm/profile/profile.hpp"
 #include "tm/thread/failure.hpp"
 
 namespace rubato::tm {
 namespace {
 
+bool is_declared_serial(const Thread& thread) {
+  return (thread.properties & Property::kGoesIrrevocable) != 0 ||
+         (thread.properties & Property::kInstrumented) == 0;
+}
+
 void run_serially(Thread& thread) {
   // Where aborts are excluded nothing needs to be kept; with ITM_DEFAULT_METHOD=serial it is all the same.
-  const bool must_be_irrevocable = (thread.properties & Property::kGoesIrrevocable) != 0 ||
-                                   (thread.properties & Property::kInstrumented) == 0;
   const bool can_abort =
-      (thread.properties & Property::kNoAbort) == 0 || (options.undo_always && !thread.starts_serial);
+      (thread.properties & Property::kNoAbort) == 0 || (options.undo_always && !thread.starts_serial());
   thread.algorithm = &kSerial;
-  if (can_abort && !must_be_irrevocable) {
+  if (can_abort && !is_declared_serial(thread)) {
     thread.mode = Mode::serial_undoable;
     thread.barriers = &kUndoBarriers;
   } else {
@@ -34,9 +38,17 @@ void start_serial(Thread& thread) {
   if (!is_serial(shared.gate.regime())) {
     shared.gate.close(&thread.line);
     thread.has_closed_gate = true;
-    add_one(thread.serialized);
   }
+  if (!thread.starts_serial())
+    count_serialization(thread, Serialization::start);  // else the restart has done it
   run_serially(thread);
+}
+
+void wait_for_opening(Thread& thread, std::uint32_t regime) {
+  const std::uint64_t before = thread.profile != nullptr ? profile::ticks() : 0;
+  shared.gate.wait_for_opening(regime);
+  if (thread.profile != nullptr)
+    thread.profile->wait((regime & Regime::kClosed) == 0, profile::ticks() - before);
 }
 
 void push_savepoint(Thread& thread, std::uint32_t properties) {
@@ -85,10 +97,12 @@ void choose_irrevocable_barriers(Thread& thread) {
 
 void start_attempt(Thread& thread) {
   thread.exceptions.start_outermost();
-  if (thread.starts_serial || (thread.properties & Property::kGoesIrrevocable) != 0 ||
-      (thread.properties & Property::kInstrumented) == 0) {
-    start_serial(thread);
-    return;
+  if (thread.start != 0 || is_declared_serial(thread)) {
+    if (thread.profile != nullptr) thread.profile->begin(thread.checkpoints[0].return_to);
+    if (thread.starts_serial() || is_declared_serial(thread)) {
+      start_serial(thread);
+      return;
+    }
   }
   while (true) {
     if (is_serial(shared.gate.regime())) {
@@ -102,7 +116,7 @@ void start_attempt(Thread& thread) {
     }
     const std::uint32_t regime = shared.gate.try_enter(thread.line, thread.holds_hourglass);
     if (shared.gate.kept_out_by(regime, thread.holds_hourglass) != 0) {
-      shared.gate.wait_for_opening(regime);
+      wait_for_opening(thread, regime);
       continue;
     }
     if (is_serial(regime)) {

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "tm/begin/transaction.hpp"
+#include "tm/profile/profile.hpp"
 #include "tm/thread/failure.hpp"
 
 namespace rubato::tm {
 namespace {
 
-constexpr std::uint64_t kShrinkEvery = 1024;
+/// At every 1,024th commit, and with a profile at each.
+[[gnu::noinline]] void keep_up(Thread& thread, bool was_concurrent) {
+  if (thread.profile != nullptr) thread.profile->commit(thread, was_concurrent);
+  if ((thread.committed.load(std::memory_order_relaxed) & kUpkeepMask) != 0) return;
+  if (thread.profile != nullptr) profile::note_time();
+  thread.undo.shrink();
+  thread.reads.shrink();
+  thread.locked.shrink();
+  thread.values.shrink();
+  thread.writes.shrink();
+}
 
 /// Actions may run transactions: nothing of the ended one is left when they run.
 [[gnu::noinline]] void run_commit_actions(Thread& thread) {
@@ -70,7 +81,7 @@ void commit(Thread& thread, void* exception) {
   thread.nesting = 0;
   thread.mode = Mode::outside;
   thread.id = 0;
-  thread.starts_serial = false;
+  thread.start_as_usual();
   thread.aborts_in_a_row = 0;
   clear_logs(thread);
   thread.exceptions.commit();
@@ -81,36 +92,32 @@ void commit(Thread& thread, void* exception) {
   }
   // 3. Nobody is left who may touch what became private.
   if (is_concurrent) thread.algorithm->quiesce(thread);
-  // 4. Actions, then frees.
+  // 4. Before actions, which may run transactions of their own.
+  if (__builtin_expect((thread.committed.load(std::memory_order_relaxed) & thread.upkeep_mask) == 0, false))
+    keep_up(thread, is_concurrent);
+  // 5. Actions, then frees.
   thread.undo_actions.clear();
   if (__builtin_expect(!thread.commit_actions.empty(), false)) {
     run_commit_actions(thread);
   } else {
     thread.allocations.commit();
   }
-  if (__builtin_expect(thread.committed.load(std::memory_order_relaxed) % kShrinkEvery == 0, false)) {
-    thread.undo.shrink();
-    thread.reads.shrink();
-    thread.locked.shrink();
-    thread.values.shrink();
-    thread.writes.shrink();
-  }
 }
 
-void become_irrevocable(Thread& thread) {
+void become_irrevocable(Thread& thread, const void* subject) {
   if (thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers) return;
   if (thread.mode == Mode::concurrent) {
     // The closer of the gate would wait for this transaction: no waiting for it in turn.
-    if (!shared.gate.try_lock()) restart(thread, Cause::mode_change);
+    if (!shared.gate.try_lock()) restart(thread, Cause::mode_change, subject);
     shared.gate.close(&thread.line);
     if (!thread.algorithm->become_exclusive(thread)) {
       shared.gate.open();
       shared.gate.unlock();
-      restart(thread, Cause::mode_change);
+      restart(thread, Cause::mode_change, subject);
     }
     shared.gate.leave(thread.line);
     thread.has_closed_gate = true;
-    add_one(thread.serialized);
+    count_serialization(thread, Serialization::in_flight, subject);
   }
   for (Savepoint& savepoint : thread.savepoints) savepoint.is_final = true;
   thread.undo.clear();

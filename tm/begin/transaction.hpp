@@ -34,16 +34,17 @@ void choose_irrevocable_barriers(Thread& thread);
 /// Ends the innermost transaction. `exception`: which leaves it, or null.
 void commit(Thread& thread, void* exception);
 
-/// Undoes everything and runs the outermost transaction again.
-[[noreturn]] void restart(Thread& thread, Cause cause);
+/// Undoes everything and runs the outermost transaction again. `subject`: a function without a clone, or
+/// null.
+[[noreturn]] void restart(Thread& thread, Cause cause, const void* subject = nullptr);
 /// Undoes the innermost transaction, or with AbortReason::kOuter all, and goes on behind it.
 [[noreturn]] void cancel(Thread& thread, std::uint32_t reason);
 /// Restores memory that was written in place, down to a savepoint or to the beginning.
 void restore_memory(Thread& thread, const Savepoint* savepoint);
 
 /// From here on the transaction cannot be undone; restarts it serially if that is not possible where it is
-/// (rule T27).
-void become_irrevocable(Thread& thread);
+/// (rule T27). `subject`: the function without a clone that is called, or null.
+void become_irrevocable(Thread& thread, const void* subject = nullptr);
 
 /// Lets go of gate or serial lock.
 void leave_transaction(Thread& thread);

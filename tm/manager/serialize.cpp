@@ -6,7 +6,7 @@ namespace rubato::tm {
 namespace {
 
 void after_abort(Thread& thread, std::uint32_t parameter) {
-  if (thread.aborts_in_a_row >= parameter) thread.starts_serial = true;
+  if (thread.aborts_in_a_row >= parameter) thread.start_serial();
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "tm/begin/transaction.hpp"
 #include "tm/choice/options.hpp"
+#include "tm/profile/profile.hpp"
 #include "tm/thread/failure.hpp"
 #include "tm/thread/thread.hpp"
 
@@ -55,6 +56,7 @@ void in_child() {
   const bool is_serial =
       self != nullptr && (self->mode == Mode::irrevocable || self->mode == Mode::serial_undoable);
   shared.gate.reset_after_fork(is_serial);
+  profile_after_fork(self);
 }
 
 void set_up() {
@@ -63,6 +65,7 @@ void set_up() {
   pthread_atfork(before_fork, in_parent, in_child);
   Atomics::has_heavy_fence();
   choose_algorithm();
+  set_up_profile();
   is_set_up = true;
 }
 
@@ -98,6 +101,7 @@ rubato::tm::Thread* rubato_tm_register_thread() {
   } else {
     thread = make_descriptor();
   }
+  profile_thread(*thread);
   pthread_mutex_unlock(&registry_lock);
   rubato_tm_current = thread;
   pthread_setspecific(exit_key, thread);

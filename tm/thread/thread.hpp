@@ -41,6 +41,26 @@ enum class Cause : std::uint8_t {
   memory
 };
 
+/// Why a transaction ran alone.
+enum class Serialization : std::uint8_t {
+  start,      ///< declared, or without instrumented code
+  in_flight,  ///< it met what cannot be undone
+  aborts,     ///< it lost too many conflicts
+  memory,     ///< its logs could not grow
+  chosen      ///< by the algorithm
+};
+constexpr std::size_t kSerializations = 4;  ///< that are counted without a profile
+
+/// What begin has to do besides, in bits.
+struct Start {
+  static constexpr std::uint8_t kSerial = 1, kProfiled = 2;
+};
+
+/// Upkeep is done at every 1,024th commit.
+constexpr std::uint64_t kUpkeepMask = 1023;
+
+class Profile;
+
 /// A record locked by eager or lazy, and what it was before.
 struct LockedRecord {
   std::atomic<std::uint64_t>* record;
@@ -80,7 +100,7 @@ struct Thread {
   std::uint64_t id = 0;
   Mode mode = Mode::outside;
   bool has_closed_gate = false;
-  bool starts_serial = false;  ///< the next attempt
+  std::uint8_t start = 0;  ///< bits of Start, for the next attempt
   bool holds_hourglass = false;
   std::uint32_t aborts_in_a_row = 0;
 
@@ -102,13 +122,21 @@ struct Thread {
   Exceptions exceptions;
 
   // Written by this thread only, read by statistics (rule T60).
-  std::atomic<std::uint64_t> committed{0}, aborted{0}, serialized{0};
+  std::atomic<std::uint64_t> committed{0}, aborted{0};
+  std::atomic<std::uint64_t> serialized[kSerializations]{};
+  std::uint64_t upkeep_mask = kUpkeepMask;
+  Profile* profile = nullptr;  ///< null unless profiling is on
+  std::uintptr_t conflict_address = 0;
+  const Thread* conflict_with = nullptr;  ///< for the restart that is about to happen
 
   std::uint64_t random = 0;
   std::atomic<std::uint32_t> reads_clones{0};  ///< inside a look-up of the clone index (rule T15)
   Thread* next = nullptr;                      ///< of the registry's list of all
   bool is_free = false;                        ///< under the registry's lock
 
+  bool starts_serial() const { return (start & Start::kSerial) != 0; }
+  void start_serial() { start |= Start::kSerial; }
+  void start_as_usual() { start &= static_cast<std::uint8_t>(~Start::kSerial); }
   bool is_undoable() const { return mode == Mode::concurrent || mode == Mode::serial_undoable; }
   bool has_open_savepoint() const { return savepoints.size() != 0; }
 };

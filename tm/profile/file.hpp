@@ -1,0 +1,24 @@
+// The profiler's memory: a mapped file from the start, so that neither _exit() nor a signal loses anything
+// (rule T63); without a file, memory of the process for the summary at its end.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tm/profile/layout.hpp"
+
+namespace rubato::tm::profile {
+
+/// `path`: null for no file. False: there is no memory or the file cannot be written, which was said.
+bool open(const char* path, std::uint64_t stacks_every);
+bool is_open();
+Header& header();
+/// A block of zeros for one more thread; null if there is no room. The caller holds the registry's lock.
+Block* add_block();
+/// For the child of a fork: a file of its own, named after its process.
+void reopen_in_child();
+/// The place of an address. Takes a lock: for what is seen for the first time.
+Word place_of(std::uintptr_t address);
+/// Notes the time, and by which ticks are nanoseconds.
+void note_time();
+inline Word ticks() { return __builtin_ia32_rdtsc(); }
+
+}  // namespace rubato::tm::profile

@@ -1,0 +1,70 @@
+// The file of the profiler: a header, a table of modules, then a block for each thread's descriptor. All is
+// little-endian words of 64 bits, and written in place by the threads of the running program (rules T61 to
+// T63); python/rubato/tm_profile.py reads it. Invariant: a table's entry counts once its key is not 0.
+//
+// A place is a word: the module's number plus 1 in the upper 16 bits, below it the offset in the module's ELF
+// addresses; 0 in the upper bits: an address that no module has.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rubato::tm::profile {
+
+using Word = std::uint64_t;
+
+constexpr char kMagic[8] = {'R', 'B', 'T', 'M', 'P', 'R', 'O', '1'};
+constexpr std::size_t kModules = 256, kPath = 232, kSites = 256, kStacks = 1024, kConflicts = 1024,
+                      kFrames = 26, kAccessFrames = 10, kCauses = 8, kSerializations = 5;
+
+struct Module {
+  Word begin, end, bias;
+  char path[kPath];
+};
+
+struct Header {
+  char magic[8];
+  Word process, header_bytes, block_bytes, blocks, modules;
+  Word start_ns, start_ticks, last_ns, last_ticks;  ///< two moments, by which ticks become nanoseconds
+  Word stacks_every;                                ///< a stack is kept every so many serializations
+  Word reserved[5];
+  Module module[kModules];
+};
+
+/// What happened to the transactions of one place.
+struct Site {
+  Word key, place, committed, read_only, cancelled;
+  Word aborted[kCauses];                ///< by Cause
+  Word serialized[kSerializations];     ///< by Serialization
+  Word ticks_committed, ticks_aborted;  ///< in attempts that committed, and that did not
+  Word ticks_gate, ticks_hourglass;     ///< of these, waiting until transactions might begin
+  Word reserved[2];
+};
+
+/// A call stack at which transactions became serial. Its first frames are the library's own; the reader drops
+/// them, since in a static program no range of addresses is the library's.
+struct Stack {
+  Word key, serialization, site, subject, count, depth;
+  Word frames[kFrames];
+};
+
+/// Where and by what transactions were aborted.
+struct Conflict {
+  Word key, cause, site, other_site, address, count;
+  Word frames[kAccessFrames];  ///< from the access outwards; 0 behind the last
+};
+
+struct Block {
+  Word lost_sites, lost_stacks, lost_conflicts;  ///< events for which the tables had no room
+  Word reserved[5];
+  Site sites[kSites];
+  Stack stacks[kStacks];
+  Conflict conflicts[kConflicts];
+};
+
+static_assert(sizeof(Module) == 256 && sizeof(Header) == 128 + kModules * sizeof(Module));
+static_assert(sizeof(Site) == 24 * sizeof(Word) && sizeof(Stack) == 32 * sizeof(Word) &&
+              sizeof(Conflict) == 16 * sizeof(Word));
+
+}  // namespace rubato::tm::profile

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "tm/profile/profile.hpp"
+
+#include <execinfo.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "tm/profile/statistics.hpp"
+#include "tm/thread/failure.hpp"
+
+namespace rubato::tm {
+namespace {
+
+using profile::Word;
+
+constexpr std::size_t kProbes = 16;
+
+Word mixed(Word hash, Word word) { return (hash ^ word) * 0x9e3779b97f4a7c15u + (hash >> 29); }
+
+/// The entry of `key`, among the few where it may be: the least frequent makes room, and what it counted is
+/// lost.
+template <class Entry, std::size_t n>
+Entry& find(Entry (&table)[n], Word key, Word& lost) {
+  Entry* least = nullptr;
+  const std::size_t first = (key * 0x9e3779b97f4a7c15u) >> 32;
+  for (std::size_t i = 0; i < kProbes; ++i) {
+    Entry& entry = table[(first + i) % n];
+    if (entry.key == key || entry.key == 0) return entry;
+    if (least == nullptr || entry.count < least->count) least = &entry;
+  }
+  lost += least->count;
+  std::memset(least, 0, sizeof *least);
+  return *least;
+}
+
+/// A key is not 0.
+Word with_frames(Word key, void* const* frames, int depth) {
+  for (int i = 0; i < depth; ++i) key = mixed(key, reinterpret_cast<std::uintptr_t>(frames[i]));
+  return key | 1;
+}
+
+void copy_frames(Word* to, void* const* frames, int depth) {
+  for (int i = 0; i < depth; ++i) to[i] = profile::place_of(reinterpret_cast<std::uintptr_t>(frames[i]));
+}
+
+const char* setting(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+}  // namespace
+
+profile::Site& Profile::site(std::uintptr_t key) {
+  using profile::kSites;
+  const std::size_t first = (key * 0x9e3779b97f4a7c15u) >> 32;
+  for (std::size_t i = 0; i < kSites; ++i) {
+    profile::Site& site = block_.sites[(first + i) % kSites];
+    if (site.key == key) return site;
+    if (site.key != 0) continue;
+    site.place = profile::place_of(key);
+    site.key = key;
+    return site;
+  }
+  ++block_.lost_sites;
+  return block_.sites[first % kSites];
+}
+
+void Profile::begin(std::uintptr_t key) {
+  if (site_ == nullptr || site_->key != key) site_ = &site(key);
+  shown_site_.store(key, std::memory_order_relaxed);
+  began_ = profile::ticks();
+}
+
+void Profile::commit(const Thread& thread, bool was_concurrent) {
+  ++site_->committed;
+  site_->ticks_committed += profile::ticks() - began_;
+  if (was_concurrent) {
+    if (thread.was_read_only) ++site_->read_only;
+  } else if (!is_counted_) {
+    ++site_->serialized[static_cast<int>(Serialization::chosen)];
+  }
+  is_counted_ = false;
+}
+
+void Profile::cancel() {
+  ++site_->cancelled;
+  site_->ticks_aborted += profile::ticks() - began_;
+  is_counted_ = false;
+}
+
+void Profile::abort(Cause cause, std::uintptr_t address, const Thread* other) {
+  ++site_->aborted[static_cast<int>(cause)];
+  site_->ticks_aborted += profile::ticks() - began_;
+  if (cause == Cause::retry || cause == Cause::mode_change || cause == Cause::memory) return;
+  const Profile* const met = other != nullptr ? other->profile : nullptr;
+  add_conflict(cause, address, met != nullptr ? met->shown_site_.load(std::memory_order_relaxed) : 0);
+}
+
+void Profile::add_conflict(Cause cause, std::uintptr_t address, std::uintptr_t other_site) {
+  void* frames[profile::kAccessFrames];
+  const int depth = ::backtrace(frames, profile::kAccessFrames);
+  Word key = mixed(mixed(mixed(static_cast<Word>(cause) + 1, site_->key), other_site), address);
+  key = with_frames(key, frames, depth);
+  profile::Conflict& entry = find(block_.conflicts, key, block_.lost_conflicts);
+  if (entry.key == 0) {
+    entry.cause = static_cast<Word>(cause);
+    entry.site = site_->place;
+    entry.other_site = profile::place_of(other_site);
+    entry.address = profile::place_of(address);
+    copy_frames(entry.frames, frames, depth);
+    entry.key = key;
+  }
+  ++entry.count;
+}
+
+void Profile::serialize(Serialization why, const void* subject) {
+  is_counted_ = true;
+  ++site_->serialized[static_cast<int>(why)];
+  if (serializations_++ % profile::header().stacks_every != 0) return;
+  void* frames[profile::kFrames];
+  const int depth = ::backtrace(frames, profile::kFrames);
+  const auto function = reinterpret_cast<std::uintptr_t>(subject);
+  const Word key = with_frames(mixed(mixed(static_cast<Word>(why) + 1, site_->key), function), frames, depth);
+  profile::Stack& entry = find(block_.stacks, key, block_.lost_stacks);
+  if (entry.key == 0) {
+    entry.serialization = static_cast<Word>(why);
+    entry.site = site_->place;
+    entry.subject = profile::place_of(function);
+    entry.depth = static_cast<Word>(depth);
+    copy_frames(entry.frames, frames, depth);
+    entry.key = key;
+  }
+  ++entry.count;
+}
+
+void Profile::wait(bool for_hourglass, std::uint64_t ticks) {
+  (for_hourglass ? site_->ticks_hourglass : site_->ticks_gate) += ticks;
+}
+
+std::uint64_t Profile::chosen() const {
+  std::uint64_t sum = 0;
+  for (const profile::Site& site : block_.sites)
+    sum += site.serialized[static_cast<int>(Serialization::chosen)];
+  return sum;
+}
+
+void set_up_profile() {
+  const char* const file = setting("RUBATO_ITM_PROFILE");
+  if (file == nullptr && !is_summary_wanted()) return;
+  std::uint64_t every = 1;
+  if (const char* const value = setting("RUBATO_ITM_STACKS")) {
+    char* end = nullptr;
+    every = std::strtoull(value, &end, 10);
+    if (*value < '1' || *value > '9' || *end != '\0') {
+      warn("RUBATO_ITM_STACKS is '%s', expected a number from 1; it is ignored", value);
+      every = 1;
+    }
+  }
+  void* frame = nullptr;
+  ::backtrace(&frame, 1);  // loads the unwinder now, and not inside a transaction
+  profile::open(file, every);
+}
+
+void profile_thread(Thread& thread) {
+  if (!profile::is_open()) return;
+  profile::note_time();
+  if (thread.profile != nullptr) return;  // of a thread that has ended
+  profile::Block* const block = profile::add_block();
+  if (block == nullptr) return;
+  void* const memory = std::malloc(sizeof(Profile));
+  if (memory == nullptr) return;
+  thread.profile = new (memory) Profile(*block);
+  thread.start |= Start::kProfiled;
+  thread.upkeep_mask = 0;
+}
+
+void profile_after_fork(Thread* self) {
+  if (!profile::is_open()) return;
+  // The blocks are the parent's memory.
+  for_each_thread([](Thread& thread) {
+    thread.profile = nullptr;
+    thread.start &= static_cast<std::uint8_t>(~Start::kProfiled);
+    thread.upkeep_mask = kUpkeepMask;
+  });
+  profile::reopen_in_child();
+  if (self == nullptr) return;
+  profile_thread(*self);
+  if (self->profile != nullptr && self->nesting != 0) self->profile->begin(self->checkpoints[0].return_to);
+}
+
+void count_serialization(Thread& thread, Serialization why, const void* subject) {
+  add_one(thread.serialized[static_cast<int>(why)]);
+  if (thread.profile != nullptr) thread.profile->serialize(why, subject);
+}
+
+}  // namespace rubato::tm

@@ -1,0 +1,53 @@
+// What a thread notes about its transactions. Off, a thread has no Profile, and nothing on the way of a
+// transaction asks for one: begin looks at bits that it looks at anyway, and commit at a mask by which it
+// does its upkeep now and then, with a profile each time (rule T60).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tm/profile/file.hpp"
+#include "tm/thread/thread.hpp"
+
+namespace rubato::tm {
+
+class Profile {
+ public:
+  explicit Profile(profile::Block& block) : block_(block) {}
+
+  /// An attempt of the transaction of this place begins.
+  void begin(std::uintptr_t site);
+  void commit(const Thread& thread, bool was_concurrent);
+  void abort(Cause cause, std::uintptr_t address, const Thread* other);
+  void cancel();
+  /// The attempt becomes serial at the place from which this is called. `subject`: a function without clone.
+  void serialize(Serialization why, const void* subject);
+  /// The attempt waited `ticks` for the gate, or for a holder of the hourglass.
+  void wait(bool for_hourglass, std::uint64_t ticks);
+
+  /// Transactions that were serial because the algorithm is.
+  std::uint64_t chosen() const;
+
+ private:
+  profile::Site& site(std::uintptr_t key);
+  void add_conflict(Cause cause, std::uintptr_t address, std::uintptr_t other_site);
+
+  profile::Block& block_;
+  profile::Site* site_ = nullptr;
+  std::atomic<std::uintptr_t> shown_site_{0};  ///< what others say whom they met
+  std::uint64_t began_ = 0, serializations_ = 0;
+  bool is_counted_ = false;  ///< this transaction as serial, with its reason
+};
+
+/// Reads RUBATO_ITM_PROFILE, _STATS and _STACKS.
+void set_up_profile();
+/// With profiling on gives the thread its Profile. The caller holds the registry's lock.
+void profile_thread(Thread& thread);
+/// In the child of a fork, whose thread is `self` or none yet.
+void profile_after_fork(Thread* self);
+
+/// Counts in any case, and notes why if there is a profile.
+void count_serialization(Thread& thread, Serialization why, const void* subject = nullptr);
+
+}  // namespace rubato::tm
