@@ -5,26 +5,30 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from rubato import tm_check
+from rubato import locate, tm_check, tm_profile, tm_report
 from rubato.cli import terminal
 from rubato.cli.app import app
-from rubato.errors import ExitCode
+from rubato.errors import ExitCode, UsageError
 
 tm_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-app.add_typer(tm_app, name="tm", help="Check transactional programs.")
+app.add_typer(tm_app, name="tm", help="Check and profile transactional programs.")
 
 FLAGS = "-fno-tree-loop-distribute-patterns -fno-tree-vectorize"
 
 
 @tm_app.callback()
 def _group() -> None:
-    """Check transactional programs."""
+    """Check and profile transactional programs."""
 
 
 @tm_app.command("check", epilog="[bold]Example[/]\n\n  rubato tm check --relaxed server.o")
@@ -53,3 +57,88 @@ def check_command(
         advice = f"compile transactional code with {FLAGS}."
         terminal.err.print(f"[bold red]rubato:[/] {escape(advice)}", soft_wrap=True)
     return ExitCode.CHECK_FAILED if is_wrong else 0
+
+
+METHODS = ("serial", "eager", "lazy", "norec")
+MANAGER = re.compile(r"none|backoff|(hourglass|serialize)(:[1-9][0-9]{0,6})?")
+DEFAULT_PROFILE = Path("tm.profile")
+
+
+@tm_app.command(
+    "run",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="[bold]Example[/]\n\n  rubato tm run --method lazy ./server -p 80",
+)
+def run_command(
+    command: Annotated[list[str], typer.Argument(metavar="PROGRAM ARGS...", help="The program and its arguments.")],
+    method: Annotated[
+        str | None, typer.Option(help=f"{', '.join(METHODS)}. Default: RUBATO_ITM_METHOD, or else eager.")
+    ] = None,
+    manager: Annotated[
+        str | None, typer.Option(help="none, backoff, hourglass[:N], serialize[:N]. Default: RUBATO_ITM_MANAGER.")
+    ] = None,
+    profile: Annotated[Path, typer.Option(metavar="FILE", help="Where the profile is kept.")] = DEFAULT_PROFILE,
+) -> int:
+    """Run a program on librubato_itm, and say why its transactions ran alone or were undone."""
+    if method is not None and method not in METHODS:
+        raise UsageError(f"--method is {method!r}, expected {', '.join(METHODS)}.")
+    if manager is not None and MANAGER.fullmatch(manager) is None:
+        raise UsageError(f"--manager is {manager!r}, expected none, backoff, hourglass[:N] or serialize[:N].")
+    library = locate.find_itm()
+    if library is None:
+        raise UsageError("librubato_itm has not been built; build it with `make build`.")
+    program = shutil.which(command[0])
+    if program is None:
+        raise UsageError(f"{command[0]} is not a program that can be run.")
+    if not profile.absolute().parent.is_dir():
+        raise UsageError(f"the profile {profile} cannot be written: there is no such folder.")
+    environment = dict(os.environ)
+    preloaded = [str(library.resolve()), *environment.get("LD_PRELOAD", "").split()]
+    environment["LD_PRELOAD"] = ":".join(preloaded)
+    environment["RUBATO_ITM_PROFILE"] = str(profile.absolute())
+    if method is not None:
+        environment["RUBATO_ITM_METHOD"] = method
+    elif not environment.get("RUBATO_ITM_METHOD"):
+        environment["RUBATO_ITM_METHOD"] = "eager"  # with serial there would be nothing to explain
+    if manager is not None:
+        environment["RUBATO_ITM_MANAGER"] = manager
+    profile.unlink(missing_ok=True)
+    try:
+        code = subprocess.run([program, *command[1:]], env=environment, check=False).returncode
+    except OSError as e:
+        raise UsageError(f"{program} cannot be run: {e.strerror}.") from None
+    if not profile.exists():
+        sentence = f"{program} ran no transaction on librubato_itm."
+        terminal.err.print(f"[bold red]rubato:[/] {escape(sentence)}", soft_wrap=True)
+        return code if code > 0 else 128 - code if code < 0 else ExitCode.CHECK_FAILED
+    print(tm_report.table(tm_profile.read(profile)))
+    if code < 0:
+        terminal.err.print(f"[bold red]rubato:[/] {escape(program)} was ended by signal {-code}.", soft_wrap=True)
+        return 128 - code
+    return code
+
+
+@tm_app.command("report", epilog="[bold]Example[/]\n\n  rubato tm report --flame flame.html tm.profile")
+def report_command(
+    file: Annotated[Path, typer.Argument(metavar="PROFILE", help="What `rubato tm run` wrote.")] = DEFAULT_PROFILE,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    folded: Annotated[bool, typer.Option("--folded", help="Print a line a stack, for other tools.")] = False,
+    flame: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a flame graph.")] = None,
+) -> int:
+    """Say why transactions ran alone or were undone, with call stacks."""
+    if json_ + folded + (flame is not None) > 1:
+        raise UsageError("--json, --folded and --flame exclude each other.")
+    profile = tm_profile.read(file)
+    if json_:
+        print(json.dumps(profile.as_dict(), indent=1))
+    elif folded:
+        print(tm_report.folded(profile), end="")
+    elif flame is not None:
+        try:
+            flame.write_text(tm_report.flame(profile, f"Transactions of {file}"))
+        except OSError as e:
+            raise UsageError(f"{flame} cannot be written: {e.strerror}.") from None
+        print(f"{flame}: {terminal.byte_count(flame.stat().st_size)}")
+    else:
+        print(tm_report.table(profile))
+    return 0

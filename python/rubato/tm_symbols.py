@@ -1,0 +1,115 @@
+"""Functions and lines of addresses in programs and libraries, by binutils."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import bisect
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rubato.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+CLONE = re.compile(r"^(?:non-)?transaction clone for ")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """`line` is file:line, or module+offset where there is no debugging information."""
+
+    function: str
+    line: str
+    module: str
+
+    def __str__(self) -> str:
+        return f"{self.function} ({self.line})"
+
+
+def code(modules: Mapping[int, str], addresses: Iterable[tuple[int, int]]) -> dict[tuple[int, int], list[Frame]]:
+    """The frames at (module, offset), innermost first: more than one where functions were inlined."""
+    wanted: dict[int, list[int]] = {}
+    for module, offset in sorted(set(addresses)):
+        wanted.setdefault(module, []).append(offset)
+    found = {}
+    for module, offsets in wanted.items():
+        path = modules.get(module, "")
+        for offset, frames in zip(offsets, _of_module(path, offsets), strict=True):
+            found[module, offset] = frames
+    return found
+
+
+def _of_module(path: str, offsets: list[int]) -> list[list[Frame]]:
+    name = Path(path).name or "unknown"
+    unknown = [[Frame(f"{name}+{offset:#x}", f"{name}+{offset:#x}", path)] for offset in offsets]
+    if not path or not Path(path).is_file():
+        return unknown
+    if shutil.which("addr2line") is None:
+        raise UsageError("addr2line is missing, which finds functions and lines; install binutils.")
+    result = subprocess.run(
+        ["addr2line", "-a", "-f", "-i", "-C", "-e", path],
+        input="".join(f"{offset:#x}\n" for offset in offsets),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode != 0:
+        return unknown
+    found: list[list[str]] = []
+    for line in result.stdout.splitlines():
+        if line.startswith("0x"):
+            found.append([])
+        elif found:
+            found[-1].append(line)
+    if len(found) != len(offsets):
+        return unknown
+    symbols = Symbols(path)
+    return [
+        _frames(lines, path, offset, symbols) or missing
+        for lines, offset, missing in zip(found, offsets, unknown, strict=True)
+    ]
+
+
+def _frames(lines: list[str], path: str, offset: int, symbols: Symbols) -> list[Frame]:
+    frames = []
+    for function, place in zip(lines[::2], lines[1::2], strict=True):
+        where = re.sub(r" \(discriminator \d+\)$", "", place)
+        file, _, number = where.rpartition(":")
+        known = file != "??" and number not in ("?", "0")
+        if not known:  # addr2line names the nearest symbol before the address, however far away it is
+            name = re.sub(r"\+\d+$", "", symbols.at(offset))
+            return [Frame(name, f"{Path(path).name}+{offset:#x}", path)] if name else []
+        frames.append(Frame(CLONE.sub("", function), f"{Path(file).name}:{number}", path))
+    return frames
+
+
+class Symbols:
+    """What is at an address, functions and variables, by the table of symbols."""
+
+    def __init__(self, path: str) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._names: list[str] = []
+        if not path or not Path(path).is_file() or shutil.which("nm") is None:
+            return
+        listed = ""
+        for option in ([], ["-D"]):
+            listed += subprocess.run(["nm", *option, "-S", "-C", path], capture_output=True, text=True).stdout
+        rows = re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [a-zA-Z] (.+)$", listed, re.MULTILINE)
+        for start, size, name in sorted({(int(a, 16), int(b, 16), name) for a, b, name in rows}):
+            self._starts.append(start)
+            self._ends.append(start + size)
+            self._names.append(CLONE.sub("", re.sub(r"@@?[\w.]+$", "", name)))
+
+    def at(self, offset: int) -> str:
+        """The name, with +N behind its start; empty if there is none."""
+        i = bisect.bisect_right(self._starts, offset) - 1
+        if i < 0 or offset >= max(self._ends[i], self._starts[i] + 1):
+            return ""
+        into = offset - self._starts[i]
+        return self._names[i] + (f"+{into}" if into else "")
