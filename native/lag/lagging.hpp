@@ -25,7 +25,8 @@ class Lagging {
     record_.until_sample = record_.gap = draw_gap();
   }
 
-  /// @param wait  unsigned (unsigned delays): waits for so many L-th of c, and returns at which of them something
+  /// @param wait  unsigned (unsigned delays): waits for so many L-th of c, and returns at which of them
+  /// something
   ///              was there, from 1; 0: nothing came
   /// @returns whether something came, so that there is nothing to give up
   template <class Wait>

@@ -12,10 +12,10 @@ inline constexpr unsigned kMaxDelays = 32;
 
 /// How lagging decides.
 struct Rules {
-  unsigned samples = 43;          ///< of a phase, at whose end the delay is chosen (A37)
-  unsigned delays = kMaxDelays;   ///< L: the delays are i c / L, 2 to kMaxDelays
-  double initial_rate = 0.002;    ///< phi0
-  bool is_as_published = false;   ///< Corollary 2 alone, without the corrections A39, A42 and A43
+  unsigned samples = 43;         ///< of a phase, at whose end the delay is chosen (A37)
+  unsigned delays = kMaxDelays;  ///< L: the delays are i c / L, 2 to kMaxDelays
+  double initial_rate = 0.002;   ///< phi0
+  bool is_as_published = false;  ///< Corollary 2 alone, without the corrections A39, A42 and A43
 };
 
 struct Record {

@@ -10,6 +10,10 @@
 // Either the look comes after the work in the order of seq_cst operations and finds it, or announce() comes
 // before notify()'s look, which then sees an idle worker and changes the epoch, so that sleep() returns.
 //
+// Not all who are idle sleep: some still look, some lag. Those that sleep are counted, so that the system
+// call is made only for them (rule A33). A sleeper counts itself before the kernel compares the epoch, and
+// notify() looks at the count after it has changed the epoch: one of them sees the other.
+//
 // While all sleep, threads from outside wake the one that was last first. The kernel by itself wakes sleepers
 // in the order in which they came: each in turn, every one with cold caches on a CPU that has slept long.
 // SPDX-License-Identifier: MIT
@@ -29,6 +33,9 @@ struct EventCountRules {
   static constexpr bool kLooksAfterTicket = true;
   static constexpr bool kNotifyChangesEpoch = true;
   static constexpr bool kWakesAnyIfTheLastIsAwake = true;
+  static constexpr bool kCountsSleepers = true;  ///< false: the system call is made for whoever is idle
+  static constexpr bool kCountsBeforeSleep = true;
+  static constexpr bool kLooksForSleepersAfterEpoch = true;
 };
 
 template <class Atomics, class Rules = EventCountRules>
@@ -65,14 +72,17 @@ class EventCount {
   std::uint64_t cancel() { return word_.fetch_sub(kIdle, std::memory_order_seq_cst) - kIdle; }
   void sleep(Ticket ticket, std::uint32_t microseconds = 0) {
     if constexpr (!Rules::kTicketAfterAnnounce) ticket.epoch = epoch_.load(std::memory_order_seq_cst);
+    const Sleeper sleeper(sleepers_);
     if (microseconds != 0) return Atomics::wait(epoch_, ticket.epoch, microseconds);
     Atomics::wait_at(~kLast, epoch_, ticket.epoch);
   }
   /// Of a worker that saw all idle.
   void sleep_last(Ticket ticket) {
     if constexpr (!Rules::kTicketAfterAnnounce) ticket.epoch = epoch_.load(std::memory_order_seq_cst);
+    const Sleeper sleeper(sleepers_);
     Atomics::wait_at(kLast, epoch_, ticket.epoch);
   }
+  bool has_sleepers() const { return sleepers_.load(std::memory_order_relaxed) != 0; }
 
   /// Wakes up to `workers` of those that sleep, if any. @returns whether it had to.
   bool notify(int workers = 1) {
@@ -101,16 +111,40 @@ class EventCount {
  private:
   static constexpr std::uint32_t kLast = 1;  // a place to sleep at
 
-  /// False: nobody is idle.
+  using Number = typename Atomics::template atomic<std::uint32_t>;
+
+  /// False: nobody sleeps, or is about to without having seen the new epoch.
   bool begin_to_wake() {
     if ((word_.load(std::memory_order_seq_cst) & (kIdleMask | kStandingMask)) == 0) return false;
+    bool has_sleepers = true;
+    if constexpr (Rules::kCountsSleepers && !Rules::kLooksForSleepersAfterEpoch)
+      has_sleepers = sleepers_.load(std::memory_order_seq_cst) != 0;
     if (Rules::kNotifyChangesEpoch && !has_fault(Fault::wakes_without_epoch))
       epoch_.fetch_add(1, std::memory_order_seq_cst);
-    return true;
+    if constexpr (Rules::kCountsSleepers && Rules::kLooksForSleepersAfterEpoch)
+      has_sleepers = sleepers_.load(std::memory_order_seq_cst) != 0;
+    return has_sleepers;
   }
 
+  class Sleeper {
+   public:
+    explicit Sleeper(Number& sleepers) : sleepers_(sleepers) {
+      if constexpr (kCounts) sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    ~Sleeper() {
+      if constexpr (kCounts) sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    Sleeper(const Sleeper&) = delete;
+    Sleeper& operator=(const Sleeper&) = delete;
+
+   private:
+    static constexpr bool kCounts = Rules::kCountsSleepers && Rules::kCountsBeforeSleep;
+    [[maybe_unused]] Number& sleepers_;
+  };
+
   alignas(64) typename Atomics::template atomic<std::uint64_t> word_{0};
-  typename Atomics::template atomic<std::uint32_t> epoch_{0};
+  Number epoch_{0};
+  Number sleepers_{0};
 };
 
 }  // namespace rubato::runtime

@@ -77,7 +77,8 @@ struct Case {
 };
 
 TEST(Lag_Model, TimesAreThoseOfTheDesign) {
-  // As `on`, nothing costs more than the initial rate; as published, what comes late costs ten times that (E14).
+  // As `on`, nothing costs more than the initial rate; as published, what comes late costs ten times that
+  // (E14).
   const Case cases[] = {
       {"none", never(), 1.002, 1.002},
       {"30 % at c", at(1, 0.3), 1.018, 1.002},
