@@ -182,30 +182,6 @@ void Engine::configure(const native::Options& options) {
   build(options);
 }
 
-native::Counters Engine::counters() const {
-  native::Counters c = earlier_;
-  if (workers_.empty()) return c;
-  for (const auto& worker : workers_) {
-    const Worker::Counts& n = worker->counts;
-    c.tasks_created += worker->created.load(std::memory_order_relaxed) + n.submitted.get();
-    c.tasks_run += n.finished.get();
-    c.tasks_run_alone += n.alone.get();
-    c.tasks_run_long += n.long_tasks.get();
-    c.timestamps += n.timestamps.get();
-    c.timestamps_shared += n.shared_timestamps.get();
-    c.tasks_packed += n.packed.get();
-    c.reads_repeated += n.reads_repeated.get();
-    c.chunks_published += n.published.get();
-    c.chunks_stolen += n.chunks_stolen.get();
-    c.pools_stolen += n.pools_stolen.get();
-    c.parks += n.parks.get();
-    c.wake_ups += n.wake_ups.get();
-  }
-  c.prefetch_distance = workers_.front()->prefetch_distance_.load(std::memory_order_relaxed);
-  c.unreclaimed_bytes = epochs->unreclaimed_bytes();
-  return c;
-}
-
 bool Engine::has_cpus() const { return count_ <= topology().allowed.size(); }
 
 Sums Engine::sums() const {
@@ -470,7 +446,11 @@ void Engine::submit_outside(engine::ThreadState& self, Task* task) {
   inbox_ready.add(0, kNormalRank);
   // Looks again: a run() that began meanwhile may have found the inbox empty. Ordered against that as work is
   // against can_find_work().
-  if (is_running_.load(std::memory_order_seq_cst) && !has_fault(Fault::silent_arrival)) events.notify_last();
+  if (is_running_.load(std::memory_order_seq_cst) && !has_fault(Fault::silent_arrival)) {
+    if (options_.lagging.kind != native::Lagging::Kind::off && events.has_sleepers())
+      woken_at.store(ticks(), std::memory_order_relaxed);
+    events.notify_last();
+  }
 }
 
 void Engine::retire(engine::ResourceHeader* header) {

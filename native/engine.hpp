@@ -88,6 +88,9 @@ class Engine {
   Groups groups;
   PackedMemory packed_memory;
   Failure failure;
+  // Lagging: how many workers do, and when the last sleeper was woken, and how long that call took, in ticks.
+  Atomic<unsigned> lagging{0};
+  std::atomic<std::uint64_t> woken_at{0}, wake_ticks{0};
   Turns turns_alone;  ///< of workers with tasks that run alone
   TaskPool inbox;     ///< from other threads: not run from there, but handed on
   ReadySet<StdAtomics> inbox_ready{1};

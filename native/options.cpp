@@ -44,6 +44,29 @@ native::PrefetchMode prefetch(const char* variable, std::string_view text) {
   refuse(variable, text, "off, adapt, or a distance from 1 to 63");
 }
 
+double real(const char* variable, std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) refuse(variable, text, "a number");
+  return value;
+}
+
+native::Lagging::Kind lagging(const char* variable, std::string_view text) {
+  using Kind = native::Lagging::Kind;
+  if (text == "off"sv) return Kind::off;
+  if (text == "published"sv) return Kind::published;
+  if (text == "on"sv) return Kind::on;
+  refuse(variable, text, "off, published or on");
+}
+
+/// Whether it lies in (0, 1), or is 1 where that means something.
+void check_share(const char* what, double value, bool may_be_one = false) {
+  if (value > 0 && (value < 1 || (may_be_one && value == 1))) return;
+  throw TaskError(std::string("lagging's ") + what +
+                  (may_be_one ? " is above 0 and at most 1, but " : " lies between 0 and 1, but ") +
+                  std::to_string(value) + " was asked for");
+}
+
 native::Synchronization synchronization(const char* variable, std::string_view text) {
   using enum native::Synchronization;
   if (text == "auto"sv) return automatic;
@@ -86,6 +109,19 @@ native::Options options_from_environment(const char* (*get)(const char*)) {
     if (!count || *count > kMaxSpans) refuse("RUBATO_TRACE_SPANS", text, "a number up to 268435456");
     options.trace_spans = *count;
   }
+  if (const char* const text = get("RUBATO_LAG")) options.lagging.kind = lagging("RUBATO_LAG", text);
+  if (const char* const text = get("RUBATO_LAG_DELAYS")) {
+    const auto count = number(text);
+    if (!count) refuse("RUBATO_LAG_DELAYS", text, "a number from 4 to 32");
+    options.lagging.delays = *count;
+  }
+  const auto get_real = [&](const char* variable, double& value) {
+    if (const char* const text = get(variable)) value = real(variable, text);
+  };
+  get_real("RUBATO_LAG_PHI0", options.lagging.initial_rate);
+  get_real("RUBATO_LAG_CONFIDENCE", options.lagging.confidence);
+  get_real("RUBATO_LAG_ERROR", options.lagging.error);
+  get_real("RUBATO_LAG_SWITCH", options.lagging.switch_microseconds);
   return options;
 }
 
@@ -97,6 +133,18 @@ bool task_memory_from_malloc(const char* (*get)(const char*)) {
 }
 
 void check_options(const native::Options& options) {
+  const native::Lagging& lagging = options.lagging;
+  check_share("initial rate", lagging.initial_rate, true);
+  check_share("confidence", lagging.confidence);
+  check_share("error", lagging.error);
+  if (lagging.delays < 4 || lagging.delays > 32) {
+    throw TaskError("lagging compares 4 to 32 delays, but " + std::to_string(lagging.delays) +
+                    " were asked for");
+  }
+  if (!(lagging.switch_microseconds >= 0 && lagging.switch_microseconds <= 1000)) {
+    throw TaskError("the cost of a sleep that lagging is given is at most 1000 us, but " +
+                    std::to_string(lagging.switch_microseconds) + " were asked for");
+  }
   if (options.workers > kMaxWorkers) {
     throw TaskError("the native engine has at most 1024 workers, but " + std::to_string(options.workers) +
                     " were asked for");

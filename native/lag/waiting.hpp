@@ -1,5 +1,5 @@
-// Lagging of workers: the waiting before one that has found nothing sleeps. What giving up costs, C, is measured:
-// from the call that wakes a sleeper until it runs, and that call. Rules A45 to A49.
+// Lagging of workers: the waiting before one that has found nothing sleeps. What giving up costs, C, is
+// measured: from the call that wakes a sleeper until it runs, and that call. Rules A45 to A49.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -73,7 +73,9 @@ class Waiting {
   /// @param ticks  of a microsecond
   /// @param switch_microseconds  C; 0: to be measured
   Waiting(const Rules& rules, Random random, double ticks, double switch_microseconds)
-      : lagging_(rules, random), cost_(ticks, switch_microseconds), preemptions_(ticks),
+      : lagging_(rules, random),
+        cost_(ticks, switch_microseconds),
+        preemptions_(ticks),
         delays_(rules.delays) {}
 
   bool may_lag() const { return !preemptions_.must_rest(Clock::now()); }

@@ -1,9 +1,12 @@
 // What a worker does that has found nothing: it looks whether there is anything, or whether the run has
 // ended, and sleeps. Rule R10.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "native/engine.hpp"
 #include "native/fault.hpp"
 #include "native/worker/clock.hpp"
+#include "native/worker/idle_lag.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
@@ -90,18 +93,62 @@ bool Worker::wait_for_work() {
     }
     StdAtomics::pause();
   }
-  counts.parks.add();
-  {
-    const TraceScope parked(trace_, TraceSpan::Kind::parked);
-    if (is_last) {
-      leave_cpu();
-      events.sleep_last(ticket);
-    } else {
-      events.sleep(ticket);
-    }
-  }
+  if (lag_ == nullptr || !lag(ticket, run)) sleep(ticket, is_last);
   end_idling();
   return true;
+}
+
+void Worker::sleep(Events::Ticket ticket, bool is_last) {
+  Events& events = engine_.events;
+  counts.parks.add();
+  const TraceScope parked(trace_, TraceSpan::Kind::parked);
+  const std::uint64_t begin = lag_ != nullptr ? ticks() : 0;
+  if (is_last) {
+    leave_cpu();
+    events.sleep_last(ticket);
+  } else {
+    events.sleep(ticket);
+  }
+  if (lag_ == nullptr) return;
+  const std::uint64_t woken = engine_.woken_at.exchange(0, std::memory_order_relaxed), now = ticks();
+  if (woken > begin && woken < now)
+    lag_->note_wake_up(now - woken + engine_.wake_ticks.load(std::memory_order_relaxed));
+}
+
+/// Waits as lagging decides, in place of a sleep: what would end that ends it, too, and nobody pays for
+/// waking.
+/// @returns whether it has ended so
+bool Worker::lag(Events::Ticket ticket, std::uint64_t run) {
+  Events& events = engine_.events;
+  constexpr std::uint64_t kRequests = Events::kStop | Events::kAlone | Events::kPaused | Events::kEnd;
+  const std::uint64_t word = events.look_ordered();
+  if ((word & kRequests) != 0 || !lag_->may_lag()) return false;
+  // Not more than work, and one at least: rule A45.
+  const unsigned most = std::max(1u, engine_.workers() - Events::idle(word));
+  for (unsigned lagging = engine_.lagging.load(std::memory_order_relaxed);;) {
+    if (lagging >= most) return false;
+    if (engine_.lagging.compare_exchange_weak(lagging, lagging + 1, std::memory_order_relaxed)) break;
+  }
+  bool is_woken = false;
+  lag_->give_up([&] {
+    if (events.epoch() == ticket.epoch) return lag::Look::nothing;
+    is_woken = true;
+    const bool is_over = engine_.over.load(std::memory_order_seq_cst) == run;
+    return !is_over && can_find_work() ? lag::Look::work : lag::Look::end;
+  });
+  engine_.lagging.fetch_sub(1, std::memory_order_relaxed);
+  const lag::Events& e = lag_->events();
+  const auto set = [](Count& count, std::uint64_t value) { count.add(value - count.get()); };
+  set(counts.lag_samples, e.samples);
+  set(counts.lag_sample_hits, e.sample_hits);
+  set(counts.lags, e.lags);
+  set(counts.lag_hits, e.hits);
+  set(counts.lag_decisions, e.decisions);
+  set(counts.lag_drops, e.drops);
+  set(counts.lag_ticks, lag_->waited());
+  set(counts.lag_preempted, lag_->preempted());
+  set(counts.lag_switch_ticks, lag_->switch_ticks());
+  return is_woken;
 }
 
 /// Between two runs. Idle when the run ended, and from there straight to here.

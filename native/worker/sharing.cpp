@@ -231,7 +231,13 @@ void Worker::measure(std::uint64_t now) {
 /// So many, if they sleep.
 void Worker::wake(std::uint64_t workers) {
   return_to_cpu();
+  std::uint64_t begin = 0;
+  if (lag_ != nullptr && engine_.events.has_sleepers()) {
+    begin = ticks();
+    engine_.woken_at.store(begin, std::memory_order_relaxed);
+  }
   if (!engine_.events.notify(static_cast<int>(workers))) return;
+  if (begin != 0) engine_.wake_ticks.store(ticks() - begin, std::memory_order_relaxed);
   counts.wake_ups.add();
   time_from_here();  // who was woken may have had this CPU at once
 }

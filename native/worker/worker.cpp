@@ -8,8 +8,10 @@
 
 #include "native/engine.hpp"
 #include "native/fault.hpp"
+#include "native/lag/formulas.hpp"
 #include "native/worker/clock.hpp"
 #include "native/worker/execute.hpp"
+#include "native/worker/idle_lag.hpp"
 
 namespace rubato::runtime {
 namespace {
@@ -60,6 +62,15 @@ Worker::Worker(Engine& engine, unsigned index)
   }
   until_refresh_ = refreshes_every_time_ ? 1 : batch_;
   if (engine.trace() != nullptr) trace_ = &engine.trace()->lane(index);
+  using Kind = native::Lagging::Kind;
+  if (const native::Lagging& l = engine.options().lagging; l.kind != Kind::off && engine.has_cpus()) {
+    const lag::Rules rules{.samples = lag::sample_size(l.confidence, l.error),
+                           .delays = l.delays,
+                           .initial_rate = l.initial_rate,
+                           .is_as_published = l.kind == Kind::published};
+    lag_ = std::make_unique<IdleLag>(rules, LagRandom(index + 1), ticks_per_microsecond(),
+                                     l.switch_microseconds);
+  }
   engine.prepare(*this);
 }
 

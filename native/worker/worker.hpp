@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,6 +29,7 @@
 namespace rubato::runtime {
 
 class Engine;
+struct IdleLag;
 
 struct alignas(128) TaskPool : Pool<StdAtomics, Task> {
   enum class Kind : std::uint8_t { shared, pinned, inbox };
@@ -80,6 +82,8 @@ class alignas(128) Worker : public engine::ThreadState {
     Count finished, submitted, alone, long_tasks, timestamps, shared_timestamps, packed, reads_repeated,
         published, chunks_stolen, pools_stolen, parks, wake_ups;
     Count messages, actors, actors_stopped;
+    Count lag_samples, lag_sample_hits, lags, lag_hits, lag_ticks, lag_decisions, lag_drops, lag_preempted,
+        lag_switch_ticks;
   };
   Counts counts;
   CellCache cells;
@@ -150,6 +154,8 @@ class alignas(128) Worker : public engine::ThreadState {
   bool can_find_work() const;
   /// False: the run is over.
   bool wait_for_work();
+  [[gnu::noinline]] bool lag(Events::Ticket ticket, std::uint64_t run);
+  void sleep(Events::Ticket ticket, bool is_last);
   bool is_over_when_all_are_idle(std::uint64_t word);
   void pause();
   void wait_for_end_of_pause();
@@ -364,6 +370,7 @@ class alignas(128) Worker : public engine::ThreadState {
   std::uint64_t measured_ = 0, before_ = 0;
   unsigned batches_measured_ = 0;
   KnownFunctions functions_;
+  std::unique_ptr<IdleLag> lag_;  // null: off
 
   // What other workers touch.
   alignas(64) Atomic<Task*> published_{nullptr};

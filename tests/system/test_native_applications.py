@@ -155,6 +155,7 @@ def test_wrong_options_of_the_engine_are_refused_with_2(application: str, build:
     program = build / "bin" / f"{application}-native"
     for variable, value in (("RUBATO_WORKERS", "many"), ("RUBATO_WORKERS", "1000"), ("RUBATO_PREFETCH", "x"),
                             ("RUBATO_TRACE", "/no/such/folder/trace.json"), ("RUBATO_TRACE_SPANS", "-3"),
+                            ("RUBATO_LAG", "maybe"), ("RUBATO_LAG_ERROR", "small"),
                             ("RUBATO_COUNTERS", "/no/such/folder/counters.json")):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("RUBATO_")} | {variable: value}
         done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)

@@ -29,6 +29,22 @@ enum class Reclamation : std::uint8_t {
   off,    ///< when run() ends, or when every worker that was at work at the removal has had nothing to do
 };
 
+/// Speculative lagging: a worker that finds nothing waits a little before it sleeps, where samples say that
+/// this pays (docs/native.md).
+struct Lagging {
+  enum class Kind : std::uint8_t {
+    off,
+    published,  ///< as in the publication
+    on,         ///< with the corrections of docs/actors.md
+  };
+  Kind kind = Kind::off;           ///< RUBATO_LAG=off, published or on
+  double initial_rate = 0.002;     ///< RUBATO_LAG_PHI0; the share of sleeps before which is sampled, at first
+  unsigned delays = 32;            ///< RUBATO_LAG_DELAYS; 4 to 32 that are compared
+  double confidence = 0.95;        ///< RUBATO_LAG_CONFIDENCE, and
+  double error = 0.15;             ///< RUBATO_LAG_ERROR: both say how many samples a decision takes
+  double switch_microseconds = 0;  ///< RUBATO_LAG_SWITCH; what a sleep costs, up to 1000; 0: is measured
+};
+
 struct Options {
   unsigned workers = 0;        ///< RUBATO_WORKERS; 0: one for each CPU that this process may use
   bool oversubscribe = false;  ///< RUBATO_OVERSUBSCRIBE=1; allows more workers than that
@@ -39,6 +55,7 @@ struct Options {
   Reclamation reclamation = Reclamation::batch;  ///< RUBATO_RECLAIM
   std::string trace{};  ///< RUBATO_TRACE; the file of a trace for ui.perfetto.dev; empty: none (R13)
   unsigned trace_spans = 1u << 18;  ///< RUBATO_TRACE_SPANS; of each worker, the first that the trace keeps
+  Lagging lagging{};                ///< RUBATO_LAG; not where there are more workers than CPUs
 };
 
 /// The options in force.
@@ -70,6 +87,15 @@ struct Counters {
   std::uint64_t wake_ups = 0;           ///< system calls that woke workers
   std::uint64_t prefetch_distance = 0;  ///< of worker 0, now
   std::uint64_t unreclaimed_bytes = 0;  ///< of removed resources that are not freed yet; exact in spec tasks
+  std::uint64_t lag_samples = 0;      ///< a worker waited in order to learn whether something comes (Lagging)
+  std::uint64_t lag_sample_hits = 0;  ///< something came
+  std::uint64_t lags = 0;             ///< a worker waited since it had learnt that this pays
+  std::uint64_t lag_hits = 0;         ///< something came
+  std::uint64_t lag_ns = 0;           ///< that samples and lags took
+  std::uint64_t lag_decisions = 0;    ///< a worker had samples enough
+  std::uint64_t lag_drops = 0;        ///< lags ceased to pay
+  std::uint64_t lag_preempted = 0;    ///< a worker lost its CPU while it waited
+  std::uint64_t lag_switch_ns = 0;    ///< what sleeping and being woken costs worker 0, as it takes it to be
 };
 Counters counters();
 

@@ -1,4 +1,5 @@
-// Rules A45 to A49: what a worker that has found nothing waits for, and how long, by a clock that stands still.
+// Rules A45 to A49: what a worker that has found nothing waits for, and how long, by a clock that stands
+// still.
 // SPDX-License-Identifier: MIT
 #include "native/lag/waiting.hpp"
 

@@ -1,0 +1,45 @@
+// What the engine counts, of all workers.
+// SPDX-License-Identifier: MIT
+#include "native/engine.hpp"
+#include "native/worker/clock.hpp"
+
+namespace rubato::runtime {
+
+native::Counters Engine::counters() const {
+  const auto to_ns = [](std::uint64_t ticks) {
+    return ticks == 0 ? 0
+                      : static_cast<std::uint64_t>(static_cast<double>(ticks) * 1000 / ticks_per_microsecond());
+  };
+  native::Counters c = earlier_;
+  if (workers_.empty()) return c;
+  for (const auto& worker : workers_) {
+    const Worker::Counts& n = worker->counts;
+    c.tasks_created += worker->created.load(std::memory_order_relaxed) + n.submitted.get();
+    c.tasks_run += n.finished.get();
+    c.tasks_run_alone += n.alone.get();
+    c.tasks_run_long += n.long_tasks.get();
+    c.timestamps += n.timestamps.get();
+    c.timestamps_shared += n.shared_timestamps.get();
+    c.tasks_packed += n.packed.get();
+    c.reads_repeated += n.reads_repeated.get();
+    c.chunks_published += n.published.get();
+    c.chunks_stolen += n.chunks_stolen.get();
+    c.pools_stolen += n.pools_stolen.get();
+    c.parks += n.parks.get();
+    c.wake_ups += n.wake_ups.get();
+    c.lag_samples += n.lag_samples.get();
+    c.lag_sample_hits += n.lag_sample_hits.get();
+    c.lags += n.lags.get();
+    c.lag_hits += n.lag_hits.get();
+    c.lag_decisions += n.lag_decisions.get();
+    c.lag_drops += n.lag_drops.get();
+    c.lag_preempted += n.lag_preempted.get();
+    c.lag_ns += to_ns(n.lag_ticks.get());
+  }
+  c.lag_switch_ns = to_ns(workers_.front()->counts.lag_switch_ticks.get());
+  c.prefetch_distance = workers_.front()->prefetch_distance_.load(std::memory_order_relaxed);
+  c.unreclaimed_bytes = epochs->unreclaimed_bytes();
+  return c;
+}
+
+}  // namespace rubato::runtime
