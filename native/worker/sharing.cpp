@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What moves between workers: pools, published chunks, the inbox. Rules R2 and R10.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "native/engine.hpp"
@@ -103,10 +104,7 @@ void Worker::make_ready(TaskPool& pool) {
   if (pool.kind == TaskPool::Kind::pinned) {
     const unsigned home = pool.home;
     engine_.worker(home).pinned_.add(0, rank);
-    if (home != index_) {
-      return_to_cpu();
-      engine_.events.notify_all();
-    }
+    if (home != index_) wake(std::numeric_limits<int>::max());  // all: the home is among them
     return;
   }
   const unsigned home = pool.home;
