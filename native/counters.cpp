@@ -7,8 +7,9 @@ namespace rubato::runtime {
 
 native::Counters Engine::counters() const {
   const auto to_ns = [](std::uint64_t ticks) {
-    return ticks == 0 ? 0
-                      : static_cast<std::uint64_t>(static_cast<double>(ticks) * 1000 / ticks_per_microsecond());
+    return ticks == 0
+               ? 0
+               : static_cast<std::uint64_t>(static_cast<double>(ticks) * 1000 / ticks_per_microsecond());
   };
   native::Counters c = earlier_;
   if (workers_.empty()) return c;

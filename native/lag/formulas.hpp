@@ -1,5 +1,5 @@
 // The theory of speculative lagging [L] as functions, each tested against the publication's numbers. Where
-// its text does not fit its own proofs or numbers, docs/actors.md says how it is read (E1 to E21).
+// its text does not fit its own proofs or numbers, docs/native.md says how it is read (E4 to E15).
 //
 // c is what giving up costs; delays and times are in units of c. P is the probability that something arrives
 // within a delay (a hit), phi the share of giving-ups at which is sampled.

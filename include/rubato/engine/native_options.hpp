@@ -35,7 +35,7 @@ struct Lagging {
   enum class Kind : std::uint8_t {
     off,
     published,  ///< as in the publication
-    on,         ///< with the corrections of docs/actors.md
+    on,         ///< with the corrections that docs/native.md lists
   };
   Kind kind = Kind::off;           ///< RUBATO_LAG=off, published or on
   double initial_rate = 0.002;     ///< RUBATO_LAG_PHI0; the share of sleeps before which is sampled, at first

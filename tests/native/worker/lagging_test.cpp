@@ -1,4 +1,5 @@
-// Workers that lag before they sleep: nothing is lost, whatever ends the waiting, and it counts. Rules A33, A45, A50.
+// Workers that lag before they sleep: nothing is lost, whatever ends the waiting, and it counts. Rules A33,
+// A45, A50.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -30,7 +31,8 @@ class Native_Lagging : public ::testing::Test {
   }
   static unsigned cpus() {
     cpu_set_t allowed;
-    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? static_cast<unsigned>(CPU_COUNT(&allowed)) : 1;
+    return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? static_cast<unsigned>(CPU_COUNT(&allowed))
+                                                               : 1;
   }
 
  private:
@@ -118,7 +120,8 @@ TEST_F(Native_Lagging, WhatMakesNoSenseIsRefused) {
   };
   EXPECT_EQ(sentence({.initial_rate = 0}),
             "lagging's initial rate is above 0 and at most 1, but 0.000000 was asked for");
-  EXPECT_EQ(sentence({.confidence = 1}), "lagging's confidence lies between 0 and 1, but 1.000000 was asked for");
+  EXPECT_EQ(sentence({.confidence = 1}),
+            "lagging's confidence lies between 0 and 1, but 1.000000 was asked for");
   EXPECT_EQ(sentence({.error = 0}), "lagging's error lies between 0 and 1, but 0.000000 was asked for");
   EXPECT_EQ(sentence({.delays = 3}), "lagging compares 4 to 32 delays, but 3 were asked for");
   EXPECT_EQ(sentence({.switch_microseconds = -1}),
