@@ -42,6 +42,7 @@ SYSTEMS = {
                    ("system/test_guest_programs.py", "system/test_ideal_allocator.py", "system/test_capalloc.py",
                     "system/test_random_*", "system/test_task_*", "system/test_mayspec.py",
                     "system/test_determinism.py", "system/test_functional_programs.py", "system/test_debian_tools.py",
+                    "system/test_coherence_protocols.py", "system/test_debugger.py",
                     "golden/*")),
     "actors": System((*TASKS, "native", "actors", "tests/actors", "bench", "python"),
                      ("system/test_actors_*", "system/test_savina.py")),
