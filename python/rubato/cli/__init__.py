@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 #: Which module has a command. Only the one that is called is loaded; for --help, and for a wrong name, all.
 MODULES = {
     "run": "run_command",
+    "repeat": "repeat_command",
     "sweep": "sweep_command",
     "report": "report_commands",
     "apps": "inspect_commands",

@@ -89,8 +89,8 @@ def run_command(
         timeout=duration(timeout) if timeout is not None else None,
     )  # fmt: skip
     spec.check()
-    outcome = _execute(spec, prepare(out, spec, force=force), quiet=json_)
-    return _json(spec, outcome) if json_ else _report(outcome)
+    outcome = execute_shown(spec, prepare(out, spec, force=force), quiet=json_)
+    return _json(spec, outcome) if json_ else report_outcome(outcome)
 
 
 def _split(program: str | None, context: typer.Context) -> tuple[str, list[str]]:
@@ -130,7 +130,7 @@ def foreign_words(context: typer.Context, words: list[str], programs: list[str])
     return list(words)
 
 
-def _execute(spec: RunSpec, directory, *, quiet: bool) -> Outcome:
+def execute_shown(spec: RunSpec, directory, *, quiet: bool) -> Outcome:
     with contextlib.ExitStack() as stack:
         progress = terminal.run_progress()
         stack.enter_context(terminal.shown(progress))
@@ -184,7 +184,7 @@ def _refuse_nothing_ran(outcome: Outcome) -> None:
         raise UsageError(outcome.reason)
 
 
-def _report(outcome: Outcome) -> int:
+def report_outcome(outcome: Outcome) -> int:
     run = Run(outcome.directory)
     with contextlib.suppress(RubatoError):
         _refuse_nothing_ran(outcome)
