@@ -108,7 +108,14 @@ inline bool is_callers(const void* p, std::size_t bytes) {
 template <class... Args>
 inline std::int64_t system_call(std::int64_t number, Args... args) {
   static_assert(sizeof...(Args) <= 6, "a system call takes at most 6 arguments");
-  const std::uint64_t words[6] = {(std::uint64_t)args...};
+  const auto word = [](auto argument) {
+    if constexpr (std::is_pointer_v<decltype(argument)>) {
+      return reinterpret_cast<std::uint64_t>(argument);
+    } else {
+      return static_cast<std::uint64_t>(argument);
+    }
+  };
+  const std::uint64_t words[6] = {word(args)...};
   register std::int64_t a7 asm("a7") = number;
   register std::uint64_t a0 asm("a0") = words[0];
   register std::uint64_t a1 asm("a1") = words[1];
