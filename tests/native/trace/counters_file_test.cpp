@@ -57,8 +57,8 @@ TEST(CountersFile, CountsActorsWhereThereAreAny) {
                              .dead_letters = {1, 0, 4, 0, 0}};
   const auto values = [](const ActorCounters& counters) {
     std::map<std::string, std::uint64_t> by_name;
-    for (const auto& c : nlohmann::json::parse(counters_as_json({}, {}, {}, counters))["counters"])
-      by_name[c["name"]] = c["value"];
+    const auto document = nlohmann::json::parse(counters_as_json({}, {}, {}, counters));
+    for (const auto& c : document["counters"]) by_name[c["name"]] = c["value"];
     return by_name;
   };
   EXPECT_FALSE(values({}).contains("actors_spawned"));
