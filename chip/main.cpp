@@ -34,7 +34,10 @@ class ChipSimulation final : public Simulation {
   ChipSimulation(const ChipSimulation&) = delete;  // its process knows it
   ChipSimulation& operator=(const ChipSimulation&) = delete;
 
-  void observe(ChipObserver* observer, Latency interval) override { chip_.observe(observer, interval); }
+  void observe(ChipObserver* observer, Latency interval) override {
+    observer_ = observer;
+    chip_.observe(observer, interval);
+  }
   void observe_tasks(TaskObserver* observer) override { chip_.observe_tasks(observer); }
   RunOutcome run() override {
     if (debugger_) {
@@ -43,7 +46,10 @@ class ChipSimulation final : public Simulation {
                       debugger_->port())
               .c_str(),
           stderr);
-      if (!debugger_->accept()) return {ExitCode::interrupted, 0, "interrupted", {}};
+      // In steps: an interrupt that comes just before a wait does not end it.
+      while (!debugger_->accept(100))
+        if (observer_ != nullptr && !observer_->on_progress(chip_.progress()))
+          return {ExitCode::interrupted, 0, "interrupted", {}};
     }
     return chip_.run();
   }
@@ -80,6 +86,7 @@ class ChipSimulation final : public Simulation {
 
   std::string errors_;
   std::optional<GdbServer> debugger_;
+  ChipObserver* observer_ = nullptr;
   mutable Chip chip_;  // registry() has no const form
 };
 

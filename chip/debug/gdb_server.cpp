@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -126,8 +127,10 @@ GdbServer::~GdbServer() {
   if (listener_ >= 0) ::close(listener_);
 }
 
-bool GdbServer::accept() {
+bool GdbServer::accept(int milliseconds) {
   if (packets_) return true;
+  pollfd waiting{.fd = listener_, .events = POLLIN, .revents = 0};
+  if (::poll(&waiting, 1, milliseconds) <= 0) return false;
   const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (socket < 0) return false;
   const int yes = 1;

@@ -31,8 +31,8 @@ class GdbServer {
   GdbServer& operator=(const GdbServer&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// Waits until a debugger is connected. False: interrupted meanwhile.
-  bool accept();
+  /// Waits for a debugger to connect, so many milliseconds at most. Whether one is connected.
+  bool accept(int milliseconds);
 
   /// Thread `tid` has stopped by `signal` (Linux's number): serves the debugger until the program is to go
   /// on.

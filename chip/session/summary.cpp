@@ -105,6 +105,7 @@ std::string summary_json(const SummaryInput& in) {
   }
   out["check"] = name_of(in.check);
   out["long_tasks"] = nullptr;  // the native engine's
+  out["actors"] = nullptr;      // the same
   out["host"] = OrderedJson{{"seconds", in.host.seconds},
                             {"mips", mips(in, instructions)},
                             {"peak_mb", in.host.peak_mb},
