@@ -2,6 +2,7 @@
 #include "chip/replay/serial_replay.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -54,6 +55,34 @@ bool is_zero(const std::byte* page) {
   return true;
 }
 
+/// Which pages are reserved only: nobody may touch them, and the host has no memory for them, so they are all
+/// zero. Reading them would make the host map them, and an arena of capalloc has a million. Asks the host for
+/// many at a time.
+class ReservedPages {
+ public:
+  explicit ReservedPages(const AddressSpace& memory) : memory_(memory) {}
+
+  bool has(Addr page) {
+    if ((memory_.attributes(page) & (Page::kRead | Page::kWrite | Page::kExecute)) != 0) return false;
+    if (page < begin_ || page >= end_) ask(page);
+    return page < end_ && (resident_[(page - begin_) / AddressSpace::kPageBytes] & 1) == 0;
+  }
+
+ private:
+  static constexpr std::uint64_t kPagesAsked = 4096;
+
+  void ask(Addr page) {
+    begin_ = end_ = page;
+    const std::uint64_t bytes = std::min(kPagesAsked * AddressSpace::kPageBytes, AddressSpace::kSize - page);
+    void* const host = const_cast<std::byte*>(memory_.host(page));
+    if (mincore(host, bytes, resident_.data()) == 0) end_ = page + bytes;
+  }
+
+  const AddressSpace& memory_;
+  Addr begin_ = 0, end_ = 0;
+  std::vector<unsigned char> resident_ = std::vector<unsigned char>(kPagesAsked);
+};
+
 constexpr std::uint8_t kCopied = Page::kRead | Page::kWrite | Page::kExecute | Page::kUntracked;
 
 }  // namespace
@@ -73,6 +102,7 @@ SerialReplay::SerialReplay(const AddressSpace& memory, std::vector<std::pair<Add
 // Pages that are all zero stay untouched on both sides.
 void SerialReplay::copy(const AddressSpace& memory) {
   constexpr std::uint64_t kPage = AddressSpace::kPageBytes;
+  ReservedPages reserved(memory);
   for (const auto& [begin, end] : memory.regions()) {
     for (Addr a = begin; a < end;) {
       const std::uint8_t rights = memory.attributes(a) & kCopied;
@@ -80,7 +110,7 @@ void SerialReplay::copy(const AddressSpace& memory) {
       while (run_end < end && (memory.attributes(run_end) & kCopied) == rights) run_end += kPage;
       copy_.map(a, run_end - a, rights);
       for (; a < run_end; a += kPage)
-        if (!is_zero(memory.host(a))) std::memcpy(copy_.host(a), memory.host(a), kPage);
+        if (!reserved.has(a) && !is_zero(memory.host(a))) std::memcpy(copy_.host(a), memory.host(a), kPage);
     }
   }
 }
@@ -380,12 +410,14 @@ bool SerialReplay::is_any_stack(Addr a) const {
 void SerialReplay::compare(const AddressSpace& memory) const {
   if (memory.regions() != copy_.regions())
     throw ReplayMismatch("at the end of the region the chip has other mappings than the replay");
+  ReservedPages reserved(memory), reserved_copy(copy_);
   for (const auto& [begin, end] : memory.regions()) {
     for (Addr page = begin; page < end; page += AddressSpace::kPageBytes) {
       if ((memory.attributes(page) & kCopied) != (copy_.attributes(page) & kCopied))
         throw ReplayMismatch(fmt::format(
             "at the end of the region the page at {:#x} has other rights than in the replay", page));
       if ((memory.attributes(page) & Page::kUntracked) != 0) continue;
+      if (reserved.has(page) && reserved_copy.has(page)) continue;
       if (std::memcmp(memory.host(page), copy_.host(page), AddressSpace::kPageBytes) != 0)
         compare_page(memory, page);
     }
