@@ -1,7 +1,7 @@
 # Thin: each target is one or two commands that can be typed by hand. `make` alone lists them.
 # SPDX-License-Identifier: MIT
 .DEFAULT_GOAL := help
-.PHONY: help install build demo demo-long test test-long test-newcomer golden format lint docs bench clean
+.PHONY: help install build demo demo-long test test-long test-newcomer golden format lint docs reference bench clean
 MAKEFLAGS += --no-print-directory
 
 help:  ## list the targets
@@ -31,11 +31,14 @@ test-newcomer:  ## `make demo` and `make test` in a fresh minimal Debian (needs 
 format: install  ## format the C++ and Python sources
 	@tools/format
 
-lint: build  ## formatting, headers that compile alone, file lengths, licences, Python style
+lint: build  ## formatting, headers that compile alone, lengths of files and classes, licences, Python style
 	@tools/lint
 
 docs: build  ## regenerate the generated pages (docs/parameters.md)
 	@tools/docs
+
+reference: install  ## the API reference of the public headers: build/reference/html/index.html
+	@tools/reference
 
 bench: build  ## the speed table of the simulator
 	@bench/chip_speed

@@ -4,29 +4,16 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
-#include <vector>
 
+#include "actors/muting.hpp"
 #include "rubato/actor/bound.hpp"
 #include "rubato/engine/actor_cell.hpp"
 
 namespace rubato::inline v0::engine {
 
 /// Of a cell with a bound. It stays the cell's for good, so that senders may look at it whenever.
-struct Bounded {
-  std::atomic<std::uint32_t> count{0};  ///< messages of programs in the mailbox
-  std::atomic<std::uint32_t> capacity{0};
+struct Bounded : Muting<Threads> {
   std::atomic<WhenFull> when_full{WhenFull::mute};
-  std::mutex mutex;
-  std::vector<std::uint64_t> muted;  ///< actors that wait until there is room
-  std::atomic<bool> has_muted{false};
-
-  bool is_full() const {
-    return count.load(std::memory_order_seq_cst) >= capacity.load(std::memory_order_relaxed);
-  }
-  bool has_room() const {
-    return count.load(std::memory_order_seq_cst) <= capacity.load(std::memory_order_relaxed) / 2;
-  }
 };
 inline Bounded* bounded_of(Cell& cell) {
   return reinterpret_cast<Bounded*>(cell.synchronization.load(std::memory_order_acquire));
@@ -41,6 +28,8 @@ bool admit(Cell& receiver, std::uint64_t handle, const MessageNode* node, Cell* 
 bool take_counted(Cell& receiver, const MessageNode* node);
 /// Between two messages of a muted actor. True: it waits, and must not be touched any more.
 bool wait_until_room(Cell& sender);
+/// A receiver has failed, or goes on: no sender waits for it meanwhile.
+void set_failed(Cell& receiver, bool has_failed);
 /// All that wait for this receiver go on.
 void release_muted(Bounded& bounded);
 

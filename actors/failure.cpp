@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "actors/bounds.hpp"
+#include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
 #include "base/function_names.hpp"
 #include "rubato/task.hpp"
@@ -31,6 +33,7 @@ constexpr std::uint64_t kWindow = 10'000'000'000;
 
 /// Of a child that waits for the decision, in a turn of its parent.
 struct ChildFailed {
+  static constexpr bool while_stopping = true;
   std::uint64_t child;
   std::exception_ptr error;
   const std::type_info* message;
@@ -80,6 +83,7 @@ struct ChildFailed {
 
  private:
   static void go_on(Cell& cell) {
+    set_failed(cell, false);
     cell.flags &= static_cast<std::uint8_t>(~Cell::kWaiting);
     resume_actor(cell);
   }
@@ -93,7 +97,7 @@ struct ChildFailed {
              ", which cannot be made again: its behavior has no static constexpr bool restarts = true");
     if (extras.restarts == kRestarts) return Directive::escalate;
     ++extras.restarts;
-    for (const std::uint64_t grandchild : std::exchange(extras.children, {})) kill(grandchild);
+    kill_children(cell);
     const ActorScope scope(child);
     const BehaviorType& type = *cell.type;
     type.destroy(cell.behavior);
@@ -108,8 +112,9 @@ struct ChildFailed {
 
 MessageNode* on_exception(Cell& cell, const std::type_info& message) {
   const std::string who = describe(cell) + " handling " + function_name(nullptr, message);
-  if (cell.parent == 0 || !is_alive(cell.parent)) throw_of_run(who);
+  if (cell.parent == 0 || (cell.parent & Cell::kUnsupervised) != 0) throw_of_run(who);
   cell.flags |= Cell::kWaiting;
+  set_failed(cell, true);
   return make_node<ChildFailed>(ChildFailed{cell.self, std::current_exception(), &message, who});
 }
 

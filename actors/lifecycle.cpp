@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/bounds.hpp"
+#include "actors/children.hpp"
 #include "base/function_names.hpp"
 #include "rubato/actor/spawn.hpp"
 
@@ -37,8 +38,8 @@ void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options
   cell.behavior = behavior;
   cell.self = reinterpret_cast<std::uint64_t>(&cell) |
               (cell.life().load(std::memory_order_relaxed) & Cell::kGenerationMask);
-  cell.parent = current_actor();
   cell.extras = nullptr;
+  cell.children() = 0;
   cell.turn_messages = options.turn_messages == 0 ? 50 : options.turn_messages;
   cell.flags = static_cast<std::uint8_t>((options.mailbox.capacity != 0 ? Cell::kBounded : 0) |
                                          (options.urgent ? Cell::kUrgent : 0));
@@ -51,13 +52,11 @@ void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options
   cell.core = options.core;
   if (options.mailbox.capacity != 0) set_bound(cell, options.mailbox);
   if (options.urgent) static_cast<void>(extras_of(cell));
-  if (cell.parent == 0) return;
-  Cell& parent = *cell_of(cell.parent);
-  if (parent.type->on_failure == nullptr) {
-    cell.parent = 0;  // it decides about nothing
-  } else {
-    extras_of(parent).children.push_back(cell.self);
-  }
+  const std::uint64_t parent = current_actor();
+  cell.parent = 0;
+  if (!is_alive(parent)) return;  // its destructor runs
+  add_child(*cell_of(parent), cell.self);
+  cell.parent = parent | (cell_of(parent)->type->on_failure == nullptr ? Cell::kUnsupervised : 0);
 }
 
 void end_actor(Cell& cell, Reason reason) {
@@ -70,10 +69,10 @@ void end_actor(Cell& cell, Reason reason) {
   const bool is_bounded = (cell.flags & Cell::kBounded) != 0;
   cell.flags = 0;
   if (is_bounded) release_muted(*bounded_of(cell));
-  Extras* const extras = std::exchange(cell.extras, nullptr);
-  if (extras == nullptr) return;
+  forget_children(cell);
+  Extras* const extras = cell.extras;
+  if (extras == nullptr) return child_ended(cell);
   const std::unique_ptr<Extras> owned(extras);
-  for (const std::uint64_t child : extras->children) kill(child);
   for (NodeList* list : {&extras->unstashed, &extras->stash}) {
     while (!list->is_empty()) {
       MessageNode* const node = list->take();
@@ -86,6 +85,8 @@ void end_actor(Cell& cell, Reason reason) {
   for (const std::uint64_t watcher : extras->watchers)
     post(watcher, make_node<Down>(Down{actor<>::of(cell.self), reason}));
   if (extras->group != nullptr) leave_group(*extras->group);
+  child_ended(cell);
+  cell.extras = nullptr;
 }
 
 void check_urgent(std::uint64_t to) {

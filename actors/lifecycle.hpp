@@ -16,10 +16,12 @@ namespace rubato::inline v0::engine {
 /// What the runtime sends itself: not a program's message.
 void handle_own(MessageNode* node);
 
-/// What it carries is destroyed afterwards, whether an exception leaves or not.
-[[gnu::always_inline]] inline void handle_message(const Cell& cell, MessageNode* node) {
-  if (!cell.type->handle(cell.behavior, node)) [[unlikely]]
-    handle_own(node);
+/// What it carries is destroyed afterwards, whether an exception leaves or not. @returns whether it is a
+/// message of the program.
+[[gnu::always_inline]] inline bool handle_message(const Cell& cell, MessageNode* node) {
+  if (cell.type->handle(cell.behavior, node)) return true;
+  handle_own(node);
+  return false;
 }
 
 struct KillMessage {

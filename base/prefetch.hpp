@@ -1,18 +1,29 @@
-// Asking the host for memory before it is read: who goes on meanwhile does not wait for it.
+// Software prefetch of host cache lines. The only door to it: a build with the CMake option
+// RUBATO_HOST_HINTS=OFF prefetches nothing, and gives the same results (tools/test --long compares the golden
+// runs).
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>
 #include <utility>
 
+#if !defined(RUBATO_HOST_HINTS)
+#define RUBATO_HOST_HINTS 1
+#endif
+
 namespace rubato {
+
+/// False: nothing is prefetched, so that what is only looked up for a prefetch need not be.
+inline constexpr bool kHostHints = RUBATO_HOST_HINTS != 0;
 
 /// The host cache line of `address`, which may be anything.
 [[gnu::always_inline]] inline void prefetch(const void* address) {
-  __builtin_prefetch(address);
-  // GCC finds no effect in a function that only prefetches, and leaves out calls of it. This is one, and
-  // costs nothing.
-  asm volatile("");
+  if constexpr (kHostHints) {
+    __builtin_prefetch(address);
+    // GCC finds no effect in a function that only prefetches, and leaves out calls of it. This is one, and
+    // costs nothing.
+    asm volatile("");
+  }
 }
 
 /// The host cache lines of the first `bytes` of `object`, which may be null, one instruction each.

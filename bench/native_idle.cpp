@@ -4,8 +4,6 @@
 // measured in the same way, beforehand: no engine can be quicker. Prints one JSON object.
 //   build/release/bin/bench_native_idle [SECONDS] [TASKS]
 // SPDX-License-Identifier: MIT
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/processor_seconds.hpp"
 #include "rubato/rubato.hpp"
 
 namespace {
@@ -22,15 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::vector<double> delays;  // microseconds; written by tasks of one locale, or by the thread that is woken
-
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 std::int64_t now() { return Clock::now().time_since_epoch().count(); }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "chip/chip_impl.hpp"
+#include "chip/conflict/factory.hpp"
 #include "chip/faults.hpp"
 
 namespace rubato::chip {
@@ -14,6 +15,8 @@ namespace {
 constexpr std::string_view kTaskRegionSymbol = "rubato_task_region";
 /// What serial_region() of a program with tasks calls: the code that its tasks are compared with.
 constexpr std::string_view kSerialRegionSymbol = "rubato_serial_region";
+/// The value of run.roi with which detail is where the program marks regions.
+constexpr std::string_view kAtMarkers = "@markers";
 constexpr std::uint64_t kProgressInstructions = 1 << 24;
 /// Spill areas lie behind the guest's address space: no access of the guest reaches them.
 constexpr std::uint64_t kSpillBytes = 1 << 28;  // addresses, not memory: room for 3 million tasks a tile
@@ -28,8 +31,8 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
     : config(c),
       account(c.chip.cores),
       mesh(make_mesh(c)),
-      conflicts(config, *mesh),
-      hierarchy(make_memory_system(c, *mesh, conflicts, &timeline, this)),
+      conflicts(make_conflict_scheme(config, *mesh)),
+      hierarchy(make_memory_system(c, *mesh, *conflicts, &timeline, this)),
       task_units({.config = config,
                   .timeline = timeline,
                   .network = *mesh,
@@ -37,7 +40,7 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
                   .host = *this,
                   .spill_base = kSpillBase,
                   .spill_bytes_per_tile = kSpillBytes,
-                  .detector = c.chip.cores > 1 ? &conflicts : nullptr,
+                  .speculation = c.chip.cores > 1 ? conflicts.get() : nullptr,
                   .account = &account,
                   .space = &memory}),
       process(std::move(options), memory, *this),
@@ -72,36 +75,43 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
                                                            .l1i = hierarchy->l1i(id),
                                                            .l1d = hierarchy->l1d(id),
                                                            .timeline = &timeline,
-                                                           .recorder = &conflicts,
-                                                           .reservations = &conflicts.reservations(),
+                                                           .recorder = conflicts.get(),
+                                                           .reservations = &conflicts->reservations(),
                                                            .log_base = line_of(kLogBase + i * kLogBytes),
                                                            .log_lines = kLogBytes / kLineBytes,
                                                            .observer = replay.get()},
                                            timeline, account, *this));
   }
+  if (c.run.check_capsules) check_capsules();
   system_calls.attach([this](LineAddr first, LineAddr last) {
     for (const auto& core : cores) core->pipeline().lose_reservation(first, last);
+  });
+  system_calls.attach_changes([this](Addr begin, Addr end) {
+    for (const auto& core : cores) core->perform_deferred(begin, end);
   });
   process.observe_accesses(&system_calls);
   memory.observe(&system_calls);
   if (task_units.aborts() != nullptr) {
-    conflicts.attach(*task_units.aborts(),
-                     [this](LineAddr line) { return hierarchy->possible_holders(line); });
+    conflicts->attach(*task_units.aborts(),
+                      [this](LineAddr line) { return hierarchy->possible_holders(line); });
     system_calls.attach(*task_units.aborts());
     if (heap) heap->attach(*task_units.aborts());
   }
   has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
+  detail_at_markers = config.run.roi == kAtMarkers;
   roi = find_roi();
   register_stats();
 }
 // ---- Running ----
 
 RunOutcome Chip::Impl::run() {
+  process.print_restored();
   if (config.run.max_cycles != 0) limit_at = Cycle{config.run.max_cycles};
   if (interval != 0) interval_at = Cycle{interval};
+  if (config.run.profile_cycles != 0) sample_at = Cycle{config.run.profile_cycles};
   set_pause();
   if (debug && !debug->begin()) end_by_debugger();
-  if (!config.run.fast_forward || (!roi && !has_tasks)) begin_detail();
+  if (!config.run.fast_forward || (!roi && !has_tasks && !detail_at_markers)) begin_detail();
   while (!ended) {
     if (detailed) {
       simulate();
@@ -124,6 +134,7 @@ std::optional<Addr> Chip::Impl::find_roi() const {
     throw UsageError(
         "run.roi (--roi) simulates one function in detail, run.fast_forward=false (--no-ff) everything: "
         "give one of them");
+  if (detail_at_markers) return std::nullopt;
   const std::optional<Addr> found = process.symbols().find(name);
   if (!found)
     throw UsageError(
@@ -154,6 +165,10 @@ void Chip::Impl::observe_at(Cycle now) {
     if (observer != nullptr) observer->on_interval(now);
     interval_at += interval;
   }
+  if (now == sample_at) {
+    sample_cores();
+    sample_at += config.run.profile_cycles;
+  }
   if (now == progress_at) {
     report_progress();
     progress_at += kProgressCycles;
@@ -166,6 +181,7 @@ void Chip::Impl::skip_ahead() {
   switch (r.stop) {
     case FastForward::Stop::budget:
       report_progress();
+      if (detail_at_markers && !open_regions.empty() && !ended) begin_detail();
       return;
     case FastForward::Stop::stop_pc:
       ran_serial = has_tasks && config.run.roi.empty();
@@ -173,6 +189,9 @@ void Chip::Impl::skip_ahead() {
       return;
     case FastForward::Stop::task_instruction:
       task_instruction(*r.thread, r.insn);
+      return;
+    case FastForward::Stop::chip_call:
+      RUBATO_CHECK(false, "only save_checkpoint() stops at system calls");
       return;
     case FastForward::Stop::exited:
       process_exited();
@@ -224,6 +243,7 @@ void Chip::Impl::begin_detail(const Thread* caller) {
     for (const auto& core : cores)
       core->pipeline().watch_return(caller->regs.x[reg::ra], caller->regs.x[reg::sp]);
   if (config.run.fast_forward || !has_tasks) enter_roi(timeline.now());
+  begin_profile(timeline.now());
   for (const auto& thread : process.threads())
     if (thread->state == ThreadState::runnable && !thread->is_worker) on_runnable(*thread);
   schedule_timeout();
@@ -270,6 +290,7 @@ void Chip::Impl::finish_account() {
   task_units.account_until(end_cycle);
   cycles = end_cycle.value;
   leave_roi(end_cycle);
+  profile.stop(end_cycle, [this](CoreId core) -> const ThreadProfile::Parts& { return parts_of(core); });
   account.verify(cycles);
 }
 
@@ -279,6 +300,7 @@ void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t) {
       clock = now;
       --timeouts_pending;
       timeout_scheduled = kNever;
+      calling = 0;
       system_calls.begin(CoreId{0}, now);  // for whoever waited
       process.expire_timeouts();
       system_calls.end();
@@ -288,6 +310,8 @@ void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t) {
     case kEnterRegion:
       if (entering != nullptr) enter_region(*entering, now);
       return;
+    case kMarkedEnd:
+      return leave_marked_region(now);
     case kRegionEnd:
       // A core whose attempt was aborted in the middle of a miss is not there yet.
       if (std::any_of(cores.begin(), cores.end(),
@@ -299,12 +323,36 @@ void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t) {
   }
 }
 
+void Chip::Impl::check_capsules() {
+  const auto place = [this](CoreId core) {
+    const Pipeline& pipeline = cores[core.value]->pipeline();
+    const auto [low, high] = pipeline.own_stack();
+    // Of tasks alone: a thread's calls use its stack, and is no fault.
+    return CapsuleLint::Place{cores[core.value]->in_region() ? pipeline.hart().capsule_depth : 0, low, high};
+  };
+  capsule_lint.emplace(memory, process.symbols(), config.chip.cores, place,
+                       [this](const std::string& sentence) {
+                         end({ExitCode::check_failed, 0, sentence, {}});
+                       });
+  observe_instructions(*capsule_lint);
+}
+
 std::string Chip::Impl::describe_cores() const {
   std::string text;
-  for (const auto& core : cores)
-    if (core->thread() != nullptr && (!core->in_region() || core->task() != 0))
-      text += fmt::format("core {}: thread {} at {}\n", core->id().value, core->thread()->tid,
-                          process.symbols().describe(core->pipeline().hart().pc));
+  for (const auto& core : cores) {
+    const bool is_doomed = core->activity() == Core::Activity::doomed;
+    if (core->thread() == nullptr || (core->in_region() && core->task() == 0 && !is_doomed)) continue;
+    text += fmt::format("core {}: thread {} at {}", core->id().value, core->thread()->tid,
+                        process.symbols().describe(core->pipeline().hart().pc));
+    if (const Core::CapsuleCall call = core->capsule_call(); call.stub != 0) {
+      constexpr std::string_view kStub = "rubato_capsule_stub_";
+      std::string name = process.symbols().describe(call.stub);
+      if (name.starts_with(kStub)) name.erase(0, kStub.size());
+      text += fmt::format(", in capsule {} since cycle {}{}", name, call.since.value,
+                          is_doomed ? ", its task aborted" : "");
+    }
+    text += '\n';
+  }
   return text;
 }
 
@@ -332,7 +380,7 @@ void Chip::Impl::register_stats() {
   }
   account.register_stats(registry);
   hierarchy->register_stats(registry);
-  conflicts.register_stats(registry);
+  conflicts->register_stats(registry);
   mesh->register_stats(registry);
   task_units.register_stats(registry);
 }
@@ -348,11 +396,20 @@ void Chip::observe(ChipObserver* observer, Latency interval) {
   impl_->interval = interval;
 }
 void Chip::observe_tasks(TaskObserver* observer) { impl_->observe_tasks(*observer); }
+void Chip::observe_instructions(InstructionObserver* observer) { impl_->observe_instructions(*observer); }
+void Chip::watch_fast_forward(Addr first, std::uint64_t bytes, UntimedObserver* observer) {
+  FastForward::Observer* const next = impl_->config.run.warm ? &impl_->warm_up : nullptr;
+  impl_->fast_forward.observe(&impl_->untimed_watch.emplace(impl_->memory, first, bytes, *observer, next));
+}
+void Chip::observe_messages(MessageObserver* observer) { impl_->hierarchy->observe_messages(*observer); }
 void Chip::debug(GdbServer& server) { impl_->attach(server); }
 void Chip::inject(const Faults& faults) {
-  impl_->conflicts.inject(faults.conflicts);
+  impl_->conflicts->inject(faults.conflicts);
   impl_->task_units.inject(faults.tasks);
-  impl_->task_units.aborts()->inject(faults.aborts);
+  impl_->task_units.inject(faults.capsules);
+  for (const auto& core : impl_->cores) core->inject(faults.capsules, faults.dooms);
+  // Null where nothing speculates.
+  if (AbortCascade* const aborts = impl_->task_units.aborts()) aborts->inject(faults.aborts);
 }
 RunOutcome Chip::run() { return impl_->run(); }
 StatRegistry& Chip::registry() { return impl_->registry; }
@@ -363,6 +420,8 @@ const Process& Chip::process() const { return impl_->process; }
 Progress Chip::progress() const { return impl_->progress(); }
 Cycle Chip::cycles() const { return Cycle{impl_->cycles}; }
 std::uint64_t Chip::detailed_instructions() const { return impl_->detailed_instructions(); }
+const ThreadProfile& Chip::thread_profile() const { return impl_->profile; }
+void Chip::watch_threads(ThreadWatcher* watcher) { impl_->profile.watch(watcher); }
 bool Chip::ran_serial() const { return impl_->ran_serial; }
 std::uint64_t Chip::fast_forward_instructions() const { return impl_->fast_forward.instructions(); }
 std::uint64_t Chip::guest_bytes() const { return impl_->memory.mapped_bytes(); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -18,9 +19,21 @@
 
 namespace rubato::chip {
 
-struct Faults;       // chip/faults.hpp
-class GdbServer;     // chip/debug/gdb_server.hpp
-class TaskObserver;  // chip/speculation/task_observer.hpp
+struct Faults;              // chip/faults.hpp
+class GdbServer;            // chip/debug/gdb_server.hpp
+class InstructionObserver;  // chip/core/instruction_observer.hpp
+class UntimedObserver;      // chip/fast_forward_watch.hpp
+class MessageObserver;      // chip/coherence/message_observer.hpp
+class TaskObserver;         // chip/speculation/task_observer.hpp
+
+/// What save_checkpoint() did.
+struct CheckpointReport {
+  std::uint64_t instructions = 0;  ///< that the program has executed
+  std::uint64_t guest_bytes = 0;   ///< mapped
+  std::uint64_t file_bytes = 0;
+  std::string where;  ///< the function that the program is in
+  std::string why;    ///< what it would do next
+};
 
 class Chip {
  public:
@@ -29,12 +42,25 @@ class Chip {
   Chip(const Config& config, ProcessOptions process);
   ~Chip();
 
-  /// Both before run(); the observers outlive the chip.
+  /// All before run(); the observers outlive the chip.
   void observe(ChipObserver* observer, Latency interval = 0);
   void observe_tasks(TaskObserver* observer);
+  void watch_threads(ThreadWatcher* watcher);
+  void observe_instructions(InstructionObserver* observer);
+  /// Accesses in fast-forward to [first, first + bytes).
+  void watch_fast_forward(Addr first, std::uint64_t bytes, UntimedObserver* observer);
+  void observe_messages(MessageObserver* observer);
 
   /// Before run(): waits for what the debugger says at the first instruction, and asks it at each stop.
   void debug(GdbServer& server);
+
+  /// Instead of run(): fast-forwards until the program would first depend on the chip (a task instruction, a
+  /// thread, a question about cores, the region of interest), and writes what it has done so far into `file`.
+  /// @throws UsageError if it ends before, or has what a checkpoint cannot hold.
+  CheckpointReport save_checkpoint(const std::filesystem::path& file, const ProcessOptions& options);
+  /// Before run(): the program goes on where the checkpoint was taken. @throws UsageError if that is of
+  /// another program, or of one that ran otherwise.
+  void restore_checkpoint(const std::filesystem::path& file, const ProcessOptions& options);
 
   /// Before run(), on a chip of more than one core: makes it wrong, for tests.
   void inject(const Faults& faults);
@@ -45,6 +71,7 @@ class Chip {
   StatRegistry& registry();
   const CycleAccount& cycle_account() const;
   const AbortProfile& abort_profile() const;
+  const ThreadProfile& thread_profile() const;
   const Symbols& symbols() const;
   const Process& process() const;
   Progress progress() const;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,16 +17,20 @@
 #include "chip/chip.hpp"
 #include "chip/chip_debug.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
-#include "chip/conflict/conflict_detector.hpp"
+#include "chip/conflict/conflict_scheme.hpp"
 #include "chip/conflict/system_call_checks.hpp"
 #include "chip/core/core.hpp"
 #include "chip/core/worker_pool.hpp"
+#include "chip/fast_forward_watch.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/task_instructions.hpp"
 #include "chip/noc/mesh.hpp"
+#include "chip/os/call_stack.hpp"
 #include "chip/os/fast_forward.hpp"
 #include "chip/os/fault_report.hpp"
+#include "chip/os/thread_profile.hpp"
 #include "chip/os/thread_scheduler.hpp"
+#include "chip/replay/capsule_lint.hpp"
 #include "chip/replay/replay_checker.hpp"
 #include "chip/task/task_observers.hpp"
 #include "chip/task/task_units.hpp"
@@ -41,7 +46,7 @@ struct Chip::Impl final : EventHandler,
                           ThreadObserver,
                           GuestClock,
                           FastForward::HostCalls {
-  enum Event : std::uint32_t { kTimeout, kRegionEnd, kEnterRegion };
+  enum Event : std::uint32_t { kTimeout, kRegionEnd, kEnterRegion, kMarkedEnd };
   static constexpr Latency kProgressCycles = 1 << 18;  // between two reports
 
   Impl(const Config& c, ProcessOptions options);
@@ -65,7 +70,9 @@ struct Chip::Impl final : EventHandler,
   }
 
   /// Watching a run is no event on its timeline.
-  void set_pause() { timeline.pause_at(earlier(progress_at, earlier(interval_at, limit_at))); }
+  void set_pause() {
+    timeline.pause_at(earlier(earlier(progress_at, sample_at), earlier(interval_at, limit_at)));
+  }
 
   /// All that happens before `now` has happened.
   void observe_at(Cycle now);
@@ -144,6 +151,19 @@ struct Chip::Impl final : EventHandler,
   }
 
   void on_affinity(Thread& thread) override { on_signal(thread); }
+  void on_marker(const Thread& thread, bool begins, const std::string& name) override;
+  /// Fast-forward goes on behind the last region that the program has marked.
+  void leave_marked_region(Cycle now);
+
+  void thread_left(Core& core, const Thread& thread, Cycle now) override;
+  /// Of `core`: for the profile of threads.
+  const ThreadProfile::Parts& parts_of(CoreId core) const {
+    return account.of_core(core).cells[static_cast<unsigned>(CycleClass::nonspeculative)];
+  }
+  std::vector<Addr> chain_of(const HartState& regs);
+  void begin_profile(Cycle now);
+  /// Where every core is that runs the program.
+  void sample_cores();
 
   void wake_idle_core();
   void find_thread(Core& core, Cycle now) override;
@@ -177,6 +197,15 @@ struct Chip::Impl final : EventHandler,
 
   // ---- Task regions (C7) ----
 
+  void observe_instructions(InstructionObserver& watcher) {
+    if (!instructions) {
+      instructions.emplace();
+      for (const auto& core : cores) core->pipeline().observe(*instructions);
+    }
+    instructions->add(watcher);
+  }
+  void check_capsules();
+
   void observe_tasks(TaskObserver& watcher) {
     observers.add(watcher);
     task_units.observe(&observers);
@@ -206,10 +235,7 @@ struct Chip::Impl final : EventHandler,
     return selector == isa::ReadSelector::workers ? worker_count() : 0;
   }
 
-  void region_instruction(Core& core, Thread& thread, bool worker, Cycle now) override {
-    region_instruction(thread, worker, now);
-    if (owner == nullptr) core.wake(now);  // for another thread
-  }
+  void region_instruction(Core& core, Thread& thread, bool worker, Cycle now) override;
 
   void region_instruction(Thread& thread, bool worker, Cycle now);
 
@@ -243,7 +269,9 @@ struct Chip::Impl final : EventHandler,
 
   void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
   bool abort_running(CoreId core, Cycle at) override { return cores[core.value]->abort_task(at); }
-  void on_access_ready(CoreId core, Cycle now) override { cores[core.value]->retry_access(now); }
+  void on_access_ready(CoreId core, LineAddr line, Cycle now) override {
+    cores[core.value]->access_ready(line, now);
+  }
   void become_nonspeculative(CoreId core) override {
     cores[core.value]->become_nonspeculative();
     if (replay) replay->become_nonspeculative(core);
@@ -266,8 +294,8 @@ struct Chip::Impl final : EventHandler,
   CycleAccount account;
   StatRegistry registry;
   std::unique_ptr<Mesh> mesh;
-  ConflictDetector conflicts;
-  SystemCallChecks system_calls{conflicts};
+  std::unique_ptr<ConflictScheme> conflicts;
+  SystemCallChecks system_calls{*conflicts};
   std::unique_ptr<MemoryHierarchy> hierarchy;
   TaskUnits task_units;
   Process process;
@@ -275,15 +303,22 @@ struct Chip::Impl final : EventHandler,
   FastForward fast_forward;
   ThreadScheduler scheduler;
   WarmUp warm_up;
+  std::optional<FastForwardWatch> untimed_watch;
   TaskObservers observers;
   std::unique_ptr<ReplayChecker> replay;  // null: the run is not checked
   std::optional<ChipDebug> debug;
+  std::optional<InstructionObservers> instructions;
+  std::optional<CapsuleLint> capsule_lint;  // run.check_capsules
+  ThreadProfile profile;
+  CallChains call_chains{process.symbols(), memory};
   std::vector<std::unique_ptr<Core>> cores;
 
   ChipObserver* observer = nullptr;
   Latency interval = 0;
-  bool has_tasks = false;     // the program uses the task model
-  std::optional<Addr> roi;    // of the function that is the region of interest
+  bool has_tasks = false;                              // the program uses the task model
+  std::optional<Addr> roi;                             // of the function that is the region of interest
+  bool detail_at_markers = false;                      // run.roi=@markers
+  std::set<std::string> open_regions, marked_regions;  // that the program has marked
   bool ran_serial = false;    // the region of interest was code that serial_region() measures
   bool speculates = false;    // a task has, on whatever core
   bool in_roi = false;        // the region of interest: task regions, --roi or main
@@ -302,7 +337,8 @@ struct Chip::Impl final : EventHandler,
   WorkerPool workers;                   // that serve no core
   Cycle clock{};                        // of the system call being performed
   Cycle timeout_scheduled = kNever;
-  Cycle progress_at{kProgressCycles}, interval_at = kNever, limit_at = kNever;
+  Cycle progress_at{kProgressCycles}, interval_at = kNever, limit_at = kNever, sample_at = kNever;
+  int calling = 0;  // the thread whose system call is performed, or has just been; 0: none's
   std::uint64_t timeouts_pending = 0;  // and of kTimeout
   std::uint64_t cycles = 0;
 };

@@ -56,6 +56,13 @@ void Chip::Impl::capsule_instruction(Thread& thread, const isa::Insn& insn) {
   hart.pc += insn.length;
 }
 
+void Chip::Impl::region_instruction(Core& core, Thread& thread, bool worker, Cycle now) {
+  profile.blocks(thread.tid, now, parts_of(core.id()), {ThreadWait::Kind::region, 0, 0},
+                 chain_of(thread.regs));
+  region_instruction(thread, worker, now);
+  if (owner == nullptr) core.wake(now);  // for another thread
+}
+
 void Chip::Impl::region_instruction(Thread& thread, bool worker, Cycle now) {
   if (!worker) return enter_region(thread, now);
   thread.is_worker = true;

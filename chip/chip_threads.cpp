@@ -13,6 +13,7 @@ void Chip::Impl::on_runnable(Thread& thread) {
   if (const SuspendedTask* suspended = workers.find(thread))
     return task_units.resume(suspended->tile, suspended->task.id, later(clock, timeline.now()));
   if (thread.is_worker) return;
+  profile.ready(thread.tid, later(clock, timeline.now()), calling);
   scheduler.add(thread);
   wake_idle_core();
 }
@@ -44,6 +45,7 @@ void Chip::Impl::find_thread(Core& core, Cycle now) {
   if (outcome_of_signals == SyscallOutcome::process_exited) return process_exited();
   thread->core = core.id().value;
   core.run_thread(*thread, now, config.run.time_slice);
+  profile.runs(thread->tid, core.id(), core.pipeline().cycle(), parts_of(core.id()));
 }
 
 void Chip::Impl::slice_ended(Core& core, Cycle now) {
@@ -53,15 +55,48 @@ void Chip::Impl::slice_ended(Core& core, Cycle now) {
     return;
   }
   Thread* thread = core.release_thread(now);
+  profile.yields(thread->tid, later(now, core.pipeline().cycle()), parts_of(core.id()));
   scheduler.add(*thread);
   core.wake(now);
   if (!may_stay) wake_idle_core();
+}
+
+void Chip::Impl::thread_left(Core& core, const Thread& thread, Cycle now) {
+  const ThreadProfile::Parts& parts = parts_of(core.id());
+  if (thread.state == ThreadState::exited) return profile.ends(thread.tid, now, parts);
+  if (thread.state == ThreadState::runnable)
+    return profile.yields(thread.tid, now, parts);  // woken meanwhile
+  profile.blocks(thread.tid, now, parts, process.wait_of(thread), chain_of(thread.regs));
+}
+
+void Chip::Impl::begin_profile(Cycle now) {
+  for (const auto& thread : process.threads())
+    if (thread->state == ThreadState::blocked)
+      profile.was_blocked(thread->tid, now, process.wait_of(*thread), chain_of(thread->regs));
+}
+
+std::vector<Addr> Chip::Impl::chain_of(const HartState& regs) {
+  std::vector<Addr> chain = call_chains.of(regs);
+  chain.insert(chain.begin(), regs.pc);
+  return chain;
+}
+
+void Chip::Impl::sample_cores() {
+  for (const auto& core : cores) {
+    const HartState& regs = core->pipeline().hart();
+    if (core->activity() == Core::Activity::thread) {
+      profile.sample(core->thread()->tid, chain_of(regs));
+    } else if (core->activity() == Core::Activity::task) {
+      profile.sample(core->thread()->tid, {regs.pc});
+    }
+  }
 }
 
 // ---- System calls and faults ----
 
 SyscallOutcome Chip::Impl::syscall(Core& core, Thread& thread, Cycle now) {
   clock = now;
+  calling = thread.tid;
   system_calls.begin(core.id(), now);
   if (replay) replay->enter_kernel(core.task());
   const SyscallOutcome result = process.syscall(thread);
@@ -110,8 +145,10 @@ bool Chip::Impl::fault(Core& core, Thread& thread, const Fault& f, Cycle now) {
 }
 
 void Chip::Impl::region_returned(Core&, Cycle now) {
+  const auto parts = [this](CoreId core) -> const ThreadProfile::Parts& { return parts_of(core); };
   for (const auto& core : cores)
     if (core->activity() == Core::Activity::thread) core->release_thread(now);
+  profile.stop(reached(), parts);
   scheduler.clear();
   entering = nullptr;
   const Cycle end_cycle = reached();

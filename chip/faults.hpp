@@ -3,16 +3,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "chip/conflict/conflict_detector.hpp"
+#include "chip/capsule/capsule_fault.hpp"
+#include "chip/speculation/conflict_fault.hpp"
 #include "chip/task/abort_cascade.hpp"
 #include "chip/task/task_fault.hpp"
 
 namespace rubato::chip {
 
 struct Faults {
-  ConflictDetector::Fault conflicts = ConflictDetector::Fault::none;
+  ConflictFault conflicts = ConflictFault::none;
   AbortCascade::Fault aborts = AbortCascade::Fault::none;
   TaskFault tasks = TaskFault::none;
+  CapsuleFault capsules = CapsuleFault::none;
+  DoomPlan* dooms = nullptr;  ///< null: no abort is planned
 };
 
 }  // namespace rubato::chip

@@ -27,6 +27,7 @@ namespace {
 class ChipSimulation final : public Simulation {
  public:
   explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, heard(options)) {
+    if (!options.restore.empty()) chip_.restore_checkpoint(options.restore, process_options(options));
     if (!options.gdb_port) return;
     debugger_.emplace(*options.gdb_port);
     chip_.debug(*debugger_);
@@ -39,6 +40,11 @@ class ChipSimulation final : public Simulation {
     chip_.observe(observer, interval);
   }
   void observe_tasks(TaskObserver* observer) override { chip_.observe_tasks(observer); }
+  void observe_instructions(InstructionObserver* observer) override { chip_.observe_instructions(observer); }
+  void watch_fast_forward(Addr first, std::uint64_t bytes, UntimedObserver* observer) override {
+    chip_.watch_fast_forward(first, bytes, observer);
+  }
+  void observe_messages(MessageObserver* observer) override { chip_.observe_messages(observer); }
   RunOutcome run() override {
     if (debugger_) {
       std::fputs(
@@ -56,9 +62,17 @@ class ChipSimulation final : public Simulation {
   const StatRegistry& registry() const override { return chip_.registry(); }
   const CycleAccount& cycle_account() const override { return chip_.cycle_account(); }
   const AbortProfile& abort_profile() const override { return chip_.abort_profile(); }
+  const ThreadProfile* thread_profile() const override { return &chip_.thread_profile(); }
+  void watch_threads(ThreadWatcher* watcher) override { chip_.watch_threads(watcher); }
   Progress progress() const override { return chip_.progress(); }
   bool ran_serial() const override { return chip_.ran_serial(); }
   std::string symbol(Addr address) const override { return chip_.symbols().describe(address); }
+  std::optional<std::pair<Addr, std::uint64_t>> find_symbol(std::string_view name) const override {
+    const std::optional<Addr> address = chip_.symbols().find(name);
+    if (!address) return std::nullopt;
+    const Symbols::Symbol* const symbol = chip_.symbols().at(*address);
+    return std::pair{*address, symbol != nullptr ? symbol->size : 0};
+  }
   std::string symbol(LineAddr line) const override { return chip_.symbols().describe(line); }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines;
@@ -94,9 +108,24 @@ std::unique_ptr<Simulation> make_simulation(const SessionOptions& options) {
   return std::make_unique<ChipSimulation>(options);
 }
 
+void write_checkpoint(const SessionOptions& options) {
+  const ProcessOptions process = process_options(options);
+  const CheckpointReport report = Chip(options.config, process).save_checkpoint(options.checkpoint, process);
+  if (options.quiet) return;
+  const std::string text = fmt::format(
+      "rubato-chip: {}: {} bytes, for {} bytes of memory after {} instructions, in {} before {}\n",
+      options.checkpoint, report.file_bytes, report.guest_bytes, report.instructions, report.where,
+      report.why);
+  std::fputs(text.c_str(), stderr);
+}
+
 int run(const std::vector<std::string>& words) {
   try {
     const CommandLine command = parse_command_line(words);
+    if (command.is_run && !command.session.checkpoint.empty()) {
+      write_checkpoint(command.session);
+      return 0;
+    }
     if (command.is_run) return static_cast<int>(run_session(command.session, make_simulation));
     const std::string why = print_all(command.text);
     if (!why.empty()) throw UsageError("the output cannot be written: {}", why);

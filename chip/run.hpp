@@ -35,6 +35,10 @@ class ChipObserver {
   /// The region of interest begins or ends: every statistic is up to date.
   virtual void on_region_begin(Cycle) {}
   virtual void on_region_end(Cycle) {}
+  /// The program begins or ends a region by its name (rubato/markers.h): every statistic is up to date.
+  virtual void on_marker(bool begins, const std::string& name) {
+    static_cast<void>(begins), static_cast<void>(name);
+  }
   /// Every `interval` cycles of detailed simulation (set_interval): every statistic is up to date.
   virtual void on_interval(Cycle) {}
   /// Now and then. @returns false to stop the run (interrupted).

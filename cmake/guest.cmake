@@ -1,4 +1,11 @@
-# Guest programs: static RISC-V Linux executables made by the stock cross compiler (rule C1).
+# Guest programs: static RISC-V Linux executables made by the stock cross compiler (rule C1). This file is part of the
+# package: find_package(rubato) brings its functions, of which rubato_add_guest() is for users (docs/guest-programs.md).
+#
+#   rubato_add_guest(NAME source... [OPTIONS flag...] [LIBS flag...] [CAPALLOC])
+#
+# builds guest/NAME in the current binary folder, by the target guest_NAME, which is part of `all`. CAPALLOC: it has the
+# allocator of docs/capsules.md. With the package's toolchain file, which makes every target a guest program, it is an
+# ordinary executable of the target NAME in the same place.
 #
 #   rubato_guest_program(NAME SOURCES file... [OPTIONS flag...] [LIBS flag...] [OBJECTS file...])
 #
@@ -12,7 +19,17 @@
 # The default one, except on Ubuntu 22.04, whose default is GCC 11.
 find_program(RUBATO_GUEST_CXX NAMES riscv64-linux-gnu-g++-12 riscv64-linux-gnu-g++ DOC "Cross compiler for guest programs (C++)")
 find_program(RUBATO_GUEST_CC NAMES riscv64-linux-gnu-gcc-12 riscv64-linux-gnu-gcc DOC "Cross compiler for guest programs (C)")
-set(RUBATO_GUEST_DIR ${CMAKE_BINARY_DIR}/guest)
+if(RUBATO_PACKAGE_INCLUDE_DIR)  # in the package, set by rubatoConfig.cmake
+  # A folder with our headers alone: beside them there may be the host's, which are not the guest's.
+  set(RUBATO_GUEST ON)
+  set(RUBATO_GUEST_INCLUDE_DIR ${CMAKE_BINARY_DIR}/rubato-guest/include)
+  file(MAKE_DIRECTORY ${RUBATO_GUEST_INCLUDE_DIR})
+  file(CREATE_LINK ${RUBATO_PACKAGE_INCLUDE_DIR}/rubato ${RUBATO_GUEST_INCLUDE_DIR}/rubato SYMBOLIC)
+  set(RUBATO_GUEST_INCLUDES -isystem ${RUBATO_GUEST_INCLUDE_DIR})
+else()
+  set(RUBATO_GUEST_DIR ${CMAKE_BINARY_DIR}/guest)
+  set(RUBATO_GUEST_INCLUDES -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR})
+endif()
 
 function(rubato_guest_objects name)
   set(guest_objects "" PARENT_SCOPE)
@@ -21,8 +38,8 @@ function(rubato_guest_objects name)
   endif()
   if(NOT RUBATO_GUEST_CXX OR NOT RUBATO_GUEST_CC)
     message(FATAL_ERROR "Guest programs need the RISC-V cross compiler, riscv64-linux-gnu-g++, which was not found: "
-                        "install it (Debian: apt-get install g++-riscv64-linux-gnu, or run tools/bootstrap), or "
-                        "configure with -DRUBATO_GUEST=OFF to build without guest programs")
+                        "install it (Debian: apt-get install g++-riscv64-linux-gnu, or run tools/bootstrap of Rubato), "
+                        "or configure Rubato with -DRUBATO_GUEST=OFF to build without guest programs")
   endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;OPTIONS")
   set(objects)
@@ -36,10 +53,9 @@ function(rubato_guest_objects name)
       set(compiler ${RUBATO_GUEST_CXX} -std=c++20)
     endif()
     set(object ${RUBATO_GUEST_DIR}/objects/${name}/${stem}.o)
-    set(includes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR})
     add_custom_command(
       OUTPUT ${object}
-      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${compiler} -O2 ${includes} ${arg_OPTIONS} -MD -MF ${object}.d -MT ${object} -c
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${compiler} -O2 ${RUBATO_GUEST_INCLUDES} ${arg_OPTIONS} -MD -MF ${object}.d -MT ${object} -c
               ${source} -o ${object}
       DEPENDS ${source}
       DEPFILE ${object}.d
@@ -90,4 +106,29 @@ function(rubato_guest_program name)
     COMMENT "Linking guest program ${name}"
     COMMAND_EXPAND_LISTS VERBATIM)
   add_custom_target(guest_${name} ALL DEPENDS ${program})
+endfunction()
+
+function(rubato_add_guest name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CAPALLOC" "" "OPTIONS;LIBS")
+  if(NOT arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "rubato_add_guest(${name}) names no source file")
+  endif()
+  set(objects)
+  if(arg_CAPALLOC)
+    if(NOT EXISTS "${RUBATO_CAPALLOC}")
+      message(FATAL_ERROR "rubato_add_guest(${name}) asks for CAPALLOC, which this installation of Rubato does not "
+                          "have: install one that was built with its guest programs")
+    endif()
+    set(objects ${RUBATO_CAPALLOC})
+  endif()
+  set(RUBATO_GUEST_DIR ${CMAKE_CURRENT_BINARY_DIR}/guest)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "riscv64")
+    add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+    target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+    target_link_libraries(${name} PRIVATE rubato::headers ${objects} ${arg_LIBS})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${RUBATO_GUEST_DIR})
+  else()
+    rubato_guest_program(${name} SOURCES ${arg_UNPARSED_ARGUMENTS} OPTIONS ${arg_OPTIONS} LIBS ${arg_LIBS}
+                         OBJECTS ${objects})
+  endif()
 endfunction()

@@ -13,6 +13,7 @@ class BasicEpochs;
 #pragma GCC visibility push(default)
 #include "rubato/rubato.hpp"
 #if defined(RUBATO_ENGINE_NATIVE)
+#include "rubato/actors.hpp"
 #include "rubato/engine/native_epochs.hpp"
 #include "rubato/engine/native_heap.hpp"
 #endif

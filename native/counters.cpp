@@ -14,7 +14,7 @@ native::Counters Engine::counters() const {
   native::Counters c = earlier_;
   if (workers_.empty()) return c;
   for (const auto& worker : workers_) {
-    const Worker::Counts& n = worker->counts;
+    const Counts& n = worker->counts;
     c.tasks_created += worker->created.load(std::memory_order_relaxed) + n.submitted.get();
     c.tasks_run += n.finished.get();
     c.tasks_run_alone += n.alone.get();
@@ -38,7 +38,7 @@ native::Counters Engine::counters() const {
     c.lag_ns += to_ns(n.lag_ticks.get());
   }
   c.lag_switch_ns = to_ns(workers_.front()->counts.lag_switch_ticks.get());
-  c.prefetch_distance = workers_.front()->prefetch_distance_.load(std::memory_order_relaxed);
+  c.prefetch_distance = workers_.front()->seen.prefetch_distance.load(std::memory_order_relaxed);
   c.unreclaimed_bytes = epochs->unreclaimed_bytes();
   return c;
 }

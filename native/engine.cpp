@@ -17,6 +17,7 @@
 #include "native/topology/topology.hpp"
 #include "native/trace/counters_file.hpp"
 #include "native/worker/clock.hpp"
+#include "native/worker/policy.hpp"
 #include "rubato/resource.hpp"
 
 namespace rubato::runtime {
@@ -81,8 +82,8 @@ void Engine::make_workers() {
   const unsigned count = count_;
   if (topology().pins(count) && count > 1) prepare_pinning();
   is_caller_pinned_ = true;
-  pool_count_ = kPoolsAWorker;
-  while (pool_count_ < kPoolsAWorker * count) pool_count_ *= 2;
+  pool_count_ = policy::kPoolsAWorker;
+  while (pool_count_ < policy::kPoolsAWorker * count) pool_count_ *= 2;
   pools_ = std::make_unique<TaskPool[]>(pool_count_ + count);
   for (unsigned p = 0; p < pool_count_; ++p) {
     pools_[p].index = p;
@@ -98,16 +99,10 @@ void Engine::make_workers() {
   workers_.reserve(count);
   for (unsigned w = 0; w < count; ++w) {
     workers_.push_back(std::make_unique<Worker>(*this, w));
-    workers_.back()->has_pools = count > 1;
-    const bool prefetches = options_.prefetch.kind != native::PrefetchMode::Kind::off;
-    workers_.back()->set_distance(prefetches ? options_.prefetch.distance : 0);
-    workers_.back()->heap_.set_prefetching(prefetches);
-    workers_.back()->adapts_ = options_.prefetch.kind == native::PrefetchMode::Kind::adapted;
   }
 }
 
-void Engine::pin(const Worker& worker) { pin_this_thread(topology().allowed[worker.index_].cpu); }
-void Engine::unpin() { unpin_this_thread(topology().allowed); }
+const Topology& Engine::machine() { return topology(); }
 
 unsigned Engine::core_group(unsigned worker) const { return topology().group_of(worker); }
 
@@ -199,20 +194,18 @@ class Engine::PinnedCaller {
  public:
   PinnedCaller(Engine& engine, bool pins) : engine_(engine) {
     if (pins) scope_.emplace(topology().allowed);
-    worker().is_pinned_ = worker().has_left_cpu_ = scope_.has_value() && scope_->may_bind();
-    worker().chosen_ = ticks();
+    cpu().begin_unbound(scope_.has_value() && scope_->may_bind());
   }
   ~PinnedCaller() {
-    worker().is_pinned_ = worker().has_left_cpu_ = false;
-    engine_.is_caller_pinned_ = Clock::now() - begin_ >= kShortRun;
+    cpu().end();
+    engine_.is_caller_pinned_ = Clock::now() - begin_ >= policy::kShortRun;
   }
   PinnedCaller(const PinnedCaller&) = delete;
   PinnedCaller& operator=(const PinnedCaller&) = delete;
 
  private:
   using Clock = std::chrono::steady_clock;
-  Worker& worker() { return *engine_.workers_.front(); }
-  static constexpr std::chrono::milliseconds kShortRun{1};
+  CpuBinding& cpu() { return engine_.workers_.front()->cpu; }
   Engine& engine_;
   const Clock::time_point begin_ = Clock::now();
   std::optional<AffinityScope> scope_;
@@ -235,8 +228,7 @@ void Engine::start_threads(bool pins) {
   while (threads_.size() + 1 < workers_.size()) {
     Worker* const worker = workers_[threads_.size() + 1].get();
     threads_.emplace_back([worker, pins] {
-      if (pins) worker->is_pinned_ = pin_this_thread(topology().allowed[worker->index_].cpu);
-      if (!worker->is_pinned_) unpin();  // the thread that calls run() may be bound, and would pass that on
+      worker->cpu.begin_bound(pins);
       engine::current_thread = worker;
       worker->work();
       engine::current_thread = nullptr;
@@ -273,9 +265,8 @@ void Engine::run() {
   is_running_.store(false, std::memory_order_seq_cst);
   if ((events.look_ordered() & Events::kStop) != 0) clear_after_failure();
   for (const auto& worker : workers_) {
-    worker->heap_.reset();
-    worker->packed_later_.reset();
-    worker->turn_alone_.reset();
+    worker->ordered.reset();
+    worker->alone.reset();
   }
   turns_alone.reset();
   engine::ResourceHeader* retired = nullptr;
@@ -298,86 +289,16 @@ void Engine::pause_workers() {
 bool Engine::has_work_for_anybody() const {
   if (!inbox_ready.is_empty()) return true;
   for (const auto& worker : workers_) {
-    if (worker->has_published() || worker->has_ready_pools() || worker->has_work_of_its_own()) return true;
+    const SeenByOthers& seen = worker->seen;
+    if (seen.has_published() || seen.has_ready_pools() || seen.has_work_of_its_own()) return true;
   }
   return false;
 }
 
 /// All workers are idle: their private tasks are gone. The rest is destroyed unrun.
 void Engine::clear_after_failure() {
-  Worker& self = *workers_.front();
-  self.is_dropping_ = true;
-  const auto drop = [&self](Task* task, bool is_kept) {
-    self.finish(task);
-    self.destroy(task);
-    if (!is_kept) self.free_block(task);
-  };
-  const auto drop_chain = [&drop](Chain chain) {
-    while (!chain.is_empty()) drop(chain.take(), false);
-  };
-  // Last of all, and when all of them have left their groups: what waits for a group may own it, or another
-  // one.
-  const auto drop_blocked = [this, &self] {
-    Chain chain = groups.clear();
-    for (Task* task = chain.first; task != nullptr; task = task == chain.last ? nullptr : next_of(task))
-      self.finish(task);
-    while (!chain.is_empty()) {
-      Task* const task = chain.take();
-      self.destroy(task);
-      self.free_block(task);
-    }
-  };
-  const auto drop_pool = [&](TaskPool& pool) {
-    for (bool is_empty = false; !is_empty;) {
-      self.drop_packed(pool.packed);
-      for (;;) {
-        const auto taken = pool.take();
-        if (taken.node == nullptr) break;
-        if (is_carrier(taken.node)) {
-          PackedTasks list = list_of(taken.node);
-          self.drop_packed(list);
-          if (taken.is_last) break;
-          self.free_block(taken.node);
-          continue;
-        }
-        drop(taken.node, taken.is_last);
-        if (taken.is_last) break;
-      }
-      const auto finished = pool.finish();
-      if (finished.released != nullptr) self.free_block(finished.released);
-      is_empty = finished.is_empty;
-    }
-  };
-  for (const auto& worker : workers_) {
-    drop_chain(worker->heap_.clear());
-    for (unsigned i = 0; i < worker->packed_later_.lists(); ++i) {
-      PackedTasks list = worker->packed_later_.take(i);
-      self.drop_packed(list);
-    }
-    for (Task* task = worker->published_.exchange(nullptr); task != nullptr;) {
-      Task* const next = next_of(task);
-      drop(task, false);
-      task = next;
-    }
-    worker->must_distribute_.store(false);
-    worker->phase_delta_ = 0;
-    for (unsigned rank = 0; rank < kPriorities; ++rank) {
-      for (unsigned last = 0, p; (p = worker->ready_.claim(rank, last)) != kNoPool;) drop_pool(pools_[p]);
-      unsigned last = 0;
-      if (worker->pinned_.claim(rank, last) != kNoPool) drop_pool(pinned_pool(worker->index_));
-    }
-  }
-  unsigned last = 0;
-  const auto drop_new = [&](Task* task) {
-    self.counts.submitted.add();
-    task->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
-    drop(task, false);
-  };
-  while (inbox_ready.claim(kNormalRank, last) != kNoPool)
-    while (!inbox.drain(drop_new)) std::this_thread::yield();
-  drop_blocked();
+  workers_.front()->drop_shared();
   clear_mailboxes(cells);
-  self.is_dropping_ = false;
   events.lower(Events::kStop);
 }
 
@@ -488,6 +409,7 @@ Engine* start() {
 
 }  // namespace
 
+Engine& started_engine() { return *started; }
 Engine& the_engine() {
   static Engine& engine = *start();
   return engine;
@@ -507,7 +429,7 @@ namespace {
 
 /// Of a thread that is not a worker, from its first create() to its end. Destructors that run behind that of
 /// AtEnd, of static objects for one, may still create tasks: for them there is another, which nobody deletes.
-constinit thread_local ThreadState* outside_state = nullptr;
+constinit thread_local runtime::OutsideThread* outside_state = nullptr;
 constinit thread_local bool is_ending = false;
 struct AtEnd {
   ~AtEnd() {
@@ -524,9 +446,10 @@ ThreadState& attach_thread() {
       static thread_local AtEnd at_end;
       static_cast<void>(&at_end);
     }
-    outside_state = new ThreadState(runtime::the_engine().heap, 0);
+    runtime::Engine& engine = runtime::the_engine();
+    outside_state = new runtime::OutsideThread(engine.heap, engine.cells);
   }
-  runtime::the_engine().prepare(*outside_state);
+  runtime::started_engine().prepare(*outside_state);
   return *outside_state;
 }
 
@@ -537,7 +460,7 @@ void submit(ThreadState& self, Task* task) {
 
 void created_many(ThreadState& self) {
   auto& worker = static_cast<runtime::Worker&>(self);
-  worker.share_if_wanted();
+  worker.sharing.share_if_wanted();
 }
 
 void run() {

@@ -17,6 +17,8 @@
 #include "native/memory/task_heap.hpp"
 #include "native/order/groups.hpp"
 #include "native/order/order.hpp"
+#include "native/order/packed_tasks.hpp"
+#include "native/topology/topology.hpp"
 #include "native/trace/trace_file.hpp"
 #include "native/worker/termination.hpp"
 #include "native/worker/turns.hpp"
@@ -31,6 +33,12 @@ constexpr std::uint64_t mix_locale(std::uint64_t x) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
+
+/// Of a thread that is no worker, but creates tasks or actors.
+struct OutsideThread : engine::ThreadState {
+  OutsideThread(TaskHeap& task_heap, CellHeap& cell_heap) : ThreadState(task_heap, 0), cells(cell_heap) {}
+  CellCache cells;
+};
 
 class Engine {
  public:
@@ -122,14 +130,12 @@ class Engine {
   std::vector<native::LongTask> long_tasks();
   /// Whose task memory a worker uses.
   unsigned core_group(unsigned worker) const;
-  /// The calling worker: to its CPU; to any that this process may use.
-  static void pin(const Worker& worker);
-  static void unpin();
+  /// The CPUs that this process may use, as they were when the engine started.
+  static const Topology& machine();
   TraceFile* trace() const { return trace_.get(); }  ///< null: none
   bool has_work_for_anybody() const;
 
  private:
-  static constexpr unsigned kPoolsAWorker = 16;
   static constexpr unsigned kPoolSlots = 1024;  // locales with the same hash modulo it share a pool
   static constexpr std::uint16_t kNotGiven = 0xffff;
 
@@ -172,6 +178,8 @@ class Engine {
 };
 
 Engine& the_engine();
+/// Which it has been.
+Engine& started_engine();
 /// Whether the engine was started by the process that this one was forked from.
 bool is_forked_copy();
 

@@ -36,6 +36,16 @@ enum class Fault : std::uint8_t {
   company_for_spec,    ///< a spec task does not wait until it is alone
   group_ignored,       ///< a task does not wait for its group
   group_not_released,  ///< the end of a group lets nobody go
+  // actors
+  actor_two_turns,        ///< every message makes a turn
+  actor_half_linked,      ///< an actor whose next message is half-linked is taken for idle
+  actor_last_freed,       ///< the last message of the queue is freed though the next push links to it
+  actor_any_generation,   ///< a handle reaches whatever actor has the cell
+  actor_cell_at_once,     ///< the cell of a stopped actor is free before its last turn has ended
+  actor_without_budget,   ///< a turn goes on while there are messages
+  actor_muted_for_ever,   ///< an actor that finds room waits all the same
+  actor_stop_ignored,     ///< an actor that was stopped goes on
+  actor_timer_unnoticed,  ///< the timers' thread is not woken for an earlier timer
 };
 
 #if defined(RUBATO_FAULTY)

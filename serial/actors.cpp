@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "actors/bounds.hpp"
+#include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
 #include "rubato/actor/timer.hpp"
 #include "rubato/task.hpp"
@@ -57,6 +58,7 @@ class Actors {
   void attend(Cell& cell) {
     while (cell.type != nullptr && (cell.flags & Cell::kWaiting) == 0) {
       if (cell.is_killed.load(std::memory_order_relaxed) != 0 || (cell.flags & Cell::kStopping) != 0) {
+        if (!may_end(cell)) return;
         end(cell);
       } else if ((cell.flags & Cell::kMuted) != 0) {
         const std::uint64_t muted = cell.self;
@@ -126,12 +128,9 @@ class Actors {
     waiting_.clear();
     muted_.clear();
     for (Cell* const cell : all_) {
-      cell->flags &= static_cast<std::uint8_t>(~(Cell::kWaiting | Cell::kUnstashed | Cell::kMuted));
-      if (Bounded* const bounded = bounded_of(*cell)) {
-        bounded->count.store(0, std::memory_order_relaxed);
-        bounded->muted.clear();
-        bounded->has_muted.store(false, std::memory_order_relaxed);
-      }
+      cell->flags &=
+          static_cast<std::uint8_t>(~(Cell::kWaiting | Cell::kUnstashed | Cell::kMuted | Cell::kEnding));
+      if (Bounded* const bounded = bounded_of(*cell)) bounded->clear();
       if (cell->type == nullptr || cell->extras == nullptr) continue;
       while (!cell->extras->unstashed.is_empty()) {
         MessageNode* const node = cell->extras->unstashed.take();
@@ -207,7 +206,7 @@ class Actors {
     if (cell.type != nullptr && (cell.flags & Cell::kBounded) != 0 && !take_counted(cell, node)) {
       dead_letter(std::get<1>(key), node, DeadLetter::Cause::full);
       free_node(node);
-    } else if (cell.type != nullptr) {
+    } else if (cell.type != nullptr && (!is_ending(cell) || node->type->while_stopping)) {
       handle_one(cell, node);
       attend(cell);
     } else {
@@ -218,7 +217,7 @@ class Actors {
   }
 
   void handle_one(Cell& cell, MessageNode* node) {
-    ++counters.messages_handled;
+    if (node->type->run == nullptr) ++counters.messages_handled;
     const std::type_info& type = *node->type->type;
     const std::unique_ptr<MessageNode, void (*)(MessageNode*)> freed(node, free_node);
     try {

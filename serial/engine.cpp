@@ -18,6 +18,7 @@
 #include "base/function_names.hpp"
 #include "base/rng.hpp"
 #include "rubato/rubato.hpp"
+#include "serial/counters_file.hpp"
 #include "serial/engine.hpp"
 
 namespace rubato::inline v0::engine {
@@ -39,6 +40,7 @@ std::string name_of(const Function& function) { return function_name(function.ad
 class Engine {
  public:
   Engine() {
+    check_counters_file();
     const char* const text = std::getenv("RUBATO_SEED");
     if (text == nullptr) return;
     const char* const last = text + std::strlen(text);
@@ -51,11 +53,10 @@ class Engine {
   ~Engine() = default;
 
   void set_seed(std::uint64_t seed) {
-    seed_ = seed;
+    totals.seed = seed;
     rng_ = Rng(seed);
   }
-  std::uint64_t seed() const { return seed_; }
-  std::uint64_t tasks_run() const { return tasks_run_; }
+  std::uint64_t seed() const { return totals.seed; }
   const Task* running() const { return running_; }
 
   bool is_running() const { return is_running_; }
@@ -65,6 +66,7 @@ class Engine {
     if (is_foreign_thread()) throw TaskError(errors::foreign_thread(name_of(task.function)));
     if (running_ != nullptr && task.at) check_order(task);
     if (task.group != nullptr) ++GroupState::pending(*task.group);
+    ++totals.tasks_created;
     enqueue(std::move(task));
   }
 
@@ -76,6 +78,7 @@ class Engine {
     }
     is_running_ = true;
     runner_ = std::this_thread::get_id();
+    const RunClock clock;
     try {
       do {
         while (tasks_ + blocked_tasks_ != 0) step();
@@ -83,7 +86,7 @@ class Engine {
     } catch (...) {
       std::fprintf(stderr,
                    "rubato: the serial engine stopped; RUBATO_SEED=%llu repeats this order of tasks\n",
-                   static_cast<unsigned long long>(seed_));
+                   static_cast<unsigned long long>(seed()));
       clear();
       if (actor_hooks.clear != nullptr) actor_hooks.clear();
       throw;
@@ -153,7 +156,7 @@ class Engine {
   }
 
   void execute(Task& task) {
-    ++tasks_run_;
+    ++totals.tasks_run;
     running_ = &task;
     try {
       task.body->call();
@@ -226,9 +229,7 @@ class Engine {
     destroy_all(std::exchange(retired_, nullptr));
   }
 
-  std::uint64_t seed_ = 1;
   Rng rng_{1};
-  std::uint64_t tasks_run_ = 0;
 
   // tasks_ == all tasks of timestamped_ and unordered_; blocked_tasks_ == all tasks of blocked_.
   // No bucket of timestamped_ is empty. blocked_timestamps_ counts the blocked tasks of each timestamp.
@@ -269,7 +270,7 @@ bool is_timestamped() {
 }
 bool is_in_task() { return the_engine().running() != nullptr; }
 void retire(ResourceHeader* header) { the_engine().retire(header); }
-std::uint64_t running_number() { return the_engine().running() != nullptr ? the_engine().tasks_run() : 0; }
+std::uint64_t running_number() { return the_engine().running() != nullptr ? totals.tasks_run : 0; }
 bool is_running() { return the_engine().is_running(); }
 void check_thread(const char* what) {
   if (the_engine().is_foreign_thread()) throw TaskError(errors::foreign_thread(what));
@@ -281,6 +282,6 @@ namespace rubato::inline v0::serial {
 
 void set_seed(std::uint64_t seed) { engine::the_engine().set_seed(seed); }
 std::uint64_t seed() { return engine::the_engine().seed(); }
-std::uint64_t tasks_run() { return engine::the_engine().tasks_run(); }
+std::uint64_t tasks_run() { return engine::totals.tasks_run; }
 
 }  // namespace rubato::inline v0::serial

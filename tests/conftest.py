@@ -11,6 +11,10 @@ import pytest
 LAST_RESORT_SECONDS = 1800  # of one test. It judges no result: beside other work a test may take any time.
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--minutes", type=float, default=1, help="how long each soak of the cache server takes")
+
+
 def too_long(*_: object) -> None:
     raise TimeoutError(f"the test does not end: it has taken {LAST_RESORT_SECONDS} s")
 

@@ -27,11 +27,19 @@ enum class Fault : std::uint8_t {
   irrevocable_not_alone,    ///< who becomes irrevocable does not wait until the others are out
   unlocks_before_undo,      ///< records are released before memory is restored
   savepoint_keeps_stores,   ///< stores of a cancelled nested transaction stay in the write set
+  regime_changed_unclosed,  ///< the algorithm changes while transactions are under way
+  elision_not_subscribed,   ///< a hardware transaction does not look at the serial lock
+  regime_not_rechecked,     ///< begin does not look whether the algorithm has changed meanwhile
+  bias_not_revoked,         ///< the gate stays biased when a second thread registers
+  clock_moved_late,         ///< the deferred clock moves after the look at the reads
+  frees_past_limbo,         ///< a transaction that does not quiesce frees at once
+  bias_not_waited_for,      ///< a second thread does not wait until the first one is outside
 };
 
 #if defined(RUBATO_TM_FAULTY)
 bool has_fault(Fault fault);
-/// Where a fault shows only if another thread comes in between: now and then lets it.
+/// Where a fault shows only if another thread comes in between: now and then lets it, unless RUBATO_TM_YIELDS
+/// is set.
 void let_others_in();
 #else
 constexpr bool has_fault(Fault) { return false; }

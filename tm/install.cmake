@@ -2,8 +2,9 @@
 # librubato_itm.so is in that folder as well: in a folder that ldconfig scans it would make itself libitm.so.1 for the
 # whole system (T9).
 set(folder ${CMAKE_INSTALL_LIBDIR}/rubato)
-install(TARGETS rubato_itm_shared rubato_itm_static LIBRARY DESTINATION ${folder} ARCHIVE DESTINATION ${folder})
-install(FILES ${RUBATO_ITM_DIR}/librubato_itm.so DESTINATION ${folder})
+install(TARGETS rubato_itm_shared rubato_itm_static
+        LIBRARY DESTINATION ${folder} COMPONENT transactions ARCHIVE DESTINATION ${folder} COMPONENT transactions)
+install(FILES ${RUBATO_ITM_DIR}/librubato_itm.so DESTINATION ${folder} COMPONENT transactions)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/rubato)
 set_target_properties(rubato_itm PROPERTIES EXPORT_NAME itm)
@@ -11,6 +12,5 @@ set_target_properties(rubato_itm_flags PROPERTIES EXPORT_NAME itm_flags)
 install(TARGETS rubato_itm rubato_itm_flags EXPORT rubato-transactions)
 install(EXPORT rubato-transactions NAMESPACE rubato:: FILE rubatoTransactions.cmake DESTINATION ${package})
 
-file(RELATIVE_PATH RUBATO_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rubato-itm.pc.in rubato-itm.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rubato-itm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

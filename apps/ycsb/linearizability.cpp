@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/rng.hpp"
+#include "base/order_search.hpp"
 
 namespace rubato::apps::ycsb {
 namespace {
@@ -291,50 +291,21 @@ std::optional<KeyState> state_after(const KeyState& state, const KeyEvent& e) {
   }
 }
 
-/// How far a search is: events before `first` are done, and those whose bits are set in `done` from there on.
-struct Configuration {
-  std::uint64_t first = 0, done = 0;
-  KeyState state;
-  bool operator==(const Configuration&) const = default;
-};
-struct ConfigurationHash {
-  std::size_t operator()(const Configuration& c) const {
-    return mix64(mix64(mix64(c.first) ^ c.done) ^ (c.state ? *c.state : kNever));
-  }
-};
-
 }  // namespace
 
 Judgement check_key_by_search(std::span<const KeyEvent> events, KeyState initial, std::uint64_t budget) {
-  std::vector<KeyEvent> sorted(events.begin(), events.end());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const KeyEvent& a, const KeyEvent& b) { return a.invoked < b.invoked; });
-  std::unordered_set<Configuration, ConfigurationHash> seen;
-  std::vector<Configuration> open{{0, 0, initial}};
-  while (!open.empty()) {
-    const Configuration c = open.back();
-    open.pop_back();
-    if (c.first == sorted.size()) return {};
-    if (!seen.insert(c).second) continue;
-    if (seen.size() > budget) return {Verdict::undecided, "too many orders are possible to try them all"};
-    std::uint64_t first_response = kNever;  // of those not done; who begins later cannot be next
-    for (std::uint64_t i = c.first; i < sorted.size() && sorted[i].invoked <= first_response; ++i) {
-      if (i - c.first >= 64) return {Verdict::undecided, "more than 64 requests for one key at a time"};
-      if ((c.done >> (i - c.first) & 1) == 0) first_response = std::min(first_response, sorted[i].responded);
-    }
-    for (std::uint64_t i = c.first; i < sorted.size() && sorted[i].invoked <= first_response; ++i) {
-      if ((c.done >> (i - c.first) & 1) != 0) continue;
-      const auto state = state_after(c.state, sorted[i]);
-      if (!state) continue;
-      Configuration next{c.first, c.done | std::uint64_t{1} << (i - c.first), *state};
-      while ((next.done & 1) != 0) {
-        next.done >>= 1;
-        ++next.first;
-      }
-      open.push_back(next);
-    }
+  const auto hash = [](const KeyState& state) { return state ? *state : kNever; };
+  switch (find_order(events, initial, state_after, hash, budget)) {
+    case OrderFound::yes:
+      return {};
+    case OrderFound::no:
+      return wrong("no order of its requests explains their answers");
+    case OrderFound::too_many_orders:
+      return {Verdict::undecided, "too many orders are possible to try them all"};
+    case OrderFound::too_many_at_a_time:
+      return {Verdict::undecided, "more than 64 requests for one key at a time"};
   }
-  return wrong("no order of its requests explains their answers");
+  return {};
 }
 
 Judgement check_key(std::span<const KeyEvent> events, KeyState initial) {

@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
+#include <utility>
+
 #include "cached/core/upkeep.hpp"
 
 namespace rubato::cached {
@@ -26,26 +29,43 @@ class Cache : public CacheUpkeep<D> {
 
   Found get(ThreadCounters& self, Key key, const Lookup& lookup, char* room, std::size_t room_size) override {
     Found found;
-    this->discipline_.item_section(key.hash, [&] {
+    // Made outside of the section, which takes no memory (T87); null until it is seen that it is needed.
+    Item* empty = nullptr;
+    bool wanted = false;
+    const auto look = [&] {
       Item* item = this->find_live(key, &found);
-      if (!item && lookup.vivify) item = vivify(key, lookup, found);
+      wanted = !item && lookup.vivify && !empty;
+      if (!item && empty) {
+        item = std::exchange(empty, nullptr);
+        this->link(item, key.hash, nullptr, this->cas_.next());
+        found.vivified = found.won = true;
+      }
       if (!item) return;
       found.hit = !found.vivified;
       describe(*item, found);
-      if (lookup.touch) item->expiry = found.expiry = lookup.expiry;
+      if (lookup.touch && !found.vivified) item->expiry = lookup.expiry;
       if (!found.vivified) decide_winner(*item, lookup, found);
       if (lookup.bump) note_access(item, key.hash);
       if (!lookup.with_value) return;
       if (item->bytes <= room_size && !item->is(Item::kChained)) {
         D::copy(room, item->data(), item->bytes);
-      } else if (item->references < kMostReferences) {
-        ++item->references;
+      } else if (D::references(*item) < kMostReferences) {
+        if (!has_fault(Fault::unpinned)) D::reference(*item);
         found.pinned = item;
       } else {
         found.no_memory = true;
       }
-    });
-    count_lookup(self, lookup, found);
+    };
+    this->discipline_.item_section(key.hash, look);
+    if (wanted) {
+      empty = empty_item(key, lookup);
+      if (empty)
+        this->discipline_.item_section(key.hash, look);
+      else
+        found.no_memory = true;
+      if (empty) this->release(empty);
+    }
+    if (lookup.counted) this->discipline_.statistics_section([&] { count_lookup(self, lookup, found); });
     return found;
   }
 
@@ -55,7 +75,11 @@ class Cache : public CacheUpkeep<D> {
     bool compared = false;
     std::uint8_t lru = item->lru;
     Item* spare = nullptr;  // what is not linked in the end
-    this->discipline_.item_section(hash, [&] {
+    // For an item with the data of both; made outside of the section, when it is seen how large it must be.
+    Item* both = nullptr;
+    std::optional<Shape> wanted;
+    const auto link = [&] {
+      wanted.reset();
       Item* old = this->find_live({item->key(), hash});
       compared = request.cas != 0 || request.must_match;
       if (old) lru = old->lru;
@@ -68,23 +92,38 @@ class Cache : public CacheUpkeep<D> {
       }
       Item* linked = item;
       if (old && (request.mode == StoreMode::append || request.mode == StoreMode::prepend)) {
-        linked = joined(*old, *item, request.mode == StoreMode::append);
-        spare = item;
-        if (!linked) {
-          answer.stored = Stored::no_memory;
+        const Shape shape{old->client_flags(), std::uint64_t{old->bytes} - 2 + item->bytes - 2};
+        if (!both || !has_shape(*both, shape)) {
+          wanted = shape;
           return;
         }
+        join(*both, *old, *item, request.mode == StoreMode::append);
+        linked = std::exchange(both, nullptr);
+        spare = item;
       }
-      answer.cas = this->next_cas();
+      answer.cas = this->cas_.next();
       this->link(linked, hash, old, answer.cas);
-    });
+    };
+    this->discipline_.item_section(hash, link);
+    while (wanted) {
+      if (both) this->release(both);
+      both = item_of({item->key(), hash}, *wanted);
+      if (!both) {
+        answer.stored = Stored::no_memory, spare = item;
+        break;
+      }
+      this->discipline_.item_section(hash, link);
+    }
+    if (both) this->release(both);
     if (spare) this->discipline_.item_section(hash, [&] { this->drop(spare); });
-    self.add(Count::set_commands);
-    self.add(lru, ClassCount::set_commands);
-    if (answer.stored == Stored::stored) self.add(Count::total_items);
-    if (compared && answer.stored == Stored::not_found) self.add(Count::cas_misses);
-    if (compared && answer.stored == Stored::stored) self.add(lru, ClassCount::cas_hits);
-    if (compared && answer.stored == Stored::exists) self.add(lru, ClassCount::cas_badval);
+    this->discipline_.statistics_section([&] {
+      D::count(self, Count::set_commands);
+      D::count(self, lru, ClassCount::set_commands);
+      if (answer.stored == Stored::stored) D::count(self, Count::total_items);
+      if (compared && answer.stored == Stored::not_found) D::count(self, Count::cas_misses);
+      if (compared && answer.stored == Stored::stored) D::count(self, lru, ClassCount::cas_hits);
+      if (compared && answer.stored == Stored::exists) D::count(self, lru, ClassCount::cas_badval);
+    });
     return answer;
   }
 
@@ -100,43 +139,70 @@ class Cache : public CacheUpkeep<D> {
         return;
       }
       deleted = Deleted::deleted;
-      if (!request.mark_stale) return this->unlink(item, key.hash);
+      if (!request.mark_stale && !has_fault(Fault::unlinked_outside)) return this->unlink(item, key.hash);
+      if (has_fault(Fault::unlinked_outside)) return;
       D::set(item->bits, Item::kStale);
       D::clear(item->bits, Item::kTokenSent);
-      item->set_cas(this->next_cas());
+      item->set_cas(this->cas_.next());
       if (request.set_expiry) item->expiry = request.expiry;
     });
-    if (deleted == Deleted::deleted) self.add(lru, ClassCount::delete_hits);
-    if (deleted == Deleted::not_found) self.add(Count::delete_misses);
+    if (has_fault(Fault::unlinked_outside)) {
+      let_others_in();
+      this->discipline_.item_section(key.hash, [&] {
+        if (Item* item = deleted == Deleted::deleted ? this->find_live(key) : nullptr)
+          this->unlink(item, key.hash);
+      });
+    }
+    if (!request.counted) return deleted;
+    this->discipline_.statistics_section([&] {
+      if (deleted == Deleted::deleted) D::count(self, lru, ClassCount::delete_hits);
+      if (deleted == Deleted::not_found) D::count(self, Count::delete_misses);
+    });
     return deleted;
   }
 
   CountAnswer count(ThreadCounters& self, Key key, const CountRequest& request) override {
     CountAnswer answer{};
     std::uint8_t lru = 0;
-    this->discipline_.item_section(key.hash, [&] {
+    Item* longer = nullptr;  // where the number needs more room, as in `store`
+    std::optional<Shape> wanted;
+    const auto look = [&] {
+      wanted.reset();
       Item* item = this->find_live(key);
       if (!item) {
         answer.counted = Counted::not_found;
         return;
       }
       lru = item->lru;
-      answer = count_in(item, key, request);
+      answer = count_in(item, key.hash, request, longer, wanted);
+    };
+    this->discipline_.item_section(key.hash, look);
+    while (wanted) {
+      if (longer) this->release(longer);
+      longer = item_of(key, *wanted);
+      if (!longer) {
+        answer.counted = Counted::no_memory;
+        break;
+      }
+      this->discipline_.item_section(key.hash, look);
+    }
+    if (longer) this->release(longer);
+    this->discipline_.statistics_section([&] {
+      if (answer.counted == Counted::not_found)
+        D::count(self, request.increment ? Count::incr_misses : Count::decr_misses);
+      if (answer.counted == Counted::ok)
+        D::count(self, lru, request.increment ? ClassCount::incr_hits : ClassCount::decr_hits);
     });
-    if (answer.counted == Counted::not_found)
-      self.add(request.increment ? Count::incr_misses : Count::decr_misses);
-    if (answer.counted == Counted::ok)
-      self.add(lru, request.increment ? ClassCount::incr_hits : ClassCount::decr_hits);
     return answer;
   }
 
   void flush(std::uint32_t when) override {
-    if (when <= this->clock_.now() && this->options_.cas) {
+    if (when <= this->now() && this->options_.cas) {
       // All that was stored so far has a lower unique; what is stored in this second after it stays.
-      this->flushed_cas_ = this->next_cas();
-      this->flushed_until_ = when - 1;
+      this->flushed_cas_.set(this->cas_.next());
+      this->flushed_until_.set(when - 1);
     } else {
-      this->flushed_until_ = when - (this->options_.cas ? 1 : 0);
+      this->flushed_until_.set(when - (this->options_.cas ? 1 : 0));
     }
   }
 
@@ -158,36 +224,44 @@ class Cache : public CacheUpkeep<D> {
       found.token_sent = true;
       return;
     }
-    const bool aging = lookup.recache && item.expiry &&
-                       std::int64_t{item.expiry} - this->clock_.now() < lookup.recache_below;
+    const bool aging =
+        lookup.recache && item.expiry && std::int64_t{item.expiry} - this->now() < lookup.recache_below;
     if (!aging && !item.is(Item::kStale)) return;
     D::set(item.bits, Item::kTokenSent);
     found.won = true;
   }
 
-  Item* vivify(Key key, const Lookup& lookup, Found& found) {
+  /// What an item must have that a section has to find ready.
+  struct Shape {
+    std::uint32_t client_flags;
+    std::uint64_t length;
+  };
+  static bool has_shape(const Item& item, const Shape& shape) {
+    return item.bytes == shape.length + 2 && item.client_flags() == shape.client_flags;
+  }
+  Item* item_of(Key key, const Shape& shape) {
+    if (!this->fits(key.bytes.size(), shape.client_flags, shape.length)) return nullptr;
+    return this->allocate(key, shape.client_flags, 0, static_cast<std::uint32_t>(shape.length));
+  }
+
+  Item* empty_item(Key key, const Lookup& lookup) {
     Item* item = this->allocate(key, 0, lookup.vivify_expiry, 0);
-    if (!item) {
-      found.no_memory = true;
-      return nullptr;
-    }
+    if (!item) return nullptr;
     std::memcpy(item->data(), "\r\n", 2);
     item->set(Item::kTokenSent | (lookup.key_is_binary ? Item::kKeyBinary : 0));
-    this->link(item, key.hash, nullptr, this->next_cas());
-    found.vivified = found.won = true;
     return item;
   }
 
   /// The first access marks the item, the second makes it active; its time is written once a minute (T75), so
   /// that most gets write nothing that another get reads.
   void note_access(Item* item, std::uint32_t) {
-    const std::uint32_t now = this->clock_.now();
+    const std::uint32_t now = this->now();
     if (!item->is(Item::kFetched)) {
       D::set(item->bits, Item::kFetched);
       if (item->time != now && (item->lru & kSegmentMask) != kCold) item->time = now;
       return;
     }
-    if (!this->segmented_.load(std::memory_order_relaxed)) {
+    if (!this->segmented_.get()) {
       if (now - item->time >= kBumpInterval) move_to_head(item, item->lru, now);
       return;
     }
@@ -213,30 +287,35 @@ class Cache : public CacheUpkeep<D> {
   }
 
   void count_lookup(ThreadCounters& self, const Lookup& lookup, const Found& found) {
-    if (lookup.is_get) self.add(Count::get_commands);
-    if (lookup.touch) self.add(Count::touch_commands);
+    if (lookup.is_get) D::count(self, Count::get_commands);
+    if (lookup.touch) D::count(self, Count::touch_commands);
     if (!found.hit) {
-      if (lookup.is_get) self.add(Count::get_misses);
-      if (lookup.touch) self.add(Count::touch_misses);
-      if (found.expired) self.add(Count::get_expired);
-      if (found.flushed) self.add(Count::get_flushed);
+      if (lookup.is_get) D::count(self, Count::get_misses);
+      if (lookup.touch) D::count(self, Count::touch_misses);
+      if (found.expired) D::count(self, Count::get_expired);
+      if (found.flushed) D::count(self, Count::get_flushed);
       return;
     }
     if (lookup.touch)
-      self.add(found.lru, ClassCount::touch_hits);
+      D::count(self, found.lru, ClassCount::touch_hits);
     else
-      self.lru_hits[found.lru].add();
-    if (lookup.is_get) self.add(found.lru, ClassCount::get_hits);
+      D::count(self, found.lru);
+    if (lookup.is_get) D::count(self, found.lru, ClassCount::get_hits);
   }
 
   Stored permits(const StoreRequest& request, Item* item, const Item* old) {
     const bool joins = request.mode == StoreMode::append || request.mode == StoreMode::prepend;
     if (request.must_match && !request.cas) return old ? Stored::exists : Stored::not_found;
     if (request.cas) {
-      if (!old) return request.mode == StoreMode::set ? Stored::not_found : Stored::not_stored;
-      if (request.cas != old->cas()) {
-        if (!request.invalidate || request.cas >= old->cas()) return Stored::exists;
-        item->set(Item::kStale);
+      if (request.mode == StoreMode::add) return old ? Stored::not_stored : Stored::stored;
+      const bool replaces = request.mode == StoreMode::set || request.mode == StoreMode::replace;
+      if (!old) return replaces ? Stored::not_found : Stored::not_stored;
+      if (request.cas != old->cas() && !has_fault(Fault::cas_not_compared)) {
+        if (!request.invalidate || request.cas >= old->cas() || joins) return Stored::exists;
+        // As stale as the old one would be: it lives as long, and a client that fetches it anew may be under
+        // way.
+        item->expiry = old->expiry;
+        item->set(Item::kStale | (old->bits & Item::kTokenSent));
       }
     }
     if (request.mode == StoreMode::add && old) return Stored::not_stored;
@@ -245,27 +324,22 @@ class Cache : public CacheUpkeep<D> {
     return Stored::stored;
   }
 
-  /// A new item with the data of both; flags and expiry are the old one's.
-  Item* joined(Item& old, Item& added, bool append) {
-    const std::uint64_t length = std::uint64_t{old.bytes} - 2 + added.bytes - 2;
-    if (!this->fits(old.key_length, old.client_flags(), length)) return nullptr;
-    Item* both =
-        this->allocate({old.key(), 0}, old.client_flags(), old.expiry, static_cast<std::uint32_t>(length));
-    if (!both) return nullptr;
-    both->set(old.bits & Item::kKeyBinary);
-    Cursor to(*both);
+  /// Makes `both` the item with the data of the old and the added one; flags and expiry are the old one's.
+  void join(Item& both, Item& old, Item& added, bool append) {
+    both.expiry = old.expiry;
+    both.set(old.bits & Item::kKeyBinary);
+    Cursor to(both);
     const auto copy = [&](Item& from) {
       std::size_t left = from.bytes - 2;
       for_each_piece(from, [&](const char* piece, std::size_t n) {
         n = std::min(n, left);
-        to.write(piece, n);
+        to.write_by(piece, n, D::copy);
         left -= n;
       });
     };
     copy(append ? old : added);
     copy(append ? added : old);
-    to.write("\r\n", 2);
-    return both;
+    to.write_by("\r\n", 2, D::copy);
   }
 
   /// A number as memcached reads it: white space before it, and anything behind white space after it.
@@ -285,7 +359,8 @@ class Cache : public CacheUpkeep<D> {
     return i != first && (i == n || space(p[i]));
   }
 
-  CountAnswer count_in(Item* item, Key key, const CountRequest& request) {
+  CountAnswer count_in(Item* item, std::uint32_t hash, const CountRequest& request, Item*& longer,
+                       std::optional<Shape>& wanted) {
     CountAnswer answer{};
     // What is no number by its size alone is said before a unique is compared, as memcached does.
     if (item->bytes == 2 || item->is(Item::kChained)) {
@@ -304,23 +379,25 @@ class Cache : public CacheUpkeep<D> {
     value = request.increment ? value + request.delta : value < request.delta ? 0 : value - request.delta;
     char digits[20];
     const unsigned n = write_decimal(digits, value);
+    const bool in_place = D::references(*item) == 1 && n <= item->bytes - 2;
+    const Shape shape{item->client_flags(), n};
+    if (!in_place && (!longer || !has_shape(*longer, shape))) {
+      wanted = shape;
+      return answer;
+    }
+    answer.value = value, answer.cas = this->cas_.next(), answer.expiry = item->expiry;
     if (request.set_expiry) item->expiry = request.expiry;
-    answer.value = value, answer.cas = this->next_cas(), answer.expiry = item->expiry;
-    if (item->references == 1 && n <= item->bytes - 2) {
-      std::memcpy(item->data(), digits, n);
-      std::memset(item->data() + n, ' ', item->bytes - 2 - n);
+    if (in_place) {
+      D::copy(item->data(), digits, n);
+      for (char* blank = item->data() + n; blank != item->data() + item->bytes - 2; ++blank) *blank = ' ';
       item->set_cas(answer.cas);
       return answer;
     }
-    Item* longer = this->allocate(key, item->client_flags(), item->expiry, n);
-    if (!longer) {
-      answer.counted = Counted::no_memory;
-      return answer;
-    }
+    longer->expiry = item->expiry;
     longer->set(item->bits & Item::kKeyBinary);
-    std::memcpy(longer->data(), digits, n);
-    std::memcpy(longer->data() + n, "\r\n", 2);
-    this->link(longer, key.hash, item, answer.cas);
+    D::copy(longer->data(), digits, n);
+    D::copy(longer->data() + n, "\r\n", 2);
+    this->link(std::exchange(longer, nullptr), hash, item, answer.cas);
     return answer;
   }
 };

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <ctime>
+
+#include "cached/core/pure.hpp"
 
 namespace rubato::cached {
 
@@ -15,8 +16,12 @@ class Clock {
 
   Clock() : started_wall_(std::time(nullptr) - kOffset), started_(monotonic() - kOffset) { tick(); }
   /// Follows the monotonic clock: a jump of the wall clock changes no expiry.
-  void tick() { now_.store(static_cast<std::uint32_t>(monotonic() - started_), std::memory_order_relaxed); }
-  std::uint32_t now() const { return now_.load(std::memory_order_relaxed); }
+  void tick() {
+    __atomic_store_n(&now_, static_cast<std::uint32_t>(monotonic() - started_), __ATOMIC_RELAXED);
+  }
+  RUBATO_CACHED_PURE std::uint32_t now() const { return __atomic_load_n(&now_, __ATOMIC_RELAXED); }
+  /// For those that read it in another way.
+  const std::uint32_t& word() const { return now_; }
   std::uint32_t uptime() const { return now() - kOffset; }
   std::int64_t wall(std::uint32_t seconds) const { return started_wall_ + seconds; }
 
@@ -37,7 +42,7 @@ class Clock {
     return t.tv_sec;
   }
   std::int64_t started_wall_, started_;
-  std::atomic<std::uint32_t> now_{0};
+  std::uint32_t now_ = 0;  ///< accessed atomically
 };
 
 }  // namespace rubato::cached

@@ -3,12 +3,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <semaphore.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "cached/core/clock.hpp"
+#include "cached/core/executor.hpp"
 #include "cached/core/hash.hpp"
 #include "cached/core/item.hpp"
 #include "cached/core/lru.hpp"
@@ -26,6 +30,7 @@ struct Key {
 struct Lookup {
   bool with_value = true;
   bool is_get = true;          ///< counted as one; else as a touch alone
+  bool counted = true;         ///< in the statistics at all
   bool bump = true;            ///< note the access
   bool touch = false;          ///< give it `expiry`
   bool vivify = false;         ///< on a miss make an empty item that expires at `vivify_expiry`
@@ -35,7 +40,7 @@ struct Lookup {
   std::int64_t recache_below = 0;
 };
 
-/// What was found. `time` and `fetched` are as before this access.
+/// What was found. `time`, `fetched` and `expiry` are as before this access.
 struct Found {
   bool hit = false, expired = false, flushed = false, no_memory = false, vivified = false;
   bool fetched = false, stale = false, won = false, token_sent = false, key_is_binary = false;
@@ -64,6 +69,7 @@ struct StoreAnswer {
 enum class Deleted : std::uint8_t { deleted, not_found, exists };
 struct DeleteRequest {
   std::uint64_t cas = 0;
+  bool counted = true;  ///< in the statistics
   bool mark_stale = false, set_expiry = false;
   std::uint32_t expiry = 0;
 };
@@ -78,11 +84,12 @@ struct CountRequest {
 struct CountAnswer {
   Counted counted;
   std::uint64_t value = 0, cas = 0;
-  std::uint32_t expiry = 0;
+  std::uint32_t expiry = 0;  ///< as before
 };
 
 struct ClassReport {
   std::size_t chunk_size, chunks_per_page, pages, used_chunks, free_chunks;
+  std::size_t spare_pages;  ///< that another class may get
 };
 struct MemoryReport {
   std::size_t limit, allocated, pool_pages;
@@ -111,6 +118,12 @@ struct MoverReport {
 class CacheEngine {
  public:
   virtual ~CacheEngine() = default;
+  /// Starts threads of its own, if it has some: before the first request, and after the last fork.
+  virtual void start() {}
+  /// And ends them, when all that was asked for has been done: after the last request.
+  virtual void stop() {}
+  /// Where requests are worked through; null: in the thread that asks.
+  virtual Executor* executor() { return nullptr; }
 
   // --- requests: any serving thread ------------------------------------------------------------------------
   /// A private item to fill with `length` bytes of data and CRLF; null if there is no memory.
@@ -146,6 +159,9 @@ class CacheEngine {
   virtual void tune(const LruTuning& tuning) = 0;
   virtual LruTuning tuning() const = 0;
 
+  /// Posted when there is work for who calls `expand`; null if nothing says so.
+  virtual sem_t* wakes() { return nullptr; }
+
   // --- reports ---------------------------------------------------------------------------------------------
   virtual const SlabSizes& sizes() const = 0;
   virtual Lru::List lru(unsigned id) = 0;  ///< heads and tails in the copy are not to be followed
@@ -155,6 +171,8 @@ class CacheEngine {
   virtual MoverReport mover() = 0;
   virtual std::uint64_t items() const = 0;
   virtual void reset_statistics() = 0;
+  /// Counts of requests that are not in the counters of the threads that asked.
+  virtual std::vector<const ThreadCounters*> own_counters() const { return {}; }
   /// At most `limit` items of one list, for `stats cachedump`.
   virtual void list_items(unsigned id, unsigned limit,
                           const std::function<void(const ItemReport&)>& visit) = 0;
@@ -167,11 +185,9 @@ struct EngineOptions {
   SlabSizes sizes{1.25, 96, kPageSize / 2};
   bool preallocate = false, cas = true, evict = true, may_expand = true;
   unsigned hash_power = 16, threads = 4;
+  unsigned task_workers = 2;  ///< of discipline `tasks`
   HashFunction hash = hash_murmur3;
   LruTuning lru;
 };
-
-/// Made by the translation unit of each discipline.
-std::unique_ptr<CacheEngine> make_locks_engine(const EngineOptions& options, const Clock& clock);
 
 }  // namespace rubato::cached

@@ -111,10 +111,15 @@ class Cursor {
   std::size_t contiguous() { return settle(), left_; }
   void advance(std::size_t n) { at_ += n, left_ -= n; }
   void write(const char* from, std::size_t n) {
+    write_by(from, n, [](char* to, const char* piece, std::size_t part) { std::memcpy(to, piece, part); });
+  }
+  /// With another function that copies.
+  template <class Copy>
+  void write_by(const char* from, std::size_t n, Copy&& copy) {
     while (n) {
       const std::size_t part = n < contiguous() ? n : left_;
       if (!part) return;
-      std::memcpy(at_, from, part);
+      copy(at_, from, part);
       advance(part), from += part, n -= part;
     }
   }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -16,6 +17,20 @@ struct LruStatistics {
   std::uint64_t expired_unfetched = 0, evicted_unfetched = 0, evicted_active = 0;
   std::uint64_t crawler_reclaimed = 0, crawler_checked = 0, tail_locked = 0;
   std::uint64_t moves_to_cold = 0, moves_to_warm = 0, moves_within = 0, direct_reclaims = 0;
+
+  /// Sums; the time of an eviction is the latest.
+  LruStatistics& operator+=(const LruStatistics& o) {
+    evicted_time = std::max(evicted_time, o.evicted_time);
+    for (const auto field :
+         {&LruStatistics::evicted, &LruStatistics::evicted_nonzero, &LruStatistics::reclaimed,
+          &LruStatistics::out_of_memory, &LruStatistics::tail_repairs, &LruStatistics::expired_unfetched,
+          &LruStatistics::evicted_unfetched, &LruStatistics::evicted_active,
+          &LruStatistics::crawler_reclaimed, &LruStatistics::crawler_checked, &LruStatistics::tail_locked,
+          &LruStatistics::moves_to_cold, &LruStatistics::moves_to_warm, &LruStatistics::moves_within,
+          &LruStatistics::direct_reclaims})
+      this->*field += o.*field;
+    return *this;
+  }
 };
 
 struct Lru {

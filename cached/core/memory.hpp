@@ -8,8 +8,10 @@
 #include <algorithm>
 
 #include "cached/core/engine.hpp"
+#include "cached/core/pure.hpp"
 #include "cached/core/slabs.hpp"
 #include "cached/core/table.hpp"
+#include "cached/fault.hpp"
 
 namespace rubato::cached {
 
@@ -41,7 +43,7 @@ class CacheMemory : public CacheEngine {
     item->bits = static_cast<std::uint16_t>((options_.cas ? Item::kHasCas : 0) |
                                             (flags ? Item::kHasFlags : 0) | (chained ? Item::kChained : 0));
     item->key_length = static_cast<std::uint8_t>(key.bytes.size());
-    item->expiry = expiry, item->time = clock_.now();
+    item->expiry = expiry, item->time = now();
     item->bytes = static_cast<std::uint32_t>(bytes);
     item->lru = static_cast<std::uint8_t>(lru_class);
     item->set_cas(0);
@@ -59,58 +61,71 @@ class CacheMemory : public CacheEngine {
   }
 
   void release(Item* item) override {
+    if (has_fault(Fault::unpinned) && D::peek(item->bits) & Item::kLinked) return;
     discipline_.item_section(options_.hash(item->key()), [&] { drop(item); });
   }
 
  protected:
+  std::uint32_t now() const { return D::now(clock_); }
   Segment first_segment(const Item& item) const {
-    if (!segmented_.load(std::memory_order_relaxed)) return kCold;
-    const std::int64_t ttl = temporary_ttl_.load(std::memory_order_relaxed);
-    if (ttl >= 0 && item.expiry && std::int64_t{item.expiry} - clock_.now() <= ttl) return kTemporary;
+    if (!segmented_.get()) return kCold;
+    const std::int64_t ttl = temporary_ttl_.get();
+    if (ttl >= 0 && item.expiry && std::int64_t{item.expiry} - now() <= ttl) return kTemporary;
     return kHot;
   }
 
-  bool expired(const Item& item) const { return item.expiry && item.expiry <= clock_.now(); }
+  /// The hash of an item that is linked or ours: its key does not change. Where the key is does not depend on
+  /// the item's bits here, since a transaction under way may have written these in place, to undo it later.
+  RUBATO_CACHED_PURE std::uint32_t hash_of(const Item& item) const {
+    return options_.hash({item.payload() + (options_.cas ? 8 : 0), item.key_length});
+  }
+  bool expired(const Item& item) const { return item.expiry && item.expiry <= now(); }
   bool flushed(const Item& item) const {
-    const std::uint32_t oldest = flushed_until_.load(std::memory_order_relaxed);
+    const std::uint32_t oldest = flushed_until_.get();
     const std::uint64_t cas = item.cas();
-    if (cas && cas <= flushed_cas_.load(std::memory_order_relaxed)) return true;
-    return oldest && item.time <= oldest && oldest <= clock_.now();
+    if (cas && cas <= flushed_cas_.get()) return true;
+    return oldest && item.time <= oldest && oldest <= now();
   }
 
   // --- inside the item's section ---------------------------------------------------------------------------
   /// Gives the item's own reference to the table; `old`, if any, is replaced.
   void link(Item* item, std::uint32_t hash, Item* old, std::uint64_t cas) {
-    item->time = clock_.now();
-    item->lru = static_cast<std::uint8_t>((item->lru & kClassMask) | first_segment(*item));
-    item->set_cas(cas);
-    if (old) {
-      table_.replace(old, item, hash);
-      leave_lru(old);
-      D::clear(old->bits, Item::kLinked);
-      drop(old);
-    } else {
-      table_.insert(item, hash);
-    }
-    discipline_.lru_section(item->lru, [&] { lru_.lists[item->lru].push(item); });
-    D::set(item->bits, Item::kLinked);
+    discipline_.cache_section([&] {
+      item->time = now();
+      item->lru = static_cast<std::uint8_t>((item->lru & kClassMask) | first_segment(*item));
+      item->set_cas(cas);
+      if (old) {
+        table_.replace(old, item, hash);
+        leave_lru(old);
+        D::clear(old->bits, Item::kLinked);
+        drop(old);
+      } else {
+        table_.insert(item, hash);
+        discipline_.linked(table_.size());
+      }
+      discipline_.lru_section(item->lru, [&] { lru_.lists[item->lru].push(item); });
+      D::set(item->bits, Item::kLinked);
+    });
   }
   void unlink(Item* item, std::uint32_t hash) {
-    table_.remove(item, hash);
-    leave_lru(item);
-    D::clear(item->bits, Item::kLinked);
-    drop(item);
+    discipline_.cache_section([&] {
+      table_.remove(item, hash);
+      discipline_.unlinked();
+      leave_lru(item);
+      D::clear(item->bits, Item::kLinked);
+      drop(item);
+    });
   }
   void leave_lru(Item* item) {
     discipline_.lru_section(item->lru, [&] { lru_.lists[item->lru].remove(item); });
   }
   void drop(Item* item) {
-    if (--item->references == 0) free(item);
+    if (D::unreference(*item)) free(item);
   }
 
   /// The item of that key if it lives; one that does not is unlinked.
   Item* find_live(Key key, Found* why = nullptr) {
-    Item* item = table_.find(key.bytes, key.hash);
+    Item* item = discipline_.cache_section([&] { return table_.find(key.bytes, key.hash); });
     if (!item) return nullptr;
     const bool is_flushed = flushed(*item);
     if (!is_flushed && !expired(*item)) [[likely]]
@@ -119,8 +134,6 @@ class CacheMemory : public CacheEngine {
     unlink(item, key.hash);
     return nullptr;
   }
-
-  std::uint64_t next_cas() { return cas_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   // --- chunks ----------------------------------------------------------------------------------------------
   /// A chunk of class c; evicts from the lists of `lru_class` if memory is at its limit.
@@ -189,9 +202,9 @@ class CacheMemory : public CacheEngine {
       Item* item = list.tail;
       for (unsigned looked_at = 0; item && looked_at < 5 && !done; ++looked_at) {
         Item* before = item->previous;
-        const std::uint32_t hash = options_.hash(item->key());
+        const std::uint32_t hash = hash_of(*item);
         const bool free_to_go = discipline_.try_item_section(hash, [&] {
-          if (item->references != 1) {
+          if (D::references(*item) != 1) {
             ++list.statistics.tail_locked;
             return;
           }
@@ -199,6 +212,7 @@ class CacheMemory : public CacheEngine {
           if (!dead && (only_expired || !options_.evict)) return;
           note_eviction(list.statistics, *item, dead);
           table_.remove(item, hash);
+          discipline_.unlinked();
           list.remove(item);
           D::clear(item->bits, Item::kLinked);
           drop(item);
@@ -217,7 +231,7 @@ class CacheMemory : public CacheEngine {
       return;
     }
     ++statistics.evicted, ++statistics.direct_reclaims;
-    statistics.evicted_time = clock_.now() - item.time;
+    statistics.evicted_time = now() - item.time;
     if (item.expiry) ++statistics.evicted_nonzero;
     if (!item.is(Item::kFetched)) ++statistics.evicted_unfetched;
     if (item.is(Item::kActive)) ++statistics.evicted_active;
@@ -230,11 +244,12 @@ class CacheMemory : public CacheEngine {
   Slabs slabs_;
   Table<D> table_;
   Lru lru_;
-  std::atomic<bool> segmented_;
-  std::atomic<std::int64_t> temporary_ttl_;
-  typename D::Sequence cas_{0};
-  std::atomic<std::uint32_t> flushed_until_{0};
-  std::atomic<std::uint64_t> flushed_cas_{0};
+  // What commands of administration change now and then.
+  typename D::template Setting<bool> segmented_;
+  typename D::template Setting<std::int64_t> temporary_ttl_;
+  typename D::template Setting<std::uint32_t> flushed_until_{0};
+  typename D::template Setting<std::uint64_t> flushed_cas_{0};
+  typename D::Sequence cas_;
 };
 
 }  // namespace rubato::cached

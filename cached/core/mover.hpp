@@ -52,20 +52,18 @@ class CacheMover : public CacheMemory<D> {
           if (D::peek(chunk(i)->bits) & Item::kFree) this->slabs_.withdraw(chunk(i));
       });
     }
-    const unsigned passes = patient ? 1000 : 3;
+    const unsigned passes = patient && D::kWaits ? 1000 : 3;
     for (unsigned pass = 0; pass < passes; ++pass) {
       std::uint32_t busy = 0;
       for (std::uint32_t n = 0; n < used; ++n)
         if (!empty(chunk(n), c, /*drop_pinned=*/pass > passes / 2)) ++busy;
       if (!busy) {
-        this->discipline_.slabs_section([&] {
-          this->slabs_.end_move(to);
-          counts_.pages.add();
-          counts_.inline_reclaims.add(!patient);
-        });
+        this->discipline_.slabs_section([&] { this->slabs_.end_move(to); });
+        counts_.pages.add();
+        counts_.inline_reclaims.add(!patient);
         return MoveResult::done;
       }
-      if (patient) usleep(1000);
+      if (patient && D::kWaits) usleep(1000);
     }
     this->discipline_.slabs_section([&] { this->slabs_.abandon_move(used); });
     return MoveResult::busy;
@@ -90,37 +88,50 @@ class CacheMover : public CacheMemory<D> {
     return Slabs::kNoPage;
   }
 
+  /// What became of a chunk; from `was_free` on it is free.
+  enum class Emptied : std::uint8_t { not_yet, busy, unlinked, was_free, rescued, rescued_chunk, evicted };
+
   /// Whether the chunk is free now.
   bool empty(Item* chunk, unsigned c, bool drop_pinned) {
     const std::uint16_t bits = D::peek(chunk->bits);
     if (bits & Item::kFree) return true;
     Item* head = bits & Item::kChunk ? chunk->chain : chunk;
     if (!head || !(D::peek(head->bits) & Item::kLinked)) return false;  // private: its owner is filling it
-    const std::uint32_t hash = this->options_.hash(head->key());
-    bool freed = false;
+    const std::uint32_t hash = this->hash_of(*head);
+    Emptied emptied = Emptied::not_yet;
     this->discipline_.try_item_section(hash, [&] {
       const std::uint16_t now = D::peek(chunk->bits);
       if (now & Item::kFree) {
-        freed = true;
+        emptied = Emptied::was_free;
         return;
       }
       const bool same = (now & Item::kChunk ? chunk->chain : chunk) == head &&
-                        (D::peek(head->bits) & Item::kLinked) && this->options_.hash(head->key()) == hash;
+                        (D::peek(head->bits) & Item::kLinked) && this->hash_of(*head) == hash;
       if (!same) return;
-      if (head->references != 1) {
-        counts_.busy_items.add();
-        if (drop_pinned) this->unlink(head, hash), counts_.busy_deletes.add();  // freed with its last pin
+      if (D::references(*head) != 1 && !has_fault(Fault::moved_while_sent)) {
+        emptied = drop_pinned ? Emptied::unlinked : Emptied::busy;
+        if (drop_pinned) this->unlink(head, hash);  // freed with its last pin
         return;
       }
-      freed = now & Item::kChunk ? rescue_chunk(chunk, head, hash, c) : rescue_item(chunk, hash, c);
+      emptied = now & Item::kChunk ? rescue_chunk(chunk, head, hash, c) : rescue_item(chunk, hash, c);
     });
-    return freed;
+    note(emptied);
+    return emptied >= Emptied::was_free;
   }
 
-  bool rescue_item(Item* item, std::uint32_t hash, unsigned c) {
+  void note(Emptied emptied) {
+    counts_.busy_items.add(emptied == Emptied::busy || emptied == Emptied::unlinked);
+    counts_.busy_deletes.add(emptied == Emptied::unlinked);
+    counts_.rescues.add(emptied == Emptied::rescued);
+    counts_.chunk_rescues.add(emptied == Emptied::rescued_chunk);
+    counts_.evictions.add(emptied == Emptied::evicted);
+  }
+
+  Emptied rescue_item(Item* item, std::uint32_t hash, unsigned c) {
     Item* copy = this->discipline_.slabs_section([&] { return this->slabs_.allocate(c); });
     if (!copy) return evict(item, hash);
-    std::memcpy(static_cast<void*>(copy), item, this->slabs_.sizes().size_of(c));
+    D::copy(reinterpret_cast<char*>(copy), reinterpret_cast<const char*>(item),
+            this->slabs_.sizes().size_of(c));
     if (copy->is(Item::kChained))
       for (Item* chunk = copy->first_chunk(); chunk; chunk = chunk->next) chunk->chain = copy;
     this->table_.replace(item, copy, hash);
@@ -130,33 +141,27 @@ class CacheMover : public CacheMemory<D> {
       this->lru_.lists[item->lru].replace(item, copy);
     });
     item->references = 0;
-    this->discipline_.slabs_section([&] {
-      this->slabs_.free(item);
-      counts_.rescues.add();
-    });
-    return true;
+    this->discipline_.slabs_section([&] { this->slabs_.free(item); });
+    return Emptied::rescued;
   }
 
-  bool rescue_chunk(Item* chunk, Item* head, std::uint32_t hash, unsigned c) {
+  Emptied rescue_chunk(Item* chunk, Item* head, std::uint32_t hash, unsigned c) {
     Item* copy = this->discipline_.slabs_section([&] { return this->slabs_.allocate(c); });
     if (!copy) return evict(head, hash);
-    std::memcpy(static_cast<void*>(copy), chunk, this->slabs_.sizes().size_of(c));
+    D::copy(reinterpret_cast<char*>(copy), reinterpret_cast<const char*>(chunk),
+            this->slabs_.sizes().size_of(c));
     if (copy->previous)
       copy->previous->next = copy;
     else
       head->set_first_chunk(copy);
     if (copy->next) copy->next->previous = copy;
-    this->discipline_.slabs_section([&] {
-      this->slabs_.free(chunk);
-      counts_.chunk_rescues.add();
-    });
-    return true;
+    this->discipline_.slabs_section([&] { this->slabs_.free(chunk); });
+    return Emptied::rescued_chunk;
   }
-  bool evict(Item* item, std::uint32_t hash) {
-    if (!this->options_.evict) return false;
+  Emptied evict(Item* item, std::uint32_t hash) {
+    if (!this->options_.evict) return Emptied::not_yet;
     this->unlink(item, hash);
-    counts_.evictions.add();
-    return true;
+    return Emptied::evicted;
   }
 
   std::mutex running_;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cached/core/item.hpp"
+#include "cached/core/pure.hpp"
 #include "cached/core/slab_sizes.hpp"
 
 namespace rubato::cached {
@@ -45,6 +46,8 @@ class Slabs {
     const auto address = (reinterpret_cast<std::uintptr_t>(memory) + kPageSize - 1) & ~(kPageSize - 1);
     base_ = reinterpret_cast<char*>(address);
     page_class_.assign((reserved - (address - reinterpret_cast<std::uintptr_t>(memory))) >> 20, 0);
+    pool_.reserve(page_class_.size());
+    returned_.reserve(page_class_.size());
     for (unsigned c = 1; c <= sizes_.last(); ++c) classes_[c].chunks_per_page = kPageSize / sizes_.size_of(c);
     if (preallocate) {
       for (unsigned c = 1; c <= sizes_.last(); ++c)
@@ -136,11 +139,11 @@ class Slabs {
       give(to, page);
     } else if (allocated_ > limit_) {
       // Memory above a lowered limit goes back to the system, its address space to the pages not yet used.
-      madvise(page_address(page), kPageSize, MADV_DONTNEED);
+      close_page(page_address(page));
       allocated_ -= kPageSize;
-      returned_.push_back(page);
+      returned_.push(page);
     } else {
-      pool_.push_back(page);
+      pool_.push(page);
     }
   }
   /// The page stays with its class: what is free in it can be given out again. Longer than a slice, and rare:
@@ -156,6 +159,26 @@ class Slabs {
   }
 
  private:
+  // System calls that a transaction may repeat: the page is of this caller alone, and empty.
+  RUBATO_CACHED_PURE static bool open_page(char* page) {
+    return mprotect(page, kPageSize, PROT_READ | PROT_WRITE) == 0;
+  }
+  RUBATO_CACHED_PURE static void close_page(char* page) { madvise(page, kPageSize, MADV_DONTNEED); }
+
+  /// Page numbers, last in first out; room for all is there from the start, since sections do not allocate.
+  class PageStack {
+   public:
+    void reserve(std::size_t most) { pages_.resize(most); }
+    bool empty() const { return size_ == 0; }
+    std::size_t size() const { return size_; }
+    void push(std::size_t page) { pages_[size_++] = static_cast<std::uint32_t>(page); }
+    std::size_t pop() { return pages_[--size_]; }
+
+   private:
+    std::vector<std::uint32_t> pages_;
+    std::size_t size_ = 0;
+  };
+
   void unlink_free(Class& k, Item* chunk) {
     if (chunk->previous)
       chunk->previous->next = chunk->next;
@@ -167,17 +190,15 @@ class Slabs {
   bool grow(unsigned c) {
     std::size_t page;
     if (!pool_.empty()) {
-      page = pool_.back();
-      pool_.pop_back();
+      page = pool_.pop();
     } else {
       if (allocated_ + kPageSize > limit_ && classes_[c].pages) return false;
       if (!returned_.empty()) {
-        page = returned_.back();
-        returned_.pop_back();
+        page = returned_.pop();
       } else {
         if (pages_used_ == page_class_.size() - 1) return false;
         page = pages_used_;
-        if (mprotect(page_address(page), kPageSize, PROT_READ | PROT_WRITE)) return false;
+        if (!open_page(page_address(page))) return false;
         ++pages_used_;
       }
       allocated_ += kPageSize;
@@ -198,7 +219,7 @@ class Slabs {
   void* mapping_ = nullptr;
   char* base_ = nullptr;
   std::vector<std::uint8_t> page_class_;
-  std::vector<std::size_t> pool_, returned_;
+  PageStack pool_, returned_;
   std::array<Class, kMaxClasses> classes_{};
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cached/core/item.hpp"
+#include "cached/core/pure.hpp"
 
 namespace rubato::cached {
 
@@ -55,14 +56,14 @@ class Table {
     old_ = std::move(buckets_);
     buckets_ = std::move(larger);
     ++power_;
-    moved_.store(0, std::memory_order_relaxed);
+    moved_.store(0);
   }
   std::size_t old_size() const { return old_.size(); }
-  std::size_t next_bucket() const { return moved_.load(std::memory_order_relaxed); }
-  /// Moves the next bucket, inside its item section. `hash_of` tells an item's hash.
+  std::size_t next_bucket() const { return moved_.load(); }
+  /// Moves the next bucket, which is that of `index`, inside its item section. `hash_of` tells an item's
+  /// hash.
   template <class HashOf>
-  void move_bucket(HashOf&& hash_of) {
-    const std::size_t index = next_bucket();
+  void move_bucket(std::size_t index, HashOf&& hash_of) {
     for (Item* item = old_[index]; item;) {
       Item* after = item->chain;
       Item*& place = buckets_[hash_of(*item) & (buckets_.size() - 1)];
@@ -71,8 +72,9 @@ class Table {
       item = after;
     }
     old_[index] = nullptr;
-    moved_.store(index + 1, std::memory_order_relaxed);
+    say_moved(index);
   }
+  void say_moved(std::size_t index) { moved_.store(index + 1); }
   /// Inside all item sections; returns the old array for the caller to free outside.
   std::vector<Item*> end_expansion() { return std::exchange(old_, {}); }
 
@@ -92,14 +94,14 @@ class Table {
   Item** bucket(std::uint32_t hash) {
     if (!old_.empty()) [[unlikely]] {
       const std::size_t index = hash & (old_.size() - 1);
-      if (index >= moved_.load(std::memory_order_relaxed)) return &old_[index];
+      if (index >= next_bucket()) return &old_[index];
     }
     return &buckets_[hash & (buckets_.size() - 1)];
   }
 
   unsigned power_;
   std::vector<Item*> buckets_, old_;
-  std::atomic<std::size_t> moved_{0};
+  typename D::Position moved_;
 };
 
 }  // namespace rubato::cached

@@ -20,7 +20,7 @@ class CacheUpkeep : public CacheMover<D> {
   /// Segments give to the next colder one what is above their share or too old compared with the cold tail.
   unsigned juggle(unsigned c) override {
     unsigned handled = reclaim_tail(c | kTemporary);
-    if (!this->segmented_.load(std::memory_order_relaxed)) return handled + reclaim_tail(c | kCold);
+    if (!this->segmented_.get()) return handled + reclaim_tail(c | kCold);
     const LruTuning tuning = this->tuning();
     const std::uint64_t hot = bytes_of(c | kHot), warm = bytes_of(c | kWarm), cold = bytes_of(c | kCold);
     const auto total = static_cast<double>(hot + warm + cold);
@@ -53,30 +53,52 @@ class CacheUpkeep : public CacheMover<D> {
     }
     for (unsigned n = 0; n < 64 && table.next_bucket() < table.old_size(); ++n) {
       const auto hash = static_cast<std::uint32_t>(table.next_bucket());
-      this->discipline_.item_section(hash, [&] {
-        table.move_bucket([&](const Item& item) { return this->options_.hash(item.key()); });
-      });
+      if (has_fault(Fault::bucket_said_moved)) {
+        table.say_moved(hash);
+        let_others_in();
+      }
+      this->discipline_.item_section(
+          hash, [&] { table.move_bucket(hash, [&](const Item& item) { return this->hash_of(item); }); });
     }
     if (table.next_bucket() < table.old_size()) return true;
     std::vector<Item*> old;
     this->discipline_.all_items_section([&] { old = table.end_expansion(); });
+    this->discipline_.has_grown();
     return false;
   }
+
+  sem_t* wakes() override { return this->discipline_.wakes(); }
 
   std::uint64_t crawl(std::uint64_t position, std::uint64_t classes,
                       const std::function<void(const ItemReport&)>& visit) override {
     // The position is a hash: of growing tables it covers all buckets, some perhaps twice.
+    std::vector<Copy> copies(visit ? 16 : 0);
     for (unsigned n = 0; n < 64; ++n, ++position) {
       if (position >= this->table_.size()) return 0;
       const auto hash = static_cast<std::uint32_t>(position);
+      // Copied inside, visited outside: what a visitor does could not be undone.
+      std::size_t alive = 0;
+      for (bool again = visit != nullptr; again;) {
+        this->discipline_.item_section(hash, [&] {
+          alive = 0;
+          this->table_.for_each_in(hash, [&](Item* item) {
+            if (!(classes >> (item->lru & kClassMask) & 1) || this->expired(*item) || this->flushed(*item))
+              return;
+            if (alive < copies.size()) copies[alive].take(*item);
+            ++alive;
+          });
+        });
+        again = alive > copies.size();
+        if (again) copies.resize(alive);
+      }
+      for (std::size_t i = 0; i < alive; ++i) visit({copies[i].item.key(), &copies[i].item});
       this->discipline_.item_section(hash, [&] {
         this->table_.for_each_in(hash, [&](Item* item) {
           if (!(classes >> (item->lru & kClassMask) & 1)) return;
           const bool dead = this->expired(*item) || this->flushed(*item);
           const std::uint8_t id = item->lru;
           const bool unfetched = !item->is(Item::kFetched);
-          if (!dead && visit) visit({item->key(), item});
-          if (dead) this->unlink(item, this->options_.hash(item->key()));
+          if (dead) this->unlink(item, this->hash_of(*item));
           this->discipline_.lru_section(id, [&] {
             LruStatistics& statistics = this->lru_.lists[id].statistics;
             ++statistics.crawler_checked;
@@ -90,8 +112,8 @@ class CacheUpkeep : public CacheMover<D> {
 
   void tune(const LruTuning& tuning) override {
     this->discipline_.slabs_section([&] { tuning_ = tuning; });
-    this->segmented_ = tuning.segmented;
-    this->temporary_ttl_ = tuning.temporary_ttl;
+    this->segmented_.set(tuning.segmented);
+    this->temporary_ttl_.set(tuning.temporary_ttl);
   }
   LruTuning tuning() const override {
     return const_cast<CacheUpkeep*>(this)->discipline_.slabs_section([&] { return tuning_; });
@@ -108,7 +130,7 @@ class CacheUpkeep : public CacheMover<D> {
   std::uint32_t tail_age(unsigned id) override {
     return this->discipline_.lru_section(id, [&] {
       const Item* tail = this->lru_.lists[id].tail;
-      const std::uint32_t now = this->clock_.now();
+      const std::uint32_t now = this->now();
       // The time of a tail that is bumped at this moment may be ahead of the clock that was read.
       return tail && tail->time < now ? now - tail->time : 0u;
     });
@@ -117,7 +139,8 @@ class CacheUpkeep : public CacheMover<D> {
     return this->discipline_.slabs_section([&] {
       const Slabs::Class& k = this->slabs_.slab_class(c);
       const std::uint64_t total = k.pages * k.chunks_per_page, free = this->slabs_.free_in(c);
-      return ClassReport{sizes().size_of(c), k.chunks_per_page, k.pages, total - free, free};
+      return ClassReport{this->slabs_.sizes().size_of(c), k.chunks_per_page, k.pages, total - free, free,
+                         k.pages - (k.pages != 0)};
     });
   }
   MemoryReport memory() override {
@@ -139,16 +162,32 @@ class CacheUpkeep : public CacheMover<D> {
       this->discipline_.lru_section(id, [&] { this->lru_.lists[id].statistics = {}; });
   }
   void list_items(unsigned id, unsigned limit, const std::function<void(const ItemReport&)>& visit) override {
-    this->discipline_.lru_section(id, [&] {
-      unsigned n = 0;
-      for (const Item* item = this->lru_.lists[id].head; item && (!limit || n < limit);
-           item = item->next, ++n)
-        visit({item->key(), item});
+    const std::uint64_t there = lru(id).items;
+    std::vector<Copy> copies(limit ? std::min<std::uint64_t>(limit, there) : there);
+    const std::size_t n = this->discipline_.lru_section(id, [&] {
+      std::size_t used = 0;
+      for (Item* item = this->lru_.lists[id].head; item && used < copies.size(); item = item->next) {
+        copies[used++].take(*item);
+      }
+      return used;
     });
+    for (std::size_t i = 0; i < n; ++i) visit({copies[i].item.key(), &copies[i].item});
   }
   const char* discipline() const override { return D::kName; }
 
  private:
+  /// Of an item, without its value.
+  struct Copy {
+    Item item;
+    char room[8 + 256 + 4];
+    void take(const Item& from) {
+      item = from;
+      // A loop, since GCC makes a block with a memcpy of unknown length relaxed.
+      const unsigned length =
+          (from.is(Item::kHasCas) ? 8u : 0u) + from.key_length + 1u + (from.is(Item::kHasFlags) ? 4u : 0u);
+      for (unsigned i = 0; i < length; ++i) room[i] = from.payload()[i];
+    }
+  };
   std::uint64_t bytes_of(unsigned id) {
     return this->discipline_.lru_section(id, [&] { return this->lru_.lists[id].bytes; });
   }
@@ -161,11 +200,9 @@ class CacheUpkeep : public CacheMover<D> {
       Lru::List& list = this->lru_.lists[id];
       while (handled < 64 && list.tail) {
         Item* item = list.tail;
-        const double age = static_cast<double>(this->clock_.now()) - item->time;
+        const double age = static_cast<double>(this->now()) - item->time;
         if (list.bytes <= most && age <= oldest) break;
-        if (!this->discipline_.try_item_section(this->options_.hash(item->key()),
-                                                [&] { demote(list, id, item); }))
-          break;
+        if (!this->discipline_.try_item_section(this->hash_of(*item), [&] { demote(list, id, item); })) break;
         ++handled;
       }
     });
@@ -194,11 +231,12 @@ class CacheUpkeep : public CacheMover<D> {
       while (handled < 64 && list.tail) {
         Item* item = list.tail;
         if (!this->expired(*item) && !this->flushed(*item)) break;
-        const std::uint32_t hash = this->options_.hash(item->key());
+        const std::uint32_t hash = this->hash_of(*item);
         const bool inside = this->discipline_.try_item_section(hash, [&] {
           ++list.statistics.reclaimed;
           if (!item->is(Item::kFetched)) ++list.statistics.expired_unfetched;
           this->table_.remove(item, hash);
+          this->discipline_.unlinked();
           list.remove(item);
           D::clear(item->bits, Item::kLinked);
           this->drop(item);

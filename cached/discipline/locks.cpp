@@ -3,6 +3,7 @@
 #include "cached/discipline/locks.hpp"
 
 #include "cached/core/cache.hpp"
+#include "cached/discipline/disciplines.hpp"
 
 namespace rubato::cached {
 

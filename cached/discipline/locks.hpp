@@ -6,10 +6,12 @@
 #include <pthread.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <vector>
+
+#include "cached/core/position.hpp"
+#include "cached/discipline/access.hpp"
 
 namespace rubato::cached {
 
@@ -27,9 +29,10 @@ class Mutex {
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
-class Locks {
+class Locks : public Access {
  public:
   static constexpr const char* kName = "locks";
+  static constexpr bool kWaits = true;  ///< the page mover, for what others are at
 
   /// At most as many stripes as buckets, so that a bucket has one stripe.
   Locks(unsigned threads, unsigned hash_power)
@@ -66,7 +69,7 @@ class Locks {
     return f();
   }
 
-  using Sequence = std::atomic<std::uint64_t>;
+  using Position = AtomicPosition;
 
   /// The page mover looks at bits outside the item's section, hence the atomic accesses.
   static std::uint16_t peek(const std::uint16_t& bits) { return __atomic_load_n(&bits, __ATOMIC_ACQUIRE); }

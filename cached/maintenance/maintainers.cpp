@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cached/maintenance/maintainers.hpp"
 
+#include <semaphore.h>
+
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <utility>
 
 namespace rubato::cached {
@@ -20,6 +23,7 @@ void Maintainers::stop() {
     stopping_ = true;
   }
   changed_.notify_all();
+  if (sem_t* wakes = engine_.wakes()) sem_post(wakes);
   for (std::thread* thread : {&maintainer_, &crawler_, &mover_})
     if (thread->joinable()) thread->join();
 }
@@ -30,24 +34,60 @@ bool Maintainers::wait(unsigned microseconds) {
   return !stopping_;
 }
 
+bool Maintainers::wait_for_engine(unsigned microseconds, bool& woken) {
+  sem_t* wakes = engine_.wakes();
+  if (!wakes) return wait(microseconds);
+  timespec until{};
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  const std::uint64_t nanoseconds =
+      static_cast<std::uint64_t>(until.tv_nsec) + microseconds * std::uint64_t{1000};
+  until.tv_sec += static_cast<time_t>(nanoseconds / 1000000000), until.tv_nsec = nanoseconds % 1000000000;
+  woken = sem_clockwait(wakes, CLOCK_MONOTONIC, &until) == 0;
+  std::lock_guard guard(mutex_);
+  return !stopping_;
+}
+
+// Each class has a pause of its own, since most have nothing to do, and looking costs as much as a request.
 void Maintainers::maintain() {
-  unsigned pause = 1000;
-  auto next_automove = std::chrono::steady_clock::now();
-  do {
-    unsigned handled = 0;
-    if (settings_.lru_maintainer)
-      for (unsigned c = 1; c <= engine_.sizes().last(); ++c) handled += engine_.juggle(c);
-    juggles_.add();
-    while (engine_.wants_expansion() && engine_.expand()) {
-      std::lock_guard guard(mutex_);
-      if (stopping_) return;
+  using Time = std::chrono::steady_clock;
+  using std::chrono::microseconds;
+  constexpr microseconds kShortest{1000}, kLongest{250000};
+  struct Rest {
+    Time::time_point until{};
+    microseconds pause = kShortest;
+  };
+  std::array<Rest, kMaxClasses> rests{};
+  const unsigned last = settings_.lru_maintainer ? engine_.sizes().last() : 0;
+  auto next_automove = Time::now(), next_growth = next_automove;
+  bool woken = false;
+  for (;;) {
+    const auto now = Time::now();
+    auto next = now + kLongest;
+    for (unsigned c = 1; c <= last; ++c) {
+      Rest& rest = rests[c];
+      if (rest.until <= now) {
+        rest.pause =
+            engine_.juggle(c) ? std::max(rest.pause / 2, kShortest) : std::min(rest.pause * 2, kLongest);
+        rest.until = now + rest.pause;
+      }
+      next = std::min(next, rest.until);
     }
-    if (std::chrono::steady_clock::now() >= next_automove) {
+    juggles_.add();
+    if (woken || next_growth <= now) {
+      next_growth = now + kGrowthInterval;
+      while (engine_.wants_expansion() && engine_.expand()) {
+        std::lock_guard guard(mutex_);
+        if (stopping_) return;
+      }
+    }
+    if (next_automove <= now) {
       next_automove += std::chrono::seconds(1);
       automove();
     }
-    pause = handled ? std::max(pause / 2, 1000u) : std::min(pause * 2, 250000u);
-  } while (wait(pause));
+    next = std::min(next, next_growth);
+    const auto pause = std::chrono::duration_cast<microseconds>(next - Time::now());
+    if (!wait_for_engine(static_cast<unsigned>(std::max(pause, kShortest).count()), woken)) return;
+  }
 }
 
 void Maintainers::automove() {
@@ -72,7 +112,7 @@ void Maintainers::automove() {
   for (unsigned c = 1; c <= engine_.sizes().last(); ++c) {
     if (c == most) continue;
     const ClassReport report = engine_.slab_class(c);
-    if (report.pages < 2) continue;
+    if (report.spare_pages == 0) continue;
     const bool nearly_empty = report.free_chunks >= 2 * report.chunks_per_page;
     const double age = nearly_empty ? 1e18 : static_cast<double>(engine_.tail_age(c | kCold));
     if (age > oldest) oldest = age, giver = c;
@@ -113,7 +153,7 @@ void Maintainers::crawl_loop() {
 }
 
 MoveResult Maintainers::reassign(unsigned from, unsigned to) {
-  if (from && engine_.slab_class(from).pages < 2) return MoveResult::no_page;
+  if (from && engine_.slab_class(from).spare_pages == 0) return MoveResult::no_page;
   std::lock_guard guard(mutex_);
   if (moving_ || !moves_.empty()) return MoveResult::busy;
   moves_.emplace_back(from, to);

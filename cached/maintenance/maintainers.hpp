@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -35,12 +36,17 @@ class Maintainers {
   bool moving() const { return moving_; }
 
  private:
+  /// How often is asked whether the table should grow, for which the items of all lists are added.
+  static constexpr std::chrono::milliseconds kGrowthInterval{50};
+
   void maintain();
   void crawl_loop();
   void move_loop();
   /// Chooses by evictions and ages of the last windows, as automove asks.
   void automove();
   bool wait(unsigned microseconds);
+  /// Shorter if the engine wakes the maintainer, which `woken` says.
+  bool wait_for_engine(unsigned microseconds, bool& woken);
 
   CacheEngine& engine_;
   Settings& settings_;

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "cached/net/worker.hpp"
@@ -26,9 +27,16 @@ Connection::~Connection() { ::close(descriptor_); }
 
 void Connection::ready(void* self, int events) {
   auto& connection = *static_cast<Connection*>(self);
+  Turn turn = connection.turn_.load(std::memory_order_acquire);
+  while (turn != Turn::thread) {
+    // More arrives while requests are under way: those are told, and the loop need not say it again.
+    if (turn != Turn::requests) return connection.watch_.change(0);
+    if (connection.turn_.compare_exchange_weak(turn, Turn::requests_and_more, std::memory_order_acquire))
+      return connection.watch_.change(0);
+  }
   try {
     if (events & Loop::kWrite) connection.broken_ |= !connection.flush();
-    if (!connection.broken_ && (events & Loop::kRead)) connection.readable();
+    if (!connection.broken_ && (events & Loop::kRead) && !connection.readable()) return;
   } catch (const std::bad_alloc&) {
     connection.worker_.counters().add(Count::response_oom);
     connection.broken_ = true;
@@ -37,63 +45,73 @@ void Connection::ready(void* self, int events) {
 }
 
 // Requests that were left when the budget was used up come first; else bytes are received.
-void Connection::readable() {
+bool Connection::readable() {
   if (std::exchange(yielded_, false)) {
     std::string rest;
     rest.swap(partial_);
-    return process(rest.data(), rest.size(), true);
+    return process(rest.data(), rest.size());
   }
-  receive();
+  return receive();
 }
 
 bool Connection::receive() {
-  const std::span<char> wanted = session_.wanted();
-  if (!wanted.empty() && partial_.empty()) {
-    const ssize_t got = ::recv(descriptor_, wanted.data(), wanted.size(), 0);
-    if (got <= 0) {
-      broken_ |= got == 0 || (errno != EAGAIN && errno != EINTR);
-      return false;
-    }
-    worker_.counters().add(Count::bytes_read, static_cast<std::uint64_t>(got));
-    session_.received(static_cast<std::size_t>(got));
-    broken_ |= !flush();
-    return true;
-  }
+  if (partial_.empty() && !session_.wanted().empty()) return receive_value();
   std::vector<char>& buffer = worker_.buffer();
   const std::size_t kept = partial_.size();
   if (kept + 4096 > buffer.size()) {
     // A long multiget: it grows where it is.
     if (kept > kMostPartial) {
       broken_ = true;
-      return false;
+      return true;
     }
     partial_.resize(kept * 2 + 4096);
     const ssize_t got = ::recv(descriptor_, partial_.data() + kept, partial_.size() - kept, 0);
-    if (got <= 0) {
-      partial_.resize(kept);
-      broken_ |= got == 0 || (errno != EAGAIN && errno != EINTR);
-      return false;
-    }
-    partial_.resize(kept + static_cast<std::size_t>(got));
-    worker_.counters().add(Count::bytes_read, static_cast<std::uint64_t>(got));
+    partial_.resize(kept + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (!arrived(got)) return true;
     std::string all;
     all.swap(partial_);
-    process(all.data(), all.size(), true);
-    return true;
+    return process(all.data(), all.size());
   }
   if (kept) std::memcpy(buffer.data(), partial_.data(), kept);
   const ssize_t got = ::recv(descriptor_, buffer.data() + kept, buffer.size() - kept, 0);
-  if (got <= 0) {
-    broken_ |= got == 0 || (errno != EAGAIN && errno != EINTR);
-    return false;
-  }
-  worker_.counters().add(Count::bytes_read, static_cast<std::uint64_t>(got));
+  if (!arrived(got)) return true;
   partial_.clear();
-  process(buffer.data(), kept + static_cast<std::size_t>(got), false);
+  const std::size_t there = kept + static_cast<std::size_t>(got);
+  if (!process(buffer.data(), there)) return false;
+  // More has come than the buffer holds. If it is the rest of a value, the loop need not say so.
+  const bool more = there == buffer.size() && !broken_ && partial_.empty() && !session_.wanted().empty();
+  return more ? receive_value() : true;
+}
+
+bool Connection::receive_value() {
+  const std::span<char> wanted = session_.wanted();
+  const ssize_t got = ::recv(descriptor_, wanted.data(), wanted.size(), 0);
+  if (!arrived(got)) return true;
+  received_ = static_cast<std::size_t>(got);
+  if (context_.engine.executor()) return hand_over();
+  session_.received(std::exchange(received_, 0));
+  broken_ |= !flush();
   return true;
 }
 
-void Connection::process(const char* data, std::size_t n, bool) {
+/// Whether a receipt brought something; notes what went wrong.
+bool Connection::arrived(ssize_t got) {
+  if (got > 0) return worker_.counters().add(Count::bytes_read, static_cast<std::uint64_t>(got)), true;
+  broken_ |= got == 0 || (errno != EAGAIN && errno != EINTR);
+  return false;
+}
+
+bool Connection::process(const char* data, std::size_t n) {
+  if (context_.engine.executor()) {
+    arrived_.assign(data, n);
+    return hand_over();
+  }
+  consume(data, n);
+  broken_ |= !flush();
+  return true;
+}
+
+void Connection::consume(const char* data, std::size_t n) {
   int budget = context_.settings.requests_per_event;
   const std::size_t used = session_.consume(data, n, budget);
   if (used < n) partial_.assign(data + used, n - used);
@@ -101,14 +119,60 @@ void Connection::process(const char* data, std::size_t n, bool) {
     dump_classes_ = session_.take_dump(dump_kind_);
     dump_position_ = 0;
   }
-  if (!flush()) {
-    broken_ = true;
-    return;
-  }
   if (used < n && budget == 0) {
     worker_.counters().add(Count::yields);
     yielded_ = true;
   }
+}
+
+/// Its requests go where the executor has them worked through. False: they may still be under way.
+bool Connection::hand_over() {
+  turn_.store(Turn::requests, std::memory_order_relaxed);
+  try {
+    context_.engine.executor()->execute(*this);
+  } catch (...) {
+    turn_.store(Turn::thread, std::memory_order_relaxed);
+    throw;
+  }
+  return false;
+}
+
+void Connection::work() {
+  try {
+    if (received_) {
+      session_.received(std::exchange(received_, 0));
+    } else {
+      consume(arrived_.data(), arrived_.size());
+      arrived_.clear();
+    }
+    context_.engine.executor()->step_aside();
+    broken_ |= !flush();
+  } catch (const std::bad_alloc&) {
+    worker_.counters().add(Count::response_oom);
+    broken_ = true;
+  }
+  hand_back();
+}
+
+/// The last that requests do with it: from then on its thread may destroy it.
+void Connection::hand_back() {
+  Turn turn = Turn::requests;
+  const bool simple = !broken_ && !session_.closing() && !output_.pending() && !yielded_;
+  if (simple && watch_.events() == Loop::kRead &&
+      turn_.compare_exchange_strong(turn, Turn::thread, std::memory_order_acq_rel))
+    return;  // it waits for the next request as before
+  Loop& loop = worker_.loop();
+  turn_.store(Turn::posted, std::memory_order_release);
+  loop.post([this] {
+    turn_.store(Turn::thread, std::memory_order_relaxed);
+    settle();
+  });
+}
+
+void Connection::last_flush() {
+  for (Turn turn = turn_; turn == Turn::requests || turn == Turn::requests_and_more; turn = turn_)
+    std::this_thread::yield();
+  flush();
 }
 
 bool Connection::flush() {

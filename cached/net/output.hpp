@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cached/core/engine.hpp"
@@ -100,10 +101,7 @@ class Output {
     while (first_pin_ < pins_.size()) drop_first_pin();
     pins_.clear();
     first_pin_ = size_ = sent_ = 0;
-    if (capacity_ > kKept) {  // a large multiget is over
-      std::free(bytes_);
-      bytes_ = nullptr, capacity_ = 0;
-    }
+    if (bytes_) give_back();
   }
 
  private:
@@ -118,7 +116,33 @@ class Output {
     pin_sent_ = 0;
     engine_.release(pins_[first_pin_++].item);
   }
+  /// Memory for answers that are all sent: the thread keeps it for its next connection that answers, so that
+  /// connections which do nothing have none.
+  struct Spare {
+    char* bytes = nullptr;
+    std::size_t capacity = 0;
+    ~Spare() { std::free(bytes); }
+  };
+  static Spare& spare() {
+    static thread_local Spare of_this_thread;
+    return of_this_thread;
+  }
+  // Not inlined, as the address of the thread's must not be kept over calls of the engine.
+  [[gnu::noinline]] void give_back() {
+    Spare& kept = spare();
+    if (kept.bytes || capacity_ > kKept)  // a large multiget is over
+      std::free(bytes_);
+    else
+      kept.bytes = bytes_, kept.capacity = capacity_;
+    bytes_ = nullptr, capacity_ = 0;
+  }
+  [[gnu::noinline]] void take_spare() {
+    Spare& kept = spare();
+    bytes_ = std::exchange(kept.bytes, nullptr), capacity_ = std::exchange(kept.capacity, 0);
+  }
   void grow(std::size_t n) {
+    if (!bytes_) take_spare();
+    if (size_ + n <= capacity_) return;
     std::size_t wanted = capacity_ ? capacity_ * 2 : 2048;
     while (wanted < size_ + n) wanted *= 2;
     void* larger = std::realloc(bytes_, wanted);

@@ -18,6 +18,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "cached/discipline/disciplines.hpp"
 #include "cached/net/metrics.hpp"
 
 namespace rubato::cached {
@@ -43,10 +44,10 @@ std::string address_text(const sockaddr_storage& address, socklen_t length) {
 
 Server::Server(Settings& settings)
     : settings_(settings),
-      engine_(make_locks_engine(settings.engine(), clock_)),
+      engine_(find_discipline(settings.discipline)->make(settings.engine(), clock_)),
       context_{*engine_, settings, clock_, hash_named(settings.hash), *this},
       maintainers_(*engine_, settings) {
-  for (unsigned n = 0; n < settings.threads; ++n)
+  for (unsigned n = 0; n < settings.serving_threads(); ++n)
     workers_.push_back(std::make_unique<Worker>(context_, *this));
 }
 
@@ -72,13 +73,14 @@ void Server::listen() {
   if (!settings_.auth_file.empty() && !read_users())
     throw Error(ExitCode{64}, fmt::format("-Y: cannot read users from '{}', whose lines are user:password",
                                           settings_.auth_file));
+  if (!settings_.metrics.empty())
+    listen_on(settings_.metrics, 9150, true);  // before the cache, which says by its port that all is up
   if (!settings_.socket.empty()) {
     listen_on_socket();
   } else if (settings_.port != 0) {
     if (settings_.addresses.empty()) listen_on("", settings_.port, false);
     for (const std::string& address : settings_.addresses) listen_on(address, settings_.port, false);
   }
-  if (!settings_.metrics.empty()) listen_on(settings_.metrics, 9150, true);
 }
 
 // An address is host, host:port, [v6] or [v6]:port.
@@ -216,6 +218,7 @@ int Server::run() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  engine_->start();
   maintainers_.start();
   for (const auto& worker : workers_) worker->start();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -226,6 +229,7 @@ int Server::run() {
   loop_.run();
   for (const auto& worker : workers_) worker->stop();
   maintainers_.stop();
+  engine_->stop();
   if (!settings_.socket.empty()) ::unlink(settings_.socket.c_str());
   return 0;
 }
@@ -269,6 +273,7 @@ ServerNumbers Server::numbers() {
   numbers.juggles = maintainers_.juggles(), numbers.crawls = maintainers_.crawls();
   numbers.crawling = maintainers_.crawling(), numbers.moving = maintainers_.moving();
   for (const auto& worker : workers_) numbers.threads.push_back(&worker->counters());
+  numbers.own = engine_->own_counters();
   for (const auto& listener : listeners_)
     if (!listener->metrics) numbers.listeners.emplace_back(listener->descriptor, listener->name);
   return numbers;

@@ -7,6 +7,7 @@ namespace rubato::cached {
 
 void Worker::start() {
   if (context_.settings.idle_timeout) loop_.every(1000, [this] { drop_idle(); });
+  counters_.shared = context_.engine.executor() != nullptr;
   thread_ = std::thread([this] { loop_.run(); });
 }
 
@@ -36,11 +37,9 @@ void Worker::remove(Connection& connection) {
 }
 
 void Worker::drop_idle() {
-  const std::uint32_t now = context_.clock.now();
   std::vector<Connection*> old;
   for_each([&](Connection& connection) {
-    if (connection.idle() && now - connection.last_request() > context_.settings.idle_timeout)
-      old.push_back(&connection);
+    if (connection.idle_for(context_.settings.idle_timeout)) old.push_back(&connection);
   });
   for (Connection* connection : old) remove(*connection);
 }

@@ -347,10 +347,7 @@ void BinaryProtocol::store(const Header& h, const char* body, std::size_t) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
     error(h, fits ? kNoMemory : kTooLarge);
     s_.swallow_ = h.value();
-    if (h.form.loud == kSet) {
-      ThreadCounters uncounted;
-      s_.engine_.remove(uncounted, key, {});
-    }
+    if (h.form.loud == kSet) s_.engine_.remove(s_.counters_, key, {.counted = false});
     return;
   }
   s_.store_ = request;

@@ -37,15 +37,18 @@ class MetaProtocol {
 
  private:
   struct Flags;
-  struct Sentences;
-  static const Sentences kGetSentences, kSetSentences, kOtherSentences;
+  /// Whether each error of flags has its sentence, or all have one.
+  enum class Errors : std::uint8_t { each, one };
   void get(const Words& words);
   void set(const Words& words);
   void remove(const Words& words);
   void arithmetic(const Words& words);
   void debug(const Words& words);
-  bool read(const Words& words, unsigned first, std::string_view allowed, const Sentences& wrong,
-            Flags& flags);
+  bool has_shape(const Words& words, std::string_view too_many);
+  bool read(const Words& words, unsigned first, Errors errors, Flags& flags);
+  std::uint32_t expiry_at(const Flags& flags, unsigned at, std::uint32_t before, bool is_new) const;
+  std::uint32_t expiry_of(const Flags& flags, char flag) const;
+  std::string time_left(std::uint32_t expiry) const;
   void append_common(const Flags& flags, std::string_view key, bool key_is_binary);
   void finish(std::string_view code, const Flags& flags);
 

@@ -11,11 +11,6 @@
 
 namespace rubato::cached {
 
-/// The errors of flags, which differ between the commands.
-struct MetaProtocol::Sentences {
-  std::string_view repeated, unknown, token;
-};
-
 namespace {
 
 std::string key_text(std::string_view key, bool is_binary) {
@@ -25,16 +20,13 @@ void append_key(Output& output, std::string_view key, bool is_binary) {
   output.append(key_text(key, is_binary));
 }
 
-}  // namespace
+constexpr std::string_view kBadFormat = "CLIENT_ERROR bad command line format";
+constexpr std::string_view kBadToken = "CLIENT_ERROR bad token in command line format";
+constexpr std::string_view kTooMany = "CLIENT_ERROR options flags too long";
+/// Flags without a token that has to be read; every command takes all. P and L are for proxies.
+constexpr std::string_view kOtherFlags = "cfhklstuvIOPL";
 
-const MetaProtocol::Sentences MetaProtocol::kGetSentences{"CLIENT_ERROR duplicate flag",
-                                                          "CLIENT_ERROR invalid flag",
-                                                          "CLIENT_ERROR bad token in command line format"};
-const MetaProtocol::Sentences MetaProtocol::kSetSentences{
-    "CLIENT_ERROR duplicate flag", "CLIENT_ERROR invalid flag", "CLIENT_ERROR bad command line format"};
-const MetaProtocol::Sentences MetaProtocol::kOtherSentences{"CLIENT_ERROR invalid or duplicate flag",
-                                                            "CLIENT_ERROR invalid or duplicate flag",
-                                                            "CLIENT_ERROR invalid or duplicate flag"};
+}  // namespace
 
 /// What the words after the key say.
 struct MetaProtocol::Flags {
@@ -83,44 +75,90 @@ bool MetaProtocol::line(const Words& words) {
   return true;
 }
 
-// False after it has answered an error.
-bool MetaProtocol::read(const Words& words, unsigned first, std::string_view allowed, const Sentences& wrong,
-                        Flags& flags) {
+// False after it has answered an error. Some errors end the reading; others are said at its end, the last one
+// of them.
+bool MetaProtocol::read(const Words& words, unsigned first, Errors errors, Flags& flags) {
+  const auto refuse = [&](std::string_view sentence) {
+    s_.error(errors == Errors::one ? "CLIENT_ERROR invalid or duplicate flag" : sentence);
+    return false;
+  };
   flags.words = words, flags.first = first;
-  if (words.count < 2) return s_.error("ERROR"), false;
-  if (words[1].size() > kMostKey) return s_.error("CLIENT_ERROR bad command line format"), false;
   flags.key = words[1];
   bool seen[128] = {};
+  std::string_view wrong;
   for (unsigned n = first; n < words.count; ++n) {
     const auto flag = static_cast<unsigned char>(words[n][0]);
-    if (flag >= 127 || flag <= ' ') return s_.error(wrong.unknown), false;
-    if (seen[flag]) return s_.error(wrong.repeated), false;
-    seen[flag] = true;
-  }
-  for (unsigned n = first; n < words.count; ++n) {
-    const char flag = words[n][0];
-    if (flag == 'P' || flag == 'L') continue;  // for proxies
-    if (allowed.find(flag) == allowed.npos) return s_.error(wrong.unknown), false;
     const std::string_view token = words[n].substr(1);
-    if (flag == 'O' && token.size() > 32) return s_.error("CLIENT_ERROR opaque token too long"), false;
-    if (flag == 'b') flags.binary_key = true;
-    if (flag == 'q') flags.quiet = true;
-    std::int32_t number;
+    if (flag >= 127 || seen[flag]) return refuse("CLIENT_ERROR duplicate flag");
+    seen[flag] = true;
+    std::int32_t time;
     std::uint32_t client_flags;
-    std::uint64_t unique;
-    // md and ma check every word's number before they look at what it is for.
-    const bool takes_time = flag == 'T' || flag == 'N' || flag == 'R';
-    if ((takes_time && !to_number(token, number)) || (flag == 'F' && !to_number(token, client_flags)) ||
-        ((flag == 'C' || flag == 'D' || flag == 'J') && !to_number(token, unique)) ||
-        (flag == 'M' && &wrong == &kOtherSentences && token.size() != 1))
-      return s_.error(wrong.token), false;
+    std::uint64_t number;
+    switch (flag) {
+      case 'b':
+        if (!from_base64(flags.key, flags.storage) || flags.storage.size() > kMostKey ||
+            flags.storage.empty())
+          wrong = "CLIENT_ERROR error decoding key";
+        flags.binary_key = true;
+        break;
+      case 'q':
+        flags.quiet = true;
+        break;
+      case 'N':
+      case 'T':
+      case 'R':
+        if (!to_time(token, time)) wrong = kBadToken;
+        break;
+      case 'C':
+        if (!to_number(token, number)) wrong = kBadToken;
+        break;
+      case 'F':
+        if (!to_flags(token, client_flags) && wrong.empty()) wrong = kBadFormat;
+        break;
+      case 'M':
+        if (token.size() != 1) wrong = "CLIENT_ERROR incorrect length for M token";
+        break;
+      case 'J':
+        if (!to_number(token, number)) wrong = "CLIENT_ERROR invalid numeric initial value";
+        break;
+      case 'D':
+        if (!to_number(token, number)) wrong = "CLIENT_ERROR invalid numeric delta value";
+        break;
+      default:
+        if (kOtherFlags.find(static_cast<char>(flag)) == kOtherFlags.npos)
+          return refuse("CLIENT_ERROR invalid flag");
+        break;
+    }
   }
-  if (flags.binary_key) {
-    if (!from_base64(flags.key, flags.storage) || flags.storage.size() > kMostKey || flags.storage.empty())
-      return s_.error("CLIENT_ERROR error decoding key"), false;
-    flags.key = flags.storage;
-  }
+  if (!wrong.empty()) return refuse(wrong);
+  if (flags.token('O').size() > 32) return s_.error("CLIENT_ERROR opaque token too long"), false;
+  if (flags.binary_key) flags.key = flags.storage;
   return true;
+}
+
+// False after it has answered an error: of the words before the flags, or that there are too many of them.
+bool MetaProtocol::has_shape(const Words& words, std::string_view too_many) {
+  constexpr unsigned kMostWords = 19;
+  if (words.count < 2) return s_.error("ERROR"), false;
+  if (words[1].size() > kMostKey) return s_.error(kBadFormat), false;
+  if (words.count > kMostWords) return s_.error(too_many), false;
+  return true;
+}
+
+// The expiry that is shown for `t` is what it is there: T and N, if the item is new, change it in their
+// places.
+std::uint32_t MetaProtocol::expiry_at(const Flags& flags, unsigned at, std::uint32_t before,
+                                      bool is_new) const {
+  for (unsigned n = flags.first; n < at; ++n) {
+    const char flag = flags.words[n][0];
+    if (flag == 'T' || (flag == 'N' && is_new)) before = expiry_of(flags, flag);
+  }
+  return before;
+}
+std::uint32_t MetaProtocol::expiry_of(const Flags& flags, char flag) const {
+  std::int32_t number = 0;
+  to_time(flags.token(flag), number);
+  return s_.context_.clock.expiry(number);
 }
 
 void MetaProtocol::append_common(const Flags& flags, std::string_view key, bool key_is_binary) {
@@ -129,6 +167,10 @@ void MetaProtocol::append_common(const Flags& flags, std::string_view key, bool 
     if (flag == 'O') s_.output_.append(" "), s_.output_.append(flags.words[n]);
     if (flag == 'k') append_key(s_.output_, key, key_is_binary);
   }
+}
+
+std::string MetaProtocol::time_left(std::uint32_t expiry) const {
+  return expiry ? fmt::format(" t{}", expiry - s_.context_.clock.now()) : " t-1";
 }
 
 void MetaProtocol::finish(std::string_view code, const Flags& flags) {
@@ -140,19 +182,19 @@ void MetaProtocol::finish(std::string_view code, const Flags& flags) {
 void MetaProtocol::get(const Words& words) {
   s_.counters_.add(Count::meta_commands);
   Flags flags;
-  if (!read(words, 2, "bcfhklOqstuvNRT", kGetSentences, flags)) return;
+  if (!has_shape(words, "CLIENT_ERROR options flags are too long") || !read(words, 2, Errors::each, flags))
+    return;
   const Clock& clock = s_.context_.clock;
-  const auto time = [&](char flag) {
-    std::int32_t number = 0;
-    to_number(flags.token(flag), number);
-    return number;
-  };
   Lookup lookup;
   lookup.with_value = flags.has('v');
   lookup.bump = !flags.has('u');
-  if ((lookup.touch = flags.has('T'))) lookup.expiry = clock.expiry(time('T'));
-  if ((lookup.vivify = flags.has('N'))) lookup.vivify_expiry = clock.expiry(time('N'));
-  if ((lookup.recache = flags.has('R'))) lookup.recache_below = time('R');
+  if ((lookup.touch = flags.has('T'))) lookup.expiry = expiry_of(flags, 'T');
+  if ((lookup.vivify = flags.has('N'))) lookup.vivify_expiry = expiry_at(flags, words.count, 0, true);
+  if ((lookup.recache = flags.has('R'))) {
+    std::int32_t least = 0;
+    to_time(flags.token('R'), least);
+    lookup.recache_below = least;
+  }
   lookup.key_is_binary = flags.binary_key;
 
   // The value is copied behind the room for the longest header, and moved down when the header is known.
@@ -192,10 +234,7 @@ void MetaProtocol::get(const Words& words) {
         header += fmt::format(" s{}", found.length);
         break;
       case 't':
-        if (found.expiry)
-          header += fmt::format(" t{}", found.expiry - clock.now());
-        else
-          header += " t-1";
+        header += time_left(expiry_at(flags, n, found.vivified ? 0 : found.expiry, found.vivified));
         break;
       default:
         break;
@@ -224,18 +263,17 @@ void MetaProtocol::set(const Words& words) {
     s_.error(sentence);
     if (sized) s_.swallow_ = std::size_t{length} + 2;
   };
-  if (words.count < 2) return s_.error("ERROR");
-  if (!sized) return s_.error("CLIENT_ERROR bad command line format");
+  if (!has_shape(words, kTooMany)) return;
+  if (!sized) return s_.error(kBadFormat);
   Flags flags;
-  const Output::Mark mark = s_.output_.mark();
-  if (!read(words, 3, "bcCFIkMOqTS", kSetSentences, flags)) {
-    if (s_.output_.mark().size > mark.size) s_.swallow_ = std::size_t{length} + 2;
+  if (!read(words, 3, Errors::each, flags)) {
+    s_.swallow_ = std::size_t{length} + 2;
     return;
   }
   StoreRequest request;
   if (flags.has('M')) {
     const std::string_view mode = flags.token('M');
-    switch (mode.size() == 1 ? mode[0] | 32 : 0) {
+    switch (mode[0] | 32) {
       case 's':
         break;
       case 'e':
@@ -251,25 +289,20 @@ void MetaProtocol::set(const Words& words) {
         request.mode = StoreMode::replace;
         break;
       default:
-        return refuse(mode.size() == 1 ? "CLIENT_ERROR invalid mode for ms M token"
-                                       : "CLIENT_ERROR incorrect length for M token");
+        return refuse("CLIENT_ERROR invalid mode for ms M token");
     }
   }
   if (flags.has('C')) to_number(flags.token('C'), request.cas);
   request.invalidate = flags.has('I');
   std::uint32_t client_flags = 0;
-  std::int32_t expiry = 0;
-  if (flags.has('F')) to_number(flags.token('F'), client_flags);
-  if (flags.has('T')) to_number(flags.token('T'), expiry);
+  if (flags.has('F')) to_flags(flags.token('F'), client_flags);
 
   const Key key = s_.key(flags.key);
   const bool fits = s_.engine_.fits(flags.key.size(), client_flags, length);
-  Item* item =
-      fits ? s_.engine_.allocate(key, client_flags, s_.context_.clock.expiry(expiry), length) : nullptr;
+  Item* item = fits ? s_.engine_.allocate(key, client_flags, expiry_of(flags, 'T'), length) : nullptr;
   if (!item) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
-    ThreadCounters uncounted;
-    s_.engine_.remove(uncounted, key, {});
+    s_.engine_.remove(s_.counters_, key, {.counted = false});
     return refuse(fits ? "SERVER_ERROR out of memory storing object"
                        : "SERVER_ERROR object too large for cache");
   }
@@ -337,15 +370,11 @@ void MetaProtocol::value_complete() {
 void MetaProtocol::remove(const Words& words) {
   s_.counters_.add(Count::meta_commands);
   Flags flags;
-  if (!read(words, 2, "bcfhklstuvCDFIJMNOqRST", kOtherSentences, flags)) return;
+  if (!has_shape(words, kTooMany) || !read(words, 2, Errors::one, flags)) return;
   DeleteRequest request;
   if (flags.has('C')) to_number(flags.token('C'), request.cas);
   request.mark_stale = flags.has('I');
-  if ((request.set_expiry = flags.has('T'))) {
-    std::int32_t expiry = 0;
-    to_number(flags.token('T'), expiry);
-    request.expiry = s_.context_.clock.expiry(expiry);
-  }
+  if ((request.set_expiry = flags.has('T'))) request.expiry = expiry_of(flags, 'T');
   switch (s_.engine_.remove(s_.counters_, s_.key(flags.key), request)) {
     case Deleted::deleted:
       if (!flags.quiet) finish("HD", flags);
@@ -360,7 +389,7 @@ void MetaProtocol::remove(const Words& words) {
 void MetaProtocol::arithmetic(const Words& words) {
   s_.counters_.add(Count::meta_commands);
   Flags flags;
-  if (!read(words, 2, "bcfhklsuCDFIJMNOqRStTv", kOtherSentences, flags)) return;
+  if (!has_shape(words, kTooMany) || !read(words, 2, Errors::one, flags)) return;
   CountRequest request;
   std::uint64_t initial = 0;
   if (flags.has('J')) to_number(flags.token('J'), initial);
@@ -374,27 +403,22 @@ void MetaProtocol::arithmetic(const Words& words) {
     else
       return s_.error("CLIENT_ERROR invalid mode for ma M token");
   }
-  const Clock& clock = s_.context_.clock;
-  const auto time = [&](char flag) {
-    std::int32_t number = 0;
-    to_number(flags.token(flag), number);
-    return clock.expiry(number);
-  };
   if (flags.has('C')) to_number(flags.token('C'), request.cas);
-  if ((request.set_expiry = flags.has('T'))) request.expiry = time('T');
+  if ((request.set_expiry = flags.has('T'))) request.expiry = expiry_of(flags, 'T');
   const Key key = s_.key(flags.key);
   CountAnswer answer = s_.engine_.count(s_.counters_, key, request);
-  if (answer.counted == Counted::not_found && flags.has('N')) {
+  const bool created = answer.counted == Counted::not_found && flags.has('N');
+  if (created) {
     const std::string digits = fmt::format("{}", initial);
-    Item* item = s_.engine_.allocate(key, 0, time('N'), static_cast<std::uint32_t>(digits.size()));
+    const std::uint32_t expiry = expiry_at(flags, words.count, 0, true);
+    Item* item = s_.engine_.allocate(key, 0, expiry, static_cast<std::uint32_t>(digits.size()));
     if (!item) return s_.error("SERVER_ERROR Out of memory allocating new item");
     if (flags.binary_key) item->set(Item::kKeyBinary);
     std::memcpy(item->data(), digits.data(), digits.size());
     std::memcpy(item->data() + digits.size(), "\r\n", 2);
-    const std::uint32_t expiry = item->expiry;
     const StoreAnswer stored = s_.engine_.store(s_.counters_, item, key.hash, {.mode = StoreMode::add});
     if (stored.stored != Stored::stored) return finish("NS", flags);
-    answer = {Counted::ok, initial, stored.cas, expiry};
+    answer = {Counted::ok, initial, stored.cas};
   }
   switch (answer.counted) {
     case Counted::ok:
@@ -408,7 +432,7 @@ void MetaProtocol::arithmetic(const Words& words) {
     case Counted::no_memory:
       return s_.error("SERVER_ERROR out of memory");
   }
-  if (flags.quiet) return;
+  if (flags.quiet && !created) return;
   const bool value = flags.has('v');
   const std::string digits = fmt::format("{}", answer.value);
   s_.output_.append(value ? fmt::format("VA {}", digits.size()) : "HD");
@@ -418,7 +442,7 @@ void MetaProtocol::arithmetic(const Words& words) {
         s_.output_.append(fmt::format(" c{}", answer.cas));
         break;
       case 't':
-        s_.output_.append(answer.expiry ? fmt::format(" t{}", answer.expiry - clock.now()) : " t-1");
+        s_.output_.append(time_left(expiry_at(flags, n, answer.expiry, created)));
         break;
       case 'O':
         s_.output_.append(" "), s_.output_.append(words[n]);
@@ -435,17 +459,15 @@ void MetaProtocol::arithmetic(const Words& words) {
 }
 
 void MetaProtocol::debug(const Words& words) {
-  if (words.count < 2 || words.count > 3 || words[1].size() > kMostKey)
-    return s_.error("CLIENT_ERROR bad command line format");
+  if (words.count < 2 || words.count > 3 || words[1].size() > kMostKey) return s_.error(kBadFormat);
   std::string decoded;
   std::string_view name = words[1];
   if (words.count > 2 && words[2] == "b") {
-    if (!from_base64(name, decoded)) return s_.error("CLIENT_ERROR error decoding key");
+    if (!from_base64(name, decoded)) return s_.error(kBadFormat);
     name = decoded;
   }
-  Lookup lookup{.with_value = false, .is_get = false, .bump = false};
-  ThreadCounters uncounted;
-  const Found found = s_.engine_.get(uncounted, s_.key(name), lookup, nullptr, 0);
+  const Lookup lookup{.with_value = false, .is_get = false, .counted = false, .bump = false};
+  const Found found = s_.engine_.get(s_.counters_, s_.key(name), lookup, nullptr, 0);
   if (!found.hit) return s_.answer("EN");
   const Clock& clock = s_.context_.clock;
   // Seconds since expiry, as memcached shows it: negative for what lives.

@@ -8,12 +8,30 @@
 
 namespace rubato::cached {
 
-/// True if the whole word is a number of that type.
+/// True if the word is a number of that type; white space may be before it, and anything after white space
+/// behind it. Words are separated by spaces alone, so a lone carriage return is such white space.
 template <class N>
 bool to_number(std::string_view word, N& value) {
+  const auto space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  while (!word.empty() && space(word[0])) word.remove_prefix(1);
   if (!word.empty() && word[0] == '+') word.remove_prefix(1);
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc{} && end == word.data() + word.size() && !word.empty();
+  const char* const last = word.data() + word.size();
+  const auto [end, error] = std::from_chars(word.data(), last, value);
+  return error == std::errc{} && end != word.data() && (end == last || space(*end));
+}
+
+/// Client flags and times: of a number of up to 64 bits the lower 32, as memcached takes them.
+inline bool to_flags(std::string_view word, std::uint32_t& flags) {
+  std::uint64_t number = 0;
+  if (!to_number(word, number)) return false;
+  flags = static_cast<std::uint32_t>(number);
+  return true;
+}
+inline bool to_time(std::string_view word, std::int32_t& time) {
+  std::int64_t number = 0;
+  if (!to_number(word, number)) return false;
+  time = static_cast<std::int32_t>(number);
+  return true;
 }
 
 }  // namespace rubato::cached

@@ -98,7 +98,7 @@ void TextProtocol::get(std::string_view rest, bool with_cas, bool touch) {
     std::int32_t expiry = 0;
     const std::string_view time = word;
     word = next();
-    if (!to_number(time, expiry)) return s_.error("CLIENT_ERROR invalid exptime argument");
+    if (!to_time(time, expiry)) return s_.error("CLIENT_ERROR invalid exptime argument");
     lookup.touch = true, lookup.expiry = s_.context_.clock.expiry(expiry);
   }
   const Output::Mark start = s_.output_.mark();
@@ -149,7 +149,7 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
   std::uint32_t flags = 0;
   std::int32_t expiry = 0, length = 0;
   std::uint64_t unique = 0;
-  if (name.size() > kMostKey || !to_number(words[2], flags) || !to_number(words[3], expiry) ||
+  if (name.size() > kMostKey || !to_flags(words[2], flags) || !to_time(words[3], expiry) ||
       !to_number(words[4], length) || length < 0 || length > std::numeric_limits<std::int32_t>::max() - 2 ||
       (cas && !to_number(words[5], unique)))
     return s_.answer(kBadFormat);
@@ -162,10 +162,7 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
     s_.error(fits ? "SERVER_ERROR out of memory storing object" : "SERVER_ERROR object too large for cache");
     s_.swallow_ = std::size_t{bytes} + 2;
     // The old value must not stay, or a client would read what it believes to have replaced.
-    if (mode == StoreMode::set && !cas) {
-      ThreadCounters uncounted;
-      s_.engine_.remove(uncounted, key, {});
-    }
+    if (mode == StoreMode::set && !cas) s_.engine_.remove(s_.counters_, key, {.counted = false});
     return;
   }
   s_.store_ = {.mode = mode, .cas = unique, .must_match = cas};
@@ -251,7 +248,7 @@ void TextProtocol::touch(const Words& words) {
   note_no_reply(words);
   if (words[1].size() > kMostKey) return s_.answer(kBadFormat);
   std::int32_t expiry = 0;
-  if (!to_number(words[2], expiry)) return s_.answer("CLIENT_ERROR invalid exptime argument");
+  if (!to_time(words[2], expiry)) return s_.answer("CLIENT_ERROR invalid exptime argument");
   Lookup lookup{.with_value = false, .touch = true, .expiry = s_.context_.clock.expiry(expiry)};
   lookup.is_get = false;
   const Found found = s_.engine_.get(s_.counters_, s_.key(words[1]), lookup, nullptr, 0);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 
 namespace rubato::cached {
@@ -12,14 +11,16 @@ namespace rubato::cached {
 /// A number with one writer and many readers.
 class Counter {
  public:
-  void add(std::uint64_t n = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
-  void reset() { value_.store(0, std::memory_order_relaxed); }
+  void add(std::uint64_t n = 1) { __atomic_store_n(&value_, get() + n, __ATOMIC_RELAXED); }
+  /// Where several threads write.
+  void add_shared(std::uint64_t n) { __atomic_fetch_add(&value_, n, __ATOMIC_RELAXED); }
+  std::uint64_t get() const { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
+  void reset() { __atomic_store_n(&value_, std::uint64_t{0}, __ATOMIC_RELAXED); }
+  /// For those that add in another way.
+  std::uint64_t& word() { return value_; }
 
  private:
-  std::atomic<std::uint64_t> value_{0};
+  std::uint64_t value_ = 0;  ///< accessed atomically
 };
 
 enum class Count : unsigned {
@@ -64,8 +65,22 @@ struct alignas(64) ThreadCounters {
   std::array<std::array<Counter, static_cast<unsigned>(ClassCount::kCounts)>, 64> classes;
   std::array<Counter, 256> lru_hits;
 
-  void add(Count what, std::uint64_t n = 1) { counts[static_cast<unsigned>(what)].add(n); }
-  void add(unsigned lru, ClassCount what) { classes[lru & 63][static_cast<unsigned>(what)].add(); }
+  /// Set where requests of several connections may count here at once, each in another thread.
+  bool shared = false;
+
+  void add(Count what, std::uint64_t n = 1) {
+    Counter& counter = of(what);
+    if (shared) [[unlikely]]
+      counter.add_shared(n);
+    else
+      counter.add(n);
+  }
+  /// A hit of this list.
+  void add(std::uint8_t lru) { of(lru).add(); }
+  void add(unsigned lru, ClassCount what) { of(lru, what).add(); }
+  Counter& of(Count what) { return counts[static_cast<unsigned>(what)]; }
+  Counter& of(std::uint8_t lru) { return lru_hits[lru]; }
+  Counter& of(unsigned lru, ClassCount what) { return classes[lru & 63][static_cast<unsigned>(what)]; }
   std::uint64_t get(Count what) const { return counts[static_cast<unsigned>(what)].get(); }
   std::uint64_t get(unsigned slab_class, ClassCount what) const {
     return classes[slab_class][static_cast<unsigned>(what)].get();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cached/statistics/report.hpp"
+#include "rubato/tm/statistics.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@ class Report {
 
   void general();
   void settings();
+  void transactions();
   void items();
   void slabs();
   void sizes();
@@ -31,14 +34,10 @@ class Report {
   }
   void flag(std::string_view name, bool value) { add(name, value ? "yes" : "no"); }
   std::uint64_t sum(Count what) const {
-    std::uint64_t total = 0;
-    for (const ThreadCounters* thread : numbers_.threads) total += thread->get(what);
-    return total;
+    return sum_of([&](const ThreadCounters& counters) { return counters.get(what); });
   }
   std::uint64_t sum(unsigned slab_class, ClassCount what) const {
-    std::uint64_t total = 0;
-    for (const ThreadCounters* thread : numbers_.threads) total += thread->get(slab_class, what);
-    return total;
+    return sum_of([&](const ThreadCounters& counters) { return counters.get(slab_class, what); });
   }
   std::uint64_t sum(ClassCount what) const {
     std::uint64_t total = 0;
@@ -46,8 +45,13 @@ class Report {
     return total;
   }
   std::uint64_t lru_hits(unsigned id) const {
+    return sum_of([&](const ThreadCounters& counters) { return counters.lru_hits[id].get(); });
+  }
+  template <class F>
+  std::uint64_t sum_of(F&& f) const {
     std::uint64_t total = 0;
-    for (const ThreadCounters* thread : numbers_.threads) total += thread->lru_hits[id].get();
+    for (const auto* list : {&numbers_.threads, &numbers_.own})
+      for (const ThreadCounters* counters : *list) total += f(*counters);
     return total;
   }
   void process();
@@ -67,6 +71,20 @@ void Report::general() {
   upkeep();
   lists();
   add("discipline", engine_.discipline());
+}
+
+void Report::transactions() {
+  rubato_itm_statistics_t t{};
+  // Sought by its name, since GCC's library may take the place of ours: then there is nothing to count.
+  using Ask = decltype(&rubato_itm_statistics);
+  static const auto count = reinterpret_cast<Ask>(dlsym(RTLD_DEFAULT, "rubato_itm_statistics"));
+  if (!count || count(&t, sizeof t)) return;
+  add("committed", t.committed);
+  add("aborted", t.aborted);
+  add("start_serial", t.start_serial);
+  add("in_flight_switch", t.in_flight_switch);
+  add("abort_serial", t.abort_serial);
+  add("memory_serial", t.memory_serial);
 }
 
 void Report::process() {
@@ -134,7 +152,7 @@ void Report::upkeep() {
   add("accepting_conns", numbers_.accepting ? 1 : 0);
   add("listen_disabled_num", numbers_.disabled);
   add("time_in_listen_disabled_us", numbers_.disabled_us);
-  add("threads", numbers_.threads.size());
+  add("threads", context_.settings.threads);
   add("conn_yields", sum(Count::yields));
   add("hash_power_level", memory.hash_power);
   add("hash_bytes", memory.hash_bytes);
@@ -259,6 +277,7 @@ void Report::settings() {
   add("num_napi_ids", "(null)");
   add("memory_file", "(null)");
   add("discipline", engine_.discipline());
+  add("io_threads", s.serving_threads());
   add("item_copy_max", s.item_copy_max);
 }
 
@@ -376,6 +395,7 @@ bool report_statistics(std::string_view group, Context& context, const ServerNum
     sink("sizes_status", context.settings.track_sizes ? "enabled" : "disabled");
     return true;
   }
+  if (group == "transactions") return report.transactions(), true;
   if (group == "conns") return report.connections(), true;
   return false;
 }

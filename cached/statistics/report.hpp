@@ -17,6 +17,7 @@ struct ServerNumbers {
   bool accepting = true, crawling = false, moving = false;
   const char* libevent = "";
   std::vector<const ThreadCounters*> threads;
+  std::vector<const ThreadCounters*> own;  ///< of the discipline
   std::vector<std::pair<int, std::string>> listeners;
 };
 

@@ -19,6 +19,8 @@ class CapsuleVector {
   explicit CapsuleVector(const AddressSpace& memory) : memory_(memory) {}
 
   bool is_set() const { return end_ != 0; }
+  Addr begin() const { return begin_; }
+  std::uint64_t bytes() const { return end_ - begin_; }
   /// What `capsule.vector` does. @returns the sentence of the program's error, empty if there is none.
   std::string set(Addr begin, std::uint64_t bytes);
 

@@ -1,5 +1,6 @@
 // Which tile's slice orders a line, and which memory controller has it (C20): hashes of the line's address,
-// but for lines that only one tile uses, whose home is that tile.
+// or with llc.interleave=low the lowest bits of the line (K22); but for lines that only one tile uses, whose
+// home is that tile.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +16,7 @@ namespace rubato::chip {
 
 class HomeMap {
  public:
-  explicit HomeMap(const Config& config) : tiles_(config.tiles()) {
+  explicit HomeMap(const Config& config) : tiles_(config.tiles()), is_low_(config.llc.interleave == "low") {
     for (std::uint32_t m = 0; m < config.mem.controllers; ++m)
       controller_tiles_.push_back(
           controller_tile(config.chip.mesh_width, config.chip.mesh_height, m, config.mem.controllers));
@@ -23,6 +24,7 @@ class HomeMap {
   TileId home_of(LineAddr line) const {
     if (const std::uint64_t i = line.value - private_first_; i < private_lines_) [[unlikely]]
       return TileId{static_cast<std::uint32_t>(i / private_per_tile_)};
+    if (is_low_) return TileId{static_cast<std::uint32_t>(line.value & (tiles_ - 1))};
     return TileId{interleave(mix64(line.value) >> 32, tiles_)};
   }
   /// See MemoryHierarchy.
@@ -42,6 +44,7 @@ class HomeMap {
   }
 
   std::uint32_t tiles_;
+  bool is_low_;  // then tiles are a power of two
   std::uint64_t private_first_ = 0, private_lines_ = 0, private_per_tile_ = 1;
   std::vector<TileId> controller_tiles_;
 };

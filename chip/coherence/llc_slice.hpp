@@ -26,6 +26,9 @@ struct LlcCounters {
                 forwards = 0, busy_cycles = 0;
 };
 
+/// A place in a slice or a directory of a protocol that keeps what it knows of the line elsewhere.
+struct TokenPlace {};
+
 struct LlcSlice {
   LlcSlice(std::uint64_t bytes, std::uint32_t ways, Versions& versions, std::pmr::memory_resource* memory)
       : array(bytes, ways, memory), version(versions.add_cache(array.slots())) {}

@@ -14,6 +14,7 @@
 
 namespace rubato::chip {
 
+class MessageObserver;  // chip/coherence/message_observer.hpp
 class StatRegistry;
 class Timeline;
 
@@ -35,6 +36,8 @@ class MemoryHierarchy : public MemorySystem {
   /// Walks every cache and directory: inclusion, single writer or many readers, directory agreement and, if
   /// coherence.check is on, versions (C21). Empty, or the first violation as a sentence.
   virtual std::string check_invariants() const = 0;
+  /// Before any access. Of protocols by messages; others have none to show.
+  virtual void observe_messages(MessageObserver&) {}
 };
 
 /// The memory system of a resolved configuration; what it is given must outlive it. Protocols that work by

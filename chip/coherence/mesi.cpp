@@ -4,6 +4,7 @@
 #include "chip/coherence/mesi.hpp"
 
 #include "base/check.hpp"
+#include "base/prefetch.hpp"
 
 namespace rubato::chip {
 
@@ -355,7 +356,7 @@ std::uint32_t Mesi::fill_l2(const Request& r, std::uint32_t entry, LineState sta
 
 /// Asks the host for what the home will look at when the tile evicts the line in `slot`.
 void Mesi::prefetch_home(const TileCaches& tile, std::uint32_t slot) const {
-  if (tile.array().is_empty(slot)) return;
+  if (!kHostHints || tile.array().is_empty(slot)) return;
   slices_[home_of(tile.array().line_at(slot)).value].array.prefetch_payload(tile.array()[slot].home_entry);
 }
 
@@ -440,9 +441,9 @@ std::uint64_t Mesi::possible_holders(LineAddr line) const {
   return e.owned ? groups_.bit(TileId{e.owner}) : e.sharers;
 }
 
-// In two steps: where the line is says what the access looks at behind the tags, and that is known when they
-// have arrived: with the next access that somebody will make.
+// Prefetches tags now and, with the next call, the payloads they select.
 void Mesi::prefetch(CoreId core, LineAddr line) const {
+  if constexpr (!kHostHints) return;
   const TileId tile{core.value / cores_per_tile_};
   tiles_[tile.value].prefetch(core.value % cores_per_tile_ * 2 + 1, line);
   slices_[home_of(line).value].array.prefetch(line);

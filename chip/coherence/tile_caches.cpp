@@ -35,6 +35,17 @@ bool TileCaches::downgrade_owner(std::uint32_t slot) {
   return true;
 }
 
+TileCaches::Oldest TileCaches::oldest(LineAddr line) const {
+  Oldest found;
+  const std::uint32_t first = array_.first_slot(line);
+  for (std::uint32_t slot = first; slot < first + array_.slots_of_set(); ++slot) {
+    if (array_.is_empty(slot) || array_[slot].copies != 0) continue;
+    ++found.lines;
+    if (found.slot == kNoSlot || array_[slot].ready < array_[found.slot].ready) found.slot = slot;
+  }
+  return found;
+}
+
 bool TileCaches::fill_l1(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t slot, LineState state) {
   L2Line& line = array_[slot];
   const LineAddr address = array_.line_at(slot);
@@ -55,6 +66,10 @@ bool TileCaches::fill_l1(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t 
       L2Line& left = array_[victim_slot];
       left.copies = static_cast<std::uint16_t>(left.copies & ~(1U << l1));
       if (left.owner == l1 + 1) left.owner = 0;
+      if (is_exclusive() && left.copies == 0) {
+        left.ready = Cycle{++turn_};
+        wrote = true;
+      }
     }
     cache.fill(l1_slot, address, state);
     behind_[first_behind_[l1] + l1_slot] = slot;

@@ -3,6 +3,9 @@
 // protocol adds time.
 //
 //   L1 index     2 * core within the tile, + 1 for data
+//   exclusive    (K20, of tiles of one core) the L2 holds only what no L1 holds: the array has further ways
+//   for
+//                records of the lines in L1s, and a line that leaves its last L1 moves down
 //   owner        the L1 that holds the line exclusive or modified: then no other L1 of the tile holds it
 //   state        the tile's right to the line; modified: newer than the LLC. An exclusive line that its owner
 //                has silently modified becomes modified when the owner is asked.
@@ -22,7 +25,8 @@
 namespace rubato::chip {
 
 struct L2Line {
-  Cycle ready{};  ///< when the line is in the L2: a later access need not wait, an earlier one does
+  Cycle ready{};  ///< when the line is in the L2: a later access need not wait, an earlier one does; of an
+                  ///< exclusive L2: the turn in which it moved down
   std::uint16_t copies = 0;  ///< bit i: L1 i holds the line
   std::uint8_t owner = 0;    ///< L1 index + 1; 0: none
   LineState state = LineState::invalid;
@@ -44,11 +48,13 @@ class TileCaches {
     std::uint32_t first_l1_version;  ///< number of l1s[0] in `versions`; the others follow
     Versions* versions;
     std::pmr::memory_resource* memory;  ///< host memory of the L2's tags
+    std::uint32_t exclusive_ways = 0;   ///< of an exclusive L2: its own, of l2_ways
   };
   explicit TileCaches(Params params)
       : array_(params.l2_bytes, params.l2_ways, params.memory),
         l1s_(params.l1s),
         versions_(params.versions),
+        exclusive_ways_(params.exclusive_ways),
         first_l1_version_(params.first_l1_version),
         version_(params.versions->add_cache(array_.slots())) {
     for (const L1Cache& l1 : l1s_) {
@@ -72,6 +78,17 @@ class TileCaches {
   bool invalidate_l1s(std::uint32_t slot, std::uint32_t keeper = kNoL1);
   /// Leaves the owner, if there is one, a shared copy; modified data comes to the L2. True if there was one.
   bool downgrade_owner(std::uint32_t slot);
+  bool is_exclusive() const { return exclusive_ways_ != 0; }
+  /// Where `line` goes, as the array's victim; of an exclusive L2 no line that an L1 holds has to go.
+  std::uint32_t victim(LineAddr line) const {
+    const std::uint32_t slot = array_.victim(line);
+    return !is_exclusive() || array_.is_empty(slot) ? slot : oldest(line).slot;
+  }
+  /// Of an exclusive L2: the line of `line`'s set to evict, if more are there than it has ways; else kNoSlot.
+  std::uint32_t overflow(LineAddr line) const {
+    const Oldest found = oldest(line);
+    return found.lines > exclusive_ways_ ? found.slot : kNoSlot;
+  }
   /// Drops the line from the L2; no L1 may hold it.
   void erase(std::uint32_t slot) { array_.erase(slot); }
 
@@ -86,6 +103,7 @@ class TileCaches {
   }
   /// Asks it for the L2's record of the line that `line` will evict from L1 `l1`.
   void prefetch_victim(std::uint32_t l1, LineAddr line) const {
+    if constexpr (!kHostHints) return;
     const L1Cache::Victim victim = l1s_[l1].victim(line);
     if (victim.state != LineState::invalid) array_.prefetch_payload(behind_[first_behind_[l1] + victim.slot]);
   }
@@ -99,9 +117,17 @@ class TileCaches {
     versions_->copy(l1_place(l1, l1_slot), place(slot));
   }
 
+  struct Oldest {
+    std::uint32_t slot = kNoSlot, lines = 0;
+  };
+  /// Of a set of an exclusive L2: its lines, and the one that moved down first.
+  Oldest oldest(LineAddr line) const;
+
   SetArray<L2Line> array_;
   std::span<L1Cache> l1s_;
   Versions* versions_;
+  std::uint32_t exclusive_ways_;
+  std::uint64_t turn_ = 0;  // of an exclusive L2: lines that have moved down
   std::uint32_t first_l1_version_, version_;
   std::vector<std::uint32_t> first_behind_;  // by L1
   std::vector<std::uint32_t> behind_;        // the L2's slot of the line in an L1's slot

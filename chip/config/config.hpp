@@ -25,6 +25,7 @@ struct ChipSection {
 struct CoreSection {
   std::string model = "inorder";
   std::uint32_t load_buffer = 16, store_buffer = 16;
+  bool defers = true;  ///< under a protocol by messages: threads go on past a miss (K11)
   std::uint32_t mispredict = 5;
   std::uint32_t syscall = 100;  ///< cycles a system call takes: the operating system is not modelled
   std::uint32_t int_alu = 1, int_mul = 3, int_div = 20, fp_add = 4, fp_mul = 4, fp_fma = 5, fp_div = 15,
@@ -35,7 +36,9 @@ struct CoreSection {
 struct CacheSection {
   std::uint64_t size = 0;  ///< bytes; 0 for l2 and llc: scaled by the cores of a tile
   std::uint32_t ways = 8;
-  std::uint32_t latency = 1;  ///< cycles, tag and data
+  std::uint32_t latency = 1;            ///< cycles, tag and data
+  std::string inclusion = "inclusive";  ///< of the L2, of its tile's L1s (K20)
+  std::string interleave = "hash";      ///< of the LLC: which slice a line has (K22)
 };
 
 struct CoherenceSection {
@@ -46,6 +49,8 @@ struct CoherenceSection {
   std::uint32_t ways = 8;            ///< of the storage for entries
   std::uint32_t directory_ways = 4;  ///< flask: of them; the others are the filter's sub-tables
   std::string filter = "dlcbf";      ///< of flask (K49)
+  bool profile = false;              ///< who shares lines (K84)
+  std::uint32_t retries = 4;         ///< of tokenb, before a request is persistent (K43)
 };
 
 struct NetSection {
@@ -104,9 +109,11 @@ struct RunSection {
   std::string roi;                       ///< symbol; empty: rubato::run(), else main
   std::uint64_t quantum = 10000;         ///< instructions a thread runs at a time in fast-forward
   std::uint64_t time_slice = 50000;      ///< cycles, when threads outnumber cores (C3)
+  std::uint64_t profile_cycles = 10000;  ///< between two samples of where cores are; 0: none
   std::uint64_t stack_bytes = 8u << 20;  ///< of the main thread
   std::uint64_t memory_bytes = std::uint64_t{64} << 30;  ///< of the program, what may be written
   bool check_replay = false;    ///< replay tasks serially as they commit, and compare (C19)
+  bool check_capsules = false;  ///< look for what capsules must not do (P104)
   std::string alloc = "guest";  ///< guest | ideal
 };
 

@@ -97,8 +97,10 @@ Config resolve(Config config) {
   check_cache("llc", config.llc);
   check_sets("l2", config.l2);
   check_sets("llc", config.llc);
-  check_inclusion("l2", config.l2, "l1i", config.l1i);
-  check_inclusion("l2", config.l2, "l1d", config.l1d);
+  if (config.l2.inclusion == "inclusive") {
+    check_inclusion("l2", config.l2, "l1i", config.l1i);
+    check_inclusion("l2", config.l2, "l1d", config.l1d);
+  }
   check_inclusion("llc", config.llc, "l2", config.l2);
   if (config.net.straight > config.net.turn) {
     throw UsageError(

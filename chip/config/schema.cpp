@@ -77,6 +77,9 @@ void add_core(std::vector<Key>& k) {
                      "Loads in flight before the core stalls.", kTable));
   k.push_back(number("core.store_buffer", MEMBER(core.store_buffer), "entries", 1, 64,
                      "Stores in flight before the core stalls.", kTable));
+  k.push_back(plain("core.defers", MEMBER(core.defers),
+                    "Under a protocol by messages cores go on past a miss until they need what it brings.",
+                    kOurs));
   k.push_back(number("core.mispredict", MEMBER(core.mispredict), "cycles", 0, 100,
                      "Cycles lost on a mispredicted branch or jump.", kTable));
   k.push_back(number("core.syscall", MEMBER(core.syscall), "cycles", 1, 1000000,
@@ -128,16 +131,26 @@ void add_memory(std::vector<Key>& k) {
                 "Bytes of a tile's L2 cache, which includes its L1 caches; auto: 64 KiB a core of the tile.",
                 "Ways of a tile's L2 cache, which has 4 sets or more.", "Cycles of an L2 access.",
                 MEMBER(l2.size), MEMBER(l2.ways), MEMBER(l2.latency), true});
+  k.push_back(
+      choice("l2.inclusion", MEMBER(l2.inclusion), {"inclusive", "exclusive"},
+             "Whether the L2 holds what its L1s hold; exclusive: what they evict moves down into it, a hit "
+             "moves up. Of tiles of one core, under sparse, tokenb, mosaic and flask.",
+             kOurs));
   add_cache(k,
             {"llc.size", "llc.ways", "llc.latency",
              "Bytes of a tile's slice of the last-level cache, which includes all L2 caches; auto: 256 KiB a "
              "core of the tile.",
              "Ways of an LLC slice, which has 4 sets or more.", "Cycles of an LLC slice access.",
              MEMBER(llc.size), MEMBER(llc.ways), MEMBER(llc.latency), true});
+  k.push_back(choice("llc.interleave", MEMBER(llc.interleave), {"hash", "low"},
+                     "Which slice a line has: by a hash of its address, or (not mesi) by its lowest bits.",
+                     kOurs));
   k.push_back(choice(
-      "coherence.protocol", MEMBER(coherence.protocol), {"mesi", "sparse", "mosaic", "flask"},
+      "coherence.protocol", MEMBER(coherence.protocol),
+      {"mesi", "sparse", "tokenb", "mosaic", "flask", "late"},
       "Coherence protocol: mesi has a directory in the tags of L2 and LLC; the others work by messages and "
-      "tokens, with a directory of limited size.",
+      "tokens, tokenb without a directory and the others with one of limited size. late is for tests: mesi, "
+      "each of whose misses is performed some cycles later.",
       kTable));
   k.push_back(number(
       "coherence.capacity", MEMBER(coherence.capacity), "entries/line", 0.05, 16,
@@ -153,6 +166,13 @@ void add_memory(std::vector<Key>& k) {
   k.push_back(choice(
       "coherence.filter", MEMBER(coherence.filter), {"dlcbf", "cbf", "exact", "none"},
       "Filter of flask: d-left counting, conventional counting, never wrong, or always \"maybe\".", kOurs));
+  k.push_back(number("coherence.retries", MEMBER(coherence.retries), "retries", 0, 16,
+                     "How often tokenb sends a request again before it makes it persistent.", kOurs));
+  k.push_back(
+      plain("coherence.profile", MEMBER(coherence.profile),
+            "Count who shares lines, under a protocol by messages: statistics chip.sharing.*; takes host "
+            "memory for each line, and changes no result.",
+            kOurs));
   k.push_back(plain("coherence.check", MEMBER(coherence.check),
                     "Check line versions, single writer and directory agreement at every access (slow).",
                     kOurs));
@@ -275,13 +295,18 @@ void add_run(std::vector<Key>& k) {
   k.push_back(plain("run.fast_forward", MEMBER(run.fast_forward),
                     "Instructions outside the region of interest run without time; false: all run in detail.",
                     kOurs));
-  k.push_back(plain(
-      "run.roi", MEMBER(run.roi),
-      "Symbol whose execution is the region of interest; empty: rubato::run(), or main without it.", kOurs));
+  k.push_back(
+      plain("run.roi", MEMBER(run.roi),
+            "Symbol whose execution is the region of interest; @markers: the regions that the program "
+            "marks (rubato/markers.h); empty: rubato::run(), or main without it.",
+            kOurs));
   k.push_back(number("run.quantum", MEMBER(run.quantum), "instructions", 1, 1e9,
                      "Instructions a thread runs at a time in fast-forward.", kOurs));
   k.push_back(number("run.time_slice", MEMBER(run.time_slice), "cycles", 100, 1e12,
                      "Cycles a thread runs at a time when threads outnumber cores.", kOurs));
+  k.push_back(number("run.profile_cycles", MEMBER(run.profile_cycles), "cycles", 0, 1e12,
+                     "Cycles between two samples of where every core is, which change no result; 0: none.",
+                     kOurs));
   k.push_back(number("run.stack_bytes", MEMBER(run.stack_bytes), "bytes", 64 * kKiB, 64 * kGiB,
                      "Stack of the main thread.", kOurs));
   k.push_back(number("run.memory_bytes", MEMBER(run.memory_bytes), "bytes", 16 * kMiB, 256 * kGiB,
@@ -291,6 +316,10 @@ void add_run(std::vector<Key>& k) {
             "Replay committed tasks serially in their order and compare every load, every creation and the "
             "final memory (slow).",
             kOurs));
+  k.push_back(plain("run.check_capsules", MEMBER(run.check_capsules),
+                    "Look at every instruction of capsules for what they must not do: use their own writable "
+                    "data, tp, or read back what they stored in tracked memory (slow).",
+                    kOurs));
   k.push_back(
       choice("run.alloc", MEMBER(run.alloc), {"guest", "ideal"},
              "Memory allocation: the program's own functions (malloc, free, operator new, ...), or (study) "

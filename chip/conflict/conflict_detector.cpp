@@ -151,13 +151,13 @@ void ConflictDetector::check_tile(CoreId core, LineAddr line, AccessKind kind, V
   if (self == nullptr && is_write(kind)) reservations_.on_store(core, line);
   // A canary below the GVT is that of a task that has committed.
   if (canary != kMinVirtualTime && (self == nullptr || self->virtual_time <= canary) &&
-      canary >= handler_->gvt_at(t) && fault_ != Fault::ignore_canary) {
+      canary >= handler_->gvt_at(t) && fault_ != ConflictFault::ignore_canary) {
     result = {.needs_global = true, .is_free = free_checks_};
     return;
   }
   result = {.exclusive = self == nullptr};
   Tile& tile = tiles_[t.value];
-  if (tile.live == 0 || fault_ == Fault::skip_tile_check) return;
+  if (tile.live == 0 || fault_ == ConflictFault::skip_tile_check) return;
   ++tile.counters.tile_checks;
   Survey s = survey(core, line, kind, false);
   victims_.clear();
@@ -168,7 +168,7 @@ void ConflictDetector::check_tile(CoreId core, LineAddr line, AccessKind kind, V
 
 void ConflictDetector::check_global(CoreId core, LineAddr line, AccessKind kind, std::uint64_t holders,
                                     bool writable, TileId home, Cycle now, CheckResult& result) {
-  Survey s = survey(core, line, kind, writable && fault_ != Fault::canary_of_writers_only);
+  Survey s = survey(core, line, kind, writable && fault_ != ConflictFault::canary_of_writers_only);
   ++tiles_[s.tile.value].counters.global_checks;
   if (s.self == nullptr && s.write) reservations_.on_store(core, line);
   victims_.clear();
@@ -183,7 +183,7 @@ void ConflictDetector::check_global(CoreId core, LineAddr line, AccessKind kind,
     if (s.read_here) stay.readers |= groups_.bit(t);
     if (s.written_here) stay.writers |= groups_.bit(t);
   };
-  if (fault_ != Fault::clear_own_sticky_bits) keep(s.tile);
+  if (fault_ != ConflictFault::clear_own_sticky_bits) keep(s.tile);
   groups_.for_each(holders | beyond, [&](TileId t) {
     if (t == s.tile) return;
     ++tiles_[s.tile.value].counters.tiles_asked;
@@ -208,7 +208,7 @@ void ConflictDetector::check_global(CoreId core, LineAddr line, AccessKind kind,
     if (groups_.is_exact()) readers &= ~groups_.bit(s.tile);
     exclusive = readers == 0;
   }
-  if (fault_ == Fault::exclusive_speculative_read) exclusive = true;
+  if (fault_ == ConflictFault::exclusive_speculative_read) exclusive = true;
   result = {.cycles = longest, .exclusive = exclusive, .canary = s.canary};
   settle(s, core, now, result);
   if (!result.blocked) sticky_.move_from_overflow(line);
@@ -300,7 +300,7 @@ void ConflictDetector::count_false_positives(const Survey& s) {
 
 void ConflictDetector::on_lose(TileId t, LineAddr line, bool kept) {
   const Tile& tile = tiles_[t.value];
-  if (tile.live == 0 || fault_ == Fault::lose_sticky_bits) return;
+  if (tile.live == 0 || fault_ == ConflictFault::lose_sticky_bits) return;
   // While a shared copy stays, the directory still knows the tile's readers.
   if (!tile.sets.match(probe(line), !kept, tile.words, found_.data())) return;
   const std::uint32_t words = tile.words;
@@ -312,7 +312,7 @@ void ConflictDetector::on_lose(TileId t, LineAddr line, bool kept) {
 }
 
 void ConflictDetector::on_llc_evict(LineAddr line) {
-  if (fault_ == Fault::lose_overflow) {
+  if (fault_ == ConflictFault::lose_overflow) {
     sticky_.forget(line);
   } else {
     sticky_.move_to_overflow(line);

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "chip/config/config.hpp"
-#include "chip/conflict/access_recorder.hpp"
+#include "chip/conflict/conflict_scheme.hpp"
 #include "chip/conflict/reservations.hpp"
 #include "chip/conflict/signature_table.hpp"
 #include "chip/conflict/sticky_directory.hpp"
@@ -29,55 +29,39 @@
 
 namespace rubato::chip {
 
-class StatRegistry;
-
 /// Cycles that undoing one logged store takes: its log entry is read and its word written, both in the L1,
 /// one access a cycle. A requester waits so long for each store of a victim that wrote the line it wants.
 inline constexpr Latency kRollbackCyclesPerStore = 2;
 
-class ConflictDetector final : public ConflictCheck, public AccessRecorder {
+class ConflictDetector final : public ConflictScheme {
  public:
   ConflictDetector(const Config& config, Network& network);
-  /// Before the first begin(). `possible_holders`: the directory's superset of the tiles that hold a line
-  /// (MemoryHierarchy::possible_holders).
-  void attach(Aborter& handler, std::function<std::uint64_t(LineAddr)> possible_holders);
+  void attach(Aborter& handler, std::function<std::uint64_t(LineAddr)> possible_holders) override;
 
-  // ---- Attempts ----
+  // ---- SpeculationControl: attempts ----
 
-  /// A speculative task starts on attempt.core of attempt.tile: gives attempt.slot, with empty sets.
-  void begin(Attempt& attempt);
-  /// The attempt on `core` finished, was aborted, excepted or goes on non-speculatively.
-  void stop_running(CoreId core);
-  /// Commit or abort: nobody conflicts with the attempt any more. Its lists of lines stay.
-  void end(Attempt& attempt);
-  /// end() of an attempt whose writes are there for good.
-  void commit(Attempt& attempt);
-  /// Asks the host for what commit() or end() of a live attempt will touch.
-  void prefetch_end(const Attempt& attempt) const {
+  /// Gives attempt.slot.
+  void begin(Attempt& attempt) override;
+  void stop_running(CoreId core) override;
+  void end(Attempt& attempt) override;
+  void commit(Attempt& attempt) override;
+  void prefetch_end(const Attempt& attempt) const override {
     const SignatureTable& sets = tiles_[attempt.tile.value].sets;
     for (const Probe& p : attempt.reads) sets.prefetch_column(p, attempt.slot);
     for (const Probe& p : attempt.writes) sets.prefetch_column(p, attempt.slot);
   }
-  /// An exception undid the attempt's writes. Its read set stays armed and takes the written lines in, of
-  /// which the task may have read other words (C18).
-  void drop_writes(Attempt& attempt);
+  void drop_writes(Attempt& attempt) override;
+  /// By their signatures.
+  void later_accessors(TileId from, LineAddr line, VirtualTime vt, std::vector<Attempt*>& out) const override;
+  void later_attempts(VirtualTime vt, std::vector<Attempt*>& out) const override;
+  /// By their exact lists, so that signatures play no part.
+  void accessors(LineAddr first, LineAddr last, bool readers, std::vector<Attempt*>& out) const override;
+
   // AccessRecorder; right after the access, before any other.
   void record(CoreId core, LineAddr line, bool write) override;
-  /// Of the non-speculative tasks.
-  Reservations& reservations() { return reservations_; }
+  Reservations& reservations() override { return reservations_; }
   /// The attempt running on `core`; null: a non-speculative task or none.
   Attempt* running(CoreId core) const { return running_[core.value]; }
-
-  /// Appends the live attempts later than `vt` that (by their signatures) read or wrote `line`, by tile and
-  /// slot: who depends on a write that is undone in tile `from`.
-  void later_accessors(TileId from, LineAddr line, VirtualTime vt, std::vector<Attempt*>& out) const;
-
-  /// Appends all live attempts later than `vt`, by tile and slot.
-  void later_attempts(VirtualTime vt, std::vector<Attempt*>& out) const;
-
-  /// Appends the live attempts that wrote a line in [first, last], or (readers) read one, by tile and slot:
-  /// by their exact lists, so that signatures play no part.
-  void accessors(LineAddr first, LineAddr last, bool readers, std::vector<Attempt*>& out) const;
 
   // ---- ConflictCheck ----
 
@@ -93,21 +77,10 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   void on_llc_evict(LineAddr line) override;
 
   /// Registers tile.T.conflict.* and chip.conflict.*.
-  void register_stats(StatRegistry& registry) const;
+  void register_stats(StatRegistry& registry) const override;
   const StickyDirectory& sticky() const { return sticky_; }
 
-  /// Bugs to put in on purpose: the tests' own tests.
-  enum class Fault {
-    none,
-    skip_tile_check,
-    lose_sticky_bits,
-    lose_overflow,
-    exclusive_speculative_read,
-    ignore_canary,
-    clear_own_sticky_bits,
-    canary_of_writers_only,
-  };
-  void inject(Fault fault) { fault_ = fault; }
+  void inject(ConflictFault fault) override { fault_ = fault; }
 
  private:
   struct Counters {
@@ -160,7 +133,7 @@ class ConflictDetector final : public ConflictCheck, public AccessRecorder {
   std::function<std::uint64_t(LineAddr)> possible_holders_;
   enum class Forwarding : std::uint8_t { on, stall, abort } forwarding_;
   bool free_checks_, exact_;
-  Fault fault_ = Fault::none;
+  ConflictFault fault_ = ConflictFault::none;
   Latency tile_check_, per_timestamp_;
   std::uint32_t cores_per_tile_;
   SharerGroups groups_;

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "chip/conflict/conflict_detector.hpp"
+#include "chip/conflict/conflict_scheme.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/os/user_memory.hpp"
 #include "chip/speculation/aborter.hpp"
@@ -22,11 +22,15 @@ namespace rubato::chip {
 
 class SystemCallChecks final : public UserMemory::Observer, public AddressSpace::Observer {
  public:
-  explicit SystemCallChecks(const ConflictDetector& detector) : detector_(detector) {}
+  explicit SystemCallChecks(const ConflictScheme& detector) : detector_(detector) {}
   /// Ends the reservations of all cores on lines of a range.
   using EndReservations = std::function<void(LineAddr first, LineAddr last)>;
 
   void attach(EndReservations end_reservations) { end_reservations_ = std::move(end_reservations); }
+  /// Sees what becomes of mapped pages, before it does.
+  void attach_changes(std::function<void(Addr begin, Addr end)> before) {
+    before_change_ = std::move(before);
+  }
   /// Before anything speculates. Outlives its use.
   void attach(Aborter& handler) { handler_ = &handler; }
 
@@ -41,14 +45,18 @@ class SystemCallChecks final : public UserMemory::Observer, public AddressSpace:
   void before_access(Addr a, std::uint64_t bytes, bool write) override {
     check(a, a + bytes - 1, write, AbortCause::conflict);
   }
-  void before_change(Addr begin, Addr end) override { check(begin, end - 1, true, AbortCause::mapping); }
+  void before_change(Addr begin, Addr end) override {
+    if (before_change_) before_change_(begin, end);
+    check(begin, end - 1, true, AbortCause::mapping);
+  }
 
  private:
   void check(Addr first, Addr last, bool readers, AbortCause cause);
 
-  const ConflictDetector& detector_;
+  const ConflictScheme& detector_;
   Aborter* handler_ = nullptr;
   EndReservations end_reservations_;
+  std::function<void(Addr, Addr)> before_change_;
   bool in_call_ = false;
   CoreId core_{};
   Cycle now_{};

@@ -1,7 +1,8 @@
 // A core's outstanding accesses: the load buffer and the store buffer. An access that missed its L1 occupies
 // an entry until its data is there; the next one that finds no entry waits for the earliest to leave.
-// Invariant: entries_ holds at most capacity entries, and one more for the second line of an access; their
-// order is of no meaning (16 entries: a scan is cheap).
+// Entries of accesses that messages have yet to bring (deferred_accesses.hpp) are held, until a time
+// not known yet. Invariant: entries_ holds at most capacity entries, and one more for the second line of an
+// access; their order is of no meaning (16 entries: a scan is cheap).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,13 +27,23 @@ class AccessBuffer {
   explicit AccessBuffer(std::uint32_t capacity) : capacity_(capacity) { entries_.reserve(capacity); }
 
   /// The entry that an access issued at `at` must wait for because the buffer is full, or null.
+  /// Precondition: !is_held_up(at).
   const Entry* full(Cycle at) {
-    if (entries_.size() < capacity_) return nullptr;
+    if (entries_.size() + held_ < capacity_) return nullptr;
     release(at);
-    if (entries_.size() < capacity_) return nullptr;
+    if (entries_.size() + held_ < capacity_) return nullptr;
     return &*std::min_element(entries_.begin(), entries_.end(),
                               [](const Entry& a, const Entry& b) { return a.done < b.done; });
   }
+
+  /// Every entry is held.
+  bool is_held_up(Cycle at) {
+    if (held_ < capacity_) return false;
+    release(at);
+    return entries_.empty();
+  }
+  void hold() { ++held_; }
+  void unhold() { --held_; }
 
   /// Precondition: !full(at), or it is the second line of the access that was added last.
   void add(Cycle at, const Entry& entry) {
@@ -66,7 +77,7 @@ class AccessBuffer {
   }
 
   std::vector<Entry> entries_;
-  std::uint32_t capacity_;
+  std::uint32_t capacity_, held_ = 0;
   Cycle latest_{};
 };
 

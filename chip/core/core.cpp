@@ -11,26 +11,9 @@
 
 namespace rubato::chip {
 
-using isa::CreateFlags;
 using isa::FinishFlags;
 using isa::RegionOp;
 using isa::TaskOp;
-
-TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags) {
-  TaskDescriptor task;
-  task.function = hart.x[reg::a7];
-  task.type = static_cast<TaskType>(flags & CreateFlags::kTypeMask);
-  task.has_timestamp = (flags & CreateFlags::kHasTimestamp) != 0;
-  task.timestamp = task.has_timestamp ? hart.x[reg::a5] : 0;
-  task.has_locale = (flags & CreateFlags::kHasLocale) != 0;
-  task.locale = task.has_locale ? hart.x[reg::a6] : 0;
-  task.reads = (flags & CreateFlags::kReads) != 0;
-  task.is_named = (flags & CreateFlags::kNamed) != 0;
-  task.is_again = (flags & CreateFlags::kAgain) != 0;
-  task.argument_count = static_cast<std::uint8_t>((flags >> CreateFlags::kArgumentsShift) & 7);
-  for (unsigned i = 0; i < task.argument_count; ++i) task.arguments[i] = hart.x[reg::a0 + i];
-  return task;
-}
 
 Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& timeline, CycleAccount& account,
            CoreHost& host)
@@ -52,13 +35,16 @@ void Core::schedule(Cycle at) {
   }
   if (scheduled_ <= at) return;
   scheduled_ = at;
-  timeline_.schedule(at, this, 0, ++generation_);
+  timeline_.schedule(at, this, kGoOn, ++generation_);
 }
 
 void Core::wake(Cycle at) {
   // Not before the end of what it does now: a wake-up does not cut a finish or an internal step short.
   at = later(later(at, timeline_.now()), reached());
   if (activity_ == Activity::idle || activity_ == Activity::rollback || stalled_ || blocked_) schedule(at);
+  // Once, however many accesses it waits with: each that stays blocked waits for a wake-up of its own again.
+  if (pipeline_.is_deferral_blocked() && !std::exchange(will_retry_, true)) [[unlikely]]
+    timeline_.schedule(at, this, kRetryDeferred);
 }
 
 CycleClass Core::running_class() const {
@@ -107,6 +93,7 @@ Cycle Core::reached() const {
 
 void Core::account_until(Cycle until) {
   if (blocked_) pipeline_.resume_blocked(until);
+  if (awaits_deferred_) pipeline_.resume_deferred(until);
   if (is_speculating() && !stalled_) {
     account_parts(until, [&](CyclePart part, Latency cycles) { task_.attempt->cycles.charge(part, cycles); });
   } else {
@@ -121,6 +108,7 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
   account(CycleClass::idle, at);
   activity_ = Activity::thread;
   thread_ = &thread;
+  pipeline_.show_thread(thread.tid);
   pipeline_.set_hart(thread.regs);
   pipeline_.leave_task();
   pipeline_.begin_context(later(at, pipeline_.cycle()));
@@ -130,6 +118,9 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
 
 Thread* Core::release_thread(Cycle at) {
   RUBATO_CHECK(activity_ == Activity::thread);
+  pipeline_.perform_at_once(0, ~Addr{0}, at);
+  awaits_deferred_ = false;
+  owed_ = PipelineStop::resume;
   account(running_class(), later(at, pipeline_.drain()));
   thread_->regs = pipeline_.hart();
   activity_ = Activity::idle;
@@ -186,7 +177,10 @@ void Core::begin_task(Cycle now) {
     task.attempt->cycles.function = task.descriptor.name();
   }
   pipeline_.begin_task(task.attempt, task.descriptor.timestamp);
+  const std::uint32_t depth = pipeline_.hart().capsule_depth;
   HartState& hart = pipeline_.clear_hart();
+  if (capsule_fault_ == CapsuleFault::depth_survives_task) [[unlikely]]
+    hart.capsule_depth = depth;
   // The line in which the stack begins is not the core's alone: speculative tasks would conflict there.
   hart.x[reg::sp] = worker_regs_.x[reg::sp] & ~Addr{task.speculative ? kLineBytes - 1 : 15};
   // Thread-local variables are the worker's, to which an exception that leaves the task unwinds.
@@ -243,7 +237,7 @@ void Core::step_internal(Cycle now) {
 
 void Core::leave_task(Cycle at) {
   pipeline_.end_speculation();
-  pipeline_.hart().capsule_depth = 0;
+  if (capsule_fault_ != CapsuleFault::depth_survives_task) pipeline_.hart().capsule_depth = 0;
   account_.run_function(id_, 0);
   activity_ = Activity::idle;
   // Used once a task, in between it leaves the host's nearer caches: the next task begins soon.
@@ -262,7 +256,7 @@ bool Core::abort_task(Cycle at) {
   at = later(at, reached());
   account_until(at);
   pipeline_.stop_task();
-  stalled_ = blocked_ = false;
+  stalled_ = blocked_ = awaits_deferred_ = false;
   task_.attempt = nullptr;
   promotes_ = false;
   activity_ = Activity::rollback;
@@ -294,7 +288,9 @@ bool Core::is_exception(Cycle now) {
 
 // ---- Execution ----
 
-void Core::on_event(Cycle now, std::uint32_t, std::uint64_t generation) {
+void Core::on_event(Cycle now, std::uint32_t kind, std::uint64_t generation) {
+  if (kind != kGoOn) [[unlikely]]
+    return perform(now, kind, LineAddr{generation});
   if (generation != generation_) return;
   pipeline_.prefetch_run();
   scheduled_ = kNever;
@@ -337,6 +333,9 @@ void Core::go_on(Cycle now) {
   } else if (blocked_) {
     blocked_ = false;
     pipeline_.resume_blocked(now);
+  } else if (awaits_deferred_) {
+    awaits_deferred_ = false;
+    pipeline_.resume_deferred(now);
   }
   advance(now);
 }
@@ -350,20 +349,30 @@ void Core::advance(Cycle now) {
   // One strict action after another while the clock allows; each case either goes on or returns.
   while (true) {
     if (pipeline_.cycle() >= slice_end_ && activity_ == Activity::thread && pipeline_.cycle() <= now) {
+      if (pipeline_.has_deferred()) {
+        awaits_deferred_ = true;
+        return;
+      }
       slice_end_ = kNever;
       host_.slice_ended(*this, now);
       if (activity_ != Activity::thread) return;
     }
-    const PipelineStop stop = pipeline_.run(now, earlier(timeline_.next(), slice_end_), timeline_.pause());
+    const PipelineStop stop =
+        owed_ == PipelineStop::resume
+            ? pipeline_.run(now, earlier(timeline_.next(), slice_end_), timeline_.pause())
+            : std::exchange(owed_, PipelineStop::resume);
     if (activity_ == Activity::rollback) return;  // an access aborted its own task
     if (stop == PipelineStop::resume) [[likely]]
       return schedule(later(pipeline_.cycle(), now));
+    if (pipeline_.has_deferred() && awaits_deferred(stop)) return;
     switch (stop) {
       case PipelineStop::resume:  // nearly always: above
+      case PipelineStop::deferred:
         return;
       case PipelineStop::blocked:
-        // An earlier writer may wait for what the capsule holds.
-        if (is_protected() && config_.conflict.forwarding != "on")
+        // An earlier writer may wait for what the capsule holds; messages under way wait for no task.
+        if (is_protected() && pipeline_.blocked_by() == BlockReason::conflict_pending &&
+            config_.conflict.forwarding != "on")
           return host_.tasks().doom(id_, AbortCause::forwarding, later(now, pipeline_.cycle()));
         blocked_ = true;
         return;
@@ -463,7 +472,7 @@ bool Core::on_syscall(Cycle now) {
         suspend_task(at);
       } else {
         activity_ = Activity::idle;
-        thread_ = nullptr;
+        host_.thread_left(*this, *std::exchange(thread_, nullptr), pipeline_.cycle());
       }
       schedule(pipeline_.cycle());
       return false;
@@ -531,13 +540,14 @@ bool Core::on_create(Cycle now) {
   const Cycle at = pipeline_.cycle();
   if (activity_ == Activity::thread) {
     host_.create_outside_task(*this, task, at);
-  } else if (activity_ == Activity::task) {  // a doomed run creates nothing
+  } else if (activity_ == Activity::task) {
     std::string error;
     const CreateOutcome outcome = host_.tasks().create(id_, task, at, error);
     if (activity_ != Activity::task) return false;  // making room aborted the creator
     if (outcome != CreateOutcome::accepted && is_protected()) {
-      const bool is_stalled = outcome == CreateOutcome::stalled;
-      host_.tasks().doom(id_, is_stalled ? AbortCause::task_queue : AbortCause::exception, at);
+      // Run anew it would find as little room: it waits to be promoted instead.
+      account_until(at);
+      if (host_.tasks().exception(id_, at, true) && activity_ == Activity::task) doom(at);
       return false;
     }
     if (outcome == CreateOutcome::exception && is_speculating())
@@ -549,6 +559,8 @@ bool Core::on_create(Cycle now) {
       return false;
     }
     RUBATO_CHECK(outcome == CreateOutcome::accepted, "a non-speculative task's create is no exception");
+  } else if (capsule_fault_ == CapsuleFault::doomed_create_performed) {  // else a doomed run creates nothing
+    host_.tasks().run_handler(id_, task, at);
   }
   pipeline_.resume_at(at + config_.task.create_cycles);
   pipeline_.skip_instruction();

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "chip/core/core_host.hpp"
 #include "chip/core/pipeline.hpp"
@@ -45,6 +46,15 @@ class Core final : public EventHandler {
   Pipeline& pipeline() { return pipeline_; }
   const Pipeline& pipeline() const { return pipeline_; }
   bool in_region() const { return in_region_; }
+  /// A capsule call: of which stub, since when. Stub 0: none.
+  struct CapsuleCall {
+    Addr stub = 0;
+    Cycle since{};
+  };
+  /// The outermost one of a task that it is in.
+  CapsuleCall capsule_call() const {
+    return pipeline_.hart().capsule_depth != 0 && in_region_ ? capsule_call_ : CapsuleCall{};
+  }
   /// The guest task it runs; 0: none.
   std::uint64_t task() const { return activity_ == Activity::task ? task_.id : 0; }
 
@@ -72,10 +82,11 @@ class Core final : public EventHandler {
   /// Something this core waits for may have changed: looks for work, or retries, at `at`.
   void wake(Cycle at);
 
-  /// An access that was blocked can be made: now, if it still waits for it.
-  void retry_access(Cycle now) {
-    if (blocked_) wake(now);
-  }
+  /// Messages have brought `line`: an access that was blocked can be made now, if it still waits for it, and
+  /// deferred ones perform.
+  void access_ready(LineAddr line, Cycle now);
+  /// Before pages of [begin, end) change.
+  void perform_deferred(Addr begin, Addr end) { pipeline_.perform_at_once(begin, end, timeline_.now()); }
 
   /// Accounts for every cycle up to `until`, which no core has passed. @returns the cycle the core has
   /// reached.
@@ -85,7 +96,17 @@ class Core final : public EventHandler {
 
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t generation) override;
 
+  void inject(CapsuleFault fault, DoomPlan* plan);
+
  private:
+  class Doomer;
+
+  /// perform: deferred accesses, of the line in the payload; retry: of those that a conflict blocks.
+  enum Event : std::uint32_t { kGoOn, kPerform, kRetryDeferred };
+  void perform(Cycle now, std::uint32_t kind, LineAddr line);
+  void on_deferral_fault(Cycle now);
+  /// While something is deferred: whether the core waits for it before it serves `stop`.
+  bool awaits_deferred(PipelineStop stop);
   void schedule(Cycle at);
   void go_on(Cycle now);
   void advance(Cycle now);
@@ -105,6 +126,8 @@ class Core final : public EventHandler {
   bool on_capsule_instruction(Cycle now);
   bool on_capsule_call(Cycle now);
   bool on_abort_handler(Cycle now);
+  /// Why no task can make the capsule call it is at, as a sentence; empty if it can.
+  std::string call_refusal() const;
   /// What is wrong with the outermost call that a speculative task makes (P22).
   bool is_bad_call() const;
   /// In a capsule of a speculative task, which ends whatever becomes of that.
@@ -138,10 +161,12 @@ class Core final : public EventHandler {
   Activity activity_ = Activity::idle;
   bool in_region_ = false;
   bool is_handling_ = false;
-  bool stalled_ = false;        // on a full queue: class stall until woken
-  bool blocked_ = false;        // by the memory system, until woken
-  bool promotes_ = false;       // of the task: DispatchedTask::promotes, until then
-  const bool is_nearly_alone_;  // on the chip
+  bool stalled_ = false;          // on a full queue: class stall until woken
+  bool blocked_ = false;          // by the memory system, until woken
+  bool awaits_deferred_ = false;  // until one performs
+  bool will_retry_ = false;       // deferred accesses that a conflict blocks
+  bool promotes_ = false;         // of the task: DispatchedTask::promotes, until then
+  const bool is_nearly_alone_;    // on the chip
   std::uint64_t generation_ = 0;
   Cycle scheduled_ = kNever;    // of the live entry in the timeline
   Cycle continue_at_ = kNever;  // asked for by the handler that runs
@@ -155,11 +180,15 @@ class Core final : public EventHandler {
   ExecutionObserver* observer_;
   const Config& config_;
   Thread* thread_ = nullptr;
-  HartState worker_regs_;        // of the region instruction
-  Cycle heap_call_at_ = kNever;  // of the last one
+  PipelineStop owed_ = PipelineStop::resume;  // to be served when nothing is deferred any longer
+  HartState worker_regs_;                     // of the region instruction
+  Cycle heap_call_at_ = kNever;               // of the last one
   Cycle internal_cycle_{};
   Addr caller_stack_ = 0;            // sp at the outermost capsule call
   std::uint32_t call_handlers_ = 0;  // registered since
+  CapsuleCall capsule_call_;
+  std::shared_ptr<Doomer> doomer_;  // null: but in tests
+  CapsuleFault capsule_fault_ = CapsuleFault::none;
 };
 
 }  // namespace rubato::chip

@@ -10,6 +10,36 @@
 
 namespace rubato::chip {
 
+/// Carries out a DoomPlan on one core.
+class Core::Doomer final : public EventHandler {
+ public:
+  Doomer(Core& core, DoomPlan& plan) : core_(core), plan_(plan) {}
+
+  void enter(Cycle at) {
+    if (plan_.begun[core_.task_.id]++ >= plan_.attempts) return;
+    ++calls_;
+    core_.timeline_.schedule(at + plan_.delay, this, 0, calls_);
+  }
+  void leave() { ++calls_; }
+
+  void on_event(Cycle now, std::uint32_t, std::uint64_t call) override {
+    if (call != calls_ || !core_.is_protected()) return;
+    ++plan_.dooms;
+    core_.host_.tasks().doom(core_.id_, AbortCause::conflict, now);
+  }
+
+ private:
+  Core& core_;
+  DoomPlan& plan_;
+  std::uint64_t calls_ = 0;  // an event is for the call of its number
+};
+
+void Core::inject(CapsuleFault fault, DoomPlan* plan) {
+  capsule_fault_ = fault;
+  pipeline_.inject(fault);
+  doomer_ = plan != nullptr ? std::make_shared<Doomer>(*this, *plan) : nullptr;
+}
+
 bool Core::on_capsule_instruction(Cycle now) {
   switch (pipeline_.insn().op) {
     case isa::Op::capsule_call:
@@ -17,6 +47,7 @@ bool Core::on_capsule_instruction(Cycle now) {
     case isa::Op::capsule_return:
       if (pipeline_.hart().capsule_depth == 0) break;
       pipeline_.leave_capsule();
+      if (doomer_ != nullptr && pipeline_.hart().capsule_depth == 0) doomer_->leave();
       if (activity_ != Activity::doomed || pipeline_.hart().capsule_depth != 0) return true;
       end_doomed(later(now, pipeline_.cycle()));
       return false;
@@ -40,11 +71,17 @@ bool Core::on_capsule_instruction(Cycle now) {
   return on_fault({FaultKind::illegal_instruction, pipeline_.hart().pc, 0, {}}, now);
 }
 
+std::string Core::call_refusal() const {
+  if (capsule_fault_ == CapsuleFault::vector_unchecked) return {};
+  return host_.capsules().refusal(pipeline_.hart());
+}
+
 bool Core::is_bad_call() const {
   const HartState& hart = pipeline_.hart();
   const auto [low, high] = pipeline_.own_stack();
   const Addr sp = hart.x[reg::sp];
-  return !host_.capsules().refusal(hart).empty() || sp % 16 != 0 || sp > high || sp < low ||
+  if (capsule_fault_ == CapsuleFault::stack_unchecked) return !call_refusal().empty();
+  return !call_refusal().empty() || sp % 16 != 0 || sp > high || sp < low ||
          sp - low < config_.task.capsule_stack ||
          task_.attempt->handlers.size() + config_.task.capsule_handlers > config_.task.handler_records;
 }
@@ -56,9 +93,14 @@ bool Core::on_capsule_call(Cycle now) {
     caller_stack_ = hart.x[reg::sp];
     call_handlers_ = 0;
   }
-  if (const std::string refusal = host_.capsules().refusal(hart); !refusal.empty())
+  if (const std::string refusal = call_refusal(); !refusal.empty())
     return on_fault({FaultKind::task_error, hart.pc, 0, refusal}, now);
-  if (pipeline_.enter_capsule(host_.capsules(), config_.task.capsule_call_cycles)) return true;
+  if (pipeline_.enter_capsule(host_.capsules(), config_.task.capsule_call_cycles)) {
+    if (hart.capsule_depth == 1) capsule_call_ = {hart.pc, pipeline_.cycle()};
+    if (doomer_ != nullptr && hart.capsule_depth == 1 && is_speculating())
+      doomer_->enter(later(now, pipeline_.cycle()));
+    return true;
+  }
   blocked_ = true;
   return false;
 }

@@ -32,6 +32,10 @@ class CoreHost {
   /// The core's thread used up its slice; the host may exchange it.
   virtual void slice_ended(Core& core, Cycle now) = 0;
 
+  /// `thread` has left the core at `now`, since its system call waits or has ended it; the core's cycles are
+  /// accounted.
+  virtual void thread_left(Core& core, const Thread& thread, Cycle now) = 0;
+
   /// The core's thread is at an ecall, registers saved in it. The host performs the call.
   virtual SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) = 0;
 

@@ -1,11 +1,28 @@
-// What task.read gives: C6, P24.
+// What task.read gives, and what a create's registers say: C6, P24.
 // SPDX-License-Identifier: MIT
 #include "chip/core/core.hpp"
 #include "chip/isa/task_instructions.hpp"
 
 namespace rubato::chip {
 
+using isa::CreateFlags;
 using isa::ReadSelector;
+
+TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags) {
+  TaskDescriptor task;
+  task.function = hart.x[reg::a7];
+  task.type = static_cast<TaskType>(flags & CreateFlags::kTypeMask);
+  task.has_timestamp = (flags & CreateFlags::kHasTimestamp) != 0;
+  task.timestamp = task.has_timestamp ? hart.x[reg::a5] : 0;
+  task.has_locale = (flags & CreateFlags::kHasLocale) != 0;
+  task.locale = task.has_locale ? hart.x[reg::a6] : 0;
+  task.reads = (flags & CreateFlags::kReads) != 0;
+  task.is_named = (flags & CreateFlags::kNamed) != 0;
+  task.is_again = (flags & CreateFlags::kAgain) != 0;
+  task.argument_count = static_cast<std::uint8_t>((flags >> CreateFlags::kArgumentsShift) & 7);
+  for (unsigned i = 0; i < task.argument_count; ++i) task.arguments[i] = hart.x[reg::a0 + i];
+  return task;
+}
 
 void Core::read_register(unsigned selector, unsigned rd) {
   const bool in_task = activity_ == Activity::task || activity_ == Activity::doomed;

@@ -22,12 +22,14 @@ Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
       l1_latency_(config.l1d.latency),
       lookahead_(config.run.lookahead_cycles),
       forwards_(config.conflict.forwarding == "on"),
+      defers_(config.core.defers),
       core_(core),
       loads_(config.core.load_buffer),
       stores_(config.core.store_buffer),
       predictor_(config.core),
       frequency_mhz_(config.chip.frequency_mhz),
       log_(ports.log_base, ports.log_lines) {
+  if (ports.observer != nullptr) ports_.observer = &in_order_.emplace(*ports.observer);
   const auto set = [this](InsnClass c, std::uint32_t cycles) {
     latency_[static_cast<unsigned>(c)] = static_cast<std::uint16_t>(cycles);
   };
@@ -58,7 +60,7 @@ void Pipeline::begin_task(Attempt* attempt, Timestamp timestamp) {
   is_in_task_ = true;
   timestamp_ = timestamp;
   is_doomed_ = false;
-  ports_.l1d.set_rights(attempt == nullptr);
+  update_rights();
   if (!ports_.l1d.has_marks()) {
     RUBATO_CHECK(attempt == nullptr, "speculative tasks need marks");
     return;
@@ -78,6 +80,7 @@ void Pipeline::end_speculation() {
 }
 
 void Pipeline::stop_task() {
+  cancel_deferred();
   end_speculation();
   is_stopped_ = true;
 }
@@ -104,7 +107,9 @@ void Pipeline::reserve(LineAddr line) {
 // make its sc fail. Nor may it that of a non-speculative task, though it takes the line from the L1.
 // Untracked memory is shared with whoever is at work on it (P32).
 bool Pipeline::has_reservation(LineAddr line) const {
-  return (attempt_ != nullptr && !is_in_untracked_page(addr_of(line))) || ports_.l1d.has_reservation(line) ||
+  const bool is_sure =
+      !is_in_untracked_page(addr_of(line)) || capsule_fault_ == CapsuleFault::sc_always_succeeds;
+  return (attempt_ != nullptr && is_sure) || ports_.l1d.has_reservation(line) ||
          (ports_.reservations != nullptr && ports_.reservations->stands(core_, line));
 }
 
@@ -144,6 +149,7 @@ void Pipeline::resume_blocked(Cycle at) {
 }
 
 Cycle Pipeline::drain() {
+  RUBATO_DCHECK(!deferred_.any());
   std::uint64_t issue = cycle_.value;
   drain_buffer(loads_, issue);
   drain_buffer(stores_, issue);
@@ -197,6 +203,7 @@ std::uint64_t Pipeline::charge_stall(const Insn& insn, std::uint64_t issue) {
   for (const unsigned r : {unsigned{insn.rs2}, unsigned{insn.rs3}, unsigned{insn.rd}})
     if (ready_[r] > ready_[worst]) worst = r;
   const std::uint64_t ready = ready_[worst];
+  if (ready == kUnknown) return ready;
   if (source_[worst] == Source::access) charge(producers_[worst], ready - issue);
   if (source_[worst] == Source::l1) parts_[static_cast<unsigned>(CyclePart::l1)] += ready - issue;
   return ready;
@@ -239,6 +246,7 @@ bool Pipeline::leave_with_fault(FaultKind kind, Addr address) {
 }
 
 bool Pipeline::wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue) {
+  if (buffer.is_held_up(Cycle{issue})) return leave(PipelineStop::deferred);
   while (const auto* entry = buffer.full(Cycle{issue})) wait(issue, entry->done.value, entry->parts);
   return is_strict(issue) || leave(PipelineStop::resume);
 }
@@ -255,12 +263,15 @@ AccessResult Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64
     run_end_ = std::min(run_end_, strict_end_ + lookahead_);
   }
   if (!result.done || is_stopped_) {
+    blocked_by_ = result.done ? BlockReason::conflict_pending : result.blocked;
+    blocked_line_ = line;
     leave(PipelineStop::blocked);
     result.done = false;
   } else if (!ports_.l1d.has_marks() || kind == AccessKind::fetch) {
     // Nothing to be recorded.
   } else if (!is_tracked(kind)) {
-    if (!is_doomed_ || is_untracked(line)) mark_unchecked(line);
+    if (!is_doomed_ || is_untracked(line) || capsule_fault_ == CapsuleFault::unchecked_load_marks)
+      mark_unchecked(line);
   } else {
     ports_.l1d.mark(line, is_write(kind));
     if (attempt_ != nullptr) ports_.recorder->record(core_, line, is_write(kind));
@@ -288,8 +299,7 @@ bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuff
 
 // A line that is taken stays taken if the store then waits.
 bool Pipeline::make_log_room(Addr address, unsigned bytes, Slot& slot) {
-  const Addr first = address & ~Addr{7}, last = (address + bytes - 1) & ~Addr{7};
-  const unsigned entries = (is_logged(first) ? 1U : 0U) + (last != first && is_logged(last) ? 1U : 0U);
+  const std::size_t entries = log_entries_of(address, bytes) + log_entries_of_deferred();
   return attempt_->undo.size() + entries <= attempt_->log_lines.size() * kLogEntriesPerLine ||
          take_log_line(slot);
 }
@@ -336,7 +346,7 @@ void Pipeline::wait_for_fill(LineAddr line, Addr word, Slot& slot) {
 // Others go first; meanwhile the host fetches what the access will need. What the L1 refuses now it refuses
 // later: until this core goes on, lines only leave it, but for what a rollback brings, which has no mark.
 bool Pipeline::leave_for_access(LineAddr line, Addr address, bool is_refused) {
-  if (ports_.memory.attributes(address) != 0) {
+  if (kHostHints && ports_.memory.attributes(address) != 0) {
     awaited_set_ = ports_.l1d.first_slot(line);
     prefetch_run();
     ports_.memory_system.prefetch(core_, line);
@@ -351,6 +361,10 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
   slot.done = slot.issue + l1_latency_;
   slot.source = Source::l1;
   missed |= std::exchange(is_refused_, false);
+  if (deferred_.any()) [[unlikely]] {
+    if (const Behind behind = look_at_deferred(address, bytes, false, slot); behind != Behind::nothing)
+      return behind == Behind::taken;
+  }
   if (!missed && first == last && slot.issue < run_end_) {
     // As any hit it may run ahead, and needs no look at the page.
     if (ports_.l1d.hit(first, false)) {
@@ -373,7 +387,7 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
       wait_for_fill(line, address >> 3, slot);
     } else if (!access_line(line, address >> 3, AccessKind::load, loads_, slot,
                             std::exchange(has_entry, true))) {
-      return false;
+      return defer(first, last, loads_);
     }
     if (line == last) break;
   }
@@ -385,6 +399,10 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   const bool strict = is_strict(slot.issue), missed = std::exchange(is_refused_, false);
   if (is_doomed_ && (drops(address) || drops(address + bytes - 1))) return skips_ = true;
+  if (deferred_.any()) [[unlikely]] {
+    if (const Behind behind = look_at_deferred(address, bytes, true, slot); behind != Behind::nothing)
+      return behind == Behind::taken;
+  }
   if (!strict) {
     const bool asks = attempt_ != nullptr && slot.issue < run_end_;
     const bool covers = asks && ports_.l1d.covers(first, true);
@@ -405,7 +423,7 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
   for (LineAddr line = first;; line = last) {
     if (!hits(line, true, missed) &&
         !access_line(line, address >> 3, AccessKind::store, stores_, slot, std::exchange(has_entry, true)))
-      return false;
+      return defer(first, last, stores_);
     if (line == last) break;
   }
   if (attempt_ != nullptr) log_store(address, bytes);
@@ -416,6 +434,8 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
 
 bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot) {
   if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
+  if (deferred_.any()) [[unlikely]]
+    return leave(PipelineStop::deferred);
   const bool writes = kind == AccessKind::atomic;
   if (writes && drops(address)) {
     slot.done = slot.issue + 1;
@@ -477,8 +497,20 @@ std::uint64_t bits(T value) {
 
 template <bool is_observed>
 std::uint64_t Pipeline::observed(std::uint64_t counter) {
-  if constexpr (is_observed) ports_.observer->on_counter(core_, counter);
+  if constexpr (is_observed) {
+    if (ports_.observer != nullptr && !is_doomed_) ports_.observer->on_counter(core_, counter);
+  }
   return counter;
+}
+
+void Pipeline::show(const Insn& insn, Addr pc, Cycle issued, const Addr* address) {
+  ports_.instructions->on_instruction({.core = core_,
+                                       .issued = issued,
+                                       .pc = pc,
+                                       .insn = insn,
+                                       .registers = hart_.registers(),
+                                       .address = address != nullptr ? *address : 0,
+                                       .has_access = address != nullptr});
 }
 
 void Pipeline::set_ends(Cycle now, Cycle next_other, Cycle pause_at) {
@@ -529,6 +561,8 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   std::uint64_t issue = t;  // slow paths get at slot.issue: what nothing points to stays in a register
   bool uses_float = false;  // most runs do not, and asking the host for its flags is slow
   PipelineStop awaited = PipelineStop::resume;
+  [[maybe_unused]] Addr accessed = 0;
+  [[maybe_unused]] bool has_access = false;
 
   if (is_where_it_left() && resume_block_ != nullptr) {
     block = resume_block_;
@@ -574,11 +608,17 @@ dispatch:
 #define PC (block->pc + insn->offset)
 #define PROLOGUE                                                  \
   issue = t;                                                      \
-  if (t < busy_until_) [[unlikely]]                               \
+  if (t < busy_until_) [[unlikely]] {                             \
     issue = stall_for_operands(*insn, t);                         \
+    if (issue == kUnknown) [[unlikely]]                           \
+      goto deferred;                                              \
+  }                                                               \
   slot.done = issue + latency_[static_cast<unsigned>(insn->cls)]; \
   slot.source = Source::core;
-#define COMPLETE                                                           \
+#define COMPLETE \
+  RETIRE;        \
+  SHOW
+#define RETIRE                                                             \
   t = issue + 1;                                                           \
   if (slot.done > t) {                                                     \
     ready_[insn->rd] = slot.done;                                          \
@@ -586,10 +626,22 @@ dispatch:
     if (slot.source == Source::access) producers_[insn->rd] = *slot.parts; \
     ready_[Insn::kSink] = 0;                                               \
     busy_until_ = std::max(busy_until_, slot.done);                        \
+  }                                                                        \
+  static_assert(true)
+// Of an instruction that is complete; SHOW_ACCESS before that says what it accessed.
+#define SHOW                                                                                             \
+  if constexpr (is_observed) {                                                                           \
+    if (ports_.instructions != nullptr) show(*insn, PC, Cycle{issue}, has_access ? &accessed : nullptr); \
+    has_access = false;                                                                                  \
   }
+#define SHOW_ACCESS(address) \
+  if constexpr (is_observed) accessed = (address), has_access = true
 #define COUNT_BLOCK executed += static_cast<std::uint64_t>(insn - first) + 1
-#define OBSERVE(event, ...) \
-  if constexpr (is_observed) ports_.observer->event(core_, __VA_ARGS__)
+#define OBSERVE(event, ...)                                                                    \
+  if constexpr (is_observed) {                                                                 \
+    if (ports_.observer != nullptr && !is_doomed_) ports_.observer->event(core_, __VA_ARGS__); \
+  }                                                                                            \
+  static_assert(true)
 #define LEAVE       \
   do {              \
     t = slot.issue; \
@@ -612,6 +664,7 @@ dispatch:
   }                                                                                         \
   ++counters_.loads;                                                                        \
   const T name = memory.load<T>(address_##name);                                            \
+  SHOW_ACCESS(address_##name);                                                              \
   OBSERVE(on_load, address_##name, sizeof(T), bits(name))
 #define STORE(T, address, value)                                                                          \
   const Addr store_address = (address);                                                                   \
@@ -628,6 +681,7 @@ dispatch:
   slot.done = issue + 1;                                                                                  \
   slot.source = Source::core;                                                                             \
   ++counters_.stores;                                                                                     \
+  SHOW_ACCESS(store_address);                                                                             \
   OBSERVE(on_store, store_address, sizeof(T));                                                            \
   memory.store<T>(store_address, value)
 #define ATOMIC_ACCESS(T, a, kind)                                 \
@@ -645,6 +699,7 @@ dispatch:
   ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);      \
   const bool skips_##name = std::exchange(skips_, false);    \
   const T name = READ_ATOMIC(T, name);                       \
+  SHOW_ACCESS(address_##name);                               \
   OBSERVE(on_atomic, address_##name, sizeof(T), bits(name)); \
   if (!skips_##name) memory.store<T>(address_##name, new_value)
 #define LR(T, name, address)                               \
@@ -652,6 +707,7 @@ dispatch:
   ATOMIC_ACCESS(T, address_##name, AccessKind::load);      \
   const bool skips_##name = std::exchange(skips_, false);  \
   const T name = READ_ATOMIC(T, name);                     \
+  SHOW_ACCESS(address_##name);                             \
   OBSERVE(on_load, address_##name, sizeof(T), bits(name)); \
   reserve(line_of(address_##name));                        \
   hart_.reservation = address_##name
@@ -674,12 +730,12 @@ dispatch:
       drops_##name || (hart_.reservation == address_##name && has_reservation(line_##name));   \
   end_reservation();                                                                           \
   if (stored_##name && !drops_##name) memory.store<T>(address_##name, value);                  \
+  SHOW_ACCESS(address_##name);                                                                 \
   OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                     \
   const std::uint64_t name = stored_##name ? 0 : 1
-#define FENCE()                      \
-  slot.issue = issue;                \
-  drain_buffer(loads_, slot.issue);  \
-  drain_buffer(stores_, slot.issue); \
+#define FENCE()                  \
+  slot.issue = issue;            \
+  if (!fence(slot.issue)) LEAVE; \
   issue = slot.issue
 // Also ends blocks that no instruction ends: the pseudo-instruction takes no time and does not count.
 #define NEXT_BLOCK()                                      \
@@ -788,9 +844,30 @@ dispatch:
 #include "chip/isa/semantics.inc"
 #undef RUBATO_INSN
 
+deferred:
+  stop_ = PipelineStop::deferred;
+  goto out;
+
 skipped:  // a doomed run's load without right gives 0, its store is dropped
   skips_ = false;
   ++(insn->is_load() ? counters_.loads : counters_.stores);
+  if (deferral_ != Deferral::none) {  // its observer sees it when it performs
+    slot.issue = issue;
+    [[maybe_unused]] const Addr address =
+        regs[insn->rs1] + static_cast<std::uint64_t>(std::int64_t{insn->imm});
+    [[maybe_unused]] const bool is_shown = deferral_ == Deferral::forwarded;
+    end_deferral(*insn, PC, slot);
+    RETIRE;
+    if constexpr (is_observed) {
+      if (is_shown) {
+        SHOW_ACCESS(address);
+        OBSERVE(on_load, address, insn->bytes, forwarded_);
+        SHOW;
+      }
+    }
+    ++insn;
+    goto* labels[static_cast<unsigned>(insn->op)];
+  }
   if (insn->is_load()) WRITE_RD(insn->op == Op::flw ? ~std::uint64_t{0} << 32 : 0);
   slot.done = issue + 1;
   slot.source = Source::core;
@@ -805,6 +882,7 @@ returned:
 
 stopped:
   stopped_at_ = *insn;
+  if constexpr (is_observed) stopped_pc_ = PC;
   if (t >= strict_end_) awaited = std::exchange(stop_, PipelineStop::resume);
 
 out:

@@ -3,7 +3,8 @@
 //
 //   issue       an instruction issues one cycle after the previous one, or when its operands are ready
 //               (stall on use), whichever is later; its result is ready after its class's latency
-//   load, store an L1 hit is pipelined; a miss occupies a load- or store-buffer entry until it is done
+//   load, store an L1 hit is pipelined; a miss occupies a load- or store-buffer entry until it is done.
+//               One that messages have yet to bring is deferred: it performs when the line is there (K11)
 //   strict      what others can see (misses, atomics, traps) happens only when the chip's clock is at its
 //               cycle; the rest may run ahead by the look-ahead window (chip.md section 9)
 //   speculative task: the lines it uses are recorded, each store first appends what it overwrites to the undo
@@ -18,17 +19,22 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/prefetch.hpp"
 #include "chip/cache/l1_cache.hpp"
+#include "chip/capsule/capsule_fault.hpp"
 #include "chip/config/config.hpp"
 #include "chip/conflict/access_recorder.hpp"
 #include "chip/conflict/log_lines.hpp"
 #include "chip/conflict/reservations.hpp"
 #include "chip/core/access_buffer.hpp"
 #include "chip/core/branch_predictor.hpp"
+#include "chip/core/deferred_accesses.hpp"
 #include "chip/core/execution_observer.hpp"
+#include "chip/core/in_order_observer.hpp"
+#include "chip/core/instruction_observer.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/isa/insn.hpp"
@@ -47,8 +53,9 @@ class CapsuleVector;
 
 /// Why the pipeline stopped; hart().pc is at the instruction that could not be executed.
 enum class PipelineStop : std::uint8_t {
-  resume,   ///< call run() again when the clock is at cycle()
-  blocked,  ///< the memory system blocked an access: resume_at() when woken
+  resume,    ///< call run() again when the clock is at cycle()
+  blocked,   ///< the memory system blocked an access: resume_at() when woken
+  deferred,  ///< it needs what a deferred access brings: resume_deferred() when one has performed
   ecall,
   task,       ///< a task instruction: insn() says which
   fence_i,    ///< decoded blocks are to be dropped; go on behind it
@@ -76,6 +83,7 @@ class Pipeline final : private L1Recorder {
     LineAddr log_base{};          ///< undo logs of this core, behind everything that is loaded or stored
     std::uint64_t log_lines = 0;  ///< from log_base on
     ExecutionObserver* observer = nullptr;
+    InstructionObserver* instructions = nullptr;
   };
   Pipeline(CoreId core, const Config& config, Ports ports);
   Pipeline(const Pipeline&) = delete;  // the L1 may know it
@@ -92,9 +100,18 @@ class Pipeline final : private L1Recorder {
           is_strict(cycle_.value) ? std::exchange(resume_stop_, PipelineStop::resume) : PipelineStop::resume;
       return stop_;
     }
-    return ports_.observer == nullptr || is_doomed_ ? execute<false>(now, next_other, pause_at)
-                                                    : execute<true>(now, next_other, pause_at);
+    return is_observed() ? execute<true>(now, next_other, pause_at)
+                         : execute<false>(now, next_other, pause_at);
   }
+  /// Before the first run(). Outlives the pipeline.
+  void observe(InstructionObserver& observer) { ports_.instructions = &observer; }
+  /// To that observer, if there is one: the context that begins is this thread's.
+  void show_thread(int tid) const {
+    if (ports_.instructions != nullptr)
+      ports_.instructions->on_thread(core_, static_cast<std::uint32_t>(tid));
+  }
+
+  void inject(CapsuleFault fault) { capsule_fault_ = fault; }
 
   /// run() follows soon: asks the host for the L1's set that the access it left for will look at.
   void prefetch_run() const { ports_.l1d.prefetch(awaited_set_); }
@@ -127,7 +144,28 @@ class Pipeline final : private L1Recorder {
   /// The access that was blocked may be made at `at`; the wait is charged to what the protocol says of it,
   /// and else to the check that blocked it.
   void resume_blocked(Cycle at);
-  /// Waits for every outstanding access, charging the wait by its parts. @returns cycle(), advanced.
+
+  // Deferred accesses: pipeline_deferred.cpp.
+  bool has_deferred() const { return deferred_.any(); }
+  /// Messages have brought `line`, or the right to it. False: no deferred access waits for it.
+  bool note_ready(LineAddr line);
+  /// Performs deferred accesses of `line`, in order, up to one that is blocked.
+  void perform(LineAddr line, Cycle now);
+  /// perform() met a conflict that is undecided: perform_blocked() when woken.
+  bool is_deferral_blocked() const { return is_deferral_blocked_; }
+  /// perform() met a page that has lost its rights since the access was deferred: fault() says where. The
+  /// access is gone.
+  bool take_deferral_fault() { return std::exchange(is_deferral_fault_, false); }
+  void perform_blocked(Cycle now);
+  /// Those of [begin, end) perform before something becomes of the memory, or of this core, that does not
+  /// wait for messages (K14). What these bring later is not used. A speculative task's are left: they find
+  /// what there is then.
+  void perform_at_once(Addr begin, Addr end, Cycle now);
+  /// The wait until `at` is charged to the access that performed last.
+  void resume_deferred(Cycle at);
+
+  /// Waits for every outstanding access, of which none is deferred, charging the wait by its parts. @returns
+  /// cycle(), advanced.
   Cycle drain();
   /// Somebody else wrote to one of these lines, not by way of the caches.
   void lose_reservation(LineAddr first, LineAddr last);
@@ -139,7 +177,11 @@ class Pipeline final : private L1Recorder {
   /// Performs the `capsule.return` it stopped at, at a depth above 0.
   void leave_capsule();
   /// The instruction it stopped at has been executed.
-  void count_instruction() { ++counters_.instructions; }
+  void count_instruction() {
+    ++counters_.instructions;
+    if (ports_.instructions != nullptr) [[unlikely]]
+      show(stopped_at_, stopped_pc_, cycle_, nullptr);
+  }
 
   /// A host call was served, hart()'s pc and a0 changed. `returns`: to its caller, as the function would
   /// have.
@@ -171,6 +213,9 @@ class Pipeline final : private L1Recorder {
   Cycle cycle() const { return cycle_; }
   /// The instruction run() stopped at (ecall, task, fence_i).
   const isa::Insn& insn() const { return stopped_at_; }
+  /// Of the last PipelineStop::blocked.
+  BlockReason blocked_by() const { return blocked_by_; }
+  LineAddr blocked_line() const { return blocked_line_; }
   const Fault& fault() const { return fault_; }
 
   bool is_in_untracked_page(Addr address) const {
@@ -200,6 +245,8 @@ class Pipeline final : private L1Recorder {
  private:
   static constexpr unsigned kRegisters = 65;  // of insn.hpp: x, f, sink
 
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};  // when something will be ready
+
   /// What the result of a register waits for, to charge the stall of whoever needs it.
   enum class Source : std::uint8_t { core, l1, access };
 
@@ -209,6 +256,13 @@ class Pipeline final : private L1Recorder {
     Source source;
     const AccessParts* parts;
   };
+
+  /// Somebody looks at what is executed now.
+  bool is_observed() const {
+    return ports_.instructions != nullptr || (ports_.observer != nullptr && !is_doomed_);
+  }
+  /// To the observer of instructions; `address`: of its access, if it made one.
+  void show(const isa::Insn& insn, Addr pc, Cycle issued, const Addr* address);
 
   template <bool is_observed>
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
@@ -226,6 +280,23 @@ class Pipeline final : private L1Recorder {
   // `missed`: the L1 was asked for the access a moment ago and refused it.
   bool load_slow(Addr address, unsigned bytes, Slot& slot, bool missed);
   void wait_for_fill(LineAddr line, Addr word, Slot& slot);
+  // pipeline_deferred.cpp: of an access that skips_, how it is to be performed.
+  enum class Deferral : std::uint8_t { none, first, behind, forwarded };
+  enum class Behind : std::uint8_t { nothing, taken, leaves };
+  /// What a speculative task does in a capsule, aborted or not, is done at once.
+  bool may_defer() const { return !is_doomed_ && (attempt_ == nullptr || hart_.capsule_depth == 0); }
+  /// Of an access while some are deferred: those of its line come first, and their stores may serve it.
+  Behind look_at_deferred(Addr address, unsigned bytes, bool write, Slot& slot);
+  /// The memory system blocked an access: true if the core can go on without.
+  bool defer(LineAddr first, LineAddr last, AccessBuffer& buffer);
+  void end_deferral(const isa::Insn& insn, Addr pc, Slot& slot);
+  void give_value(const DeferredAccess& access, std::uint64_t ready, const AccessParts& parts);
+  void settle_deferred();
+  void cancel_deferred();
+  void drop_deferred(const DeferredAccess& access);
+  std::size_t log_entries_of(Addr address, unsigned bytes) const;
+  std::size_t log_entries_of_deferred() const;
+  bool fence(std::uint64_t& issue);
   bool store_slow(Addr address, unsigned bytes, Slot& slot);
   bool atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot);
   bool fetch_slow(LineAddr line, std::uint64_t& issue);
@@ -255,7 +326,10 @@ class Pipeline final : private L1Recorder {
   }
   bool is_forbidden(Addr address, unsigned bytes) const;
   /// A doomed run's access to tracked memory that must not be performed: of a store, always (P37).
-  bool drops(Addr address) const { return is_doomed_ && !is_untracked(line_of(address)); }
+  bool drops(Addr address) const {
+    return is_doomed_ && !is_untracked(line_of(address)) &&
+           capsule_fault_ != CapsuleFault::doomed_store_performed;
+  }
   /// An access without the right to it: a fault; a doomed run does without it.
   bool refuse(FaultKind kind, Addr address);
   // Of lr and sc; the address is hart_.reservation.
@@ -283,7 +357,8 @@ class Pipeline final : private L1Recorder {
         std::max(std::max(ready_[insn.rs1], ready_[insn.rs2]), std::max(ready_[insn.rs3], ready_[insn.rd]));
     return ready <= issue ? issue : charge_stall(insn, issue);
   }
-  /// Of an instruction whose operands are ready later than `issue`. @returns when they are.
+  /// Of an instruction whose operands are ready later than `issue`. @returns when they are, which may be
+  /// kUnknown.
   [[gnu::noinline]] std::uint64_t charge_stall(const isa::Insn& insn, std::uint64_t issue);
   void charge(const AccessParts& parts, Latency stall);
   void drain_buffer(AccessBuffer& buffer, std::uint64_t& issue);
@@ -311,8 +386,15 @@ class Pipeline final : private L1Recorder {
   Ports ports_;
   std::uint32_t mispredict_, l1_latency_, lookahead_;
   bool forwards_;  // conflict.forwarding: else marks cover no use of what an earlier task of the core wrote
-  bool is_doomed_ = false;   // runs on in a capsule for nothing
-  bool skips_ = false;       // a slow path's answer: it is as if the access had been performed
+  bool is_doomed_ = false;  // runs on in a capsule for nothing
+  CapsuleFault capsule_fault_ = CapsuleFault::none;
+  bool skips_ = false;  // a slow path's answer: it is as if the access had been performed
+  bool defers_;         // core.defers: accesses that messages have yet to bring
+  bool is_deferral_blocked_ = false;
+  bool is_deferral_fault_ = false;
+  Deferral deferral_ = Deferral::none;
+  BlockReason blocked_by_ = BlockReason::none;
+  LineAddr blocked_line_{};
   bool is_stopped_ = false;  // its task was aborted by the access it is making
   PipelineStop stop_ = PipelineStop::resume;
   CoreId core_;
@@ -322,11 +404,16 @@ class Pipeline final : private L1Recorder {
   std::array<Source, kRegisters> source_{};
   std::array<std::uint64_t, kRegisters> ready_{};
   AccessBuffer loads_, stores_;
+  DeferredAccesses deferred_;
+  std::optional<InOrderObserver> in_order_;  // what ports_.observer is, if it is something
+  std::uint64_t forwarded_ = 0;              // by a deferred store
+  AccessParts performed_parts_{};            // of the deferred access that performed last
   std::array<AccessParts, kRegisters> producers_{};
   std::array<std::uint64_t, kCycleParts> parts_{};
   AccessParts access_parts_{};  // of the last slow access
   BranchPredictor predictor_;
   isa::Insn stopped_at_{};
+  Addr stopped_pc_{};  // where instructions are observed
   Fault fault_;
   Addr watch_pc_ = ~Addr{0}, watch_sp_ = 0;
   Addr stack_low_ = 0, stack_high_ = 0;

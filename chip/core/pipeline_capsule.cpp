@@ -23,7 +23,10 @@ void Pipeline::mark_unchecked(LineAddr line) {
   }
 }
 
-void Pipeline::update_rights() { ports_.l1d.set_rights(attempt_ == nullptr || hart_.capsule_depth != 0); }
+void Pipeline::update_rights() {
+  ports_.l1d.set_rights(attempt_ == nullptr || hart_.capsule_depth != 0 ||
+                        capsule_fault_ == CapsuleFault::untracked_hit_without_rights);
+}
 
 bool Pipeline::is_forbidden(Addr address, unsigned bytes) const {
   const Addr last = address + bytes - 1;
@@ -79,7 +82,7 @@ void Pipeline::leave_capsule() {
 }
 
 void Pipeline::change_context() {
-  update_rights();
+  if (capsule_fault_ != CapsuleFault::rights_kept_after_return || hart_.capsule_depth != 0) update_rights();
   count_instruction();
   forget_resume();
   fetch_line_ = LineAddr{~std::uint64_t{0}};

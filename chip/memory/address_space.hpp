@@ -15,6 +15,9 @@
 
 namespace rubato::chip {
 
+class CheckpointReader;  // chip/memory/checkpoint_file.hpp
+class CheckpointWriter;
+
 /// Page attributes, or-ed together; 0: not mapped.
 struct Page {
   static constexpr std::uint8_t kRead = 1, kWrite = 2, kExecute = 4;
@@ -100,6 +103,9 @@ class AddressSpace {
   /// Moves the contents of `from` to the (mapped, disjoint) range at `to`; what is left at `from` is
   /// unspecified.
   void move_contents(Addr from, Addr to, std::uint64_t bytes);
+  /// All mapped pages, their attributes and what is in them; restore() maps exactly those.
+  void save(CheckpointWriter& file) const;
+  void restore(CheckpointReader& file);
   /// The guest wrote code and says so (riscv_flush_icache): counts as a change of executable ranges.
   void code_changed() { ++code_generation_; }
 

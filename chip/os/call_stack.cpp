@@ -70,28 +70,45 @@ std::optional<isa::Insn> instruction_at(Addr pc, const AddressSpace& memory) {
   return isa::decode(word);
 }
 
-std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, const AddressSpace& memory) {
-  const Walk walk(symbols, memory);
-  std::vector<std::string> names;
-  const Symbols::Symbol* callee = symbols.at(thread.regs.pc);
-  const auto is_done = [&] {
-    return names.size() == kMost || (callee != nullptr && is_outermost(Symbols::name(*callee)));
+bool CallChains::returns_from(Addr a, const Symbols::Symbol* callee) {
+  // No code lies before nearly every word of a stack.
+  if ((a & 1) != 0 || a < 4 || !memory_.allows(a - 2, 2, Page::kExecute)) return false;
+  if (generation_ != memory_.code_generation()) known_.clear();
+  generation_ = memory_.code_generation();
+  const auto [known, is_new] = known_.try_emplace({a, callee});
+  if (is_new) known->second = Walk(symbols_, memory_).returns_from(a, callee);
+  return known->second;
+}
+
+std::vector<Addr> CallChains::of(const HartState& regs) {
+  std::vector<Addr> found;
+  const Symbols::Symbol* callee = symbols_.at(regs.pc);
+  const auto ends = [](const Symbols::Symbol* function) {
+    return function != nullptr && is_outermost(Symbols::name(*function));
   };
+  bool is_done = ends(callee);
   const auto consider = [&](Addr a) {
-    if (!walk.returns_from(a, callee)) return;
-    const auto* symbol = symbols.at(a - 1);  // behind the call another function may begin
+    if (!returns_from(a, callee)) return;
+    const auto* symbol = symbols_.at(a - 1);  // behind the call another function may begin
     if (symbol == nullptr || !symbol->is_function) return;
-    const std::string& name = Symbols::name(*symbol);
-    const bool is_recursion = callee != nullptr && name == Symbols::name(*callee);
+    const bool is_recursion = callee != nullptr && Symbols::name(*symbol) == Symbols::name(*callee);
     callee = symbol;
-    if (!is_recursion) names.push_back(name);
+    if (!is_recursion) found.push_back(a);
+    is_done = found.size() == kMost || ends(callee);
   };
-  if (!is_done()) consider(thread.regs.x[reg::ra]);
-  const Addr sp = (thread.regs.x[reg::sp] + 7) & ~Addr{7};
-  for (Addr a = sp; a < sp + kScanBytes && !is_done(); a += 8) {
-    if (!memory.allows(a, 8, Page::kRead)) break;
-    consider(memory.load<std::uint64_t>(a));
+  if (!is_done) consider(regs.x[reg::ra]);
+  const Addr sp = (regs.x[reg::sp] + 7) & ~Addr{7};
+  for (Addr a = sp; a < sp + kScanBytes && !is_done; a += 8) {
+    if (!memory_.allows(a, 8, Page::kRead)) break;
+    consider(memory_.load<std::uint64_t>(a));
   }
+  return found;
+}
+
+std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, const AddressSpace& memory) {
+  std::vector<std::string> names;
+  for (const Addr a : CallChains(symbols, memory).of(thread.regs))
+    names.push_back(Symbols::name(*symbols.at(a - 1)));
   return names;
 }
 

@@ -5,8 +5,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chip/isa/insn.hpp"
@@ -19,8 +22,28 @@ namespace rubato::chip {
 /// The instruction at `pc`, if it can be fetched.
 std::optional<isa::Insn> instruction_at(Addr pc, const AddressSpace& memory);
 
-/// Names of the functions that led to where `thread` is, innermost first, at most six, up to main or a
-/// thread's first function.
+/// Finds the calls that led somewhere, without debugging information: an address on the stack counts if it
+/// stands behind a call that may have led to the function before. What it has found out about a call it
+/// keeps, until code changes.
+class CallChains {
+ public:
+  /// Both outlive it.
+  CallChains(const Symbols& symbols, const AddressSpace& memory) : symbols_(symbols), memory_(memory) {}
+
+  /// Where the calls return to that led to where `regs` are, innermost first, at most six, up to main or a
+  /// thread's first function.
+  std::vector<Addr> of(const HartState& regs);
+
+ private:
+  bool returns_from(Addr a, const Symbols::Symbol* callee);
+
+  const Symbols& symbols_;
+  const AddressSpace& memory_;
+  std::map<std::pair<Addr, const Symbols::Symbol*>, bool> known_;
+  std::uint64_t generation_ = 0;  // of the code that they are known of
+};
+
+/// The names of the functions that these are in.
 std::vector<std::string> callers(const Thread& thread, const Symbols& symbols, const AddressSpace& memory);
 
 }  // namespace rubato::chip

@@ -3,8 +3,10 @@
 #include "chip/os/fast_forward.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
+#include "chip/memory/checkpoint_file.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -25,6 +27,24 @@ std::uint64_t FastForward::read_counter(unsigned number, std::uint64_t executed)
   const std::uint64_t instructions = instructions_ + executed;
   if (number != kCounterTime) return instructions;
   return process_.nanoseconds() + instructions / 2 - instructions_ / 2;
+}
+
+void FastForward::take_back(Thread& thread) {
+  --instructions_;
+  --thread.instructions;
+  ++turn_left_;
+}
+
+void FastForward::save(CheckpointWriter& file) const {
+  file.number(instructions_);
+  file.number(skipped_ns_);
+  file.number(turn_left_);
+}
+
+void FastForward::restore(CheckpointReader& file) {
+  instructions_ = file.number();
+  skipped_ns_ = file.number();
+  turn_left_ = file.number();
 }
 
 Thread* FastForward::next_thread() {
@@ -53,7 +73,7 @@ FastForward::Result FastForward::run(std::optional<Addr> stop, std::uint64_t bud
       process_.expire_timeouts();
       continue;
     }
-    if (budget == 0) return {Stop::budget};
+    if (std::exchange(is_stopped_, false) || budget == 0) return {Stop::budget};
     Thread* thread = next_thread();
     if (thread == nullptr) {
       if (!timeout) return {Stop::deadlock};
@@ -101,6 +121,7 @@ std::optional<FastForward::Result> FastForward::run_turn(Thread& thread, std::ui
         break;
       }
       case isa::StopReason::ecall: {
+        if (stops_at_chip_calls_ && process_.asks_for_chip(thread)) return Result{Stop::chip_call, &thread};
         const SyscallOutcome outcome = process_.syscall(thread);
         blocks_.synchronize();
         if (outcome == SyscallOutcome::process_exited) return Result{Stop::exited, &thread};

@@ -21,6 +21,7 @@ class FastForward : private isa::CounterSource {
     budget,            ///< the budget is used up; run() goes on where it stopped
     stop_pc,           ///< `thread` is at the stop pc
     task_instruction,  ///< `thread` is at the task instruction `insn`: perform it, advance pc, run on
+    chip_call,         ///< `thread` is at a system call that asks for the chip (stop_at_chip_calls)
     exited,            ///< the program exited or a signal ended it
     deadlock,          ///< every thread waits, none with a time limit
     fault,             ///< `thread` faulted and has no handler
@@ -62,8 +63,22 @@ class FastForward : private isa::CounterSource {
   /// An `ebreak` stops fast-forward as a fault without a handler does: a debugger's.
   void leave_breakpoints() { leaves_breakpoints_ = true; }
 
+  /// From now on: run() stops before a system call whose answer depends on the chip, or that starts a thread.
+  void stop_at_chip_calls() { stops_at_chip_calls_ = true; }
+
+  /// The instruction that `thread` is at, where run() stopped, counts when it is done.
+  void take_back(Thread& thread);
+  /// How far it is, for checkpoints: of a process of one thread.
+  void save(CheckpointWriter& file) const;
+  void restore(CheckpointReader& file);
+
   /// The other threads run before the one that was stopped does.
   void end_turn() { turn_left_ = 0; }
+  /// run() returns when the instruction is over, as if its budget were.
+  void stop() {
+    turn_left_ = 0;
+    is_stopped_ = true;
+  }
 
   std::uint64_t instructions() const { return instructions_; }
   /// Simulated time that fast-forward has made pass.
@@ -82,8 +97,9 @@ class FastForward : private isa::CounterSource {
   const std::uint64_t quantum_;
   Observer* observer_ = nullptr;
   HostCalls* host_calls_ = nullptr;
-  bool leaves_breakpoints_ = false;
+  bool leaves_breakpoints_ = false, stops_at_chip_calls_ = false;
   std::uint64_t turn_left_ = 0;  // of the thread at turn_
+  bool is_stopped_ = false;
   std::size_t turn_ = 0;
   std::uint64_t instructions_ = 0, skipped_ns_ = 0;
 };

@@ -178,6 +178,37 @@ bool Process::is_stack_overflow(Addr a, const Thread& thread) const {
   return is_near_sp && memory.allows_range(low, thread.stack_high - low, Page::kWrite);
 }
 
+ThreadWait Process::wait_of(const Thread& thread) const {
+  const Impl& impl = *impl_;
+  const Wait& wait = impl.infos[static_cast<std::size_t>(thread.tid - kFirstTid)].wait;
+  switch (wait.kind) {
+    case WaitKind::none:
+      return {};
+    case WaitKind::sleep:
+      return {wait.deadline ? ThreadWait::Kind::sleep : ThreadWait::Kind::signal, 0, 0};
+    case WaitKind::files:
+      return {ThreadWait::Kind::files, 0, 0};
+    case WaitKind::signal:
+      return {ThreadWait::Kind::signal, 0, 0};
+    case WaitKind::futex:
+      break;
+  }
+  for (const auto& other : impl.threads)
+    if (other->clear_child_tid == wait.futex && other->state != ThreadState::exited &&
+        other->tid != thread.tid)
+      return {ThreadWait::Kind::join, wait.futex, other->tid};
+  // glibc's pthread_mutex_t: {int lock; unsigned count; int owner; ...}. PI futexes hold the owner
+  // themselves.
+  const auto word = impl.user.get<std::uint32_t>(wait.futex);
+  const auto owner = impl.user.get<std::uint32_t>(wait.futex + 8);
+  const std::uint32_t tid = wait.is_lock && word ? *word & 0x3fffffff : owner.value_or(0);
+  const bool is_mutex = wait.is_lock || (word && *word >= 2 && wait.bitset == 0xffffffff);
+  const bool is_thread = tid >= static_cast<std::uint32_t>(kFirstTid) &&
+                         tid < static_cast<std::uint32_t>(kFirstTid) + impl.threads.size();
+  if (is_mutex && is_thread) return {ThreadWait::Kind::lock, wait.futex, static_cast<int>(tid)};
+  return {ThreadWait::Kind::futex, wait.futex, 0};
+}
+
 std::string Process::describe_waiting() const {
   Impl& impl = *impl_;
   const Symbols& all = symbols();
@@ -188,21 +219,15 @@ std::string Process::describe_waiting() const {
     std::string reason;
     switch (wait.kind) {
       case WaitKind::futex: {
+        const ThreadWait what = wait_of(*thread);
         reason = fmt::format("waits for the futex at {}", at(wait.futex, all));
-        const auto word = impl.user.get<std::uint32_t>(wait.futex);
-        for (const auto& other : impl.threads)
-          if (other->clear_child_tid == wait.futex && other->state != ThreadState::exited && other != thread)
-            reason = fmt::format("waits for the end of thread {}", other->tid);
-        // glibc's pthread_mutex_t: {int lock; unsigned count; int owner; ...}. PI futexes hold the owner
-        // themselves.
-        const auto owner = impl.user.get<std::uint32_t>(wait.futex + 8);
-        const std::uint32_t tid = wait.is_lock && word ? *word & 0x3fffffff : owner.value_or(0);
-        const bool is_mutex = wait.is_lock || (word && *word >= 2 && wait.bitset == 0xffffffff);
-        if (is_mutex && tid != 0 && impl.find_thread(tid) != nullptr)
-          reason += fmt::format(", a mutex held by thread {}", tid);
-        else if (is_mutex && tid >= static_cast<std::uint32_t>(kFirstTid) &&
-                 tid < static_cast<std::uint32_t>(kFirstTid) + impl.threads.size())
-          reason += fmt::format(", a mutex held by thread {}, which has ended", tid);
+        if (what.kind == ThreadWait::Kind::join)
+          reason = fmt::format("waits for the end of thread {}", what.holder);
+        if (what.kind == ThreadWait::Kind::lock && what.holder != 0) {
+          const bool is_there = impl.find_thread(what.holder) != nullptr;
+          reason +=
+              fmt::format(", a mutex held by thread {}{}", what.holder, is_there ? "" : ", which has ended");
+        }
         break;
       }
       case WaitKind::sleep:

@@ -156,6 +156,7 @@ StandardStream::StandardStream(int host_fd, std::uint32_t open_flags, Listener l
 
 std::int64_t StandardStream::read(std::span<std::byte> to) {
   if (!can_read()) return -EBADF;
+  was_read_ = true;
   while (true) {
     const ssize_t n = ::read(fd_, to.data(), to.size());
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) return or_error(n);
@@ -181,16 +182,19 @@ std::int64_t StandardStream::write(std::span<const std::byte> from) {
     }
   }
   if (listener_) listener_(from.first(done));
+  if (keeps_written_) written_.append(reinterpret_cast<const char*>(from.data()), done);
   return done == 0 && error != 0 ? -error : static_cast<std::int64_t>(done);
 }
 
 std::int64_t StandardStream::pread(std::span<std::byte> to, std::int64_t offset) {
   if (!is_regular_) return -ESPIPE;
+  was_read_ = true;
   return or_error(::pread(fd_, to.data(), to.size(), offset));
 }
 
 std::int64_t StandardStream::seek(std::int64_t offset, int whence) {
   if (!is_regular_) return -ESPIPE;
+  was_read_ = true;
   return or_error(::lseek(fd_, offset, whence));
 }
 

@@ -123,12 +123,17 @@ class StandardStream : public OpenFile {
   std::uint32_t poll(std::uint32_t events) override;
   std::int64_t available() override;
   bool waits_for_host() const override { return can_read() && !is_regular_; }
+  /// All that was written so far, if it is kept: for checkpoints.
+  void keep_written() { keeps_written_ = true; }
+  const std::string& written() const { return written_; }
+  bool was_read() const { return was_read_; }
   int host_fd() const override { return is_regular_ ? fd_ : -1; }
 
  private:
   int fd_;  // not owned
   Listener listener_;
-  bool is_regular_ = false;
+  std::string written_;
+  bool is_regular_ = false, keeps_written_ = false, was_read_ = false;
 };
 
 /// The bytes between the two ends of a pipe.

@@ -231,7 +231,8 @@ std::optional<std::uint64_t> Process::next_timeout() const {
   std::optional<std::uint64_t> next = impl_->alarm_at;
   if (!impl_->timeouts.empty() && (!next || impl_->timeouts.begin()->first < *next))
     next = impl_->timeouts.begin()->first;
-  return next;
+  const std::optional<std::uint64_t> timer = impl_->next_timer();
+  return timer && (!next || *timer < *next) ? timer : next;
 }
 
 void Process::expire_timeouts() {
@@ -244,6 +245,7 @@ void Process::expire_timeouts() {
     siginfo.code = 0x80;  // SI_KERNEL
     impl_->send_signal(nullptr, abi::kSigAlrm, siginfo);
   }
+  if (!impl_->is_exited) impl_->expire_timers();
   while (!impl_->is_exited && !impl_->timeouts.empty() && impl_->timeouts.begin()->first <= now) {
     Thread& thread = *impl_->threads[static_cast<std::size_t>(impl_->timeouts.begin()->second - kFirstTid)];
     Wait& wait = impl_->info(thread).wait;

@@ -19,9 +19,13 @@
 #include "chip/memory/fault.hpp"
 #include "chip/os/symbols.hpp"
 #include "chip/os/thread.hpp"
+#include "chip/os/thread_profile.hpp"
 #include "chip/os/user_memory.hpp"
 
 namespace rubato::chip {
+
+class CheckpointReader;  // chip/memory/checkpoint_file.hpp
+class CheckpointWriter;
 
 struct ProcessOptions {
   std::string program;                   ///< path of the ELF file on the host
@@ -62,6 +66,10 @@ class ThreadObserver {
   virtual void on_signal(Thread&) {}
   /// The affinity of `thread` has changed: perhaps it may not stay where it runs.
   virtual void on_affinity(Thread&) {}
+  /// The program marks the beginning or the end of a region (rubato/markers.h).
+  virtual void on_marker(const Thread&, bool begins, const std::string& name) {
+    static_cast<void>(begins), static_cast<void>(name);
+  }
 };
 
 enum class SyscallOutcome : std::uint8_t {
@@ -105,6 +113,22 @@ class Process {
   std::optional<std::uint64_t> next_timeout() const;
   void expire_timeouts();
 
+  /// From now on what it prints is kept, for save(). Before it runs.
+  void keep_output();
+  /// What the program has done so far, for checkpoints: of a program of one thread that is not in a system
+  /// call.
+  /// @throws UsageError, which says what a checkpoint cannot hold: open pipes, files open for writing,
+  /// timers.
+  void save(CheckpointWriter& file) const;
+  /// Of a process of the same program, arguments and environment that has not run.
+  /// @throws UsageError if the file is damaged, or a file that was open cannot be opened.
+  void restore(CheckpointReader& file);
+  /// Prints what a restored program had printed until then, once. Before it goes on.
+  void print_restored();
+  /// The system call that `thread` is at depends on the chip, or starts what a checkpoint does not hold:
+  /// threads.
+  bool asks_for_chip(const Thread& thread) const;
+
   bool exited() const;
   int exit_status() const;                  ///< of exit_group, 0 to 255
   std::optional<int> death_signal() const;  ///< abort() and friends without a handler
@@ -123,6 +147,8 @@ class Process {
 
   /// One line for each blocked thread: tid, pc, symbol, what it waits for, holder where known (C3).
   std::string describe_waiting() const;
+  /// What `thread`, which is blocked, waits for. Of a join `holder` is the thread that is waited for.
+  ThreadWait wait_of(const Thread& thread) const;
   /// Unknown system calls met so far, name and count each (C2).
   std::vector<std::pair<std::string, std::uint64_t>> unknown_calls() const;
 

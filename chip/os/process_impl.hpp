@@ -23,6 +23,7 @@
 #include "chip/os/open_file.hpp"
 #include "chip/os/path_resolver.hpp"
 #include "chip/os/process.hpp"
+#include "chip/os/timers.hpp"
 #include "chip/os/user_memory.hpp"
 
 namespace rubato::chip {
@@ -181,6 +182,13 @@ struct Process::Impl {
   std::int64_t stat_at(Call& call, unsigned directory, unsigned path, std::uint32_t flags, abi::Stat& result);
   std::string proc_maps() const;
 
+  // --- sys_timers.cpp
+  // ----------------------------------------------------------------------------------------
+  std::int64_t read_timer(Addr a, bool is_absolute, bool of_realtime, IntervalTimer& timer) const;
+  /// When the next timer expires whose expiration matters; expire_timers() tells of those that have.
+  std::optional<std::uint64_t> next_timer() const;
+  void expire_timers();
+
   std::int64_t install(std::shared_ptr<OpenFile> file, bool cloexec);
   std::optional<std::uint64_t> deadline_of(const abi::Timespec& time, bool absolute, bool realtime) const;
   bool read_deadline(Addr a, bool absolute, bool realtime, std::optional<std::uint64_t>& deadline,
@@ -211,6 +219,8 @@ struct Process::Impl {
   std::array<abi::Siginfo, abi::kSignals + 1> pending_info{};
   std::optional<std::uint64_t> alarm_at;  // ITIMER_REAL
   std::uint64_t alarm_interval = 0;
+  std::map<std::int32_t, PosixTimer> posix_timers;  // by the guest's number
+  std::vector<std::weak_ptr<TimerFile>> timer_files;
 
   LoadedProgram program;
   Addr brk_start = 0, brk_now = 0, brk_mapped = 0;
@@ -224,6 +234,7 @@ struct Process::Impl {
   std::uint64_t next_pipe = 1000;
   Rng rng;
 
+  std::array<std::string, 2> printed_before;  // of a restored program: standard output and error
   bool is_exited = false;
   int status = 0;
   std::optional<int> killed_by;

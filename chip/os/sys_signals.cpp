@@ -8,6 +8,11 @@
 namespace rubato::chip {
 namespace {
 
+bool is_poll(std::uint64_t number) {
+  constexpr std::uint64_t kEpollPwait = 22, kPselect6 = 72, kPpoll = 73;
+  return number == kEpollPwait || number == kPselect6 || number == kPpoll;
+}
+
 constexpr std::uint64_t kUnblockable =
     (std::uint64_t{1} << (abi::kSigKill - 1)) | (std::uint64_t{1} << (abi::kSigStop - 1));
 constexpr std::int32_t kSiUser = 0, kSiTkill = -6;
@@ -116,10 +121,9 @@ void Process::Impl::send_signal(Thread* target, int signal, const abi::Siginfo& 
 void Process::Impl::interrupt_wait(Thread& thread, int signal) {
   Wait& wait = info(thread).wait;
   // Waits with a time limit, sigsuspend and poll are never restarted.
-  const bool restarts = (actions[static_cast<std::size_t>(signal)].flags & abi::kSaRestart) != 0 &&
-                        !wait.deadline &&
-                        (wait.kind == WaitKind::futex ||
-                         (wait.kind == WaitKind::files && wait.number != 73 && wait.number != 72));
+  const bool restarts =
+      (actions[static_cast<std::size_t>(signal)].flags & abi::kSaRestart) != 0 && !wait.deadline &&
+      (wait.kind == WaitKind::futex || (wait.kind == WaitKind::files && !is_poll(wait.number)));
   if (wait.kind == WaitKind::sleep && wait.remaining != 0 && wait.deadline) {
     const std::uint64_t left = *wait.deadline > now() ? *wait.deadline - now() : 0;
     user.put(wait.remaining, abi::Timespec{static_cast<std::int64_t>(left / 1000000000),

@@ -20,6 +20,17 @@ std::int64_t Process::Impl::sys_uname(Call& call) {
   return user.write(call.a[0], text, sizeof text) ? 0 : -EFAULT;
 }
 
+// include/rubato/markers.h: no call of Linux.
+std::int64_t Process::Impl::sys_rubato_mark(Call& call) {
+  constexpr std::size_t kLongest = 64;
+  if (call.a[0] > 1) return -EINVAL;
+  const auto name = user.string(call.a[1], kLongest);
+  if (!name) return -EFAULT;
+  if (name->empty() || name->size() >= kLongest) return -EINVAL;
+  if (observer != nullptr) observer->on_marker(call.thread, call.a[0] == 0, *name);
+  return 0;
+}
+
 std::int64_t Process::Impl::sys_sysinfo(Call& call) {
   struct Info {
     std::int64_t uptime;

@@ -3,19 +3,15 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "chip/os/guest_time.hpp"
 #include "chip/os/process_impl.hpp"
 
 namespace rubato::chip {
 namespace {
 
-constexpr std::uint64_t kSecond = 1000000000;
 constexpr std::uint64_t kEpochSeconds = 1704067200;  ///< 2024-01-01 00:00:00 UTC: when every run starts
 constexpr std::uint64_t kEpoch = kEpochSeconds * kSecond;
-constexpr std::uint64_t kFarAway = std::uint64_t{1} << 62;
 
-abi::Timespec timespec_of(std::uint64_t ns) {
-  return {static_cast<std::int64_t>(ns / kSecond), static_cast<std::int64_t>(ns % kSecond)};
-}
 abi::Timeval timeval_of(std::uint64_t ns) {
   return {static_cast<std::int64_t>(ns / kSecond), static_cast<std::int64_t>(ns % kSecond / 1000)};
 }

@@ -51,6 +51,14 @@ struct HeapCall {
   std::size_t freed_by = 0;   ///< that task's action
 };
 
+/// A task that waited in a system call, non-speculatively: what it did before has effect, and the other may
+/// have met it in untracked memory.
+struct Precedence {
+  std::size_t action = 0;  ///< of the one that follows: before this
+  std::uint64_t task = 0;
+  std::size_t end = 0;  ///< so many of that task's actions
+};
+
 struct AttemptRecord {
   std::uint64_t id = 0;
   std::uint64_t parent = 0;
@@ -67,11 +75,16 @@ struct AttemptRecord {
   std::vector<std::vector<std::byte>> kernel_data;
   std::vector<HartState> harts;
   std::vector<HeapCall> heap_calls;
+  std::vector<Precedence> precedences;  ///< by action
+  std::size_t entered_kernel = 0;       ///< so many actions before, the last time
+  std::size_t waited = 0;               ///< so many before the last system call in which it waited
+  std::uint64_t suspensions_seen = 0;   ///< of all that there were, when it last used untracked memory
 
   // Of the replay.
   bool has_begun = false, has_ended = false;
   HartState hart{};
-  std::size_t next = 0;  ///< action
+  std::size_t next = 0;             ///< action
+  std::size_t next_precedence = 0;  ///< to be heeded
   /// Which bytes of its core's stack it has written, by distance from the stack's end; and, while another
   /// task of that core may be replayed, what they hold.
   std::vector<bool> stack_written;

@@ -11,6 +11,15 @@ namespace rubato::chip {
 
 using Kind = TaskAction::Kind;
 
+namespace {
+
+/// The replay can stop behind it.
+bool is_stop(Kind kind) {
+  return kind == Kind::create || kind == Kind::task_read || kind == Kind::kernel_exit;
+}
+
+}  // namespace
+
 ReplayChecker::ReplayChecker(AddressSpace& memory, const Symbols& symbols, const Config& config,
                              std::function<void(const std::string&)> fail)
     : memory_(memory),
@@ -43,6 +52,7 @@ void ReplayChecker::begin_region(std::vector<std::pair<Addr, Addr>> stacks,
   created_.clear();
   finished_.clear();
   suspended_.clear();
+  suspensions_ = 0;
   freeings_.clear();
   stacks_ = std::move(stacks);
   replay_ = std::make_unique<SerialReplay>(memory_, stacks_, symbols_, std::move(heap_functions), capsules_);
@@ -118,6 +128,8 @@ void ReplayChecker::on_suspended(std::uint64_t id, CoreId core, Cycle) {
   Record& record = running_[core.value];
   if (record == nullptr || record->id != id)
     return fail(fmt::format("task {} is suspended on core {}, where it does not run", id, core.value));
+  record->waited = record->entered_kernel;
+  ++suspensions_;
   suspended_[id] = std::move(record);
 }
 
@@ -138,7 +150,7 @@ void ReplayChecker::on_finished(std::uint64_t id, CoreId core, Cycle now) {
   finished_[id] = std::move(record);
 }
 
-void ReplayChecker::on_aborted(std::uint64_t id, CoreId core, AbortCause, bool, Cycle) {
+void ReplayChecker::on_aborted(std::uint64_t id, CoreId core, const AbortReason&, bool, Cycle) {
   if (!is_active_) return;
   if (running_[core.value] != nullptr && running_[core.value]->id == id) running_[core.value].reset();
   finished_.erase(id);
@@ -178,6 +190,7 @@ void ReplayChecker::advance(AttemptRecord& record, std::size_t end) {
 
 void ReplayChecker::replay_until(AttemptRecord& record, std::size_t end) {
   for (std::size_t i = record.next; i < end; ++i) {
+    replay_precedences(record, i);
     if (record.actions[i].kind != Kind::heap_call) continue;
     const HeapCall call = record.heap_calls[record.actions[i].index];
     if (call.freer == 0 || call.freer == record.id) continue;
@@ -185,6 +198,18 @@ void ReplayChecker::replay_until(AttemptRecord& record, std::size_t end) {
     replay_freeing(call);
   }
   advance(record, end);
+}
+
+void ReplayChecker::replay_precedences(AttemptRecord& record, std::size_t end) {
+  while (record.next_precedence < record.precedences.size() &&
+         record.precedences[record.next_precedence].action <= end) {
+    const Precedence precedence = record.precedences[record.next_precedence++];
+    AttemptRecord* const other = running(precedence.task);
+    if (other == nullptr) continue;
+    advance(record, precedence.action);
+    replay_creation(*other);
+    replay_until(*other, precedence.end);
+  }
 }
 
 // As of a parent below: who frees memory non-speculatively has effect while it runs.
@@ -235,6 +260,22 @@ void ReplayChecker::replay_creation(const AttemptRecord& child) {
 
 // ---- What attempts do ----
 
+// A block of capalloc, say, changes hands there, and its new owner may commit while the old one still waits.
+// So what those did before they waited is replayed first: not just before the access, but where the replay
+// can stop, in allocators at the start of the call.
+void ReplayChecker::note_precedences(AttemptRecord& record) {
+  record.suspensions_seen = suspensions_;
+  std::size_t action = record.actions.size() - 1;
+  while (action != 0 && !is_stop(record.actions[action - 1].kind)) --action;
+  const auto note = [&](const AttemptRecord& other) {
+    if (other.id != record.id && !other.may_abort && other.waited != 0)
+      record.precedences.push_back({action, other.id, other.waited});
+  };
+  for (const Record& other : running_)
+    if (other != nullptr) note(*other);
+  for (const auto& [id, other] : suspended_) note(*other);
+}
+
 void ReplayChecker::on_begin(CoreId core, const HartState& hart) {
   AttemptRecord* const record = running_[core.value].get();
   if (record == nullptr) return;
@@ -247,6 +288,7 @@ void ReplayChecker::on_begin(CoreId core, const HartState& hart) {
 void ReplayChecker::on_load(CoreId core, Addr address, unsigned bytes, std::uint64_t value) {
   add(core,
       {.kind = Kind::load, .bytes = static_cast<std::uint8_t>(bytes), .address = address, .value = value});
+  note_untracked(core, address);
 }
 
 void ReplayChecker::on_store(CoreId core, Addr address, unsigned bytes) {
@@ -258,6 +300,7 @@ void ReplayChecker::on_atomic(CoreId core, Addr address, unsigned bytes, std::ui
              .bytes = static_cast<std::uint8_t>(bytes),
              .address = address,
              .value = old_value});
+  note_untracked(core, address);
 }
 
 void ReplayChecker::on_store_conditional(CoreId core, Addr address, unsigned bytes, bool stored) {
@@ -287,6 +330,7 @@ void ReplayChecker::on_kernel_exit(CoreId core, const HartState& hart) {
 
 void ReplayChecker::enter_kernel(std::uint64_t id) {
   kernel_for_.push_back(is_active_ && id != 0 ? running(id) : nullptr);
+  if (AttemptRecord* const record = kernel_for_.back()) record->entered_kernel = record->actions.size();
   memory_.watch_kernel(kernel_for_.back() != nullptr ? this : nullptr);
 }
 void ReplayChecker::leave_kernel() {

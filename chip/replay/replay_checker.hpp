@@ -60,7 +60,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void on_resumed(CoreId, const DispatchedTask&, Cycle) override;
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
   void on_committed(std::uint64_t id, CoreId, Cycle, bool waits) override;
-  void on_aborted(std::uint64_t id, CoreId, AbortCause, bool discarded, Cycle) override;
+  void on_aborted(std::uint64_t id, CoreId, const AbortReason&, bool discarded, Cycle) override;
 
   void on_discarded(std::uint64_t id, Cycle) override { created_.erase(id); }
 
@@ -87,6 +87,14 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void add(CoreId core, const TaskAction& action) {
     if (running_[core.value] != nullptr) running_[core.value]->actions.push_back(action);
   }
+  /// Of an access to untracked memory, which has just been added.
+  void note_precedences(AttemptRecord& record);
+  void note_untracked(CoreId core, Addr address) {
+    if (suspensions_ == 0 || running_[core.value] == nullptr) return;
+    AttemptRecord& record = *running_[core.value];
+    if (record.suspensions_seen != suspensions_ && (memory_.attributes(address) & Page::kUntracked) != 0)
+      note_precedences(record);
+  }
   void add_kernel(const TaskAction& action) {
     if (kernel_for_.back() != nullptr) kernel_for_.back()->actions.push_back(action);
   }
@@ -97,6 +105,8 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void advance(AttemptRecord& record, std::size_t end);
   /// The creation of the task must have been replayed before the task is.
   void replay_creation(const AttemptRecord& child);
+  /// So must what `record` follows before its action `end`.
+  void replay_precedences(AttemptRecord& record, std::size_t end);
   /// So must the freeing of memory that a call gave it.
   void replay_freeing(const HeapCall& call);
   /// What the heap call `action` freed may be taken by others from now on.
@@ -131,6 +141,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   std::unordered_map<Addr, Freeing> freeings_;
   std::vector<std::pair<Addr, Addr>> stacks_;
 
+  std::uint64_t suspensions_ = 0;                       // in the region
   std::vector<Record> running_;                         // by core
   std::map<std::uint64_t, Record> suspended_;           // by id
   std::unordered_map<std::uint64_t, Record> finished_;  // by id; looked up only

@@ -189,6 +189,7 @@ bool SerialReplay::react(const isa::RunResult& result, std::size_t before) {
       if (current_->next == before) fail("does not end in the replay");
       return true;
     case isa::StopReason::ecall:
+      if (current_->next >= end_) return false;
       leave_kernel("makes a system call");
       return current_->next < end_;
     case isa::StopReason::fault:

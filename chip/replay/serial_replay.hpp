@@ -5,8 +5,8 @@
 //
 // A non-speculative task takes effect while it runs. If a child of it commits before it has ended, it is
 // replayed as far as the creation of that child, and later goes on; likewise as far as it frees, or unmaps,
-// memory that another task is given.
-// Invariant: between calls the copy holds what all tasks replayed so far have written, stacks aside.
+// memory that another task is given, and to a system call in which it waits, if others use untracked memory
+// then. Invariant: between calls the copy holds what all tasks replayed so far have written, stacks aside.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,8 +43,8 @@ class SerialReplay final : private isa::AccessObserver, private isa::CounterSour
 
   /// Replays to the end. @throws ReplayMismatch.
   void replay(AttemptRecord& record) { replay_until(record, kEnd); }
-  /// Replays the actions before `end`; it stops only before one that calls the heap, and behind one that
-  /// does, that creates a task or leaves the kernel.
+  /// Replays the actions before `end`; it stops only before one that calls the heap or enters the kernel, and
+  /// behind one that does, that creates a task or reads of it.
   /// @throws ReplayMismatch.
   void replay_until(AttemptRecord& record, std::size_t end);
   /// A pool of the ideal allocator grew. No task is to blame for it: it stays if the task that asked aborts.

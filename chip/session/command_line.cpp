@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "chip/coherence/token/rule_tables.hpp"
 #include "chip/config/schema.hpp"
 
 namespace rubato::chip {
@@ -15,12 +16,12 @@ namespace {
 
 /// The options as they were typed.
 struct Typed {
-  std::string config, out, argv0, sandbox, roi, check_config, progress = "auto";
+  std::string config, out, argv0, sandbox, roi, check_config, watch, checkpoint, restore, progress = "auto";
   std::string cores, seed, max_cycles, trace_from, trace_cycles, interval, gdb;
   std::vector<std::string> set, series, environment;
-  bool trace = false, commit_order = false, no_ff = false, warm = false, check_replay = false, json = false,
-       quiet = false;
-  bool show_config = false, help_config = false, help = false, version = false;
+  bool trace = false, instructions = false, commit_order = false, no_ff = false, warm = false,
+       check_replay = false, json = false, quiet = false;
+  bool show_config = false, help_config = false, help_coherence = false, help = false, version = false;
 };
 
 void declare(CLI::App& app, Typed& t) {
@@ -41,15 +42,26 @@ void declare(CLI::App& app, Typed& t) {
       ->type_name("N");
   app.add_option("--cores", t.cores, "Short for --set chip.cores=N")->type_name("N");
   app.add_flag("--trace", t.trace, "Write trace.json.gz, for Perfetto (needs --out)");
-  app.add_option("--trace-from", t.trace_from, "First cycle of the trace")->type_name("C");
-  app.add_option("--trace-cycles", t.trace_cycles, "Length of the trace")->type_name("N");
+  app.add_flag(
+      "--instructions", t.instructions,
+      "Write instructions.tsv.gz: what cores execute in detail, instruction by instruction (needs --out)");
+  app.add_option("--trace-from", t.trace_from, "First cycle of the trace, and of instructions")
+      ->type_name("C");
+  app.add_option("--trace-cycles", t.trace_cycles, "Length of the trace, and of instructions")
+      ->type_name("N");
+  app.add_option("--watch", t.watch,
+                 "Write watch.tsv.gz: who accesses this memory in detail, SYMBOL, SYMBOL+OFFSET or an "
+                 "address, and :BYTES "
+                 "(needs --out)")
+      ->type_name("WHAT");
   app.add_flag("--commit-order", t.commit_order,
                "Write commits.tsv.gz: the tasks in the order of their commits (needs --out)");
   app.add_option("--interval", t.interval, "Write series.json: a sample every so many cycles (needs --out)")
       ->type_name("CYCLES");
   many("--series", t.series, "Statistics to sample, such as 'tile.*.l2.misses'; may repeat", "GLOB");
   app.add_option("--max-cycles", t.max_cycles, "Short for --set run.max_cycles=N")->type_name("N");
-  app.add_option("--roi", t.roi, "Short for --set run.roi=SYMBOL")->type_name("SYMBOL");
+  app.add_option("--roi", t.roi, "Short for --set run.roi=SYMBOL; @markers: what the program marks")
+      ->type_name("SYMBOL");
   app.add_flag("--no-ff", t.no_ff, "Simulate everything in detail");
   app.add_flag(
       "--check-replay", t.check_replay,
@@ -62,6 +74,12 @@ void declare(CLI::App& app, Typed& t) {
       ->type_name("NAME");
   app.add_option("--sandbox", t.sandbox, "Confine the guest's files to this directory")->type_name("DIR");
   many("--env", t.environment, "A variable of the guest's environment; may repeat", "NAME=VALUE");
+  app.add_option("--checkpoint", t.checkpoint,
+                 "Fast-forward until PROGRAM first depends on the chip, write that to this file, and end")
+      ->type_name("FILE");
+  app.add_option("--restore", t.restore,
+                 "Go on from a checkpoint of the same PROGRAM and ARGUMENTS, on whatever chip")
+      ->type_name("FILE");
   app.add_option(
          "--gdb", t.gdb,
          "Wait for a debugger on this port of localhost (0: any): `target remote :PORT` of gdb-multiarch")
@@ -75,6 +93,8 @@ void declare(CLI::App& app, Typed& t) {
   app.add_option("--check-config", t.check_config, "Check a chip description and end")->type_name("FILE");
   app.add_flag("--help-config", t.help_config,
                "Print every configuration key (with --json: as JSON) and end");
+  app.add_flag("--help-coherence", t.help_coherence,
+               "Print what the coherence protocols by messages do in each state, as Markdown, and end");
   app.add_flag("-h,--help", t.help, "Print this and end");
   app.add_flag("--version", t.version, "Print the version and end");
 }
@@ -149,10 +169,16 @@ void check_combinations(const Typed& t) {
   }
   if (t.trace && t.out.empty())
     throw UsageError("--trace needs --out DIR: the trace is a file of the run directory");
+  if (t.instructions && t.out.empty())
+    throw UsageError("--instructions needs --out DIR: the trace is a file of the run directory");
+  if (!t.watch.empty() && t.out.empty())
+    throw UsageError("--watch needs --out DIR: the accesses are a file of the run directory");
   if (t.commit_order && t.out.empty())
     throw UsageError("--commit-order needs --out DIR: the order is a file of the run directory");
-  if (!(t.trace_from.empty() && t.trace_cycles.empty()) && !t.trace)
-    throw UsageError("--trace-from and --trace-cycles need --trace");
+  if (!(t.trace_from.empty() && t.trace_cycles.empty()) && !t.trace && !t.instructions)
+    throw UsageError("--trace-from and --trace-cycles need --trace or --instructions");
+  if (!t.checkpoint.empty() && !(t.restore.empty() && t.out.empty() && t.gdb.empty()))
+    throw UsageError("--checkpoint writes its file and ends; leave out --restore, --out and --gdb");
   if (!t.interval.empty() && t.out.empty()) {
     throw UsageError("--interval needs --out DIR: the series are a file of the run directory");
   }
@@ -194,6 +220,10 @@ SessionOptions make_session(const Typed& t, const std::vector<std::string>& word
   s.out = t.out;
   s.trace = t.trace;
   s.commit_order = t.commit_order;
+  s.instructions = t.instructions;
+  s.watch = t.watch;
+  s.checkpoint = t.checkpoint;
+  s.restore = t.restore;
   s.trace_from = Cycle{cycles_of("--trace-from", t.trace_from, 0).value_or(0)};
   s.trace_cycles = cycles_of("--trace-cycles", t.trace_cycles, 1);
   s.interval = cycles_of("--interval", t.interval, 1).value_or(0);
@@ -228,6 +258,8 @@ CommandLine parse_command_line(const std::vector<std::string>& words) {
     result.text = fmt::format("rubato-chip {}\n", kVersion);
   } else if (typed.help_config) {
     result.text = typed.json ? help_config_json() : help_config_text();
+  } else if (typed.help_coherence) {
+    result.text = coherence_rule_tables();
   } else if (!typed.check_config.empty()) {
     typed.config = typed.check_config;
     make_config(typed);

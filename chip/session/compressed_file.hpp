@@ -10,7 +10,7 @@ namespace rubato::chip {
 
 class CompressedFile {
  public:
-  /// @param what the file is, for error sentences: "the trace".
+  /// @param what the file is, for error sentences, which name its folder: "the trace".
   /// @throws UsageError if the file cannot be made.
   CompressedFile(std::filesystem::path path, std::string what);
   ~CompressedFile();

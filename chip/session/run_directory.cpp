@@ -21,7 +21,8 @@ constexpr const char* kIncomplete = "incomplete";
 // Of a run of either engine: a run replaces what was there.
 constexpr const char* kFiles[] = {"run.toml",      "stats.json",     "summary.json", "series.json",
                                   "trace.json.gz", "commits.tsv.gz", "output.txt",   "log.txt",
-                                  "progress.json", "counters.json",  "trace.json"};
+                                  "progress.json", "counters.json",  "trace.json",   "instructions.tsv.gz",
+                                  "watch.tsv.gz"};
 
 [[noreturn]] void cannot_write(const fs::path& path, int error) {
   throw UsageError("{}: cannot write: {}", path.string(), std::strerror(error));
@@ -49,10 +50,15 @@ RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
     throw UsageError("--out {}: cannot make this directory: {}", path_.string(), error.message());
   }
   write(kIncomplete, "This run has not ended, or was interrupted.\n");
-  for (const char* name : kFiles) {
-    fs::remove(path_ / name, error);
-    fs::remove(temporary(name), error);
-  }
+  for (const char* name : kFiles) fs::remove(path_ / name, error);
+  remove_temporaries();
+}
+
+RunDirectory::~RunDirectory() { remove_temporaries(); }
+
+void RunDirectory::remove_temporaries() const {
+  std::error_code ignored;
+  for (const char* name : kFiles) fs::remove(temporary(name), ignored);
 }
 
 fs::path RunDirectory::temporary(std::string_view name) const { return path_ / fmt::format(".{}.tmp", name); }

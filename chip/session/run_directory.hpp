@@ -16,6 +16,10 @@ class RunDirectory {
   /// @throws UsageError if `path` is no directory, holds something but is no run directory, or cannot be
   /// written.
   explicit RunDirectory(std::filesystem::path path);
+  /// Nothing half written remains.
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path file(std::string_view name) const { return path_ / name; }
@@ -30,6 +34,8 @@ class RunDirectory {
   void finish();
 
  private:
+  void remove_temporaries() const;
+
   std::filesystem::path path_;
 };
 

@@ -11,11 +11,14 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/sha256.hpp"
 #include "base/standard_output.hpp"
 #include "chip/config/schema.hpp"
 #include "chip/session/guest_output.hpp"
+#include "chip/session/instruction_trace.hpp"
+#include "chip/session/marked_regions.hpp"
 #include "chip/session/progress_reporter.hpp"
 #include "chip/session/run_directory.hpp"
 #include "chip/session/snapshot.hpp"
@@ -23,6 +26,7 @@
 #include "chip/session/summary.hpp"
 #include "chip/session/time_series.hpp"
 #include "chip/session/trace_writer.hpp"
+#include "chip/session/watchpoint.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -56,8 +60,8 @@ class InterruptGuard {
 /// Ties what the chip reports to regions, series, trace and progress.
 class Watcher final : public ChipObserver {
  public:
-  Watcher(RegionRecorder& regions, TimeSeries* series, ProgressReporter& progress)
-      : regions_(regions), series_(series), progress_(progress) {}
+  Watcher(RegionRecorder& regions, MarkedRegions& marked, TimeSeries* series, ProgressReporter& progress)
+      : regions_(regions), marked_(marked), series_(series), progress_(progress) {}
 
   void on_region_begin(Cycle) override {
     regions_.begin();
@@ -67,6 +71,7 @@ class Watcher final : public ChipObserver {
     regions_.end();
     detailed_seconds_ += progress_.seconds() - region_began_;
   }
+  void on_marker(bool begins, const std::string& name) override { marked_.mark(begins, name); }
   void on_interval(Cycle now) override {
     if (series_ != nullptr) series_->sample(now);
   }
@@ -81,6 +86,7 @@ class Watcher final : public ChipObserver {
 
  private:
   RegionRecorder& regions_;
+  MarkedRegions& marked_;
   TimeSeries* series_;
   ProgressReporter& progress_;
   double region_began_ = 0, detailed_seconds_ = 0;
@@ -104,7 +110,7 @@ std::string joined_command(const std::vector<std::string>& words) {
 }
 
 void write_results(const RunDirectory& directory, const Simulation& simulation, const RegionRecorder& regions,
-                   const SummaryInput& summary, const TimeSeries* series) {
+                   const MarkedRegions& marked, const SummaryInput& summary, const TimeSeries* series) {
   const auto roi_functions = regions.function_cycles();
   directory.write("stats.json",
                   stats_json({.registry = simulation.registry(),
@@ -113,6 +119,9 @@ void write_results(const RunDirectory& directory, const Simulation& simulation, 
                               .roi_functions = roi_functions,
                               .run_functions = simulation.cycle_account().by_function(),
                               .aborts = simulation.abort_profile(),
+                              .marked = &marked,
+                              .threads = simulation.thread_profile(),
+                              .profile_cycles = summary.config.run.profile_cycles,
                               .symbol = [&](Addr a) { return simulation.symbol(a); },
                               .line_symbol = [&](LineAddr l) { return simulation.symbol(l); }}));
   if (series != nullptr) directory.write("series.json", series->json());
@@ -137,6 +146,16 @@ std::string closing_text(const SummaryInput& summary, const std::vector<std::str
   if (sentence.empty() && code == ExitCode::interrupted) sentence = "interrupted";
   if (!sentence.empty()) text += fmt::format("rubato-chip: {}\n", sentence);
   return text;
+}
+
+/// What a trace says of its run.
+std::string about(const SessionOptions& options, const std::string& manifest) {
+  const nlohmann::json said{{"program", std::filesystem::path(options.program).filename().string()},
+                            {"arguments", options.arguments},
+                            {"cores", options.config.chip.cores},
+                            {"seed", options.config.chip.seed},
+                            {"run.toml", manifest}};
+  return said.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -169,14 +188,25 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
   if (options.interval != 0)
     series = std::make_unique<TimeSeries>(registry, options.interval, options.series);
 
+  WatchedRange watched;
+  if (!options.watch.empty()) {
+    watched = parse_watch(options.watch, [&](std::string_view name) -> std::optional<WatchedRange> {
+      const auto symbol = simulation->find_symbol(name);
+      return symbol ? std::optional(WatchedRange{symbol->first, symbol->second}) : std::nullopt;
+    });
+  }
+
   // 2. The directory, from now on marked as incomplete.
   std::unique_ptr<RunDirectory> directory;
   std::unique_ptr<TraceWriter> trace;
   std::unique_ptr<CommitOrder> commits;
+  std::unique_ptr<InstructionTrace> instructions;
+  std::unique_ptr<Watchpoint> watchpoint;
   if (!options.out.empty()) {
     const std::string program_sha256 = sha256_hex(read_file(options.program));
     directory = std::make_unique<RunDirectory>(options.out);
-    directory->write("run.toml", run_toml(options, program_sha256));
+    const std::string manifest = run_toml(options, program_sha256);
+    directory->write("run.toml", manifest);
     if (options.trace) {
       trace = std::make_unique<TraceWriter>(TraceWriter::Options{
           .file = directory->temporary("trace.json.gz"),
@@ -185,13 +215,36 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
           .from = options.trace_from,
           .to = options.trace_cycles ? options.trace_from + *options.trace_cycles : kNever,
           .frequency_mhz = options.config.chip.frequency_mhz,
-          .symbol = [&](Addr a) { return simulation->symbol(a); }});
+          .symbol = [&](Addr a) { return simulation->symbol(a); },
+          .about = about(options, manifest)});
       simulation->observe_tasks(trace.get());
+      simulation->watch_threads(trace.get());
+      simulation->observe_messages(trace.get());
     }
     if (options.commit_order) {
       commits = std::make_unique<CommitOrder>(directory->temporary("commits.tsv.gz"),
                                               [&](Addr a) { return simulation->symbol(a); });
       simulation->observe_tasks(commits.get());
+    }
+    const auto log_to = [&](const char* file) {
+      return InstructionLog::Options{.file = directory->temporary(file),
+                                     .cores = options.config.chip.cores,
+                                     .symbol = [&](Addr a) { return simulation->symbol(a); }};
+    };
+    const auto listen = [&](InstructionLog& log) {
+      simulation->observe_tasks(&log.tasks());
+      simulation->observe_instructions(&log);
+    };
+    if (options.instructions) {
+      instructions = std::make_unique<InstructionTrace>(InstructionTrace::Options{
+          log_to("instructions.tsv.gz"), options.trace_from,
+          options.trace_cycles ? options.trace_from + *options.trace_cycles : kNever});
+      listen(*instructions);
+    }
+    if (!options.watch.empty()) {
+      watchpoint = std::make_unique<Watchpoint>(Watchpoint::Options{log_to("watch.tsv.gz"), watched});
+      listen(*watchpoint);
+      simulation->watch_fast_forward(watched.first, watched.bytes, watchpoint.get());
     }
   }
 
@@ -200,7 +253,8 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
   ProgressReporter progress(
       {.live_line = options.live_line.value_or(::isatty(STDERR_FILENO) == 1) && !options.quiet,
        .directory = options.progress_file ? directory.get() : nullptr});
-  Watcher watcher(regions, series.get(), progress);
+  MarkedRegions marked(registry, simulation->cycle_account());
+  Watcher watcher(regions, marked, series.get(), progress);
   simulation->observe(&watcher, options.interval);
   GuestOutput output({.pass_on = !options.json,
                       .file = directory ? std::optional(directory->temporary("output.txt")) : std::nullopt});
@@ -231,10 +285,14 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
         fmt::format("the trace is empty: it begins at cycle {} (--trace-from), and the run ended at cycle {}",
                     options.trace_from.value, last.cycle.value));
   }
-  if (trace && options.trace_from <= last.cycle && created_tasks(summary) == 0) {
+  if (instructions && instructions->lines() == 0) {
     notes.push_back(
-        "trace.json.gz holds no slices, which are attempts of tasks: the program created no tasks. What its "
-        "cores did is in the report, by function and, with --interval, over time");
+        "instructions.tsv.gz is empty: what runs in fast-forward is not there (--no-ff: everything in "
+        "detail)");
+  }
+  if (watchpoint && watchpoint->lines() == 0) {
+    notes.push_back(fmt::format("watch.tsv.gz is empty: nothing accessed the {} bytes at {:#x}",
+                                watched.bytes, watched.first));
   }
   if (directory) {
     if (series) series->sample(last.cycle);
@@ -247,7 +305,15 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
       commits->close();
       directory->publish("commits.tsv.gz");
     }
-    write_results(*directory, *simulation, regions, summary, series.get());
+    if (instructions) {
+      instructions->close();
+      directory->publish("instructions.tsv.gz");
+    }
+    if (watchpoint) {
+      watchpoint->close();
+      directory->publish("watch.tsv.gz");
+    }
+    write_results(*directory, *simulation, regions, marked, summary, series.get());
     directory->write("log.txt", joined_command(options.command_line) + "\n" + simulation->errors() +
                                     closing_text(summary, notes, true));
     if (outcome.code != ExitCode::interrupted) directory->finish();

@@ -25,11 +25,15 @@ struct SessionOptions {
   std::string argv0;
   std::string sandbox;
   std::optional<std::uint16_t> gdb_port;  ///< waits there for a debugger; 0: any port
+  std::string checkpoint;                 ///< file to write instead of a run; empty: none
+  std::string restore;                    ///< checkpoint to go on from; empty: none
   std::string out;                        ///< run directory; empty: none
   bool trace = false;
   Cycle trace_from{};
   std::optional<Latency> trace_cycles;  ///< nothing: to the end
   bool commit_order = false;
+  bool instructions = false;  ///< a trace of them, with the trace's limits
+  std::string watch;          ///< as in parse_watch(); empty: nothing
   Latency interval = 0;
   std::vector<std::string> series;
   bool json = false;                ///< the summary, and nothing else, on stdout

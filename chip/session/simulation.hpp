@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chip/run.hpp"
@@ -15,7 +18,12 @@
 
 namespace rubato::chip {
 
-class TaskObserver;  // chip/speculation/task_observer.hpp
+class ThreadProfile;        // chip/os/thread_profile.hpp
+class ThreadWatcher;        // the same
+class InstructionObserver;  // chip/core/instruction_observer.hpp
+class UntimedObserver;      // chip/fast_forward_watch.hpp
+class MessageObserver;      // chip/coherence/message_observer.hpp
+class TaskObserver;         // chip/speculation/task_observer.hpp
 
 class Simulation {
  public:
@@ -23,17 +31,26 @@ class Simulation {
   /// Before run(); observers outlive the simulation's run.
   virtual void observe(ChipObserver* observer, Latency interval) = 0;
   virtual void observe_tasks(TaskObserver* observer) = 0;
+  virtual void observe_instructions(InstructionObserver* observer) = 0;
+  /// Accesses in fast-forward to [first, first + bytes).
+  virtual void watch_fast_forward(Addr, std::uint64_t, UntimedObserver*) {}
+  virtual void observe_messages(MessageObserver*) {}
   /// Runs the program to its end. Call once. Errors of the guest are outcomes; wrong input throws UsageError.
   virtual RunOutcome run() = 0;
   /// Complete at construction.
   virtual const StatRegistry& registry() const = 0;
   virtual const CycleAccount& cycle_account() const = 0;
   virtual const AbortProfile& abort_profile() const = 0;
+  /// Where threads spent their cycles; null: not known.
+  virtual const ThreadProfile* thread_profile() const { return nullptr; }
+  virtual void watch_threads(ThreadWatcher*) {}
   virtual Progress progress() const = 0;
   /// The region of interest was serial code that is compared with tasks (serial_region()). After run().
   virtual bool ran_serial() const { return false; }
   /// Name of a guest address, for output.
   virtual std::string symbol(Addr address) const = 0;
+  /// Address and size of what the program calls `name`; the size is 0 if it is not known.
+  virtual std::optional<std::pair<Addr, std::uint64_t>> find_symbol(std::string_view name) const = 0;
   /// Name of what lies in a line of guest memory.
   virtual std::string symbol(LineAddr line) const = 0;
   /// A line each: what the user should know though the run went on, such as unknown system calls (C2).

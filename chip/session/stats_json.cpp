@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
+#include "chip/os/wait_names.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 using Json = nlohmann::json;  // objects are sorted by key
 
 constexpr const char* kNoTask = "(no task)";
+constexpr std::size_t kMostRows = 1000;
 constexpr std::size_t kMostLines = 50;  // of conflicts: what a person may look at
 
 Json json_of(const Histogram& h) {
@@ -85,6 +87,105 @@ Json conflicts(const StatsDocument& document) {
           {"functions", std::move(functions)}};
 }
 
+/// How a thread came to a place: the addresses with their functions, its own first; a return address stands
+/// behind the call. `user`: which of them is the first that is no library's, their number if none is.
+struct Calls {
+  Json rows = Json::array();
+  std::vector<std::string> functions;
+  std::size_t user = 0;
+};
+Calls calls_of(const std::vector<Addr>& addresses, const StatsDocument& document) {
+  Calls calls;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const Addr a = i == 0 ? addresses[i] : addresses[i] - 1;
+    calls.functions.push_back(document.symbol(a));
+    calls.rows.push_back({{"address", fmt::format("{:#x}", a)}, {"function", calls.functions.back()}});
+  }
+  calls.user = user_frame(calls.functions);
+  return calls;
+}
+
+Json by_thread(const std::map<int, std::uint64_t>& counts) {
+  Json out = Json::object();
+  for (const auto& [thread, count] : counts) out[std::to_string(thread)] = count;
+  return out;
+}
+
+/// Of every thread that ran in detail: its cycles.
+Json threads(const ThreadProfile& profile) {
+  Json out = Json::array();
+  for (const auto& [id, thread] : profile.threads()) {
+    Json running = Json::object(), blocked = Json::object();
+    for (unsigned p = 0; p < kCycleParts; ++p)
+      if (thread.running[p] != 0)
+        running[std::string(name_of(static_cast<CyclePart>(p)))] = thread.running[p];
+    for (const auto& [kind, cycles] : thread.blocked) blocked[std::string(name_of(kind))] = cycles;
+    Json row = {{"thread", id},
+                {"began", thread.began.value},
+                {"running", std::move(running)},
+                {"ready", thread.ready},
+                {"blocked", std::move(blocked)}};
+    if (thread.has_ended) row["ended"] = thread.ended.value;
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+/// What threads waited for, the most cycles first.
+Json waits(const StatsDocument& document) {
+  std::vector<const std::pair<const ThreadProfile::Place, ThreadProfile::Waits>*> rows;
+  for (const auto& row : document.threads->waits()) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto* a, const auto* b) { return a->second.cycles > b->second.cycles; });
+  if (rows.size() > kMostRows) rows.resize(kMostRows);
+  Json out = Json::array();
+  for (const auto* row : rows) {
+    const auto& [place, waits] = *row;
+    Calls calls = calls_of(place.chain, document);
+    out.push_back({{"for", describe_wait(place.kind, calls.functions)},
+                   {"user", calls.user},
+                   {"address", fmt::format("{:#x}", place.word)},
+                   {"symbol", place.word == 0 ? "" : document.symbol(place.word)},
+                   {"at", std::move(calls.rows)},
+                   {"waits", waits.count},
+                   {"cycles", waits.cycles},
+                   {"longest", waits.longest},
+                   {"threads", by_thread(waits.by_thread)},
+                   {"ended_by", by_thread(waits.ended_by)},
+                   {"held_by", by_thread(waits.held_by)}});
+  }
+  return out;
+}
+
+/// Where cores were, most often first.
+Json profile(const StatsDocument& document) {
+  struct Row {
+    const std::vector<Addr>* chain;
+    const std::map<int, std::uint64_t>* threads;
+    std::uint64_t samples = 0;
+  };
+  std::vector<Row> rows;
+  for (const auto& [site, threads] : document.threads->samples()) {
+    rows.push_back({&site.chain, &threads});
+    for (const auto& [thread, count] : threads) rows.back().samples += count;
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.samples > b.samples; });
+  if (rows.size() > kMostRows) rows.resize(kMostRows);
+  Json sites = Json::array();
+  for (const Row& row : rows) {
+    Calls calls = calls_of(*row.chain, document);
+    sites.push_back({{"spins_for", describe_wait(ThreadWait::Kind::none, calls.functions)},
+                     {"user", calls.user},
+                     {"at", std::move(calls.rows)},
+                     {"threads", by_thread(*row.threads)},
+                     {"samples", row.samples}});
+  }
+  return {{"cycles", document.profile_cycles},
+          {"samples", document.threads->sample_count()},
+          {"sites", std::move(sites)}};
+}
+
 }  // namespace
 
 std::string kind_of(std::string_view name) {
@@ -106,13 +207,27 @@ std::string stats_json(const StatsDocument& document) {
   for (const Stat& stat : document.registry.stats()) {
     kinds.emplace(kind_of(stat.name), Json{{"unit", stat.unit}, {"description", stat.description}});
   }
-  const Json out = {{"format", 1},
-                    {"stats", std::move(kinds)},
-                    {"roi", root(document.registry, document.roi)},
-                    {"run", root(document.registry, document.run)},
-                    {"functions", Json{{"roi", functions(document.roi_functions, document.symbol)},
-                                       {"run", functions(document.run_functions, document.symbol)}}},
-                    {"conflicts", conflicts(document)}};
+  Json out = {{"format", 1},
+              {"stats", std::move(kinds)},
+              {"roi", root(document.registry, document.roi)},
+              {"run", root(document.registry, document.run)},
+              {"functions", Json{{"roi", functions(document.roi_functions, document.symbol)},
+                                 {"run", functions(document.run_functions, document.symbol)}}},
+              {"conflicts", conflicts(document)}};
+  if (document.marked != nullptr && !document.marked->regions().empty()) {
+    Json regions = Json::array();
+    for (const auto& region : document.marked->regions())
+      regions.push_back({{"name", region->name},
+                         {"times", region->recorder.regions()},
+                         {"values", root(document.registry, region->recorder.values())},
+                         {"functions", functions(region->recorder.function_cycles(), document.symbol)}});
+    out["regions"] = std::move(regions);
+  }
+  if (document.threads != nullptr) {
+    out["threads"] = threads(*document.threads);
+    out["waits"] = waits(document);
+    out["profile"] = profile(document);
+  }
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

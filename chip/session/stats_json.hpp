@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "chip/os/thread_profile.hpp"
+#include "chip/session/marked_regions.hpp"
 #include "chip/session/snapshot.hpp"
 #include "chip/speculation/abort_profile.hpp"
 
@@ -22,10 +24,14 @@ struct StatsDocument {
   const RegionRecorder::FunctionCycles& roi_functions;
   const RegionRecorder::FunctionCycles& run_functions;
   const AbortProfile& aborts;
+  const MarkedRegions* marked = nullptr;   ///< null: none
+  const ThreadProfile* threads = nullptr;  ///< null: not known
+  std::uint64_t profile_cycles = 0;        ///< between two samples of it
   std::function<std::string(Addr)> symbol;
   std::function<std::string(LineAddr)> line_symbol;
 };
 
+/// `regions`, if the program has marked some: each with its name, how often it began, values, functions.
 /// Ratios without a value (0/0) are left out of their root. `conflicts` has no roots: nothing speculates
 /// outside task regions.
 std::string stats_json(const StatsDocument& document);

@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/json_text.hpp"
+#include "chip/os/wait_names.hpp"
+#include "chip/task/task_record.hpp"
 
 namespace rubato::chip {
 namespace {
 
+constexpr std::uint64_t kMostMessages = 1 << 20;  // bounds the file: a window shows them where it begins
 constexpr std::size_t kMostFlows = 1 << 20;  // children shown with their parent at a time: bounds the memory
 
 std::string quoted(const std::string& text) {
@@ -47,7 +51,7 @@ void TraceWriter::write_event(std::string_view fields) {
 
 const std::string& TraceWriter::name_of_function(Addr function) {
   const auto [it, is_new] = names_.try_emplace(function);
-  if (is_new) it->second = quoted(options_.symbol(function));
+  if (is_new) it->second = quoted(short_names_.of(options_.symbol(function)));
   return it->second;
 }
 
@@ -65,12 +69,10 @@ void TraceWriter::on_dispatched(CoreId core, const DispatchedTask& task, Cycle n
   last_ = later(last_, now);
   Lane& lane = lanes_[core.value];
   if (lane.open) end_slice(core, now);
-  lane = {true, task, now};
+  lane = {.open = true, .task = task, .began = now, .ended = now};
 }
 
-void TraceWriter::on_suspended(std::uint64_t, CoreId core, Cycle now) {
-  end_slice(core, now, std::nullopt, true);
-}
+void TraceWriter::on_suspended(std::uint64_t, CoreId core, Cycle now) { end_slice(core, now, nullptr, true); }
 
 void TraceWriter::on_resumed(CoreId core, const DispatchedTask& task, Cycle now) {
   on_dispatched(core, task, now);
@@ -81,18 +83,42 @@ void TraceWriter::on_finished(std::uint64_t, CoreId core, Cycle now) { end_slice
 
 void TraceWriter::on_committed(std::uint64_t id, CoreId, Cycle, bool) { flows_.erase(id); }
 
-void TraceWriter::on_aborted(std::uint64_t id, CoreId core, AbortCause cause, bool discarded, Cycle now) {
+std::string TraceWriter::arguments_of(const AbortReason& reason, std::string_view key) {
+  std::string said = fmt::format(R"("{}":"{}")", key, rubato::chip::name_of(reason.cause));
+  if (reason.by_task != nullptr)
+    said += fmt::format(R"(,"by":{},"by_id":{})", name_of_function(reason.by_task->descriptor.name()),
+                        json_exact(reason.by_task->id));
+  if (reason.line != LineAddr{})
+    said += fmt::format(R"(,"line":{})", quoted(options_.symbol(addr_of(reason.line))));
+  return said;
+}
+
+void TraceWriter::on_aborted(std::uint64_t id, CoreId core, const AbortReason& reason, bool discarded,
+                             Cycle now) {
   last_ = later(last_, now);
   const Lane& lane = lanes_[core.value];
   if (lane.open && lane.task.kind == DispatchedTask::Kind::guest && lane.task.id == id) {
-    end_slice(core, now, cause);
+    end_slice(core, now, &reason);
   } else if (in_window(now)) {
     write_event(fmt::format(
-        R"("ph":"i","s":"t","cat":"abort","name":"aborted: {}",{},"args":{{"id":{},"cause":"{}","discarded":{}}})",
-        rubato::chip::name_of(cause), position(core, now), json_exact(id), rubato::chip::name_of(cause),
-        discarded));
+        R"("ph":"i","s":"t","cat":"abort","name":"aborted: {}",{},"args":{{"id":{},{},"discarded":{}}})",
+        rubato::chip::name_of(reason.cause), position(core, now), json_exact(id),
+        arguments_of(reason, "cause"), discarded));
   }
   if (discarded) flows_.erase(id);
+}
+
+void TraceWriter::on_doomed_ended(CoreId core, Cycle now) {
+  const Lane& lane = lanes_[core.value];
+  if (lane.open) return end_slice(core, now);  // it was stopped by an exception
+  last_ = later(last_, now);
+  if (lane.ended >= options_.to || now < options_.from) return;
+  std::string name = name_of_function(lane.task.descriptor.name());
+  name.insert(1, "doomed: ");  // within the quotes
+  write_event(fmt::format(
+      R"("ph":"X","cat":"doomed","name":{},{},"dur":{},"args":{{"id":{},"begin_cycle":{},"end_cycle":{}}})",
+      name, position(core, lane.ended), microseconds(now) - microseconds(lane.ended),
+      json_exact(lane.task.id), lane.ended.value, now.value));
 }
 
 void TraceWriter::on_internal_finished(CoreId core, DispatchedTask::Kind, Cycle now) { end_slice(core, now); }
@@ -102,11 +128,12 @@ std::string TraceWriter::position(CoreId core, Cycle at) const {
                      microseconds(at));
 }
 
-void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> aborted, bool suspended) {
+void TraceWriter::end_slice(CoreId core, Cycle now, const AbortReason* aborted, bool suspended) {
   last_ = later(last_, now);
   Lane& lane = lanes_[core.value];
   if (!lane.open) return;
   lane.open = false;
+  lane.ended = now;
   const bool flow = lane.task.kind == DispatchedTask::Kind::guest && flows_.contains(lane.task.id);
   if (lane.began >= options_.to || now < options_.from) return;
   const std::string where = position(core, lane.began);
@@ -119,10 +146,10 @@ void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> ab
   }
   const TaskDescriptor& d = lane.task.descriptor;
   std::string name = name_of_function(d.name()), cause;
-  if (aborted) {
-    const auto why = rubato::chip::name_of(*aborted);
+  if (aborted != nullptr) {
+    const auto why = rubato::chip::name_of(aborted->cause);
     name.insert(name.size() - 1, fmt::format(" (aborted: {})", why));  // within the quotes
-    cause = fmt::format(R"(,"aborted":"{}")", why);
+    cause = "," + arguments_of(*aborted, "aborted");
   }
   if (suspended) name.insert(name.size() - 1, " (waits)");
   write_event(fmt::format(
@@ -133,7 +160,8 @@ void TraceWriter::end_slice(CoreId core, Cycle now, std::optional<AbortCause> ab
   if (!flow) return;
   // A task that will run again keeps its flow: a step to this attempt, further ones to those that follow.
   write_event(fmt::format(R"("ph":"{}","cat":"create","name":"create","id":{},{})",
-                          aborted || suspended ? "t" : R"(f","bp":"e)", json_exact(lane.task.id), where));
+                          aborted != nullptr || suspended ? "t" : R"(f","bp":"e)", json_exact(lane.task.id),
+                          where));
 }
 
 void TraceWriter::write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now) {
@@ -161,11 +189,83 @@ void TraceWriter::on_gvt(VirtualTime gvt, Cycle now) {
                           microseconds(now), gvt_));
 }
 
+void TraceWriter::write_thread_slice(int thread, std::string_view name, Cycle from, Cycle to,
+                                     std::string_view arguments) {
+  last_ = later(last_, to);
+  if (from >= options_.to || to < options_.from || from == to) return;
+  const std::uint32_t lanes = (options_.cores - 1) / options_.cores_per_tile + 1;  // behind the tiles
+  if (threads_.insert(thread).second) {
+    if (threads_.size() == 1) {
+      write_event(
+          fmt::format(R"("ph":"M","name":"process_name","pid":{},"args":{{"name":"threads"}})", lanes));
+      write_event(
+          fmt::format(R"("ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":-1}})", lanes));
+    }
+    write_event(
+        fmt::format(R"("ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"thread {}"}})", lanes,
+                    thread, thread));
+  }
+  write_event(
+      fmt::format(R"("ph":"X","cat":"thread","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}})",
+                  quoted(std::string(name)), lanes, thread, microseconds(from),
+                  microseconds(to) - microseconds(from), arguments));
+}
+
+void TraceWriter::on_ran(int thread, CoreId core, Cycle from, Cycle to) {
+  write_thread_slice(
+      thread, fmt::format("runs on core {}", core.value), from, to,
+      fmt::format(R"("core":{},"begin_cycle":{},"end_cycle":{})", core.value, from.value, to.value));
+  if (from >= options_.to || to < options_.from || from == to) return;
+  write_event(fmt::format(R"("ph":"X","cat":"thread","name":"thread {}",{},"dur":{})", thread,
+                          position(core, from), microseconds(to) - microseconds(from)));
+}
+
+void TraceWriter::on_waited(int thread, const ThreadWait& wait, const std::vector<Addr>& chain, Cycle from,
+                            Cycle to, int by) {
+  std::vector<std::string> functions;
+  for (std::size_t i = 0; i < chain.size(); ++i)
+    functions.push_back(options_.symbol(i == 0 ? chain[i] : chain[i] - 1));
+  const std::size_t user = user_frame(functions);
+  const std::string where = user < functions.size() ? functions[user]
+                            : functions.empty()     ? ""
+                                                    : functions.front();
+  const std::string what = wait.word != 0 ? options_.symbol(wait.word) : "";
+  const std::string name =
+      fmt::format("{}{}{}", describe_wait(wait.kind, functions), what.empty() ? "" : " ", what);
+  write_thread_slice(
+      thread, name, from, to,
+      fmt::format(R"("at":{},"address":"{:#x}","held_by":{},"ended_by":{},"begin_cycle":{},"end_cycle":{})",
+                  quoted(where), wait.word, wait.holder, by, from.value, to.value));
+}
+
+void TraceWriter::on_message(const SeenMessage& m) {
+  if (!in_window(m.when) || messages_ == kMostMessages) return;
+  last_ = later(last_, m.when);
+  ++messages_;
+  constexpr std::string_view nodes[] = {"caches", "home", "memory"};
+  const auto node = static_cast<std::uint32_t>(m.node);
+  const std::uint64_t lane = options_.cores + std::uint64_t{m.at.value} * std::size(nodes) + node;
+  if (message_lanes_.insert(lane).second)
+    write_event(fmt::format(R"("ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{}"}})",
+                            m.at.value, lane, nodes[node]));
+  const std::string where =
+      fmt::format(R"("pid":{},"tid":{},"ts":{})", m.at.value, lane, microseconds(m.when));
+  write_event(fmt::format(
+      R"("ph":"X","cat":"coherence","name":"{}{}",{},"dur":{},"args":{{"line":"{:#x}","transaction":{},"cycle":{}}})",
+      m.is_sent ? "asks: " : "", m.kind, where, microseconds(Cycle{1}), addr_of(m.line), m.transaction,
+      m.when.value));
+  write_event(fmt::format(R"("ph":"{}","cat":"coherence","name":"transaction","id":{},{})",
+                          m.is_sent ? "s" : "t", m.transaction, where));
+}
+
 void TraceWriter::close() {
   if (closed_) return;
   closed_ = true;
   for (std::uint32_t core = 0; core < options_.cores; ++core) end_slice(CoreId{core}, last_);
-  file_.append("\n]}\n");
+  nlohmann::json about = nlohmann::json::parse(options_.about);
+  for (const auto& [function, name] : short_names_.all()) about["functions"][name] = function;
+  constexpr auto replace = nlohmann::json::error_handler_t::replace;
+  file_.append(fmt::format("\n],\"otherData\":{}}}\n", about.dump(-1, ' ', false, replace)));
   file_.close();
 }
 

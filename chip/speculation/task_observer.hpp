@@ -35,7 +35,9 @@ class TaskObserver {
   virtual void on_committed(std::uint64_t /*id*/, CoreId, Cycle, bool /*waits*/) {}
   /// An attempt of the task, running on `core` or finished there, was aborted. The task runs again, unless it
   /// was discarded with its parent.
-  virtual void on_aborted(std::uint64_t /*id*/, CoreId, AbortCause, bool /*discarded*/, Cycle) {}
+  virtual void on_aborted(std::uint64_t /*id*/, CoreId, const AbortReason&, bool /*discarded*/, Cycle) {}
+  /// An attempt was aborted in a capsule, which now has ended on `core`, too (P36).
+  virtual void on_doomed_ended(CoreId, Cycle) {}
   /// The task is gone: its parent was aborted.
   virtual void on_discarded(std::uint64_t /*id*/, Cycle) {}
   /// The internal task on `core` ended.

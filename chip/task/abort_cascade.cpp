@@ -44,7 +44,7 @@ void AbortCascade::doom_dependents(const Attempt& attempt, Cycle now) {
     if (line == previous) continue;
     previous = line;
     later_.clear();
-    context_.detector->later_accessors(attempt.tile, line, attempt.virtual_time, later_);
+    context_.speculation->later_accessors(attempt.tile, line, attempt.virtual_time, later_);
     for (Attempt* dependent : later_) {
       if (dependent->is_victim) continue;
       context_.network.send(attempt.tile, dependent->tile,
@@ -62,7 +62,7 @@ void AbortCascade::doom_all_later() {
   const AbortReason reason{AbortCause::dependence, earliest.reason.line, earliest.attempt->core,
                            earliest.attempt->task};
   later_.clear();
-  context_.detector->later_attempts(earliest.attempt->virtual_time, later_);
+  context_.speculation->later_attempts(earliest.attempt->virtual_time, later_);
   for (Attempt* attempt : later_)
     if (!is_fate_pending(*attempt)) doom(attempt, reason);
 }

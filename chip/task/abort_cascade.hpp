@@ -14,9 +14,9 @@
 #include <memory>
 #include <vector>
 
-#include "chip/conflict/conflict_detector.hpp"
 #include "chip/noc/network.hpp"
 #include "chip/speculation/aborter.hpp"
+#include "chip/speculation/speculation_control.hpp"
 #include "chip/task/arbiter.hpp"
 
 namespace rubato::chip {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/prefetch.hpp"
 #include "chip/speculation/attempt.hpp"
 
 namespace rubato::chip {
@@ -22,7 +21,6 @@ class AttemptPool {
     }
     Attempt* attempt = free_.back();
     free_.pop_back();
-    if (!free_.empty()) prefetch<sizeof(Attempt)>(free_.back());  // for the next one
     return attempt;
   }
   void release(Attempt* attempt) {

@@ -36,8 +36,12 @@ class TaskObservers final : public TaskObserver {
   void on_committed(std::uint64_t id, CoreId core, Cycle now, bool waits) override {
     for (auto* o : observers_) o->on_committed(id, core, now, waits);
   }
-  void on_aborted(std::uint64_t id, CoreId core, AbortCause cause, bool discarded, Cycle now) override {
-    for (auto* o : observers_) o->on_aborted(id, core, cause, discarded, now);
+  void on_aborted(std::uint64_t id, CoreId core, const AbortReason& reason, bool discarded,
+                  Cycle now) override {
+    for (auto* o : observers_) o->on_aborted(id, core, reason, discarded, now);
+  }
+  void on_doomed_ended(CoreId core, Cycle now) override {
+    for (auto* o : observers_) o->on_doomed_ended(core, now);
   }
   void on_discarded(std::uint64_t id, Cycle now) override {
     for (auto* o : observers_) o->on_discarded(id, now);

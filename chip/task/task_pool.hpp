@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "base/prefetch.hpp"
 #include "chip/task/task_record.hpp"
 
 namespace rubato::chip {
@@ -20,7 +19,6 @@ class TaskPool {
     if (free_ == nullptr) grow();
     Task* task = free_;
     free_ = task->next;
-    prefetch<sizeof(Task)>(free_);  // of the next one; most were freed long ago
     task->next = nullptr;
     task->state = TaskState::in_flight;
     task->order = 0;

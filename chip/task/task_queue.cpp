@@ -7,10 +7,7 @@
 namespace rubato::chip {
 
 TaskQueue::TaskQueue(std::uint32_t capacity, double uncommitted_share)
-    : capacity_(capacity), uncommitted_limit_(static_cast<std::uint32_t>(uncommitted_share * capacity)) {
-  // Whatever the share: refills, the earliest task and one other that can be spilled have entries besides.
-  const std::uint32_t others = max_refills(capacity) + 2;
-  uncommitted_limit_ = std::max(1u, std::min(uncommitted_limit_, capacity > others ? capacity - others : 1));
+    : QueueEntries(capacity, uncommitted_share) {
   for (auto& list : idle_) list.reserve(capacity);
   for (auto& heap : ready_) heap.reserve(capacity);
   latest_.reserve(capacity);
@@ -32,7 +29,7 @@ std::uint32_t TaskQueue::holder_of(const Task& task, Locale locale) const {
 }
 
 void TaskQueue::insert(Task* task) {
-  if (task->uncommitted_parent != nullptr) ++uncommitted_;
+  if (task->uncommitted_parent != nullptr) count_uncommitted(1);
   enter_idle(task);
 }
 
@@ -50,7 +47,7 @@ void TaskQueue::enter_idle(Task* task) {
 }
 
 void TaskQueue::count_idle(const Task& task, std::uint32_t by) {
-  guests_ += by;
+  count_guest(by);
   if (task.uncommitted_parent == nullptr) return;
   uncommitted_idle_ += by;
   uncommitted_idle_of_[index(task.lane())] += by;
@@ -100,7 +97,7 @@ void TaskQueue::dispatch(Task* task, std::uint32_t slot, bool speculative) {
   RUBATO_CHECK(top == task, "dispatched a task that is not its lane's earliest");
   forget_earliest(task->lane());
   forget_idle(task);
-  if (speculative) ++active_;
+  if (speculative) count_active(1);
   occupy(*task, slot);
   if (holds_locale(slot)) {
     if (!task->followers.empty()) waited_ |= 1U << slot;
@@ -164,7 +161,8 @@ void TaskQueue::hold(Task* task) {
   task->state = TaskState::held;
   task->index = held();
   held_.push_back(task);
-  if (task->uncommitted_parent != nullptr) ++uncommitted_;
+  count_held(1);
+  if (task->uncommitted_parent != nullptr) count_uncommitted(1);
   check();
 }
 
@@ -172,11 +170,12 @@ void TaskQueue::unhold(Task* task) {
   held_[task->index] = held_.back();
   held_[task->index]->index = task->index;
   held_.pop_back();
-  if (task->uncommitted_parent != nullptr) --uncommitted_;
+  count_held(~0U);
+  if (task->uncommitted_parent != nullptr) count_uncommitted(~0U);
 }
 
 void TaskQueue::parent_committed(const Task& task) {
-  --uncommitted_;
+  count_uncommitted(~0U);
   if (task.state != TaskState::idle) return;
   --uncommitted_idle_;
   --uncommitted_idle_of_[index(task.lane())];
@@ -201,17 +200,17 @@ void TaskQueue::discard(Task* task) {
   take_out(task);
   forget_earliest(task->lane());
   forget_idle(task);
-  if (task->uncommitted_parent != nullptr) --uncommitted_;
+  if (task->uncommitted_parent != nullptr) count_uncommitted(~0U);
 }
 
 void TaskQueue::reinsert(Task* task) {
-  --active_;
+  count_active(~0U);
   enter_idle(task);
 }
 
 void TaskQueue::release_active(const Task& task) {
-  --active_;
-  if (task.uncommitted_parent != nullptr) --uncommitted_;
+  count_active(~0U);
+  if (task.uncommitted_parent != nullptr) count_uncommitted(~0U);
 }
 
 // ---- Spills ----
@@ -246,7 +245,7 @@ void TaskQueue::take_latest(Lane lane, std::uint32_t count, std::vector<Task*>& 
     task->state = TaskState::spilling;
   }
   if (count != 0) ready_[index(lane)].sweep(latest_.front());
-  spilling_ += count;
+  count_spilling(count);
 }
 
 std::uint32_t TaskQueue::waiting_for(std::uint32_t slot) const {

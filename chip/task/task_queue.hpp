@@ -1,6 +1,6 @@
-// The tile's task queue: idle guest tasks in dispatch order, same-locale tasks serialized, and the count of
-// entries in use. When a task may run at all is the dispatch rule's business. Espresso, Sec. V-A; C9, C10,
-// C13.
+// The tile's task queue: idle guest tasks in dispatch order, same-locale tasks serialized. When a task may
+// run at all is the dispatch rule's business; how many entries are in use is that of its base. Espresso, Sec.
+// V-A; C9, C10.
 //
 // Invariants:
 //   - an idle guest task is in exactly one of: the ready heap of its lane; the waiters of the running task
@@ -8,15 +8,8 @@
 //     locale; the followers of a ready task with its locale, which is not later than they are; those set
 //     aside;
 //   - hence the earliest idle task of a lane that is not set aside is the top of its ready heap or of the
-//   waiters of a core;
-//   - entries() == idle guest tasks + promised entries + tasks being spilled + refill tasks held here
-//     + held tasks + speculative tasks that were dispatched and have not committed (active);
-//   - uncommitted() counts the idle, held and active tasks among them whose parents are uncommitted, and what
-//     was promised to such; they
-//     get no more than their share of the entries (C13), so that what can be spilled always finds room;
-//   - used() counts the entry kept for refill tasks as one even if there is none; used() <= capacity(), where
-//   the
-//     last entry is only given to tasks with the earliest timestamp.
+//   waiters of a
+//     core.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,6 +19,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "chip/task/queue_entries.hpp"
 #include "chip/task/ready_heap.hpp"
 #include "chip/task/task_record.hpp"
 
@@ -38,45 +32,14 @@ inline constexpr std::uint32_t kMaxSuspended = kMaxCoresPerTile + kMaxSpareWorke
 /// Who may hold locales: the cores' tasks, by slot, and behind them the suspended ones.
 inline constexpr std::uint32_t kMaxHolders = kMaxCoresPerTile + kMaxSuspended;
 
-class TaskQueue {
+/// It is its entries, and the order of the tasks that have them: what asks for one mostly asks for the other.
+class TaskQueue : public QueueEntries {
  public:
-  /// @param capacity entries, at least 4; 0: unlimited.
-  /// @param uncommitted_share of the entries that children of uncommitted parents may take, 0 to 1.
   TaskQueue(std::uint32_t capacity, double uncommitted_share);
 
-  /// Refill tasks that a queue of `capacity` entries holds at most; others wait in memory.
-  static std::uint32_t max_refills(std::uint32_t capacity) { return std::max(1u, capacity / 8); }
-
-  // Entries.
-  std::uint32_t capacity() const { return capacity_; }
-  bool unlimited() const { return capacity_ == 0; }
-  std::uint32_t entries() const { return guests() + promised_ + spilling_ + held() + active_ + refills_; }
-  std::uint32_t used() const { return entries() - refills_ + std::max(refills_, 1u); }
-  /// Room for a guest task; `earliest`: its timestamp is the GVT's, so the last entry is for it;
-  /// `uncommitted`: its parent is, so others may need that entry to let it commit.
-  bool has_room(bool earliest, bool uncommitted) const {
-    if (unlimited()) return true;
-    if (uncommitted) return used() < capacity_ - 1 && has_uncommitted_share();
-    return used() < (earliest ? capacity_ : capacity_ - 1);
-  }
-  /// Children of uncommitted parents have not used up their share: more get in once there is room.
-  bool has_uncommitted_share() const { return uncommitted_ < uncommitted_limit_; }
-  /// Keeps an entry for a task that was refused before; whether its parent was uncommitted then is to be said
-  /// again when it is redeemed.
-  void promise(bool uncommitted) { ++promised_, uncommitted_ += uncommitted ? 1 : 0, check(); }
-  void redeem(bool uncommitted) { --promised_, uncommitted_ -= uncommitted ? 1 : 0; }
-  std::uint32_t guests() const { return guests_; }
   std::uint32_t idle(Lane lane) const { return static_cast<std::uint32_t>(idle_[index(lane)].size()); }
-  std::uint32_t spilling() const { return spilling_; }
-  void release_spilling() { --spilling_; }
-  std::uint32_t refills() const { return refills_; }
-  void add_refill() { ++refills_, check(); }
-  void remove_refill() { --refills_; }
 
   // Speculation.
-  std::uint32_t uncommitted() const { return uncommitted_; }
-  std::uint32_t active() const { return active_; }
-  std::uint32_t held() const { return static_cast<std::uint32_t>(held_.size()); }
   const std::vector<Task*>& held_tasks() const { return held_; }
   /// Keeps a NONSPEC child of an uncommitted parent; it has an entry until unhold().
   void hold(Task* task);
@@ -178,14 +141,8 @@ class TaskQueue {
   /// Out of whichever heap holds it; those that follow it do so no longer.
   void take_out(Task* task);
   void count_idle(const Task& task, std::uint32_t by);
-  void check() const {
-    RUBATO_CHECK(capacity_ == 0 || used() <= capacity_, "a task queue holds more than it has");
-  }
 
-  bool ignores_locales_ = false;
-  std::uint32_t capacity_, uncommitted_limit_;
-  std::uint32_t guests_ = 0, promised_ = 0, spilling_ = 0, refills_ = 0, active_ = 0;
-  std::uint32_t uncommitted_ = 0, uncommitted_idle_ = 0;
+  std::uint32_t uncommitted_idle_ = 0;
   std::array<std::uint32_t, kLanes> uncommitted_idle_of_{};
   std::vector<Task*> held_;  // a task's index is its place
   std::array<ReadyHeap, kLanes> ready_;
@@ -200,6 +157,7 @@ class TaskQueue {
       locales_{};  // by slot, of the task that runs there, if its bit of busy_ is set
   std::array<std::array<TaskHeap, kLanes>, kMaxHolders> waiters_;  // by slot
   std::vector<OrderedTask> latest_;                                // scratch: what is spilled next
+  bool ignores_locales_ = false;
 };
 
 }  // namespace rubato::chip

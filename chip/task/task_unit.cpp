@@ -1,11 +1,10 @@
-// The task unit: dispatch and rounds. The enqueue protocol is in task_unit_enqueue.cpp, spills and refills in
-// task_unit_spill.cpp, what speculates in task_unit_speculation.cpp, and what makes room for others in
-// task_unit_room.cpp.
+// The task unit: dispatch and rounds. The enqueue protocol is in task_unit_enqueue.cpp, what speculates in
+// task_unit_speculation.cpp and task_unit_commit.cpp, and what makes room for others in task_unit_room.cpp.
 // SPDX-License-Identifier: MIT
 #include "chip/task/task_unit.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <utility>
 
 #include "base/check.hpp"
@@ -14,71 +13,41 @@ namespace rubato::chip {
 
 namespace {
 
-std::uint32_t queue_capacity(const Config& config) {
-  return config.task.unlimited_queues ? 0 : config.task.task_queue * config.chip.cores_per_tile;
+/// It would, were no other suspended.
+bool would_run_alone(const DispatchRule& rule, const Task& task, TileView view) {
+  return std::exchange(view.has_suspended, false) && rule.may_run(task, view) != RunMode::none;
 }
 
 }  // namespace
 
-Task* TaskContext::make_task(const TaskDescriptor& descriptor, std::uint64_t parent) {
-  // Ties are first in, first out but for a few places, which the seed decides (C29). Unique: two that agree
-  // above the low byte were created within eight of each other.
-  constexpr std::uint64_t kPlaces = 8;
-  Task* task = pool.acquire();
-  task->descriptor = descriptor;
-  task->id = next_id++;
-  task->parent = parent;
-  task->tie = (task->id + rng.below(kPlaces)) << 8 | (task->id & 0xff);
-  task->descriptor.type = runs_as(descriptor.type);
-  return task;
-}
-
-void TaskContext::wake_waiting_for_fate(Cycle now) {
-  for (const CoreId core : waiting_for_fate) host.wake(core, now);
-  waiting_for_fate.clear();
-}
-
 TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>& tiles, TileId tile,
                    Addr spill_base, std::uint64_t spill_bytes)
     : context_(context),
-      tiles_(tiles),
-      tile_(tile),
-      first_core_(tile.value * context.config.chip.cores_per_tile),
-      cores_(context.config.chip.cores_per_tile),
-      states_(cores_),
-      send_(context.config.task.unlimited_queues ? 0 : context.config.task.send_buffer),
-      commit_queue_(context.config.task.unlimited_queues
-                        ? 0
-                        : context.config.task.commit_queue * context.config.chip.cores_per_tile),
-      queue_(queue_capacity(context.config), context.config.task.uncommitted_share),
-      throttle_(context.detector != nullptr ? make_speculation_throttle(context.config) : nullptr),
-      area_(spill_base, spill_bytes, context.config.task.spill_batch) {
-  // At least one guest task besides the entries kept for refills and for the earliest task; at most all but
-  // the latter.
-  const double share = context.config.task.spill_threshold * queue_.capacity();
-  const auto entries = static_cast<std::uint32_t>(std::ceil(share));
-  spill_threshold_ = queue_.unlimited() ? ~std::uint32_t{0} : std::clamp(entries, 3u, queue_.capacity() - 1);
-  max_refills_ = queue_.unlimited() ? ~std::uint32_t{0} : TaskQueue::max_refills(queue_.capacity());
+      state_(context, *this, tile),
+      throttle_(context.speculation != nullptr ? make_speculation_throttle(context.config) : nullptr),
+      spiller_(state_, admission_, spill_base, spill_bytes),
+      tiles_(tiles) {
+  context.units.push_back(this);
 }
 
 // ---- Dispatch ----
 
-TaskUnit::Candidates TaskUnit::candidates() {
+Candidates TaskUnit::candidates() {
   Candidates result;
-  const TileView view = this->view();
+  const TileView& view = result.view = this->view();
   is_holding_ = is_spec_waiting_ = false;
   const auto look_at = [&](Lane lane) {
-    Task* task = queue_.earliest_free(lane);
+    Task* task = state_.queue.earliest_free(lane);
     if (task == nullptr) return;
     RunMode mode = context_.rule->may_run(*task, view);
     while (mode == RunMode::none && lane == Lane::timestamped && view.throttles(*task)) {
-      queue_.throttle(task);
-      if (task = queue_.earliest_free(lane); task == nullptr) return;
+      state_.queue.throttle(task);
+      if (task = state_.queue.earliest_free(lane); task == nullptr) return;
       mode = context_.rule->may_run(*task, view);
     }
     if (mode == RunMode::none) {
       is_holding_ = is_holding_ || task->descriptor.type == TaskType::mayspec;
-      is_spec_waiting_ = is_spec_waiting_ || waits_for_suspended(*task, view);
+      is_spec_waiting_ = is_spec_waiting_ || would_run_alone(*context_.rule, *task, view);
       return;
     }
     if (task->descriptor.has_timestamp &&
@@ -87,69 +56,66 @@ TaskUnit::Candidates TaskUnit::candidates() {
     if (result.first.task == nullptr || task->before(*result.first.task))
       result.first = {Choice::guest, task, mode};
   };
-  if (queue_.idle(Lane::timestamped) == queue_.guests()) {  // as in most programs
+  if (state_.queue.idle(Lane::timestamped) == state_.queue.guests()) {  // as in most programs
     look_at(Lane::timestamped);
-    if (queue_.idle(Lane::timestamped_nonspec) != 0) look_at(Lane::timestamped_nonspec);
+    if (state_.queue.idle(Lane::timestamped_nonspec) != 0) look_at(Lane::timestamped_nonspec);
   } else {
-    set_aside_children();
+    blocked_.set_aside();
     for (const Lane lane : kAllLanes) look_at(lane);
   }
-  if (promoted_ != nullptr && queue_.is_locale_free(*promoted_))
-    result.first = {Choice::guest, promoted_, RunMode::non_speculative};
+  if (state_.promoted != nullptr && state_.queue.is_locale_free(*state_.promoted))
+    result.first = {Choice::guest, state_.promoted, RunMode::non_speculative};
   // Others that come and sleep, one after the other, do not keep it waiting for ever.
-  if (is_spec_waiting_ && started_before_spec_ >= kMaxBeforeSpec) result.first = {};
+  if (is_spec_waiting_ && suspensions_.is_spec_overdue()) result.first = {};
   return result;
 }
 
-bool TaskUnit::waits_for_suspended(const Task& task, TileView view) const {
-  if (!std::exchange(view.has_suspended, false)) return false;
-  return context_.rule->may_run(task, view) != RunMode::none;
-}
-
-TaskUnit::Choice TaskUnit::choose(Cycle now, std::uint32_t slot) {
+Choice TaskUnit::choose(Cycle now, std::uint32_t slot) {
   // Mostly there is a task that may run and nothing else to choose from.
-  if (context_.detector != nullptr && is_plain() && queue_.used() < spill_threshold_ && may_run_guest(slot))
-    if (Task* const first = queue_.earliest_free(Lane::timestamped); first != nullptr)
+  if (context_.speculation != nullptr && room_.is_plain() && spiller_.is_below_threshold() &&
+      suspensions_.may_run_guest(slot))
+    if (Task* const first = state_.queue.earliest_free(Lane::timestamped); first != nullptr)
       if (const RunMode mode = context_.rule->may_run(*first, view()); mode != RunMode::none) {
         is_holding_ = is_spec_waiting_ = false;
         return {Choice::guest, first, mode};
       }
   // Without an arbiter the tile itself knows the earliest task, to the cycle.
-  if (context_.arbiter == nullptr) own_gvt_ = report(now).at(now);
-  return choose(candidates().first, may_run_guest(slot));
+  if (context_.arbiter == nullptr) state_.own_gvt = report(now).at(now);
+  return choose(candidates().first, suspensions_.may_run_guest(slot));
 }
 
-TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const {
-  if (atomic_ != nullptr && (resumable_.empty() || suspended_[resumable_.front()] != atomic_)) return {};
-  if (!resumable_.empty()) return {Choice::resumed};
+Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const {
+  if (suspensions_.is_closed()) return {};
+  if (suspensions_.has_resumable()) return {Choice::resumed};
   // Without a worker it makes room where that is asked for; what it read back, it could only spill again.
-  if (!guest_may_run) return {can_spill() && !waiting_.empty() ? Choice::spill : Choice::none};
-  if (can_spill() &&
-      (has_waiting_for_room() || (guest.task == nullptr && !is_spec_waiting_) || guest_turns_ == 0))
+  if (!guest_may_run)
+    return {spiller_.can_spill() && admission_.has_waiting() ? Choice::spill : Choice::none};
+  if (spiller_.can_spill() && (admission_.has_waiting_for_room() ||
+                               (guest.task == nullptr && !is_spec_waiting_) || spiller_.is_turn()))
     return {Choice::spill};
-  Task* const next = refills_.empty() ? nullptr : refills_.back();
-  Task* const untimed = idle_untimed_refill();
-  const auto may_read = [&](const Task* refill) { return refill != nullptr && may_start_refill(*refill); };
+  Task* const next = spiller_.next_refill();
+  Task* const untimed = spiller_.idle_untimed_refill();
+  const auto may_read = [&](const Task* refill) {
+    return refill != nullptr && spiller_.may_start_refill(*refill);
+  };
   // Spilled tasks without a timestamp, or with that of the task here, come after it, but not never: it may
   // be waiting for them (a TaskGroup's `after`), creating itself, or being read back, again and again.
-  if (dispatches_since_untimed_ >= kDispatchesPerRefill && may_read(untimed))
-    return {Choice::refill, untimed};
+  if (spiller_.is_untimed_due() && may_read(untimed)) return {Choice::refill, untimed};
   if (guest.task != nullptr) {
     // Whose turn it is gets an entry before another guest has its locale, or creates what takes the last one.
-    if (dispatches_since_untimed_ >= kDispatchesPerRefill && lacks_entry_for_untimed()) {
-      if (can_spill()) return {Choice::spill};
-      if (context_.detector != nullptr && latest_spillable() != nullptr) return {};  // it gives way
+    if (spiller_.is_untimed_due() && spiller_.lacks_entry_for_untimed()) {
+      if (spiller_.can_spill()) return {Choice::spill};
+      if (context_.speculation != nullptr && room_.latest_spillable() != nullptr) return {};  // it gives way
     }
     // They are not overtaken by later ones that could only speculate.
     if (next != nullptr &&
-        (next->order < guest.task->order ||
-         (dispatches_since_timed_ >= kDispatchesPerTimedRefill && next->before(*guest.task))) &&
+        (next->order < guest.task->order || (spiller_.is_timed_due() && next->before(*guest.task))) &&
         may_read(next))
       return {Choice::refill, next};
     return guest;
   }
   // What may run at once comes before what perhaps may not, unless the GVT waits for that.
-  if (next != nullptr && is_earliest(true, next->descriptor.timestamp) && may_read(next))
+  if (next != nullptr && state_.is_earliest(true, next->descriptor.timestamp) && may_read(next))
     return {Choice::refill, next};
   if (may_read(untimed)) return {Choice::refill, untimed};
   return may_read(next) ? Choice{Choice::refill, next} : Choice{};
@@ -157,46 +123,43 @@ TaskUnit::Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const
 
 void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) {
   Task* task = choice.task;
-  account_occupancy(now);
-  if (task != promoted_ && guest_turns_ != 0) --guest_turns_;  // that one came before those whose turn it is
-  ++dispatches_since_timed_;
-  ++dispatches_since_untimed_;
-  if (is_spec_waiting_ || started_before_spec_ != 0) ++started_before_spec_;  // it may have been spilled
+  state_.account_occupancy(now);
+  spiller_.count_start(task != state_.promoted);
+  suspensions_.count_start(is_spec_waiting_);
   VirtualTime time = task->virtual_time;
-  if (task == promoted_) {  // keeps its virtual time: it is the earliest active task
-    promoted_ = nullptr;
-    queue_.occupy(*task, slot);
+  if (task == state_.promoted) {  // keeps its virtual time: it is the earliest active task
+    state_.promoted = nullptr;
+    state_.queue.occupy(*task, slot);
   } else {
-    queue_.dispatch(task, slot, choice.mode == RunMode::speculative);
+    state_.queue.dispatch(task, slot, choice.mode == RunMode::speculative);
     const TaskDescriptor& d = task->descriptor;
     const Timestamp timestamp = d.has_timestamp                       ? d.timestamp
-                                : choice.mode == RunMode::speculative ? speculative_timestamp(*task)
-                                                                      : gvt().timestamp;
-    time = {timestamp, tie_breaker(now, core_of(slot))};
+                                : choice.mode == RunMode::speculative ? state_.speculative_timestamp(*task)
+                                                                      : state_.gvt().timestamp;
+    time = {timestamp, tie_breaker(now, state_.core_of(slot))};
     task->virtual_time = time;
   }
   task->state = TaskState::running;
-  give_core(slot, task, choice.mode == RunMode::speculative);
-  states_.set(slot, CoreState::running);
+  state_.give_core(slot, task, choice.mode == RunMode::speculative);
+  state_.states.set(slot, CoreState::running);
   task->aborts = 0;
-  ++stats_.dispatched;
+  ++state_.counts.dispatched;
   if (choice.mode == RunMode::speculative) {
-    start_attempt(task, time, core_of(slot));
+    start_attempt(task, time, state_.core_of(slot));
   } else if (task->descriptor.has_timestamp) {
-    if (started_.timestamp != task->descriptor.timestamp) started_ = {task->descriptor.timestamp};
-    ++started_.tasks;
+    commit_room_.count_start(task->descriptor.timestamp);
   }
 }
 
 bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
-  touch();
-  const std::uint32_t slot = slot_of(core);
-  CoreSlot& c = slots_[slot];
-  RUBATO_CHECK(c.task == nullptr && states_[slot] != CoreState::internal, "a busy core asks for work");
-  ++asks_;
+  state_.touch();
+  const std::uint32_t slot = state_.slot_of(core);
+  CoreSlot& c = state_.slots[slot];
+  RUBATO_CHECK(c.task == nullptr && state_.states[slot] != CoreState::internal, "a busy core asks for work");
+  room_.count_ask();
   const Choice choice = choose(now, slot);
   if (choice.kind == Choice::none) {
-    states_.set(slot, CoreState::idle);
+    state_.states.set(slot, CoreState::idle);
     evaluate(now);
     return false;
   }
@@ -204,33 +167,37 @@ bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
     case Choice::none:
       break;
     case Choice::resumed: {
-      const Task* task = start_resumed(slot, now);
+      const Task* const task = suspensions_.start_next(slot);
+      // While it was suspended nothing looked whether it had ended, see BlockedChildren::poll().
+      if (context_.speculation != nullptr && !task->descriptor.has_timestamp)
+        for (const auto& tile : tiles_) tile->state_.reconsider_later(now);
       work = {.kind = DispatchedTask::Kind::resumed, .descriptor = task->descriptor, .id = task->id};
       break;
     }
     case Choice::guest: {
-      take_worker(slot);
+      suspensions_.take_worker(slot);
       start_guest(choice, slot, now);
       const Task* const task = choice.task;
       work.kind = DispatchedTask::Kind::guest;
       work.descriptor = task->descriptor;
       work.attempt = task->attempt;
       work.speculative = task->attempt != nullptr;
-      work.promotes = work.speculative && task->lost >= kMaxLost && has_place_for(*task->attempt);
+      work.promotes =
+          work.speculative && task->lost >= kMaxLost && commit_room_.has_place_for(*task->attempt);
       work.id = task->id;
       break;
     }
     case Choice::spill:
-      start_spill();
+      spiller_.start_spill();
       work = {.kind = DispatchedTask::Kind::spill};
       break;
     case Choice::refill:
-      start_refill(choice.task, slot);
+      spiller_.start_refill(choice.task, slot);
       work = {.kind = DispatchedTask::Kind::refill, .id = choice.task->id};
       break;
   }
   if (choice.kind == Choice::spill || choice.kind == Choice::refill) {
-    states_.set(slot, CoreState::internal);
+    state_.states.set(slot, CoreState::internal);
     c.internal_kind = work.kind;
   }
   if (context_.observer != nullptr) {
@@ -238,23 +205,23 @@ bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
     const auto tell = goes_on ? &TaskObserver::on_resumed : &TaskObserver::on_dispatched;
     (context_.observer->*tell)(core, work, now);
   }
-  serve_waiting(now);
+  admission_.serve_waiting(now);
   evaluate(now);
   return true;
 }
 
 bool TaskUnit::finish(CoreId core, Cycle now, bool waits) {
-  touch();
-  const std::uint32_t slot = slot_of(core);
-  CoreSlot& c = slots_[slot];
-  RUBATO_CHECK(states_[slot] == CoreState::running || states_[slot] == CoreState::finishing,
+  state_.touch();
+  const std::uint32_t slot = state_.slot_of(core);
+  CoreSlot& c = state_.slots[slot];
+  RUBATO_CHECK(state_.states[slot] == CoreState::running || state_.states[slot] == CoreState::finishing,
                "a task that does not run finishes");
   Task* task = c.task;
   task->waits = waits;
   if (task->attempt != nullptr) return finish_attempt(slot, now);
-  leave_core(slot, CoreState::busy);
-  ++stats_.finished;
-  if (!waits) ++stats_.nonspeculative;
+  state_.leave_core(slot, CoreState::busy);
+  ++state_.counts.finished;
+  if (!waits) ++state_.counts.nonspeculative;
   task->state = TaskState::finished;
   if (context_.observer != nullptr) {
     context_.observer->on_finished(task->id, core, now);
@@ -265,23 +232,26 @@ bool TaskUnit::finish(CoreId core, Cycle now, bool waits) {
     if (task->descriptor.has_timestamp) context_.arbiter->left(task->descriptor.timestamp, now);
     if (is_empty() || task->is_promoted) context_.arbiter->arm(now);
   }
-  if (task->is_promoted) context_.promotion->done(tile_, now);
+  if (task->is_promoted) context_.promotion->done(state_.tile, now);
   context_.pool.release(task);
-  report_quiet(now);
+  stopped_.report_quiet(suspensions_.any(), now);
   evaluate(now);
   return true;
 }
 
 Cycle TaskUnit::step_internal(CoreId core, Cycle now) {
-  touch();
-  const std::uint32_t slot = slot_of(core);
-  CoreSlot& c = slots_[slot];
-  RUBATO_CHECK(states_[slot] == CoreState::internal,
+  state_.touch();
+  const std::uint32_t slot = state_.slot_of(core);
+  CoreSlot& c = state_.slots[slot];
+  RUBATO_CHECK(state_.states[slot] == CoreState::internal,
                "a core without an internal task asks for its next step");
-  const Cycle next =
-      c.internal_kind == DispatchedTask::Kind::spill ? step_spill(core, now) : step_refill(core, now);
+  bool is_read = false;
+  const Cycle next = c.internal_kind == DispatchedTask::Kind::spill
+                         ? spiller_.step_spill(core, now)
+                         : spiller_.step_refill(core, now, is_read);
+  if (is_read) evaluate(now);
   if (next != kNever) return next;
-  states_.set(slot, CoreState::busy);
+  state_.states.set(slot, CoreState::busy);
   if (context_.observer != nullptr) context_.observer->on_internal_finished(core, c.internal_kind, now);
   if (context_.arbiter != nullptr && is_empty()) context_.arbiter->arm(now);
   evaluate(now);
@@ -291,73 +261,104 @@ Cycle TaskUnit::step_internal(CoreId core, Cycle now) {
 // At most one core is told to ask for work at a time: once it has asked, the next one is told if there is
 // more.
 void TaskUnit::evaluate(Cycle now) {
-  const bool speculates = context_.detector != nullptr;
+  const bool speculates = context_.speculation != nullptr;
   if (speculates && is_settled()) {
     is_holding_ = true;  // perhaps
     return;
   }
-  if (speculates && is_plain() && (states_.in(CoreState::idle) == 0 || states_.in(CoreState::waking) != 0) &&
-      !may_have_obstacle(queue_.earliest_free(Lane::timestamped) != nullptr)) {
+  if (speculates && room_.is_plain() &&
+      (state_.states.in(CoreState::idle) == 0 || state_.states.in(CoreState::waking) != 0) &&
+      !room_.may_have_obstacle(state_.queue.earliest_free(Lane::timestamped) != nullptr)) {
     is_holding_ = true;  // perhaps
     is_spec_waiting_ = false;
     return;
   }
   const Candidates candidates = speculates ? this->candidates() : Candidates{};
   if (speculates) {
-    if (!is_unobstructed(candidates) && find_obstacle(candidates).attempt != nullptr) reconsider_later(now);
-    if (!waiting_.empty() || untimed_refill_ != nullptr || has_idle_untimed()) {
-      bear(Need::core, candidates, now);
-      bear(Need::locale, candidates, now);
+    if (!room_.is_unobstructed(candidates) && room_.find(candidates).attempt != nullptr)
+      state_.reconsider_later(now);
+    if (admission_.has_waiting() || spiller_.untimed_refill() != nullptr || state_.has_idle_untimed()) {
+      room_.start_patience(candidates, now);
     }
-    if (queue_.earliest_aside() != nullptr) poll_blocked_creators(now);
+    if (state_.queue.earliest_aside() != nullptr) blocked_.poll(now);
   }
-  if (states_.in(CoreState::waking) != 0) return;
-  if (const std::uint32_t idle = states_.in(CoreState::idle); idle != 0) {
-    const std::uint32_t able = idle & may_run_guest();
+  if (state_.states.in(CoreState::waking) != 0) return;
+  if (const std::uint32_t idle = state_.states.in(CoreState::idle); idle != 0) {
+    const std::uint32_t able = idle & suspensions_.may_run_guest();
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(able != 0 ? able : idle));
     const Choice choice = speculates ? choose(candidates.first, able != 0) : choose(now, slot);
-    if (choice.kind == Choice::none) return poll_blocked_creators(now);
-    states_.set(slot, CoreState::waking);
-    context_.host.wake(core_of(slot), now);
-  } else if ((has_waiting_for_room() || lacks_entry_for_untimed()) && can_spill()) {
-    borrow_stalled_core(now);
+    if (choice.kind == Choice::none) return blocked_.poll(now);
+    state_.states.set(slot, CoreState::waking);
+    context_.host.wake(state_.core_of(slot), now);
+  } else if ((admission_.has_waiting_for_room() || spiller_.lacks_entry_for_untimed()) &&
+             spiller_.can_spill()) {
+    spiller_.spill_on_stalled_core(now);
   }
+}
+
+void TaskUnit::step_borrowed(std::uint32_t slot, Cycle now) {
+  const CoreId core = state_.core_of(slot);
+  if (const Cycle next = spiller_.step_spill(core, now); next != kNever)
+    return state_.schedule(next, TaskEvent::borrowed_step, slot);
+  CoreSlot& c = state_.slots[slot];
+  c.borrowed = false;
+  if (c.granted) context_.host.wake(core, now);
+  commit_room_.wake_finishing(now);
+  evaluate(now);
+}
+
+// ---- Suspended tasks ----
+
+void TaskUnit::suspend(CoreId core, Cycle now) {
+  state_.touch();
+  const std::uint32_t slot = state_.slot_of(core);
+  const Task* const task = state_.slots[slot].task;
+  suspensions_.suspend(slot);
+  if (context_.observer != nullptr) context_.observer->on_suspended(task->id, core, now);
+  evaluate(now);
+}
+
+void TaskUnit::resume(std::uint64_t id, Cycle now) {
+  suspensions_.resume(id);
+  evaluate(now);
+}
+
+// They may be waiting for it, or for what it hides or has kept from starting.
+bool TaskUnit::go_on_beside_suspended(Cycle now) {
+  if (!is_spec_waiting_ || !suspensions_.let_spec_start()) return false;
+  evaluate(now);
+  return true;
 }
 
 // ---- Rounds ----
 
 void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
-  touch();
-  spare_workers_ = spare_workers;
-  own_gvt_ = {};
-  started_ = {};
+  state_.touch();
+  state_.begin_region(now);
+  suspensions_.begin_region(spare_workers);
+  spiller_.begin_region();
+  commit_room_.begin_region();
   is_holding_ = false;
-  guest_turns_ = 0;
-  occupancy_since_ = now;
-  commit_occupancy_since_ = now;
-  for (CoreSlot& c : slots_) c = CoreSlot{};
-  yields_before_.fill(kMaxVirtualTime.timestamp);
-  states_.reset();
-  without_worker_ = 0;
 }
 
 bool TaskUnit::is_empty() const {
-  for (std::uint32_t slot = 0; slot < cores_; ++slot) {
-    if (slots_[slot].task != nullptr || states_[slot] == CoreState::internal ||
-        states_[slot] == CoreState::doomed)
+  const bool forgets_handlers = context_.capsule_fault == CapsuleFault::region_ends_before_handlers;
+  for (std::uint32_t slot = 0; slot < state_.cores; ++slot) {
+    if (state_.slots[slot].task != nullptr || state_.states[slot] == CoreState::internal ||
+        (state_.states[slot] == CoreState::doomed && !forgets_handlers))
       return false;
   }
-  return queue_.entries() + send_.used() + commit_queue_.size() + suspended_count_ == 0 &&
-         promoted_ == nullptr && rolling_back_.empty() && !is_stopped_ && area_.overflow_empty() &&
-         untimed_refill_ == nullptr;
+  return state_.queue.entries() + state_.send.used() + state_.commit_queue.size() + suspensions_.count() ==
+             0 &&
+         state_.promoted == nullptr && !rollbacks_.any() && !state_.is_stopped &&
+         (forgets_handlers || !spiller_.has_outside_queue());
 }
 
 void TaskUnit::on_gvt(Cycle now) {
-  touch();
-  if (context_.detector != nullptr) advance_earliest(now);
-  serve_waiting(now);
-  serve_commit_sends(now);
-  serve_send_waiting(now);
+  state_.touch();
+  if (context_.speculation != nullptr) advance_earliest(now);
+  admission_.serve_waiting(now);
+  admission_.serve_senders(now);
   evaluate(now);
 }
 

@@ -4,6 +4,7 @@
 // batch of the tile's chain of spilled tasks: so it needs no entry of a full task queue, and refills read it
 // when there is room, as ever.
 // SPDX-License-Identifier: MIT
+#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
@@ -12,41 +13,46 @@
 namespace rubato::chip {
 
 void TaskUnit::on_abort(CoreId core, const TaskDescriptor& handler) {
-  ++stats_.handlers_registered;
-  slots_[slot_of(core)].task->attempt->handlers.push_back(handler);
+  ++state_.counts.handlers_registered;
+  state_.slots[state_.slot_of(core)].task->attempt->handlers.push_back(handler);
 }
 
 void TaskUnit::doom(CoreId core, AbortCause cause, Cycle now) {
-  touch();
-  Attempt* attempt = slots_[slot_of(core)].task->attempt;
+  state_.touch();
+  Attempt* attempt = state_.slots[state_.slot_of(core)].task->attempt;
   context_.aborts->abort({&attempt, 1}, {cause, LineAddr{}, core, attempt->task}, now);
 }
 
 void TaskUnit::run_handlers(std::span<const TaskDescriptor> handlers, CoreId core, Cycle now) {
   if (handlers.empty()) return;
-  touch();
-  stats_.handlers_queued += handlers.size();
+  state_.touch();
+  if (context_.capsule_fault == CapsuleFault::handler_lost) handlers = handlers.first(handlers.size() - 1);
+  state_.counts.handlers_queued += handlers.size();
   std::vector<Task*> tasks;
   for (std::size_t i = handlers.size(); i-- > 0;) {
     Task* task = context_.make_task(handlers[i], 0);
-    ++stats_.created;
+    ++state_.counts.created;
     if (context_.observer != nullptr) context_.observer->on_created(task->id, 0, handlers[i], core, now);
     tasks.push_back(task);
+    if (context_.capsule_fault == CapsuleFault::handler_twice && tasks.size() <= handlers.size()) ++i;
   }
   add_initial(tasks);
-  reconsider_later(now);
+  state_.reconsider_later(now);
 }
 
-void TaskUnit::drop_handlers(Attempt& attempt) {
-  stats_.handlers_dropped += attempt.handlers.size();
+void TaskUnit::drop_handlers(Attempt& attempt, CapsuleFault otherwise, Cycle now) {
+  if (context_.capsule_fault == otherwise)
+    return run_handlers(std::exchange(attempt.handlers, {}), attempt.core, now);
+  state_.counts.handlers_dropped += attempt.handlers.size();
   attempt.handlers.clear();
 }
 
 void TaskUnit::end_doomed(CoreId core, Cycle now) {
-  touch();
-  const std::uint32_t slot = slot_of(core);
-  RUBATO_CHECK(states_[slot] == CoreState::doomed, "a run ends that was not doomed");
-  states_.set(slot, CoreState::busy);
+  state_.touch();
+  const std::uint32_t slot = state_.slot_of(core);
+  RUBATO_CHECK(state_.states[slot] == CoreState::doomed, "a run ends that was not doomed");
+  state_.states.set(slot, CoreState::busy);
+  if (context_.observer != nullptr) context_.observer->on_doomed_ended(core, now);
   if (is_empty()) context_.arbiter->arm(now);
   evaluate(now);
 }

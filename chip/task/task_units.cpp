@@ -50,10 +50,10 @@ TaskUnits::TaskUnits(const Params& p)
   if (config_.chip.cores > 1) {
     arbiter_ = std::make_unique<Arbiter>(p.config, p.timeline, p.network, p.host);
     context_.arbiter = arbiter_.get();
-    if (p.detector != nullptr) {
+    if (p.speculation != nullptr) {
       cascade_ = std::make_unique<AbortCascade>(context_, *p.space, units_);
       promotion_ = std::make_unique<Promotion>(p.timeline, p.network, arbiter_->tile(), config_.tiles());
-      context_.detector = p.detector;
+      context_.speculation = p.speculation;
       context_.account = p.account;
       context_.aborts = cascade_.get();
       context_.promotion = promotion_.get();
@@ -87,23 +87,22 @@ void TaskUnits::register_stats(StatRegistry& registry) const {
 }
 
 void TaskUnits::register_totals(StatRegistry& registry) const {
-  const auto total = [&](const char* name, const char* description,
-                         std::uint64_t (TaskUnit::*of_unit)() const, const std::uint64_t* more = nullptr,
-                         const char* unit_of_count = "tasks") {
-    registry.total(name, unit_of_count, description, [this, of_unit, more] {
+  const auto total = [&](const char* name, const char* description, std::uint64_t TileCounts::*count,
+                         const std::uint64_t* more = nullptr, const char* unit_of_count = "tasks") {
+    registry.total(name, unit_of_count, description, [this, count, more] {
       std::uint64_t sum = more == nullptr ? 0 : *more;
-      for (const auto& unit : units_) sum += ((*unit).*of_unit)();
+      for (const auto& unit : units_) sum += unit->state().counts.*count;
       return sum;
     });
   };
-  total("tasks.created", "tasks created, before regions and in them", &TaskUnit::created,
+  total("tasks.created", "tasks created, before regions and in them", &TileCounts::created,
         &created_before_regions_);
-  total("tasks.committed", "tasks whose effects are permanent", &TaskUnit::committed);
+  total("tasks.committed", "tasks whose effects are permanent", &TileCounts::committed);
   total("tasks.waited", "times that a task found its TaskGroup incomplete and was put back",
-        &TaskUnit::waited, nullptr, "times");
-  total("tasks.nonspeculative", "tasks that ended as non-speculative ones", &TaskUnit::nonspeculative);
-  total("tasks.spilled", "tasks written to memory because a task queue was full", &TaskUnit::spilled);
-  total("tasks.aborted", "attempts that were aborted", &TaskUnit::aborted, nullptr, "attempts");
+        &TileCounts::waited, nullptr, "times");
+  total("tasks.nonspeculative", "tasks that ended as non-speculative ones", &TileCounts::nonspeculative);
+  total("tasks.spilled", "tasks written to memory because a task queue was full", &TileCounts::spilled);
+  total("tasks.aborted", "attempts that were aborted", &TileCounts::aborted, nullptr, "attempts");
   registry.total("tasks.promoted", "tasks", "tasks promoted to run non-speculatively",
                  [this] { return promotion_ ? promotion_->granted() : 0; });
 }
@@ -226,11 +225,11 @@ std::string TaskUnits::describe_waiting() const {
   return out;
 }
 
-VirtualTime TaskUnits::gvt() const { return arbiter_ ? arbiter_->gvt() : units_[0]->gvt(); }
+VirtualTime TaskUnits::gvt() const { return arbiter_ ? arbiter_->gvt() : units_[0]->state().gvt(); }
 
 std::uint64_t TaskUnits::committed() const {
   std::uint64_t sum = 0;
-  for (const auto& unit : units_) sum += unit->committed();
+  for (const auto& unit : units_) sum += unit->state().counts.committed;
   return sum;
 }
 

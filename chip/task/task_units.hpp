@@ -26,7 +26,7 @@ class TaskUnits final : public TaskSystem {
     Addr spill_base;
     std::uint64_t spill_bytes_per_tile;
     /// All three, or none: tasks never speculate. Not used on one core.
-    ConflictDetector* detector = nullptr;
+    SpeculationControl* speculation = nullptr;
     CycleAccount* account = nullptr;
     AddressSpace* space = nullptr;
   };
@@ -79,6 +79,7 @@ class TaskUnits final : public TaskSystem {
     if (fault == TaskFault::ignore_locales)
       for (const auto& unit : units_) unit->ignore_locales();
   }
+  void inject(CapsuleFault fault) { context_.capsule_fault = fault; }
   AbortCascade* aborts() { return cascade_.get(); }
 
   /// As last broadcast; the lowest tile's on a one-core chip.

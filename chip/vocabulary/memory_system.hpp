@@ -75,12 +75,12 @@ class MemorySystem {
   virtual void forget(LineAddr first, LineAddr last) = 0;
 };
 
-/// Whom a protocol tells that an access that it blocked can be issued again: now, before others are asked for
-/// the line again (K10). The core may be at something else by then.
+/// Whom a protocol tells that an access of `line` that it blocked can be issued again: now, before others are
+/// asked for the line again (K10). The core may be at something else by then.
 class AccessClient {
  public:
   virtual ~AccessClient() = default;
-  virtual void on_access_ready(CoreId core, Cycle now) = 0;
+  virtual void on_access_ready(CoreId core, LineAddr line, Cycle now) = 0;
 };
 
 }  // namespace rubato::chip

@@ -84,12 +84,21 @@ struct Arena {
            part(slots, kUnitsPerPage) && part(marks, kUnitsPerPage);
   }
 
-  /// The mark that the block had. There are atomic instructions for words only.
-  std::uint8_t mark_freed(BlockNumber block) const {
-    auto* const word = reinterpret_cast<std::uint32_t*>(marks + block / 4 * 4);
-    const unsigned shift = block % 4 * 8;
-    return static_cast<std::uint8_t>(
-        __atomic_fetch_or(word, std::uint32_t{kFreedMark} << shift, __ATOMIC_RELAXED) >> shift);
+  // There are atomic instructions for words only. An offset's half is 8 times the block's number: the place
+  // of its mark in the word, modulo 32.
+
+  /// The mark that the block had.
+  std::uint64_t mark_freed(std::uint64_t offset) const {
+    const std::uint32_t word =
+        __atomic_fetch_or(word_of(offset), std::uint32_t{kFreedMark} << offset / 2 % 32, __ATOMIC_RELAXED);
+    return static_cast<std::uint8_t>(word >> offset / 2 % 32);
+  }
+  /// What mark_freed() did where there is no block.
+  void unmark(std::uint64_t offset) const {
+    __atomic_fetch_and(word_of(offset), ~(std::uint32_t{kFreedMark} << offset / 2 % 32), __ATOMIC_RELAXED);
+  }
+  std::uint32_t* word_of(std::uint64_t offset) const {
+    return reinterpret_cast<std::uint32_t*>(marks) + offset / kUnit / 4;
   }
   std::uintptr_t address(BlockNumber block) const { return base + block * kUnit; }
   std::uint16_t* slots_of(PageNumber first) const { return slots + std::uint64_t{first} * kUnitsPerPage; }

@@ -62,7 +62,8 @@ const char* Heap<System>::check() {
   for (unsigned k = 0; k < kSizeClasses; ++k) {
     for (std::uint32_t c = 0; c <= cores_; ++c) {
       const Bin& bin = caches_[c].bins[k];
-      if (!see_all(bin.blocks, bin.count, k))
+      const std::uint64_t* const bottom = bin.bottom(k);
+      if (!see_all(bottom, static_cast<std::uint64_t>(bin.top - bottom), k))
         return "a cached block is of another class, or somewhere else, too";
     }
     for (std::uint32_t i = 0; i < depots_[k].full_count(); ++i) {

@@ -26,6 +26,10 @@ namespace instruction = rubato::engine::instruction;
 /// Speculatively no more a call: that much is likely to be mispeculation.
 constexpr std::uint64_t kMostSpeculative = std::uint64_t{16} << 20;
 
+/// Where a task finds the heap too small it promotes, and all wait for that: so there is much from the start.
+/// It is address space until it is touched.
+constexpr std::uint64_t kFirstGrowth = std::uint64_t{64} << 20;
+
 struct ChipSystem {
   using Lock = capsule::TicketLock;
 
@@ -33,10 +37,14 @@ struct ChipSystem {
   static std::uint64_t core() { return instruction::read<instruction::kCore>(); }
   static unsigned cores() { return static_cast<unsigned>(instruction::read<instruction::kCores>()); }
   static std::uintptr_t reserve(std::uint64_t bytes, bool is_known) {
-    constexpr int kMapUntracked = 0x02000000;
-    const std::int64_t at = capsule::system_call(
-        SYS_mmap, 0, bytes, PROT_NONE,
-        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (is_known ? kMapUntracked : 0), -1, 0);
+    const auto map = [is_known](std::size_t all) {
+      constexpr int kMapUntracked = 0x02000000;
+      return capsule::system_call(
+          SYS_mmap, 0, all, PROT_NONE,
+          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (is_known ? kMapUntracked : 0), -1, 0);
+    };
+    if (is_known) return rubato::engine::reserve_untracked(rubato::engine::whole_pages(bytes), map);
+    const std::int64_t at = map(bytes);
     return at < 0 ? 0 : static_cast<std::uintptr_t>(at);
   }
   static bool commit(std::uintptr_t begin, std::uint64_t bytes) {
@@ -51,6 +59,13 @@ using rubato::capalloc::GiveError;
 using rubato::capalloc::Taken;
 
 RUBATO_UNTRACKED rubato::untracked<Heap> heap;
+
+/// For the fast paths: the compiler, which does not know where it is, addresses all of it by one register.
+[[gnu::always_inline]] inline Heap& near_heap() {
+  Heap* at = &*heap;
+  asm("" : "+r"(at));
+  return *at;
+}
 
 void give_back(std::uint64_t address);
 
@@ -72,9 +87,10 @@ void give_back(std::uint64_t address);
 
 }  // namespace
 
+/// For speculative tasks; threads, which a core's cache is not for, have the next.
 RUBATO_CAPSULE(std::uint64_t, capalloc_take, (std::uint64_t bytes)) {
-  if (bytes <= rubato::kLargestSmallBlock && ChipSystem::is_task()) [[likely]] {
-    const std::uint64_t address = heap->take_cached(bytes);
+  if (bytes <= rubato::kLargestSmallBlock) [[likely]] {
+    const std::uint64_t address = near_heap().take_cached(bytes);
     if (address != 0) [[likely]] {
       capsule::on_abort(give_back, address);
       return address;
@@ -86,7 +102,7 @@ RUBATO_CAPSULE(std::uint64_t, capalloc_take, (std::uint64_t bytes)) {
 /// Before all others, outside tasks: those that run before fail as one with a wild pointer does.
 RUBATO_CAPSULE(bool, capalloc_set, ()) {
   capsule::promote();
-  return heap->is_set() || heap->set();
+  return heap->is_set() || (heap->set() && heap->grow(kFirstGrowth, 0));
 }
 
 /// The second word: whether the block reads as zero.
@@ -97,12 +113,6 @@ RUBATO_CAPSULE(std::uint64_t, capalloc_take_aligned, (std::uint64_t bytes, std::
   return std::has_single_bit(alignment) ? take_more(bytes, alignment).address : 0;
 }
 
-/// A GiveError. Nothing could take this back, so a task that went wrong must not get here.
-RUBATO_CAPSULE(std::uint64_t, capalloc_give, (std::uint64_t address)) {
-  if (instruction::read<instruction::kHasCapsules>() != 0) capsule::promote();
-  return static_cast<std::uint64_t>(heap->give(address));
-}
-
 RUBATO_CAPSULE(std::uint64_t, capalloc_usable, (std::uint64_t address)) { return heap->usable(address); }
 
 /// Null, or what is wrong with the heap. While no task runs.
@@ -111,8 +121,9 @@ RUBATO_CAPSULE(const char*, capalloc_check, ()) { return heap->is_set() ? heap->
 namespace {
 
 /// What a program does wrong with a block, in the ideal allocator's words.
-[[noreturn, gnu::cold, gnu::noinline]] void fail(std::uint64_t address, GiveError error) {
-  capsule::promote();  // a speculative task may have gone wrong
+[[gnu::cold, gnu::noinline]] void fail(std::uint64_t address, GiveError error) {
+  if (address == 0) return;  // free(nullptr) costs nothing elsewhere
+  capsule::promote();        // a speculative task may have gone wrong
   static char sentence[128];
   char digits[19];
   char* first = digits + sizeof(digits) - 1;
@@ -127,9 +138,22 @@ namespace {
   rubato_misuse(sentence);
 }
 
-void give_back(std::uint64_t address) {
-  if (const std::uint64_t error = capalloc_give(address); error != 0) [[unlikely]]
-    fail(address, static_cast<GiveError>(error));
+[[gnu::noinline]] void give_back_slowly(std::uint64_t address, std::uint64_t mark) {
+  if (const GiveError error = heap->give_marked(address, mark); error != GiveError::none)
+    fail(address, error);
+}
+
+/// Nothing could take this back. It is no capsule: where it is speculative, although there are capsules, it
+/// is called by a task that went wrong, and its first look at the heap is an exception.
+[[gnu::always_inline]] inline void give_back_now(std::uint64_t address) {
+  if (const std::uint64_t mark = near_heap().give_cached(address); mark != Heap::kGiven) [[unlikely]]
+    give_back_slowly(address, mark);
+}
+void give_back(std::uint64_t address) { give_back_now(address); }
+
+/// The task may be for nothing.
+[[gnu::noinline]] void give_back_after_commit(std::uint64_t address) {
+  if (address != 0) rubato::create<rubato::nonspec>(give_back, {}, address);
 }
 
 bool is_set = false;
@@ -151,6 +175,11 @@ void* no_memory() {
   return nullptr;
 }
 
+[[gnu::noinline]] void* take(std::uint64_t bytes) {
+  be_set();
+  return reinterpret_cast<void*>(capalloc_take_fresh(bytes).address);
+}
+
 void* take_aligned(std::uint64_t bytes, std::uint64_t alignment) {
   be_set();
   return reinterpret_cast<void*>(capalloc_take_aligned(bytes, alignment));
@@ -160,19 +189,22 @@ void* take_aligned(std::uint64_t bytes, std::uint64_t alignment) {
 
 extern "C" {
 
+/// Non-speculative tasks work on untracked memory as it is. All is set before the first task.
 void* malloc(std::size_t bytes) {
-  be_set();
-  return reinterpret_cast<void*>(capalloc_take(bytes));
+  if (capsule::is_speculative()) [[likely]]
+    return reinterpret_cast<void*>(capalloc_take(bytes));
+  if (bytes <= rubato::kLargestSmallBlock && ChipSystem::is_task()) [[likely]] {
+    if (const std::uint64_t address = near_heap().take_cached(bytes); address != 0) [[likely]]
+      return reinterpret_cast<void*>(address);
+  }
+  return take(bytes);
 }
 
 void free(void* block) {
-  if (block == nullptr) return;
   const auto address = reinterpret_cast<std::uint64_t>(block);
-  if (capsule::is_speculative() && instruction::read<instruction::kHasCapsules>() != 0) {
-    rubato::create<rubato::nonspec>(give_back, {}, address);
-  } else {
-    give_back(address);
-  }
+  if (capsule::is_speculative() && instruction::read<instruction::kHasCapsules>() != 0)
+    return give_back_after_commit(address);
+  give_back_now(address);
 }
 
 void cfree(void* block) { free(block); }

@@ -41,7 +41,8 @@ class Heap {
   /// Once, before all else. False: no address space.
   bool set() {
     cores_ = System::cores();
-    const std::uint64_t caches = (cores_ + 1) * sizeof(Cache) + kSizeClasses * kDepotBatches * sizeof(Batch);
+    const std::uint64_t caches =
+        (cores_ + 1) * (sizeof(Cache) + sizeof(Stacks)) + kSizeClasses * kDepotBatches * sizeof(Batch);
     const std::uintptr_t blocks = System::reserve(kArenaBytes + kPageBytes, false);
     const std::uintptr_t known = System::reserve(Arena::kKnownBytes + kPageBytes + caches, true);
     if (blocks == 0 || known == 0) return false;
@@ -49,7 +50,10 @@ class Heap {
     const std::uintptr_t at = aligned(known) + Arena::kKnownBytes;
     if (!System::commit(at, caches)) return false;
     caches_ = reinterpret_cast<Cache*>(at);
-    batches_ = reinterpret_cast<Batch*>(caches_ + cores_ + 1);
+    auto* const stacks = reinterpret_cast<Stacks*>(caches_ + cores_ + 1);
+    for (std::uint32_t c = 0; c <= cores_; ++c) caches_[c].set(stacks[c]);
+    std::copy(kBinOf.begin(), kBinOf.end(), bin_of_);
+    batches_ = reinterpret_cast<Batch*>(stacks + cores_ + 1);
     arena_.place(aligned(blocks), aligned(known));
     marks_ = arena_.marks - arena_.base / kUnit;
     return true;
@@ -76,30 +80,57 @@ class Heap {
                       alignment <= kPageBytes ? 1 : static_cast<std::uint32_t>(alignment / kPageBytes));
   }
 
-  /// From the core's cache alone, for a task: 0 if that has none.
+  /// From the core's cache alone, for a task: 0 if that has none. The class is that of a small block.
   [[gnu::always_inline]] std::uint64_t take_cached(std::uint64_t bytes) {
-    Cache& cache = caches_[System::core()];
-    auto& bin = *reinterpret_cast<Bin*>(reinterpret_cast<std::byte*>(&cache) + kBinOf[(bytes + 15) / kUnit]);
-    return bin.count == 0 ? 0 : pop(bin);
+    const auto at = [](auto* p, std::uint64_t offset) {
+      return reinterpret_cast<std::uintptr_t>(p) + offset;
+    };
+    const auto offset = *reinterpret_cast<const std::uint16_t*>(at(bin_of_, (bytes + 15) / kUnit * 2));
+    return pop(*reinterpret_cast<Bin*>(at(&caches_[System::core()], offset)));
   }
 
   /// The block may be handed out again.
   GiveError give(std::uint64_t address) {
-    std::uint8_t mark = mark_of(address);
-    if (mark == 0) return GiveError::no_block;
-    const BlockNumber block = number(address);
+    const std::uint64_t mark = give_cached(address);
+    return mark == kGiven ? GiveError::none : give_marked(address, mark);
+  }
+
+  /// What give_cached returns else is for give_marked().
+  static constexpr std::uint64_t kGiven = 0x100, kNoBlock = 0x200;
+  /// Gives it to the core's cache, if that has room and a task asks.
+  [[gnu::always_inline]] std::uint64_t give_cached(std::uint64_t address) {
+    const std::uint64_t offset = address - arena_.base;
+    if (offset % kUnit != 0 || offset >= __atomic_load_n(&bytes_, __ATOMIC_RELAXED)) [[unlikely]]
+      return kNoBlock;
     // By one atomic instruction: two frees of a block may come at once.
-    if (mark < kFreedMark) mark = arena_.mark_freed(block);
+    const std::uint64_t mark = arena_.mark_freed(offset);
+    if (const std::uint64_t size_class = mark - 1; size_class < kSizeClasses && System::is_task())
+        [[likely]] {
+      Bin& bin = caches_[System::core()].bins[size_class];
+      if (bin.top != bin.limit) [[likely]] {
+        *bin.top++ = address;
+        return kGiven;
+      }
+    }
+    return mark;
+  }
+  [[gnu::noinline]] GiveError give_marked(std::uint64_t address, std::uint64_t mark) {
+    if (mark == kNoBlock) return GiveError::no_block;
+    const BlockNumber block = number(address);
+    if (mark == 0) {
+      arena_.unmark(address - arena_.base);
+      return GiveError::no_block;
+    }
     if (mark >= kFreedMark) return GiveError::freed_before;
     if (mark == kLargeMark) {
       const Locked guard(pages_.lock);
       const PageNumber first = block / kUnitsPerPage;
       pages_.heap.give(arena_, first, arena_.spans[first].pages);
-    } else if (System::is_task()) [[likely]] {
-      give_to(caches_[System::core()], mark - 1U, address);
+    } else if (System::is_task()) {
+      give_to(caches_[System::core()], static_cast<unsigned>(mark - 1), address);
     } else {
       const Locked guard(shared_lock_);
-      give_to(caches_[cores_], mark - 1U, address);
+      give_to(caches_[cores_], static_cast<unsigned>(mark - 1), address);
     }
     return GiveError::none;
   }
@@ -127,6 +158,7 @@ class Heap {
     if (pages < wanted || !arena_.commit(end, pages, System::commit)) return false;
     const Locked all(pages_.lock);
     pages_.heap.extend(arena_, pages);
+    __atomic_store_n(&bytes_, pages_.heap.end() * kPageBytes, __ATOMIC_RELEASE);
     return true;
   }
 
@@ -137,14 +169,29 @@ class Heap {
   using Lock = typename System::Lock;
   static constexpr std::uint32_t kLeastGrowth = 128, kMostGrowth = 8192;  // pages: 1 and 64 MiB
 
-  struct alignas(64) Bin {
-    std::uint64_t count;
-    std::uint64_t mark;  ///< of its blocks in use
-    BatchNumber empty;   ///< for the next half that it gives
-    std::uint64_t blocks[cache_capacity(0)];
+  /// A stack of blocks, above a 0 that says that there are none.
+  struct Bin {
+    std::uint64_t* top;    ///< the first place that is empty
+    std::uint64_t* limit;  ///< behind the last
+    std::uint64_t mark;    ///< of its blocks in use
+    BatchNumber empty;     ///< for the next half that it gives
+
+    std::uint64_t* bottom(unsigned size_class) const { return limit - cache_capacity(size_class); }
   };
-  struct Cache {
+  /// Of one core: its bins' blocks, each above a 0. The size is no power of two: else the cores of a tile
+  /// would have theirs in the same sets of its L2.
+  struct alignas(64) Stacks {
+    std::uint64_t blocks[kSizeClasses][8 + cache_capacity(0)];
+  };
+  struct alignas(1024) Cache {
     Bin bins[kSizeClasses];
+
+    void set(Stacks& stacks) {
+      for (unsigned k = 0; k < kSizeClasses; ++k) {
+        std::uint64_t* const bottom = stacks.blocks[k] + 1;
+        bins[k] = {bottom, bottom + cache_capacity(k), k + 1, 0};
+      }
+    }
   };
   /// Where in a cache the bin for blocks of 16 * i bytes begins.
   static constexpr auto kBinOf = [] {
@@ -153,20 +200,23 @@ class Heap {
       offsets[i] = static_cast<std::uint16_t>(kClassOfUnits[i] * sizeof(Bin));
     return offsets;
   }();
-  static_assert(sizeof(Cache) <= 0x10000);
 
   BlockNumber number(std::uint64_t address) const {
     return static_cast<BlockNumber>((address - arena_.base) / kUnit);
   }
   std::uint8_t mark_of(std::uint64_t address) const {
     const std::uint64_t offset = address - arena_.base;
-    return offset % kUnit != 0 || offset >= pages_.heap.end() * kPageBytes
+    return offset % kUnit != 0 || offset >= __atomic_load_n(&bytes_, __ATOMIC_RELAXED)
                ? 0
                : __atomic_load_n(&arena_.marks[offset / kUnit], __ATOMIC_RELAXED);
   }
 
+  /// 0: there is none.
   [[gnu::always_inline]] std::uint64_t pop(Bin& bin) {
-    const std::uint64_t address = bin.blocks[--bin.count];
+    const std::uint64_t address = bin.top[-1];
+    if (address == 0) [[unlikely]]
+      return 0;
+    --bin.top;
     __atomic_store_n(&marks_[address / kUnit], static_cast<std::uint8_t>(bin.mark), __ATOMIC_RELAXED);
     return address;
   }
@@ -177,48 +227,44 @@ class Heap {
     return take_from(caches_[cores_].bins[size_class], size_class);
   }
   std::uint64_t take_from(Bin& bin, unsigned size_class) {
-    if (bin.count == 0 && !refill(bin, size_class)) return 0;
+    const std::uint64_t address = pop(bin);
+    if (address != 0) return address;
+    refill(bin, size_class);
     return pop(bin);
   }
-  bool refill(Bin& bin, unsigned size_class) {
+  void refill(Bin& bin, unsigned size_class) {
     const std::uint32_t half = cache_capacity(size_class) / 2;
-    bin.mark = size_class + 1;
     if (const BatchNumber full = depots_[size_class].take_full(bin.empty); full != 0) {
-      std::copy_n(batch(size_class, full).blocks, half, bin.blocks);
-      bin.count = half;
+      bin.top = std::copy_n(batch(size_class, full).blocks, half, bin.top);
       bin.empty = full;
-      return true;
+      return;
     }
     BlockNumber blocks[cache_capacity(0) / 2];
     const std::uint32_t count = central_[size_class].fetch(arena_, pages_, size_class, blocks, half);
-    for (std::uint32_t i = 0; i < count; ++i) bin.blocks[i] = arena_.address(blocks[i]);
-    bin.count = count;
-    return count != 0;
+    for (std::uint32_t i = 0; i < count; ++i) *bin.top++ = arena_.address(blocks[i]);
   }
 
   void give_to(Cache& cache, unsigned size_class, std::uint64_t address) {
     Bin& bin = cache.bins[size_class];
-    if (bin.count == cache_capacity(size_class)) [[unlikely]]
-      give_half(bin, size_class);
-    bin.mark = static_cast<std::uint8_t>(size_class + 1);  // the core may have taken none
-    bin.blocks[bin.count++] = address;
+    if (bin.top == bin.limit) give_half(bin, size_class);
+    *bin.top++ = address;
   }
   /// The older half: what was freed last is likely to be in the core's L1.
-  [[gnu::noinline]] void give_half(Bin& bin, unsigned size_class) {
-    const std::uint64_t half = bin.count / 2;
+  void give_half(Bin& bin, unsigned size_class) {
+    std::uint64_t* const bottom = bin.bottom(size_class);
+    const auto half = (bin.top - bottom) / 2;
     Depot<Lock>& depot = depots_[size_class];
     const BatchNumber empty = bin.empty != 0 ? bin.empty : depot.take_empty();
     bin.empty = 0;
     if (empty != 0) {
-      std::copy_n(bin.blocks, half, batch(size_class, empty).blocks);
+      std::copy_n(bottom, half, batch(size_class, empty).blocks);
       depot.give_full(empty);
     } else {
       BlockNumber blocks[cache_capacity(0) / 2];
-      for (std::uint64_t i = 0; i < half; ++i) blocks[i] = number(bin.blocks[i]);
+      for (std::ptrdiff_t i = 0; i < half; ++i) blocks[i] = number(bottom[i]);
       central_[size_class].give_back(arena_, pages_, size_class, blocks, static_cast<std::uint32_t>(half));
     }
-    std::copy(bin.blocks + half, bin.blocks + bin.count, bin.blocks);
-    bin.count -= half;
+    bin.top = std::copy(bottom + half, bin.top, bottom);
   }
   Batch& batch(unsigned size_class, BatchNumber batch) const {
     return batches_[size_class * kDepotBatches + (batch - 1)];
@@ -259,7 +305,9 @@ class Heap {
   Cache* caches_ = nullptr;
   Batch* batches_ = nullptr;       ///< kDepotBatches of each class
   std::uint8_t* marks_ = nullptr;  ///< the mark of an address is marks_[address / kUnit]
+  std::uint64_t bytes_ = 0;        ///< of the arena: all usable pages
   std::uint32_t cores_ = 0;
+  std::uint16_t bin_of_[kBinOf.size()] = {};  ///< a copy of kBinOf beside what malloc looks at
   LockedPages<Lock> pages_;
   alignas(64) Lock shared_lock_;
   Lock grow_lock_;

@@ -42,27 +42,33 @@ namespace rubato::inline v0 {
 template <class Index>
 class blocked_range {
  public:
+  /// `grain`: most elements of a part; 0: the engine chooses.
   constexpr blocked_range(Index begin, Index end, std::uint64_t grain = 0)
       : begin_(begin), end_(end), grain_(grain) {}
+  /// The first element.
   constexpr Index begin() const { return begin_; }
+  /// Behind the last element.
   constexpr Index end() const { return end_; }
+  /// How many elements; 0 if the end precedes the beginning.
   constexpr std::uint64_t size() const {
     return begin_ < end_ ? static_cast<std::uint64_t>(end_ - begin_) : 0;
   }
+  /// Most elements of a part; 0: the engine chooses.
   constexpr std::uint64_t grain() const { return grain_; }
 
  private:
   Index begin_, end_;
   std::uint64_t grain_;
 };
+/// Of bounds of different types: their common type.
 template <class Begin, class End>
 blocked_range(Begin, End, std::uint64_t = 0) -> blocked_range<std::common_type_t<Begin, End>>;
 
 /// What comes after an algorithm that a task calls. See then().
 template <class F>
 struct Then {
-  F function;
-  TaskGroup* group;
+  F function;        ///< is called with the result
+  TaskGroup* group;  ///< that it belongs to; may be null
 };
 /// `function` gets the algorithm's result, if it has one, and belongs to `group`, if it is not null.
 template <class F>
@@ -427,6 +433,7 @@ template <class Index, class Body>
 void parallel_for(const blocked_range<Index>& range, Body body) {
   engine::run_to_end(engine::For<Index, Body>{engine::DividedRange<Index>(range), std::move(body)});
 }
+/// The same in a task, which does not wait: `then` comes afterwards.
 template <class Index, class Body, class F>
 void parallel_for(const blocked_range<Index>& range, Body body, Then<F> then) {
   engine::run_before(engine::For<Index, Body>{engine::DividedRange<Index>(range), std::move(body)},
@@ -437,6 +444,7 @@ template <class Begin, class End, class Body, class Index = std::common_type_t<B
 void parallel_for(Begin begin, End end, Body body) {
   parallel_for(blocked_range<Index>(begin, end), engine::EachOf<Body>{std::move(body)});
 }
+/// The same in a task, which does not wait: `then` comes afterwards.
 template <class Begin, class End, class Body, class F, class Index = std::common_type_t<Begin, End>>
 void parallel_for(Begin begin, End end, Body body, Then<F> then) {
   parallel_for(blocked_range<Index>(begin, end), engine::EachOf<Body>{std::move(body)}, std::move(then));
@@ -447,6 +455,7 @@ template <class Iterator, class Body>
 void parallel_for_each(Iterator begin, std::type_identity_t<Iterator> end, Body body) {
   engine::run_to_end(engine::ForEach<Iterator, Body>(begin, end, std::move(body)));
 }
+/// The same in a task, which does not wait: `then` comes afterwards.
 template <class Iterator, class Body, class F>
 void parallel_for_each(Iterator begin, std::type_identity_t<Iterator> end, Body body, Then<F> then) {
   engine::run_before(engine::ForEach<Iterator, Body>(begin, end, std::move(body)), std::move(then));
@@ -460,6 +469,7 @@ T parallel_reduce(const blocked_range<Index>& range, T identity, Body body, Comb
   return engine::run_to_end(engine::Reduce<Index, T, Body, Combine>(range, std::move(identity),
                                                                     std::move(body), std::move(combine)));
 }
+/// The same in a task, which does not wait: `then` comes afterwards.
 template <class Index, class T, class Body, class Combine, class F>
 void parallel_reduce(const blocked_range<Index>& range, T identity, Body body, Combine combine,
                      Then<F> then) {
@@ -478,6 +488,7 @@ T parallel_scan(const blocked_range<Index>& range, T identity, Body body, Combin
   return engine::run_to_end(engine::ScanFinal<Sums>{
       engine::run_to_end(Sums(range, std::move(identity), std::move(body), std::move(combine)))});
 }
+/// The same in a task, which does not wait: `then` comes afterwards.
 template <class Index, class T, class Body, class Combine, class F>
 void parallel_scan(const blocked_range<Index>& range, T identity, Body body, Combine combine, Then<F> then) {
   using Sums = engine::ScanSums<Index, T, Body, Combine>;
@@ -511,10 +522,12 @@ template <class Iterator, class Less = std::less<>>
 void parallel_sort(Iterator begin, std::type_identity_t<Iterator> end, Less less = {}) {
   engine::run_to_end(engine::sort_of(begin, end, std::move(less)));
 }
+/// The same in a task, which does not wait: `then` comes afterwards.
 template <class Iterator, class Less, class F>
 void parallel_sort(Iterator begin, std::type_identity_t<Iterator> end, Less less, Then<F> then) {
   engine::run_before(engine::sort_of(begin, end, std::move(less)), std::move(then));
 }
+/// The same in a task, which does not wait: `then` comes afterwards.
 template <class Iterator, class F>
 void parallel_sort(Iterator begin, std::type_identity_t<Iterator> end, Then<F> then) {
   parallel_sort(begin, end, std::less<>(), std::move(then));

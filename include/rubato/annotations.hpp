@@ -23,12 +23,14 @@ concept OrdinaryInteger =
 class Timestamp {
  public:
   constexpr Timestamp() = default;
+  /// Errors: TaskError for a negative value.
   template <OrdinaryInteger I>
   constexpr Timestamp(I value) : value_(static_cast<std::uint64_t>(value)) {
     if constexpr (std::signed_integral<I>) {
       if (value < 0) engine::reject_negative("timestamp", value);
     }
   }
+  /// The number.
   constexpr operator std::uint64_t() const { return value_; }
 
  private:
@@ -40,6 +42,7 @@ class Timestamp {
 class Locale {
  public:
   constexpr Locale() = default;
+  /// Errors: TaskError for a negative value.
   template <OrdinaryInteger I>
   constexpr Locale(I value) : value_(static_cast<std::uint64_t>(value)) {
     if constexpr (std::signed_integral<I>) {
@@ -56,9 +59,13 @@ class Locale {
     locale.is_resource_ = value != 0;
     return locale;
   }
+  /// The number.
   constexpr operator std::uint64_t() const { return value_; }
+  /// Tasks with .access = reads may run at once.
   constexpr bool allows_shared_reads() const { return allows_shared_reads_; }
+  /// It is that of a resource, not a number.
   constexpr bool is_resource() const { return is_resource_; }
+  /// For the native engine: how tasks of the resource are kept apart.
   constexpr std::uint16_t choices() const { return choices_; }
 
  private:
@@ -77,8 +84,8 @@ enum class Priority : std::uint8_t { normal, low, high };
 
 /// Which part of the resource the task will touch; 0 bytes: the first lines.
 struct Prefetch {
-  std::uint32_t offset = 0;
-  std::uint32_t bytes = 0;
+  std::uint32_t offset = 0;  ///< from the beginning of the resource
+  std::uint32_t bytes = 0;   ///< from there on
 };
 
 /// Written with designated initializers: create<spec>(visit, {.at = 7, .on = id}, vertex).

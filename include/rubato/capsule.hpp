@@ -61,6 +61,7 @@ inline void on_abort_pointer(Pointer function, std::type_identity<void(Parameter
 
 }  // namespace detail
 
+/// The running task may still be undone.
 inline bool is_speculative() { return engine::instruction::read<engine::instruction::kIsSpeculative>() != 0; }
 /// The task was aborted: what the capsule stores to tracked memory is dropped, what it loads may be anything.
 inline bool is_doomed() { return engine::instruction::read_now<engine::instruction::kIsDoomed>() != 0; }
@@ -96,10 +97,11 @@ inline bool is_callers(const void* p, std::size_t bytes) {
   const std::uintptr_t end = begin + bytes;
   if (end < begin) return false;
   const auto touches = [&](std::uintptr_t low, std::uintptr_t high) { return begin < high && low < end; };
-  const auto& arena = engine::untracked_arena;
+  const auto& arena = engine::untracked_arena();
   const std::uintptr_t stack_low = ins::read<ins::kStackLow>();
-  return !touches(reinterpret_cast<std::uintptr_t>(__start_rubato_untracked),
-                  reinterpret_cast<std::uintptr_t>(__stop_rubato_untracked)) &&
+  return !touches(RUBATO_ADDRESS_OF("__start_rubato_untracked"),
+                  RUBATO_ADDRESS_OF("__stop_rubato_untracked")) &&
+         !touches(RUBATO_ADDRESS_OF("rubato_capsules_begin"), RUBATO_ADDRESS_OF("rubato_capsules_end")) &&
          !touches(arena.begin, arena.begin == 0 ? 0 : arena.begin + engine::kUntrackedArena) &&
          !touches(stack_low, ins::read_now<ins::kCallerStack>());
 }
@@ -151,6 +153,7 @@ inline void copy_in(void* to, const void* from_caller, std::size_t bytes) {
   const auto* f = static_cast<const volatile unsigned char*>(from_caller);
   for (std::size_t i = 0; i < bytes; ++i) t[i] = f[i];
 }
+/// The other way.
 inline void copy_out(void* to_caller, const void* from, std::size_t bytes) {
   if (!is_callers(to_caller, bytes)) promote();
   auto* t = static_cast<volatile unsigned char*>(to_caller);
@@ -162,6 +165,7 @@ inline void copy_out(void* to_caller, const void* from, std::size_t bytes) {
 /// behind looks seldom: each look takes the line from the one that is served.
 class TicketLock {
  public:
+  /// Waits for its turn.
   void lock() {
     constexpr std::uint32_t kTurnsPerHolder = 64;
     const std::uint32_t ticket = __atomic_fetch_add(&next_, 1, __ATOMIC_RELAXED);
@@ -169,6 +173,7 @@ class TicketLock {
       for (std::uint32_t turns = (before - 1) * kTurnsPerHolder; turns > 0; --turns) asm volatile("");
     }
   }
+  /// By the holder.
   void unlock() { __atomic_store_n(&served_, served_ + 1, __ATOMIC_RELEASE); }
 
  private:
@@ -198,6 +203,7 @@ class TicketLock {
   RUBATO_CAPSULE_DECLARE(result, name, parameters); \
   result name parameters
 #endif
+/// The sentence of a capsule that cannot be one.
 #define RUBATO_CAPSULE_SIGNATURE                                                                           \
   "a capsule takes at most 7 integers, enumerators or pointers and returns nothing, one such value, or a " \
   "trivially copyable struct of two words"

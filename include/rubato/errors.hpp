@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Rubato needs C++20: compile with -std=c++20 or a later one"
+#endif
+
 #if !defined(__riscv) && (!defined(__cpp_exceptions) || !defined(__cpp_rtti))
 #error \
     "Rubato's host engines need C++ exceptions and run-time type information: leave -fno-exceptions and -fno-rtti out"
@@ -37,7 +41,9 @@ namespace rubato::inline v0 {
 /// so that a program compiled with hidden visibility catches what the shared library throws.
 class [[gnu::visibility("default")]] TaskError : public std::runtime_error {
  public:
+  /// Outside tasks.
   explicit TaskError(const std::string& sentence) : std::runtime_error(sentence) {}
+  /// Of a task.
   TaskError(const std::string& sentence, std::string function, std::optional<std::uint64_t> timestamp)
       : std::runtime_error(sentence), function_(std::move(function)), timestamp_(timestamp) {}
 

@@ -26,6 +26,7 @@ class TaskGroup {
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
+  /// No unfinished task belongs to it now.
   bool is_complete() const { return __atomic_load_n(&pending_, __ATOMIC_ACQUIRE) == 0; }
 
  private:

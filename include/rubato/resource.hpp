@@ -29,12 +29,14 @@ enum class Isolation : std::uint8_t {
 };
 /// Hints from which an engine chooses the synchronization.
 enum class Ratio : std::uint8_t { balanced, mostly_reads, mostly_writes };
+/// The same: how often tasks work on it.
 enum class Frequency : std::uint8_t { normal, low, high };
 
+/// What make_resource() is told about the object.
 struct ResourceOptions {
-  Isolation isolation = Isolation::exclusive;
-  Ratio ratio = Ratio::balanced;
-  Frequency frequency = Frequency::normal;
+  Isolation isolation = Isolation::exclusive;  ///< semantic: which tasks may work on it at once
+  Ratio ratio = Ratio::balanced;               ///< hint: whether tasks read or write it mostly
+  Frequency frequency = Frequency::normal;     ///< hint: how often tasks work on it
   /// A request: wins over the hints above, and over what was chosen for all resources.
   Synchronization synchronization = Synchronization::automatic;
 };
@@ -68,15 +70,22 @@ template <class T>
 class resource {
  public:
   resource() = default;
+  /// The object; null if empty.
   T* get() const { return reinterpret_cast<T*>(word_ & kAddressMask); }
+  /// The object.
   T* operator->() const { return get(); }
+  /// The object.
   T& operator*() const { return *get(); }
+  /// It names an object.
   explicit operator bool() const { return word_ != 0; }
+  /// Both name the same object, with the same options.
   bool operator==(const resource&) const = default;
 
+  /// As make_resource() was told.
   ResourceOptions options() const {
     return engine::options_of(static_cast<std::uint32_t>(word_ >> kAddressBits));
   }
+  /// For `.on = handle`.
   operator Locale() const {
     return Locale::of_resource(word_ & kAddressMask, options().isolation == Isolation::shared_reads,
                                static_cast<std::uint16_t>(word_ >> kAddressBits));

@@ -1,5 +1,5 @@
 // The serial code that a task program is compared with, measured as its tasks are: the simulated chip counts
-// cycles, instructions and what the core did in it, the native engine its time. Not for tasks: it is called
+// cycles, instructions and what the core did in it, the host engines their time. Not for tasks: it is called
 // outside of them.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,6 +11,8 @@
 #include "rubato/engine/select.hpp"
 #if defined(RUBATO_ENGINE_NATIVE)
 #include "rubato/engine/native_options.hpp"
+#elif defined(RUBATO_ENGINE_SERIAL)
+#include "rubato/engine/serial.hpp"
 #endif
 
 #if defined(RUBATO_ENGINE_CHIP)
@@ -44,6 +46,7 @@ auto serial_region(Code&& code) -> decltype(code()) {
   const native::SerialClock clock;
   return code();
 #else
+  const serial::SerialClock clock;
   return code();
 #endif
 }

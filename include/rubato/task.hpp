@@ -16,6 +16,9 @@
 #else
 #include "rubato/engine/serial.hpp"
 #endif
+#if !defined(RUBATO_ENGINE_NATIVE)
+#include "rubato/engine/no_native.hpp"
+#endif
 
 namespace rubato::inline v0 {
 
@@ -27,6 +30,14 @@ template <TaskType type, class F, class... Args>
 inline void create(F function, Annotations annotations, Args... args) {
   engine::check_task<F, Args...>();
   engine::create<type>(std::move(function), annotations, args...);
+}
+
+/// Without a type: refused with a sentence.
+template <class F, class... Args>
+inline void create(F, Annotations, Args...) {
+  static_assert(
+      engine::is_never<F>,
+      "say of which type the task is: create<mayspec>(...), create<spec>(...) or create<nonspec>(...)");
 }
 
 /// Runs all tasks, those created before and their descendants; returns when every one is done. Outside tasks

@@ -8,6 +8,7 @@
 
 namespace rubato::inline v0 {
 
+/// The type of a task, the template argument of create().
 enum class TaskType : std::uint8_t {
   spec = 0,     ///< atomic with respect to every other task
   nonspec = 1,  ///< never speculative; the program synchronizes it by timestamps and locales
@@ -40,6 +41,10 @@ std::type_identity<void(P...)> parameters_of(R (*)(P...));
 template <class R, class... P>
 std::type_identity<void(P...)> parameters_of(R (*)(P...) noexcept);
 
+/// False, for what must not be instantiated.
+template <class>
+inline constexpr bool is_never = false;
+
 /// Rule M1, the same on every engine.
 template <class F, class... Args>
 constexpr void check_task() {
@@ -48,7 +53,9 @@ constexpr void check_task() {
   static_assert((is_task_argument<Args> && ...),
                 "every argument of a task must be trivially copyable and at most 8 bytes: pass a pointer to "
                 "larger data");
-  static_assert(std::is_invocable_v<F&, Args...>,
+  static_assert(!std::is_member_pointer_v<F>,
+                "a pointer to a member is not what a task runs: pass a lambda that calls it");
+  static_assert(std::is_member_pointer_v<F> || std::is_invocable_v<F&, Args...>,
                 "the task's function cannot be called with these arguments");
 }
 

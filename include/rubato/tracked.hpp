@@ -28,32 +28,41 @@ class tracked {
                          std::conditional_t<(sizeof(T) <= 4), std::uint32_t, std::uint64_t>>>;
 
  public:
+  /// T.
   using value_type = T;
 
   tracked() : tracked(T{}) {}
+  /// Holds `value`.
   tracked(T value) : word_(to_word(value)) {}
+  /// Reads the other, once.
   tracked(const tracked& other) : word_(other.load_word()) {}
+  /// Reads the other, writes this.
   tracked& operator=(const tracked& other) { return *this = other.get(); }
+  /// Writes.
   tracked& operator=(T value) {
     store_word(to_word(value));
     return *this;
   }
   ~tracked() = default;
 
+  /// Reads.
   operator T() const { return get(); }
+  /// Reads.
   T get() const {
     const Word word = load_word();
     T value;
     std::memcpy(static_cast<void*>(&value), &word, sizeof(T));
     return value;
   }
+  /// Reads a pointer, and follows it.
   T operator->() const
     requires std::is_pointer_v<T>
   {
     return get();
   }
 
-  // Read, then write: atomic only as far as the task is (mutual exclusion by locale, or speculation).
+  /// Reads, then writes: atomic only as far as the task is (mutual exclusion by locale, or speculation).
+  ///@{
   template <class U>
   tracked& operator+=(const U& u) {
     return *this = static_cast<T>(get() + u);
@@ -98,7 +107,9 @@ class tracked {
     *this = next(old, false);
     return old;
   }
+  ///@}
 
+  /// Of classes, which do not convert for a comparison by themselves.
   friend bool operator==(const tracked& a, const T& b)
     requires std::is_class_v<T>
   {

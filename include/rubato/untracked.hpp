@@ -23,6 +23,7 @@
 
 namespace rubato::inline v0 {
 
+/// What untracked memory is divided into.
 inline constexpr std::size_t kUntrackedPage = 4096;
 
 /// A static variable in untracked memory, on pages of its own:
@@ -30,11 +31,14 @@ inline constexpr std::size_t kUntrackedPage = 4096;
 /// Constant-initialized; elsewhere than in static storage it is as tracked as what surrounds it.
 template <class T>
 struct alignas(kUntrackedPage) untracked {
-  T value{};
+  T value{};  ///< the object
   constexpr untracked() = default;
+  /// Constructs it from `args`.
   template <class... Args>
   constexpr explicit untracked(std::in_place_t, Args&&... args) : value(std::forward<Args>(args)...) {}
+  /// The object.
   T& operator*() { return value; }
+  /// The object.
   T* operator->() { return &value; }
 };
 
@@ -46,14 +50,30 @@ inline constexpr std::size_t whole_pages(std::size_t bytes) {
 
 #if defined(RUBATO_ENGINE_CHIP)
 /// All that map_untracked() gives lies in one reserved range, so that what is untracked is soon told.
-inline constexpr std::size_t kUntrackedArena = std::size_t{4} << 30;
+inline constexpr std::size_t kUntrackedArena = std::size_t{8} << 30;
 struct UntrackedArena {
   std::uintptr_t begin = 0;
   std::uintptr_t next = 0;
 };
 static_assert(sizeof(UntrackedArena) <= kUntrackedPage);
 /// By assembly, once a program: the compiler does not put inline and other variables into one section.
-extern UntrackedArena untracked_arena __asm__("rubato_untracked_arena");
+inline UntrackedArena& untracked_arena() {
+  return *reinterpret_cast<UntrackedArena*>(RUBATO_ADDRESS_OF("rubato_untracked_arena"));
+}
+
+/// So many bytes of it, without rights yet; 0: there are none. `map` reserves untracked address space without
+/// rights, of so many bytes: its address, or something negative.
+template <class Map>
+inline std::uintptr_t reserve_untracked(std::size_t bytes, const Map& map) {
+  UntrackedArena& arena = untracked_arena();
+  if (arena.begin == 0) {
+    const std::int64_t begin = map(kUntrackedArena);
+    if (begin < 0) return 0;
+    arena.begin = arena.next = static_cast<std::uintptr_t>(begin);
+  }
+  if (bytes > arena.begin + kUntrackedArena - arena.next) return 0;
+  return std::exchange(arena.next, arena.next + bytes);
+}
 #endif
 
 }  // namespace engine
@@ -62,19 +82,13 @@ extern UntrackedArena untracked_arena __asm__("rubato_untracked_arena");
 inline void* map_untracked(std::size_t bytes) {
   const std::size_t wanted = engine::whole_pages(bytes == 0 ? 1 : bytes);
 #if defined(RUBATO_ENGINE_CHIP)
-  constexpr int kMapUntracked = 0x02000000;
-  engine::UntrackedArena& arena = engine::untracked_arena;
-  if (arena.begin == 0) {
-    void* const memory = mmap(nullptr, engine::kUntrackedArena, PROT_NONE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | kMapUntracked, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    arena.begin = arena.next = reinterpret_cast<std::uintptr_t>(memory);
-  }
-  const std::uintptr_t at = arena.next;
-  if (wanted > arena.begin + engine::kUntrackedArena - at ||
-      mprotect(reinterpret_cast<void*>(at), wanted, PROT_READ | PROT_WRITE) != 0)
-    return nullptr;
-  arena.next = at + wanted;
+  const std::uintptr_t at = engine::reserve_untracked(wanted, [](std::size_t all) {
+    constexpr int kMapUntracked = 0x02000000;
+    void* const memory =
+        mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | kMapUntracked, -1, 0);
+    return reinterpret_cast<std::int64_t>(memory);  // MAP_FAILED is -1
+  });
+  if (at == 0 || mprotect(reinterpret_cast<void*>(at), wanted, PROT_READ | PROT_WRITE) != 0) return nullptr;
   return reinterpret_cast<void*>(at);
 #else
   void* const memory = ::operator new(wanted, std::align_val_t{kUntrackedPage}, std::nothrow);
@@ -98,10 +112,13 @@ inline void unmap_untracked(void* memory, std::size_t bytes) {
 /// Of containers whose elements are to be untracked: whole pages each time.
 template <class T>
 struct untracked_allocator {
+  /// T.
   using value_type = T;
   untracked_allocator() = default;
+  /// All are alike.
   template <class U>
   untracked_allocator(const untracked_allocator<U>&) {}
+  /// Room for n elements. Throws std::bad_alloc.
   T* allocate(std::size_t n) {
     void* const memory = n > SIZE_MAX / sizeof(T) ? nullptr : map_untracked(n * sizeof(T));
     if (memory == nullptr) {
@@ -113,7 +130,9 @@ struct untracked_allocator {
     }
     return static_cast<T*>(memory);
   }
+  /// Gives it back.
   void deallocate(T* p, std::size_t n) { unmap_untracked(p, n * sizeof(T)); }
+  /// What one has allocated, any may give back.
   friend bool operator==(const untracked_allocator&, const untracked_allocator&) { return true; }
 };
 

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+/// The version, as docs and packages have it.
+///@{
 #define RUBATO_VERSION_MAJOR 0
 #define RUBATO_VERSION_MINOR 1
 #define RUBATO_VERSION_PATCH 0
+///@}
 /// One number to compare: 10000 * major + 100 * minor + patch.
 #define RUBATO_VERSION (10000 * RUBATO_VERSION_MAJOR + 100 * RUBATO_VERSION_MINOR + RUBATO_VERSION_PATCH)

@@ -39,8 +39,8 @@ class CellHeap {
     return lines < kClasses ? static_cast<unsigned>(lines) : 0;
   }
 
-  /// Up to `most` free cells, or as many new ones as are made at a time.
-  std::vector<Cell*> take(unsigned size_class, std::size_t most = kBatch);
+  /// Up to kBatch free cells, or as many new ones as are made at a time.
+  std::vector<Cell*> take(unsigned size_class);
   void give(unsigned size_class, const std::vector<Cell*>& cells, std::size_t from);
   std::size_t bytes() const { return bytes_; }
   template <class Use>
@@ -96,6 +96,8 @@ void hold_mailbox(Mailbox& mailbox, MessageNode* node);
 bool is_delivery(const engine::Task* task);
 /// By a worker. The task's block stays the caller's.
 void deliver(const engine::Task* task);
+/// Of the timers' thread: others' timers must not wait for one's full mailbox.
+extern thread_local bool never_waits_for_room;
 /// After a failed run, when nothing runs: what is in mailboxes becomes dead letters.
 void clear_mailboxes(CellHeap& cells);
 

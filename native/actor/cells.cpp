@@ -9,13 +9,13 @@
 
 namespace rubato::runtime {
 
-std::vector<Cell*> CellHeap::take(unsigned size_class, std::size_t most) {
+std::vector<Cell*> CellHeap::take(unsigned size_class) {
   const std::lock_guard lock(mutex_);
   std::vector<Cell*>& free = free_[size_class];
   std::vector<Cell*> cells;
   cells.reserve(2 * kBatch);
   if (!free.empty()) {
-    const std::size_t from = free.size() > most ? free.size() - most : 0;
+    const std::size_t from = free.size() > kBatch ? free.size() - kBatch : 0;
     cells.assign(free.begin() + static_cast<std::ptrdiff_t>(from), free.end());
     free.resize(from);
     return cells;
@@ -60,10 +60,8 @@ Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
     cell = static_cast<Worker&>(self).cells.take(size_class);
     static_cast<Worker&>(self).counts.actors.add();
   } else {
-    const std::vector<Cell*> some = the_engine().cells.take(size_class, 1);
+    cell = static_cast<runtime::OutsideThread&>(self).cells.take(size_class);
     the_engine().actors_outside.fetch_add(1, std::memory_order_relaxed);
-    cell = some.front();
-    the_engine().cells.give(size_class, some, 1);
   }
   if (size_class != 0) behavior = cell + 1;
   cell->bytes = type.bytes;
@@ -114,7 +112,7 @@ ActorCounters actor_counters() {
   const runtime::Engine& engine = runtime::the_engine();
   c.spawned = engine.actors_outside.load(std::memory_order_relaxed);
   for (unsigned w = 0; w < engine.workers(); ++w) {
-    const runtime::Worker::Counts& n = engine.worker(w).counts;
+    const runtime::Counts& n = engine.worker(w).counts;
     c.messages_handled += n.messages.get();
     c.spawned += n.actors.get();
     c.stopped += n.actors_stopped.get();

@@ -8,9 +8,13 @@
 #include <utility>
 
 #include "actors/bounds.hpp"
+#include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
 #include "native/actor/actors.hpp"
+#include "native/actor/lanes.hpp"
 #include "native/engine.hpp"
+#include "native/fault.hpp"
+#include "native/pool/perturbation.hpp"
 #include "native/worker/clock.hpp"
 #include "rubato/actor/actor.hpp"
 
@@ -66,7 +70,8 @@ constexpr engine::TaskCode kDeliveryCode{
   engine::submit(self, task);
 }
 
-inline void schedule(ThreadState& self, Cell& cell) {
+/// By a tail call of who sends, whose own path then needs no frame.
+[[gnu::noinline]] void schedule(ThreadState& self, Cell& cell) {
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   task->handle = 0;
   task->code = &kTurnCode;
@@ -82,7 +87,7 @@ void destroy_cell(engine::ResourceHeader* header) {
   auto& cell = static_cast<Cell&>(*header);
   Engine& engine = the_engine();
   // Messages that were sent before it stopped make a turn yet, which drops them.
-  if (!mailbox_of(cell).is_empty()) return engine.retire(header);
+  if (!mailbox_of(cell).is_empty() && !has_fault(Fault::actor_cell_at_once)) return engine.retire(header);
   const unsigned size_class = CellHeap::class_of(cell.bytes);
   if (size_class == 0) ::operator delete(cell.behavior, std::align_val_t{64});
   // Its last generation: a handle of before would mean the next actor.
@@ -93,6 +98,7 @@ void destroy_cell(engine::ResourceHeader* header) {
 }
 
 void retire_cell(Cell& cell) {
+  if (has_fault(Fault::actor_cell_at_once)) return destroy_cell(&cell);
   cell.next_retired = nullptr;
   cell.destroy = destroy_cell;
   the_engine().retire(&cell);
@@ -100,12 +106,14 @@ void retire_cell(Cell& cell) {
 
 [[gnu::noinline]] void end(ThreadState& self, Cell& cell, bool is_killed) {
   engine::end_actor(cell, is_killed ? Reason::killed : Reason::stopped);
+  cell.flags = Cell::kEnded;
   if (self.is_worker) static_cast<Worker&>(self).counts.actors_stopped.add();
   retire_cell(cell);
 }
 
 /// What an actor's turn has taken from its mailbox and not handled.
 void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
+  const engine::ActorScope nobody(0);
   auto& lanes = cell.extras->lanes;
   for (engine::NodeList* lane : {&lanes.high, &lanes.normal}) {
     while (!lane->is_empty()) {
@@ -120,7 +128,6 @@ void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
   }
 }
 
-constexpr unsigned kUrgentInARow = 64;
 constexpr std::chrono::seconds kSendPatience{1};
 
 /// A turn: up to so many messages, then others have theirs.
@@ -130,40 +137,87 @@ class Turn {
       : worker_(worker), cell_(cell), mailbox_(mailbox_of(cell)), left_(cell.turn_messages) {}
 
   void run() {
-    while (step()) {
+    {
+      const Running running(worker_, cell_.self);
+      do {
+        run_plainly();
+      } while (!is_over_);
     }
     worker_.counts.messages.add(handled_);
   }
 
  private:
-  /// False: the turn is over, and the cell may be another worker's.
-  bool step() {
-    if ((cell_.flags | cell_.is_killed.load(std::memory_order_relaxed)) != 0) [[unlikely]] {
-      if (attend()) return !is_over_;
+  /// Message by message, as long as nothing else is to be looked after: what it uses stays in registers.
+  [[gnu::always_inline]] void run_plainly() {
+    unsigned left = left_;
+    std::uint64_t handled = 0;
+    MessageNode* node = nullptr;
+    bool is_mine = false, is_drained = false;
+    try {
+      for (; !needs_attention(cell_); --left) {
+        if (left == 0 && !has_fault(Fault::actor_without_budget)) break;
+        const Mailbox::Taken taken = mailbox_.take();
+        node = taken.node;
+        if (node == nullptr) {
+          is_drained = true;
+          break;
+        }
+        is_mine = !taken.is_last;
+        if (is_mine) __builtin_prefetch(mailbox_.head());
+        handled += engine::handle_message(cell_, node) ? 1 : 0;
+        if (is_mine || has_fault(Fault::actor_last_freed)) free_node(node);
+      }
+    } catch (...) {
+      left_ = left - 1;
+      handled_ += handled;
+      return fail(node, is_mine);
     }
-    if (left_ == 0) {
+    left_ = left;
+    handled_ += handled;
+    if (is_drained) {
+      is_over_ = finish();
+    } else {
+      step();
+    }
+  }
+  bool has_ended() const { return (cell_.flags & Cell::kEnded) != 0; }
+  static bool needs_attention(const Cell& cell) {
+    return (cell.flags | cell.is_killed.load(std::memory_order_relaxed)) != 0;
+  }
+  [[gnu::always_inline]] void free_node(MessageNode* node) {
+    if (node->is_large()) return worker_.heap.free<128>(node);
+    worker_.heap.free<64>(node);
+  }
+
+  /// After it the turn may be over (is_over_): the cell may be another worker's then.
+  [[gnu::noinline]] void step() {
+    if (needs_attention(cell_) && attend()) return;
+    if (left_ == 0 && !has_fault(Fault::actor_without_budget)) {
       schedule(worker_, cell_);
-      return false;
+      is_over_ = true;
+      return;
     }
     const Mailbox::Taken taken = mailbox_.take();
-    if (taken.node == nullptr) return !finish();
-    handle(taken.node, !taken.is_last);
-    return !is_over_;
+    if (taken.node == nullptr) {
+      is_over_ = finish();
+    } else {
+      handle(taken.node, !taken.is_last);
+    }
   }
 
   /// What is rare. True: that was a step.
   [[gnu::noinline]] bool attend() {
-    if (cell_.type == nullptr) return false;
+    if (has_ended()) return false;
     const bool is_killed = cell_.is_killed.load(std::memory_order_relaxed) != 0;
-    if (is_killed || (cell_.flags & Cell::kStopping) != 0) {
-      const DeadLetter::Cause cause = engine::cause_of_death(cell_);
-      if ((cell_.flags & Cell::kUrgent) != 0) drop_lanes(cell_, cause);
+    if (is_killed || ((cell_.flags & Cell::kStopping) != 0 && !has_fault(Fault::actor_stop_ignored))) {
+      if ((cell_.flags & Cell::kUrgent) != 0) drop_lanes(cell_, engine::cause_of_death(cell_));
+      if (!engine::may_end(cell_)) return step_while_children_stop();
       end(worker_, cell_, is_killed);
       return true;
     }
     if ((cell_.flags & Cell::kMuted) != 0) {
       worker_.counts.messages.add(std::exchange(handled_, 0));
-      is_over_ = engine::wait_until_room(cell_);
+      is_over_ = engine::wait_until_room(cell_) || has_fault(Fault::actor_muted_for_ever);
       return true;
     }
     if (left_ == 0) return false;
@@ -177,91 +231,78 @@ class Turn {
     return (cell_.flags & Cell::kUrgent) != 0 && step_by_lanes();
   }
 
-  /// Urgent messages first, but one of the others after 64. False: there is none.
-  bool step_by_lanes() {
-    auto& lanes = cell_.extras->lanes;
-    sort_into_lanes();
-    MessageNode* const last = lanes.last;
-    const bool has_high = !lanes.high.is_empty() || (last != nullptr && last->is_high());
-    const bool has_normal = !lanes.normal.is_empty() || (last != nullptr && !last->is_high());
-    if (!has_high && !has_normal) return false;
-    const bool takes_high = has_high && (!has_normal || lanes.passed < kUrgentInARow);
-    lanes.passed = takes_high && has_normal ? lanes.passed + 1 : 0;
-    engine::NodeList& lane = takes_high ? lanes.high : lanes.normal;
-    if (!lane.is_empty()) {
-      handle(lane.take(), true);
+  /// False: the turn is over.
+  bool step_while_children_stop() {
+    if (left_ == 0) return false;
+    const Mailbox::Taken taken = mailbox_.take();
+    if (taken.node == nullptr) {
+      is_over_ = finish();
+    } else if (taken.node->type->while_stopping) {
+      handle(taken.node, !taken.is_last);
     } else {
-      lanes.last = nullptr;
-      handle(last, false);
+      drop(taken.node);
+      if (!taken.is_last) engine::free_node(taken.node);
     }
     return true;
   }
-  void sort_into_lanes() {
+
+  /// False: there is none.
+  bool step_by_lanes() {
     auto& lanes = cell_.extras->lanes;
-    const auto lane_of = [&lanes](const MessageNode* node) -> engine::NodeList& {
-      return node->is_high() ? lanes.high : lanes.normal;
-    };
-    for (;;) {
-      const Mailbox::Taken taken = mailbox_.take();
-      if (taken.node != nullptr) {
-        if (taken.is_last) {
-          lanes.last = taken.node;
-        } else {
-          lane_of(taken.node).append(taken.node);
-        }
-      } else if (mailbox_.has_more()) {
-        MessageNode* const released = mailbox_.finish().released;
-        if (lanes.last == nullptr) {
-          engine::free_node(released);  // handled already
-        } else {
-          lanes.last = nullptr;
-          lane_of(released).append(released);
-        }
-      } else {
-        return;
-      }
-    }
+    sort_into_lanes(mailbox_, lanes, [this](MessageNode* node) { free_node(node); });
+    const FromLanes<MessageNode> taken = take_from_lanes(lanes);
+    if (taken.node == nullptr) return false;
+    handle(taken.node, taken.is_mine);
+    return true;
   }
 
   /// True: the actor is idle, or has another turn.
   bool finish() {
     const auto [is_empty, released] = mailbox_.finish();
-    if (released != nullptr) engine::free_node(released);
+    if (released != nullptr) free_node(released);
     if (is_empty) return true;
     if (released != nullptr) return false;  // more came meanwhile
-    schedule(worker_, cell_);               // a push is half-linked: let its thread go on
+    if (has_fault(Fault::actor_half_linked)) return true;
+    schedule(worker_, cell_);  // a push is half-linked: let its thread go on
     return true;
   }
 
   /// `is_mine`: not the last of the queue, which is kept until finish(). `is_counted`: it came through the
   /// mailbox.
-  [[gnu::always_inline]] void handle(MessageNode* node, bool is_mine, bool is_counted = true) {
+  void handle(MessageNode* node, bool is_mine, bool is_counted = true) {
+    if (has_ended()) {
+      drop(node);
+      if (is_mine) engine::free_node(node);
+      return;
+    }
     --left_;
-    if (cell_.type == nullptr) [[unlikely]] {
-      engine::dead_letter(cell_.self, node, engine::cause_of_death(cell_));
-    } else if ((cell_.flags & Cell::kBounded) != 0 && is_counted && !engine::take_counted(cell_, node))
+    if ((cell_.flags & Cell::kBounded) != 0 && is_counted && !engine::take_counted(cell_, node))
         [[unlikely]] {
       engine::dead_letter(cell_.self, node, DeadLetter::Cause::full);
     } else {
-      ++handled_;
-      const engine::MessageType* const type = node->type;
       try {
-        const Running running(worker_, cell_.self);
-        engine::handle_message(cell_, node);
+        handled_ += engine::handle_message(cell_, node) ? 1 : 0;
       } catch (...) {
-        return fail(node, *type, is_mine);
+        return fail(node, is_mine);
       }
     }
-    if (is_mine) engine::free_node(node);
+    if (is_mine || has_fault(Fault::actor_last_freed)) engine::free_node(node);
+  }
+  void drop(MessageNode* node) {
+    --left_;
+    const engine::ActorScope nobody(0);
+    engine::dead_letter(cell_.self, node, engine::cause_of_death(cell_));
   }
   /// The message is dropped.
-  [[gnu::noinline, gnu::cold]] void fail(MessageNode* node, const engine::MessageType& type, bool is_mine) {
+  [[gnu::noinline, gnu::cold]] void fail(MessageNode* node, bool is_mine) {
+    const engine::ActorScope nobody(0);
+    const engine::MessageType& type = *node->type;
     if (is_mine) {
       engine::free_node(node);
     } else {
       node->type = &engine::message_type<engine::KillMessage>;  // nothing is left of it
     }
-    worker_.counts.messages.add(std::exchange(handled_, 0));
+    worker_.counts.messages.add(std::exchange(handled_, 0) + (type.run == nullptr ? 1 : 0));
     MessageNode* const report = engine::on_exception(cell_, *type.type);
     is_over_ = true;
     engine::post(cell_.parent, report);
@@ -295,17 +336,25 @@ void run_turn(Task* task) { Turn(static_cast<Worker&>(*engine::current_thread), 
   return false;
 }
 
-/// By a worker, within its epoch: the cell is not used again meanwhile.
+[[gnu::always_inline]] inline void push_admitted(ThreadState& self, Cell& cell, MessageNode* node) {
+  perturb();
+  if (mailbox_of(cell).push(node, node) || has_fault(Fault::actor_two_turns)) return schedule(self, cell);
+}
+[[gnu::noinline]] void push_bounded(ThreadState& self, std::uint64_t to, MessageNode* node) {
+  Cell& cell = *engine::cell_of(to);
+  if (admit_to_bound(self, cell, to, node)) push_admitted(self, cell, node);
+}
+/// By a worker, within its epoch: the cell is not used again meanwhile. Whatever is rare is a tail call.
 [[gnu::always_inline]] inline void push(ThreadState& self, std::uint64_t to, MessageNode* node) {
   if (to == 0) [[unlikely]]
     return push_dead(to, node);
   Cell& cell = *engine::cell_of(to);
   const std::uint64_t life = cell.life().load(std::memory_order_acquire);
-  if (((life ^ to) & Cell::kGenerationMask) != 0) [[unlikely]]
+  if (((life ^ to) & Cell::kGenerationMask) != 0 && !has_fault(Fault::actor_any_generation)) [[unlikely]]
     return push_dead(to, node);
-  if ((life & Cell::kHasBound) != 0 && !admit_to_bound(self, cell, to, node)) [[unlikely]]
-    return;
-  if (mailbox_of(cell).push(node, node)) schedule(self, cell);
+  if ((life & Cell::kHasBound) != 0) [[unlikely]]
+    return push_bounded(self, to, node);
+  push_admitted(self, cell, node);
 }
 
 /// A thread outside blocks while a run can make room, but not for ever.
@@ -327,9 +376,10 @@ void wait_for_room(std::uint64_t to, MessageNode* node) {
   }
 }
 
-[[gnu::noinline]] void push_from_outside(ThreadState& self, std::uint64_t to, MessageNode* node) {
+[[gnu::noinline]] void push_from_outside(std::uint64_t to, MessageNode* node) {
+  ThreadState& self = engine::this_thread();
   if (to == 0) return push_dead(to, node);
-  if (!self.is_worker) wait_for_room(to, node);
+  if (!self.is_worker && !never_waits_for_room) wait_for_room(to, node);
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   task->handle = 0;
   task->code = &kDeliveryCode;
@@ -339,6 +389,8 @@ void wait_for_room(std::uint64_t to, MessageNode* node) {
 }
 
 }  // namespace
+
+thread_local bool never_waits_for_room = false;
 
 void hold_mailbox(Mailbox& mailbox, MessageNode* node) {
   static_cast<void>(mailbox.push(node, node));
@@ -356,7 +408,8 @@ void deliver(const Task* task) {
 void clear_mailboxes(CellHeap& cells) {
   cells.for_each([](Mailbox& mailbox) {
     if (mailbox.extras != nullptr) {
-      mailbox.flags &= static_cast<std::uint8_t>(~(Cell::kUnstashed | Cell::kWaiting | Cell::kMuted));
+      mailbox.flags &=
+          static_cast<std::uint8_t>(~(Cell::kUnstashed | Cell::kWaiting | Cell::kMuted | Cell::kEnding));
       engine::NodeList& unstashed = mailbox.extras->unstashed;
       while (!unstashed.is_empty()) {
         MessageNode* const node = unstashed.take();
@@ -365,11 +418,7 @@ void clear_mailboxes(CellHeap& cells) {
       }
       drop_lanes(mailbox, DeadLetter::Cause::run_failed);
     }
-    if (engine::Bounded* const bounded = engine::bounded_of(mailbox)) {
-      bounded->count.store(0, std::memory_order_relaxed);
-      bounded->muted.clear();
-      bounded->has_muted.store(false, std::memory_order_relaxed);
-    }
+    if (engine::Bounded* const bounded = engine::bounded_of(mailbox)) bounded->clear();
     while (!mailbox.is_empty()) {
       const Mailbox::Taken taken = mailbox.take();
       if (taken.node == nullptr) {
@@ -391,10 +440,11 @@ void clear_mailboxes(CellHeap& cells) {
 namespace rubato::inline v0::engine {
 
 void post(std::uint64_t to, MessageNode* node) {
-  ThreadState& self = this_thread();
-  if (!self.is_worker || static_cast<runtime::Worker&>(self).is_validating()) [[unlikely]]
-    return runtime::push_from_outside(self, to, node);
-  runtime::push(self, to, node);
+  ThreadState* const self = current_thread;
+  if (self == nullptr || !self->is_worker || static_cast<runtime::Worker*>(self)->is_validating())
+      [[unlikely]]
+    return runtime::push_from_outside(to, node);
+  runtime::push(*self, to, node);
 }
 
 void kill(std::uint64_t handle) {

@@ -164,9 +164,9 @@ constexpr std::size_t kSlots = 2 * Batch::kBlocks;
 
 WorkerHeap::WorkerHeap(runtime::TaskHeap& heap, unsigned group) : heap_(&heap), group_(group) {
   if (group >= heap.groups()) throw std::invalid_argument("no such core group in this TaskHeap");
-  slots_ = std::make_unique<void*[]>(kSlots * stacks_.size());
+  slots_ = std::make_unique<void*[]>(kAhead + kSlots * stacks_.size());
   for (std::size_t size = 0; size < stacks_.size(); ++size) {
-    void** const base = slots_.get() + kSlots * size;
+    void** const base = slots_.get() + kAhead + kSlots * size;
     // With malloc every call is to take the slow path: nothing is ever kept here.
     stacks_[size] = {.top = base, .base = base, .limit = base + (heap.uses_malloc_ ? 1 : kSlots)};
   }

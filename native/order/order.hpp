@@ -1,5 +1,5 @@
 // The state of timestamp order that all workers share: which timestamp is current, and who may go on to the
-// next. Rule R9. What is done with it: native/order/ordered_worker.cpp.
+// next. Rule R9. What is done with it: native/order/ordered_part.cpp.
 //
 //   phase     who runs tasks of the current timestamp          over when
 //   inline    the owner alone; `left` counts them              left == 0
@@ -12,9 +12,9 @@
 //
 // Between two phases nothing timestamped runs, so the owner may touch every worker's heap; within a phase
 // each worker touches its own. Workers collect what they add and finish in a shared phase
-// (Worker::phase_delta_) and settle it before anybody else can see a task of theirs, and when they run dry. A
-// task that is not settled was created, perhaps through others, by a settled one whose end is not settled
-// either, so outstanding is 0 only at the end.
+// (OrderedPart::phase_delta_) and settle it before another worker can see a task of theirs, and when they run
+// dry. A task that is not settled was created, perhaps through others, by a settled one whose end is not
+// settled either, so outstanding is 0 only at the end.
 // SPDX-License-Identifier: MIT
 #pragma once
 

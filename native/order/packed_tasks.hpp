@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "native/pool/atomics.hpp"
+#include "native/worker/policy.hpp"
 #include "native/worker/task_list.hpp"
 
 namespace rubato::runtime {
@@ -188,7 +189,7 @@ class PackedTimestamp {
   /// are none.
   bool wants(const Task* task, std::uint64_t at) {
     if (at == at_ && task->code == code_ && (!code_->is_function_pointer || task->words[0] == function_)) {
-      return ++row_ > threshold(kRow, std::uint64_t{0});
+      return ++row_ > threshold(policy::kPackedRow, std::uint64_t{0});
     }
     if (size_ != 0) return false;
     at_ = at;
@@ -213,8 +214,6 @@ class PackedTimestamp {
   void reset() { code_ = nullptr; }
 
  private:
-  static constexpr std::uint64_t kRow = 1024;
-
   std::uint64_t at_ = 0;
   const engine::TaskCode* code_ = nullptr;
   std::uint64_t function_ = 0;

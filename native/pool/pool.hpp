@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "native/fault.hpp"
+#include "native/pool/perturbation.hpp"
 
 namespace rubato::runtime {
 
@@ -52,6 +53,7 @@ class Pool : public Ends {
       head_ = first;
       return true;
     }
+    perturb();
     before->next.store(first, std::memory_order_release);
     return false;
   }

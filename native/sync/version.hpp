@@ -14,10 +14,6 @@
 
 namespace rubato::runtime {
 
-/// A reader that has lost this often excludes writers: by lock() and unlock_unchanged(), or in the resource's
-/// pool.
-inline constexpr unsigned kReaderLosses = 16;
-
 /// What a correct version does. Tests derive from it to build mutants, which they must catch.
 struct VersionRules {
   static constexpr bool kOddWhileWriting = true;

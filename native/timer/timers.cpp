@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "native/actor/actors.hpp"
+#include "native/fault.hpp"
 #include "rubato/actor/timer.hpp"
 #include "rubato/engine/native.hpp"
 
@@ -15,6 +17,8 @@ namespace rubato::inline v0::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using runtime::Fault;
+using runtime::has_fault;
 
 class Timers {
  public:
@@ -30,7 +34,7 @@ class Timers {
     times_[number] = at;
     const bool is_next = queue_.empty() || at < queue_.begin()->first.first;
     queue_.try_emplace({at, number}, period, std::move(call), std::move(hold));
-    if (is_next) changed_.notify_one();
+    if (is_next && !has_fault(Fault::actor_timer_unnoticed)) changed_.notify_one();
     return number;
   }
 
@@ -59,6 +63,7 @@ class Timers {
   using Key = std::pair<Clock::time_point, std::uint64_t>;
 
   void wait_for_all() {
+    runtime::never_waits_for_room = true;
     std::unique_lock lock(mutex_);
     for (;;) {
       if (queue_.empty()) {

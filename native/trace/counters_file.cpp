@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <mutex>
 #include <optional>
 
 #include "base/json_text.hpp"
+#include "base/peak_memory.hpp"
 #include "base/writable.hpp"
 #include "native/engine.hpp"
 #include "rubato/errors.hpp"
@@ -69,15 +69,6 @@ std::string seconds(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.9f", value);
   return text.data();
-}
-
-/// The kernel's high-water mark of this program alone: what getrusage() says includes whoever started it.
-double peak_mb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
-  }
-  return 0;
 }
 
 using Clock = std::chrono::steady_clock;

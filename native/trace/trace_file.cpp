@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "native/trace/trace_file.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "base/function_names.hpp"
 #include "base/json_text.hpp"
+#include "native/trace/gzip.hpp"
 #include "rubato/errors.hpp"
 
 namespace rubato::runtime {
@@ -38,15 +43,48 @@ std::string arguments_of(const TraceSpan& span) {
   return text;
 }
 
+/// In quotes, whatever bytes it has: those that are no ASCII are question marks.
+std::string quoted_bytes(std::string bytes) {
+  for (char& c : bytes)
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  return json_quoted(bytes);
+}
+
+/// The words of the command line, and what the engine was told by variables, as two JSON lists.
+std::string said_of_program() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string words{std::istreambuf_iterator<char>(file), {}}, command, variables;
+  for (std::size_t begin = 0, end; begin < words.size(); begin = end + 1) {
+    end = std::min(words.find('\0', begin), words.size());
+    command += (command.empty() ? "" : ",") + quoted_bytes(words.substr(begin, end - begin));
+  }
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (std::strncmp(*variable, "RUBATO_", 7) == 0)
+      variables += (variables.empty() ? "" : ",") + quoted_bytes(*variable);
+  }
+  return "\"command\":[" + command + "],\"environment\":[" + variables + "]";
+}
+
+constexpr std::size_t kPieceBytes = 1 << 20;  // of text that is written, and compressed, at a time
+
 }  // namespace
 
 TraceFile::TraceFile(std::string path, unsigned workers, std::size_t spans_a_worker)
-    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "w")), ends_(workers) {
+    : path_(std::move(path)), is_compressed_(path_.ends_with(".gz")), ends_(workers) {
+  if (is_compressed_ && !has_gzip()) {
+    throw TaskError("the trace " + path_ +
+                    " cannot be written: this engine was built without zlib; give it a name "
+                    "without .gz (RUBATO_TRACE)");
+  }
+  file_ = std::fopen(path_.c_str(), "w");
   if (file_ == nullptr) {
     throw TaskError("the trace " + path_ + " cannot be written: " + std::strerror(errno) + " (RUBATO_TRACE)");
   }
   for (unsigned w = 0; w < workers; ++w) lanes_.push_back(std::make_unique<TraceLane>(spans_a_worker));
-  std::fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", file_);
+  about_ = said_of_program();
+  text_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
+  write_event(R"("ph":"M","name":"process_name","pid":0,"args":{"name":)" +
+              quoted_bytes(program_invocation_short_name) + "}");
   for (unsigned track = 0; track <= workers; ++track) {
     const std::string name = track == workers ? "run()" : "worker " + std::to_string(track);
     write_event(R"("ph":"M","name":"thread_name","pid":0,"tid":)" + std::to_string(track) +
@@ -106,10 +144,21 @@ void TraceFile::write() noexcept {
 }
 
 void TraceFile::write_event(const std::string& fields) {
-  std::fputs(is_first_ ? "\n{" : ",\n{", file_);
-  std::fputs(fields.c_str(), file_);
-  std::fputc('}', file_);
+  text_ += is_first_ ? "\n{" : ",\n{";
+  text_ += fields;
+  text_ += '}';
   is_first_ = false;
+  if (text_.size() >= kPieceBytes) put_text();
+}
+
+/// What was collected goes into the file, of a compressed one as a member of its own.
+void TraceFile::put_text() {
+  if (text_.empty()) return;
+  const std::string packed = is_compressed_ ? gzip(text_) : std::string();
+  const std::string& bytes = is_compressed_ ? packed : text_;
+  is_lost_ = is_lost_ || bytes.empty();
+  std::fwrite(bytes.data(), 1, bytes.size(), file_);
+  text_.clear();
 }
 
 void TraceFile::write_slice(unsigned track, const char* category, const std::string& quoted_name,
@@ -151,12 +200,18 @@ void TraceFile::write_phases() {
   }
 }
 
-/// What follows the events: replaced when more of them come, by something that is not shorter. Where the time
-/// went: what is in no slice is the engine's own, to find, order and hand out tasks and their memory.
+/// What follows the events, and is replaced when more of them come. Where the time went: what is in no slice
+/// is the engine's own, to find, order and hand out tasks and their memory.
 void TraceFile::write_tail() {
+  put_text();
   const long position = std::ftell(file_);
-  std::string text =
-      "\n],\"otherData\":{\"runs\":" + std::to_string(runs_) + ",\"run_us\":" + microseconds(nanoseconds_);
+  std::string text = "\n],\"otherData\":{" + about_ + ",\"runs\":" + std::to_string(runs_) +
+                     ",\"run_us\":" + microseconds(nanoseconds_) + ",\n\"functions\":{";
+  for (const char* separator = ""; const auto& [function, name] : short_names_.all()) {
+    text += separator + json_quoted(name) + ":" + json_quoted(function);
+    separator = ",";
+  }
+  text += '}';
   const double rate = ticks_per_microsecond() / 1000;
   for (std::size_t w = 0; w < lanes_.size(); ++w) {
     text += ",\n\"worker " + std::to_string(w) + "\":{";
@@ -169,9 +224,10 @@ void TraceFile::write_tail() {
     }
     text += '}';
   }
-  text += "}}\n";
-  std::fputs(text.c_str(), file_);
-  const bool is_written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
+  text_ = std::move(text) + "}}\n";
+  put_text();
+  const bool is_written = std::fflush(file_) == 0 && std::ferror(file_) == 0 && !is_lost_ &&
+                          ftruncate(fileno(file_), std::ftell(file_)) == 0;
   if (!is_written && !std::exchange(has_failed_, true)) {
     std::fprintf(stderr, "rubato: the trace could not be written to %s (RUBATO_TRACE)\n", path_.c_str());
   }
@@ -198,8 +254,8 @@ const std::string& TraceFile::name_of(const TraceSpan& span) {
   const std::uint64_t function = span.code->is_function_pointer ? span.first_word : 0;
   const auto [it, is_new] = names_.try_emplace({span.code, function});
   if (is_new) {
-    it->second =
-        json_quoted(engine::function_name(reinterpret_cast<const void*>(function), *span.code->type));
+    it->second = json_quoted(
+        short_names_.of(engine::function_name(reinterpret_cast<const void*>(function), *span.code->type)));
   }
   return it->second;
 }

@@ -1,7 +1,8 @@
 // The trace of the native engine (rule R13), in the JSON form that Perfetto and Chrome read: a track a worker
 // with a slice a task that ran, and with the times in which it was idle, parked or stood by; a track of run()
 // with the timestamps that several tasks share. One event is one line. Times are microseconds since the
-// file was made.
+// file was made. Functions have short names; the whole ones are a table at the end, beside what ran. A file
+// whose name ends in .gz is compressed.
 //
 // The file is complete after each run(). Memory and file are bounded: a worker's first spans are kept
 // (Options::trace_spans), and how many were left out is said in the file and on standard error.
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/short_name.hpp"
 #include "native/trace/trace_lane.hpp"
 
 namespace rubato::runtime {
@@ -63,6 +65,7 @@ class TraceFile {
   /// In nanoseconds; moments outside the run become its ends. Monotone.
   std::int64_t time_of(std::uint64_t tick) const;
   void write_event(const std::string& fields);
+  void put_text();
   void write_slice(unsigned track, const char* category, const std::string& quoted_name, std::int64_t begin,
                    std::int64_t end, const std::string& arguments);
   void write_span(unsigned worker, const TraceSpan& span);
@@ -71,7 +74,10 @@ class TraceFile {
   const std::string& name_of(const TraceSpan& span);  // quoted for JSON
 
   const std::string path_;
-  std::FILE* file_;
+  const bool is_compressed_;
+  std::FILE* file_ = nullptr;
+  std::string text_;   // that is not in the file yet
+  std::string about_;  // what ran: fields of JSON
   std::vector<std::unique_ptr<TraceLane>> lanes_;
   std::vector<Lane> ends_;
   const Clock::time_point start_ = Clock::now();
@@ -80,9 +86,11 @@ class TraceFile {
   std::int64_t nanoseconds_ = 0;  // in all runs
   bool must_write_ = false;
   bool has_failed_ = false;
+  bool is_lost_ = false;  // text could not be compressed
   bool is_first_ = true;
   std::map<std::uint64_t, Phase> phases_;  // of this run, by timestamp
   std::map<std::pair<const engine::TaskCode*, std::uint64_t>, std::string> names_;
+  ShortNames short_names_;
 };
 
 }  // namespace rubato::runtime

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "native/worker/clock.hpp"
 
+#include "native/pool/perturbation.hpp"
+#include "native/worker/policy.hpp"
+
 namespace rubato::runtime {
 
 double ticks_per_microsecond() {
@@ -14,6 +17,15 @@ double ticks_per_microsecond() {
            std::chrono::duration<double, std::micro>(now - start).count();
   }();
   return rate;
+}
+
+std::uint64_t worth_ticks() {
+  static const auto value =
+      static_cast<std::uint64_t>(static_cast<double>(policy::kWorthMicroseconds) * ticks_per_microsecond());
+  return threshold(value, std::uint64_t{1});
+}
+std::uint64_t ticks_of(std::uint64_t microseconds) {
+  return microseconds * worth_ticks() / policy::kWorthMicroseconds;
 }
 
 }  // namespace rubato::runtime

@@ -19,4 +19,9 @@ inline std::uint64_t ticks() {
 /// Measured once, for about a millisecond.
 double ticks_per_microsecond();
 
+/// policy::kWorthMicroseconds in ticks, of which a perturbed build makes one now and then (perturbation.hpp).
+std::uint64_t worth_ticks();
+/// The same measure of time: in a perturbed build all of them are short at once.
+std::uint64_t ticks_of(std::uint64_t microseconds);
+
 }  // namespace rubato::runtime

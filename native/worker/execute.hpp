@@ -73,8 +73,8 @@ inline void Worker::call(Task* task) {
   try {
     task->code->run(task);
   } catch (...) {
-    engine_.failure.add(std::current_exception(), *task);
-    engine_.stop();
+    engine.failure.add(std::current_exception(), *task);
+    engine.stop();
   }
   running = nullptr;
   perturb();
@@ -84,8 +84,8 @@ inline void Worker::call(Task* task) {
 /// created and threw is dropped if it lost.
 inline Worker::Attempt Worker::read_once(Task* task, unsigned tries) {
   Version<HeaderAtomics> version(synchronization_word(task));
-  const std::optional<std::uint64_t> seen = version.begin(tries);
-  if (!seen) [[unlikely]]
+  const std::optional<std::uint64_t> began = version.begin(tries);
+  if (!began) [[unlikely]]
     return Attempt::not_begun;
   const TaskList::Mark mark = tasks.mark();
   begin(task);
@@ -94,16 +94,16 @@ inline Worker::Attempt Worker::read_once(Task* task, unsigned tries) {
     task->code->run(task);
   } catch (...) {
     end_reading();
-    if (version.validate(*seen)) {
-      engine_.failure.add(std::current_exception(), *task);
-      engine_.stop();
+    if (version.validate(*began)) {
+      engine.failure.add(std::current_exception(), *task);
+      engine.stop();
       return Attempt::done;
     }
     drop_attempt(mark);
     return Attempt::lost;
   }
   end_reading();
-  if (version.validate(*seen)) [[likely]]
+  if (version.validate(*began)) [[likely]]
     return Attempt::done;
   drop_attempt(mark);
   return Attempt::lost;

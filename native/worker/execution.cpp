@@ -9,20 +9,45 @@
 #include "native/sync/patience.hpp"
 #include "native/sync/shared_latch.hpp"
 #include "native/worker/execute.hpp"
+#include "native/worker/policy.hpp"
 
 namespace rubato::runtime {
-
 namespace {
-constexpr std::uint64_t kMicrosecondsForLatch = 1000;  // that somebody waits before anybody insists
-constexpr unsigned kRunInARow = 16;                    // tasks that run at once when the one before has ended
+
+/// False: others held the latch all the time, and the task is to be put back. `insist`, again and again, gets
+/// it from those who hold it now.
+template <class TryLock, class Insist>
+bool lock_in_turn(const Task* task, TryLock try_lock, Insist insist) {
+  Patience waiting(header_of(task).waiting);
+  const auto try_it = [&] { return !waiting.is_turn_of_others() && try_lock(); };
+  if (spin<HeaderAtomics>(kSpinTries, try_it)) return true;
+  if (!waiting.begin_to_insist(ticks(), ticks_of(policy::kMicrosecondsForLatch))) return false;
+  while (!insist()) std::this_thread::yield();
+  waiting.end_insisting();
+  return true;
 }
+template <class TryLock>
+bool lock_in_turn(const Task* task, TryLock try_lock) {
+  return lock_in_turn(task, try_lock, [&] { return spin<HeaderAtomics>(kSpinTries, try_lock); });
+}
+
+/// Whether a task that waited for a group may start as soon as the running task has ended, ahead of all
+/// others: one that nothing else decides about.
+bool is_free_to_run(const Task* task) {
+  constexpr std::uint64_t kElsewhere = engine::handle::kTimestamped | engine::handle::kSpec |
+                                       engine::handle::kPooled | engine::handle::kPriorityMask |
+                                       engine::handle::kPrimitiveMask;
+  return (task->handle & kElsewhere) == 0 && engine::extension_of(task)->core == engine::kAnywhere;
+}
+
+}  // namespace
 
 /// A task that has not run yet, or has lost. False: it has been put back.
 bool Worker::run_or_put_back(Slot slot) {
   Task* const task = slot.task();
   while (!run_synchronized(task, !slot.is_pooled())) {
     if (!slot.is_pooled()) {
-      is_put_off_ = true;
+      timer.put_off();
       requeue(task, true);
       return false;
     }
@@ -47,7 +72,7 @@ void Worker::finish_rest(Slot slot) {
   if (is_special(task)) finish_special(task);
   perturb();
   if (!slot.is_kept()) free_block(task);
-  if (TaskPool* const ended = slot.pool()) finish_pool(*ended);
+  if (TaskPool* const ended = slot.pool()) pools.finish(*ended);
 }
 
 /// What comes right behind the last task, while what it needs is in the cache: what that asked for by
@@ -55,30 +80,13 @@ void Worker::finish_rest(Slot slot) {
 /// between two tasks waits for a few more at most, and others can have their share of many.
 /// @returns null if there is nothing to run at once.
 Task* Worker::take_committed(unsigned in_a_row) {
-  ++taken_;
+  lists.count_taken();
   Task* const task = committed.take();
-  const bool is_wanted = (engine_.events.look() & ~Events::kIdleMask) != 0;
-  if (committed.is_empty() && !is_wanted && in_a_row < threshold(kRunInARow, 2u)) return task;
+  const bool is_wanted = (engine.events.look() & ~Events::kIdleMask) != 0;
+  if (committed.is_empty() && !is_wanted && in_a_row < threshold(policy::kRunInARow, 2u)) return task;
   requeue(task);
-  for (; !committed.is_empty(); ++taken_) requeue(committed.take());
+  for (; !committed.is_empty(); lists.count_taken()) requeue(committed.take());
   return nullptr;
-}
-
-/// False: others held the latch all the time, and the task is to be put back. `insist`, again and again, gets
-/// it from those who hold it now.
-template <class TryLock, class Insist>
-bool Worker::lock_in_turn(const Task* task, TryLock try_lock, Insist insist) {
-  Patience waiting(header_of(task).waiting);
-  const auto try_it = [&] { return !waiting.is_turn_of_others() && try_lock(); };
-  if (spin<HeaderAtomics>(kSpinTries, try_it)) return true;
-  if (!waiting.begin_to_insist(ticks(), ticks_of(kMicrosecondsForLatch))) return false;
-  while (!insist()) std::this_thread::yield();
-  waiting.end_insisting();
-  return true;
-}
-template <class TryLock>
-bool Worker::lock_in_turn(const Task* task, TryLock try_lock) {
-  return lock_in_turn(task, try_lock, [&] { return spin<HeaderAtomics>(kSpinTries, try_lock); });
 }
 
 /// False: it did not run. `may_move`: a reader that lost too often may have been marked for its resource's
@@ -146,10 +154,10 @@ void Worker::drop_attempt(TaskList::Mark mark) {
   for (Task* created_task = tasks.cut(mark); created_task != nullptr;) {
     Task* const next = next_of(created_task);
     drop_created(created_task);
-    ++taken_;
+    lists.count_taken();
     created_task = next;
   }
-  for (; !committed.is_empty(); ++taken_) drop_created(committed.take());
+  for (; !committed.is_empty(); lists.count_taken()) drop_created(committed.take());
   while (!deferred_.is_empty()) {
     drop_created(deferred_.take());
   }
@@ -166,7 +174,7 @@ bool Worker::run_reader(Task* task, bool may_move) {
     const Attempt attempt = read_once(task, kSpinTries);
     if (attempt == Attempt::done) return true;
     if (attempt == Attempt::not_begun) break;
-  } while (++losses < threshold(kReaderLosses, 1u));
+  } while (++losses < threshold(policy::kReaderLosses, 1u));
   if (primitive_of(task) == Primitive::optimistic_pool) {
     if (may_move) task->handle = (task->handle & ~engine::handle::kPrimitiveMask) | engine::handle::kPooled;
     return false;
@@ -177,22 +185,11 @@ bool Worker::run_reader(Task* task, bool may_move) {
   return true;
 }
 
-void Worker::route_deferred() {
-  while (!deferred_.is_empty()) {
-    Task* const task = deferred_.take();
-    if (is_delivery(task)) {
-      end_delivery(task);
-    } else {
-      route(task);
-    }
-  }
-}
-
 /// What finish() need not look for in most tasks.
 void Worker::finish_special(Task* task) {
   if (task->is_spec()) counts.alone.add();
   leave_group(task);
-  if (task->is_timestamped()) end_timestamped();
+  if (task->is_timestamped()) ordered.end_task();
 }
 
 /// What a reader created that lost: it was never handed on, so timestamp order has not counted it.
@@ -208,19 +205,12 @@ void Worker::leave_group(Task* task) {
   TaskGroup* const group = engine::group_of(task);
   if (group == nullptr || !Groups::remove_member(*group) || is_dropping_) return;
   if (has_fault(Fault::group_not_released)) return;
-  Chain released = engine_.groups.release(*group);
-  if (released.size == 1 && may_run_here(released.first)) return run_next(released.first);
+  Chain released = engine.groups.release(*group);
+  if (released.size == 1 && !is_dropping_attempt_ && is_free_to_run(released.first)) {
+    committed.append(released.first);  // behind the running task
+    return lists.count_appended();
+  }
   while (!released.is_empty()) requeue(released.take());
-}
-
-/// Whether a task that waited for a group may start as soon as the running task has ended, ahead of all
-/// others: one that nothing else decides about.
-bool Worker::may_run_here(const Task* task) const {
-  constexpr std::uint64_t kElsewhere = engine::handle::kTimestamped | engine::handle::kSpec |
-                                       engine::handle::kPooled | engine::handle::kPriorityMask |
-                                       engine::handle::kPrimitiveMask;
-  return !is_dropping_attempt_ && (task->handle & kElsewhere) == 0 &&
-         engine::extension_of(task)->core == engine::kAnywhere;
 }
 
 }  // namespace rubato::runtime

@@ -30,7 +30,7 @@ unsigned OwnTasks::take_in_turn(Ring& ring, std::uint64_t count, std::uint64_t s
   if (was_fair_) return ring.push_from(fair_, count);
   if (are_many(size)) {
     if (--takes_left_ != 0) return take_newest(ring, count);
-    takes_left_ = threshold(kTakesBeforeOldest, 4u);
+    takes_left_ = threshold(policy::kTakesBeforeOldest, 4u);
   }
   return take_from_oldest(ring, count);
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "native/pool/perturbation.hpp"
+#include "native/worker/policy.hpp"
 #include "native/worker/ring.hpp"
 #include "native/worker/task_list.hpp"
 
@@ -49,11 +50,6 @@ class ListDeque {
 
 class OwnTasks {
  public:
-  /// So many may wait, and still run oldest first.
-  static constexpr std::uint64_t kFew = 1024;
-  /// Of many: takes from the newest before one from the oldest.
-  static constexpr unsigned kTakesBeforeOldest = 4096;
-
   explicit OwnTasks(TaskList& created) : created_(created) {}
   OwnTasks(const OwnTasks&) = delete;
   OwnTasks& operator=(const OwnTasks&) = delete;
@@ -82,7 +78,7 @@ class OwnTasks {
   Chain take_oldest(std::uint64_t count);
 
  private:
-  static bool are_many(std::uint64_t size) { return size > threshold(kFew, std::uint64_t{4}); }
+  static bool are_many(std::uint64_t size) { return size > threshold(policy::kFewOwn, std::uint64_t{4}); }
   void look_for_others() { has_others_ = !lists_.is_empty() || !fair_.is_empty(); }
   unsigned take_newest(Ring& ring, std::uint64_t count);
   unsigned take_from_oldest(Ring& ring, std::uint64_t count);
@@ -93,7 +89,7 @@ class OwnTasks {
   TaskList fair_;
   bool has_others_ = false;  // beside `created`
   bool was_fair_ = false;    // the last take
-  unsigned takes_left_ = kTakesBeforeOldest;
+  unsigned takes_left_ = policy::kTakesBeforeOldest;
 };
 
 }  // namespace rubato::runtime

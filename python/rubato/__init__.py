@@ -12,27 +12,27 @@
 TYPE_CHECKING = False  # as typing's, whose import would take as long as all of this
 if TYPE_CHECKING:
     from rubato.errors import RubatoError, RunFailed, UsageError
-    from rubato.plan import Plan
-    from rubato.results import Histogram, Run, Stats, load
+    from rubato.results.run import Histogram, Run, Stats, load
+    from rubato.results.summary import Summary
     from rubato.running import run
-    from rubato.summary import Summary
-    from rubato.sweeping import Sweep, sweep
+    from rubato.sweeping.plan import Plan
+    from rubato.sweeping.sweep import Sweep, sweep
 
     __version__: str
 
 _MODULES = {
-    "Histogram": "results",
-    "Plan": "plan",
+    "Histogram": "results.run",
+    "Plan": "sweeping.plan",
     "RubatoError": "errors",
-    "Run": "results",
+    "Run": "results.run",
     "RunFailed": "errors",
-    "Stats": "results",
-    "Summary": "summary",
-    "Sweep": "sweeping",
+    "Stats": "results.run",
+    "Summary": "results.summary",
+    "Sweep": "sweeping.sweep",
     "UsageError": "errors",
-    "load": "results",
-    "run": "running",
-    "sweep": "sweeping",
+    "load": "results.run",
+    "run": "running.run",
+    "sweep": "sweeping.sweep",
 }
 
 

@@ -10,7 +10,7 @@ import enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rubato.results import Run
+    from rubato.results.run import Run
 
 
 class ExitCode(enum.IntEnum):

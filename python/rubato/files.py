@@ -9,7 +9,7 @@ from pathlib import Path
 from rubato.errors import UsageError
 
 
-def write_whole(file: Path, text: str) -> None:
+def write_whole(file: Path, content: str | bytes) -> None:
     """Makes or replaces `file`; a link leads to the file that is replaced.
 
     @raises UsageError if that cannot be done, or if something else than a regular file is there, such as a device,
@@ -20,7 +20,7 @@ def write_whole(file: Path, text: str) -> None:
         raise UsageError(f"{file} is not a regular file; choose another name.")
     part = target.with_name(target.name + ".part")
     try:
-        part.write_text(text, encoding="utf-8", errors="replace")
+        part.write_bytes(content if isinstance(content, bytes) else content.encode(errors="replace"))
         part.replace(target)
     except OSError as e:
         _remove(part)

@@ -15,7 +15,9 @@ def plural(count: int, noun: str) -> str:
 
 def short_name(function: str) -> str:
     """`visit` of `void app::(anonymous namespace)::visit<(Type)2>(Vertex*)`, `lambda of visit` of
-    `visit(Vertex*)::{lambda(int)#1}`; names of another form stay."""
+    `visit(Vertex*)::{lambda(int)#1}`; names of another form, and short ones, stay."""
+    if function.startswith("lambda of "):
+        return function
     name, depth = "", 0
     for character in _PIECE.sub("", function, count=1).replace("(anonymous namespace)::", ""):
         if character in "<(":

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
+#include <thread>
 #include <vector>
 
 #include "rubato/actors.hpp"
@@ -118,6 +120,7 @@ struct Echo : behavior<Item> {
   }
   actor<Item> other;
   static inline std::atomic<int> handled{0};
+  static inline actor<Item> latest;
 };
 
 TEST(Bounds, CyclesOfFullMailboxesGoOn) {
@@ -133,6 +136,90 @@ TEST(Bounds, CyclesOfFullMailboxesGoOn) {
   EXPECT_EQ(Echo::handled, (1 << 9) - 1);
   first.stop();
   second.stop();
+  run();
+}
+
+/// One has five messages and is muted by the other, which is then muted by it: both are neither full nor have
+/// room.
+TEST(Bounds, TwoThatAreHalfFullDoNotWaitForEachOther) {
+  Echo::handled = 0;
+  struct First : behavior<Item> {
+    void on(Item) {
+      ++Echo::handled;
+      if (++seen_ != 1) return;
+      for (int i = 0; i < 5; ++i) other.send(Item{});
+    }
+    actor<Item> other = Echo::latest;
+    int seen_ = 0;
+  };
+  struct Second : behavior<Item, Next> {
+    void on(Item) {
+      ++Echo::handled;
+      if (++seen_ == 2) other_.send(Item{});
+    }
+    void on(Next) { other_ = Echo::latest; }
+    actor<Item> other_;
+    int seen_ = 0;
+  };
+  const Spawn bounded{.mailbox = {.capacity = 4, .when_full = WhenFull::mute}};
+  const auto second = spawn<Second>(bounded);
+  Echo::latest = second;
+  const auto first = spawn<First>(bounded);
+  Echo::latest = first;
+  second.send(Next{});
+  run();
+  for (int i = 0; i < 5; ++i) first.send(Item{});
+  run();
+  EXPECT_EQ(Echo::handled, 11);
+  first.stop();
+  second.stop();
+  run();
+}
+
+TEST(Bounds, AParentThatIsMutedByItsChildDecidesAboutItsFailure) {
+  Echo::handled = 0;
+  struct Child : behavior<Item> {
+    void on(Item item) {
+      if (item.value == 1) throw item.value;
+      ++Echo::handled;
+    }
+  };
+  struct Parent : behavior<Next> {
+    void on(Next) {
+      const auto child = spawn<Child>({.mailbox = {.capacity = 1, .when_full = WhenFull::mute}});
+      for (int i = 1; i <= 4; ++i) child.send(Item{i});
+      child.stop();
+    }
+    Directive on_failure(const Failure&) { return Directive::resume; }
+  };
+  const auto parent = spawn<Parent>();
+  parent.send(Next{});
+  run();
+  EXPECT_EQ(Echo::handled, 3);
+  parent.stop();
+  run();
+}
+
+TEST(Bounds, OthersTimersDoNotWaitForOneOfAFullMailbox) {
+  Echo::handled = 0;
+  struct Full : behavior<Item> {
+    void on(Item item) {
+      ++Echo::handled;
+      if (item.value != 0) return;
+      for (int i = 0; i < 3; ++i) self().send(Item{1});
+      static_cast<void>(after(Duration::zero(), Item{1}));
+      const auto is_called = std::make_shared<std::atomic<bool>>(false);
+      engine::call_after(Duration::zero(), [is_called] { *is_called = true; });
+#if defined(RUBATO_ENGINE_NATIVE)
+      while (!*is_called) std::this_thread::yield();  // nobody makes room meanwhile
+#endif
+    }
+  };
+  const auto full = spawn<Full>({.mailbox = {.capacity = 1, .when_full = WhenFull::mute}});
+  full.send(Item{0});
+  run();
+  EXPECT_EQ(Echo::handled, 5);
+  full.stop();
   run();
 }
 

@@ -33,8 +33,17 @@ constexpr std::string_view kNames[] = {
     "company_for_spec",
     "group_ignored",
     "group_not_released",
+    "actor_two_turns",
+    "actor_half_linked",
+    "actor_last_freed",
+    "actor_any_generation",
+    "actor_cell_at_once",
+    "actor_without_budget",
+    "actor_muted_for_ever",
+    "actor_stop_ignored",
+    "actor_timer_unnoticed",
 };
-static_assert(std::size(kNames) == static_cast<std::size_t>(Fault::group_not_released) + 1);
+static_assert(std::size(kNames) == static_cast<std::size_t>(Fault::actor_timer_unnoticed) + 1);
 
 Fault from_environment() {
   const char* const given = std::getenv("RUBATO_FAULT");

@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: MIT
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "tests/differential/outside.hpp"
+#include "tests/differential/seeds.hpp"
 #include "tests/differential/state.hpp"
 
 #if defined(RUBATO_PERTURBED)
@@ -104,15 +104,4 @@ bool run_program(std::uint64_t seed) {
 }  // namespace
 }  // namespace differential
 
-int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s FIRST_SEED COUNT\n", argv[0]);
-    return 2;
-  }
-  std::setvbuf(stdout, nullptr, _IOLBF, 4096);  // whoever waits in vain knows for which seed
-  const std::uint64_t first = std::strtoull(argv[1], nullptr, 10),
-                      count = std::strtoull(argv[2], nullptr, 10);
-  bool passed = true;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) passed &= differential::run_program(seed);
-  return passed ? 0 : 1;
-}
+int main(int argc, char** argv) { return differential::run_seeds(argc, argv, differential::run_program); }

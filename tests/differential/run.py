@@ -30,8 +30,9 @@ def run(program: Path, first: int, count: int, environment: dict[str, str], limi
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bin", type=Path, required=True, help="where differential-serial and -native are")
+    parser.add_argument("--bin", type=Path, required=True, help="where the programs are")
     parser.add_argument("--native", default="differential-native", help="another program in its place")
+    parser.add_argument("--serial", default="differential-serial", help="the reference")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=3000)
@@ -56,7 +57,7 @@ def main() -> int:
 
     for first in range(arguments.first, arguments.first + arguments.seeds, arguments.batch):
         count = min(arguments.batch, arguments.first + arguments.seeds - first)
-        expected, wrong = run(arguments.bin / "differential-serial", first, count, dict(os.environ), limits)
+        expected, wrong = run(arguments.bin / arguments.serial, first, count, dict(os.environ), limits)
         if wrong or len(expected) != count:
             print(f"serial engine: {wrong}")
             return 1

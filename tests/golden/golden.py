@@ -1,11 +1,13 @@
-"""Golden runs (C28): small runs whose complete statistics are committed and compared byte for byte.
+"""Golden runs (C28): small runs whose statistics are committed and compared, all of them.
 
-runs.toml lists them; expected/NAME.txt holds one line a statistic, `path value`. A speed-up of the simulator leaves all
-of them as they are; a change to the model updates them on purpose: `tools/golden --update "REASON"`.
+runs.toml lists the runs. All are of one program, programs/kernels.xz, which is committed as it was compiled: so a
+golden run changes when the model does, and neither with a header of the guest library nor with a compiler.
+programs/README.md says when the program itself is compiled anew.
 
-The statistics are those of one guest program, bit for bit, and another cross compiler makes another program. So each
-file also names the compiler and the hash of the program's loaded bytes: with another compiler a run is skipped, with
-the same compiler another program means that the sources changed, which needs an update like a change to the model.
+expected/NAME.txt holds one line a statistic, `path value`. What is zero is left out, so a new counter of something that
+a run does not do changes nothing. The rows of the single cores, tiles, controllers and conflicts are one line together:
+how many, their sum, and a digest of the values in order. A speed-up of the simulator leaves every line as it is; a
+change to the model updates them on purpose: `tools/golden --update "REASON"`.
 """
 # SPDX-License-Identifier: MIT
 
@@ -13,10 +15,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
+import lzma
+import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,15 +32,19 @@ else:
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 # What stats.json says beside the numbers, or says of the host: no part of a result.
-NOT_COMPARED = {"unit", "description", "host", "units", "descriptions"}
+NOT_COMPARED = {"unit", "description", "host", "units", "descriptions", "threads", "waits", "profile"}
+CYCLES = "roi.chip.cycles"
+PROGRAM = HERE / "programs" / "kernels.xz"
+HISTORY = HERE / "HISTORY.md"
+# A statistic of one of many units or rows: roi.core.12.loads, conflicts.lines[3].aborts.
+OF_UNIT = re.compile(r"^(\w+\.(?:core|tile|mem)(?=\.)|conflicts\.\w+(?=\[))(?:\.\d+|\[\d+\])\.(.+)$")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: a guest program of the build folder, options of rubato-chip, the guest's own arguments."""
+    """One run: options of rubato-chip, the kernel of the program and its number."""
 
     name: str
-    program: str
     options: tuple[str, ...]
     arguments: tuple[str, ...]
     exit_code: int = 0  # of the command; 1 for a guest that exits with something else than 0
@@ -48,38 +56,24 @@ class Run:
 
 def runs() -> list[Run]:
     listed = tomllib.loads((HERE / "runs.toml").read_text()).get("run", [])
-    return [Run(r["name"], r["program"], tuple(r.get("options", ())), tuple(r.get("arguments", ())),
-                r.get("exit_code", 0)) for r in listed]
+    return [Run(r["name"], tuple(r.get("options", ())), tuple(r["arguments"]), r.get("exit_code", 0)) for r in listed]
 
 
-@dataclass(frozen=True)
-class Section:
-    name: str
-    data: bytes
-    is_loaded: bool
+def compile_kernels(program: Path) -> None:
+    """Compiles the kernels with the guest library as it is. @raises FileNotFoundError without a cross compiler,
+    subprocess.CalledProcessError if they do not compile."""
+    sources = sorted(PROGRAM.parent.glob("*.cpp"))
+    subprocess.run(["riscv64-linux-gnu-g++", "-std=c++20", "-O2", "-static", "-pthread", "-Wall", "-Wextra", "-Werror",
+                    "-Wl,--build-id=none", "-Wl,--strip-debug", f"-I{ROOT / 'include'}", f"-I{ROOT}",
+                    *map(str, sources), "-o", str(program)], check=True)
 
 
-def sections(elf: bytes) -> list[Section]:
-    """The sections of a 64-bit little-endian ELF file."""
-    offset, size, count, names_index = *struct.unpack_from("<Q", elf, 40), *struct.unpack_from("<HHH", elf, 58)
-    headers = [struct.unpack_from("<IIQQQQ", elf, offset + i * size) for i in range(count)]
-
-    def content(header: tuple) -> bytes:
-        return b"" if header[1] == 8 else elf[header[4] : header[4] + header[5]]  # 8: no bits in the file
-
-    names = content(headers[names_index])
-    return [Section(names[h[0] : names.index(b"\0", h[0])].decode(), content(h), bool(h[2] & 2)) for h in headers]
-
-
-def identity(program: Path) -> tuple[str, str]:
-    """(compiler, hash of what is loaded). The build id is left out: it also covers debug information and paths."""
-    digest, compiler = hashlib.sha256(), "unknown"
-    for section in sections(program.read_bytes()):
-        if section.is_loaded and section.name != ".note.gnu.build-id":
-            digest.update(section.data)
-        if section.name == ".comment":
-            compiler = section.data.split(b"\0")[0].decode()
-    return compiler, digest.hexdigest()[:16]
+def program_into(folder: Path) -> Path:
+    """The committed program, unpacked."""
+    program = folder / "kernels"
+    program.write_bytes(lzma.decompress(PROGRAM.read_bytes()))
+    program.chmod(0o755)
+    return program
 
 
 def flatten(value: object, path: str = "") -> list[str]:
@@ -92,34 +86,54 @@ def flatten(value: object, path: str = "") -> list[str]:
     return [f"{path} {json.dumps(value)}"]
 
 
+def fold(lines: list[str]) -> list[str]:
+    """The lines without zeros, and with one line for a statistic of all cores, tiles, controllers or conflicts."""
+    folded: dict[str, list[str]] = {}
+    for line in lines:
+        path, value = line.split(" ", 1)
+        of_unit = OF_UNIT.match(path)
+        folded.setdefault(f"{of_unit[1]}.*.{of_unit[2]}" if of_unit else path, []).append(value)
+    result = []
+    for path, values in folded.items():
+        if not any(re.search(r"[1-9A-Za-z]", value) for value in values):
+            continue
+        if ".*." in path:
+            numbers = [json.loads(value) for value in values]
+            total = f"sum {sum(numbers)} " if all(isinstance(n, int) for n in numbers) else ""
+            digest = hashlib.sha256("\n".join(values).encode()).hexdigest()[:12]
+            result.append(f"{path} count {len(values)} {total}digest {digest}")
+        else:
+            result.append(f"{path} {values[0]}")
+    return result
+
+
 def simulate(run: Run, build: Path) -> str:
     """Runs the simulator; the text as it is committed. @raises RuntimeError if the run fails."""
-    guests = build / "guest"
-    compiler, loaded = identity(guests / run.program)
-    with tempfile.TemporaryDirectory() as out:
+    with tempfile.TemporaryDirectory() as folder:
+        program_into(Path(folder))
         # A program that knows its path (argv[0], /proc/self/exe) may run differently from one clone to another.
-        simulator = str(build / "bin" / "rubato-chip")
-        command = [simulator, *run.options, "--argv0", run.program, "--out", f"{out}/run", run.program, *run.arguments]
-        done = subprocess.run(command, cwd=guests, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        command = [str(build / "bin" / "rubato-chip"), *run.options, "--argv0", "kernels", "--out",
+                   f"{folder}/run", "kernels", *run.arguments]
+        done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               check=False)
         if done.returncode != run.exit_code:
             raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-        stats = json.loads(Path(out, "run", "stats.json").read_text())
-    head = [f"# {' '.join(('rubato-chip', *run.options, run.program, *run.arguments))}",
-            f"# compiler {compiler}", f"# program {loaded}"]
-    return "\n".join(head + flatten(stats)) + "\n"
-
-
-def header(text: str, what: str) -> str:
-    prefix = f"# {what} "
-    return next((line[len(prefix):] for line in text.splitlines()[:5] if line.startswith(prefix)), "")
+        stats = json.loads(Path(folder, "run", "stats.json").read_text())
+    printed = (re.match(r"^([a-z ]+): (\d+)$", line) for line in done.stdout.splitlines())
+    head = [f"# rubato-chip {' '.join((*run.options, 'kernels', *run.arguments))}",
+            *(f"prints.{line[1].replace(' ', '_')} {line[2]}" for line in printed if line)]
+    return "\n".join(head + fold(flatten(stats))) + "\n"
 
 
 def difference(expected: str, actual: str, limit: int = 12) -> str:
-    """The first statistics that differ, for a person."""
-    before, after = (dict(line.rsplit(" ", 1) if "[" not in line else line.split(" ", 1) for line in text.splitlines()
-                          if not line.startswith("#")) for text in (expected, actual))
-    lines = [f"  {name}: was {before.get(name, 'absent')}, is {after.get(name, 'absent')}"
-             for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
-    more = f"\n  and {len(lines) - limit} more" if len(lines) > limit else ""
-    return "\n".join(lines[:limit]) + more
+    """For a person: how many statistics differ, of which parts, how far the cycles went, and the first of them."""
+    before, after = (dict(line.split(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+                     for text in (expected, actual))
+    changed = [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
+    parts = Counter(".".join(re.split(r"[.\[]", name)[:2]) for name in changed)
+    lines = [f"  {len(changed)} of {len(before)} statistics differ: "
+             + ", ".join(f"{part} {count}" for part, count in parts.most_common())]
+    if (was := int(before.get(CYCLES, "0"))) and (now := int(after.get(CYCLES, "0"))):
+        lines.append(f"  cycles: {was:,} -> {now:,} ({100 * (now - was) / was:+.2f} %)")
+    lines += [f"  {name}: was {before.get(name, 'absent')}, is {after.get(name, 'absent')}" for name in changed[:limit]]
+    return "\n".join(lines) + (f"\n  and {len(changed) - limit} more" if len(changed) > limit else "")

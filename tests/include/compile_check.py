@@ -22,9 +22,10 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wno-
 NO_ACTORS = "actors run on the native and serial engines; on the chip write tasks"
 
 
-def compile_text(compiler: list[str], text: str, output: str = "/dev/null") -> subprocess.CompletedProcess:
+def compile_text(compiler: list[str], text: str, output: str = "/dev/null",
+                 standard: tuple[str, ...] = ("-std=c++20",)) -> subprocess.CompletedProcess:
     # -S, not -fsyntax-only: the latter leaves templates alone.
-    command = [*compiler, "-std=c++20", "-O1", "-S", "-o", output, "-I", str(INCLUDE), "-x", "c++", "-"]
+    command = [*compiler, *standard, "-O1", "-S", "-o", output, "-I", str(INCLUDE), "-x", "c++", "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
@@ -86,6 +87,10 @@ def check_flags(compiler: list[str]) -> list[str]:
         first = next((line for line in result.stderr.splitlines() if "error:" in line), "")
         if result.returncode == 0 or sentence not in first:
             failures.append(f"{flag}: no '{sentence}' first in:\n{result.stderr[:3000]}")
+    older = compile_text([*compiler, "-std=c++17"], code, standard=())
+    first = next((line for line in older.stderr.splitlines() if "error:" in line), "")
+    if older.returncode == 0 or "Rubato needs C++20: compile with -std=c++20" not in first:
+        failures.append(f"-std=c++17: no sentence first in:\n{older.stderr[:3000]}")
     # A type that the library throws must be the same type in the program.
     throws = '#include "rubato/errors.hpp"\nvoid f() { throw rubato::TaskError("wrong"); }\n'
     result = compile_text([*compiler, "-fvisibility=hidden"], throws, output="-")

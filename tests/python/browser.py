@@ -80,6 +80,10 @@ class Browser:
         """The value of `script`, a function body."""
         return self._ask("/execute/sync", {"script": script, "args": []})
 
+    def wait_for(self, script: str) -> Any:
+        """What `script`, a function body, gives to its last argument, a function."""
+        return self._ask("/execute/async", {"script": script, "args": []})
+
     def log(self, kind: str) -> list[dict[str, Any]]:
         return self._ask("/se/log", {"type": kind})
 

@@ -14,8 +14,8 @@ import browser
 import rubato
 from helpers import call
 from rubato import report
-from rubato.intervals import ratio
-from rubato.plan import Plan
+from rubato.results.intervals import ratio
+from rubato.sweeping.plan import Plan
 from test_report import data_of, needs_browser
 
 PLAN = {"program": "sssp", "cores": [1, 16, 64], "mode": ["nonspec", "mayspec"], "seeds": 3}
@@ -150,7 +150,7 @@ def test_where_all_seeds_agree_that_is_said_instead_of_an_interval(home, capsys)
 
 
 def test_a_small_interval_is_not_said_to_be_none():
-    from rubato.intervals import interval, relative_spread
+    from rubato.results.intervals import interval, relative_spread
 
     assert relative_spread(interval([100_000, 100_003])) == "< 0.1%"
     assert relative_spread(interval([5, 5])) == "the seed had no effect" and relative_spread(interval([5]), "–") == "–"

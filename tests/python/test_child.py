@@ -12,8 +12,8 @@ import time
 import pytest
 
 from helpers import is_alive, wait_for
-from rubato import child
 from rubato.errors import UsageError
+from rubato.process import child
 
 
 def test_a_sink_that_takes_no_more_does_not_stall_the_child() -> None:
@@ -35,7 +35,7 @@ def test_output_that_nothing_takes_is_an_error() -> None:
 
 SUPERVISE = """
 import threading
-from rubato import child
+from rubato.process import child
 def supervise():
     child.supervise(["sh", "-c", "echo $$; exec sleep 60"], on_output=[print], on_poll=lambda _: print("", flush=True))
 """

@@ -11,7 +11,8 @@ import pytest
 
 import rubato
 from helpers import call
-from rubato import files, native
+from rubato import files
+from rubato.running import native
 
 
 def test_a_device_is_not_replaced(home, capsys):

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import rubato
-from rubato import locate, report, schema
+from rubato import report
+from rubato.home import locate, schema
+from rubato.report.parameters import Parameters
 
 pytestmark = pytest.mark.skipif(
     locate.find_chip() is None or locate.program("sssp", "chip") is None,
@@ -131,3 +133,15 @@ def test_a_sweep_says_which_option_of_an_application_is_wrong(engine):
 def test_every_key_has_a_sentence_and_a_default():
     for key in schema.keys().values():
         assert key.description and key.default is not None, key.key
+
+
+def test_protocols_are_words_on_an_axis_beside_each_other():
+    settings = {"coherence.protocol": ["mesi", "sparse", "flask"], "chip.cores_per_tile": 1}
+    swept = rubato.sweep({"program": "sssp", "cores": 4, "arguments": ARGUMENTS, "set": settings}, out="study")
+    (over,) = Parameters(report.gather(["study"]).workloads[0], swept.swept).data()
+    assert [t["label"] for t in over["axis"]["ticks"]] == ["mesi", "sparse", "flask"], "in the order of the plan"
+    shown = {p["title"]: [q["y"] for q in p["lines"][0]["points"]] for p in over["panels"]}
+    assert shown["execution time"] == [r.summary.cycles for r in swept.runs]
+    assert all(len(shown[name]) == 3 and min(shown[name]) > 0 for name in ("network traffic", "wait of an L2 miss"))
+    hops = swept.runs[2].stats.total("coherence.flit_hops.*")
+    assert 0 < hops <= shown["network traffic"][2], "links carry messages of coherence, and others"

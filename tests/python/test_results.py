@@ -11,9 +11,9 @@ import pytest
 
 import rubato
 from helpers import call
-from rubato.compare import compare
-from rubato.intervals import geometric_mean, interval, ratio, t_quantile
-from rubato.results import Histogram, pattern_of
+from rubato.results.compare import compare
+from rubato.results.intervals import geometric_mean, interval, ratio, t_quantile
+from rubato.results.run import Histogram, pattern_of
 from rubato.suggest import near_misses
 
 

@@ -16,9 +16,9 @@ import pytest
 import rubato
 from helpers import COMMAND, call, heed_interrupts, start, wait_for
 from helpers import rubato as rubato_process
-from rubato import locate
 from rubato.cli import terminal
-from rubato.summary import CycleBreakdown
+from rubato.home import locate
+from rubato.results.summary import CycleBreakdown
 
 
 def one_sentence(text: str) -> bool:
@@ -108,7 +108,7 @@ def test_help_tells_the_seed_of_the_chip_from_the_program_s(home, capsys):
         (["sweep", "--program", "sssp", "--seeds", "-2"], 2, "at least 1, not -2"),
         (["sweep", "--program", "sssp", "--jobs", "0"], 2, "at least 1, not 0"),
         (["run", "sssp", "--mode", "fast"], 2, "spec, nonspec, mayspec"),
-        (["run", "sssp", "--engine", "fpga"], 2, "chip or native"),
+        (["run", "sssp", "--engine", "fpga"], 2, "chip, native or serial"),
         (["run", "sssp", "--timeout", "soon"], 2, "90s or 10m"),
         (["run", "sssp", "--config", "espreso"], 2, "does not exist"),
         (["run", "sssp", "--config", "."], 2, "configuration file . is a directory"),
@@ -180,7 +180,9 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["rubato.engines", "typer", "rich.console", "rubato.chip"])
+@pytest.mark.parametrize(
+    "module", ["rubato.running.engines", "rubato.running.spec", "subprocess", "rubato.running.chip"]
+)
 @pytest.mark.parametrize("json_", [[], ["--json"]])
 def test_an_interrupt_while_modules_are_loaded_is_one_sentence(home, module, json_):
     command = [sys.executable, "-c", INTERRUPTED_AT_IMPORT.format(module=module), "run", "sssp", *json_, "--", "--json"]
@@ -212,7 +214,8 @@ def test_a_run_loads_nothing_that_only_other_commands_need(home):
     arguments = ["run", "sssp", "--cores", "4", "--json"]
     ran = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60)
     assert '"check": "passed"' in ran.stdout
-    others = {"rubato.report", "rubato.sweeping", "rubato.doctor", "rubato.compare", "rubato.native", "polars"}
+    others = {"rubato.report", "rubato.sweeping.sweep", "rubato.home.doctor", "rubato.results.compare",
+              "rubato.running.native", "polars"}  # fmt: skip
     assert not others & set(ran.stdout.split()), others & set(ran.stdout.split())
 
 
@@ -363,6 +366,14 @@ def test_names_that_the_terminal_does_not_have_do_no_harm(home, engine):
     assert (done.returncode, done.stderr) == (0, "") and Path("ü.html").exists()
 
 
+def test_bars_are_of_characters_that_the_terminal_has(home):
+    plain = os.environ | {"PYTHONIOENCODING": "ascii"}
+    ascii_ = rubato_process("run", "sssp", "--cores", "16", "--out", "a", env=plain)
+    assert "#####" in ascii_.stdout and "?" not in ascii_.stdout
+    utf = rubato_process("run", "sssp", "--cores", "16", "--out", "u", env=os.environ | {"PYTHONIOENCODING": "utf-8"})
+    assert "█████" in utf.stdout and "#" not in utf.stdout
+
+
 def test_files_are_utf_8_whatever_the_locale(home):
     Path("plan.toml").write_text('program = "sssp"\narguments = ["Zürich"]\n', encoding="utf-8")
     locale = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -410,7 +421,7 @@ def test_a_directory_that_cannot_be_made_is_the_users_to_mend(home, capsys, comm
 
 
 def test_a_program_that_exits_non_zero_says_why_where_nobody_reads_it(home):
-    from rubato.chip import _last_words
+    from rubato.running.chip import _last_words
 
     errors = ["sssp: cannot open nope.gr", "rubato-chip: the program exited with status 2"]
     assert _last_words(errors, is_read=True) == "the program exited with status 2"

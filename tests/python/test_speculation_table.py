@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rubato
-from rubato.intervals import ratio
+from rubato.results.intervals import ratio
 
 SCRIPT = Path(__file__).parents[2] / "bench" / "speculation"
 SERIAL = "#!/bin/sh\necho nodes: 90000\necho check: passed\n"

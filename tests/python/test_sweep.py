@@ -16,10 +16,10 @@ import pytest
 
 import rubato
 from helpers import call, is_alive, start, wait_for
-from rubato import memory
-from rubato.plan import Plan, make_plan
-from rubato.pool import LocalPool
-from rubato.spec import RunSpec
+from rubato.running import memory
+from rubato.running.spec import RunSpec
+from rubato.sweeping.plan import Plan, make_plan
+from rubato.sweeping.pool import LocalPool
 
 
 def test_a_plan_is_every_combination_with_names_made_of_what_varies():
@@ -407,3 +407,16 @@ def _children() -> Iterator[int]:
 def test_a_silent_cluster_address_is_one_sentence(home, capsys):
     assert call("sweep", "--program", "sssp", "--cluster", "tcp://127.0.0.1:9", "--out", "s") == 2
     assert "no Dask scheduler answers" in capsys.readouterr().err
+
+
+def test_tables_that_are_piped_are_never_cut(home: Path) -> None:
+    """Also where the environment says how wide a terminal was (defect 13 of a newcomer)."""
+    settings = ["--set", "task.task_queue=64,128", "--set", "task.commit_queue=16,64"]
+    command = [sys.executable, "-m", "rubato", "sweep", "--program", "sssp", "--cores", "4", *settings]
+    done = subprocess.run(command, env=os.environ | {"COLUMNS": "40"}, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "…" not in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("sssp ")]
+    assert [row[3:5] for row in rows] == [[f"task.task_queue={size}", f"task.commit_queue={queue}"]
+                                          for size in (64, 128) for queue in (16, 64)]

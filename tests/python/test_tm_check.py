@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from helpers import call
-from rubato import tm_check
+from rubato.tm import check as tm_check
 
 FLAGS = ["-fno-tree-loop-distribute-patterns", "-fno-tree-vectorize"]
 COPY = """struct S { long a[64], b[64]; } s;

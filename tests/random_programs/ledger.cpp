@@ -23,10 +23,20 @@ struct Ledger {
   capsule::TicketLock token_lock;
   std::uint32_t free_count = 0, cut = 0;
   std::uint32_t free_tokens[kTokens] = {};
-  std::uint64_t turns = 0;  ///< entered under the lock, never taken back
+  std::uint64_t turns = 0;                ///< entered under the lock, never taken back
+  std::uint64_t swapped[kAccounts] = {};  ///< the accounts once more, without a lock
 };
 
 RUBATO_UNTRACKED rubato::untracked<Ledger> ledger;
+
+/// By load-reserved and store-conditional.
+void swap_in(std::uint64_t account, std::uint64_t amount) {
+  std::uint64_t* const at = &ledger->swapped[account];
+  std::uint64_t before = __atomic_load_n(at, __ATOMIC_RELAXED);
+  while (
+      !__atomic_compare_exchange_n(at, &before, before + amount, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
 
 void take_back(std::uint64_t account, std::uint64_t amount);
 void put_back(std::uint64_t token);
@@ -42,6 +52,7 @@ RUBATO_CAPSULE(void, ledger_enter, (std::uint64_t account, std::uint64_t amount)
   ledger->accounts[account] += amount;
   ledger->turns += 1;
   ledger->lock.unlock();
+  random_tasks::swap_in(account, amount);
   rubato::capsule::on_abort(random_tasks::take_back, account, amount);
 }
 
@@ -51,6 +62,7 @@ RUBATO_CAPSULE(void, ledger_take_back, (std::uint64_t account, std::uint64_t amo
   ledger->lock.lock();
   ledger->accounts[account] -= amount;
   ledger->lock.unlock();
+  random_tasks::swap_in(account, -amount);
 }
 
 /// Two entries, by nested calls, with a tracked word between: it becomes its mix.
@@ -86,6 +98,12 @@ RUBATO_CAPSULE(void, ledger_put_token, (std::uint64_t token)) {
   ledger->token_lock.unlock();
 }
 
+/// Takes a token and has it put back.
+RUBATO_CAPSULE(void, ledger_borrow, ()) {
+  if (const std::uint64_t token = ledger_take_token(); token != 0)
+    rubato::create<rubato::nonspec>(random_tasks::put_back, {}, token);
+}
+
 /// Enters the amount only once it is sure that the task is not for nothing.
 RUBATO_CAPSULE(void, ledger_enter_for_good, (std::uint64_t account, std::uint64_t amount)) {
   rubato::capsule::promote();
@@ -93,6 +111,7 @@ RUBATO_CAPSULE(void, ledger_enter_for_good, (std::uint64_t account, std::uint64_
   ledger->lock.lock();
   ledger->accounts[account] += amount;
   ledger->lock.unlock();
+  random_tasks::swap_in(account, amount);
 }
 
 namespace random_tasks {
@@ -143,7 +162,7 @@ void wild_capsules(std::uint64_t key) {
   for (unsigned i = 0; i < 1 + key % 24; ++i) {
     const std::uint64_t wild = mix(key + i);
     const std::uint64_t near = wild >> 8;
-    switch (wild % 12) {
+    switch (wild % 13) {
       case 0:
         call_wildly(near, begin + near % bytes, false);
         break;
@@ -180,6 +199,9 @@ void wild_capsules(std::uint64_t key) {
       case 10:
         asm volatile(".insn i 0x0b, 6, x0, x0, 0");  // capsule.return
         break;
+      case 11:
+        ledger_split(near % kAccounts, wild, reinterpret_cast<std::uint64_t*>(begin + near % bytes / 8 * 8));
+        break;
       default:
         capsule::on_abort(take_back, near % kAccounts, wild);
     }
@@ -202,6 +224,7 @@ void use_ledger(Random& random, const Reach& reach, std::uint64_t& seen) {
       entered += amount;
       return ledger_enter_for_good(account, amount);
     case 1:
+      return ledger_borrow();
     case 2: {
       const std::uint64_t token = ledger_take_token();
       if (token != 0) rubato::create<rubato::nonspec>(put_back, {}, token);
@@ -226,9 +249,10 @@ bool is_ledger_right() {
   for (std::uint64_t a = 0; a < kAccounts; ++a) {
     const std::uint64_t entered =
         a < kSharedAccounts ? memory.entered[a] : memory.owned_entered[a - kSharedAccounts];
-    if (ledger->accounts[a] == entered) continue;
-    std::printf("account %u holds %llx, committed tasks entered %llx\n", static_cast<unsigned>(a),
+    if (ledger->accounts[a] == entered && ledger->swapped[a] == entered) continue;
+    std::printf("account %u holds %llx and %llx, committed tasks entered %llx\n", static_cast<unsigned>(a),
                 static_cast<unsigned long long>(ledger->accounts[a]),
+                static_cast<unsigned long long>(ledger->swapped[a]),
                 static_cast<unsigned long long>(entered));
     is_right = false;
   }

@@ -11,6 +11,9 @@
 #include "rubato/rubato.hpp"
 #include "tests/random_programs/program.hpp"
 
+/// Of the program that is linked with capalloc.
+[[gnu::weak]] const char* capalloc_check() __asm__("capalloc_check");
+
 namespace random_tasks {
 
 Options options;
@@ -64,5 +67,11 @@ int main(int argc, char** argv) {
     options.seed = mix(options.seed);
   }
   if (!is_ledger_right()) return 1;
+  if (capalloc_check != nullptr) {
+    if (const char* const wrong = capalloc_check(); wrong != nullptr) {
+      std::printf("capalloc: %s\n", wrong);
+      return 1;
+    }
+  }
   if (options.unique) std::printf("digest: %016llx\n", static_cast<unsigned long long>(digest()));
 }

@@ -10,6 +10,11 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
+#: What `-o discipline=` takes.
+DISCIPLINES = ["locks", "locks14", "tm", "tm-it", "tasks"]
+
 #: A hang is found by this, and judged by nothing else.
 LAST_RESORT = 60
 
@@ -68,6 +73,13 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def run_discipline(program: Path, name: str, *options: str) -> Running:
+    text = subprocess.run([program, "-h"], capture_output=True, text=True, check=True).stdout
+    if name not in re.findall(r"[\w-]+", text.splitlines()[-1]):
+        pytest.skip(f"rubato-cached is built without discipline {name}")
+    return run_on_free_port(program, "-o", f"discipline={name}", *options)
 
 
 def run_on_free_port(program: Path, *options: str) -> Running:

@@ -93,6 +93,35 @@ SESSIONS: dict[str, str] = {
         "|ma a Jx|ma a Dx|ma a q|ma none q|mn|ma a O1 k v|ma a T30 t|set t 0 0 1|x|ma t|ma a v v"
         "|ma a C9999999|ma b N|ma"
     ),
+    "meta errors in their order": (
+        "ms a 1 Tx Fx|0|ms a 1 Fx Tx|0|ms a 1 Fx|0|ms a 1 Cx Mxx|0|ms a 1 Mxx Rx|0|ms a 1 Tx Z|0|ms a 1 Z Tx|0"
+        "|ms a 1 Jx|0|ms a 1 Dx Fx|0|ms !!! 1 Tx b|0|ms !!! 1 b Tx|0|ms a 1 Mx Fx|0|ms a 1 Tx OOPAQUE|0"
+        "|ms a 1 S1|0|ms a 1 h l f s t u v N30 D2 J3|0|mg a Tx x|mg a T1 T1 x|mg !!! Tx b|mg !!! b Tx|mg a Fx|mg a Cx"
+        "|mg a Mxx|mg a Jx I|mg a Dx|md !!! b Tx|md a Dx Jx|ma a Sx|ma a Mxx|me !!! b|ms LONG 1|0|ms LONG 1 I O1|0"
+    ),
+    "meta flags, too many": (
+        "mg a b c f h k l s t u v q O1 P L I N0 T0|mg a b c f h k l s t u v q O1 P L I N0 T0 R0"
+        "|ms a 1 b c f h k l s t u v q O1 P L I N0|0|ms a 1 b c f h k l s t u v q O1 P L I N0 T0|0"
+        "|md a b c f h k l s t u v q O1 P L I N0 T0|md a b c f h k l s t u v q O1 P L I N0 T0 R0"
+        "|ma a b c f h k l s t u v q O1 P L I N0 T0|ma a b c f h k l s t u v q O1 P L I N0 T0 R0 F0 a b c d e f"
+    ),
+    "meta times in their places": (
+        "set t 0 100 1|5|ma t t T30|ma t T200 t|mg t t T30|mg t T90 t|mg u t N30 T50|mg w N30 t|mg x T50 t N30|mg x t"
+        "|ma m t N30|ma n N30 t|ma o T90 t N30|mg o t"
+    ),
+    "meta uniques of nothing": (
+        "ms a 1 ME C5|x|ms a 1 ME C5|y|ms b 1 MR C5|x|ms b 1 MA C5|x|ms b 1 MP C5 I|x|ms b 1 C5|x|mg a v"
+    ),
+    "meta quiet creation": "ma n N0 q v|ma n q v|ma n q|mn|ma m N0 q k O1|ma p N0 q T90|mn",
+    "numbers before white space": "set a 0 0 1\r |x|touch a 0\r b|get a|set n 0 0 1|5|incr n 2\t|incr n 2\tx|decr n 1x",
+    "numbers of 64 bits": (
+        "set a 5294967295 0 1|x|get a|set a 18446744073709551615 0 1|x|get a|set a 18446744073709551616 0 1|x"
+        "|set a -5 0 1|x|ms a 1 F5294967295|x|mg a f|set b 0 5294967295 1|x|touch c 99999999999|md c T99999999999"
+    ),
+    "meta stale by a unique": (
+        "ms a 1 T100|x|ms a 1 C1 I T30|y|mg a t v|mg a t v|ms a 1 C1 I T30|z|mg a t v|ms a 1|n|ms a 1 MA C1 I|x"
+        "|ms a 1 MP C1 I|x|ms a 1 MR C1 I|r|mg a v|mg b N30|ms b 2 C1 I|zz|mg b t v"
+    ),
     "quiet errors": (
         "set n 0 0 1|x|incr n x noreply|incr n 1 noreply|touch n x noreply|mn|set n 0 0 1 noreply|abc|get n"
     ),

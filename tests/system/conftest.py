@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cached_server import Running, run_on_free_port
+from cached_server import DISCIPLINES, Running, run_discipline
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -48,12 +48,12 @@ def cached_program(build: Path) -> Path:
     return found
 
 
-@pytest.fixture
-def start(cached_program: Path) -> Iterator[Callable[..., Running]]:
+@pytest.fixture(params=DISCIPLINES)
+def start(cached_program: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Running]]:
     running = []
 
     def begin(*options: str) -> Running:
-        running.append(run_on_free_port(cached_program, *options))
+        running.append(run_discipline(cached_program, request.param, *options))
         return running[-1]
 
     yield begin

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 from pathlib import Path
 
@@ -148,6 +149,18 @@ def test_output_that_nothing_takes_is_no_success(options: list[str], rubato_chip
                               text=True, check=False)  # fmt: skip
     assert done.returncode == 2
     assert "writ" in last_line(done.stderr) and "No space left on device" in last_line(done.stderr), done.stderr
+
+
+def test_a_trace_that_the_disk_does_not_take_leaves_nothing_half_written(
+    rubato_chip: Path, guests: Path, tmp_path: Path
+) -> None:
+    command = [rubato_chip, "--quiet", "--cores", "16", "--trace", "--out", tmp_path / "run", guests / "sssp"]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))  # noqa: E731
+    done = subprocess.run([*command, "--generate", "road:60x60"], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False, preexec_fn=limit)  # fmt: skip
+    assert done.returncode == 2
+    assert last_line(done.stderr) == f"rubato-chip: {tmp_path / 'run'}: the disk does not take the trace"
+    assert {f.name for f in (tmp_path / "run").iterdir()} == {"incomplete", "run.toml"}
 
 
 def test_an_endless_loop_ends_at_the_limit(rubato_chip: Path, tmp_path: Path) -> None:

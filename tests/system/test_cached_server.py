@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from cached_server import LAST_RESORT, Running, free_port, receive_all, run_on_free_port
+from cached_fuzz import first_difference
+from cached_server import DISCIPLINES, LAST_RESORT, Running, free_port, receive_all, run_discipline, run_on_free_port
 from cached_sessions import SESSIONS, encode
+from rubato.tm import check as tm_check
 
 RECORDED = Path(__file__).parent / "cached_answers.json"
 def run(cached_program: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -30,6 +32,7 @@ def masked(answer: bytes) -> list[str]:
     text = re.sub(r"1\.6\.\d+\S*", "V", answer.decode("latin1"))
     text = re.sub(r" (c|cas=)\d+", r" \1N", text)
     text = re.sub(r"(VALUE \S+ \d+ \d+) \d+", r"\1 N", text)
+    text = re.sub(r" t(\d+)\b", lambda left: f" t{-(-int(left[1]) // 10) * 10}", text)  # a second may have passed
     return re.sub(r"(la|exp)=-?\d+", r"\1=N", text).split("\r\n")
 
 
@@ -38,9 +41,9 @@ def session(server: Running, name: str) -> list[str]:
     return masked(server.ask(encode(SESSIONS[name]) + b"mn\r\nquit\r\n"))
 
 
-@pytest.fixture(scope="module")
-def one_server(cached_program: Path) -> Iterator[Running]:
-    server = run_on_free_port(cached_program)
+@pytest.fixture(scope="module", params=DISCIPLINES)
+def one_server(cached_program: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
+    server = run_discipline(cached_program, request.param)
     yield server
     server.stop()
 
@@ -142,7 +145,7 @@ def test_the_table_grows_while_keys_stay(start: Callable[..., Running]) -> None:
 
 def test_a_page_moves_to_another_class_and_no_key_is_lost(start: Callable[..., Running]) -> None:
     server = start("-m", "64", "-o", "no_slab_automove")
-    number = 25_000  # of 96 bytes: more than two pages
+    number = 60_000  # of 96 bytes: more than a page in each of four shards
     stores = [b"set key%05d 0 0 10 noreply\r\n0123456789\r\n" % n for n in range(number)]
     server.ask(b"".join(stores) + b"mn\r\nquit\r\n")
     deletes = [b"delete key%05d noreply\r\n" % n for n in range(0, number, 2)]
@@ -171,6 +174,7 @@ def test_clients_that_die_in_mid_request_leave_nothing(start: Callable[..., Runn
         (["-U", "11211"], "UDP"), (["-Z"], "stunnel"), (["-S"], "-Y"), (["-e", "file"], "restart"),
         (["-N", "1"], "NAPI"), (["-o", "ext_path=/x:1G"], "external storage"), (["-o", "proxy_config=x"], "proxy"),
         (["-o", "ssl_key=x"], "TLS"), (["-o", "drop_privileges"], "systemd"), (["-o", "no_such"], "not known"),
+        (["-o", "discipline=none"], "locks or locks14"),
         (["-t", "0"], "-t"), (["-f", "1"], "-f"),
         (["-m", "x"], "-m"), (["-B", "udp"], "-B"), (["extra"], "extra"), (["-p"], "-p"), (["-I", "100"], "-I"),
     ],
@@ -210,6 +214,80 @@ def test_users_log_in_by_a_file_that_hup_reads_again(start: Callable[..., Runnin
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize("name", DISCIPLINES)
+def test_statistics_and_help_name_the_discipline(cached_program: Path, name: str) -> None:
+    server = run_discipline(cached_program, name)
+    try:
+        assert server.stat("discipline") == name
+    finally:
+        server.stop()
+    assert f"{name}" in re.findall(r"[\w-]+", run(cached_program, "-h").stdout)
+
+
+@pytest.mark.parametrize("name", ["tm", "tm-it"])
+def test_no_transaction_of_a_server_runs_alone(cached_program: Path, name: str) -> None:
+    server = run_discipline(cached_program, name, "-m", "8")
+    try:
+        value = b"x" * 5000
+        for n in range(20):
+            requests = b"".join(b"set %d 0 0 5000\r\n%s\r\nget %d\r\n" % (k, value, k // 2) for k in range(n, 4000, 10))
+            assert server.ask(requests + b"quit\r\n").count(b"STORED") == len(range(n, 4000, 10))
+        assert int(server.stat("evictions")) > 0
+        found = dict(re.findall(r"STAT (\w+) (\d+)", server.ask(b"stats transactions\r\nquit\r\n").decode()))
+    finally:
+        server.stop()
+    assert int(found["committed"]) > 5_000
+    assert found["start_serial"] == found["in_flight_switch"] == found["memory_serial"] == "0"
+
+
+@pytest.mark.parametrize("branch", ["ip", "it"])
+def test_the_transactional_unit_has_no_relaxed_block(build: Path, branch: str) -> None:
+    unit = build / f"cached/CMakeFiles/rubato_cached_tm.dir/discipline/tm_{branch}.cpp.o"
+    if not unit.exists():
+        pytest.skip("rubato-cached is built without discipline tm")
+    assert tm_check.check(unit, relaxed=True).findings == []
+
+
+@pytest.mark.parametrize("protocol", ["text", "meta"])
+@pytest.mark.parametrize("name", DISCIPLINES[1:])
+def test_random_sessions_are_answered_as_with_locks(cached_program: Path, name: str, protocol: str) -> None:
+    servers: list[Running] = []
+    try:
+        for one in (name, "locks"):
+            servers.append(run_discipline(cached_program, one))
+        assert first_difference(servers[0], servers[1], range(1, 101), protocol, wild=True) is None
+    finally:
+        for server in servers:
+            server.stop()
+
+
+@pytest.fixture(scope="module")
+def memcached() -> Iterator[Running]:
+    program = shutil.which("memcached")
+    if not program:
+        pytest.skip("memcached is not installed, so there is nothing to compare random sessions with")
+    server = run_on_free_port(Path(program), "-U", "0")
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("wild", [False, True])
+@pytest.mark.parametrize("protocol", ["text", "meta", "binary"])
+def test_random_sessions_are_answered_as_by_memcached(
+    one_server: Running, memcached: Running, protocol: str, wild: bool
+) -> None:
+    assert first_difference(one_server, memcached, range(1, 41), protocol, wild) is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("wild", [False, True])
+@pytest.mark.parametrize("protocol", ["text", "meta", "binary"])
+def test_thousands_of_random_sessions_are_answered_as_by_memcached(
+    one_server: Running, memcached: Running, protocol: str, wild: bool
+) -> None:
+    assert first_difference(one_server, memcached, range(1001, 4001), protocol, wild) is None
+
+
 def test_watching_is_refused_since_there_are_no_log_lines(one_server: Running) -> None:
     answers = one_server.ask(b"watch fetchers\r\nwatch\r\nwatch foo\r\nquit\r\n").decode().splitlines()
     assert answers == ["CLIENT_ERROR watch commands not allowed"] * 2 + ["ERROR"]
@@ -217,7 +295,7 @@ def test_watching_is_refused_since_there_are_no_log_lines(one_server: Running) -
 
 def test_names_of_statistics_are_memcacheds(one_server: Running) -> None:
     recorded = json.loads(RECORDED.read_text())
-    for group, ours in (("", {"discipline"}), (" settings", {"discipline", "item_copy_max"})):
+    for group, ours in (("", {"discipline"}), (" settings", {"discipline", "io_threads", "item_copy_max"})):
         answer = one_server.ask(f"stats{group}\r\nquit\r\n".encode())
         names = set(re.findall(r"STAT (\S+)", answer.decode()))
         assert names - ours == set(recorded[f"names of stats{group}"])

@@ -4,6 +4,7 @@ after aborts, mistakes are named, and `rubato run --alloc` chooses between the f
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 import rubato
 from rubato.errors import UsageError
-from rubato.spec import ALLOCATORS, RunSpec
+from rubato.running.spec import ALLOCATORS, RunSpec
 
 
 def run(rubato_chip: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -89,6 +90,37 @@ def test_frees_do_not_count_as_tracked_children(guests: Path, rubato_chip: Path,
     assert done.returncode == 0, done.stderr[-2000:]
     tasks = json.loads((tmp_path / "run" / "summary.json").read_text())["tasks"]
     assert (tasks["promoted"], tasks["nonspeculative"]) == (0, 64 * 20)
+
+
+def calls(trace: Path, first: str, inner: str) -> list[int]:
+    """Of each call of `first` on core 0: how many instructions it took, in it and in what `inner` is a part of."""
+    counts: list[int] = []
+    inside = False
+    with gzip.open(trace, "rt") as lines:
+        next(lines)
+        for line in lines:
+            _, core, _, _, function, *_ = line.split("\t")
+            if core != "0":
+                continue
+            if function == first:
+                counts.append(0)
+                inside = True
+            inside = inside and (function.startswith(f"{first}+") or function == first or inner in function)
+            if inside:
+                counts[-1] += 1
+    return counts
+
+
+def test_the_fast_paths_are_short(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    """Of malloc in a speculative task, the capsule's call, entry and stub among it; and of free elsewhere."""
+    for cores, first, least, most in (("4", "malloc", 40, 45), ("1", "malloc", 25, 32), ("1", "free", 30, 41)):
+        out = tmp_path / f"{first} on {cores}"  # one core does not speculate
+        done = run(rubato_chip, "--cores", cores, "--instructions", "--out", out, "--set", "task.mayspec=spec",
+                   guests / "capalloc_task_heap", "mayspec")  # fmt: skip
+        assert done.returncode == 0, done.stderr[-2000:]
+        counts = calls(out / "instructions.tsv.gz", first, "capalloc_take")
+        fast = sum(least <= count <= most for count in counts)
+        assert fast > len(counts) * 0.7, sorted(counts)[:: len(counts) // 10 + 1]
 
 
 @pytest.mark.parametrize("alloc", list(ALLOCATORS))

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
-BY_MESSAGES = ["sparse", "mosaic", "flask"]
+BY_MESSAGES = ["sparse", "tokenb", "mosaic", "flask"]
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+LATER = ["late", *BY_MESSAGES]  # accesses perform in a later event
 # Directories and filters so small that entries are evicted and probes err all the time.
 SCARCE = ["chip.cores=8", "chip.cores_per_tile=1", "coherence.capacity=0.05", "coherence.ways=2",
           "coherence.directory_ways=1", "coherence.check=true"]  # fmt: skip
@@ -21,8 +24,8 @@ def run(rubato_chip: Path, settings: list[str], command: list[str | Path]) -> su
     return subprocess.run([rubato_chip, *options, *command], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("protocol", BY_MESSAGES)
-@pytest.mark.parametrize("program", ["pthreads", "reservations", "openmp", "threads"])
+@pytest.mark.parametrize("protocol", LATER)
+@pytest.mark.parametrize("program", ["pthreads", "reservations", "openmp", "threads", "deferred", "thread_signals"])
 def test_threads_print_what_they_print_under_mesi(
     program: str, protocol: str, guests: Path, rubato_chip: Path
 ) -> None:
@@ -34,7 +37,7 @@ def test_threads_print_what_they_print_under_mesi(
     assert done.stdout == expected.stdout
 
 
-@pytest.mark.parametrize("protocol", BY_MESSAGES)
+@pytest.mark.parametrize("protocol", LATER)
 def test_tasks_speculate_and_their_replay_agrees(
     protocol: str, guests: Path, rubato_chip: Path, tmp_path: Path
 ) -> None:
@@ -42,7 +45,51 @@ def test_tasks_speculate_and_their_replay_agrees(
     done = run(rubato_chip, [*SCARCE, f"coherence.protocol={protocol}"], command)
     assert done.returncode == 0, done.stderr[-2000:]
     stats = json.loads((tmp_path / "stats.json").read_text())
-    assert "coherence.messages.unblock" in json.dumps(stats)
+    assert ("coherence.messages.tokens" in json.dumps(stats)) == (protocol != "late")
+
+
+@pytest.mark.parametrize("protocol", ["mesi", *LATER])
+@pytest.mark.parametrize("lookahead", [0, 32])
+@pytest.mark.parametrize("per_tile", [1, 2])
+def test_no_litmus_test_sees_what_the_memory_model_forbids(
+    per_tile: int, lookahead: int, protocol: str, guests: Path, rubato_chip: Path
+) -> None:
+    settings = ["chip.cores=4", f"chip.cores_per_tile={per_tile}", f"run.lookahead_cycles={lookahead}",
+                f"coherence.protocol={protocol}", "coherence.check=true"]  # fmt: skip
+    done = run(rubato_chip, settings, ["--no-ff", "--max-cycles", "20000000", guests / "litmus"])
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    lines = done.stdout.splitlines()
+    assert len(lines) == 12
+    assert all(line.endswith(": 0 forbidden, several outcomes") for line in lines), done.stdout
+
+
+@pytest.mark.parametrize("protocol", LATER)
+def test_threads_that_go_on_past_a_miss_take_less_time(
+    protocol: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    cycles = []
+    for defers in ("true", "false"):
+        settings = ["chip.cores=4", "chip.cores_per_tile=1", f"coherence.protocol={protocol}", f"core.defers={defers}"]
+        done = run(rubato_chip, settings, ["--no-ff", "--out", tmp_path / defers, guests / "deferred"])
+        assert done.returncode == 0, done.stderr[-2000:]
+        cycles.append(json.loads((tmp_path / defers / "summary.json").read_text())["cycles"])
+    # Under late most of a miss is mesi's, of which cores go on past as much without.
+    assert cycles[0] < (1.0 if protocol == "late" else 0.95) * cycles[1]
+
+
+@pytest.mark.parametrize("protocol", LATER)
+@pytest.mark.parametrize("forwarding", ["stall", "abort"])
+def test_a_capsule_that_misses_goes_on_when_its_messages_are_there(
+    forwarding: str, protocol: str, guests: Path, rubato_chip: Path
+) -> None:
+    """A miss that waits for messages is none that waits for another task, which would doom the capsule's task."""
+    command: list[str | Path] = ["--max-cycles", "3000000", guests / "random_tasks", "5", "60", "unique", "2", "1", "c"]
+    settings = ["chip.cores=4", "chip.cores_per_tile=1", "task.mayspec=spec"]
+    done = run(
+        rubato_chip, [*settings, f"conflict.forwarding={forwarding}", f"coherence.protocol={protocol}"], command
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout == run(rubato_chip, settings, command).stdout
 
 
 @pytest.mark.parametrize(
@@ -52,6 +99,11 @@ def test_tasks_speculate_and_their_replay_agrees(
         (["coherence.directory_ways=8"], "leaves the filter none of coherence.ways = 8"),
         (["coherence.ways=64", "coherence.directory_ways=4"], "a filter has 8 at most"),
         (["coherence.capacity=0.05", "l2.size=16KiB"], "fewer than 4 sets of entries a tile"),
+        (["l2.inclusion=exclusive"], "takes tiles of one core, but chip.cores_per_tile is 4"),
+        (["l2.inclusion=exclusive", "chip.cores_per_tile=1", "l2.size=4KiB"], "no fewer than an L1 has"),
+        (["l2.inclusion=exclusive", "coherence.protocol=mesi"], "choose sparse, tokenb, mosaic or flask"),
+        (["llc.interleave=low", "coherence.protocol=late"], "choose sparse, tokenb, mosaic or flask"),
+        (["llc.interleave=low", "chip.cores=12"], "takes a power of two of tiles"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(
@@ -61,6 +113,72 @@ def test_what_cannot_be_is_refused_in_one_sentence(
     assert done.returncode == 2
     assert sentence in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("protocol", BY_MESSAGES)
+@pytest.mark.parametrize("program", ["threads", "deferred", "openmp"])
+def test_the_machine_of_the_publication_prints_the_same(
+    program: str, protocol: str, guests: Path, rubato_chip: Path
+) -> None:
+    command: list[str | Path] = ["--no-ff", guests / program]
+    machine = ["--config", CONFIGS / "flask-16-inorder.toml"]
+    done = run(rubato_chip, [f"coherence.protocol={protocol}", "coherence.check=true"], [*machine, *command])
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout == run(rubato_chip, ["chip.cores=16"], command).stdout
+
+
+def test_an_exclusive_l2_holds_more(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    """192 KB of lines, in use again and again: more than the L2 or the L1 has room for, less than both. Other misses
+    are of lines that the other thread has written."""
+    misses = []
+    for inclusion in ("inclusive", "exclusive"):
+        settings = ["chip.cores=2", "chip.cores_per_tile=1", "coherence.protocol=flask", f"l2.inclusion={inclusion}",
+                    "l1d.size=128KiB", "l1d.ways=8", "l2.size=128KiB", "l2.ways=8"]  # fmt: skip
+        done = run(rubato_chip, settings, ["--no-ff", "--out", tmp_path / inclusion, guests / "deferred"])
+        assert done.returncode == 0, done.stderr[-2000:]
+        stats = json.loads((tmp_path / inclusion / "stats.json").read_text())["run"]
+        misses.append(sum(stats[f"tile.{t}.l2.misses"] for t in (0, 1)))
+    assert misses[1] < 0.9 * misses[0]
+
+
+def test_statistics_say_what_is_in_use_and_who_shares(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    settings = ["chip.cores=4", "chip.cores_per_tile=1", "coherence.protocol=flask", "coherence.profile=true"]
+    done = run(rubato_chip, settings, ["--no-ff", "--out", tmp_path, guests / "deferred"])
+    assert done.returncode == 0, done.stderr[-2000:]
+    stats = json.loads((tmp_path / "stats.json").read_text())["run"]
+    entries = sum(stats[f"tile.{t}.directory.entries"] for t in range(4))
+    lines = sum(stats[f"tile.{t}.filter.lines"] for t in range(4))
+    assert 0 < entries <= lines <= 4 * 5120
+    assert stats["chip.sharing.active"] > 3000, "both threads write to each of the 3000 lines"
+    assert stats["chip.sharing.active"] <= stats["chip.sharing.shared_misses"] <= stats["chip.sharing.misses"]
+
+
+def test_the_trace_draws_a_transaction_from_the_requester_over_its_home(
+    guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    settings = ["chip.cores=4", "chip.cores_per_tile=1", "coherence.protocol=flask"]
+    window = ["--trace", "--trace-cycles", "20000"]
+    done = run(rubato_chip, settings, ["--no-ff", "--out", tmp_path, *window, guests / "deferred"])
+    assert done.returncode == 0, done.stderr[-2000:]
+    with gzip.open(tmp_path / "trace.json.gz", "rt") as file:
+        events = [e for e in json.load(file)["traceEvents"]]
+    lanes = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    steps: dict[int, list[tuple[float, str, str]]] = {}
+    for e in events:
+        if e["ph"] == "X" and e.get("cat") == "coherence":
+            step = (e["args"]["cycle"], lanes[e["tid"]], e["name"])
+            steps.setdefault(e["args"]["transaction"], []).append(step)
+    ended = [sorted(s, key=lambda step: step[0]) for s in steps.values() if any(n == "unblock" for _, _, n in s)]
+    by_memory = [s for s in ended if any(node == "memory" for _, node, _ in s)]
+    assert by_memory
+    for transaction in by_memory:
+        assert [step[1:] for step in transaction][:2] == [
+            ("caches", f"asks: {transaction[1][2]}"), ("home", transaction[1][2])]  # fmt: skip
+        assert ("memory", "memory_read") in [step[1:] for step in transaction]
+        assert ("caches", "tokens") in [step[1:] for step in transaction]
+        assert transaction[-1][1:] == ("home", "unblock")
+    flows = [e for e in events if e.get("name") == "transaction"]
+    assert {e["ph"] for e in flows} == {"s", "t"}
 
 
 def test_a_command_names_the_protocols_that_there_are(guests: Path, rubato_chip: Path) -> None:

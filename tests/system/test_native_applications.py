@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import rubato
-from rubato import apps
 from rubato.cli import call as rubato_command
+from rubato.home import apps
 
 WORKERS = [1, 2, 8]
 #: An input for each application that takes a moment on one worker; the demo's where none is given.

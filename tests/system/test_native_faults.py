@@ -1,6 +1,7 @@
 """That random task programs find bugs put into the native engine on purpose (native/fault.hpp), and none without.
 
-`faulty-native` is the program of tests/differential with the engine that `RUBATO_FAULT` breaks; a failure is shown by
+`faulty-native` is the program of tests/differential with the engine that `RUBATO_FAULT` breaks, and
+`actor_programs-faulty` that of tests/actor_programs; a failure is shown by
 `RUBATO_FAULT=<fault> tests/differential/run.py --bin build/release/bin --native faulty-native --workers 8`.
 """
 # SPDX-License-Identifier: MIT
@@ -17,7 +18,8 @@ import pytest
 
 # One fault of each kind of finding, found within seconds; the others with `make test-long`.
 QUICK = {"even_while_writing", "open_latch", "wakes_without_epoch", "ends_when_idle", "early_timestamp",
-         "group_ignored", "company_for_spec", "no_birth_epochs"}
+         "group_ignored", "company_for_spec", "no_birth_epochs",
+         "actor_two_turns", "actor_half_linked", "actor_muted_for_ever", "actor_stop_ignored", "actor_timer_unnoticed"}
 PROGRAMS = 12000  # at most, until a fault is found as it should be; three times what the rarest took on other seeds
 BATCH = 250
 # Seconds that are a hang: in which all threads sleep, or of CPU time for one program, which takes milliseconds.
@@ -52,13 +54,29 @@ FAULTS = {
     "group_ignored": "group",
     "group_not_released": "waits? for a TaskGroup that cannot complete",
 }
+# The same for actors, found by their own random programs.
+ACTOR_FAULTS = {
+    "actor_two_turns": ANYTHING,
+    "actor_half_linked": WRONG,
+    "actor_last_freed": ANYTHING,
+    "actor_any_generation": ANYTHING,
+    "actor_cell_at_once": ANYTHING,
+    "actor_without_budget": HANG,
+    "actor_muted_for_ever": WRONG,
+    "actor_stop_ignored": WRONG,
+    "actor_timer_unnoticed": HANG,
+}
+TASKS = ("faulty-native", "differential-serial")
+ACTORS = ("actor_programs-faulty", "actor_programs-serial")
 
 
-def findings(build: Path, fault: str, workers: int, programs: int, until: str = ANYTHING) -> tuple[int, str]:
+def findings(build: Path, fault: str, workers: int, programs: int, until: str = ANYTHING,
+             engines: tuple[str, str] = TASKS) -> tuple[int, str]:
     """The exit code of the comparison with the serial engine, and what it printed until a finding of `until`."""
-    command = [sys.executable, "tests/differential/run.py", "--bin", build / "bin", "--native", "faulty-native",
-               "--workers", str(workers), "--seeds", str(programs), "--batch", str(BATCH), "--asleep", str(ASLEEP),
-               "--busy", str(BUSY), "--until", until]
+    native, serial = engines
+    command = [sys.executable, "tests/differential/run.py", "--bin", build / "bin", "--native", native,
+               "--serial", serial, "--workers", str(workers), "--seeds", str(programs), "--batch", str(BATCH),
+               "--asleep", str(ASLEEP), "--busy", str(BUSY), "--until", until]
     done = subprocess.run(command, env=os.environ | {"RUBATO_FAULT": fault}, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     assert not done.stderr, done.stderr
@@ -77,11 +95,22 @@ def test_every_fault_is_looked_for(build: Path) -> None:
     done = subprocess.run([build / "bin" / "faulty-native", "1", "1"], env=os.environ | {"RUBATO_FAULT": "?"},
                           capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.partition(":")[2].split() == ["none", *FAULTS]
+    assert done.stderr.partition(":")[2].split() == ["none", *FAULTS, *ACTOR_FAULTS]
 
 
-@pytest.mark.parametrize("fault", [f if f in QUICK else pytest.param(f, marks=pytest.mark.long) for f in FAULTS])
+def of_each(faults: dict[str, str]) -> list[object]:
+    return [f if f in QUICK else pytest.param(f, marks=pytest.mark.long) for f in faults]
+
+
+@pytest.mark.parametrize("fault", of_each(FAULTS))
 def test_a_fault_of_the_native_engine_is_found(fault: str, build: Path) -> None:
     code, printed = findings(build, fault, FEW_WORKERS.get(fault, WORKERS), PROGRAMS, FAULTS[fault])
     assert code == 1, f"not found by {PROGRAMS} programs: {fault}"
     assert re.search(FAULTS[fault], printed), printed
+
+
+@pytest.mark.parametrize("fault", of_each(ACTOR_FAULTS))
+def test_a_fault_of_the_actors_is_found(fault: str, build: Path) -> None:
+    code, printed = findings(build, fault, WORKERS, PROGRAMS, ACTOR_FAULTS[fault], ACTORS)
+    assert code == 1, f"not found by {PROGRAMS} programs: {fault}"
+    assert re.search(ACTOR_FAULTS[fault], printed), printed

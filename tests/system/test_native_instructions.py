@@ -30,7 +30,8 @@ ITERATIONS = (1, 3)
 TASKS_AN_ITERATION = 1 << 18  # kTasks of bench/native_tasks.cpp
 ATTEMPTS = 3  # what a worker does by the clock it does more often in as many tasks on a busy machine
 #: What is left out: on a busy machine the engine times its tasks one by one for a while, to find long ones.
-TIMING = re.compile(r"^ *([0-9,]+) .*Worker::(begin_timing|end_timing|ticks_of|worth_ticks)\(", re.MULTILINE)
+TIMING = re.compile(r"^ *([0-9,]+) .*runtime::(?:TaskTimer::begin|TaskTimer::end|Worker::end_timing|ticks_of|"
+                    r"worth_ticks)\(", re.MULTILINE)
 
 
 def instructions(program: Path, benchmark: str, folder: Path) -> int:
@@ -47,7 +48,7 @@ def instructions(program: Path, benchmark: str, folder: Path) -> int:
     functions = subprocess.run(["callgrind_annotate", "--auto=no", "--threshold=100", str(profile)],
                                capture_output=True, text=True, check=True).stdout
     assert "Worker::work(" in functions, functions[:2000]
-    return int(collected[1]) - sum(int(count.replace(",", "")) for count, _ in TIMING.findall(functions))
+    return int(collected[1]) - sum(int(count.replace(",", "")) for count in TIMING.findall(functions))
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rubato import tm_check
+from rubato.tm import check as tm_check
 
 PROGRAMS = ["genome", "intruder", "kmeans", "labyrinth", "ssca2", "vacation", "yada"]
 # Programs with more and shorter ways into conflicts by an option.

@@ -51,9 +51,11 @@ def test_reports_name_functions(kind: str, cores: int, rubato_chip: Path, guests
     assert {name: n for name, n in committed.items() if name in TASKS} == TASKS
     assert sum(committed.values()) == sum(TASKS.values()) + LAMBDAS
 
-    trace = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))["traceEvents"]
-    names = {event["name"] for event in trace if event.get("cat") == "task"}
-    slices = {name.partition(" (aborted")[0].removesuffix(" (waits)") for name in names}
+    trace = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))
+    names = {event["name"] for event in trace["traceEvents"] if event.get("cat") == "task"}
+    short = {name.partition(" (aborted")[0].removesuffix(" (waits)") for name in names}
+    assert {"deposit", "audit"} <= short, "slices have short names"
+    slices = {trace["otherData"]["functions"][name] for name in short}
     assert all(is_one(name) for name in slices) and set(TASKS) <= slices, slices
 
     if kind == "spec" and cores > 1:  # the two that conflict, told apart

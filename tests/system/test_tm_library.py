@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rubato import tm_library
 from rubato.errors import UsageError
+from rubato.tm import library as tm_library
 
 SOURCE = """#include <cstdio>
 extern "C" const char* _ITM_libraryVersion();

@@ -124,7 +124,92 @@ def test_folded_stacks_and_flame_graph(bank: Path) -> None:
     assert rubato(bank, "report", "--flame", "flame.html").returncode == 0
     page = (bank / "flame.html").read_text()
     assert "settle: 100 serializations" in page
-    assert "http" not in page
+    assert "Why transactions ran alone" in page
+    assert not re.search(r"""(src|href)=["'](?!#|data:)""", page)
+
+
+def test_rubato_report_takes_a_profile(bank: Path) -> None:
+    rubato(bank, "run", "./bank")
+    command = [sys.executable, "-m", "rubato", "report", "tm.profile", "--out", "page.html"]
+    subprocess.run(command, cwd=bank, check=True, capture_output=True)
+    assert "in-flight switch" in (bank / "page.html").read_text()
+
+
+# Nine transactions that read 20 lines and write three, of which each is undone twice; one that reads nothing. Then
+# 20 rounds in which a commit waits for an older transaction that sleeps, and a begin for one that is irrevocable.
+SIZES = """
+#include <pthread.h>
+#include <stdint.h>
+#include <unistd.h>
+struct line { long word; char rest[248]; } lines[64] __attribute__((aligned(256)));
+void _ITM_abortTransaction(uint32_t) __attribute__((transaction_pure));
+int tries, step;
+__attribute__((transaction_pure, noinline)) int is_tried_twice(void) { return tries++ % 3 == 2; }
+__attribute__((transaction_pure, noinline)) void go_to(int next) { __atomic_store_n(&step, next, __ATOMIC_SEQ_CST); }
+__attribute__((transaction_pure, noinline)) void nap(void) { usleep(5000); }
+static void wait_for(int wanted) { while (__atomic_load_n(&step, __ATOMIC_SEQ_CST) != wanted) usleep(100); }
+__attribute__((noinline)) void sums(int n) {
+  __transaction_atomic {
+    long sum = 0;
+    for (int i = 0; i < n; ++i) sum += lines[i].word;
+    for (int i = 40; i < 43; ++i) lines[i].word = sum;
+    if (!is_tried_twice()) _ITM_abortTransaction(2);
+  }
+}
+__attribute__((noinline)) void clears(void) { __transaction_atomic { lines[50].word = 0; } }
+__attribute__((noinline)) long reads_slowly(void) {
+  long sum;
+  __transaction_atomic { sum = lines[51].word; go_to(1); nap(); }
+  return sum;
+}
+__attribute__((noinline)) void is_alone(void) { __transaction_relaxed { go_to(2); usleep(5000); } }
+static void* other(void* argument) {
+  for (int i = 0; i < 20; ++i) { reads_slowly(); wait_for(10); is_alone(); wait_for(11); }
+  return argument;
+}
+int main(void) {
+  pthread_t thread;
+  for (int i = 0; i < 9; ++i) sums(20);
+  clears();
+  pthread_create(&thread, 0, other, 0);
+  for (int i = 0; i < 20; ++i) {
+    wait_for(1); clears(); go_to(10);
+    wait_for(2); clears(); go_to(11);
+  }
+  pthread_join(thread, 0);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("method", ["eager", "lazy", "norec"])
+def test_sizes_retries_and_waits_are_counted(bank: Path, method: str) -> None:
+    (bank / "sizes.c").write_text(SIZES)
+    subprocess.run(["gcc", *FLAGS, "-Wno-format", "sizes.c", "-o", "sizes", "-pthread"], cwd=bank, check=True)
+    found = profile(bank, "--method", method, "./sizes")
+    sites = {site["function"]: site for site in found["sites"]}
+    sums = sites["sums"]
+    assert (sums["committed"], sums["aborted"]) == (9, {"retry": 18})
+    assert sums["reads"] == [[16, 9]]
+    assert sums["writes"] == [[2, 9]]
+    assert sums["retries"] == [[2, 9]]
+    assert sum(n for _, n in sums["ns_of_committed"]) == 9
+    assert sum(n for _, n in sums["ns_of_aborted"]) == 18
+    clears = sites["clears"]
+    assert clears["committed"] == 41
+    assert (clears["reads"], clears["writes"], clears["retries"]) == ([[0, 41]], [[1, 41]], [[0, 41]])
+    assert clears["ns_quiescence"] > 0
+    assert clears["ns_gate"] > 0
+    assert sites["is_alone"]["reads"] == []  # it kept no log
+    (main, other) = found["loads"]
+    assert (main["committed"], main["aborted"]) == (50, 18)
+    assert (other["committed"], other["aborted"]) == (40, 0)
+    assert 0 < main["ns_committed"] <= found["ns_elapsed"]
+    shown = rubato(bank, "report").stdout
+    assert re.search(r"entries read +0: \d+  1: 20  16-31: 9\b", shown)
+    assert re.search(r"attempts before +0: \d+  2-3: 9\b", shown)
+    rubato(bank, "report", "--flame", "flame.html")
+    assert '<td class=n>16-31</td><td class=n>9</td>' in (bank / "flame.html").read_text()
 
 
 def test_each_forked_process_has_a_profile_of_its_own(bank: Path) -> None:

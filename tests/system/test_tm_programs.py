@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rubato import tm_check
+from rubato.tm import check as tm_check
 
 
 def test_the_conformance_tests_have_no_access_without_a_barrier(build: Path) -> None:

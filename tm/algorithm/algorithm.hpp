@@ -103,10 +103,12 @@ extern const Barriers kUndoBarriers;   ///< serial, and can be undone
 extern const Algorithm kEager;
 extern const Algorithm kLazy;
 extern const Algorithm kNorec;
+extern const Algorithm kRtm;  ///< in hardware, else by the serial lock
 
 /// The place of an algorithm in the regime.
-enum class AlgorithmId : std::uint8_t { serial, eager, lazy, norec };
-const Algorithm& algorithm(std::uint32_t id);
-constexpr std::uint32_t kAlgorithmCount = 4;
+enum class AlgorithmId : std::uint8_t { serial, eager, lazy, norec, rtm };
+const Algorithm* const* all_algorithms();
+inline const Algorithm& algorithm(std::uint32_t id) { return *all_algorithms()[id]; }
+constexpr std::uint32_t kAlgorithmCount = 5;
 
 }  // namespace rubato::tm

@@ -4,9 +4,9 @@
 
 namespace rubato::tm {
 
-const Algorithm& algorithm(std::uint32_t id) {
-  static constexpr const Algorithm* kAll[kAlgorithmCount] = {&kSerial, &kEager, &kLazy, &kNorec};
-  return *kAll[id];
+const Algorithm* const* all_algorithms() {
+  static constexpr const Algorithm* kAll[kAlgorithmCount] = {&kSerial, &kEager, &kLazy, &kNorec, &kRtm};
+  return kAll;
 }
 
 }  // namespace rubato::tm

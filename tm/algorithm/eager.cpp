@@ -119,9 +119,8 @@ bool commit(Thread& thread) {
     commit_read_only(thread);
     return true;
   }
-  const std::uint64_t time = clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (time > thread.snapshot + 1 && !are_reads_valid(thread) && !has_fault(Fault::no_commit_validation))
-    return false;
+  const std::uint64_t time = take_time(thread);
+  if (time == 0) return false;
   unlock_all(thread, RecordWord::of_time(time));
   thread.commit_time = time;
   thread.was_read_only = false;

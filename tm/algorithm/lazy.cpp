@@ -40,9 +40,8 @@ bool commit(Thread& thread) {
       lock(record, word.address, &thread);
   }
   let_others_in();
-  const std::uint64_t time = clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (time > thread.snapshot + 1 && !are_reads_valid(thread) && !has_fault(Fault::no_commit_validation))
-    return false;
+  const std::uint64_t time = take_time(thread);
+  if (time == 0) return false;
   write_back(thread);
   unlock_all(thread, RecordWord::of_time(time));
   thread.commit_time = time;

@@ -7,6 +7,7 @@
 #include "tm/algorithm/quiescence.hpp"
 #include "tm/algorithm/records.hpp"
 #include "tm/begin/transaction.hpp"
+#include "tm/choice/options.hpp"
 #include "tm/fault.hpp"
 
 namespace rubato::tm {
@@ -28,10 +29,15 @@ inline bool are_reads_valid(Thread& thread) {
   return true;
 }
 
-/// Moves the snapshot to now, or restarts.
-[[gnu::noinline]] inline void extend(Thread& thread, Cause cause) {
-  const std::uint64_t now = clock_of_commits.now.load(std::memory_order_seq_cst);
-  if (!has_fault(Fault::extends_blindly) && !are_reads_valid(thread)) restart(thread, cause);
+/// Moves the snapshot to now, and that to the time of the version that was met, or restarts. The clock moves
+/// before the reads are looked at: an update that takes the same time has locked its records before, and that
+/// is seen.
+[[gnu::noinline]] inline void extend(Thread& thread, Cause cause, std::uint64_t met) {
+  const bool was_seen_early = has_fault(Fault::clock_moved_late) && are_reads_valid(thread);
+  if (was_seen_early) let_others_in();
+  const std::uint64_t now = clock_of_commits.move_to(met);
+  if (!was_seen_early && !has_fault(Fault::extends_blindly) && !are_reads_valid(thread))
+    restart(thread, cause);
   take_snapshot(thread, now);
   shared.gate.extend(thread.line, now);
 }
@@ -41,14 +47,17 @@ inline bool are_reads_valid(Thread& thread) {
 [[gnu::noinline]] inline void make_way(const Record& record, std::uintptr_t address, Thread& thread,
                                        Cause locked, Cause invalid) {
   for (int i = 0; i < Atomics::kSpins; ++i) {
-    if (!RecordWord::is_locked(record.load(std::memory_order_acquire))) {
-      extend(thread, invalid);
+    const std::uint64_t word = record.load(std::memory_order_acquire);
+    if (!RecordWord::is_locked(word)) {
+      extend(thread, invalid, RecordWord::time(word));
       return;
     }
     Atomics::pause();
   }
   thread.conflict_address = address;
-  thread.conflict_with = RecordWord::owner<Thread>(record.load(std::memory_order_relaxed));
+  Thread* const owner = RecordWord::owner<Thread>(record.load(std::memory_order_relaxed));
+  thread.conflict_with = owner;
+  if (owner != nullptr) thread.losses.meet(owner->line);
   restart(thread, locked);
 }
 
@@ -103,6 +112,20 @@ inline void begin_at_clock(Thread& thread) {
   const std::uint64_t now = clock_of_commits.now.load(std::memory_order_seq_cst);
   take_snapshot(thread, now);
   thread.line.snapshot.store(now, std::memory_order_release);
+}
+
+/// For an update that has locked its records: its time, or 0 if what it read is not valid any more.
+inline std::uint64_t take_time(Thread& thread) {
+  if (__builtin_expect(options.is_clock_deferred, false)) {
+    // Others may take the same time, so that nothing follows from it being the next.
+    Atomics::fence(std::memory_order_seq_cst);  // the locks before the look at the clock
+    const std::uint64_t time = clock_of_commits.now.load(std::memory_order_seq_cst) + 1;
+    return are_reads_valid(thread) || has_fault(Fault::no_commit_validation) ? time : 0;
+  }
+  const std::uint64_t time = clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1;
+  const bool is_valid =
+      time == thread.snapshot + 1 || are_reads_valid(thread) || has_fault(Fault::no_commit_validation);
+  return is_valid ? time : 0;
 }
 
 inline void unlock_all(Thread& thread, std::uint64_t word) {

@@ -28,8 +28,8 @@ struct RecordWord {
   }
   /// Null if it is not locked.
   template <class Owner>
-  static const Owner* owner(std::uint64_t word) {
-    return is_locked(word) ? reinterpret_cast<const Owner*>(word & ~kLocked) : nullptr;
+  static Owner* owner(std::uint64_t word) {
+    return is_locked(word) ? reinterpret_cast<Owner*>(word & ~kLocked) : nullptr;
   }
 };
 
@@ -59,9 +59,19 @@ class Records {
 
 extern Records records;
 
-/// Time: the number of update commits.
+/// Time: moved by each update that commits, or (deferred, rule T46) only by a transaction that meets a
+/// version that is newer. 60 bits: it does not overflow within the life of a process.
 struct alignas(64) Clock {
   std::atomic<std::uint64_t> now{1};
+
+  /// At least `time`. @returns what it is.
+  std::uint64_t move_to(std::uint64_t time) {
+    std::uint64_t seen = now.load(std::memory_order_seq_cst);
+    while (seen < time) {
+      if (now.compare_exchange_weak(seen, time, std::memory_order_seq_cst)) return time;
+    }
+    return seen;
+  }
   /// Before this time no transaction is under way any more (rule T37).
   alignas(64) std::atomic<std::uint64_t> quiesced{0};
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tm/begin/transaction.hpp"
+#include "tm/choice/adaptive.hpp"
 #include "tm/choice/options.hpp"
 #include "tm/fault.hpp"
 #include "tm/profile/profile.hpp"
@@ -9,6 +10,9 @@ namespace rubato::tm {
 namespace {
 
 const Exceptions::Mark kBeginning{};
+
+/// The algorithm may be the reason why nothing commits.
+constexpr std::uint32_t kLossesToAdapt = 64;
 
 /// Frames that are gone when the checkpoint's function goes on. A page more than this frame, for what it
 /// calls.
@@ -32,6 +36,7 @@ void roll_back_all(Thread& thread) {
   thread.nesting = 0;
   thread.mode = Mode::outside;
   thread.id = 0;
+  thread.makes_nothing_private = 0;
 }
 
 /// Undo actions may run transactions, which use the descriptor: what the next attempt needs is kept aside.
@@ -117,6 +122,7 @@ void restart(Thread& thread, Cause cause, const void* subject) {
   thread.conflict_with = nullptr;
   roll_back_all(thread);
   add_one(thread.aborted);
+  thread.losses.count(thread.aborts_in_a_row == 0);
   if (!thread.undo_actions.empty()) run_undo_actions(thread);
   if (cause == Cause::mode_change || cause == Cause::memory) {
     count_serialization(thread, cause == Cause::memory ? Serialization::memory : Serialization::in_flight,
@@ -124,7 +130,11 @@ void restart(Thread& thread, Cause cause, const void* subject) {
     thread.start_serial();
   } else {
     ++thread.aborts_in_a_row;
-    options.manager->after_abort(thread, options.manager_parameter);
+    if (options.is_adaptive && thread.aborts_in_a_row % kLossesToAdapt == 0) adapt(thread);
+    timed(thread, Profile::Wait::manager, [&thread] {
+      options.manager->after_abort(thread, options.manager_parameter);
+      if (options.manager->gives_way) thread.losses.give_way();
+    });
     if (thread.starts_serial()) count_serialization(thread, Serialization::aborts);
   }
   thread.nesting = 1;

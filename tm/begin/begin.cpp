@@ -9,6 +9,8 @@
 namespace rubato::tm {
 namespace {
 
+constexpr int kPausesAfterConflict = 4;
+
 bool is_declared_serial(const Thread& thread) {
   return (thread.properties & Property::kGoesIrrevocable) != 0 ||
          (thread.properties & Property::kInstrumented) == 0;
@@ -21,6 +23,7 @@ void run_serially(Thread& thread) {
   thread.algorithm = &kSerial;
   if (can_abort && !is_declared_serial(thread)) {
     thread.mode = Mode::serial_undoable;
+    thread.exceptions.start_outermost();
     thread.barriers = &kUndoBarriers;
   } else {
     thread.mode = Mode::irrevocable;
@@ -28,27 +31,48 @@ void run_serially(Thread& thread) {
   }
 }
 
-bool is_serial(std::uint32_t regime) {
-  return Regime::algorithm(regime) == static_cast<std::uint32_t>(AlgorithmId::serial);
-}
-
 /// Serial although the regime may be concurrent: nobody else may be inside.
 void start_serial(Thread& thread) {
-  shared.gate.lock();
-  if (!is_serial(shared.gate.regime())) {
+  timed(thread, Profile::Wait::gate, [&thread] {
+    shared.gate.lock();
+    if (Regime::takes_lock(shared.gate.regime())) return;
     shared.gate.close(&thread.line);
     thread.has_closed_gate = true;
-  }
+  });
   if (!thread.starts_serial())
     count_serialization(thread, Serialization::start);  // else the restart has done it
   run_serially(thread);
 }
 
+/// Without a cancel, with code that has no barriers, not declared serial, and not one that has lost by
+/// another algorithm and may hold the hourglass.
+bool can_be_elided(const Thread& thread) {
+  constexpr std::uint32_t kNeeded = Property::kInstrumented | Property::kNoAbort | Property::kUninstrumented;
+  return Regime::is_elided(shared.gate.regime()) &&
+         (thread.properties & (kNeeded | Property::kGoesIrrevocable)) == kNeeded &&
+         thread.aborts_in_a_row == 0;
+}
+
+/// False: with the lock. What is changed here before the hardware transaction begins stays so if it aborts.
+[[gnu::always_inline]] inline bool elide(Thread& thread) {
+  const auto pause = [](unsigned conflicts) {
+    for (int i = 0; i < kPausesAfterConflict << conflicts; ++i) Atomics::pause();
+  };
+  thread.algorithm = &kRtm;
+  thread.barriers = &kPlainBarriers;
+  if (!begin_in_hardware<Rtm>(shared.gate, thread.hardware, thread.checkpoints[0].return_to,
+                              thread.hardware_aborts, pause)) {
+    add_one(thread.lock_instead);
+    return false;
+  }
+  thread.mode = Mode::hardware;
+  return true;
+}
+
 void wait_for_opening(Thread& thread, std::uint32_t regime) {
-  const std::uint64_t before = thread.profile != nullptr ? profile::ticks() : 0;
-  shared.gate.wait_for_opening(regime);
-  if (thread.profile != nullptr)
-    thread.profile->wait((regime & Regime::kClosed) == 0, profile::ticks() - before);
+  using Wait = Profile::Wait;
+  timed(thread, (regime & Regime::kClosed) == 0 ? Wait::hourglass : Wait::gate,
+        [regime] { shared.gate.wait_for_opening(regime); });
 }
 
 void push_savepoint(Thread& thread, std::uint32_t properties) {
@@ -73,6 +97,7 @@ std::uint32_t begin_nested(Thread& thread, std::uint32_t properties) {
   if (!is_instrumented || (properties & Property::kGoesIrrevocable) != 0) become_irrevocable(thread);
   ++thread.nesting;
   if (is_instrumented && (properties & Property::kNoAbort) == 0) {
+    if (thread.mode == Mode::hardware) Rtm::abort<AbortCode::kNeedsLock>();
     push_savepoint(thread, properties);
     if (thread.mode == Mode::irrevocable) choose_irrevocable_barriers(thread);
     return Answer::kRunInstrumented | Answer::kSaveLive;
@@ -83,7 +108,8 @@ std::uint32_t begin_nested(Thread& thread, std::uint32_t properties) {
 }  // namespace
 
 std::uint32_t choose_path(const Thread& thread, std::uint32_t properties) {
-  const bool is_plain = thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers;
+  const bool is_plain = thread.mode == Mode::hardware ||
+                        (thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers);
   const bool is_instrumented = (properties & Property::kInstrumented) != 0;
   if ((properties & Property::kUninstrumented) != 0 && (is_plain || !is_instrumented))
     return Answer::kRunUninstrumented;
@@ -96,7 +122,6 @@ void choose_irrevocable_barriers(Thread& thread) {
 }
 
 void start_attempt(Thread& thread) {
-  thread.exceptions.start_outermost();
   if (thread.start != 0 || is_declared_serial(thread)) {
     if (thread.profile != nullptr) thread.profile->begin(thread.checkpoints[0].return_to);
     if (thread.starts_serial() || is_declared_serial(thread)) {
@@ -104,31 +129,21 @@ void start_attempt(Thread& thread) {
       return;
     }
   }
-  while (true) {
-    if (is_serial(shared.gate.regime())) {
-      shared.gate.lock();
-      if (is_serial(shared.gate.regime())) {  // it changes under the lock only
-        run_serially(thread);
-        return;
-      }
-      shared.gate.unlock();
-      continue;
-    }
-    const std::uint32_t regime = shared.gate.try_enter(thread.line, thread.holds_hourglass);
-    if (shared.gate.kept_out_by(regime, thread.holds_hourglass) != 0) {
-      wait_for_opening(thread, regime);
-      continue;
-    }
-    if (is_serial(regime)) {
-      shared.gate.leave(thread.line);
-      continue;
-    }
-    thread.algorithm = &algorithm(Regime::algorithm(regime));
-    thread.barriers = &thread.algorithm->barriers;
-    thread.mode = Mode::concurrent;
-    thread.algorithm->begin(thread);
+  if (can_be_elided(thread) && elide(thread)) return;
+  using How = Gate<Atomics>::Entry::How;
+  Gate<Atomics>::Entry entry;
+  const auto around = [&thread](auto wait) { timed(thread, Profile::Wait::gate, wait); };
+  while ((entry = shared.gate.start(thread.line, thread.holds_hourglass, around)).how == How::kept_out)
+    wait_for_opening(thread, entry.regime);
+  if (entry.how == How::alone) {
+    run_serially(thread);
     return;
   }
+  thread.algorithm = thread.algorithms[Regime::algorithm(entry.regime)];
+  thread.barriers = &thread.algorithm->barriers;
+  thread.mode = Mode::concurrent;
+  thread.exceptions.start_outermost();
+  thread.algorithm->begin(thread);
 }
 
 }  // namespace rubato::tm
@@ -147,7 +162,11 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t rubato_tm_begin(std::uint
   thread->nesting = 1;
   thread->properties = properties;
   thread->next_checkpoint = thread->checkpoints + 1;
+  // The same as start_attempt() does, without its calls.
+  if (__builtin_expect(thread->start == 0 && can_be_elided(*thread), false) && elide(*thread))
+    return Answer::kRunUninstrumented;
   start_attempt(*thread);
   const std::uint32_t path = choose_path(*thread, properties);
-  return thread->mode == Mode::irrevocable ? path : path | Answer::kSaveLive;
+  const bool is_final = thread->mode == Mode::irrevocable || thread->mode == Mode::hardware;
+  return is_final ? path : path | Answer::kSaveLive;
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "tm/begin/transaction.hpp"
+#include "tm/choice/adaptive.hpp"
+#include "tm/choice/options.hpp"
 #include "tm/profile/profile.hpp"
 #include "tm/thread/failure.hpp"
 
 namespace rubato::tm {
 namespace {
 
-/// At every 1,024th commit, and with a profile at each.
+/// At every 1,024th commit, with a profile at each, and as often as adapt() asks for.
 [[gnu::noinline]] void keep_up(Thread& thread, bool was_concurrent) {
   if (thread.profile != nullptr) thread.profile->commit(thread, was_concurrent);
+  if (options.is_adaptive) adapt(thread);
   if ((thread.committed.load(std::memory_order_relaxed) & kUpkeepMask) != 0) return;
   if (thread.profile != nullptr) profile::note_time();
   thread.undo.shrink();
@@ -16,6 +19,14 @@ namespace {
   thread.locked.shrink();
   thread.values.shrink();
   thread.writes.shrink();
+}
+
+void end_attempt(Thread& thread) {
+  thread.nesting = 0;
+  thread.mode = Mode::outside;
+  thread.id = 0;
+  thread.next_checkpoint = thread.checkpoints;
+  add_one(thread.committed);
 }
 
 /// Actions may run transactions: nothing of the ended one is left when they run.
@@ -30,7 +41,7 @@ namespace {
 }  // namespace
 
 void leave_transaction(Thread& thread) {
-  if (thread.mode == Mode::concurrent) {
+  if (shared.gate.is_inside(thread.line)) {  // concurrent, or alone with the gate biased to it
     shared.gate.leave(thread.line);
   } else {
     if (thread.has_closed_gate) {
@@ -51,7 +62,19 @@ void clear_logs(Thread& thread) {
   thread.next_checkpoint = thread.checkpoints;
 }
 
+/// What the general way does for a transaction that has no logs and holds nothing.
+[[gnu::always_inline]] inline void commit_in_hardware(Thread& thread) {
+  Rtm::commit();
+  thread.hardware.committed();
+  end_attempt(thread);
+  if (__builtin_expect((thread.committed.load(std::memory_order_relaxed) & thread.upkeep_mask) == 0, false))
+    keep_up(thread, true);
+  if (__builtin_expect(!thread.commit_actions.empty() || thread.allocations.size() != 0, false))
+    run_commit_actions(thread);
+}
+
 void commit(Thread& thread, void* exception) {
+  if (thread.mode == Mode::hardware && thread.nesting == 1) return commit_in_hardware(thread);
   if (__builtin_expect(thread.nesting != 1, false)) {
     if (thread.nesting == 0) fatal("a transaction is committed, but none has begun");
     if (thread.has_open_savepoint() &&
@@ -77,15 +100,13 @@ void commit(Thread& thread, void* exception) {
   const bool is_concurrent = thread.mode == Mode::concurrent;
   if (is_concurrent && !thread.algorithm->commit(thread)) restart(thread, Cause::invalid_commit);
   // 2. Others may go on.
+  const bool has_logs = thread.is_undoable();
   leave_transaction(thread);
-  thread.nesting = 0;
-  thread.mode = Mode::outside;
-  thread.id = 0;
+  end_attempt(thread);
   thread.start_as_usual();
   thread.aborts_in_a_row = 0;
-  clear_logs(thread);
+  if (has_logs) clear_logs(thread);
   thread.exceptions.commit();
-  add_one(thread.committed);
   if (thread.holds_hourglass) {
     thread.holds_hourglass = false;
     shared.gate.release();
@@ -106,6 +127,7 @@ void commit(Thread& thread, void* exception) {
 
 void become_irrevocable(Thread& thread, const void* subject) {
   if (thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers) return;
+  if (thread.mode == Mode::hardware) Rtm::abort<AbortCode::kNeedsLock>();
   if (thread.mode == Mode::concurrent) {
     // The closer of the gate would wait for this transaction: no waiting for it in turn.
     if (!shared.gate.try_lock()) restart(thread, Cause::mode_change, subject);

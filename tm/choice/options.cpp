@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "tm/algorithm/algorithm.hpp"
+#include "tm/choice/adaptive.hpp"
+#include "tm/hardware/presence.hpp"
 #include "tm/thread/failure.hpp"
 #include "tm/thread/thread.hpp"
 
@@ -14,8 +16,6 @@ constinit Options options;
 
 namespace {
 
-constexpr AlgorithmId kDefault = AlgorithmId::serial;
-
 struct Name {
   const char* name;
   AlgorithmId id;
@@ -23,13 +23,12 @@ struct Name {
 constexpr Name kOurs[] = {{"serial", AlgorithmId::serial},
                           {"eager", AlgorithmId::eager},
                           {"lazy", AlgorithmId::lazy},
-                          {"norec", AlgorithmId::norec}};
+                          {"norec", AlgorithmId::norec},
+                          {"rtm", AlgorithmId::rtm}};
 /// GCC's methods and what is nearest (rule T50).
-constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},
-                         {"gl_wt", AlgorithmId::norec},
-                         {"serialirr_onwrite", AlgorithmId::norec},
-                         {"serialirr", AlgorithmId::serial},
-                         {"serial", AlgorithmId::serial}};
+constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},      {"gl_wt", AlgorithmId::norec},
+                         {"htm", AlgorithmId::rtm},          {"serialirr_onwrite", AlgorithmId::norec},
+                         {"serialirr", AlgorithmId::serial}, {"serial", AlgorithmId::serial}};
 
 template <std::size_t n>
 const Name* find(const Name (&names)[n], const char* value) {
@@ -39,23 +38,41 @@ const Name* find(const Name (&names)[n], const char* value) {
   return nullptr;
 }
 
-AlgorithmId read_method() {
+constexpr const char* kAdaptive = "adaptive";
+
+/// adaptive, or for tests adaptive:N.
+bool read_adaptive(const char* value) {
+  const std::size_t length = std::strlen(kAdaptive);
+  if (std::strncmp(value, kAdaptive, length) != 0) return false;
+  if (value[length] == '\0') return true;
+  char* end = nullptr;
+  if (value[length] != ':' || value[length + 1] < '1' || value[length + 1] > '9') return false;
+  const unsigned long turns = std::strtoul(value + length + 1, &end, 10);
+  if (*end != '\0' || turns > 1000000) return false;
+  options.turns = static_cast<std::uint32_t>(turns);
+  return true;
+}
+
+/// Null: adaptive, the default.
+const Name* read_method() {
   if (const char* const value = std::getenv("RUBATO_ITM_METHOD"); value != nullptr && *value != '\0') {
-    if (const Name* const name = find(kOurs, value)) return name->id;
-    warn("RUBATO_ITM_METHOD is '%s', expected serial, eager, lazy or norec; it is ignored", value);
-    return kDefault;
+    if (const Name* const name = find(kOurs, value)) return name;
+    if (read_adaptive(value)) return nullptr;
+    warn("RUBATO_ITM_METHOD is '%s', expected adaptive, serial, eager, lazy, norec or rtm; it is ignored",
+         value);
+    return nullptr;
   }
   if (const char* const value = std::getenv("ITM_DEFAULT_METHOD"); value != nullptr && *value != '\0') {
     if (const Name* const name = find(kGcc, value)) {
       options.undo_always = std::strcmp(value, "serial") == 0;
-      return name->id;
+      return name;
     }
     warn(
-        "ITM_DEFAULT_METHOD is '%s', expected ml_wt, gl_wt, serialirr_onwrite, serialirr or serial; it is "
-        "ignored",
+        "ITM_DEFAULT_METHOD is '%s', expected ml_wt, gl_wt, htm, serialirr_onwrite, serialirr or serial; it "
+        "is ignored",
         value);
   }
-  return kDefault;
+  return nullptr;
 }
 
 void read_privatization() {
@@ -64,6 +81,14 @@ void read_privatization() {
   options.trusts_values = std::strcmp(value, "values") == 0;
   if (!options.trusts_values && std::strcmp(value, "quiesce") != 0)
     warn("RUBATO_ITM_PRIVATIZATION is '%s', expected quiesce or values; it is ignored", value);
+}
+
+void read_clock() {
+  const char* const value = std::getenv("RUBATO_ITM_CLOCK");
+  if (value == nullptr || *value == '\0') return;
+  options.is_clock_deferred = std::strcmp(value, "deferred") == 0;
+  if (!options.is_clock_deferred && std::strcmp(value, "counter") != 0)
+    warn("RUBATO_ITM_CLOCK is '%s', expected counter or deferred; it is ignored", value);
 }
 
 /// NAME or NAME:N.
@@ -95,10 +120,23 @@ void read_manager() {
 void choose_algorithm() {
   read_manager();
   read_privatization();
-  AlgorithmId id = read_method();
+  read_clock();
+  const Name* const name = read_method();
+  if (name == nullptr) {
+    start_adapting();
+    return;
+  }
+  AlgorithmId id = name->id;
+  if (id == AlgorithmId::rtm) {
+    if (const char* const reason = why_absent<Rtm>(ask_cpuid())) {
+      warn("the method %s is not there (%s): the method is chosen while the program runs", name->name,
+           reason);
+      start_adapting();
+      return;
+    }
+  }
   if (!algorithm(static_cast<std::uint32_t>(id)).prepare()) {
-    warn("no memory for the algorithm %s: transactions run serially",
-         algorithm(static_cast<std::uint32_t>(id)).name);
+    warn("no memory for the algorithm %s: transactions run serially", name->name);
     id = AlgorithmId::serial;
   }
   shared.gate.change_algorithm(static_cast<std::uint32_t>(id));

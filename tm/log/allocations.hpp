@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <malloc.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -47,6 +49,21 @@ class Allocations {
     entries_.clear();
   }
 
+  /// Moves what `ended` freed to the end of this list, and adds its bytes. False, and nothing is moved, if
+  /// there is no memory.
+  bool take_frees(Allocations& ended, std::size_t& bytes) {
+    if (!entries_.try_reserve(ended.size())) return false;
+    for (const Entry& entry : ended.entries_) {
+      if (entry.is_allocation) continue;
+      entries_.push(entry);
+      bytes += sizeof entry + (entry.bytes != 0              ? entry.bytes
+                               : entry.how == Release::free_ ? ::malloc_usable_size(entry.pointer)
+                                                             : kUnknownBytes);
+    }
+    ended.entries_.clear();
+    return true;
+  }
+
   /// Moves the list out, for frees that have to wait for actions; destroy() it afterwards.
   Allocations take() {
     Allocations taken;
@@ -56,6 +73,8 @@ class Allocations {
   void destroy() { entries_.release(); }
 
  private:
+  /// What `operator delete` without a size counts as: only the program's own knows.
+  static constexpr std::size_t kUnknownBytes = 256;
   struct Entry {
     void* pointer;
     std::size_t bytes;

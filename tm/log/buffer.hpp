@@ -31,6 +31,8 @@ class Buffer {
     return room;
   }
   void push(T value) { *extend(1) = value; }
+  /// Room for `n` more, without an end of the transaction where there is no memory.
+  bool try_reserve(std::size_t n) { return capacity_ - size_ >= n || try_grow(n); }
   void resize_down(std::size_t size) { size_ = size; }
   void pop() { --size_; }
 
@@ -63,13 +65,17 @@ class Buffer {
  private:
   static constexpr std::size_t kSmallest = 64;
 
-  [[gnu::noinline]] void grow(std::size_t n) {
+  bool try_grow(std::size_t n) {
     std::size_t capacity = capacity_ < kSmallest ? kSmallest : 2 * capacity_;
     while (capacity - size_ < n) capacity *= 2;
     void* const data = std::realloc(data_, capacity * sizeof(T));
-    if (data == nullptr) restart_without_memory();
+    if (data == nullptr) return false;
     data_ = static_cast<T*>(data);
     capacity_ = capacity;
+    return true;
+  }
+  [[gnu::noinline]] void grow(std::size_t n) {
+    if (!try_grow(n)) restart_without_memory();
   }
 
   T* data_ = nullptr;

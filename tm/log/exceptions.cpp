@@ -122,7 +122,7 @@ void Exceptions::roll_back_to(const Mark& mark) {
   set_uncaught_count(mark.uncaught);
 }
 
-void Exceptions::commit() {
+void Exceptions::end() {
   for (const Object& entry : objects_) {
     if (entry.state == State::freed) free_object(entry.object);
   }

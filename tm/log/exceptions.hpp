@@ -22,10 +22,6 @@ class Exceptions {
   };
 
   Mark mark() const;
-  /// At the start of an attempt.
-  void begin() {
-    if (__builtin_expect(objects_.size() != 0 || caught_ != 0 || in_flight_ != nullptr, false)) forget();
-  }
   void start_outermost() { outermost_uncaught_ = uncaught_count(); }
 
   /// Does `p` lie in an exception that was allocated with number `first_object` or later?
@@ -46,7 +42,9 @@ class Exceptions {
   std::size_t gone_count(const Mark& mark) const { return objects_.size() - mark.objects; }
   void roll_back_to(const Mark& mark);
   void roll_back() { roll_back_to({0, 0, outermost_uncaught_, nullptr}); }
-  void commit();
+  void commit() {
+    if (__builtin_expect(!objects_.empty() || caught_ != 0 || in_flight_ != nullptr, false)) end();
+  }
 
  private:
   enum class State : std::uint8_t { unthrown, thrown, freed };
@@ -57,6 +55,7 @@ class Exceptions {
   };
 
   bool is_in_object(const void* p, std::size_t first_object);
+  void end();
   void forget();
   const Range* ranges(const Mark& mark);
   static std::uint32_t uncaught_count();

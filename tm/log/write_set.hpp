@@ -25,6 +25,7 @@ class WriteSet {
   };
 
   bool empty() const { return words_.empty(); }
+  std::size_t size() const { return words_.size(); }
   /// For savepoints: what was written later is what roll_back_to() takes back.
   std::size_t mark() const { return older_.size(); }
 
@@ -72,6 +73,7 @@ class WriteSet {
   }
 
   void clear() {
+    if (words_.empty()) return;
     words_.clear();
     older_.clear();
     filter_ = 0;
@@ -100,8 +102,8 @@ class WriteSet {
   static std::uint64_t filter_bit(std::uint64_t hash) { return std::uint64_t{1} << (hash >> 58); }
   std::size_t slot_count() const { return slots_ == nullptr ? 0 : std::size_t{1} << bits_; }
 
-  Word* find(std::uintptr_t address) {
-    const std::uint64_t key = hash(address);
+  Word* find(std::uintptr_t address) { return find(address, hash(address)); }
+  Word* find(std::uintptr_t address, std::uint64_t key) {
     if ((filter_ & filter_bit(key)) == 0) return nullptr;
     const Slot& slot = slots_[slot_of(key, address)];
     return slot.generation == generation_ ? &words_[slot.index] : nullptr;
@@ -115,17 +117,23 @@ class WriteSet {
   }
 
   void write_word(std::uintptr_t address, std::uint64_t value, std::uint64_t mask, bool keeps_older) {
-    Word* word = find(address);
-    if (word == nullptr) word = add(address);
+    const std::uint64_t key = hash(address);
+    Word* word = find(address, key);
+    if (word == nullptr) {
+      if (!keeps_older) {
+        add(address, key, value & mask, mask);
+        return;
+      }
+      word = add(address, key, 0, 0);
+    }
     if (keeps_older) older_.push({static_cast<std::size_t>(word - words_.begin()), word->value, word->mask});
     word->value = (word->value & ~mask) | (value & mask);
     word->mask |= mask;
   }
-  [[gnu::noinline]] Word* add(std::uintptr_t address) {
-    if (2 * (words_.size() + 1) > slot_count()) grow();
-    const std::uint64_t key = hash(address);
+  Word* add(std::uintptr_t address, std::uint64_t key, std::uint64_t value, std::uint64_t mask) {
+    if (__builtin_expect(2 * (words_.size() + 1) > slot_count(), false)) grow();
     const std::size_t index = words_.size();
-    words_.push({address, 0, 0});
+    words_.push({address, value, mask});
     slots_[slot_of_new(key)] = {generation_, static_cast<std::uint32_t>(index)};
     filter_ |= filter_bit(key);
     return &words_[index];
@@ -135,7 +143,7 @@ class WriteSet {
     while (slots_[i].generation == generation_) i = (i + 1) & (slot_count() - 1);
     return i;
   }
-  void grow() {
+  [[gnu::noinline]] void grow() {
     const unsigned bits = slots_ == nullptr ? kFewestBits : bits_ + 1;
     auto* const slots = static_cast<Slot*>(std::calloc(std::size_t{1} << bits, sizeof(Slot)));
     if (slots == nullptr) restart_without_memory();

@@ -14,9 +14,10 @@ namespace rubato::tm::profile {
 
 using Word = std::uint64_t;
 
-constexpr char kMagic[8] = {'R', 'B', 'T', 'M', 'P', 'R', 'O', '1'};
+constexpr char kMagic[8] = {'R', 'B', 'T', 'M', 'P', 'R', 'O', '2'};
 constexpr std::size_t kModules = 256, kPath = 232, kSites = 256, kStacks = 1024, kConflicts = 1024,
-                      kFrames = 26, kAccessFrames = 10, kCauses = 8, kSerializations = 5;
+                      kFrames = 26, kAccessFrames = 10, kCauses = 8, kSerializations = 5, kWaits = 4,
+                      kHardware = 5, kSizes = 16, kTimes = 24;
 
 struct Module {
   Word begin, end, bias;
@@ -38,9 +39,19 @@ struct Site {
   Word aborted[kCauses];                ///< by Cause
   Word serialized[kSerializations];     ///< by Serialization
   Word ticks_committed, ticks_aborted;  ///< in attempts that committed, and that did not
-  Word ticks_gate, ticks_hourglass;     ///< of these, waiting until transactions might begin
-  Word reserved[2];
+  Word ticks_waited[kWaits];            ///< by Profile::Wait; for a manager in none of these attempts
+  Word hardware[kHardware];             ///< aborts by HardwareAbort, of transactions that committed
+  Word reserved[3];
+  // Histograms. The bucket of n: 0 for 0, else 1 + floor(log2(n)), at most the last.
+  Word reads[kSizes], writes[kSizes];             ///< entries in the logs of concurrent ones that committed
+  Word retries[kSizes];                           ///< attempts before the one that committed
+  Word committed_by[kTimes], aborted_by[kTimes];  ///< attempts by ticks
 };
+
+inline Word bucket(Word n, Word buckets) {
+  const Word wanted = n == 0 ? 0 : 64 - static_cast<Word>(__builtin_clzll(n));
+  return wanted < buckets ? wanted : buckets - 1;
+}
 
 /// A call stack at which transactions became serial. Its first frames are the library's own; the reader drops
 /// them, since in a static program no range of addresses is the library's.
@@ -64,7 +75,7 @@ struct Block {
 };
 
 static_assert(sizeof(Module) == 256 && sizeof(Header) == 128 + kModules * sizeof(Module));
-static_assert(sizeof(Site) == 24 * sizeof(Word) && sizeof(Stack) == 32 * sizeof(Word) &&
+static_assert(sizeof(Site) == 128 * sizeof(Word) && sizeof(Stack) == 32 * sizeof(Word) &&
               sizeof(Conflict) == 16 * sizeof(Word));
 
 }  // namespace rubato::tm::profile

@@ -45,6 +45,26 @@ void copy_frames(Word* to, void* const* frames, int depth) {
   for (int i = 0; i < depth; ++i) to[i] = profile::place_of(reinterpret_cast<std::uintptr_t>(frames[i]));
 }
 
+/// The algorithms of a thread that has a profile: their commits note how much the logs hold, which is not
+/// there any more when the transaction has ended.
+template <const Algorithm& original>
+bool commit_noted(Thread& thread) {
+  const std::size_t writes = thread.writes.empty() ? thread.locked.size() : thread.writes.size();
+  thread.profile->sizes(thread.reads.size() + thread.values.size(), writes);
+  return original.commit(thread);
+}
+template <const Algorithm& original>
+const Algorithm* noted() {
+  static Algorithm copy = original;
+  copy.commit = commit_noted<original>;
+  return &copy;
+}
+const Algorithm* const* noted_algorithms() {
+  static const Algorithm* const all[kAlgorithmCount] = {&kSerial, noted<kEager>(), noted<kLazy>(),
+                                                        noted<kNorec>(), &kRtm};
+  return all;
+}
+
 const char* setting(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : nullptr;
@@ -74,10 +94,19 @@ void Profile::begin(std::uintptr_t key) {
 }
 
 void Profile::commit(const Thread& thread, bool was_concurrent) {
+  const Word ticks = profile::ticks() - began_;
   ++site_->committed;
-  site_->ticks_committed += profile::ticks() - began_;
+  site_->ticks_committed += ticks;
+  ++site_->committed_by[profile::bucket(ticks, profile::kTimes)];
+  ++site_->retries[profile::bucket(retries_, profile::kSizes)];
+  retries_ = 0;
+  add_hardware_aborts(thread);
   if (was_concurrent) {
-    if (thread.was_read_only) ++site_->read_only;
+    if (thread.algorithm != &kRtm) {
+      if (thread.was_read_only) ++site_->read_only;
+      ++site_->reads[profile::bucket(reads_, profile::kSizes)];
+      ++site_->writes[profile::bucket(writes_, profile::kSizes)];
+    }
   } else if (!is_counted_) {
     ++site_->serialized[static_cast<int>(Serialization::chosen)];
   }
@@ -86,13 +115,15 @@ void Profile::commit(const Thread& thread, bool was_concurrent) {
 
 void Profile::cancel() {
   ++site_->cancelled;
-  site_->ticks_aborted += profile::ticks() - began_;
+  add_aborted(profile::ticks() - began_);
+  retries_ = 0;
   is_counted_ = false;
 }
 
 void Profile::abort(Cause cause, std::uintptr_t address, const Thread* other) {
   ++site_->aborted[static_cast<int>(cause)];
-  site_->ticks_aborted += profile::ticks() - began_;
+  ++retries_;
+  add_aborted(profile::ticks() - began_);
   if (cause == Cause::retry || cause == Cause::mode_change || cause == Cause::memory) return;
   const Profile* const met = other != nullptr ? other->profile : nullptr;
   add_conflict(cause, address, met != nullptr ? met->shown_site_.load(std::memory_order_relaxed) : 0);
@@ -135,8 +166,17 @@ void Profile::serialize(Serialization why, const void* subject) {
   ++entry.count;
 }
 
-void Profile::wait(bool for_hourglass, std::uint64_t ticks) {
-  (for_hourglass ? site_->ticks_hourglass : site_->ticks_gate) += ticks;
+void Profile::add_aborted(std::uint64_t ticks) {
+  site_->ticks_aborted += ticks;
+  ++site_->aborted_by[profile::bucket(ticks, profile::kTimes)];
+}
+
+void Profile::add_hardware_aborts(const Thread& thread) {
+  for (std::size_t i = 0; i < kHardwareAborts; ++i) {
+    const std::uint64_t now = thread.hardware_aborts[i].load(std::memory_order_relaxed);
+    site_->hardware[i] += now - hardware_[i];
+    hardware_[i] = now;
+  }
 }
 
 std::uint64_t Profile::chosen() const {
@@ -172,6 +212,7 @@ void profile_thread(Thread& thread) {
   void* const memory = std::malloc(sizeof(Profile));
   if (memory == nullptr) return;
   thread.profile = new (memory) Profile(*block);
+  thread.algorithms = noted_algorithms();
   thread.start |= Start::kProfiled;
   thread.upkeep_mask = 0;
 }
@@ -181,6 +222,7 @@ void profile_after_fork(Thread* self) {
   // The blocks are the parent's memory.
   for_each_thread([](Thread& thread) {
     thread.profile = nullptr;
+    thread.algorithms = all_algorithms();
     thread.start &= static_cast<std::uint8_t>(~Start::kProfiled);
     thread.upkeep_mask = kUpkeepMask;
   });

@@ -23,21 +23,32 @@ class Profile {
   void cancel();
   /// The attempt becomes serial at the place from which this is called. `subject`: a function without clone.
   void serialize(Serialization why, const void* subject);
-  /// The attempt waited `ticks` for the gate, or for a holder of the hourglass.
-  void wait(bool for_hourglass, std::uint64_t ticks);
+  /// What a thread waits for: to be let in, for a holder of the hourglass, after a commit for older
+  /// transactions, or because its manager says so.
+  enum class Wait : std::uint8_t { gate, hourglass, quiescence, manager };
+  void wait(Wait why, std::uint64_t ticks) { site_->ticks_waited[static_cast<int>(why)] += ticks; }
+  /// The entries in the logs of the attempt that is about to commit.
+  void sizes(std::uint64_t reads, std::uint64_t writes) {
+    reads_ = reads;
+    writes_ = writes;
+  }
 
   /// Transactions that were serial because the algorithm is.
   std::uint64_t chosen() const;
 
  private:
   profile::Site& site(std::uintptr_t key);
+  void add_aborted(std::uint64_t ticks);
+  void add_hardware_aborts(const Thread& thread);
   void add_conflict(Cause cause, std::uintptr_t address, std::uintptr_t other_site);
 
   profile::Block& block_;
   profile::Site* site_ = nullptr;
   std::atomic<std::uintptr_t> shown_site_{0};  ///< what others say whom they met
   std::uint64_t began_ = 0, serializations_ = 0;
-  bool is_counted_ = false;  ///< this transaction as serial, with its reason
+  std::uint64_t reads_ = 0, writes_ = 0, retries_ = 0;
+  std::uint64_t hardware_[kHardwareAborts]{};  ///< the thread's counts, as far as they are in a site
+  bool is_counted_ = false;                    ///< this transaction as serial, with its reason
 };
 
 /// Reads RUBATO_ITM_PROFILE, _STATS and _STACKS.
@@ -46,6 +57,18 @@ void set_up_profile();
 void profile_thread(Thread& thread);
 /// In the child of a fork, whose thread is `self` or none yet.
 void profile_after_fork(Thread* self);
+
+/// Runs wait(), and with a profile notes how long it took.
+template <class F>
+void timed(Thread& thread, Profile::Wait why, F wait) {
+  if (__builtin_expect(thread.profile == nullptr, true)) {
+    wait();
+    return;
+  }
+  const std::uint64_t before = profile::ticks();
+  wait();
+  thread.profile->wait(why, profile::ticks() - before);
+}
 
 /// Counts in any case, and notes why if there is a profile.
 void count_serialization(Thread& thread, Serialization why, const void* subject = nullptr);

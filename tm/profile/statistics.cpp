@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 
 #include "rubato/tm/statistics.h"
 #include "tm/abi/types.hpp"
+#include "tm/choice/adaptive.hpp"
 #include "tm/profile/file.hpp"
 #include "tm/profile/profile.hpp"
 #include "tm/thread/failure.hpp"
@@ -23,6 +25,28 @@ std::uint64_t serialized(const Thread& thread, Serialization why) {
   return thread.serialized[static_cast<int>(why)].load(std::memory_order_relaxed);
 }
 
+/// What hardware transactions were aborted by, if there were any.
+std::size_t describe_hardware(char* text, std::size_t room) {
+  std::uint64_t aborts[kHardwareAborts] = {}, all = 0, locked = 0;
+  for_each_thread([&](const Thread& thread) {
+    for (std::size_t i = 0; i < kHardwareAborts; ++i) {
+      const std::uint64_t count = thread.hardware_aborts[i].load(std::memory_order_relaxed);
+      aborts[i] += count;
+      all += count;
+    }
+    locked += thread.lock_instead.load(std::memory_order_relaxed);
+  });
+  if (all + locked == 0) return 0;
+  const int length = std::snprintf(
+      text, room,
+      "hardware: %llu transactions took the lock; aborts: conflict %llu, capacity %llu, lock %llu, "
+      "instruction %llu, other %llu\n",
+      static_cast<unsigned long long>(locked), static_cast<unsigned long long>(aborts[0]),
+      static_cast<unsigned long long>(aborts[1]), static_cast<unsigned long long>(aborts[2]),
+      static_cast<unsigned long long>(aborts[3]), static_cast<unsigned long long>(aborts[4]));
+  return length > 0 ? std::min(static_cast<std::size_t>(length), room - 1) : 0;
+}
+
 /// The summary's columns are those of the paper's tables 1 to 4.
 void print_summary() {
   rubato_itm_statistics_t sums;
@@ -33,9 +57,9 @@ void print_summary() {
     if (thread.profile != nullptr) chosen += thread.profile->chosen();
   });
   const double percent = sums.committed != 0 ? 100.0 / static_cast<double>(sums.committed) : 0;
-  char text[512];
+  char text[1024];
   const auto number = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
-  const int length =
+  std::size_t length = static_cast<std::size_t>(
       std::snprintf(text, sizeof text,
                     "%14s %22s %22s %22s %14s %14s\n%14llu %13llu (%5.1f%%) %13llu (%5.1f%%) %13llu "
                     "(%5.1f%%) %14llu %14llu\n",
@@ -43,11 +67,13 @@ void print_summary() {
                     "aborts", number(sums.committed), number(sums.in_flight_switch),
                     static_cast<double>(sums.in_flight_switch) * percent, number(sums.start_serial),
                     static_cast<double>(sums.start_serial) * percent, number(sums.abort_serial),
-                    static_cast<double>(sums.abort_serial) * percent, number(chosen), number(sums.aborted));
+                    static_cast<double>(sums.abort_serial) * percent, number(chosen), number(sums.aborted)));
+  length += describe_choices(text + length, sizeof text - length);
+  length += describe_hardware(text + length, sizeof text - length);
   const char* const value = std::getenv("RUBATO_ITM_STATS");
   int file = STDERR_FILENO;
   if (std::strcmp(value, "1") != 0) file = ::open(value, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0 || ::write(file, text, static_cast<std::size_t>(length)) != length)
+  if (file < 0 || ::write(file, text, length) != static_cast<ssize_t>(length))
     warn("the statistics cannot be written to %s (%s)", value, std::strerror(errno));
   if (file > STDERR_FILENO) ::close(file);
 }

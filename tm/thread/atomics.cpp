@@ -13,9 +13,6 @@
 namespace rubato::tm {
 namespace {
 
-/// 0: not asked yet, 1: registered, 2: absent.
-std::atomic<int> membarrier_state{0};
-
 long call_futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
                 const timespec* limit = nullptr) {
   const int saved = errno;  // a transaction may not change it
@@ -24,19 +21,20 @@ long call_futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t v
   return result;
 }
 
-int ask_for_membarrier() {
-  const int saved = errno;
-  const int state = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 ? 1 : 2;
-  errno = saved;
-  membarrier_state.store(state, std::memory_order_release);
-  return state;
-}
+// While a process has one thread the registration returns at once; with more the kernel waits until every
+// processor has passed a scheduling point (some 14 ms), which the first transaction would pay for.
+[[gnu::constructor]] void ask_while_single_threaded() { Atomics::has_heavy_fence(); }
 
 }  // namespace
 
-bool Atomics::has_heavy_fence() {
-  const int state = membarrier_state.load(std::memory_order_acquire);
-  return (state == 0 ? ask_for_membarrier() : state) == 1;
+constinit std::atomic<Atomics::Membarrier> Atomics::membarrier{Membarrier::unknown};
+
+bool Atomics::ask_for_membarrier() {
+  const int saved = errno;
+  const bool is_there = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  errno = saved;
+  membarrier.store(is_there ? Membarrier::registered : Membarrier::absent, std::memory_order_release);
+  return is_there;
 }
 
 void Atomics::heavy_fence() {

@@ -19,7 +19,11 @@ struct Atomics : runtime::HeaderAtomics {
   /// own but a compiler barrier (membarrier). has_heavy_fence() is false where the system call does not
   /// exist.
   static void heavy_fence();
-  static bool has_heavy_fence();
+  static bool has_heavy_fence() {
+    const Membarrier state = membarrier.load(std::memory_order_relaxed);
+    return __builtin_expect(state == Membarrier::registered, true) ||
+           (state == Membarrier::unknown && ask_for_membarrier());
+  }
   /// The light half: free where heavy_fence() exists, a full fence elsewhere.
   static void light_fence() {
     if (has_heavy_fence()) {
@@ -33,6 +37,11 @@ struct Atomics : runtime::HeaderAtomics {
   static void sleep(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint32_t microseconds);
   static void wake(std::atomic<std::uint32_t>& word, int threads);
   static void yield();
+
+ private:
+  enum class Membarrier : std::uint8_t { unknown, registered, absent };
+  static std::atomic<Membarrier> membarrier;
+  static bool ask_for_membarrier();
 };
 
 }  // namespace rubato::tm

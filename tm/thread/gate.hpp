@@ -19,10 +19,18 @@ namespace rubato::tm {
 /// The bits of `regime`.
 struct Regime {
   static constexpr std::uint32_t kClosed = 1, kHeld = 2, kAlgorithmShift = 2, kAlgorithms = 8,
-                                 kGeneration = 1u << 8;
+                                 kBiased = 1u << 5, kGeneration = 1u << 8;
+  static constexpr bool is_biased(std::uint32_t word) { return (word & kBiased) != 0; }
   static constexpr std::uint32_t algorithm(std::uint32_t word) {
     return (word >> kAlgorithmShift) % kAlgorithms;
   }
+  static constexpr std::uint32_t kSerial = 0, kElided = 4;
+  /// Its transactions do not pass the gate, but take the serial lock.
+  static constexpr bool takes_lock(std::uint32_t word) {
+    return algorithm(word) == kSerial || algorithm(word) == kElided;
+  }
+  /// They try to do without the lock, in hardware.
+  static constexpr bool is_elided(std::uint32_t word) { return algorithm(word) == kElided; }
 };
 
 template <class A>
@@ -48,9 +56,65 @@ class Gate {
     return regime;
   }
 
+  /// The same for the only registered thread, without a fence: the heavy fence of who takes the bias away
+  /// comes before this store, then the bias is seen to be gone, or behind it, then the store is seen. The
+  /// caller is inside iff the gate is still biased and kept_out_by() is 0.
+  std::uint32_t try_enter_biased(Line<A>& line, bool is_holder) {
+    line.snapshot.store(0, std::memory_order_relaxed);
+    line.slot.store(line.slot.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    A::light_fence();
+    const std::uint32_t regime = regime_.load(std::memory_order_acquire);
+    if (__builtin_expect(!Regime::is_biased(regime) || kept_out_by(regime, is_holder) != 0, false))
+      leave(line);
+    return regime;
+  }
+
+  /// How a transaction begins: inside with others, alone (with the serial lock, or inside a gate that is
+  /// biased to this thread), or kept out while the regime is `regime`.
+  struct Entry {
+    enum class How : std::uint8_t { inside, alone, kept_out } how;
+    std::uint32_t regime;
+  };
+  Entry start(Line<A>& line, bool is_holder = false) {
+    return start(line, is_holder, [](auto wait) { wait(); });
+  }
+  /// A wait for the lock is done by around(wait).
+  template <class Around>
+  Entry start(Line<A>& line, bool is_holder, Around around) {
+    using How = typename Entry::How;
+    while (true) {
+      const std::uint32_t before = regime();
+      if (Regime::is_biased(before)) {
+        const std::uint32_t now = try_enter_biased(line, is_holder);
+        if (!Regime::is_biased(now)) continue;
+        if (kept_out_by(now, is_holder) != 0) return {How::kept_out, now};
+        return {Regime::takes_lock(now) ? How::alone : How::inside, now};
+      }
+      if (Regime::takes_lock(before)) {
+        if (!serial_.try_lock()) around([this] { serial_.lock(); });
+        const std::uint32_t now = regime();
+        if (Regime::takes_lock(now) || has_fault(Fault::regime_not_rechecked)) return {How::alone, now};
+        serial_.unlock();  // it changes under the lock only, and has
+        continue;
+      }
+      const std::uint32_t now = try_enter(line, is_holder);
+      if (kept_out_by(now, is_holder) != 0) return {How::kept_out, now};
+      if (!Regime::takes_lock(now) || has_fault(Fault::regime_not_rechecked)) return {How::inside, now};
+      leave(line);
+    }
+  }
+
+  /// For a transaction in hardware: nobody holds the lock, and it is still the algorithm that runs.
+  [[gnu::always_inline]] bool is_unlocked() const { return serial_.is_free() && Regime::is_elided(regime()); }
+  /// Waits for that a moment.
+  bool waits_until_unlocked() const {
+    return __builtin_expect(serial_.is_free(), true) || serial_.waits_until_free();
+  }
+
   /// Waits while the regime is `seen`.
   void wait_for_opening(std::uint32_t seen) { wait_for_change<A>(regime_, seen, waited_); }
 
+  bool is_inside(const Line<A>& line) const { return line.slot.load(std::memory_order_relaxed) % 2 != 0; }
   void leave(Line<A>& line) {
     line.slot.store(line.slot.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     wake_waiters<A>(line.slot, line.waited);
@@ -71,14 +135,7 @@ class Gate {
   void close(const Line<A>* own) {
     regime_.fetch_or(Regime::kClosed, std::memory_order_seq_cst);
     if (has_fault(Fault::irrevocable_not_alone)) return;
-    for (Line<A>* line = lines_.first(); line != nullptr; line = line->next) {
-      if (line == own) continue;
-      while (true) {
-        const std::uint32_t slot = line->slot.load(std::memory_order_seq_cst);
-        if (slot % 2 == 0) break;
-        wait_for_change<A>(line->slot, slot, line->waited);
-      }
-    }
+    wait_until_all_outside(own);
   }
 
   /// A new generation: who has seen the gate closed and is about to sleep must not find the same word when
@@ -92,12 +149,45 @@ class Gate {
     wake_waiters<A>(regime_, waited_);
   }
 
+  /// For a thread that is outside: from now on transactions run `algorithm`. False if a serial transaction is
+  /// under way; it is not waited for, since it may be waiting for what the caller does next.
+  bool try_switch(const Line<A>& own, std::uint32_t algorithm) {
+    if (!try_lock()) return false;
+    if (!has_fault(Fault::regime_changed_unclosed)) close(&own);
+    change_algorithm(algorithm);
+    if (!has_fault(Fault::regime_changed_unclosed)) open();
+    unlock();
+    return true;
+  }
+
   /// With the gate closed: the next transactions run `algorithm`.
   void change_algorithm(std::uint32_t algorithm) {
-    const std::uint32_t word = regime_.load(std::memory_order_relaxed);
-    const std::uint32_t kept = word & (Regime::kClosed | Regime::kHeld);
-    const std::uint32_t generation = (word / Regime::kGeneration + 1) * Regime::kGeneration;
-    regime_.store(generation | (algorithm << Regime::kAlgorithmShift) | kept, std::memory_order_seq_cst);
+    std::uint32_t word = regime_.load(std::memory_order_relaxed), next;
+    do {
+      const std::uint32_t kept = word & (Regime::kClosed | Regime::kHeld | Regime::kBiased);
+      const std::uint32_t generation = (word / Regime::kGeneration + 1) * Regime::kGeneration;
+      next = generation | (algorithm << Regime::kAlgorithmShift) | kept;
+    } while (
+        !regime_.compare_exchange_strong(word, next, std::memory_order_seq_cst, std::memory_order_relaxed));
+  }
+
+  /// The gate is biased to the only registered thread, which begins and ends without a fence and, where the
+  /// algorithm takes the serial lock, without the lock (rule T34). The caller holds the registry's lock.
+  void bias() {
+    if (A::has_heavy_fence()) regime_.fetch_or(Regime::kBiased, std::memory_order_seq_cst);
+  }
+  /// Before the second thread: the first one sees that the bias is gone, or its slot is seen. The caller
+  /// holds the registry's lock.
+  void unbias() {
+    if (!Regime::is_biased(regime()) || has_fault(Fault::bias_not_revoked)) return;
+    regime_.fetch_and(~Regime::kBiased, std::memory_order_seq_cst);
+    A::heavy_fence();
+  }
+  /// For each further thread, behind unbias(): the first one may still be alone without the lock.
+  void wait_for_biased(const Line<A>* own) {
+    serial_.lock();
+    if (Regime::takes_lock(regime()) && !has_fault(Fault::bias_not_waited_for)) wait_until_all_outside(own);
+    serial_.unlock();
   }
 
   /// The hourglass: new and restarting transactions wait until release(). False if it is held already.
@@ -114,6 +204,18 @@ class Gate {
   }
 
  private:
+  /// But `own`. No other begins: the caller keeps them out.
+  void wait_until_all_outside(const Line<A>* own) {
+    for (Line<A>* line = lines_.first(); line != nullptr; line = line->next) {
+      if (line == own) continue;
+      while (true) {
+        const std::uint32_t slot = line->slot.load(std::memory_order_seq_cst);
+        if (slot % 2 == 0) break;
+        wait_for_change<A>(line->slot, slot, line->waited);
+      }
+    }
+  }
+
   Lines<A>& lines_;
   alignas(64) typename A::template atomic<std::uint32_t> regime_{0};
   typename A::template atomic<std::uint32_t> waited_{0};
@@ -122,9 +224,9 @@ class Gate {
 
 /// After an update that committed at `time`, with the own slot even: waits until every transaction with an
 /// older snapshot has ended or moved on, so that memory which this update made private is touched by nobody
-/// else (rule T36).
-template <class A>
-void quiesce(Lines<A>& lines, const Line<A>* own, std::uint64_t time) {
+/// else (rule T36). Each wait is done by around(wait).
+template <class A, class Around>
+void quiesce(Lines<A>& lines, const Line<A>* own, std::uint64_t time, Around around) {
   if (has_fault(Fault::quiescence_skipped)) return;
   for (Line<A>* line = lines.first(); line != nullptr; line = line->next) {
     if (line == own) continue;
@@ -132,9 +234,15 @@ void quiesce(Lines<A>& lines, const Line<A>* own, std::uint64_t time) {
     const auto is_over = [line, time] { return line->snapshot.load(std::memory_order_acquire) >= time; };
     if (slot % 2 == 0 || is_over()) continue;
     // The slot may have ended and begun again between the two loads: then the wait is short, not wrong.
-    wait_until<A>(line->slot, slot, line->waited, true, is_over,
-                  [line] { line->limit.store(0, std::memory_order_seq_cst); });
+    around([&] {
+      wait_until<A>(line->slot, slot, line->waited, true, is_over,
+                    [line] { line->limit.store(0, std::memory_order_seq_cst); });
+    });
   }
+}
+template <class A>
+void quiesce(Lines<A>& lines, const Line<A>* own, std::uint64_t time) {
+  quiesce(lines, own, time, [](auto wait) { wait(); });
 }
 
 }  // namespace rubato::tm

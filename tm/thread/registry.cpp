@@ -8,6 +8,7 @@
 #include <new>
 
 #include "tm/begin/transaction.hpp"
+#include "tm/choice/adaptive.hpp"
 #include "tm/choice/options.hpp"
 #include "tm/profile/profile.hpp"
 #include "tm/thread/failure.hpp"
@@ -19,6 +20,7 @@ namespace rubato::tm {
 
 constinit Shared shared;
 constinit std::atomic<Thread*> all_threads{nullptr};
+constinit std::atomic<std::uint32_t> registered_threads{0};
 
 namespace {
 
@@ -26,12 +28,22 @@ pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_key_t exit_key;
 bool is_set_up = false;
 
+/// Of a thread that ends.
+void release_limbo(Thread& thread) {
+  // Another algorithm: no transaction was inside when it changed.
+  if (thread.limbo.algorithm() == thread.algorithms[Regime::algorithm(shared.gate.regime())])
+    quiesce(shared.lines, &thread.line, thread.limbo.time());
+  thread.limbo.release();
+}
+
 void leave_registry(void* descriptor) {
   Thread* const thread = static_cast<Thread*>(descriptor);
   if (thread->nesting != 0) fatal("a thread ends inside a transaction");
+  if (!thread->limbo.empty()) release_limbo(*thread);
   rubato_tm_current = nullptr;
   pthread_mutex_lock(&registry_lock);
   thread->is_free = true;
+  if (registered_threads.fetch_sub(1, std::memory_order_relaxed) == 2) shared.gate.bias();
   pthread_mutex_unlock(&registry_lock);
 }
 
@@ -53,9 +65,12 @@ void in_child() {
     clear_logs(thread);
   });
   for (std::uint32_t id = 0; id < kAlgorithmCount; ++id) algorithm(id).reset_after_fork();
-  const bool is_serial =
-      self != nullptr && (self->mode == Mode::irrevocable || self->mode == Mode::serial_undoable);
+  const bool is_serial = self != nullptr &&
+                         (self->mode == Mode::irrevocable || self->mode == Mode::serial_undoable) &&
+                         !shared.gate.is_inside(self->line);
   shared.gate.reset_after_fork(is_serial);
+  registered_threads.store(self != nullptr ? 1 : 0, std::memory_order_relaxed);
+  reset_adapting_after_fork();
   profile_after_fork(self);
 }
 
@@ -101,8 +116,16 @@ rubato::tm::Thread* rubato_tm_register_thread() {
   } else {
     thread = make_descriptor();
   }
+  const bool is_only = registered_threads.fetch_add(1, std::memory_order_relaxed) == 0;
+  if (is_only) {
+    shared.gate.bias();
+  } else {
+    shared.gate.unbias();
+  }
+  adapt_thread(*thread);
   profile_thread(*thread);
   pthread_mutex_unlock(&registry_lock);
+  if (!is_only) shared.gate.wait_for_biased(&thread->line);
   rubato_tm_current = thread;
   pthread_setspecific(exit_key, thread);
   errno = saved;

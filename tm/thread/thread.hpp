@@ -10,6 +10,7 @@
 #include "tm/algorithm/algorithm.hpp"
 #include "tm/begin/checkpoint.hpp"
 #include "tm/begin/savepoint.hpp"
+#include "tm/hardware/elision.hpp"
 #include "tm/log/actions.hpp"
 #include "tm/log/allocations.hpp"
 #include "tm/log/buffer.hpp"
@@ -18,7 +19,9 @@
 #include "tm/log/write_set.hpp"
 #include "tm/thread/atomics.hpp"
 #include "tm/thread/gate.hpp"
+#include "tm/thread/limbo.hpp"
 #include "tm/thread/line.hpp"
+#include "tm/thread/losses.hpp"
 
 namespace rubato::tm {
 
@@ -28,6 +31,7 @@ enum class Mode : std::uint8_t {
   concurrent,       ///< inside the gate, by an algorithm
   serial_undoable,  ///< holds the serial lock, keeps an undo log
   irrevocable,      ///< holds the serial lock, plain accesses
+  hardware,         ///< plain accesses, in a hardware transaction
 };
 
 /// Why an attempt ended, or why it runs serially.
@@ -95,7 +99,8 @@ struct Thread {
   Line<Atomics> line;
 
   const Algorithm* algorithm = nullptr;
-  std::uint32_t nesting = 0;  ///< open transactions, flat ones included
+  const Algorithm* const* algorithms = all_algorithms();  ///< by AlgorithmId; with a profile others
+  std::uint32_t nesting = 0;                              ///< open transactions, flat ones included
   std::uint32_t properties = 0;
   std::uint64_t id = 0;
   Mode mode = Mode::outside;
@@ -116,6 +121,9 @@ struct Thread {
   std::uint64_t snapshot = 0;     ///< of the current attempt
   std::uint64_t commit_time = 0;  ///< others with an older snapshot are waited for; 0: nobody
   bool was_read_only = false;
+  /// The transaction, by its number in `committed`, that makes nothing private (T38).
+  std::uint64_t makes_nothing_private = 0;
+  Limbo limbo;
 
   Allocations allocations;
   Buffer<Action> commit_actions, undo_actions;
@@ -124,10 +132,15 @@ struct Thread {
   // Written by this thread only, read by statistics (rule T60).
   std::atomic<std::uint64_t> committed{0}, aborted{0};
   std::atomic<std::uint64_t> serialized[kSerializations]{};
+  std::atomic<std::uint64_t> hardware_aborts[kHardwareAborts]{}, lock_instead{0};
+  HardwareHistory hardware;
   std::uint64_t upkeep_mask = kUpkeepMask;
-  Profile* profile = nullptr;  ///< null unless profiling is on
+  std::uint64_t looked_at = 0;            ///< adapt(): when this thread did so last
+  std::uint64_t committed_at_window = 0;  ///< adapt(): `committed` at the window's beginning
+  Profile* profile = nullptr;             ///< null unless profiling is on
   std::uintptr_t conflict_address = 0;
   const Thread* conflict_with = nullptr;  ///< for the restart that is about to happen
+  Losses<Atomics> losses;
 
   std::uint64_t random = 0;
   std::atomic<std::uint32_t> reads_clones{0};  ///< inside a look-up of the clone index (rule T15)
@@ -152,6 +165,8 @@ struct Shared {
   Gate<Atomics> gate{lines};
 };
 extern Shared shared;
+/// That have run a transaction and have not ended.
+extern std::atomic<std::uint32_t> registered_threads;
 
 /// Calls f(thread) for every descriptor, those of ended threads included. Without a lock.
 template <class F>

@@ -40,12 +40,14 @@ void wait_for_change(Word& word, std::uint32_t seen, Word& waited) {
 
 /// After `word` was changed.
 template <class A, class Word>
-void wake_waiters(Word& word, Word& waited) {
+[[gnu::noinline]] void wake_all(Word& word, Word& waited) {
+  waited.store(0, std::memory_order_relaxed);
+  A::wake(word, 1 << 30);
+}
+template <class A, class Word>
+[[gnu::always_inline]] inline void wake_waiters(Word& word, Word& waited) {
   A::light_fence();
-  if (__builtin_expect(waited.load(std::memory_order_relaxed) != 0, false)) {
-    waited.store(0, std::memory_order_relaxed);
-    A::wake(word, 1 << 30);
-  }
+  if (__builtin_expect(waited.load(std::memory_order_relaxed) != 0, false)) wake_all<A>(word, waited);
 }
 
 }  // namespace rubato::tm

@@ -18,8 +18,9 @@ struct Flight {
   Cycle at{};           ///< up to which `parts` account
   AccessParts parts{};  ///< since the access was made
   ServedBy served = ServedBy::llc;
-  bool is_rollback = false;  ///< its traffic is aborts'
-  std::uint32_t next = ~0U;  ///< of the same queue
+  bool is_rollback = false;       ///< its traffic is aborts'
+  std::uint64_t transaction = 0;  ///< of a run that is observed
+  std::uint32_t next = ~0U;       ///< of the same queue
 
   /// Moves its clock to `until`, which counts as time spent in `part`.
   void spend(std::uint32_t AccessParts::*part, Cycle until) {

@@ -124,24 +124,20 @@ void HomeRules::ask(HomeLine& line, Kind kind, std::uint64_t targets, HomeOutcom
   if (targets == 0 && kind != Kind::recall) end_probe(line, out);
 }
 
-/// H9. Who replaces the line needs nothing of memory's but the tokens.
+/// H9. Memory sends the line and all tokens to R by itself; who replaces the line needs nothing of memory's
+/// but the tokens.
 void HomeRules::read_memory(HomeLine& line, HomeOutcome& out) const {
-  if (line.request.requester_has_data) return give_from_memory(line, 0, out);
-  line.phase = Phase::memory;
-  out.send({.kind = Kind::memory_read, .to = To::memory, .requester = line.request.requester});
-}
-
-void HomeRules::give_from_memory(HomeLine& line, std::uint64_t version, HomeOutcome& out) const {
   const std::uint16_t r = line.request.requester;
-  line.phase = Phase::get;
   line.was_served = true;
-  out.send({.kind = Kind::tokens,
-            .to = To::agent,
-            .has_data = !line.request.requester_has_data,
-            .agent = r,
-            .requester = r,
-            .tokens = {.count = static_cast<std::uint16_t>(all_), .owner = true},
-            .version = version});
+  if (line.request.requester_has_data) {
+    out.send({.kind = Kind::tokens,
+              .to = To::agent,
+              .agent = r,
+              .requester = r,
+              .tokens = {.count = static_cast<std::uint16_t>(all_), .owner = true}});
+  } else {
+    out.send({.kind = Kind::memory_read, .to = To::memory, .requester = r});
+  }
   out.filter = Filter::insert;
   if (policy_ != TokenPolicy::flask) make_entry(line, bit(r), r, out);
 }
@@ -255,10 +251,6 @@ HomeOutcome HomeRules::receive(HomeLine& line, const TokenMessage& m) const {
         line.sharers = 0;
       }
       close(line, out);
-      break;
-    case Kind::memory_data:
-      if (line.phase != Phase::memory) out.violation = "memory answers nobody";
-      give_from_memory(line, m.version, out);
       break;
     case Kind::memory_acknowledgement:
       if (line.phase != Phase::write_back) out.violation = "memory acknowledges nothing";

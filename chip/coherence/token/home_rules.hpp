@@ -20,7 +20,7 @@ namespace rubato::chip {
 enum class TokenPolicy : std::uint8_t { sparse, mosaic, flask };
 
 struct HomeLine {
-  enum class Phase : std::uint8_t { idle, get, memory, put, recall, write_back };
+  enum class Phase : std::uint8_t { idle, get, put, recall, write_back };
   static constexpr std::uint16_t kNoAgent = 0xffff;
 
   Tokens llc{};  ///< in the slice, with valid data if there are any; in a recall, collected so far
@@ -28,7 +28,7 @@ struct HomeLine {
   bool has_entry = false;
   bool is_unblocked = false;
   bool goes_to_memory = false;     ///< of a recall
-  bool was_served = false;         ///< the LLC or an entry's agents give the requester something
+  bool was_served = false;         ///< the LLC, an entry's agents or memory give the requester something
   std::uint16_t owner = kNoAgent;  ///< of an entry: the agent with the owner token, or none
   std::uint16_t missing = 0;       ///< answers to wait for
   std::uint16_t found_owner = kNoAgent;
@@ -70,6 +70,16 @@ class HomeRules {
   /// Takes every token back to the home (H13) and, if told so, to memory (H11, H12). The line is idle.
   HomeOutcome recall(HomeLine& line, bool to_memory) const;
   HomeOutcome receive(HomeLine& line, const TokenMessage& m) const;
+  /// What memory sends to the requester that a home named to it: the line is nowhere else.
+  TokenMessage memory_answer(std::uint16_t requester, std::uint64_t version) const {
+    return {.kind = TokenMessage::Kind::tokens,
+            .to = TokenMessage::To::agent,
+            .has_data = true,
+            .agent = requester,
+            .requester = requester,
+            .tokens = {.count = static_cast<std::uint16_t>(all_), .owner = true},
+            .version = version};
+  }
 
  private:
   static std::uint64_t bit(std::uint16_t agent) { return std::uint64_t{1} << agent; }
@@ -81,7 +91,6 @@ class HomeRules {
   void give(HomeLine& line, std::uint16_t tokens, bool with_data, HomeOutcome& out) const;
   void ask(HomeLine& line, TokenMessage::Kind kind, std::uint64_t targets, HomeOutcome& out) const;
   void read_memory(HomeLine& line, HomeOutcome& out) const;
-  void give_from_memory(HomeLine& line, std::uint64_t version, HomeOutcome& out) const;
   void make_entry(HomeLine& line, std::uint64_t sharers, std::uint16_t owner, HomeOutcome& out) const;
   void end_probe(HomeLine& line, HomeOutcome& out) const;
   void end_recall(HomeLine& line, HomeOutcome& out) const;

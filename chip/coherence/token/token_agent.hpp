@@ -11,17 +11,25 @@
 
 #include "chip/coherence/tile_caches.hpp"
 #include "chip/coherence/token/agent_rules.hpp"
+#include "chip/coherence/token/broadcast_rules.hpp"
 #include "chip/vocabulary/memory_system.hpp"
 
 namespace rubato::chip {
 
 struct AgentRecord {
   AgentLine line{};
-  std::uint64_t givers = 0;   ///< tiles whose tokens came with the request under way
-  std::uint32_t waiters = 0;  ///< cores of the tile, a bit each
-  std::uint32_t round = 0;    ///< of is_unblock_due: tells a late timer
-  AccessParts parts{};        ///< of the request that was fulfilled
+  std::uint64_t givers = 0;       ///< tiles whose tokens came with the request under way
+  std::uint32_t waiters = 0;      ///< cores of the tile, a bit each
+  std::uint32_t round = 0;        ///< of is_unblock_due: tells a late timer
+  std::uint64_t transaction = 0;  ///< of the request that was fulfilled
+  AccessParts parts{};            ///< of the request that was fulfilled
   ServedBy served = ServedBy::llc;
+  // Of tokenb:
+  PersistentEntry persistent{};
+  Cycle asked{};  ///< when the request under way was made first
+  std::uint32_t tries = 0;
+
+  bool is_idle() const { return line.is_idle() && persistent == PersistentEntry{}; }
 };
 
 struct TokenAgent {
@@ -32,7 +40,7 @@ struct TokenAgent {
   }
   void drop_if_idle(LineAddr line) {
     const auto it = lines.find(line.value);
-    if (it != lines.end() && it->second.line.is_idle()) lines.erase(it);
+    if (it != lines.end() && it->second.is_idle()) lines.erase(it);
   }
 
   TileCaches caches;

@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "chip/cache/set_array.hpp"
 #include "chip/coherence/filter/line_filter.hpp"
 #include "chip/coherence/llc_slice.hpp"
 #include "chip/coherence/token/flights.hpp"
+#include "chip/coherence/token/framed_array.hpp"
 #include "chip/coherence/token/home_rules.hpp"
 
 namespace rubato::chip {
@@ -31,11 +31,11 @@ struct DirectoryCounters {
 };
 
 struct TokenHome {
-  struct Place {};
-  TokenHome(std::uint64_t llc_bytes, std::uint32_t llc_ways, std::uint64_t entry_sets,
-            std::uint32_t entry_ways, std::pmr::memory_resource* memory)
-      : llc(llc_bytes, llc_ways, memory),
-        directory(entry_sets * entry_ways * kLineBytes, entry_ways, memory),
+  TokenHome(const Config& config, std::uint64_t entry_sets, std::uint32_t entry_ways,
+            std::pmr::memory_resource* memory)
+      : frame(config),
+        llc(frame, config.llc.size, config.llc.ways, memory),
+        directory(frame, entry_sets * entry_ways * kLineBytes, entry_ways, memory),
         lines(memory) {}
   HomeRecord* find(LineAddr line) {
     const auto it = lines.find(line.value);
@@ -45,34 +45,43 @@ struct TokenHome {
     const HomeRecord* const record = find(line);
     return record != nullptr && record->line.phase != HomeLine::Phase::idle;
   }
+  std::uint64_t entries_in_use() const {
+    std::uint64_t count = 0;
+    for (std::uint32_t slot = 0; slot < directory.slots(); ++slot) count += directory.is_empty(slot) ? 0 : 1;
+    return count;
+  }
   /// A place for `line` in `array`: empty, or the least recently used of those whose lines are in no
   /// transaction; kNoSlot: there is none.
-  std::uint32_t place_in(SetArray<Place>& array, LineAddr line, std::uint32_t ways) {
+  std::uint32_t place_in(FramedArray<TokenPlace>& array, LineAddr line, std::uint32_t ways) {
     for (std::uint32_t tries = 0; tries < ways; ++tries) {
       const std::uint32_t slot = array.victim(line);
       if (array.is_empty(slot) || !is_busy(array.line_at(slot))) return slot;
       array.use(slot);
     }
-    return SetArray<Place>::kNoSlot;
+    return FramedArray<TokenPlace>::kNoSlot;
   }
 
   // The filter, where there is one. A line whose counter is full when its tokens leave, because others of its
   // hash went out while it was asked for, is remembered beside it: no counter wraps (K53).
-  bool may_hold(LineAddr line) { return !uncounted.empty() || filter->may_hold(line); }
+  bool may_hold(LineAddr line) { return !uncounted.empty() || filter->may_hold(frame.of(line)); }
+  bool is_saturated(LineAddr line) const { return filter->is_saturated(frame.of(line)); }
   void insert(LineAddr line) {
     if (filter == nullptr) return;
-    if (filter->is_saturated(line)) {
+    if (is_saturated(line)) {
       uncounted.push_back(line);
     } else {
-      filter->insert(line);
+      filter->insert(frame.of(line));
     }
+    ++lines_out;
   }
   void erase(LineAddr line) {
     if (filter == nullptr) return;
-    if (std::erase(uncounted, line) == 0) filter->erase(line);
+    --lines_out;
+    if (std::erase(uncounted, line) == 0) filter->erase(frame.of(line));
   }
 
-  SetArray<Place> llc, directory;
+  LineFrame frame;
+  FramedArray<TokenPlace> llc, directory;
   std::unique_ptr<LineFilter> filter;                        // of flask
   std::pmr::unordered_map<std::uint64_t, HomeRecord> lines;  // looked up; walked in the order of lines only
   std::vector<LineAddr> uncounted;                           // out, but not in the filter
@@ -80,6 +89,7 @@ struct TokenHome {
   std::vector<LineAddr> ready;  // whose transaction has closed, or that were stalled and may try again
   LlcCounters counters;
   DirectoryCounters entries;
+  std::uint64_t lines_out = 0;  // that the filter counts
 };
 
 }  // namespace rubato::chip

@@ -47,9 +47,16 @@ struct TokenMessage {
     put_data,
     put_none,
     memory_read,
-    memory_data,
     memory_write,
-    memory_acknowledgement
+    memory_acknowledgement,
+    flush,  ///< of flask: all lines of the home that a saturated counter counts are to come back (K53)
+    flush_acknowledgement,
+    // Of tokenb (K44):
+    persist,          ///< R starves
+    activate,         ///< all tokens of the line go to R until further notice
+    deactivate,       ///< they do no longer
+    acknowledgement,  ///< of the two
+    done              ///< R has performed
   };
   enum class To : std::uint8_t { agent, home, memory };
 
@@ -66,7 +73,7 @@ struct TokenMessage {
   std::uint64_t version = 0;  ///< of the data (C21)
   bool operator==(const TokenMessage&) const = default;
 };
-inline constexpr unsigned kTokenMessageKinds = 19;
+inline constexpr unsigned kTokenMessageKinds = 25;
 
 constexpr std::string_view name_of(TokenMessage::Kind kind) {
   constexpr std::string_view names[] = {"get_shared",
@@ -85,9 +92,15 @@ constexpr std::string_view name_of(TokenMessage::Kind kind) {
                                         "put_data",
                                         "put_none",
                                         "memory_read",
-                                        "memory_data",
                                         "memory_write",
-                                        "memory_acknowledgement"};
+                                        "memory_acknowledgement",
+                                        "flush",
+                                        "flush_acknowledgement",
+                                        "persist",
+                                        "activate",
+                                        "deactivate",
+                                        "acknowledgement",
+                                        "done"};
   return names[static_cast<unsigned>(kind)];
 }
 

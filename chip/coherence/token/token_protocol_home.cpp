@@ -1,4 +1,4 @@
-// What homes and memory controllers do, and how messages get there (K31, K36).
+// What homes and memory controllers do (K31, K36).
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
@@ -10,61 +10,11 @@
 namespace rubato::chip {
 
 namespace {
-constexpr auto kHomePart = &AccessParts::llc, kMemoryPart = &AccessParts::memory,
-               kWayPart = &AccessParts::network;
-constexpr std::uint32_t kNoPlace = SetArray<TokenHome::Place>::kNoSlot;
+constexpr auto kHomePart = &AccessParts::llc, kMemoryPart = &AccessParts::memory;
+constexpr std::uint32_t kNoPlace = FramedArray<TokenPlace>::kNoSlot;
 using Kind = TokenMessage::Kind;
 using Phase = HomeLine::Phase;
 }  // namespace
-
-// ---- Transport ----
-
-void TokenProtocol::send(Flight flight, TileId from, TileId to) {
-  if (warming_) return immediate_.push_back(flight);
-  const TokenMessage& m = flight.message;
-  ++messages_[static_cast<unsigned>(m.kind)];
-  if (from != to) {
-    const TrafficClass traffic = flight.is_rollback ? TrafficClass::abort : traffic_of(m);
-    const auto distance = [](std::uint32_t a, std::uint32_t b) { return a < b ? b - a : a - b; };
-    const std::uint32_t hops = distance(from.value % mesh_width_, to.value % mesh_width_) +
-                               distance(from.value / mesh_width_, to.value / mesh_width_);
-    flit_hops_[static_cast<unsigned>(traffic)] += std::uint64_t{hops} * flits_of(m);
-    flight.spend(kWayPart, network_->send(from, to, {bytes_of(m), traffic}, flight.at));
-  }
-  timeline_->schedule(flight.at, this, kDeliver, flights_.add(flight));
-}
-
-void TokenProtocol::send_to_all(Flight flight, TileId from, std::uint64_t to) {
-  const TokenMessage& m = flight.message;
-  const TrafficClass traffic = flight.is_rollback ? TrafficClass::abort : traffic_of(m);
-  std::array<Cycle, 64> arrivals;
-  if (!warming_) {
-    ++messages_[static_cast<unsigned>(m.kind)];
-    flit_hops_[static_cast<unsigned>(traffic)] +=
-        std::uint64_t{flits_of(m)} *
-        network_->multicast(from, to, {bytes_of(m), traffic}, flight.at, arrivals);
-  }
-  for (; to != 0; to &= to - 1) {
-    const auto t = static_cast<std::uint32_t>(std::countr_zero(to));
-    Flight copy = flight;
-    copy.message.agent = static_cast<std::uint16_t>(t);
-    if (warming_) {
-      immediate_.push_back(copy);
-      continue;
-    }
-    copy.spend(kWayPart, arrivals[t]);
-    timeline_->schedule(copy.at, this, kDeliver, flights_.add(copy));
-  }
-}
-
-void TokenProtocol::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
-  const Flight flight = flights_.take(static_cast<std::uint32_t>(payload));
-  if (kind == kDeliver) return deliver(flight);
-  const TileId t{flight.message.agent};
-  AgentRecord* const record = agents_[t.value].find(flight.line);
-  if (record != nullptr && record->line.is_unblock_due && record->round == flight.at.value)
-    unblock(t, flight.line, *record, now);
-}
 
 void TokenProtocol::deliver(const Flight& flight) {
   switch (flight.message.to) {
@@ -74,14 +24,6 @@ void TokenProtocol::deliver(const Flight& flight) {
       return receive_at_home(flight);
     case TokenMessage::To::memory:
       return receive_at_memory(flight);
-  }
-}
-
-void TokenProtocol::drain() {
-  while (!immediate_.empty()) {
-    const Flight flight = immediate_.front();
-    immediate_.pop_front();
-    deliver(flight);
   }
 }
 
@@ -96,12 +38,15 @@ void TokenProtocol::receive_at_memory(Flight flight) {
     if (!reads) stored = flight.message.version;
     version = stored;
   }
-  flight.message = {.kind = reads ? Kind::memory_data : Kind::memory_acknowledgement,
-                    .to = TokenMessage::To::home,
-                    .has_data = reads,
-                    .version = version};
-  if (reads) flight.served = ServedBy::memory;
-  send(flight, controller_tile_of(flight.line), home_of(flight.line));
+  const TileId controller_tile = controller_tile_of(flight.line);
+  if (!reads) {
+    flight.message = {.kind = Kind::memory_acknowledgement, .to = TokenMessage::To::home};
+    return send(flight, controller_tile, home_of(flight.line));
+  }
+  const std::uint16_t r = flight.message.requester;
+  flight.message = home_rules_.memory_answer(r, version);
+  flight.served = ServedBy::memory;
+  send(flight, controller_tile, TileId{r});
 }
 
 // ---- Transactions ----
@@ -187,9 +132,9 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
 bool TokenProtocol::make_room(TileId t, LineAddr line, const HomeRecord& record, Cycle at) {
   TokenHome& home = homes_[t.value];
   const bool is_in = record.line.llc.count != 0 && record.line.llc.count != all_;
-  if (home.filter != nullptr && !record.line.has_entry && !is_in && home.filter->is_saturated(line)) {
+  if (home.filter != nullptr && !record.line.has_entry && !is_in && home.is_saturated(line)) {
     flush(t, at);
-    if (home.filter->is_saturated(line)) return false;
+    if (home.is_saturated(line)) return false;
   }
   if (policy_ != TokenPolicy::sparse || record.line.has_entry) return true;
   const std::uint32_t slot = home.place_in(home.directory, line, entry_ways_);
@@ -203,8 +148,9 @@ bool TokenProtocol::make_room(TileId t, LineAddr line, const HomeRecord& record,
   return true;
 }
 
-/// K53. What agents hold of the saturated counter's lines is taken back; those of open transactions follow
-/// when they have closed.
+/// K53. What agents hold of the saturated counter's lines is taken back, when each agent has looked for such
+/// lines and told; those of open transactions follow when they have closed. Flush and answers change nothing
+/// and make no events (K26).
 void TokenProtocol::flush(TileId t, Cycle at) {
   TokenHome& home = homes_[t.value];
   count(home.entries.flushes);
@@ -212,12 +158,27 @@ void TokenProtocol::flush(TileId t, Cycle at) {
   for (const TokenAgent& agent : agents_)
     for (const auto& [other, record] : agent.lines)
       if (record.line.held.count != 0 && home_of(LineAddr{other}) == t &&
-          home.filter->is_saturated(LineAddr{other}) && !home.is_busy(LineAddr{other}))
+          home.is_saturated(LineAddr{other}) && !home.is_busy(LineAddr{other}))
         out.push_back(LineAddr{other});
+  if (!warming_) at = tell_flush(t, at);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   for (const LineAddr other : out)
     if (!home.is_busy(other)) recall(t, other, home.lines[other.value], true, at);
+}
+
+/// @returns when all agents have answered.
+Cycle TokenProtocol::tell_flush(TileId t, Cycle at) {
+  Flight word{.message = {.kind = Kind::flush, .to = TokenMessage::To::agent}, .at = at};
+  const std::array<Cycle, 64> arrivals = book_multicast(word, t, everybody());
+  Cycle answered = at;
+  for (std::uint32_t a = 0; a < tiles_; ++a) {
+    word.message = {.kind = Kind::flush_acknowledgement, .to = TokenMessage::To::home};
+    word.at = book(l2_ports_, TileId{a}, later(at, a == t.value ? at : arrivals[a])) + l2_latency_;
+    book_way(word, TileId{a}, t);
+    answered = later(answered, word.at);
+  }
+  return answered;
 }
 
 void TokenProtocol::recall(TileId t, LineAddr line, HomeRecord& record, bool to_memory, Cycle at) {
@@ -262,7 +223,8 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
     if (out.sends[i].kind == Kind::memory_write) count(home.counters.write_backs);
   }
   if (!out.closes) return;
-  if (checks_ && !warming_)
+  // Closing may have begun the next one: a line without a place in the slice goes on to memory.
+  if (checks_ && !warming_ && record.line.phase == Phase::idle)
     if (const std::string what = find_violation(line); !what.empty()) report_(what);
   home.ready.push_back(line);
   for (const LineAddr waiting : home.stalled) home.ready.push_back(waiting);

@@ -14,17 +14,24 @@
 
 namespace rubato::inline v0 {
 
+/// Of delays, periods and time limits.
 using Duration = std::chrono::nanoseconds;
+/// No time limit.
 inline constexpr Duration kForever = Duration::max();
 
+/// How a message is sent.
 struct Send {
   Priority priority = Priority::normal;  ///< high needs Spawn::urgent
 };
+/// How a request is sent.
 struct Ask {
+  /// The asker gets AskError::timeout if there is no answer until then.
   Duration timeout = kForever;
 };
+/// What became of a message that try_send() was given.
 enum class Sent : std::uint8_t { accepted, full, stopped };
 
+/// M is one of these.
 template <class M, class... Messages>
 concept MessageOf = (std::same_as<std::remove_cvref_t<M>, Messages> || ...);
 
@@ -35,6 +42,7 @@ class answer;
 template <class M>
 concept Request = requires { typename M::reply; };
 
+/// The handle of an actor that takes these messages; by a smaller set of them it may be handed on.
 template <class... Messages>
 class actor {
  public:
@@ -89,8 +97,11 @@ class actor {
     engine::kill(handle_);
   }
 
+  /// A number that no other actor has; 0: empty.
   std::uint64_t id() const { return handle_; }
+  /// Whether it names an actor, which may have stopped.
   explicit operator bool() const { return handle_ != 0; }
+  /// Whether both name the same actor.
   bool operator==(const actor&) const = default;
 
   /// For the runtime.
@@ -119,8 +130,10 @@ void actor<Messages...>::stop() const {
 
 }  // namespace rubato::inline v0
 
+/// For containers that hash.
 template <class... Messages>
 struct std::hash<rubato::actor<Messages...>> {
+  /// Of the actor's number.
   std::size_t operator()(const rubato::actor<Messages...>& a) const noexcept {
     return static_cast<std::size_t>(a.id() * 0x9e3779b97f4a7c15u >> 6);
   }

@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -44,10 +46,22 @@ class AskState {
   AskState(const AskState&) = delete;
   AskState& operator=(const AskState&) = delete;
 
-  static AskState* make(std::uint64_t asker) { return new AskState(asker); }
+  static AskState* make(std::uint64_t asker) {
+    if constexpr (kIsBlock) {
+      return ::new (new_block<kBytes>()) AskState(asker);
+    } else {
+      return new AskState(asker);
+    }
+  }
   void share() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if constexpr (kIsBlock) {
+      this->~AskState();
+      free_block<kBytes>(this);
+    } else {
+      delete this;
+    }
   }
 
   void answer(R&& value) {
@@ -79,6 +93,10 @@ class AskState {
 
  private:
   static constexpr std::uint32_t kOpen = 0, kContinued = 1, kAnswered = 2;
+
+  // Like a message it comes from the thread's own memory, unless it is larger.
+  static constexpr std::size_t kBytes = sizeof(std::optional<R>) <= 16 ? 64 : 128;
+  static constexpr bool kIsBlock = sizeof(std::optional<R>) <= 80 && alignof(R) <= 16;
 
   bool claim() {
     if (is_claimed_.exchange(true, std::memory_order_seq_cst)) return false;
@@ -157,8 +175,11 @@ template <class R>
 class [[nodiscard]] reply {
  public:
   reply() = default;
+  /// For the runtime.
   explicit reply(engine::AskReference<R> state) : state_(std::move(state)) {}
+  /// The other is empty then.
   reply(reply&&) noexcept = default;
+  /// What it held before is dropped: that asker gets no_answer.
   reply& operator=(reply&& other) noexcept {
     fail(AskError::no_answer);
     state_ = std::move(other.state_);
@@ -170,6 +191,7 @@ class [[nodiscard]] reply {
     const engine::AskReference<R> state = std::move(state_);
     if (state) state->answer(std::move(value));
   }
+  /// Answers with an error.
   void fail(AskError error) {
     const engine::AskReference<R> state = std::move(state_);
     if (state) state->fail(error);
@@ -179,9 +201,11 @@ class [[nodiscard]] reply {
   engine::AskReference<R> state_;
 };
 
+/// What ask() returns: the answer that will come. then() or get() takes it; dropped, the answer is ignored.
 template <class R>
 class [[nodiscard]] answer {
  public:
+  /// For the runtime.
   explicit answer(engine::AskReference<R> state) : state_(std::move(state)) {}
 
   /// f(R) is called in a later message of the asking actor, or in a new task. Without on_error, errors are
@@ -190,6 +214,7 @@ class [[nodiscard]] answer {
   void then(F f) && {
     std::move(*this).then(std::move(f), [](AskError) {});
   }
+  /// The same; on_error(AskError) is called if no answer comes.
   template <class F, class E>
   void then(F f, E on_error) && {
     using Continued = engine::Continuation<R, F, E>;

@@ -42,12 +42,16 @@ struct SendAgain final : TimerCall {
 
 }  // namespace engine
 
+/// The base of a type whose objects are actors: `struct Counter : behavior<Add, Get>`, with a handler
+/// `void on(Add)` or `void operator()(...)` for each message as docs/actors.md says.
 template <class... Messages>
 class behavior {
  public:
+  /// What spawn() returns.
   using address = actor<Messages...>;
 
  protected:
+  /// This actor. Like all below, in its handlers only.
   address self() const { return address::of(running("self()")); }
   /// After this message; what is left in the mailbox becomes dead letters.
   void stop() { engine::cell_of(running("stop()"))->flags |= engine::Cell::kStopping; }
@@ -59,6 +63,7 @@ class behavior {
     engine::extras_of(*cell).stash.append(
         engine::make_node<std::remove_cvref_t<M>>(std::forward<M>(message)));
   }
+  /// What stash() has put aside comes next.
   void unstash_all() {
     engine::Cell* const cell = engine::cell_of(running("unstash_all()"));
     if (cell->extras == nullptr || cell->extras->stash.is_empty()) return;
@@ -86,6 +91,7 @@ class behavior {
     static_assert((std::same_as<Down, Messages> || ...), "who watches has Down among its messages");
     engine::post(who.id(), engine::make_node<engine::Watch>(engine::Watch{running("watch()"), who.id()}));
   }
+  /// No Down of `who` comes any more, unless it is on its way.
   void unwatch(actor<> who) {
     engine::post(who.id(), engine::make_node<engine::Unwatch>(engine::Unwatch{running("unwatch()")}));
   }

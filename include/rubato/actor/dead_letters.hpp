@@ -11,26 +11,32 @@
 
 namespace rubato::inline v0 {
 
+/// A message that no actor has handled.
 struct DeadLetter {
+  /// Why: its actor had stopped or was killed, its mailbox was full or sealed, or run() ended with an error.
   enum class Cause : std::uint8_t { stopped, killed, full, sealed, run_failed };
-  actor<> to;
-  std::uint64_t from;  ///< tells senders apart; 0: no actor
-  const std::type_info* type;
-  Cause cause;
+  actor<> to;                  ///< whom it was sent to
+  std::uint64_t from;          ///< tells senders apart; 0: no actor
+  const std::type_info* type;  ///< of the message
+  Cause cause;                 ///< why it was not handled
 };
 
 /// Ends what it stands for when it is destroyed or cancelled.
 class subscription {
  public:
   subscription() = default;
+  /// Calls `end` once.
   explicit subscription(std::function<void()> end) : end_(std::move(end)) {}
+  /// The other stands for nothing then.
   subscription(subscription&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
+  /// Ends what this one stood for.
   subscription& operator=(subscription&& other) noexcept {
     cancel();
     end_ = std::exchange(other.end_, nullptr);
     return *this;
   }
   ~subscription() { cancel(); }
+  /// Ends it now.
   void cancel() {
     if (const auto end = std::exchange(end_, nullptr)) end();
   }
@@ -44,12 +50,13 @@ class subscription {
 
 /// Since the program started; what is handled is a message, not a turn.
 struct ActorCounters {
-  std::uint64_t messages_handled = 0;
+  std::uint64_t messages_handled = 0;    ///< by handlers
   std::uint64_t messages_allocated = 0;  ///< too large for a node
-  std::uint64_t spawned = 0;
-  std::uint64_t stopped = 0;
-  std::uint64_t dead_letters[5] = {};  ///< by DeadLetter::Cause
+  std::uint64_t spawned = 0;             ///< actors
+  std::uint64_t stopped = 0;             ///< actors, killed and failed ones too
+  std::uint64_t dead_letters[5] = {};    ///< by DeadLetter::Cause
 };
+/// As they are now.
 ActorCounters actor_counters();
 
 }  // namespace rubato::inline v0

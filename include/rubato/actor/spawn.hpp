@@ -18,14 +18,15 @@
 
 namespace rubato::inline v0 {
 
+/// Options of spawn().
 struct Spawn {
-  std::string_view name{};  ///< unique while the actor lives
-  Bound mailbox{};
-  bool urgent = false;  ///< messages with Send::priority high overtake others
-  Priority priority = Priority::normal;
-  std::optional<std::uint32_t> core{};  ///< the only worker that runs it; nothing: where its senders are
-  TaskGroup* group = nullptr;           ///< complete only when the actor has stopped
-  std::uint32_t turn_messages = 0;      ///< handled at most before others have a turn; 0: 50
+  std::string_view name{};               ///< unique while the actor lives
+  Bound mailbox{};                       ///< of messages that wait
+  bool urgent = false;                   ///< messages with Send::priority high overtake others
+  Priority priority = Priority::normal;  ///< of its turns
+  std::optional<std::uint32_t> core{};   ///< the only worker that runs it; nothing: where its senders are
+  TaskGroup* group = nullptr;            ///< complete only when the actor has stopped
+  std::uint32_t turn_messages = 0;       ///< handled at most before others have a turn; 0: 50
 };
 
 namespace engine {
@@ -174,6 +175,7 @@ typename B::address spawn(const Spawn& options, Args&&... args) {
   engine::begin_actor(cell);
   return B::address::of(handle);
 }
+/// The same without options.
 template <class B, class... Args>
   requires(!std::is_same_v<std::remove_cvref_t<Args>, Spawn> && ...)
 typename B::address spawn(Args&&... args) {

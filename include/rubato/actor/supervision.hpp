@@ -13,12 +13,13 @@
 
 namespace rubato::inline v0 {
 
+/// Why an actor is no more.
 enum class Reason : std::uint8_t { stopped, killed, failed };
 
 /// Comes to who watches an actor.
 struct Down {
-  actor<> who;
-  Reason reason;
+  actor<> who;    ///< the actor that was watched
+  Reason reason;  ///< why it has stopped
 };
 
 /// What a parent's `Directive on_failure(const Failure&)` decides about its child's failure.
@@ -29,21 +30,25 @@ enum class Directive : std::uint8_t {
              ///< true`
   stop,      ///< the child stops
 };
+/// An exception that has left a handler.
 struct Failure {
-  actor<> who;
-  std::string_view behavior, message;  ///< the names of their types
-  std::exception_ptr error;
-  unsigned restarts;  ///< of it in the last 10 s
+  actor<> who;                ///< the child that failed
+  std::string_view behavior;  ///< the name of its type
+  std::string_view message;   ///< and of the message's
+  std::exception_ptr error;   ///< what its handler threw
+  unsigned restarts;          ///< of it in the last 10 s
 };
 
 namespace engine {
 
 struct Watch {
+  static constexpr bool while_stopping = true;
   std::uint64_t watcher, watched;
   void run_in_turn() { extras_of(*cell_of(current_actor())).watchers.push_back(watcher); }
   void fail(AskError) { post(watcher, make_node<Down>(Down{actor<>::of(watched), Reason::stopped})); }
 };
 struct Unwatch {
+  static constexpr bool while_stopping = true;
   std::uint64_t watcher;
   void run_in_turn() {
     std::vector<std::uint64_t>& all = extras_of(*cell_of(current_actor())).watchers;

@@ -39,9 +39,11 @@ std::uint64_t call_after(Duration delay, F f) {
 
 }  // namespace engine
 
+/// A timer of an actor, as behavior::after() and every() return it. Dropping it changes nothing.
 class timer {
  public:
   timer() = default;
+  /// For the runtime.
   explicit timer(std::uint64_t number) : number_(number) {}
   /// Of one that is over it does nothing.
   void cancel() {

@@ -47,6 +47,10 @@ struct Cell : ResourceHeader {
   static constexpr std::uint64_t kOneGeneration = std::uint64_t{1} << kGenerationShift;
   static constexpr std::uint64_t kHasBound = 1, kHasUrgentLane = 2;
   std::atomic<std::uint64_t>& life() { return waiting; }
+  /// Where its children are listed (actors/children.hpp); 0: it has none. The owner's; no cell is removed
+  /// like a resource.
+  std::uint64_t& children() { return is_removed; }
+  const std::uint64_t& children() const { return is_removed; }
 
   std::atomic<MessageNode*> tail_{nullptr};  // in what is left of the header's line
   // The owner's: who runs the turn.
@@ -55,12 +59,13 @@ struct Cell : ResourceHeader {
   const BehaviorType* type = nullptr;  ///< null: stopped
   void* behavior = nullptr;
   std::uint64_t self = 0;    ///< the handle
-  std::uint64_t parent = 0;  ///< the actor that spawned it, or 0
+  std::uint64_t parent = 0;  ///< the actor that spawned it, or 0; kUnsupervised if it decides about nothing
+  static constexpr std::uint64_t kUnsupervised = 1;
   Extras* extras = nullptr;
   std::uint16_t turn_messages = 0;
   /// What a turn looks at after each message.
   static constexpr std::uint8_t kStopping = 1, kUnstashed = 2, kWaiting = 4, kBounded = 8, kUrgent = 16,
-                                kMuted = 32;
+                                kMuted = 32, kEnding = 64, kEnded = 128;
   std::uint8_t flags = 0;
   std::atomic<std::uint8_t> is_killed{0};  ///< the only one that others write
   Priority priority = Priority::normal;

@@ -13,10 +13,11 @@
 namespace rubato::inline v0::engine {
 
 /// First in, first out; nodes linked by `next`.
-class NodeList {
+template <class Node>
+class BasicNodeList {
  public:
   bool is_empty() const { return first_ == nullptr; }
-  void append(MessageNode* node) {
+  void append(Node* node) {
     node->next.store(nullptr, std::memory_order_relaxed);
     if (first_ == nullptr) {
       first_ = node;
@@ -25,18 +26,27 @@ class NodeList {
     }
     last_ = node;
   }
-  void append(NodeList& other) {
+  void append(BasicNodeList& other) {
     while (!other.is_empty()) append(other.take());
   }
-  MessageNode* take() {
-    MessageNode* const node = first_;
+  Node* take() {
+    Node* const node = first_;
     first_ = node->next.load(std::memory_order_relaxed);
     return node;
   }
 
  private:
-  MessageNode* first_ = nullptr;
-  MessageNode* last_ = nullptr;
+  Node* first_ = nullptr;
+  Node* last_ = nullptr;
+};
+using NodeList = BasicNodeList<MessageNode>;
+
+/// Of an actor with an urgent lane: what its turn has taken from the mailbox, and not handled.
+template <class Node>
+struct BasicLanes {
+  BasicNodeList<Node> high, normal;
+  Node* last = nullptr;  ///< the mailbox' last node, which it keeps
+  unsigned passed = 0;   ///< urgent ones handled while others waited
 };
 
 /// Makes a behavior anew where the failed one was.
@@ -49,7 +59,6 @@ struct Extras {
   NodeList stash;      ///< put aside
   NodeList unstashed;  ///< back, before what waits in the mailbox
   std::vector<std::uint64_t> watchers;
-  std::vector<std::uint64_t> children;  ///< of an actor that supervises
   std::string name;
   std::unique_ptr<Remake> remake;  ///< of one that may be made again
   std::uint64_t window_began = 0;  ///< nanoseconds: restarts are counted within 10 s
@@ -57,10 +66,10 @@ struct Extras {
   TaskGroup* group = nullptr;
   std::uint64_t muted_by = 0;  ///< the receiver that has too much
   struct {
-    NodeList high, normal;
-    MessageNode* last = nullptr;  ///< the mailbox' last node, which it keeps
-    unsigned passed = 0;          ///< urgent ones handled while others waited
-  } lanes;                        ///< of an actor with an urgent lane: what its turn has taken
+    bool parent_waits = false;  ///< for this actor's end
+    bool is_killed = false;     ///< so are its children
+  } ending;
+  BasicLanes<MessageNode> lanes;
 };
 
 }  // namespace rubato::inline v0::engine

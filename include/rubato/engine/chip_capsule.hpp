@@ -48,12 +48,13 @@ inline void on_abort(std::uint64_t function, const std::uint64_t (&arguments)[5]
   register std::uint64_t a2 asm("a2");
   register std::uint64_t a3 asm("a3");
   register std::uint64_t a4 asm("a4");
-  // The empty asm leaves a register that carries nothing as it is, instead of clearing it.
+  // The empty asm leaves a register that carries nothing as it is, instead of clearing it, or (volatile) of
+  // copying another such to it.
 #define RUBATO_HANDLER_ARGUMENT(i) \
   if constexpr (i < count) {       \
     a##i = arguments[i];           \
   } else {                         \
-    asm("" : "=r"(a##i));          \
+    asm volatile("" : "=r"(a##i)); \
   }
   RUBATO_HANDLER_ARGUMENT(0)
   RUBATO_HANDLER_ARGUMENT(1)
@@ -95,6 +96,15 @@ rubato_untracked_arena:
   .zero 4096
   .popsection
 )");
+
+/// The address of a symbol, given as a string, not by way of the global offset table: that is tracked memory,
+/// and a task that went wrong may have put anything there.
+#define RUBATO_ADDRESS_OF(symbol)                          \
+  [] {                                                     \
+    std::uintptr_t at;                                     \
+    asm(".weak " symbol "\n\tlla %0, " symbol : "=r"(at)); \
+    return at;                                             \
+  }()
 
 // `name` becomes an assembler name: the function that programs call, which returns to its caller's caller.
 // The stub restores gp, which a caller that went wrong may have changed, and keeps the stack aligned.

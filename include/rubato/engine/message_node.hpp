@@ -32,6 +32,7 @@ struct MessageType {
   void (*destroy)(MessageNode*);         ///< of what it carries; null: nothing to destroy
   void (*fail)(MessageNode*, AskError);  ///< null, or tells who asked; before destroy
   const std::type_info* type;            ///< of what it carries
+  bool while_stopping;                   ///< handled also while an actor waits for its children's end
 };
 
 inline constexpr std::size_t kNodeWords = 5;
@@ -104,8 +105,14 @@ constexpr auto run_of() -> void (*)(MessageNode*) {
 }
 
 template <class M>
+inline constexpr bool is_handled_while_stopping = requires(M& m) {
+  m.run_in_turn();
+  M::while_stopping;
+};
+
+template <class M>
 inline constexpr MessageType message_type{run_of<M>(), is_destroyed_by_call<M> ? destroy_message<M> : nullptr,
-                                          fail_of<M>(), &typeid(M)};
+                                          fail_of<M>(), &typeid(M), is_handled_while_stopping<M>};
 
 inline void destroy_payload(MessageNode* node) {
   if (node->type->destroy != nullptr) node->type->destroy(node);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "rubato/engine/actor_cell.hpp"
@@ -17,9 +18,21 @@ namespace rubato::inline v0::engine {
 /// The handle of the actor whose turn, constructor or destructor runs on this thread; 0: none.
 inline std::uint64_t& current_actor() { return this_thread().actor; }
 
+/// 64 or 128 bytes.
+template <std::size_t bytes>
+void* new_block() {
+  return this_thread().heap.allocate<bytes>();
+}
+template <std::size_t bytes>
+void free_block(void* block) {
+  this_thread().heap.free<bytes>(block);
+}
+
 template <bool large>
 [[gnu::always_inline]] inline MessageNode* new_node() {
   ThreadState& self = this_thread();
+  // A push waits for its message to have left for the cache: who sends many finds their lines there.
+  self.heap.prefetch_coming<large ? 128 : 64>();
   void* const block = large ? self.heap.allocate<128>() : self.heap.allocate<64>();
   auto* const node = static_cast<MessageNode*>(block);
   node->word = (self.actor & Cell::kAddressMask) | (large ? MessageNode::kLarge : 0);

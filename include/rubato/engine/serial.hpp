@@ -24,6 +24,14 @@ void set_seed(std::uint64_t seed);
 std::uint64_t seed();
 /// Tasks run since the program started.
 std::uint64_t tasks_run();
+/// Measures serial_region(): from construction to destruction.
+class SerialClock {
+ public:
+  SerialClock();
+  ~SerialClock();
+  SerialClock(const SerialClock&) = delete;
+  SerialClock& operator=(const SerialClock&) = delete;
+};
 }  // namespace serial
 
 namespace engine {

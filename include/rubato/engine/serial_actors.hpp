@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <new>
 
@@ -13,6 +14,16 @@ namespace rubato::inline v0::engine {
 
 /// The handle of the actor whose handler, constructor or destructor runs; 0: none.
 std::uint64_t& current_actor();
+
+/// 64 or 128 bytes.
+template <std::size_t bytes>
+void* new_block() {
+  return ::operator new(bytes, std::align_val_t{64});
+}
+template <std::size_t bytes>
+void free_block(void* block) {
+  ::operator delete(block, std::align_val_t{64});
+}
 
 template <bool large>
 MessageNode* new_node() {

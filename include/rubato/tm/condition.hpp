@@ -11,6 +11,7 @@
 
 namespace rubato::tm {
 
+/// As tm_condition, for C++.
 class condition {
  public:
   condition() = default;
@@ -19,7 +20,9 @@ class condition {
 
   /// The last action of a transaction: the thread sleeps when it has committed, and looks again then.
   RUBATO_TM_SAFE void wait() { tm_condition_wait(&state_); }
+  /// Wakes the one that waits longest, after the commit.
   RUBATO_TM_SAFE void notify_one() { tm_condition_notify_one(&state_); }
+  /// Wakes all, after the commit.
   RUBATO_TM_SAFE void notify_all() { tm_condition_notify_all(&state_); }
 
  private:

@@ -13,16 +13,20 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Used by the macros alone. */
+/** Used by the macros alone. */
+/**@{*/
 RUBATO_TM_PURE void tm_retry_wanted(void);
 int tm_retry_wait(void);
+/**@}*/
 #ifdef __cplusplus
 }
 #endif
 
+/** Before a block: a transaction that RUBATO_TM_WAIT_UNLESS may undo. */
 #define RUBATO_TM_ATOMIC                                                            \
   for (int rubato_tm_again = 1; rubato_tm_again; rubato_tm_again = tm_retry_wait()) \
   __transaction_atomic [[outer]]
+/** In such a block: undoes it, and runs it again later, unless the condition holds. */
 #define RUBATO_TM_WAIT_UNLESS(condition) \
   do {                                   \
     if (!(condition)) {                  \

@@ -11,18 +11,23 @@
 
 namespace rubato::tm {
 
+/// Of the threads of this process.
 class semaphore {
  public:
+  /// @param count so many may pass before the first post()
   explicit semaphore(unsigned count = 0) { ::sem_init(&semaphore_, 0, count); }
   semaphore(const semaphore&) = delete;
   semaphore& operator=(const semaphore&) = delete;
   ~semaphore() { ::sem_destroy(&semaphore_); }
 
+  /// Lets one more pass; in a transaction after its commit.
   RUBATO_TM_SAFE void post() { tm_sem_post(&semaphore_); }
+  /// Passes, or waits until it may. Outside of transactions.
   void wait() {
     while (::sem_wait(&semaphore_) != 0 && errno == EINTR) {
     }
   }
+  /// @returns whether it has passed
   bool try_wait() { return ::sem_trywait(&semaphore_) == 0; }
 
  private:

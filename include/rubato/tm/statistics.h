@@ -10,17 +10,17 @@
 extern "C" {
 #endif
 
-/* Sums over all threads since the start of the program. */
+/** Sums over all threads since the start of the program. */
 typedef struct {
-  uint64_t committed;
-  uint64_t aborted;          /* attempts that were undone and run again */
-  uint64_t start_serial;     /* declared, or without instrumented code */
-  uint64_t in_flight_switch; /* met something that cannot be undone */
-  uint64_t abort_serial;     /* after too many lost conflicts */
-  uint64_t memory_serial;    /* no memory for the logs */
+  uint64_t committed;        /**< transactions */
+  uint64_t aborted;          /**< attempts that were undone and run again */
+  uint64_t start_serial;     /**< declared, or without instrumented code */
+  uint64_t in_flight_switch; /**< met something that cannot be undone */
+  uint64_t abort_serial;     /**< after too many lost conflicts */
+  uint64_t memory_serial;    /**< no memory for the logs */
 } rubato_itm_statistics_t;
 
-/* Fills *statistics, whose size is `bytes`. Returns 0, or EINVAL if it is too small. Threads go on counting
+/** Fills *statistics, whose size is `bytes`. Returns 0, or EINVAL if it is too small. Threads go on counting
  * meanwhile.
  */
 __attribute__((weak, visibility("default"))) int rubato_itm_statistics(rubato_itm_statistics_t* statistics,

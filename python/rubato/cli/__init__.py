@@ -22,6 +22,7 @@ MODULES = {
     "repeat": "repeat_command",
     "sweep": "sweep_command",
     "report": "report_commands",
+    "export": "export_command",
     "apps": "inspect_commands",
     "config": "inspect_commands",
     "compare": "inspect_commands",
@@ -41,16 +42,18 @@ def main(argv: list[str] | None = None) -> None:
     # could come out anywhere in them.
     _at_interrupts(end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)  # the script holds them back until here
-    load(arguments)
-    from rubato.cli import app
+    if arguments in (["--help"], ["-h"]):
+        _show_first_page()
+    command = _command(arguments)
+    from rubato.cli.ending import interrupt
 
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:  # what its encoding does not have becomes a question mark
             stream.reconfigure(errors="replace")
     try:
         try:
-            _at_interrupts(app.interrupt)
-            code = app.call(arguments)
+            _at_interrupts(interrupt)
+            code = command()
         finally:
             _at_interrupts(end)
     except KeyboardInterrupt:  # between two statements of ours
@@ -58,12 +61,38 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(code)
 
 
+def _show_first_page() -> None:
+    from rubato.cli import first_page
+
+    try:
+        first_page.show()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os._exit(141)
+    except OSError as error:
+        os.write(2, f"rubato: the output cannot be written: {error.strerror}.\n".encode())
+        os._exit(2)
+    os._exit(0)  # nothing is to be put in order
+
+
 def call(argv: list[str]) -> int:
     """The command in this process: its exit code."""
+    return _command(argv)()
+
+
+def _command(argv: list[str]) -> Callable[[], int]:
+    """What runs the command line, with the modules that it needs loaded."""
+    from rubato.cli import quick
+
+    if (quickly := quick.command(argv)) is not None:
+        from rubato.cli.ending import ended
+
+        wants_json = "--json" in (argv[: argv.index("--")] if "--" in argv else argv)
+        return lambda: ended(quickly, wants_json=wants_json)
     load(argv)
     from rubato.cli import app
 
-    return app.call(argv)
+    return lambda: app.call(argv)
 
 
 def load(argv: list[str]) -> None:

@@ -3,34 +3,17 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import sys
 from typing import Any
 
 import typer
-from pydantic import ValidationError
-from rich.markup import escape
 
 import rubato
-from rubato.child import interrupts
-from rubato.cli import terminal
-from rubato.errors import ExitCode, RubatoError
+from rubato.cli import first_page
+from rubato.cli.ending import ended
+from rubato.errors import ExitCode, UsageError
 from rubato.suggest import did_you_mean
 
-HELP = """Run task-parallel programs on simulated many-core chips, and see what the chips did.
-
-[bold]Start here[/]
-
-  rubato apps                                 the applications
-  rubato run sssp --cores 64                  shortest paths on a 64-core chip
-  rubato sweep --program sssp --cores 1,4,16,64 --mode nonspec,mayspec --out study
-  rubato report study                         one HTML file with speed-up curves and breakdowns
-
-Exit codes: 0 success, 1 the program's check failed, 2 wrong usage or configuration, 3 the simulated program
-faulted, 4 no progress or out of time, 130 interrupted.
-"""
+HELP = f"{first_page.PURPOSE}\n\n[bold]Start here[/]\n\n{first_page.EXAMPLES}\n{first_page.EXIT_CODES}"
 
 app = typer.Typer(
     help=HELP,
@@ -58,75 +41,39 @@ def _common(
 after_dashes: list[str] = []
 
 
-#: Not empty if `--json` asked for one object on standard output: what fails is told there, too.
-_wants_json: list[str] = []
-
-
-def interrupt(number: int, _: Any) -> None:
-    """The handler while a command runs: what was started is stopped, what is half written is marked."""
-    interrupts.append(number)
-    raise KeyboardInterrupt
-
-
 def call(argv: list[str]) -> int:
+    """The command in this process: its exit code."""
     after_dashes.clear()
     if "--" in argv:
         dashes = argv.index("--")
         after_dashes.extend(argv[dashes + 1 :])
         argv = argv[:dashes]
-    _wants_json.clear()
-    _wants_json.extend(word for word in argv if word == "--json")
+    return ended(lambda: _parsed(argv), wants_json="--json" in argv)
+
+
+def _parsed(argv: list[str]) -> object:
+    """@raises RubatoError also for what the parser refuses."""
     try:
         command = typer.main.get_command(app)
         result = command.main(args=argv, prog_name="rubato", standalone_mode=False)
     except typer.Exit as e:
-        result = e.exit_code
-    except RubatoError as e:
-        return _fail(str(e), e.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted.", ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        return _end_quietly()
-    except SystemExit as e:  # typer and rich make this of a closed pipe
-        if isinstance(e.__context__, BrokenPipeError):
-            return _end_quietly()
-        raise
+        return e.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     except Exception as e:
         if hasattr(e, "format_message"):
-            return _parse_error(e, argv)
-        if os.environ.get("RUBATO_TRACEBACK"):
-            raise
-        if isinstance(e, OSError):
-            what = e.filename if e.filename is not None else "the output cannot be written"
-            return _fail(f"{what}: {e.strerror or e}.", ExitCode.USAGE)
-        return _fail(
-            f"a fault of Rubato itself: {type(e).__name__}: {e} (RUBATO_TRACEBACK=1 shows where).",
-            ExitCode.INTERNAL,
-        )
-    code = int(result) if isinstance(result, int) else 0
-    if code == ExitCode.INTERRUPTED:  # typer turns an interrupt into this result, without a word
-        return _fail("interrupted.", code)
-    return code
+            return _refused(e, argv)
+        raise
+    if result == ExitCode.INTERRUPTED:  # typer turns an interrupt into this result, without a word
+        raise KeyboardInterrupt
+    return result
 
 
-def _end_quietly() -> int:
-    """Whoever read our output has enough: ends as other tools do."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 141
+def _refused(e: Any, argv: list[str]) -> int:
+    """What the parser refuses. By name: some versions of typer use click, others carry a copy with its own classes.
 
-
-def _fail(sentence: str, code: int) -> int:
-    """Says why. Where nobody can be told, the exit code remains."""
-    if _wants_json:
-        with contextlib.suppress(OSError):
-            print(json.dumps({"error": sentence, "exit_code": int(code)}), flush=True)
-    with contextlib.suppress(OSError):
-        terminal.err.print(f"[bold red]rubato:[/] {escape(sentence)}", soft_wrap=True)
-    return int(code)
-
-
-def _parse_error(e: Any, argv: list[str]) -> int:
-    """What the parser refuses. By name: some versions of typer use click, others carry a copy with its own classes."""
+    @raises UsageError unless the parser has told all.
+    """
     context = getattr(e, "ctx", None)
     commands = typer.main.get_command(app).commands
     path = context.command_path if context else " ".join(["rubato", *(w for w in argv[:1] if w in commands)])
@@ -137,12 +84,14 @@ def _parse_error(e: Any, argv: list[str]) -> int:
         return ExitCode.USAGE
     if kind == "NoSuchOption":
         known = [o for p in context.command.params for o in p.opts] if context else []
-        return _fail(f"{path} has no option {e.option_name}.{did_you_mean(e.option_name, known)}", ExitCode.USAGE)
+        raise UsageError(f"{path} has no option {e.option_name}.{did_you_mean(e.option_name, known)}") from None
     message = e.format_message().rstrip(".")
+    from pydantic import ValidationError
+
     if isinstance(e.__cause__, ValidationError):  # of an option's value; numbers are all that options check
         message = f"{e.param.opts[0]} is a whole number, not {e.__cause__.errors()[0]['input']}"
     if message.startswith("No such command"):
         word = message.split("'")[1]
         hint = did_you_mean(word, context.command.commands) or f" See `{path} --help`."
-        return _fail(f"{path} has no command {word}.{hint}", ExitCode.USAGE)
-    return _fail(f"{message[:1].lower()}{message[1:]}; see `{path} --help`.", ExitCode.USAGE)
+        raise UsageError(f"{path} has no command {word}.{hint}") from None
+    raise UsageError(f"{message[:1].lower()}{message[1:]}; see `{path} --help`.") from None

@@ -14,14 +14,19 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from rubato import apps, doctor, locate, schema, tm_library
-from rubato import compare as comparing
-from rubato.child import ask
 from rubato.cli import terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
-from rubato.results import load_run
-from rubato.spec import settings_of
+from rubato.home import apps, doctor, locate, schema
+from rubato.process.child import ask
+from rubato.report.comparison import said
+from rubato.results import compare as comparing
+from rubato.results.intervals import Interval
+from rubato.results.run import load, load_run
+from rubato.running.options import settings_of
+from rubato.sweeping import compare as compare_sweeps
+from rubato.sweeping.sweep import Sweep
+from rubato.tm import library as tm_library
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -43,15 +48,14 @@ def apps_command(
     if not known:
         raise UsageError(locate.nothing_here())
     if json_:
-        print(
-            json.dumps({n: a.model_dump(mode="json") | {"built": not a.missing} for n, a in known.items()})
-        )
+        told = {n: {"file": str(a.file), "built": not a.missing} for n, a in known.items()}
+        print(json.dumps({n: dataclasses.asdict(a) | told[n] for n, a in known.items()}))
         return 0
     if name is None:
         table = _table("application", "what it does", "built")
         for app_ in known.values():
             table.add_row(app_.name, escape(app_.summary), _built(app_))
-        terminal.out.print(table)
+        terminal.print_table(table)
         terminal.out.print("`rubato apps NAME` shows inputs and options.")
         return 0
     _show_app(known[name])
@@ -77,7 +81,7 @@ def _show_app(app_: apps.App) -> None:
     table = _table("option", "meaning")
     for option in app_.options:
         table.add_row(escape(option.flag), escape(option.help))
-    terminal.out.print(table)
+    terminal.print_table(table)
     arguments = " ".join(app_.demo_arguments)
     where = "--cores 16" if "chip" in app_.engines else f"--engine {app_.engines[0]}"
     terminal.out.print(f"try: rubato run {app_.name} {where}{' -- ' + escape(arguments) if arguments else ''}")
@@ -134,7 +138,7 @@ def config_explain(
     section = [k for k in known.values() if k.key.startswith(key.rstrip(".") + ".")]
     chosen = [known[key]] if key in known else section or [schema.key(key)]
     if json_:
-        print(json.dumps([k.model_dump(exclude_none=True) for k in chosen]))
+        print(json.dumps([{f: v for f, v in dataclasses.asdict(k).items() if v is not None} for k in chosen]))
         return 0
     for k in chosen:
         terminal.out.print(f"[bold]{k.key}[/]  {escape(k.description)}")
@@ -172,7 +176,13 @@ def compare_command(
     limit: Annotated[int, typer.Option(help="Statistics to show; 0: all.")] = 30,
     json_: Json = False,
 ) -> int:
-    """Show what differs between two runs: configuration, then statistics by size of change."""
+    """Show what differs between two runs: configuration, then statistics by size of change.
+
+    Of two sweeps: how many times faster each point of the second is, and the geometric mean.
+    """
+    loaded = [load(before), load(after)]
+    if all(isinstance(results, Sweep) for results in loaded):
+        return _compare_sweeps(compare_sweeps.compare(*loaded), before, after, json_)
     runs = [load_run(before), load_run(after)]
     found = comparing.compare(*runs, each=each)
     for run in runs:
@@ -196,7 +206,7 @@ def compare_command(
         table = _table("configuration", "before", "after")
         for c in found.configuration:
             table.add_row(c.key, escape(_plain(c.before)), escape(_plain(c.after)))
-        terminal.out.print(table)
+        terminal.print_table(table)
     else:
         terminal.out.print("the configurations are the same.\n")
     for heading, changes in (("summary", found.summary), ("statistic", found.statistics)):
@@ -209,10 +219,37 @@ def compare_command(
             style = "red" if c.change > 0 else "cyan"
             percent = "new" if math.isinf(c.change) else f"{c.change:+.1%}"
             table.add_row(c.path, _value(c.before), _value(c.after), f"[{style}]{percent}[/]", c.unit)
-        terminal.out.print(table)
+        terminal.print_table(table)
         if len(shown) < len(changes):
             terminal.out.print(f"and {len(changes) - len(shown):,} smaller changes (--limit 0 shows them).\n")
     return 0
+
+
+def _compare_sweeps(found: compare_sweeps.Comparison, before: str, after: str, json_: bool) -> int:
+    if json_:
+        print(json.dumps(dataclasses.asdict(found)))
+        return 0
+    if found.configuration:
+        table = _table("configuration", "before", "after")
+        for c in found.configuration:
+            table.add_row(c.key, escape(_plain(c.before)), escape(_plain(c.after)))
+        terminal.print_table(table)
+    table = _table("program", ">cores", "mode", "settings", ">seeds", ">before", ">after", ">times faster")
+    for p in found.points:
+        seeds = ", ".join(map(str, dict.fromkeys((p.before.samples, p.after.samples))))
+        table.add_row(escape(p.program), str(p.cores), p.mode or "", escape(p.settings), seeds, _time(found, p.before),
+                      _time(found, p.after), said(p.faster))  # fmt: skip
+    for name, mean in found.means.items():
+        table.add_row(f"[bold]{escape(name)}[/]", "", "", "", "", "", "", f"[bold]{said(mean)}[/]")
+    terminal.print_table(table)
+    for directory, count in ((before, found.only_before), (after, found.only_after)):
+        if count:
+            terminal.out.print(f"{escape(directory)} has {terminal.plural(count, 'point')} that the other has not.")
+    return 0
+
+
+def _time(found: compare_sweeps.Comparison, i: Interval) -> str:
+    return f"{i.mean:,.0f}" if found.unit == "cycles" else terminal.seconds(i.mean)
 
 
 def _change(c: comparing.StatChange) -> dict[str, Any]:
@@ -250,7 +287,7 @@ def doctor_command(
     for f in found:
         mark = "[green]ok[/]" if f.ok else "[red]missing[/]" if f.needed else "[yellow]missing[/]"
         table.add_row(mark, f.name, escape(f.found) if f.ok else f"[bold]{f.remedy}[/]", escape(f.purpose))
-    terminal.out.print(table)
+    terminal.print_table(table)
     for f in found:
         if f.details:
             terminal.out.print(escape(f"{f.name}: " + "; ".join(f.details)))

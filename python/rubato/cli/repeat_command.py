@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from rubato import repeat
 from rubato.cli import app as command_line
 from rubato.cli import terminal
-from rubato.cli.run_command import execute_shown, report_outcome
+from rubato.cli.shown import execute_shown, report_outcome
 from rubato.errors import ExitCode, UsageError
 from rubato.names import plural
-from rubato.running import prepare
+from rubato.running import repeat
+from rubato.running.run import prepare
 
 
 @command_line.app.command("repeat", epilog="[bold]Example[/]\n\n  rubato repeat runs/sssp-16")
@@ -25,7 +25,7 @@ def repeat_command(
     force: Annotated[bool, typer.Option("--force", help="Replace a run that is in DIR already.")] = False,
     changed: Annotated[bool, typer.Option("--changed", help="Repeat though the program's file has changed.")] = False,
 ) -> int:
-    """Run again what a run directory says, in the folder where it ran, and say whether the results are the same.
+    """Run again what a run directory says, where it ran, and say whether the results are the same.
 
     On the chip they are, to the bit; exit 1 if not.
     """
@@ -41,7 +41,7 @@ def repeat_command(
     os.chdir(folder)
     outcome = execute_shown(spec, second, quiet=False)
     code = report_outcome(outcome)
-    if spec.engine == "native":
+    if spec.engine != "chip":
         return code
     count = repeat.differences(first, second)
     if count:

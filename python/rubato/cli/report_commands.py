@@ -20,21 +20,27 @@ from rubato.errors import UsageError
     epilog="[bold]Examples[/]\n\n  rubato report study\n\n  rubato report runs/a runs/b --out ab.html",
 )
 def report_command(
-    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Run or sweep directories.")],
+    directories: Annotated[
+        list[str], typer.Argument(metavar="DIR...", help="Run or sweep directories, or profiles of transactions.")
+    ],
     out: Annotated[str | None, typer.Option(metavar="FILE.html", help="Default: report.html in the first DIR.")] = None,
     title: Annotated[str | None, typer.Option(help="The heading.")] = None,
 ) -> int:
     """Write one self-contained HTML file: speed-up, cycles, traffic, queues, timeline. Works offline."""
-    file = Path(out) if out else Path(directories[0]) / "report.html"
+    first = Path(directories[0])
+    file = Path(out) if out else (first.parent if first.is_file() else first) / "report.html"
     if file.is_dir():
         raise UsageError(f"{file} is a directory; --out is an HTML file.")
+    is_new = not file.parent.exists()
     found = report.write(directories, file, title)
+    if is_new:
+        terminal.err.print(f"note: there was no folder {file.parent}; it was made.", markup=False, soft_wrap=True)
     for failure in found.failures:
         if failure.is_damaged:
             terminal.err.print(f"note: {failure.name} is left out: {failure.reason}", markup=False, soft_wrap=True)
-    for run, first in found.repeated:
+    for run, earlier in found.repeated:
         terminal.err.print(
-            f"note: {run.directory} is left out: it repeats {first.directory}, with the same seed.",
+            f"note: {run.directory} is left out: it repeats {earlier.directory}, with the same seed.",
             markup=False, soft_wrap=True,
         )  # fmt: skip
     terminal.out.print(

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import dataclasses
 import json
 import warnings
 from typing import Annotated, Any
@@ -12,14 +13,17 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from rubato import memory, sweeping
 from rubato.cli import app as command_line
 from rubato.cli import terminal
-from rubato.cli.run_command import foreign_words, no_such_option
+from rubato.cli.options import SHARED_BY_SWEEPS, plan_fields, with_options
+from rubato.cli.words import foreign_words, no_such_option
 from rubato.errors import ExitCode, UsageError
-from rubato.intervals import interval, relative_spread
-from rubato.plan import PERTURB, Plan, make_plan
-from rubato.sweeping import Sweep
+from rubato.process import machine
+from rubato.results.intervals import interval, relative_spread
+from rubato.running import memory
+from rubato.sweeping import sweep as sweeping
+from rubato.sweeping.plan import PERTURB, Plan, make_plan
+from rubato.sweeping.sweep import Sweep
 
 EPILOG = """[bold]Examples[/]
 
@@ -40,6 +44,7 @@ Opt = typer.Option
 @command_line.app.command(
     "sweep", epilog=EPILOG, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
 )
+@with_options(SHARED_BY_SWEEPS, before="baseline")
 def sweep_command(
     context: typer.Context,
     plan: Annotated[str | None, typer.Argument(metavar="PLAN.toml", help="The same fields as the options.")] = None,
@@ -57,49 +62,30 @@ def sweep_command(
     cluster: Annotated[str | None, Opt(metavar="ADDRESS", help="Run on this Dask scheduler.")] = None,
     resume: Annotated[bool, Opt("--resume", help="Continue: keep finished runs, repeat the others.")] = False,
     dry_run: Annotated[bool, Opt("--dry-run", help="Show what would run.")] = False,
-    interval_: Annotated[int | None, Opt("--interval", metavar="CYCLES", help="Time series.")] = None,
-    series: Annotated[list[str] | None, Opt(metavar="GLOB", help="Statistics to sample; default: a few.")] = None,
-    max_cycles: Annotated[int | None, Opt(help="Simulated cycles after which a run ends.")] = None,
-    timeout: Annotated[str | None, Opt(help="Wall-clock limit of a run, such as 10m.")] = None,
-    trace: Annotated[bool, Opt("--trace", help="Write a trace in each run.")] = False,
-    trace_from: Annotated[int | None, Opt(help="First cycle of the traces.")] = None,
-    trace_cycles: Annotated[int | None, Opt(help="Cycles of the traces.")] = None,
-    commit_order: Annotated[bool, Opt("--commit-order", help="Write commits.tsv.gz in each run.")] = False,
-    roi: Annotated[str | None, Opt(metavar="SYMBOL", help="Region of interest: this function.")] = None,
-    no_ff: Annotated[bool, Opt("--no-ff", help="Simulate everything in detail, no fast-forward.")] = False,
-    warm: Annotated[bool, Opt("--warm", help="Warm caches while fast-forwarding.")] = False,
-    sandbox: Annotated[str | None, Opt(metavar="DIR", help="Confine the program's files to DIR.")] = None,
-    env: Annotated[
-        list[str] | None, Opt(metavar="NAME=VALUE", help="Set a variable of the programs' environment.")
-    ] = None,
-    engine: Annotated[str | None, Opt(help="chip (default) or native.")] = None,
-    oversubscribe: Annotated[bool, Opt("--oversubscribe", help="Native: allow more workers than cores.")] = False,
     baseline: Annotated[
         bool | None,
         Opt("--baseline/--no-baseline", help="Also run the serial code; default: if cores vary and there is one."),
     ] = None,
-    no_verify: Annotated[bool, Opt("--no-verify", help="Do not ask applications to check results.")] = False,
     json_: Annotated[bool, Opt("--json", help="Print one JSON object and nothing else.")] = False,
+    **options: Any,
 ) -> int:
     """Run every combination of cores, modes, seeds and settings; finished runs are never lost or repeated.
 
     Options that Rubato does not have go to the program, and so does everything behind `--`.
     """
     programs, words = _words(program), list(context.args)
+    ours = [o for p in context.command.params for o in p.opts]
     if plan is not None and plan.startswith("-"):  # the parser takes the first word that it does not know for PLAN
         if programs is None:
-            raise no_such_option(context, plan, "PLAN.toml or --program")
+            raise no_such_option(context.command_path, ours, plan, "PLAN.toml or --program")
         plan, words = None, [plan, *words]
     if any(word.partition("=")[0] == "--seed" for word in words):  # to `rubato run` it would be the chip's
         raise UsageError("--seeds N repeats each point with the chip's seeds 1 to N; the program's own follows `--`.")
-    given: dict[str, Any] = {
+    foreign = foreign_words(context.command_path, ours, words, programs or [])
+    given = plan_fields(options) | {
         "program": programs, "cores": _numbers(cores), "mode": _words(mode), "seeds": seeds, "config": _words(config),
-        "set": _settings(set or []) or None, "interval": interval_, "max_cycles": max_cycles, "timeout": timeout,
-        "trace": trace or None, "trace_from": trace_from, "trace_cycles": trace_cycles, "series": series or None,
-        "commit_order": commit_order or None, "roi": roi, "fast_forward": False if no_ff else None,
-        "warm": warm or None, "sandbox": sandbox, "env": env or None, "baseline": baseline,
-        "verify": False if no_verify else None, "engine": engine, "oversubscribe": oversubscribe or None,
-        "arguments": [*foreign_words(context, words, programs or []), *command_line.after_dashes] or None,
+        "set": _settings(set or []) or None, "baseline": baseline,
+        "arguments": [*foreign, *command_line.after_dashes] or None,
     }  # fmt: skip
     chosen = _plan(plan, {k: v for k, v in given.items() if v is not None}, out, resume)
     if jobs is not None and jobs < 1:
@@ -180,11 +166,12 @@ def _dry_run(plan: Plan, jobs: int | None, json_: bool) -> int:
     plan.check()
     points, estimator = plan.points(), memory.Estimator()
     largest = max(estimator.mb(p.spec) for p in points)
-    free = memory.available_mb()
+    free = machine.available_mb()
     usual = sweeping.usual_jobs(plan)
     at_once = max(1, min(jobs or usual, len(points), int(free * 0.9 // largest)))
     if json_:
-        rows = [{"name": p.name, "estimate_mb": estimator.mb(p.spec), "spec": p.spec.model_dump()} for p in points]
+        told = [(p.name, estimator.mb(p.spec), dataclasses.asdict(p.spec)) for p in points]
+        rows = [{"name": name, "estimate_mb": mb, "spec": spec} for name, mb, spec in told]
         print(json.dumps({"points": rows, "jobs": at_once, "available_mb": free}))
         return 0
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -192,7 +179,7 @@ def _dry_run(plan: Plan, jobs: int | None, json_: bool) -> int:
     table.add_column("memory, about", justify="right")
     for p in points:
         table.add_row(escape(p.name), f"{estimator.mb(p.spec):,.0f} MB")
-    terminal.out.print(table)
+    terminal.print_table(table)
     terminal.out.print(
         f"{terminal.plural(len(points), 'run')}, {at_once} at a time; the largest may take {largest:,.0f} MB of "
         f"{free:,.0f} MB free."
@@ -229,7 +216,7 @@ def _show(result: Sweep) -> None:
             check = ", ".join(sorted({p["check"] for p in points}))
             mean = terminal.seconds(i.mean) if is_native else f"{i.mean:,.0f}"
             table.add_row(*map(escape, key), str(i.samples), mean, spread, terminal.check_text(check))
-        terminal.out.print(table)
+        terminal.print_table(table)
     if result.failures:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="failed", title_style="bold red", title_justify="left")
         table.add_column("point")
@@ -237,7 +224,7 @@ def _show(result: Sweep) -> None:
         table.add_column("reason", overflow="fold")
         for p in result.failures:
             table.add_row(escape(p["name"]), str(p["exit_code"]), escape(p["reason"]))
-        terminal.out.print(table)
+        terminal.print_table(table)
     terminal.out.print(f"{escape(str(result.directory))}: {terminal.plural(len(result.runs), 'run')}"
                        + (f", [red]{len(result.failures)} failed[/]" if result.failures else "")
                        + f". `rubato report {escape(str(result.directory))}` draws them.", soft_wrap=True)  # fmt: skip

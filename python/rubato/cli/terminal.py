@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -11,10 +12,23 @@ from rich.table import Table
 from rich.text import Text
 
 from rubato.names import plural, short_name
-from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, LongTasks, Summary
+from rubato.results.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, LongTasks, Summary
+
+if TYPE_CHECKING:
+    from rubato.results.regions import Region
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+#: Wider than any table: what is piped or kept is never cut or folded.
+_WIDEST = 100_000
+
+
+def print_table(table: Table) -> None:
+    """On a terminal as wide as that is, elsewhere as wide as the table."""
+    console = out if out.is_terminal else Console(highlight=False, width=_WIDEST)
+    console.print(table)
+
 
 CLASS_NAMES = {
     "nonspeculative": "non-speculative", "committed": "speculative, committed", "aborted": "speculative, aborted",
@@ -72,7 +86,7 @@ def check_text(check: str) -> Text:
 
 def summary(run: Summary, directory: str) -> RenderableType:
     """The table under a run: what ran, what it came to, where core cycles and network bytes went."""
-    if run.engine == "native":
+    if run.engine != "chip":
         return _native_summary(run, directory)
     where = f" on {plural(run.cores, 'simulated core')}, {_mode(run)}, seed {run.seed}"
     title = Text.assemble((run.name, "bold"), where)
@@ -104,6 +118,18 @@ def summary(run: Summary, directory: str) -> RenderableType:
         fractions = {c: traffic[c] / total for c in TRAFFIC_CLASSES}
         parts += [Text(), _bars(f"network, {byte_count(total)}", fractions, TRAFFIC_CLASSES, TRAFFIC_NAMES)]
     return Group(*parts)
+
+
+def regions(marked: list[Region]) -> Table:
+    """A row for each region that the program marked."""
+    table = Table(box=None, padding=(0, 2), pad_edge=False)
+    table.add_column("region", overflow="fold")
+    for name in ("times", "cycles", "instructions", "a cycle"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for r in marked:
+        rate = f"{r.instructions / r.cycles:.2f}" if r.cycles else ""
+        table.add_row(Text(r.name), number(r.times), number(r.cycles), number(r.instructions), rate)
+    return table
 
 
 def _mode(run: Summary) -> str:
@@ -145,8 +171,12 @@ def _native_summary(run: Summary, directory: str) -> RenderableType:
         facts.add_row("actors", f"{number(a.spawned)} spawned, {plural(a.messages, 'message')} handled{lost}")
     facts.add_row("memory", f"{run.host.peak_mb:.0f} MB at most")
     facts.add_row("results", Text(directory))
-    title = Text.assemble((run.name, "bold"), f" on {plural(run.cores, 'worker')} of this machine" if t.created
-                          else " on this machine")  # fmt: skip
+    place = " on this machine"
+    if run.engine == "serial":
+        place = f" on the serial engine, seed {run.seed}"
+    elif t.created:
+        place = f" on {plural(run.cores, 'worker')} of this machine"
+    title = Text.assemble((run.name, "bold"), place)
     if run.mode or not t.created:
         title.append(f", {_mode(run)}")
     return Group(title, facts)
@@ -167,6 +197,8 @@ def _bars(heading: str, fractions: dict[str, float], order: tuple[str, ...], nam
 
 
 def _bar(fraction: float, colour: str) -> Text:
+    if not out.encoding.lower().startswith("utf"):
+        return Text("#" * max(1, round(fraction * _BAR)), style=colour)
     eighths = round(fraction * _BAR * 8)
     text = "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8] if eighths % 8 else "")
     return Text(text or "▏", style=colour)

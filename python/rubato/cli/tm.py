@@ -15,10 +15,14 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from rubato import locate, tm_check, tm_profile, tm_report
+from rubato import report
 from rubato.cli import terminal
 from rubato.cli.app import app
 from rubato.errors import ExitCode, UsageError
+from rubato.home import locate
+from rubato.tm import check as tm_check
+from rubato.tm import profile as tm_profile
+from rubato.tm import report as tm_report
 
 tm_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(tm_app, name="tm", help="Check and profile transactional programs.")
@@ -59,7 +63,7 @@ def check_command(
     return ExitCode.CHECK_FAILED if is_wrong else 0
 
 
-METHODS = ("serial", "eager", "lazy", "norec")
+METHODS = ("adaptive", "serial", "eager", "lazy", "norec", "rtm")
 MANAGER = re.compile(r"none|backoff|(hourglass|serialize)(:[1-9][0-9]{0,6})?")
 DEFAULT_PROFILE = Path("tm.profile")
 
@@ -123,7 +127,9 @@ def report_command(
     file: Annotated[Path, typer.Argument(metavar="PROFILE", help="What `rubato tm run` wrote.")] = DEFAULT_PROFILE,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     folded: Annotated[bool, typer.Option("--folded", help="Print a line a stack, for other tools.")] = False,
-    flame: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a flame graph.")] = None,
+    flame: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a page: tables, histograms, flame graphs.")
+    ] = None,
 ) -> int:
     """Say why transactions ran alone or were undone, with call stacks."""
     if json_ + folded + (flame is not None) > 1:
@@ -135,7 +141,7 @@ def report_command(
         print(tm_report.folded(profile), end="")
     elif flame is not None:
         try:
-            flame.write_text(tm_report.flame(profile, f"Transactions of {file}"))
+            report.write([file], flame)
         except OSError as e:
             raise UsageError(f"{flame} cannot be written: {e.strerror}.") from None
         print(f"{flame}: {terminal.byte_count(flame.stat().st_size)}")

@@ -6,19 +6,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from rubato import measurements
 from rubato.errors import UsageError
 from rubato.files import write_whole
 from rubato.report.page import page, places
 from rubato.report.study import Failure, Study, study
-from rubato.results import find_runs, is_set_aside
-from rubato.sweeping import Sweep
+from rubato.results import measurements
+from rubato.results.run import find_runs, is_set_aside
+from rubato.sweeping.sweep import Sweep
+from rubato.tm import profile as tm_profile
 
 
 def gather(directories: Iterable[str | Path]) -> Study:
-    """All runs below `directories`, and the failed points that their sweep.json name."""
-    runs, failures, seen, measured = [], [], set(), []
+    """All runs below `directories`, and the failed points that their sweep.json name. A file is a profile of
+    transactions."""
+    runs, failures, seen, measured, profiles = [], [], set(), [], []
+    swept: dict[str, list[str]] = {}
     for directory in map(Path, directories):
+        if directory.is_file():
+            profiles.append((str(directory), tm_profile.read(directory)))
+            continue
         if (directory / measurements.FILE).is_file():
             measured.append(measurements.load(directory))
             continue
@@ -29,13 +35,16 @@ def gather(directories: Iterable[str | Path]) -> Study:
                 runs.append(run)
         for file in [directory / "sweep.json", *directory.glob("*/sweep.json")]:
             if file.is_file() and not is_set_aside(file.parent, directory):
+                sweep = Sweep(file.parent)
                 failures += [
-                    Failure(r["name"], r.get("reason") or "not run.", r.get("exit_code"))
-                    for r in Sweep(file.parent).points
-                    if r["state"] == "failed"
+                    Failure(r["name"], r.get("reason") or "not run.", r.get("exit_code")) for r in sweep.failures
                 ]
+                for key, values in sweep.swept.items():
+                    swept[key] = list(dict.fromkeys([*swept.get(key, []), *values]))
     found = study(runs, failures)
+    found.swept = swept
     found.measured = measured
+    found.transactions = profiles
     return found
 
 
@@ -43,13 +52,15 @@ def write(directories: Iterable[str | Path], file: Path, title: str | None = Non
     """Writes the report to `file`, whole or not at all. @raises UsageError if there is nothing to report."""
     directories = list(directories)
     found = gather(directories)
-    if not (found.runs or found.failures or found.measured):
+    if not (found.runs or found.failures or found.measured or found.transactions):
         raise UsageError(f"there is no run in {', '.join(map(str, directories))}.")
-    if not (found.runs or found.measured) and all(f.is_damaged for f in found.failures):
+    if not (found.runs or found.measured or found.transactions) and all(f.is_damaged for f in found.failures):
         raise UsageError(found.failures[0].reason)
     programs = list(dict.fromkeys(w.program for w in found.workloads))
     if not found.runs and found.measured:
         title = title or found.measured[0].title
+    elif not found.runs and found.transactions:
+        title = title or f"Transactions of {found.transactions[0][0]}"
     text = page(found, title or f"{', '.join(programs) or 'Runs'} on {places(found)}")
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, text)

@@ -6,10 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from rubato.names import plural, short_name
-from rubato.report.markup import CAUSE_NAMES, card, switch, table
+from rubato.report.markup import CAUSE_NAMES, card, stacked, switch, table
 from rubato.report.study import Point, Workload
-from rubato.results import Run
+from rubato.results.run import Run
 
+#: The share of all lost cycles from which a line is worth a look.
+_STANDS_OUT = 0.01
 _ROWS = 12  # of the tables in a workload's card; the run itself shows all that stats.json has
 
 
@@ -26,7 +28,7 @@ def has_aborts(w: Workload) -> bool:
     return any(r.summary.tasks.aborted for s in w.series for p in s.points for r in p.runs)
 
 
-def section(i: int, w: Workload, suffix: str) -> str:
+def section(i: int, w: Workload) -> str:
     """The card of a workload in which something was aborted."""
     text = (
         "Cycles that cores spent on attempts which were aborted, by the cause of the abort. A task may be aborted "
@@ -38,7 +40,7 @@ def section(i: int, w: Workload, suffix: str) -> str:
     body += f'<div class="legend" id="aborts-legend-{i}"></div><div class="chart" id="aborts-chart-{i}"></div>'
     if (worst := _worst(w)) is not None:
         body += _tables(worst)
-    return card(f"aborts-{i}", f"Why tasks abort{suffix}", text, body)
+    return card(f"aborts-{i}", "Why tasks abort", text, body)
 
 
 def _worst(w: Workload) -> Run | None:
@@ -72,11 +74,13 @@ def _tables(run: Run) -> str:
             f'<p class="explain">The {plural(shown, "line")} of memory that cost most, of {found["line_count"]:,} in '
             "which attempts met. Memory from the heap has an address and no name; the functions tell what it is.</p>"
         )
-        head = ["line", "symbol", "aborted", "by", ">aborts", ">lost cycles", ">share"]
-        rows = [
-            [r["line"], r["symbol"], r["victim"], r["by"], *cost(r)] for r in map(_in_words, found["lines"][:_ROWS])
-        ]
-        body += table(head, rows, wrap={1})
+        rows = list(map(_in_words, found["lines"][:_ROWS]))
+        if rows[0]["lost_cycles"] < _STANDS_OUT * lost:
+            body += '<p class="explain">None stands out: the aborts are spread over all these lines.</p>'
+        named = ["symbol"] if any(r["symbol"] for r in rows) else []  # memory from the heap has none
+        head = ["line", *named, "aborted", "by", ">aborts", ">lost cycles", ">share"]
+        cells = [[*(r[k] for k in ("line", *named, "victim", "by")), *cost(r)] for r in rows]
+        body += table(head, cells, wrap={1} if named else set())
     return body
 
 
@@ -106,7 +110,7 @@ def data(w: Workload) -> dict[str, Any]:
     return {
         "label": f"cycles lost to aborts of {w.name} by cause",
         "unit": "cycles",
-        "parts": [{"key": c, "name": CAUSE_NAMES.get(c, c), "colour": f"var(--a-{c}, var(--s5))"} for c in known],
+        "parts": stacked({c: CAUSE_NAMES.get(c, c) for c in known}, "var(--a-{}, var(--s5))"),
         "groups": groups,
     }
 

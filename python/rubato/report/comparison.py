@@ -7,10 +7,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rubato.intervals import Interval, ratio
-from rubato.report.markup import CLASS_NAMES, TRAFFIC_NAMES, Section, card, table
+from rubato.report.markup import CLASS_NAMES, TRAFFIC_NAMES, Section, card, stacked, table
 from rubato.report.study import Point, Series, Study, Workload
-from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
+from rubato.results.intervals import Interval, ratio
+from rubato.results.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
 
 #: A bar that is longer than this many times SPEC's is drawn at this length: NONSPEC may take 100 times as long.
 _LONGEST = 4.0
@@ -89,10 +89,12 @@ def _table(study: Study, cores: int) -> str:
 
 
 def said(i: Interval) -> str:
-    """A ratio as a person reads it: 1.22× ± 0.03."""
+    """A ratio as a person reads it, with the digits that its interval leaves: 1.220× ± 0.031."""
     if i.high is None or i.low is None or i.is_steady:
         return f"{i.mean:.3g}×"
-    return f"{i.mean:.3g}× ± {(i.high - i.low) / 2:.2g}"
+    half = (i.high - i.low) / 2
+    decimals = min(4, max(0, 1 - math.floor(math.log10(half)))) if half > 0 else 2
+    return f"{i.mean:.{decimals}f}× ± {half:.{decimals}f}"
 
 
 def data(study: Study) -> list[dict[str, Any]]:
@@ -108,14 +110,14 @@ def data(study: Study) -> list[dict[str, Any]]:
 
 
 def _chart(
-    label: str, unit: str, parts: tuple[str, ...], names: dict[str, str], prefix: str, groups: list[dict[str, Any]]
+    label: str, unit: str, keys: tuple[str, ...], names: dict[str, str], prefix: str, groups: list[dict[str, Any]]
 ) -> dict[str, Any]:
     return {
         "label": label,
         "unit": unit,
         "longest": _LONGEST,
         "baseline": 1,
-        "parts": [{"key": p, "name": names[p], "colour": f"var(--{prefix}{p})"} for p in parts],
+        "parts": stacked({k: names[k] for k in keys}, f"var(--{prefix}{{}})"),
         "groups": groups,
     }
 

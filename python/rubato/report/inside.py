@@ -12,12 +12,15 @@ import json
 import re
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubato.errors import UsageError
 from rubato.names import short_name
-from rubato.results import Histogram, Run, pattern_of
-from rubato.summary import CYCLE_CLASSES
+from rubato.results.run import Histogram, Run, pattern_of
+from rubato.results.summary import CYCLE_CLASSES
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Where inside the machine a core's cycles go (chip/stats/cycle_account.hpp).
 PARTS = ("core", "l1", "l2", "llc", "memory", "network", "check")
@@ -26,7 +29,7 @@ _LINK = re.compile(r"tile\.(\d+)\.link\.(east|west|south|north)\.flits")
 _LANES = 32
 _SLICES = 2500
 _MOST_READ = 200_000
-_NO_TASKS = ("worker", "run", "order")  # of the native engine: what is not drawn
+_NO_TASKS = ("worker", "run", "order", "coherence")  # what is not drawn
 
 
 def cycle_parts(run: Run) -> dict[str, dict[str, float]]:
@@ -87,6 +90,21 @@ def histograms(run: Run) -> list[dict[str, Any]]:
     return found
 
 
+#: Samples of a time series that a chart shows; a screen has no more points.
+_MOST_SAMPLES = 600
+
+
+def _thinned(frame: pl.DataFrame, step: int) -> pl.DataFrame:
+    """Means of `step` samples each, without a rest that is shorter."""
+    if step < 2:
+        return frame
+    import polars as pl
+
+    whole = frame.head(frame.height - frame.height % step).with_row_index("sample")
+    means = whole.group_by(pl.col("sample") // step, maintain_order=True).agg(pl.all().exclude("sample").mean())
+    return means.drop("sample")
+
+
 def series(run: Run) -> list[dict[str, Any]]:
     """Sampled statistics, each with its cycles; at most 12, those that move."""
     try:
@@ -97,6 +115,8 @@ def series(run: Run) -> list[dict[str, Any]]:
     if len(cycles) > 2 and cycles[-1] - cycles[-2] < cycles[1] - cycles[0]:
         frame = frame.head(-1)  # the end cut the last interval short: its sums would look like a drop
         cycles.pop()
+    step = -(-len(cycles) // _MOST_SAMPLES)
+    frame, cycles = _thinned(frame, step), cycles[step - 1 :: step]
     lines = []
     for name in frame.columns[1:]:
         values = frame[name].to_list()

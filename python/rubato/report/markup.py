@@ -26,8 +26,20 @@ CAUSE_NAMES = {
     "mapping": "pages remapped",
 }  # fmt: skip
 
+#: Ways in which parts of a bar are filled over their colour (charts.js has them): no two neighbours alike.
+_PATTERNS = 7
+
 #: A section of the page: (id, title in the navigation, html).
 Section = tuple[str, str, str]
+
+
+def stacked(names: dict[str, str], colour: str) -> list[dict[str, Any]]:
+    """What bars stack, in order, for the charts: `colour` is CSS with {} for the key. A part is told by its pattern,
+    too, which is the same in every chart of this list."""
+    return [
+        {"key": k, "name": name, "colour": colour.format(k), "pattern": i % _PATTERNS}
+        for i, (k, name) in enumerate(names.items())
+    ]
 
 
 def card(identifier: str, title: str, explanation: str, body: str, style: str = "card") -> str:
@@ -58,7 +70,8 @@ def table(head: list[str], rows: Iterable[list[Any]], raw: set[int] = frozenset(
             text = str(cell) if i in raw else html.escape(str(cell))
             cells.append(f"<td{f' class={style}' if style else ''}>{text}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
-    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+    whole = f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return f'<div class="scroll" tabindex="0">{whole}</div>'
 
 
 def listed(words: list[str]) -> str:
@@ -78,7 +91,7 @@ def number(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
         if value >= factor:
             return f"{value / factor:.3g} {unit}"
     return "0 s"

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import html
 
-from rubato.measurements import Breakdown, Group, Results, Verdict
 from rubato.report.markup import Section, badge, card, table
+from rubato.results.measurements import Breakdown, Group, Results, Verdict
 
 _COLOURS = [*(f"--s{i}" for i in range(8)), "--faint"]
 
@@ -65,7 +65,7 @@ def _chart(identifier: str, group: Group) -> str:
     )
     unit = html.escape(group.unit)
     head = f"<tr><th></th><th>{unit}</th><th class='n'>mean</th><th class='n'>95 % interval</th></tr>"
-    body = f'<div class="scroll"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
+    body = f'<div class="scroll" tabindex="0"><table><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
     return card(identifier, group.title, "", body)
 
 
@@ -90,7 +90,7 @@ def _breakdown(identifier: str, breakdown: Breakdown) -> str:
             f"{bar}</div></td><td class='n'>{number(total, '')}</td></tr>"
         )
     head = f"<tr><th></th><th>{html.escape(breakdown.unit)}</th><th class='n'>all</th></tr>"
-    chart = f'<div class="scroll"><table><thead>{head}</thead><tbody>{"".join(bars)}</tbody></table></div>'
+    chart = f'<div class="scroll" tabindex="0"><table><thead>{head}</thead><tbody>{"".join(bars)}</tbody></table></div>'
     rows = [[n, *(number(v[n], "") if n in v else "" for v in values)] for n in shown]
     numbers = table(["", *(f">{s.name}" for s in breakdown.stacks)], rows)
     return card(identifier, breakdown.title, "", f'<div class="legend">{legend}</div>{chart}{numbers}')

@@ -9,26 +9,28 @@ from importlib import resources
 from typing import Any
 
 import rubato
-from rubato.intervals import relative_spread
 from rubato.names import plural
-from rubato.report import aborts, baseline, comparison, inside, measured
+from rubato.report import (
+    comparison,
+    measured,
+    parameters,
+    programs,
+    regions,
+    threads,
+    transactions,
+)
+from rubato.report.cards import workload_cards
+from rubato.report.charts_data import chart_data, run_label, shown_inside
 from rubato.report.markup import (
-    CLASS_NAMES,
-    PART_NAMES,
-    TRAFFIC_NAMES,
     Section,
-    badge,
     card,
     clock,
     listed,
     number,
-    seconds,
-    switch,
     table,
 )
-from rubato.report.study import Point, Study, Workload, plain
-from rubato.results import Run
-from rubato.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
+from rubato.report.study import Study, plain
+from rubato.results.run import Run
 
 #: The browser itself refuses whatever would leave the file.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -36,17 +38,24 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 def page(study: Study, title: str) -> str:
     """The whole document."""
-    shown = _shown_inside(study)
+    shown = shown_inside(study)
+    varied = [parameters.Parameters(w, study.swept) for w in study.workloads]
+    beside = programs.sides(study)
+    labels = [run_label(run) for run in shown]
     sections = [
         *_failures(study),
         *measured.sections(study.measured),
+        *transactions.sections(study.transactions),
         *comparison.sections(study),
-        *_workload_sections(study),
+        *programs.sections(beside),
+        *_workload_sections(study, varied),
+        *regions.sections(shown, labels),
+        *threads.sections(shown, labels),
         *_common_sections(study, shown),
     ]
     navigation = "".join(f'<a href="#{i}">{html.escape(t)}</a>' for i, t, _ in sections)
     cards = "".join(body for _, _, body in sections)
-    data = json.dumps(_data(study, shown), separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(chart_data(study, shown, varied, beside), separators=(",", ":")).replace("<", "\\u003c")
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -61,6 +70,7 @@ def page(study: Study, title: str) -> str:
 <header class="top">
 <h1>{html.escape(title)}</h1>
 <p class="lead">{_lead(study)}</p>
+{threads.conclusions(shown, labels)}
 {_tiles(study)}
 <nav aria-label="contents">{navigation}<button id="theme" type="button">dark / light</button></nav>
 </header>
@@ -71,6 +81,7 @@ def page(study: Study, title: str) -> str:
 <noscript><p class="explain">The charts need JavaScript; the tables do not.</p></noscript>
 <script type="application/json" id="data">{data}</script>
 <script>{_asset("charts.js")}</script>
+<script>{_asset("panels.js")}</script>
 <script>{_asset("page.js")}</script>
 </body>
 </html>
@@ -85,6 +96,8 @@ def _asset(name: str) -> str:
 
 
 def _lead(study: Study) -> str:
+    if study.transactions and not (study.runs or study.failures or study.measured):
+        return "Why transactions ran alone or were undone, and what that cost."
     if study.measured and not study.runs and not study.failures:
         return "What was measured on this machine, and the bars that it is held against."
     if not study.runs:
@@ -105,8 +118,8 @@ def _lead(study: Study) -> str:
 def places(study: Study) -> str:
     """What the runs of the study ran on, for a sentence."""
     engines = {r.summary.engine for r in study.runs}
-    names = {"chip": "simulated chips", "native": "this machine"}
-    return listed([names[e] for e in ("chip", "native") if e in engines]) or names["chip"]
+    names = {"chip": "simulated chips", "native": "this machine", "serial": "the serial engine"}
+    return listed([name for engine, name in names.items() if engine in engines]) or names["chip"]
 
 
 def _tiles(study: Study) -> str:
@@ -173,163 +186,17 @@ def _best(study: Study) -> tuple[str, str] | None:
 # ---- sections ----
 
 
-def _workload_sections(study: Study) -> list[Section]:
+def _workload_sections(study: Study, varied: list[parameters.Parameters]) -> list[Section]:
+    """Of one workload its cards; of several a fold each, named once, of which the first is open."""
+    if len(study.workloads) == 1:
+        return workload_cards(0, study.workloads[0], varied[0])
     sections: list[Section] = []
-    for i, w in enumerate(study.workloads):
-        several = len(study.workloads) > 1
-        suffix = f": {w.name}" if several else ""
-        first = len(sections)
-        if len({p.cores for s in w.tasks for p in s.points}) > 1:
-            sections.append((f"speedup-{i}", "Speed-up", _speedup_card(i, w, suffix)))
-        if not w.is_native:
-            sections.append((f"cycles-{i}", "Core cycles", _cycles_card(i, w, suffix)))
-        if not w.is_native and any(
-            r.summary.network_bytes.model_dump().get(c)
-            for s in w.series
-            for p in s.points
-            for r in p.runs
-            for c in TRAFFIC_CLASSES
-        ):
-            sections.append((f"traffic-{i}", "Network", _traffic_card(i, suffix)))
-        if aborts.has_aborts(w):
-            sections.append((f"aborts-{i}", "Aborts", aborts.section(i, w, suffix)))
-        numbers = _native_numbers_card if w.is_native else _numbers_card
-        sections.append((f"numbers-{i}", "Numbers", numbers(i, w, suffix)))
-        if several:  # the contents name each workload once
-            identifier, title, body = sections[first]
-            sections[first] = (identifier, f"{w.name}: {title}", body)
+    for i, (w, over) in enumerate(zip(study.workloads, varied, strict=True)):
+        cards = "".join(body for _, _, body in workload_cards(i, w, over))
+        head = f"<summary><h2>{html.escape(w.name)}</h2></summary>"
+        fold = f'<details class="workload" id="workload-{i}"{"" if i else " open"}>{head}{cards}</details>'
+        sections.append((f"workload-{i}", w.name, fold))
     return sections
-
-
-def _speedup_card(i: int, w: Workload, suffix: str) -> str:
-    name, reference = w.reference
-    points = [p for s in w.tasks for p in s.points]
-    seeds = max(p.time.samples for p in points)
-    spread = (
-        f"Points are ratios of means over up to {seeds} {'runs' if w.is_native else 'seeds'}; bands and whiskers are "
-        "their 95 % confidence intervals, of the logarithm of the ratio (delta method, Welch's degrees of freedom), "
-        "the reference's own spread included."
-        if seeds > 1
-        else "Every point is one run: with <code>--seeds 3</code> or more, intervals appear."
-    )
-    what = "the tasks are done" if w.is_native else "the region of interest finishes"
-    text = (
-        f"How many times faster {what} than on the smallest number of cores. All curves share one "
-        f"reference: {html.escape(name)} on {plural(reference.cores, 'core')}, {_took(w, reference)}. "
-        f"The dotted line would be speed-up equal to the cores. "
-    )
-    controls = switch("speedup", "linear", i, "logarithmic", "linear")
-    if w.serial is not None:
-        text += (
-            f"The dashed line is the application's serial code, without tasks, on one core: {_took(w, w.serial)}. The "
-            "second switch makes it the reference. "
-        )
-        controls += switch("base", "serial", i, "over the same tasks on the fewest cores", "over serial code")
-    text += " ".join(filter(None, (baseline.lacks(w), baseline.steps(w), spread)))
-    names = "".join(
-        f'<span><i style="background:var(--s{k % 8})"></i>{html.escape(s.name)}</span>' for k, s in enumerate(w.tasks)
-    )
-    return card(
-        f"speedup-{i}", f"Speed-up{suffix}", text,
-        f'{controls}<div class="legend">{names}</div><div class="chart" id="speedup-chart-{i}"></div>',
-    )  # fmt: skip
-
-
-def _took(w: Workload, p: Point) -> str:
-    return seconds(p.time.mean) if w.is_native else f"{p.time.mean:,.0f} cycles"
-
-
-def _cycles_card(i: int, w: Workload, suffix: str) -> str:
-    text = (
-        "What all cores together did with their cycles in the region of interest. Every cycle of every core is in "
-        "exactly one class, so a row is complete. <b>No task</b> means that the core found nothing it may run; "
-        "<b>stalled</b> that a queue was full. The figure "
-        "behind a row is the total of core cycles relative to the reference of the speed-up; switch to total core cycles "
-        "to see the rows at that length."
-    )
-    buttons = switch("cycles", "relative", i, "share", "total core cycles")
-    body = f'{buttons}<div class="legend" id="cycles-legend-{i}"></div><div class="chart" id="cycles-chart-{i}"></div>'
-    if any(inside.cycle_parts(r) for s in w.series for p in s.points for r in p.runs[:1]):
-        body += (
-            "<h3>Where busy cycles went</h3>"
-            '<p class="explain">The cycles in which a core had a task, by the part of the machine it was '
-            "waiting for; <b>instructions</b> is work inside the core.</p>"
-            f'<div class="controls"><label>class <select id="parts-class-{i}"></select></label></div>'
-            f'<div class="legend" id="parts-legend-{i}"></div><div class="chart" id="parts-chart-{i}"></div>'
-        )
-    return card(f"cycles-{i}", f"Where core cycles go{suffix}", text, body)
-
-
-def _traffic_card(i: int, suffix: str) -> str:
-    text = (
-        "Bytes that messages between tiles carried, by purpose. Messages within a tile use no link and are not "
-        "counted. The figure behind a bar is the total."
-    )
-    buttons = switch("traffic", "relative", i, "share", "bytes")
-    body = (
-        f'{buttons}<div class="legend" id="traffic-legend-{i}"></div><div class="chart" id="traffic-chart-{i}"></div>'
-    )
-    return card(f"traffic-{i}", f"What the network carried{suffix}", text, body)
-
-
-def _numbers_card(i: int, w: Workload, suffix: str) -> str:
-    head = ["series", ">cores", ">seeds", ">cycles", ">± 95 %", *_speedup_heads(w), ">simulated", ">instructions",
-            ">tasks committed", ">aborted", ">spilled", ">busy", ">M instr/s (host)", ">host memory",
-            "check"]  # fmt: skip
-    reference, rows = w.reference[1], []
-    for s in w.series:
-        for p in s.points:
-            c, runs = p.time, [r.summary for r in p.runs]
-            checks = {r.check for r in runs}
-            idle = p.mean_of("cycle_breakdown", "idle")
-            rows.append(
-                [
-                    s.name, p.cores, c.samples, f"{c.mean:,.0f}",
-                    relative_spread(c, "–"), *_speedups(p, reference, w.serial), seconds(sum(r.seconds for r in runs) / len(runs)),
-                    f"{sum(r.instructions for r in runs) / len(runs):,.0f}",
-                    f"{p.mean_of('tasks', 'committed'):,.0f}", f"{p.mean_of('tasks', 'aborted'):,.0f}",
-                    f"{p.mean_of('tasks', 'spilled'):,.0f}", f"{1 - idle:.1%}",
-                    f"{sum(r.host.mips for r in runs) / len(runs):.3g}",
-                    f"{max(r.host.peak_mb for r in runs):,.0f} MB",
-                    badge("passed", True) if checks == {"passed"} else html.escape(", ".join(sorted(checks))),
-                ]
-            )  # fmt: skip
-    text = "One row a point of the curves, means over its seeds."
-    return card(f"numbers-{i}", f"The numbers{suffix}", text, table(head, rows, raw={len(head) - 1}))
-
-
-def _speedup_heads(w: Workload) -> list[str]:
-    return [">speed-up", ">over serial code"] if w.serial is not None else [">speed-up"]
-
-
-def _speedups(p: Point, reference: Point, serial: Point | None) -> list[str]:
-    return [f"{p.speedup_over(r).mean:.2f}×" for r in (reference, serial) if r is not None]
-
-
-def _native_numbers_card(i: int, w: Workload, suffix: str) -> str:
-    head = ["series", ">workers", ">runs", ">time", ">± 95 %", *_speedup_heads(w), ">tasks", ">reads repeated", ">run alone",
-            ">over 10 ms", ">process", ">memory", "check"]  # fmt: skip
-    reference, rows = w.reference[1], []
-    for s in w.series:
-        for p in s.points:
-            t, runs = p.time, [r.summary for r in p.runs]
-            checks = {r.check for r in runs}
-            rows.append(
-                [
-                    s.name, p.cores, t.samples, seconds(t.mean),
-                    relative_spread(t, "–"), *_speedups(p, reference, w.serial), f"{p.mean_of('tasks', 'committed'):,.0f}",
-                    f"{p.mean_of('tasks', 'aborted'):,.0f}", f"{p.mean_of('tasks', 'promoted'):,.0f}",
-                    f"{sum(r.long_tasks.count for r in runs if r.long_tasks) / len(runs):,.3g}",
-                    clock(sum(r.host.seconds for r in runs) / len(runs)),
-                    f"{max(r.host.peak_mb for r in runs):,.0f} MB",
-                    badge("passed", True) if checks == {"passed"} else html.escape(", ".join(sorted(checks))),
-                ]
-            )  # fmt: skip
-    text = (
-        "One row a point of the curves, means over its runs. <b>Time</b> was measured from the beginning to the end of "
-        "the tasks, input and check not included; <b>process</b> includes them."
-    )
-    return card(f"numbers-{i}", f"The numbers{suffix}", text, table(head, rows, raw={len(head) - 1}))
 
 
 def _common_sections(study: Study, shown: list[Run]) -> list[Section]:
@@ -381,142 +248,10 @@ def _configuration_card(study: Study) -> str:
     body += "every run directory's <code>run.toml</code> has what repeats its run.</p>"
     if differing:
         body += "<h3>What differs between runs</h3>" + table(["key", "values"], differing, wrap={1})
-    body += (
-        f"<details><summary>What all runs share ({len(same)} keys)</summary>{table(['key', 'value'], same)}</details>"
-    )
+    if same:
+        shared = table(["key", "value"], same)
+        body += f"<details><summary>What all runs share ({plural(len(same), 'key')})</summary>{shared}</details>"
     return card("configuration", "Configuration", "", body)
 
 
 # ---- data for the charts ----
-
-
-def _data(study: Study, shown: list[Run]) -> dict[str, Any]:
-    return {
-        "modes": comparison.data(study),
-        "workloads": [_workload_data(w) for w in study.workloads],
-        "inside": [
-            {"label": _run_label(r), **inside.everything(r), "conflicts": aborts.of_run(r)} for r in shown
-        ],
-        "class_names": CLASS_NAMES,
-        "part_names": PART_NAMES,
-    }
-
-
-def _shown_inside(study: Study) -> list[Run]:
-    """Of the first seed, the largest first: simulated runs, and native ones that were traced."""
-    runs = [r for r in study.runs if r.summary.engine == "chip" or r.trace is not None]
-    first = min((r.summary.seed for r in runs), default=0)
-    largest_first = sorted(runs, key=lambda r: (r.summary.engine != "chip", -r.summary.cores))
-    return [r for r in largest_first if r.summary.seed == first][:24]
-
-
-def _run_label(run: Any) -> str:
-    s = run.summary
-    words = [s.name, plural(s.cores, "core"), s.mode, f"seed {s.seed}"]
-    return f"{', '.join(filter(None, words))} ({run.directory.name})"
-
-
-def _workload_data(w: Workload) -> dict[str, Any]:
-    name, reference = w.reference
-    base = reference.time.mean
-    speedup = {
-        "label": f"speed-up of {w.name} over the number of cores",
-        "reference_cores": reference.cores,
-        "series": [{"name": s.name, "points": [_speedup_point(p, reference) for p in s.points]} for s in w.tasks],
-        "serial": None,
-    }
-    if w.serial is not None:  # the line of the serial code, and the curves over it
-        speedup["line"] = w.serial.speedup_over(reference).mean
-        curves = [{"name": s.name, "points": [_speedup_point(p, w.serial) for p in s.points]} for s in w.tasks]
-        speedup["serial"] = {**speedup, "series": curves, "line": 1.0, "ideal": reference.speedup_over(w.serial).mean}
-    if w.is_native:
-        return {"speedup": speedup, "cycles": None, "traffic": None, "parts": None, "aborts": None}
-    cycles = [{"name": s.name, "rows": [_cycle_row(p, base * reference.cores) for p in s.points]} for s in w.series]
-    most = max(
-        (sum(p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES) for s in w.series for p in s.points),
-        default=0,
-    )
-    traffic = [{"name": s.name, "rows": [r for p in s.points if (r := _traffic_row(p, most))]} for s in w.series]
-    return {
-        "speedup": speedup,
-        "cycles": {
-            "label": f"core cycles of {w.name} by class",
-            "unit": "cycles",
-            "parts": [{"key": c, "name": CLASS_NAMES[c], "colour": f"var(--{c})"} for c in CYCLE_CLASSES],
-            "groups": cycles,
-        },
-        "traffic": {
-            "label": f"network bytes of {w.name} by purpose",
-            "unit": "bytes",
-            "parts": [{"key": c, "name": TRAFFIC_NAMES[c], "colour": f"var(--t-{c})"} for c in TRAFFIC_CLASSES],
-            "groups": [g for g in traffic if g["rows"]],
-        },
-        "parts": _parts_data(w, base * reference.cores),
-        "aborts": aborts.data(w) if aborts.has_aborts(w) else None,
-    }
-
-
-def _speedup_point(p: Point, reference: Point) -> dict[str, Any]:
-    i = p.speedup_over(reference)
-    return {"x": p.cores, "y": i.mean, "low": i.low, "high": i.high, "n": i.samples, "steady": p.time.is_steady}
-
-
-def _cycle_row(p: Any, reference: float) -> dict[str, Any]:
-    total = p.time.mean * p.cores
-    fractions = {c: p.mean_of("cycle_breakdown", c) for c in CYCLE_CLASSES}
-    return {
-        "label": str(p.cores),
-        "fractions": fractions,
-        "amounts": {c: f * total for c, f in fractions.items()},
-        "total": total / reference,
-        "note": f"{total / reference:.2f}×",
-    }
-
-
-def _traffic_row(p: Any, most: float) -> dict[str, Any] | None:
-    amounts = {c: p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES}
-    total = sum(amounts.values())
-    if total == 0:
-        return None
-    return {
-        "label": str(p.cores),
-        "fractions": {c: a / total for c, a in amounts.items()},
-        "amounts": amounts,
-        "total": total / most,
-        "note": number(total) + "B",
-    }
-
-
-def _parts_data(w: Workload, reference: float) -> dict[str, Any]:
-    """Groups by class: {"nonspeculative": [{name, rows}, ...], ..., "busy": [...]}, with the means over seeds."""
-    by_class: dict[str, list[dict[str, Any]]] = {}
-    for s in w.series:
-        rows: dict[str, list[dict[str, Any]]] = {}
-        for p in s.points:
-            tables = [inside.cycle_parts(r) for r in p.runs]
-            sums: dict[str, dict[str, float]] = {"busy": dict.fromkeys(inside.PARTS, 0.0)}
-            for t in tables:
-                for name, parts in t.items():
-                    if name in ("idle", "stall"):
-                        continue
-                    into = sums.setdefault(name, dict.fromkeys(inside.PARTS, 0.0))
-                    for part, cycles in parts.items():
-                        into[part] += cycles / len(tables)
-                        sums["busy"][part] += cycles / len(tables)
-            for name, parts in sums.items():
-                total = sum(parts.values())
-                if total:
-                    rows.setdefault(name, []).append(
-                        {
-                            "label": str(p.cores), "fractions": {k: v / total for k, v in parts.items()},
-                            "amounts": parts, "total": total / reference, "note": number(total),
-                        }
-                    )  # fmt: skip
-        for name, found in rows.items():
-            by_class.setdefault(name, []).append({"name": s.name, "rows": found})
-    return {
-        "label": f"busy cycles of {w.name} by part of the machine",
-        "unit": "cycles",
-        "parts": [{"key": p, "name": PART_NAMES[p], "colour": f"var(--{p})"} for p in inside.PARTS],
-        "classes": by_class,
-    }

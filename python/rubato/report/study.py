@@ -10,14 +10,17 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rubato import apps
 from rubato.errors import UsageError
-from rubato.intervals import Interval, interval, ratio
-from rubato.measurements import Results
-from rubato.results import Run
-from rubato.spec import MODES
+from rubato.home import apps
+from rubato.results.intervals import Interval, interval, ratio
+from rubato.results.measurements import Results
+from rubato.results.run import Run
+from rubato.running.spec import MODES
+
+if TYPE_CHECKING:
+    from rubato.tm.profile import Profile
 
 #: The mode of runs of an application's serial code.
 SERIAL = "serial"
@@ -89,11 +92,11 @@ class Workload:
 
     @property
     def is_native(self) -> bool:
-        return self.engine == "native"
+        return self.engine != "chip"
 
     @property
     def name(self) -> str:
-        return f"{self.program} {self.arguments}".strip() + (" (native)" if self.is_native else "")
+        return f"{self.program} {self.arguments}".strip() + (f" ({self.engine})" if self.is_native else "")
 
     @property
     def tasks(self) -> list[Series]:
@@ -122,6 +125,8 @@ class Study:
     varied: list[str]  # configuration keys that differ at the same number of cores
     repeated: list[tuple[Run, Run]] = field(default_factory=list)  # left out, and the one that says the same
     measured: list[Results] = field(default_factory=list)  # of bench/native
+    transactions: list[tuple[str, Profile]] = field(default_factory=list)  # of `rubato tm run`, with their files
+    swept: dict[str, list[str]] = field(default_factory=dict)  # keys that plans of sweeps name, with their values
 
 
 def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
@@ -139,7 +144,7 @@ def study(runs: list[Run], failures: list[Failure] = ()) -> Study:
         elif run.directory.name not in known:
             bad.append(Failure(run.directory.name, reason, is_damaged=is_damaged))
     good, repeated = _without_repeated(good)
-    varied = _varied(good)
+    varied = varied_keys(good)
     programs = _programs(good)
     grouped: dict[tuple[str, str, str], dict[tuple[str, str], dict[int, Point]]]
     grouped = defaultdict(lambda: defaultdict(dict))
@@ -184,7 +189,7 @@ def _arguments(run: Run) -> str:
     app = apps.all_apps().get(run.summary.name)
     if run.summary.mode == SERIAL and app is not None:
         arguments = app.without_serial(arguments)
-    if run.summary.engine == "native" and app is not None and app.mode_flag:
+    if run.summary.engine != "chip" and app is not None and app.mode_flag:
         kept: list[str] = []
         for before, argument in itertools.pairwise(["", *arguments]):
             if before != app.mode_flag and argument != app.mode_flag and not argument.startswith(app.mode_flag + "="):
@@ -210,7 +215,7 @@ def _why_not(run: Run) -> str | None:
     return None
 
 
-def _varied(runs: list[Run]) -> list[str]:
+def varied_keys(runs: list[Run]) -> list[str]:
     """Keys with several values at one number of cores; derived keys that follow the cores are none of them."""
     values: dict[tuple[str, int], set[str]] = defaultdict(set)
     order: dict[str, None] = {}

@@ -4,21 +4,25 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
-#include "cached/discipline/locks.hpp"
+#include "cached/discipline/locks14.hpp"
 
 namespace rubato::cached {
 namespace {
 
 /// A cache whose pages a test can hold in the state that a mover leaves them in.
-class OpenCache : public Cache<Locks> {
+template <class D>
+class OpenCache : public Cache<D> {
  public:
-  using Cache<Locks>::Cache;
-  Slabs& slabs() { return slabs_; }
+  using Cache<D>::Cache;
+  Slabs& slabs() { return this->slabs_; }
+  std::uint32_t hash_seen(const Item& item) { return this->hash_of(item); }
 };
 
 Key key_of(const std::string& name) { return {name, hash_murmur3(name)}; }
 
+template <class D>
 class CacheTest : public testing::Test {
  protected:
   bool set(CacheEngine& cache, const std::string& name, const std::string& value) {
@@ -36,71 +40,102 @@ class CacheTest : public testing::Test {
   Clock clock;
   ThreadCounters counters;
 };
+using Disciplines = testing::Types<Locks, Locks14>;
+TYPED_TEST_SUITE(CacheTest, Disciplines);
 
 // Found by a load beside a page move: the oldest items were all in the page that moved, whose chunks are not
 // given out.
-TEST_F(CacheTest, StoresWhileAllOldItemsAreInAPageThatMoves) {
+TYPED_TEST(CacheTest, StoresWhileAllOldItemsAreInAPageThatMoves) {
   EngineOptions options;
   options.limit = 2 << 20;
-  OpenCache cache(options, clock);
-  for (int n = 0; n < 2 * (1 << 20) / 96; ++n) ASSERT_TRUE(set(cache, std::to_string(n), "0123456789"));
+  OpenCache<TypeParam> cache(options, this->clock);
+  for (int n = 0; n < 2 * (1 << 20) / 96; ++n) ASSERT_TRUE(this->set(cache, std::to_string(n), "0123456789"));
   cache.slabs().begin_move(0);
-  EXPECT_TRUE(set(cache, "new", "value"));
-  EXPECT_EQ(get(cache, "new"), "value");
+  EXPECT_TRUE(this->set(cache, "new", "value"));
+  EXPECT_EQ(this->get(cache, "new"), "value");
 }
 
-TEST_F(CacheTest, AMovedPageKeepsItsItemsWhereThereIsRoom) {
+TYPED_TEST(CacheTest, AMovedPageKeepsItsItemsWhereThereIsRoom) {
   EngineOptions options;
   options.limit = 4 << 20;
-  OpenCache cache(options, clock);
+  OpenCache<TypeParam> cache(options, this->clock);
   const int page = (1 << 20) / 96;
-  for (int n = 0; n < 2 * page; ++n) ASSERT_TRUE(set(cache, std::to_string(n), "0123456789"));
+  for (int n = 0; n < 2 * page; ++n) ASSERT_TRUE(this->set(cache, std::to_string(n), "0123456789"));
   for (int n = 0; n < 2 * page; n += 2)
-    ASSERT_EQ(cache.remove(counters, key_of(std::to_string(n)), {}), Deleted::deleted);
+    ASSERT_EQ(cache.remove(this->counters, key_of(std::to_string(n)), {}), Deleted::deleted);
   ASSERT_EQ(cache.move_page(1, 5), MoveResult::done);
-  for (int n = 0; n < 2 * page; ++n) EXPECT_EQ(get(cache, std::to_string(n)), n % 2 ? "0123456789" : "none");
+  for (int n = 0; n < 2 * page; ++n)
+    EXPECT_EQ(this->get(cache, std::to_string(n)), n % 2 ? "0123456789" : "none");
   EXPECT_EQ(cache.slab_class(5).pages, 1u);
   EXPECT_GT(cache.mover().rescues, 0u);
   EXPECT_EQ(cache.mover().evictions, 0u);
 }
 
-TEST_F(CacheTest, APinnedValueStaysReadableAfterItsDeletion) {
-  Cache<Locks> cache({}, clock);
-  ASSERT_TRUE(set(cache, "a", "value"));
-  const Found found = cache.get(counters, key_of("a"), {}, nullptr, 0);
+TYPED_TEST(CacheTest, APinnedValueStaysReadableAfterItsDeletion) {
+  Cache<TypeParam> cache({}, this->clock);
+  ASSERT_TRUE(this->set(cache, "a", "value"));
+  const Found found = cache.get(this->counters, key_of("a"), {}, nullptr, 0);
   ASSERT_NE(found.pinned, nullptr);
-  EXPECT_EQ(cache.remove(counters, key_of("a"), {}), Deleted::deleted);
-  ASSERT_TRUE(set(cache, "b", "other"));
+  EXPECT_EQ(cache.remove(this->counters, key_of("a"), {}), Deleted::deleted);
+  ASSERT_TRUE(this->set(cache, "b", "other"));
   EXPECT_EQ(std::string(found.pinned->data(), 5), "value");
   cache.release(found.pinned);
   EXPECT_EQ(cache.slab_class(1).used_chunks, 1u);
 }
 
-TEST_F(CacheTest, AllItemsAreFoundDuringAndAfterGrowth) {
+TYPED_TEST(CacheTest, AllItemsAreFoundDuringAndAfterGrowth) {
   EngineOptions options;
   options.hash_power = 12;
-  Cache<Locks> cache(options, clock);
-  for (int n = 0; n < 7000; ++n) ASSERT_TRUE(set(cache, std::to_string(n), std::to_string(n)));
+  Cache<TypeParam> cache(options, this->clock);
+  for (int n = 0; n < 7000; ++n) ASSERT_TRUE(this->set(cache, std::to_string(n), std::to_string(n)));
   ASSERT_TRUE(cache.wants_expansion());
   int slices = 0;
   while (cache.expand()) {
     if (slices++ % 8) continue;
-    for (int n = 0; n < 7000; ++n) ASSERT_EQ(get(cache, std::to_string(n)), std::to_string(n));
+    for (int n = 0; n < 7000; ++n) ASSERT_EQ(this->get(cache, std::to_string(n)), std::to_string(n));
   }
   EXPECT_GT(slices, 60);
   EXPECT_EQ(cache.memory().hash_power, 13u);
-  for (int n = 0; n < 7000; ++n) EXPECT_EQ(get(cache, std::to_string(n)), std::to_string(n));
+  for (int n = 0; n < 7000; ++n) EXPECT_EQ(this->get(cache, std::to_string(n)), std::to_string(n));
 }
 
-TEST_F(CacheTest, WithoutEvictionAFullCacheRefuses) {
+/// Demotion is inside two LRU sections at once, which with `locks14` are one lock.
+TYPED_TEST(CacheTest, TheMaintainerMovesItemsFromHotToCold) {
+  Cache<TypeParam> cache({}, this->clock);
+  for (int n = 0; n < 1000; ++n) ASSERT_TRUE(this->set(cache, std::to_string(n), "0123456789"));
+  EXPECT_GT(cache.juggle(1), 0u);
+  EXPECT_GT(cache.lru(1 | kCold).items, 0u);
+  EXPECT_EQ(cache.items(), 1000u);
+  for (int n = 0; n < 1000; ++n) EXPECT_EQ(this->get(cache, std::to_string(n)), "0123456789");
+}
+
+TYPED_TEST(CacheTest, WithoutEvictionAFullCacheRefuses) {
   EngineOptions options;
   options.limit = 1 << 20;
   options.evict = false;
-  Cache<Locks> cache(options, clock);
+  Cache<TypeParam> cache(options, this->clock);
   int stored = 0;
-  while (set(cache, std::to_string(stored), "0123456789")) ++stored;
+  while (this->set(cache, std::to_string(stored), "0123456789")) ++stored;
   EXPECT_EQ(stored, (1 << 20) / 96);
-  EXPECT_EQ(get(cache, "0"), "0123456789");
+  EXPECT_EQ(this->get(cache, "0"), "0123456789");
+}
+
+// A page's mover looks for an item's bucket while a transaction that frees the item is under way, and is
+// undone.
+TEST(Cache, AnItemsHashDoesNotDependOnItsBits) {
+  for (const bool cas : {true, false}) {
+    EngineOptions options;
+    options.cas = cas;
+    Clock clock;
+    OpenCache<Locks> cache(options, clock);
+    const Key key = key_of("some-key");
+    Item* item = cache.allocate(key, 7, 0, 3);
+    ASSERT_TRUE(item);
+    const std::uint16_t before = std::exchange(item->bits, Item::kFree);
+    EXPECT_EQ(cache.hash_seen(*item), key.hash);
+    item->bits = before;
+    cache.release(item);
+  }
 }
 
 }  // namespace

@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(Chips, Oracle,
                                   i.param.forwarding;
                          });
 
-class DetectorMutant : public testing::TestWithParam<std::pair<ConflictDetector::Fault, const char*>> {};
+class DetectorMutant : public testing::TestWithParam<std::pair<ConflictFault, const char*>> {};
 
 TEST_P(DetectorMutant, IsCaughtByTheOracle) {
   const auto play_all = [&] {
@@ -208,14 +208,13 @@ TEST_P(DetectorMutant, IsCaughtByTheOracle) {
 
 INSTANTIATE_TEST_SUITE_P(
     Faults, DetectorMutant,
-    testing::Values(
-        std::pair{ConflictDetector::Fault::skip_tile_check, "SkipsTheTileCheck"},
-        std::pair{ConflictDetector::Fault::lose_sticky_bits, "LosesStickyBitsAtAnEviction"},
-        std::pair{ConflictDetector::Fault::lose_overflow, "LosesStickyBitsAtAnLlcEviction"},
-        std::pair{ConflictDetector::Fault::exclusive_speculative_read, "GrantsESpeculatively"},
-        std::pair{ConflictDetector::Fault::ignore_canary, "IgnoresTheCanary"},
-        std::pair{ConflictDetector::Fault::clear_own_sticky_bits, "ClearsTheRequestersStickyBits"},
-        std::pair{ConflictDetector::Fault::canary_of_writers_only, "KeepsWriteRightOnAReadsCanary"}),
+    testing::Values(std::pair{ConflictFault::skip_tile_check, "SkipsTheTileCheck"},
+                    std::pair{ConflictFault::lose_sticky_bits, "LosesStickyBitsAtAnEviction"},
+                    std::pair{ConflictFault::lose_overflow, "LosesStickyBitsAtAnLlcEviction"},
+                    std::pair{ConflictFault::exclusive_speculative_read, "GrantsESpeculatively"},
+                    std::pair{ConflictFault::ignore_canary, "IgnoresTheCanary"},
+                    std::pair{ConflictFault::clear_own_sticky_bits, "ClearsTheRequestersStickyBits"},
+                    std::pair{ConflictFault::canary_of_writers_only, "KeepsWriteRightOnAReadsCanary"}),
     [](const auto& i) { return i.param.second; });
 
 TEST(MesiMutant, ThatLeavesAnUncheckedFillAGoodCanaryIsCaughtByTheOracle) {

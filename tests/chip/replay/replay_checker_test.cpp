@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr Addr kStack = 0x400000, kStackEnd = kStack + AddressSpace::kPageBytes;
+constexpr Addr kUntracked = 0x500000;
 constexpr unsigned a0 = reg::a0, a1 = reg::a1, sp = reg::sp;
 
 std::uint32_t task_instruction(isa::TaskOp op, std::uint32_t imm = 0) {
@@ -65,6 +66,19 @@ class ReplayChecker : public ::testing::Test {
     call_heap();
     machine.emit("sd", {.rs1 = a0, .rs2 = a0});
     machine.emit(task_instruction(isa::TaskOp::finish));
+    // passes(block, untracked): reads the block, says in untracked memory that it may be taken, and waits;
+    // gets(block, untracked): sees that, and writes to the block
+    passes = machine.end();
+    machine.emit("ld", {.rd = a1, .rs1 = a0});
+    machine.emit("sd", {.rs1 = reg::a1 + 1, .rs2 = a0});
+    machine.emit("ecall");
+    machine.emit(task_instruction(isa::TaskOp::finish));
+    gets = machine.end();
+    machine.emit(task_instruction(isa::TaskOp::read, 3) | reg::a0 << 7);
+    machine.emit("ld", {.rd = a1, .rs1 = reg::a1 + 1});
+    machine.emit("sd", {.rs1 = a1, .rs2 = a1});
+    machine.emit(task_instruction(isa::TaskOp::finish));
+    machine.memory.map(kUntracked, AddressSpace::kPageBytes, Page::kRead | Page::kWrite | Page::kUntracked);
     checker.begin_region({{kStack, kStackEnd}, {kStackEnd, kStackEnd + AddressSpace::kPageBytes}},
                          {{heap, 0}});
   }
@@ -131,7 +145,7 @@ class ReplayChecker : public ::testing::Test {
   std::string wrong;
   rubato::chip::ReplayChecker checker{machine.memory, symbols, two_cores(),
                                       [this](const std::string& s) { wrong = s; }};
-  Addr increment = 0, creator = 0, stack = 0, heap = 0, frees = 0, takes = 0;
+  Addr increment = 0, creator = 0, stack = 0, heap = 0, frees = 0, takes = 0, passes = 0, gets = 0;
 };
 
 TEST_F(ReplayChecker, AcceptsASerialRunWhateverTheTimesAtWhichTasksRan) {
@@ -160,7 +174,7 @@ TEST_F(ReplayChecker, ForgetsAbortedAttempts) {
   create(1, task(increment));
   create(2, task(increment));
   run_increment(2, 1, 50, 7);
-  checker.on_aborted(2, CoreId{1}, AbortCause::conflict, false, Cycle{60});
+  checker.on_aborted(2, CoreId{1}, {.cause = AbortCause::conflict}, false, Cycle{60});
   run_increment(1, 0, 100, 0);
   run_increment(2, 1, 100, 1);
   commit(1);
@@ -256,7 +270,7 @@ TEST_F(ReplayChecker, MissesAChildOfAnAbortedAttemptUnlessItIsDiscarded) {
   const auto create_and_abort = [&](std::uint64_t child, std::uint64_t now) {
     dispatch(1, 0, now);
     checker.on_created(child, 1, task(increment), CoreId{0}, Cycle{now + 1});
-    checker.on_aborted(1, CoreId{0}, AbortCause::conflict, false, Cycle{now + 2});
+    checker.on_aborted(1, CoreId{0}, {.cause = AbortCause::conflict}, false, Cycle{now + 2});
   };
   create(1, task(increment));
   create_and_abort(2, 100);
@@ -310,6 +324,49 @@ TEST_F(ReplayChecker, ReplaysATaskThatStillRunsAsFarAsItFreesWhatAnotherIsGiven)
   commit(1);
   checker.end_region();
   EXPECT_THAT(wrong, IsEmpty());
+}
+
+// A block of capalloc changes hands so: its new owner may commit while the old one waits.
+TEST_F(ReplayChecker, ReplaysATaskAsFarAsItWaitsBeforeThoseThatUseUntrackedMemoryThen) {
+  for (const bool is_used : {true, false}) {
+    SetUp();
+    const auto with_untracked = [&](Addr function) {
+      TaskDescriptor d = task(function);
+      d.argument_count = 3;
+      d.arguments[2] = kUntracked;
+      return d;
+    };
+    create(1, with_untracked(passes));
+    create(2, with_untracked(is_used ? gets : increment));
+    dispatch(1, 0, 100);
+    checker.on_load(CoreId{0}, isa::test::kData, 8, 0);
+    checker.on_store(CoreId{0}, kUntracked, 8);
+    checker.enter_kernel(1);
+    checker.leave_kernel();
+    checker.on_suspended(1, CoreId{0}, Cycle{105});
+    if (is_used) {
+      dispatch(2, 1, 110);
+      checker.on_task_read(CoreId{1}, 3, 0);
+      checker.on_load(CoreId{1}, kUntracked, 8, isa::test::kData);
+      checker.on_store(CoreId{1}, isa::test::kData, 8);
+      machine.memory.store<std::uint64_t>(isa::test::kData, isa::test::kData);
+      finish(2, 1, 120);
+    } else {
+      run_increment(2, 1, 110, 0);
+    }
+    commit(2);
+    DispatchedTask again;
+    again.id = 1;
+    checker.on_resumed(CoreId{0}, again, Cycle{130});
+    HartState after;
+    after.pc = passes + 12;
+    checker.on_kernel_exit(CoreId{0}, after);
+    finish(1, 0, 140);
+    commit(1);
+    checker.end_region();
+    // Nothing else orders the two: then the first is replayed when it has ended, after what it did not see.
+    EXPECT_EQ(wrong.empty(), is_used) << wrong;
+  }
 }
 
 TEST_F(ReplayChecker, RefusesOtherArgumentsOfAHeapFunctionThanInTheReplay) {

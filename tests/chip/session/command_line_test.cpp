@@ -121,7 +121,8 @@ TEST(CommandLine, SaysWhatIsWrong) {
   EXPECT_EQ(error_of({"--trace", "p"}), "--trace needs --out DIR: the trace is a file of the run directory");
   EXPECT_EQ(error_of({"--commit-order", "p"}),
             "--commit-order needs --out DIR: the order is a file of the run directory");
-  EXPECT_EQ(error_of({"--trace-from", "4", "p"}), "--trace-from and --trace-cycles need --trace");
+  EXPECT_EQ(error_of({"--trace-from", "4", "p"}),
+            "--trace-from and --trace-cycles need --trace or --instructions");
   EXPECT_EQ(error_of({"--out", "d", "--trace", "--trace-cycles", "0", "p"}),
             "--trace-cycles is '0', expected a number of cycles, at least 1");
   EXPECT_EQ(error_of({"--out", "d", "--interval", "0", "p"}),

@@ -1,6 +1,7 @@
 // Sessions: what a run leaves behind, and on stdout, however it ends (C24, C26).
 // SPDX-License-Identifier: MIT
 #include "chip/session/session.hpp"
+#include "chip/task/task_record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +48,7 @@ class FakeSimulation final : public Simulation {
     interval_ = interval;
   }
   void observe_tasks(TaskObserver* observer) override { tasks_ = observer; }
+  void observe_instructions(InstructionObserver*) override {}
   RunOutcome run() override {
     step(100);
     observer_->on_region_begin(Cycle{100});
@@ -70,6 +72,9 @@ class FakeSimulation final : public Simulation {
   const AbortProfile& abort_profile() const override { return aborts_; }
   Progress progress() const override { return {Cycle{cycles_}, instructions_ + 1000, 3, 42, false}; }
   std::string symbol(Addr) const override { return "visit<\"x\">"; }
+  std::optional<std::pair<Addr, std::uint64_t>> find_symbol(std::string_view) const override {
+    return std::nullopt;
+  }
   std::string symbol(LineAddr) const override { return "distances"; }
   std::vector<std::string> notes() const override { return {"system call foo is unknown"}; }
   std::string errors() const override { return "the guest's own words\n"; }
@@ -114,16 +119,20 @@ class FakeSimulation final : public Simulation {
     DispatchedTask child = parent, other = parent;
     child.id = 2;
     other.id = 3;
+    Task by;
+    by.id = 9;
+    by.descriptor.function = 0x1000;
+    const AbortReason reason{.cause = AbortCause::conflict, .line = LineAddr{0x40}, .by_task = &by};
     tasks_->on_dispatched(CoreId{0}, parent, Cycle{100});
     tasks_->on_created(2, 1, child.descriptor, CoreId{0}, Cycle{101});
     tasks_->on_created(3, 1, other.descriptor, CoreId{0}, Cycle{102});
     tasks_->on_dispatched(CoreId{1}, child, Cycle{110});
-    tasks_->on_aborted(2, CoreId{1}, AbortCause::conflict, false, Cycle{120});
+    tasks_->on_aborted(2, CoreId{1}, reason, false, Cycle{120});
     tasks_->on_dispatched(CoreId{1}, child, Cycle{125});
     tasks_->on_finished(2, CoreId{1}, Cycle{130});
     tasks_->on_dispatched(CoreId{1}, other, Cycle{131});
-    tasks_->on_aborted(2, CoreId{1}, AbortCause::dependence, false, Cycle{140});
-    tasks_->on_aborted(3, CoreId{1}, AbortCause::parent, true, Cycle{141});
+    tasks_->on_aborted(2, CoreId{1}, {.cause = AbortCause::dependence}, false, Cycle{140});
+    tasks_->on_aborted(3, CoreId{1}, {.cause = AbortCause::parent}, true, Cycle{141});
     tasks_->on_dispatched(CoreId{1}, child, Cycle{150});
     tasks_->on_finished(2, CoreId{1}, Cycle{160});
     tasks_->on_committed(2, CoreId{1}, Cycle{170}, false);
@@ -346,10 +355,10 @@ TEST_F(Sessions, TraceTasksAsSlicesFlowsInstantsAndACounter) {
   std::map<std::string, std::vector<Json>> by_phase;
   for (const Json& event : trace["traceEvents"]) by_phase[event["ph"]].push_back(event);
   ASSERT_EQ(by_phase["X"].size(), 4u);
-  EXPECT_EQ(by_phase["X"][0]["name"], "visit<\"x\"> (waits)") << "in a system call, without its core";
+  EXPECT_EQ(by_phase["X"][0]["name"], "visit (waits)") << "in a system call, without its core";
   EXPECT_NEAR(by_phase["X"][0]["dur"].get<double>(), 6 / 2000.0, 1e-12);
   const Json& parent = by_phase["X"][1];
-  EXPECT_EQ(parent["name"], "visit<\"x\">");
+  EXPECT_EQ(parent["name"], "visit");
   EXPECT_EQ(parent["ts"], 118 / 2000.0);
   EXPECT_NEAR(parent["dur"].get<double>(), 2 / 2000.0, 1e-12);
   EXPECT_EQ(parent["args"]["timestamp"], 7);
@@ -363,6 +372,11 @@ TEST_F(Sessions, TraceTasksAsSlicesFlowsInstantsAndACounter) {
   EXPECT_EQ(by_phase["i"].size(), 1u);
   ASSERT_EQ(by_phase["C"].size(), 2u) << "only changes of the timestamp";
   EXPECT_EQ(by_phase["C"][1]["args"]["timestamp"], 8);
+  const Json& about = trace["otherData"];
+  EXPECT_EQ(about["seed"], options_.config.chip.seed);
+  EXPECT_EQ(about["cores"], options_.config.chip.cores);
+  EXPECT_THAT(about["run.toml"].get<std::string>(), HasSubstr("[config.chip]"));
+  EXPECT_EQ(about["functions"], Json::parse(R"({"visit": "visit<\"x\">"})")) << "the whole name, once";
 }
 
 TEST_F(Sessions, TraceOnlyWhatOverlapsTheWindow) {
@@ -409,14 +423,18 @@ TEST_F(Sessions, TraceAbortedAttemptsWithTheirCauseAndAFlowToEachAttempt) {
     if (phase == "s" || phase == "t" || phase == "f") flows[event["id"]] += phase;
   }
   ASSERT_EQ(slices.size(), 4u);
-  EXPECT_EQ(slices[0]["name"], "visit<\"x\"> (aborted: conflict)");
+  EXPECT_EQ(slices[0]["name"], "visit (aborted: conflict)");
   EXPECT_EQ(slices[0]["args"]["aborted"], "conflict");
+  EXPECT_EQ(slices[0]["args"]["by"], "visit");
+  EXPECT_EQ(slices[0]["args"]["by_id"], 9);
+  EXPECT_EQ(slices[0]["args"]["line"], "visit<\"x\">") << "what is at the line, as the simulation names it";
   EXPECT_EQ(slices[0]["args"]["end_cycle"], 120);
-  EXPECT_EQ(slices[1]["name"], "visit<\"x\">") << "it had finished when it was aborted";
+  EXPECT_EQ(slices[1]["name"], "visit") << "it had finished when it was aborted";
   EXPECT_FALSE(slices[1]["args"].contains("aborted"));
-  EXPECT_EQ(slices[2]["name"], "visit<\"x\"> (aborted: parent)");
+  EXPECT_EQ(slices[2]["name"], "visit (aborted: parent)");
   ASSERT_EQ(instants.size(), 1u);
   EXPECT_EQ(instants[0]["name"], "aborted: dependence");
+  EXPECT_FALSE(instants[0]["args"].contains("by")) << "nobody is named";
   EXPECT_EQ(instants[0]["tid"], 1);
   EXPECT_EQ(instants[0]["ts"], 140 / 2000.0);
   EXPECT_EQ(instants[0]["args"], Json::parse(R"({"id": 2, "cause": "dependence", "discarded": false})"));

@@ -189,7 +189,7 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
 
   std::uint64_t in_send_buffers() const {
     std::uint64_t sum = 0;
-    for (std::uint32_t t = 0; t < config.tiles(); ++t) sum += units.unit(TileId{t}).send_buffer().used();
+    for (std::uint32_t t = 0; t < config.tiles(); ++t) sum += units.unit(TileId{t}).state().send.used();
     return sum;
   }
 
@@ -274,8 +274,8 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
     for (std::uint32_t t = 0; t < config.tiles(); ++t) {
       const TaskUnit& unit = units.unit(TileId{t});
       if (config.task.unlimited_queues) continue;
-      EXPECT_LE(unit.queue().entries(), unit.queue().capacity());
-      EXPECT_LE(unit.send_buffer().used(), unit.send_buffer().capacity());
+      EXPECT_LE(unit.state().queue.entries(), unit.state().queue.capacity());
+      EXPECT_LE(unit.state().send.used(), unit.state().send.capacity());
     }
   }
 

@@ -8,7 +8,6 @@
 #include "rubato/rubato.hpp"
 
 const char* capalloc_check() __asm__("capalloc_check");
-std::uint64_t capalloc_give(std::uint64_t) __asm__("capalloc_give");
 std::uint64_t capalloc_take(std::uint64_t) __asm__("capalloc_take");
 std::uint64_t capalloc_take_aligned(std::uint64_t, std::uint64_t) __asm__("capalloc_take_aligned");
 
@@ -34,7 +33,7 @@ void look(std::uint64_t round, std::uint64_t reader) {
   const auto block = reinterpret_cast<std::uint64_t>(blocks[round]);
   for (std::uint64_t i = 0; i < 4; ++i) {
     capalloc_take((round * 977 + i * 131) % 5000);
-    if (reader % 2 == 0) capalloc_give(block + reader / 4 * 16);
+    if (reader % 2 == 0) std::free(reinterpret_cast<void*>(block + reader / 4 * 16));
     if (reader % 4 == 1) capalloc_take_aligned(100, std::uint64_t{16} << i);
     if (reader % 4 == 3) capalloc_take_aligned(100, reader * 1000 + i);
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "native/pool/atomics.hpp"
+#include "native/worker/policy.hpp"
 #include "tests/native/sync/explorer.hpp"
 
 namespace {
@@ -130,8 +131,8 @@ TEST(Version, LetsReadersPassAReaderThatExcludedWriters) {
   EXPECT_EQ(version.begin(1), 10u);
 }
 
-/// Real threads: writers of eight cells and readers that validate; a reader that lost kReaderLosses times
-/// locks.
+/// Real threads: writers of eight cells and readers that validate; a reader that lost policy::kReaderLosses
+/// times locks.
 template <class Rules>
 void stress(unsigned threads) {
   using V = Version<StdAtomics, Rules>;
@@ -164,7 +165,7 @@ void stress(unsigned threads) {
           continue;
         }
         bool is_done = false;
-        for (unsigned losses = 0; !is_done && losses < kReaderLosses; ++losses) {
+        for (unsigned losses = 0; !is_done && losses < policy::kReaderLosses; ++losses) {
           const auto seen = version.begin();
           if (!seen) {
             std::this_thread::yield();

@@ -6,14 +6,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "native/trace/gzip.hpp"
 #include "rubato/rubato.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -38,8 +41,9 @@ std::int64_t nanoseconds(const json& microseconds) {
 class Trace : public ::testing::TestWithParam<unsigned> {
  protected:
   ~Trace() override { native::configure({}); }
-  fs::path file() const { return folder_ / "trace.json"; }
-  void begin(unsigned workers, unsigned spans = 1u << 18) {
+  fs::path file() const { return folder_ / name_; }
+  void begin(unsigned workers, unsigned spans = 1u << 18, const char* name = "trace.json") {
+    name_ = name;
     native::Options options;
     options.workers = workers;
     options.oversubscribe = true;
@@ -92,6 +96,7 @@ class Trace : public ::testing::TestWithParam<unsigned> {
   }
 
   const TemporaryFolder folder_;
+  std::string name_ = "trace.json";
   unsigned workers_ = 0;
 };
 INSTANTIATE_TEST_SUITE_P(Workers, Trace, ::testing::Values(1u, 2u, 8u));
@@ -148,15 +153,15 @@ TEST_P(Trace, SaysWhatRanAndWhen) {
   run();
   unsigned named = 0;
   for (const Slice& slice : slices("task")) {
-    if (slice.name.find("adds(") != std::string::npos) {
+    if (slice.name == "adds") {
       ++named;
       EXPECT_EQ(slice.arguments["access"], "writes");
       EXPECT_EQ(std::stoull(slice.arguments["resource"].get<std::string>(), nullptr, 16),
                 reinterpret_cast<std::uintptr_t>(line.get()));
-    } else if (slice.name.find("alone()") != std::string::npos) {
+    } else if (slice.name == "alone") {
       ++named;
       EXPECT_EQ(slice.arguments["type"], "spec");
-    } else if (slice.name.find("steps(") != std::string::npos) {
+    } else if (slice.name == "steps" || slice.name == "lambda of steps") {
       ++named;
       EXPECT_EQ(slice.arguments["timestamp"].get<std::string>().substr(0, 15), "115292150460684");
     }
@@ -167,6 +172,45 @@ TEST_P(Trace, SaysWhatRanAndWhen) {
   for (const Slice& slice : slices("order")) EXPECT_EQ(slice.arguments["tasks"], 2);
   EXPECT_EQ(slices("run").size(), 1u);
   remove(line);
+}
+
+TEST_P(Trace, SaysWhichProgramRan) {
+  begin(GetParam());
+  create<spec>(alone, {});
+  run();
+  const json document = this->document();
+  const json& first = document["traceEvents"][0];
+  EXPECT_EQ(first["name"], "process_name");
+  EXPECT_EQ(first["args"]["name"], "test_native_trace");
+  EXPECT_NE(document["otherData"]["command"][0].get<std::string>().find("test_native_trace"),
+            std::string::npos);
+  EXPECT_TRUE(document["otherData"]["environment"].is_array());
+  ASSERT_TRUE(document["otherData"]["functions"].contains("alone"));
+  EXPECT_NE(document["otherData"]["functions"]["alone"].get<std::string>().find("alone()"),
+            std::string::npos);
+}
+
+/// What gzip makes of the file.
+json unpacked(const fs::path& file) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(("gzip -dc " + file.string()).c_str(), "r"), pclose);
+  std::string text;
+  for (int c = 0; (c = std::fgetc(pipe.get())) != EOF;) text += static_cast<char>(c);
+  return json::parse(text);
+}
+
+TEST_P(Trace, IsCompressedIfItsNameSaysSo) {
+  if (!runtime::has_gzip()) GTEST_SKIP() << "built without zlib";
+  begin(GetParam(), 1u << 18, "trace.json.gz");
+  for (unsigned runs = 1; runs <= 3; ++runs) {
+    for (int i = 0; i < 2000; ++i) create<nonspec>([] {}, {});
+    run();
+    const json document = unpacked(file());
+    std::size_t tasks = 0;
+    for (const json& event : document["traceEvents"]) tasks += event["ph"] == "X" && event["cat"] == "task";
+    EXPECT_EQ(tasks, 2000u * runs);
+    EXPECT_EQ(document["otherData"]["runs"], runs) << "its end is replaced";
+  }
+  EXPECT_LT(fs::file_size(file()), 6000u * 40);
 }
 
 TEST_P(Trace, IsCompleteAfterEachRun) {

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "library.hpp"
@@ -46,6 +48,12 @@ __attribute__((noinline)) int without_clone(int value) {
 }
 int (*unsafe_chosen)(int) = without_clone;
 
+/// A transaction in hardware can call whatever can be undone by hardware, and stays one that can be undone.
+bool may_be_in_hardware() {
+  const char* const method = std::getenv("RUBATO_ITM_METHOD");
+  return method == nullptr || std::strncmp(method, "adaptive", 8) == 0 || std::strcmp(method, "rtm") == 0;
+}
+
 TEST(Clones, FunctionsWithoutOneMakeARelaxedTransactionIrrevocable) {
   x = 1;
   int result = 0, mode = 0;
@@ -56,7 +64,7 @@ TEST(Clones, FunctionsWithoutOneMakeARelaxedTransactionIrrevocable) {
     mode = _ITM_inTransaction();
   }
   EXPECT_EQ(result, 7);
-  EXPECT_EQ(mode, 2);
+  EXPECT_TRUE(mode == 2 || (mode == 1 && may_be_in_hardware())) << mode;
   EXPECT_EQ(x, 2);
 }
 

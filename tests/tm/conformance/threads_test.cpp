@@ -1,11 +1,14 @@
 // Many threads: atomicity, opacity, privatization, threads that come and go, fork (rules T29, T36, T39, T65,
 // T66).
 // SPDX-License-Identifier: MIT
+#include <linux/membarrier.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -20,6 +23,18 @@ void in_threads(int threads, const std::function<void(int)>& body) {
   std::vector<std::thread> all;
   for (int i = 0; i < threads; ++i) all.emplace_back(body, i);
   for (std::thread& thread : all) thread.join();
+}
+
+// Asked before main, and so before any transaction: EPERM where the process is not registered.
+const long membarrier_commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+const int membarrier_error = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0 ? 0 : errno;
+
+// Later, in a process with threads, the kernel takes milliseconds for it, in the first transaction.
+TEST(Threads, MembarrierIsRegisteredBeforeThereAreAny) {
+  SKIP_ON_GCC("it uses no membarrier");
+  if (membarrier_commands < 0 || (membarrier_commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0)
+    GTEST_SKIP() << "the kernel has no membarrier";
+  EXPECT_EQ(membarrier_error, 0);
 }
 
 long counter;

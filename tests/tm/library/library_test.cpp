@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "rubato/tm/library.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -400,6 +401,18 @@ TEST(TmLibrary, ManyThreadsSeeWholeStringsOnly) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(torn, std::vector<int>(4, 0));
+}
+
+TEST(Promises, AreTakenByOurLibraryAlone) {
+  const bool is_ours = ::dlsym(RTLD_DEFAULT, "rubato_tm_no_privatization") != nullptr;
+  static int value = 0;
+  int answer = -1;
+  __transaction_atomic {
+    answer = tm_makes_nothing_private();
+    ++value;
+  }
+  EXPECT_EQ(answer, is_ours ? 1 : 0);
+  EXPECT_EQ(value, 1);
 }
 
 }  // namespace

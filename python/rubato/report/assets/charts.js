@@ -92,11 +92,33 @@ function redrawAll() { for (const container of drawn.keys()) redraw(container); 
 
 function legend(entries) {
   const box = html('div', {class: 'legend'});
-  for (const {name, colour} of entries) {
-    box.append(html('span', {}, html('i', {style: `background:${colour}`}), name));
+  for (const entry of entries) {
+    const swatch = svg('svg', {width: 16, height: 14, viewBox: '0 0 16 14', 'aria-hidden': 'true'});
+    swatch.append(...filled(entry, {x: 0, y: 0, width: 16, height: 14, rx: 2}));
+    box.append(html('span', {}, swatch, entry.name));
   }
   return box;
 }
+
+// ---- patterns: what neighbours are told apart by where colours look alike ----
+
+/// Strokes within a square of 7 by 7; the first part has none.
+const STROKES = ['', 'M0 7L7 0M-1 1L1 -1M6 8L8 6', 'M3.5 3v1', 'M0 0L7 7M-1 6L1 8M6 -1L8 1', 'M0 3.5H7', 'M0 0L7 7M7 0L0 7', 'M3.5 0V7'];
+
+function definePatterns() {
+  const defs = svg('defs');
+  STROKES.forEach((d, i) => defs.append(svg('pattern', {id: `fill-${i}`, width: 7, height: 7, patternUnits: 'userSpaceOnUse'},
+    svg('path', {d, fill: 'none', style: 'stroke:var(--ink)', 'stroke-width': i === 2 ? 2.4 : 1, opacity: 0.55}))));
+  document.body.append(svg('svg', {width: 0, height: 0, 'aria-hidden': 'true', style: 'position:absolute'}, defs));
+}
+
+/// The rectangles of a part: its colour, and its pattern over it.
+function filled(part, box) {
+  const colour = svg('rect', {...box, style: `fill:${part.colour}`});
+  return part.pattern ? [colour, svg('rect', {...box, fill: `url(#fill-${part.pattern})`, 'pointer-events': 'none'})] : [colour];
+}
+
+const shorter = (text, most) => text.length > most ? text.slice(0, Math.max(1, most - 1)) + '…' : text;
 
 // ---- scales ----
 
@@ -188,10 +210,29 @@ function drawIdeal(root, data, px, py, top, xs) {
 
 const DASHES = ['none', '9 4', '2.5 3', '10 3 2.5 3'];  // curves that coincide are all seen, and colour is not needed
 
+/// How line `i` looks. Neighbours differ in mark, dashes and colour.
+const look = (i) => ({colour: `var(--s${i % 8})`, dashes: DASHES[(i + Math.floor(i / 4)) % 4], mark: MARKS[i % 4]});
+
+function markOf(i, x, y) {
+  const node = look(i).mark(x, y);
+  node.setAttribute('style', `fill:${look(i).colour};stroke:var(--card);stroke-width:1.2`);
+  return node;
+}
+
+/// A piece of the line with its mark, as it is drawn, before each name.
+function lineLegend(names) {
+  return names.map((name, i) => {
+    const picture = svg('svg', {width: 34, height: 14, viewBox: '0 0 34 14', 'aria-hidden': 'true'},
+      svg('path', {d: 'M1 7H33', fill: 'none', style: `stroke:${look(i).colour}`, 'stroke-width': 2, 'stroke-dasharray': look(i).dashes}),
+      markOf(i, 17, 7));
+    return html('span', {}, picture, name);
+  });
+}
+
 const hasInterval = (p) => Number.isFinite(p.low) && Number.isFinite(p.high);
 
 function drawSeries(root, s, index, px, py) {
-  const colour = `var(--s${index % 8})`;
+  const {colour, dashes} = look(index);
   const banded = s.points.filter(hasInterval);
   if (banded.length > 1) {
     const up = banded.map((p) => `${px(p.x)} ${py(p.high)}`), down = banded.map((p) => `${px(p.x)} ${py(p.low)}`).reverse();
@@ -199,15 +240,13 @@ function drawSeries(root, s, index, px, py) {
   }
   const d = s.points.map((p, i) => `${i ? 'L' : 'M'}${px(p.x)} ${py(p.y)}`).join('');
   root.append(svg('path', {d, fill: 'none', style: `stroke:${colour}`, 'stroke-width': 2.25, 'stroke-linejoin': 'round',
-    'stroke-dasharray': DASHES[index % DASHES.length]}));
+    'stroke-dasharray': dashes}));
   for (const p of s.points) {
     if (hasInterval(p)) {
       const x = px(p.x), a = py(p.low), b = py(p.high);
       root.append(svg('path', {d: `M${x - 4} ${a}h8M${x} ${a}V${b}M${x - 4} ${b}h8`, fill: 'none', style: `stroke:${colour}`}));
     }
-    const mark = MARKS[index % MARKS.length](px(p.x), py(p.y));
-    mark.setAttribute('style', `fill:${colour};stroke:var(--card);stroke-width:1.2`);
-    root.append(mark);
+    root.append(markOf(index, px(p.x), py(p.y)));
   }
 }
 
@@ -260,7 +299,7 @@ function stackedBars(container, data, isRelative) {
     const line = svg('line', {class: 'axis', 'stroke-dasharray': '3 3'});
     let y = m.top;
     for (const group of data.groups) {
-      root.append(svg('text', {class: 'strong', x: 0, y: y + 16, text: group.name, style: HALO}));
+      root.append(svg('text', {class: 'strong', x: 0, y: y + 16, text: shorter(group.name, Math.floor(width / 7.4)), style: HALO}));
       y += headings;
       for (const row of group.rows) {
         root.append(svg('text', {x: m.left - 8, y: y + thick / 2 + 4, 'text-anchor': 'end', text: row.label}));
@@ -271,11 +310,11 @@ function stackedBars(container, data, isRelative) {
           if (fraction <= 0) continue;
           const from = px(at), to = px(at + fraction * whole);
           at += fraction * whole;
-          const bar = svg('rect', {x: from, y, width: Math.max(0.4, to - from - (to - from > 3 ? 1 : 0)), height: thick,
-            style: `fill:${part.colour}`, rx: 1.5});
+          const box = {x: from, y, width: Math.max(0.4, to - from - (to - from > 3 ? 1 : 0)), height: thick, rx: 1.5};
+          const [bar, ...over] = filled(part, box);
           root.append(explain(bar, `${group.name}, ${row.label}`, data.parts.filter((p) => row.fractions[p.key] > 0)
             .map((p) => ({name: p.name, colour: p.colour, value: percent(row.fractions[p.key]) +
-              (row.amounts ? `, ${number(row.amounts[p.key])} ${data.unit}` : '') + (p === part ? '  ◂' : '')}))));
+              (row.amounts ? `, ${number(row.amounts[p.key])} ${data.unit}` : '') + (p === part ? '  ◂' : '')}))), ...over);
         }
         if (isRelative && row.total > most) drawCut(root, px(at), y, thick);
         else if (isRelative && row.high != null) drawWhisker(root, px(row.low), px(Math.min(row.high, most)), y + thick / 2);

@@ -4,6 +4,7 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 document.body.append(tip);
+definePatterns();
 const at = (id) => document.getElementById(id);
 
 /// A row of buttons of which one is pressed: `kind` names the attribute that carries the workload's number.
@@ -29,7 +30,10 @@ function showModes({time, traffic}) {
 }
 
 function showWorkload(workload, i) {
-  if (at(`speedup-chart-${i}`)) speedupChart(at(`speedup-chart-${i}`), workload.speedup, false);
+  if (at(`speedup-chart-${i}`)) {
+    at(`speedup-legend-${i}`).replaceChildren(...lineLegend(workload.speedup.series.map((s) => s.name)));
+    speedupChart(at(`speedup-chart-${i}`), workload.speedup, false);
+  }
   if (workload.cycles) {  // of a simulated chip
     at(`cycles-legend-${i}`).replaceChildren(...legend(used(workload.cycles)).children);
     stackedBars(at(`cycles-chart-${i}`), workload.cycles, false);
@@ -62,6 +66,11 @@ if (data.modes.length) {
   showModes(data.modes[0]);
 }
 data.workloads.forEach(showWorkload);
+for (const [id, axes] of Object.entries(data.panels)) {
+  const select = at(`${id}-axis`);
+  if (select) select.addEventListener('change', () => showPanels(id, axes[select.value]));
+  showPanels(id, axes[0]);
+}
 const speedups = data.workloads.map(({speedup}) => ({chart: speedup, isLinear: false}));
 const showSpeedup = (i) => speedupChart(at(`speedup-chart-${i}`), speedups[i].chart, speedups[i].isLinear);
 switches('speedup', 'linear', (i, isLinear) => { speedups[i].isLinear = isLinear; showSpeedup(i); });
@@ -76,10 +85,10 @@ switches('aborts', 'relative', (i, relative) => stackedBars(at(`aborts-chart-${i
 
 // ---- inside one run ----
 
-function chartUnder(body, heading, text, className = 'chart') {
+function chartUnder(body, heading, text, className = 'chart', attributes = {}) {
   body.append(html('h3', {text: heading}));
   if (text) body.append(html('p', {class: 'explain', text}));
-  const box = html('div', {class: className});
+  const box = html('div', {class: className, ...attributes});
   body.append(box);
   return box;
 }
@@ -99,7 +108,7 @@ function showInside(run) {
   if (run.conflicts) conflictTables(body, run.conflicts);
   multiples(body, run.histograms, 'Queues and delays', 'How often each value was seen, over all tiles; buckets double in width.',
     (box, h) => histogramChart(box, h), (h) => `mean ${number(h.mean)} ${h.unit}`);
-  multiples(body, run.series, 'Over time', 'Sampled every interval of simulated time.',
+  multiples(body, run.series, 'Over time', 'Sampled every interval of simulated time; of very many samples, means of several.',
     (box, s) => seriesChart(box, s), (s) => s.unit);
   if (run.timeline) showTimeline(body, run.timeline);
   if (!body.children.length) body.append(html('p', {class: 'explain', text: 'This run recorded no more than its totals.'}));
@@ -131,7 +140,7 @@ function functionTable(body, rows) {
       ...classes.map((c) => cell('td', number(r.classes[c] ?? 0))), ...parts.map((p) => cell('td', number(r.parts[p]))));
   });
   chartUnder(body, 'Task functions', 'Core cycles by what the cores worked for: each function by class, then all its work by ' +
-    'the part of the machine it waited for.', 'scroll')
+    'the part of the machine it waited for.', 'scroll', {tabindex: 0})
     .append(html('table', {}, html('thead', {}, head), html('tbody', {}, ...lines)));
 }
 
@@ -139,14 +148,15 @@ function conflictTables(body, conflicts) {
   const box = chartUnder(body, 'Who aborts whom, and where', 'Aborted attempts by task function, by what aborted them and by ' +
     `cause; below, of ${number(conflicts.line_count)} lines of memory in which attempts met, those that cost most core cycles.`, '');
   const numbers = ['aborts', 'lost_cycles'];
-  const tableOf = (columns, rows) => html('div', {class: 'scroll'}, html('table', {},
+  const tableOf = (columns, rows) => html('div', {class: 'scroll', tabindex: 0}, html('table', {},
     html('thead', {}, html('tr', {}, ...Object.entries(columns).map(([key, name]) => html('th', numbers.includes(key) ? {class: 'n', text: name} : {text: name})))),
     html('tbody', {}, ...rows.map((r) => html('tr', {}, ...Object.keys(columns).map((key) =>
       numbers.includes(key) ? html('td', {class: 'n', text: r[key].toLocaleString('en')})
         : html('td', key === 'symbol' ? {class: 'wrap', text: r[key]} : {text: r[key]})))))));
   const shared = {victim: 'aborted', by: 'by'}, cost = {aborts: 'aborts', lost_cycles: 'lost cycles'};
   box.append(tableOf({...shared, cause: 'cause', ...cost}, conflicts.functions));
-  const columns = {line: 'line', symbol: 'symbol', ...shared, ...cost}, first = 12, {lines} = conflicts;
+  const {lines} = conflicts, first = 12, named = lines.some((l) => l.symbol) ? {symbol: 'symbol'} : {};
+  const columns = {line: 'line', ...named, ...shared, ...cost};
   if (lines.length) box.append(tableOf(columns, lines.slice(0, first)));
   if (lines.length > first) box.append(html('details', {}, html('summary', {text: `${lines.length - first} more`}), tableOf(columns, lines.slice(first))));
 }
@@ -167,6 +177,32 @@ if (picker) {
   picker.addEventListener('change', () => showInside(data.inside[picker.value]));
   if (data.inside.length) showInside(data.inside[0]);
 }
+
+// ---- flame graphs ----
+
+/// A click makes a frame as wide as the page: what is beside it and its callers goes away.
+for (const box of document.querySelectorAll('.flame .box')) {
+  box.addEventListener('click', () => {
+    const graph = box.closest('.flame');
+    for (const node of graph.querySelectorAll('.away')) node.classList.remove('away');
+    for (let node = box.parentElement; node !== graph; node = node.parentElement) {
+      for (const other of node.parentElement.children) {
+        if (other !== node && !other.matches('.box, .inner')) other.classList.add('away');
+      }
+    }
+  });
+}
+
+// ---- folds ----
+
+/// A link to what is folded unfolds it.
+function unfold() {
+  const target = location.hash && at(decodeURIComponent(location.hash.slice(1)));
+  for (let fold = target && target.closest('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;
+  if (target) target.scrollIntoView();
+}
+addEventListener('hashchange', unfold);
+unfold();
 
 // ---- theme ----
 

@@ -15,6 +15,7 @@
 
 #include "chip/coherence/token/agent_rules.hpp"
 #include "chip/coherence/token/home_rules.hpp"
+#include "tests/chip/coherence/token/numberings.hpp"
 
 namespace rubato::chip {
 
@@ -33,6 +34,11 @@ enum class TokenMutant : std::uint8_t {
   filter_counts_twice,
   entry_dropped_in_silence,
   data_without_owner_forgotten,
+  owner_twice,
+  slice_lets_its_tokens_go,
+  filter_misses_a_line,
+  filter_forgets_too_early,
+  write_back_not_awaited,
 };
 
 class TokenExplorer {
@@ -151,6 +157,10 @@ class TokenExplorer {
       }
       case 2:
         if (s.home.llc.count == 0) return false;
+        if (p_.mutant == TokenMutant::slice_lets_its_tokens_go) {
+          s.home.llc = {};
+          return true;
+        }
         apply(s, home_rules_.recall(s.home, true));
         return true;
       default:
@@ -182,6 +192,8 @@ class TokenExplorer {
         --out.sends[0].tokens.count;
       if (p_.mutant == TokenMutant::token_doubled && m.kind == Kind::forward_shared) ++line.held.count;
       if (p_.mutant == TokenMutant::dirty_dropped && out.count > 0) out.sends[0].tokens.dirty = false;
+      if (p_.mutant == TokenMutant::owner_twice && out.count > 0 && out.sends[0].kind == Kind::tokens)
+        out.sends[0].tokens.owner = true;
       if (p_.mutant == TokenMutant::data_without_owner_forgotten && out.count > 0 &&
           m.kind == Kind::forward_exclusive)
         out.sends[0].has_data = false;
@@ -197,9 +209,7 @@ class TokenExplorer {
       TokenMessage answer{.kind = Kind::memory_acknowledgement, .to = TokenMessage::To::home};
       if (m.kind == Kind::memory_read) {
         if (tokens_on_chip(s) != 0) fail("memory is asked for a line that is on the chip");
-        answer.kind = Kind::memory_data;
-        answer.has_data = true;
-        answer.version = s.memory_version;
+        answer = home_rules_.memory_answer(m.requester, s.memory_version);
       } else {
         s.memory_version = m.version;
       }
@@ -215,6 +225,8 @@ class TokenExplorer {
     HomeOutcome out = home_rules_.receive(s.home, m);
     if (p_.mutant == TokenMutant::filter_counts_twice && out.filter == HomeOutcome::Filter::erase)
       out.filter = HomeOutcome::Filter::insert;
+    if (p_.mutant == TokenMutant::filter_forgets_too_early && m.kind == Kind::put_data)
+      out.filter = HomeOutcome::Filter::erase;
     apply(s, out);
   }
 
@@ -240,7 +252,12 @@ class TokenExplorer {
   }
   void apply(State& s, const HomeOutcome& out) {
     if (out.violation != nullptr) fail(out.violation);
-    for (std::uint32_t i = 0; i < out.count; ++i) s.bag.push_back(out.sends[i]);
+    for (std::uint32_t i = 0; i < out.count; ++i) {
+      s.bag.push_back(out.sends[i]);
+      if (p_.mutant == TokenMutant::write_back_not_awaited &&
+          out.sends[i].kind == TokenMessage::Kind::memory_write)
+        s.home.phase = HomeLine::Phase::idle;
+    }
     bool skips = p_.mutant == TokenMutant::probe_skips_an_agent;
     for (std::uint16_t a = 0; a < p_.agents; ++a) {
       if ((out.targets >> a & 1) == 0) continue;
@@ -252,7 +269,7 @@ class TokenExplorer {
       }
       s.bag.push_back(m);
     }
-    if (out.filter == HomeOutcome::Filter::insert) {
+    if (out.filter == HomeOutcome::Filter::insert && p_.mutant != TokenMutant::filter_misses_a_line) {
       if (s.is_counted) fail("the filter counts a line twice");
       s.is_counted = true;
     } else if (out.filter == HomeOutcome::Filter::erase) {
@@ -330,16 +347,8 @@ class TokenExplorer {
     if (seen_.insert(key(s)).second) open_.push_back(std::move(s));
   }
 
-  /// Agents are alike: of all ways to number them, the least stands for the state.
   std::string key(const State& s) const {
-    std::vector<std::uint16_t> order(p_.agents);
-    for (std::uint16_t a = 0; a < p_.agents; ++a) order[a] = a;
-    std::string least;
-    do {
-      std::string text = serialized(s, order);
-      if (least.empty() || text < least) least = std::move(text);
-    } while (std::next_permutation(order.begin(), order.end()));
-    return least;
+    return least_of_numberings(p_.agents, [&](const auto& order) { return serialized(s, order); });
   }
   std::string serialized(const State& s, const std::vector<std::uint16_t>& order) const {
     std::string text;

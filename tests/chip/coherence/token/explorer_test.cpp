@@ -70,7 +70,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bug{TokenMutant::close_before_last_answer, TokenPolicy::mosaic, "CloseBeforeLastAnswer"},
         Bug{TokenMutant::filter_counts_twice, TokenPolicy::flask, "FilterCountsTwice"},
         Bug{TokenMutant::entry_dropped_in_silence, TokenPolicy::sparse, "EntryDroppedInSilence"},
-        Bug{TokenMutant::data_without_owner_forgotten, TokenPolicy::sparse, "DataOfTheOwnerForgotten"}),
+        Bug{TokenMutant::data_without_owner_forgotten, TokenPolicy::sparse, "DataOfTheOwnerForgotten"},
+        Bug{TokenMutant::owner_twice, TokenPolicy::flask, "OwnerTwice"},
+        Bug{TokenMutant::slice_lets_its_tokens_go, TokenPolicy::flask, "SliceLetsItsTokensGo"},
+        Bug{TokenMutant::filter_misses_a_line, TokenPolicy::flask, "FilterMissesALine"},
+        Bug{TokenMutant::filter_forgets_too_early, TokenPolicy::flask, "FilterForgetsTooEarly"},
+        Bug{TokenMutant::write_back_not_awaited, TokenPolicy::flask, "WriteBackNotAwaited"}),
     [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

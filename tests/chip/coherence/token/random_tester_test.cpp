@@ -4,42 +4,32 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/rng.hpp"
+#include "chip/coherence/token/token_broadcast.hpp"
 #include "chip/coherence/token/token_protocol.hpp"
 #include "chip/noc/mesh.hpp"
 #include "tests/chip/coherence/rig.hpp"
+#include "tests/chip/coherence/token/late_network.hpp"
 
 namespace rubato::chip {
 namespace {
 
-/// Messages take up to `most` cycles longer, so that they overtake each other.
-class LateNetwork final : public Network {
- public:
-  LateNetwork(Network& network, std::uint64_t most, std::uint64_t seed)
-      : network_(&network), most_(most), rng_(seed) {}
-  Cycle send(TileId from, TileId to, Message message, Cycle now) override {
-    return network_->send(from, to, message, now) + rng_.below(most_ + 1);
-  }
-
- private:
-  Network* network_;
-  std::uint64_t most_;
-  Rng rng_;
-};
-
 struct Crowd {
   const char* name;
-  TokenPolicy policy;
+  const char* protocol;
   std::uint32_t cores, cores_per_tile, lines;
   std::uint32_t ways, directory_ways;
   double capacity;
   const char* filter;
   std::uint64_t jitter;
+  std::uint32_t llc_ways = 4;  // of 2 KiB a slice
+  bool is_exclusive = false;   // the L2; and slices by the lowest bits of lines
 };
 
 class Cores final : public EventHandler, public AccessClient {
@@ -49,7 +39,8 @@ class Cores final : public EventHandler, public AccessClient {
         config_(resolve(config_of(crowd))),
         mesh_(make_mesh(config_)),
         network_(*mesh_, crowd.jitter, seed + 1),
-        protocol_(config_, crowd.policy, {network_, none_, timeline_, *this}),
+        memory_(make_memory_system(config_, network_, none_, &timeline_, this)),
+        protocol_(dynamic_cast<TokenTiles&>(*memory_)),
         rng_(seed),
         left_(accesses),
         waiting_(crowd.cores) {
@@ -72,7 +63,7 @@ class Cores final : public EventHandler, public AccessClient {
   }
   std::uint64_t sum() const { return sum_; }
   std::uint64_t longest() const { return longest_; }
-  const TokenProtocol& protocol() const { return protocol_; }
+  const TokenTiles& protocol() const { return protocol_; }
 
  private:
   struct Wait {
@@ -84,15 +75,21 @@ class Cores final : public EventHandler, public AccessClient {
 
   static Config config_of(const Crowd& crowd) {
     Config c = tiny_caches(crowd.cores, crowd.cores_per_tile);
+    c.llc = {.size = 2048, .ways = crowd.llc_ways, .latency = 9};
+    c.coherence.protocol = crowd.protocol;
     c.coherence.ways = crowd.ways;
     c.coherence.directory_ways = crowd.directory_ways;
     c.coherence.capacity = crowd.capacity;
     c.coherence.filter = crowd.filter;
+    if (crowd.is_exclusive) {
+      c.l2.inclusion = "exclusive";
+      c.llc.interleave = "low";
+    }
     return c;
   }
   bool now_and_then() { return rng_.below(64) == 0; }
 
-  void on_access_ready(CoreId core, Cycle now) override {
+  void on_access_ready(CoreId core, LineAddr, Cycle now) override {
     if (waiting_[core.value].waits) timeline_.schedule(now, this, 0, core.value);
   }
   void on_event(Cycle now, std::uint32_t, std::uint64_t core) override {
@@ -131,7 +128,8 @@ class Cores final : public EventHandler, public AccessClient {
   Timeline timeline_;
   std::unique_ptr<Mesh> mesh_;
   LateNetwork network_;
-  TokenProtocol protocol_;
+  std::unique_ptr<MemoryHierarchy> memory_;
+  TokenTiles& protocol_;
   Rng rng_;
   std::uint64_t left_, sum_ = 0, longest_ = 0;
   std::vector<Wait> waiting_;
@@ -139,8 +137,14 @@ class Cores final : public EventHandler, public AccessClient {
 
 class RandomTester : public testing::TestWithParam<Crowd> {};
 
+/// `make test-long` asks for more.
+std::uint64_t accesses() {
+  const char* const asked = std::getenv("RUBATO_RANDOM_ACCESSES");
+  return asked != nullptr ? std::stoull(asked) : 20'000;
+}
+
 TEST_P(RandomTester, KeepsEveryInvariantAndServesEverybody) {
-  Cores cores(GetParam(), 1, 20'000);
+  Cores cores(GetParam(), 1, accesses());
   ASSERT_NO_THROW(cores.run());
   // One line at a time, each of n cores once: far below what a lost message or an unfair queue would make.
   EXPECT_LT(cores.longest(), 200'000U);
@@ -154,16 +158,17 @@ TEST_P(RandomTester, IsAFunctionOfItsInputs) {
 }
 
 TEST(RandomTesterReach, GoesWhereTheTablesHaveRows) {
-  Cores sparse({"", TokenPolicy::sparse, 16, 1, 80, 1, 1, 0.25, "none", 300}, 1, 20'000);
+  Cores sparse({"", "sparse", 16, 1, 80, 1, 1, 0.25, "none", 300}, 1, 20'000);
   sparse.run();
   const auto sum = [](const Cores& cores, std::uint64_t DirectoryCounters::*counter) {
     std::uint64_t total = 0;
-    for (std::uint32_t t = 0; t < 16; ++t) total += cores.protocol().home(TileId{t}).entries.*counter;
+    for (std::uint32_t t = 0; t < 16; ++t)
+      total += dynamic_cast<const TokenProtocol&>(cores.protocol()).home(TileId{t}).entries.*counter;
     return total;
   };
   EXPECT_GT(sum(sparse, &DirectoryCounters::evictions), 100U);  // H13
   EXPECT_EQ(sum(sparse, &DirectoryCounters::probes), 0U);
-  Cores flask({"", TokenPolicy::flask, 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30}, 1, 20'000);
+  Cores flask({"", "flask", 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30}, 1, 20'000);
   flask.run();
   EXPECT_GT(sum(flask, &DirectoryCounters::incomplete), 10U);        // H12
   EXPECT_GT(sum(flask, &DirectoryCounters::rebuilt), 100U);          // H5, H7, H8
@@ -172,14 +177,25 @@ TEST(RandomTesterReach, GoesWhereTheTablesHaveRows) {
   EXPECT_EQ(sum(sparse, &DirectoryCounters::false_positives), 0U);
 }
 
-constexpr auto kSparse = TokenPolicy::sparse, kMosaic = TokenPolicy::mosaic, kFlask = TokenPolicy::flask;
+constexpr const char *kSparse = "sparse", *kMosaic = "mosaic", *kFlask = "flask", *kTokenB = "tokenb";
 INSTANTIATE_TEST_SUITE_P(
     Tokens, RandomTester,
     testing::Values(Crowd{"SparseOneAgent", kSparse, 1, 1, 60, 1, 1, 1, "none", 0},
                     Crowd{"SparseTwo", kSparse, 2, 1, 40, 1, 1, 0.25, "none", 300},
                     Crowd{"SparseSixteen", kSparse, 16, 1, 80, 1, 1, 0.25, "none", 300},
                     Crowd{"SparseTiles", kSparse, 16, 4, 80, 2, 1, 0.5, "none", 100},
+                    Crowd{"SparseSetsInUse", kSparse, 32, 8, 1200, 8, 1, 2, "none", 300, 1},
                     Crowd{"SparseSixtyFour", kSparse, 64, 1, 40, 8, 1, 2, "none", 50},
+                    Crowd{"SparseExclusive", kSparse, 16, 1, 200, 1, 1, 0.25, "none", 100, 4, true},
+                    Crowd{"TokenBExclusive", kTokenB, 16, 1, 200, 2, 1, 0.5, "none", 100, 4, true},
+                    Crowd{"MosaicExclusive", kMosaic, 4, 1, 200, 1, 1, 0.25, "none", 300, 4, true},
+                    Crowd{"FlaskExclusive", kFlask, 16, 1, 400, 2, 1, 0.5, "dlcbf", 100, 4, true},
+                    Crowd{"TokenBOneAgent", kTokenB, 2, 2, 60, 2, 1, 0.5, "none", 0},
+                    Crowd{"TokenBTwo", kTokenB, 2, 1, 40, 2, 1, 0.5, "none", 300},
+                    Crowd{"TokenBSixteen", kTokenB, 16, 1, 80, 2, 1, 0.5, "none", 300},
+                    Crowd{"TokenBOneLine", kTokenB, 16, 1, 1, 2, 1, 0.5, "none", 300},
+                    Crowd{"TokenBTiles", kTokenB, 16, 4, 80, 2, 1, 0.5, "none", 100, 1},
+                    Crowd{"TokenBSixtyFour", kTokenB, 64, 1, 40, 2, 1, 0.5, "none", 50},
                     Crowd{"MosaicTwo", kMosaic, 2, 1, 40, 1, 1, 0.25, "none", 300},
                     Crowd{"MosaicSixteen", kMosaic, 16, 1, 80, 1, 1, 0.25, "none", 300},
                     Crowd{"MosaicTiles", kMosaic, 12, 3, 80, 2, 1, 0.5, "none", 100},

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "actors/children.hpp"
+
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include "actors/bounds.hpp"
+#include "rubato/engine/actor_extras.hpp"
+#include "rubato/engine/actors.hpp"
+
+namespace rubato::inline v0::engine {
+namespace {
+
+struct Block {
+  Block* next = nullptr;
+  static constexpr std::uint32_t kMost = 7;
+  std::uint64_t handles[kMost] = {};
+};
+static_assert(sizeof(Block) == 64);
+
+/// In one place from the first child to the parent's end.
+struct Children {
+  std::atomic<std::uint32_t> living{0};
+  std::uint32_t listed = 0;
+  std::uint32_t used = Block::kMost;  ///< of the first block; the others are full
+  Block* first = nullptr;
+};
+static_assert(sizeof(Children) <= 64);
+
+Children* children_of(const Cell& parent) { return reinterpret_cast<Children*>(parent.children()); }
+
+void push_block(Children& children) {
+  auto* const block = ::new (new_block<64>()) Block;
+  block->next = children.first;
+  children.first = block;
+  children.used = 0;
+}
+void append(Children& children, std::uint64_t child) {
+  if (children.used == Block::kMost) push_block(children);
+  children.first->handles[children.used++] = child;
+  ++children.listed;
+}
+template <class Use>
+void for_each_living(const Children& children, Use use) {
+  std::uint32_t used = children.used;
+  for (const Block* block = children.first; block != nullptr; block = block->next) {
+    for (std::uint32_t i = 0; i < used; ++i)
+      if (is_alive(block->handles[i])) use(block->handles[i]);
+    used = Block::kMost;
+  }
+}
+void free_blocks(Block* block) {
+  while (block != nullptr) {
+    Block* const next = block->next;
+    free_block<64>(block);
+    block = next;
+  }
+}
+void drop_stopped(Children& children) {
+  Children kept;
+  for_each_living(children, [&kept](std::uint64_t child) { append(kept, child); });
+  free_blocks(std::exchange(children.first, kept.first));
+  children.used = kept.used;
+  children.listed = kept.listed;
+}
+
+/// Nothing but a turn of the parent, which looks whether it may end now.
+struct ChildEnded {
+  static constexpr bool while_stopping = true;
+  void run_in_turn() {}
+};
+void tell_parent(std::uint64_t parent) { post(parent, make_node<ChildEnded>()); }
+
+/// After all that the parent sent before.
+struct StopChild {
+  static constexpr bool while_stopping = true;
+  std::uint64_t parent;
+  void run_in_turn() {
+    Cell& cell = *cell_of(current_actor());
+    extras_of(cell).ending.parent_waits = true;
+    cell.flags |= Cell::kStopping;
+  }
+  /// It has stopped already.
+  void fail(AskError) { tell_parent(parent); }
+};
+
+void tell_children(Cell& cell, const Children& children, bool is_killed) {
+  extras_of(cell).ending.is_killed = is_killed;
+  for_each_living(children, [&cell, is_killed](std::uint64_t child) {
+    post(child, make_node<StopChild>(StopChild{cell.self}));
+    if (is_killed) kill(child);
+  });
+}
+
+}  // namespace
+
+void add_child(Cell& parent, std::uint64_t child) {
+  Children* children = children_of(parent);
+  if (children == nullptr) {
+    children = ::new (new_block<64>()) Children;
+    parent.children() = reinterpret_cast<std::uint64_t>(children);
+  }
+  // Who spawns again and again does not keep those that have stopped, and a look at all costs a few for each
+  // of them.
+  if (children->used == Block::kMost &&
+      2 * children->living.load(std::memory_order_relaxed) < children->listed)
+    drop_stopped(*children);
+  append(*children, child);
+  children->living.fetch_add(1, std::memory_order_relaxed);
+}
+
+void child_ended(const Cell& child) {
+  if (child.parent == 0) return;
+  const std::uint64_t parent = child.parent & ~Cell::kUnsupervised;
+  const bool parent_waits = child.extras != nullptr && child.extras->ending.parent_waits;
+  children_of(*cell_of(parent))->living.fetch_sub(1, std::memory_order_acq_rel);
+  if (parent_waits) tell_parent(parent);
+}
+
+void forget_children(Cell& parent) {
+  Children* const children = children_of(parent);
+  if (children == nullptr) return;
+  free_blocks(children->first);
+  free_block<64>(children);
+  parent.children() = 0;
+}
+
+void kill_children(Cell& parent) {
+  if (const Children* const children = children_of(parent))
+    for_each_living(*children, [](std::uint64_t child) { kill(child); });
+}
+
+std::size_t child_blocks(const Cell& parent) {
+  std::size_t blocks = 0;
+  const Children* const children = children_of(parent);
+  for (const Block* block = children == nullptr ? nullptr : children->first; block != nullptr;
+       block = block->next)
+    ++blocks;
+  return blocks;
+}
+
+bool may_end(Cell& cell) {
+  const Children* const children = children_of(cell);
+  if (children == nullptr || children->living.load(std::memory_order_acquire) == 0) return true;
+  const bool is_killed = cell.is_killed.load(std::memory_order_relaxed) != 0;
+  if (is_ending(cell) && cell.extras->ending.is_killed == is_killed) return false;
+  const ActorScope scope(cell.self);
+  tell_children(cell, *children, is_killed);
+  if (is_ending(cell)) return false;
+  cell.flags = static_cast<std::uint8_t>((cell.flags & ~Cell::kMuted) | Cell::kEnding);
+  set_failed(cell, true);  // who sends to it does not wait: it might be a child
+  return false;
+}
+
+}  // namespace rubato::inline v0::engine

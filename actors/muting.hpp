@@ -1,0 +1,116 @@
+// Who waits for whose full mailbox, and who lets it go (rule A18): the protocol, without actors. The mailbox
+// itself is the engine's; here are its count, and the senders that are muted. A receiver makes room, fails or
+// ends.
+//
+// No cycle of actors waits: one that has more than half of its own bound does not begin to. Of a cycle, the
+// last that began would have to have room, but then the one that waits for it would have been let go.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace rubato::inline v0::engine {
+
+/// What a correct protocol does. Tests derive from it to build mutants, which they must catch.
+struct MutingRules {
+  static constexpr bool kLooksAfterListing = true;
+  static constexpr bool kLooksForMutedAfterRoom = true;
+  static constexpr bool kLoadedGoesOn = true;
+  static constexpr bool kFailedHasRoom = true;
+};
+
+/// @tparam Platform  atomic<T>, and mutex
+template <class Platform, class Rules = MutingRules>
+class Muting {
+ public:
+  template <class T>
+  using Atomic = typename Platform::template atomic<T>;
+
+  void begin(std::uint32_t most) {
+    capacity.store(most, std::memory_order_relaxed);
+    clear();
+  }
+  /// When nothing runs.
+  void clear() {
+    count.store(0, std::memory_order_relaxed);
+    muted_.clear();
+    has_muted_.store(false, std::memory_order_relaxed);
+    has_failed_.store(false, std::memory_order_relaxed);
+  }
+
+  bool is_full() const {
+    return count.load(std::memory_order_seq_cst) >= capacity.load(std::memory_order_relaxed);
+  }
+  bool has_room() const {
+    return (Rules::kFailedHasRoom && has_failed_.load(std::memory_order_seq_cst)) ||
+           count.load(std::memory_order_seq_cst) <= capacity.load(std::memory_order_relaxed) / 2;
+  }
+
+  /// A message comes. @returns how many were there before.
+  std::uint32_t come() { return count.fetch_add(1, std::memory_order_seq_cst); }
+  /// A message is about to be handled. @returns how many were there before.
+  std::uint32_t go(auto resume) {
+    if (!Rules::kLooksForMutedAfterRoom && !has_muted_.load(std::memory_order_seq_cst))
+      return count.fetch_sub(1, std::memory_order_seq_cst);
+    const std::uint32_t before = count.fetch_sub(1, std::memory_order_seq_cst);
+    if (has_muted_.load(std::memory_order_seq_cst) && has_room()) release(resume);
+    return before;
+  }
+
+  /// The muted actor `self`, with the bound `own` or null, between two of its messages. True: it waits, and
+  /// must not be touched any more: resume() has it go on, perhaps already.
+  bool wait(std::uint64_t self, const Muting* own, auto is_alive) {
+    const std::lock_guard lock(mutex_);
+    if (!Rules::kLooksAfterListing && has_room()) return false;
+    muted_.push_back(self);
+    has_muted_.store(true, std::memory_order_seq_cst);
+    if (!Rules::kLooksAfterListing) return true;
+    // Either this look sees the room, or the receiver that makes room sees the sender among the muted ones.
+    // The look at its own mailbox comes last: while it is between two messages that can only fill.
+    const bool goes_on = Rules::kLoadedGoesOn && own != nullptr;
+    if (is_alive() && !has_room() && (!goes_on || own->has_room())) return true;
+    muted_.pop_back();
+    return false;
+  }
+
+  /// Its actor has failed, and waits for a decision, or goes on: no sender waits for it meanwhile.
+  void set_failed(bool has_failed, auto resume) {
+    has_failed_.store(has_failed, std::memory_order_seq_cst);
+    if (has_failed) release(resume);
+  }
+  /// All that wait go on: after there is room, or no receiver any more.
+  void release(auto resume) {
+    std::vector<std::uint64_t> muted;
+    {
+      const std::lock_guard lock(mutex_);
+      muted = std::exchange(muted_, {});
+      has_muted_.store(false, std::memory_order_seq_cst);
+    }
+    for (const std::uint64_t actor : muted) resume(actor);
+  }
+
+  /// For tests.
+  const std::vector<std::uint64_t>& muted() const { return muted_; }
+
+  Atomic<std::uint32_t> count{0};  ///< messages of programs in the mailbox
+  Atomic<std::uint32_t> capacity{0};
+
+ private:
+  typename Platform::mutex mutex_;
+  std::vector<std::uint64_t> muted_;  // actors that wait until there is room
+  Atomic<bool> has_muted_{false};
+  // Its parent is to decide about its failure: who waits for it meanwhile might be that parent.
+  Atomic<bool> has_failed_{false};
+};
+
+struct Threads {
+  template <class T>
+  using atomic = std::atomic<T>;
+  using mutex = std::mutex;
+};
+
+}  // namespace rubato::inline v0::engine

@@ -1,0 +1,33 @@
+// What rubato-cached-stages offers in the place of the product's disciplines: both branches at each stage
+// before onCommit (rule T85). One unit, since GCC's clones of constructors for transactions cannot be in two.
+// SPDX-License-Identifier: MIT
+#include "cached/core/cache.hpp"
+#include "cached/discipline/disciplines.hpp"
+#include "cached/discipline/stages/tm_access.hpp"
+#include "cached/discipline/tm_ip.hpp"
+#include "cached/discipline/tm_it.hpp"
+
+namespace rubato::cached {
+namespace {
+
+template <class D>
+std::unique_ptr<CacheEngine> make(const EngineOptions& options, const Clock& clock) {
+  return std::make_unique<Cache<D>>(options, clock);
+}
+template <template <class> class Branch, Stage S>
+constexpr Discipline kDiscipline = {Branch<StageAccess<S>>::kName, make<Branch<StageAccess<S>>>};
+
+}  // namespace
+
+std::span<const Discipline> disciplines() {
+  static constexpr Discipline kAll[] = {
+      {"locks", make_locks_engine},       kDiscipline<TmIp, Stage::relaxed>,
+      kDiscipline<TmIp, Stage::callable>, kDiscipline<TmIp, Stage::max>,
+      kDiscipline<TmIp, Stage::lib>,      kDiscipline<TmIt, Stage::relaxed>,
+      kDiscipline<TmIt, Stage::callable>, kDiscipline<TmIt, Stage::max>,
+      kDiscipline<TmIt, Stage::lib>,
+  };
+  return kAll;
+}
+
+}  // namespace rubato::cached

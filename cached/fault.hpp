@@ -1,0 +1,28 @@
+// Bugs that a test puts into the cache on purpose, to show that the checker of histories finds them (rule
+// T91). The cache is built once more for that, in the test; in all other builds nothing of it is left.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace rubato::cached {
+
+enum class Fault : std::uint8_t {
+  none,
+  unpinned,           ///< a value that is sent from its item is not pinned
+  moved_while_sent,   ///< the page mover does not ask whether an item is pinned
+  unlinked_outside,   ///< a removal answers in one section and unlinks in another
+  cas_not_compared,   ///< a store with a unique stores whatever the item's is
+  bucket_said_moved,  ///< a bucket counts as moved to the larger table before it is
+};
+
+#if defined(RUBATO_CACHED_FAULTY)
+bool has_fault(Fault fault);
+/// Where a fault shows only if another thread comes in between: lets it.
+void let_others_in();
+#else
+constexpr bool has_fault(Fault) { return false; }
+inline void let_others_in() {}
+#endif
+
+}  // namespace rubato::cached

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "chip/coherence/token/broadcast_rules.hpp"
+
+namespace rubato::chip {
+
+namespace {
+
+using MessageKind = TokenMessage::Kind;
+using Receiver = TokenMessage::To;
+using Wanted = AgentLine::Want;
+using Own = PersistentEntry::Own;
+constexpr std::uint16_t kNobody = PersistentEntry::kNoAgent;
+
+TokenMessage word_to_home(MessageKind kind, std::uint16_t from, std::uint16_t requester) {
+  return {.kind = kind, .to = Receiver::home, .from = from, .requester = requester};
+}
+
+}  // namespace
+
+TokenMessage BroadcastRules::request_of(const AgentLine& line, std::uint16_t self) const {
+  return {.kind = line.want == Wanted::exclusive ? MessageKind::get_exclusive : MessageKind::get_shared,
+          .to = Receiver::agent,
+          .from = self,
+          .requester = self};
+}
+
+AgentOutcome BroadcastRules::request(AgentLine& line, std::uint16_t self, bool write) const {
+  AgentOutcome out;
+  if (line.want != Wanted::none || line.is_unblock_due) out.violation = "a second request of a line";
+  line.want = write ? Wanted::exclusive : Wanted::shared;
+  out.send(request_of(line, self));
+  return out;
+}
+
+AgentOutcome BroadcastRules::persist(PersistentEntry& p, std::uint16_t self) const {
+  AgentOutcome out;
+  if (p.own != Own::none) out.violation = "a second persistent request of a line";
+  p.own = Own::asked;
+  out.send(word_to_home(MessageKind::persist, self, self));
+  return out;
+}
+
+AgentOutcome BroadcastRules::release(AgentLine& line, PersistentEntry& p, std::uint16_t self) const {
+  AgentOutcome out;
+  line.is_unblock_due = false;
+  if (p.active == self) {
+    if (p.own == Own::active) finish(p, self, out);
+  } else if (p.active != kNobody) {
+    if (line.held.count != 0) give(line, self, p.active, true, out);
+  } else if (line.is_in_buffer) {
+    give_home(line, self, out);
+  }
+  return out;
+}
+
+AgentOutcome BroadcastRules::evict(AgentLine& line, const PersistentEntry& p, std::uint16_t self) const {
+  AgentOutcome out;
+  if (line.want != Wanted::none || line.held.count == 0) out.violation = "evicts what it does not have";
+  if (line.is_unblock_due || p.active == self) {
+    line.is_in_buffer = true;
+  } else {
+    give_home(line, self, out);
+  }
+  return out;
+}
+
+BroadcastRules::Gift BroadcastRules::gift(const AgentLine& line, const PersistentEntry& p, std::uint16_t self,
+                                          const TokenMessage& m) const {
+  if (line.held.count == 0 || line.is_unblock_due) return Gift::nothing;
+  if (m.kind == MessageKind::activate) return m.requester == self ? Gift::nothing : Gift::all;
+  if (p.active != kNobody) return Gift::nothing;
+  if (m.kind == MessageKind::get_exclusive) return Gift::all;
+  if (m.kind != MessageKind::get_shared || !line.held.owner) return Gift::nothing;
+  return line.held.count > 1 ? Gift::one : Gift::all;
+}
+
+/// Data come along with the owner token, and with one of several.
+void BroadcastRules::give(AgentLine& line, std::uint16_t self, std::uint16_t to, bool all,
+                          AgentOutcome& out) const {
+  if (line.held.owner && !line.has_data) out.violation = "an owner without data";
+  TokenMessage m{.kind = MessageKind::tokens,
+                 .to = Receiver::agent,
+                 .has_data = line.held.owner,
+                 .from = self,
+                 .agent = to,
+                 .requester = to,
+                 .tokens = {.count = 1},
+                 .version = line.version};
+  if (all) {
+    m.tokens = line.held;
+    if (line.has_data) out.loss = AgentOutcome::Loss::copy;
+    line.held = {};
+    line.has_data = false;
+    line.is_in_buffer = false;
+    line.version = 0;
+  } else {
+    if (line.held.count == all_) out.loss = AgentOutcome::Loss::right;
+    --line.held.count;
+  }
+  out.send(m);
+}
+
+void BroadcastRules::give_home(AgentLine& line, std::uint16_t self, AgentOutcome& out) const {
+  TokenMessage m = word_to_home(MessageKind::tokens, self, self);
+  m.has_data = line.has_data;
+  m.tokens = line.held;
+  m.version = line.version;
+  out.send(m);
+  line.held = {};
+  line.has_data = line.is_in_buffer = false;
+  line.version = 0;
+}
+
+void BroadcastRules::finish(PersistentEntry& p, std::uint16_t self, AgentOutcome& out) const {
+  p.own = Own::done;
+  out.send(word_to_home(MessageKind::done, self, self));
+}
+
+void BroadcastRules::take(AgentLine& line, const PersistentEntry& p, std::uint16_t self,
+                          const TokenMessage& m, AgentOutcome& out) const {
+  if (p.active != kNobody && p.active != self) {
+    TokenMessage on = m;
+    on.from = self;
+    on.agent = on.requester = p.active;
+    return out.send(on);
+  }
+  if (line.want == Wanted::none && line.held.count == 0) {
+    if (p.active != self) {
+      TokenMessage back = m;
+      back.to = Receiver::home;
+      back.from = self;
+      return out.send(back);
+    }
+    line.is_in_buffer = true;
+  }
+  add(line.held, m.tokens);
+  if (m.has_data) {
+    if (!line.has_data) line.version = m.version;
+    line.has_data = true;
+  }
+  if (line.want == Wanted::none) return;
+  const bool has_all = line.held.count == all_;
+  if (line.want == Wanted::exclusive ? !has_all : !line.has_data) return;
+  if (!line.has_data) out.violation = "all tokens without data";
+  line.want = Wanted::none;
+  line.is_in_buffer = false;
+  line.is_unblock_due = out.is_fulfilled = true;
+}
+
+AgentOutcome BroadcastRules::receive(AgentLine& line, PersistentEntry& p, std::uint16_t self,
+                                     const TokenMessage& m) const {
+  AgentOutcome out;
+  const Gift given = gift(line, p, self, m);
+  switch (m.kind) {
+    case MessageKind::get_shared:
+    case MessageKind::get_exclusive:
+      if (given != Gift::nothing) give(line, self, m.requester, given == Gift::all, out);
+      break;
+    case MessageKind::tokens:
+      take(line, p, self, m, out);
+      break;
+    case MessageKind::activate:
+      if (p.active != kNobody) out.violation = "two persistent requests of a line are active";
+      p.active = m.requester;
+      out.send(word_to_home(MessageKind::acknowledgement, self, m.requester));
+      if (m.requester == self) {
+        if (p.own != Own::asked) out.violation = "a persistent request is active that nobody made";
+        p.own = Own::active;
+        if (line.want == Wanted::none && !line.is_unblock_due) finish(p, self, out);
+      } else if (given == Gift::all) {
+        give(line, self, m.requester, true, out);
+      }
+      break;
+    case MessageKind::deactivate:
+      if (p.active != m.requester) out.violation = "what is not active ends";
+      p.active = kNobody;
+      if (m.requester == self) {
+        p.own = Own::none;
+        if (line.is_in_buffer && !line.is_unblock_due && line.want == Wanted::none)
+          give_home(line, self, out);
+      }
+      out.send(word_to_home(MessageKind::acknowledgement, self, m.requester));
+      break;
+    default:
+      out.violation = "an agent was sent what is not for it";
+  }
+  return out;
+}
+
+void StoreRules::give(StoreLine& line, std::uint16_t to, std::uint16_t tokens, AgentOutcome& out) const {
+  TokenMessage m{.kind = MessageKind::tokens,
+                 .to = Receiver::agent,
+                 .has_data = line.tokens.owner,
+                 .agent = to,
+                 .requester = to,
+                 .tokens = {.count = tokens},
+                 .version = line.version};
+  if (tokens == line.tokens.count) {
+    m.tokens = line.tokens;
+    line.tokens = {};
+  } else {
+    line.tokens.count = static_cast<std::uint16_t>(line.tokens.count - tokens);
+  }
+  out.send(m);
+}
+
+AgentOutcome StoreRules::receive(StoreLine& line, const TokenMessage& m) const {
+  AgentOutcome out;
+  Tokens& held = line.tokens;
+  switch (m.kind) {
+    case MessageKind::get_shared:
+      if (line.active != kNobody || !held.owner) break;
+      give(line, m.requester, held.count == all_ || is_memory_ ? held.count : std::uint16_t{1}, out);
+      break;
+    case MessageKind::get_exclusive:
+      if (line.active != kNobody || held.count == 0) break;
+      give(line, m.requester, held.count, out);
+      break;
+    case MessageKind::tokens:
+      add(held, m.tokens);
+      if (m.has_data) line.version = m.version;
+      if (is_memory_) held.dirty = false;  // it was written
+      if (line.active != kNobody) give(line, line.active, held.count, out);
+      break;
+    case MessageKind::activate:
+      if (line.active != kNobody) out.violation = "two persistent requests of a line are active";
+      line.active = m.requester;
+      if (held.count != 0) give(line, m.requester, held.count, out);
+      out.send(word_to_home(MessageKind::acknowledgement, TokenMessage::kHome, m.requester));
+      break;
+    case MessageKind::deactivate:
+      line.active = kNobody;
+      out.send(word_to_home(MessageKind::acknowledgement, TokenMessage::kHome, m.requester));
+      break;
+    default:
+      out.violation = "a slice or memory was sent what is not for it";
+  }
+  return out;
+}
+
+AgentOutcome StoreRules::evict(StoreLine& line) const {
+  AgentOutcome out;
+  out.send({.kind = MessageKind::tokens,
+            .to = Receiver::memory,
+            .has_data = line.tokens.dirty,
+            .tokens = line.tokens,
+            .version = line.version});
+  line.tokens = {};
+  return out;
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,83 @@
+// What nodes do with one line under tokenb (K42 to K45), where no home orders requests: functions of the
+// line's state and one event, without caches, time or statistics, so that the explorer of all states runs the
+// same code.
+//
+//   node       an agent, the line's LLC slice, or its memory controller
+//   transient  a request as it is sent first: nodes answer it with what they have, or not at all
+//   active     a persistent request whose turn it is: every node sends all tokens of the line to its
+//   requester,
+//              those that arrive later too, and answers no transient request
+//   kept       an agent keeps what it asked for until a core has used it, and what comes while its persistent
+//              request is active; what is not in its cache then is "in the buffer"
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "chip/coherence/token/agent_rules.hpp"
+
+namespace rubato::chip {
+
+/// What an agent knows of persistent requests for one line.
+struct PersistentEntry {
+  enum class Own : std::uint8_t { none, asked, active, done };
+  static constexpr std::uint16_t kNoAgent = 0xffff;
+  Own own = Own::none;              ///< of its own one
+  std::uint16_t active = kNoAgent;  ///< whose is active
+  bool operator==(const PersistentEntry&) const = default;
+};
+
+class BroadcastRules {
+ public:
+  /// `all`: the tokens of a line, T.
+  explicit BroadcastRules(std::uint32_t all) : all_(all) {}
+
+  /// The request goes to every other node; so does the same message when it is sent again.
+  AgentOutcome request(AgentLine& line, std::uint16_t self, bool write) const;
+  TokenMessage request_of(const AgentLine& line, std::uint16_t self) const;
+  /// Nobody has answered often enough. Its own entry is `none`.
+  AgentOutcome persist(PersistentEntry& p, std::uint16_t self) const;
+  /// What was asked for has been used, or no core wants to any longer.
+  AgentOutcome release(AgentLine& line, PersistentEntry& p, std::uint16_t self) const;
+  /// The caches have lost the line, which no request is under way for.
+  AgentOutcome evict(AgentLine& line, const PersistentEntry& p, std::uint16_t self) const;
+  AgentOutcome receive(AgentLine& line, PersistentEntry& p, std::uint16_t self, const TokenMessage& m) const;
+
+  enum class Gift : std::uint8_t { nothing, one, all };
+  /// What `m` will make the agent give of what its caches know.
+  Gift gift(const AgentLine& line, const PersistentEntry& p, std::uint16_t self, const TokenMessage& m) const;
+
+ private:
+  void give(AgentLine& line, std::uint16_t self, std::uint16_t to, bool all, AgentOutcome& out) const;
+  void give_home(AgentLine& line, std::uint16_t self, AgentOutcome& out) const;
+  void take(AgentLine& line, const PersistentEntry& p, std::uint16_t self, const TokenMessage& m,
+            AgentOutcome& out) const;
+  void finish(PersistentEntry& p, std::uint16_t self, AgentOutcome& out) const;
+
+  std::uint32_t all_;
+};
+
+/// An LLC slice's tokens of a line, or memory's.
+struct StoreLine {
+  Tokens tokens{};
+  std::uint16_t active = PersistentEntry::kNoAgent;
+  std::uint64_t version = 0;
+  bool operator==(const StoreLine&) const = default;
+};
+
+class StoreRules {
+ public:
+  StoreRules(std::uint32_t all, bool is_memory) : all_(all), is_memory_(is_memory) {}
+
+  AgentOutcome receive(StoreLine& line, const TokenMessage& m) const;
+  /// Of a slice that needs the place: all it has goes to memory.
+  AgentOutcome evict(StoreLine& line) const;
+
+ private:
+  void give(StoreLine& line, std::uint16_t to, std::uint16_t tokens, AgentOutcome& out) const;
+
+  std::uint32_t all_;
+  bool is_memory_;
+};
+
+}  // namespace rubato::chip

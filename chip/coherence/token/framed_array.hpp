@@ -1,0 +1,71 @@
+// The tags of a home's slice or directory, in sets by a line's frame (K22): with llc.interleave=low the
+// lowest bits of a line say which home has it, and lines of a home would fall into few sets; and pages a
+// power of two apart into the same ones. A frame is the line's number under a fixed bijection, so that tags
+// name lines.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory_resource>
+
+#include "base/rng.hpp"
+#include "chip/cache/set_array.hpp"
+#include "chip/config/config.hpp"
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+class LineFrame {
+ public:
+  explicit LineFrame(const Config& config)
+      : is_used_(config.llc.interleave == "low"),
+        home_bits_(static_cast<std::uint32_t>(std::countr_zero(config.tiles()))) {}
+
+  LineAddr of(LineAddr line) const {
+    if (!is_used_) return line;
+    const std::uint64_t mixed = mix(line.value), low = mixed & kLow;
+    return LineAddr{(mixed & ~kLow) | (low >> home_bits_) | (low << (kLowBits - home_bits_) & kLow)};
+  }
+  LineAddr line_of(LineAddr frame) const {
+    if (!is_used_) return frame;
+    const std::uint64_t low = frame.value & kLow;
+    return LineAddr{
+        mix((frame.value & ~kLow) | (low << home_bits_ & kLow) | (low >> (kLowBits - home_bits_)))};
+  }
+
+ private:
+  static constexpr std::uint32_t kLowBits = 30, kPageBits = 6, kMixedBits = 12;
+  static constexpr std::uint64_t kLow = (std::uint64_t{1} << kLowBits) - 1;
+  /// Lower bits of the page's number change with its upper bits, which stay: its own inverse.
+  static std::uint64_t mix(std::uint64_t line) {
+    const std::uint64_t upper = line >> (kPageBits + kMixedBits);
+    return line ^ (mix64(upper) & ((1U << kMixedBits) - 1)) << kPageBits;
+  }
+
+  bool is_used_;
+  std::uint32_t home_bits_;
+};
+
+template <class Payload>
+class FramedArray {
+ public:
+  static constexpr std::uint32_t kNoSlot = SetArray<Payload>::kNoSlot;
+  FramedArray(const LineFrame& frame, std::uint64_t bytes, std::uint32_t ways,
+              std::pmr::memory_resource* memory)
+      : frame_(frame), array_(bytes, ways, memory) {}
+  std::uint32_t find(LineAddr line) const { return array_.find(frame_.of(line)); }
+  std::uint32_t victim(LineAddr line) const { return array_.victim(frame_.of(line)); }
+  Payload& fill(std::uint32_t slot, LineAddr line) { return array_.fill(slot, frame_.of(line)); }
+  void use(std::uint32_t slot) { array_.use(slot); }
+  void erase(std::uint32_t slot) { array_.erase(slot); }
+  bool is_empty(std::uint32_t slot) const { return array_.is_empty(slot); }
+  LineAddr line_at(std::uint32_t slot) const { return frame_.line_of(array_.line_at(slot)); }
+  std::uint32_t slots() const { return array_.slots(); }
+
+ private:
+  LineFrame frame_;
+  SetArray<Payload> array_;
+};
+
+}  // namespace rubato::chip

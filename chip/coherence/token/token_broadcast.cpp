@@ -1,0 +1,163 @@
+// What tiles do as agents under tokenb.
+// SPDX-License-Identifier: MIT
+#include "chip/coherence/token/token_broadcast.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace rubato::chip {
+
+namespace {
+constexpr auto kToNode = &AccessParts::network;
+using Gift = BroadcastRules::Gift;
+using Heard = TokenMessage::Kind;
+}  // namespace
+
+void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& path) {
+  if (warming_ && !is_at_rest(r.line)) return;  // guest memory is right anyway
+  const AgentOutcome out = rules_.request(record.line, static_cast<std::uint16_t>(r.tile.value), r.write);
+  require(out.violation, r.line);
+  ++record.round;
+  record.tries = 0;
+  record.asked = path.at();
+  record.givers = everybody();  // each tile is asked for its uncommitted accessors (K62)
+  ask_all(r.tile, {.message = out.sends[0],
+                   .line = r.line,
+                   .at = path.at(),
+                   .parts = path.parts(),
+                   .is_rollback = r.kind == AccessKind::rollback});
+  if (!warming_) wait_for_answers(r.tile, record, r.line, path.at());
+}
+
+/// Tiles that have nothing of the line only look it up (K26): should one get a token before the message is
+/// there, that means a retry.
+void TokenBroadcast::ask_all(TileId tile, Flight flight) {
+  const TileId home = home_of(flight.line), controller = controller_tile_of(flight.line);
+  const auto bit = [](TileId t) { return std::uint64_t{1} << t.value; };
+  std::uint64_t to = everybody() & ~bit(tile);
+  if (home != tile || controller != tile) to |= bit(home) | bit(controller);
+  to &= ~bit(tile);
+  show_begin(flight, tile);
+  const std::array<Cycle, 64> arrivals = book_multicast(flight, tile, to);
+  const auto at = [&](TileId t) { return t == tile ? flight.at : arrivals[t.value]; };
+  const auto deliver_to = [&](TokenMessage::To place, TileId t) {
+    Flight copy = flight;
+    copy.message.to = place;
+    copy.message.agent = static_cast<std::uint16_t>(t.value);
+    if (!warming_) copy.spend(kToNode, at(t));
+    arrive(copy);
+  };
+  for (std::uint32_t t = 0; t < tiles_; ++t) {
+    if (t == tile.value) continue;
+    if (agents_[t].find(flight.line) != nullptr) {
+      deliver_to(TokenMessage::To::agent, TileId{t});
+    } else if (!warming_) {
+      l2_ports_.book(t, arrivals[t]);
+    }
+  }
+  deliver_to(TokenMessage::To::home, home);
+  deliver_to(TokenMessage::To::memory, controller);
+}
+
+/// Twice the mean miss, a random quarter more, and double with each try (K43).
+void TokenBroadcast::wait_for_answers(TileId tile, const AgentRecord& record, LineAddr line, Cycle at) {
+  const Latency twice = 2 * nodes_[tile.value].mean_miss;
+  const Latency patience = (twice + rng_.below(twice / 4 + 1)) << std::min(record.tries, retries_);
+  timeline_->schedule(at + patience, this, kRetry,
+                      flights_.add({.message = {.agent = static_cast<std::uint16_t>(tile.value)},
+                                    .line = line,
+                                    .at = Cycle{record.round}}));
+}
+
+void TokenBroadcast::on_retry(const Flight& timer, Cycle now) {
+  const TileId t{timer.message.agent};
+  AgentRecord* const record = agents_[t.value].find(timer.line);
+  if (record == nullptr || record->line.want == AgentLine::Want::none || record->round != timer.at.value)
+    return;
+  const auto self = static_cast<std::uint16_t>(t.value);
+  Flight flight{.line = timer.line, .at = now};
+  if (record->tries < retries_) {
+    ++record->tries;
+    ++nodes_[t.value].counters.retries;
+    flight.message = rules_.request_of(record->line, self);
+    ask_all(t, flight);
+    return wait_for_answers(t, *record, timer.line, now);
+  }
+  using Own = PersistentEntry::Own;
+  if (record->persistent.own == Own::none) {
+    ++nodes_[t.value].counters.persistent;
+    const AgentOutcome out = rules_.persist(record->persistent, self);
+    pass_on(out, flight, t, ServedBy::other_tile);
+  } else if (record->persistent.own == Own::done) {  // the last one is not over yet
+    wait_for_answers(t, *record, timer.line, now);
+  }
+}
+
+void TokenBroadcast::release(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
+  TokenAgent& agent = agents_[t.value];
+  const auto self = static_cast<std::uint16_t>(t.value);
+  const std::uint16_t active = record.persistent.active;
+  if (active != PersistentEntry::kNoAgent && active != self)
+    if (const std::uint32_t slot = agent.caches.array().find(line); slot != TileCaches::kNoSlot)
+      collect(agent, record, slot, true);
+  const AgentOutcome out = rules_.release(record.line, record.persistent, self);
+  require(out.violation, line);
+  note_loss(t, line, out.loss);
+  pass_on(out, {.line = line, .at = at, .transaction = record.transaction}, t, ServedBy::other_tile);
+  agent.drop_if_idle(line);
+}
+
+void TokenBroadcast::evict(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
+  const AgentOutcome out = rules_.evict(record.line, record.persistent, static_cast<std::uint16_t>(t.value));
+  require(out.violation, line);
+  pass_on(out, {.line = line, .at = at}, t, ServedBy::other_tile);
+  agents_[t.value].drop_if_idle(line);
+}
+
+void TokenBroadcast::receive_at_agent(Flight flight) {
+  const TileId t{flight.message.agent};
+  const auto self = static_cast<std::uint16_t>(t.value);
+  TokenAgent& agent = agents_[t.value];
+  const LineAddr line = flight.line;
+  const Heard kind = flight.message.kind;
+  const bool is_get = kind == Heard::get_shared || kind == Heard::get_exclusive;
+  if (is_get && agent.find(line) == nullptr) return;  // it has nothing any more
+  AgentRecord& record = agent.lines[line.value];
+  if (is_get || kind == Heard::activate) {
+    const Gift gift = rules_.gift(record.line, record.persistent, self, flight.message);
+    collect_for(flight, record, gift == Gift::one, gift == Gift::all);
+  }
+  const AgentOutcome out = rules_.receive(record.line, record.persistent, self, flight.message);
+  require(out.violation, line);
+  note_loss(t, line, out.loss);
+  if (out.is_fulfilled) {
+    Latency& mean = nodes_[t.value].mean_miss;
+    // Waiting for others' turns is no miss's latency, and would make patience feed itself: it counts as the
+    // longest that patience begins with. A core that runs ahead asks in the future, and what came for an
+    // earlier request may serve it before.
+    if (!warming_ && flight.at > record.asked)
+      mean = mean - mean / 8 + std::min(flight.at - record.asked, longest_miss_) / 8;
+    fulfil(t, record, flight);
+  } else if (kind == Heard::tokens && record.line.want == AgentLine::Want::none) {
+    add_to_caches(t, line, record);
+  }
+  pass_on(out, flight, t, ServedBy::other_tile);
+  agent.drop_if_idle(line);
+}
+
+void TokenBroadcast::pass_on(const AgentOutcome& out, const Flight& cause, TileId from, ServedBy served) {
+  for (std::uint32_t i = 0; i < out.count; ++i) {
+    Flight next = cause;
+    next.message = out.sends[i];
+    if (next.message.kind == Heard::tokens) {
+      next.served = served;
+      count_in_flight(next, true);
+    }
+    TileId to = home_of(cause.line);
+    if (next.message.to == TokenMessage::To::agent) to = TileId{next.message.agent};
+    if (next.message.to == TokenMessage::To::memory) to = controller_tile_of(cause.line);
+    send(next, from, to);
+  }
+}
+
+}  // namespace rubato::chip

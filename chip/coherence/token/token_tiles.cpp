@@ -1,0 +1,272 @@
+// Accesses, and what tiles do whatever the protocol is (K34).
+// SPDX-License-Identifier: MIT
+#include "chip/coherence/token/token_tiles.hpp"
+
+#include "base/check.hpp"
+
+namespace rubato::chip {
+
+namespace {
+constexpr auto kL1Part = &AccessParts::l1, kL2Part = &AccessParts::l2, kLlcPart = &AccessParts::llc,
+               kNetworkPart = &AccessParts::network;
+constexpr std::uint32_t kNoL2Slot = TileCaches::kNoSlot;
+using Want = AgentLine::Want;
+}  // namespace
+
+AccessResult TokenTiles::access(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
+  return serve(core, line, kind, now);
+}
+
+AccessResult TokenTiles::serve(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
+  const bool active = !warming_ && conflicts_->is_active();
+  const Request r{.core = core,
+                  .line = line,
+                  .kind = kind,
+                  .write = is_write(kind),
+                  .checked = active && is_tracked(kind),
+                  .unchecked = active && !is_tracked(kind),
+                  .tile = TileId{core.value / cores_per_tile_},
+                  .l1 = core.value % cores_per_tile_ * 2 + (kind == AccessKind::fetch ? 0 : 1)};
+  const std::uint32_t index = core.value * 2 + r.l1 % 2;
+  L1Cache& l1 = l1s_[index];
+  const std::uint32_t l1_slot = l1.find(line);
+  const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)));
+  if (!is_in_l1 || (r.checked && !l1.covers_at(l1_slot, r.write))) return leave_l1(r, l1_slot, is_in_l1, now);
+  if (warming_ || (active && !r.checked) || !l1.hit_at(l1_slot, line, r.write)) use_l1(r, l1_slot);
+  Path path(now);
+  path.spend(kL1Part, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
+  return path.done(ServedBy::l1);
+}
+
+AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool is_in_l1, Cycle now) {
+  TokenAgent& agent = agents_[r.tile.value];
+  TileCaches& tile = agent.caches;
+  Path path(now);
+  std::uint32_t slot = tile.array().find(r.line);
+  AgentRecord* record = nullptr;
+  if (agent.due != 0 || slot == kNoL2Slot) record = agent.find(r.line);
+
+  // 1. What a request brought is used first, and its cycles have passed already.
+  AgentRecord* due = nullptr;
+  if (record != nullptr && record->line.is_unblock_due) {
+    due = record;
+  } else {
+    path.spend(kL1Part, r.kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
+    path.until(kL2Part, book(l2_ports_, r.tile, path.at()) + l2_latency_);
+  }
+  if (slot == kNoL2Slot && record != nullptr && record->line.is_readable() &&
+      record->line.want == Want::none) {
+    record->line.is_in_buffer = false;
+    slot = fill_l2(r.tile, r.line, *record, path.at());
+  }
+
+  // 2. The tile has the right: it serves.
+  if (slot != kNoL2Slot && (!r.write || is_writable(tile.array()[slot].state))) {
+    CheckResult verdict;
+    const bool passes = !r.checked || check(r, slot, due, path, verdict);
+    ServedBy served = due != nullptr ? due->served : ServedBy::l2;
+    if (passes) {
+      L2Line& line = tile.array()[slot];
+      tile.array().use(slot);
+      if (due == nullptr) count(tile.counters.hits);
+      if (due != nullptr && profile_) profile_->on_miss(r.tile, r.line, r.write, !warming_);
+      if (due != nullptr && r.unchecked) line.canary = kMaxVirtualTime;
+      if (is_in_l1) {
+        use_l1(r, l1_slot);
+        tile.l1s()[r.l1].count_miss();
+      } else {
+        const bool owned = line.owner != 0;
+        if (r.write ? tile.invalidate_l1s(slot, r.l1) : tile.downgrade_owner(slot))
+          path.spend(kL1Part, l1d_latency_);
+        if (owned && due == nullptr) {
+          count(tile.counters.other_l1);
+          served = ServedBy::other_l1;
+        }
+        fill_l1(r, l1_slot, slot, verdict.exclusive, path);
+        if (r.write && !left_reservations_.empty()) left_reservations_.on_store(r.line, tile.l1s()[r.l1]);
+        if (!warming_) tile.l1s()[r.l1].count_miss();
+      }
+    }
+    if (due != nullptr) end_hold(r.tile, r.line, *due, path.at());
+    return passes ? path.done(served) : path.blocked(BlockReason::conflict_pending);
+  }
+
+  // 3. A request, if none is under way.
+  if (due != nullptr) end_hold(r.tile, r.line, *due, path.at());
+  record = &agent.lines[r.line.value];
+  return ask(r, *record, path);
+}
+
+AccessResult TokenTiles::ask(const Request& r, AgentRecord& record, Path& path) {
+  TokenAgent& agent = agents_[r.tile.value];
+  if (!warming_) record.waiters |= 1U << r.core.value % cores_per_tile_;
+  if (record.line.want != Want::none) return path.blocked(BlockReason::protocol);
+  count(record.line.is_readable() ? agent.caches.counters.upgrades : agent.caches.counters.misses);
+  record.givers = 0;
+  request(r, record, path);
+  return path.blocked(BlockReason::protocol);
+}
+
+/// The verdict of an access that the tile has the right for (K60). False: blocked.
+bool TokenTiles::check(const Request& r, std::uint32_t slot, const AgentRecord* due, Path& path,
+                       CheckResult& result) {
+  L2Line& line = agents_[r.tile.value].caches.array()[slot];
+  if (due == nullptr) {
+    conflicts_->check_tile(r.core, r.line, r.kind, line.canary, path.at(), result);
+    path.note(result);
+    if (!result.needs_global) return !result.blocked;
+  }
+  // What a request brought came by way of the home and the tiles that gave tokens: only others are asked.
+  const TileId home = home_of(r.line);
+  const bool travels = due == nullptr && !result.is_free && home != r.tile;
+  const auto word = [&](TileId from, TileId to) {
+    const TrafficClass traffic = TrafficClass::coherence;
+    if (travels) path.until(kNetworkPart, network_->send(from, to, {message::kRequest, traffic}, path.at()));
+  };
+  word(r.tile, home);
+  if (due == nullptr && !result.is_free)
+    path.until(kLlcPart, book(llc_ports_, home, path.at()) + llc_latency_);
+  const std::uint64_t holders = due != nullptr ? due->givers : 0;
+  conflicts_->check_global(r.core, r.line, r.kind, holders, is_writable(line.state), home, path.at(), result);
+  path.note(result);
+  if (result.blocked) return false;
+  word(home, r.tile);
+  line.canary = result.canary;
+  return true;
+}
+
+/// A use of the L1's copy that is neither counted as a hit nor recorded.
+void TokenTiles::use_l1(const Request& r, std::uint32_t l1_slot) {
+  const std::uint32_t l1 = r.core.value * 2 + r.l1 % 2;
+  l1s_[l1].warm_hit(l1_slot, r.write);
+  if (checks_) check_use(l1, l1_slot, r.line, r.write, replaces_line(r));
+}
+
+void TokenTiles::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive,
+                         Path& path) {
+  TileCaches& tile = agents_[r.tile.value].caches;
+  L2Line& line = tile.array()[slot];
+  LineState state = LineState::shared;
+  if (r.write) {
+    line.state = state = LineState::modified;
+  } else if (r.kind != AccessKind::fetch && is_writable(line.state) && line.copies == 0 && exclusive &&
+             (left_reservations_.empty() || !left_reservations_.has(r.line, tile.l1s()[r.l1]))) {
+    state = LineState::exclusive;
+  }
+  const L1Cache::Victim down = tile.is_exclusive() ? tile.l1s()[r.l1].victim(r.line) : L1Cache::Victim{};
+  if (tile.fill_l1(r.l1, l1_slot, slot, state)) book(l2_ports_, r.tile, path.at());
+  if (checks_)
+    check_use(r.core.value * 2 + r.l1 % 2, tile.l1s()[r.l1].find(r.line), r.line, r.write, replaces_line(r));
+  if (down.state != LineState::invalid) trim(r.tile, down.line, path.at());
+}
+
+/// Of an exclusive L2: a line has moved down into its set, or came and no core used it.
+void TokenTiles::trim(TileId t, LineAddr line, Cycle at) {
+  TileCaches& tile = agents_[t.value].caches;
+  if (!tile.is_exclusive()) return;
+  for (std::uint32_t slot = tile.overflow(line); slot != kNoL2Slot; slot = tile.overflow(line))
+    evict_from_tile(t, slot, at);
+}
+
+LineState TokenTiles::state_of(const AgentLine& line) const {
+  if (!line.is_writable(all_)) return LineState::shared;
+  return line.held.dirty ? LineState::modified : LineState::exclusive;
+}
+
+std::uint32_t TokenTiles::fill_l2(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
+  TileCaches& tile = agents_[t.value].caches;
+  const std::uint32_t slot = tile.victim(line);
+  if (!tile.array().is_empty(slot)) evict_from_tile(t, slot, at);
+  L2Line& l2 = tile.array().fill(slot, line);
+  l2.state = state_of(record.line);
+  if (!warming_ && conflicts_->is_active()) l2.canary = kMaxVirtualTime;
+  versions_.put(tile.place(slot), record.line.version);
+  return slot;
+}
+
+void TokenTiles::collect(TokenAgent& agent, AgentRecord& record, std::uint32_t slot, bool all) {
+  if (all) {
+    agent.caches.invalidate_l1s(slot);
+  } else {
+    agent.caches.downgrade_owner(slot);
+  }
+  record.line.held.dirty |= agent.caches.array()[slot].state == LineState::modified;
+  record.line.version = versions_.number(agent.caches.place(slot));
+}
+
+void TokenTiles::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
+  TokenAgent& agent = agents_[t.value];
+  const LineAddr line = agent.caches.array().line_at(slot);
+  AgentRecord& record = *agent.find(line);
+  collect(agent, record, slot, true);
+  agent.caches.erase(slot);
+  lose(t, line, false);
+  if (profile_) profile_->on_loss(t, line, true);
+  count(agent.caches.counters.evictions);
+  if (record.line.want != Want::none) return;  // its request keeps what it has
+  if (record.line.held.dirty) count(agent.caches.counters.write_backs);
+  evict(t, line, record, at);
+}
+
+void TokenTiles::collect_for(Flight& flight, AgentRecord& record, bool one, bool all) {
+  const TileId t{flight.message.agent};
+  TokenAgent& agent = agents_[t.value];
+  flight.spend(kL2Part, book(l2_ports_, t, flight.at) + (warming_ ? 0 : l2_latency_));
+  if (!one && !all) return;
+  const std::uint32_t slot = agent.caches.array().find(flight.line);
+  if (slot == kNoL2Slot) return;
+  const bool asks_l1 = agent.caches.array()[slot].copies != 0;
+  collect(agent, record, slot, all);
+  if (asks_l1 && !warming_) flight.spend(kL1Part, flight.at + l1d_latency_);
+}
+
+void TokenTiles::note_loss(TileId t, LineAddr line, AgentOutcome::Loss loss, bool goes_home) {
+  if (loss == AgentOutcome::Loss::none) return;
+  TileCaches& tile = agents_[t.value].caches;
+  const bool kept = loss == AgentOutcome::Loss::right;
+  if (profile_ && !kept) profile_->on_loss(t, line, goes_home);
+  lose(t, line, kept);
+  count(kept ? tile.counters.forwards : tile.counters.invalidations);
+  const std::uint32_t slot = tile.array().find(line);
+  if (slot == kNoL2Slot) return;
+  if (kept) {
+    tile.array()[slot].state = LineState::shared;
+  } else {
+    tile.array().erase(slot);
+  }
+}
+
+/// Tokens and data are there: the accesses that wait use them before the home hears of it.
+void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
+  TokenAgent& agent = agents_[t.value];
+  record.parts = flight.parts;
+  record.transaction = flight.transaction;
+  record.served = flight.served;
+  ++record.round;
+  ++agent.due;
+  const std::uint32_t slot = agent.caches.array().find(flight.line);
+  if (slot == kNoL2Slot) {
+    fill_l2(t, flight.line, record, flight.at);
+  } else {
+    L2Line& l2 = agent.caches.array()[slot];
+    l2.state = state_of(record.line);
+    // A reader's canary knows nothing of others' reads: until a check of the new right passes, none covers
+    // it.
+    if (!warming_ && conflicts_->is_active()) l2.canary = kMaxVirtualTime;
+  }
+  // What warming does may let a request go on that cores wait for.
+  if (warming_ && record.waiters == 0) return;
+  const Cycle at = warming_ ? timeline_->now() : flight.at;
+  timeline_->schedule(at + kHold, this, kHoldEnds,
+                      flights_.add({.message = {.agent = static_cast<std::uint16_t>(t.value)},
+                                    .line = flight.line,
+                                    .at = Cycle{record.round}}));
+  for (std::uint32_t rest = std::exchange(record.waiters, 0), c = 0; rest != 0; rest >>= 1, ++c) {
+    if ((rest & 1) == 0) continue;
+    const CoreId core{t.value * cores_per_tile_ + c};
+    waited_[core.value] = flight.parts;
+    client_->on_access_ready(core, flight.line, at);
+  }
+}
+
+}  // namespace rubato::chip

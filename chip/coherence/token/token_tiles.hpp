@@ -1,0 +1,216 @@
+// Tiles and transport of the protocols by tokens: what a core's access finds in its tile, and how messages
+// get to where they go. Whom a miss asks, and who answers how, is the protocol's: TokenProtocol with homes
+// that order a line's transactions, TokenBroadcast without.
+//
+//   access       what the tile's caches can serve is Done at once; else the protocol is asked for the line
+//   and
+//                the access is Blocked until tokens and data are there
+//   used once    what came is kept until a core has used it, so no other tile can take the line before (K10).
+//   If no
+//                core comes, it is free kHold cycles later.
+//   warming      the same messages, delivered at once, without time, traffic or statistics
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory_resource>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chip/cache/host_memory.hpp"
+#include "chip/cache/left_reservations.hpp"
+#include "chip/coherence/home_map.hpp"
+#include "chip/coherence/llc_slice.hpp"
+#include "chip/coherence/memory_hierarchy.hpp"
+#include "chip/coherence/message_observer.hpp"
+#include "chip/coherence/path.hpp"
+#include "chip/coherence/sharing_profile.hpp"
+#include "chip/coherence/token/flights.hpp"
+#include "chip/coherence/token/token_agent.hpp"
+#include "chip/dram/memory_controller.hpp"
+#include "chip/noc/calendar.hpp"
+#include "chip/time/timeline.hpp"
+#include "chip/vocabulary/sharers.hpp"
+
+namespace rubato::chip {
+
+class TokenTiles : public MemoryHierarchy, protected EventHandler {
+ public:
+  struct Ports {
+    Network& network;
+    ConflictCheck& conflicts;
+    Timeline& timeline;
+    AccessClient& client;
+  };
+  /// @throws UsageError for what message protocols cannot do yet, in one sentence with its keys.
+  TokenTiles(const Config& config, Ports ports);
+
+  /// Cold and thin: of a call to one of several implementations the compiler expects the one that is not
+  /// cold, and inlines Mesi's; bench/chip_speed shows 5 % (64 cores, sssp).
+  [[gnu::cold]] AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) final;
+  [[gnu::cold]] AccessParts take_waited(CoreId core) final { return std::exchange(waited_[core.value], {}); }
+  void warm(CoreId core, LineAddr line, AccessKind kind) final;
+  void forget(LineAddr first, LineAddr last) final;
+  L1Cache& l1i(CoreId core) final { return l1s_[core.value * 2]; }
+  L1Cache& l1d(CoreId core) final { return l1s_[core.value * 2 + 1]; }
+  [[gnu::cold]] TileId home_of(LineAddr line) const final { return map_.home_of(line); }
+  void set_private_lines(LineAddr first, std::uint64_t lines) final { map_.set_private_lines(first, lines); }
+  TileId controller_tile_of(LineAddr line) const final { return map_.controller_tile_of(line); }
+  void register_stats(StatRegistry& registry) const override;
+  std::string check_invariants() const final;
+
+  void observe_messages(MessageObserver& observer) final { observer_ = &observer; }
+
+  void on_violation(std::function<void(const std::string&)> report) { report_ = std::move(report); }
+
+ protected:
+  enum Event : std::uint32_t { kDeliver, kHoldEnds, kRetry };
+  static constexpr Latency kHold = 64;
+
+  struct Request {
+    CoreId core;
+    LineAddr line;
+    AccessKind kind;
+    bool write, checked, unchecked;
+    TileId tile;
+    std::uint32_t l1;  // index in the tile
+  };
+
+  static bool replaces_line(const Request& r) { return r.kind == AccessKind::untracked_line_store; }
+
+  // ---- The protocol's ----
+  /// An access that the tile cannot serve, of a line that no request of the tile is under way for.
+  virtual void request(const Request& r, AgentRecord& record, const Path& path) = 0;
+  /// A fulfilled request has been used, or no core came: the line is free.
+  virtual void release(TileId tile, LineAddr line, AgentRecord& record, Cycle at) = 0;
+  /// The caches have lost the line, which no request is under way for.
+  virtual void evict(TileId tile, LineAddr line, AgentRecord& record, Cycle at) = 0;
+  virtual void deliver(const Flight& flight) = 0;
+  virtual void on_retry(const Flight&, Cycle) {}
+  /// No message about it is under way that matters.
+  virtual bool is_at_rest(LineAddr line) const = 0;
+  /// Everything that home and memory know of a line at rest; is_out: a tile had tokens.
+  virtual void drop_at_home(LineAddr line, bool is_out) = 0;
+  virtual void add_known_lines(std::vector<LineAddr>& lines) const = 0;
+  virtual std::string find_violation(LineAddr line) const = 0;
+  virtual const LlcCounters& llc_counters(std::uint32_t tile) const = 0;
+
+  // ---- What tiles do ----
+  void fulfil(TileId tile, AgentRecord& record, const Flight& flight);
+  /// Takes what the caches have of the line, or (not `all`) their right to write, into the record.
+  void collect(TokenAgent& agent, AgentRecord& record, std::uint32_t slot, bool all);
+  /// Before the rules answer a message that asks for tokens: what the caches know goes to the record. It
+  /// costs an access of the L2, and of the L1s that are asked.
+  void collect_for(Flight& flight, AgentRecord& record, bool one, bool all);
+  /// After them: what the tile has lost; `goes_home`: and no other tile has got.
+  void note_loss(TileId tile, LineAddr line, AgentOutcome::Loss loss, bool goes_home = false);
+  void lose(TileId tile, LineAddr line, bool kept) {
+    if (!warming_ && conflicts_->is_active()) conflicts_->on_lose(tile, line, kept);
+  }
+  std::uint64_t everybody() const {
+    return tiles_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << tiles_) - 1;
+  }
+
+  // ---- Transport ----
+  /// If an observer is attached, and the flight is the first of a transaction.
+  void show_begin(Flight& flight, TileId from) {
+    if (observer_ == nullptr || warming_ || flight.transaction != 0) [[likely]]
+      return;
+    flight.transaction = ++transactions_;
+    const bool is_homes = flight.message.from == TokenMessage::kHome;  // it takes copies back
+    show(flight, from, is_homes ? SeenMessage::Node::home : SeenMessage::Node::tile, true);
+  }
+  void show(const Flight& flight, TileId at, SeenMessage::Node node, bool is_sent) const;
+  void send(Flight flight, TileId from, TileId to);
+  /// Moves its clock to when it is there, and counts it; not while warming.
+  void book_way(Flight& flight, TileId from, TileId to);
+  /// To each of `to`, by one message of the network. @returns when it is there; not while warming.
+  std::array<Cycle, 64> book_multicast(const Flight& flight, TileId from, std::uint64_t to);
+  void send_to_all(Flight flight, TileId from, std::uint64_t to);
+  /// `flight` has arrived in `at`, by a way that is booked.
+  void arrive(const Flight& flight);
+  void drain();
+  std::uint32_t flits_of(const TokenMessage& m) const {
+    return (bytes_of(m) + link_bytes_ - 1) / link_bytes_;
+  }
+  Cycle book(Calendars& ports, TileId tile, Cycle at) { return warming_ ? at : ports.book(tile.value, at); }
+  void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }
+  Cycle now() const { return warming_ ? Cycle{} : timeline_->now(); }
+
+  void require(const char* violation, LineAddr line) const;
+  std::vector<LineAddr> known_lines(LineAddr first, LineAddr last) const;
+  /// Of a tile's copies: one without a token, or a right without all. Adds its tokens up.
+  struct Sum {
+    std::uint32_t tokens = 0, owners = 0;
+    std::uint64_t holders = 0;
+  };
+  std::string find_violation_in_tiles(LineAddr line, Sum& sum) const;
+
+  Network* network_;
+  ConflictCheck* conflicts_;
+  Timeline* timeline_;
+  AccessClient* client_;
+  std::uint32_t tiles_, cores_per_tile_, all_;
+  Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
+  std::uint32_t mesh_width_, link_bytes_;
+  bool warming_ = false, checks_;
+  HomeMap map_;
+  Versions versions_;
+  HostArena arena_;
+  std::pmr::unsynchronized_pool_resource pool_;
+  LeftReservations left_reservations_;
+  std::vector<L1Cache> l1s_;  // core * 2, + 1 for data
+  std::deque<TokenAgent> agents_;
+  Calendars l2_ports_, llc_ports_;
+  std::vector<MemoryController> controllers_;
+  FlightPool flights_;
+  std::deque<Flight> immediate_;  // of warming
+  std::pmr::unordered_map<std::uint64_t, std::uint64_t> memory_versions_;
+  std::function<void(const std::string&)> report_;
+  MessageObserver* observer_ = nullptr;
+  std::optional<SharingProfile> profile_;
+  std::uint64_t transactions_ = 0;
+
+ private:
+  class HitObserver final : public L1Observer {
+   public:
+    HitObserver(TokenTiles& tiles, std::uint32_t l1) : tiles_(&tiles), l1_(l1) {}
+    void on_hit(std::uint32_t slot, LineAddr line, bool write) override {
+      tiles_->check_use(l1_, slot, line, write);
+    }
+
+   private:
+    TokenTiles* tiles_;
+    std::uint32_t l1_;
+  };
+
+  [[gnu::noinline]] AccessResult serve(CoreId core, LineAddr line, AccessKind kind, Cycle now);
+  AccessResult leave_l1(const Request& r, std::uint32_t l1_slot, bool is_in_l1, Cycle now);
+  bool check(const Request& r, std::uint32_t slot, const AgentRecord* due, Path& path, CheckResult& check);
+  AccessResult ask(const Request& r, AgentRecord& record, Path& path);
+  void fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive, Path& path);
+  void use_l1(const Request& r, std::uint32_t l1_slot);
+  std::uint32_t fill_l2(TileId tile, LineAddr line, AgentRecord& record, Cycle at);
+  void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
+  void trim(TileId tile, LineAddr line, Cycle at);
+  LineState state_of(const AgentLine& line) const;
+  void end_hold(TileId tile, LineAddr line, AgentRecord& record, Cycle at) {
+    --agents_[tile.value].due;
+    release(tile, line, record, at);
+  }
+  void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) final;
+  void drop(LineAddr line);
+  /// `replaces`: it writes all bytes, so that old data are as good as new ones.
+  void check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, bool write, bool replaces = false);
+
+  std::vector<AccessParts> waited_;  // by core
+  std::vector<HitObserver> observers_;
+  std::uint64_t messages_[kTokenMessageKinds] = {}, flit_hops_[kTrafficClasses] = {};
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,50 @@
+// What a core does about accesses that wait for messages (K11, K14). See pipeline_deferred.cpp.
+// SPDX-License-Identifier: MIT
+#include "chip/core/core.hpp"
+#include "chip/core/pipeline.hpp"
+#include "chip/time/timeline.hpp"
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+// In an event of its own: the protocol is in the middle of telling.
+void Core::access_ready(LineAddr line, Cycle now) {
+  if (pipeline_.note_ready(line)) timeline_.schedule(later(now, timeline_.now()), this, kPerform, line.value);
+  if (blocked_ && line == pipeline_.blocked_line()) wake(now);
+}
+
+void Core::perform(Cycle now, std::uint32_t kind, LineAddr line) {
+  if (kind == kPerform) {
+    pipeline_.perform(line, now);
+  } else {
+    will_retry_ = false;
+    pipeline_.perform_blocked(now);
+  }
+  if (pipeline_.take_deferral_fault()) [[unlikely]]
+    return on_deferral_fault(now);
+  if (awaits_deferred_) schedule(later(now, reached()));
+}
+
+// A page has lost its rights while an access to it was deferred. A speculative task's may be misspeculation;
+// what the others were about to do they have done before the page changed, so the fault comes as late as that
+// of a machine that reports it when it can.
+void Core::on_deferral_fault(Cycle now) {
+  const Fault fault = pipeline_.fault();
+  if (is_exception(now)) {
+    pipeline_.stop_task();
+    blocked_ = awaits_deferred_ = false;
+    return;
+  }
+  pipeline_.perform_at_once(0, ~Addr{0}, now);
+  if (on_fault(fault, now)) schedule(later(now, reached()));
+}
+
+// Nothing but loads and stores goes past what is deferred. A return has been executed, all else is come to
+// again.
+bool Core::awaits_deferred(PipelineStop stop) {
+  if (stop == PipelineStop::blocked) return false;
+  if (stop == PipelineStop::returned) owed_ = stop;
+  return awaits_deferred_ = true;
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,166 @@
+// What a process of one thread has done so far, in checkpoints: registers, files, signals, and what it has
+// printed.
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "chip/memory/checkpoint_file.hpp"
+#include "chip/os/process_impl.hpp"
+
+namespace rubato::chip {
+namespace {
+
+constexpr int kStreams = 3;
+constexpr std::uint64_t kNoPosition = ~std::uint64_t{0};
+constexpr std::string_view kChipFiles[] = {"/proc/cpuinfo", "/sys/devices/system/cpu"};
+
+[[noreturn]] void refuse(std::string_view what) {
+  throw UsageError("a checkpoint cannot be taken: {}", what);
+}
+
+std::uint64_t system_call_of(const Thread& thread) { return thread.regs.x[reg::a7]; }
+
+}  // namespace
+
+// The cores that a thread may use, other threads, and files that list the chip's cores.
+bool Process::asks_for_chip(const Thread& thread) const {
+  constexpr std::uint64_t kOpenat = 56, kSetAffinity = 122, kGetAffinity = 123, kGetcpu = 168, kClone = 220,
+                          kMark = 250, kClone3 = 435;
+  switch (system_call_of(thread)) {
+    case kSetAffinity:
+    case kGetAffinity:
+    case kGetcpu:
+    case kClone:
+    case kClone3:
+    case kMark:
+      return true;
+    case kOpenat: {
+      const auto path = impl_->user.string(thread.regs.x[reg::a1], 4096);
+      return path && std::any_of(std::begin(kChipFiles), std::end(kChipFiles),
+                                 [&](std::string_view file) { return path->starts_with(file); });
+    }
+    default:
+      return false;
+  }
+}
+
+void Process::keep_output() {
+  for (int fd = 1; fd < kStreams; ++fd) {
+    const auto stream = std::dynamic_pointer_cast<StandardStream>(impl_->files.find(fd));
+    if (stream != nullptr) stream->keep_written();
+  }
+}
+
+void Process::save(CheckpointWriter& file) const {
+  const Impl& p = *impl_;
+  if (p.threads.size() != 1) refuse("the program has started other threads");
+  const Thread& thread = *p.threads[0];
+  const ThreadInfo& info = p.infos[0];
+  if (!p.pending.empty() || !info.pending.empty()) refuse("a signal is on its way");
+  if (p.alarm_at || !p.timeouts.empty() || !p.posix_timers.empty()) refuse("a timer of the program runs");
+  if (!p.shared_mappings.empty()) refuse("the program has mapped a file shared and writable");
+
+  std::array<std::shared_ptr<StandardStream>, kStreams> streams;
+  for (int fd = 0; fd < kStreams; ++fd) {
+    streams[static_cast<std::size_t>(fd)] = std::dynamic_pointer_cast<StandardStream>(p.files.find(fd));
+    if (streams[static_cast<std::size_t>(fd)] == nullptr)
+      refuse(fmt::format("the program has closed or redirected its descriptor {}", fd));
+  }
+  if (streams[0]->was_read()) refuse("the program has read its standard input");
+
+  file.object(thread.regs);
+  file.number(thread.instructions);
+  file.number(thread.clear_child_tid);
+  file.number(thread.robust_list);
+  file.number(thread.signal_mask);
+  file.object(info.alternate_stack);
+  file.text(info.name);
+  file.object(p.actions);
+  file.number(p.brk_now);
+  file.number(p.brk_mapped);
+  file.text(p.directory);
+  file.number(p.umask);
+  file.number(p.next_pipe);
+  file.object(p.rng);
+  file.number(p.unknown.size());
+  for (const auto& [number, count] : p.unknown) file.number(number), file.number(count);
+  p.memory.save(file);
+  file.text(streams[1]->written());
+  file.text(streams[2]->written());
+
+  for (std::int64_t fd = kStreams; fd < p.files.size(); ++fd) {
+    const auto open = p.files.find(fd);
+    if (open == nullptr) continue;
+    if (open->path.empty()) refuse(fmt::format("descriptor {} is a pipe or a counter", fd));
+    if (open->can_write()) refuse(fmt::format("{} is open for writing", open->path));
+    if (open.use_count() > 2) refuse(fmt::format("{} is open under several descriptors", open->path));
+    if (open->is_directory) refuse(fmt::format("the directory {} is open", open->path));
+    const std::int64_t position = open->seek(0, SEEK_CUR);
+    file.number(static_cast<std::uint64_t>(fd));
+    file.text(open->path);
+    file.number(open->flags);
+    file.number(position < 0 ? kNoPosition : static_cast<std::uint64_t>(position));
+    file.number(const_cast<Impl&>(p).files.entry(fd)->closes_on_exec ? 1 : 0);
+  }
+  file.number(kNoPosition);
+}
+
+void Process::print_restored() {
+  int fd = 1;
+  for (std::string& text : impl_->printed_before) {
+    if (!text.empty()) impl_->files.find(fd)->write(std::as_bytes(std::span(text)));
+    text.clear();
+    ++fd;
+  }
+}
+
+void Process::restore(CheckpointReader& file) {
+  Impl& p = *impl_;
+  Thread& thread = *p.threads[0];
+  ThreadInfo& info = p.infos[0];
+  thread.regs = file.object<HartState>();
+  thread.instructions = file.number();
+  thread.clear_child_tid = file.number();
+  thread.robust_list = file.number();
+  thread.signal_mask = file.number();
+  info.alternate_stack = file.object<abi::StackT>();
+  info.name = file.text();
+  p.actions = file.object<decltype(p.actions)>();
+  p.brk_now = file.number();
+  p.brk_mapped = file.number();
+  p.directory = file.text();
+  p.umask = static_cast<std::uint32_t>(file.number());
+  p.next_pipe = file.number();
+  file.bytes(std::as_writable_bytes(std::span(&p.rng, 1)));
+  p.unknown.clear();
+  for (std::uint64_t left = file.number(); left != 0; --left) {
+    const std::uint64_t number = file.number();
+    p.unknown[number] = file.number();
+  }
+  p.memory.restore(file);
+  for (std::string& text : p.printed_before) text = file.text();
+  for (std::uint64_t fd = file.number(); fd != kNoPosition; fd = file.number()) {
+    const std::string path = file.text();
+    const auto flags = static_cast<std::uint32_t>(file.number());
+    const std::uint64_t position = file.number();
+    const bool closes_on_exec = file.number() != 0;
+    const std::int64_t opened = p.open_path(abi::kAtCwd, path, flags, 0);
+    if (opened < 0 || fd >= FileTable::kLimit)
+      throw UsageError("{}: the program had {} open, which cannot be opened", file.path().string(), path);
+    FileTable::Entry entry = *p.files.entry(opened);
+    p.files.close(opened);
+    entry.closes_on_exec = closes_on_exec;
+    if (position != kNoPosition) entry.file->seek(static_cast<std::int64_t>(position), SEEK_SET);
+    p.files.put(static_cast<std::int64_t>(fd), std::move(entry));
+  }
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,180 @@
+// System calls on timers: timerfd and POSIX timers. setitimer() is sys_time.cpp's.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <limits>
+
+#include "chip/os/guest_time.hpp"
+#include "chip/os/process_impl.hpp"
+#include "chip/os/timers.hpp"
+
+namespace rubato::chip {
+namespace {
+
+struct TimerSetting {  // itimerspec
+  abi::Timespec interval, value;
+};
+constexpr std::uint32_t kAbsolute = 1;
+
+bool is_realtime(std::int64_t clock) { return clock == 0 || clock == 8 || clock == 11; }
+
+TimerSetting setting_of(const IntervalTimer& timer, std::uint64_t now) {
+  // An interval timer that has expired meanwhile is due again after the rest of its interval.
+  std::uint64_t left = timer.left(now);
+  if (left == 0 && timer.next && timer.interval != 0)
+    left = timer.interval - (now - *timer.next) % timer.interval;
+  return {timespec_of(timer.interval), timespec_of(left)};
+}
+
+}  // namespace
+
+std::int64_t Process::Impl::read_timer(Addr a, bool is_absolute, bool of_realtime,
+                                       IntervalTimer& timer) const {
+  const auto wanted = user.get<TimerSetting>(a);
+  if (!wanted) return -EFAULT;
+  const auto due = deadline_of(wanted->value, is_absolute, of_realtime);
+  const auto after = deadline_of(wanted->interval, true, false);
+  if (!due || !after) return -EINVAL;
+  timer = {};
+  timer.interval = std::min(*after, kFarAway);
+  if (wanted->value.seconds != 0 || wanted->value.nanoseconds != 0)
+    timer.next = std::max<std::uint64_t>(*due, 1);
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_timerfd_create(Call& call) {
+  constexpr std::int64_t kClocks[] = {0, 1, 7};
+  if ((call.u32(1) & ~(abi::kCloseOnExec | abi::kNonBlock)) != 0) return -EINVAL;
+  if (call.i32(0) == 8 || call.i32(0) == 9) return -EPERM;  // they wake the machine
+  if (std::find(std::begin(kClocks), std::end(kClocks), call.i32(0)) == std::end(kClocks)) return -EINVAL;
+  auto file = std::make_shared<TimerFile>(clock, is_realtime(call.i32(0)),
+                                          abi::kReadWrite | (call.u32(1) & abi::kNonBlock));
+  std::erase_if(timer_files, [](const auto& timer) { return timer.expired(); });
+  timer_files.push_back(file);
+  return install(std::move(file), (call.u32(1) & abi::kCloseOnExec) != 0);
+}
+
+std::int64_t Process::Impl::sys_timerfd_settime(Call& call) {
+  const auto found = files.find(call.i32(0));
+  if (found == nullptr) return -EBADF;
+  const auto file = std::dynamic_pointer_cast<TimerFile>(found);
+  if (file == nullptr || (call.u32(1) & ~3u) != 0) return -EINVAL;
+  IntervalTimer timer;
+  const bool is_absolute = (call.u32(1) & kAbsolute) != 0;
+  if (const std::int64_t error = read_timer(call.a[2], is_absolute, file->is_realtime(), timer); error != 0)
+    return error;
+  if (call.a[3] != 0 && !user.put(call.a[3], setting_of(file->timer(), now()))) return -EFAULT;
+  file->set(timer);
+  files_changed = true;  // one that is due at once
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_timerfd_gettime(Call& call) {
+  const auto found = files.find(call.i32(0));
+  if (found == nullptr) return -EBADF;
+  const auto file = std::dynamic_pointer_cast<TimerFile>(found);
+  if (file == nullptr) return -EINVAL;
+  return user.put(call.a[1], setting_of(file->timer(), now())) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_timer_create(Call& call) {
+  struct Event {  // sigevent
+    std::uint64_t value;
+    std::int32_t signal, notify, tid;
+  };
+  constexpr std::int32_t kSignal = 0, kNone = 1, kThreadId = 4;
+  constexpr std::size_t kMostTimers = 1024;
+  if (!clock_value(call.i32(0))) return -EINVAL;
+  PosixTimer timer;
+  timer.is_realtime = is_realtime(call.i32(0));
+  timer.signal = abi::kSigAlrm;
+  std::int32_t id = 0;
+  while (posix_timers.contains(id)) ++id;
+  timer.value = static_cast<std::uint64_t>(id);
+  if (call.a[1] != 0) {
+    const auto event = user.get<Event>(call.a[1]);
+    if (!event) return -EFAULT;
+    if (event->notify != kSignal && event->notify != kNone && event->notify != kThreadId) return -EINVAL;
+    if (event->notify != kNone &&
+        (event->signal < 1 || event->signal > static_cast<std::int32_t>(abi::kSignals)))
+      return -EINVAL;
+    if (event->notify == kThreadId && find_thread(event->tid) == nullptr) return -EINVAL;
+    timer.signal = event->notify == kNone ? 0 : event->signal;
+    timer.value = event->value;
+    timer.tid = event->notify == kThreadId ? event->tid : 0;
+  }
+  if (posix_timers.size() >= kMostTimers) return -EAGAIN;
+  if (!user.put(call.a[2], id)) return -EFAULT;
+  posix_timers.emplace(id, timer);
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_timer_settime(Call& call) {
+  const auto found = posix_timers.find(call.i32(0));
+  if (found == posix_timers.end() || call.a[2] == 0) return -EINVAL;
+  PosixTimer& timer = found->second;
+  IntervalTimer wanted;
+  const bool is_absolute = (call.u32(1) & kAbsolute) != 0;
+  if (const std::int64_t error = read_timer(call.a[2], is_absolute, timer.is_realtime, wanted); error != 0)
+    return error;
+  if (call.a[3] != 0 && !user.put(call.a[3], setting_of(timer.timer, now()))) return -EFAULT;
+  timer.timer = wanted;
+  timer.overrun = 0;
+  return 0;
+}
+
+std::int64_t Process::Impl::sys_timer_gettime(Call& call) {
+  const auto found = posix_timers.find(call.i32(0));
+  if (found == posix_timers.end()) return -EINVAL;
+  return user.put(call.a[1], setting_of(found->second.timer, now())) ? 0 : -EFAULT;
+}
+
+std::int64_t Process::Impl::sys_timer_getoverrun(Call& call) {
+  const auto found = posix_timers.find(call.i32(0));
+  return found == posix_timers.end() ? -EINVAL : static_cast<std::int64_t>(found->second.overrun);
+}
+
+std::int64_t Process::Impl::sys_timer_delete(Call& call) {
+  return posix_timers.erase(call.i32(0)) != 0 ? 0 : -EINVAL;
+}
+
+std::optional<std::uint64_t> Process::Impl::next_timer() const {
+  std::optional<std::uint64_t> next;
+  const auto consider = [&](std::optional<std::uint64_t> time) {
+    if (time && (!next || *time < *next)) next = time;
+  };
+  for (const auto& [id, timer] : posix_timers)
+    if (timer.signal != 0) consider(timer.timer.next);
+  if (file_waits.empty()) return next;  // nothing looks at the others
+  for (const auto& weak : timer_files)
+    if (const auto file = weak.lock()) consider(file->next_to_announce());
+  return next;
+}
+
+void Process::Impl::expire_timers() {
+  for (auto& [id, timer] : posix_timers) {
+    const std::uint64_t count = timer.signal == 0 ? 0 : timer.timer.expirations(now());
+    if (count == 0) continue;
+    timer.timer.consume(count);
+    timer.overrun = std::min<std::uint64_t>(count - 1, std::numeric_limits<std::int32_t>::max());
+    abi::Siginfo siginfo{};
+    siginfo.signo = timer.signal;
+    siginfo.code = -2;  // SI_TIMER
+    siginfo.sender.pid = id;
+    siginfo.sender.uid = static_cast<std::uint32_t>(timer.overrun);
+    siginfo.sender.value = timer.value;
+    Thread* const target = timer.tid != 0 ? find_thread(timer.tid) : nullptr;
+    if (timer.tid != 0 && target == nullptr) continue;  // it has ended
+    send_signal(target, timer.signal, siginfo);
+    if (is_exited) return;
+  }
+  for (const auto& weak : timer_files) {
+    const auto file = weak.lock();
+    const auto due = file ? file->next_to_announce() : std::nullopt;
+    if (!due || *due > now()) continue;
+    file->announce();
+    files_changed = true;
+  }
+  if (files_changed) retry_file_waits();
+}
+
+}  // namespace rubato::chip

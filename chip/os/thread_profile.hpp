@@ -1,0 +1,122 @@
+// Where the threads of an ordinary program spend their cycles in detail: running, by what they ran into;
+// ready, without a core; or blocked, by what they waited for, from which place, and whose call ended it.
+// Besides, samples of where cores are. It watches and changes nothing: its calls come at system calls, and
+// samples while the chip is paused.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chip/stats/cycle_account.hpp"
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+/// What a blocked thread waits for.
+struct ThreadWait {
+  enum class Kind : std::uint8_t { none, lock, futex, join, sleep, files, signal, region };
+  Kind kind = Kind::none;
+  Addr word = 0;   ///< of lock, futex and join: the address that the program waits at
+  int holder = 0;  ///< of a lock: the thread that has it, 0 if that is not known
+};
+std::string_view name_of(ThreadWait::Kind kind);
+
+/// Hears of each period when it is over.
+class ThreadWatcher {
+ public:
+  virtual ~ThreadWatcher() = default;
+  virtual void on_ran(int thread, CoreId core, Cycle from, Cycle to) = 0;
+  /// `chain`: return addresses, the thread's own pc first. `by`: the thread whose call ended it, 0: none's.
+  virtual void on_waited(int thread, const ThreadWait& wait, const std::vector<Addr>& chain, Cycle from,
+                         Cycle to, int by) = 0;
+};
+
+class ThreadProfile {
+ public:
+  using Parts = std::array<std::uint64_t, kCycleParts>;
+
+  struct Thread {
+    Cycle began{}, ended{};
+    bool has_ended = false;
+    Parts running{};
+    std::uint64_t ready = 0;
+    std::map<ThreadWait::Kind, std::uint64_t> blocked;  ///< cycles
+  };
+  /// One place that threads waited at.
+  struct Place {
+    ThreadWait::Kind kind;
+    Addr word;
+    std::vector<Addr> chain;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Waits {
+    std::uint64_t count = 0, cycles = 0, longest = 0;
+    std::map<int, std::uint64_t> by_thread;  ///< cycles that each waited
+    std::map<int, std::uint64_t> ended_by;   ///< waits that a call of each thread ended; 0: no thread's
+    std::map<int, std::uint64_t> held_by;    ///< waits that began while each held the lock
+  };
+  /// Where a core was: the pc, and of threads the return addresses behind it.
+  struct Site {
+    std::vector<Addr> chain;
+    auto operator<=>(const Site&) const = default;
+  };
+
+  /// Null: nobody. Outlives its use.
+  void watch(ThreadWatcher* watcher) { watcher_ = watcher; }
+
+  /// The thread may run: it is new, or the call of thread `by` (0: of none) has ended its wait, or its slice
+  /// is over.
+  void ready(int thread, Cycle now, int by);
+  /// It is on `core`, which has spent `parts` so far.
+  void runs(int thread, CoreId core, Cycle now, const Parts& parts);
+  /// It has left its core, which has spent `parts`: blocked, ended, or without a wait ready again.
+  void blocks(int thread, Cycle now, const Parts& parts, const ThreadWait& wait, std::vector<Addr> chain);
+  void ends(int thread, Cycle now, const Parts& parts);
+  void yields(int thread, Cycle now, const Parts& parts);
+  /// Detailed simulation begins while it is blocked.
+  void was_blocked(int thread, Cycle now, const ThreadWait& wait, std::vector<Addr> chain);
+  /// Detailed simulation ends, for now: whatever a thread does from here on is not seen.
+  template <class PartsOf>
+  void stop(Cycle now, const PartsOf& parts_of) {
+    for (auto& [id, state] : states_)
+      close(id, state, now, state.is == State::running ? parts_of(state.core) : Parts{}, 0);
+  }
+  /// `thread` is on some core there. Of a task it is the worker, and the chain the pc alone.
+  void sample(int thread, std::vector<Addr> chain) {
+    ++samples_[{std::move(chain)}][thread];
+    ++sample_count_;
+  }
+
+  const std::map<int, Thread>& threads() const { return threads_; }
+  const std::map<Place, Waits>& waits() const { return waits_; }
+  const std::map<Site, std::map<int, std::uint64_t>>& samples() const { return samples_; }
+  std::uint64_t sample_count() const { return sample_count_; }
+
+ private:
+  struct State {
+    enum Is : std::uint8_t { unseen, ready, running, blocked } is = unseen;
+    Cycle since{};  // its periods do not overlap
+    CoreId core{};
+    Parts before{};  // of the core, when it began to run here
+    ThreadWait wait;
+    std::vector<Addr> chain;
+  };
+  /// The state is over; `parts`: of its core, if it ran.
+  void close(int thread, State& state, Cycle now, const Parts& parts, int by);
+  void begin(int thread, State::Is is, Cycle now);
+
+  std::map<int, Thread> threads_;
+  std::map<int, State> states_;
+  std::map<Place, Waits> waits_;
+  std::map<Site, std::map<int, std::uint64_t>> samples_;
+  std::uint64_t sample_count_ = 0;
+  ThreadWatcher* watcher_ = nullptr;
+};
+
+}  // namespace rubato::chip

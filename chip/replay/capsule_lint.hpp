@@ -1,0 +1,64 @@
+// Looks for what a capsule must not do though it may work for years (run.check_capsules; P17, P104): a task
+// that went wrong can write to whatever it likes of tracked memory, so a capsule must not take from there
+// where something lies, or what the C library keeps; and what it stored there itself is not there in a doomed
+// run.
+//
+//   own data   a load or store of writable tracked memory at an address that the code makes of its own place
+//              (auipc, lui) or of gp: a static variable, or a slot of the global offset table
+//   tp         an access by the thread pointer, which is the caller's: thread-local variables, errno
+//   read back  a load of what the same capsule call has stored to tracked memory
+//
+// What a caller passes by pointer is its own. Locks are not known here.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "chip/core/instruction_observer.hpp"
+#include "chip/isa/hart_state.hpp"
+#include "chip/memory/address_space.hpp"
+#include "chip/os/symbols.hpp"
+
+namespace rubato::chip {
+
+class CapsuleLint final : public InstructionObserver {
+ public:
+  /// What a core runs now: how deep in capsules, and its own stack.
+  struct Place {
+    std::uint32_t depth;
+    Addr stack_low, stack_high;
+  };
+  /// @param fail is told, once, in a sentence, what is wrong.
+  CapsuleLint(const AddressSpace& memory, const Symbols& symbols, std::uint32_t cores,
+              std::function<Place(CoreId)> place, std::function<void(const std::string&)> fail);
+
+  void on_thread(CoreId core, std::uint32_t) override { calls_[core.value] = {}; }
+  void on_instruction(const ExecutedInstruction& executed) override;
+
+ private:
+  /// The capsule call that a core is in.
+  struct Call {
+    bool is_open = false;
+    // Registers that hold an address of the capsule's code's own making, or one made of tp.
+    std::bitset<65> own{}, of_thread{};
+    std::unordered_set<Addr> stored{};  ///< words of tracked memory
+  };
+  void check(Call& call, const ExecutedInstruction& executed, bool is_on_stack);
+  static void follow(Call& call, const isa::Insn& insn);
+  void fail(const ExecutedInstruction& executed, const std::string& what);
+
+  const AddressSpace& memory_;
+  const Symbols& symbols_;
+  std::function<Place(CoreId)> place_;
+  std::function<void(const std::string&)> fail_;
+  std::vector<Call> calls_;  // by core
+  bool has_failed_ = false;
+};
+
+}  // namespace rubato::chip

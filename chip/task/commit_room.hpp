@@ -1,0 +1,50 @@
+// Which attempt has a place in a tile's commit queue. Espresso, Sec. V-A; C17. An attempt that precedes one
+// in a full commit queue takes the place of the latest; but not of one whose fate the arbiter is deciding.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "chip/task/tile_state.hpp"
+
+namespace rubato::chip {
+
+class CommitRoom {
+ public:
+  explicit CommitRoom(TileState& state) : state_(state) {}
+  void begin_region() { started_ = {}; }
+
+  bool has_place_for(const Attempt& attempt) const {
+    return !state_.commit_queue.full() || displaced_by(attempt) != nullptr;
+  }
+  /// Aborts the latest attempt for `attempt` if that is necessary and possible. False: there is no place.
+  bool make_room(const Attempt& attempt, Cycle now);
+  /// Wakes the cores whose finishes may now find a place.
+  void wake_finishing(Cycle now);
+
+  /// A timestamped task starts non-speculatively.
+  void count_start(Timestamp timestamp) {
+    if (started_.timestamp != timestamp) started_ = {timestamp};
+    ++started_.tasks;
+  }
+  /// See TileView::hold_from. @param has_spilled tasks of the tile are in memory.
+  std::optional<Timestamp> hold_from(bool has_spilled) const;
+
+ private:
+  struct Started {
+    Timestamp timestamp = kMaxVirtualTime.timestamp;
+    std::uint32_t tasks = 0;
+  };
+  /// Of those that may be aborted: its place in the queue, or the queue's size. Reads attempts only where a
+  /// GVT is being decided on.
+  std::size_t latest_index() const;
+  /// Null: it precedes none.
+  Attempt* displaced_by(const Attempt& attempt) const;
+  Attempt* latest() const;
+
+  TileState& state_;
+  Started started_;  // non-speculatively, of the last such timestamp
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,119 @@
+// Which attempt makes room for whom: whose gives its core, its locale or its entry to an earlier task, or to
+// what others may be waiting for. Espresso, Sec. V-A; C9, C13, C17. It only looks; the task unit aborts.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "chip/task/admission.hpp"
+#include "chip/task/dispatch_choice.hpp"
+#include "chip/task/rollbacks.hpp"
+#include "chip/task/spiller.hpp"
+#include "chip/task/suspensions.hpp"
+#include "chip/task/tile_state.hpp"
+
+namespace rubato::chip {
+
+/// Whom an earlier task wants to be aborted.
+struct Obstacle {
+  Attempt* attempt = nullptr;
+  AbortCause cause{};
+  const Task* by = nullptr;  ///< null: not one task, but room for any
+};
+
+/// What an attempt that may never end keeps others from.
+enum class ScarceResource : std::uint8_t { core, locale };
+
+class RoomFinder {
+ public:
+  RoomFinder(TileState& state, const Admission& admission, const Spiller& spiller,
+             const Suspensions& suspensions, const Rollbacks& rollbacks)
+      : state_(state),
+        admission_(admission),
+        spiller_(spiller),
+        suspensions_(suspensions),
+        rollbacks_(rollbacks) {}
+
+  /// One is free, or soon will be, for a guest task.
+  bool has_core() const { return (state_.states.asking() & suspensions_.may_run_guest()) != 0; }
+  /// Something waits for an entry of the queue, spilled tasks to be read, or a promoted one to start.
+  bool has_unmet_requests() const {
+    return admission_.has_waiting() || spiller_.has_refills() || state_.promoted != nullptr;
+  }
+
+  // Quick predicates: nearly always enough.
+  /// All tasks here have timestamps, and nothing waits for anything but a core or a locale: mostly so.
+  bool is_plain() const {
+    return !has_unmet_requests() && !suspensions_.any() &&
+           state_.queue.idle(Lane::timestamped) == state_.queue.guests();
+  }
+  /// Of a plain tile that has a task with a free locale, or not: false if find() would find nothing.
+  bool may_have_obstacle(bool has_free) const {
+    for (std::uint32_t rest = state_.queue.waited_slots(); rest != 0; rest &= rest - 1) {
+      const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
+      const Task* const waiter = state_.queue.waiter(slot, Lane::timestamped);
+      if (waiter != nullptr && waiter->order < state_.yields_before[slot]) return true;
+    }
+    if (!has_free || has_core()) return false;
+    const Timestamp first = state_.queue.earliest_free_order(Lane::timestamped);
+    return first <= state_.gvt().timestamp || state_.precedes_all_running(first);
+  }
+  /// True if find() would find nothing.
+  bool is_unobstructed(const Candidates& candidates) const {
+    if (has_unmet_requests() || state_.queue.waited_slots() != 0 || suspensions_.has_resumable())
+      return false;
+    const Task* const first = candidates.first.task;
+    if (first == nullptr) return candidates.earliest == nullptr;
+    return has_core() || (first->descriptor.has_timestamp && first->order > state_.gvt().timestamp &&
+                          !state_.precedes_all_running(first->order));
+  }
+
+  /// Without an attempt: none must go.
+  Obstacle find(const Candidates& candidates) const;
+  /// Of the attempts that could be spilled if they were idle, and that are not what the GVT waits for.
+  Attempt* latest_spillable() const;
+
+  // Patience with attempts that may never end.
+  /// A core asks for work.
+  void count_ask() { ++asks_; }
+  /// Where such an attempt keeps something waiting, an event will ask how it stands.
+  void start_patience(const Candidates& candidates, Cycle now) {
+    start_patience(ScarceResource::core, candidates, now);
+    start_patience(ScarceResource::locale, candidates, now);
+  }
+  /// That event. @returns an obstacle that was there all the time, or one without an attempt.
+  Obstacle end_patience(ScarceResource resource, const Candidates& candidates);
+
+ private:
+  struct Patience {
+    static constexpr Latency kMost = 16384, kLeast = 1024;
+    Latency length = kMost;     ///< halved where it was in vain, else as at the beginning
+    bool is_scheduled = false;  ///< its end
+    VirtualTime attempt{};      ///< with which
+    std::uint32_t asks = 0;     ///< of cores, before
+  };
+  void start_patience(ScarceResource resource, const Candidates& candidates, Cycle now);
+  Patience& patience(ScarceResource resource) { return patience_[static_cast<std::size_t>(resource)]; }
+  Obstacle perhaps_endless(ScarceResource resource, const Candidates& candidates) const;
+  Obstacle at_locale(const Candidates& candidates) const;
+  Obstacle at_core(const Candidates& candidates) const;
+  Obstacle at_entry() const;
+  bool may_run(const Task& task, const Candidates& candidates) const {
+    return state_.context.rule->may_run(task, candidates.view) != RunMode::none;
+  }
+  Attempt* latest_waiting() const;
+  const Task* untimestamped_waiting(const Candidates& candidates) const;
+  const Task* untimestamped_waiter(std::uint32_t slot, const Candidates& candidates) const;
+
+  TileState& state_;
+  const Admission& admission_;
+  const Spiller& spiller_;
+  const Suspensions& suspensions_;
+  const Rollbacks& rollbacks_;
+  std::uint32_t asks_ = 0;
+  std::array<Patience, 2> patience_;  // by resource
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,98 @@
+// After a failure: tasks are destroyed unrun. Rule R11.
+// SPDX-License-Identifier: MIT
+#include <thread>
+
+#include "native/engine.hpp"
+#include "native/worker/worker.hpp"
+
+namespace rubato::runtime {
+
+void Worker::drop(Task* task, bool is_kept) {
+  finish(task);
+  destroy(task);
+  if (!is_kept) free_block(task);
+}
+
+/// All private tasks; others' are theirs, and pools are emptied when all workers have stopped.
+void Worker::drop_everything() {
+  is_dropping_ = true;
+  const auto drop_it = [this](Task* task) { drop(task); };
+  while (!ring.is_empty()) {
+    const Slot slot = ring.pop();
+    drop(slot.task(), slot.is_kept());
+    if (slot.pool() != nullptr) pools.finish(*slot.pool());
+  }
+  ordered.drop_packed(lists.packed_now());
+  ordered.drop_rest(drop_it);
+  do {  // the destructors of all these may create tasks
+    lists.drop_all(drop_it);
+    while (!alone.is_empty()) drop(alone.take());
+    while (!deferred_.is_empty()) drop(deferred_.take());
+  } while (has_created_anything());
+  lists.count_all_taken();
+  is_dropping_ = false;
+}
+
+/// In a pool that this worker claimed.
+void Worker::drop_pool(TaskPool& pool) {
+  for (bool is_empty = false; !is_empty;) {
+    ordered.drop_packed(pool.packed);
+    for (;;) {
+      const auto taken = pool.take();
+      if (taken.node == nullptr) break;
+      if (is_carrier(taken.node)) {
+        PackedTasks list = list_of(taken.node);
+        ordered.drop_packed(list);
+        if (taken.is_last) break;
+        free_block(taken.node);
+        continue;
+      }
+      drop(taken.node, taken.is_last);
+      if (taken.is_last) break;
+    }
+    const auto finished = pool.finish();
+    if (finished.released != nullptr) free_block(finished.released);
+    is_empty = finished.is_empty;
+  }
+}
+
+void Worker::drop_shared() {
+  is_dropping_ = true;
+  for (unsigned w = 0; w < engine.workers(); ++w) {
+    Worker& worker = engine.worker(w);
+    worker.ordered.drop_later(ordered, [this](Task* task) { drop(task); });
+    for (Task* task = worker.seen.published.exchange(nullptr); task != nullptr;) {
+      Task* const next = next_of(task);
+      drop(task);
+      task = next;
+    }
+    worker.seen.must_distribute.store(false);
+    for (unsigned rank = 0; rank < kPriorities; ++rank) {
+      for (unsigned last = 0, p; (p = worker.seen.ready.claim(rank, last)) != kNoPool;)
+        drop_pool(engine.shared_pool(p));
+      unsigned last = 0;
+      if (worker.seen.pinned.claim(rank, last) != kNoPool) drop_pool(engine.pinned_pool(w));
+    }
+  }
+  const auto drop_new = [this](Task* task) {
+    counts.submitted.add();
+    task->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
+    drop(task);
+  };
+  unsigned last = 0;
+  while (engine.inbox_ready.claim(kNormalRank, last) != kNoPool)
+    while (!engine.inbox.drain(drop_new)) std::this_thread::yield();
+  // Last of all, and when all of them have left their groups: what waits for a group may own it, or another
+  // one.
+  Chain blocked = engine.groups.clear();
+  for (Task* task = blocked.first; task != nullptr; task = task == blocked.last ? nullptr : next_of(task))
+    finish(task);
+  while (!blocked.is_empty()) {
+    Task* const task = blocked.take();
+    destroy(task);
+    free_block(task);
+  }
+  is_dropping_ = false;
+}
+
+}  // namespace rubato::runtime

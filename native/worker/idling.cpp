@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "native/worker/idling.hpp"
+
+#include <algorithm>
+
+#include "native/engine.hpp"
+#include "native/fault.hpp"
+#include "native/lag/formulas.hpp"
+#include "native/worker/clock.hpp"
+#include "native/worker/idle_lag.hpp"
+#include "native/worker/policy.hpp"
+#include "native/worker/worker.hpp"
+
+namespace rubato::runtime {
+
+Idling::Idling(Worker& worker) : worker_(worker), engine_(worker.engine) {
+  using Kind = native::Lagging::Kind;
+  const native::Lagging& l = engine_.options().lagging;
+  if (l.kind == Kind::off || !engine_.has_cpus()) return;
+  const lag::Rules rules{.samples = lag::sample_size(l.confidence, l.error),
+                         .delays = l.delays,
+                         .initial_rate = l.initial_rate,
+                         .is_as_published = l.kind == Kind::published};
+  lag_ = std::make_unique<IdleLag>(rules, LagRandom(worker.index + 1), ticks_per_microsecond(),
+                                   l.switch_microseconds);
+}
+
+Idling::~Idling() = default;
+
+/// Looks without taking; ordered against announce() by seq_cst. Ready pools that may not be taken from are no
+/// work: end_inline() notifies.
+/// Who may go on to the next timestamp does so before it idles.
+bool Idling::can_find_work() const {
+  if (!engine_.inbox_ready.is_empty() || worker_.seen.has_work_of_its_own()) return true;
+  const bool may_take = worker_.ordered.may_take_pools();
+  for (unsigned w = 0; w < engine_.workers(); ++w) {
+    const SeenByOthers& seen = engine_.worker(w).seen;
+    if (seen.has_published() || (may_take && seen.has_ready_pools())) return true;
+  }
+  return false;
+}
+
+bool Idling::wait_for_work() {
+  Events& events = engine_.events;
+  const TraceScope idle(worker_.timer.lane(), TraceSpan::Kind::idle);
+  worker_.leave_epochs();  // first: when all are idle, run() may end and free what is left
+  if (worker_.has_created_anything()) {
+    worker_.enter_epochs();
+    return true;
+  }
+  const Events::Ticket ticket = events.announce();
+  worker_.seen.is_idle.store(true, std::memory_order_seq_cst);
+  const auto end_idling = [this, &events] {
+    worker_.seen.is_idle.store(false, std::memory_order_relaxed);
+    events.cancel();
+    worker_.seen.idle_ends.fetch_add(1, std::memory_order_seq_cst);
+    worker_.cpu.stay();
+    worker_.enter_epochs();
+    worker_.sharing.time_from_here();
+  };
+  if (worker_.index != 0 && (ticket.word & (Events::kPaused | Events::kEnd)) != 0) {
+    end_idling();
+    return true;
+  }
+  const bool is_single = engine_.workers() == 1;
+  const std::uint64_t run = engine_.current_run.load(std::memory_order_seq_cst);
+  bool is_last = false;  // and all wait for threads from outside
+  for (unsigned i = 0; i < (is_single ? 1 : policy::kIdleSpins); ++i) {
+    const std::uint64_t word = events.look_ordered();
+    if ((word & Events::kStop) == 0 && !has_fault(Fault::no_recheck) && can_find_work()) {
+      end_idling();
+      return true;
+    }
+    if (Events::idle(word) == engine_.workers() && is_over_when_all_are_idle(word)) {
+      if (worker_.index == 0) {
+        end_idling();
+        return false;
+      }
+      if (engine_.over.exchange(run, std::memory_order_seq_cst) != run) {
+        worker_.counts.wake_ups.add();
+        events.notify_all();
+      }
+      is_last = false;
+      break;
+    }
+    is_last = Events::idle(word) == engine_.workers() && engine_.holds() != 0;
+    if (worker_.index == 0 && engine_.over.load(std::memory_order_seq_cst) == run) {
+      end_idling();
+      return false;
+    }
+    StdAtomics::pause();
+  }
+  if (lag_ == nullptr || !lag(ticket, run)) sleep(ticket, is_last);
+  end_idling();
+  return true;
+}
+
+void Idling::sleep(Events::Ticket ticket, bool is_last) {
+  Events& events = engine_.events;
+  worker_.counts.parks.add();
+  const TraceScope parked(worker_.timer.lane(), TraceSpan::Kind::parked);
+  const std::uint64_t begin = lag_ != nullptr ? ticks() : 0;
+  if (is_last) {
+    worker_.cpu.leave();
+    events.sleep_last(ticket);
+  } else {
+    events.sleep(ticket);
+  }
+  if (lag_ == nullptr) return;
+  const std::uint64_t woken = engine_.woken_at.exchange(0, std::memory_order_relaxed), now = ticks();
+  if (woken > begin && woken < now)
+    lag_->note_wake_up(now - woken + engine_.wake_ticks.load(std::memory_order_relaxed));
+}
+
+/// Waits as lagging decides, in place of a sleep: what would end that ends it, too, and nobody pays for
+/// waking.
+/// @returns whether it has ended so
+bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
+  Events& events = engine_.events;
+  constexpr std::uint64_t kRequests = Events::kStop | Events::kAlone | Events::kPaused | Events::kEnd;
+  const std::uint64_t word = events.look_ordered();
+  if ((word & kRequests) != 0 || !lag_->may_lag()) return false;
+  // Not more than work, and one at least: rule A45.
+  const unsigned most = std::max(1u, engine_.workers() - Events::idle(word));
+  for (unsigned lagging = engine_.lagging.load(std::memory_order_relaxed);;) {
+    if (lagging >= most) return false;
+    if (engine_.lagging.compare_exchange_weak(lagging, lagging + 1, std::memory_order_relaxed)) break;
+  }
+  bool is_woken = false;
+  lag_->give_up([&] {
+    if (events.epoch() == ticket.epoch) return lag::Look::nothing;
+    is_woken = true;
+    const bool is_over = engine_.over.load(std::memory_order_seq_cst) == run;
+    return !is_over && can_find_work() ? lag::Look::work : lag::Look::end;
+  });
+  engine_.lagging.fetch_sub(1, std::memory_order_relaxed);
+  const lag::Events& e = lag_->events();
+  const auto set = [](Count& count, std::uint64_t value) { count.add(value - count.get()); };
+  set(worker_.counts.lag_samples, e.samples);
+  set(worker_.counts.lag_sample_hits, e.sample_hits);
+  set(worker_.counts.lags, e.lags);
+  set(worker_.counts.lag_hits, e.hits);
+  set(worker_.counts.lag_decisions, e.decisions);
+  set(worker_.counts.lag_drops, e.drops);
+  set(worker_.counts.lag_ticks, lag_->waited());
+  set(worker_.counts.lag_preempted, lag_->preempted());
+  set(worker_.counts.lag_switch_ticks, lag_->switch_ticks());
+  return is_woken;
+}
+
+/// Idle when the run ended, and from there straight to here.
+void Idling::pause() {
+  const TraceScope idle(worker_.timer.lane(), TraceSpan::Kind::idle),
+      parked(worker_.timer.lane(), TraceSpan::Kind::parked);
+  worker_.leave_epochs();
+  wait_for_end_of_pause();
+  worker_.cpu.go_back();
+  worker_.enter_epochs();
+}
+void Idling::wait_for_end_of_pause() {
+  Events& events = engine_.events;
+  for (;;) {
+    const Events::Ticket ticket = events.announce();
+    if ((ticket.word & (Events::kPaused | Events::kEnd)) == Events::kPaused) events.sleep(ticket);
+    const std::uint64_t word = events.cancel();
+    worker_.seen.idle_ends.fetch_add(1, std::memory_order_seq_cst);
+    if ((word & (Events::kPaused | Events::kEnd)) != Events::kPaused) return;
+  }
+}
+
+/// Whether the run has ended. Every worker is idle: none holds a task, or is about to cancel.
+bool Idling::is_over_when_all_are_idle(std::uint64_t word) {
+  if ((word & Events::kStop) != 0) return true;
+  // What another thread created before it closed its hold is in the inbox, and not counted yet.
+  if (engine_.holds() != 0) return false;
+  if (!engine_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten)) return false;
+  // Empty may mean that a worker has just taken what was there, and not counted it yet: that one stopped
+  // idling before. If it idles again, the sums below have it.
+  if (Events::idle(engine_.events.look_ordered()) != engine_.workers()) return false;
+  if (has_fault(Fault::ends_when_idle)) return true;
+  if (is_everything_finished([this] { return engine_.sums(); })) return true;
+  // Tasks are left, and if nobody can find any they wait for groups that nobody can complete. A worker that
+  // stopped idling meanwhile, took a pool and put it back, must not go unnoticed: the word is as before then,
+  // but the worker counted the end of its idling after it became busy and before it took anything.
+  const auto idle_ends = [this] {
+    std::uint64_t sum = 0;
+    for (unsigned w = 0; w < engine_.workers(); ++w)
+      sum += engine_.worker(w).seen.idle_ends.load(std::memory_order_seq_cst);
+    return sum;
+  };
+  const std::uint64_t before = idle_ends();
+  const Sums first = engine_.sums();
+  if (engine_.events.look_ordered() != word || engine_.has_work_for_anybody() ||
+      engine_.events.look_ordered() != word || engine_.sums() != first || idle_ends() != before)
+    return false;
+  if (first.created == first.finished) return true;  // the last ended since the look above
+  engine_.report_blocked();
+  return true;
+}
+
+}  // namespace rubato::runtime

@@ -1,0 +1,46 @@
+// What a worker does that has found nothing: it looks whether there is anything, or whether the run has
+// ended, and sleeps, or lags. Rules R10, A45.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "native/pool/atomics.hpp"
+#include "native/worker/event_count.hpp"
+
+namespace rubato::runtime {
+
+class Engine;
+class Worker;
+struct IdleLag;
+
+class Idling {
+ public:
+  using Events = EventCount<StdAtomics>;
+
+  explicit Idling(Worker& worker);
+  ~Idling();
+  Idling(const Idling&) = delete;
+  Idling& operator=(const Idling&) = delete;
+
+  /// False: the run is over.
+  bool wait_for_work();
+  /// Between two runs.
+  void pause();
+  /// It may lag in place of sleeping, and who wakes it notes how long that takes.
+  bool may_lag() const { return lag_ != nullptr; }
+
+ private:
+  bool can_find_work() const;
+  [[gnu::noinline]] bool lag(Events::Ticket ticket, std::uint64_t run);
+  void sleep(Events::Ticket ticket, bool is_last);
+  bool is_over_when_all_are_idle(std::uint64_t word);
+  void wait_for_end_of_pause();
+
+  Worker& worker_;
+  Engine& engine_;
+  std::unique_ptr<IdleLag> lag_;  // null: off
+};
+
+}  // namespace rubato::runtime

@@ -1,0 +1,114 @@
+// Where tasks go that were created here or by other threads. Rules R2, R8 and R9.
+// SPDX-License-Identifier: MIT
+#include "native/engine.hpp"
+#include "native/fault.hpp"
+#include "native/worker/worker.hpp"
+
+namespace rubato::runtime {
+
+/// Of the running task, or of the destructor of a removed resource: that has no place in the order.
+void Worker::created_task(Task* task) {
+  if (task->is_timestamped() && (running == nullptr || !running->is_timestamped() ||
+                                 engine::timestamp_of(task) < engine::timestamp_of(running))) {
+    try {
+      if (running == nullptr) throw TaskError(errors::timestamp_from_destructor(name_of(*task)));
+      throw_wrong_order(*running, *task);
+    } catch (...) {
+      end_birth(task);
+      destroy(task);
+      free_block(task);
+      if (running != nullptr && !is_destroying_) throw;
+      engine.failure.add(std::current_exception());  // destructors do not throw
+      engine.stop();
+      return;
+    }
+  }
+  counts.submitted.add();
+  if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
+  if (is_validating_ || engine::after_of(task) != nullptr) return deferred_.append(task);
+  route(task);
+}
+
+void Worker::route(Task* task) {
+  if (task->is_timestamped()) return ordered.route(task);
+  if (must_block(task)) return;
+  if (task->is_spec() && has_pools) return alone.append(task);
+  if (task->is_extended() && has_pools && (task->handle & engine::handle::kPooled) == 0) {
+    const std::uint32_t core = engine::extension_of(task)->core;
+    if (core < engine.workers()) return pools.push(engine.pinned_pool(core), task, task);
+  }
+  requeue(task);
+}
+
+bool Worker::must_block(Task* task) {
+  TaskGroup* const after = engine::after_of(task);
+  return after != nullptr && !has_fault(Fault::group_ignored) && engine.groups.block(task, *after);
+}
+
+void Worker::requeue(Task* task, bool must_wait) {
+  if (task->is_timestamped()) return ordered.append_current(task);
+  if (task->is_spec() && has_pools) return alone.append(task);
+  if ((task->handle & engine::handle::kPooled) != 0) {
+    Order& order = engine.order;
+    if (!order.has_mixed.load(std::memory_order_relaxed))
+      order.has_mixed.exchange(true, std::memory_order_seq_cst);
+    return pools.push(engine.pool(task->handle), task, task);
+  }
+  lists.append(task, must_wait);
+}
+
+void Worker::route_deferred() {
+  while (!deferred_.is_empty()) {
+    Task* const task = deferred_.take();
+    if (is_delivery(task)) {
+      end_delivery(task);
+    } else {
+      route(task);
+    }
+  }
+}
+
+bool Worker::empty_inbox() {
+  if (engine.inbox_ready.is_empty()) return false;
+  unsigned last = 0;
+  if (engine.inbox_ready.claim(kNormalRank, last) == kNoPool) return false;
+  if (!engine.inbox.drain([this](Task* task) { admit(task); })) {
+    engine.inbox_ready.add(0, kNormalRank);  // who pushed has told no worker: the inbox was not empty
+    sharing.wake();
+  }
+  return true;
+}
+
+/// A message: at once, not by a task that others could take, and a later one overtake.
+void Worker::end_delivery(Task* task) {
+  deliver(task);
+  counts.finished.add_ordered();
+  heap.free<sizeof(Task)>(task);
+}
+
+/// A task that another thread created: it is born when it arrives. What it is annotated with must not be
+/// removed before; that is up to the other thread.
+void Worker::admit(Task* task) {
+  counts.submitted.add();
+  if (is_delivery(task)) [[unlikely]]
+    return end_delivery(task);
+  if ((task->handle & engine::handle::kResource) != 0) {
+    const unsigned slot = epoch->birth_slot();
+    task->handle = (task->handle & ~engine::handle::kBirthMask) | std::uint64_t{slot}
+                                                                      << engine::handle::kBirthShift;
+    epoch->count_created(slot);
+  }
+  // While run() begins, its thread empties the inbox before others may work.
+  const bool is_late = task->is_timestamped() && (engine.events.look() & Events::kPaused) == 0;
+  if (!is_late) [[likely]]
+    return route(task);
+  // Another thread created it while run() began: too early to be told so, too late to be ordered.
+  try {
+    throw TaskError(errors::foreign_thread(name_of(*task)));
+  } catch (...) {
+    fail();
+  }
+  alone.append(task);  // to be destroyed unrun like all others
+}
+
+}  // namespace rubato::runtime

@@ -1,0 +1,64 @@
+// What a worker gives to others and takes from them: published chunks of its tasks. Rules R2 and R10. What
+// tasks are worth: Worth; pools: WorkerPools.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "native/worker/task_list.hpp"
+#include "native/worker/worth.hpp"
+
+namespace rubato::runtime {
+
+class Engine;
+class Worker;
+
+class Sharing {
+ public:
+  explicit Sharing(Worker& worker);
+
+  /// Other workers are idle: gives them some, if there is enough to do.
+  void share() {
+    if (looks_skipped_ == 0) return look_and_share();
+    --looks_skipped_;
+  }
+  void share_if_wanted();
+  /// Looks in other workers' ready pools and published chunks.
+  bool steal();
+  /// What it published, if no worker has taken it: to the front, where it came from.
+  [[gnu::noinline]] bool take_back();
+  /// The same if it was published so many microseconds ago.
+  void take_back_after(std::uint64_t microseconds);
+  /// Takes private tasks out of the ring's end again, all but `keep`: they can be given away then.
+  void return_ring(unsigned keep);
+  /// So many workers, if they sleep.
+  void wake(std::uint64_t workers = 1);
+  /// What has passed is no time of this worker's tasks.
+  void time_from_here();
+  /// What a task takes has changed.
+  void update_worth();
+
+  const Worth& worth() const { return worth_; }
+  /// A chunk of its own tasks is published, or was taken: they are not handed out one by one.
+  bool was_robbed() const { return was_robbed_; }
+
+ private:
+  void look_and_share();
+  void measure(std::uint64_t now);
+  const Task* next_task();
+  void publish(const Chain& chain);
+  bool take_published(Worker& from);
+
+  Worker& worker_;
+  Engine& engine_;
+  Worth worth_;
+  unsigned looks_skipped_ = 0;
+  unsigned looks_ = 0;  // at whether to share, since it last did
+  bool was_robbed_ = false;
+  std::uint64_t published_at_ = 0;  // the chunk, in ticks
+  /// How many own tasks were taken when a chunk of them came back: nothing is offered again before this
+  /// worker has taken some of it, or the same tasks would go to and fro for ever.
+  std::uint64_t taken_at_return_ = ~std::uint64_t{0};
+};
+
+}  // namespace rubato::runtime

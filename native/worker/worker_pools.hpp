@@ -1,0 +1,40 @@
+// A worker's way to pools: from which it takes batches, when it lets others have them, and where a pool
+// becomes ready. Rules R2 and R5.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "native/pool/atomics.hpp"
+#include "native/pool/ready_set.hpp"
+#include "native/pool/task_pool.hpp"
+
+namespace rubato::runtime {
+
+class Engine;
+class Worker;
+
+class WorkerPools {
+ public:
+  explicit WorkerPools(Worker& worker);
+
+  void push(TaskPool& pool, Task* first, Task* last);
+  /// The batch that was taken from it has run.
+  void finish(TaskPool& pool);
+  void make_ready(TaskPool& pool);
+  /// A batch of this priority into the ring, from a pool of this worker's or, to steal it, of another's.
+  bool take_own(ReadySet<StdAtomics>& set, unsigned rank) { return take_from(set, rank, true); }
+  bool steal(ReadySet<StdAtomics>& set, unsigned rank) { return take_from(set, rank, false); }
+  /// The ring is about to be filled.
+  void note_refill();
+
+ private:
+  bool take_from(ReadySet<StdAtomics>& set, unsigned rank, bool is_own);
+  void take_batch(TaskPool& pool);
+  void take_packed(TaskPool& pool);
+
+  Worker& worker_;
+  Engine& engine_;
+  unsigned last_claimed_ = 0;
+  unsigned times_left_ = 0;  // refills that left ready pools to others, since tasks are long
+};
+
+}  // namespace rubato::runtime

@@ -1,0 +1,68 @@
+// What a worker's tasks are worth: how long they take, and so how many are worth waking another worker. Rule
+// R2. An estimate from the time between looks; decides nothing by itself (Sharing, OrderedPart).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "native/pool/perturbation.hpp"
+#include "native/worker/clock.hpp"
+#include "native/worker/known_functions.hpp"
+#include "native/worker/policy.hpp"
+
+namespace rubato::runtime {
+
+class Worth {
+ public:
+  using Length = KnownFunctions::Length;
+
+  /// What has passed until `now` is no time of this worker's tasks, of which so many have finished.
+  void begin(std::uint64_t now, std::uint64_t finished) {
+    clock_ = now;
+    finished_then_ = finished;
+  }
+  std::uint64_t since(std::uint64_t now) const { return now - clock_; }
+  /// Begins anew, and learns how long the tasks took that have run since, if none runs now. `has_cpu`: each
+  /// worker has one. @returns whether they took so long that those that follow are taken for long ones.
+  bool measure(std::uint64_t now, std::uint64_t finished, bool is_running, bool has_cpu) {
+    const std::uint64_t elapsed = since(now);
+    const std::uint64_t ran = finished - finished_then_;
+    begin(now, finished);
+    if (is_running || ran == 0) return false;
+    // Of the last two times the shorter: a worker that was preempted meanwhile has not run long tasks. But
+    // where each has a CPU it is better to wake one for nothing than to keep others waiting for so long.
+    const std::uint64_t before = std::exchange(last_ticks_a_task_, elapsed / (ran + 1) + 1);
+    const bool is_long = has_cpu && last_ticks_a_task_ >= ticks_of(policy::kSharedMicroseconds);
+    ticks_a_task_ = is_long ? last_ticks_a_task_ : std::min(before, last_ticks_a_task_);
+    const std::uint64_t took = has_cpu ? last_ticks_a_task_ : ticks_a_task_;
+    functions_.took(took >= worth_ticks() ? Length::lengthy : Length::brief);
+    update();
+    return is_long;
+  }
+  /// What is known of the task that runs next.
+  Length length_of(const engine::Task* next) {
+    return next != nullptr ? functions_.look_up(*next) : Length::brief;
+  }
+
+  /// The tasks that are worth waking a worker have changed.
+  void update() {
+    tasks_ = std::min(threshold(policy::kDistributed, std::uint64_t{3}),
+                      (worth_ticks() + ticks_a_task_ - 1) / ticks_a_task_);
+  }
+  /// As of the last update().
+  std::uint64_t tasks() const { return tasks_; }
+  std::uint64_t ticks_a_task() const { return ticks_a_task_; }
+  bool is_task_worth_it() const { return ticks_a_task_ >= worth_ticks(); }
+  bool is_unknown() const { return ticks_a_task_ == policy::kUnknownTicks; }
+
+ private:
+  std::uint64_t clock_ = 0;  // of the last measure() or begin()
+  std::uint64_t finished_then_ = 0;
+  std::uint64_t ticks_a_task_ = policy::kUnknownTicks, last_ticks_a_task_ = policy::kUnknownTicks;
+  std::uint64_t tasks_ = 0;
+  KnownFunctions functions_;
+};
+
+}  // namespace rubato::runtime

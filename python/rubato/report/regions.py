@@ -1,0 +1,45 @@
+"""The report's table of the regions that programs marked."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rubato.report.markup import CLASS_NAMES, Section, card, number, table
+
+if TYPE_CHECKING:
+    from rubato.results.regions import Region
+    from rubato.results.run import Run
+
+_MOST_RUNS = 8
+
+
+def sections(runs: list[Run], labels: list[str]) -> list[Section]:
+    """A card for each run whose program marked regions."""
+    found: list[Section] = []
+    for i, (run, label) in enumerate(zip(runs, labels, strict=True)):
+        if not run.regions:
+            continue
+        title = "Regions" if not found else f"Regions: {label}"
+        text = (
+            "What happened on the whole chip while a region that the program marks was open, as far as it was "
+            "simulated in detail. Regions may overlap."
+        )
+        found.append((f"regions-{i}", title, card(f"regions-{i}", f"Regions of {label}", text, _table(run.regions))))
+    return found[:_MOST_RUNS]
+
+
+def _table(regions: list[Region]) -> str:
+    shares = {region.name: region.cycle_breakdown for region in regions}
+    classes = [c for c in CLASS_NAMES if any(share[c] for share in shares.values())]
+    head = ["region", ">times", ">cycles", ">instructions", ">a cycle", ">tasks", ">network",
+            *(f">{CLASS_NAMES[c]}" for c in classes)]  # fmt: skip
+    rows = []
+    for region in regions:
+        rate = f"{region.instructions / region.cycles:.2f}" if region.cycles else ""
+        rows.append([
+            region.name, f"{region.times:,}", number(region.cycles), number(region.instructions), rate,
+            number(region.stats.total("tasks.committed")), f"{number(region.network_bytes)}B",
+            *(f"{100 * shares[region.name][c]:.1f} %" for c in classes),
+        ])  # fmt: skip
+    return table(head, rows)

@@ -1,0 +1,90 @@
+"""The report on threads: a sentence that concludes for each run, and where threads ran and waited."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from rubato.names import short_name
+from rubato.report.markup import PART_NAMES, Section, card, number, table
+
+if TYPE_CHECKING:
+    from rubato.results.run import Run
+
+_MOST = 15  # rows of each table
+_MOST_RUNS = 8
+
+
+def conclusions(runs: list[Run], labels: list[str]) -> str:
+    """The sentences on top of the page; of one run without its name."""
+    said = [(label, run.conclusion) for label, run in zip(labels, runs, strict=True) if run.conclusion][:_MOST_RUNS]
+    if not said:
+        return ""
+    if len(said) == 1:
+        return f'<p class="conclusion">{html.escape(said[0][1])}</p>'
+    rows = "".join(f"<li><b>{html.escape(label)}:</b> {html.escape(text)}</li>" for label, text in said)
+    return f'<ul class="conclusion">{rows}</ul>'
+
+
+def sections(runs: list[Run], labels: list[str]) -> list[Section]:
+    """A card for each run that has threads beside those of task regions."""
+    found = []
+    for i, (run, label) in enumerate(zip(runs, labels, strict=True)):
+        if run.summary.engine != "chip" or not any(thread.cycles for thread in run.threads):
+            continue
+        title = "Threads" if not found else f"Threads: {label}"
+        found.append((f"threads-{i}", title, _card(run, f"threads-{i}", f"Threads of {label}")))
+    return found[:_MOST_RUNS]
+
+
+def _card(run: Run, identifier: str, title: str) -> str:
+    text = (
+        "Where the cycles of threads went in detailed simulation, what they waited for, and where cores were when they "
+        "were looked at. A place in a library is shown as the line of the program that called it."
+    )
+    return card(identifier, title, text, _threads(run) + _waits(run) + _profile(run))
+
+
+def _threads(run: Run) -> str:
+    parts = [part for part in PART_NAMES if any(thread.running.get(part) for thread in run.threads)]
+    kinds = sorted({kind for thread in run.threads for kind in thread.blocked})
+    head = ["thread", ">cycles", *(f">{PART_NAMES[p]}" for p in parts), ">ready", *(f">waits: {k}" for k in kinds)]
+    rows = []
+    for thread in sorted(run.threads, key=lambda t: -t.cycles)[:_MOST]:
+        values = [*(thread.running.get(p, 0) for p in parts), thread.ready, *(thread.blocked.get(k, 0) for k in kinds)]
+        shares = [f"{100 * value / thread.cycles:.1f} %" if value else "" for value in values] if thread.cycles else []
+        rows.append([str(thread.number), number(thread.cycles), *(shares or [""] * len(values))])
+    return "<h3>Cycles by thread</h3>" + table(head, rows) + _cut(len(run.threads))
+
+
+def _waits(run: Run) -> str:
+    if not run.waits:
+        return ""
+    head = ["waits for", "what", "function", "line", ">waits", ">cycles", ">longest", "waits most", "held or ended by"]
+    rows = []
+    for wait in run.waits[:_MOST]:
+        held = wait.held_by or wait.ended_by
+        rows.append([
+            wait.kind, wait.what, short_name(wait.at.function), wait.at.line, number(wait.waits), number(wait.cycles),
+            number(wait.longest), f"thread {wait.threads.most_common(1)[0][0]}",
+            _who(held.most_common(1)[0][0]) if held else "",
+        ])  # fmt: skip
+    return "<h3>Waits</h3>" + table(head, rows, wrap={1, 2}) + _cut(len(run.waits))
+
+
+def _who(thread: int) -> str:
+    return f"thread {thread}" if thread else "time"
+
+
+def _profile(run: Run) -> str:
+    if not run.profile:
+        return ""
+    rows = [[short_name(hot.at.function), hot.at.line, hot.spins_for, f"{100 * hot.share:.1f} %"]
+            for hot in run.profile[:_MOST]]  # fmt: skip
+    head = ["function", "line", "spins for", ">samples"]
+    return "<h3>Where cores were</h3>" + table(head, rows, wrap={0}) + _cut(len(run.profile))
+
+
+def _cut(count: int) -> str:
+    return f'<p class="explain">{count - _MOST} more in stats.json.</p>' if count > _MOST else ""

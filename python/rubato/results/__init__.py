@@ -1,0 +1,2 @@
+"""What runs have left: read, compared, concluded from and handed on."""
+# SPDX-License-Identifier: MIT

@@ -1,0 +1,100 @@
+"""Results as tables for other tools: a row a run, or a row a statistic; as CSV, Parquet, or pandas data frames."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rubato.errors import UsageError
+from rubato.files import write_whole
+from rubato.results.run import Run
+from rubato.toml import flatten
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+#: Keys that have columns of their own.
+_IN_SUMMARY = {"chip.cores", "chip.seed", "task.mayspec"}
+
+FORMATS = (".csv", ".parquet")
+
+
+def runs(found: Sequence[Run]) -> pl.DataFrame:
+    """A row a run: where it is, its program with arguments, the configuration keys that differ between the runs, and
+    the numbers of its summary with dotted names."""
+    import polars as pl
+
+    configurations = [r.configuration for r in found]
+    keys = [
+        k
+        for k in dict.fromkeys(k for c in configurations for k in c if k not in _IN_SUMMARY)
+        if len({repr(c.get(k)) for c in configurations}) > 1
+    ]
+    alike = {k for k in keys if len({type(c.get(k)) for c in configurations}) == 1}
+    rows = [
+        {
+            "directory": str(run.directory),
+            "program": run.summary.name,
+            "arguments": " ".join(run.arguments),
+            **{k: c.get(k) if k in alike else _word(c.get(k)) for k in keys},
+            **_numbers(run),
+        }
+        for run, c in zip(found, configurations, strict=True)
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _word(value: Any) -> str | None:
+    return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _numbers(run: Run) -> dict[str, Any]:
+    summary = flatten(run.summary.model_dump(exclude={"output", "program"}))
+    return {k: v for k, v in summary.items() if not isinstance(v, list)}
+
+
+def statistics(found: Sequence[Run], root: str = "roi") -> pl.DataFrame:
+    """A row a statistic of each run: the run's directory, and what Run.frame() has."""
+    import polars as pl
+
+    return pl.concat(r.frame(root).select(pl.lit(str(r.directory)).alias("directory"), pl.all()) for r in found)
+
+
+def csv(frame: pl.DataFrame) -> str:
+    """A list, such as the buckets of a histogram, is its numbers with spaces between."""
+    import polars as pl
+
+    lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
+    return frame.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" ")).write_csv()
+
+
+def write(frame: pl.DataFrame, file: str | Path) -> None:
+    """Whole or not at all, as CSV or Parquet by the file's ending. @raises UsageError for another ending."""
+    file = Path(file)
+    if file.suffix not in FORMATS:
+        raise UsageError(f"a table is written as .csv or .parquet, not {file.name}.")
+    if file.suffix == ".csv":
+        content = csv(frame).encode()
+    else:
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer)
+        content = buffer.getvalue()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, content)
+
+
+def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
+    """@raises UsageError if pandas or pyarrow is not installed."""
+    try:
+        import pandas  # noqa: F401 - polars would say so in its own words, or not at all
+        import pyarrow  # noqa: F401
+    except ImportError as e:
+        raise UsageError(
+            f"a pandas data frame needs pandas and pyarrow ({e.name or 'one of them'} is missing): "
+            "pip install 'rubato[pandas]'."
+        ) from None
+    return frame.to_pandas()

@@ -1,0 +1,110 @@
+"""The summary of a run: the stable keys of `rubato run --json` (docs/cli.md)."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: Order and names in which every output shows them (C23, C22).
+CYCLE_CLASSES = ("nonspeculative", "committed", "aborted", "spill", "stall", "idle")
+TRAFFIC_CLASSES = ("memory", "abort", "task", "virtual_time", "coherence")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Tasks(_Section):
+    created: int = 0
+    committed: int = 0
+    aborted: int = 0
+    nonspeculative: int = 0
+    spilled: int = 0
+    promoted: int = 0
+
+
+class CycleBreakdown(_Section):
+    """Fractions of all core cycles of the region of interest; they add to 1."""
+
+    nonspeculative: float = 0
+    committed: float = 0
+    aborted: float = 0
+    spill: float = 0
+    stall: float = 0
+    idle: float = 0
+
+
+class NetworkBytes(_Section):
+    memory: int = 0
+    abort: int = 0
+    task: int = 0
+    virtual_time: int = 0
+    coherence: int = 0
+
+
+class LongTask(_Section):
+    """A task function, and how often its tasks kept a worker for over 10 ms."""
+
+    function: str
+    count: int
+    longest_seconds: float
+
+
+class LongTasks(_Section):
+    """Of a native run: `count` of all, and their functions, the longest first, of very many only the first."""
+
+    count: int = 0
+    functions: list[LongTask] = Field(default_factory=list)
+
+
+class Actors(_Section):
+    """Of a native run with actors."""
+
+    spawned: int = 0
+    messages: int = 0
+    dead_letters: int = 0
+
+
+class Host(_Section):
+    seconds: float = 0
+    mips: float | None = None
+    peak_mb: float = 0
+
+
+class Summary(_Section):
+    """What one run came to. On the chip `seconds` is simulated time; on host engines it was measured, and what
+    only a simulator knows (cycles, instructions, their breakdown, network bytes) is null, and so is the mode of a
+    program that gives its tasks their types itself; on the chip `long_tasks` is. `host` is what the run cost here."""
+
+    program: str
+    engine: Literal["chip", "native", "serial"] = "chip"
+    cores: int
+    mode: str | None = "mayspec"
+    seed: int = 1
+    cycles: int | None = None
+    seconds: float = 0
+    instructions: int | None = None
+    tasks: Tasks = Field(default_factory=Tasks)
+    cycle_breakdown: CycleBreakdown | None = None
+    network_bytes: NetworkBytes | None = None
+    check: Literal["passed", "failed", "none"] = "none"
+    long_tasks: LongTasks | None = None
+    actors: Actors | None = None
+    host: Host = Field(default_factory=Host)
+    output: str = ""
+    exit_code: int = 0
+    complete: bool = True
+    message: str = ""
+
+    @property
+    def time(self) -> float:
+        """What runs of one engine are compared by: cycles on the chip, seconds natively."""
+        return self.seconds if self.cycles is None else self.cycles
+
+    @property
+    def name(self) -> str:
+        """The program without its folders."""
+        return Path(self.program).name

@@ -1,0 +1,182 @@
+"""What the threads of a run did with their cycles, what they waited for, and where cores were: for people.
+
+stats.json has addresses and functions; source lines come from the program's debugging information, where the program is
+still what it was and an addr2line for RISC-V is installed.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rubato.results.run import Run
+
+#: What a runnable thread may be waiting for that is nobody's fault.
+HARMLESS = ("join", "sleep", "region", "signal", "files")
+_ADDR2LINE = ("riscv64-linux-gnu-addr2line", "llvm-addr2line", "addr2line")
+#: Headers of libraries, whose lines say little where they were inlined.
+_SYSTEM = ("/usr/", "/include/c++/", "bits/")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A function, and the line in it: "bank.c:41", empty where the program does not say."""
+
+    function: str
+    line: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.function} ({self.line})" if self.line else self.function
+
+
+@dataclass(frozen=True)
+class Thread:
+    """Cycles of one thread in detail: running, by part of the chip; ready, without a core; blocked, by reason."""
+
+    number: int
+    running: dict[str, int]
+    ready: int
+    blocked: dict[str, int]
+
+    @property
+    def cycles(self) -> int:
+        return sum(self.running.values()) + self.ready + sum(self.blocked.values())
+
+
+@dataclass
+class Wait:
+    """What threads waited for at one place of the program: kind is "lock", "barrier", "condition", "join", ..."""
+
+    kind: str
+    what: str  # symbol or address
+    at: Place
+    waits: int = 0
+    cycles: int = 0
+    longest: int = 0
+    threads: Counter[int] = field(default_factory=Counter)  # cycles of each
+    ended_by: Counter[int] = field(default_factory=Counter)  # waits; 0: a time limit
+    held_by: Counter[int] = field(default_factory=Counter)  # waits that found the lock with this thread
+
+    def __str__(self) -> str:
+        named = f" {self.what}" if self.what else ""
+        return f"{self.kind}{named} at {self.at}"
+
+
+@dataclass(frozen=True)
+class Hot:
+    """A place where cores were, and the share of all samples; `spins_for` if the place is in a library's wait."""
+
+    at: Place
+    share: float
+    spins_for: str = ""
+    threads: Counter[int] = field(default_factory=Counter, compare=False)  # samples of each
+
+
+def threads(run: Run) -> list[Thread]:
+    rows = run.stats_document.get("threads", [])
+    return [Thread(row["thread"], row["running"], row["ready"], row["blocked"]) for row in rows]
+
+
+def waits(run: Run) -> list[Wait]:
+    """Most cycles first. Rows of one lock and one line are one, whatever the calls between."""
+    rows = run.stats_document.get("waits", [])
+    lines = _lines(run, (_user_address(row) for row in rows))
+    locks = {row["address"] for row in rows if row["for"] == "lock"}
+    found: dict[tuple[str, str, Place], Wait] = {}
+    for row in rows:
+        kind = "lock" if row["for"] == "futex" and row["address"] in locks else row["for"]
+        what = row["symbol"] if kind not in HARMLESS else ""
+        place = _place(row, lines)
+        wait = found.setdefault((kind, what, place), Wait(kind, what, place))
+        wait.waits += row["waits"]
+        wait.cycles += row["cycles"]
+        wait.longest = max(wait.longest, row["longest"])
+        for name in ("threads", "ended_by", "held_by"):
+            getattr(wait, name).update({int(thread): count for thread, count in row[name].items()})
+    return sorted(found.values(), key=lambda wait: -wait.cycles)
+
+
+def profile(run: Run) -> list[Hot]:
+    """Most samples first. Of a library's function it is the line that called it."""
+    document = run.stats_document.get("profile", {})
+    total = document.get("samples", 0)
+    rows = document.get("sites", [])
+    lines = _lines(run, (_user_address(row) for row in rows))
+    found: dict[tuple[Place, str], Counter[int]] = {}
+    for row in rows:
+        counts = found.setdefault((_place(row, lines), row["spins_for"]), Counter())
+        counts.update({int(thread): count for thread, count in row["threads"].items()})
+    places = [Hot(place, counts.total() / total, spins, counts) for (place, spins), counts in found.items()]
+    return sorted(places, key=lambda hot: -hot.share)
+
+
+def _user(row: dict[str, Any]) -> dict[str, str]:
+    return row["at"][row["user"]] if row["user"] < len(row["at"]) else row["at"][0]
+
+
+def _user_address(row: dict[str, Any]) -> int:
+    return int(_user(row)["address"], 16)
+
+
+def _place(row: dict[str, Any], lines: dict[int, str]) -> Place:
+    function = _user(row)["function"]
+    return Place(function.rpartition("+0x")[0] or function, lines.get(_user_address(row), ""))
+
+
+def _lines(run: Run, addresses: Iterable[int]) -> dict[int, str]:
+    """file:line of each address that has one."""
+    program = Path(str(run.manifest.get("program", "")))
+    wanted = sorted(set(addresses))
+    if not wanted or not program.is_file():
+        return {}
+    if hashlib.sha256(program.read_bytes()).hexdigest() != run.manifest.get("program_sha256"):
+        return {}  # compiled anew since: its lines are others
+    for tool in _ADDR2LINE:
+        if shutil.which(tool) is None:
+            continue
+        done = subprocess.run([tool, "-a", "-i", "-e", str(program)], input="".join(f"{a:#x}\n" for a in wanted),
+                              capture_output=True, text=True, check=False)  # fmt: skip
+        if done.returncode == 0 and (found := _parsed(done.stdout)):
+            return found
+    return _lines_of_go(program, wanted)
+
+
+def _lines_of_go(program: Path, addresses: list[int]) -> dict[int, str]:
+    """By Go's own tool: binutils do not read the lines of its programs."""
+    if shutil.which("go") is None or b"runtime.goexit" not in program.read_bytes():
+        return {}
+    done = subprocess.run(["go", "tool", "addr2line", str(program)], input="".join(f"{a:#x}\n" for a in addresses),
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    places = done.stdout.splitlines()[1::2]  # a function and a place for each
+    if done.returncode != 0 or len(places) != len(addresses):
+        return {}
+    known = ((a, p.rpartition(":")) for a, p in zip(addresses, places, strict=True) if not p.startswith("?"))
+    return {address: f"{Path(file).name}:{line}" for address, (file, _, line) in known}
+
+
+def _parsed(text: str) -> dict[int, str]:
+    frames: dict[int, list[str]] = {}
+    address = 0
+    for line in text.splitlines():
+        if line.startswith("0x"):
+            address = int(line, 16)
+            frames[address] = []
+        else:
+            frames[address].append(line.partition(" (")[0])
+    chosen = {}
+    for at, places in frames.items():
+        known = [p for p in places if not p.startswith("??") and not p.endswith((":?", ":0"))]
+        own = [p for p in known if not any(part in p for part in _SYSTEM)]
+        if known:
+            file, _, line = (own or known)[0].rpartition(":")
+            chosen[at] = f"{Path(file).name}:{line}"
+    return chosen

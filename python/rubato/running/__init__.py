@@ -1,0 +1,2 @@
+"""One run: what it is asked to be, and who runs it."""
+# SPDX-License-Identifier: MIT

@@ -1,0 +1,2 @@
+"""Every combination of a plan as a run."""
+# SPDX-License-Identifier: MIT

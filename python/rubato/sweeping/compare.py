@@ -1,0 +1,101 @@
+"""How many times faster the points of one sweep are than the same points of another, and the geometric mean."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rubato.errors import UsageError
+from rubato.results.compare import KeyChange
+from rubato.results.intervals import Interval, geometric_mean, interval, ratio
+from rubato.results.run import Run
+from rubato.sweeping.sweep import Sweep
+
+#: What a point is named by: program, arguments, cores, mode, and the values of the keys that a sweep varies.
+_Key = tuple[str, str, int, str | None, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point in both sweeps; `faster` is the ratio of the mean times."""
+
+    program: str
+    cores: int
+    mode: str | None
+    settings: str
+    before: Interval
+    after: Interval
+    faster: Interval
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`configuration` has the keys that are one value in each sweep, and another; `means` the geometric means of all
+    points, and of each program's where there are several."""
+
+    unit: str
+    configuration: list[KeyChange]
+    points: list[Point]
+    means: dict[str, Interval]
+    only_before: int
+    only_after: int
+
+
+def compare(before: Sweep, after: Sweep) -> Comparison:
+    """@raises UsageError if they have no point in common."""
+    swept = list(dict.fromkeys([*before.swept, *after.swept]))
+    runs = [_by_point(s.runs, swept) for s in (before, after)]
+    shared = [k for k in runs[0] if k in runs[1]]
+    if not shared:
+        raise UsageError(
+            f"{before.directory} and {after.directory} have no point in common: other programs, arguments, cores, "
+            "modes or values of what they vary."
+        )
+    times = {k: ([r.summary.time for r in runs[0][k]], [r.summary.time for r in runs[1][k]]) for k in shared}
+    points = [
+        Point(
+            f"{name} {arguments}".strip(), cores, mode,
+            " ".join(f"{k}={v}" for k, v in zip(swept, values, strict=True)),
+            *map(interval, times[key]), ratio(*times[key]),
+        )
+        for key in shared for name, arguments, cores, mode, values in [key]
+    ]  # fmt: skip
+    programs = list(dict.fromkeys(k[:2] for k in shared))
+    means = {}
+    if len(programs) > 1:
+        for program in programs:
+            of = [times[k] for k in shared if k[:2] == program]
+            means[f"geometric mean of {' '.join(program).strip()}"] = geometric_mean(of)
+    if len(shared) > 1:
+        means["geometric mean"] = geometric_mean(list(times.values()))
+    first = runs[0][shared[0]][0]
+    return Comparison(
+        "cycles" if first.summary.cycles is not None else "seconds", _changes(before, after), points, means,
+        len(runs[0]) - len(shared), len(runs[1]) - len(shared),
+    )  # fmt: skip
+
+
+def _by_point(runs: list[Run], swept: list[str]) -> dict[_Key, list[Run]]:
+    found: dict[_Key, list[Run]] = {}
+    for run in runs:
+        s = run.summary
+        values = tuple(str(run.configuration.get(k)) for k in swept)
+        found.setdefault((s.name, " ".join(run.arguments), s.cores, s.mode, values), []).append(run)
+    return found
+
+
+def _changes(before: Sweep, after: Sweep) -> list[KeyChange]:
+    only = [_constants(s.runs) for s in (before, after)]
+    return [KeyChange(k, only[0][k], only[1][k]) for k in only[0] if k in only[1] and only[0][k] != only[1][k]]
+
+
+def _constants(runs: list[Run]) -> dict[str, Any]:
+    """The keys that have one value in all runs, with the hash of the program where there is one program."""
+    found: dict[str, set[str]] = {}
+    values: dict[str, Any] = {}
+    for run in runs:
+        for key, value in {**run.configuration, "program_sha256": run.manifest.get("program_sha256")}.items():
+            found.setdefault(key, set()).add(repr(value))
+            values[key] = value
+    return {k: values[k] for k, seen in found.items() if len(seen) == 1}

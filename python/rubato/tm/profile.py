@@ -1,0 +1,303 @@
+"""Reads a profile of transactions: why they ran alone, and why they were undone (rules T61 to T63).
+
+The file is written in place by the running program; tm/profile/layout.hpp has its layout.
+"""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import collections
+import struct
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rubato.errors import UsageError
+from rubato.tm import symbols as tm_symbols
+from rubato.tm.symbols import Frame, Symbols
+
+MAGIC = b"RBTMPRO2"
+MODULES, PATH, SITES, STACKS, CONFLICTS, FRAMES, ACCESS_FRAMES = 256, 232, 256, 1024, 1024, 26, 10
+SITE_WORDS, STACK_WORDS, CONFLICT_WORDS = 128, 32, 16
+ABORTS = ("load locked", "store locked", "invalid at load", "invalid at commit", "retry", "mode change", "memory")
+SERIALIZATIONS = ("start serial", "in-flight switch", "abort serial", "memory serial", "chosen serial")
+CHOSEN = "chosen serial"
+HARDWARE = ("conflict", "capacity", "lock held", "needs the lock", "other")
+SIZES, TIMES = 16, 24
+#: Where a site's histograms begin, and which they are; the last two are of ticks.
+HISTOGRAMS = {"reads": (32, SIZES), "writes": (48, SIZES), "retries": (64, SIZES), "ns_of_committed": (80, TIMES),
+              "ns_of_aborted": (104, TIMES)}  # fmt: skip
+
+#: (least value, how many) of each range that has any; a range ends where the next power of two begins.
+Histogram = list[tuple[int, int]]
+
+Place = int
+
+
+@dataclass
+class Site:
+    """The transactions that begin at one place."""
+
+    function: str
+    line: str
+    committed: int = 0
+    read_only: int = 0
+    cancelled: int = 0
+    aborted: dict[str, int] = field(default_factory=dict)
+    serialized: dict[str, int] = field(default_factory=dict)
+    ns_committed: int | None = None
+    ns_aborted: int | None = None
+    ns_gate: int | None = None
+    ns_hourglass: int | None = None
+    ns_quiescence: int | None = None
+    ns_manager: int | None = None
+    hardware: dict[str, int] = field(default_factory=dict)
+    reads: Histogram = field(default_factory=list)
+    writes: Histogram = field(default_factory=list)
+    retries: Histogram = field(default_factory=list)
+    ns_of_committed: Histogram = field(default_factory=list)
+    ns_of_aborted: Histogram = field(default_factory=list)
+
+    def waits(self) -> dict[str, int] | None:
+        """Nanoseconds, by what for; None if times are not known."""
+        found = {name: getattr(self, f"ns_{name}") for name in WAITS}
+        return None if None in found.values() else found
+
+
+#: What a thread waits for: to be let in, for a holder of the hourglass, after a commit, and what its manager says.
+WAITS = ("gate", "hourglass", "quiescence", "manager")
+
+
+@dataclass
+class Load:
+    """What a thread did, or one after another that had the same descriptor."""
+
+    committed: int
+    aborted: int
+    ns_committed: int | None
+    ns_aborted: int | None
+    ns_waited: int | None
+
+
+@dataclass
+class Serialization:
+    """`what`: the function that has no transactional form, if that is why. `stack`: innermost frame first."""
+
+    cause: str
+    count: int
+    what: str
+    site: Frame
+    stack: list[Frame]
+
+
+@dataclass
+class Conflict:
+    """`other`: where the transaction began that had locked the address, if one had."""
+
+    cause: str
+    count: int
+    address: str
+    site: Frame
+    other: Frame | None
+    stack: list[Frame]
+
+
+@dataclass
+class Profile:
+    """All of one process, the most frequent first."""
+
+    process: int
+    threads: int
+    stacks_every: int
+    ns_elapsed: int
+    committed: int
+    read_only: int
+    cancelled: int
+    aborted: dict[str, int]
+    serialized: dict[str, int]
+    loads: list[Load]
+    sites: list[Site]
+    serializations: list[Serialization]
+    conflicts: list[Conflict]
+    lost: dict[str, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read(file: Path) -> Profile:
+    """@raises UsageError if it is no profile, or a damaged one."""
+    try:
+        content = file.read_bytes()
+    except OSError as e:
+        raise UsageError(f"{file} cannot be read: {e.strerror}.") from None
+    if not content.startswith(MAGIC):
+        raise UsageError(f"{file} is not a profile of transactions; `rubato tm run` writes one.")
+    try:
+        return _Reader(content).read()
+    except (struct.error, IndexError):
+        raise UsageError(f"{file} is damaged: it ends too early.") from None
+
+
+class _Reader:
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.process, self.header_bytes, self.block_bytes, self.blocks, modules = struct.unpack_from("<5Q", content, 8)
+        start_ns, start_ticks, last_ns, last_ticks, self.stacks_every = struct.unpack_from("<5Q", content, 48)
+        ticks, self.ns_elapsed = last_ticks - start_ticks, last_ns - start_ns
+        self.ns_per_tick = (last_ns - start_ns) / ticks if ticks > 0 else None
+        self.modules = {}
+        for i in range(min(modules, MODULES)):
+            raw = content[128 + 256 * i + 24 : 128 + 256 * i + 24 + PATH]
+            self.modules[i + 1] = raw.split(b"\0")[0].decode(errors="replace")
+        self.symbols: dict[int, Symbols] = {}
+        self.code: dict[tuple[int, int], list[Frame]] = {}
+
+    def read(self) -> Profile:
+        sites: dict[Place, list[int]] = {}
+        stacks: collections.Counter[tuple[int, ...]] = collections.Counter()
+        conflicts: collections.Counter[tuple[int, ...]] = collections.Counter()
+        lost = [0, 0, 0]
+        loads = []
+        for block in range(self.blocks):
+            at = self.header_bytes + block * self.block_bytes
+            lost = [a + b for a, b in zip(lost, struct.unpack_from("<3Q", self.content, at), strict=True)]
+            at += 64
+            rows = self._rows(at, SITES, SITE_WORDS)
+            loads.append(self._load(rows))
+            for row in rows:
+                old = sites.setdefault(row[1], [0] * (SITE_WORDS - 2))
+                sites[row[1]] = [a + b for a, b in zip(old, row[2:], strict=True)]
+            at += SITES * SITE_WORDS * 8
+            for row in self._rows(at, STACKS, STACK_WORDS):
+                stacks[row[1:4] + row[6 : 6 + min(row[5], FRAMES)]] += row[4]
+            at += STACKS * STACK_WORDS * 8
+            for row in self._rows(at, CONFLICTS, CONFLICT_WORDS):
+                frames = tuple(frame for frame in row[6 : 6 + ACCESS_FRAMES] if frame)
+                conflicts[row[1:5] + frames] += row[5]
+        self._symbolize(sites, stacks, conflicts)
+        return self._profile(sites, stacks, conflicts, lost, loads)
+
+    def _ns(self, ticks: int) -> int | None:
+        return round(ticks * self.ns_per_tick) if self.ns_per_tick is not None else None
+
+    def _load(self, rows: list[tuple[int, ...]]) -> Load:
+        sums = [sum(column) for column in zip(*rows, strict=True)] or [0] * SITE_WORDS
+        return Load(sums[2], sum(sums[5:13]), self._ns(sums[18]), self._ns(sums[19]), self._ns(sum(sums[20:24])))
+
+    def _rows(self, at: int, rows: int, words: int) -> list[tuple[int, ...]]:
+        end = at + rows * words * 8
+        if end > len(self.content):
+            raise IndexError
+        return [row for row in struct.iter_unpack(f"<{words}Q", self.content[at:end]) if row[0] != 0]
+
+    def _profile(
+        self,
+        sites: dict[Place, list[int]],
+        stacks: collections.Counter[tuple[int, ...]],
+        conflicts: collections.Counter[tuple[int, ...]],
+        lost: list[int],
+        loads: list[Load],
+    ) -> Profile:
+        shown = sorted((self._site(place, row) for place, row in sites.items()), key=lambda s: -s.committed)
+        aborted: collections.Counter[str] = collections.Counter()
+        serialized: collections.Counter[str] = collections.Counter(dict.fromkeys(SERIALIZATIONS, 0))
+        for site in shown:
+            aborted.update(site.aborted)
+            serialized.update(site.serialized)
+        return Profile(
+            process=self.process,
+            threads=self.blocks,
+            stacks_every=self.stacks_every,
+            ns_elapsed=self.ns_elapsed,
+            committed=sum(site.committed for site in shown),
+            read_only=sum(site.read_only for site in shown),
+            cancelled=sum(site.cancelled for site in shown),
+            aborted=dict(aborted),
+            serialized=dict(serialized),
+            loads=loads,
+            sites=shown,
+            serializations=self._serializations(stacks),
+            conflicts=self._conflicts(conflicts),
+            lost=dict(zip(("sites", "serializations", "conflicts"), lost, strict=True)),
+        )
+
+    # Stacks that differ in the library's own frames, or in addresses of one line, are one.
+    def _serializations(self, stacks: collections.Counter[tuple[int, ...]]) -> list[Serialization]:
+        sums: collections.Counter[tuple[str, str, Frame, tuple[Frame, ...]]] = collections.Counter()
+        for key, count in stacks.items():
+            stack = tuple(self._stack(key[3:]))
+            sums[SERIALIZATIONS[key[0]], self._name(key[2]), self._frame(key[1]), stack] += count
+        return [
+            Serialization(cause, count, what, site, list(stack))
+            for (cause, what, site, stack), count in sums.most_common()
+        ]
+
+    def _conflicts(self, conflicts: collections.Counter[tuple[int, ...]]) -> list[Conflict]:
+        sums: collections.Counter[tuple[str, str, Frame, Frame | None, tuple[Frame, ...]]] = collections.Counter()
+        for key, count in conflicts.items():
+            other = self._frame(key[2]) if key[2] else None
+            sums[ABORTS[key[0]], self._name(key[3]), self._frame(key[1]), other, tuple(self._stack(key[4:]))] += count
+        return [
+            Conflict(cause, count, address, site, other, list(stack))
+            for (cause, address, site, other, stack), count in sums.most_common()
+        ]
+
+    # `row`: a site's words without its key and place.
+    def _site(self, place: Place, row: list[int]) -> Site:
+        frame = self._frame(place)
+        committed, read_only, cancelled = row[:3]
+        aborted = {name: n for name, n in zip(ABORTS, row[3:], strict=False) if n}
+        serialized = {name: n for name, n in zip(SERIALIZATIONS, row[11:], strict=False) if n}
+        times = [self._ns(n) for n in row[16:22]]
+        hardware = {name: n for name, n in zip(HARDWARE, row[22:], strict=False) if n}
+        histograms = {
+            name: self._histogram(row[at - 2 : at - 2 + buckets], name.startswith("ns_"))
+            for name, (at, buckets) in HISTOGRAMS.items()
+        }
+        return Site(frame.function, frame.line, committed, read_only, cancelled, aborted, serialized, *times, hardware,
+                    **histograms)  # fmt: skip
+
+    def _histogram(self, counts: list[int], is_time: bool) -> Histogram:
+        scale = self.ns_per_tick if is_time else 1
+        if scale is None:
+            return []
+        return [(round((1 << i >> 1) * scale), n) for i, n in enumerate(counts) if n]
+
+    # A frame's address is where it goes on: the call is before it.
+    def _symbolize(self, sites: Any, stacks: Any, conflicts: Any) -> None:
+        places = set(sites)
+        for key in stacks:
+            places.update((key[1], *key[3:]))
+        for key in conflicts:
+            places.update((key[1], key[2], *key[4:]))
+        self.code = tm_symbols.code(self.modules, ((p >> 48, (p & (1 << 48) - 1) - 1) for p in places if p >> 48))
+
+    def _frames(self, place: Place) -> list[Frame]:
+        module, offset = place >> 48, (place & (1 << 48) - 1)
+        return self.code.get((module, offset - 1)) or [Frame(f"{offset:#x}", f"{offset:#x}", "")]
+
+    def _frame(self, place: Place) -> Frame:
+        return self._frames(place)[0]
+
+    def _stack(self, places: tuple[Place, ...]) -> list[Frame]:
+        frames = [frame for place in places for frame in self._frames(place)]
+        own = 0
+        while own < len(frames) and _is_library(frames[own]):
+            own += 1
+        return frames[own:]
+
+    def _name(self, place: Place) -> str:
+        module, offset = place >> 48, place & (1 << 48) - 1
+        if not module:
+            return f"{offset:#x}" if offset else ""
+        if module not in self.symbols:
+            self.symbols[module] = Symbols(self.modules.get(module, ""))
+        return self.symbols[module].at(offset) or f"{Path(self.modules.get(module, '')).name}+{offset:#x}"
+
+
+def _is_library(frame: Frame) -> bool:
+    module = Path(frame.module).name
+    return module.startswith(("libitm.so", "librubato_itm.so")) or frame.function.startswith(
+        ("rubato::tm::", "_ITM_", "rubato_tm_")
+    )

@@ -1,0 +1,37 @@
+// Looks for a history that no order explains, in a cache with the fault that RUBATO_FAULT numbers
+// (cached/fault.hpp).
+//   find-cached-fault HISTORIES    exit code 1 if there is one, said in a sentence; 0 if there is none
+// SPDX-License-Identifier: MIT
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "cached/discipline/disciplines.hpp"
+#include "cached/fault.hpp"
+#include "tests/cached/history/history.hpp"
+
+namespace rubato::cached {
+
+bool has_fault(Fault fault) {
+  static const char* const name = std::getenv("RUBATO_FAULT");
+  static const auto chosen = static_cast<Fault>(name ? std::atoi(name) : 0);
+  return fault == chosen;
+}
+void let_others_in() { std::this_thread::yield(); }
+
+}  // namespace rubato::cached
+
+int main(int argc, char** argv) {
+  using namespace rubato::cached;
+  const unsigned long histories = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1;
+  const Clock clock;
+  for (std::uint64_t seed = 1; seed <= histories; ++seed) {
+    const auto cache = make_locks_engine(history::options(), clock);
+    if (const auto wrong = history::History(*cache, {.seed = seed}).run()) {
+      std::printf("seed %lu: %s\n", static_cast<unsigned long>(seed), wrong->c_str());
+      return 1;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,27 @@
+// Agents are alike: of all ways to number them, the least text stands for a state that an explorer visits.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rubato::chip {
+
+/// `serialized(order)`: the state's text with agent a numbered order[a].
+template <class Serialized>
+std::string least_of_numberings(std::uint32_t agents, const Serialized& serialized) {
+  std::vector<std::uint16_t> order(agents);
+  std::iota(order.begin(), order.end(), std::uint16_t{0});
+  std::string least;
+  do {
+    std::string text = serialized(order);
+    if (least.empty() || text < least) least = std::move(text);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return least;
+}
+
+}  // namespace rubato::chip

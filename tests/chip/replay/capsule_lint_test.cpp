@@ -1,0 +1,121 @@
+// What run.check_capsules finds in capsules, and what not (P104): on both sides of each bound.
+// SPDX-License-Identifier: MIT
+#include "chip/replay/capsule_lint.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace rubato::chip {
+namespace {
+
+using isa::Insn;
+using isa::Op;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr Addr kTracked = 0x20000, kUntracked = 0x30000, kConstant = 0x40000, kStack = 0x50000;
+constexpr std::uint8_t a0 = reg::a0, a1 = reg::a1;
+
+class CapsuleLintTest : public testing::Test {
+ protected:
+  CapsuleLintTest() {
+    constexpr std::uint64_t page = AddressSpace::kPageBytes;
+    memory_.map(kTracked, page, Page::kRead | Page::kWrite);
+    memory_.map(kUntracked, page, Page::kRead | Page::kWrite | Page::kUntracked);
+    memory_.map(kConstant, page, Page::kRead);
+    memory_.map(kStack, page, Page::kRead | Page::kWrite);
+    enter();
+  }
+  void enter() {
+    depth_ = 1;
+    execute({.op = Op::capsule_call});
+  }
+  void leave() {
+    depth_ = 0;
+    execute({.op = Op::capsule_return});
+  }
+  void execute(const Insn& insn, Addr address = 0, std::uint32_t core = 0) {
+    lint_.on_instruction({.core = CoreId{core},
+                          .issued = Cycle{1},
+                          .pc = 0x10000,
+                          .insn = insn,
+                          .registers = nullptr,
+                          .address = address,
+                          .has_access = address != 0});
+  }
+  void load(std::uint8_t base, Addr address, std::uint32_t core = 0) {
+    execute({.op = Op::ld, .rd = a1, .rs1 = base, .bytes = 8, .flags = Insn::kLoads}, address, core);
+  }
+  void store(std::uint8_t base, Addr address) {
+    execute({.op = Op::sd, .rs1 = base, .rs2 = a1, .bytes = 8, .flags = Insn::kStores}, address);
+  }
+
+  AddressSpace memory_;
+  Symbols symbols_;
+  std::uint32_t depth_ = 0;
+  std::string wrong_;
+  CapsuleLint lint_{memory_, symbols_, 2,
+                    [this](CoreId core) {
+                      return CapsuleLint::Place{core.value == 0 ? depth_ : 0, kStack, kStack + 4096};
+                    },
+                    [this](const std::string& s) { wrong_ = s; }};
+};
+
+TEST_F(CapsuleLintTest, WhatACallerPointsToIsItsOwn) {
+  load(a0, kTracked);
+  store(a0, kTracked + 8);
+  EXPECT_THAT(wrong_, IsEmpty());
+}
+
+TEST_F(CapsuleLintTest, AddressesOfItsOwnMakingAreOfUntrackedMemoryOrOfConstants) {
+  execute({.op = Op::auipc, .rd = a0});
+  execute({.op = Op::addi, .rd = a0, .rs1 = a0});
+  load(a0, kUntracked);
+  load(a0, kConstant);
+  EXPECT_THAT(wrong_, IsEmpty());
+  load(a0, kTracked);
+  EXPECT_THAT(wrong_, HasSubstr("accesses 0x20000, which tasks can write to"));
+}
+
+TEST_F(CapsuleLintTest, WhatIsLoadedIsNoAddressOfItsOwnMaking) {
+  execute({.op = Op::auipc, .rd = a1});
+  load(a1, kUntracked);  // into a1
+  load(a1, kTracked);
+  EXPECT_THAT(wrong_, IsEmpty());
+}
+
+TEST_F(CapsuleLintTest, GpIsTheProgramsAndTpTheCallers) {
+  load(reg::gp, kUntracked);
+  EXPECT_THAT(wrong_, IsEmpty());
+  execute({.op = Op::lui, .rd = a1});
+  execute({.op = Op::add, .rd = a1, .rs1 = a1, .rs2 = reg::tp});
+  load(a1, kStack + 64);  // beside which thread-local variables may lie
+  EXPECT_THAT(wrong_, HasSubstr("by tp"));
+}
+
+TEST_F(CapsuleLintTest, ItDoesNotReadBackWhatItStoredInTheSameCall) {
+  store(a0, kTracked);
+  store(a0, kStack + 8);
+  load(a0, kStack + 8);
+  load(a0, kTracked + 8);
+  leave();
+  enter();
+  load(a0, kTracked);
+  EXPECT_THAT(wrong_, IsEmpty());
+  store(a0, kTracked + 4);
+  load(a0, kTracked);
+  EXPECT_THAT(wrong_, HasSubstr("loads what it has stored at 0x20000"));
+}
+
+TEST_F(CapsuleLintTest, OutsideCapsulesAndOnOtherCoresAllIsAllowed) {
+  execute({.op = Op::auipc, .rd = a0});
+  load(a0, kTracked, 1);
+  leave();
+  load(reg::tp, kTracked);
+  EXPECT_THAT(wrong_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace rubato::chip

@@ -1,0 +1,37 @@
+// bad_capsules static|thread|back|lock: a task calls a capsule that does what none must.
+// SPDX-License-Identifier: MIT
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+
+#include "rubato/capsule.hpp"
+#include "rubato/rubato.hpp"
+
+namespace {
+
+volatile std::uint64_t limit = 5;
+thread_local volatile std::uint64_t last = 0;
+RUBATO_UNTRACKED rubato::untracked<rubato::capsule::TicketLock> lock_twice;
+std::uint64_t word;
+
+}  // namespace
+
+RUBATO_CAPSULE(std::uint64_t, use_static, ()) { return limit; }
+RUBATO_CAPSULE(std::uint64_t, use_thread, ()) { return last; }
+RUBATO_CAPSULE(std::uint64_t, read_back, (volatile std::uint64_t * of_caller)) {
+  *of_caller = 1;
+  return *of_caller;
+}
+RUBATO_CAPSULE(void, wait_for_itself, ()) {
+  lock_twice->lock();
+  lock_twice->lock();
+}
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "static") rubato::create<rubato::spec>([] { use_static(); }, {.at = 1});
+  if (what == "thread") rubato::create<rubato::spec>([] { use_thread(); }, {.at = 1});
+  if (what == "back") rubato::create<rubato::spec>([] { read_back(&word); }, {.at = 1});
+  if (what == "lock") rubato::create<rubato::spec>([] { wait_for_itself(); }, {.at = 1});
+  rubato::run();
+}

@@ -1,0 +1,82 @@
+"""Aborts at every instruction of a capsule (rule P103): `faulty-chip doom_at=N` aborts the first attempt of each task N
+cycles after its first capsule call. Without look-ahead a core issues an instruction a cycle, so with all N, until none
+is in a capsule any longer, each instruction of each capsule is the last before an abort, and so is each cycle of a wait
+for a lock or a line. Whatever is aborted, programs print what they print without, and find what they count themselves
+right: a ledger in tracked and in untracked memory, and capalloc's heap, where each block must be in one place."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+# What runs, and the longest of its capsule calls in cycles, about: sampled tests look no further.
+PROGRAMS = {
+    "a capsule of one's own": ("capsule_counter", [], 150),
+    "malloc and free": ("capalloc_lists", ["60"], 400),
+    "the ledger, nested": ("random_tasks", ["5", "60", "unique", "6", "3", "c"], 900),
+    "malloc, free, and the ledger": ("random_tasks_capalloc", ["5", "60", "unique", "6", "3", "hc"], 900),
+}
+CHIPS = {
+    "2 cores": ["--cores", "2"],
+    "4 cores": ["--cores", "4"],
+    "4 cores ahead": ["--cores", "4", "--set", "run.lookahead_cycles=32"],
+    "16 cores stalling": ["--cores", "16", "--set", "conflict.forwarding=stall"],
+}
+
+
+class Aborts:
+    def __init__(self, build: Path, program: str, chip: list[str]) -> None:
+        name, arguments, self.longest = PROGRAMS[program]
+        self.faulty = build / "bin" / "faulty-chip"
+        self.options = ["--quiet", "--set", "run.lookahead_cycles=0", "--set", "task.mayspec=spec", *chip,
+                        build / "guest" / name, *arguments]  # fmt: skip
+        self.expected = self.run("none").stdout
+
+    def run(self, plan: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run([self.faulty, plan, *self.options], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False)  # fmt: skip
+        assert done.returncode == 0, f"{plan}: {done.stdout[-500:]}{done.stderr[-1500:]}"
+        return done
+
+    def count(self, plan: str) -> int:
+        """Runs it; how many attempts were aborted in a capsule."""
+        done = self.run(plan)
+        assert done.stdout == self.expected, plan
+        aborted = re.search(r"faulty-chip: (\d+) attempts were aborted in a capsule", done.stderr)
+        assert aborted is not None, done.stderr
+        return int(aborted[1])
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_abort_at_any_instruction_of_a_capsule_changes_nothing(program: str, attempts: int, build: Path) -> None:
+    aborts = Aborts(build, program, CHIPS["4 cores"])
+    step = aborts.longest // 12 + attempts
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        counts = list(pool.map(lambda n: aborts.count(f"doom_at={n},{attempts}"), range(0, aborts.longest, step)))
+    assert counts[0] > 0
+
+
+def test_one_core_does_not_speculate_so_nothing_is_aborted_there(build: Path) -> None:
+    aborts = Aborts(build, "the ledger, nested", ["--cores", "1"])
+    assert aborts.count("doom_at=0") == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("attempts", [1, 2])
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_aborts_at_all_instructions_of_capsules_change_nothing(
+    program: str, chip: str, attempts: int, build: Path
+) -> None:
+    aborts = Aborts(build, program, CHIPS[chip])
+    first, width = 0, 50
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        while any(pool.map(lambda n: aborts.count(f"doom_at={n},{attempts}"), range(first, first + width))):
+            first += width
+    assert first > 0

@@ -1,0 +1,111 @@
+"""Capsules of whole programs: what is left to do where a task is aborted in one (P36 to P38), what wild callers do not
+reach (P14, P19), what run.check_capsules finds (P104), what a hang's report says (P53), and that bugs put into the chip
+or into capalloc are seen (P105)."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+# Which program shows each bug of the task unit.
+FAULTS = ["doom_frees_core", "doom_keeps_locale", "region_ends_before_handlers", "doomed_create_performed"]
+# Which program shows each bug of capalloc, or of the stubs: it is built with it (tests/guest/CMakeLists.txt).
+MUTANTS = {
+    "no_lock": "capalloc_lists",
+    "wrong_class": "capalloc_lists",
+    "free_before_commit": "capalloc_lists",
+    "no_handler": "aborted_blocks",
+    "gp_kept": "wild_registers",
+}
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "options", [["--cores", "2"], ["--cores", "4"], ["--cores", "16", "--set", "run.lookahead_cycles=0"]], ids=" ".join
+)
+def test_a_doomed_run_keeps_its_core_and_the_end_of_the_region_but_not_its_task(
+    options: list[str], guests: Path, rubato_chip: Path
+) -> None:
+    done = run(rubato_chip, "--quiet", *options, "--check-replay", guests / "doomed_run")
+    assert (done.returncode, done.stdout) == (0, "calls 2, created 0, handled 1\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_bug_of_doomed_runs_is_seen(fault: str, build: Path, guests: Path) -> None:
+    options = ["--quiet", "--cores", "2", "--max-cycles", "1000000", guests / "doomed_run"]
+    assert run(build / "bin" / "faulty-chip", "none", *options).returncode == 0
+    assert run(build / "bin" / "faulty-chip", fault, *options).returncode != 0
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_bug_of_capalloc_or_of_a_stub_is_seen(mutant: str, guests: Path, rubato_chip: Path) -> None:
+    options = [rubato_chip, "--quiet", "--cores", "16", "--max-cycles", "4000000"]
+    program = MUTANTS[mutant]
+    right = run(*options, guests / program)
+    assert right.returncode == 0, right.stdout + right.stderr[-2000:]
+    wrong = run(*options, guests / f"{program}_{mutant}")
+    assert wrong.returncode != 0, wrong.stdout
+
+
+@pytest.mark.parametrize(
+    "options", [["--cores", "4"], ["--cores", "16"], ["--cores", "16", "--seed", "5"]], ids=" ".join
+)
+@pytest.mark.parametrize("program", ["wild_registers", "wild_pointers"])
+def test_a_wild_caller_reaches_nothing(program: str, options: list[str], guests: Path, rubato_chip: Path) -> None:
+    done = run(rubato_chip, "--quiet", *options, guests / program)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("static", "accesses (anonymous namespace)::limit, which tasks can write to"),
+        ("thread", "by tp, which is its caller's"),
+        ("back", "loads what it has stored at (anonymous namespace)::word: in a doomed run that is not there"),
+    ],
+)
+def test_what_a_capsule_must_not_do_is_named(what: str, words: str, guests: Path, rubato_chip: Path) -> None:
+    program = [rubato_chip, "--quiet", "--cores", "4", guests / "bad_capsules", what]
+    assert run(*program).returncode == 0
+    done = run(*program[:-2], "--set", "run.check_capsules=true", *program[-2:])
+    assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    "program",
+    [["capsule_counter"], ["capalloc_lists", "200"], ["capalloc_task_heap", "spec"], ["wild_pointers"],
+     ["random_tasks", "5", "60", "unique", "6", "3", "sc"],
+     ["random_tasks_capalloc", "5", "60", "unique", "6", "3", "shc"]],
+    ids=lambda program: program[0],
+)  # fmt: skip
+def test_our_capsules_do_nothing_that_they_must_not(program: list[str], guests: Path, rubato_chip: Path) -> None:
+    checked = [rubato_chip, "--quiet", "--cores", "8", "--set", "run.check_capsules=true"]
+    done = run(*checked, guests / program[0], *program[1:])
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+def test_a_hang_says_in_which_capsules_cores_are(guests: Path, rubato_chip: Path) -> None:
+    done = run(rubato_chip, "--quiet", "--cores", "4", "--max-cycles", "100000", guests / "bad_capsules", "lock")
+    assert done.returncode == 4
+    assert ", in capsule wait_for_itself since cycle " in done.stderr, done.stderr
+
+
+def test_the_trace_shows_a_doomed_run_behind_its_attempt(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    done = run(rubato_chip, "--quiet", "--cores", "4", "--trace", "--out", out, guests / "doomed_run")
+    assert done.returncode == 0, done.stderr[-2000:]
+    with gzip.open(out / "trace.json.gz", "rt") as text:
+        events = json.load(text)["traceEvents"]
+    (doomed,) = [e for e in events if e.get("cat") == "doomed"]
+    assert "doomed: " in doomed["name"]
+    (attempt,) = [e for e in events if e.get("cat") == "task" and "aborted" in e["args"] and e["tid"] == doomed["tid"]]
+    assert attempt["args"]["id"] == doomed["args"]["id"]
+    assert attempt["args"]["end_cycle"] == doomed["args"]["begin_cycle"] < doomed["args"]["end_cycle"]

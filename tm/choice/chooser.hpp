@@ -1,0 +1,84 @@
+// Which algorithm suits the program now: a pure function of windows of time in which commits were counted
+// (rule T50). With one thread at work it is the serial one, and nothing is tried. With more each candidate
+// runs for a window; the best stays, until its rate changes for good or a while has passed. A challenger has
+// to win by 5 % and twice, since on a busy machine one window says little, and by more where a window has few
+// commits.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tm/algorithm/algorithm.hpp"
+
+namespace rubato::tm {
+
+/// What happened between two moments.
+struct Window {
+  std::uint64_t nanoseconds, commits;
+  unsigned threads;  ///< at work
+};
+
+class Chooser {
+ public:
+  static constexpr std::uint64_t kWindow = 2'000'000, kFewestCommits = 64;  ///< both, unless it takes long
+  static constexpr std::uint64_t kLongestWindow = 16'000'000;
+  static bool is_over(const Window& window) {
+    return window.nanoseconds >= kWindow &&
+           (window.commits >= kFewestCommits || window.nanoseconds >= kLongestWindow);
+  }
+
+  /// `candidates`: bits by AlgorithmId. The serial algorithm is always one.
+  constexpr explicit Chooser(std::uint32_t candidates = 1) : candidates_(candidates | 1) {}
+
+  /// The window of algorithm now() has ended. @returns what runs next.
+  AlgorithmId next(const Window& window);
+
+  std::uint32_t candidates() const { return candidates_; }
+  AlgorithmId now() const { return now_; }
+  bool is_trying() const { return state_ != State::alone && state_ != State::settled; }
+  std::uint64_t changes() const { return changes_; }  ///< of the best
+  std::uint64_t windows(AlgorithmId id) const { return windows_[static_cast<std::size_t>(id)]; }
+
+ private:
+  enum class State : std::uint8_t {
+    alone,       ///< one thread at work
+    settled,     ///< the best runs
+    trying,      ///< the candidates that are left have their window
+    confirming,  ///< the best so far once more, then the challenger
+    challenging
+  };
+  static constexpr std::uint64_t kFirstPause = 20'000'000, kShortestPause = 250'000'000,
+                                 kLongestPause = 8'000'000'000;
+  static constexpr unsigned kStrangeWindows = 3;  ///< after so many the candidates are tried again
+  static constexpr unsigned kSingleWindows = 3;   ///< after so many one thread is alone
+  static constexpr unsigned kShareOfTrying = 50;  ///< one fiftieth of the time
+  static constexpr std::uint8_t kLossesToSitOut = 2;
+
+  static std::uint32_t bit(AlgorithmId id) { return 1u << static_cast<unsigned>(id); }
+  double& score(AlgorithmId id) { return scores_[static_cast<std::size_t>(id)]; }
+  void note(AlgorithmId id, double rate, std::uint64_t commits);
+  /// Is it better than the best so far by more than the hysteresis and what chance explains?
+  bool wins(AlgorithmId challenger);
+
+  AlgorithmId start_round(double rate, std::uint64_t commits);
+  AlgorithmId try_next();
+  AlgorithmId end_round();
+  AlgorithmId settle(AlgorithmId best);
+  AlgorithmId stay(double rate, std::uint64_t commits);
+
+  std::uint32_t candidates_, left_ = 0, tried_ = 0;
+  State state_ = State::alone;
+  AlgorithmId now_ = AlgorithmId::serial;
+  AlgorithmId best_ = AlgorithmId::serial, challenger_ = AlgorithmId::serial;
+  double scores_[kAlgorithmCount]{};
+  std::uint64_t commits_[kAlgorithmCount]{};  ///< in the window of the score
+  double rate_ = 0;                           ///< of the settled best; 0: nothing was tried yet
+  std::uint8_t losses_[kAlgorithmCount]{};
+  unsigned strange_ = 0, single_ = 0;         ///< windows in a row
+  std::uint64_t time_ = 0, trying_time_ = 0;  ///< with several threads
+  std::uint64_t pause_ = kShortestPause, next_round_ = 0;
+  std::uint64_t changes_ = 0, windows_[kAlgorithmCount]{};
+};
+
+}  // namespace rubato::tm

@@ -1,0 +1,115 @@
+// A transaction in hardware instead of under the serial lock: uninstrumented code that reads the lock and the
+// regime first, so that whoever takes the lock aborts it (rule T45). Invariant: memory that a hardware
+// transaction commits was read and written while the lock was free.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tm/fault.hpp"
+#include "tm/hardware/rtm.hpp"
+
+namespace rubato::tm {
+
+/// Why hardware gave up an attempt.
+enum class HardwareAbort : std::uint8_t { conflict, capacity, locked, needs_lock, other };
+constexpr std::size_t kHardwareAborts = 5;
+
+constexpr HardwareAbort reason_of(unsigned status) {
+  if ((status & RtmStatus::kExplicit) != 0) {
+    const unsigned code = RtmStatus::code(status);
+    if (code == AbortCode::kLocked) return HardwareAbort::locked;
+    if (code == AbortCode::kNeedsLock) return HardwareAbort::needs_lock;
+    return HardwareAbort::other;  // the program's own
+  }
+  if ((status & RtmStatus::kCapacity) != 0) return HardwareAbort::capacity;
+  return (status & RtmStatus::kConflict) != 0 ? HardwareAbort::conflict : HardwareAbort::other;
+}
+
+/// How often one transaction tries.
+class HardwareTries {
+ public:
+  /// After an abort: once more?
+  bool again(HardwareAbort reason) {
+    switch (reason) {
+      case HardwareAbort::conflict:
+        return ++conflicts_ <= kConflicts;
+      case HardwareAbort::other:
+        return ++others_ <= kOthers;
+      case HardwareAbort::locked:
+        return ++locked_ <= kLocked;
+      case HardwareAbort::capacity:
+      case HardwareAbort::needs_lock:
+        return false;
+    }
+    return false;
+  }
+  /// Conflicts so far, which say how long to wait before the next try.
+  unsigned conflicts() const { return conflicts_; }
+
+ private:
+  static constexpr unsigned kConflicts = 4, kOthers = 2, kLocked = 16;
+  unsigned conflicts_ = 0, others_ = 0, locked_ = 0;
+};
+
+/// Which of a thread's transactions hardware does not bear, by the place where they begin: after k failures
+/// in a row the next 2^k - 1 of that place take the lock at once.
+class HardwareHistory {
+ public:
+  [[gnu::always_inline]] bool may_try(std::uintptr_t site) {
+    current_ = &places_[(site * kMultiplier) >> (64 - kBits)];
+    if (__builtin_expect(current_->skips == 0, true)) return true;
+    --current_->skips;
+    return false;
+  }
+  void gave_up() {
+    current_->penalty =
+        current_->penalty < kMost ? static_cast<std::uint8_t>(2 * current_->penalty + 1) : kMost;
+    current_->skips = current_->penalty;
+  }
+  [[gnu::always_inline]] void committed() {
+    if (__builtin_expect(current_->penalty != 0, false)) current_->penalty /= 2;
+  }
+
+ private:
+  struct Place {
+    std::uint8_t skips = 0, penalty = 0;
+  };
+  static constexpr unsigned kBits = 6;
+  static constexpr std::uint8_t kMost = 127;
+  static constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
+  Place places_[1u << kBits];
+  Place* current_ = places_;
+};
+
+/// True: in a hardware transaction. False: the lock has to be taken. `aborts` counts by reason; `pause(n)`
+/// waits after the n-th conflict.
+template <class Hardware, class Gate, class Pause>
+[[gnu::always_inline]] inline bool begin_in_hardware(Gate& gate, HardwareHistory& history,
+                                                     std::uintptr_t site,
+                                                     std::atomic<std::uint64_t> (&aborts)[kHardwareAborts],
+                                                     Pause pause) {
+  if (!history.may_try(site)) return false;
+  HardwareTries tries;
+  while (gate.waits_until_unlocked()) {
+    unsigned status = Hardware::begin();
+    if (__builtin_expect(status == RtmStatus::kStarted, true)) {
+      if (__builtin_expect(gate.is_unlocked(), true) || has_fault(Fault::elision_not_subscribed)) return true;
+      status = Hardware::template abort<AbortCode::kLocked>();
+    }
+    const HardwareAbort reason = reason_of(status);
+    auto& count = aborts[static_cast<std::size_t>(reason)];
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (!tries.again(reason)) {
+      // Conflicts and locks say something about the moment, not about the transaction.
+      if (reason != HardwareAbort::locked && reason != HardwareAbort::conflict) history.gave_up();
+      return false;
+    }
+    if (reason == HardwareAbort::conflict) pause(tries.conflicts());
+  }
+  return false;
+}
+
+}  // namespace rubato::tm

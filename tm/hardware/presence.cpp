@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#include "tm/hardware/presence.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace rubato::tm {
+
+CpuidLeaf7 ask_cpuid() {
+  CpuidLeaf7 words;
+#if defined(__x86_64__)
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) words = {ebx, edx};
+#endif
+  return words;
+}
+
+}  // namespace rubato::tm
