@@ -89,7 +89,8 @@ void abandon_actor(Cell* cell) {
   resume_actor(*cell);  // whose turn ends it
 }
 
-bool may_wait_for_answers() { return the_engine().is_running(); }
+/// A hold says that run() will come: a thread may ask before it has begun.
+bool may_wait_for_answers() { return the_engine().is_running() || the_engine().holds() != 0; }
 unsigned core_limit() { return the_engine().workers(); }
 std::uint64_t actor_nanoseconds() {
   return static_cast<std::uint64_t>(

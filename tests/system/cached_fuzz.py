@@ -22,13 +22,15 @@ from cached_server import Running, run_on_free_port
 
 KEYS = [b"a", b"b", b"c", b"k" * 250, b"num"]
 ODD_KEYS = [b"k" * 251, b"", b"\x01"]
-NUMBERS = [b"0", b"1", b"5", b"100", b"18446744073709551615", b"-1", b"x", b"4294967296", b""]
+# No value reaches 2^63: there memcached looks for a minus sign from the number to the next zero byte, in what an earlier
+# item left behind the value, and calls the number none if it finds one. The recorded sessions have such numbers.
+NUMBERS = [b"0", b"1", b"5", b"100", b"-1", b"x", b"4294967296", b""]
 
 
 def value(draw: random.Random) -> bytes:
     kind = draw.randrange(4)
     if kind == 0:
-        return str(draw.randrange(10 ** draw.choice([1, 5, 20]))).encode()
+        return str(draw.randrange(10 ** draw.choice([1, 5, 12]))).encode()
     length = draw.choice([0, 1, 2, 10, 100, 1023, 1024, 5000]) if kind < 3 else draw.randrange(60)
     data = bytes(draw.choice(b"abc \r\nxyz019") for _ in range(length))
     # A number that is sought among white space alone memcached finds behind the value's end.
@@ -91,7 +93,7 @@ def binary_request(draw: random.Random) -> bytes:
     if plain in (1, 2, 3):
         extras, data = struct.pack(">II", draw.choice([0, 7]), draw.choice([0, 100])), value(draw)
     elif plain in (5, 6):
-        delta, first, expiry = draw.choice([0, 1, 5, 2**64 - 1]), draw.choice([0, 9]), draw.choice([0, 2**32 - 1])
+        delta, first, expiry = draw.choice([0, 1, 5, 2**32]), draw.choice([0, 9]), draw.choice([0, 2**32 - 1])
         extras = struct.pack(">QQI", delta, first, expiry)
     elif plain in (0x0E, 0x0F):
         data = value(draw)

@@ -222,7 +222,8 @@ class [[nodiscard]] answer {
     state->continue_with(
         engine::make_node<Continued>(Continued{std::move(state_), std::move(f), std::move(on_error)}));
   }
-  /// Blocks. Outside tasks only: on another thread, or after run().
+  /// Blocks. Outside tasks only: after run(), or on another thread than run(), also before run() has begun if
+  /// a native::hold() is open.
   /// Errors: TaskError in a task, and if there is no answer.
   R get(Duration patience = kForever) && {
     using Clock = std::chrono::steady_clock;

@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "native/engine.hpp"
 #include "native/worker/worker.hpp"
+#include "rubato/actors.hpp"
 #include "rubato/rubato.hpp"
 #include "tests/native/use_workers.hpp"
 
@@ -45,6 +48,34 @@ TEST(OtherThreads, MayCloseAHoldAtOnce) {
   std::vector<OnItsLine> holds(kRounds);
   at_once([&](unsigned round) { holds[round].hold.close(); });
   EXPECT_EQ(runtime::the_engine().holds(), 0u);
+}
+
+struct Question {
+  using reply = int;
+};
+struct Answering : behavior<Question> {
+  int on(Question) { return 42; }
+};
+
+/// The answer comes once run() has begun; until then the thread waits.
+TEST(OtherThreads, MayAskBeforeRunBeginsWhileAHoldIsOpen) {
+  use_workers(2);
+  native::Hold hold = native::hold();
+  std::atomic<bool> has_asked{false};
+  int got = 0;
+  std::thread asker([&] {
+    const actor<Question> asked = spawn<Answering>();
+    auto coming = asked.ask(Question{});
+    has_asked = true;
+    got = std::move(coming).get();
+    asked.stop();
+    hold.close();
+  });
+  while (!has_asked) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // get() waits by now
+  run();
+  asker.join();
+  EXPECT_EQ(got, 42);
 }
 
 std::atomic<unsigned> destroyed{0};
