@@ -14,11 +14,10 @@
 
 namespace rubato::cached {
 
-Connection::Connection(Worker& worker, Context& context, int descriptor, std::string peer)
+Connection::Connection(Worker& worker, Context& context, int descriptor)
     : worker_(worker),
       context_(context),
       descriptor_(descriptor),
-      peer_(std::move(peer)),
       output_(context.engine),
       session_(context, worker.counters(), output_),
       watch_(worker.loop(), descriptor, Loop::kRead, &ready, this) {}
@@ -47,39 +46,37 @@ void Connection::ready(void* self, int events) {
 // Requests that were left when the budget was used up come first; else bytes are received.
 bool Connection::readable() {
   if (std::exchange(yielded_, false)) {
-    std::string rest;
-    rest.swap(partial_);
-    return process(rest.data(), rest.size());
+    const std::unique_ptr<std::string> rest = std::move(partial_);
+    return process(rest->data(), rest->size());
   }
   return receive();
 }
 
 bool Connection::receive() {
-  if (partial_.empty() && !session_.wanted().empty()) return receive_value();
+  if (!partial_ && !session_.wanted().empty()) return receive_value();
   std::vector<char>& buffer = worker_.buffer();
-  const std::size_t kept = partial_.size();
+  const std::size_t kept = partial_ ? partial_->size() : 0;
   if (kept + 4096 > buffer.size()) {
     // A long multiget: it grows where it is.
     if (kept > kMostPartial) {
       broken_ = true;
       return true;
     }
-    partial_.resize(kept * 2 + 4096);
-    const ssize_t got = ::recv(descriptor_, partial_.data() + kept, partial_.size() - kept, 0);
-    partial_.resize(kept + static_cast<std::size_t>(got > 0 ? got : 0));
+    partial_->resize(kept * 2 + 4096);
+    const ssize_t got = ::recv(descriptor_, partial_->data() + kept, partial_->size() - kept, 0);
+    partial_->resize(kept + static_cast<std::size_t>(got > 0 ? got : 0));
     if (!arrived(got)) return true;
-    std::string all;
-    all.swap(partial_);
-    return process(all.data(), all.size());
+    const std::unique_ptr<std::string> all = std::move(partial_);
+    return process(all->data(), all->size());
   }
-  if (kept) std::memcpy(buffer.data(), partial_.data(), kept);
+  if (kept) std::memcpy(buffer.data(), partial_->data(), kept);
   const ssize_t got = ::recv(descriptor_, buffer.data() + kept, buffer.size() - kept, 0);
   if (!arrived(got)) return true;
-  partial_.clear();
+  partial_.reset();
   const std::size_t there = kept + static_cast<std::size_t>(got);
   if (!process(buffer.data(), there)) return false;
   // More has come than the buffer holds. If it is the rest of a value, the loop need not say so.
-  const bool more = there == buffer.size() && !broken_ && partial_.empty() && !session_.wanted().empty();
+  const bool more = there == buffer.size() && !broken_ && !partial_ && !session_.wanted().empty();
   return more ? receive_value() : true;
 }
 
@@ -103,7 +100,8 @@ bool Connection::arrived(ssize_t got) {
 
 bool Connection::process(const char* data, std::size_t n) {
   if (context_.engine.executor()) {
-    arrived_.assign(data, n);
+    if (!arrived_) arrived_ = std::make_unique<std::string>();
+    arrived_->assign(data, n);
     return hand_over();
   }
   consume(data, n);
@@ -114,10 +112,11 @@ bool Connection::process(const char* data, std::size_t n) {
 void Connection::consume(const char* data, std::size_t n) {
   int budget = context_.settings.requests_per_event;
   const std::size_t used = session_.consume(data, n, budget);
-  if (used < n) partial_.assign(data + used, n - used);
-  if (dump_classes_ == 0) {
-    dump_classes_ = session_.take_dump(dump_kind_);
-    dump_position_ = 0;
+  if (used < n) partial_ = std::make_unique<std::string>(data + used, n - used);
+  if (!dump_) {
+    DumpUnderWay dump;
+    dump.classes = session_.take_dump(dump.kind);
+    if (dump.classes) dump_ = std::make_unique<DumpUnderWay>(dump);
   }
   if (used < n && budget == 0) {
     worker_.counters().add(Count::yields);
@@ -142,8 +141,8 @@ void Connection::work() {
     if (received_) {
       session_.received(std::exchange(received_, 0));
     } else {
-      consume(arrived_.data(), arrived_.size());
-      arrived_.clear();
+      consume(arrived_->data(), arrived_->size());
+      arrived_->clear();
     }
     context_.engine.executor()->step_aside();
     broken_ |= !flush();
@@ -197,13 +196,13 @@ bool Connection::flush() {
 }
 
 bool Connection::continue_dump() {
-  if (!dump_classes_) return false;
-  dump_position_ = context_.engine.crawl(dump_position_, dump_classes_, [&](const ItemReport& report) {
-    append_dump_line(output_, dump_kind_, report, context_.clock);
+  if (!dump_) return false;
+  dump_->position = context_.engine.crawl(dump_->position, dump_->classes, [&](const ItemReport& report) {
+    append_dump_line(output_, dump_->kind, report, context_.clock);
   });
-  if (dump_position_ == 0) {
-    dump_classes_ = 0;
-    output_.append(dump_kind_ == Dump::metadump ? "END\r\n" : "EN\r\n");
+  if (dump_->position == 0) {
+    output_.append(dump_->kind == Dump::metadump ? "END\r\n" : "EN\r\n");
+    dump_.reset();
   }
   return true;
 }
@@ -215,7 +214,7 @@ void Connection::settle() {
   const std::size_t pending = output_.pending();
   if (pending) {
     // Slow readers are not read from before they have taken what waits for them.
-    const bool read = pending < kMostPending && !session_.closing() && !yielded_ && !dump_classes_;
+    const bool read = pending < kMostPending && !session_.closing() && !yielded_ && !dump_;
     watch_.change(static_cast<short>(Loop::kWrite | (read ? Loop::kRead : 0)));
     return;
   }

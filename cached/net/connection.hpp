@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 
 #include "cached/net/loop.hpp"
@@ -18,16 +19,15 @@ class Worker;
 class Connection final : public RequestWork {
  public:
   /// Owns the descriptor.
-  Connection(Worker& worker, Context& context, int descriptor, std::string peer);
+  Connection(Worker& worker, Context& context, int descriptor);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   int descriptor() const { return descriptor_; }
-  const std::string& peer() const { return peer_; }
   /// Nothing is under way, and nothing came for more than so many seconds. In the thread's loop.
   bool idle_for(std::uint32_t seconds) const {
-    return turn_ == Turn::thread && !output_.pending() && partial_.empty() &&
+    return turn_ == Turn::thread && !output_.pending() && !partial_ &&
            context_.clock.now() - session_.last_request() > seconds;
   }
   /// Sends what it can; the server is about to end.
@@ -38,6 +38,11 @@ class Connection final : public RequestWork {
   /// Whose it is: its thread's; its requests'; theirs, with something new to receive; its thread's as soon as
   /// the loop comes to it.
   enum class Turn : std::uint8_t { thread, requests, requests_and_more, posted };
+
+  struct DumpUnderWay {
+    std::uint64_t classes = 0, position = 0;
+    Dump kind = Dump::metadump;
+  };
 
   static void ready(void* self, int events);
   /// False if the connection is no longer this thread's.
@@ -60,16 +65,15 @@ class Connection final : public RequestWork {
   Worker& worker_;
   Context& context_;
   int descriptor_;
-  std::string peer_;
+  bool broken_ = false, yielded_ = false;
+  std::atomic<Turn> turn_{Turn::thread};
   Output output_;
   Session session_;
-  std::string partial_;  ///< of a request that has not arrived whole
-  bool broken_ = false, yielded_ = false;
-  std::uint64_t dump_classes_ = 0, dump_position_ = 0;
-  Dump dump_kind_ = Dump::metadump;
-  std::string arrived_;       ///< what requests under way work through
-  std::size_t received_ = 0;  ///< or how much of a value has arrived in its item
-  std::atomic<Turn> turn_{Turn::thread};
+  // What most connections have none of, most of the time, takes a word: there may be many that do nothing.
+  std::unique_ptr<std::string> partial_;   ///< of a request that has not arrived whole; not empty
+  std::unique_ptr<DumpUnderWay> dump_;     ///< that is being appended
+  std::unique_ptr<std::string> arrived_;   ///< what requests under way work through
+  std::size_t received_ = 0;               ///< or how much of a value has arrived in its item
   Loop::Watch watch_;
 };
 

@@ -15,6 +15,9 @@ short to_libevent(short events) {
   return static_cast<short>((events & Loop::kRead ? EV_READ : 0) | (events & Loop::kWrite ? EV_WRITE : 0) |
                             EV_PERSIST);
 }
+timeval interval_of(unsigned milliseconds) {
+  return {static_cast<time_t>(milliseconds / 1000), static_cast<suseconds_t>(milliseconds % 1000 * 1000)};
+}
 }  // namespace
 
 Loop::Loop() {
@@ -68,10 +71,23 @@ void Loop::every(unsigned milliseconds, std::function<void()> f) {
   timer->f = std::move(f);
   timer->handle = event_new(
       base_, -1, EV_PERSIST, [](int, short, void* t) { static_cast<Timer*>(t)->f(); }, timer.get());
-  const timeval interval{static_cast<time_t>(milliseconds / 1000),
-                         static_cast<suseconds_t>(milliseconds % 1000 * 1000)};
+  const timeval interval = interval_of(milliseconds);
   event_add(timer->handle, &interval);
   timers_.push_back(std::move(timer));
+}
+
+Loop::Alarm::Alarm(Loop& loop, std::function<void()> f) {
+  auto timer = std::make_unique<Timer>();
+  timer->f = std::move(f);
+  timer->handle = event_ = event_new(
+      loop.base_, -1, 0, [](int, short, void* t) { static_cast<Timer*>(t)->f(); }, timer.get());
+  if (!event_) throw std::bad_alloc();
+  loop.timers_.push_back(std::move(timer));
+}
+
+void Loop::Alarm::set(unsigned milliseconds) {
+  const timeval delay = interval_of(milliseconds);
+  event_add(event_, &delay);
 }
 
 void Loop::on_signal(int number, std::function<void()> f) {
@@ -87,25 +103,24 @@ void Loop::on_signal(int number, std::function<void()> f) {
 const char* Loop::library_version() { return event_get_version(); }
 
 Loop::Watch::Watch(Loop& loop, int descriptor, short events, Ready ready, void* owner)
-    : loop_(loop), descriptor_(descriptor), events_(events), ready_(ready), owner_(owner) {
-  event_ = event_new(loop.base_, descriptor, to_libevent(events), &call, this);
-  if (!event_) throw std::bad_alloc();
-  if (events) event_add(event_, nullptr);
+    : events_(events), ready_(ready), owner_(owner) {
+  event_assign(&event_, loop.base_, descriptor, to_libevent(events), &call, this);
+  if (events && event_add(&event_, nullptr)) throw std::bad_alloc();
 }
 
-Loop::Watch::~Watch() { event_free(event_); }
+Loop::Watch::~Watch() { event_del(&event_); }
 
 void Loop::Watch::change(short events) {
   if (events == events_) return;
-  event_del(event_);
+  event_del(&event_);
   events_ = events;
   if (!events) return;
-  event_assign(event_, loop_.base_, descriptor_, to_libevent(events), &call, this);
-  event_add(event_, nullptr);
+  event_assign(&event_, event_get_base(&event_), event_get_fd(&event_), to_libevent(events), &call, this);
+  event_add(&event_, nullptr);
 }
 
 void Loop::Watch::again(short events) {
-  event_active(event_, static_cast<short>(events & kRead ? EV_READ : EV_WRITE), 0);
+  event_active(&event_, static_cast<short>(events & kRead ? EV_READ : EV_WRITE), 0);
 }
 
 void Loop::Watch::call(int, short what, void* self) {

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <event2/event_struct.h>
+
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
-
-struct event;
-struct event_base;
 
 namespace rubato::cached {
 
@@ -30,6 +29,15 @@ class Loop {
   void post(std::function<void()> f);
   /// Runs f every so often from now on.
   void every(unsigned milliseconds, std::function<void()> f);
+  /// What `f` is called by once, so long after `set`. In the loop's thread, or before it runs.
+  class Alarm {
+   public:
+    Alarm(Loop& loop, std::function<void()> f);
+    void set(unsigned milliseconds);
+
+   private:
+    event* event_;
+  };
   void on_signal(int number, std::function<void()> f);
 
   static const char* library_version();
@@ -49,9 +57,7 @@ class Loop {
 
    private:
     static void call(int descriptor, short what, void* self);
-    Loop& loop_;
-    event* event_;
-    int descriptor_;
+    event event_;
     short events_;
     Ready ready_;
     void* owner_;

@@ -166,10 +166,8 @@ void Server::acceptable(void* listener, int) {
 
 void Server::accept_from(Listener& listener) {
   for (int n = 0; n < 64; ++n) {
-    sockaddr_storage address{};
-    socklen_t length = sizeof address;
-    const int descriptor = ::accept4(listener.descriptor, reinterpret_cast<sockaddr*>(&address), &length,
-                                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int descriptor =
+        ::accept4(listener.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor < 0) {
       if (errno == EMFILE || errno == ENFILE) pause_accepting(true);
       return;
@@ -178,12 +176,12 @@ void Server::accept_from(Listener& listener) {
       answer_metrics(descriptor, *this);
       continue;
     }
-    accept_one(listener, descriptor, address_text(address, length));
+    accept_one(descriptor);
     if (paused_) return;
   }
 }
 
-void Server::accept_one(Listener&, int descriptor, const std::string& peer) {
+void Server::accept_one(int descriptor) {
   if (current_.load() >= settings_.max_connections) {
     if (settings_.maxconns_fast) {
       constexpr std::string_view kSentence = "ERROR Too many open connections\r\n";
@@ -199,7 +197,7 @@ void Server::accept_one(Listener&, int descriptor, const std::string& peer) {
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ++current_;
   total_.add();
-  workers_[next_worker_++ % workers_.size()]->adopt(descriptor, peer);
+  workers_[next_worker_++ % workers_.size()]->adopt(descriptor);
 }
 
 void Server::pause_accepting(bool pause) {
@@ -211,6 +209,14 @@ void Server::pause_accepting(bool pause) {
     disabled_us_.add(microseconds() - paused_since_);
   for (const auto& listener : listeners_)
     listener->watch->change(pause ? 0 : static_cast<short>(Loop::kRead));
+  if (pause) look_again_.set(kPause);
+}
+
+void Server::resume_accepting() {
+  if (current_.load() < settings_.max_connections)
+    pause_accepting(false);
+  else
+    look_again_.set(kPause);
 }
 
 int Server::run() {
@@ -223,9 +229,6 @@ int Server::run() {
   for (const auto& worker : workers_) worker->start();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   loop_.every(250, [this] { clock_.tick(); });
-  loop_.every(10, [this] {
-    if (paused_ && current_.load() < settings_.max_connections) pause_accepting(false);
-  });
   loop_.run();
   for (const auto& worker : workers_) worker->stop();
   maintainers_.stop();

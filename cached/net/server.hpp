@@ -46,8 +46,10 @@ class Server final : public Service, public ConnectionKeeper {
   void take_signals();
   static void acceptable(void* listener, int events);
   void accept_from(Listener& listener);
-  void accept_one(Listener& listener, int descriptor, const std::string& peer);
+  void accept_one(int descriptor);
   void pause_accepting(bool pause);
+  /// If there is room for a connection.
+  void resume_accepting();
   bool read_users();
   ServerNumbers numbers();
 
@@ -57,6 +59,9 @@ class Server final : public Service, public ConnectionKeeper {
   Context context_;
   Maintainers maintainers_;
   Loop loop_;
+  // While paused: descriptors may become free by other ways than a connection's end.
+  static constexpr unsigned kPause = 10;  // milliseconds
+  Loop::Alarm look_again_{loop_, [this] { resume_accepting(); }};
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::size_t next_worker_ = 0;

@@ -15,16 +15,17 @@ void Worker::stop() {
   if (!thread_.joinable()) return;
   loop_.stop();
   thread_.join();
-  for (auto& [descriptor, connection] : connections_) connection->last_flush();
+  for_each([](Connection& connection) { connection.last_flush(); });
   connections_.clear();
 }
 
-void Worker::adopt(int descriptor, std::string peer) {
-  loop_.post([this, descriptor, name = std::move(peer)]() mutable {
+void Worker::adopt(int descriptor) {
+  loop_.post([this, descriptor] {
     try {
-      connections_[descriptor] = std::make_unique<Connection>(*this, context_, descriptor, std::move(name));
+      const auto place = static_cast<std::size_t>(descriptor);
+      if (connections_.size() <= place) connections_.resize(place + 1);
+      connections_[place] = std::make_unique<Connection>(*this, context_, descriptor);
     } catch (const std::bad_alloc&) {
-      connections_.erase(descriptor);
       ::close(descriptor);
       keeper_.connection_closed();
     }
@@ -32,7 +33,7 @@ void Worker::adopt(int descriptor, std::string peer) {
 }
 
 void Worker::remove(Connection& connection) {
-  connections_.erase(connection.descriptor());
+  connections_[static_cast<std::size_t>(connection.descriptor())].reset();
   keeper_.connection_closed();
 }
 

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "cached/net/connection.hpp"
@@ -27,7 +26,7 @@ class Worker {
   void stop();
 
   /// Takes the descriptor over; from any thread.
-  void adopt(int descriptor, std::string peer);
+  void adopt(int descriptor);
   Loop& loop() { return loop_; }
   ThreadCounters& counters() { return counters_; }
   const ThreadCounters& counters() const { return counters_; }
@@ -37,7 +36,9 @@ class Worker {
   /// In the loop's thread.
   template <class F>
   void for_each(F&& f) {
-    for (auto& [descriptor, connection] : connections_) f(*connection);
+    for (const auto& connection : connections_) {
+      if (connection) f(*connection);
+    }
   }
 
  private:
@@ -48,7 +49,7 @@ class Worker {
   Loop loop_;
   ThreadCounters counters_;
   std::vector<char> buffer_;
-  std::unordered_map<int, std::unique_ptr<Connection>> connections_;
+  std::vector<std::unique_ptr<Connection>> connections_;  ///< by descriptor
   std::thread thread_;
 };
 

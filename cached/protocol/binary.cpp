@@ -177,7 +177,6 @@ std::size_t BinaryProtocol::consume(const char* data, std::size_t n) {
   }
   if (n < Header::kSize) return 0;
   const Header h(data);
-  std::memcpy(s_.binary_header_.data(), data, Header::kSize);
   const bool known = h.opcode <= kPrependQuiet || (h.opcode >= kTouch && h.opcode <= kGatQuiet) ||
                      h.opcode == kGatKey || h.opcode == kGatKeyQuiet;
   if (std::uint32_t{h.key} + h.extras > h.body || h.key > kMostKey || (!known && h.key > h.body)) {
@@ -339,6 +338,7 @@ void BinaryProtocol::store(const Header& h, const char* body, std::size_t) {
   if (h.cas && (request.mode == StoreMode::add || request.mode == StoreMode::replace))
     request.mode = StoreMode::set;
   const Key key = s_.key(name);
+  AwaitedValue& awaited = s_.awaited_.fill();  // before there is an item to lose
   const bool fits = s_.engine_.fits(name.size(), flags, h.value());
   Item* item = fits ? s_.engine_.allocate(
                           key, flags, s_.context_.clock.expiry(static_cast<std::int32_t>(expiry)), h.value())
@@ -350,17 +350,19 @@ void BinaryProtocol::store(const Header& h, const char* body, std::size_t) {
     if (h.form.loud == kSet) s_.engine_.remove(s_.counters_, key, {.counted = false});
     return;
   }
-  s_.store_ = request;
-  s_.value_hash_ = key.hash;
+  awaited.store = request;
+  awaited.hash = key.hash;
+  std::memcpy(awaited.binary_header.data(), body - Header::kSize, Header::kSize);
   s_.await(Session::Value::binary, item, h.value());
   if (!h.value()) s_.value_complete();
 }
 
 void BinaryProtocol::value_complete() {
-  const Header h(s_.binary_header_.data());
-  Item* item = std::exchange(s_.item_, nullptr);
-  s_.cursor_.write("\r\n", 2);
-  const StoreAnswer stored = s_.engine_.store(s_.counters_, item, s_.value_hash_, s_.store_);
+  AwaitedValue& awaited = *s_.awaited_;
+  const Header h(awaited.binary_header.data());
+  Item* item = std::exchange(awaited.item, nullptr);
+  awaited.cursor.write("\r\n", 2);
+  const StoreAnswer stored = s_.engine_.store(s_.counters_, item, awaited.hash, awaited.store);
   switch (stored.stored) {
     case Stored::stored:
       if (!h.form.quiet) answer(h, kOk, stored.cas, {}, {}, {});

@@ -298,6 +298,7 @@ void MetaProtocol::set(const Words& words) {
   if (flags.has('F')) to_flags(flags.token('F'), client_flags);
 
   const Key key = s_.key(flags.key);
+  AwaitedValue& awaited = s_.awaited_.fill();  // before there is an item to lose
   const bool fits = s_.engine_.fits(flags.key.size(), client_flags, length);
   Item* item = fits ? s_.engine_.allocate(key, client_flags, expiry_of(flags, 'T'), length) : nullptr;
   if (!item) {
@@ -308,16 +309,17 @@ void MetaProtocol::set(const Words& words) {
   }
   if (flags.binary_key) item->set(Item::kKeyBinary);
   s_.counters_.add(Count::meta_commands);
-  s_.store_ = request;
-  s_.value_hash_ = key.hash;
+  awaited.store = request;
+  awaited.hash = key.hash;
   // The answer repeats words of this line, which will be gone.
-  s_.meta_flags_.clear();
-  for (unsigned n = 1; n < words.count; ++n) s_.meta_flags_.append(words[n]).append(" ");
+  awaited.meta_flags.clear();
+  for (unsigned n = 1; n < words.count; ++n) awaited.meta_flags.append(words[n]).append(" ");
   s_.await(Session::Value::meta, item, std::size_t{length} + 2);
 }
 
 void MetaProtocol::value_complete() {
-  Item* item = std::exchange(s_.item_, nullptr);
+  AwaitedValue& awaited = *s_.awaited_;
+  Item* item = std::exchange(awaited.item, nullptr);
   char last[2] = {0, 0};
   for_each_piece(*item, [&](const char* piece, std::size_t n) {
     for (std::size_t i = n > 2 ? n - 2 : 0; i < n; ++i) last[0] = last[1], last[1] = piece[i];
@@ -328,7 +330,7 @@ void MetaProtocol::value_complete() {
   }
   Flags flags;
   flags.first = 2;
-  std::string_view rest = s_.meta_flags_;
+  std::string_view rest = awaited.meta_flags;
   while (!rest.empty()) {
     const std::size_t end = rest.find(' ');
     flags.words.word[flags.words.count++] = rest.substr(0, end);
@@ -336,7 +338,7 @@ void MetaProtocol::value_complete() {
   }
   const std::string key(item->key());
   flags.key = key, flags.binary_key = flags.has('b'), flags.quiet = flags.has('q');
-  const StoreAnswer answer = s_.engine_.store(s_.counters_, item, s_.value_hash_, s_.store_);
+  const StoreAnswer answer = s_.engine_.store(s_.counters_, item, awaited.hash, awaited.store);
   std::string_view code;
   switch (answer.stored) {
     case Stored::stored:

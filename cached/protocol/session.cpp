@@ -16,23 +16,27 @@ Session::Session(Context& context, ThreadCounters& counters, Output& output)
 }
 
 Session::~Session() {
-  if (item_) engine_.release(item_);
+  if (awaited_ && awaited_->item) engine_.release(awaited_->item);
 }
 
 void Session::await(Value kind, Item* item, std::size_t bytes) {
-  value_ = kind, item_ = item, value_left_ = bytes;
-  if (item) cursor_ = Cursor(*item);
+  AwaitedValue& awaited = awaited_.fill();
+  value_ = kind, awaited.item = item, value_left_ = bytes;
+  if (item) awaited.cursor = Cursor(*item);
 }
 
 std::span<char> Session::wanted() {
-  if (!value_left_ || !item_) return {};
-  return {cursor_.at(), std::min(cursor_.contiguous(), value_left_)};
+  if (!value_left_ || !awaited_->item) return {};
+  Cursor& cursor = awaited_->cursor;
+  return {cursor.at(), std::min(cursor.contiguous(), value_left_)};
 }
 
 void Session::received(std::size_t n) {
-  cursor_.advance(n);
+  awaited_->cursor.advance(n);
   value_left_ -= n;
-  if (!value_left_) value_complete();
+  if (value_left_) return;
+  value_complete();
+  awaited_.give_back();
 }
 
 void Session::value_complete() {
@@ -54,15 +58,21 @@ void Session::value_complete() {
 }
 
 std::size_t Session::consume(const char* data, std::size_t n, int& budget) {
+  const std::size_t used = consume_all(data, n, budget);
+  if (awaited_ && !value_left_) awaited_.give_back();
+  return used;
+}
+
+std::size_t Session::consume_all(const char* data, std::size_t n, int& budget) {
   std::size_t used = 0;
   while (!closing_ && budget > 0 && used < n) {
     const std::size_t left = n - used;
     if (value_left_) {
       const std::size_t part = std::min(left, value_left_);
-      if (item_) {
-        cursor_.write(data + used, part);
+      if (awaited_->item) {
+        awaited_->cursor.write(data + used, part);
       } else {
-        login_.append(data + used, part);
+        awaited_->login.append(data + used, part);
       }
       used += part, value_left_ -= part;
       if (!value_left_) value_complete();

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cached/net/output.hpp"
+#include "cached/protocol/awaited_value.hpp"
 #include "cached/protocol/service.hpp"
 
 namespace rubato::cached {
@@ -42,7 +43,6 @@ class Session {
 
   bool closing() const { return closing_; }
   void close() { closing_ = true; }
-  /// What its log lines go to, as `watch` asked; 0: it watches nothing.
   /// A dump that the connection has to run and append (`lru_crawler metadump`): bits of classes.
   std::uint64_t take_dump(Dump& kind) {
     kind = dump_kind_;
@@ -58,6 +58,7 @@ class Session {
 
   enum class Value : std::uint8_t { none, text, meta, binary, login };
 
+  std::size_t consume_all(const char* data, std::size_t n, int& budget);
   std::size_t consume_text(const char* data, std::size_t n);
   std::size_t consume_binary(const char* data, std::size_t n);
   void value_complete();
@@ -86,20 +87,13 @@ class Session {
 
   enum class Protocol : std::uint8_t { unknown, text, binary } protocol_ = Protocol::unknown;
   bool closing_ = false, no_reply_ = false, logged_in_ = false;
-  std::uint64_t dump_ = 0;
   Dump dump_kind_ = Dump::metadump;
-  std::uint32_t last_request_ = 0;
-
-  // The value that is awaited, and what becomes of it.
   Value value_ = Value::none;
-  Item* item_ = nullptr;
-  Cursor cursor_;
+  std::uint32_t last_request_ = 0;
+  std::uint64_t dump_ = 0;
+
+  AwaitedSlot awaited_;
   std::size_t value_left_ = 0, swallow_ = 0;
-  std::uint32_t value_hash_ = 0;
-  StoreRequest store_;
-  std::string meta_flags_;  ///< of the `ms` under way
-  std::string login_;       ///< data of the first `set` with -Y
-  std::array<char, 24> binary_header_{};
 };
 
 }  // namespace rubato::cached

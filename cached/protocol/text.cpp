@@ -155,6 +155,7 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
     return s_.answer(kBadFormat);
   const Key key = s_.key(name);
   const auto bytes = static_cast<std::uint32_t>(length);
+  AwaitedValue& awaited = s_.awaited_.fill();  // before there is an item to lose
   const bool fits = s_.engine_.fits(name.size(), flags, bytes);
   Item* item = fits ? s_.engine_.allocate(key, flags, s_.context_.clock.expiry(expiry), bytes) : nullptr;
   if (!item) {
@@ -165,14 +166,15 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
     if (mode == StoreMode::set && !cas) s_.engine_.remove(s_.counters_, key, {.counted = false});
     return;
   }
-  s_.store_ = {.mode = mode, .cas = unique, .must_match = cas};
-  s_.value_hash_ = key.hash;
+  awaited.store = {.mode = mode, .cas = unique, .must_match = cas};
+  awaited.hash = key.hash;
   s_.await(Session::Value::text, item, std::size_t{bytes} + 2);
 }
 
 void TextProtocol::value_complete() {
-  if (!s_.item_) {  // the data of a login
-    std::string_view data = s_.login_;
+  AwaitedValue& awaited = *s_.awaited_;
+  if (!awaited.item) {  // the data of a login
+    std::string_view data = awaited.login;
     const auto wrong = [&](std::string_view sentence) {
       s_.counters_.add(Count::auth_errors);
       s_.error(sentence);
@@ -187,12 +189,12 @@ void TextProtocol::value_complete() {
     s_.logged_in_ = true;
     return s_.answer("STORED");
   }
-  Item* item = std::exchange(s_.item_, nullptr);
+  Item* item = std::exchange(awaited.item, nullptr);
   if (!ends_with_newline(*item)) {
     s_.engine_.release(item);
     return s_.answer("CLIENT_ERROR bad data chunk");
   }
-  switch (s_.engine_.store(s_.counters_, item, s_.value_hash_, s_.store_).stored) {
+  switch (s_.engine_.store(s_.counters_, item, awaited.hash, awaited.store).stored) {
     case Stored::stored:
       return s_.answer("STORED");
     case Stored::not_stored:
@@ -262,7 +264,7 @@ void TextProtocol::log_in(const Words& words) {
     s_.error(words[0] == "set" && words.count < 5 ? "ERROR" : "CLIENT_ERROR unauthenticated");
     return s_.close();
   }
-  s_.login_.clear();
+  s_.awaited_.fill().login.clear();
   s_.await(Session::Value::login, nullptr, std::size_t{length} + 2);
 }
 

@@ -365,6 +365,7 @@ void wait_for_room(std::uint64_t to, MessageNode* node) {
            engine::bounded_of(cell)->when_full.load(std::memory_order_relaxed) == WhenFull::mute &&
            engine::bounded_of(cell)->is_full();
   };
+  if (!is_full()) return;
   const auto begin = std::chrono::steady_clock::now();
   while (is_full() && the_engine().is_running()) {
     if (std::chrono::steady_clock::now() - begin > kSendPatience) {
