@@ -22,8 +22,8 @@ from cached_server import Running, run_on_free_port
 
 KEYS = [b"a", b"b", b"c", b"k" * 250, b"num"]
 ODD_KEYS = [b"k" * 251, b"", b"\x01"]
-# No value reaches 2^63: there memcached looks for a minus sign from the number to the next zero byte, in what an earlier
-# item left behind the value, and calls the number none if it finds one. The recorded sessions have such numbers.
+# No value reaches 2^63: there memcached looks for a minus sign from the number to the next zero byte, in what an
+# earlier item left behind the value, and calls it no number if it finds one. The recorded sessions have such numbers.
 NUMBERS = [b"0", b"1", b"5", b"100", b"-1", b"x", b"4294967296", b""]
 
 
