@@ -70,10 +70,10 @@ class Connection final : public RequestWork {
   Output output_;
   Session session_;
   // What most connections have none of, most of the time, takes a word: there may be many that do nothing.
-  std::unique_ptr<std::string> partial_;   ///< of a request that has not arrived whole; not empty
-  std::unique_ptr<DumpUnderWay> dump_;     ///< that is being appended
-  std::unique_ptr<std::string> arrived_;   ///< what requests under way work through
-  std::size_t received_ = 0;               ///< or how much of a value has arrived in its item
+  std::unique_ptr<std::string> partial_;  ///< of a request that has not arrived whole; not empty
+  std::unique_ptr<DumpUnderWay> dump_;    ///< that is being appended
+  std::unique_ptr<std::string> arrived_;  ///< what requests under way work through
+  std::size_t received_ = 0;              ///< or how much of a value has arrived in its item
   Loop::Watch watch_;
 };
 

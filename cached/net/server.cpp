@@ -166,8 +166,7 @@ void Server::acceptable(void* listener, int) {
 
 void Server::accept_from(Listener& listener) {
   for (int n = 0; n < 64; ++n) {
-    const int descriptor =
-        ::accept4(listener.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int descriptor = ::accept4(listener.descriptor, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor < 0) {
       if (errno == EMFILE || errno == ENFILE) pause_accepting(true);
       return;

@@ -1,8 +1,8 @@
 // Looks for a history that no order explains, in a cache with the fault that RUBATO_FAULT numbers
 // (cached/fault.hpp).
 //   find-cached-fault HISTORIES    exit code 1 if there is one, said in a sentence; 0 if there is none
-// A fault may also show itself by a crash, or by a history that does not end (a list that became a ring), which
-// SIGALRM ends.
+// A fault may also show itself by a crash, or by a history that does not end (a list that became a ring),
+// which SIGALRM ends.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <cstdlib>
