@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tm/hardware/rtm.hpp"
 #include "tm/thread/failure.hpp"
 
 namespace rubato::tm {
@@ -38,6 +39,7 @@ constexpr const char* kNames[] = {
     "clock_moved_late",
     "frees_past_limbo",
     "bias_not_waited_for",
+    "hardware_unseen",
 };
 
 Fault read_fault() {
@@ -56,6 +58,11 @@ void let_others_in() {
   if (!is_wanted) return;
   static __thread unsigned calls;
   if (++calls % 64 < 16) ::sched_yield();
+}
+
+bool is_hardware_refused() {
+  static const char* const value = std::getenv("RUBATO_TM_HARDWARE");
+  return value != nullptr && std::strcmp(value, "refuses") == 0;
 }
 
 bool has_fault(Fault fault) {

@@ -28,12 +28,13 @@ enum class Fault : std::uint8_t {
   unlocks_before_undo,      ///< records are released before memory is restored
   savepoint_keeps_stores,   ///< stores of a cancelled nested transaction stay in the write set
   regime_changed_unclosed,  ///< the algorithm changes while transactions are under way
-  elision_not_subscribed,   ///< a hardware transaction does not look at the serial lock
+  elision_not_subscribed,   ///< a hardware transaction does not look whether it is let in
   regime_not_rechecked,     ///< begin does not look whether the algorithm has changed meanwhile
   bias_not_revoked,         ///< the gate stays biased when a second thread registers
   clock_moved_late,         ///< the deferred clock moves after the look at the reads
   frees_past_limbo,         ///< a transaction that does not quiesce frees at once
   bias_not_waited_for,      ///< a second thread does not wait until the first one is outside
+  hardware_unseen,          ///< a hardware transaction does not tell the software ones that it wrote
 };
 
 #if defined(RUBATO_TM_FAULTY)

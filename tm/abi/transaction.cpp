@@ -67,7 +67,8 @@ RUBATO_TM_EXPORT void _ITM_dropReferences(void* pointer, std::size_t bytes) {
 /// The outermost transaction makes no shared memory private, now or in what it goes on to do (rule T38).
 RUBATO_TM_EXPORT void rubato_tm_no_privatization() {
   Thread* const thread = rubato_tm_current;
-  if (thread == nullptr || thread->mode != Mode::concurrent) return;  // others do not quiesce anyway
+  if (thread == nullptr || (thread->mode != Mode::concurrent && thread->mode != Mode::hardware))
+    return;  // others do not quiesce anyway
   thread->makes_nothing_private = thread->committed.load(std::memory_order_relaxed) + 1;
 }
 

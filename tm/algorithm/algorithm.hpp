@@ -103,7 +103,7 @@ extern const Barriers kUndoBarriers;   ///< serial, and can be undone
 extern const Algorithm kEager;
 extern const Algorithm kLazy;
 extern const Algorithm kNorec;
-extern const Algorithm kRtm;  ///< in hardware, else by the serial lock
+extern const Algorithm kRtm;  ///< in hardware, else as norec
 
 /// The place of an algorithm in the regime.
 enum class AlgorithmId : std::uint8_t { serial, eager, lazy, norec, rtm };

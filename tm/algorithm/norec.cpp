@@ -1,109 +1,26 @@
-// No ownership records: one sequence lock, reads validated by value, stores kept until commit (rule T43;
-// Dalessandro, Spear and Scott, PPoPP 2010). Invariant: all values read so far were in memory together at
-// `snapshot`; when the sequence has moved, they are compared once more before anything else is read.
+// No ownership records: one sequence lock, reads validated by value, stores kept until commit (rule T43).
 // SPDX-License-Identifier: MIT
-#include "tm/algorithm/buffered_access.hpp"
-#include "tm/algorithm/quiescence.hpp"
-#include "tm/choice/options.hpp"
-#include "tm/thread/sequence_lock.hpp"
+#include "tm/algorithm/by_value.hpp"
 
 namespace rubato::tm {
+
+constinit SequenceLock<Atomics> by_value::sequence;
+constinit std::atomic<std::uint64_t> by_value::quiesced{0};
+
 namespace {
 
-constinit SequenceLock<Atomics> sequence;
-/// Before this value of the sequence no transaction is under way any more (rule T37).
-constinit std::atomic<std::uint64_t> quiesced{0};
-
-void take_snapshot(Thread& thread, std::uint64_t now) {
-  thread.snapshot = now;
-  thread.line.snapshot.store(now, std::memory_order_release);
-}
-
-bool are_values_valid(Thread& thread) {
-  if (has_fault(Fault::extends_blindly)) return true;
-  for (const ValueRead& read : thread.values) {
-    if (peek_part(read.address(), read.bytes()) != read.value) return false;
-  }
-  return true;
-}
-
-/// Moves the snapshot to now, or restarts.
-[[gnu::noinline]] void extend(Thread& thread, Cause cause) {
-  std::uint64_t now = sequence.wait_until_free();
-  while (true) {
-    if (!are_values_valid(thread)) restart(thread, cause);
-    Atomics::fence(std::memory_order_acquire);
-    const std::uint64_t after = sequence.wait_until_free();
-    if (after == now) break;
-    now = after;
-  }
-  thread.snapshot = now;
-  shared.gate.extend(thread.line, now);
-}
-
-struct ValueReads {
-  template <bool is_logged>
-  [[gnu::always_inline]] static std::uint64_t read(const void* p, unsigned bytes, Thread* thread) {
-    while (true) {
-      const std::uint64_t value = peek_part(p, bytes);
-      let_others_in();
-      Atomics::fence(std::memory_order_acquire);
-      if (__builtin_expect(sequence.now() == thread->snapshot, true) || has_fault(Fault::no_second_look)) {
-        if constexpr (is_logged) thread->values.push(ValueRead(p, bytes, value));
-        return value;
-      }
-      extend(*thread, Cause::invalid_load);
-    }
-  }
-};
-
-void begin(Thread& thread) { take_snapshot(thread, sequence.wait_until_free()); }
-
-bool commit(Thread& thread) {
-  thread.was_read_only = thread.writes.empty();
-  if (thread.was_read_only) {
-    thread.commit_time = thread.snapshot > quiesced.load(std::memory_order_relaxed) ? thread.snapshot : 0;
-    return true;
-  }
-  let_others_in();
-  while (!sequence.try_lock(thread.snapshot)) {
-    if (has_fault(Fault::no_commit_validation)) {
-      thread.snapshot = sequence.wait_until_free();
-    } else {
-      extend(thread, Cause::invalid_commit);
-    }
-  }
-  write_back(thread);
-  sequence.unlock();
-  thread.commit_time = thread.snapshot + 2;
-  return true;
-}
-
-bool become_exclusive(Thread& thread) {
-  if (!are_values_valid(thread)) return false;
-  write_back(thread);
-  thread.writes.clear();
-  thread.values.clear();
-  return true;
-}
-
-void wait_for_others(Thread& thread) {
-  if (!options.trusts_values) wait_for_older(thread, quiesced);
-}
-
 bool prepare() { return true; }
-
-void reset_after_fork() { sequence.reset_after_fork(); }
+void reset_after_fork() { by_value::sequence.reset_after_fork(); }
 
 }  // namespace
 
 constinit const Algorithm kNorec = {.name = "norec",
-                                    .barriers = barriers_of<BufferedAccess<ValueReads>>(),
-                                    .begin = begin,
-                                    .commit = commit,
+                                    .barriers = barriers_of<BufferedAccess<by_value::ValueReads>>(),
+                                    .begin = by_value::begin,
+                                    .commit = by_value::commit,
                                     .roll_back = roll_back_stores,
-                                    .become_exclusive = become_exclusive,
-                                    .quiesce = wait_for_others,
+                                    .become_exclusive = by_value::become_exclusive,
+                                    .quiesce = by_value::wait_for_others,
                                     .prepare = prepare,
                                     .reset_after_fork = reset_after_fork,
                                     .close_savepoint = settle_private};

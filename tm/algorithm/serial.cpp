@@ -7,7 +7,6 @@
 #include "tm/algorithm/word.hpp"
 #include "tm/begin/transaction.hpp"
 #include "tm/fault.hpp"
-#include "tm/hardware/presence.hpp"
 
 namespace rubato::tm {
 namespace {
@@ -74,10 +73,6 @@ void roll_back(Thread& thread, const Savepoint* savepoint) { restore_memory(thre
 bool become_exclusive(Thread&) { return true; }
 void quiesce(Thread&) {}
 bool prepare() { return true; }
-bool prepare_hardware() {
-  static const bool is_present = why_absent<Rtm>(ask_cpuid()) == nullptr;
-  return is_present;
-}
 void reset_after_fork() {}
 
 }  // namespace
@@ -94,19 +89,5 @@ constinit const Algorithm kSerial = {.name = "serial",
                                      .prepare = prepare,
                                      .reset_after_fork = reset_after_fork,
                                      .close_savepoint = keep_nothing};
-
-/// What runs under the lock is serial; begin.cpp does without the lock where hardware can.
-constinit const Algorithm kRtm = {.name = "rtm",
-                                  .barriers = kUndoBarriers,
-                                  .begin = begin,
-                                  .commit = commit,
-                                  .roll_back = roll_back,
-                                  .become_exclusive = become_exclusive,
-                                  .quiesce = quiesce,
-                                  .prepare = prepare_hardware,
-                                  .reset_after_fork = reset_after_fork,
-                                  .close_savepoint = keep_nothing};
-static_assert(static_cast<std::uint32_t>(AlgorithmId::serial) == Regime::kSerial &&
-              static_cast<std::uint32_t>(AlgorithmId::rtm) == Regime::kElided);
 
 }  // namespace rubato::tm

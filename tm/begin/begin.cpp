@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstdlib>
 
+#include "tm/algorithm/rtm.hpp"
 #include "tm/begin/transaction.hpp"
 #include "tm/choice/options.hpp"
 #include "tm/profile/profile.hpp"
@@ -46,23 +47,23 @@ void start_serial(Thread& thread) {
 
 /// Without a cancel, with code that has no barriers, not declared serial, and not one that has lost by
 /// another algorithm and may hold the hourglass.
-bool can_be_elided(const Thread& thread) {
+bool suits_hardware(const Thread& thread) {
   constexpr std::uint32_t kNeeded = Property::kInstrumented | Property::kNoAbort | Property::kUninstrumented;
-  return Regime::is_elided(shared.gate.regime()) &&
+  return Regime::tries_hardware(shared.gate.regime()) &&
          (thread.properties & (kNeeded | Property::kGoesIrrevocable)) == kNeeded &&
          thread.aborts_in_a_row == 0;
 }
 
-/// False: with the lock. What is changed here before the hardware transaction begins stays so if it aborts.
-[[gnu::always_inline]] inline bool elide(Thread& thread) {
+/// False: in software. What is changed here before the hardware transaction begins stays so if it aborts.
+[[gnu::always_inline]] inline bool try_hardware(Thread& thread) {
   const auto pause = [](unsigned conflicts) {
     for (int i = 0; i < kPausesAfterConflict << conflicts; ++i) Atomics::pause();
   };
-  thread.algorithm = &kRtm;
+  thread.algorithm = thread.algorithms[Regime::kHardware];
   thread.barriers = &kPlainBarriers;
-  if (!begin_in_hardware<Rtm>(shared.gate, thread.hardware, thread.checkpoints[0].return_to,
-                              thread.hardware_aborts, pause)) {
-    add_one(thread.lock_instead);
+  if (!begin_in_hardware<Hardware>(hybrid, thread.hardware, thread.checkpoints[0].return_to,
+                                   thread.hardware_aborts, pause)) {
+    add_one(thread.software_instead);
     return false;
   }
   thread.mode = Mode::hardware;
@@ -97,7 +98,7 @@ std::uint32_t begin_nested(Thread& thread, std::uint32_t properties) {
   if (!is_instrumented || (properties & Property::kGoesIrrevocable) != 0) become_irrevocable(thread);
   ++thread.nesting;
   if (is_instrumented && (properties & Property::kNoAbort) == 0) {
-    if (thread.mode == Mode::hardware) Rtm::abort<AbortCode::kNeedsLock>();
+    if (thread.mode == Mode::hardware) Rtm::abort<AbortCode::kNeedsSoftware>();
     push_savepoint(thread, properties);
     if (thread.mode == Mode::irrevocable) choose_irrevocable_barriers(thread);
     return Answer::kRunInstrumented | Answer::kSaveLive;
@@ -129,7 +130,7 @@ void start_attempt(Thread& thread) {
       return;
     }
   }
-  if (can_be_elided(thread) && elide(thread)) return;
+  if (suits_hardware(thread) && try_hardware(thread)) return;
   using How = Gate<Atomics>::Entry::How;
   Gate<Atomics>::Entry entry;
   const auto around = [&thread](auto wait) { timed(thread, Profile::Wait::gate, wait); };
@@ -163,7 +164,7 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t rubato_tm_begin(std::uint
   thread->properties = properties;
   thread->next_checkpoint = thread->checkpoints + 1;
   // The same as start_attempt() does, without its calls.
-  if (__builtin_expect(thread->start == 0 && can_be_elided(*thread), false) && elide(*thread))
+  if (__builtin_expect(thread->start == 0 && suits_hardware(*thread), false) && try_hardware(*thread))
     return Answer::kRunUninstrumented;
   start_attempt(*thread);
   const std::uint32_t path = choose_path(*thread, properties);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "tm/algorithm/rtm.hpp"
 #include "tm/begin/transaction.hpp"
 #include "tm/choice/adaptive.hpp"
 #include "tm/choice/options.hpp"
@@ -9,8 +10,8 @@ namespace rubato::tm {
 namespace {
 
 /// At every 1,024th commit, with a profile at each, and as often as adapt() asks for.
-[[gnu::noinline]] void keep_up(Thread& thread, bool was_concurrent) {
-  if (thread.profile != nullptr) thread.profile->commit(thread, was_concurrent);
+[[gnu::noinline]] void keep_up(Thread& thread, Mode mode) {
+  if (thread.profile != nullptr) thread.profile->commit(thread, mode);
   if (options.is_adaptive) adapt(thread);
   if ((thread.committed.load(std::memory_order_relaxed) & kUpkeepMask) != 0) return;
   if (thread.profile != nullptr) profile::note_time();
@@ -64,11 +65,17 @@ void clear_logs(Thread& thread) {
 
 /// What the general way does for a transaction that has no logs and holds nothing.
 [[gnu::always_inline]] inline void commit_in_hardware(Thread& thread) {
-  Rtm::commit();
+  const std::uint64_t time = hybrid.pass();
+  Hardware::commit();
   thread.hardware.committed();
   end_attempt(thread);
+  if (__builtin_expect(time != 0, false)) {  // software transactions may still read what it made private
+    thread.commit_time = time;
+    thread.was_read_only = false;
+    thread.algorithm->quiesce(thread);
+  }
   if (__builtin_expect((thread.committed.load(std::memory_order_relaxed) & thread.upkeep_mask) == 0, false))
-    keep_up(thread, true);
+    keep_up(thread, Mode::hardware);
   if (__builtin_expect(!thread.commit_actions.empty() || thread.allocations.size() != 0, false))
     run_commit_actions(thread);
 }
@@ -97,7 +104,8 @@ void commit(Thread& thread, void* exception) {
   }
   // 1. The writes become visible, or the transaction has to run again.
   if (exception != nullptr) thread.exceptions.leaving(exception);
-  const bool is_concurrent = thread.mode == Mode::concurrent;
+  const Mode mode = thread.mode;
+  const bool is_concurrent = mode == Mode::concurrent;
   if (is_concurrent && !thread.algorithm->commit(thread)) restart(thread, Cause::invalid_commit);
   // 2. Others may go on.
   const bool has_logs = thread.is_undoable();
@@ -115,7 +123,7 @@ void commit(Thread& thread, void* exception) {
   if (is_concurrent) thread.algorithm->quiesce(thread);
   // 4. Before actions, which may run transactions of their own.
   if (__builtin_expect((thread.committed.load(std::memory_order_relaxed) & thread.upkeep_mask) == 0, false))
-    keep_up(thread, is_concurrent);
+    keep_up(thread, mode);
   // 5. Actions, then frees.
   thread.undo_actions.clear();
   if (__builtin_expect(!thread.commit_actions.empty(), false)) {
@@ -127,7 +135,7 @@ void commit(Thread& thread, void* exception) {
 
 void become_irrevocable(Thread& thread, const void* subject) {
   if (thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers) return;
-  if (thread.mode == Mode::hardware) Rtm::abort<AbortCode::kNeedsLock>();
+  if (thread.mode == Mode::hardware) Rtm::abort<AbortCode::kNeedsSoftware>();
   if (thread.mode == Mode::concurrent) {
     // The closer of the gate would wait for this transaction: no waiting for it in turn.
     if (!shared.gate.try_lock()) restart(thread, Cause::mode_change, subject);

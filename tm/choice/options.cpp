@@ -128,7 +128,7 @@ void choose_algorithm() {
   }
   AlgorithmId id = name->id;
   if (id == AlgorithmId::rtm) {
-    if (const char* const reason = why_absent<Rtm>(ask_cpuid())) {
+    if (const char* const reason = why_absent()) {
       warn("the method %s is not there (%s): the method is chosen while the program runs", name->name,
            reason);
       start_adapting();

@@ -1,6 +1,6 @@
-// A transaction in hardware instead of under the serial lock: uninstrumented code that reads the lock and the
-// regime first, so that whoever takes the lock aborts it (rule T45). Invariant: memory that a hardware
-// transaction commits was read and written while the lock was free.
+// A transaction in hardware: uninstrumented code that first reads what others write to keep it out
+// (hybrid.hpp), and how often it is tried before software takes over (rule T45). Invariant: memory that a
+// hardware transaction commits was read and written while the gate was open and no writer was inside.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,14 +14,14 @@
 namespace rubato::tm {
 
 /// Why hardware gave up an attempt.
-enum class HardwareAbort : std::uint8_t { conflict, capacity, locked, needs_lock, other };
+enum class HardwareAbort : std::uint8_t { conflict, capacity, locked, needs_software, other };
 constexpr std::size_t kHardwareAborts = 5;
 
 constexpr HardwareAbort reason_of(unsigned status) {
   if ((status & RtmStatus::kExplicit) != 0) {
     const unsigned code = RtmStatus::code(status);
     if (code == AbortCode::kLocked) return HardwareAbort::locked;
-    if (code == AbortCode::kNeedsLock) return HardwareAbort::needs_lock;
+    if (code == AbortCode::kNeedsSoftware) return HardwareAbort::needs_software;
     return HardwareAbort::other;  // the program's own
   }
   if ((status & RtmStatus::kCapacity) != 0) return HardwareAbort::capacity;
@@ -41,7 +41,7 @@ class HardwareTries {
       case HardwareAbort::locked:
         return ++locked_ <= kLocked;
       case HardwareAbort::capacity:
-      case HardwareAbort::needs_lock:
+      case HardwareAbort::needs_software:
         return false;
     }
     return false;
@@ -55,7 +55,7 @@ class HardwareTries {
 };
 
 /// Which of a thread's transactions hardware does not bear, by the place where they begin: after k failures
-/// in a row the next 2^k - 1 of that place take the lock at once.
+/// in a row the next 2^k - 1 of that place run in software at once.
 class HardwareHistory {
  public:
   [[gnu::always_inline]] bool may_try(std::uintptr_t site) {
@@ -84,19 +84,19 @@ class HardwareHistory {
   Place* current_ = places_;
 };
 
-/// True: in a hardware transaction. False: the lock has to be taken. `aborts` counts by reason; `pause(n)`
-/// waits after the n-th conflict.
-template <class Hardware, class Gate, class Pause>
-[[gnu::always_inline]] inline bool begin_in_hardware(Gate& gate, HardwareHistory& history,
+/// True: in a hardware transaction. False: software has to run it. `aborts` counts by reason; `pause(n)` waits
+/// after the n-th conflict. Class Others: lets_in() and waits() as Hybrid has them.
+template <class Hardware, class Others, class Pause>
+[[gnu::always_inline]] inline bool begin_in_hardware(Others& others, HardwareHistory& history,
                                                      std::uintptr_t site,
                                                      std::atomic<std::uint64_t> (&aborts)[kHardwareAborts],
                                                      Pause pause) {
   if (!history.may_try(site)) return false;
   HardwareTries tries;
-  while (gate.waits_until_unlocked()) {
+  while (others.waits()) {
     unsigned status = Hardware::begin();
     if (__builtin_expect(status == RtmStatus::kStarted, true)) {
-      if (__builtin_expect(gate.is_unlocked(), true) || has_fault(Fault::elision_not_subscribed)) return true;
+      if (__builtin_expect(others.lets_in(), true) || has_fault(Fault::elision_not_subscribed)) return true;
       status = Hardware::template abort<AbortCode::kLocked>();
     }
     const HardwareAbort reason = reason_of(status);

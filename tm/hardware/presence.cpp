@@ -6,6 +6,7 @@
 #endif
 
 namespace rubato::tm {
+namespace {
 
 CpuidLeaf7 ask_cpuid() {
   CpuidLeaf7 words;
@@ -14,6 +15,16 @@ CpuidLeaf7 ask_cpuid() {
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) words = {ebx, edx};
 #endif
   return words;
+}
+
+}  // namespace
+
+const char* why_absent() {
+#if defined(RUBATO_TM_FAULTY)
+  if (is_hardware_refused()) return nullptr;
+#endif
+  static const char* const reason = why_absent<Rtm>(ask_cpuid());
+  return reason;
 }
 
 }  // namespace rubato::tm

@@ -13,7 +13,7 @@ struct CpuidLeaf7 {
   std::uint32_t ebx = 0, edx = 0;
 };
 
-/// Null: it has. Else why not. Some microcode aborts every transaction without saying so: one of 64 that do
+/// Null: there are. Else why not. Some microcode aborts every transaction without saying so: one of 64 that do
 /// nothing has to commit.
 template <class Hardware>
 const char* why_absent(CpuidLeaf7 words) {
@@ -30,6 +30,7 @@ const char* why_absent(CpuidLeaf7 words) {
   return "none of 64 hardware transactions committed";
 }
 
-CpuidLeaf7 ask_cpuid();
+/// Of this processor.
+const char* why_absent();
 
 }  // namespace rubato::tm

@@ -61,7 +61,7 @@ const Algorithm* noted() {
 }
 const Algorithm* const* noted_algorithms() {
   static const Algorithm* const all[kAlgorithmCount] = {&kSerial, noted<kEager>(), noted<kLazy>(),
-                                                        noted<kNorec>(), &kRtm};
+                                                        noted<kNorec>(), noted<kRtm>()};
   return all;
 }
 
@@ -93,7 +93,7 @@ void Profile::begin(std::uintptr_t key) {
   began_ = profile::ticks();
 }
 
-void Profile::commit(const Thread& thread, bool was_concurrent) {
+void Profile::commit(const Thread& thread, Mode mode) {
   const Word ticks = profile::ticks() - began_;
   ++site_->committed;
   site_->ticks_committed += ticks;
@@ -101,13 +101,11 @@ void Profile::commit(const Thread& thread, bool was_concurrent) {
   ++site_->retries[profile::bucket(retries_, profile::kSizes)];
   retries_ = 0;
   add_hardware_aborts(thread);
-  if (was_concurrent) {
-    if (thread.algorithm != &kRtm) {
-      if (thread.was_read_only) ++site_->read_only;
-      ++site_->reads[profile::bucket(reads_, profile::kSizes)];
-      ++site_->writes[profile::bucket(writes_, profile::kSizes)];
-    }
-  } else if (!is_counted_) {
+  if (mode == Mode::concurrent) {
+    if (thread.was_read_only) ++site_->read_only;
+    ++site_->reads[profile::bucket(reads_, profile::kSizes)];
+    ++site_->writes[profile::bucket(writes_, profile::kSizes)];
+  } else if (mode != Mode::hardware && !is_counted_) {
     ++site_->serialized[static_cast<int>(Serialization::chosen)];
   }
   is_counted_ = false;

@@ -18,7 +18,7 @@ class Profile {
 
   /// An attempt of the transaction of this place begins.
   void begin(std::uintptr_t site);
-  void commit(const Thread& thread, bool was_concurrent);
+  void commit(const Thread& thread, Mode mode);
   void abort(Cause cause, std::uintptr_t address, const Thread* other);
   void cancel();
   /// The attempt becomes serial at the place from which this is called. `subject`: a function without clone.

@@ -24,13 +24,11 @@ struct Regime {
   static constexpr std::uint32_t algorithm(std::uint32_t word) {
     return (word >> kAlgorithmShift) % kAlgorithms;
   }
-  static constexpr std::uint32_t kSerial = 0, kElided = 4;
+  static constexpr std::uint32_t kSerial = 0, kHardware = 4;
   /// Its transactions do not pass the gate, but take the serial lock.
-  static constexpr bool takes_lock(std::uint32_t word) {
-    return algorithm(word) == kSerial || algorithm(word) == kElided;
-  }
-  /// They try to do without the lock, in hardware.
-  static constexpr bool is_elided(std::uint32_t word) { return algorithm(word) == kElided; }
+  static constexpr bool takes_lock(std::uint32_t word) { return algorithm(word) == kSerial; }
+  /// They run in hardware where they can, outside of the gate.
+  static constexpr bool tries_hardware(std::uint32_t word) { return algorithm(word) == kHardware; }
 };
 
 template <class A>
@@ -104,11 +102,19 @@ class Gate {
     }
   }
 
-  /// For a transaction in hardware: nobody holds the lock, and it is still the algorithm that runs.
-  [[gnu::always_inline]] bool is_unlocked() const { return serial_.is_free() && Regime::is_elided(regime()); }
-  /// Waits for that a moment.
-  bool waits_until_unlocked() const {
-    return __builtin_expect(serial_.is_free(), true) || serial_.waits_until_free();
+  /// For a transaction in hardware, which is not inside: the gate keeps no new one out, and the algorithm that
+  /// runs is still the one with hardware. Whoever closes it writes the word that this reads.
+  [[gnu::always_inline]] bool lets_hardware_in() const {
+    const std::uint32_t now = regime();
+    return Regime::tries_hardware(now) && kept_out_by(now, false) == 0;
+  }
+  /// Waits until it is open. @returns whether the algorithm is still that one.
+  bool waits_for_hardware() {
+    while (true) {
+      const std::uint32_t now = regime();
+      if (__builtin_expect(kept_out_by(now, false) == 0, true)) return Regime::tries_hardware(now);
+      wait_for_opening(now);
+    }
   }
 
   /// Waits while the regime is `seen`.

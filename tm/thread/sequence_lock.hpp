@@ -41,6 +41,14 @@ class SequenceLock {
     wake_waiters<A>(turn_, waited_);
   }
 
+  /// For a writer in hardware, whose stores become visible together with this one: no lock. The value must be
+  /// even. @returns the new one.
+  std::uint64_t pass() {
+    const std::uint64_t next = value_.load(std::memory_order_relaxed) + 2;
+    value_.store(next, std::memory_order_relaxed);
+    return next;
+  }
+
   /// In the child of a fork: a writer among the threads that are gone has left.
   void reset_after_fork() {
     if (now() % 2 != 0) value_.store(now() + 1, std::memory_order_relaxed);

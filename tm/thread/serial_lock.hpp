@@ -21,20 +21,6 @@ class SerialLock {
     if (!try_lock()) wait();
   }
 
-  bool is_free() const { return word_.load(std::memory_order_acquire) == kFree; }
-  /// Looks for a few microseconds, without asking for the lock.
-  [[gnu::noinline]] bool waits_until_free() const {
-    for (int i = 0; i < A::kSpins; ++i) {
-      if (is_free()) return true;
-      for (int k = 0; k < kPausesBetweenLooks; ++k) A::pause();
-    }
-    for (int i = 0; i < A::kYields; ++i) {
-      if (is_free()) return true;
-      A::yield();
-    }
-    return is_free();
-  }
-
   void unlock() {
     if (word_.exchange(kFree, std::memory_order_release) == kWaitedFor) A::wake(word_, 1);
   }
@@ -44,7 +30,6 @@ class SerialLock {
 
  private:
   static constexpr std::uint32_t kFree = 0, kHeld = 1, kWaitedFor = 2;
-  static constexpr int kPausesBetweenLooks = 4;
 
   [[gnu::noinline]] void wait() {
     int pauses = 1;

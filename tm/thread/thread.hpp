@@ -132,7 +132,7 @@ struct Thread {
   // Written by this thread only, read by statistics (rule T60).
   std::atomic<std::uint64_t> committed{0}, aborted{0};
   std::atomic<std::uint64_t> serialized[kSerializations]{};
-  std::atomic<std::uint64_t> hardware_aborts[kHardwareAborts]{}, lock_instead{0};
+  std::atomic<std::uint64_t> hardware_aborts[kHardwareAborts]{}, software_instead{0};
   HardwareHistory hardware;
   std::uint64_t upkeep_mask = kUpkeepMask;
   std::uint64_t looked_at = 0;            ///< adapt(): when this thread did so last

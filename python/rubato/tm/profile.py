@@ -22,7 +22,7 @@ SITE_WORDS, STACK_WORDS, CONFLICT_WORDS = 128, 32, 16
 ABORTS = ("load locked", "store locked", "invalid at load", "invalid at commit", "retry", "mode change", "memory")
 SERIALIZATIONS = ("start serial", "in-flight switch", "abort serial", "memory serial", "chosen serial")
 CHOSEN = "chosen serial"
-HARDWARE = ("conflict", "capacity", "lock held", "needs the lock", "other")
+HARDWARE = ("conflict", "capacity", "kept out", "needs software", "other")
 SIZES, TIMES = 16, 24
 #: Where a site's histograms begin, and which they are; the last two are of ticks.
 HISTOGRAMS = {"reads": (32, SIZES), "writes": (48, SIZES), "retries": (64, SIZES), "ns_of_committed": (80, TIMES),

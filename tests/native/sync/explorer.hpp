@@ -67,9 +67,18 @@ class Explorer {
     return count;
   }
 
+  /// Runs f() as one step: no other body comes in between.
+  template <class F>
+  static void atomically(F f) {
+    active()->is_atomic_ = true;
+    f();
+    active()->is_atomic_ = false;
+  }
+
   /// Called before every atomic access; outside explore() it does nothing.
   static void step() {
-    if (Explorer* const explorer = active(); explorer != nullptr && explorer->running_ != nullptr) {
+    if (Explorer* const explorer = active();
+        explorer != nullptr && explorer->running_ != nullptr && !explorer->is_atomic_) {
       Fiber* const self = explorer->running_;
       swapcontext(&self->context, &explorer->scheduler_);
     }
@@ -148,6 +157,7 @@ class Explorer {
   ucontext_t scheduler_;
   std::uint64_t random_ = 0;  ///< the state of sample(); 0: all schedules in turn
   Fiber* running_ = nullptr;
+  bool is_atomic_ = false;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Choice> choices_;
 };

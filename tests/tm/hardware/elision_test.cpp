@@ -1,5 +1,5 @@
-// Hardware transactions on hardware that does what a script says, and beside the serial lock in all orders
-// (rule T45).
+// Hardware transactions on hardware that does what a script says, and beside software and serial ones in
+// orders drawn at random (rule T45).
 // SPDX-License-Identifier: MIT
 #include "tm/hardware/elision.hpp"
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/tm/explored.hpp"
+#include "tm/hardware/hybrid.hpp"
 #include "tm/hardware/presence.hpp"
 #include "tm/thread/gate.hpp"
 
@@ -37,24 +38,24 @@ struct Scripted {
   }
 };
 
-/// `looks`: what is_unlocked() answers, the last one for good.
-struct ScriptedGate {
+/// `looks`: what lets_in() answers, the last one for good.
+struct ScriptedOthers {
   std::deque<bool> looks{true};
   bool opens = true;
   int waits = 0;
-  bool is_unlocked() {
+  bool lets_in() {
     const bool answer = looks.front();
     if (looks.size() > 1) looks.pop_front();
     return answer;
   }
-  bool waits_until_unlocked() {
+  bool waits() {
     ++waits;
     return opens;
   }
 };
 
 struct Elision : testing::Test {
-  ScriptedGate gate;
+  ScriptedOthers others;
   HardwareHistory history;
   std::atomic<std::uint64_t> aborts[kHardwareAborts]{};
   std::vector<unsigned> pauses;
@@ -62,7 +63,7 @@ struct Elision : testing::Test {
   bool begin(std::vector<unsigned> script, std::uintptr_t site = 0x1000) {
     Scripted::script.assign(script.begin(), script.end());
     Scripted::begun = 0;
-    return begin_in_hardware<Scripted>(gate, history, site, aborts,
+    return begin_in_hardware<Scripted>(others, history, site, aborts,
                                        [this](unsigned n) { pauses.push_back(n); });
   }
   std::uint64_t count(HardwareAbort reason) const { return aborts[static_cast<std::size_t>(reason)].load(); }
@@ -77,30 +78,30 @@ TEST_F(Elision, TriesAgainAfterConflictsAndWaitsLongerEachTime) {
   EXPECT_EQ(pauses, (std::vector<unsigned>{1, 2, 3, 4}));
   EXPECT_EQ(count(HardwareAbort::conflict), 4u);
 }
-TEST_F(Elision, TakesTheLockAfterFiveConflicts) {
+TEST_F(Elision, GoesToSoftwareAfterFiveConflicts) {
   EXPECT_FALSE(begin(std::vector<unsigned>(5, kConflict)));
   EXPECT_TRUE(begin({})) << "they say nothing about the next one";
 }
-TEST_F(Elision, TakesTheLockAtOnceWhereCapacityDoesNotSuffice) {
+TEST_F(Elision, GoesToSoftwareAtOnceWhereCapacityDoesNotSuffice) {
   EXPECT_FALSE(begin({kCapacity | kConflict}));
   EXPECT_EQ(Scripted::begun, 1);
 }
-TEST_F(Elision, TakesTheLockAfterThreeOtherAborts) {
+TEST_F(Elision, GoesToSoftwareAfterThreeOtherAborts) {
   EXPECT_FALSE(begin({kInterrupt, kInterrupt, kInterrupt}));
   EXPECT_EQ(count(HardwareAbort::other), 3u);
 }
-TEST_F(Elision, TakesTheLockForWhatNeedsIt) {
-  EXPECT_FALSE(begin({RtmStatus::explicit_abort(AbortCode::kNeedsLock)}));
-  EXPECT_EQ(count(HardwareAbort::needs_lock), 1u);
+TEST_F(Elision, GoesToSoftwareForWhatNeedsIt) {
+  EXPECT_FALSE(begin({RtmStatus::explicit_abort(AbortCode::kNeedsSoftware)}));
+  EXPECT_EQ(count(HardwareAbort::needs_software), 1u);
 }
-TEST_F(Elision, WaitsForTheLockWithoutCountingThatAsATry) {
-  gate.looks = {false, false, false, false, false, false, true};
+TEST_F(Elision, WaitsToBeLetInWithoutCountingThatAsATry) {
+  others.looks = {false, false, false, false, false, false, true};
   EXPECT_TRUE(begin({}));
   EXPECT_EQ(count(HardwareAbort::locked), 6u);
-  EXPECT_EQ(gate.waits, 7);
+  EXPECT_EQ(others.waits, 7);
 }
-TEST_F(Elision, QueuesForALockThatIsHeldForLong) {
-  gate.opens = false;
+TEST_F(Elision, GoesToSoftwareWhenAnotherAlgorithmRuns) {
+  others.opens = false;
   EXPECT_FALSE(begin({}));
   EXPECT_EQ(Scripted::begun, 0);
 }
@@ -146,30 +147,33 @@ TEST(Presence, OneOf64TrialsHasToCommit) {
 
 using runtime::test::Explorer;
 
-/// Two words that a serial transaction changes one after the other, and the locking that hardware sees.
+/// Two words that are equal between transactions.
 struct State {
   Lines<Explored> lines;
   Gate<Explored> gate{lines};
+  SequenceLock<Explored> sequence;
+  Hybrid<Explored> hybrid{gate, sequence};
   Line<Explored> line[3];
   int left = 0, right = 0;
-  int locked = 0;  ///< how often the lock was taken or the regime changed
+  int updates = 0;
   int finished = 0;
   bool is_changed = false;  ///< to an algorithm without hardware
   bool is_wrong = false;
   State() {
     for (auto& each : line) lines.add(each);
-    gate.change_algorithm(Regime::kElided);
+    gate.change_algorithm(Regime::kHardware);
   }
 };
 std::unique_ptr<State> state;
 
-/// What it has read stays as it was until it commits, or it does not commit: the words, and the lock if the
-/// library looked at it.
+/// What it has read stays as it was until it commits, or it does not commit: the words, and what the library
+/// looked at to be let in.
 struct Modelled {
-  static inline int locked_at_begin;
+  static inline std::uint32_t regime;
+  static inline std::uint64_t sequence;
   static unsigned begin() {
     Explorer::step();
-    locked_at_begin = state->locked;
+    Explorer::atomically([] { regime = state->gate.regime(), sequence = state->sequence.now(); });
     return kStarted;
   }
   template <unsigned code>
@@ -178,18 +182,58 @@ struct Modelled {
   }
 };
 
-void write_locked(State& s) {
-  ++s.locked;
+/// Both words move, with time for others in between.
+void add_one(State& s) {
   ++s.left;
   Explorer::step();
   ++s.right;
+  ++s.updates;
 }
 
-void serial(int) {
+void serial(int me) {
   State& s = *state;
   s.gate.lock();
-  write_locked(s);
+  s.gate.close(&s.line[me]);
+  s.is_wrong |= s.left != s.right;
+  add_one(s);
+  s.gate.open();
   s.gate.unlock();
+  ++s.finished;
+}
+
+/// As by_value.hpp has it: each read is followed by a look at the sequence, and all are looked at again when
+/// that has moved.
+void software(int me) {
+  State& s = *state;
+  const auto entry = s.gate.start(s.line[me]);
+  if (entry.how == Gate<Explored>::Entry::How::alone) {
+    add_one(s);
+    s.gate.unlock();
+    ++s.finished;
+    return;
+  }
+  if (entry.how == Gate<Explored>::Entry::How::kept_out) {  // serial takes its turn instead
+    serial(me);
+    return;
+  }
+  s.hybrid.begin_software();
+  while (true) {
+    const std::uint64_t snapshot = s.sequence.wait_until_free();
+    const int left = s.left;
+    if (s.sequence.now() != snapshot) continue;
+    const int right = s.right;
+    if (s.sequence.now() != snapshot) continue;
+    s.is_wrong |= left != right;
+    if (!s.sequence.try_lock(snapshot)) continue;
+    s.left = left + 1;
+    Explorer::step();
+    s.right = right + 1;
+    ++s.updates;
+    s.sequence.unlock();
+    break;
+  }
+  s.hybrid.end_software();
+  s.gate.leave(s.line[me]);
   ++s.finished;
 }
 
@@ -198,36 +242,37 @@ void hardware(int me) {
   HardwareHistory history;
   std::atomic<std::uint64_t> aborts[kHardwareAborts]{};
   for (int tries = 0; tries < 3; ++tries) {
-    if (!begin_in_hardware<Modelled>(s.gate, history, 0x1000, aborts, [](unsigned) {})) break;
-    // All reads are of one moment, the commit: between begin and commit the scheduler may do anything.
-    const int locked = Modelled::locked_at_begin;
+    if (!begin_in_hardware<Modelled>(s.hybrid, history, 0x1000, aborts, [](unsigned) {})) break;
+    const std::uint32_t regime = Modelled::regime;
+    const std::uint64_t sequence = Modelled::sequence;
+    const bool is_subscribed = fault != Fault::elision_not_subscribed;
     const int left = s.left;
     Explorer::step();
     const int right = s.right;
-    const bool is_conflict =
-        fault == Fault::elision_not_subscribed ? left != s.left || right != s.right : locked != s.locked;
-    if (is_conflict) continue;
-    s.is_wrong |= left != right || s.is_changed;
+    Explorer::step();
+    bool has_committed = false;
+    Explorer::atomically([&] {
+      const bool is_let_in = regime == s.gate.regime() && sequence == s.sequence.now();
+      if (left != s.left || right != s.right || (is_subscribed && !is_let_in)) return;
+      has_committed = true;
+      s.is_wrong |= left != right || s.is_changed;
+      ++s.left;
+      ++s.right;
+      ++s.updates;
+      s.hybrid.pass();
+    });
+    if (!has_committed) continue;
     ++s.finished;
     return;
   }
-  const auto entry = s.gate.start(s.line[me]);
-  if (entry.how == Gate<Explored>::Entry::How::alone) {
-    write_locked(s);
-    s.gate.unlock();
-  } else {
-    s.gate.leave(s.line[me]);
-  }
-  ++s.finished;
+  software(me);
 }
 
 void changes(int me) {
   State& s = *state;
   s.gate.lock();
-  ++s.locked;
   s.gate.close(&s.line[me]);
-  s.gate.change_algorithm(1);
-  ++s.locked;
+  s.gate.change_algorithm(0);
   s.is_changed = true;
   s.gate.open();
   s.gate.unlock();
@@ -246,7 +291,11 @@ bool goes_wrong(const std::vector<std::function<void(int)>>& bodies, std::uint64
           all.push_back([&, i] { bodies[i](static_cast<int>(i)); });
         return all;
       },
-      [&] { is_wrong |= state->is_wrong || state->finished != static_cast<int>(bodies.size()); },
+      [&] {
+        const State& s = *state;
+        is_wrong |= s.is_wrong || s.finished != static_cast<int>(bodies.size());
+        is_wrong |= s.left != s.updates || s.right != s.updates;
+      },
       [&] { return is_wrong; });
   return is_wrong;
 }
@@ -255,12 +304,37 @@ TEST(ElisionOrders, AHardwareTransactionSeesNoHalfOfASerialOne) {
   EXPECT_FALSE(goes_wrong({serial, hardware}));
   EXPECT_FALSE(goes_wrong({serial, serial, hardware}));
 }
-TEST(ElisionOrders, BesideAChangeOfTheAlgorithm) { EXPECT_FALSE(goes_wrong({changes, hardware})); }
-TEST(ElisionFaults, HardwareThatDoesNotLookAtTheLockIsFound) {
+TEST(ElisionOrders, SoftwareAndHardwareTransactionsSeeNoHalvesOfEachOther) {
+  EXPECT_FALSE(goes_wrong({software, hardware}));
+  EXPECT_FALSE(goes_wrong({software, software, hardware}));
+  EXPECT_FALSE(goes_wrong({software, hardware, hardware}));
+}
+TEST(ElisionOrders, AllThreeKindsBesideEachOther) {
+  EXPECT_FALSE(goes_wrong({software, serial, hardware}, 30000));
+}
+TEST(ElisionOrders, BesideAChangeOfTheAlgorithm) { EXPECT_FALSE(goes_wrong({changes, hardware, software})); }
+TEST(ElisionFaults, HardwareThatDoesNotLookWhetherItIsLetInIsFound) {
   fault = Fault::elision_not_subscribed;
   EXPECT_TRUE(goes_wrong({serial, hardware}));
+  EXPECT_TRUE(goes_wrong({software, hardware}));
   EXPECT_TRUE(goes_wrong({changes, hardware}));
   fault = Fault::none;
+}
+TEST(ElisionFaults, HardwareThatDoesNotTellSoftwareIsFound) {
+  fault = Fault::hardware_unseen;
+  EXPECT_TRUE(goes_wrong({software, hardware}));
+  fault = Fault::none;
+}
+TEST(Hybrid, MovesTheSequenceOnlyBesideSoftware) {
+  State s;
+  const std::uint64_t before = s.sequence.now();
+  EXPECT_EQ(s.hybrid.pass(), 0u);
+  EXPECT_EQ(s.sequence.now(), before);
+  s.hybrid.begin_software();
+  EXPECT_EQ(s.hybrid.pass(), before + 2);
+  EXPECT_EQ(s.sequence.now(), before + 2);
+  s.hybrid.end_software();
+  EXPECT_EQ(s.hybrid.pass(), 0u);
 }
 
 }  // namespace

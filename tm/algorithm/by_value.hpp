@@ -1,0 +1,96 @@
+// Reads that are validated by value under one sequence lock, stores that are kept until commit: the software
+// transactions of norec and of rtm (rules T43, T45; Dalessandro, Spear and Scott, PPoPP 2010). Invariant: all
+// values read so far were in memory together at `snapshot`; when the sequence has moved, they are compared
+// once more before anything else is read.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tm/algorithm/buffered_access.hpp"
+#include "tm/algorithm/quiescence.hpp"
+#include "tm/choice/options.hpp"
+#include "tm/thread/sequence_lock.hpp"
+
+namespace rubato::tm::by_value {
+
+extern SequenceLock<Atomics> sequence;
+/// Before this value of the sequence no transaction is under way any more (rule T37).
+extern std::atomic<std::uint64_t> quiesced;
+
+inline void take_snapshot(Thread& thread, std::uint64_t now) {
+  thread.snapshot = now;
+  thread.line.snapshot.store(now, std::memory_order_release);
+}
+
+inline bool are_values_valid(Thread& thread) {
+  if (has_fault(Fault::extends_blindly)) return true;
+  for (const ValueRead& read : thread.values) {
+    if (peek_part(read.address(), read.bytes()) != read.value) return false;
+  }
+  return true;
+}
+
+/// Moves the snapshot to now, or restarts.
+[[gnu::noinline]] inline void extend(Thread& thread, Cause cause) {
+  std::uint64_t now = sequence.wait_until_free();
+  while (true) {
+    if (!are_values_valid(thread)) restart(thread, cause);
+    Atomics::fence(std::memory_order_acquire);
+    const std::uint64_t after = sequence.wait_until_free();
+    if (after == now) break;
+    now = after;
+  }
+  thread.snapshot = now;
+  shared.gate.extend(thread.line, now);
+}
+
+struct ValueReads {
+  template <bool is_logged>
+  [[gnu::always_inline]] static std::uint64_t read(const void* p, unsigned bytes, Thread* thread) {
+    while (true) {
+      const std::uint64_t value = peek_part(p, bytes);
+      let_others_in();
+      Atomics::fence(std::memory_order_acquire);
+      if (__builtin_expect(sequence.now() == thread->snapshot, true) || has_fault(Fault::no_second_look)) {
+        if constexpr (is_logged) thread->values.push(ValueRead(p, bytes, value));
+        return value;
+      }
+      extend(*thread, Cause::invalid_load);
+    }
+  }
+};
+
+inline void begin(Thread& thread) { take_snapshot(thread, sequence.wait_until_free()); }
+
+inline bool commit(Thread& thread) {
+  thread.was_read_only = thread.writes.empty();
+  if (thread.was_read_only) {
+    thread.commit_time = thread.snapshot > quiesced.load(std::memory_order_relaxed) ? thread.snapshot : 0;
+    return true;
+  }
+  let_others_in();
+  while (!sequence.try_lock(thread.snapshot)) {
+    if (has_fault(Fault::no_commit_validation)) {
+      thread.snapshot = sequence.wait_until_free();
+    } else {
+      extend(thread, Cause::invalid_commit);
+    }
+  }
+  write_back(thread);
+  sequence.unlock();
+  thread.commit_time = thread.snapshot + 2;
+  return true;
+}
+
+inline bool become_exclusive(Thread& thread) {
+  if (!are_values_valid(thread)) return false;
+  write_back(thread);
+  thread.writes.clear();
+  thread.values.clear();
+  return true;
+}
+
+inline void wait_for_others(Thread& thread) {
+  if (!options.trusts_values) wait_for_older(thread, quiesced);
+}
+
+}  // namespace rubato::tm::by_value
