@@ -34,16 +34,20 @@ enum class Fault : std::uint8_t {
   clock_moved_late,         ///< the deferred clock moves after the look at the reads
   frees_past_limbo,         ///< a transaction that does not quiesce frees at once
   bias_not_waited_for,      ///< a second thread does not wait until the first one is outside
+  era_begun_unclosed,       ///< commit times begin again while transactions are under way
   hardware_unseen,          ///< a hardware transaction does not tell the software ones that it wrote
 };
 
 #if defined(RUBATO_TM_FAULTY)
 bool has_fault(Fault fault);
+/// The last commit time, or so many after the first as RUBATO_TM_TIMES says.
+std::uint64_t end_of_era(std::uint64_t first, std::uint64_t last);
 /// Where a fault shows only if another thread comes in between: now and then lets it, unless RUBATO_TM_YIELDS
 /// is set.
 void let_others_in();
 #else
 constexpr bool has_fault(Fault) { return false; }
+constexpr std::uint64_t end_of_era(std::uint64_t, std::uint64_t last) { return last; }
 inline void let_others_in() {}
 #endif
 

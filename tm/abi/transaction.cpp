@@ -69,6 +69,7 @@ RUBATO_TM_EXPORT void rubato_tm_no_privatization() {
   Thread* const thread = rubato_tm_current;
   if (thread == nullptr || (thread->mode != Mode::concurrent && thread->mode != Mode::hardware))
     return;  // others do not quiesce anyway
+  thread->era = rubato::tm::shared.era.load(std::memory_order_relaxed);
   thread->makes_nothing_private = thread->committed.load(std::memory_order_relaxed) + 1;
 }
 

@@ -65,6 +65,7 @@ inline bool commit(Thread& thread) {
   thread.was_read_only = thread.writes.empty();
   if (thread.was_read_only) {
     thread.commit_time = thread.snapshot > quiesced.load(std::memory_order_relaxed) ? thread.snapshot : 0;
+    thread.era = shared.era.load(std::memory_order_relaxed);
     return true;
   }
   let_others_in();

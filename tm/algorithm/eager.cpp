@@ -33,13 +33,13 @@ struct EagerAccess {
     } else if constexpr (kind == Load::for_write) {
       if (has_fault(Fault::unlogged_read_for_write)) return load<Load::plain, T>(p, thread);
       // The store that follows comes as one after a write: record and old value are taken care of here.
-      if (__builtin_expect(Records::is_in_one_stripe(address, sizeof(T)), true)) {
+      if (__builtin_expect(records.is_in_one_stripe(address, sizeof(T)), true)) {
         if (prepare_store(p, thread)) thread->undo.save(p, sizeof(T));
       } else {
         prepare_stores(p, sizeof(T), thread);
       }
       return peek<T>(p);
-    } else if (__builtin_expect(Records::is_in_one_stripe(address, sizeof(T)), true)) {
+    } else if (__builtin_expect(records.is_in_one_stripe(address, sizeof(T)), true)) {
       return read_stripe<kind != Load::after_read>(address, thread, [p] { return peek<T>(p); });
     } else {
       T value;
@@ -54,7 +54,7 @@ struct EagerAccess {
     if (kind == Store::after_write &&
         (thread->savepoints.empty() || has_fault(Fault::unlogged_after_write))) {
       poke(p, value);
-    } else if (__builtin_expect(Records::is_in_one_stripe(reinterpret_cast<std::uintptr_t>(p), sizeof(T)),
+    } else if (__builtin_expect(records.is_in_one_stripe(reinterpret_cast<std::uintptr_t>(p), sizeof(T)),
                                 true)) {
       if (prepare_store(p, thread)) thread->undo.save(p, sizeof(T));
       poke(p, value);
@@ -67,7 +67,7 @@ struct EagerAccess {
   template <class F>
   static void by_stripes(const void* p, std::size_t bytes, F piece) {
     for (std::size_t done = 0; done < bytes;) {
-      const std::size_t left = Records::left_in_stripe(reinterpret_cast<std::uintptr_t>(p) + done);
+      const std::size_t left = records.left_in_stripe(reinterpret_cast<std::uintptr_t>(p) + done);
       const std::size_t n = left < bytes - done ? left : bytes - done;
       piece(done, n);
       done += n;

@@ -11,14 +11,14 @@ struct RecordReads {
   template <bool is_logged>
   [[gnu::always_inline]] static std::uint64_t read(const void* p, unsigned bytes, Thread* thread) {
     const auto address = reinterpret_cast<std::uintptr_t>(p);
-    if (__builtin_expect(Records::is_in_one_stripe(address, bytes), true))
+    if (__builtin_expect(records.is_in_one_stripe(address, bytes), true))
       return read_stripe<is_logged>(address, thread, [p, bytes] { return peek_part(p, bytes); });
     return read_across(p, bytes, thread);
   }
   /// Over the end of a stripe: in two parts, which later reads validate together.
   [[gnu::noinline]] static std::uint64_t read_across(const void* p, unsigned bytes, Thread* thread) {
     const auto address = reinterpret_cast<std::uintptr_t>(p);
-    const auto first = static_cast<unsigned>(Records::left_in_stripe(address));
+    const auto first = static_cast<unsigned>(records.left_in_stripe(address));
     const auto* const second = static_cast<const char*>(p) + first;
     const std::uint64_t low = read_stripe<true>(address, thread, [p, first] { return peek_part(p, first); });
     const std::uint64_t high =

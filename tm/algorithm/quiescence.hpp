@@ -16,16 +16,16 @@ inline void wait_for_all_before(Thread& thread, std::uint64_t time) {
   quiesce(shared.lines, &thread.line, time,
           [&thread](auto wait) { timed(thread, Profile::Wait::quiescence, wait); });
   if (__builtin_expect(!thread.limbo.empty(), false) &&
-      (thread.limbo.algorithm() != thread.algorithm || thread.limbo.time() <= time))
+      (!thread.limbo.is_of(thread.algorithm, shared.era.load(std::memory_order_seq_cst)) ||
+       thread.limbo.time() <= time))
     thread.limbo.release();
 }
 
 /// Of a transaction that promised to make nothing private: its frees wait for the others, it does not.
 [[gnu::noinline]] inline void leave_to_limbo(Thread& thread, std::uint64_t time) {
-  // A change of the algorithm had no transaction inside: what is of before is over.
-  if (!thread.limbo.empty() && thread.limbo.algorithm() != thread.algorithm) thread.limbo.release();
+  if (!thread.limbo.empty() && !thread.limbo.is_of(thread.algorithm, thread.era)) thread.limbo.release();
   if (has_fault(Fault::frees_past_limbo)) return;
-  if (!thread.limbo.take(thread.allocations, time, thread.algorithm) || thread.limbo.is_full())
+  if (!thread.limbo.take(thread.allocations, time, thread.algorithm, thread.era) || thread.limbo.is_full())
     wait_for_all_before(thread, time);
 }
 
@@ -41,9 +41,9 @@ inline void wait_for_older(Thread& thread, std::atomic<std::uint64_t>& quiesced)
   }
   wait_for_all_before(thread, time);
   if (!thread.was_read_only) return;
-  std::uint64_t seen = quiesced.load(std::memory_order_relaxed);
-  while (seen < time &&
-         !quiesced.compare_exchange_weak(seen, time, std::memory_order_release, std::memory_order_relaxed)) {
+  std::uint64_t seen = quiesced.load(std::memory_order_seq_cst);
+  while (seen < time && shared.era.load(std::memory_order_seq_cst) == thread.era &&
+         !quiesced.compare_exchange_weak(seen, time, std::memory_order_seq_cst, std::memory_order_seq_cst)) {
   }
 }
 

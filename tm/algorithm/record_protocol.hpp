@@ -141,6 +141,7 @@ inline void commit_read_only(Thread& thread) {
   thread.commit_time = 0;
   thread.was_read_only = true;
   if (thread.snapshot <= clock_of_commits.quiesced.load(std::memory_order_relaxed)) return;
+  thread.era = shared.era.load(std::memory_order_relaxed);
   for (const ReadRecord& read : thread.reads) {
     const std::uint64_t time = RecordWord::time(read.seen);
     if (time > thread.commit_time) thread.commit_time = time;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "tm/algorithm/records.hpp"
 #include "tm/algorithm/rtm.hpp"
 #include "tm/begin/transaction.hpp"
 #include "tm/choice/adaptive.hpp"
@@ -13,6 +14,7 @@ namespace {
 [[gnu::noinline]] void keep_up(Thread& thread, Mode mode) {
   if (thread.profile != nullptr) thread.profile->commit(thread, mode);
   if (options.is_adaptive) adapt(thread);
+  if (__builtin_expect(clock_of_commits.is_era_over(), false)) begin_era(thread);
   if ((thread.committed.load(std::memory_order_relaxed) & kUpkeepMask) != 0) return;
   if (thread.profile != nullptr) profile::note_time();
   thread.undo.shrink();

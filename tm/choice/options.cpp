@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tm/algorithm/algorithm.hpp"
+#include "tm/algorithm/records.hpp"
 #include "tm/choice/adaptive.hpp"
 #include "tm/hardware/presence.hpp"
 #include "tm/thread/failure.hpp"
@@ -91,6 +92,24 @@ void read_clock() {
     warn("RUBATO_ITM_CLOCK is '%s', expected counter or deferred; it is ignored", value);
 }
 
+/// A power of two from `least` to `most`, or `usual`.
+std::size_t read_power(const char* name, std::size_t least, std::size_t usual, std::size_t most) {
+  const char* const value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return usual;
+  char* end = nullptr;
+  const unsigned long long number = std::strtoull(value, &end, 10);
+  const bool is_number = *value >= '1' && *value <= '9' && *end == '\0';
+  if (is_number && number >= least && number <= most && (number & (number - 1)) == 0) return number;
+  warn("%s is '%s', expected a power of two from %zu to %zu; it is ignored", name, value, least, most);
+  return usual;
+}
+
+void read_records() {
+  records.set_count(read_power("RUBATO_ITM_ORECS", Records::kFewest, Records::kDefault, Records::kMost));
+  records.set_stripe(read_power("RUBATO_ITM_STRIPE", Records::kSmallestStripe, Records::kDefaultStripe,
+                                Records::kLargestStripe));
+}
+
 /// NAME or NAME:N.
 void read_manager() {
   const char* const value = std::getenv("RUBATO_ITM_MANAGER");
@@ -121,6 +140,7 @@ void choose_algorithm() {
   read_manager();
   read_privatization();
   read_clock();
+  read_records();
   const Name* const name = read_method();
   if (name == nullptr) {
     start_adapting();

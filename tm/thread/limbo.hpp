@@ -20,14 +20,18 @@ class Limbo {
   bool is_full() const { return bytes_ >= kMostBytes; }
   /// Until no transaction has a snapshot that is older, by the time of that algorithm.
   std::uint64_t time() const { return time_; }
-  const Algorithm* algorithm() const { return algorithm_; }
+  /// Another algorithm or another era began when nobody was inside: then all is over.
+  bool is_of(const Algorithm* algorithm, std::uint64_t era) const {
+    return algorithm_ == algorithm && era_ == era;
+  }
 
   /// Takes the frees of a transaction that committed at `time`. False: there is no memory for it, and nothing
   /// was taken.
-  bool take(Allocations& allocations, std::uint64_t time, const Algorithm* algorithm) {
+  bool take(Allocations& allocations, std::uint64_t time, const Algorithm* algorithm, std::uint64_t era) {
     if (!frees_.take_frees(allocations, bytes_)) return false;
     time_ = time;
     algorithm_ = algorithm;
+    era_ = era;
     return true;
   }
   void release() {
@@ -40,7 +44,7 @@ class Limbo {
  private:
   Allocations frees_;
   std::size_t bytes_ = 0;
-  std::uint64_t time_ = 0;
+  std::uint64_t time_ = 0, era_ = 0;
   const Algorithm* algorithm_ = nullptr;
 };
 

@@ -30,8 +30,8 @@ bool is_set_up = false;
 
 /// Of a thread that ends.
 void release_limbo(Thread& thread) {
-  // Another algorithm: no transaction was inside when it changed.
-  if (thread.limbo.algorithm() == thread.algorithms[Regime::algorithm(shared.gate.regime())])
+  const Algorithm* const now = thread.algorithms[Regime::algorithm(shared.gate.regime())];
+  if (thread.limbo.is_of(now, shared.era.load(std::memory_order_seq_cst)))
     quiesce(shared.lines, &thread.line, thread.limbo.time());
   thread.limbo.release();
 }

@@ -120,6 +120,7 @@ struct Thread {
   WriteSet writes;                ///< stores that lazy and norec keep until commit
   std::uint64_t snapshot = 0;     ///< of the current attempt
   std::uint64_t commit_time = 0;  ///< others with an older snapshot are waited for; 0: nobody
+  std::uint64_t era = 0;          ///< of commit_time, where it is needed after the commit
   bool was_read_only = false;
   /// The transaction, by its number in `committed`, that makes nothing private (T38).
   std::uint64_t makes_nothing_private = 0;
@@ -163,6 +164,8 @@ inline void add_one(std::atomic<std::uint64_t>& counter) {
 struct Shared {
   Lines<Atomics> lines;
   Gate<Atomics> gate{lines};
+  /// Of commit times by records (rule T46): changes while nobody is inside.
+  std::atomic<std::uint64_t> era{0};
 };
 extern Shared shared;
 /// That have run a transaction and have not ended.

@@ -23,6 +23,7 @@ from rubato.home import locate
 from rubato.tm import check as tm_check
 from rubato.tm import profile as tm_profile
 from rubato.tm import report as tm_report
+from rubato.tm import settings as tm_settings
 
 tm_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(tm_app, name="tm", help="Check and profile transactional programs.")
@@ -96,6 +97,7 @@ def run_command(
         raise UsageError(f"{command[0]} is not a program that can be run.")
     if not profile.absolute().parent.is_dir():
         raise UsageError(f"the profile {profile} cannot be written: there is no such folder.")
+    tm_settings.refuse_wrong(os.environ)
     environment = dict(os.environ)
     preloaded = [str(library.resolve()), *environment.get("LD_PRELOAD", "").split()]
     environment["LD_PRELOAD"] = ":".join(preloaded)

@@ -1,0 +1,54 @@
+"""Settings of librubato_itm: what is not understood is said in one sentence, and refused by `rubato tm run` (rule T50)."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rubato.errors import UsageError
+from rubato.tm import settings
+
+#: Variable, a value that is right, two that are not, and what is said to be expected.
+SETTINGS = [
+    ("RUBATO_ITM_ORECS", "1024", ["1000", "8388608"], "a power of two from 1024 to 4194304"),
+    ("RUBATO_ITM_STRIPE", "256", ["8", "48"], "a power of two from 16 to 256"),
+    ("RUBATO_ITM_CLOCK", "deferred", ["later", "0"], "counter or deferred"),
+    ("RUBATO_ITM_PRIVATIZATION", "values", ["value", "no"], "quiesce or values"),
+    ("RUBATO_ITM_MANAGER", "serialize:7", ["serialize:0", "backoff:3"],
+     "none, backoff, hourglass[:N] or serialize[:N]"),
+    ("RUBATO_ITM_METHOD", "lazy", ["tl2", "adaptive:x"], "adaptive, serial, eager, lazy, norec or rtm"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def program(build: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    library = build / "tm/lib/libitm.so.1"
+    if not library.exists():
+        pytest.skip("there is no compiler for transactions here")
+    file = tmp_path_factory.mktemp("settings") / "program"
+    source = "long x; int main() { for (int i = 0; i < 10; ++i) __transaction_atomic { ++x; } return x != 10; }"
+    subprocess.run(["g++", "-fgnu-tm", "-xc++", "-", "-o", file], input=source, text=True, check=True)
+    return ["env", f"LD_PRELOAD={library}", str(file)]
+
+
+def said(program: list[str], **variables: str) -> str:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "RUBATO_ITM", "ITM_"))}
+    return subprocess.run(program, env=kept | variables, capture_output=True, text=True, check=True).stderr
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "expected"), SETTINGS)
+def test_a_wrong_value_is_one_sentence_and_the_default(
+    name: str, right: str, wrong: list[str], expected: str, program: list[str]
+) -> None:
+    method = {} if name == "RUBATO_ITM_METHOD" else {"RUBATO_ITM_METHOD": "eager"}
+    assert said(program, **method, **{name: right}) == ""
+    settings.refuse_wrong({name: right})
+    for value in wrong:
+        sentence = f"librubato_itm: {name} is '{value}', expected {expected}; it is ignored\n"
+        assert said(program, **method, **{name: value}) == sentence
+        with pytest.raises(UsageError, match=f"{name} is '{value}', expected"):
+            settings.refuse_wrong({name: value})
