@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <thread>
@@ -173,7 +174,9 @@ int seeds() {
 }
 
 void run_programs(int threads, int transactions) {
+  const bool is_shown = std::getenv("RUBATO_SHOWS_SEEDS") != nullptr;  // to who waits for a sign of life
   for (int seed = 1; seed <= seeds(); ++seed) {
+    if (is_shown) std::printf("seed %d\n", seed), std::fflush(stdout);
     auto memory = std::make_unique<Memory>();
     inconsistent = 0;
     std::vector<std::vector<Record>> records(threads);
