@@ -41,12 +41,16 @@ __attribute__((noinline)) void close_day(void) {
 __attribute__((noinline)) void give_up(void) {
   __transaction_atomic { ++words; __transaction_cancel; }   // cancel
 }
+__attribute__((noinline)) void give_up_half(void) {
+  __transaction_atomic { ++notes; __transaction_atomic { ++words; __transaction_cancel; } }
+}
 int main(int argc, char** argv) {
   compare = same_word;
   for (int i = 0; i < 200; ++i) transfer(i);
   for (int i = 0; i < 30; ++i) look_up();
   for (int i = 0; i < 7; ++i) close_day();
   for (int i = 0; i < 5; ++i) give_up();
+  if (argc > 1 && argv[1][0] == 'h') for (int i = 0; i < 6; ++i) give_up_half();
   if (argc > 1 && argv[1][0] == 'f') {
     pid_t child = fork();
     if (child == 0) { close_day(); _exit(0); }
@@ -101,6 +105,16 @@ def test_each_cause_is_found_at_its_function_and_line(bank: Path, method: str) -
     assert causes["start serial", "close_day", line_of("start"), ""]["count"] == 7
     look_up = next(s for s in found["serializations"] if s["what"] == "same_word")
     assert (look_up["count"], look_up["stack"][0]["function"]) == (30, "look_up")
+
+
+@pytest.mark.parametrize("method", ["eager", "norec"])
+def test_a_nested_cancel_is_no_lost_attempt(bank: Path, method: str) -> None:
+    found = profile(bank, "--method", method, "./bank", "h")
+    (site,) = (site for site in found["sites"] if site["function"] == "give_up_half")
+    assert (site["committed"], site["aborted"], site["cancelled"]) == (6, {"nested": 6}, 0)
+    assert found["loads"][0]["aborted"] == 0
+    shown = rubato(bank, "report").stdout
+    assert re.search(r"aborts\n.* 0\n", shown)
 
 
 def test_serial_transactions_are_said_to_be_chosen(bank: Path) -> None:
@@ -197,6 +211,8 @@ def test_sizes_retries_and_waits_are_counted(bank: Path, method: str) -> None:
     assert sum(n for _, n in sums["ns_of_aborted"]) == 18
     clears = sites["clears"]
     assert clears["committed"] == 41
+    assert (sums["loads"], sums["stores"]) == ([[16, 9]], [[2, 9]])
+    assert (clears["loads"], clears["stores"]) == ([[0, 41]], [[1, 41]])
     assert (clears["reads"], clears["writes"], clears["retries"]) == ([[0, 41]], [[1, 41]], [[0, 41]])
     assert clears["ns_quiescence"] > 0
     assert clears["ns_gate"] > 0
@@ -206,6 +222,7 @@ def test_sizes_retries_and_waits_are_counted(bank: Path, method: str) -> None:
     assert (other["committed"], other["aborted"]) == (40, 0)
     assert 0 < main["ns_committed"] <= found["ns_elapsed"]
     shown = rubato(bank, "report").stdout
+    assert re.search(r"\bloads +0: \d+  1: 20  16-31: 9\b", shown)
     assert re.search(r"entries read +0: \d+  1: 20  16-31: 9\b", shown)
     assert re.search(r"attempts before +0: \d+  2-3: 9\b", shown)
     rubato(bank, "report", "--flame", "flame.html")

@@ -85,6 +85,7 @@ void roll_back_all(Thread& thread) {
   } else {
     restore_memory(thread, &savepoint);
   }
+  if (thread.profile != nullptr) thread.profile->cancel_nested();
   thread.exceptions.roll_back_to(savepoint.exceptions);
   if (!has_fault(Fault::savepoint_keeps_frees)) thread.allocations.roll_back_to(savepoint.allocations);
   if (!has_fault(Fault::savepoint_keeps_actions)) thread.commit_actions.resize_down(savepoint.commit_actions);

@@ -124,7 +124,7 @@ void choose_irrevocable_barriers(Thread& thread) {
 
 void start_attempt(Thread& thread) {
   if (thread.start != 0 || is_declared_serial(thread)) {
-    if (thread.profile != nullptr) thread.profile->begin(thread.checkpoints[0].return_to);
+    if (thread.profile != nullptr) thread.profile->begin(thread);
     if (thread.starts_serial() || is_declared_serial(thread)) {
       start_serial(thread);
       return;

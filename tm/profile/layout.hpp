@@ -1,6 +1,6 @@
 // The file of the profiler: a header, a table of modules, then a block for each thread's descriptor. All is
 // little-endian words of 64 bits, and written in place by the threads of the running program (rules T61 to
-// T63); python/rubato/tm_profile.py reads it. Invariant: a table's entry counts once its key is not 0.
+// T63); python/rubato/tm/profile.py reads it. Invariant: a table's entry counts once its key is not 0.
 //
 // A place is a word: the module's number plus 1 in the upper 16 bits, below it the offset in the module's ELF
 // addresses; 0 in the upper bits: an address that no module has.
@@ -14,7 +14,7 @@ namespace rubato::tm::profile {
 
 using Word = std::uint64_t;
 
-constexpr char kMagic[8] = {'R', 'B', 'T', 'M', 'P', 'R', 'O', '2'};
+constexpr char kMagic[8] = {'R', 'B', 'T', 'M', 'P', 'R', 'O', '3'};
 constexpr std::size_t kModules = 256, kPath = 232, kSites = 256, kStacks = 1024, kConflicts = 1024,
                       kFrames = 26, kAccessFrames = 10, kCauses = 8, kSerializations = 5, kWaits = 4,
                       kHardware = 5, kSizes = 16, kTimes = 24;
@@ -36,7 +36,7 @@ struct Header {
 /// What happened to the transactions of one place.
 struct Site {
   Word key, place, committed, read_only, cancelled;
-  Word aborted[kCauses];                ///< by Cause
+  Word aborted[kCauses];                ///< by Cause; nested ones are parts of attempts
   Word serialized[kSerializations];     ///< by Serialization
   Word ticks_committed, ticks_aborted;  ///< in attempts that committed, and that did not
   Word ticks_waited[kWaits];            ///< by Profile::Wait; for a manager in none of these attempts
@@ -46,6 +46,7 @@ struct Site {
   Word reads[kSizes], writes[kSizes];             ///< entries in the logs of concurrent ones that committed
   Word retries[kSizes];                           ///< attempts before the one that committed
   Word committed_by[kTimes], aborted_by[kTimes];  ///< attempts by ticks
+  Word loads[kSizes], stores[kSizes];             ///< of concurrent ones that committed, by barriers
 };
 
 inline Word bucket(Word n, Word buckets) {
@@ -75,7 +76,7 @@ struct Block {
 };
 
 static_assert(sizeof(Module) == 256 && sizeof(Header) == 128 + kModules * sizeof(Module));
-static_assert(sizeof(Site) == 128 * sizeof(Word) && sizeof(Stack) == 32 * sizeof(Word) &&
+static_assert(sizeof(Site) == 160 * sizeof(Word) && sizeof(Stack) == 32 * sizeof(Word) &&
               sizeof(Conflict) == 16 * sizeof(Word));
 
 }  // namespace rubato::tm::profile

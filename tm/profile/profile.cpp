@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "tm/abi/barrier.hpp"
 #include "tm/profile/statistics.hpp"
 #include "tm/thread/failure.hpp"
 
@@ -45,17 +46,49 @@ void copy_frames(Word* to, void* const* frames, int depth) {
   for (int i = 0; i < depth; ++i) to[i] = profile::place_of(reinterpret_cast<std::uintptr_t>(frames[i]));
 }
 
-/// The algorithms of a thread that has a profile: their commits note how much the logs hold, which is not
-/// there any more when the transaction has ended.
+/// An algorithm's barriers, counted: eight bytes are one access.
+template <const Algorithm& original>
+struct CountedAccess {
+  static constexpr std::size_t accesses(std::size_t bytes) { return (bytes + 7) / 8; }
+  template <Load kind, class T>
+  static T load(const void* p, Thread* thread) {
+    ++thread->loads;
+    return loads<T>(original.barriers)[static_cast<std::size_t>(kind)](p, thread);
+  }
+  template <Store kind, class T>
+  static void store(void* p, T value, Thread* thread) {
+    ++thread->stores;
+    stores<T>(original.barriers)[static_cast<std::size_t>(kind)](p, value, thread);
+  }
+  static void read(void* to, const void* from, std::size_t bytes, Load kind, Thread* thread) {
+    thread->loads += accesses(bytes);
+    original.barriers.read(to, from, bytes, kind, thread);
+  }
+  static void write(void* to, const void* from, std::size_t bytes, Store kind, Thread* thread) {
+    thread->stores += accesses(bytes);
+    original.barriers.write(to, from, bytes, kind, thread);
+  }
+  static void fill(void* to, int byte, std::size_t bytes, Store kind, Thread* thread) {
+    thread->stores += accesses(bytes);
+    original.barriers.fill(to, byte, bytes, kind, thread);
+  }
+  static void save(const void* address, std::size_t bytes, Thread* thread) {
+    original.barriers.save(address, bytes, thread);
+  }
+};
+
+/// The algorithms of a thread that has a profile: their barriers count, and their commits note how much the
+/// logs hold, which is not there any more when the transaction has ended.
 template <const Algorithm& original>
 bool commit_noted(Thread& thread) {
   const std::size_t writes = thread.writes.empty() ? thread.locked.size() : thread.writes.size();
-  thread.profile->sizes(thread.reads.size() + thread.values.size(), writes);
+  thread.profile->note({thread.reads.size() + thread.values.size(), writes});
   return original.commit(thread);
 }
 template <const Algorithm& original>
 const Algorithm* noted() {
   static Algorithm copy = original;
+  copy.barriers = barriers_of<CountedAccess<original>>();
   copy.commit = commit_noted<original>;
   return &copy;
 }
@@ -87,7 +120,9 @@ profile::Site& Profile::site(std::uintptr_t key) {
   return block_.sites[first % kSites];
 }
 
-void Profile::begin(std::uintptr_t key) {
+void Profile::begin(Thread& thread) {
+  const std::uintptr_t key = thread.checkpoints[0].return_to;
+  thread.loads = thread.stores = 0;
   if (site_ == nullptr || site_->key != key) site_ = &site(key);
   shown_site_.store(key, std::memory_order_relaxed);
   began_ = profile::ticks();
@@ -103,8 +138,10 @@ void Profile::commit(const Thread& thread, Mode mode) {
   add_hardware_aborts(thread);
   if (mode == Mode::concurrent) {
     if (thread.was_read_only) ++site_->read_only;
-    ++site_->reads[profile::bucket(reads_, profile::kSizes)];
-    ++site_->writes[profile::bucket(writes_, profile::kSizes)];
+    ++site_->reads[profile::bucket(sizes_.reads, profile::kSizes)];
+    ++site_->writes[profile::bucket(sizes_.writes, profile::kSizes)];
+    ++site_->loads[profile::bucket(thread.loads, profile::kSizes)];
+    ++site_->stores[profile::bucket(thread.stores, profile::kSizes)];
   } else if (mode != Mode::hardware && !is_counted_) {
     ++site_->serialized[static_cast<int>(Serialization::chosen)];
   }
@@ -227,7 +264,7 @@ void profile_after_fork(Thread* self) {
   profile::reopen_in_child();
   if (self == nullptr) return;
   profile_thread(*self);
-  if (self->profile != nullptr && self->nesting != 0) self->profile->begin(self->checkpoints[0].return_to);
+  if (self->profile != nullptr && self->nesting != 0) self->profile->begin(*self);
 }
 
 void count_serialization(Thread& thread, Serialization why, const void* subject) {

@@ -17,10 +17,11 @@ class Profile {
   explicit Profile(profile::Block& block) : block_(block) {}
 
   /// An attempt of the transaction of this place begins.
-  void begin(std::uintptr_t site);
+  void begin(Thread& thread);
   void commit(const Thread& thread, Mode mode);
   void abort(Cause cause, std::uintptr_t address, const Thread* other);
   void cancel();
+  void cancel_nested() { ++site_->aborted[static_cast<int>(Cause::nested)]; }
   /// The attempt becomes serial at the place from which this is called. `subject`: a function without clone.
   void serialize(Serialization why, const void* subject);
   /// What a thread waits for: to be let in, for a holder of the hourglass, after a commit for older
@@ -28,10 +29,10 @@ class Profile {
   enum class Wait : std::uint8_t { gate, hourglass, quiescence, manager };
   void wait(Wait why, std::uint64_t ticks) { site_->ticks_waited[static_cast<int>(why)] += ticks; }
   /// The entries in the logs of the attempt that is about to commit.
-  void sizes(std::uint64_t reads, std::uint64_t writes) {
-    reads_ = reads;
-    writes_ = writes;
-  }
+  struct Sizes {
+    std::uint64_t reads, writes;
+  };
+  void note(Sizes sizes) { sizes_ = sizes; }
 
   /// Transactions that were serial because the algorithm is.
   std::uint64_t chosen() const;
@@ -46,7 +47,8 @@ class Profile {
   profile::Site* site_ = nullptr;
   std::atomic<std::uintptr_t> shown_site_{0};  ///< what others say whom they met
   std::uint64_t began_ = 0, serializations_ = 0;
-  std::uint64_t reads_ = 0, writes_ = 0, retries_ = 0;
+  Sizes sizes_{};
+  std::uint64_t retries_ = 0;
   std::uint64_t hardware_[kHardwareAborts]{};  ///< the thread's counts, as far as they are in a site
   bool is_counted_ = false;                    ///< this transaction as serial, with its reason
 };

@@ -42,7 +42,8 @@ enum class Cause : std::uint8_t {
   invalid_commit,
   retry,
   mode_change,
-  memory
+  memory,
+  nested  ///< a part of an attempt, which goes on
 };
 
 /// Why a transaction ran alone.
@@ -141,6 +142,7 @@ struct Thread {
   Profile* profile = nullptr;             ///< null unless profiling is on
   std::uintptr_t conflict_address = 0;
   const Thread* conflict_with = nullptr;  ///< for the restart that is about to happen
+  std::uint64_t loads = 0, stores = 0;    ///< of the attempt, with profiling on
   Losses<Atomics> losses;
 
   std::uint64_t random = 0;

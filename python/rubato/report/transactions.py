@@ -60,7 +60,7 @@ def _summary(profile: Profile) -> str:
     causes = [c for c in tm_profile.SERIALIZATIONS if profile.serialized[c]]
     head = [">committed", ">read-only", ">cancelled", *(f">{c}" for c in causes), ">attempts undone"]
     values = [profile.committed, profile.read_only, profile.cancelled, *(profile.serialized[c] for c in causes),
-              sum(profile.aborted.values())]  # fmt: skip
+              sum(site.attempts_aborted() for site in profile.sites)]  # fmt: skip
     lost = ", ".join(f"{n:,} of {name}" for name, n in profile.lost.items() if n)
     more = f'<p class="explain">Not counted, since the tables had no room: {lost}.</p>' if lost else ""
     return table(head, [[f"{n:,}" for n in values]]) + more

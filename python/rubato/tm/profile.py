@@ -16,17 +16,19 @@ from rubato.errors import UsageError
 from rubato.tm import symbols as tm_symbols
 from rubato.tm.symbols import Frame, Symbols
 
-MAGIC = b"RBTMPRO2"
+MAGIC = b"RBTMPRO3"
 MODULES, PATH, SITES, STACKS, CONFLICTS, FRAMES, ACCESS_FRAMES = 256, 232, 256, 1024, 1024, 26, 10
-SITE_WORDS, STACK_WORDS, CONFLICT_WORDS = 128, 32, 16
-ABORTS = ("load locked", "store locked", "invalid at load", "invalid at commit", "retry", "mode change", "memory")
+SITE_WORDS, STACK_WORDS, CONFLICT_WORDS = 160, 32, 16
+#: The cancel of a nested transaction: the attempt goes on.
+NESTED = "nested"
+ABORTS = ("load locked", "store locked", "invalid at load", "invalid at commit", "retry", "mode change", "memory", NESTED)
 SERIALIZATIONS = ("start serial", "in-flight switch", "abort serial", "memory serial", "chosen serial")
 CHOSEN = "chosen serial"
 HARDWARE = ("conflict", "capacity", "kept out", "needs software", "other")
 SIZES, TIMES = 16, 24
-#: Where a site's histograms begin, and which they are; the last two are of ticks.
+#: Where a site's histograms begin, and how many ranges they have; those of ns are of ticks.
 HISTOGRAMS = {"reads": (32, SIZES), "writes": (48, SIZES), "retries": (64, SIZES), "ns_of_committed": (80, TIMES),
-              "ns_of_aborted": (104, TIMES)}  # fmt: skip
+              "ns_of_aborted": (104, TIMES), "loads": (128, SIZES), "stores": (144, SIZES)}  # fmt: skip
 
 #: (least value, how many) of each range that has any; a range ends where the next power of two begins.
 Histogram = list[tuple[int, int]]
@@ -57,6 +59,11 @@ class Site:
     retries: Histogram = field(default_factory=list)
     ns_of_committed: Histogram = field(default_factory=list)
     ns_of_aborted: Histogram = field(default_factory=list)
+    loads: Histogram = field(default_factory=list)
+    stores: Histogram = field(default_factory=list)
+
+    def attempts_aborted(self) -> int:
+        return sum(n for cause, n in self.aborted.items() if cause != NESTED)
 
     def waits(self) -> dict[str, int] | None:
         """Nanoseconds, by what for; None if times are not known."""
@@ -183,7 +190,7 @@ class _Reader:
 
     def _load(self, rows: list[tuple[int, ...]]) -> Load:
         sums = [sum(column) for column in zip(*rows, strict=True)] or [0] * SITE_WORDS
-        return Load(sums[2], sum(sums[5:13]), self._ns(sums[18]), self._ns(sums[19]), self._ns(sum(sums[20:24])))
+        return Load(sums[2], sum(sums[5:12]), self._ns(sums[18]), self._ns(sums[19]), self._ns(sum(sums[20:24])))
 
     def _rows(self, at: int, rows: int, words: int) -> list[tuple[int, ...]]:
         end = at + rows * words * 8

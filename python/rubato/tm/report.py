@@ -36,7 +36,7 @@ def table(profile: Profile) -> str:
         columns.append((name, _share(profile.serialized[name], profile.committed)))
     columns += [
         (tm_profile.CHOSEN, f"{profile.serialized[tm_profile.CHOSEN]:,}"),
-        ("aborts", f"{sum(profile.aborted.values()):,}"),
+        ("aborts", f"{sum(site.attempts_aborted() for site in profile.sites):,}"),
     ]
     widths = [max(len(name), len(value)) for name, value in columns]
     lines = ["  ".join(columns[i][row].rjust(widths[i]) for i in range(len(columns))) for row in (0, 1)]
@@ -97,7 +97,7 @@ def _places(profile: Profile) -> list[str]:
         by_cause = s.waits()
         waited = None if by_cause is None else sum(by_cause.values())
         rows.append([
-            f"{s.committed:,}", f"{sum(s.aborted.values()):,}", f"{sum(s.serialized.values()):,}",
+            f"{s.committed:,}", f"{s.attempts_aborted():,}", f"{sum(s.serialized.values()):,}",
             _ms(s.ns_committed), _ms(s.ns_aborted), _ms(waited), f"{s.line} {short(s.function)}",
         ])  # fmt: skip
     return _grid("Transactions by place", rows, len(profile.sites) - ROWS)
@@ -130,7 +130,7 @@ def _percent(ns: int | None, of: int) -> str:
 
 #: The histograms by their names in a Site.
 HISTOGRAM_TITLES = {
-    "reads": "entries read", "writes": "entries written", "retries": "attempts before",
+    "loads": "loads", "stores": "stores", "reads": "entries read", "writes": "entries written", "retries": "attempts before",
     "ns_of_committed": "length, committed", "ns_of_aborted": "length, undone",
 }  # fmt: skip
 
