@@ -144,14 +144,9 @@ class Gate {
     wait_until_all_outside(own);
   }
 
-  /// A new generation: who has seen the gate closed and is about to sleep must not find the same word when
-  /// the gate is closed for the next time.
+  /// A new generation: who waits for it goes on, although the gate may be closed again by then.
   void open() {
-    if (has_fault(Fault::gate_without_generation)) {
-      regime_.fetch_and(~Regime::kClosed, std::memory_order_seq_cst);
-    } else {
-      regime_.fetch_add(Regime::kGeneration - Regime::kClosed, std::memory_order_seq_cst);
-    }
+    regime_.fetch_add(Regime::kGeneration - Regime::kClosed, std::memory_order_seq_cst);
     wake_waiters<A>(regime_, waited_);
   }
 

@@ -14,7 +14,7 @@ struct alignas(64) Line {
   using Atomic = typename A::template atomic<T>;
 
   Atomic<std::uint32_t> slot{0};    ///< odd inside a transaction; +2 when its snapshot was extended
-  Atomic<std::uint32_t> waited{0};  ///< somebody sleeps until `slot` changes
+  Atomic<std::uint32_t> waited{0};  ///< how many sleep until `slot` changes
   Atomic<std::uint64_t> snapshot{
       0};  ///< the time that this transaction's reads are valid at; 0: not taken yet
   Atomic<std::uint64_t> limit{

@@ -23,13 +23,17 @@ void wait_until(Word& word, std::uint32_t seen, Word& waited, bool is_repeated, 
     if (word.load(std::memory_order_acquire) != seen || is_over()) return;
     A::yield();
   }
-  while (word.load(std::memory_order_acquire) == seen && !is_over()) {
-    waited.store(1, std::memory_order_seq_cst);
+  if (word.load(std::memory_order_acquire) != seen || is_over()) return;
+  // A number, which waiters alone change: were it a mark that the waker takes away, it would take that of a
+  // waiter that has come since the change, and is about to sleep until the next one.
+  waited.fetch_add(1, std::memory_order_seq_cst);
+  while (true) {
     A::heavy_fence();
     nudge();
-    if (word.load(std::memory_order_seq_cst) != seen || is_over()) return;
+    if (word.load(std::memory_order_seq_cst) != seen || is_over()) break;
     A::sleep(word, seen, is_repeated ? 1000 : 0);
   }
+  waited.fetch_sub(1, std::memory_order_relaxed);
 }
 
 template <class A, class Word>
@@ -40,14 +44,13 @@ void wait_for_change(Word& word, std::uint32_t seen, Word& waited) {
 
 /// After `word` was changed.
 template <class A, class Word>
-[[gnu::noinline]] void wake_all(Word& word, Word& waited) {
-  waited.store(0, std::memory_order_relaxed);
+[[gnu::noinline]] void wake_all(Word& word) {
   A::wake(word, 1 << 30);
 }
 template <class A, class Word>
 [[gnu::always_inline]] inline void wake_waiters(Word& word, Word& waited) {
   A::light_fence();
-  if (__builtin_expect(waited.load(std::memory_order_relaxed) != 0, false)) wake_all<A>(word, waited);
+  if (__builtin_expect(waited.load(std::memory_order_relaxed) != 0, false)) wake_all<A>(word);
 }
 
 }  // namespace rubato::tm

@@ -42,14 +42,14 @@ struct Scripted {
 struct ScriptedOthers {
   std::deque<bool> looks{true};
   bool opens = true;
-  int waits = 0;
+  int waited = 0;
   bool lets_in() {
     const bool answer = looks.front();
     if (looks.size() > 1) looks.pop_front();
     return answer;
   }
   bool waits() {
-    ++waits;
+    ++waited;
     return opens;
   }
 };
@@ -98,7 +98,7 @@ TEST_F(Elision, WaitsToBeLetInWithoutCountingThatAsATry) {
   others.looks = {false, false, false, false, false, false, true};
   EXPECT_TRUE(begin({}));
   EXPECT_EQ(count(HardwareAbort::locked), 6u);
-  EXPECT_EQ(others.waits, 7);
+  EXPECT_EQ(others.waited, 7);
 }
 TEST_F(Elision, GoesToSoftwareWhenAnotherAlgorithmRuns) {
   others.opens = false;

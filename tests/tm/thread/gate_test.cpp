@@ -146,11 +146,6 @@ TEST(GateFaults, ClosingWithoutWaitingIsFound) {
   EXPECT_TRUE(sample({serial, concurrent}).is_wrong);
   fault = Fault::none;
 }
-TEST(GateFaults, AGateWithoutGenerationsIsFound) {
-  fault = Fault::gate_without_generation;
-  EXPECT_TRUE(sample({serial_twice, concurrent, concurrent}, 200000).waits_ever);
-  fault = Fault::none;
-}
 
 // The algorithm changes while transactions begin (rule T50). 0 is serial: its transactions exclude all
 // others; those of two concurrent algorithms exclude each other.
