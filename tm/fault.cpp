@@ -15,7 +15,6 @@ namespace {
 
 constexpr const char* kNames[] = {
     "none",
-    "gate_without_generation",
     "gate_not_rechecked",
     "no_second_look",
     "no_incarnation",
@@ -40,6 +39,7 @@ constexpr const char* kNames[] = {
     "frees_past_limbo",
     "bias_not_waited_for",
     "era_begun_unclosed",
+    "watch_not_rechecked",
     "hardware_unseen",
 };
 

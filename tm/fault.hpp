@@ -10,7 +10,6 @@ namespace rubato::tm {
 
 enum class Fault : std::uint8_t {
   none,
-  gate_without_generation,  ///< the gate's word is the same whenever it is closed
   gate_not_rechecked,       ///< begin does not look whether the gate was closed meanwhile
   no_second_look,           ///< a load does not look at the record again
   no_incarnation,           ///< an undone write leaves the version as it was
@@ -35,6 +34,7 @@ enum class Fault : std::uint8_t {
   frees_past_limbo,         ///< a transaction that does not quiesce frees at once
   bias_not_waited_for,      ///< a second thread does not wait until the first one is outside
   era_begun_unclosed,       ///< commit times begin again while transactions are under way
+  watch_not_rechecked,      ///< a thread sleeps for a condition without a last look at its reads
   hardware_unseen,          ///< a hardware transaction does not tell the software ones that it wrote
 };
 

@@ -73,6 +73,14 @@ RUBATO_TM_EXPORT void rubato_tm_no_privatization() {
   thread->makes_nothing_private = thread->committed.load(std::memory_order_relaxed) + 1;
 }
 
+/// Inside a transaction that is about to be cancelled: true if rubato_tm_sleep() is to be called behind it, which
+/// returns when another has written what this one has read (rule T56).
+RUBATO_TM_EXPORT int rubato_tm_watch() {
+  Thread* const thread = rubato_tm_current;
+  return thread != nullptr && rubato::tm::watch_reads(*thread);
+}
+RUBATO_TM_EXPORT void rubato_tm_sleep() { rubato::tm::shared.watches.sleep(rubato_tm_current->watch); }
+
 RUBATO_TM_EXPORT int _ITM_inTransaction() {
   const Thread* const thread = rubato_tm_current;
   if (thread == nullptr || thread->nesting == 0) return 0;

@@ -86,6 +86,8 @@ struct Algorithm {
   /// With all others outside: validates, and makes memory such that plain accesses go on from here. False as
   /// commit().
   bool (*become_exclusive)(Thread&);
+  /// Is all that was read as it was, also by transactions that have locked something before?
+  bool (*is_valid)(Thread&);
   /// After the own slot is even: waits until no other transaction can touch what this one made private.
   void (*quiesce)(Thread&);
   /// With the gate closed, before its first transaction.

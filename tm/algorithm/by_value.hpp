@@ -90,6 +90,14 @@ inline bool become_exclusive(Thread& thread) {
   return true;
 }
 
+inline bool is_valid(Thread& thread) {
+  const std::uint64_t now = sequence.wait_until_free();
+  if (now == thread.snapshot) return true;
+  if (!are_values_valid(thread)) return false;
+  Atomics::fence(std::memory_order_acquire);
+  return sequence.now() == now;
+}
+
 inline void wait_for_others(Thread& thread) {
   if (!options.trusts_values) wait_for_older(thread, quiesced);
 }

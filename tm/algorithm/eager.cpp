@@ -157,6 +157,8 @@ bool become_exclusive(Thread& thread) {
 
 void wait_for_others(Thread& thread) { wait_for_older(thread, clock_of_commits.quiesced); }
 
+bool is_valid(Thread& thread) { return are_reads_valid(thread); }
+
 bool prepare() { return records.make(); }
 
 }  // namespace
@@ -167,6 +169,7 @@ constinit const Algorithm kEager = {.name = "eager",
                                     .commit = commit,
                                     .roll_back = roll_back,
                                     .become_exclusive = become_exclusive,
+                                    .is_valid = is_valid,
                                     .quiesce = wait_for_others,
                                     .prepare = prepare,
                                     .reset_after_fork = forget_locks,

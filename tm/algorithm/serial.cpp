@@ -71,6 +71,7 @@ void begin(Thread&) {}
 bool commit(Thread&) { return true; }
 void roll_back(Thread& thread, const Savepoint* savepoint) { restore_memory(thread, savepoint); }
 bool become_exclusive(Thread&) { return true; }
+bool is_valid(Thread&) { return true; }
 void quiesce(Thread&) {}
 bool prepare() { return true; }
 void reset_after_fork() {}
@@ -85,6 +86,7 @@ constinit const Algorithm kSerial = {.name = "serial",
                                      .commit = commit,
                                      .roll_back = roll_back,
                                      .become_exclusive = become_exclusive,
+                                     .is_valid = is_valid,
                                      .quiesce = quiesce,
                                      .prepare = prepare,
                                      .reset_after_fork = reset_after_fork,

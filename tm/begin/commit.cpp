@@ -68,6 +68,7 @@ void clear_logs(Thread& thread) {
 /// What the general way does for a transaction that has no logs and holds nothing.
 [[gnu::always_inline]] inline void commit_in_hardware(Thread& thread) {
   const std::uint64_t time = hybrid.pass();
+  const bool is_watched = shared.watches.any();
   Hardware::commit();
   thread.hardware.committed();
   end_attempt(thread);
@@ -76,6 +77,7 @@ void clear_logs(Thread& thread) {
     thread.was_read_only = false;
     thread.algorithm->quiesce(thread);
   }
+  if (__builtin_expect(is_watched, false)) wake_watchers(thread, Mode::hardware);
   if (__builtin_expect((thread.committed.load(std::memory_order_relaxed) & thread.upkeep_mask) == 0, false))
     keep_up(thread, Mode::hardware);
   if (__builtin_expect(!thread.commit_actions.empty() || thread.allocations.size() != 0, false))
@@ -115,6 +117,7 @@ void commit(Thread& thread, void* exception) {
   end_attempt(thread);
   thread.start_as_usual();
   thread.aborts_in_a_row = 0;
+  if (__builtin_expect(shared.watches.any(), false)) wake_watchers(thread, mode);
   if (has_logs) clear_logs(thread);
   thread.exceptions.commit();
   if (thread.holds_hourglass) {

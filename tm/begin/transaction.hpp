@@ -46,6 +46,11 @@ void restore_memory(Thread& thread, const Savepoint* savepoint);
 /// (rule T27). `subject`: the function without a clone that is called, or null.
 void become_irrevocable(Thread& thread, const void* subject = nullptr);
 
+/// Shows what the transaction has read to those that write. False: that is not valid any more, or is nothing.
+bool watch_reads(Thread& thread);
+/// Wakes those that wait for what the transaction has written, which ran as `mode`.
+void wake_watchers(Thread& thread, Mode mode);
+
 /// Lets go of gate or serial lock.
 void leave_transaction(Thread& thread);
 /// Empties all logs.

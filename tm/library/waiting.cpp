@@ -18,6 +18,7 @@ constexpr long kLongestSleep = 1'000'000, kShortestSleep = 50'000;  // ns
 
 struct Retries {
   bool is_wanted;
+  bool is_watched;  ///< librubato_itm says when to look again
   unsigned in_a_row;
 };
 thread_local Retries retries;
@@ -54,8 +55,15 @@ void sleep_until_woken(void* waiter) {
 
 using namespace rubato::tm::library;
 
+// What only librubato_itm has: one binary runs on GCC's libitm, too.
+extern "C" [[gnu::weak]] int rubato_tm_watch();
+extern "C" [[gnu::weak]] void rubato_tm_sleep();
+
 // No part of the transaction: the cancel that follows does not undo it.
-void tm_retry_wanted() { retries.is_wanted = true; }
+void tm_retry_wanted() {
+  retries.is_wanted = true;
+  retries.is_watched = &rubato_tm_watch != nullptr && rubato_tm_watch() != 0;
+}
 
 int tm_retry_wait() {
   if (!retries.is_wanted) {
@@ -63,6 +71,11 @@ int tm_retry_wait() {
     return 0;
   }
   retries.is_wanted = false;
+  if (retries.is_watched) {
+    retries.in_a_row = 0;
+    rubato_tm_sleep();
+    return 1;
+  }
   const unsigned attempt = retries.in_a_row++;
   if (attempt < kYields) {
     ::sched_yield();

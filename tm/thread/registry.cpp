@@ -55,6 +55,7 @@ void in_child() {
   Thread* const self = rubato_tm_current;
   for_each_thread([self](Thread& thread) {
     thread.line.waited.store(0, std::memory_order_relaxed);
+    thread.watch.is_set.store(0, std::memory_order_relaxed);
     if (&thread == self || thread.is_free) return;
     thread.line.slot.store((thread.line.slot.load(std::memory_order_relaxed) + 1) & ~1u,
                            std::memory_order_relaxed);
@@ -69,6 +70,7 @@ void in_child() {
                          (self->mode == Mode::irrevocable || self->mode == Mode::serial_undoable) &&
                          !shared.gate.is_inside(self->line);
   shared.gate.reset_after_fork(is_serial);
+  shared.watches.reset_after_fork();
   registered_threads.store(self != nullptr ? 1 : 0, std::memory_order_relaxed);
   reset_adapting_after_fork();
   profile_after_fork(self);
@@ -96,6 +98,7 @@ Thread* make_descriptor() {
   thread->next = all_threads.load(std::memory_order_relaxed);
   all_threads.store(thread, std::memory_order_release);
   shared.lines.add(thread->line);
+  shared.watches.add(thread->watch);
   return thread;
 }
 

@@ -22,6 +22,7 @@
 #include "tm/thread/limbo.hpp"
 #include "tm/thread/line.hpp"
 #include "tm/thread/losses.hpp"
+#include "tm/thread/watch.hpp"
 
 namespace rubato::tm {
 
@@ -144,6 +145,7 @@ struct Thread {
   const Thread* conflict_with = nullptr;  ///< for the restart that is about to happen
   std::uint64_t loads = 0, stores = 0;    ///< of the attempt, with profiling on
   Losses<Atomics> losses;
+  Watch<Atomics> watch;  ///< while it sleeps for a condition (T56)
 
   std::uint64_t random = 0;
   std::atomic<std::uint32_t> reads_clones{0};  ///< inside a look-up of the clone index (rule T15)
@@ -166,6 +168,7 @@ inline void add_one(std::atomic<std::uint64_t>& counter) {
 struct Shared {
   Lines<Atomics> lines;
   Gate<Atomics> gate{lines};
+  Watches<Atomics> watches;
   /// Of commit times by records (rule T46): changes while nobody is inside.
   std::atomic<std::uint64_t> era{0};
 };

@@ -2,8 +2,9 @@
    condition holds. RUBATO_TM_ATOMIC { RUBATO_TM_WAIT_UNLESS(count > 0);
        --count;
      }
-   The block is outermost. The thread yields, then sleeps for up to a millisecond, before it looks again: use
-   a condition variable where that is too late. */
+   The block is outermost. The thread sleeps until a transaction has committed that wrote something which the
+   block has read; on GCC's libitm, and where it has read nothing, it yields, then sleeps for up to a
+   millisecond, and looks again. */
 /* SPDX-License-Identifier: MIT */
 #ifndef RUBATO_TM_RETRY_H
 #define RUBATO_TM_RETRY_H

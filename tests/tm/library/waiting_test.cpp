@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -170,6 +174,76 @@ TEST(TmRetry, ABlockRunsWhenItsConditionHoldsAndLeavesNoTraceBefore) {
   EXPECT_EQ(laps, kThreads * kLaps);
   EXPECT_EQ(seen, 0);
   EXPECT_EQ(turn, 0);
+}
+
+extern "C" [[gnu::weak]] int rubato_tm_watch();
+
+int is_open, attempts;
+struct alignas(256) Word {
+  long value;
+};
+Word elsewhere[8];
+
+__attribute__((transaction_pure, noinline)) void count_attempt() {
+  __atomic_fetch_add(&attempts, 1, __ATOMIC_SEQ_CST);
+}
+int attempts_so_far() { return __atomic_load_n(&attempts, __ATOMIC_SEQ_CST); }
+
+void wait_until_open() {
+  RUBATO_TM_ATOMIC {
+    count_attempt();
+    RUBATO_TM_WAIT_UNLESS(is_open != 0);
+  }
+}
+
+TEST(TmRetry, AThreadSleepsUntilATransactionWritesWhatItHasRead) {
+  if (&rubato_tm_watch == nullptr) GTEST_SKIP() << "GCC's library does not say what was written";
+  is_open = attempts = 0;
+  std::thread waiter(wait_until_open);
+  while (attempts_so_far() == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LE(attempts_so_far(), 3) << "nothing was written meanwhile";
+  __transaction_atomic { is_open = 1; }
+  waiter.join();
+}
+
+TEST(TmRetry, WritesElsewhereWakeNobody) {
+  if (&rubato_tm_watch == nullptr) GTEST_SKIP() << "GCC's library does not say what was written";
+  const char* const method = std::getenv("RUBATO_ITM_METHOD");
+  const std::string name = method != nullptr ? method : "";
+  if (name != "eager" && name != "lazy" && name != "norec") GTEST_SKIP() << "may run without logs";
+  is_open = attempts = 0;
+  std::thread waiter(wait_until_open);
+  while (attempts_so_far() == 0) std::this_thread::yield();
+  int fewest = 1000;  // of a signature's bits one may be of another place, too
+  for (Word& word : elsewhere) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const int before = attempts_so_far();
+    for (int i = 0; i < 100; ++i) {
+      __transaction_atomic { ++word.value; }
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    fewest = std::min(fewest, attempts_so_far() - before);
+  }
+  EXPECT_EQ(fewest, 0);
+  __transaction_atomic { is_open = 1; }
+  waiter.join();
+}
+
+int passed[2];
+
+TEST(TmRetry, TwoThreadsThatWaitForEachOtherLoseNoWakeUp) {
+  passed[0] = passed[1] = 0;
+  run_threads(2, [](int me) {
+    for (int i = 0; i < 5'000; ++i) {
+      RUBATO_TM_ATOMIC {
+        RUBATO_TM_WAIT_UNLESS(me == 0 ? passed[0] == passed[1] : passed[0] > passed[1]);
+        ++passed[me];
+      }
+    }
+  });
+  EXPECT_EQ(passed[0], 5'000);
+  EXPECT_EQ(passed[1], 5'000);
 }
 
 TEST(TmSemaphore, IsPostedByTransactionsThatCommit) {
