@@ -73,8 +73,8 @@ RUBATO_TM_EXPORT void rubato_tm_no_privatization() {
   thread->makes_nothing_private = thread->committed.load(std::memory_order_relaxed) + 1;
 }
 
-/// Inside a transaction that is about to be cancelled: true if rubato_tm_sleep() is to be called behind it, which
-/// returns when another has written what this one has read (rule T56).
+/// Inside a transaction that is about to be cancelled: true if rubato_tm_sleep() is to be called behind it,
+/// which returns when another has written what this one has read (rule T56).
 RUBATO_TM_EXPORT int rubato_tm_watch() {
   Thread* const thread = rubato_tm_current;
   return thread != nullptr && rubato::tm::watch_reads(*thread);

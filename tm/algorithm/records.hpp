@@ -59,9 +59,7 @@ class Records {
     return __builtin_expect((address & (bytes - 1)) == 0, true) || left_in_stripe(address) >= bytes;
   }
   /// Bytes from `address` to the end of its stripe.
-  std::size_t left_in_stripe(std::uintptr_t address) const {
-    return -(address | stripe_mask_);
-  }
+  std::size_t left_in_stripe(std::uintptr_t address) const { return -(address | stripe_mask_); }
 
  private:
   std::size_t count() const { return index_mask_ + 1; }

@@ -31,9 +31,7 @@ bool become_exclusive(Thread& thread) {
   hybrid.end_software();
   return true;
 }
-bool prepare() {
-  return why_absent() == nullptr;
-}
+bool prepare() { return why_absent() == nullptr; }
 void reset_after_fork() {  // the sequence is norec's, too, which resets it
   const Thread* const self = rubato_tm_current;
   hybrid.reset_after_fork(self != nullptr && self->mode == Mode::concurrent &&

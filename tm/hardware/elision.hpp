@@ -84,8 +84,8 @@ class HardwareHistory {
   Place* current_ = places_;
 };
 
-/// True: in a hardware transaction. False: software has to run it. `aborts` counts by reason; `pause(n)` waits
-/// after the n-th conflict. Class Others: lets_in() and waits() as Hybrid has them.
+/// True: in a hardware transaction. False: software has to run it. `aborts` counts by reason; `pause(n)`
+/// waits after the n-th conflict. Class Others: lets_in() and waits() as Hybrid has them.
 template <class Hardware, class Others, class Pause>
 [[gnu::always_inline]] inline bool begin_in_hardware(Others& others, HardwareHistory& history,
                                                      std::uintptr_t site,

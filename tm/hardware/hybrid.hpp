@@ -22,17 +22,15 @@ class Hybrid {
   constexpr Hybrid(Gate<A>& gate, SequenceLock<A>& sequence) : gate_(gate), sequence_(sequence) {}
 
   /// Inside a hardware transaction, first of all.
-  [[gnu::always_inline]] bool lets_in() const {
-    return gate_.lets_hardware_in() && sequence_.now() % 2 == 0;
-  }
+  [[gnu::always_inline]] bool lets_in() const { return gate_.lets_hardware_in() && sequence_.now() % 2 == 0; }
   /// Before one: waits until neither gate nor a writer is in the way. False: another algorithm runs.
   bool waits() {
     if (!gate_.waits_for_hardware()) return false;
     sequence_.wait_until_free();
     return true;
   }
-  /// Inside one, last of all. @returns the time of its commit, or 0 where no software transaction is under way
-  /// that might have read what it wrote: whoever begins from now on aborts it.
+  /// Inside one, last of all. @returns the time of its commit, or 0 where no software transaction is under
+  /// way that might have read what it wrote: whoever begins from now on aborts it.
   [[gnu::always_inline]] std::uint64_t pass() {
     if (__builtin_expect(software_.load(std::memory_order_relaxed) == 0, true) ||
         has_fault(Fault::hardware_unseen))

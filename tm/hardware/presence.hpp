@@ -13,8 +13,8 @@ struct CpuidLeaf7 {
   std::uint32_t ebx = 0, edx = 0;
 };
 
-/// Null: there are. Else why not. Some microcode aborts every transaction without saying so: one of 64 that do
-/// nothing has to commit.
+/// Null: there are. Else why not. Some microcode aborts every transaction without saying so: one of 64 that
+/// do nothing has to commit.
 template <class Hardware>
 const char* why_absent(CpuidLeaf7 words) {
   constexpr std::uint32_t kHasRtm = 1u << 11, kAlwaysAborts = 1u << 11;

@@ -17,8 +17,9 @@ struct RtmStatus {
 
 /// Why the library itself aborts one: the code of RtmStatus.
 struct AbortCode {
-  static constexpr unsigned kLocked = 0xff,  ///< the gate is closed, a writer is inside, or the algorithm changed
-      kNeedsSoftware = 0xfe;                 ///< what comes next cannot be undone, or not by hardware
+  static constexpr unsigned kLocked =
+                                0xff,  ///< the gate is closed, a writer is inside, or the algorithm changed
+      kNeedsSoftware = 0xfe;           ///< what comes next cannot be undone, or not by hardware
 };
 
 #if defined(__x86_64__)
@@ -49,7 +50,8 @@ struct Rtm {
 #endif
 
 #if defined(RUBATO_TM_FAULTY)
-/// RUBATO_TM_HARDWARE=refuses: every hardware transaction is aborted, so that tests run the software beside it.
+/// RUBATO_TM_HARDWARE=refuses: every hardware transaction is aborted, so that tests run the software beside
+/// it.
 bool is_hardware_refused();
 struct Hardware : Rtm {
   static unsigned begin() { return is_hardware_refused() ? RtmStatus::kConflict : Rtm::begin(); }

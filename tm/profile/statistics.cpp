@@ -37,13 +37,14 @@ std::size_t describe_hardware(char* text, std::size_t room) {
     software += thread.software_instead.load(std::memory_order_relaxed);
   });
   if (all + software == 0) return 0;
-  const int length = std::snprintf(
-      text, room,
-      "hardware: %llu transactions ran in software instead; aborts: conflict %llu, capacity %llu, kept out %llu, "
-      "instruction %llu, other %llu\n",
-      static_cast<unsigned long long>(software), static_cast<unsigned long long>(aborts[0]),
-      static_cast<unsigned long long>(aborts[1]), static_cast<unsigned long long>(aborts[2]),
-      static_cast<unsigned long long>(aborts[3]), static_cast<unsigned long long>(aborts[4]));
+  const int length =
+      std::snprintf(text, room,
+                    "hardware: %llu transactions ran in software instead; aborts: conflict %llu, capacity "
+                    "%llu, kept out %llu, "
+                    "instruction %llu, other %llu\n",
+                    static_cast<unsigned long long>(software), static_cast<unsigned long long>(aborts[0]),
+                    static_cast<unsigned long long>(aborts[1]), static_cast<unsigned long long>(aborts[2]),
+                    static_cast<unsigned long long>(aborts[3]), static_cast<unsigned long long>(aborts[4]));
   return length > 0 ? std::min(static_cast<std::size_t>(length), room - 1) : 0;
 }
 

@@ -102,8 +102,8 @@ class Gate {
     }
   }
 
-  /// For a transaction in hardware, which is not inside: the gate keeps no new one out, and the algorithm that
-  /// runs is still the one with hardware. Whoever closes it writes the word that this reads.
+  /// For a transaction in hardware, which is not inside: the gate keeps no new one out, and the algorithm
+  /// that runs is still the one with hardware. Whoever closes it writes the word that this reads.
   [[gnu::always_inline]] bool lets_hardware_in() const {
     const std::uint32_t now = regime();
     return Regime::tries_hardware(now) && kept_out_by(now, false) == 0;

@@ -21,7 +21,9 @@ MODULES, PATH, SITES, STACKS, CONFLICTS, FRAMES, ACCESS_FRAMES = 256, 232, 256, 
 SITE_WORDS, STACK_WORDS, CONFLICT_WORDS = 160, 32, 16
 #: The cancel of a nested transaction: the attempt goes on.
 NESTED = "nested"
-ABORTS = ("load locked", "store locked", "invalid at load", "invalid at commit", "retry", "mode change", "memory", NESTED)
+ABORTS = (
+    "load locked", "store locked", "invalid at load", "invalid at commit", "retry", "mode change", "memory", NESTED,
+)  # fmt: skip
 SERIALIZATIONS = ("start serial", "in-flight switch", "abort serial", "memory serial", "chosen serial")
 CHOSEN = "chosen serial"
 HARDWARE = ("conflict", "capacity", "kept out", "needs software", "other")

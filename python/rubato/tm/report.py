@@ -130,7 +130,8 @@ def _percent(ns: int | None, of: int) -> str:
 
 #: The histograms by their names in a Site.
 HISTOGRAM_TITLES = {
-    "loads": "loads", "stores": "stores", "reads": "entries read", "writes": "entries written", "retries": "attempts before",
+    "loads": "loads", "stores": "stores",
+    "reads": "entries read", "writes": "entries written", "retries": "attempts before",
     "ns_of_committed": "length, committed", "ns_of_aborted": "length, undone",
 }  # fmt: skip
 

@@ -14,7 +14,10 @@ _POWERS = {
 }
 _NUMBER = "[1-9][0-9]{0,6}"
 _WORDS = {
-    "RUBATO_ITM_METHOD": (f"adaptive(:{_NUMBER})?|serial|eager|lazy|norec|rtm", "adaptive, serial, eager, lazy, norec or rtm"),
+    "RUBATO_ITM_METHOD": (
+        f"adaptive(:{_NUMBER})?|serial|eager|lazy|norec|rtm",
+        "adaptive, serial, eager, lazy, norec or rtm",
+    ),
     "RUBATO_ITM_MANAGER": (
         f"none|backoff|(hourglass|serialize)(:{_NUMBER})?",
         "none, backoff, hourglass[:N] or serialize[:N]",

@@ -102,7 +102,8 @@ TEST(Watch, WakesByPlaceAndForAnotherKind) {
     return is_woken;
   };
   std::uintptr_t other = kPlace + 8;
-  while (of(other)[0] == of(kPlace)[0] && of(other)[1] == of(kPlace)[1] && of(other)[2] == of(kPlace)[2]) other += 8;
+  while (of(other)[0] == of(kPlace)[0] && of(other)[1] == of(kPlace)[1] && of(other)[2] == of(kPlace)[2])
+    other += 8;
   EXPECT_TRUE(is_woken_by(of(kPlace), kKind));
   EXPECT_FALSE(is_woken_by(of(other), kKind));
   EXPECT_TRUE(is_woken_by(of(other), kKind + 1));
