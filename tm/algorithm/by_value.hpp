@@ -59,6 +59,31 @@ struct ValueReads {
   }
 };
 
+/// The way of most loads, without a frame for calls: no nested transaction, nothing written, no exception,
+/// the sequence has not moved, the log has room.
+struct Access : BufferedAccess<ValueReads> {
+  template <Load kind, class T>
+  static T load(const void* p, Thread* thread) {
+    constexpr bool is_logged = kind != Load::after_read;
+    if (__builtin_expect(thread->writes.empty() && !thread->exceptions.has_any() &&
+                             !is_dead_on_restart(p, thread) && (!is_logged || thread->values.has_room()),
+                         true)) {
+      const T value = peek<T>(p);
+      let_others_in();
+      Atomics::fence(std::memory_order_acquire);
+      if (__builtin_expect(sequence.now() == thread->snapshot, true)) {
+        if constexpr (is_logged) thread->values.push_in_room(ValueRead(p, sizeof(T), value));
+        return value;
+      }
+    }
+    return load_slowly<kind, T>(p, thread);
+  }
+  template <Load kind, class T>
+  [[gnu::noinline]] static T load_slowly(const void* p, Thread* thread) {
+    return BufferedAccess<ValueReads>::load<kind, T>(p, thread);
+  }
+};
+
 inline void begin(Thread& thread) { take_snapshot(thread, sequence.wait_until_free()); }
 
 inline bool commit(Thread& thread) {

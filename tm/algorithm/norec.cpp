@@ -15,7 +15,7 @@ void reset_after_fork() { by_value::sequence.reset_after_fork(); }
 }  // namespace
 
 constinit const Algorithm kNorec = {.name = "norec",
-                                    .barriers = barriers_of<BufferedAccess<by_value::ValueReads>>(),
+                                    .barriers = barriers_of<by_value::Access>(),
                                     .begin = by_value::begin,
                                     .commit = by_value::commit,
                                     .roll_back = roll_back_stores,
