@@ -24,7 +24,7 @@ endif()
 # A peer written with oneTBB is a source file *_tbb.cpp: left out where the library is missing. RUBATO_HAS_TBB tells
 # the program.
 function(rubato_link_program target engine sources)
-  target_link_libraries(${target} PUBLIC rubato_${engine} PRIVATE rubato_options CLI11::CLI11 Boost::headers)
+  target_link_libraries(${target} PUBLIC rubato_${engine} PRIVATE rubato_options rubato_command_line Boost::headers)
   if(TBB_FOUND AND sources MATCHES "_tbb\\.cpp")
     target_link_libraries(${target} PUBLIC TBB::tbb)
     target_compile_definitions(${target} PUBLIC RUBATO_HAS_TBB=1)

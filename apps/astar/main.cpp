@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // astar: options, input, checks. `astar --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or
 // input.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -31,32 +30,32 @@ struct Options {
   TaskOptions tasks;
 };
 
-void declare(CLI::App& app, Options& o) {
-  auto* const file =
-      app.add_option("--graph", o.graph_file, "Graph to read: DIMACS .gr, plain or gzip")->type_name("FILE");
-  app.add_option("--coordinates", o.coordinates_file,
-                 "Coordinates of its vertices: DIMACS .co, plain or gzip (without: the estimate is 0, "
-                 "Dijkstra's algorithm)")
-      ->needs(file)
-      ->type_name("FILE");
-  app.add_option("--generate", o.generate,
-                 "Graph to make instead, with coordinates: road:WIDTHxHEIGHT (default road:100x100)")
-      ->excludes(file)
-      ->type_name("WHAT");
-  app.add_option("--source", o.source, "Vertex to start from, counted from 1 (default: the first)")
-      ->check(whole_number)
-      ->type_name("N");
-  app.add_option("--target", o.target, "Vertex to reach, counted from 1 (default: the last)")
-      ->check(whole_number)
-      ->type_name("N");
-  app.add_option("--seed", o.seed, "Seed of --generate (default 1)")->check(whole_number)->type_name("N");
+void declare(CommandLine& line, Options& o) {
+  const auto file =
+      line.add_option("--graph", o.graph_file, "Graph to read: DIMACS .gr, plain or gzip").type_name("FILE");
+  line.add_option("--coordinates", o.coordinates_file,
+                  "Coordinates of its vertices: DIMACS .co, plain or gzip (without: the estimate is 0, "
+                  "Dijkstra's algorithm)")
+      .needs(file)
+      .type_name("FILE");
+  line.add_option("--generate", o.generate,
+                  "Graph to make instead, with coordinates: road:WIDTHxHEIGHT (default road:100x100)")
+      .excludes(file)
+      .type_name("WHAT");
+  line.add_option("--source", o.source, "Vertex to start from, counted from 1 (default: the first)")
+      .check(whole_number)
+      .type_name("N");
+  line.add_option("--target", o.target, "Vertex to reach, counted from 1 (default: the last)")
+      .check(whole_number)
+      .type_name("N");
+  line.add_option("--seed", o.seed, "Seed of --generate (default 1)").check(whole_number).type_name("N");
   add_task_options(
-      app, o.tasks,
+      line, o.tasks,
       {.verify =
            "Compare with a serial A* and with Dijkstra's algorithm, and check that no estimate exceeds the "
            "real distance; exit 1 if anything differs",
        .serial = "Run only the serial A*, no tasks, for comparison"});
-  app.footer(
+  line.footer(
       "Examples:\n"
       "  astar --generate road:300x300 --verify\n"
       "  astar --graph germany.gr --coordinates germany.co --source 1 --target 1000\n"

@@ -20,15 +20,15 @@ struct Options {
   TaskOptions tasks;
 };
 
-void declare(CLI::App& app, Options& o) {
+void declare(CommandLine& line, Options& o) {
   o.graph.reader.unit_lengths = true;
-  add_graph(app, o.graph);
-  add_source(app, o.source);
-  add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
-  add_task_options(app, o.tasks,
+  add_graph(line, o.graph);
+  add_source(line, o.source);
+  add_seed(line, o.graph.seed, "Seed of --generate (default 1)");
+  add_task_options(line, o.tasks,
                    {.verify = "Compare every level with a serial search; exit 1 if one differs",
                     .serial = "Run only the serial search, no tasks, for comparison"});
-  app.footer(
+  line.footer(
       "A task visits one vertex; its timestamp is the level, its locale the vertex. Lengths mean nothing.\n"
       "Examples:\n"
       "  bfs --generate rmat:12:8 --verify\n"

@@ -18,17 +18,17 @@ struct Options {
   TaskOptions tasks;
 };
 
-void declare(CLI::App& app, Options& o) {
-  add_graph(app, o.graph);
-  app.add_option("--steps", o.steps, "Steps, of users and items in turn, 1 to 1000 (default 6)")
-      ->check(whole_number)
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
-  add_seed(app, o.graph.seed, "Seed of the features and of --generate (default 1)");
-  add_task_options(app, o.tasks,
+void declare(CommandLine& line, Options& o) {
+  add_graph(line, o.graph);
+  line.add_option("--steps", o.steps, "Steps, of users and items in turn, 1 to 1000 (default 6)")
+      .check(whole_number)
+      .range(1, 1000)
+      .type_name("N");
+  add_seed(line, o.graph.seed, "Seed of the features and of --generate (default 1)");
+  add_task_options(line, o.tasks,
                    {.verify = "Compare every feature with a serial run's; exit 1 if one differs",
                     .serial = "Run only the serial algorithm, no tasks, for comparison"});
-  app.footer(
+  line.footer(
       "Every vertex is a user and an item. An arc is the rating of its head by its tail: the length relative "
       "to\n"
       "the largest one. A task is one participant's step down the gradient of the squared error: its "

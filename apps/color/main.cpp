@@ -21,14 +21,14 @@ struct Options {
   TaskOptions tasks;
 };
 
-void declare(CLI::App& app, Options& o) {
+void declare(CommandLine& line, Options& o) {
   o.graph.reader.unit_lengths = true;
-  add_graph(app, o.graph);
-  add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
-  add_task_options(app, o.tasks,
+  add_graph(line, o.graph);
+  add_seed(line, o.graph.seed, "Seed of --generate (default 1)");
+  add_task_options(line, o.tasks,
                    {.verify = "Compare every colour with the serial greedy colouring; exit 1 if one differs",
                     .serial = "Run only the serial colouring, no tasks, for comparison"});
-  app.footer(
+  line.footer(
       "Vertices take turns, the one with the most neighbours first; the turn is the timestamp of its task, "
       "which\n"
       "takes the least colour that no earlier neighbour has. Arcs are edges in both directions; lengths and\n"

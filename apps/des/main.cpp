@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // des: options, input, checks. `des --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or input.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -36,57 +35,59 @@ struct Options {
   std::string vcd;
 };
 
-void declare(CLI::App& app, Options& o) {
-  auto* const file =
-      app.add_option("--netlist", o.netlist, "Circuit to read: an ISCAS-85 .bench file, plain or gzip")
-          ->type_name("FILE");
-  app.add_option("--generate", o.generate,
-                 "Circuit to make instead: csa:WIDTH, a carry-save array multiplier (default csa:8)")
-      ->excludes(file)
-      ->type_name("WHAT");
-  app.add_option("--vectors", o.vectors,
-                 "How many random input vectors are put on, one a period (default 10)")
-      ->check(whole_number)
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{UINT32_MAX}))
-      ->type_name("N");
-  app.add_option("--seed", o.seed, "Seed of the vectors and of the delays' variation (default 1)")
-      ->check(whole_number)
-      ->type_name("N");
-  app.add_option("--period", o.period,
-                 "Time from one vector to the next (default, and least: the critical path and 1)")
-      ->check(whole_number)
-      ->type_name("N");
-  app.add_option("--delay-variation", o.delay_variation,
-                 "Percent by which a gate's delay differs from its type's, at most (0 to 90, default 25)")
-      ->check(whole_number)
-      ->check(CLI::Range(0, 90))
-      ->type_name("PERCENT");
-  auto* const unit = app.add_flag("--unit-delays", o.unit_delays, "Every gate has delay 1 instead");
-  add_choice<Resolution>(app, "--resolution", o.resolution, {{"ps", Resolution::ps}, {"fs", Resolution::fs}},
-                         "Unit of times: picoseconds (default), or femtoseconds, in which hardly two events "
-                         "have the same time");
-  app.get_option("--resolution")->excludes(unit);
-  add_choice<Events>(app, "--events", o.events, {{"arguments", Events::arguments}, {"heap", Events::heap}},
-                     "Where an event's record is: in its task's arguments (default), or in a block that its "
-                     "creator allocates and its task frees");
-  add_task_type(app, o.tasks.type, "Type of the tasks that simulate (default mayspec)");
-  app.add_flag("--log", o.has_log, "Log every change of a net, each by a task of its own");
-  add_choice<LogTasks>(
-      app, "--log-type", o.log_type,
-      {{"nonspec", LogTasks::nonspec}, {"spec", LogTasks::spec}, {"spec-at-log", LogTasks::spec_at_log}},
-      "Logging tasks: without timestamp and speculation (default), or speculative and in order, "
-      "anywhere or at the log's tile; implies --log");
-  app.get_option("--log-type")->each([&o](const std::string&) { o.has_log = true; });
-  app.add_option("--vcd", o.vcd, "Write the waveforms as a VCD, for GTKWave; implies --log")
-      ->each([&o](const std::string&) { o.has_log = true; })
-      ->type_name("FILE");
+void declare(CommandLine& line, Options& o) {
+  const auto file =
+      line.add_option("--netlist", o.netlist, "Circuit to read: an ISCAS-85 .bench file, plain or gzip")
+          .type_name("FILE");
+  line.add_option("--generate", o.generate,
+                  "Circuit to make instead: csa:WIDTH, a carry-save array multiplier (default csa:8)")
+      .excludes(file)
+      .type_name("WHAT");
+  line.add_option("--vectors", o.vectors,
+                  "How many random input vectors are put on, one a period (default 10)")
+      .check(whole_number)
+      .range(std::uint64_t{0}, std::uint64_t{UINT32_MAX})
+      .type_name("N");
+  line.add_option("--seed", o.seed, "Seed of the vectors and of the delays' variation (default 1)")
+      .check(whole_number)
+      .type_name("N");
+  line.add_option("--period", o.period,
+                  "Time from one vector to the next (default, and least: the critical path and 1)")
+      .check(whole_number)
+      .type_name("N");
+  line.add_option("--delay-variation", o.delay_variation,
+                  "Percent by which a gate's delay differs from its type's, at most (0 to 90, default 25)")
+      .check(whole_number)
+      .range(0, 90)
+      .type_name("PERCENT");
+  const auto unit = line.add_flag("--unit-delays", o.unit_delays, "Every gate has delay 1 instead");
+  line.add_choice<Resolution>(
+          "--resolution", o.resolution, {{"ps", Resolution::ps}, {"fs", Resolution::fs}},
+          "Unit of times: picoseconds (default), or femtoseconds, in which hardly two events "
+          "have the same time")
+      .excludes(unit);
+  line.add_choice<Events>(
+      "--events", o.events, {{"arguments", Events::arguments}, {"heap", Events::heap}},
+      "Where an event's record is: in its task's arguments (default), or in a block that its "
+      "creator allocates and its task frees");
+  add_task_type(line, o.tasks.type, "Type of the tasks that simulate (default mayspec)");
+  line.add_flag("--log", o.has_log, "Log every change of a net, each by a task of its own");
+  line.add_choice<LogTasks>(
+          "--log-type", o.log_type,
+          {{"nonspec", LogTasks::nonspec}, {"spec", LogTasks::spec}, {"spec-at-log", LogTasks::spec_at_log}},
+          "Logging tasks: without timestamp and speculation (default), or speculative and in order, "
+          "anywhere or at the log's tile; implies --log")
+      .marks(o.has_log);
+  line.add_option("--vcd", o.vcd, "Write the waveforms as a VCD, for GTKWave; implies --log")
+      .marks(o.has_log)
+      .type_name("FILE");
   add_verify_and_serial(
-      app, o.tasks,
+      line, o.tasks,
       {.verify =
            "Compare outputs with the settled values of every vector (for csa also with the product), and "
            "all waveforms with a serial simulation; exit 1 if anything differs",
        .serial = "Run only the serial simulation, no tasks, for comparison"});
-  app.footer(
+  line.footer(
       "Examples:\n"
       "  des --generate csa:16 --vectors 20 --verify\n"
       "  des --netlist c6288.bench --type spec --vcd c6288.vcd\n"

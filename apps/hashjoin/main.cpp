@@ -28,44 +28,44 @@ struct Options {
 };
 
 /// A whole number from `least` to `most`.
-CLI::Option* add_count(CLI::App& app, const std::string& flag, std::uint32_t& value, std::uint32_t most,
-                       const std::string& help) {
-  return app.add_option(flag, value, help)->check(whole_number)->check(CLI::Range(1u, most))->type_name("N");
+void add_count(CommandLine& line, const std::string& name, std::uint32_t& value, std::uint32_t most,
+               const std::string& help) {
+  line.add_option(name, value, help).check(whole_number).range(1u, most).type_name("N");
 }
 
-void declare(CLI::App& app, Options& o) {
-  auto* const scale =
-      app.add_option("--scale", o.scale,
-                     "TPC-H scale factor of generated tables: 150,000 customers and 1,500,000 "
-                     "orders each (default 0.01)");
-  scale->type_name("FACTOR");
-  auto* const customers =
-      app.add_option("--customer", o.customers, "customer.tbl as dbgen writes it, plain or gzip");
-  auto* const orders = app.add_option("--orders", o.orders, "orders.tbl as dbgen writes it, plain or gzip");
-  customers->needs(orders)->excludes(scale)->type_name("FILE");
-  orders->needs(customers)->type_name("FILE");
-  app.add_option("--seed", o.seed, "Seed of the generated tables (default 1)")
-      ->check(whole_number)
-      ->type_name("N");
-  add_count(app, "--records-per-task", o.records_per_task, 1u << 24,
+void declare(CommandLine& line, Options& o) {
+  const auto scale =
+      line.add_option("--scale", o.scale,
+                      "TPC-H scale factor of generated tables: 150,000 customers and 1,500,000 "
+                      "orders each (default 0.01)");
+  scale.type_name("FACTOR");
+  const auto customers =
+      line.add_option("--customer", o.customers, "customer.tbl as dbgen writes it, plain or gzip");
+  const auto orders = line.add_option("--orders", o.orders, "orders.tbl as dbgen writes it, plain or gzip");
+  customers.needs(orders).excludes(scale).type_name("FILE");
+  orders.needs(customers).type_name("FILE");
+  line.add_option("--seed", o.seed, "Seed of the generated tables (default 1)")
+      .check(whole_number)
+      .type_name("N");
+  add_count(line, "--records-per-task", o.records_per_task, 1u << 24,
             "Records that a task handles (default 4096)");
   add_count(
-      app, "--partitions", o.parts, 1024,
+      line, "--partitions", o.parts, 1024,
       "Partitions, each with a hash table of its own; threads of the other variants (default: one a core)");
   add_count(
-      app, "--records-ahead", o.records_ahead, 1u << 31,
+      line, "--records-ahead", o.records_ahead, 1u << 31,
       "Records sent to a partition ahead of its tasks (default 131072); those of 2 tasks always, and some "
       "4096 more");
-  add_choice<Variant>(
-      app, "--variant", o.variant,
+  line.add_choice<Variant>(
+      "--variant", o.variant,
       {{"tasks", Variant::tasks},
        {"threads", Variant::threads},
        {"tbb", Variant::tbb},
        {"serial", Variant::serial}},
       "What joins: tasks (default), or for comparison plain threads, oneTBB, or one thread with a "
       "standard hash table");
-  app.add_flag("--verify", o.verify, "Compare the result with a serial join; exit 1 if it differs");
-  app.footer(
+  line.add_flag("--verify", o.verify, "Compare the result with a serial join; exit 1 if it differs");
+  line.footer(
       "Examples:\n"
       "  hashjoin --scale 0.1 --verify\n"
       "  hashjoin --scale 10 --records-per-task 128\n"

@@ -18,14 +18,14 @@ struct Options {
   TaskOptions tasks;
 };
 
-void declare(CLI::App& app, Options& o) {
+void declare(CommandLine& line, Options& o) {
   o.graph.reader.unit_lengths = true;
-  add_graph(app, o.graph);
-  add_seed(app, o.graph.seed, "Seed of the priorities and of --generate (default 1)");
-  add_task_options(app, o.tasks,
+  add_graph(line, o.graph);
+  add_seed(line, o.graph.seed, "Seed of the priorities and of --generate (default 1)");
+  add_task_options(line, o.tasks,
                    {.verify = "Compare the set with the serial greedy one; exit 1 if a vertex differs",
                     .serial = "Run only the serial greedy algorithm, no tasks, for comparison"});
-  app.footer(
+  line.footer(
       "Vertices have random priorities, which are the timestamps of their tasks: a vertex joins the set "
       "unless\n"
       "a neighbour of higher priority did. Arcs are edges in both directions; lengths and loops mean "

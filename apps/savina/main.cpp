@@ -25,22 +25,22 @@ struct Options {
   bool is_small = false, is_list = false, verify = false, is_json = false;
 };
 
-void declare(CLI::App& app, Options& o) {
-  app.add_option("--benchmark", o.benchmark, "Which of --list (default pingpong)")->type_name("NAME");
-  app.add_flag("--list", o.is_list, "Print the benchmarks with their parameters and defaults, and end");
-  app.add_flag("--small", o.is_small, "Sizes for a moment on one worker, instead of the suite's");
-  app.add_option("--set", o.sizes, "Another size, as n=100; again for another parameter")
-      ->type_name("NAME=VALUE");
-  app.add_option("--iterations", o.iterations, "Run it this often (default 1)")
-      ->check(whole_number)
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
-      ->type_name("N");
-  app.add_option("--seed", o.seed, "Added to the suite's seeds (default 0: as published)")
-      ->check(whole_number)
-      ->type_name("N");
-  app.add_flag("--verify", o.verify, "Check what each iteration came to; exit 1 if one is wrong");
-  app.add_flag("--json", o.is_json, "Print the result as one JSON object");
-  app.footer(
+void declare(CommandLine& line, Options& o) {
+  line.add_option("--benchmark", o.benchmark, "Which of --list (default pingpong)").type_name("NAME");
+  line.add_flag("--list", o.is_list, "Print the benchmarks with their parameters and defaults, and end");
+  line.add_flag("--small", o.is_small, "Sizes for a moment on one worker, instead of the suite's");
+  line.add_option("--set", o.sizes, "Another size, as n=100; again for another parameter")
+      .type_name("NAME=VALUE");
+  line.add_option("--iterations", o.iterations, "Run it this often (default 1)")
+      .check(whole_number)
+      .range(std::uint64_t{1}, std::uint64_t{1'000'000})
+      .type_name("N");
+  line.add_option("--seed", o.seed, "Added to the suite's seeds (default 0: as published)")
+      .check(whole_number)
+      .type_name("N");
+  line.add_flag("--verify", o.verify, "Check what each iteration came to; exit 1 if one is wrong");
+  line.add_flag("--json", o.is_json, "Print the result as one JSON object");
+  line.footer(
       "Examples:\n"
       "  savina --list\n"
       "  savina --benchmark fib --verify\n"

@@ -23,30 +23,27 @@ struct Options {
   TaskOptions tasks;
 };
 
-void declare(CLI::App& app, Options& o) {
-  add_graph(app, o.graph);
-  add_source(app, o.source);
-  app.add_option("--searches", o.searches,
-                 "Search from so many vertices, one after another: from --source, then from others that have "
-                 "arcs, drawn by --seed (default 1)")
-      ->check(whole_number)
-      ->check(CLI::Range(std::uint64_t{1}, kMaxVertices))
-      ->type_name("N");
-  add_seed(app, o.graph.seed, "Seed of --generate and --searches (default 1)");
-  app.add_option("--scale", o.graph.reader.scale,
-                 "Multiply the values of a real matrix by this and round them")
-      ->check([](const std::string& text) {
-        double factor = 0;
-        const bool is_positive = CLI::detail::lexical_cast(text, factor) && factor > 0;
-        return is_positive ? std::string() : "'" + text + "' is not a positive number";
-      })
-      ->type_name("FACTOR");
-  app.add_flag("--unit-lengths", o.graph.reader.unit_lengths,
-               "Every arc has length 1, whatever the file or the generator says");
-  add_task_options(app, o.tasks,
+void declare(CommandLine& line, Options& o) {
+  add_graph(line, o.graph);
+  add_source(line, o.source);
+  line.add_option(
+          "--searches", o.searches,
+          "Search from so many vertices, one after another: from --source, then from others that have "
+          "arcs, drawn by --seed (default 1)")
+      .check(whole_number)
+      .range(std::uint64_t{1}, kMaxVertices)
+      .type_name("N");
+  add_seed(line, o.graph.seed, "Seed of --generate and --searches (default 1)");
+  line.add_option("--scale", o.graph.reader.scale,
+                  "Multiply the values of a real matrix by this and round them")
+      .check(positive_number)
+      .type_name("FACTOR");
+  line.add_flag("--unit-lengths", o.graph.reader.unit_lengths,
+                "Every arc has length 1, whatever the file or the generator says");
+  add_task_options(line, o.tasks,
                    {.verify = "Compare every distance with a serial Dijkstra; exit 1 if one differs",
                     .serial = "Run only the serial Dijkstra, no tasks, for comparison"});
-  app.footer(
+  line.footer(
       "Examples:\n"
       "  sssp --generate road:300x300 --verify\n"
       "  sssp --graph california.gr --source 1 --type nonspec\n"

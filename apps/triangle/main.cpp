@@ -22,14 +22,14 @@ struct Options {
   TaskOptions tasks;
 };
 
-void declare(CLI::App& app, Options& o) {
+void declare(CommandLine& line, Options& o) {
   o.graph.reader.unit_lengths = true;
-  add_graph(app, o.graph);
-  add_seed(app, o.graph.seed, "Seed of --generate (default 1)");
-  add_task_options(app, o.tasks,
+  add_graph(line, o.graph);
+  add_seed(line, o.graph.seed, "Seed of --generate (default 1)");
+  add_task_options(line, o.tasks,
                    {.verify = "Compare every vertex's count with a serial one; exit 1 if one differs",
                     .serial = "Run only the serial algorithm, no tasks, for comparison"});
-  app.footer(
+  line.footer(
       "A task a vertex, without timestamps: it counts the triangles of which its vertex has the fewest\n"
       "neighbours. Arcs are edges in both directions; lengths and loops mean nothing.\n"
       "Examples:\n"

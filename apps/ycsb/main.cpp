@@ -33,41 +33,38 @@ struct Options {
 };
 
 template <class T>
-CLI::Option* add_count(CLI::App& app, const std::string& flag, T& value, T most, const std::string& help) {
-  return app.add_option(flag, value, help)
-      ->check(whole_number)
-      ->check(CLI::Range(T{1}, most))
-      ->type_name("N");
+void add_count(CommandLine& line, const std::string& names, T& value, T most, const std::string& help) {
+  line.add_option(names, value, help).check(whole_number).range(T{1}, most).type_name("N");
 }
 
-void declare(CLI::App& app, Options& o) {
-  add_choice<char>(
-      app, "--workload", o.workload.name,
+void declare(CommandLine& line, Options& o) {
+  line.add_choice<char>(
+      "--workload", o.workload.name,
       {{"A", 'A'}, {"B", 'B'}, {"C", 'C'}, {"D", 'D'}, {"E", 'E'}, {"F", 'F'}, {"churn", kChurn}},
       "YCSB's workload: A half updates, B 5 % updates, C lookups (default), D 5 % inserts, E scans and "
       "5 % inserts, F half increments; or churn: 40 % inserts of the next record, 40 % removals of the "
       "oldest, 15 % lookups and 5 % scans between");
-  add_count<std::uint64_t>(app, "--records", o.workload.records, kFirstWritten / 2,
+  add_count<std::uint64_t>(line, "--records", o.workload.records, kFirstWritten / 2,
                            "Pairs in the tree before the run (default 100000)");
-  add_count<std::uint64_t>(app, "--operations", o.workload.operations, kFirstWritten / 2,
+  add_count<std::uint64_t>(line, "--operations", o.workload.operations, kFirstWritten / 2,
                            "Requests of the run (default 1000000)");
-  auto* const distribution = add_choice<Distribution>(
-      app, "--distribution", o.workload.distribution,
-      {{"zipfian", Distribution::zipfian},
-       {"latest", Distribution::latest},
-       {"uniform", Distribution::uniform}},
-      "Which records are asked for (default: latest for D, uniform for churn, else zipfian "
-      "with 0.99)");
-  distribution->each([&o](const std::string&) { o.has_distribution = true; });
-  auto* const keys = add_choice<KeyOrder>(
-      app, "--keys", o.workload.key_order, {{"hashed", KeyOrder::hashed}, {"ordered", KeyOrder::ordered}},
-      "Keys of the records: scattered over 64 bits (default), or 0, 1, 2, ... (default for churn)");
-  keys->each([&o](const std::string&) { o.has_key_order = true; });
-  app.add_option("--seed", o.workload.seed, "Seed of the requests (default 1)")
-      ->check(whole_number)
-      ->type_name("N");
-  add_choice<VariantName>(
-      app, "--variant", o.variant,
+  line.add_choice<Distribution>(
+          "--distribution", o.workload.distribution,
+          {{"zipfian", Distribution::zipfian},
+           {"latest", Distribution::latest},
+           {"uniform", Distribution::uniform}},
+          "Which records are asked for (default: latest for D, uniform for churn, else zipfian "
+          "with 0.99)")
+      .marks(o.has_distribution);
+  line.add_choice<KeyOrder>(
+          "--keys", o.workload.key_order, {{"hashed", KeyOrder::hashed}, {"ordered", KeyOrder::ordered}},
+          "Keys of the records: scattered over 64 bits (default), or 0, 1, 2, ... (default for churn)")
+      .marks(o.has_key_order);
+  line.add_option("--seed", o.workload.seed, "Seed of the requests (default 1)")
+      .check(whole_number)
+      .type_name("N");
+  line.add_choice<VariantName>(
+      "--variant", o.variant,
       {{"tasks", VariantName::tasks},
        {"threads", VariantName::threads},
        {"interleaved", VariantName::interleaved},
@@ -75,30 +72,31 @@ void declare(CLI::App& app, Options& o) {
        {"tbb-lookup", VariantName::tbb_lookup}},
       "Who visits the nodes: tasks (default); for comparison threads, threads with 16 interleaved "
       "lookups, a oneTBB task a visit, a oneTBB task an operation");
-  add_choice<Sync>(app, "--sync", o.sync,
-                   {{"spin", Sync::spin},
-                    {"rw", Sync::rw},
-                    {"optimistic", Sync::optimistic},
-                    {"scheduled", Sync::scheduled},
-                    {"speculative", Sync::speculative}},
-                   "How visits of one node are kept apart (default: tasks, what the runtime chooses; others, "
-                   "optimistic). scheduled: tasks only; speculative: oneTBB only");
-  add_count<unsigned>(app, "--cores,--workers", o.workers, 1024,
+  line.add_choice<Sync>(
+      "--sync", o.sync,
+      {{"spin", Sync::spin},
+       {"rw", Sync::rw},
+       {"optimistic", Sync::optimistic},
+       {"scheduled", Sync::scheduled},
+       {"speculative", Sync::speculative}},
+      "How visits of one node are kept apart (default: tasks, what the runtime chooses; others, "
+      "optimistic). scheduled: tasks only; speculative: oneTBB only");
+  add_count<unsigned>(line, "--cores,--workers", o.workers, 1024,
                       "Threads that work (default: RUBATO_WORKERS, else one a CPU); more than CPUs only with "
                       "RUBATO_OVERSUBSCRIBE=1");
-  add_count<unsigned>(app, "--inflight", o.inflight, 1u << 20,
+  add_count<unsigned>(line, "--inflight", o.inflight, 1u << 20,
                       "Requests that each worker has under way, or takes at once (default 500)");
-  add_choice<Load>(app, "--load", o.load, {{"bulk", Load::bulk}, {"insert", Load::insert}},
-                   "How the tree is filled: bottom-up (default), or by insert operations");
-  add_count<unsigned>(app, "--rounds", o.rounds, 1000,
+  line.add_choice<Load>("--load", o.load, {{"bulk", Load::bulk}, {"insert", Load::insert}},
+                        "How the tree is filled: bottom-up (default), or by insert operations");
+  add_count<unsigned>(line, "--rounds", o.rounds, 1000,
                       "Run the requests this often, print the fastest (default 1)");
-  app.add_flag("--verify", o.verify,
-               "Check keys, values, increments and the linearizability of every key; exit 1 if one fails");
-  app.add_option("--history", o.history,
-                 "With --verify: write every request with its times and answer to FILE")
-      ->type_name("FILE");
-  app.add_flag("--json", o.is_json, "Print the result, with that of --verify, as one JSON object");
-  app.footer(
+  line.add_flag("--verify", o.verify,
+                "Check keys, values, increments and the linearizability of every key; exit 1 if one fails");
+  line.add_option("--history", o.history,
+                  "With --verify: write every request with its times and answer to FILE")
+      .type_name("FILE");
+  line.add_flag("--json", o.is_json, "Print the result, with that of --verify, as one JSON object");
+  line.footer(
       "Examples:\n"
       "  ycsb --workload A --records 1000000 --operations 10000000 --verify\n"
       "  ycsb --records 40000000 --operations 20000000 --distribution uniform --cores 2\n"

@@ -1,11 +1,9 @@
 // rubato-load: asks a server that speaks memcached's protocols, and says how fast and how right it answers.
 // Exit codes: 0; 1 an error or a wrong value came back; 2 a wrong option; 71 no server.
 // SPDX-License-Identifier: MIT
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/command_line.hpp"
 #include "base/error.hpp"
 #include "cached/load/client.hpp"
 
@@ -117,38 +116,37 @@ int main(int argc, char** argv) try {
   Plan plan;
   std::string address, value;
   bool as_json = false, no_fill = false;
-  CLI::App app("rubato-load: asks a cache server, and says how fast and how right it answers", "rubato-load");
-  app.add_option("server", address, "HOST:PORT (127.0.0.1:11211)");
-  app.add_option("--socket", plan.socket, "a socket in the file system, in place of HOST:PORT");
-  const std::map<std::string, Protocol> protocols{
-      {"text", Protocol::text}, {"meta", Protocol::meta}, {"binary", Protocol::binary}};
-  app.add_option("--protocol", plan.protocol, "text, meta or binary (text)")
-      ->transform(CLI::CheckedTransformer(protocols));
-  app.add_option("--threads", plan.threads, "that ask (1)")->check(CLI::Range(1, 1024));
-  app.add_option("--connections", plan.connections, "in all (16)")->check(CLI::Range(1, 100000));
-  app.add_option("--in-flight", plan.in_flight, "unanswered requests of a connection (1)")
-      ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--multiget", plan.keys_a_get, "keys a get (1)")->check(CLI::Range(1, 1 << 16));
-  app.add_option("--keys", plan.keys, "different keys (100000)")->check(CLI::Range(1ul, 1ul << 32));
-  app.add_option("--zipf", plan.zipf, "exponent of Zipf's law; 0: all keys alike (0)")
-      ->check(CLI::Range(0.0, 10.0));
-  app.add_option("--sets", plan.sets, "their share of the requests (0.1)")->check(CLI::Range(0.0, 1.0));
-  app.add_option("--key-size", plan.key_size, "bytes (16)");
-  app.add_option("--value", value, "bytes, or from-to (100)");
-  app.add_option("--rate", plan.rate, "requests a second at fixed moments; 0: the next when answered (0)")
-      ->check(CLI::Range(0.0, 1e9));
-  auto* seconds =
-      app.add_option("--seconds", plan.seconds, "that are measured (10)")->check(CLI::Range(0.0, 1e6));
-  app.add_option("--requests", plan.requests, "that are measured, in place of --seconds")->excludes(seconds);
-  app.add_option("--warm-up", plan.warm_up, "seconds before (0)")->check(CLI::Range(0.0, 1e6));
-  app.add_option("--verify", plan.verify_every, "verify each n-th value; 0: none (16)");
-  app.add_flag("--no-fill", no_fill, "do not store every key once before");
-  app.add_option("--seed", plan.seed, "of keys, sizes and kinds (1)");
-  app.add_flag("--json", as_json, "for a machine");
+  rubato::CommandLine line("rubato-load",
+                           "rubato-load: asks a cache server, and says how fast and how right it answers",
+                           "-h,--help", "Print this help message and exit");
+  line.add_option("server", address, "HOST:PORT (127.0.0.1:11211)");
+  line.add_option("--socket", plan.socket, "a socket in the file system, in place of HOST:PORT");
+  line.add_enumeration<Protocol>(
+      "--protocol", plan.protocol,
+      {{"text", Protocol::text}, {"meta", Protocol::meta}, {"binary", Protocol::binary}},
+      "text, meta or binary (text)");
+  line.add_option("--threads", plan.threads, "that ask (1)").range(1, 1024);
+  line.add_option("--connections", plan.connections, "in all (16)").range(1, 100000);
+  line.add_option("--in-flight", plan.in_flight, "unanswered requests of a connection (1)").range(1, 1 << 20);
+  line.add_option("--multiget", plan.keys_a_get, "keys a get (1)").range(1, 1 << 16);
+  line.add_option("--keys", plan.keys, "different keys (100000)")
+      .range(std::uint64_t{1}, std::uint64_t{1} << 32);
+  line.add_option("--zipf", plan.zipf, "exponent of Zipf's law; 0: all keys alike (0)").range(0.0, 10.0);
+  line.add_option("--sets", plan.sets, "their share of the requests (0.1)").range(0.0, 1.0);
+  line.add_option("--key-size", plan.key_size, "bytes (16)");
+  line.add_option("--value", value, "bytes, or from-to (100)");
+  line.add_option("--rate", plan.rate, "requests a second at fixed moments; 0: the next when answered (0)")
+      .range(0.0, 1e9);
+  const auto seconds = line.add_option("--seconds", plan.seconds, "that are measured (10)").range(0.0, 1e6);
+  line.add_option("--requests", plan.requests, "that are measured, in place of --seconds").excludes(seconds);
+  line.add_option("--warm-up", plan.warm_up, "seconds before (0)").range(0.0, 1e6);
+  line.add_option("--verify", plan.verify_every, "verify each n-th value; 0: none (16)");
+  line.add_flag("--no-fill", no_fill, "do not store every key once before");
+  line.add_option("--seed", plan.seed, "of keys, sizes and kinds (1)");
+  line.add_flag("--json", as_json, "for a machine");
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (!line.parse(argc, argv)) return 0;
+  } catch (const rubato::CommandLineError& error) {
     throw UsageError("{}", error.what());
   }
   plan.fill = !no_fill;

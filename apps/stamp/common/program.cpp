@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "apps/stamp/common/program.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -15,6 +14,7 @@
 
 #include "apps/common/input_error.hpp"
 #include "base/check.hpp"
+#include "base/command_line.hpp"
 
 // Which library runs the transactions.
 extern "C" const char* _ITM_libraryVersion();
@@ -77,25 +77,24 @@ Settings settings_of(const Description& description, const Options& o) {
   return settings;
 }
 
-void declare(CLI::App& app, Options& o, const Description& description) {
-  app.set_help_flag("--help", "This text");
-  app.add_option("--threads", o.threads, "Threads that run transactions (default 1)")->type_name("N");
-  app.add_option("--size", o.size, "normal: 1 to 3 s on one thread (default); small: for tests")
-      ->type_name("normal|small");
+void declare(CommandLine& line, Options& o, const Description& description) {
+  line.add_option("--threads", o.threads, "Threads that run transactions (default 1)").type_name("N");
+  line.add_option("--size", o.size, "normal: 1 to 3 s on one thread (default); small: for tests")
+      .type_name("normal|small");
   if (has_contention(description)) {
-    app.add_option("--contention", o.contention, "How often transactions meet (default low)")
-        ->type_name("low|high");
+    line.add_option("--contention", o.contention, "How often transactions meet (default low)")
+        .type_name("low|high");
   }
-  app.add_option("--set", o.changes, "Another parameter; again for another one")->type_name("NAME=VALUE");
-  app.add_option("--seed", o.seed, "Seed of the input (default 1)")->type_name("N");
-  app.add_flag("--json", o.is_json, "Print the result as one JSON object");
+  line.add_option("--set", o.changes, "Another parameter; again for another one").type_name("NAME=VALUE");
+  line.add_option("--seed", o.seed, "Seed of the input (default 1)").type_name("N");
+  line.add_flag("--json", o.is_json, "Print the result as one JSON object");
   std::string parameters = "Parameters, with their values for normal and small size:\n";
   for (const Parameter& p : description.parameters) {
     parameters +=
         "  " + std::string(p.name) + "=" + std::to_string(p.normal) + " (" + std::to_string(p.small) +
         (p.high == 0 ? "" : "; with --contention high: " + std::to_string(p.high)) + ")  " + p.summary + "\n";
   }
-  app.footer(parameters);
+  line.footer(parameters);
 }
 
 /// Runs the measured part. @returns its seconds: from when all threads are there until the last has ended.
@@ -156,14 +155,12 @@ std::uint64_t Settings::operator[](std::string_view name) const {
 }
 
 int run(const Description& description, int argc, char** argv) {
-  CLI::App app(description.summary, description.name);
+  CommandLine line(description.name, description.summary);
   Options options;
-  declare(app, options, description);
+  declare(line, options, description);
   try {
-    app.parse(argc, argv);
-    return measure_and_check(description, options);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help
+    return line.parse(argc, argv) ? measure_and_check(description, options) : 0;
+  } catch (const CommandLineError& e) {
     std::fprintf(stderr, "%s: %s\n", description.name, e.what());
   } catch (const InputError& e) {
     std::fprintf(stderr, "%s: %s\n", description.name, e.what());
