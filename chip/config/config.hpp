@@ -38,6 +38,7 @@ struct CacheSection {
   std::uint32_t ways = 8;
   std::uint32_t latency = 1;            ///< cycles, tag and data
   std::string inclusion = "inclusive";  ///< of the L2, of its tile's L1s (K20)
+  std::uint32_t mshrs = 0;              ///< of the L2; 0: as many as its cores ask for (K15)
   std::string interleave = "hash";      ///< of the LLC: which slice a line has (K22)
 };
 
@@ -45,12 +46,16 @@ struct CoherenceSection {
   std::string protocol = "mesi";
   bool check = false;  ///< versions, single writer, directory agreement at every access (C21)
   // Of sparse, mosaic and flask (K55, K56):
-  double capacity = 1.0;             ///< entries / lines of the L2s
-  std::uint32_t ways = 8;            ///< of the storage for entries
-  std::uint32_t directory_ways = 4;  ///< flask: of them; the others are the filter's sub-tables
-  std::string filter = "dlcbf";      ///< of flask (K49)
-  bool profile = false;              ///< who shares lines (K84)
-  std::uint32_t retries = 4;         ///< of tokenb, before a request is persistent (K43)
+  double capacity = 1.0;                  ///< entries / lines of the L2s
+  std::uint32_t ways = 8;                 ///< of the storage for entries
+  std::uint32_t directory_ways = 4;       ///< flask: of them; the others are the filter's sub-tables
+  std::string filter = "dlcbf";           ///< of flask (K49)
+  std::string filter_counts = "private";  ///< which lines, private or chip (K47)
+  std::string mosaic_probe = "always";    ///< or needed (K37)
+  bool profile = false;                   ///< who shares lines (K84)
+  std::uint32_t retries = 4;              ///< of tokenb, before a request is persistent (K43)
+  std::uint32_t tokens = 0;               ///< of a line; 0: one a tile (K27)
+  std::uint32_t hold = 64;                ///< of tokenb, cycles for the sc of an lr (K13)
 };
 
 struct NetSection {

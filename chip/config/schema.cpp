@@ -136,6 +136,11 @@ void add_memory(std::vector<Key>& k) {
              "Whether the L2 holds what its L1s hold; exclusive: what they evict moves down into it, a hit "
              "moves up. Of tiles of one core, under sparse, tokenb, mosaic and flask.",
              kOurs));
+  k.push_back(
+      number("l2.mshrs", MEMBER(l2.mshrs), "lines", 0, 1024,
+             "Lines that a tile may have asked for at a time, under a protocol by messages; 0: as many "
+             "as the load and store buffers of its cores make it ask for.",
+             kOurs));
   add_cache(k,
             {"llc.size", "llc.ways", "llc.latency",
              "Bytes of a tile's slice of the last-level cache, which includes all L2 caches; auto: 256 KiB a "
@@ -166,8 +171,28 @@ void add_memory(std::vector<Key>& k) {
   k.push_back(choice(
       "coherence.filter", MEMBER(coherence.filter), {"dlcbf", "cbf", "exact", "none"},
       "Filter of flask: d-left counting, conventional counting, never wrong, or always \"maybe\".", kOurs));
+  k.push_back(
+      choice("coherence.filter_counts", MEMBER(coherence.filter_counts), {"private", "chip"},
+             "What flask's filter counts: lines of which a tile has some, or all that are on the chip, "
+             "those that only the LLC has among them.",
+             kOurs));
+  k.push_back(
+      choice("coherence.mosaic_probe", MEMBER(coherence.mosaic_probe), {"always", "needed"},
+             "When mosaic asks all tiles: at every miss of its directory, or not if the LLC has all tokens "
+             "of the line, so that no tile can have any.",
+             kOurs));
+  k.push_back(
+      number("coherence.tokens", MEMBER(coherence.tokens), "tokens", 0, 4096,
+             "Tokens of a line under sparse, tokenb, mosaic and flask; as many as tiles, or more. 0: one a "
+             "tile.",
+             kOurs));
   k.push_back(number("coherence.retries", MEMBER(coherence.retries), "retries", 0, 16,
                      "How often tokenb sends a request again before it makes it persistent.", kOurs));
+  k.push_back(
+      number("coherence.hold", MEMBER(coherence.hold), "cycles", 0, 10000,
+             "How long a tile keeps, under tokenb, a line that it got for a load-reserved: time for the "
+             "store-conditional. 0: until the load-reserved has used it.",
+             kOurs));
   k.push_back(
       plain("coherence.profile", MEMBER(coherence.profile),
             "Count who shares lines, under a protocol by messages: statistics chip.sharing.*; takes host "

@@ -704,7 +704,7 @@ dispatch:
   if (!skips_##name) memory.store<T>(address_##name, new_value)
 #define LR(T, name, address)                               \
   const Addr address_##name = (address);                   \
-  ATOMIC_ACCESS(T, address_##name, AccessKind::load);      \
+  ATOMIC_ACCESS(T, address_##name, AccessKind::reserve);   \
   const bool skips_##name = std::exchange(skips_, false);  \
   const T name = READ_ATOMIC(T, name);                     \
   SHOW_ACCESS(address_##name);                             \

@@ -148,7 +148,7 @@ bool Pipeline::fence(std::uint64_t& issue) {
 bool Pipeline::note_ready(LineAddr line) {
   for (DeferredAccess& e : deferred_.entries()) {
     if (e.line != line) continue;
-    e.waited = ports_.memory_system.take_waited(core_);
+    e.waited = sum_of(e.waited, ports_.memory_system.take_waited(core_));
     return true;
   }
   return false;

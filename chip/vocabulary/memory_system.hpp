@@ -21,7 +21,8 @@ namespace rubato::chip {
 /// Untracked accesses (own stack, undo log, spill area) and fetches are neither checked nor recorded (C7);
 /// `rollback` is the store that restores a value of an aborted task: unchecked, its traffic is of class
 /// aborts. `untracked_line_store` writes all bytes of the line at once: nobody needs the old ones, so only
-/// the right to write travels, and memory is not read.
+/// the right to write travels, and memory is not read. `reserve` is the load of a load-reserved: a protocol
+/// may ask for the right that the store-conditional will need (K13).
 enum class AccessKind : std::uint8_t {
   load,
   store,
@@ -30,14 +31,16 @@ enum class AccessKind : std::uint8_t {
   untracked_load,
   untracked_store,
   untracked_line_store,
-  rollback
+  rollback,
+  reserve
 };
 constexpr bool is_write(AccessKind kind) {
   return kind == AccessKind::store || kind == AccessKind::atomic || kind == AccessKind::untracked_store ||
          kind == AccessKind::untracked_line_store || kind == AccessKind::rollback;
 }
 constexpr bool is_tracked(AccessKind kind) {
-  return kind == AccessKind::load || kind == AccessKind::store || kind == AccessKind::atomic;
+  return kind == AccessKind::load || kind == AccessKind::store || kind == AccessKind::atomic ||
+         kind == AccessKind::reserve;
 }
 enum class ServedBy : std::uint8_t { l1, l2, other_l1, llc, other_tile, memory };
 enum class BlockReason : std::uint8_t { none, conflict_pending, protocol };

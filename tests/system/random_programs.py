@@ -118,6 +118,10 @@ def draw_protocol(rng: random.Random, chip: dict[str, object]) -> dict[str, obje
         "coherence.directory_ways": rng.randrange(1, ways),
         "coherence.filter": rng.choice(["dlcbf", "dlcbf", "cbf", "exact", "none"]),
         "coherence.retries": rng.choice([0, 1, 4]),
+        "coherence.hold": rng.choice([0, 64, 64, 500]),
+        "coherence.filter_counts": rng.choice(["private", "private", "chip"]),
+        "coherence.mosaic_probe": rng.choice(["always", "needed"]),
+        "l2.mshrs": rng.choice([0, 0, 1, 2, 5]),
     }
 
 

@@ -72,10 +72,11 @@ void HomeRules::serve_without_entry(HomeLine& line, bool may_be_out, HomeOutcome
   if (in_llc) {
     line.was_served = true;
     if (is_home) {  // H3
+      const bool counts = policy_ == TokenPolicy::mosaic && !variant_.probes_when_needed;
       give(line, line.llc.count, true, out);
-      out.filter = Filter::insert;
-      if (policy_ == TokenPolicy::sparse) make_entry(line, bit(r), r, out);
-      if (policy_ == TokenPolicy::mosaic) {
+      if (!variant_.counts_chip) out.filter = Filter::insert;
+      if (policy_ != TokenPolicy::flask && !counts) make_entry(line, bit(r), r, out);
+      if (counts) {
         line.owner = r;
         ask(line, Kind::probe_count, others, out);
       }
@@ -202,6 +203,7 @@ void HomeRules::end_recall(HomeLine& line, HomeOutcome& out) const {
     return;
   }
   line.llc = {};
+  if (variant_.counts_chip) out.filter = Filter::erase;
   close(line, out);
 }
 
@@ -225,7 +227,7 @@ HomeOutcome HomeRules::receive(HomeLine& line, const TokenMessage& m) const {
           if (m.has_data) line.version = m.version;
         }
         if (line.missing != 0) break;
-        out.filter = Filter::erase;
+        if (!variant_.counts_chip) out.filter = Filter::erase;
         end_recall(line, out);
         break;
       }
@@ -245,7 +247,7 @@ HomeOutcome HomeRules::receive(HomeLine& line, const TokenMessage& m) const {
       line.sharers &= ~bit(m.from);
       if (m.tokens.owner) line.owner = kNoAgent;
       if (line.llc.count == all_) {
-        out.filter = Filter::erase;
+        if (!variant_.counts_chip) out.filter = Filter::erase;
         out.frees_entry = line.has_entry;
         line.has_entry = false;
         line.sharers = 0;
@@ -255,6 +257,7 @@ HomeOutcome HomeRules::receive(HomeLine& line, const TokenMessage& m) const {
     case Kind::memory_acknowledgement:
       if (line.phase != Phase::write_back) out.violation = "memory acknowledges nothing";
       line.llc = {};
+      if (variant_.counts_chip) out.filter = Filter::erase;
       close(line, out);
       break;
     default:

@@ -18,6 +18,11 @@
 namespace rubato::chip {
 
 enum class TokenPolicy : std::uint8_t { sparse, mosaic, flask };
+/// Where the publications leave a choice.
+struct TokenVariant {
+  bool probes_when_needed = false;  ///< mosaic asks nobody if the LLC has all tokens (K37)
+  bool counts_chip = false;  ///< the filter counts all lines on the chip, not only those that are out (K47)
+};
 
 struct HomeLine {
   enum class Phase : std::uint8_t { idle, get, put, recall, write_back };
@@ -48,7 +53,7 @@ struct HomeOutcome {
   std::uint32_t count = 0;
   TokenMessage many{};  ///< goes to every agent in `targets`
   std::uint64_t targets = 0;
-  Filter filter = Filter::none;  ///< the line goes out, or is out no longer (K48)
+  Filter filter = Filter::none;  ///< the line is counted, or no longer (K48)
   bool wants_entry = false;      ///< has_entry was set: the controller finds it a place or resets it
   bool frees_entry = false;
   bool closes = false;
@@ -62,8 +67,8 @@ struct HomeOutcome {
 class HomeRules {
  public:
   /// `agents`: at most 64; `all`: the tokens of a line, T, at least as many.
-  HomeRules(TokenPolicy policy, std::uint32_t agents, std::uint32_t all)
-      : policy_(policy), agents_(agents), all_(all) {}
+  HomeRules(TokenPolicy policy, std::uint32_t agents, std::uint32_t all, TokenVariant variant = {})
+      : policy_(policy), variant_(variant), agents_(agents), all_(all) {}
 
   /// An idle line's next request. `may_be_out`: the filter's answer, asked where the policy has one.
   HomeOutcome accept(HomeLine& line, const TokenMessage& request, bool may_be_out) const;
@@ -99,6 +104,7 @@ class HomeRules {
   bool is_write(const HomeLine& line) const { return line.request.kind == TokenMessage::Kind::get_exclusive; }
 
   TokenPolicy policy_;
+  TokenVariant variant_;
   std::uint32_t agents_, all_;
 };
 

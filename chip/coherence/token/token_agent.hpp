@@ -20,7 +20,7 @@ struct AgentRecord {
   AgentLine line{};
   std::uint64_t givers = 0;       ///< tiles whose tokens came with the request under way
   std::uint32_t waiters = 0;      ///< cores of the tile, a bit each
-  std::uint32_t round = 0;        ///< of is_unblock_due: tells a late timer
+  std::uint32_t round = 0;        ///< of is_unblock_due and is_reserved: tells a late timer
   std::uint64_t transaction = 0;  ///< of the request that was fulfilled
   AccessParts parts{};            ///< of the request that was fulfilled
   ServedBy served = ServedBy::llc;
@@ -28,8 +28,16 @@ struct AgentRecord {
   PersistentEntry persistent{};
   Cycle asked{};  ///< when the request under way was made first
   std::uint32_t tries = 0;
+  bool is_reserved = false;  ///< what was brought has been used, by an lr, and is kept for its sc (K13)
 
   bool is_idle() const { return line.is_idle() && persistent == PersistentEntry{}; }
+};
+
+/// An access of a line that no request could be made for: all entries were in use.
+struct RefusedAccess {
+  CoreId core;
+  LineAddr line;
+  Cycle since;  ///< when it was made
 };
 
 struct TokenAgent {
@@ -46,6 +54,9 @@ struct TokenAgent {
   TileCaches caches;
   std::pmr::unordered_map<std::uint64_t, AgentRecord> lines;  // looked up; walked in the order of lines only
   std::uint32_t due = 0;                                      // lines whose unblock is
+  std::uint32_t open = 0;              // those and the lines with a request under way: entries (MSHRs) in use
+  std::vector<RefusedAccess> refused;  // in the order in which they were made
+  std::uint64_t refusals = 0;
 };
 
 }  // namespace rubato::chip

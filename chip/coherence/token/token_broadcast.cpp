@@ -15,7 +15,10 @@ using Heard = TokenMessage::Kind;
 
 void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& path) {
   if (warming_ && !is_at_rest(r.line)) return;  // guest memory is right anyway
-  const AgentOutcome out = rules_.request(record.line, static_cast<std::uint16_t>(r.tile.value), r.write);
+  // An lr asks for what its sc will need, and keeps it for a while: no home sees to it that one sc gets
+  // through.
+  const bool all = r.write || r.kind == AccessKind::reserve;
+  const AgentOutcome out = rules_.request(record.line, static_cast<std::uint16_t>(r.tile.value), all);
   require(out.violation, r.line);
   ++record.round;
   record.tries = 0;

@@ -17,14 +17,15 @@ using Order = PersistentArbiter::Order;
 
 TokenBroadcast::TokenBroadcast(const Config& config, Ports ports)
     : TokenTiles(config, ports),
-      rules_(config.tiles()),
-      slice_rules_(config.tiles(), false),
-      memory_rules_(config.tiles(), true),
+      rules_(all_),
+      slice_rules_(all_, false),
+      memory_rules_(all_, true),
       retries_(config.coherence.retries),
       longest_miss_(2 * (config.mem.latency + kFirstWay)),
       rng_(mix64(config.chip.seed ^ 0x746f6b656e62)),
       memory_(&pool_),
       in_flight_(&pool_) {
+  reserved_hold_ = config.coherence.hold;
   for (std::uint32_t t = 0; t < tiles_; ++t)
     nodes_.emplace_back(config, &pool_).mean_miss = longest_miss_ / 2;
 }

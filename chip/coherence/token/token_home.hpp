@@ -28,6 +28,7 @@ struct HomeRecord {
 struct DirectoryCounters {
   std::uint64_t hits = 0, misses = 0, evictions = 0, probes = 0, rebuilt = 0, false_positives = 0,
                 filtered = 0, flushes = 0, incomplete = 0;
+  std::uint64_t most_open = 0;  ///< transactions at a time, each of which has a buffer (K21)
 };
 
 struct TokenHome {
@@ -90,6 +91,7 @@ struct TokenHome {
   LlcCounters counters;
   DirectoryCounters entries;
   std::uint64_t lines_out = 0;  // that the filter counts
+  std::uint64_t open = 0;       // lines in transactions
 };
 
 }  // namespace rubato::chip

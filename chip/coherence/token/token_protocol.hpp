@@ -42,6 +42,7 @@ class TokenProtocol final : public TokenTiles {
   void flush(TileId home, Cycle at);
   Cycle tell_flush(TileId home, Cycle at);
   void recall(TileId home, LineAddr line, HomeRecord& record, bool to_memory, Cycle at);
+  void begin(TokenHome& home);
   void apply(TileId home, const Flight& cause, HomeRecord& record, const HomeOutcome& out);
   void place_entry(TileId home, LineAddr line, HomeRecord& record);
   void place_in_llc(TileId home, LineAddr line, HomeRecord& record, Cycle at);
@@ -55,6 +56,7 @@ class TokenProtocol final : public TokenTiles {
 
   TokenPolicy policy_;
   std::uint32_t llc_ways_, entry_ways_;
+  bool counts_chip_;  ///< what the filter counts (K47)
   AgentRules agent_rules_;
   HomeRules home_rules_;
   std::deque<TokenHome> homes_;

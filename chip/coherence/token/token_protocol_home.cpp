@@ -124,6 +124,7 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   }
   flight.served = ServedBy::llc;
   const HomeOutcome out = home_rules_.accept(record.line, flight.message, may_be_out);
+  begin(home);
   apply(t, flight, record, out);
 }
 
@@ -131,8 +132,8 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
 /// False: it waits until something closes.
 bool TokenProtocol::make_room(TileId t, LineAddr line, const HomeRecord& record, Cycle at) {
   TokenHome& home = homes_[t.value];
-  const bool is_in = record.line.llc.count != 0 && record.line.llc.count != all_;
-  if (home.filter != nullptr && !record.line.has_entry && !is_in && home.is_saturated(line)) {
+  const bool is_counted = record.line.llc.count != 0 && (counts_chip_ || record.line.llc.count != all_);
+  if (home.filter != nullptr && !record.line.has_entry && !is_counted && home.is_saturated(line)) {
     flush(t, at);
     if (home.is_saturated(line)) return false;
   }
@@ -160,6 +161,10 @@ void TokenProtocol::flush(TileId t, Cycle at) {
       if (record.line.held.count != 0 && home_of(LineAddr{other}) == t &&
           home.is_saturated(LineAddr{other}) && !home.is_busy(LineAddr{other}))
         out.push_back(LineAddr{other});
+  if (counts_chip_)
+    for (const auto& [other, record] : home.lines)
+      if (record.line.llc.count != 0 && home.is_saturated(LineAddr{other}) && !home.is_busy(LineAddr{other}))
+        out.push_back(LineAddr{other});
   if (!warming_) at = tell_flush(t, at);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -184,7 +189,14 @@ Cycle TokenProtocol::tell_flush(TileId t, Cycle at) {
 void TokenProtocol::recall(TileId t, LineAddr line, HomeRecord& record, bool to_memory, Cycle at) {
   const Flight cause{.line = line, .at = at};
   const HomeOutcome out = home_rules_.recall(record.line, to_memory);
+  begin(homes_[t.value]);
   apply(t, cause, record, out);
+}
+
+/// A transaction, which ends where its outcome closes it.
+void TokenProtocol::begin(TokenHome& home) {
+  ++home.open;
+  if (!warming_) home.entries.most_open = std::max(home.entries.most_open, home.open);
 }
 
 void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, const HomeOutcome& out) {
@@ -223,6 +235,7 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
     if (out.sends[i].kind == Kind::memory_write) count(home.counters.write_backs);
   }
   if (!out.closes) return;
+  --home.open;
   // Closing may have begun the next one: a line without a place in the slice goes on to memory.
   if (checks_ && !warming_ && record.line.phase == Phase::idle)
     if (const std::string what = find_violation(line); !what.empty()) report_(what);

@@ -40,6 +40,11 @@ std::unique_ptr<LineFilter> make_filter(const Config& config, std::uint32_t rows
   return std::make_unique<NoFilter>();
 }
 
+TokenVariant variant_of(const Config& config) {
+  return {.probes_when_needed = config.coherence.mosaic_probe == "needed",
+          .counts_chip = config.coherence.filter_counts == "chip"};
+}
+
 void check_config(const Config& config, TokenPolicy policy) {
   const CoherenceSection& c = config.coherence;
   if (policy == TokenPolicy::flask && c.directory_ways < c.ways &&
@@ -64,8 +69,9 @@ TokenProtocol::TokenProtocol(const Config& config, TokenPolicy policy, Ports por
       policy_(policy),
       llc_ways_(config.llc.ways),
       entry_ways_(entry_ways_of(config, policy)),
-      agent_rules_(config.tiles()),
-      home_rules_(policy, config.tiles(), config.tiles()) {
+      counts_chip_(variant_of(config).counts_chip),
+      agent_rules_(all_),
+      home_rules_(policy, config.tiles(), all_, variant_of(config)) {
   check_config(config, policy);
   const std::uint64_t rows = rows_of(config);
   for (std::uint32_t t = 0; t < tiles_; ++t) {
@@ -89,8 +95,9 @@ bool TokenProtocol::is_at_rest(LineAddr line) const {
 
 void TokenProtocol::drop_at_home(LineAddr line, bool is_out) {
   TokenHome& home = homes_[home_of(line).value];
-  if (is_out) home.erase(line);
-  if (home.find(line) == nullptr) return;
+  const HomeRecord* const record = home.find(line);
+  if (is_out || (counts_chip_ && record != nullptr && record->line.llc.count != 0)) home.erase(line);
+  if (record == nullptr) return;
   constexpr std::uint32_t kNone = FramedArray<TokenPlace>::kNoSlot;
   if (const std::uint32_t slot = home.llc.find(line); slot != kNone) home.llc.erase(slot);
   if (const std::uint32_t slot = home.directory.find(line); slot != kNone) home.directory.erase(slot);
@@ -155,6 +162,9 @@ void TokenProtocol::register_stats(StatRegistry& registry) const {
           &DirectoryCounters::incomplete);
     registry.value(fmt::format("tile.{}.directory.entries", t), "entries", "entries in use",
                    [home = &homes_[t]] { return static_cast<double>(home->entries_in_use()); });
+    registry.value(fmt::format("tile.{}.directory.most_open", t), "lines",
+                   "the most lines that have been in transactions of this home at a time",
+                   [home = &homes_[t]] { return static_cast<double>(home->entries.most_open); });
     const LineFilter* const filter = homes_[t].filter.get();
     if (filter == nullptr) continue;
     registry.value(fmt::format("tile.{}.filter.lines", t), "lines", "lines that the filter counts",

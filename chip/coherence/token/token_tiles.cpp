@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chip/coherence/token/token_tiles.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 
 namespace rubato::chip {
@@ -48,7 +50,7 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
 
   // 1. What a request brought is used first, and its cycles have passed already.
   AgentRecord* due = nullptr;
-  if (record != nullptr && record->line.is_unblock_due) {
+  if (record != nullptr && record->line.is_unblock_due && !record->is_reserved) {
     due = record;
   } else {
     path.spend(kL1Part, r.kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
@@ -87,24 +89,76 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
         if (!warming_) tile.l1s()[r.l1].count_miss();
       }
     }
-    if (due != nullptr) end_hold(r.tile, r.line, *due, path.at());
+    if (due != nullptr) {
+      end_use(r, *due, passes, path.at());
+    } else if (r.write && record != nullptr && record->is_reserved) {
+      end_hold(r.tile, r.line, *record, path.at());  // the sc's, as like as not
+    }
     return passes ? path.done(served) : path.blocked(BlockReason::conflict_pending);
   }
 
   // 3. A request, if none is under way.
   if (due != nullptr) end_hold(r.tile, r.line, *due, path.at());
-  record = &agent.lines[r.line.value];
-  return ask(r, *record, path);
+  return ask(r, path, now);
 }
 
-AccessResult TokenTiles::ask(const Request& r, AgentRecord& record, Path& path) {
+AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
   TokenAgent& agent = agents_[r.tile.value];
+  AgentRecord& record = agent.lines[r.line.value];
+  const bool is_open = record.line.want != Want::none;
+  if (!is_open && mshrs_ != 0 && agent.open >= mshrs_ && !warming_) {
+    const auto same = [&](const RefusedAccess& a) { return a.core == r.core && a.line == r.line; };
+    if (std::none_of(agent.refused.begin(), agent.refused.end(), same)) {
+      ++agent.refusals;
+      agent.refused.push_back({r.core, r.line, now});
+    }
+    agent.drop_if_idle(r.line);
+    return path.blocked(BlockReason::protocol);
+  }
   if (!warming_) record.waiters |= 1U << r.core.value % cores_per_tile_;
-  if (record.line.want != Want::none) return path.blocked(BlockReason::protocol);
+  if (is_open) return path.blocked(BlockReason::protocol);
   count(record.line.is_readable() ? agent.caches.counters.upgrades : agent.caches.counters.misses);
   record.givers = 0;
   request(r, record, path);
+  if (record.line.want != Want::none) ++agent.open;
   return path.blocked(BlockReason::protocol);
+}
+
+/// What a request brought has been used.
+void TokenTiles::end_use(const Request& r, AgentRecord& record, bool passes, Cycle at) {
+  if (warming_ || !passes || r.kind != AccessKind::reserve || reserved_hold_ == 0 ||
+      !record.line.is_writable(all_))
+    return end_hold(r.tile, r.line, record, at);
+  record.is_reserved = true;
+  ++record.round;
+  time_hold(r.tile, r.line, record, at + reserved_hold_);
+}
+
+void TokenTiles::time_hold(TileId t, LineAddr line, AgentRecord& record, Cycle until) {
+  timeline_->schedule(until, this, kHoldEnds,
+                      flights_.add({.message = {.agent = static_cast<std::uint16_t>(t.value)},
+                                    .line = line,
+                                    .at = Cycle{record.round}}));
+}
+
+void TokenTiles::end_hold(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
+  TokenAgent& agent = agents_[t.value];
+  record.is_reserved = false;
+  --agent.due, --agent.open;
+  release(t, line, record, at);
+  // In an event of its own: this is in the middle of an access.
+  if (!agent.refused.empty()) timeline_->schedule(later(at, timeline_->now()), this, kEntryFree, t.value);
+}
+
+/// An entry is free. Who was refused first asks first; those that find none again keep their order.
+void TokenTiles::ask_again(TileId t, Cycle now) {
+  resumed_.swap(agents_[t.value].refused);
+  for (const RefusedAccess& a : resumed_) {
+    waited_[a.core.value] = {};
+    if (now > a.since) waited_[a.core.value].l2 = static_cast<std::uint32_t>(now - a.since);
+    client_->on_access_ready(a.core, a.line, now);
+  }
+  resumed_.clear();
 }
 
 /// The verdict of an access that the tile has the right for (K60). False: blocked.
@@ -257,10 +311,7 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
   // What warming does may let a request go on that cores wait for.
   if (warming_ && record.waiters == 0) return;
   const Cycle at = warming_ ? timeline_->now() : flight.at;
-  timeline_->schedule(at + kHold, this, kHoldEnds,
-                      flights_.add({.message = {.agent = static_cast<std::uint16_t>(t.value)},
-                                    .line = flight.line,
-                                    .at = Cycle{record.round}}));
+  time_hold(t, flight.line, record, at + kHold);
   for (std::uint32_t rest = std::exchange(record.waiters, 0), c = 0; rest != 0; rest >>= 1, ++c) {
     if ((rest & 1) == 0) continue;
     const CoreId core{t.value * cores_per_tile_ + c};

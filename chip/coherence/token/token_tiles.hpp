@@ -8,6 +8,10 @@
 //   used once    what came is kept until a core has used it, so no other tile can take the line before (K10).
 //   If no
 //                core comes, it is free kHold cycles later.
+//   reserved     what an lr's request brought may be kept longer, for its sc, once a request (K13)
+//   entry        (MSHR, K15) a tile has one for each line that it has asked for, until the line is free; an
+//                access that finds none makes no request, and is made again when one is. Evictions, and
+//                answers to other tiles, need none, so whatever has an entry comes to an end
 //   warming      the same messages, delivered at once, without time, traffic or statistics
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -69,8 +73,9 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   void on_violation(std::function<void(const std::string&)> report) { report_ = std::move(report); }
 
  protected:
-  enum Event : std::uint32_t { kDeliver, kHoldEnds, kRetry };
+  enum Event : std::uint32_t { kDeliver, kHoldEnds, kRetry, kEntryFree };
   static constexpr Latency kHold = 64;
+  Latency reserved_hold_ = 0;  ///< of the line of an lr, after it was used; 0: it is free then
 
   struct Request {
     CoreId core;
@@ -155,7 +160,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   ConflictCheck* conflicts_;
   Timeline* timeline_;
   AccessClient* client_;
-  std::uint32_t tiles_, cores_per_tile_, all_;
+  std::uint32_t tiles_, cores_per_tile_, all_, mshrs_;
   Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
   std::uint32_t mesh_width_, link_bytes_;
   bool warming_ = false, checks_;
@@ -192,23 +197,24 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   [[gnu::noinline]] AccessResult serve(CoreId core, LineAddr line, AccessKind kind, Cycle now);
   AccessResult leave_l1(const Request& r, std::uint32_t l1_slot, bool is_in_l1, Cycle now);
   bool check(const Request& r, std::uint32_t slot, const AgentRecord* due, Path& path, CheckResult& check);
-  AccessResult ask(const Request& r, AgentRecord& record, Path& path);
+  AccessResult ask(const Request& r, Path& path, Cycle now);
+  void ask_again(TileId tile, Cycle now);
+  void end_use(const Request& r, AgentRecord& record, bool passes, Cycle at);
+  void time_hold(TileId tile, LineAddr line, AgentRecord& record, Cycle until);
   void fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive, Path& path);
   void use_l1(const Request& r, std::uint32_t l1_slot);
   std::uint32_t fill_l2(TileId tile, LineAddr line, AgentRecord& record, Cycle at);
   void evict_from_tile(TileId tile, std::uint32_t slot, Cycle at);
   void trim(TileId tile, LineAddr line, Cycle at);
   LineState state_of(const AgentLine& line) const;
-  void end_hold(TileId tile, LineAddr line, AgentRecord& record, Cycle at) {
-    --agents_[tile.value].due;
-    release(tile, line, record, at);
-  }
+  void end_hold(TileId tile, LineAddr line, AgentRecord& record, Cycle at);
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) final;
   void drop(LineAddr line);
   /// `replaces`: it writes all bytes, so that old data are as good as new ones.
   void check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, bool write, bool replaces = false);
 
-  std::vector<AccessParts> waited_;  // by core
+  std::vector<AccessParts> waited_;     // by core
+  std::vector<RefusedAccess> resumed_;  // in ask_again()
   std::vector<HitObserver> observers_;
   std::uint64_t messages_[kTokenMessageKinds] = {}, flit_hops_[kTrafficClasses] = {};
 };

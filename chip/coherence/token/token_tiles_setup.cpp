@@ -61,7 +61,8 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
       client_(&ports.client),
       tiles_(config.tiles()),
       cores_per_tile_(config.chip.cores_per_tile),
-      all_(config.tiles()),
+      all_(config.coherence.tokens != 0 ? config.coherence.tokens : config.tiles()),
+      mshrs_(config.l2.mshrs),
       l1i_latency_(config.l1i.latency),
       l1d_latency_(config.l1d.latency),
       l2_latency_(config.l2.latency),
@@ -83,6 +84,11 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
         "coherence.protocol is \"{}\", which works on {} tiles at most, but chip.cores / chip.cores_per_tile "
         "makes {}",
         config.coherence.protocol, kMostAgents, config.tiles());
+  if (all_ < tiles_)
+    throw UsageError(
+        "coherence.tokens is {}, but each of the {} tiles that chip.cores / chip.cores_per_tile makes needs "
+        "one",
+        all_, tiles_);
   if (checks_) versions_.turn_on();
   if (config.coherence.profile) profile_.emplace();
   l1s_.reserve(std::size_t{config.chip.cores} * 2);
@@ -189,6 +195,7 @@ void TokenTiles::show(const Flight& flight, TileId at, SeenMessage::Node node, b
 }
 
 void TokenTiles::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
+  if (kind == kEntryFree) return ask_again(TileId{static_cast<std::uint32_t>(payload)}, now);
   const Flight flight = flights_.take(static_cast<std::uint32_t>(payload));
   if (kind == kDeliver) return deliver(flight);
   if (kind == kRetry) return on_retry(flight, now);
@@ -305,6 +312,10 @@ void TokenTiles::register_stats(StatRegistry& registry) const {
     l1s_[i].register_stats(registry, fmt::format("core.{}.{}", i / 2, i % 2 == 0 ? "l1i" : "l1d"));
   for (std::uint32_t t = 0; t < tiles_; ++t)
     register_cache_stats(registry, t, agents_[t].caches.counters, llc_counters(t));
+  if (mshrs_ != 0)
+    for (std::uint32_t t = 0; t < tiles_; ++t)
+      registry.counter(fmt::format("tile.{}.l2.refusals", t), "accesses",
+                       "times that an access found all of l2.mshrs in use", &agents_[t].refusals);
   for (unsigned k = 0; k < kTokenMessageKinds; ++k)
     registry.counter(fmt::format("coherence.messages.{}", name_of(static_cast<TokenMessage::Kind>(k))),
                      "messages", "coherence messages of this kind", &messages_[k]);

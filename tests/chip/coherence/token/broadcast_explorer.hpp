@@ -33,6 +33,7 @@ enum class BroadcastMutant : std::uint8_t {
   activates_before_acknowledgements,
   requester_ends_unserved,
   slice_forgets_tokens,
+  timer_stops,
 };
 
 class BroadcastExplorer {
@@ -147,6 +148,7 @@ class BroadcastExplorer {
         return true;
       default:
         if (a.line.want == Want::none || a.persistent.own != PersistentEntry::Own::none) return false;
+        if (p_.mutant == BroadcastMutant::timer_stops) return false;
         apply(s, rules_.persist(a.persistent, self));
         return true;
     }

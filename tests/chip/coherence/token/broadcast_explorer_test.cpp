@@ -58,7 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Bug{BroadcastMutant::activates_before_acknowledgements, "ActivatesBeforeAcknowledgements",
                         true},
                     Bug{BroadcastMutant::requester_ends_unserved, "RequesterEndsUnserved", true},
-                    Bug{BroadcastMutant::slice_forgets_tokens, "SliceForgetsTokens"}),
+                    Bug{BroadcastMutant::slice_forgets_tokens, "SliceForgetsTokens"},
+                    Bug{BroadcastMutant::timer_stops, "TimerStops"}),
     [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

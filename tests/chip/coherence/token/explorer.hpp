@@ -39,6 +39,9 @@ enum class TokenMutant : std::uint8_t {
   filter_misses_a_line,
   filter_forgets_too_early,
   write_back_not_awaited,
+  load_without_token,
+  taken_back_line_granted,
+  counter_wraps,  // of two lines
 };
 
 class TokenExplorer {
@@ -49,6 +52,7 @@ class TokenExplorer {
     std::uint32_t tokens;
     TokenMutant mutant = TokenMutant::none;
     std::size_t most_states = ~std::size_t{0};
+    TokenVariant variant{};
   };
   struct Result {
     std::size_t states = 0;
@@ -57,7 +61,7 @@ class TokenExplorer {
   };
 
   explicit TokenExplorer(Params p)
-      : p_(p), agent_rules_(p.tokens), home_rules_(p.policy, p.agents, p.tokens) {}
+      : p_(p), agent_rules_(p.tokens), home_rules_(p.policy, p.agents, p.tokens, p.variant) {}
 
   Result explore() {
     State first;
@@ -76,7 +80,7 @@ class TokenExplorer {
     return {seen_.size(), true, violation_};
   }
 
- private:
+ protected:  // PairExplorer's, too
   struct State {
     std::vector<AgentLine> agents;
     HomeLine home;
@@ -186,6 +190,17 @@ class TokenExplorer {
         line.held.count = 1;
         line.has_data = true;
         line.version = before.version;
+      }
+      if (p_.mutant == TokenMutant::load_without_token && out.loss == AgentOutcome::Loss::copy) {
+        line.has_data = true;
+        line.version = before.version;
+      }
+      if (p_.mutant == TokenMutant::taken_back_line_granted && m.kind == Kind::put_grant &&
+          !before.is_in_buffer && before.held.count != 0) {
+        out.sends[0].kind = Kind::put_data;
+        out.sends[0].has_data = true;
+        out.sends[0].tokens = before.held;
+        out.sends[0].version = before.version;
       }
       if (p_.mutant == TokenMutant::token_lost && out.count > 0 && out.sends[0].kind == Kind::tokens &&
           out.sends[0].tokens.count > 1)
@@ -313,7 +328,7 @@ class TokenExplorer {
     if (owners != (sum != 0 ? 1U : 0U)) fail("there is not one owner token");
     if (s.home.phase != HomeLine::Phase::idle) return;
     const bool is_out = holders != 0;
-    if (is_out != s.is_counted) fail("the filter's count is not that of lines that are out");
+    if ((p_.variant.counts_chip ? sum != 0 : is_out) != s.is_counted) fail("the filter's count is wrong");
     if (s.home.has_entry && s.home.sharers != holders) fail("an entry does not name the holders");
     if (s.home.has_entry && s.home.owner != HomeLine::kNoAgent && !s.agents[s.home.owner].held.owner)
       fail("an entry names another owner");

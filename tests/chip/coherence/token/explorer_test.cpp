@@ -27,6 +27,30 @@ TEST_P(EveryPolicy, KeepsTheInvariantsInEveryStateOfTwoAgents) {
   }
 }
 
+TEST_P(EveryPolicy, KeepsThemWhereThePublicationsLeaveAChoice) {
+  const auto result = TokenExplorer({.policy = GetParam(),
+                                     .agents = 2,
+                                     .tokens = 2,
+                                     .variant = {.probes_when_needed = true, .counts_chip = true}})
+                          .explore();
+  EXPECT_EQ(result.violation, "") << "after " << result.states << " states";
+  EXPECT_TRUE(result.is_complete);
+}
+
+// A line of which the LLC has all tokens is in no tile.
+TEST(MosaicProbe, IsNotSentWhereItIsNotNeeded) {
+  for (const bool when_needed : {false, true}) {
+    HomeLine line;
+    line.llc = {.count = 4, .owner = true};
+    const HomeRules rules(TokenPolicy::mosaic, 4, 4, {.probes_when_needed = when_needed});
+    const HomeOutcome out =
+        rules.accept(line, {.kind = TokenMessage::Kind::get_shared, .from = 1, .requester = 1}, true);
+    EXPECT_EQ(out.targets, when_needed ? 0U : 0b1101U);
+    EXPECT_EQ(out.wants_entry, when_needed);
+    EXPECT_EQ(line.sharers, when_needed ? 0b0010U : 0U);
+  }
+}
+
 TEST_P(EveryPolicy, KeepsTheInvariantsInTheFirstStatesOfThreeAgents) {
   const auto result =
       TokenExplorer({.policy = GetParam(), .agents = 3, .tokens = 3, .most_states = 60'000}).explore();
@@ -75,7 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bug{TokenMutant::slice_lets_its_tokens_go, TokenPolicy::flask, "SliceLetsItsTokensGo"},
         Bug{TokenMutant::filter_misses_a_line, TokenPolicy::flask, "FilterMissesALine"},
         Bug{TokenMutant::filter_forgets_too_early, TokenPolicy::flask, "FilterForgetsTooEarly"},
-        Bug{TokenMutant::write_back_not_awaited, TokenPolicy::flask, "WriteBackNotAwaited"}),
+        Bug{TokenMutant::write_back_not_awaited, TokenPolicy::flask, "WriteBackNotAwaited"},
+        Bug{TokenMutant::load_without_token, TokenPolicy::flask, "LoadWithoutToken"},
+        Bug{TokenMutant::taken_back_line_granted, TokenPolicy::mosaic, "TakenBackLineGranted"}),
     [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

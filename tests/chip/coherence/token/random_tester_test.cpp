@@ -30,6 +30,9 @@ struct Crowd {
   std::uint64_t jitter;
   std::uint32_t llc_ways = 4;  // of 2 KiB a slice
   bool is_exclusive = false;   // the L2; and slices by the lowest bits of lines
+  std::uint32_t mshrs = 0;
+  bool is_variant = false;   // of what the filter counts and when mosaic probes
+  std::uint32_t tokens = 0;  // of a line, if more than tiles
 };
 
 class Cores final : public EventHandler, public AccessClient {
@@ -81,6 +84,9 @@ class Cores final : public EventHandler, public AccessClient {
     c.coherence.directory_ways = crowd.directory_ways;
     c.coherence.capacity = crowd.capacity;
     c.coherence.filter = crowd.filter;
+    c.l2.mshrs = crowd.mshrs;
+    c.coherence.tokens = crowd.tokens;
+    if (crowd.is_variant) c.coherence.filter_counts = "chip", c.coherence.mosaic_probe = "needed";
     if (crowd.is_exclusive) {
       c.l2.inclusion = "exclusive";
       c.llc.interleave = "low";
@@ -99,7 +105,7 @@ class Cores final : public EventHandler, public AccessClient {
       --left_;
       constexpr AccessKind kinds[] = {AccessKind::load,
                                       AccessKind::load,
-                                      AccessKind::load,
+                                      AccessKind::reserve,
                                       AccessKind::store,
                                       AccessKind::atomic,
                                       AccessKind::fetch,
@@ -168,45 +174,70 @@ TEST(RandomTesterReach, GoesWhereTheTablesHaveRows) {
   };
   EXPECT_GT(sum(sparse, &DirectoryCounters::evictions), 100U);  // H13
   EXPECT_EQ(sum(sparse, &DirectoryCounters::probes), 0U);
+  // K21: some at a time, and fewer than the 16 cores have requests and evictions; none is left open.
+  const auto& home = dynamic_cast<const TokenProtocol&>(sparse.protocol()).home(TileId{3});
+  EXPECT_GT(home.entries.most_open, 2U);
+  EXPECT_LT(home.entries.most_open, 80U);
+  EXPECT_EQ(home.open, 0U);
   Cores flask({"", "flask", 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30}, 1, 20'000);
   flask.run();
   EXPECT_GT(sum(flask, &DirectoryCounters::incomplete), 10U);        // H12
   EXPECT_GT(sum(flask, &DirectoryCounters::rebuilt), 100U);          // H5, H7, H8
   EXPECT_GT(sum(flask, &DirectoryCounters::false_positives), 100U);  // H9 after a probe
   EXPECT_GT(sum(flask, &DirectoryCounters::filtered), 100U);         // H9 without one
+  Cores chip({"", "flask", 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30, 4, false, 0, true}, 1, 20'000);
+  chip.run();
+  EXPECT_GT(sum(chip, &DirectoryCounters::false_positives), sum(flask, &DirectoryCounters::false_positives))
+      << "the LLC's lines fill its filter";
   EXPECT_EQ(sum(sparse, &DirectoryCounters::false_positives), 0U);
 }
 
 constexpr const char *kSparse = "sparse", *kMosaic = "mosaic", *kFlask = "flask", *kTokenB = "tokenb";
 INSTANTIATE_TEST_SUITE_P(
     Tokens, RandomTester,
-    testing::Values(Crowd{"SparseOneAgent", kSparse, 1, 1, 60, 1, 1, 1, "none", 0},
-                    Crowd{"SparseTwo", kSparse, 2, 1, 40, 1, 1, 0.25, "none", 300},
-                    Crowd{"SparseSixteen", kSparse, 16, 1, 80, 1, 1, 0.25, "none", 300},
-                    Crowd{"SparseTiles", kSparse, 16, 4, 80, 2, 1, 0.5, "none", 100},
-                    Crowd{"SparseSetsInUse", kSparse, 32, 8, 1200, 8, 1, 2, "none", 300, 1},
-                    Crowd{"SparseSixtyFour", kSparse, 64, 1, 40, 8, 1, 2, "none", 50},
-                    Crowd{"SparseExclusive", kSparse, 16, 1, 200, 1, 1, 0.25, "none", 100, 4, true},
-                    Crowd{"TokenBExclusive", kTokenB, 16, 1, 200, 2, 1, 0.5, "none", 100, 4, true},
-                    Crowd{"MosaicExclusive", kMosaic, 4, 1, 200, 1, 1, 0.25, "none", 300, 4, true},
-                    Crowd{"FlaskExclusive", kFlask, 16, 1, 400, 2, 1, 0.5, "dlcbf", 100, 4, true},
-                    Crowd{"TokenBOneAgent", kTokenB, 2, 2, 60, 2, 1, 0.5, "none", 0},
-                    Crowd{"TokenBTwo", kTokenB, 2, 1, 40, 2, 1, 0.5, "none", 300},
-                    Crowd{"TokenBSixteen", kTokenB, 16, 1, 80, 2, 1, 0.5, "none", 300},
-                    Crowd{"TokenBOneLine", kTokenB, 16, 1, 1, 2, 1, 0.5, "none", 300},
-                    Crowd{"TokenBTiles", kTokenB, 16, 4, 80, 2, 1, 0.5, "none", 100, 1},
-                    Crowd{"TokenBSixtyFour", kTokenB, 64, 1, 40, 2, 1, 0.5, "none", 50},
-                    Crowd{"MosaicTwo", kMosaic, 2, 1, 40, 1, 1, 0.25, "none", 300},
-                    Crowd{"MosaicSixteen", kMosaic, 16, 1, 80, 1, 1, 0.25, "none", 300},
-                    Crowd{"MosaicTiles", kMosaic, 12, 3, 80, 2, 1, 0.5, "none", 100},
-                    Crowd{"FlaskOneAgent", kFlask, 2, 2, 60, 2, 1, 0.5, "dlcbf", 0},
-                    Crowd{"FlaskTwo", kFlask, 2, 1, 40, 2, 1, 0.5, "dlcbf", 300},
-                    Crowd{"FlaskSixteen", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300},
-                    Crowd{"FlaskFilterFull", kFlask, 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30},
-                    Crowd{"FlaskConventional", kFlask, 16, 1, 4000, 2, 1, 0.5, "cbf", 100},
-                    Crowd{"FlaskExact", kFlask, 16, 4, 80, 8, 4, 4, "exact", 100},
-                    Crowd{"FlaskBlind", kFlask, 16, 4, 80, 8, 4, 4, "none", 100},
-                    Crowd{"FlaskSixtyFour", kFlask, 64, 1, 60, 8, 4, 4, "dlcbf", 50}),
+    testing::Values(
+        Crowd{"SparseOneAgent", kSparse, 1, 1, 60, 1, 1, 1, "none", 0},
+        Crowd{"SparseTwo", kSparse, 2, 1, 40, 1, 1, 0.25, "none", 300},
+        Crowd{"SparseSixteen", kSparse, 16, 1, 80, 1, 1, 0.25, "none", 300},
+        Crowd{"SparseTiles", kSparse, 16, 4, 80, 2, 1, 0.5, "none", 100},
+        Crowd{"SparseSetsInUse", kSparse, 32, 8, 1200, 8, 1, 2, "none", 300, 1},
+        Crowd{"SparseSixtyFour", kSparse, 64, 1, 40, 8, 1, 2, "none", 50},
+        Crowd{"SparseExclusive", kSparse, 16, 1, 200, 1, 1, 0.25, "none", 100, 4, true},
+        Crowd{"TokenBExclusive", kTokenB, 16, 1, 200, 2, 1, 0.5, "none", 100, 4, true},
+        Crowd{"MosaicExclusive", kMosaic, 4, 1, 200, 1, 1, 0.25, "none", 300, 4, true},
+        Crowd{"FlaskExclusive", kFlask, 16, 1, 400, 2, 1, 0.5, "dlcbf", 100, 4, true},
+        Crowd{"TokenBOneAgent", kTokenB, 2, 2, 60, 2, 1, 0.5, "none", 0},
+        Crowd{"TokenBTwo", kTokenB, 2, 1, 40, 2, 1, 0.5, "none", 300},
+        Crowd{"TokenBSixteen", kTokenB, 16, 1, 80, 2, 1, 0.5, "none", 300},
+        Crowd{"TokenBOneLine", kTokenB, 16, 1, 1, 2, 1, 0.5, "none", 300},
+        Crowd{"TokenBTiles", kTokenB, 16, 4, 80, 2, 1, 0.5, "none", 100, 1},
+        Crowd{"TokenBSixtyFour", kTokenB, 64, 1, 40, 2, 1, 0.5, "none", 50},
+        Crowd{"MosaicTwo", kMosaic, 2, 1, 40, 1, 1, 0.25, "none", 300},
+        Crowd{"MosaicSixteen", kMosaic, 16, 1, 80, 1, 1, 0.25, "none", 300},
+        Crowd{"MosaicTiles", kMosaic, 12, 3, 80, 2, 1, 0.5, "none", 100},
+        Crowd{"FlaskOneAgent", kFlask, 2, 2, 60, 2, 1, 0.5, "dlcbf", 0},
+        Crowd{"FlaskTwo", kFlask, 2, 1, 40, 2, 1, 0.5, "dlcbf", 300},
+        Crowd{"FlaskSixteen", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300},
+        Crowd{"FlaskFilterFull", kFlask, 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30},
+        Crowd{"FlaskConventional", kFlask, 16, 1, 4000, 2, 1, 0.5, "cbf", 100},
+        Crowd{"FlaskExact", kFlask, 16, 4, 80, 8, 4, 4, "exact", 100},
+        Crowd{"FlaskBlind", kFlask, 16, 4, 80, 8, 4, 4, "none", 100},
+        Crowd{"SparseOneEntry", kSparse, 16, 4, 80, 2, 1, 0.5, "none", 100, 4, false, 1},
+        Crowd{"TokenBOneEntry", kTokenB, 16, 4, 80, 2, 1, 0.5, "none", 100, 1, false, 1},
+        Crowd{"TokenBTwoEntries", kTokenB, 16, 8, 40, 2, 1, 0.5, "none", 300, 4, false, 2},
+        Crowd{"MosaicOneEntry", kMosaic, 12, 3, 80, 2, 1, 0.5, "none", 100, 4, false, 1},
+        Crowd{"MosaicTwoEntries", kMosaic, 16, 8, 80, 1, 1, 0.25, "none", 300, 1, false, 2},
+        Crowd{"FlaskOneEntry", kFlask, 16, 4, 80, 8, 4, 4, "exact", 100, 4, false, 1},
+        Crowd{"FlaskBlindTwoEntries", kFlask, 16, 4, 80, 8, 4, 4, "none", 100, 4, false, 2},
+        Crowd{"FlaskFullTwoEntries", kFlask, 16, 4, 4000, 2, 1, 0.5, "dlcbf", 100, 1, false, 2},
+        Crowd{"MosaicNeeded", kMosaic, 16, 1, 80, 1, 1, 0.25, "none", 300, 4, false, 0, true},
+        Crowd{"FlaskChip", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300, 4, false, 0, true},
+        Crowd{"FlaskChipFull", kFlask, 16, 1, 4000, 2, 1, 0.5, "dlcbf", 30, 1, false, 0, true},
+        Crowd{"FlaskChipExact", kFlask, 16, 4, 80, 8, 4, 4, "exact", 100, 4, false, 0, true},
+        Crowd{"SparseMoreTokens", kSparse, 16, 1, 80, 1, 1, 0.25, "none", 300, 4, false, 0, false, 17},
+        Crowd{"FlaskTwiceTokens", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300, 4, false, 0, false, 32},
+        Crowd{"TokenBTwiceTokens", kTokenB, 16, 1, 80, 2, 1, 0.5, "none", 300, 4, false, 0, false, 32},
+        Crowd{"FlaskSixtyFour", kFlask, 64, 1, 60, 8, 4, 4, "dlcbf", 50}),
     [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

@@ -92,7 +92,7 @@ class Contenders final : public EventHandler, public AccessClient {
       core.has_reserved = core.is_waiting = false;
       return timeline_.schedule(now + 1, this, 0, number);
     }
-    constexpr AccessKind kinds[] = {AccessKind::store, AccessKind::atomic, AccessKind::load,
+    constexpr AccessKind kinds[] = {AccessKind::store, AccessKind::atomic, AccessKind::reserve,
                                     AccessKind::load};
     const AccessKind kind = is_sc ? AccessKind::atomic : kinds[turn];
     AccessResult result{.cycle = now + 1};

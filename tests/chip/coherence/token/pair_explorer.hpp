@@ -1,0 +1,216 @@
+// Explores two lines of one home that share what a home has for several lines (K90): the only entry of its
+// directory, and the only counter of its filter. The lines' own states are TokenExplorer's, and so are the
+// rules; what a line may begin, and what it loses to the other, is as in TokenProtocol and TokenHome.
+//
+//   place     sparse evicts the other line's entry before it begins a request, and waits if that line is
+//   busy;
+//             the others drop an idle line's entry when they make one, and do without if that line is busy
+//   counter   counts to `most`; a request that may be counted waits until a full one has been flushed. What
+//   is
+//             counted all the same, for it came out meanwhile, is remembered beside it (K53)
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "tests/chip/coherence/token/explorer.hpp"
+
+namespace rubato::chip {
+
+class PairExplorer : private TokenExplorer {
+ public:
+  using TokenExplorer::Params;
+  using TokenExplorer::Result;
+
+  /// `most`: to which the filter's counter counts.
+  PairExplorer(const Params& p, std::uint32_t most) : TokenExplorer(p), most_(most) {}
+
+  /// Breadth first.
+  Result explore() {
+    visit(first());
+    while (!pairs_.empty() && violation_.empty()) {
+      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_};
+      const Pair pair = std::move(pairs_.front());
+      pairs_.pop_front();
+      for (std::uint32_t move = 0; move < moves(pair) && violation_.empty(); ++move) {
+        Pair next = pair;
+        if (make(next, move)) visit(std::move(next));
+      }
+      if (violation_.empty()) drain(pair);
+    }
+    return {seen_.size(), true, violation_};
+  }
+  /// From the beginning, at random: far from it, where breadth does not come.
+  Result walk(std::uint64_t seed, unsigned walks, unsigned steps) {
+    Rng rng(seed);
+    Result result;
+    for (unsigned w = 0; w < walks && violation_.empty(); ++w) {
+      Pair pair = first();
+      for (unsigned step = 0; step < steps && violation_.empty(); ++step) {
+        Pair next = pair;
+        if (!make(next, static_cast<std::uint32_t>(rng.below(moves(pair))))) continue;
+        pair = std::move(next);
+        check_pair(pair);
+        ++result.states;
+      }
+      drain(pair);
+    }
+    result.violation = violation_;
+    return result;
+  }
+
+ private:
+  struct Pair {
+    std::array<State, 2> lines;
+    std::uint32_t count = 0;             // the filter's counter
+    std::array<bool, 2> is_beside = {};  // counted, but not by it
+  };
+
+  Pair first() const {
+    Pair pair;
+    for (State& s : pair.lines) s.agents.resize(p_.agents);
+    return pair;
+  }
+  std::uint32_t moves(const Pair& pair) const {
+    return TokenExplorer::moves(pair.lines[0]) + TokenExplorer::moves(pair.lines[1]);
+  }
+
+  bool make(Pair& pair, std::uint32_t move) {
+    const std::uint32_t of_first = TokenExplorer::moves(pair.lines[0]);
+    return move < of_first ? make(pair, 0, move) : make(pair, 1, move - of_first);
+  }
+  bool make(Pair& pair, unsigned i, std::uint32_t move) {
+    State& line = pair.lines[i];
+    const std::uint32_t at_home = static_cast<std::uint32_t>(line.bag.size()) + p_.agents * 4;
+    if (move == at_home || move == at_home + 1) {  // the next request; the filter says no, or maybe
+      if (line.home.phase != HomeLine::Phase::idle || line.queue.empty()) return false;
+      const bool says_no = pair.count == 0 && !pair.is_beside[0] && !pair.is_beside[1];
+      if ((move == at_home) != says_no) return false;
+      if (says_no && line.is_counted) fail("the filter says no of a line that is out");
+      const Pair before = pair;
+      if (line.queue.front().kind != TokenMessage::Kind::put_request && !make_room(pair, i))
+        return recalls_more_than(before, pair);
+    }
+    const bool was_counted = line.is_counted, had_entry = line.home.has_entry;
+    if (!TokenExplorer::make(line, move)) return false;
+    count(pair, i, was_counted);
+    if (line.home.has_entry && !had_entry) place(pair, i);
+    return true;
+  }
+
+  /// False: the request waits; what it has begun to recall stands.
+  bool make_room(Pair& pair, unsigned i) {
+    const HomeLine& home = pair.lines[i].home;
+    State& other = pair.lines[1 - i];
+    const bool is_in = home.llc.count != 0 && home.llc.count != p_.tokens;
+    if (p_.policy == TokenPolicy::flask && p_.mutant != TokenMutant::counter_wraps && !home.has_entry &&
+        !is_in && pair.count == most_) {
+      for (const unsigned of : {0U, 1U}) {
+        State& s = pair.lines[of];
+        if (s.home.phase == HomeLine::Phase::idle && is_out(s)) recall(pair, of, true);
+      }
+      return false;  // an agent has to answer first
+    }
+    if (p_.policy != TokenPolicy::sparse || home.has_entry || !other.home.has_entry) return true;
+    if (other.home.phase != HomeLine::Phase::idle) return false;
+    recall(pair, 1 - i, false);  // H13
+    return true;
+  }
+  void recall(Pair& pair, unsigned i, bool to_memory) {
+    const bool was_counted = pair.lines[i].is_counted;
+    TokenExplorer::apply(pair.lines[i], home_rules_.recall(pair.lines[i].home, to_memory));
+    count(pair, i, was_counted);
+  }
+  static bool recalls_more_than(const Pair& before, const Pair& now) {
+    return before.lines[0].bag.size() != now.lines[0].bag.size() ||
+           before.lines[1].bag.size() != now.lines[1].bag.size();
+  }
+  static bool is_out(const State& s) {
+    return std::any_of(s.agents.begin(), s.agents.end(),
+                       [](const AgentLine& l) { return l.held.count != 0; });
+  }
+
+  void place(Pair& pair, unsigned i) {
+    HomeLine& other = pair.lines[1 - i].home;
+    if (!other.has_entry) return;
+    if (p_.policy == TokenPolicy::sparse) return fail("a sparse directory has more entries than places");
+    HomeLine& loses = other.phase == HomeLine::Phase::idle ? other : pair.lines[i].home;
+    loses.has_entry = false;
+    loses.sharers = 0;
+    loses.owner = HomeLine::kNoAgent;
+  }
+
+  void count(Pair& pair, unsigned i, bool was_counted) const {
+    const bool is_counted = pair.lines[i].is_counted;
+    if (is_counted == was_counted) return;
+    if (!is_counted) {
+      if (!std::exchange(pair.is_beside[i], false)) --pair.count;
+    } else if (pair.count == most_) {
+      if (p_.mutant == TokenMutant::counter_wraps) {
+        pair.count = 0;
+      } else {
+        pair.is_beside[i] = true;
+      }
+    } else {
+      ++pair.count;
+    }
+  }
+
+  void check_pair(const Pair& pair) {
+    for (const State& s : pair.lines) check(s);
+    std::uint32_t counted = 0;
+    for (const unsigned i : {0U, 1U}) counted += pair.lines[i].is_counted && !pair.is_beside[i] ? 1 : 0;
+    if (counted != pair.count) fail("the filter's counter is not the number of lines that it counts");
+    if (pair.lines[0].home.has_entry && pair.lines[1].home.has_entry) fail("two entries are in one place");
+  }
+
+  /// I9: with nothing new begun, everything that waits gets what it waits for.
+  void drain(Pair pair) {
+    for (int steps = 0; steps < 2000; ++steps) {
+      if (!violation_.empty()) return;
+      bool moved = false;
+      for (unsigned i = 0; i < 2 && !moved; ++i) {
+        State& s = pair.lines[i];
+        const std::uint32_t at_home = static_cast<std::uint32_t>(s.bag.size()) + p_.agents * 4;
+        if (!s.bag.empty()) moved = make(pair, i, 0);
+        for (std::uint16_t a = 0; a < p_.agents && !moved; ++a) moved = act(s, a, 2);
+        if (!moved) moved = make(pair, i, at_home) || make(pair, i, at_home + 1);
+      }
+      if (moved) continue;
+      for (const State& s : pair.lines) {
+        for (const AgentLine& line : s.agents)
+          if (line.want != AgentLine::Want::none) fail("an access waits for ever");
+        if (s.home.phase != HomeLine::Phase::idle) fail("a transaction never closes");
+      }
+      return;
+    }
+    fail("messages go round for ever");
+  }
+
+  void visit(Pair&& pair) {
+    if (!violation_.empty()) return;
+    check_pair(pair);
+    if (seen_.insert(key(pair)).second) pairs_.push_back(std::move(pair));
+  }
+  std::string key(const Pair& pair) const {
+    return least_of_numberings(p_.agents, [&](const auto& order) {
+      std::array<std::string, 2> lines;
+      for (const unsigned i : {0U, 1U})
+        lines[i] = serialized(pair.lines[i], order) + (pair.is_beside[i] ? '+' : '-');
+      if (lines[1] < lines[0]) std::swap(lines[0], lines[1]);
+      return lines[0] + '#' + lines[1];
+    });
+  }
+
+  std::uint32_t most_;
+  std::deque<Pair> pairs_;
+};
+
+}  // namespace rubato::chip
