@@ -2,6 +2,7 @@
 """Compiles what must and what must not compile against include/rubato, with one compiler.
 
     compile_check.py headers COMPILER [FLAG ...]    every public header alone, without a warning
+    compile_check.py together COMPILER [FLAG ...]   all that programs include, in one source, in two orders
     compile_check.py misuse COMPILER [FLAG ...]     every snippet of misuse.txt: refused, with its sentence
     compile_check.py flags COMPILER [FLAG ...]      flags of programs: refused with a sentence, or harmless
 
@@ -11,6 +12,7 @@ Run from anywhere; the include folder is found relative to this file.
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,11 +31,16 @@ def compile_text(compiler: list[str], text: str, output: str = "/dev/null",
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
+def public_headers() -> list[str]:
+    headers = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.glob("rubato/**/*.hpp"))
+    assert headers, f"no headers below {INCLUDE}"
+    return headers
+
+
 def check_headers(compiler: list[str]) -> list[str]:
     is_chip = "riscv" in compiler[0]
 
-    def check(header: Path) -> str | None:
-        name = header.relative_to(INCLUDE).as_posix()
+    def check(name: str) -> str | None:
         # Twice: a header must also bear being included again.
         result = compile_text([*compiler, *WARNINGS], f'#include "{name}"\n#include "{name}"\nint main() {{}}\n')
         is_clean = result.returncode == 0 and not result.stderr
@@ -41,10 +48,21 @@ def check_headers(compiler: list[str]) -> list[str]:
             is_clean = NO_ACTORS in result.stderr
         return None if is_clean else f"{name} does not compile alone:\n{result.stderr}"
 
-    headers = sorted(INCLUDE.glob("rubato/**/*.hpp"))
-    assert headers, f"no headers below {INCLUDE}"
     with ThreadPoolExecutor(2) as pool:
-        return [failure for failure in pool.map(check, headers) if failure]
+        return [failure for failure in pool.map(check, public_headers()) if failure]
+
+
+def check_together(compiler: list[str]) -> list[str]:
+    """What programs may include beside each other. What a header lacks, one before it may bring; hardly both in this
+    order and in the other."""
+    headers = [name for name in public_headers() if "/engine/" not in name]  # each program has one of them
+    failures = []
+    for order in (headers, headers[::-1]):
+        text = "".join(f'#include "{name}"\n' for name in order) + "int main() {}\n"
+        result = compile_text([*compiler, *WARNINGS], text)
+        if result.returncode != 0 or result.stderr:
+            failures.append(f"from {order[0]} to {order[-1]}:\n{result.stderr[:3000]}")
+    return failures
 
 
 def snippets() -> list[tuple[str, str, str]]:
@@ -58,14 +76,21 @@ def snippets() -> list[tuple[str, str, str]]:
     return result
 
 
+def precompiled(compiler: list[str], header: Path) -> list[str]:
+    """Compiles a header for many sources; the flags of a source that begins with it. A compiler that does not take
+    what came out reads the header itself."""
+    subprocess.run([*compiler, "-std=c++20", "-O1", "-I", str(INCLUDE), "-x", "c++-header", str(header), "-o",
+                    f"{header}.gch"], capture_output=True, check=False)
+    return ["-include", str(header)]
+
+
 def check_misuse(compiler: list[str]) -> list[str]:
-    prologue = '#include "rubato/rubato.hpp"\nusing namespace rubato;\nvoid task();\nvoid takes(int);\n'
     is_chip = "riscv" in compiler[0]
 
-    def check(snippet: tuple[str, str, str]) -> str | None:
+    def check(snippet: tuple[str, str, str], prologue: list[str]) -> str | None:
         name, expected, code = snippet
         must_compile = expected == "compiles" or (expected.startswith("chip: ") and not is_chip)
-        result = compile_text(compiler, prologue + code)
+        result = compile_text([*compiler, *prologue], code)
         if must_compile:
             return None if result.returncode == 0 else f"'{name}' must compile, but:\n{result.stderr[:3000]}"
         if result.returncode == 0:
@@ -73,8 +98,11 @@ def check_misuse(compiler: list[str]) -> list[str]:
         expected = expected.removeprefix("chip: ")
         return None if expected in result.stderr else f"'{name}': no '{expected}' in:\n{result.stderr[:3000]}"
 
-    with ThreadPoolExecutor(2) as pool:
-        return [failure for failure in pool.map(check, snippets()) if failure]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        header = Path(folder, "prologue.hpp")
+        header.write_text('#include "rubato/rubato.hpp"\nusing namespace rubato;\nvoid task();\nvoid takes(int);\n')
+        prologue = precompiled(compiler, header)
+        return [failure for failure in pool.map(lambda snippet: check(snippet, prologue), snippets()) if failure]
 
 
 def check_flags(compiler: list[str]) -> list[str]:
@@ -101,7 +129,7 @@ def check_flags(compiler: list[str]) -> list[str]:
     return failures
 
 
-CHECKS = {"headers": check_headers, "misuse": check_misuse, "flags": check_flags}
+CHECKS = {"headers": check_headers, "together": check_together, "misuse": check_misuse, "flags": check_flags}
 
 
 def main() -> int:

@@ -155,7 +155,7 @@ class AskReference {
 
 /// Runs in the asker's turn.
 template <class R, class F, class E>
-struct Continuation {
+struct AskContinuation {
   AskReference<R> state;
   F then;
   E otherwise;
@@ -217,7 +217,7 @@ class [[nodiscard]] answer {
   /// The same; on_error(AskError) is called if no answer comes.
   template <class F, class E>
   void then(F f, E on_error) && {
-    using Continued = engine::Continuation<R, F, E>;
+    using Continued = engine::AskContinuation<R, F, E>;
     engine::AskState<R>* const state = state_.operator->();
     state->continue_with(
         engine::make_node<Continued>(Continued{std::move(state_), std::move(f), std::move(on_error)}));
