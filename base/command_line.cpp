@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdlib>
-#include <map>
 #include <optional>
 #include <system_error>
 
@@ -78,18 +77,6 @@ Option CommandLine::add_choice(const std::string& name, std::vector<Choice> choi
     throw CLI::ValidationError(name, "'" + text + "' is none of " + expected);
   };
   return Option(app_->add_option_function<std::string>(name, choose, help)->type_name(expected));
-}
-
-Option CommandLine::add_enumeration(const std::string& name, const std::vector<Choice>& choices,
-                                    Target target, const std::string& help) {
-  enum class Meaning : std::uint8_t {};
-  std::map<std::string, Meaning> meanings;
-  for (const Choice& choice : choices) meanings[choice.name] = static_cast<Meaning>(choice.meaning);
-  const auto store = [target](const Meaning& meaning) {
-    target.store(target.value, static_cast<int>(meaning));
-  };
-  return Option(
-      app_->add_option_function<Meaning>(name, store, help)->transform(CLI::CheckedTransformer(meanings)));
 }
 
 void CommandLine::footer(const std::string& text) { app_->footer(text); }

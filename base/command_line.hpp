@@ -75,11 +75,6 @@ class CommandLine {
   Option add_choice(const std::string& name, T& value, Meanings<T> meanings, const std::string& help) {
     return add_choice(name, choices_of(meanings), target_of(value), help);
   }
-  /// The same for an enumeration of bytes, as CLI11 itself has it: a number is taken for its name, too.
-  template <class T>
-  Option add_enumeration(const std::string& name, T& value, Meanings<T> meanings, const std::string& help) {
-    return add_enumeration(name, choices_of(meanings), target_of(value), help);
-  }
 
   /// Stands under the options in the help text.
   void footer(const std::string& text);
@@ -112,8 +107,6 @@ class CommandLine {
   }
   Option add_choice(const std::string& name, std::vector<Choice> choices, Target target,
                     const std::string& help);
-  Option add_enumeration(const std::string& name, const std::vector<Choice>& choices, Target target,
-                         const std::string& help);
 
   std::unique_ptr<CLI::App> app_;
 };

@@ -121,10 +121,9 @@ int main(int argc, char** argv) try {
                            "-h,--help", "Print this help message and exit");
   line.add_option("server", address, "HOST:PORT (127.0.0.1:11211)");
   line.add_option("--socket", plan.socket, "a socket in the file system, in place of HOST:PORT");
-  line.add_enumeration<Protocol>(
+  line.add_choice<Protocol>(
       "--protocol", plan.protocol,
-      {{"text", Protocol::text}, {"meta", Protocol::meta}, {"binary", Protocol::binary}},
-      "text, meta or binary (text)");
+      {{"text", Protocol::text}, {"meta", Protocol::meta}, {"binary", Protocol::binary}}, "(text)");
   line.add_option("--threads", plan.threads, "that ask (1)").range(1, 1024);
   line.add_option("--connections", plan.connections, "in all (16)").range(1, 100000);
   line.add_option("--in-flight", plan.in_flight, "unanswered requests of a connection (1)").range(1, 1 << 20);

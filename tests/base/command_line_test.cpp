@@ -22,7 +22,6 @@ struct Values {
   std::optional<std::uint64_t> perhaps;
   double share = 0.5;
   Color color = Color::red;
-  Color shade = Color::red;
   bool is_on = false, has_number = false;
 };
 
@@ -35,7 +34,6 @@ std::string parse(Values& v, std::vector<std::string> words) {
   line.add_option("--perhaps", v.perhaps, "").excludes(text);
   line.add_option("--share", v.share, "").check(rubato::positive_number);
   line.add_choice<Color>("--color", v.color, {{"red", Color::red}, {"green", Color::green}}, "");
-  line.add_enumeration<Color>("--shade", v.shade, {{"red", Color::red}, {"green", Color::green}}, "");
   line.add_flag("--on", v.is_on, "");
   words.insert(words.begin(), "program");
   std::vector<char*> arguments;
@@ -61,14 +59,13 @@ TEST(CommandLine, LeavesWhatIsNotGivenAsItIs) {
 TEST(CommandLine, SetsValuesOfEveryKind) {
   Values v;
   EXPECT_EQ(parse(v, {"--many", "a", "--number=3", "--many", "b", "--perhaps", "18446744073709551615",
-                      "--share", "0.25", "--color", "green", "--shade", "green", "--on"}),
+                      "--share", "0.25", "--color", "green", "--on"}),
             "");
   EXPECT_EQ(v.many, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(v.number, 3u);
   EXPECT_EQ(v.perhaps, ~std::uint64_t{0});
   EXPECT_EQ(v.share, 0.25);
   EXPECT_EQ(v.color, Color::green);
-  EXPECT_EQ(v.shade, Color::green);
   EXPECT_TRUE(v.is_on && v.has_number);
 }
 
@@ -80,7 +77,6 @@ TEST(CommandLine, SaysWhatIsWrong) {
   EXPECT_NE(parse(v, {"--number", "10"}), "");
   EXPECT_EQ(parse(v, {"--share", "-1"}), "--share: '-1' is not a positive number");
   EXPECT_EQ(parse(v, {"--color", "blue"}), "--color: 'blue' is none of red|green");
-  EXPECT_NE(parse(v, {"--shade", "blue"}), "");
   EXPECT_NE(parse(v, {"--text", "x", "--perhaps", "1"}), "");
   EXPECT_EQ(parse(v, {"--text", ""}), "--text has an empty value: write --text TEXT, or leave it out");
 }

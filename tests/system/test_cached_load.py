@@ -104,7 +104,7 @@ def test_latency_counts_from_the_intended_moment(load: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        (["--value", "5-2"], "--value"), (["--value", "x"], "--value"), (["--protocol", "udp"], "--protocol"),
+        (["--value", "5-2"], "--value"), (["--value", "x"], "--value"), (["--protocol", "udp"], "text|meta|binary"),
         (["--key-size", "3"], "--key-size"), (["--threads", "4", "--connections", "2"], "connections"),
         (["--sets", "2"], "--sets"), (["nothing"], "HOST:PORT"), (["--requests", "5", "--seconds", "1"], "--requests"),
         (["--nonsense"], "--nonsense"),
