@@ -269,6 +269,7 @@ struct Chip::Impl final : EventHandler,
 
   void wake(CoreId core, Cycle at) override { cores[core.value]->wake(at); }
   bool abort_running(CoreId core, Cycle at) override { return cores[core.value]->abort_task(at); }
+  bool is_in_capsule(CoreId core) const override { return cores[core.value]->is_protected(); }
   void on_access_ready(CoreId core, LineAddr line, Cycle now) override {
     cores[core.value]->access_ready(line, now);
   }

@@ -55,6 +55,10 @@ class Core final : public EventHandler {
   CapsuleCall capsule_call() const {
     return pipeline_.hart().capsule_depth != 0 && in_region_ ? capsule_call_ : CapsuleCall{};
   }
+  /// In a capsule of a speculative task, which ends whatever becomes of that.
+  bool is_protected() const {
+    return is_speculating() && config_.task.capsules && pipeline_.hart().capsule_depth != 0;
+  }
   /// The guest task it runs; 0: none.
   std::uint64_t task() const { return activity_ == Activity::task ? task_.id : 0; }
 
@@ -130,10 +134,6 @@ class Core final : public EventHandler {
   std::string call_refusal() const;
   /// What is wrong with the outermost call that a speculative task makes (P22).
   bool is_bad_call() const;
-  /// In a capsule of a speculative task, which ends whatever becomes of that.
-  bool is_protected() const {
-    return is_speculating() && config_.task.capsules && pipeline_.hart().capsule_depth != 0;
-  }
   void doom(Cycle at);
   /// A fault in a capsule of a speculative task. True: the task is doomed by it.
   bool dooms(const Fault& fault, Cycle now);

@@ -110,6 +110,8 @@ class TaskHost {
   /// woken. Called while the task runs, stalls or is blocked, even from within a call or an access of that
   /// core. @returns true if it does not roll back, but runs on, doomed, until its capsule ends (P36).
   virtual bool abort_running(CoreId core, Cycle at) = 0;
+  /// abort_running would return true.
+  virtual bool is_in_capsule(CoreId core) const = 0;
   /// The speculative task on `core` goes on as a non-speculative one (C13): the attempt has its cycles so far
   /// and is forgotten by the core.
   virtual void become_nonspeculative(CoreId core) = 0;

@@ -86,7 +86,7 @@ Obstacle RoomFinder::perhaps_endless(ScarceResource resource, const Candidates& 
   const bool needs_spill =
       state_.states.asking() == 0 && admission_.has_committed_waiting() && spiller_.can_spill();
   if (untimestamped == nullptr && !needs_spill) return {};
-  Attempt* const latest = state_.latest_running();
+  Attempt* const latest = state_.latest_to_yield();
   if (latest == nullptr) return {};
   if (untimestamped != nullptr &&
       state_.speculative_timestamp(*untimestamped) < latest->virtual_time.timestamp)
@@ -122,7 +122,7 @@ Obstacle RoomFinder::end_patience(ScarceResource resource, const Candidates& can
 // A task that has waited in a system call takes the latest attempt's core: it is not speculative.
 Obstacle RoomFinder::find(const Candidates& candidates) const {
   if (suspensions_.has_resumable() && state_.states.asking() == 0)
-    if (Attempt* const latest = state_.latest_running(); latest != nullptr)
+    if (Attempt* const latest = state_.latest_to_yield(); latest != nullptr)
       return {latest, AbortCause::preempted, suspensions_.next()};
   if (const Obstacle obstacle = at_locale(candidates); obstacle.attempt != nullptr) return obstacle;
   if (const Obstacle obstacle = at_core(candidates); obstacle.attempt != nullptr) return obstacle;
@@ -169,7 +169,7 @@ Obstacle RoomFinder::at_core(const Candidates& candidates) const {
   const bool is_promoted_first = promoted != nullptr && candidates.first.task == promoted;
   const bool precedes_all = earliest != nullptr && state_.precedes_all_running(earliest->order);
   if (precedes_all || is_promoted_first)
-    if (Attempt* const latest = state_.latest_running(); latest != nullptr)
+    if (Attempt* const latest = state_.latest_to_yield(); latest != nullptr)
       return {latest, AbortCause::preempted, precedes_all ? earliest : promoted};
   Attempt* const waiting = latest_waiting();
   if (waiting == nullptr) return {};

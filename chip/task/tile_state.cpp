@@ -33,15 +33,16 @@ void TileState::begin_region(Cycle now) {
   states.reset();
 }
 
-Attempt* TileState::latest_running() const {
-  Attempt* latest = nullptr;
+Attempt* TileState::latest_to_yield() const {
+  Attempt *outside = nullptr, *inside = nullptr;
   for (std::uint32_t slot = 0; slot < cores; ++slot) {
     const Task* task = slots[slot].task;
-    if (task != nullptr && task->attempt != nullptr &&
-        (latest == nullptr || latest->virtual_time < task->attempt->virtual_time))
-      latest = task->attempt;
+    if (task == nullptr || task->attempt == nullptr) continue;
+    Attempt*& latest = context.host.is_in_capsule(CoreId{first_core + slot}) ? inside : outside;
+    if (latest == nullptr || latest->virtual_time < task->attempt->virtual_time) latest = task->attempt;
   }
-  return latest;
+  if (outside != nullptr) return outside;
+  return states.in(CoreState::doomed) == 0 ? inside : nullptr;
 }
 
 }  // namespace rubato::chip

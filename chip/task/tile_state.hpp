@@ -121,8 +121,9 @@ struct TileState {
       if (slots[static_cast<std::uint32_t>(std::countr_zero(rest))].task->attempt != nullptr) return true;
     return false;
   }
-  /// Null: no core runs one.
-  Attempt* latest_running() const;
+  /// Whose core an earlier task gets: the latest attempt that is not in a capsule, where its core would go on
+  /// with that (P41). Where all are, the latest of all, and no other before that core is free. Null: none.
+  Attempt* latest_to_yield() const;
   bool has_idle_untimed() const {
     return queue.idle(Lane::untimestamped) + queue.idle(Lane::untimestamped_nonspec) != 0;
   }

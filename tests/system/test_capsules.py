@@ -38,6 +38,11 @@ def test_a_doomed_run_keeps_its_core_and_the_end_of_the_region_but_not_its_task(
     assert (done.returncode, done.stdout) == (0, "calls 2, created 0, handled 1\n"), done.stderr[-2000:]
 
 
+def test_a_task_in_a_capsule_does_not_give_way_where_another_can(guests: Path, rubato_chip: Path) -> None:
+    done = run(rubato_chip, "--quiet", "--cores", "2", guests / "capsule_yields")
+    assert (done.returncode, done.stdout) == (0, "calls 1, doomed 0\n"), done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_bug_of_doomed_runs_is_seen(fault: str, build: Path, guests: Path) -> None:
     options = ["--quiet", "--cores", "2", "--max-cycles", "1000000", guests / "doomed_run"]

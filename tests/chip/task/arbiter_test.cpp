@@ -32,6 +32,7 @@ struct Host final : TaskHost {
   void end_region(Cycle) override {}
   bool abort_running(CoreId, Cycle) override { return false; }
   void become_nonspeculative(CoreId) override {}
+  bool is_in_capsule(CoreId) const override { return false; }
   void retire(Attempt&, bool) override {}
   void no_progress(const std::string&, const std::string&) override {}
   bool awaits_time() const override { return false; }

@@ -126,6 +126,7 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
     ADD_FAILURE() << "nothing speculates, so nothing aborts";
     return false;
   }
+  bool is_in_capsule(CoreId) const override { return false; }
   void become_nonspeculative(CoreId) override { ADD_FAILURE() << "nothing speculates"; }
   void retire(Attempt&, bool) override { ADD_FAILURE() << "nothing speculates"; }
   void no_progress(const std::string&, const std::string&) override {
