@@ -97,9 +97,14 @@ void Chip::Impl::sample_cores() {
 SyscallOutcome Chip::Impl::syscall(Core& core, Thread& thread, Cycle now) {
   clock = now;
   calling = thread.tid;
-  system_calls.begin(core.id(), now);
-  if (replay) replay->enter_kernel(core.task());
-  const SyscallOutcome result = process.syscall(thread);
+  // Where the program ends, files get what is committed.
+  constexpr std::uint64_t kExitGroup = 94;
+  const bool is_at_once = core.makes_calls_at_once() && thread.regs.x[reg::a7] != kExitGroup;
+  system_calls.begin(core.id(), now, !is_at_once);
+  if (replay) replay->enter_kernel(core.task(), is_at_once);
+  const auto [low, high] = core.pipeline().own_stack();
+  const SyscallOutcome result =
+      is_at_once ? process.syscall_at_once(thread, low, high) : process.syscall(thread);
   if (replay) replay->leave_kernel();
   system_calls.end();
   if (result == SyscallOutcome::process_exited) process_exited();

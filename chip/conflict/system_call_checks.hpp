@@ -35,10 +35,13 @@ class SystemCallChecks final : public UserMemory::Observer, public AddressSpace:
   void attach(Aborter& handler) { handler_ = &handler; }
 
   /// What follows is done for a call of `core`'s task, or for a call that ends late, until end().
-  void begin(CoreId core, Cycle now) {
+  /// @param conflicts not of a call that reaches no memory of attempts (Process::syscall_at_once): nobody is
+  /// aborted, and so not its caller in the middle of it.
+  void begin(CoreId core, Cycle now, bool conflicts = true) {
     core_ = core;
     now_ = now;
     in_call_ = true;
+    conflicts_ = conflicts;
   }
   void end() { in_call_ = false; }
 
@@ -57,7 +60,7 @@ class SystemCallChecks final : public UserMemory::Observer, public AddressSpace:
   Aborter* handler_ = nullptr;
   EndReservations end_reservations_;
   std::function<void(Addr, Addr)> before_change_;
-  bool in_call_ = false;
+  bool in_call_ = false, conflicts_ = true;
   CoreId core_{};
   Cycle now_{};
   std::vector<Attempt*> victims_;  // scratch

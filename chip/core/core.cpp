@@ -443,11 +443,7 @@ bool Core::must_wait(Cycle at, Cycle now) {
 }
 
 bool Core::on_syscall(Cycle now) {
-  if (activity_ == Activity::doomed) {
-    end_doomed(later(now, pipeline_.cycle()));
-    return false;
-  }
-  if (is_exception(now)) return false;
+  if (!makes_calls_at_once() && is_exception(now)) return false;
   const Cycle at = pipeline_.drain();
   if (must_wait(at, now)) return false;
   thread_->regs = pipeline_.hart();
@@ -461,7 +457,7 @@ bool Core::on_syscall(Cycle now) {
       if (outcome == SyscallOutcome::yielded && activity_ == Activity::thread) slice_end_ = pipeline_.cycle();
       return true;
     case SyscallOutcome::thread_exited:
-      if (activity_ == Activity::task)
+      if (activity_ != Activity::thread)
         return on_fault({FaultKind::task_error, pipeline_.hart().pc, 0,
                          "a task ended the thread that it runs on: a task ends by returning"},
                         now);
@@ -477,7 +473,7 @@ bool Core::on_syscall(Cycle now) {
       schedule(pipeline_.cycle());
       return false;
     case SyscallOutcome::process_exited:
-      account(CycleClass::nonspeculative, pipeline_.cycle());
+      account_until(pipeline_.cycle());
       return false;
   }
   return false;

@@ -59,6 +59,8 @@ class Core final : public EventHandler {
   bool is_protected() const {
     return is_speculating() && config_.task.capsules && pipeline_.hart().capsule_depth != 0;
   }
+  /// In a capsule of a task that may be undone, or that was: what its system calls do is for good (P49).
+  bool makes_calls_at_once() const { return is_protected() || activity_ == Activity::doomed; }
   /// The guest task it runs; 0: none.
   std::uint64_t task() const { return activity_ == Activity::task ? task_.id : 0; }
 

@@ -21,6 +21,19 @@ namespace {
 constexpr std::uint32_t kSigreturnCode[] = {0x08b00893, 0x00000073};
 constexpr std::uint64_t kMinStackBytes = 64 << 10, kMaxStackBytes = std::uint64_t{16} << 30;
 
+/// Replaces the caller's registers, or gives them to a thread: of a capsule's nothing may go on elsewhere.
+bool gives_up_registers(std::uint64_t number) {
+  constexpr std::uint64_t kSigreturn = 139, kClone = 220, kExecve = 221, kClone3 = 435;
+  return number == kSigreturn || number == kClone || number == kExecve || number == kClone3;
+}
+
+/// Another thread's wait ends, and its stack, which is tracked, gets a handler's frame.
+bool sends_signal(std::uint64_t number) {
+  constexpr std::uint64_t kKill = 129, kTkill = 130, kTgkill = 131, kSigqueue = 138, kTgsigqueue = 240;
+  return number == kKill || number == kTkill || number == kTgkill || number == kSigqueue ||
+         number == kTgsigqueue;
+}
+
 }  // namespace
 
 Process::Impl::Impl(ProcessOptions process_options, AddressSpace& space, const GuestClock& guest_clock)
@@ -81,6 +94,7 @@ std::size_t Process::Impl::live_threads() const {
 }
 
 std::int64_t Process::Impl::block(Call& call, Wait wait) {
+  if (is_at_once()) return -EAGAIN;
   call.outcome = SyscallOutcome::blocked;
   if (call.thread.state == ThreadState::blocked) {  // tried again, and has to wait on
     call.info.wait.progress = wait.progress;
@@ -178,23 +192,48 @@ Process::Impl::Handler Process::Impl::handler_of(std::uint64_t number) {
   return number < kTableSize ? table[number] : nullptr;
 }
 
+std::int64_t Process::Impl::perform(Call& call) {
+  if (const Handler handler = handler_of(call.number)) return (this->*handler)(call);
+  if (unknown[call.number]++ == 0)
+    log(fmt::format("system call {} is not implemented: thread {} got ENOSYS (reported once)",
+                    syscall_name(call.number), call.thread.tid));
+  return -ENOSYS;
+}
+
+Call Process::Impl::call_of(Thread& thread) {
+  const auto& x = thread.regs.x;
+  return {thread,
+          info(thread),
+          x[reg::a7],
+          {x[reg::a0], x[reg::a1], x[reg::a2], x[reg::a3], x[reg::a4], x[reg::a5]}};
+}
+
+SyscallOutcome Process::Impl::syscall_at_once(Thread& thread, Addr low, Addr high) {
+  RUBATO_CHECK(thread.state == ThreadState::runnable, "a blocked or exited thread made a system call");
+  Call call = call_of(thread);
+  thread.regs.pc += 4;
+  thread.regs.reservation = HartState::kNoReservation;
+  user.bind(low, high);
+  const std::int64_t result = gives_up_registers(call.number) ? -EPERM
+                              : sends_signal(call.number)     ? -EAGAIN
+                                                              : perform(call);
+  user.unbind();
+  if (is_exited) return SyscallOutcome::process_exited;
+  if (call.info.restores_mask)
+    thread.signal_mask = call.info.saved_mask;  // it would have waited with another
+  call.info.restores_mask = false;
+  if (call.outcome != SyscallOutcome::thread_exited)
+    thread.regs.x[reg::a0] = static_cast<std::uint64_t>(result);
+  return call.outcome;
+}
+
 SyscallOutcome Process::Impl::syscall(Thread& thread) {
   RUBATO_CHECK(thread.state == ThreadState::runnable, "a blocked or exited thread made a system call");
-  const auto& x = thread.regs.x;
-  Call call{thread,
-            info(thread),
-            x[reg::a7],
-            {x[reg::a0], x[reg::a1], x[reg::a2], x[reg::a3], x[reg::a4], x[reg::a5]}};
+  Call call = call_of(thread);
   thread.regs.pc += 4;
   thread.regs.reservation = HartState::kNoReservation;
 
-  std::int64_t result = -ENOSYS;
-  if (const Handler handler = handler_of(call.number)) {
-    result = (this->*handler)(call);
-  } else if (unknown[call.number]++ == 0) {
-    log(fmt::format("system call {} is not implemented: thread {} got ENOSYS (reported once)",
-                    syscall_name(call.number), thread.tid));
-  }
+  const std::int64_t result = perform(call);
   if (is_exited) return SyscallOutcome::process_exited;
   const bool has_result = call.outcome == SyscallOutcome::done || call.outcome == SyscallOutcome::yielded;
   if (has_result && !call.keeps_registers) thread.regs.x[reg::a0] = static_cast<std::uint64_t>(result);
@@ -224,10 +263,14 @@ void Process::observe_accesses(UserMemory::Observer* observer) { impl_->user.obs
 Thread& Process::main_thread() { return *impl_->threads.front(); }
 const std::vector<std::unique_ptr<Thread>>& Process::threads() const { return impl_->threads; }
 SyscallOutcome Process::syscall(Thread& thread) { return impl_->syscall(thread); }
+SyscallOutcome Process::syscall_at_once(Thread& thread, Addr low, Addr high) {
+  return impl_->syscall_at_once(thread, low, high);
+}
 SyscallOutcome Process::deliver_signals(Thread& thread) { return impl_->deliver_pending(thread); }
 bool Process::has_signal(const Thread& thread) { return impl_->deliverable(thread) != 0; }
 
 std::optional<std::uint64_t> Process::next_timeout() const {
+  if (impl_->files_changed && !impl_->file_waits.empty()) return impl_->now();
   std::optional<std::uint64_t> next = impl_->alarm_at;
   if (!impl_->timeouts.empty() && (!next || impl_->timeouts.begin()->first < *next))
     next = impl_->timeouts.begin()->first;
@@ -265,6 +308,7 @@ void Process::expire_timeouts() {
         break;
     }
   }
+  impl_->retry_file_waits();
 }
 
 bool Process::exited() const { return impl_->is_exited; }

@@ -96,6 +96,11 @@ class Process {
 
   /// Performs the system call of `thread`, whose pc is at the ecall; advances pc behind it.
   SyscallOutcome syscall(Thread& thread);
+  /// Likewise, in a capsule of a task that may be undone, with the stack [low, high): the call has effect at
+  /// once and for good (P49). It never blocks and sends no signal (a call that would gives -EAGAIN), touches
+  /// no memory that attempts may have versions of (-EFAULT), takes nothing away from tracked pages (-EPERM),
+  /// and has no handler run. Others that wait for what it did to a file are served when the next timeout is.
+  SyscallOutcome syscall_at_once(Thread& thread, Addr low, Addr high);
 
   /// Runs the handlers of signals that other threads sent to `thread` meanwhile; its registers must be valid.
   /// Call it when a thread is switched out or in. Process_exited if a signal ended the program.
@@ -108,8 +113,8 @@ class Process {
   /// the program is to end with a fault report.
   bool deliver_fault(Thread& thread, const Fault& fault);
 
-  /// Earliest time (ns) at which a blocked thread's timeout ends, or nothing; expire_timeouts() wakes those
-  /// due.
+  /// Earliest time (ns) at which a blocked thread's timeout ends, or files must be looked at again, or
+  /// nothing; expire_timeouts() wakes those due.
   std::optional<std::uint64_t> next_timeout() const;
   void expire_timeouts();
 

@@ -97,6 +97,13 @@ struct Process::Impl {
   static Handler handler_of(std::uint64_t number);
 
   SyscallOutcome syscall(Thread& thread);
+  SyscallOutcome syscall_at_once(Thread& thread, Addr low, Addr high);
+  /// One that cannot be undone is being made for a task that may be (P49).
+  bool is_at_once() const { return user.is_bound(); }
+  /// What `thread`, which is at an ecall, asks for.
+  Call call_of(Thread& thread);
+  /// Looks up and calls the handler.
+  std::int64_t perform(Call& call);
 
   // --- process.cpp: threads and waits
   // ------------------------------------------------------------------------
@@ -155,6 +162,8 @@ struct Process::Impl {
   std::uint64_t free_bytes() const {
     return options.memory_bytes - std::min(options.memory_bytes, memory.mapped_bytes());
   }
+  /// A call at once must not change [a, a + bytes), whole pages: tracked ones are among them.
+  bool is_kept(Addr a, std::uint64_t bytes) const;
   std::int64_t fill_from_file(Addr a, std::uint64_t bytes, OpenFile& file, std::int64_t offset);
   void write_back(Addr a, std::uint64_t bytes, bool forget);
 

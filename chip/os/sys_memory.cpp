@@ -46,6 +46,13 @@ bool Process::Impl::has_room_for(Addr a, std::uint64_t bytes, std::uint8_t right
   return (rights & Page::kWrite) == 0 || has_room(bytes - memory.writable_bytes(a, bytes));
 }
 
+bool Process::Impl::is_kept(Addr a, std::uint64_t bytes) const {
+  if (!is_at_once()) return false;
+  for (Addr page = a; page < a + bytes; page += AddressSpace::kPageBytes)
+    if ((memory.attributes(page) & (Page::kMapped | Page::kUntracked)) == Page::kMapped) return true;
+  return false;
+}
+
 std::int64_t Process::Impl::sys_brk(Call& call) {
   const Addr wanted = call.a[0];
   if (wanted < brk_start || wanted >= Layout::kMappings) return static_cast<std::int64_t>(brk_now);
@@ -55,6 +62,7 @@ std::int64_t Process::Impl::sys_brk(Call& call) {
       return static_cast<std::int64_t>(brk_now);
     memory.map(brk_mapped, end - brk_mapped, Page::kRead | Page::kWrite);
   } else if (end < brk_mapped) {
+    if (is_kept(end, brk_mapped - end)) return static_cast<std::int64_t>(brk_now);
     memory.unmap(end, brk_mapped - end);
   }
   brk_mapped = end;
@@ -96,6 +104,7 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
     if (hint < kLowestMapping) return -EPERM;
     if (!is_user_range(hint, bytes)) return -ENOMEM;
     if ((flags & abi::kMapFixedNoReplace) != 0 && !memory.none_mapped(hint, bytes)) return -EEXIST;
+    if (is_kept(hint, bytes)) return -EPERM;
     a = hint;
   } else {
     const Addr limit = stack_low - Layout::kGuardBytes;
@@ -187,6 +196,7 @@ std::int64_t Process::Impl::sys_munmap(Call& call) {
   const std::uint64_t bytes = page_up(call.a[1]);
   if (a >= AddressSpace::kSize || bytes > AddressSpace::kSize - a) return -EINVAL;
   if (a < kLowestMapping || !is_user_range(a, bytes)) return a < kLowestMapping ? 0 : -EINVAL;
+  if (is_kept(a, bytes)) return -EPERM;
   write_back(a, bytes, true);
   memory.unmap(a, bytes);
   return 0;
@@ -204,6 +214,11 @@ std::int64_t Process::Impl::sys_mprotect(Call& call) {
   // Untracked pages stay untracked, unless the call says otherwise: runs of pages that agree are changed at
   // once.
   const bool is_tracked = (call.a[2] & abi::kProtTracked) != 0;
+  constexpr std::uint8_t kRights = Page::kRead | Page::kWrite | Page::kExecute;
+  for (Addr page = a; is_at_once() && page < a + bytes; page += AddressSpace::kPageBytes) {
+    const std::uint8_t was = memory.attributes(page) & (kRights | Page::kUntracked);
+    if ((was & Page::kUntracked) == 0 && was != 0 && was != rights) return -EPERM;
+  }
   for (Addr run = a; run < a + bytes;) {
     const std::uint8_t was = memory.attributes(run) & Page::kUntracked;
     const std::uint8_t untracked = is_tracked ? std::uint8_t{0} : was;
@@ -226,6 +241,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   if (call.a[1] > AddressSpace::kSize || call.a[2] > AddressSpace::kSize) return -ENOMEM;
   const std::uint64_t old_bytes = page_up(call.a[1]), new_bytes = page_up(call.a[2]);
   if (!is_user_range(from, old_bytes) || !memory.all_mapped(from, old_bytes)) return -EFAULT;
+  if (is_kept(from, old_bytes)) return -EPERM;
   write_back(from, old_bytes, false);
   const std::uint8_t rights = memory.attributes(from);
   if (new_bytes > old_bytes && (rights & Page::kWrite) != 0 && !has_room(new_bytes - old_bytes))
@@ -258,6 +274,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
     to = call.a[4];
     if ((to & AddressSpace::kPageMask) != 0 || !is_user_range(to, new_bytes)) return -EINVAL;
     if (to < from + old_bytes && from < to + new_bytes) return -EINVAL;
+    if (is_kept(to, new_bytes)) return -EPERM;
     write_back(to, new_bytes, true);
   } else {
     to = memory.find_free(new_bytes, Layout::kMappings, stack_low - Layout::kGuardBytes);
@@ -278,6 +295,7 @@ std::int64_t Process::Impl::sys_msync(Call& call) {
   const Addr a = call.a[0];
   if ((a & AddressSpace::kPageMask) != 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
   if (!memory.all_mapped(a, page_up(call.a[1]))) return -ENOMEM;
+  if (is_kept(a, page_up(call.a[1]))) return -EPERM;
   write_back(a, page_up(call.a[1]), false);
   return 0;
 }
@@ -291,6 +309,7 @@ std::int64_t Process::Impl::sys_madvise(Call& call) {
   if (!is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
   if (call.i32(2) == kRemove) return -EINVAL;
   if (call.i32(2) == kDontNeed) {
+    if (is_kept(a, bytes)) return -EPERM;
     write_back(a, bytes, false);
     memory.discard(a, bytes);
     for (const auto& [begin, mapping] : shared_mappings) {  // dropped copies are read again

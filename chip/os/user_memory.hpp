@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "chip/memory/address_space.hpp"
 
@@ -32,8 +33,18 @@ class UserMemory {
     if (observer_ != nullptr && bytes != 0) observer_->before_access(a, bytes, write);
   }
 
-  bool readable(Addr a, std::uint64_t bytes) const { return memory_.allows_range(a, bytes, Page::kRead); }
-  bool writable(Addr a, std::uint64_t bytes) const { return memory_.allows_range(a, bytes, Page::kWrite); }
+  /// Until unbind() calls reach only what no attempt has versions of: untracked memory, the stack [low, high)
+  /// of the caller, and, to be read, what nobody may write to (capsules.md P49).
+  void bind(Addr low, Addr high) { is_bound_ = true, stack_ = {low, high}; }
+  void unbind() { is_bound_ = false; }
+  bool is_bound() const { return is_bound_; }
+
+  bool readable(Addr a, std::uint64_t bytes) const {
+    return memory_.allows_range(a, bytes, Page::kRead) && (!is_bound_ || is_unversioned(a, bytes));
+  }
+  bool writable(Addr a, std::uint64_t bytes) const {
+    return memory_.allows_range(a, bytes, Page::kWrite) && (!is_bound_ || is_unversioned(a, bytes));
+  }
 
   /// Copies from the guest; false (and nothing done) unless all of the range is readable.
   bool read(Addr a, void* to, std::uint64_t bytes) const {
@@ -91,8 +102,20 @@ class UserMemory {
   }
 
  private:
+  /// Of a range that is mapped.
+  bool is_unversioned(Addr a, std::uint64_t bytes) const {
+    if (a >= stack_.first && a < stack_.second && bytes <= stack_.second - a) return true;
+    for (Addr page = a & ~AddressSpace::kPageMask; page < a + bytes; page += AddressSpace::kPageBytes) {
+      const std::uint8_t attributes = memory_.attributes(page);
+      if ((attributes & Page::kUntracked) == 0 && (attributes & Page::kWrite) != 0) return false;
+    }
+    return true;
+  }
+
   AddressSpace& memory_;
   Observer* observer_ = nullptr;
+  bool is_bound_ = false;
+  std::pair<Addr, Addr> stack_{};
 };
 
 }  // namespace rubato::chip

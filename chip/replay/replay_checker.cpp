@@ -18,6 +18,8 @@ bool is_stop(Kind kind) {
   return kind == Kind::create || kind == Kind::task_read || kind == Kind::kernel_exit;
 }
 
+bool is_mapping(Kind kind) { return kind == Kind::map || kind == Kind::unmap || kind == Kind::protect; }
+
 }  // namespace
 
 ReplayChecker::ReplayChecker(AddressSpace& memory, const Symbols& symbols, const Config& config,
@@ -226,18 +228,18 @@ void ReplayChecker::replay_freeing(const HeapCall& call) {
 }
 
 // A pool grows where a task may have had a mapping.
-void ReplayChecker::replay_unmapping(Addr a, std::uint64_t bytes) {
+void ReplayChecker::replay_mapping(Addr a, std::uint64_t bytes) {
   for (const Record& record : running_)
-    if (record != nullptr) replay_unmapping(*record, a, bytes);
-  for (const auto& [id, record] : suspended_) replay_unmapping(*record, a, bytes);
+    if (record != nullptr) replay_mapping(*record, a, bytes);
+  for (const auto& [id, record] : suspended_) replay_mapping(*record, a, bytes);
 }
 
-void ReplayChecker::replay_unmapping(AttemptRecord& record, Addr a, std::uint64_t bytes) {
+void ReplayChecker::replay_mapping(AttemptRecord& record, Addr a, std::uint64_t bytes) {
   if (record.may_abort) return;
   std::size_t end = 0;
   for (std::size_t i = record.next; i < record.actions.size(); ++i) {
     const TaskAction& action = record.actions[i];
-    if (action.kind == Kind::unmap && action.address < a + bytes && a < action.address + action.value)
+    if (is_mapping(action.kind) && action.address < a + bytes && a < action.address + action.value)
       end = i + 1;
   }
   if (end == 0) return;
@@ -328,12 +330,14 @@ void ReplayChecker::on_kernel_exit(CoreId core, const HartState& hart) {
 
 // ---- What the kernel does for them ----
 
-void ReplayChecker::enter_kernel(std::uint64_t id) {
+void ReplayChecker::enter_kernel(std::uint64_t id, bool at_once) {
+  at_once_ = at_once && is_active_;
   kernel_for_.push_back(is_active_ && id != 0 ? running(id) : nullptr);
   if (AttemptRecord* const record = kernel_for_.back()) record->entered_kernel = record->actions.size();
-  memory_.watch_kernel(kernel_for_.back() != nullptr ? this : nullptr);
+  memory_.watch_kernel(kernel_for_.back() != nullptr || at_once_ ? this : nullptr);
 }
 void ReplayChecker::leave_kernel() {
+  at_once_ = false;
   kernel_for_.pop_back();
   memory_.watch_kernel(!kernel_for_.empty() && kernel_for_.back() != nullptr ? this : nullptr);
 }
@@ -380,6 +384,15 @@ void ReplayChecker::add_kernel(TaskAction action, std::vector<std::byte> data) {
   record.kernel_data.push_back(std::move(data));
 }
 
+void ReplayChecker::change(const TaskAction& mapping) {
+  guarded([&] {
+    const std::uint64_t bytes =
+        mapping.kind == Kind::move ? std::uint64_t{mapping.index} << AddressSpace::kPageBits : mapping.value;
+    replay_mapping(mapping.address, bytes);
+    replay_->change(mapping);
+  });
+}
+
 std::vector<std::byte> ReplayChecker::bytes_at(Addr a, std::uint64_t bytes) const {
   return {memory_.host(a), memory_.host(a) + bytes};
 }
@@ -387,7 +400,7 @@ std::vector<std::byte> ReplayChecker::bytes_at(Addr a, std::uint64_t bytes) cons
 void ReplayChecker::on_map(Addr a, std::uint64_t bytes, std::uint8_t attributes) {
   if (in_heap_) {
     guarded([&] {
-      replay_unmapping(a, bytes);
+      replay_mapping(a, bytes);
       replay_->map(a, bytes, attributes);
     });
     return;
@@ -414,6 +427,11 @@ void ReplayChecker::on_kernel_read(Addr a, std::uint64_t bytes) {
   add_kernel({.kind = Kind::kernel_read, .address = a}, bytes_at(a, bytes));
 }
 void ReplayChecker::on_kernel_write(Addr a, std::uint64_t bytes) {
+  // A capsule's own stack is the attempt's: a doomed run's is nobody's.
+  const bool is_on_stack = std::any_of(stacks_.begin(), stacks_.end(), [a](const auto& stack) {
+    return a >= stack.first && a < stack.second;
+  });
+  if (at_once_ && !is_on_stack) return replay_->write(a, bytes_at(a, bytes));
   add_kernel({.kind = Kind::kernel_write, .address = a}, bytes_at(a, bytes));
 }
 

@@ -46,7 +46,8 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void become_nonspeculative(CoreId core);
   /// Between these, what the kernel does with memory is done for task `id`, which is in a system call; 0: for
   /// nobody who is checked. They nest: one call may end others.
-  void enter_kernel(std::uint64_t id);
+  /// @param at_once in a capsule: mappings, and what is written, stay whatever becomes of the task (P49).
+  void enter_kernel(std::uint64_t id, bool at_once = false);
   void leave_kernel();
   /// Likewise, what the ideal allocator does for task `id`, whose registers are these before and after a
   /// call.
@@ -95,9 +96,12 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
     if (record.suspensions_seen != suspensions_ && (memory_.attributes(address) & Page::kUntracked) != 0)
       note_precedences(record);
   }
+  /// Of mappings.
   void add_kernel(const TaskAction& action) {
+    if (at_once_) return change(action);
     if (kernel_for_.back() != nullptr) kernel_for_.back()->actions.push_back(action);
   }
+  void change(const TaskAction& mapping);
   void add_kernel(TaskAction action, std::vector<std::byte> data);
   std::vector<std::byte> bytes_at(Addr a, std::uint64_t bytes) const;
   /// Replays the actions before `end`, and before each what other tasks must have done by then.
@@ -111,8 +115,9 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void replay_freeing(const HeapCall& call);
   /// What the heap call `action` freed may be taken by others from now on.
   void note_freeing(const AttemptRecord& record, std::size_t action);
-  void replay_unmapping(Addr a, std::uint64_t bytes);
-  void replay_unmapping(AttemptRecord& record, Addr a, std::uint64_t bytes);
+  /// What is there changes its mapping: so must what other tasks did to that.
+  void replay_mapping(Addr a, std::uint64_t bytes);
+  void replay_mapping(AttemptRecord& record, Addr a, std::uint64_t bytes);
   AttemptRecord* running(std::uint64_t id) const;
   /// A sentence, if a task that was created has no end.
   std::string tasks_left() const;
@@ -129,7 +134,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   bool is_active_ = false;  // in a region, and nothing is wrong yet
 
   std::vector<AttemptRecord*> kernel_for_;  // who is in the kernel, innermost last; null: nobody
-  bool in_heap_ = false;
+  bool in_heap_ = false, at_once_ = false;
   HeapCall heap_call_;      // being served
   Addr heap_function_ = 0;  // its entry
   struct Freeing {

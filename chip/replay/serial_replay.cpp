@@ -387,17 +387,31 @@ void SerialReplay::apply_kernel(const TaskAction& action) {
       return;
     }
     case Kind::map:
-      return copy_.map(a, action.value, action.bytes & kCopied);
     case Kind::unmap:
-      return copy_.unmap(a, action.value);
     case Kind::protect:
-      return copy_.protect(a, action.value, action.bytes & kCopied);
     case Kind::discard:
-      return copy_.discard(a, action.value);
     case Kind::move:
-      return copy_.move_contents(a, action.value, std::uint64_t{action.index} << AddressSpace::kPageBits);
+      return change(action);
     default:
       fail(fmt::format("enters the kernel, on the chip it was a {} of {:#x},", name_of(action.kind), a));
+  }
+}
+
+void SerialReplay::change(const TaskAction& mapping) {
+  const Addr a = mapping.address;
+  switch (mapping.kind) {
+    case Kind::map:
+      return copy_.map(a, mapping.value, mapping.bytes & kCopied);
+    case Kind::unmap:
+      return copy_.unmap(a, mapping.value);
+    case Kind::protect:
+      return copy_.protect(a, mapping.value, mapping.bytes & kCopied);
+    case Kind::discard:
+      return copy_.discard(a, mapping.value);
+    case Kind::move:
+      return copy_.move_contents(a, mapping.value, std::uint64_t{mapping.index} << AddressSpace::kPageBits);
+    default:
+      RUBATO_CHECK(false, "no change of mappings");
   }
 }
 

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -12,7 +13,6 @@
 #if !defined(__riscv)
 #include <unistd.h>
 
-#include <cerrno>
 #include <utility>
 #endif
 
@@ -106,7 +106,9 @@ inline bool is_callers(const void* p, std::size_t bytes) {
          !touches(stack_low, ins::read_now<ins::kCallerStack>());
 }
 
-/// A system call of up to 6 arguments: its result or -errno. `errno`, which is tracked, stays as it is.
+/// A system call of up to 6 arguments: its result or -errno. `errno`, which is tracked, stays as it is. In a
+/// speculative task it is made at once and for good, on untracked memory, the own stack and read-only data; a
+/// call that needs other memory, would wait or sends a signal comes when the task has been promoted.
 template <class... Args>
 inline std::int64_t system_call(std::int64_t number, Args... args) {
   static_assert(sizeof...(Args) <= 6, "a system call takes at most 6 arguments");
@@ -126,7 +128,9 @@ inline std::int64_t system_call(std::int64_t number, Args... args) {
   register std::uint64_t a4 asm("a4") = words[4];
   register std::uint64_t a5 asm("a5") = words[5];
   asm volatile("ecall" : "+r"(a0) : "r"(a7), "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5) : "memory");
-  return static_cast<std::int64_t>(a0);
+  const auto result = static_cast<std::int64_t>(a0);
+  if (result == -EFAULT || result == -EAGAIN) promote();
+  return result;
 }
 
 #else

@@ -38,6 +38,17 @@ def test_a_doomed_run_keeps_its_core_and_the_end_of_the_region_but_not_its_task(
     assert (done.returncode, done.stdout) == (0, "calls 2, created 0, handled 1\n"), done.stderr[-2000:]
 
 
+@pytest.mark.parametrize(
+    "options", [["--cores", "2"], ["--cores", "4"], ["--cores", "16", "--set", "run.lookahead_cycles=0"]], ids=" ".join
+)
+def test_a_capsule_makes_its_system_calls_at_once_and_promotes_for_others(
+    options: list[str], guests: Path, rubato_chip: Path
+) -> None:
+    done = run(rubato_chip, "--quiet", *options, "--check-replay", guests / "capsule_calls")
+    seen = "calls 2, speculative 2, bytes 5 of 5, refused 10, mapped 2, begun 6, promoted 3\n"
+    assert (done.returncode, done.stdout) == (0, seen), done.stderr[-2000:]
+
+
 def test_a_task_in_a_capsule_does_not_give_way_where_another_can(guests: Path, rubato_chip: Path) -> None:
     done = run(rubato_chip, "--quiet", "--cores", "2", guests / "capsule_yields")
     assert (done.returncode, done.stdout) == (0, "calls 1, doomed 0\n"), done.stderr[-2000:]

@@ -117,6 +117,27 @@ TEST(Capsule, ADoomedRunEndsAtAPromoteToo) {
   EXPECT_EQ(chip.untracked(), 0U);
 }
 
+TEST(Capsule, MakesASystemCallAtOnceDoomedOrNot) {
+  for (const bool is_aborted : {false, true}) {
+    CapsuleChip chip;
+    chip.on_syscall = [&] {
+      chip.parts[0].worker.regs.pc += 4;
+      return SyscallOutcome::done;
+    };
+    chip.give(0);
+    for (int i = 4; i < 10; ++i) chip.emit("ld", {.rd = 5, .rs1 = 10, .imm = i * 64});
+    chip.emit(0x00000073);  // ecall
+    chip.emit("sd", {.rs1 = 11, .rs2 = 10, .imm = 0});
+    chip.emit_return();
+    if (is_aborted) chip.at(100, [&] { EXPECT_TRUE(chip.core().abort_task(Cycle{100})); });
+    chip.start();
+    EXPECT_EQ(chip.syscalls, 1U) << is_aborted;
+    EXPECT_TRUE(chip.exceptions.empty()) << is_aborted;
+    EXPECT_EQ(chip.untracked(), kData) << is_aborted;
+    EXPECT_EQ(chip.has_returned(), !is_aborted);
+  }
+}
+
 TEST(Capsule, ACallNeedsItsStack) {
   struct Case {
     Addr sp;
