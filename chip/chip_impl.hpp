@@ -278,6 +278,9 @@ struct Chip::Impl final : EventHandler,
     if (replay) replay->become_nonspeculative(core);
   }
   void retire(Attempt& attempt, bool is_committed) override;
+  void free_record(LineAddr record) override {
+    cores[HandlerArea::core_of(record).value]->handlers().give_back(record);
+  }
   void begin_speculation() override {
     if (std::exchange(speculates, true)) return;
     for (const auto& core : cores) core->pipeline().begin_marks();

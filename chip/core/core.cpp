@@ -24,7 +24,8 @@ Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& tim
       pipeline_(id, config, ports),
       account_(account),
       observer_(ports.observer),
-      config_(config) {}
+      config_(config),
+      handlers_(id, config.task.handler_records) {}
 
 // ---- Time and accounting ----
 
@@ -556,7 +557,7 @@ bool Core::on_create(Cycle now) {
     }
     RUBATO_CHECK(outcome == CreateOutcome::accepted, "a non-speculative task's create is no exception");
   } else if (capsule_fault_ == CapsuleFault::doomed_create_performed) {  // else a doomed run creates nothing
-    host_.tasks().run_handler(id_, task, at);
+    host_.tasks().run_handler(id_, {task, handlers_.take()}, at);
   }
   pipeline_.resume_at(at + config_.task.create_cycles);
   pipeline_.skip_instruction();

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "chip/capsule/handler_area.hpp"
 #include "chip/core/core_host.hpp"
 #include "chip/core/pipeline.hpp"
 #include "chip/os/thread.hpp"
@@ -46,6 +47,7 @@ class Core final : public EventHandler {
   Pipeline& pipeline() { return pipeline_; }
   const Pipeline& pipeline() const { return pipeline_; }
   bool in_region() const { return in_region_; }
+  HandlerArea& handlers() { return handlers_; }
   /// A capsule call: of which stub, since when. Stub 0: none.
   struct CapsuleCall {
     Addr stub = 0;
@@ -188,6 +190,7 @@ class Core final : public EventHandler {
   Cycle internal_cycle_{};
   Addr caller_stack_ = 0;            // sp at the outermost capsule call
   std::uint32_t call_handlers_ = 0;  // registered since
+  HandlerArea handlers_;
   CapsuleCall capsule_call_;
   std::shared_ptr<Doomer> doomer_;  // null: but in tests
   CapsuleFault capsule_fault_ = CapsuleFault::none;

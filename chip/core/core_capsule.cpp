@@ -83,7 +83,7 @@ bool Core::is_bad_call() const {
   if (capsule_fault_ == CapsuleFault::stack_unchecked) return !call_refusal().empty();
   return !call_refusal().empty() || sp % 16 != 0 || sp > high || sp < low ||
          sp - low < config_.task.capsule_stack ||
-         task_.attempt->handlers.size() + config_.task.capsule_handlers > config_.task.handler_records;
+         handlers_.left() < config_.task.capsule_handlers;
 }
 
 bool Core::on_capsule_call(Cycle now) {
@@ -110,7 +110,7 @@ bool Core::on_abort_handler(Cycle now) {
   const bool is_doomed = activity_ == Activity::doomed;
   if (is_speculating() && config_.task.capsules && hart.capsule_depth == 0) return !is_exception(now);
   if (is_protected() || is_doomed) {
-    if (++call_handlers_ > config_.task.capsule_handlers)
+    if (call_handlers_ == config_.task.capsule_handlers)
       return on_fault({FaultKind::task_error, hart.pc, 0,
                        fmt::format("a capsule call registered more than {} handlers (task.capsule_handlers)",
                                    config_.task.capsule_handlers)},
@@ -118,10 +118,15 @@ bool Core::on_abort_handler(Cycle now) {
     // A create's flags: without timestamp and locale.
     TaskDescriptor handler = descriptor_of(hart, static_cast<std::uint32_t>(pipeline_.insn().imm));
     handler.type = TaskType::nonspec;
+    if (!pipeline_.store_record(handlers_.front())) {
+      blocked_ = true;
+      return false;
+    }
+    ++call_handlers_;
     if (is_doomed) {
-      host_.tasks().run_handler(id_, handler, later(now, pipeline_.cycle()));
+      host_.tasks().run_handler(id_, {handler, handlers_.take()}, later(now, pipeline_.cycle()));
     } else {
-      host_.tasks().on_abort(id_, handler);
+      host_.tasks().on_abort(id_, {handler, handlers_.take()});
     }
   }
   pipeline_.resume_at(pipeline_.cycle() + config_.task.abort_handler_cycles);

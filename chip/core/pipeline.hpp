@@ -134,6 +134,8 @@ class Pipeline final : private L1Recorder {
   /// The speculative task is aborted inside a capsule: what it does from now on is for nothing, until it
   /// leaves the capsule (P37). May be called as stop_task() may.
   void doom();
+  /// Writes all of a line that is no guest's, which nobody waits for. False: it must be tried again.
+  bool store_record(LineAddr line);
   /// The log of an attempt of this core, committed or restored, is not needed any longer.
   void give_back_log(Attempt& attempt) { log_.give_back(attempt.log_lines); }
 

@@ -70,6 +70,11 @@ bool Pipeline::enter_capsule(const CapsuleVector& vector, Latency cycles) {
   return true;
 }
 
+bool Pipeline::store_record(LineAddr line) {
+  if (ports_.l1d.hit(line, true)) return true;
+  return access_memory(line, AccessKind::untracked_line_store, cycle_.value).done;
+}
+
 void Pipeline::leave_capsule() {
   cycle_ = cycle_ + 1;
   ++counters_.branches;

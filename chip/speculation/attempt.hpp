@@ -26,6 +26,12 @@ struct UndoEntry {
   std::uint64_t old_value;
 };
 
+/// What is to run if the attempt is aborted, and the line of its core's handler area that says so (P44).
+struct Handler {
+  TaskDescriptor task;
+  LineAddr record{};
+};
+
 struct Attempt {
   enum class State : std::uint8_t { running, finished, exceptioned };
 
@@ -35,11 +41,11 @@ struct Attempt {
   CoreId core{};
   std::uint32_t slot = 0;  ///< the tile's column of signatures
   State state = State::running;
-  std::vector<Probe> reads, writes;      ///< every line recorded, perhaps more than once
-  std::vector<UndoEntry> undo;           ///< in the order of the stores
-  std::vector<LineAddr> log_lines;       ///< of simulated memory, kLogEntriesPerLine entries each
-  std::vector<Task*> children;           ///< uncommitted ones, at most task.tracked_children, and held ones
-  std::vector<TaskDescriptor> handlers;  ///< that its capsules registered, in that order (P12)
+  std::vector<Probe> reads, writes;  ///< every line recorded, perhaps more than once
+  std::vector<UndoEntry> undo;       ///< in the order of the stores
+  std::vector<LineAddr> log_lines;   ///< of simulated memory, kLogEntriesPerLine entries each
+  std::vector<Task*> children;       ///< uncommitted ones, at most task.tracked_children, and held ones
+  std::vector<Handler> handlers;     ///< that its capsules registered, in that order (P12)
   AttemptCycles cycles;
 
   // The task units' own.

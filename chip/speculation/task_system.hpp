@@ -85,11 +85,11 @@ class TaskSystem {
 
   // Capsules of a speculative task.
   /// Its abort, for whatever cause, is to be followed by `handler`, a task of the tile (P12).
-  virtual void on_abort(CoreId core, const TaskDescriptor& handler) = 0;
+  virtual void on_abort(CoreId core, const Handler& handler) = 0;
   /// The capsule cannot be held up by what would stop or stall its task: that is aborted, for `cause` (P34).
   virtual void doom(CoreId core, AbortCause cause, Cycle now) = 0;
   /// A doomed run of `core` registered `handler`: it runs in any case (P37).
-  virtual void run_handler(CoreId core, const TaskDescriptor& handler, Cycle now) = 0;
+  virtual void run_handler(CoreId core, const Handler& handler, Cycle now) = 0;
   /// A doomed run has left its last capsule: the core asks for work.
   virtual void end_doomed(CoreId core, Cycle now) = 0;
 
@@ -118,6 +118,8 @@ class TaskHost {
   /// The attempt's fate is known: its undo log, and what else was kept for it, is free. It may be called
   /// again for an attempt that had stopped (C18).
   virtual void retire(Attempt& attempt, bool is_committed) = 0;
+  /// What the record of a handler said is read, or no longer needed.
+  virtual void free_record(LineAddr record) = 0;
   /// No task can ever proceed, though cores are at work: the run ends. Functions stand as addresses in both
   /// texts; an empty sentence: tasks and threads wait for each other.
   virtual void no_progress(const std::string& sentence, const std::string& details) = 0;

@@ -244,32 +244,45 @@ void Spiller::chain_untimed(std::uint32_t first, std::uint32_t last, std::vector
   last_untimed_ = last;
 }
 
+// Without records they get lines of the spill area.
+Spiller::Chain Spiller::append(const std::vector<Task*>& tasks, std::span<const LineAddr> records) {
+  Chain chain;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    Task* const task = tasks[i];
+    task->order = task->descriptor.has_timestamp ? task->descriptor.timestamp : 0;
+    if (chain.last == SpillArea::kNoBatch || area_.size(chain.last) == area_.batch_capacity()) {
+      const std::size_t size = std::min<std::size_t>(tasks.size() - i, area_.batch_capacity());
+      const std::uint32_t batch = records.empty() ? area_.open_batch(static_cast<std::uint32_t>(size))
+                                                  : area_.open_records(records.subspan(i, size));
+      if (chain.last == SpillArea::kNoBatch) {
+        chain.first = batch;
+      } else {
+        area_.chain(chain.last, batch);
+      }
+      chain.last = batch;
+    }
+    area_.append(chain.last, task);
+  }
+  return chain;
+}
+
 void Spiller::add(const std::vector<Task*>& tasks) {
   if (tasks.empty()) return;
-  const bool has_timestamps = tasks.front()->descriptor.has_timestamp;
   // Written before the region: no time passes here.
   std::vector<LineAddr> lines;
-  std::uint32_t first = SpillArea::kNoBatch, last = SpillArea::kNoBatch;
-  auto left = static_cast<std::uint32_t>(std::min<std::size_t>(tasks.size(), ~std::uint32_t{0}));
-  for (Task* task : tasks) {
-    task->order = has_timestamps ? task->descriptor.timestamp : 0;
-    if (last == SpillArea::kNoBatch || area_.size(last) == area_.batch_capacity()) {
-      const std::uint32_t batch = area_.open_batch(std::min(left, area_.batch_capacity()));
-      if (last == SpillArea::kNoBatch) {
-        first = batch;
-      } else {
-        area_.chain(last, batch);
-      }
-      last = batch;
-    }
-    area_.append(last, task);
-    --left;
-  }
-  if (has_timestamps) {
+  const auto [first, last] = append(tasks, {});
+  if (tasks.front()->descriptor.has_timestamp) {
     place_refill(make_refill(first), state_.queue.refills() < max_refills_, lines);
   } else {
     chain_untimed(first, last, lines);
   }
+}
+
+void Spiller::add_recorded(const std::vector<Task*>& tasks, std::span<const LineAddr> records) {
+  if (tasks.empty()) return;
+  std::vector<LineAddr> lines;
+  const auto [first, last] = append(tasks, records);
+  chain_untimed(first, last, lines);
 }
 
 // ---- Refill ----
@@ -392,6 +405,8 @@ Cycle Spiller::step_refill(CoreId core, Cycle now, bool& is_read) {
   // The descriptor has arrived and there is room: the task is idle again.
   if (!state_.queue.has_room(false, false)) state_.is_refill_turn = false;
   const std::uint32_t line_before = area_.first_line_left(refill->batch);
+  if (area_.has_records(refill->batch))
+    state_.context.host.free_record(area_.line(refill->batch, line_before));
   Task* const task = area_.take_front(refill->batch);
   if (area_.first_line_left(refill->batch) != line_before) arrivals.pop_front();
   ++state_.counts.refilled;

@@ -58,12 +58,12 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   bool finish(CoreId core, Cycle now, bool waits);
   bool exception(CoreId core, Cycle now, bool goes_on);
   // Capsules: task_unit_capsule.cpp.
-  void on_abort(CoreId core, const TaskDescriptor& handler);
+  void on_abort(CoreId core, const Handler& handler);
   void doom(CoreId core, AbortCause cause, Cycle now);
   /// Makes tasks of them, the last one first; `core` registered them.
-  void run_handlers(std::span<const TaskDescriptor> handlers, CoreId core, Cycle now);
+  void run_handlers(std::span<const Handler> handlers, CoreId core, Cycle now);
   /// Of a doomed run.
-  void run_late_handler(const TaskDescriptor& handler, CoreId core, Cycle now) {
+  void run_late_handler(const Handler& handler, CoreId core, Cycle now) {
     ++state_.counts.handlers_registered;
     run_handlers({&handler, 1}, core, now);
   }

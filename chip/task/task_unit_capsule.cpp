@@ -1,8 +1,8 @@
 // The task unit's part in capsules: abort handlers and doomed runs. Espresso, Sec. IV-C, V-C; P34 to P46.
 //
 // A handler is a task without timestamp, locale and parent. It becomes one where its attempt is aborted, in a
-// batch of the tile's chain of spilled tasks: so it needs no entry of a full task queue, and refills read it
-// when there is room, as ever.
+// batch of the tile's chain of spilled tasks, whose lines are the records that registering it has written: so
+// it needs no entry of a full task queue, and refills read it when there is room, as ever.
 // SPDX-License-Identifier: MIT
 #include <utility>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace rubato::chip {
 
-void TaskUnit::on_abort(CoreId core, const TaskDescriptor& handler) {
+void TaskUnit::on_abort(CoreId core, const Handler& handler) {
   ++state_.counts.handlers_registered;
   state_.slots[state_.slot_of(core)].task->attempt->handlers.push_back(handler);
 }
@@ -23,20 +23,23 @@ void TaskUnit::doom(CoreId core, AbortCause cause, Cycle now) {
   context_.aborts->abort({&attempt, 1}, {cause, LineAddr{}, core, attempt->task}, now);
 }
 
-void TaskUnit::run_handlers(std::span<const TaskDescriptor> handlers, CoreId core, Cycle now) {
+void TaskUnit::run_handlers(std::span<const Handler> handlers, CoreId core, Cycle now) {
   if (handlers.empty()) return;
   state_.touch();
   if (context_.capsule_fault == CapsuleFault::handler_lost) handlers = handlers.first(handlers.size() - 1);
   state_.counts.handlers_queued += handlers.size();
   std::vector<Task*> tasks;
+  std::vector<LineAddr> records;
   for (std::size_t i = handlers.size(); i-- > 0;) {
-    Task* task = context_.make_task(handlers[i], 0);
+    Task* task = context_.make_task(handlers[i].task, 0);
     ++state_.counts.created;
-    if (context_.observer != nullptr) context_.observer->on_created(task->id, 0, handlers[i], core, now);
+    if (context_.observer != nullptr)
+      context_.observer->on_created(task->id, 0, handlers[i].task, core, now);
     tasks.push_back(task);
+    records.push_back(handlers[i].record);
     if (context_.capsule_fault == CapsuleFault::handler_twice && tasks.size() <= handlers.size()) ++i;
   }
-  add_initial(tasks);
+  spiller_.add_recorded(tasks, records);
   state_.reconsider_later(now);
 }
 
@@ -44,6 +47,8 @@ void TaskUnit::drop_handlers(Attempt& attempt, CapsuleFault otherwise, Cycle now
   if (context_.capsule_fault == otherwise)
     return run_handlers(std::exchange(attempt.handlers, {}), attempt.core, now);
   state_.counts.handlers_dropped += attempt.handlers.size();
+  for (std::size_t i = attempt.handlers.size(); i-- > 0;)
+    context_.host.free_record(attempt.handlers[i].record);
   attempt.handlers.clear();
 }
 

@@ -173,7 +173,8 @@ TEST(Capsule, ACallThroughWhatIsNoEntryIsAnExceptionOrAnError) {
 TEST(Capsule, ACallNeedsRoomForHandlers) {
   for (const std::uint32_t held : {4U, 5U}) {
     CapsuleChip chip([](Config& c) { c.task.capsule_handlers = 4, c.task.handler_records = 8; });
-    chip.give(0).handlers.resize(held);
+    chip.give(0);
+    for (std::uint32_t i = 0; i < held; ++i) chip.core().handlers().take();
     chip.emit_return();
     chip.start();
     EXPECT_EQ(chip.has_returned(), held == 4);
@@ -197,6 +198,12 @@ TEST(Capsule, HandlersAreTheAttemptsUntilItIsAbortedThenTheyRun) {
   EXPECT_FALSE(chip.handlers[0].has_timestamp || chip.handlers[0].has_locale);
   ASSERT_EQ(chip.late_handlers.size(), 1U);
   EXPECT_EQ(chip.late_handlers[0].argument_count, 2U);
+  ASSERT_EQ(chip.records.size(), 2U);
+  for (const LineAddr record : chip.records) {
+    EXPECT_EQ(HandlerArea::core_of(record), CoreId{0});
+    EXPECT_EQ(chip.parts[0].l1d.state(record), LineState::modified) << "it was written";
+  }
+  EXPECT_NE(chip.records[0], chip.records[1]);
 }
 
 TEST(Capsule, OutsideOneASpeculativeTaskMustNotRegisterAHandlerOthersMayInVain) {

@@ -182,13 +182,17 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
     (goes_on ? doomed_by_exception : exceptions).push_back(now);
     return !on_exception || on_exception(core, now);
   }
-  void on_abort(CoreId, const TaskDescriptor& handler) override { handlers.push_back(handler); }
+  void on_abort(CoreId, const Handler& handler) override {
+    handlers.push_back(handler.task);
+    records.push_back(handler.record);
+  }
   void doom(CoreId core, AbortCause cause, Cycle now) override {
     dooms.push_back(cause);
     EXPECT_TRUE(this->core(core.value).abort_task(now));
   }
-  void run_handler(CoreId, const TaskDescriptor& handler, Cycle) override {
-    late_handlers.push_back(handler);
+  void run_handler(CoreId, const Handler& handler, Cycle) override {
+    late_handlers.push_back(handler.task);
+    records.push_back(handler.record);
   }
   void end_doomed(CoreId, Cycle now) override { doomed_ends.push_back(now); }
   void suspend(CoreId, Cycle now) override { suspensions.push_back(now); }
@@ -219,6 +223,7 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
   std::vector<Cycle> creates, finishes, exceptions, doomed_by_exception, doomed_ends;
   std::vector<AbortCause> dooms;
   std::vector<TaskDescriptor> handlers, late_handlers;
+  std::vector<LineAddr> records;  // of both
   std::vector<std::pair<std::uint64_t, Cycle>> dispatched;  ///< task id, when
   std::function<CreateOutcome(CoreId, Cycle, std::string&)> on_create;
   std::function<bool(CoreId, Cycle)> on_finish, on_exception;

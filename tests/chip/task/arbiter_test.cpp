@@ -33,6 +33,7 @@ struct Host final : TaskHost {
   bool abort_running(CoreId, Cycle) override { return false; }
   void become_nonspeculative(CoreId) override {}
   bool is_in_capsule(CoreId) const override { return false; }
+  void free_record(LineAddr) override {}
   void retire(Attempt&, bool) override {}
   void no_progress(const std::string&, const std::string&) override {}
   bool awaits_time() const override { return false; }
