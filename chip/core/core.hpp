@@ -32,6 +32,8 @@ namespace rubato::chip {
 
 /// What a create instruction with immediate `flags` (CreateFlags) asks for, from the registers it takes (C6).
 TaskDescriptor descriptor_of(const HartState& hart, std::uint32_t flags);
+/// The same of capsule.on_abort, whose operands are a create's without timestamp and locale.
+TaskDescriptor handler_of(const HartState& hart, std::uint32_t flags);
 
 class Core final : public EventHandler {
  public:

@@ -105,19 +105,23 @@ bool Core::on_capsule_call(Cycle now) {
   return false;
 }
 
+TaskDescriptor handler_of(const HartState& hart, std::uint32_t flags) {
+  TaskDescriptor handler = descriptor_of(hart, flags);
+  handler.type = TaskType::nonspec;
+  return handler;
+}
+
 bool Core::on_abort_handler(Cycle now) {
   const HartState& hart = pipeline_.hart();
   const bool is_doomed = activity_ == Activity::doomed;
   if (is_speculating() && config_.task.capsules && hart.capsule_depth == 0) return !is_exception(now);
+  const TaskDescriptor handler = handler_of(hart, static_cast<std::uint32_t>(pipeline_.insn().imm));
   if (is_protected() || is_doomed) {
     if (call_handlers_ == config_.task.capsule_handlers)
       return on_fault({FaultKind::task_error, hart.pc, 0,
                        fmt::format("a capsule call registered more than {} handlers (task.capsule_handlers)",
                                    config_.task.capsule_handlers)},
                       now);
-    // A create's flags: without timestamp and locale.
-    TaskDescriptor handler = descriptor_of(hart, static_cast<std::uint32_t>(pipeline_.insn().imm));
-    handler.type = TaskType::nonspec;
     if (!pipeline_.store_record(handlers_.front())) {
       blocked_ = true;
       return false;
@@ -129,6 +133,7 @@ bool Core::on_abort_handler(Cycle now) {
       host_.tasks().on_abort(id_, {handler, handlers_.take()});
     }
   }
+  if (observer_ != nullptr && activity_ == Activity::task) observer_->on_handler(id_, handler);
   pipeline_.resume_at(pipeline_.cycle() + config_.task.abort_handler_cycles);
   pipeline_.skip_instruction();
   return true;

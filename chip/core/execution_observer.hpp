@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "chip/isa/hart_state.hpp"
+#include "chip/vocabulary/task.hpp"
 #include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
@@ -26,6 +27,8 @@ class ExecutionObserver {
   virtual void on_counter(CoreId core, std::uint64_t value) = 0;
   /// task.read; `selector` as in isa::ReadSelector.
   virtual void on_task_read(CoreId core, unsigned selector, std::uint64_t value) = 0;
+  /// capsule.on_abort, with effect or without: `handler` is what would run.
+  virtual void on_handler(CoreId core, const TaskDescriptor& handler) = 0;
   /// A system call, or a fault that a signal handler takes, is done: the task goes on with these registers.
   virtual void on_kernel_exit(CoreId core, const HartState& hart) = 0;
 };

@@ -52,6 +52,9 @@ class InOrderObserver final : public ExecutionObserver {
   void on_task_read(CoreId core, unsigned selector, std::uint64_t value) override {
     see({Kind::task_read, true, selector, core, 0, value});
   }
+  void on_handler(CoreId core, const TaskDescriptor& handler) override {
+    observer_->on_handler(core, handler);
+  }
   void on_kernel_exit(CoreId core, const HartState& hart) override { observer_->on_kernel_exit(core, hart); }
 
  private:

@@ -25,6 +25,7 @@ struct TaskAction {
     counter,            ///< value
     task_read,          ///< bytes: the selector; value
     create,             ///< value: the child's id; index: into created
+    on_abort,           ///< index: into handlers
     kernel_read,        ///< address; index: into kernel_data
     kernel_write,       ///< the same
     map,                ///< address, value: length, bytes: attributes
@@ -71,7 +72,7 @@ struct AttemptRecord {
   std::pair<Addr, Addr> stack{};  ///< of its worker, [low, high)
 
   std::vector<TaskAction> actions;
-  std::vector<TaskDescriptor> created;
+  std::vector<TaskDescriptor> created, handlers;
   std::vector<std::vector<std::byte>> kernel_data;
   std::vector<HartState> harts;
   std::vector<HeapCall> heap_calls;

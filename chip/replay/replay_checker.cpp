@@ -15,7 +15,8 @@ namespace {
 
 /// The replay can stop behind it.
 bool is_stop(Kind kind) {
-  return kind == Kind::create || kind == Kind::task_read || kind == Kind::kernel_exit;
+  return kind == Kind::create || kind == Kind::on_abort || kind == Kind::task_read ||
+         kind == Kind::kernel_exit;
 }
 
 bool is_mapping(Kind kind) { return kind == Kind::map || kind == Kind::unmap || kind == Kind::protect; }
@@ -318,6 +319,14 @@ void ReplayChecker::on_counter(CoreId core, std::uint64_t value) {
 
 void ReplayChecker::on_task_read(CoreId core, unsigned selector, std::uint64_t value) {
   add(core, {.kind = Kind::task_read, .bytes = static_cast<std::uint8_t>(selector), .value = value});
+}
+
+void ReplayChecker::on_handler(CoreId core, const TaskDescriptor& handler) {
+  AttemptRecord* const record = running_[core.value].get();
+  if (record == nullptr) return;
+  record->actions.push_back(
+      {.kind = Kind::on_abort, .index = static_cast<std::uint32_t>(record->handlers.size())});
+  record->handlers.push_back(handler);
 }
 
 void ReplayChecker::on_kernel_exit(CoreId core, const HartState& hart) {

@@ -72,6 +72,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void on_store_conditional(CoreId, Addr, unsigned bytes, bool stored) override;
   void on_counter(CoreId, std::uint64_t value) override;
   void on_task_read(CoreId, unsigned selector, std::uint64_t value) override;
+  void on_handler(CoreId core, const TaskDescriptor& handler) override;
   void on_kernel_exit(CoreId, const HartState&) override;
 
  private:

@@ -28,6 +28,7 @@ constexpr const char* name_of(Kind kind) {
                                    "read of a counter",
                                    "task.read",
                                    "create",
+                                   "registration of an abort handler",
                                    "kernel read",
                                    "kernel write",
                                    "mapping of memory",
@@ -228,8 +229,13 @@ bool SerialReplay::task_instruction(const isa::Insn& insn) {
       hart.registers()[insn.rd] = value;
       break;
     }
+    case isa::Op::capsule_on_abort: {
+      const TaskAction& action = take(Kind::on_abort, 0, 0);
+      if (!same(current_->handlers[action.index], handler_of(hart, static_cast<std::uint32_t>(insn.imm))))
+        fail("registered an abort handler with other operands than in the replay");
+      break;
+    }
     case isa::Op::task_promote:
-    case isa::Op::capsule_on_abort:
       break;
     case isa::Op::capsule_call:
       if (capsules_ == nullptr || !capsules_->refusal(hart).empty())

@@ -150,6 +150,7 @@ class Notes final : public ExecutionObserver {
   void on_task_read(CoreId, unsigned selector, std::uint64_t value) override {
     note("read", selector, value);
   }
+  void on_handler(CoreId, const TaskDescriptor&) override {}
   void on_kernel_exit(CoreId, const HartState&) override {}
 
   std::string seen;

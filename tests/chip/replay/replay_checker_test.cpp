@@ -78,6 +78,10 @@ class ReplayChecker : public ::testing::Test {
     machine.emit("ld", {.rd = a1, .rs1 = reg::a1 + 1});
     machine.emit("sd", {.rs1 = a1, .rs2 = a1});
     machine.emit(task_instruction(isa::TaskOp::finish));
+    // registers(word): a handler with one argument
+    registers = machine.end();
+    machine.emit(task_instruction(isa::TaskOp::capsule_on_abort, 1 << isa::CreateFlags::kArgumentsShift));
+    machine.emit(task_instruction(isa::TaskOp::finish));
     machine.memory.map(kUntracked, AddressSpace::kPageBytes, Page::kRead | Page::kWrite | Page::kUntracked);
     checker.begin_region({{kStack, kStackEnd}, {kStackEnd, kStackEnd + AddressSpace::kPageBytes}},
                          {{heap, 0}});
@@ -145,7 +149,8 @@ class ReplayChecker : public ::testing::Test {
   std::string wrong;
   rubato::chip::ReplayChecker checker{machine.memory, symbols, two_cores(),
                                       [this](const std::string& s) { wrong = s; }};
-  Addr increment = 0, creator = 0, stack = 0, heap = 0, frees = 0, takes = 0, passes = 0, gets = 0;
+  Addr increment = 0, creator = 0, stack = 0, heap = 0, frees = 0, takes = 0, passes = 0, gets = 0,
+       registers = 0;
 };
 
 TEST_F(ReplayChecker, AcceptsASerialRunWhateverTheTimesAtWhichTasksRan) {
@@ -181,6 +186,30 @@ TEST_F(ReplayChecker, ForgetsAbortedAttempts) {
   commit(2);
   checker.end_region();
   EXPECT_THAT(wrong, IsEmpty());
+}
+
+TEST_F(ReplayChecker, ComparesTheHandlersThatATaskRegisters) {
+  for (const Addr argument : {isa::test::kData, isa::test::kData + 8}) {
+    const bool is_same = argument == isa::test::kData;
+    const std::uint64_t id = is_same ? 1 : 2;
+    create(id, task(registers));
+    dispatch(id, 0, 100 * id);
+    TaskDescriptor handler = task(0);
+    handler.arguments[0] = argument;
+    checker.on_handler(CoreId{0}, handler);
+    finish(id, 0, 100 * id + 10);
+    commit(id);
+    EXPECT_EQ(wrong.empty(), is_same);
+  }
+  EXPECT_THAT(wrong, HasSubstr("registered an abort handler with other operands"));
+}
+
+TEST_F(ReplayChecker, NoticesAHandlerThatWasNotRegistered) {
+  create(1, task(registers));
+  dispatch(1, 0, 100);
+  finish(1, 0, 110);
+  commit(1);
+  EXPECT_THAT(wrong, HasSubstr("registration of an abort handler"));
 }
 
 TEST_F(ReplayChecker, ComparesTheFinalMemory) {
