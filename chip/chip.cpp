@@ -346,11 +346,9 @@ std::string Chip::Impl::describe_cores() const {
     text += fmt::format("core {}: thread {} at {}", core->id().value, core->thread()->tid,
                         process.symbols().describe(core->pipeline().hart().pc));
     if (const Core::CapsuleCall call = core->capsule_call(); call.stub != 0) {
-      constexpr std::string_view kStub = "rubato_capsule_stub_";
-      std::string name = process.symbols().describe(call.stub);
-      if (name.starts_with(kStub)) name.erase(0, kStub.size());
-      text += fmt::format(", in capsule {} since cycle {}{}", name, call.since.value,
-                          is_doomed ? ", its task aborted" : "");
+      text +=
+          fmt::format(", in capsule {} since cycle {}{}", capsule_name(process.symbols().describe(call.stub)),
+                      call.since.value, is_doomed ? ", its task aborted" : "");
     }
     text += '\n';
   }
@@ -379,6 +377,14 @@ void Chip::Impl::register_stats() {
     registry.counter(prefix + "stores", "accesses", "Store instructions.", &c.stores);
     registry.counter(prefix + "atomics", "accesses", "Atomic instructions that accessed memory.", &c.atomics);
   }
+  const CapsuleCalls::Count& calls = capsule_calls.all();
+  registry.counter("chip.capsules.calls", "calls", "Outermost capsule calls of tasks.", &calls.calls);
+  registry.counter("chip.capsules.cycles", "cycles", "Cycles in them, until they ended or were doomed.",
+                   &calls.cycles);
+  registry.counter("chip.capsules.doomed_calls", "calls", "Those whose task was aborted meanwhile.",
+                   &calls.doomed_calls);
+  registry.counter("chip.capsules.doomed_cycles", "cycles", "Cycles from that to their end.",
+                   &calls.doomed_cycles);
   account.register_stats(registry);
   hierarchy->register_stats(registry);
   conflicts->register_stats(registry);
@@ -413,6 +419,7 @@ void Chip::inject(const Faults& faults) {
   if (AbortCascade* const aborts = impl_->task_units.aborts()) aborts->inject(faults.aborts);
 }
 RunOutcome Chip::run() { return impl_->run(); }
+const CapsuleCalls& Chip::capsule_calls() const { return impl_->capsule_calls; }
 StatRegistry& Chip::registry() { return impl_->registry; }
 const CycleAccount& Chip::cycle_account() const { return impl_->account; }
 const AbortProfile& Chip::abort_profile() const { return impl_->task_units.abort_profile(); }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "chip/capsule/capsule_calls.hpp"
 #include "chip/config/config.hpp"
 #include "chip/os/process.hpp"
 #include "chip/run.hpp"
@@ -71,6 +72,7 @@ class Chip {
   StatRegistry& registry();
   const CycleAccount& cycle_account() const;
   const AbortProfile& abort_profile() const;
+  const CapsuleCalls& capsule_calls() const;
   const ThreadProfile& thread_profile() const;
   const Symbols& symbols() const;
   const Process& process() const;

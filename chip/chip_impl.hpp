@@ -13,6 +13,7 @@
 
 #include "base/check.hpp"
 #include "chip/alloc/heap_calls.hpp"
+#include "chip/capsule/capsule_calls.hpp"
 #include "chip/capsule/vector.hpp"
 #include "chip/chip.hpp"
 #include "chip/chip_debug.hpp"
@@ -213,6 +214,10 @@ struct Chip::Impl final : EventHandler,
 
   TaskSystem& tasks() override { return task_units; }
   CapsuleVector& capsules() override { return capsule_vector; }
+  void capsule_ended(CoreId core, Addr stub, Cycle since, Cycle now, bool is_doomed) override {
+    capsule_calls.add(stub, now - since, is_doomed);
+    observers.on_capsule(core, stub, since, now, is_doomed);
+  }
   std::uint32_t core_count() const override { return config.chip.cores; }
   std::uint32_t worker_count() const override {
     return config.chip.cores + config.tiles() * config.task.spare_workers;
@@ -294,6 +299,7 @@ struct Chip::Impl final : EventHandler,
   Timeline timeline;
   AddressSpace memory;
   CapsuleVector capsule_vector{memory};
+  CapsuleCalls capsule_calls;
   isa::BlockCache blocks{memory};
   CycleAccount account;
   StatRegistry registry;

@@ -62,6 +62,7 @@ class ChipSimulation final : public Simulation {
   const StatRegistry& registry() const override { return chip_.registry(); }
   const CycleAccount& cycle_account() const override { return chip_.cycle_account(); }
   const AbortProfile& abort_profile() const override { return chip_.abort_profile(); }
+  const CapsuleCalls* capsule_calls() const override { return &chip_.capsule_calls(); }
   const ThreadProfile* thread_profile() const override { return &chip_.thread_profile(); }
   void watch_threads(ThreadWatcher* watcher) override { chip_.watch_threads(watcher); }
   Progress progress() const override { return chip_.progress(); }

@@ -242,11 +242,11 @@ void add_task(std::vector<Key>& k) {
                      "Cycles in which a capsule registers an abort handler.", kOurs));
   k.push_back(number("task.capsule_handlers", MEMBER(task.capsule_handlers), "tasks", 1, 4096,
                      "Abort handlers that one capsule call may register.", kOurs));
-  k.push_back(
-      number("task.handler_records", MEMBER(task.handler_records), "tasks", 1, 65536,
-             "Abort handlers that each core keeps, of attempts whose fate is open and those not yet read to be "
-             "run; where too few are left for a capsule call, its task goes on non-speculatively.",
-             kOurs));
+  k.push_back(number(
+      "task.handler_records", MEMBER(task.handler_records), "tasks", 1, 65536,
+      "Abort handlers that each core keeps, of attempts whose fate is open and those not yet read to be "
+      "run; where too few are left for a capsule call, its task goes on non-speculatively.",
+      kOurs));
   k.push_back(number("task.capsule_stack", MEMBER(task.capsule_stack), "bytes", 1024, 131072,
                      "Bytes of stack that a speculative task must have left to call a capsule.", kOurs));
   k.push_back(number("task.capsule_call_cycles", MEMBER(task.capsule_call_cycles), "cycles", 0, 1000,

@@ -197,6 +197,7 @@ void Core::begin_task(Cycle now) {
 }
 
 void Core::suspend_task(Cycle at) {
+  end_capsule_call(at);
   account_.run_function(id_, 0);
   activity_ = Activity::idle;
   host_.suspend({task_, give_up_worker(), host_.tile_of(id_)});
@@ -237,6 +238,7 @@ void Core::step_internal(Cycle now) {
 }
 
 void Core::leave_task(Cycle at) {
+  end_capsule_call(at);
   pipeline_.end_speculation();
   if (capsule_fault_ != CapsuleFault::depth_survives_task) pipeline_.hart().capsule_depth = 0;
   account_.run_function(id_, 0);
@@ -256,6 +258,7 @@ bool Core::abort_task(Cycle at) {
   }
   at = later(at, reached());
   account_until(at);
+  end_capsule_call(at);
   pipeline_.stop_task();
   stalled_ = blocked_ = awaits_deferred_ = false;
   task_.attempt = nullptr;

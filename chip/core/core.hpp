@@ -141,6 +141,11 @@ class Core final : public EventHandler {
   /// What is wrong with the outermost call that a speculative task makes (P22).
   bool is_bad_call() const;
   void doom(Cycle at);
+  /// Its capsule call, if it is in one, is over.
+  void end_capsule_call(Cycle at) {
+    if (capsule_call_.stub != 0) report_capsule_call(at);
+  }
+  void report_capsule_call(Cycle at);
   /// A fault in a capsule of a speculative task. True: the task is doomed by it.
   bool dooms(const Fault& fault, Cycle now);
   void end_doomed(Cycle now);

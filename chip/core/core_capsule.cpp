@@ -48,6 +48,7 @@ bool Core::on_capsule_instruction(Cycle now) {
       if (pipeline_.hart().capsule_depth == 0) break;
       pipeline_.leave_capsule();
       if (doomer_ != nullptr && pipeline_.hart().capsule_depth == 0) doomer_->leave();
+      if (pipeline_.hart().capsule_depth == 0) end_capsule_call(pipeline_.cycle());
       if (activity_ != Activity::doomed || pipeline_.hart().capsule_depth != 0) return true;
       end_doomed(later(now, pipeline_.cycle()));
       return false;
@@ -82,8 +83,7 @@ bool Core::is_bad_call() const {
   const Addr sp = hart.x[reg::sp];
   if (capsule_fault_ == CapsuleFault::stack_unchecked) return !call_refusal().empty();
   return !call_refusal().empty() || sp % 16 != 0 || sp > high || sp < low ||
-         sp - low < config_.task.capsule_stack ||
-         handlers_.left() < config_.task.capsule_handlers;
+         sp - low < config_.task.capsule_stack || handlers_.left() < config_.task.capsule_handlers;
 }
 
 bool Core::on_capsule_call(Cycle now) {
@@ -96,7 +96,7 @@ bool Core::on_capsule_call(Cycle now) {
   if (const std::string refusal = call_refusal(); !refusal.empty())
     return on_fault({FaultKind::task_error, hart.pc, 0, refusal}, now);
   if (pipeline_.enter_capsule(host_.capsules(), config_.task.capsule_call_cycles)) {
-    if (hart.capsule_depth == 1) capsule_call_ = {hart.pc, pipeline_.cycle()};
+    if (hart.capsule_depth == 1 && in_region_) capsule_call_ = {hart.pc, pipeline_.cycle()};
     if (doomer_ != nullptr && hart.capsule_depth == 1 && is_speculating())
       doomer_->enter(later(now, pipeline_.cycle()));
     return true;
@@ -143,6 +143,9 @@ bool Core::on_abort_handler(Cycle now) {
 void Core::doom(Cycle at) {
   at = later(at, reached());
   account_until(at);
+  const Addr stub = capsule_call_.stub;
+  end_capsule_call(at);
+  capsule_call_ = {stub, at};
   pipeline_.doom();
   stalled_ = blocked_ = promotes_ = false;
   task_.attempt = nullptr;
@@ -160,6 +163,12 @@ bool Core::dooms(const Fault& fault, Cycle now) {
   account_until(at);
   if (host_.tasks().exception(id_, at, true) && activity_ == Activity::task) doom(at);
   return true;
+}
+
+void Core::report_capsule_call(Cycle at) {
+  const auto [stub, since] = capsule_call_;
+  host_.capsule_ended(id_, stub, since, later(since, at), activity_ == Activity::doomed);
+  capsule_call_ = {};
 }
 
 void Core::end_doomed(Cycle at) {

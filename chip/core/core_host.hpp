@@ -23,6 +23,9 @@ class CoreHost {
   virtual TaskSystem& tasks() = 0;
 
   virtual CapsuleVector& capsules() = 0;
+  /// The outermost capsule call of the core's task has ended, or goes on doomed; `is_doomed`: a doomed run
+  /// has.
+  virtual void capsule_ended(CoreId core, Addr stub, Cycle since, Cycle now, bool is_doomed) = 0;
 
   /// A speculative task begins on some core: from the first one on, L1 hits need marks (C15).
   virtual void begin_speculation() = 0;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/capsule/capsule_calls.hpp"
 #include "chip/run.hpp"
 #include "chip/speculation/abort_profile.hpp"
 #include "chip/stats/cycle_account.hpp"
@@ -41,6 +42,8 @@ class Simulation {
   virtual const StatRegistry& registry() const = 0;
   virtual const CycleAccount& cycle_account() const = 0;
   virtual const AbortProfile& abort_profile() const = 0;
+  /// Null: not known.
+  virtual const CapsuleCalls* capsule_calls() const { return nullptr; }
   /// Where threads spent their cycles; null: not known.
   virtual const ThreadProfile* thread_profile() const { return nullptr; }
   virtual void watch_threads(ThreadWatcher*) {}

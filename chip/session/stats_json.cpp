@@ -87,6 +87,18 @@ Json conflicts(const StatsDocument& document) {
           {"functions", std::move(functions)}};
 }
 
+/// Calls by name (P61).
+Json capsules(const CapsuleCalls& calls, const std::function<std::string(Addr)>& symbol) {
+  Json rows = Json::array();
+  for (const auto& [stub, count] : calls.by_stub())
+    rows.push_back({{"capsule", capsule_name(symbol(stub))},
+                    {"calls", count.calls},
+                    {"cycles", count.cycles},
+                    {"doomed_calls", count.doomed_calls},
+                    {"doomed_cycles", count.doomed_cycles}});
+  return rows;
+}
+
 /// How a thread came to a place: the addresses with their functions, its own first; a return address stands
 /// behind the call. `user`: which of them is the first that is no library's, their number if none is.
 struct Calls {
@@ -214,6 +226,8 @@ std::string stats_json(const StatsDocument& document) {
               {"functions", Json{{"roi", functions(document.roi_functions, document.symbol)},
                                  {"run", functions(document.run_functions, document.symbol)}}},
               {"conflicts", conflicts(document)}};
+  if (document.capsules != nullptr && document.capsules->all().calls != 0)
+    out["capsules"] = capsules(*document.capsules, document.symbol);
   if (document.marked != nullptr && !document.marked->regions().empty()) {
     Json regions = Json::array();
     for (const auto& region : document.marked->regions())

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "chip/capsule/capsule_calls.hpp"
 #include "chip/os/thread_profile.hpp"
 #include "chip/session/marked_regions.hpp"
 #include "chip/session/snapshot.hpp"
@@ -24,6 +25,7 @@ struct StatsDocument {
   const RegionRecorder::FunctionCycles& roi_functions;
   const RegionRecorder::FunctionCycles& run_functions;
   const AbortProfile& aborts;
+  const CapsuleCalls* capsules = nullptr;  ///< null: not known
   const MarkedRegions* marked = nullptr;   ///< null: none
   const ThreadProfile* threads = nullptr;  ///< null: not known
   std::uint64_t profile_cycles = 0;        ///< between two samples of it
@@ -33,7 +35,7 @@ struct StatsDocument {
 
 /// `regions`, if the program has marked some: each with its name, how often it began, values, functions.
 /// Ratios without a value (0/0) are left out of their root. `conflicts` has no roots: nothing speculates
-/// outside task regions.
+/// outside task regions; nor has `capsules`, which is there if a task called one.
 std::string stats_json(const StatsDocument& document);
 
 }  // namespace rubato::chip

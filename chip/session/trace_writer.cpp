@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/json_text.hpp"
+#include "chip/capsule/capsule_calls.hpp"
 #include "chip/os/wait_names.hpp"
 #include "chip/task/task_record.hpp"
 
@@ -106,6 +107,15 @@ void TraceWriter::on_aborted(std::uint64_t id, CoreId core, const AbortReason& r
         arguments_of(reason, "cause"), discarded));
   }
   if (discarded) flows_.erase(id);
+}
+
+void TraceWriter::on_capsule(CoreId core, Addr stub, Cycle from, Cycle to, bool doomed) {
+  last_ = later(last_, to);
+  if (from >= options_.to || to < options_.from) return;
+  write_event(fmt::format(
+      R"("ph":"X","cat":"capsule","name":{},{},"dur":{},"args":{{"doomed":{},"begin_cycle":{},"end_cycle":{}}})",
+      quoted(capsule_name(options_.symbol(stub))), position(core, from),
+      microseconds(to) - microseconds(from), doomed, from.value, to.value));
 }
 
 void TraceWriter::on_doomed_ended(CoreId core, Cycle now) {

@@ -48,6 +48,7 @@ class TraceWriter final : public TaskObserver, public ThreadWatcher, public Mess
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
   void on_committed(std::uint64_t id, CoreId, Cycle, bool waits) override;
   void on_aborted(std::uint64_t id, CoreId, const AbortReason&, bool discarded, Cycle) override;
+  void on_capsule(CoreId, Addr stub, Cycle from, Cycle to, bool doomed) override;
   void on_doomed_ended(CoreId, Cycle) override;
   void on_internal_finished(CoreId, DispatchedTask::Kind, Cycle) override;
   void on_spilled(std::uint64_t id, TileId, Cycle) override;

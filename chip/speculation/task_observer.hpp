@@ -36,6 +36,8 @@ class TaskObserver {
   /// An attempt of the task, running on `core` or finished there, was aborted. The task runs again, unless it
   /// was discarded with its parent.
   virtual void on_aborted(std::uint64_t /*id*/, CoreId, const AbortReason&, bool /*discarded*/, Cycle) {}
+  /// The outermost capsule call of the task on this core, or what was left of it after an abort.
+  virtual void on_capsule(CoreId, Addr /*stub*/, Cycle /*from*/, Cycle /*to*/, bool /*doomed*/) {}
   /// An attempt was aborted in a capsule, which now has ended on `core`, too (P36).
   virtual void on_doomed_ended(CoreId, Cycle) {}
   /// The task is gone: its parent was aborted.

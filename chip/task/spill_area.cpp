@@ -45,8 +45,8 @@ std::uint32_t SpillArea::open_records(std::span<const LineAddr> records) {
   }
   const std::uint32_t batch = free_records_.back();
   free_records_.pop_back();
-  batches_[batch] = Batch{.lines = static_cast<std::uint32_t>(records.size()),
-                          .records = {records.begin(), records.end()}};
+  batches_[batch] =
+      Batch{.lines = static_cast<std::uint32_t>(records.size()), .records = {records.begin(), records.end()}};
   return batch;
 }
 

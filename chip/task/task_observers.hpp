@@ -40,6 +40,9 @@ class TaskObservers final : public TaskObserver {
                   Cycle now) override {
     for (auto* o : observers_) o->on_aborted(id, core, reason, discarded, now);
   }
+  void on_capsule(CoreId core, Addr stub, Cycle from, Cycle to, bool doomed) override {
+    for (auto* o : observers_) o->on_capsule(core, stub, from, to, doomed);
+  }
   void on_doomed_ended(CoreId core, Cycle now) override {
     for (auto* o : observers_) o->on_doomed_ended(core, now);
   }

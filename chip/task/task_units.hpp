@@ -45,9 +45,7 @@ class TaskUnits final : public TaskSystem {
   Cycle step_internal(CoreId core, Cycle now) override;
   bool finish(CoreId core, Cycle now, bool waits) override;
   bool exception(CoreId core, Cycle now, bool goes_on) override;
-  void on_abort(CoreId core, const Handler& handler) override {
-    unit_of(core).on_abort(core, handler);
-  }
+  void on_abort(CoreId core, const Handler& handler) override { unit_of(core).on_abort(core, handler); }
   void doom(CoreId core, AbortCause cause, Cycle now) override { unit_of(core).doom(core, cause, now); }
   void run_handler(CoreId core, const Handler& handler, Cycle now) override {
     unit_of(core).run_late_handler(handler, core, now);

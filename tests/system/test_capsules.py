@@ -125,3 +125,21 @@ def test_the_trace_shows_a_doomed_run_behind_its_attempt(guests: Path, rubato_ch
     (attempt,) = [e for e in events if e.get("cat") == "task" and "aborted" in e["args"] and e["tid"] == doomed["tid"]]
     assert attempt["args"]["id"] == doomed["args"]["id"]
     assert attempt["args"]["end_cycle"] == doomed["args"]["begin_cycle"] < doomed["args"]["end_cycle"]
+    calls = [e for e in events if e.get("cat") == "capsule"]
+    before, after = (next(e for e in calls if e["args"]["doomed"] is is_doomed) for is_doomed in (False, True))
+    assert before["name"] == after["name"] and before["tid"] == after["tid"] == doomed["tid"]
+    assert before["args"]["end_cycle"] == after["args"]["begin_cycle"] == doomed["args"]["begin_cycle"]
+    assert after["args"]["end_cycle"] <= doomed["args"]["end_cycle"]
+
+
+def test_calls_are_counted_by_capsule(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    done = run(rubato_chip, "--quiet", "--cores", "4", "--out", out, guests / "doomed_run")
+    assert done.returncode == 0, done.stderr[-2000:]
+    stats = json.loads((out / "stats.json").read_text())
+    keys = ("calls", "cycles", "doomed_calls", "doomed_cycles")
+    for key in keys:
+        assert sum(row[key] for row in stats["capsules"]) == stats["run"][f"chip.capsules.{key}"] > 0, key
+    doomed_runs = sum(n for name, n in stats["run"].items() if name.endswith(".task_unit.doomed_runs"))
+    assert stats["run"]["chip.capsules.doomed_calls"] == doomed_runs
+    assert "rubato_capsule_stub_" not in str(stats["capsules"])

@@ -103,6 +103,25 @@ TEST(Capsule, RunsOnAfterAnAbortWithoutEffectOnTrackedMemory) {
   EXPECT_EQ(chip.cycles(CycleClass::aborted), chip.doomed_ends[0].value);
 }
 
+TEST(Capsule, ItsCyclesAreCountedUntilItsTaskIsAbortedAndFromThen) {
+  for (const bool is_aborted : {false, true}) {
+    CapsuleChip chip;
+    chip.give(0);
+    for (int i = 4; i < 10; ++i) chip.emit("ld", {.rd = 5, .rs1 = 10, .imm = i * 64});
+    chip.emit_return();
+    if (is_aborted) chip.at(100, [&] { EXPECT_TRUE(chip.core().abort_task(Cycle{100})); });
+    chip.start();
+    ASSERT_EQ(chip.capsule_calls.by_stub().size(), 1U);
+    const auto& [stub, count] = *chip.capsule_calls.by_stub().begin();
+    EXPECT_EQ(stub, kStub);
+    EXPECT_EQ(count.calls, 1U);
+    EXPECT_EQ(count.doomed_calls, is_aborted ? 1U : 0U);
+    EXPECT_EQ(count.doomed_cycles != 0, is_aborted);
+    EXPECT_GE(count.cycles + count.doomed_cycles, 6 * 20U);
+    EXPECT_LT(count.cycles, is_aborted ? 100U : 1000U);
+  }
+}
+
 TEST(Capsule, ADoomedRunEndsAtAPromoteToo) {
   CapsuleChip chip;
   chip.give(0);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "chip/capsule/capsule_calls.hpp"
 #include "chip/capsule/vector.hpp"
 #include "chip/core/core.hpp"
 #include "chip/isa/task_instructions.hpp"
@@ -115,6 +116,9 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
   // CoreHost
   TaskSystem& tasks() override { return *this; }
   CapsuleVector& capsules() override { return vector; }
+  void capsule_ended(CoreId, Addr stub, Cycle since, Cycle now, bool is_doomed) override {
+    capsule_calls.add(stub, now - since, is_doomed);
+  }
   void begin_speculation() override {
     if (std::exchange(speculates, true)) return;
     for (Part& p : parts) p.core->pipeline().begin_marks();
@@ -224,6 +228,7 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
   std::vector<AbortCause> dooms;
   std::vector<TaskDescriptor> handlers, late_handlers;
   std::vector<LineAddr> records;  // of both
+  CapsuleCalls capsule_calls;
   std::vector<std::pair<std::uint64_t, Cycle>> dispatched;  ///< task id, when
   std::function<CreateOutcome(CoreId, Cycle, std::string&)> on_create;
   std::function<bool(CoreId, Cycle)> on_finish, on_exception;

@@ -1,6 +1,6 @@
-// System calls of capsules (P49): made at once and for good, in a doomed run too; on untracked memory, the own stack
-// and read-only data alone; nothing is taken from tracked pages. What needs more, would wait or sends a signal
-// promotes.
+// System calls of capsules (P49): made at once and for good, in a doomed run too; on untracked memory, the
+// own stack and read-only data alone; nothing is taken from tracked pages. What needs more, would wait or
+// sends a signal promotes.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -59,7 +59,8 @@ RUBATO_CAPSULE(void, call_at_once, ()) {
   count(seen->refused, gives(-EPERM, SYS_mmap, page, sizeof page, PROT_READ, kNew | MAP_FIXED, -1, 0));
   count(seen->refused, gives(-EPERM, SYS_madvise, page, sizeof page, MADV_DONTNEED));
   const std::int64_t at = capsule::system_call(SYS_mmap, 0, 8192, PROT_NONE, kNew | kMapUntracked, -1, 0);
-  if (at > 0 && gives(0, SYS_mprotect, at, 4096, PROT_READ | PROT_WRITE) && gives(0, SYS_munmap, at + 4096, 4096)) {
+  if (at > 0 && gives(0, SYS_mprotect, at, 4096, PROT_READ | PROT_WRITE) &&
+      gives(0, SYS_munmap, at + 4096, 4096)) {
     *reinterpret_cast<volatile char*>(at) = 1;
     count(seen->mapped);
   }
@@ -109,8 +110,9 @@ int main() {
   rubato::run();
   char text[16];
   const auto bytes = read(ends[0], text, sizeof text);
-  std::printf("calls %lu, speculative %lu, bytes %ld of %lu, refused %lu, mapped %lu, begun %lu, promoted %lu\n",
-              seen->calls, seen->speculative, static_cast<long>(bytes), seen->written, seen->refused, seen->mapped,
-              seen->begun, seen->promoted);
+  std::printf(
+      "calls %lu, speculative %lu, bytes %ld of %lu, refused %lu, mapped %lu, begun %lu, promoted %lu\n",
+      seen->calls, seen->speculative, static_cast<long>(bytes), seen->written, seen->refused, seen->mapped,
+      seen->begun, seen->promoted);
   return 0;
 }

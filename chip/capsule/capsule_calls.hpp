@@ -1,0 +1,44 @@
+// How often tasks called each capsule, and how long they were in it (P61). A call is the outermost one; it ends at
+// its return, with its attempt, where its task waits in a system call, or where that is aborted: what is left is a
+// doomed run.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+/// The name in RUBATO_CAPSULE of what the symbols call `stub`.
+inline std::string capsule_name(std::string_view stub) {
+  constexpr std::string_view kStub = "rubato_capsule_stub_";
+  return std::string(stub.substr(stub.starts_with(kStub) ? kStub.size() : 0));
+}
+
+class CapsuleCalls {
+ public:
+  struct Count {
+    std::uint64_t calls = 0, cycles = 0;                ///< until it ended or was doomed
+    std::uint64_t doomed_calls = 0, doomed_cycles = 0;  ///< those of the calls that were, and what was left
+  };
+
+  /// Of the capsule with this stub.
+  void add(Addr stub, Latency cycles, bool is_doomed) {
+    for (Count* count : {&all_, &by_stub_[stub]}) {
+      ++(is_doomed ? count->doomed_calls : count->calls);
+      (is_doomed ? count->doomed_cycles : count->cycles) += cycles;
+    }
+  }
+  const Count& all() const { return all_; }
+  const std::map<Addr, Count>& by_stub() const { return by_stub_; }
+
+ private:
+  Count all_;
+  std::map<Addr, Count> by_stub_;
+};
+
+}  // namespace rubato::chip
