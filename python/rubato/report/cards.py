@@ -9,6 +9,7 @@ from rubato.names import plural
 from rubato.report import (
     aborts,
     baseline,
+    capsules,
     coherence,
     inside,
     parameters,
@@ -47,6 +48,8 @@ def workload_cards(i: int, w: Workload, over: parameters.Parameters) -> list[Sec
         sections.append((f"coherence-{i}", "Coherence", coherence.section(i, w)))
     if aborts.has_aborts(w):
         sections.append((f"aborts-{i}", "Aborts", aborts.section(i, w)))
+    if capsules.has_calls(w):
+        sections.append((f"capsules-{i}", "Capsules", capsules.section(i, w)))
     numbers = _native_numbers_card if w.is_native else _numbers_card
     sections.append((f"numbers-{i}", "Numbers", numbers(i, w)))
     return sections
