@@ -59,7 +59,13 @@ const std::string& TraceWriter::name_of_function(Addr function) {
 void TraceWriter::on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId core,
                              Cycle now) {
   last_ = later(last_, now);
-  if (parent == 0 || !in_window(now) || flows_.size() >= kMostFlows) return;
+  if (parent != 0) begin_flow(id, core, now);
+}
+
+void TraceWriter::on_handler_queued(std::uint64_t id, CoreId core, Cycle now) { begin_flow(id, core, now); }
+
+void TraceWriter::begin_flow(std::uint64_t id, CoreId core, Cycle now) {
+  if (!in_window(now) || flows_.size() >= kMostFlows) return;
   flows_.insert(id);
   write_event(fmt::format(R"("ph":"s","cat":"create","name":"create","id":{},"pid":{},"tid":{},"ts":{})",
                           json_exact(id), core.value / options_.cores_per_tile, core.value,

@@ -42,6 +42,7 @@ class TraceWriter final : public TaskObserver, public ThreadWatcher, public Mess
   explicit TraceWriter(Options options);
 
   void on_created(std::uint64_t id, std::uint64_t parent, const TaskDescriptor&, CoreId, Cycle) override;
+  void on_handler_queued(std::uint64_t id, CoreId, Cycle) override;
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
   void on_suspended(std::uint64_t id, CoreId, Cycle) override;
   void on_resumed(CoreId, const DispatchedTask&, Cycle) override;
@@ -73,6 +74,8 @@ class TraceWriter final : public TaskObserver, public ThreadWatcher, public Mess
     return static_cast<double>(c.value) / static_cast<double>(options_.frequency_mhz);
   }
   void write_header();
+  /// A flow to task `id`, if it may still run.
+  void begin_flow(std::uint64_t id, CoreId core, Cycle now);
   void write_event(std::string_view fields);
   void write_instant(std::string_view name, std::uint64_t id, TileId tile, Cycle now);
   const std::string& name_of_function(Addr function);  // short, quoted for JSON

@@ -19,6 +19,8 @@ class TaskObserver {
   /// region.
   virtual void on_created(std::uint64_t /*id*/, std::uint64_t /*parent*/, const TaskDescriptor&, CoreId,
                           Cycle) {}
+  /// Behind on_created: the task is an abort handler of an attempt of `core`.
+  virtual void on_handler_queued(std::uint64_t /*id*/, CoreId, Cycle) {}
   /// A task unit accepted the task.
   virtual void on_enqueued(std::uint64_t /*id*/, TileId, Cycle) {}
   /// A core was given a guest task or an internal one.

@@ -18,6 +18,9 @@ class TaskObservers final : public TaskObserver {
                   Cycle now) override {
     for (auto* o : observers_) o->on_created(id, parent, task, core, now);
   }
+  void on_handler_queued(std::uint64_t id, CoreId core, Cycle now) override {
+    for (auto* o : observers_) o->on_handler_queued(id, core, now);
+  }
   void on_enqueued(std::uint64_t id, TileId tile, Cycle now) override {
     for (auto* o : observers_) o->on_enqueued(id, tile, now);
   }

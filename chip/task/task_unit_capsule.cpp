@@ -33,7 +33,10 @@ void TaskUnit::run_handlers(std::span<const Handler> handlers, CoreId core, Cycl
   for (std::size_t i = handlers.size(); i-- > 0;) {
     Task* task = context_.make_task(handlers[i].task, 0);
     ++state_.counts.created;
-    if (context_.observer != nullptr) context_.observer->on_created(task->id, 0, handlers[i].task, core, now);
+    if (context_.observer != nullptr) {
+      context_.observer->on_created(task->id, 0, handlers[i].task, core, now);
+      context_.observer->on_handler_queued(task->id, core, now);
+    }
     tasks.push_back(task);
     records.push_back(handlers[i].record);
     if (context_.capsule_fault == CapsuleFault::handler_twice && tasks.size() <= handlers.size()) ++i;

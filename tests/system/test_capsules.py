@@ -130,6 +130,9 @@ def test_the_trace_shows_a_doomed_run_behind_its_attempt(guests: Path, rubato_ch
     assert before["name"] == after["name"] and before["tid"] == after["tid"] == doomed["tid"]
     assert before["args"]["end_cycle"] == after["args"]["begin_cycle"] == doomed["args"]["begin_cycle"]
     assert after["args"]["end_cycle"] <= doomed["args"]["end_cycle"]
+    # The handler's is the only task that another made.
+    ((begin,), (end,)) = ([e for e in events if e.get("ph") == ph and e["cat"] == "create"] for ph in "sf")
+    assert begin["id"] == end["id"] and begin["tid"] == doomed["tid"] and begin["ts"] <= end["ts"]
 
 
 def test_calls_are_counted_by_capsule(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
