@@ -331,7 +331,7 @@ void Chip::Impl::check_capsules() {
     // Of tasks alone: a thread's calls use its stack, and is no fault.
     return CapsuleLint::Place{cores[core.value]->in_region() ? pipeline.hart().capsule_depth : 0, low, high};
   };
-  capsule_lint.emplace(memory, process.symbols(), config.chip.cores, place,
+  capsule_lint.emplace(memory, process.symbols(), process.lock_marks(), config.chip.cores, place,
                        [this](const std::string& sentence) {
                          end({ExitCode::check_failed, 0, sentence, {}});
                        });
@@ -349,6 +349,8 @@ std::string Chip::Impl::describe_cores() const {
       text +=
           fmt::format(", in capsule {} since cycle {}{}", capsule_name(process.symbols().describe(call.stub)),
                       call.since.value, is_doomed ? ", its task aborted" : "");
+      if (const auto lock = process.lock_marks().awaited(core->pipeline().hart(), memory))
+        text += fmt::format(", waits for the lock {}", process.symbols().describe(*lock));
     }
     text += '\n';
   }

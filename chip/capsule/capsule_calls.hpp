@@ -1,6 +1,6 @@
-// How often tasks called each capsule, and how long they were in it (P61). A call is the outermost one; it ends at
-// its return, with its attempt, where its task waits in a system call, or where that is aborted: what is left is a
-// doomed run.
+// How often tasks called each capsule, and how long they were in it (P61). A call is the outermost one; it
+// ends at its return, with its attempt, where its task waits in a system call, or where that is aborted: what
+// is left is a doomed run.
 // SPDX-License-Identifier: MIT
 #pragma once
 

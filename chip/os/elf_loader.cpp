@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -67,6 +68,7 @@ class Loader {
     check_static();
     map_segments();
     read_symbols();
+    read_lock_marks();
     return std::move(program_);
   }
 
@@ -295,6 +297,27 @@ class Loader {
       }
     }
     program_.symbols = Symbols(std::move(symbols));
+  }
+
+  // Without them a report says less.
+  void read_lock_marks() {
+    const Addr base = program_.is_position_independent ? ElfLimits::kPositionIndependentBase : 0;
+    const auto names = section_header(header_.e_shstrndx);
+    if (!names || header_.e_shentsize != sizeof(Elf64_Shdr)) return;
+    constexpr char kName[] = "rubato_locks";
+    using Name = std::array<char, sizeof kName>;
+    for (unsigned i = 0; i < header_.e_shnum; ++i) {
+      const auto section = section_header(i);
+      if (!section || section->sh_type != SHT_PROGBITS || section->sh_name > names->sh_size) continue;
+      const auto name = at<Name>(names->sh_offset + section->sh_name);
+      if (!name || std::memcmp(name->data(), kName, sizeof kName) != 0) continue;
+      using Mark = std::array<std::uint64_t, 2>;
+      for (std::uint64_t o = 0; o + sizeof(Mark) <= section->sh_size; o += sizeof(Mark)) {
+        const auto mark = at<Mark>(section->sh_offset + o);
+        if (mark && (*mark)[0] != 0 && (*mark)[1] <= static_cast<std::uint64_t>(LockMarks::Kind::wanted))
+          program_.lock_marks.add(base + (*mark)[0], static_cast<LockMarks::Kind>((*mark)[1]));
+      }
+    }
   }
 
   std::optional<Elf64_Shdr> section_header(std::uint64_t index) const {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "chip/memory/address_space.hpp"
+#include "chip/os/lock_marks.hpp"
 #include "chip/os/symbols.hpp"
 
 namespace rubato::chip {
@@ -18,6 +19,7 @@ struct LoadedProgram {
   Addr end = 0;  ///< first page behind the image: where brk starts
   bool is_position_independent = false;
   Symbols symbols;
+  LockMarks lock_marks;
   std::optional<std::uint64_t>
       errno_offset;  ///< bytes from the thread pointer to errno, if the program has it
 };

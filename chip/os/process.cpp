@@ -317,6 +317,7 @@ std::optional<int> Process::death_signal() const { return impl_->killed_by; }
 std::uint64_t Process::nanoseconds() const { return impl_->now(); }
 const AddressSpace& Process::memory() const { return impl_->memory; }
 const Symbols& Process::symbols() const { return impl_->program.symbols; }
+const LockMarks& Process::lock_marks() const { return impl_->program.lock_marks; }
 Addr Process::entry() const { return impl_->program.entry; }
 std::optional<std::uint64_t> Process::errno_offset() const { return impl_->program.errno_offset; }
 std::pair<Addr, Addr> Process::mappings() const {

@@ -17,6 +17,7 @@
 #include "chip/isa/hart_state.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/memory/fault.hpp"
+#include "chip/os/lock_marks.hpp"
 #include "chip/os/symbols.hpp"
 #include "chip/os/thread.hpp"
 #include "chip/os/thread_profile.hpp"
@@ -142,6 +143,7 @@ class Process {
   std::uint64_t nanoseconds() const;
   const AddressSpace& memory() const;
   const Symbols& symbols() const;
+  const LockMarks& lock_marks() const;
   Addr entry() const;
   /// Bytes from a thread's thread pointer to its errno, if the program has it.
   std::optional<std::uint64_t> errno_offset() const;

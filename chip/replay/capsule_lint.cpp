@@ -5,15 +5,23 @@
 
 namespace rubato::chip {
 
-CapsuleLint::CapsuleLint(const AddressSpace& memory, const Symbols& symbols, std::uint32_t cores,
-                         std::function<Place(CoreId)> place, std::function<void(const std::string&)> fail)
-    : memory_(memory), symbols_(symbols), place_(std::move(place)), fail_(std::move(fail)), calls_(cores) {}
+CapsuleLint::CapsuleLint(const AddressSpace& memory, const Symbols& symbols, const LockMarks& locks,
+                         std::uint32_t cores, std::function<Place(CoreId)> place,
+                         std::function<void(const std::string&)> fail)
+    : memory_(memory),
+      symbols_(symbols),
+      locks_(locks),
+      place_(std::move(place)),
+      fail_(std::move(fail)),
+      calls_(cores) {}
 
 void CapsuleLint::on_instruction(const ExecutedInstruction& executed) {
   if (has_failed_) return;
   Call& call = calls_[executed.core.value];
   const Place place = place_(executed.core);
   if (place.depth == 0) {
+    if (call.held != 0)
+      fail(call.taken_at, "takes a lock that its capsule holds where it returns, waits or promotes");
     if (call.is_open) call = {};
     return;
   }
@@ -21,6 +29,9 @@ void CapsuleLint::on_instruction(const ExecutedInstruction& executed) {
     call.is_open = true;  // by the call itself
     return;
   }
+  follow_locks(call, executed.pc);
+  if (call.held != 0 && executed.insn.op == isa::Op::task_create)
+    return fail(executed.pc, "creates a task with a lock held");
   if (executed.has_access)
     check(call, executed, executed.address >= place.stack_low && executed.address < place.stack_high);
   follow(call, executed.insn);
@@ -32,15 +43,28 @@ void CapsuleLint::check(Call& call, const ExecutedInstruction& executed, bool is
   if ((attributes & Page::kUntracked) != 0 || (attributes & Page::kWrite) == 0) return;
   const std::string at = symbols_.describe(executed.address);
   if (insn.rs1 == reg::tp || call.of_thread[insn.rs1])  // whose variables may lie beside its stack
-    return fail(executed, fmt::format("accesses {} by tp, which is its caller's", at));
+    return fail(executed.pc, fmt::format("accesses {} by tp, which is its caller's", at));
   if (is_on_stack) return;
   if (insn.rs1 == reg::gp || call.own[insn.rs1])
-    return fail(executed, fmt::format("accesses {}, which tasks can write to", at));
+    return fail(executed.pc, fmt::format("accesses {}, which tasks can write to", at));
+  if (call.held != 0)
+    return fail(executed.pc, fmt::format("accesses {}, which is tracked, with a lock held", at));
   const Addr word = executed.address & ~Addr{7};
   if (insn.is_load() && call.stored.contains(word))
-    return fail(executed,
+    return fail(executed.pc,
                 fmt::format("loads what it has stored at {}: in a doomed run that is not there", at));
   if (insn.is_store()) call.stored.insert(word);
+}
+
+void CapsuleLint::follow_locks(Call& call, Addr pc) const {
+  const auto mark = locks_.at(pc);
+  if (!mark) return;
+  if (mark == LockMarks::Kind::taken) {
+    ++call.held;
+    call.taken_at = pc;
+  } else if (mark == LockMarks::Kind::released && call.held != 0) {
+    --call.held;
+  }
 }
 
 void CapsuleLint::follow(Call& call, const isa::Insn& insn) {
@@ -65,10 +89,9 @@ void CapsuleLint::follow(Call& call, const isa::Insn& insn) {
   }
 }
 
-void CapsuleLint::fail(const ExecutedInstruction& executed, const std::string& what) {
+void CapsuleLint::fail(Addr pc, const std::string& what) {
   has_failed_ = true;
-  fail_(fmt::format("capsules: {} {} (docs/capsules.md, Writing a capsule)", symbols_.describe(executed.pc),
-                    what));
+  fail_(fmt::format("capsules: {} {} (docs/capsules.md, Writing a capsule)", symbols_.describe(pc), what));
 }
 
 }  // namespace rubato::chip

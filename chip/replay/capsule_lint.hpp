@@ -7,8 +7,10 @@
 //              (auipc, lui) or of gp: a static variable, or a slot of the global offset table
 //   tp         an access by the thread pointer, which is the caller's: thread-local variables, errno
 //   read back  a load of what the same capsule call has stored to tracked memory
+//   lock held  an access to tracked memory, a create, a wait, a promote or the end of the call with a lock
+//              (capsule::TicketLock) held: others wait for it, and cannot go on
 //
-// What a caller passes by pointer is its own. Locks are not known here.
+// What a caller passes by pointer is its own.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,6 +25,7 @@
 #include "chip/core/instruction_observer.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/memory/address_space.hpp"
+#include "chip/os/lock_marks.hpp"
 #include "chip/os/symbols.hpp"
 
 namespace rubato::chip {
@@ -35,7 +38,7 @@ class CapsuleLint final : public InstructionObserver {
     Addr stack_low, stack_high;
   };
   /// @param fail is told, once, in a sentence, what is wrong.
-  CapsuleLint(const AddressSpace& memory, const Symbols& symbols, std::uint32_t cores,
+  CapsuleLint(const AddressSpace& memory, const Symbols& symbols, const LockMarks& locks, std::uint32_t cores,
               std::function<Place(CoreId)> place, std::function<void(const std::string&)> fail);
 
   void on_thread(CoreId core, std::uint32_t) override { calls_[core.value] = {}; }
@@ -48,13 +51,17 @@ class CapsuleLint final : public InstructionObserver {
     // Registers that hold an address of the capsule's code's own making, or one made of tp.
     std::bitset<65> own{}, of_thread{};
     std::unordered_set<Addr> stored{};  ///< words of tracked memory
+    std::uint32_t held = 0;             ///< locks
+    Addr taken_at = 0;                  ///< the last
   };
   void check(Call& call, const ExecutedInstruction& executed, bool is_on_stack);
   static void follow(Call& call, const isa::Insn& insn);
-  void fail(const ExecutedInstruction& executed, const std::string& what);
+  void follow_locks(Call& call, Addr pc) const;
+  void fail(Addr pc, const std::string& what);
 
   const AddressSpace& memory_;
   const Symbols& symbols_;
+  const LockMarks& locks_;
   std::function<Place(CoreId)> place_;
   std::function<void(const std::string&)> fail_;
   std::vector<Call> calls_;  // by core

@@ -165,6 +165,10 @@ inline void copy_out(void* to_caller, const void* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) t[i] = f[i];
 }
 
+#if !defined(RUBATO_LOCK_MARK)
+#define RUBATO_LOCK_MARK(what) static_cast<void>(0)
+#endif
+
 /// First come, first served; in untracked memory. Held only around work on untracked memory. Who is far
 /// behind looks seldom: each look takes the line from the one that is served.
 class TicketLock {
@@ -173,12 +177,17 @@ class TicketLock {
   void lock() {
     constexpr std::uint32_t kTurnsPerHolder = 64;
     const std::uint32_t ticket = __atomic_fetch_add(&next_, 1, __ATOMIC_RELAXED);
+    RUBATO_LOCK_MARK(2);
     while (const std::uint32_t before = ticket - __atomic_load_n(&served_, __ATOMIC_ACQUIRE)) {
       for (std::uint32_t turns = (before - 1) * kTurnsPerHolder; turns > 0; --turns) asm volatile("");
     }
+    RUBATO_LOCK_MARK(1);
   }
   /// By the holder.
-  void unlock() { __atomic_store_n(&served_, served_ + 1, __ATOMIC_RELEASE); }
+  void unlock() {
+    __atomic_store_n(&served_, served_ + 1, __ATOMIC_RELEASE);
+    RUBATO_LOCK_MARK(0);
+  }
 
  private:
   std::uint32_t next_ = 0, served_ = 0;

@@ -86,6 +86,9 @@ def test_a_wild_caller_reaches_nothing(program: str, options: list[str], guests:
         ("static", "accesses (anonymous namespace)::limit, which tasks can write to"),
         ("thread", "by tp, which is its caller's"),
         ("back", "loads what it has stored at (anonymous namespace)::word: in a doomed run that is not there"),
+        ("kept", "takes a lock that its capsule holds where it returns, waits or promotes"),
+        ("held", "accesses (anonymous namespace)::word, which is tracked, with a lock held"),
+        ("create", "creates a task with a lock held"),
     ],
 )
 def test_what_a_capsule_must_not_do_is_named(what: str, words: str, guests: Path, rubato_chip: Path) -> None:
@@ -108,10 +111,11 @@ def test_our_capsules_do_nothing_that_they_must_not(program: list[str], guests: 
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 
 
-def test_a_hang_says_in_which_capsules_cores_are(guests: Path, rubato_chip: Path) -> None:
+def test_a_hang_says_in_which_capsules_cores_are_and_for_which_locks_they_wait(guests: Path, rubato_chip: Path) -> None:
     done = run(rubato_chip, "--quiet", "--cores", "4", "--max-cycles", "100000", guests / "bad_capsules", "lock")
     assert done.returncode == 4
     assert ", in capsule wait_for_itself since cycle " in done.stderr, done.stderr
+    assert ", waits for the lock (anonymous namespace)::lock_twice\n" in done.stderr, done.stderr
 
 
 def test_the_trace_shows_a_doomed_run_behind_its_attempt(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:

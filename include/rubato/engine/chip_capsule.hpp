@@ -106,6 +106,14 @@ rubato_untracked_arena:
     return at;                                             \
   }()
 
+/// What code does with a lock from here on: 0 has released it, 1 has taken it, 2 waits for it. For
+/// run.check_capsules and reports, in a section that is not loaded: no instruction, and gone with the
+/// function that it is in.
+#define RUBATO_LOCK_MARK(what)                                                                   \
+  asm volatile inline("998:\n\t.pushsection rubato_locks,\"?\",@progbits\n\t.dword 998b, " #what \
+                      "\n\t.popsection" ::                                                       \
+                          : "memory")
+
 // `name` becomes an assembler name: the function that programs call, which returns to its caller's caller.
 // The stub restores gp, which a caller that went wrong may have changed, and keeps the stack aligned.
 #define RUBATO_CAPSULE_ASSEMBLY(name)                                       \

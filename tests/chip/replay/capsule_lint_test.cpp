@@ -36,10 +36,10 @@ class CapsuleLintTest : public testing::Test {
     depth_ = 0;
     execute({.op = Op::capsule_return});
   }
-  void execute(const Insn& insn, Addr address = 0, std::uint32_t core = 0) {
+  void execute(const Insn& insn, Addr address = 0, std::uint32_t core = 0, Addr pc = 0x10000) {
     lint_.on_instruction({.core = CoreId{core},
                           .issued = Cycle{1},
-                          .pc = 0x10000,
+                          .pc = pc,
                           .insn = insn,
                           .registers = nullptr,
                           .address = address,
@@ -53,10 +53,22 @@ class CapsuleLintTest : public testing::Test {
   }
 
   AddressSpace memory_;
+  void mark(Addr pc) { execute({.op = Op::addi, .rd = a1, .rs1 = a1}, 0, 0, pc); }
+
+  static constexpr Addr kTaken = 0x10100, kReleased = 0x10200;
   Symbols symbols_;
+  LockMarks locks_ = [] {
+    LockMarks marks;
+    marks.add(kTaken, LockMarks::Kind::taken);
+    marks.add(kReleased, LockMarks::Kind::released);
+    return marks;
+  }();
   std::uint32_t depth_ = 0;
   std::string wrong_;
-  CapsuleLint lint_{memory_, symbols_, 2,
+  CapsuleLint lint_{memory_,
+                    symbols_,
+                    locks_,
+                    2,
                     [this](CoreId core) {
                       return CapsuleLint::Place{core.value == 0 ? depth_ : 0, kStack, kStack + 4096};
                     },
@@ -107,6 +119,40 @@ TEST_F(CapsuleLintTest, ItDoesNotReadBackWhatItStoredInTheSameCall) {
   store(a0, kTracked + 4);
   load(a0, kTracked);
   EXPECT_THAT(wrong_, HasSubstr("loads what it has stored at 0x20000"));
+}
+
+TEST_F(CapsuleLintTest, ALockIsHeldAroundWorkOnUntrackedMemory) {
+  load(a0, kTracked);
+  mark(kTaken);
+  load(a0, kUntracked);
+  store(a0, kStack + 8);
+  mark(kTaken);
+  mark(kReleased);
+  mark(kReleased);
+  load(a0, kTracked);
+  execute({.op = Op::task_create});
+  leave();
+  EXPECT_THAT(wrong_, IsEmpty());
+}
+
+TEST_F(CapsuleLintTest, WithALockHeldItMustNotAccessTrackedMemory) {
+  mark(kTaken);
+  mark(kTaken);
+  mark(kReleased);
+  load(a0, kTracked);
+  EXPECT_THAT(wrong_, HasSubstr("accesses 0x20000, which is tracked, with a lock held"));
+}
+
+TEST_F(CapsuleLintTest, WithALockHeldItMustNotCreate) {
+  mark(kTaken);
+  execute({.op = Op::task_create});
+  EXPECT_THAT(wrong_, HasSubstr("0x10000 creates a task with a lock held"));
+}
+
+TEST_F(CapsuleLintTest, WithALockHeldItMustNotEnd) {
+  mark(kTaken);
+  leave();
+  EXPECT_THAT(wrong_, HasSubstr("0x10100 takes a lock that its capsule holds where it returns"));
 }
 
 TEST_F(CapsuleLintTest, OutsideCapsulesAndOnOtherCoresAllIsAllowed) {

@@ -1,4 +1,4 @@
-// bad_capsules static|thread|back|lock: a task calls a capsule that does what none must.
+// bad_capsules static|thread|back|lock|kept|held|create: a task calls a capsule that does what none must.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -27,11 +27,27 @@ RUBATO_CAPSULE(void, wait_for_itself, ()) {
   lock_twice->lock();
 }
 
+RUBATO_CAPSULE(void, keep_lock, ()) { lock_twice->lock(); }
+RUBATO_CAPSULE(void, use_of_callers, (volatile std::uint64_t * of_caller)) {
+  lock_twice->lock();
+  *of_caller = 1;
+  lock_twice->unlock();
+  *of_caller = 2;
+}
+RUBATO_CAPSULE(void, create_locked, ()) {
+  lock_twice->lock();
+  rubato::create<rubato::nonspec>([] {}, {});
+  lock_twice->unlock();
+}
+
 int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "static") rubato::create<rubato::spec>([] { use_static(); }, {.at = 1});
   if (what == "thread") rubato::create<rubato::spec>([] { use_thread(); }, {.at = 1});
   if (what == "back") rubato::create<rubato::spec>([] { read_back(&word); }, {.at = 1});
   if (what == "lock") rubato::create<rubato::spec>([] { wait_for_itself(); }, {.at = 1});
+  if (what == "kept") rubato::create<rubato::spec>([] { keep_lock(); }, {.at = 1});
+  if (what == "held") rubato::create<rubato::spec>([] { use_of_callers(&word); }, {.at = 1});
+  if (what == "create") rubato::create<rubato::spec>([] { create_locked(); }, {.at = 1});
   rubato::run();
 }
