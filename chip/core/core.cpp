@@ -66,12 +66,12 @@ CycleClass Core::running_class() const {
 
 template <class Charge>
 void Core::account_parts(Cycle until, const Charge& charge) {
-  if (!pipeline_.has_parts()) {  // mostly: it waited for nothing
+  if (!pipeline_.stalls().any()) {  // mostly: it waited for nothing
     if (until > accounted_) charge(CyclePart::core, until - accounted_);
     accounted_ = later(accounted_, until);
     return;
   }
-  const auto parts = pipeline_.take_parts();
+  const auto parts = pipeline_.stalls().take();
   if (until <= accounted_) return;
   Latency rest = until - accounted_;
   for (unsigned p = 0; p < kCycleParts; ++p) {

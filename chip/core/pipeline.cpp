@@ -48,9 +48,7 @@ Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
 void Pipeline::begin_context(Cycle at) {
   RUBATO_DCHECK(at >= cycle_);
   cycle_ = at;
-  // What is ready before the context begins needs no clearing: nobody waits for it.
-  if (busy_until_ > at.value) ready_.fill(0);
-  busy_until_ = 0;
+  scoreboard_.clear(at.value);
   end_reservation();
   forget_resume();
 }
@@ -134,7 +132,7 @@ void Pipeline::on_first_use(LineAddr line, bool write) {
 
 void Pipeline::resume_at(Cycle at, CyclePart part) {
   if (at <= cycle_) return;
-  if (part != CyclePart::core) parts_[static_cast<unsigned>(part)] += at - cycle_;
+  if (part != CyclePart::core) stalls_.charge(part, at - cycle_);
   cycle_ = at;
 }
 
@@ -143,7 +141,7 @@ void Pipeline::resume_blocked(Cycle at) {
   const AccessParts parts = ports_.memory_system.take_waited(core_);
   const Latency known = std::min<Latency>(
       at - cycle_, Latency{parts.l1} + parts.l2 + parts.llc + parts.memory + parts.network + parts.check);
-  charge(parts, known);
+  stalls_.charge(parts, known);
   cycle_ += known;
   resume_at(at, CyclePart::check);
 }
@@ -171,42 +169,9 @@ bool Pipeline::end_host_call(bool returns) {
   return hart_.pc == watch_pc_ && hart_.x[reg::sp] == watch_sp_;
 }
 
-std::array<std::uint64_t, kCycleParts> Pipeline::take_parts() {
-  return std::exchange(parts_, std::array<std::uint64_t, kCycleParts>{});
-}
-
-// The last cycles of an access are those that somebody waits for: they are charged from its far end inwards.
-void Pipeline::charge(const AccessParts& parts, Latency stall) {
-  const std::pair<CyclePart, std::uint32_t> order[] = {
-      {CyclePart::memory, parts.memory}, {CyclePart::network, parts.network}, {CyclePart::llc, parts.llc},
-      {CyclePart::check, parts.check},   {CyclePart::l2, parts.l2},           {CyclePart::l1, parts.l1}};
-  for (const auto& [part, cycles] : order) {
-    const Latency share = std::min<Latency>(stall, cycles);
-    parts_[static_cast<unsigned>(part)] += share;
-    stall -= share;
-  }
-}
-
-void Pipeline::wait(std::uint64_t& issue, std::uint64_t until, const AccessParts& parts) {
-  if (until <= issue) return;
-  charge(parts, until - issue);
-  issue = until;
-}
-
 void Pipeline::drain_buffer(AccessBuffer& buffer, std::uint64_t& issue) {
   if (buffer.latest().value <= issue) return;
-  if (const auto* last = buffer.last(Cycle{issue})) wait(issue, last->done.value, last->parts);
-}
-
-std::uint64_t Pipeline::charge_stall(const Insn& insn, std::uint64_t issue) {
-  unsigned worst = insn.rs1;
-  for (const unsigned r : {unsigned{insn.rs2}, unsigned{insn.rs3}, unsigned{insn.rd}})
-    if (ready_[r] > ready_[worst]) worst = r;
-  const std::uint64_t ready = ready_[worst];
-  if (ready == kUnknown) return ready;
-  if (source_[worst] == Source::access) charge(producers_[worst], ready - issue);
-  if (source_[worst] == Source::l1) parts_[static_cast<unsigned>(CyclePart::l1)] += ready - issue;
-  return ready;
+  if (const auto* last = buffer.last(Cycle{issue})) stalls_.wait(issue, last->done.value, last->parts);
 }
 
 bool Pipeline::leave(PipelineStop stop) {
@@ -247,7 +212,7 @@ bool Pipeline::leave_with_fault(FaultKind kind, Addr address) {
 
 bool Pipeline::wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue) {
   if (buffer.is_held_up(Cycle{issue})) return leave(PipelineStop::deferred);
-  while (const auto* entry = buffer.full(Cycle{issue})) wait(issue, entry->done.value, entry->parts);
+  while (const auto* entry = buffer.full(Cycle{issue})) stalls_.wait(issue, entry->done.value, entry->parts);
   return is_strict(issue) || leave(PipelineStop::resume);
 }
 
@@ -474,7 +439,7 @@ bool Pipeline::fetch_slow(LineAddr line, std::uint64_t& issue) {
   if (!is_strict(issue)) return leave(PipelineStop::resume);
   const AccessResult result = access_memory(line, AccessKind::fetch, issue);
   if (!result.done) return false;
-  wait(issue, result.cycle.value, result.parts);
+  stalls_.wait(issue, result.cycle.value, result.parts);
   return true;
 }
 
@@ -608,8 +573,8 @@ dispatch:
 #define PC (block->pc + insn->offset)
 #define PROLOGUE                                                  \
   issue = t;                                                      \
-  if (t < busy_until_) [[unlikely]] {                             \
-    issue = stall_for_operands(*insn, t);                         \
+  if (scoreboard_.is_busy(t)) [[unlikely]] {                      \
+    issue = scoreboard_.stall(*insn, t);                          \
     if (issue == kUnknown) [[unlikely]]                           \
       goto deferred;                                              \
   }                                                               \
@@ -618,16 +583,9 @@ dispatch:
 #define COMPLETE \
   RETIRE;        \
   SHOW
-#define RETIRE                                                             \
-  t = issue + 1;                                                           \
-  if (slot.done > t) {                                                     \
-    ready_[insn->rd] = slot.done;                                          \
-    source_[insn->rd] = slot.source;                                       \
-    if (slot.source == Source::access) producers_[insn->rd] = *slot.parts; \
-    ready_[Insn::kSink] = 0;                                               \
-    busy_until_ = std::max(busy_until_, slot.done);                        \
-  }                                                                        \
-  static_assert(true)
+#define RETIRE   \
+  t = issue + 1; \
+  if (slot.done > t) scoreboard_.expect(insn->rd, slot)
 // Of an instruction that is complete; SHOW_ACCESS before that says what it accessed.
 #define SHOW                                                                                             \
   if constexpr (is_observed) {                                                                           \

@@ -35,6 +35,8 @@
 #include "chip/core/execution_observer.hpp"
 #include "chip/core/in_order_observer.hpp"
 #include "chip/core/instruction_observer.hpp"
+#include "chip/core/scoreboard.hpp"
+#include "chip/core/stall_account.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/isa/insn.hpp"
@@ -233,31 +235,15 @@ class Pipeline final : private L1Recorder {
   /// run() stops behind the return to `pc` with stack pointer `sp`: the region of interest ends there.
   void watch_return(Addr pc, Addr sp) { watch_pc_ = pc, watch_sp_ = sp; }
 
-  /// True if take_parts() has anything but zeros.
-  bool has_parts() const {
-    std::uint64_t any = 0;
-    for (const std::uint64_t cycles : parts_) any |= cycles;
-    return any != 0;
-  }
-  /// Cycles spent in each part other than `core` since they were last taken; `core` itself is 0.
-  std::array<std::uint64_t, kCycleParts> take_parts();
+  /// Cycles that it waited for memory, to be taken.
+  StallAccount& stalls() { return stalls_; }
 
   const PipelineCounters& counters() const { return counters_; }
 
  private:
-  static constexpr unsigned kRegisters = 65;  // of insn.hpp: x, f, sink
-
-  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};  // when something will be ready
-
-  /// What the result of a register waits for, to charge the stall of whoever needs it.
-  enum class Source : std::uint8_t { core, l1, access };
-
-  /// Where a slow path leaves the issue cycle and the cycle of its result.
-  struct Slot {
-    std::uint64_t issue, done;
-    Source source;
-    const AccessParts* parts;
-  };
+  static constexpr std::uint64_t kUnknown = Scoreboard::kUnknown;
+  using Source = ResultSource;
+  using Slot = IssueSlot;
 
   /// Somebody looks at what is executed now.
   bool is_observed() const {
@@ -352,24 +338,12 @@ class Pipeline final : private L1Recorder {
   bool leave(PipelineStop stop);
   bool leave_with_fault(FaultKind kind, Addr address);
   bool is_strict(std::uint64_t issue) const { return issue < strict_end_; }
-  /// Moves `issue` to `until`, charging the wait to the parts of the access waited for.
-  void wait(std::uint64_t& issue, std::uint64_t until, const AccessParts& parts);
-  std::uint64_t stall_for_operands(const isa::Insn& insn, std::uint64_t issue) {
-    const std::uint64_t ready =
-        std::max(std::max(ready_[insn.rs1], ready_[insn.rs2]), std::max(ready_[insn.rs3], ready_[insn.rd]));
-    return ready <= issue ? issue : charge_stall(insn, issue);
-  }
-  /// Of an instruction whose operands are ready later than `issue`. @returns when they are, which may be
-  /// kUnknown.
-  [[gnu::noinline]] std::uint64_t charge_stall(const isa::Insn& insn, std::uint64_t issue);
-  void charge(const AccessParts& parts, Latency stall);
   void drain_buffer(AccessBuffer& buffer, std::uint64_t& issue);
   template <bool is_observed>
   std::uint64_t observed(std::uint64_t counter);
   std::uint64_t read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const;
 
   Cycle cycle_{};
-  std::uint64_t busy_until_ = 0;                            // every register is ready from here on
   std::uint64_t fills_until_ = 0;                           // every outstanding fill is done
   std::uint64_t clock_ = 0, strict_end_ = 0, run_end_ = 0;  // of run()
   isa::Block* resume_block_ = nullptr;  // where run() left off, while hart_.pc is unchanged, or null
@@ -403,16 +377,14 @@ class Pipeline final : private L1Recorder {
   PipelineCounters counters_;
   HartState hart_;
   std::array<std::uint16_t, isa::kInsnClassCount> latency_{};
-  std::array<Source, kRegisters> source_{};
-  std::array<std::uint64_t, kRegisters> ready_{};
+  StallAccount stalls_;
+  Scoreboard scoreboard_{stalls_};
   AccessBuffer loads_, stores_;
   DeferredAccesses deferred_;
   std::optional<InOrderObserver> in_order_;  // what ports_.observer is, if it is something
   std::uint64_t forwarded_ = 0;              // by a deferred store
   AccessParts performed_parts_{};            // of the deferred access that performed last
-  std::array<AccessParts, kRegisters> producers_{};
-  std::array<std::uint64_t, kCycleParts> parts_{};
-  AccessParts access_parts_{};  // of the last slow access
+  AccessParts access_parts_{};               // of the last slow access
   BranchPredictor predictor_;
   isa::Insn stopped_at_{};
   Addr stopped_pc_{};  // where instructions are observed

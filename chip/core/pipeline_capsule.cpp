@@ -53,14 +53,14 @@ bool Pipeline::enter_capsule(const CapsuleVector& vector, Latency cycles) {
   ports_.l1d.set_rights(true);
   if (hits(line_of(entry), false)) {
     issue += l1_latency_;
-    parts_[static_cast<unsigned>(CyclePart::l1)] += l1_latency_;
+    stalls_.charge(CyclePart::l1, l1_latency_);
   } else {
     const AccessResult result = access_memory(line_of(entry), AccessKind::untracked_load, issue);
     if (!result.done) {
       update_rights();
       return false;
     }
-    wait(issue, result.cycle.value, result.parts);
+    stalls_.wait(issue, result.cycle.value, result.parts);
   }
   cycle_ = Cycle{issue} + cycles;
   const bool links = stopped_at_.rd == reg::ra;

@@ -165,9 +165,7 @@ void Pipeline::give_value(const DeferredAccess& e, std::uint64_t ready, const Ac
     regs[e.insn.rd] = loaded(e.insn.op, raw);
     if (e.insn.rd != isa::Insn::kSink) {
       has_floats_ |= e.insn.rd >= isa::Insn::kFloat;
-      ready_[e.insn.rd] = ready;
-      source_[e.insn.rd] = Source::access;
-      producers_[e.insn.rd] = parts;
+      scoreboard_.bring(e.insn.rd, ready, parts);
     }
   }
   if (e.has_entry) (e.is_store() ? stores_ : loads_).unhold();
@@ -178,7 +176,7 @@ void Pipeline::give_value(const DeferredAccess& e, std::uint64_t ready, const Ac
 /// Some have performed: what is ready when, as COMPLETE and LOAD want to know it.
 void Pipeline::settle_deferred() {
   fills_until_ = deferred_.any() ? kUnknown : std::max(loads_.latest(), stores_.latest()).value;
-  busy_until_ = *std::max_element(ready_.begin(), ready_.end());
+  scoreboard_.settle();
 }
 
 void Pipeline::perform(LineAddr line, Cycle now) {
@@ -258,7 +256,7 @@ void Pipeline::cancel_deferred() {
 
 void Pipeline::drop_deferred(const DeferredAccess& e) {
   if (e.has_entry) (e.is_store() ? stores_ : loads_).unhold();
-  if (!e.is_store()) ready_[e.insn.rd] = 0;
+  if (!e.is_store()) scoreboard_.forget(e.insn.rd);
 }
 
 std::size_t Pipeline::log_entries_of(Addr address, unsigned bytes) const {
@@ -277,7 +275,7 @@ std::size_t Pipeline::log_entries_of_deferred() const {
 
 void Pipeline::resume_deferred(Cycle at) {
   std::uint64_t issue = cycle_.value;
-  wait(issue, at.value, performed_parts_);
+  stalls_.wait(issue, at.value, performed_parts_);
   cycle_ = Cycle{issue};
 }
 

@@ -62,7 +62,7 @@ TEST(Pipeline, GivesAnL1HitToTheSecondNextInstruction) {
   m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});   // 0, ready at 2
   m.emit("addi", {.rd = 6, .rs1 = 5, .imm = 0});  // 2
   EXPECT_EQ(m.run(), 3u);
-  EXPECT_EQ(m.pipeline->take_parts()[static_cast<unsigned>(CyclePart::l1)], 1u);
+  EXPECT_EQ(m.pipeline->stalls().take()[static_cast<unsigned>(CyclePart::l1)], 1u);
 }
 
 TEST(Pipeline, RunsOnUnderAMissUntilTheResultIsUsed) {
@@ -72,7 +72,7 @@ TEST(Pipeline, RunsOnUnderAMissUntilTheResultIsUsed) {
   for (int i = 0; i < 5; ++i) m.emit("addi", {.rd = 6, .rs1 = 6, .imm = 1});
   m.emit("addi", {.rd = 7, .rs1 = 5, .imm = 0});  // 20
   EXPECT_EQ(m.run(), 21u);
-  EXPECT_EQ(m.pipeline->take_parts()[static_cast<unsigned>(CyclePart::memory)], 14u);  // 6..20
+  EXPECT_EQ(m.pipeline->stalls().take()[static_cast<unsigned>(CyclePart::memory)], 14u);  // 6..20
 }
 
 TEST(Pipeline, HidesAMissWhoseResultNobodyUsesInTime) {
@@ -82,7 +82,7 @@ TEST(Pipeline, HidesAMissWhoseResultNobodyUsesInTime) {
   for (int i = 0; i < 19; ++i) m.emit("addi", {.rd = 6, .rs1 = 6, .imm = 1});
   m.emit("addi", {.rd = 7, .rs1 = 5, .imm = 0});  // issues at 20: no stall
   EXPECT_EQ(m.run(), 21u);
-  EXPECT_EQ(m.pipeline->take_parts()[static_cast<unsigned>(CyclePart::memory)], 0u);
+  EXPECT_EQ(m.pipeline->stalls().take()[static_cast<unsigned>(CyclePart::memory)], 0u);
 }
 
 TEST(Pipeline, WaitsForTheFillThatAnEarlierMissStarted) {
@@ -177,7 +177,7 @@ TEST(Pipeline, AnInstructionMissDelaysIssue) {
   for (int i = 0; i < 16; ++i) m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});  // one line of code
   m.l1i.invalidate(m.l1i.find(line_of(kCode)));
   EXPECT_EQ(m.run(), 36u);  // 20 to fetch, 16 to issue; the ecall's line is there
-  EXPECT_EQ(m.pipeline->take_parts()[static_cast<unsigned>(CyclePart::memory)], 18u);
+  EXPECT_EQ(m.pipeline->stalls().take()[static_cast<unsigned>(CyclePart::memory)], 18u);
 }
 
 TEST(Pipeline, RunsAheadOnHitsButMissesOnlyWhenTheClockIsThere) {
@@ -228,7 +228,7 @@ TEST(Pipeline, TakesTheSameTimeInPiecesAsAtOnce) {
   while (pieces.pipeline->run(now, now) == PipelineStop::resume) now = pieces.pipeline->cycle();
   EXPECT_EQ(pieces.pipeline->cycle().value, expected);
   EXPECT_EQ(pieces.pipeline->counters().instructions, whole.pipeline->counters().instructions);
-  EXPECT_EQ(pieces.pipeline->take_parts(), whole.pipeline->take_parts());
+  EXPECT_EQ(pieces.pipeline->stalls().take(), whole.pipeline->stalls().take());
 }
 
 TEST(Pipeline, APauseCutsNoLookahead) {

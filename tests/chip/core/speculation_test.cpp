@@ -256,7 +256,7 @@ TEST(SpeculativePipeline, ABlockedAccessIsIssuedAgainAndLoggedOnce) {
   EXPECT_EQ(r.m.pipeline->run(Cycle{100}, kNever), PipelineStop::ecall);
   EXPECT_EQ(r.undo(), (Log{{kData + 56, 1}, {kData + 64, 0}}));
   EXPECT_EQ(r.attempt.log_lines.size(), 1U);
-  EXPECT_EQ(r.m.pipeline->take_parts()[static_cast<unsigned>(CyclePart::check)], 100U);
+  EXPECT_EQ(r.m.pipeline->stalls().take()[static_cast<unsigned>(CyclePart::check)], 100U);
 }
 
 TEST(SpeculativePipeline, AnAccessThatAbortsItsOwnTaskStoresNothing) {
