@@ -327,7 +327,7 @@ void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t) {
 void Chip::Impl::check_capsules() {
   const auto place = [this](CoreId core) {
     const Pipeline& pipeline = cores[core.value]->pipeline();
-    const auto [low, high] = pipeline.own_stack();
+    const auto [low, high] = pipeline.rights().own_stack();
     // Of tasks alone: a thread's calls use its stack, and is no fault.
     return CapsuleLint::Place{cores[core.value]->in_region() ? pipeline.hart().capsule_depth : 0, low, high};
   };

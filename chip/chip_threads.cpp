@@ -102,7 +102,7 @@ SyscallOutcome Chip::Impl::syscall(Core& core, Thread& thread, Cycle now) {
   const bool is_at_once = core.makes_calls_at_once() && thread.regs.x[reg::a7] != kExitGroup;
   system_calls.begin(core.id(), now, !is_at_once);
   if (replay) replay->enter_kernel(core.task(), is_at_once);
-  const auto [low, high] = core.pipeline().own_stack();
+  const auto [low, high] = core.pipeline().rights().own_stack();
   const SyscallOutcome result =
       is_at_once ? process.syscall_at_once(thread, low, high) : process.syscall(thread);
   if (replay) replay->leave_kernel();

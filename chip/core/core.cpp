@@ -152,7 +152,7 @@ void Core::take_worker(const Worker& worker) {
 }
 
 Worker Core::give_up_worker() {
-  const auto [low, high] = pipeline_.own_stack();
+  const auto [low, high] = pipeline_.rights().own_stack();
   pipeline_.set_own_stack(0, 0);
   return {std::exchange(thread_, nullptr), worker_regs_, low, high};
 }

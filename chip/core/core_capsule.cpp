@@ -79,7 +79,7 @@ std::string Core::call_refusal() const {
 
 bool Core::is_bad_call() const {
   const HartState& hart = pipeline_.hart();
-  const auto [low, high] = pipeline_.own_stack();
+  const auto [low, high] = pipeline_.rights().own_stack();
   const Addr sp = hart.x[reg::sp];
   if (capsule_fault_ == CapsuleFault::stack_unchecked) return !call_refusal().empty();
   return !call_refusal().empty() || sp % 16 != 0 || sp > high || sp < low ||
@@ -158,7 +158,8 @@ void Core::doom(Cycle at) {
 // What only the capsule's own code can cause is its error, not misspeculation (P42).
 bool Core::dooms(const Fault& fault, Cycle now) {
   const bool is_access = fault.kind == FaultKind::load_access || fault.kind == FaultKind::store_access;
-  if (!fault.is_of_task && (!is_access || pipeline_.is_in_untracked_page(fault.address))) return false;
+  if (!fault.is_of_task && (!is_access || pipeline_.rights().is_in_untracked_page(fault.address)))
+    return false;
   const Cycle at = later(now, pipeline_.cycle());
   account_until(at);
   if (host_.tasks().exception(id_, at, true) && activity_ == Activity::task) doom(at);

@@ -62,10 +62,10 @@ void Core::read_register(unsigned selector, unsigned rd) {
       value = pipeline_.hart().capsule_depth;
       break;
     case ReadSelector::stack_low:
-      value = pipeline_.own_stack().first;
+      value = pipeline_.rights().own_stack().first;
       break;
     case ReadSelector::stack_high:
-      value = pipeline_.own_stack().second;
+      value = pipeline_.rights().own_stack().second;
       break;
     case ReadSelector::has_capsules:
       value = config_.task.capsules;

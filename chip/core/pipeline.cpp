@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "chip/core/pipeline.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -17,19 +15,17 @@ namespace rubato::chip {
 using namespace isa;  // semantics.inc speaks the ISA's names
 
 Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
-    : ports_(ports),
+    : state_(core, config.run.lookahead_cycles, ports),
+      reservation_(core, ports.l1d, ports.reservations, state_.task, state_.rights, state_.hart),
       mispredict_(config.core.mispredict),
       l1_latency_(config.l1d.latency),
-      lookahead_(config.run.lookahead_cycles),
       forwards_(config.conflict.forwarding == "on"),
       defers_(config.core.defers),
-      core_(core),
       loads_(config.core.load_buffer),
       stores_(config.core.store_buffer),
       predictor_(config.core),
       frequency_mhz_(config.chip.frequency_mhz),
       log_(ports.log_base, ports.log_lines) {
-  if (ports.observer != nullptr) ports_.observer = &in_order_.emplace(*ports.observer);
   const auto set = [this](InsnClass c, std::uint32_t cycles) {
     latency_[static_cast<unsigned>(c)] = static_cast<std::uint16_t>(cycles);
   };
@@ -46,35 +42,35 @@ Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
 }
 
 void Pipeline::begin_context(Cycle at) {
-  RUBATO_DCHECK(at >= cycle_);
-  cycle_ = at;
-  scoreboard_.clear(at.value);
-  end_reservation();
+  RUBATO_DCHECK(at >= state_.cycle);
+  state_.cycle = at;
+  state_.scoreboard.clear(at.value);
+  reservation_.end();
   forget_resume();
 }
 
 void Pipeline::begin_task(Attempt* attempt, Timestamp timestamp) {
-  attempt_ = attempt;
-  is_in_task_ = true;
-  timestamp_ = timestamp;
-  is_doomed_ = false;
+  state_.task.attempt = attempt;
+  state_.task.is_task = true;
+  state_.task.timestamp = timestamp;
+  state_.task.is_doomed = false;
   update_rights();
-  if (!ports_.l1d.has_marks()) {
+  if (!state_.ports.l1d.has_marks()) {
     RUBATO_CHECK(attempt == nullptr, "speculative tasks need marks");
     return;
   }
   if (attempt != nullptr) {
-    if (attempt->virtual_time < last_ || !forwards_) ports_.l1d.clear_marks();
+    if (attempt->virtual_time < last_ || !forwards_) state_.ports.l1d.clear_marks();
     last_ = attempt->virtual_time;
   }
-  ports_.l1d.begin_task(attempt != nullptr ? this : nullptr);
+  state_.ports.l1d.begin_task(attempt != nullptr ? this : nullptr);
 }
 
 void Pipeline::end_speculation() {
-  attempt_ = nullptr;
-  is_doomed_ = false;
-  ports_.l1d.stop_recording();
-  ports_.l1d.set_rights(true);
+  state_.task.attempt = nullptr;
+  state_.task.is_doomed = false;
+  state_.ports.l1d.stop_recording();
+  state_.ports.l1d.set_rights(true);
 }
 
 void Pipeline::stop_task() {
@@ -84,79 +80,52 @@ void Pipeline::stop_task() {
 }
 
 void Pipeline::set_own_stack(Addr low, Addr high) {
-  stack_low_ = low, stack_high_ = high;
-  ports_.l1d.forget_untracked();
+  state_.rights.set_own_stack(low, high);
+  state_.ports.l1d.forget_untracked();
 }
 
 bool Pipeline::hits(LineAddr line, bool write, bool missed) {
-  if (!missed && ports_.l1d.hit(line, write)) return true;
-  if (!ports_.l1d.has_marks() || !is_untracked(line)) return false;
+  if (!missed && state_.ports.l1d.hit(line, write)) return true;
+  if (!state_.ports.l1d.has_marks() || !state_.rights.is_untracked(line)) return false;
   mark_unchecked(line);
-  return ports_.l1d.hit(line, write);
-}
-
-void Pipeline::reserve(LineAddr line) {
-  ports_.l1d.reserve(line);
-  if (attempt_ == nullptr && ports_.reservations != nullptr && ports_.l1d.has_marks() && !is_untracked(line))
-    ports_.reservations->make(core_, line);
-}
-
-// A speculative task is atomic: what is earlier and wrote the line has aborted it, and what is later must not
-// make its sc fail. Nor may it that of a non-speculative task, though it takes the line from the L1.
-// Untracked memory is shared with whoever is at work on it (P32).
-bool Pipeline::has_reservation(LineAddr line) const {
-  const bool is_sure =
-      !is_in_untracked_page(addr_of(line)) || capsule_fault_ == CapsuleFault::sc_always_succeeds;
-  return (attempt_ != nullptr && is_sure) || ports_.l1d.has_reservation(line) ||
-         (ports_.reservations != nullptr && ports_.reservations->stands(core_, line));
-}
-
-void Pipeline::end_reservation() {
-  hart_.reservation = HartState::kNoReservation;
-  ports_.l1d.clear_reservation();
-  if (ports_.reservations != nullptr) ports_.reservations->end(core_);
-}
-
-void Pipeline::lose_reservation(LineAddr first, LineAddr last) {
-  if (hart_.reservation == HartState::kNoReservation) return;
-  if (const LineAddr line = line_of(hart_.reservation); line >= first && line <= last) end_reservation();
+  return state_.ports.l1d.hit(line, write);
 }
 
 void Pipeline::on_first_use(LineAddr line, bool write) {
-  if (is_untracked(line)) {  // in the L1 since before marks began
+  if (state_.rights.is_untracked(line)) {  // in the L1 since before marks began
     mark_unchecked(line);
   } else {
-    ports_.recorder->record(core_, line, write);
+    state_.ports.recorder->record(state_.core, line, write);
   }
 }
 
 void Pipeline::resume_at(Cycle at, CyclePart part) {
-  if (at <= cycle_) return;
-  if (part != CyclePart::core) stalls_.charge(part, at - cycle_);
-  cycle_ = at;
+  if (at <= state_.cycle) return;
+  if (part != CyclePart::core) state_.stalls.charge(part, at - state_.cycle);
+  state_.cycle = at;
 }
 
 void Pipeline::resume_blocked(Cycle at) {
-  if (at <= cycle_) return;
-  const AccessParts parts = ports_.memory_system.take_waited(core_);
-  const Latency known = std::min<Latency>(
-      at - cycle_, Latency{parts.l1} + parts.l2 + parts.llc + parts.memory + parts.network + parts.check);
-  stalls_.charge(parts, known);
-  cycle_ += known;
+  if (at <= state_.cycle) return;
+  const AccessParts parts = state_.ports.memory_system.take_waited(state_.core);
+  const Latency known = std::min<Latency>(at - state_.cycle, Latency{parts.l1} + parts.l2 + parts.llc +
+                                                                 parts.memory + parts.network + parts.check);
+  state_.stalls.charge(parts, known);
+  state_.cycle += known;
   resume_at(at, CyclePart::check);
 }
 
 Cycle Pipeline::drain() {
   RUBATO_DCHECK(!deferred_.any());
-  std::uint64_t issue = cycle_.value;
+  std::uint64_t issue = state_.cycle.value;
   drain_buffer(loads_, issue);
   drain_buffer(stores_, issue);
-  cycle_ = Cycle{issue};
-  return cycle_;
+  state_.cycle = Cycle{issue};
+  return state_.cycle;
 }
 
 void Pipeline::skip_instruction() {
-  hart_.pc += stopped_at_.length;
+  state_.hart.pc += stopped_at_.length;
   forget_resume();
   count_instruction();
 }
@@ -165,81 +134,47 @@ bool Pipeline::end_host_call(bool returns) {
   forget_resume();
   fetch_line_ = LineAddr{~std::uint64_t{0}};
   if (!returns) return false;
-  predictor_.ret(hart_.pc);  // right or wrong: the call takes no time
-  return hart_.pc == watch_pc_ && hart_.x[reg::sp] == watch_sp_;
+  predictor_.ret(state_.hart.pc);  // right or wrong: the call takes no time
+  return state_.hart.pc == watch_pc_ && state_.hart.x[reg::sp] == watch_sp_;
 }
 
 void Pipeline::drain_buffer(AccessBuffer& buffer, std::uint64_t& issue) {
   if (buffer.latest().value <= issue) return;
-  if (const auto* last = buffer.last(Cycle{issue})) stalls_.wait(issue, last->done.value, last->parts);
-}
-
-bool Pipeline::leave(PipelineStop stop) {
-  stop_ = stop;
-  return false;
-}
-
-// Called on L1 misses only: a line of another worker's stack is in no L1 of this core (the chip sees to it).
-bool Pipeline::is_foreign_stack(Addr address, unsigned bytes) const {
-  const Addr last = address + bytes - 1;
-  const auto flags = ports_.memory.attributes(address) | ports_.memory.attributes(last);
-  if ((flags & Page::kWorkerStack) == 0 || (address >= stack_low_ && last < stack_high_)) return false;
-  return ports_.memory.is_in_worker_stack(address) || ports_.memory.is_in_worker_stack(last);
+  if (const auto* last = buffer.last(Cycle{issue})) state_.stalls.wait(issue, last->done.value, last->parts);
 }
 
 bool Pipeline::refuse_foreign_stack(Addr address) {
-  leave_with_fault(FaultKind::task_error, address);
-  fault_.is_of_task = true;
-  if (hart_.x[reg::sp] < stack_low_) {  // a frame so large that it skipped the guard
-    fault_.sentence = fmt::format(
-        "a task touched {:#x}, beyond the end of its stack: a task's stack has {} KiB on the chip, larger "
-        "objects belong on the heap",
-        address, (stack_high_ - stack_low_) >> 10);
-    return false;
-  }
-  fault_.sentence = fmt::format(
-      "a task touched {:#x}, which lies in the stack of another core's worker: tasks share data through the "
-      "heap or "
-      "global variables, a task's stack is gone when it ends",
-      address);
-  return false;
-}
-
-bool Pipeline::leave_with_fault(FaultKind kind, Addr address) {
-  fault_ = Fault{kind, 0, address, {}, false};
-  return leave(PipelineStop::fault);
+  return state_.departure.leave_with_task_error(address, state_.rights.foreign_stack_sentence(address));
 }
 
 bool Pipeline::wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue) {
   if (buffer.is_held_up(Cycle{issue})) return leave(PipelineStop::deferred);
-  while (const auto* entry = buffer.full(Cycle{issue})) stalls_.wait(issue, entry->done.value, entry->parts);
+  while (const auto* entry = buffer.full(Cycle{issue}))
+    state_.stalls.wait(issue, entry->done.value, entry->parts);
   return is_strict(issue) || leave(PipelineStop::resume);
 }
 
 AccessResult Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64_t issue) {
-  cycle_ = Cycle{issue};  // where the core is, should the access abort its own task
+  state_.cycle = Cycle{issue};  // where the core is, should the access abort its own task
   is_stopped_ = false;
-  AccessResult result = ports_.memory_system.access(core_, line, kind, cycle_);
+  AccessResult result = state_.ports.memory_system.access(state_.core, line, kind, state_.cycle);
   if (result.disturbed) [[unlikely]] {
     // Tasks were aborted: their cores have new events, which strict actions must not pass.
-    RUBATO_CHECK(ports_.timeline != nullptr);
-    const std::uint64_t next = std::max(ports_.timeline->next().value, clock_ + 1);
-    strict_end_ = std::min(strict_end_, next);
-    run_end_ = std::min(run_end_, strict_end_ + lookahead_);
+    RUBATO_CHECK(state_.ports.timeline != nullptr);
+    state_.window.narrow(state_.ports.timeline->next());
   }
   if (!result.done || is_stopped_) {
-    blocked_by_ = result.done ? BlockReason::conflict_pending : result.blocked;
-    blocked_line_ = line;
-    leave(PipelineStop::blocked);
+    state_.departure.leave_blocked(result.done ? BlockReason::conflict_pending : result.blocked, line);
     result.done = false;
-  } else if (!ports_.l1d.has_marks() || kind == AccessKind::fetch) {
+  } else if (!state_.ports.l1d.has_marks() || kind == AccessKind::fetch) {
     // Nothing to be recorded.
   } else if (!is_tracked(kind)) {
-    if (!is_doomed_ || is_untracked(line) || capsule_fault_ == CapsuleFault::unchecked_load_marks)
+    if (!state_.task.is_doomed || state_.rights.is_untracked(line) ||
+        state_.task.injected == CapsuleFault::unchecked_load_marks)
       mark_unchecked(line);
   } else {
-    ports_.l1d.mark(line, is_write(kind));
-    if (attempt_ != nullptr) ports_.recorder->record(core_, line, is_write(kind));
+    state_.ports.l1d.mark(line, is_write(kind));
+    if (state_.task.attempt != nullptr) state_.ports.recorder->record(state_.core, line, is_write(kind));
   }
   return result;
 }
@@ -247,7 +182,7 @@ AccessResult Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64
 bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot,
                            bool has_entry) {
   if (!has_entry && !wait_for_entry(buffer, slot.issue)) return false;
-  if (ports_.l1d.has_marks() && (is_doomed_ || is_untracked(line)))
+  if (state_.ports.l1d.has_marks() && (state_.task.is_doomed || state_.rights.is_untracked(line)))
     kind = is_write(kind) ? AccessKind::untracked_store : AccessKind::untracked_load;
   const AccessResult result = access_memory(line, kind, slot.issue);
   if (!result.done) return false;
@@ -265,25 +200,24 @@ bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuff
 // A line that is taken stays taken if the store then waits.
 bool Pipeline::make_log_room(Addr address, unsigned bytes, Slot& slot) {
   const std::size_t entries = log_entries_of(address, bytes) + log_entries_of_deferred();
-  return attempt_->undo.size() + entries <= attempt_->log_lines.size() * kLogEntriesPerLine ||
+  return state_.task.attempt->undo.size() + entries <=
+             state_.task.attempt->log_lines.size() * kLogEntriesPerLine ||
          take_log_line(slot);
 }
 
 void Pipeline::log_store(Addr address, unsigned bytes) {
   for (Addr word = address & ~Addr{7}; word < address + bytes; word += 8)
-    if (is_logged(word)) attempt_->undo.push_back({word, ports_.memory.load<std::uint64_t>(word)});
+    if (is_logged(word))
+      state_.task.attempt->undo.push_back({word, state_.ports.memory.load<std::uint64_t>(word)});
 }
 
 bool Pipeline::take_log_line(Slot& slot) {
   if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
-  if (log_.empty()) {
-    leave_with_fault(FaultKind::task_error, 0);
-    fault_.is_of_task = true;
-    fault_.sentence = "a speculative task stored more than its core's undo logs can hold";
-    return false;
-  }
+  if (log_.empty())
+    return state_.departure.leave_with_task_error(
+        0, "a speculative task stored more than its core's undo logs can hold");
   const LineAddr line = log_.front();
-  if (!ports_.l1d.hit(line, true)) {
+  if (!state_.ports.l1d.hit(line, true)) {
     if (!wait_for_entry(stores_, slot.issue)) return false;
     const AccessResult result = access_memory(line, AccessKind::untracked_store, slot.issue);
     if (!result.done) return false;
@@ -291,7 +225,7 @@ bool Pipeline::take_log_line(Slot& slot) {
     stores_.add(Cycle{slot.issue}, {line, addr_of(line) >> 3, result.cycle, result.parts});
   }
   log_.take();
-  attempt_->log_lines.push_back(line);
+  state_.task.attempt->log_lines.push_back(line);
   return true;
 }
 
@@ -311,11 +245,11 @@ void Pipeline::wait_for_fill(LineAddr line, Addr word, Slot& slot) {
 // Others go first; meanwhile the host fetches what the access will need. What the L1 refuses now it refuses
 // later: until this core goes on, lines only leave it, but for what a rollback brings, which has no mark.
 bool Pipeline::leave_for_access(LineAddr line, Addr address, bool is_refused) {
-  if (kHostHints && ports_.memory.attributes(address) != 0) {
-    awaited_set_ = ports_.l1d.first_slot(line);
+  if (kHostHints && state_.ports.memory.attributes(address) != 0) {
+    awaited_set_ = state_.ports.l1d.first_slot(line);
     prefetch_run();
-    ports_.memory_system.prefetch(core_, line);
-    prefetch(ports_.memory.host(address));
+    state_.ports.memory_system.prefetch(state_.core, line);
+    prefetch(state_.ports.memory.host(address));
   }
   is_refused_ = is_refused;
   return leave(PipelineStop::resume);
@@ -330,9 +264,9 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
     if (const Behind behind = look_at_deferred(address, bytes, false, slot); behind != Behind::nothing)
       return behind == Behind::taken;
   }
-  if (!missed && first == last && slot.issue < run_end_) {
+  if (!missed && first == last && slot.issue < state_.window.run_end()) {
     // As any hit it may run ahead, and needs no look at the page.
-    if (ports_.l1d.hit(first, false)) {
+    if (state_.ports.l1d.hit(first, false)) {
       wait_for_fill(first, address >> 3, slot);
       return true;
     }
@@ -340,12 +274,13 @@ bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) 
   }
   if (!is_strict(slot.issue))
     return missed ? leave_for_access(first, address, true) : leave(PipelineStop::resume);
-  if (!ports_.memory.allows(address, bytes, Page::kRead))
-    return refuse(FaultKind::load_access, ports_.memory.allows(address, 1, Page::kRead)
+  if (!state_.ports.memory.allows(address, bytes, Page::kRead))
+    return refuse(FaultKind::load_access, state_.ports.memory.allows(address, 1, Page::kRead)
                                               ? addr_of(line_of(address + bytes - 1))
                                               : address);
-  if (is_foreign_stack(address, bytes)) return is_doomed_ ? (skips_ = true) : refuse_foreign_stack(address);
-  if (lacks_rights(address, bytes)) return leave_with_fault(FaultKind::load_access, address);
+  if (state_.rights.is_foreign_stack(address, bytes))
+    return state_.task.is_doomed ? (skips_ = true) : refuse_foreign_stack(address);
+  if (state_.rights.lacks(address, bytes)) return leave_with_fault(FaultKind::load_access, address);
   bool has_entry = false;
   for (LineAddr line = first;; line = last) {
     if (hits(line, false, missed)) {
@@ -363,27 +298,28 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
   // Stores of speculative tasks are all logged here; where marks cover them they may run ahead.
   const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
   const bool strict = is_strict(slot.issue), missed = std::exchange(is_refused_, false);
-  if (is_doomed_ && (drops(address) || drops(address + bytes - 1))) return skips_ = true;
+  if (state_.task.is_doomed && (state_.rights.drops(address) || state_.rights.drops(address + bytes - 1)))
+    return skips_ = true;
   if (deferred_.any()) [[unlikely]] {
     if (const Behind behind = look_at_deferred(address, bytes, true, slot); behind != Behind::nothing)
       return behind == Behind::taken;
   }
   if (!strict) {
-    const bool asks = attempt_ != nullptr && slot.issue < run_end_;
-    const bool covers = asks && ports_.l1d.covers(first, true);
-    if (!covers || !ports_.l1d.covers(last, true))
+    const bool asks = state_.task.attempt != nullptr && slot.issue < state_.window.run_end();
+    const bool covers = asks && state_.ports.l1d.covers(first, true);
+    if (!covers || !state_.ports.l1d.covers(last, true))
       return leave_for_access(first, address, asks && !covers && first == last);
   }
-  if (!ports_.memory.allows(address, bytes, Page::kWrite)) {
+  if (!state_.ports.memory.allows(address, bytes, Page::kWrite)) {
     if (!strict) return leave(PipelineStop::resume);
-    return leave_with_fault(FaultKind::store_access, ports_.memory.allows(address, 1, Page::kWrite)
+    return leave_with_fault(FaultKind::store_access, state_.ports.memory.allows(address, 1, Page::kWrite)
                                                          ? addr_of(line_of(address + bytes - 1))
                                                          : address);
   }
-  if (strict && is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
-  if (lacks_rights(address, bytes))
+  if (strict && state_.rights.is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
+  if (state_.rights.lacks(address, bytes))
     return strict ? leave_with_fault(FaultKind::store_access, address) : leave(PipelineStop::resume);
-  if (attempt_ != nullptr && !make_log_room(address, bytes, slot)) return false;
+  if (state_.task.attempt != nullptr && !make_log_room(address, bytes, slot)) return false;
   bool has_entry = false;
   for (LineAddr line = first;; line = last) {
     if (!hits(line, true, missed) &&
@@ -391,7 +327,7 @@ bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
       return defer(first, last, stores_);
     if (line == last) break;
   }
-  if (attempt_ != nullptr) log_store(address, bytes);
+  if (state_.task.attempt != nullptr) log_store(address, bytes);
   slot.done = slot.issue + 1;  // nobody waits for a store but fences and a full buffer
   slot.source = Source::core;
   return true;
@@ -402,16 +338,17 @@ bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessK
   if (deferred_.any()) [[unlikely]]
     return leave(PipelineStop::deferred);
   const bool writes = kind == AccessKind::atomic;
-  if (writes && drops(address)) {
+  if (writes && state_.rights.drops(address)) {
     slot.done = slot.issue + 1;
     slot.source = Source::core;
     return skips_ = true;
   }
   const std::uint8_t rights = writes ? Page::kRead | Page::kWrite : Page::kRead;
-  if (!ports_.memory.allows(address, bytes, rights))
+  if (!state_.ports.memory.allows(address, bytes, rights))
     return refuse(writes ? FaultKind::store_access : FaultKind::load_access, address);
-  if (is_foreign_stack(address, bytes)) return is_doomed_ ? (skips_ = true) : refuse_foreign_stack(address);
-  if (lacks_rights(address, bytes))
+  if (state_.rights.is_foreign_stack(address, bytes))
+    return state_.task.is_doomed ? (skips_ = true) : refuse_foreign_stack(address);
+  if (state_.rights.lacks(address, bytes))
     return leave_with_fault(writes ? FaultKind::store_access : FaultKind::load_access, address);
   if ((flags & (Insn::kAcquire | Insn::kRelease)) != 0 &&
       std::max(loads_.latest(), stores_.latest()).value > slot.issue) {
@@ -419,7 +356,7 @@ bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessK
     drain_buffer(stores_, slot.issue);
     if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
   }
-  if (attempt_ != nullptr && writes && !make_log_room(address, bytes, slot)) return false;
+  if (state_.task.attempt != nullptr && writes && !make_log_room(address, bytes, slot)) return false;
   const LineAddr line = line_of(address);
   slot.done = slot.issue + l1_latency_;
   slot.source = Source::l1;
@@ -431,7 +368,7 @@ bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessK
   } else if (!access_line(line, address >> 3, kind, loads_, slot)) {
     return false;
   }
-  if (attempt_ != nullptr && writes) log_store(address, bytes);
+  if (state_.task.attempt != nullptr && writes) log_store(address, bytes);
   return true;
 }
 
@@ -439,7 +376,7 @@ bool Pipeline::fetch_slow(LineAddr line, std::uint64_t& issue) {
   if (!is_strict(issue)) return leave(PipelineStop::resume);
   const AccessResult result = access_memory(line, AccessKind::fetch, issue);
   if (!result.done) return false;
-  stalls_.wait(issue, result.cycle.value, result.parts);
+  state_.stalls.wait(issue, result.cycle.value, result.parts);
   return true;
 }
 
@@ -463,30 +400,10 @@ std::uint64_t bits(T value) {
 template <bool is_observed>
 std::uint64_t Pipeline::observed(std::uint64_t counter) {
   if constexpr (is_observed) {
-    if (ports_.observer != nullptr && !is_doomed_) ports_.observer->on_counter(core_, counter);
+    if (state_.ports.observer != nullptr && !state_.task.is_doomed)
+      state_.ports.observer->on_counter(state_.core, counter);
   }
   return counter;
-}
-
-void Pipeline::show(const Insn& insn, Addr pc, Cycle issued, const Addr* address) {
-  ports_.instructions->on_instruction({.core = core_,
-                                       .issued = issued,
-                                       .pc = pc,
-                                       .insn = insn,
-                                       .registers = hart_.registers(),
-                                       .address = address != nullptr ? *address : 0,
-                                       .has_access = address != nullptr});
-}
-
-void Pipeline::set_ends(Cycle now, Cycle next_other, Cycle pause_at) {
-  constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max() / 2;
-  strict_end_ = std::max(std::min(next_other.value, kForever), now.value + 1);
-  // A pause while the core runs ahead of others would change what it finds: it stops only where nothing else
-  // happens before it goes on, however long the block it is in stalls.
-  constexpr std::uint64_t kLongestBlock = 1 << 14;
-  const std::uint64_t pause = std::max(pause_at.value, now.value + 1);
-  run_end_ = strict_end_ > pause && strict_end_ - pause > kLongestBlock ? pause : strict_end_ + lookahead_;
-  clock_ = now.value;
 }
 
 #pragma GCC diagnostic push
@@ -499,25 +416,25 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
 #include "chip/isa/semantics.inc"
 #undef RUBATO_INSN
   };
-  set_ends(now, next_other, pause_at);
+  state_.window.begin(now, next_other, pause_at);
   // Stores of a speculative task take the slow path, which logs.
   std::uint64_t run_end, store_end;
-#define READ_ENDS     \
-  run_end = run_end_; \
-  store_end = attempt_ != nullptr || is_doomed_ ? 0 : run_end
+#define READ_ENDS                    \
+  run_end = state_.window.run_end(); \
+  store_end = state_.task.attempt != nullptr || state_.task.is_doomed ? 0 : run_end
   READ_ENDS;
 #define ENTER_FLOAT                      \
   if (block->has_float && !uses_float) { \
     fp::enter();                         \
     uses_float = true;                   \
   }
-  AddressSpace& memory = ports_.memory;
-  L1Cache& l1d = ports_.l1d;
-  BlockCache& blocks = ports_.blocks;
-  std::uint64_t* const regs = hart_.registers();
-  std::uint64_t t = cycle_.value;
+  AddressSpace& memory = state_.ports.memory;
+  L1Cache& l1d = state_.ports.l1d;
+  BlockCache& blocks = state_.ports.blocks;
+  std::uint64_t* const regs = state_.hart.registers();
+  std::uint64_t t = state_.cycle.value;
   std::uint64_t executed = 0;
-  stop_ = PipelineStop::resume;
+  state_.departure.stop = PipelineStop::resume;
 
   Block* block = nullptr;
   const Insn* insn = nullptr;
@@ -544,7 +461,7 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
     }
     RUBATO_CHECK(resume_insn_ == block->insns() && !is_refused_, "inside a block that was not fetched");
   } else {
-    block = blocks.find(hart_.pc);
+    block = blocks.find(state_.hart.pc);
     is_refused_ = false;
   }
 enter_block:
@@ -552,11 +469,11 @@ enter_block:
   if (t >= run_end) goto out;
   // Nothing is fetched where there is no code: a wild jump ends at its page, not in the caches.
   if (const LineAddr line = line_of(block->pc); line != fetch_line_ && insn->op != Op::fetch_fault) {
-    if (attempt_ != nullptr && lacks_rights(block->pc, 1)) [[unlikely]] {
-      if (t < strict_end_) leave_with_fault(FaultKind::fetch_access, block->pc);
+    if (state_.task.attempt != nullptr && state_.rights.lacks(block->pc, 1)) [[unlikely]] {
+      if (t < state_.window.strict_end()) leave_with_fault(FaultKind::fetch_access, block->pc);
       goto out;
     }
-    if (insn->op != Op::host_call && !ports_.l1i.hit(line, false)) {
+    if (insn->op != Op::host_call && !state_.ports.l1i.hit(line, false)) {
       slot.issue = t;
       if (!fetch_slow(line, slot.issue)) goto out;
       READ_ENDS;
@@ -569,12 +486,12 @@ enter_block:
 dispatch:
 #define INSN (*insn)
 #define REGS regs
-#define STATE hart_
+#define STATE state_.hart
 #define PC (block->pc + insn->offset)
 #define PROLOGUE                                                  \
   issue = t;                                                      \
-  if (scoreboard_.is_busy(t)) [[unlikely]] {                      \
-    issue = scoreboard_.stall(*insn, t);                          \
+  if (state_.scoreboard.is_busy(t)) [[unlikely]] {                \
+    issue = state_.scoreboard.stall(*insn, t);                    \
     if (issue == kUnknown) [[unlikely]]                           \
       goto deferred;                                              \
   }                                                               \
@@ -585,20 +502,22 @@ dispatch:
   SHOW
 #define RETIRE   \
   t = issue + 1; \
-  if (slot.done > t) scoreboard_.expect(insn->rd, slot)
+  if (slot.done > t) state_.scoreboard.expect(insn->rd, slot)
 // Of an instruction that is complete; SHOW_ACCESS before that says what it accessed.
-#define SHOW                                                                                             \
-  if constexpr (is_observed) {                                                                           \
-    if (ports_.instructions != nullptr) show(*insn, PC, Cycle{issue}, has_access ? &accessed : nullptr); \
-    has_access = false;                                                                                  \
+#define SHOW                                                                  \
+  if constexpr (is_observed) {                                                \
+    if (state_.ports.instructions != nullptr)                                 \
+      state_.show(*insn, PC, Cycle{issue}, has_access ? &accessed : nullptr); \
+    has_access = false;                                                       \
   }
 #define SHOW_ACCESS(address) \
   if constexpr (is_observed) accessed = (address), has_access = true
 #define COUNT_BLOCK executed += static_cast<std::uint64_t>(insn - first) + 1
-#define OBSERVE(event, ...)                                                                    \
-  if constexpr (is_observed) {                                                                 \
-    if (ports_.observer != nullptr && !is_doomed_) ports_.observer->event(core_, __VA_ARGS__); \
-  }                                                                                            \
+#define OBSERVE(event, ...)                                         \
+  if constexpr (is_observed) {                                      \
+    if (state_.ports.observer != nullptr && !state_.task.is_doomed) \
+      state_.ports.observer->event(state_.core, __VA_ARGS__);       \
+  }                                                                 \
   static_assert(true)
 #define LEAVE       \
   do {              \
@@ -667,26 +586,23 @@ dispatch:
   const T name = READ_ATOMIC(T, name);                     \
   SHOW_ACCESS(address_##name);                             \
   OBSERVE(on_load, address_##name, sizeof(T), bits(name)); \
-  reserve(line_of(address_##name));                        \
-  hart_.reservation = address_##name
+  reservation_.make(address_##name)
 // A failing sc accesses nothing; one that may succeed first gets the line, and fails if that lost the
 // reservation.
 #define SC(T, name, address, value)                                                            \
   const Addr address_##name = (address);                                                       \
   if (address_##name % sizeof(T) != 0) TRAP(misaligned_atomic, address_##name);                \
   slot.issue = issue;                                                                          \
-  if (issue >= strict_end_) LEAVE;                                                             \
-  const LineAddr line_##name = line_of(address_##name);                                        \
-  const bool drops_##name = drops(address_##name);                                             \
-  if (!drops_##name && hart_.reservation == address_##name && has_reservation(line_##name)) {  \
+  if (issue >= state_.window.strict_end()) LEAVE;                                              \
+  const bool drops_##name = state_.rights.drops(address_##name);                               \
+  if (!drops_##name && reservation_.stands(address_##name)) {                                  \
     if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE; \
     READ_ENDS;                                                                                 \
     issue = slot.issue;                                                                        \
     ++counters_.atomics;                                                                       \
   }                                                                                            \
-  const bool stored_##name =                                                                   \
-      drops_##name || (hart_.reservation == address_##name && has_reservation(line_##name));   \
-  end_reservation();                                                                           \
+  const bool stored_##name = drops_##name || reservation_.stands(address_##name);              \
+  reservation_.end();                                                                          \
   if (stored_##name && !drops_##name) memory.store<T>(address_##name, value);                  \
   SHOW_ACCESS(address_##name);                                                                 \
   OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                     \
@@ -749,18 +665,18 @@ dispatch:
     block = blocks.find_next(*block);                                                 \
     goto enter_block;                                                                 \
   } while (false)
-#define TRAP(kind, address)                     \
-  do {                                          \
-    t = issue;                                  \
-    if (issue >= strict_end_) goto out;         \
-    leave_with_fault(FaultKind::kind, address); \
-    goto out;                                   \
+#define TRAP(kind, address)                            \
+  do {                                                 \
+    t = issue;                                         \
+    if (issue >= state_.window.strict_end()) goto out; \
+    leave_with_fault(FaultKind::kind, address);        \
+    goto out;                                          \
   } while (false)
-#define STOP_AT(reason)           \
-  do {                            \
-    t = issue;                    \
-    stop_ = PipelineStop::reason; \
-    goto stopped;                 \
+#define STOP_AT(reason)                           \
+  do {                                            \
+    t = issue;                                    \
+    state_.departure.stop = PipelineStop::reason; \
+    goto stopped;                                 \
   } while (false)
 #define EVENT(kind) EVENT_##kind
 #define EVENT_ecall STOP_AT(ecall)
@@ -778,12 +694,13 @@ dispatch:
 #define TASK_capsule_return STOP_AT(task)
 #define TASK_capsule_on_abort STOP_AT(task)
 // A task's timestamp never changes: reading it is register work.
-#define TASK_read                                                                                       \
-  do {                                                                                                  \
-    if (!is_in_task_ || static_cast<ReadSelector>(insn->imm) != ReadSelector::timestamp) STOP_AT(task); \
-    WRITE_RD(timestamp_);                                                                               \
-    OBSERVE(on_task_read, static_cast<unsigned>(ReadSelector::timestamp), timestamp_);                  \
-    NEXT_BLOCK();                                                                                       \
+#define TASK_read                                                                                 \
+  do {                                                                                            \
+    if (!state_.task.is_task || static_cast<ReadSelector>(insn->imm) != ReadSelector::timestamp)  \
+      STOP_AT(task);                                                                              \
+    WRITE_RD(state_.task.timestamp);                                                              \
+    OBSERVE(on_task_read, static_cast<unsigned>(ReadSelector::timestamp), state_.task.timestamp); \
+    NEXT_BLOCK();                                                                                 \
   } while (false)
 #define READ_COUNTER(number)                                               \
   observed<is_observed>(read_counter(static_cast<unsigned>(number), issue, \
@@ -803,7 +720,7 @@ dispatch:
 #undef RUBATO_INSN
 
 deferred:
-  stop_ = PipelineStop::deferred;
+  state_.departure.stop = PipelineStop::deferred;
   goto out;
 
 skipped:  // a doomed run's load without right gives 0, its store is dropped
@@ -835,30 +752,30 @@ skipped:  // a doomed run's load without right gives 0, its store is dropped
 
 returned:
   insn = first = block->insns();
-  stop_ = PipelineStop::returned;
+  state_.departure.stop = PipelineStop::returned;
   goto out;
 
 stopped:
   stopped_at_ = *insn;
   if constexpr (is_observed) stopped_pc_ = PC;
-  if (t >= strict_end_) awaited = std::exchange(stop_, PipelineStop::resume);
+  if (t >= state_.window.strict_end()) awaited = std::exchange(state_.departure.stop, PipelineStop::resume);
 
 out:
   executed += static_cast<std::uint64_t>(insn - first);
-  hart_.pc = block->pc + insn->offset;
-  cycle_ = Cycle{t};
+  state_.hart.pc = block->pc + insn->offset;
+  state_.cycle = Cycle{t};
   counters_.instructions += executed;
   if (uses_float) {
-    fp::leave(hart_);
-    has_floats_ = true;
+    fp::leave(state_.hart);
+    state_.has_floats = true;
   }
-  if (stop_ == PipelineStop::fault) fault_.pc = hart_.pc;
+  if (state_.departure.stop == PipelineStop::fault) state_.departure.fault.pc = state_.hart.pc;
   resume_insn_ = insn;
   resume_block_ = block;
-  resume_pc_ = hart_.pc;
-  resume_generation_ = ports_.blocks.generation();
+  resume_pc_ = state_.hart.pc;
+  resume_generation_ = state_.ports.blocks.generation();
   resume_stop_ = awaited;
-  return stop_;
+  return state_.departure.stop;
 }
 
 template PipelineStop Pipeline::execute<false>(Cycle, Cycle, Cycle);

@@ -19,32 +19,23 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "base/prefetch.hpp"
 #include "chip/cache/l1_cache.hpp"
-#include "chip/capsule/capsule_fault.hpp"
 #include "chip/config/config.hpp"
-#include "chip/conflict/access_recorder.hpp"
 #include "chip/conflict/log_lines.hpp"
-#include "chip/conflict/reservations.hpp"
 #include "chip/core/access_buffer.hpp"
 #include "chip/core/branch_predictor.hpp"
 #include "chip/core/deferred_accesses.hpp"
-#include "chip/core/execution_observer.hpp"
-#include "chip/core/in_order_observer.hpp"
-#include "chip/core/instruction_observer.hpp"
-#include "chip/core/scoreboard.hpp"
-#include "chip/core/stall_account.hpp"
+#include "chip/core/load_reservation.hpp"
+#include "chip/core/pipeline_state.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/isa/insn.hpp"
-#include "chip/memory/address_space.hpp"
 #include "chip/memory/fault.hpp"
 #include "chip/speculation/attempt.hpp"
 #include "chip/stats/cycle_account.hpp"
-#include "chip/time/timeline.hpp"
 #include "chip/vocabulary/memory_system.hpp"
 #include "chip/vocabulary/types.hpp"
 #include "chip/vocabulary/virtual_time.hpp"
@@ -53,40 +44,13 @@ namespace rubato::chip {
 
 class CapsuleVector;
 
-/// Why the pipeline stopped; hart().pc is at the instruction that could not be executed.
-enum class PipelineStop : std::uint8_t {
-  resume,    ///< call run() again when the clock is at cycle()
-  blocked,   ///< the memory system blocked an access: resume_at() when woken
-  deferred,  ///< it needs what a deferred access brings: resume_deferred() when one has performed
-  ecall,
-  task,       ///< a task instruction: insn() says which
-  fence_i,    ///< decoded blocks are to be dropped; go on behind it
-  fault,      ///< fault() says what
-  host_call,  ///< at the entry of a function that the simulator serves: insn() says which
-  returned,   ///< the function that watch_return() names returned
-};
-
 struct PipelineCounters {
   std::uint64_t instructions = 0, branches = 0, mispredicts = 0, loads = 0, stores = 0, atomics = 0;
 };
 
 class Pipeline final : private L1Recorder {
  public:
-  struct Ports {
-    AddressSpace& memory;
-    isa::BlockCache& blocks;
-    MemorySystem& memory_system;
-    L1Cache& l1i;
-    L1Cache& l1d;
-    // Speculative tasks need what follows.
-    const Timeline* timeline = nullptr;  ///< where the tasks that an access aborts leave their next events
-    AccessRecorder* recorder = nullptr;
-    Reservations* reservations = nullptr;  ///< of non-speculative tasks; null: only the L1 knows them
-    LineAddr log_base{};          ///< undo logs of this core, behind everything that is loaded or stored
-    std::uint64_t log_lines = 0;  ///< from log_base on
-    ExecutionObserver* observer = nullptr;
-    InstructionObserver* instructions = nullptr;
-  };
+  using Ports = PipelinePorts;
   Pipeline(CoreId core, const Config& config, Ports ports);
   Pipeline(const Pipeline&) = delete;  // the L1 may know it
   Pipeline& operator=(const Pipeline&) = delete;
@@ -97,26 +61,26 @@ class Pipeline final : private L1Recorder {
   /// thousand cycles where others have events by then.
   PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at = kNever) {
     if (resume_stop_ != PipelineStop::resume && is_where_it_left()) {
-      set_ends(now, next_other, pause_at);
-      stop_ =
-          is_strict(cycle_.value) ? std::exchange(resume_stop_, PipelineStop::resume) : PipelineStop::resume;
-      return stop_;
+      state_.window.begin(now, next_other, pause_at);
+      return state_.departure.stop = state_.window.is_strict(state_.cycle.value)
+                                         ? std::exchange(resume_stop_, PipelineStop::resume)
+                                         : PipelineStop::resume;
     }
     return is_observed() ? execute<true>(now, next_other, pause_at)
                          : execute<false>(now, next_other, pause_at);
   }
   /// Before the first run(). Outlives the pipeline.
-  void observe(InstructionObserver& observer) { ports_.instructions = &observer; }
+  void observe(InstructionObserver& observer) { state_.ports.instructions = &observer; }
   /// To that observer, if there is one: the context that begins is this thread's.
   void show_thread(int tid) const {
-    if (ports_.instructions != nullptr)
-      ports_.instructions->on_thread(core_, static_cast<std::uint32_t>(tid));
+    if (state_.ports.instructions != nullptr)
+      state_.ports.instructions->on_thread(state_.core, static_cast<std::uint32_t>(tid));
   }
 
-  void inject(CapsuleFault fault) { capsule_fault_ = fault; }
+  void inject(CapsuleFault fault) { state_.task.injected = fault; }
 
   /// run() follows soon: asks the host for the L1's set that the access it left for will look at.
-  void prefetch_run() const { ports_.l1d.prefetch(awaited_set_); }
+  void prefetch_run() const { state_.ports.l1d.prefetch(awaited_set_); }
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
@@ -126,7 +90,7 @@ class Pipeline final : private L1Recorder {
   /// of an attempt later than this one are cleared (C15).
   void begin_task(Attempt* attempt, Timestamp timestamp);
   /// The task that began or went on last does not run any longer, nor has another begun.
-  void leave_task() { is_in_task_ = false; }
+  void leave_task() { state_.task.is_task = false; }
   /// The speculative task ended, or goes on as a non-speculative one: nothing is recorded or logged any
   /// longer.
   void end_speculation();
@@ -172,7 +136,7 @@ class Pipeline final : private L1Recorder {
   /// cycle(), advanced.
   Cycle drain();
   /// Somebody else wrote to one of these lines, not by way of the caches.
-  void lose_reservation(LineAddr first, LineAddr last);
+  void lose_reservation(LineAddr first, LineAddr last) { reservation_.lose(first, last); }
   /// Goes on behind the instruction it stopped at, which has been executed.
   void skip_instruction();
   /// Performs the capsule call it stopped at, which the vector does not refuse. False: the memory system
@@ -183,8 +147,7 @@ class Pipeline final : private L1Recorder {
   /// The instruction it stopped at has been executed.
   void count_instruction() {
     ++counters_.instructions;
-    if (ports_.instructions != nullptr) [[unlikely]]
-      show(stopped_at_, stopped_pc_, cycle_, nullptr);
+    state_.show(stopped_at_, stopped_pc_, state_.cycle, nullptr);
   }
 
   /// A host call was served, hart()'s pc and a0 changed. `returns`: to its caller, as the function would
@@ -193,42 +156,38 @@ class Pipeline final : private L1Recorder {
   bool end_host_call(bool returns);
 
   /// Writes the result of the instruction run() stopped at; `rd` as in Insn.
-  void write_register(unsigned rd, std::uint64_t value) { hart_.registers()[rd] = value; }
+  void write_register(unsigned rd, std::uint64_t value) { state_.hart.registers()[rd] = value; }
 
   /// To be changed but for the registers f.
-  HartState& hart() { return hart_; }
-  const HartState& hart() const { return hart_; }
-  void set_hart(const HartState& state) { hart_ = state, has_floats_ = true; }
+  HartState& hart() { return state_.hart; }
+  const HartState& hart() const { return state_.hart; }
+  void set_hart(const HartState& state) { state_.hart = state, state_.has_floats = true; }
   /// As HartState{}. Of a core whose tasks do not compute in floating point the registers f, half of what the
   /// host would have to write, are still zero.
   HartState& clear_hart() {
-    if (has_floats_) hart_.f.fill(0);
-    has_floats_ = false;
+    if (state_.has_floats) state_.hart.f.fill(0);
+    state_.has_floats = false;
     // One store after another: compilers make a loop a string instruction, which takes the host longer.
     [&]<std::size_t... r>(std::index_sequence<r...>) {
-      ((hart_.x[r] = 0), ...);
-    }(std::make_index_sequence<std::tuple_size_v<decltype(hart_.x)>>());
-    hart_.pc = 0;
-    hart_.fcsr = 0;
-    hart_.capsule_depth = 0;
-    hart_.reservation = HartState::kNoReservation;
-    return hart_;
+      ((state_.hart.x[r] = 0), ...);
+    }(std::make_index_sequence<std::tuple_size_v<decltype(state_.hart.x)>>());
+    state_.hart.pc = 0;
+    state_.hart.fcsr = 0;
+    state_.hart.capsule_depth = 0;
+    state_.hart.reservation = HartState::kNoReservation;
+    return state_.hart;
   }
-  Cycle cycle() const { return cycle_; }
+  Cycle cycle() const { return state_.cycle; }
   /// The instruction run() stopped at (ecall, task, fence_i).
   const isa::Insn& insn() const { return stopped_at_; }
   /// Of the last PipelineStop::blocked.
-  BlockReason blocked_by() const { return blocked_by_; }
-  LineAddr blocked_line() const { return blocked_line_; }
-  const Fault& fault() const { return fault_; }
+  BlockReason blocked_by() const { return state_.departure.blocked_by; }
+  LineAddr blocked_line() const { return state_.departure.blocked_line; }
+  const Fault& fault() const { return state_.departure.fault; }
 
-  bool is_in_untracked_page(Addr address) const {
-    return (ports_.memory.attributes(address) & Page::kUntracked) != 0;
-  }
-
-  /// This core's own worker stack, [low, high): the only pages marked Page::kWorkerStack it may touch (C7).
+  const MemoryRights& rights() const { return state_.rights; }
+  /// See MemoryRights::set_own_stack.
   void set_own_stack(Addr low, Addr high);
-  std::pair<Addr, Addr> own_stack() const { return {stack_low_, stack_high_}; }
 
   /// What the time counter (ns) shows in cycle 0: the time that fast-forward took so far.
   void set_time_origin(std::uint64_t nanoseconds) { time_origin_ = nanoseconds; }
@@ -236,7 +195,7 @@ class Pipeline final : private L1Recorder {
   void watch_return(Addr pc, Addr sp) { watch_pc_ = pc, watch_sp_ = sp; }
 
   /// Cycles that it waited for memory, to be taken.
-  StallAccount& stalls() { return stalls_; }
+  StallAccount& stalls() { return state_.stalls; }
 
   const PipelineCounters& counters() const { return counters_; }
 
@@ -247,32 +206,32 @@ class Pipeline final : private L1Recorder {
 
   /// Somebody looks at what is executed now.
   bool is_observed() const {
-    return ports_.instructions != nullptr || (ports_.observer != nullptr && !is_doomed_);
+    return state_.ports.instructions != nullptr ||
+           (state_.ports.observer != nullptr && !state_.task.is_doomed);
   }
-  /// To the observer of instructions; `address`: of its access, if it made one.
-  void show(const isa::Insn& insn, Addr pc, Cycle issued, const Addr* address);
 
   template <bool is_observed>
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
-  void set_ends(Cycle now, Cycle next_other, Cycle pause_at);
   /// It goes on somewhere else than where it left off.
   void forget_resume() { resume_block_ = nullptr, resume_stop_ = PipelineStop::resume, is_refused_ = false; }
   /// Forgets blocks first that are not the code of now.
   bool is_where_it_left() {
-    ports_.blocks.synchronize();
-    return resume_pc_ == hart_.pc && resume_generation_ == ports_.blocks.generation();
+    state_.ports.blocks.synchronize();
+    return resume_pc_ == state_.hart.pc && resume_generation_ == state_.ports.blocks.generation();
   }
   /// An access must let others go first; `is_refused`: the L1 was asked for it and refused.
   bool leave_for_access(LineAddr line, Addr address, bool is_refused);
-  // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves with stop_, nothing done.
-  // `missed`: the L1 was asked for the access a moment ago and refused it.
+  // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves, nothing done. `missed`: the
+  // L1 was asked for the access a moment ago and refused it.
   bool load_slow(Addr address, unsigned bytes, Slot& slot, bool missed);
   void wait_for_fill(LineAddr line, Addr word, Slot& slot);
   // pipeline_deferred.cpp: of an access that skips_, how it is to be performed.
   enum class Deferral : std::uint8_t { none, first, behind, forwarded };
   enum class Behind : std::uint8_t { nothing, taken, leaves };
   /// What a speculative task does in a capsule, aborted or not, is done at once.
-  bool may_defer() const { return !is_doomed_ && (attempt_ == nullptr || hart_.capsule_depth == 0); }
+  bool may_defer() const {
+    return !state_.task.is_doomed && (state_.task.attempt == nullptr || state_.hart.capsule_depth == 0);
+  }
   /// Of an access while some are deferred: those of its line come first, and their stores may serve it.
   Behind look_at_deferred(Addr address, unsigned bytes, bool write, Slot& slot);
   /// The memory system blocked an access: true if the core can go on without.
@@ -298,55 +257,36 @@ class Pipeline final : private L1Recorder {
   /// `issue` of an access that must wait for an entry of `buffer` advances to when there is one; it may go on
   /// if it is strict then.
   bool wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue);
-  /// Every access to the memory system goes through here. Not done: the pipeline leaves with stop_.
+  /// Every access to the memory system goes through here. Not done: the pipeline leaves.
   AccessResult access_memory(LineAddr line, AccessKind kind, std::uint64_t issue);
-  /// Nothing of the line is versioned or checked (C7). A line that only begins or ends in the stack is.
-  bool is_untracked(LineAddr line) const { return is_own_stack(line) || is_in_untracked_page(addr_of(line)); }
-  bool is_own_stack(LineAddr line) const {
-    return addr_of(line) >= stack_low_ && addr_of(line) + kLineBytes <= stack_high_;
-  }
   // Capsules: pipeline_capsule.cpp.
   void mark_unchecked(LineAddr line);
   void update_rights();
-  /// Speculative code outside capsules touches untracked memory (P29).
-  bool lacks_rights(Addr address, unsigned bytes) const {
-    return attempt_ != nullptr && hart_.capsule_depth == 0 && is_forbidden(address, bytes);
-  }
-  bool is_forbidden(Addr address, unsigned bytes) const;
-  /// A doomed run's access to tracked memory that must not be performed: of a store, always (P37).
-  bool drops(Addr address) const {
-    return is_doomed_ && !is_untracked(line_of(address)) &&
-           capsule_fault_ != CapsuleFault::doomed_store_performed;
-  }
   /// An access without the right to it: a fault; a doomed run does without it.
   bool refuse(FaultKind kind, Addr address);
-  // Of lr and sc; the address is hart_.reservation.
-  void reserve(LineAddr line);
-  bool has_reservation(LineAddr line) const;
-  void end_reservation();
-  bool is_logged(Addr word) const { return !is_untracked(line_of(word)); }
+  bool is_logged(Addr word) const { return !state_.rights.is_untracked(line_of(word)); }
   /// Before a speculative store accesses its own line, lest it wait for one of the log with that in hand.
   bool make_log_room(Addr address, unsigned bytes, Slot& slot);
   /// Logs what a speculative store of `bytes` at `address` is about to overwrite.
   void log_store(Addr address, unsigned bytes);
   bool take_log_line(Slot& slot);
   void on_first_use(LineAddr line, bool write) override;
-  bool is_foreign_stack(Addr address, unsigned bytes) const;
   bool refuse_foreign_stack(Addr address);
   /// A capsule call or return has been executed: the rights of fetches have changed.
   void change_context();
-  bool leave(PipelineStop stop);
-  bool leave_with_fault(FaultKind kind, Addr address);
-  bool is_strict(std::uint64_t issue) const { return issue < strict_end_; }
+  bool leave(PipelineStop stop) { return state_.departure.leave(stop); }
+  bool leave_with_fault(FaultKind kind, Addr address) {
+    return state_.departure.leave_with_fault(kind, address);
+  }
+  bool is_strict(std::uint64_t issue) const { return state_.window.is_strict(issue); }
   void drain_buffer(AccessBuffer& buffer, std::uint64_t& issue);
   template <bool is_observed>
   std::uint64_t observed(std::uint64_t counter);
   std::uint64_t read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const;
 
-  Cycle cycle_{};
-  std::uint64_t fills_until_ = 0;                           // every outstanding fill is done
-  std::uint64_t clock_ = 0, strict_end_ = 0, run_end_ = 0;  // of run()
-  isa::Block* resume_block_ = nullptr;  // where run() left off, while hart_.pc is unchanged, or null
+  // What a run reads first stands first, see EventHandler::kFirstUsed; so it does in the state.
+  std::uint64_t fills_until_ = 0;       // every outstanding fill is done
+  isa::Block* resume_block_ = nullptr;  // where run() left off, while the pc is unchanged, or null
   const isa::Insn* resume_insn_ = nullptr;
   Addr resume_pc_ = 0;
   std::uint64_t resume_generation_ = 0;
@@ -354,43 +294,28 @@ class Pipeline final : private L1Recorder {
   PipelineStop resume_stop_ =
       PipelineStop::resume;  // what that instruction will stop it for, if it is strict
   bool is_refused_ = false;  // the L1 refused what that instruction accesses, and will do so again
-  bool is_in_task_ = false;
-  bool has_floats_ = false;  // registers f need not be zero
-  Timestamp timestamp_ = 0;  // of the task
   LineAddr fetch_line_{~std::uint64_t{0}};
-  Attempt* attempt_ = nullptr;  // of the speculative task it runs
-  Ports ports_;
-  std::uint32_t mispredict_, l1_latency_, lookahead_;
+  PipelineState state_;
+  LoadReservation reservation_;
+  std::uint32_t mispredict_, l1_latency_;
   bool forwards_;  // conflict.forwarding: else marks cover no use of what an earlier task of the core wrote
-  bool is_doomed_ = false;  // runs on in a capsule for nothing
-  CapsuleFault capsule_fault_ = CapsuleFault::none;
   bool skips_ = false;  // a slow path's answer: it is as if the access had been performed
   bool defers_;         // core.defers: accesses that messages have yet to bring
   bool is_deferral_blocked_ = false;
   bool is_deferral_fault_ = false;
   Deferral deferral_ = Deferral::none;
-  BlockReason blocked_by_ = BlockReason::none;
-  LineAddr blocked_line_{};
   bool is_stopped_ = false;  // its task was aborted by the access it is making
-  PipelineStop stop_ = PipelineStop::resume;
-  CoreId core_;
   PipelineCounters counters_;
-  HartState hart_;
   std::array<std::uint16_t, isa::kInsnClassCount> latency_{};
-  StallAccount stalls_;
-  Scoreboard scoreboard_{stalls_};
   AccessBuffer loads_, stores_;
   DeferredAccesses deferred_;
-  std::optional<InOrderObserver> in_order_;  // what ports_.observer is, if it is something
-  std::uint64_t forwarded_ = 0;              // by a deferred store
-  AccessParts performed_parts_{};            // of the deferred access that performed last
-  AccessParts access_parts_{};               // of the last slow access
+  std::uint64_t forwarded_ = 0;    // by a deferred store
+  AccessParts performed_parts_{};  // of the deferred access that performed last
+  AccessParts access_parts_{};     // of the last slow access
   BranchPredictor predictor_;
   isa::Insn stopped_at_{};
   Addr stopped_pc_{};  // where instructions are observed
-  Fault fault_;
   Addr watch_pc_ = ~Addr{0}, watch_sp_ = 0;
-  Addr stack_low_ = 0, stack_high_ = 0;
   std::uint64_t frequency_mhz_;
   std::uint64_t time_origin_ = 0;
   VirtualTime last_{};  // of the last speculative task: what the L1's marks for those are good for

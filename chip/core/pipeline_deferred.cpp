@@ -82,8 +82,8 @@ Pipeline::Behind Pipeline::look_at_deferred(Addr address, unsigned bytes, bool w
   if (line_of(address + bytes - 1) != line) return wait();
   if (!deferred_.has(line)) return Behind::nothing;
   if (!may_defer() || deferred_.is_full()) return wait();
-  if (!ports_.memory.allows(address, bytes, write ? Page::kWrite : Page::kRead) ||
-      is_foreign_stack(address, bytes) || lacks_rights(address, bytes))
+  if (!state_.ports.memory.allows(address, bytes, write ? Page::kWrite : Page::kRead) ||
+      state_.rights.is_foreign_stack(address, bytes) || state_.rights.lacks(address, bytes))
     return wait();  // then it faults
   if (const DeferredAccess* store = deferred_.store_to(address, bytes); !write && store != nullptr) {
     if (store->covers(address, bytes)) {
@@ -100,16 +100,18 @@ Pipeline::Behind Pipeline::look_at_deferred(Addr address, unsigned bytes, bool w
     leave(PipelineStop::resume);
     return Behind::leaves;
   }
-  if (write && attempt_ != nullptr && !make_log_room(address, bytes, slot)) return Behind::leaves;
+  if (write && state_.task.attempt != nullptr && !make_log_room(address, bytes, slot)) return Behind::leaves;
   deferral_ = Deferral::behind;
   skips_ = true;
   return Behind::taken;
 }
 
 bool Pipeline::defer(LineAddr first, LineAddr last, AccessBuffer& buffer) {
-  if (!defers_ || stop_ != PipelineStop::blocked || blocked_by_ != BlockReason::protocol) return false;
+  if (!defers_ || state_.departure.stop != PipelineStop::blocked ||
+      state_.departure.blocked_by != BlockReason::protocol)
+    return false;
   if (first != last || is_stopped_ || !may_defer() || deferred_.is_full()) return false;
-  stop_ = PipelineStop::resume;
+  state_.departure.stop = PipelineStop::resume;
   buffer.hold();
   deferral_ = Deferral::first;
   return skips_ = true;
@@ -117,13 +119,14 @@ bool Pipeline::defer(LineAddr first, LineAddr last, AccessBuffer& buffer) {
 
 void Pipeline::end_deferral(const isa::Insn& insn, Addr pc, Slot& slot) {
   const Deferral how = std::exchange(deferral_, Deferral::none);
-  const std::uint64_t* const regs = hart_.registers();
+  const std::uint64_t* const regs = state_.hart.registers();
   if (how == Deferral::forwarded) {
-    hart_.registers()[insn.rd] = loaded(insn.op, forwarded_);
+    state_.hart.registers()[insn.rd] = loaded(insn.op, forwarded_);
     return;
   }
   const Addr address = regs[insn.rs1] + static_cast<std::uint64_t>(static_cast<std::int64_t>(insn.imm));
-  const std::uint64_t seen_as = in_order_ ? in_order_->defer(core_, address, insn.bytes, insn.is_store()) : 0;
+  const std::uint64_t seen_as =
+      state_.in_order ? state_.in_order->defer(state_.core, address, insn.bytes, insn.is_store()) : 0;
   deferred_.add({.line = line_of(address),
                  .address = address,
                  .pc = pc,
@@ -148,35 +151,35 @@ bool Pipeline::fence(std::uint64_t& issue) {
 bool Pipeline::note_ready(LineAddr line) {
   for (DeferredAccess& e : deferred_.entries()) {
     if (e.line != line) continue;
-    e.waited = sum_of(e.waited, ports_.memory_system.take_waited(core_));
+    e.waited = sum_of(e.waited, state_.ports.memory_system.take_waited(state_.core));
     return true;
   }
   return false;
 }
 
 void Pipeline::give_value(const DeferredAccess& e, std::uint64_t ready, const AccessParts& parts) {
-  std::uint64_t* const regs = hart_.registers();
+  std::uint64_t* const regs = state_.hart.registers();
   std::uint64_t raw = 0;
   if (e.is_store()) {
-    if (attempt_ != nullptr) log_store(e.address, e.insn.bytes);
-    raw_store(ports_.memory, e.address, e.insn.bytes, e.value);
+    if (state_.task.attempt != nullptr) log_store(e.address, e.insn.bytes);
+    raw_store(state_.ports.memory, e.address, e.insn.bytes, e.value);
   } else {
-    raw = raw_load(ports_.memory, e.address, e.insn.bytes);
+    raw = raw_load(state_.ports.memory, e.address, e.insn.bytes);
     regs[e.insn.rd] = loaded(e.insn.op, raw);
     if (e.insn.rd != isa::Insn::kSink) {
-      has_floats_ |= e.insn.rd >= isa::Insn::kFloat;
-      scoreboard_.bring(e.insn.rd, ready, parts);
+      state_.has_floats |= e.insn.rd >= isa::Insn::kFloat;
+      state_.scoreboard.bring(e.insn.rd, ready, parts);
     }
   }
   if (e.has_entry) (e.is_store() ? stores_ : loads_).unhold();
-  if (in_order_) in_order_->perform(e.seen_as, raw);
-  if (ports_.instructions != nullptr) show(e.insn, e.pc, e.issued, &e.address);
+  if (state_.in_order) state_.in_order->perform(e.seen_as, raw);
+  state_.show(e.insn, e.pc, e.issued, &e.address);
 }
 
 /// Some have performed: what is ready when, as COMPLETE and LOAD want to know it.
 void Pipeline::settle_deferred() {
   fills_until_ = deferred_.any() ? kUnknown : std::max(loads_.latest(), stores_.latest()).value;
-  scoreboard_.settle();
+  state_.scoreboard.settle();
 }
 
 void Pipeline::perform(LineAddr line, Cycle now) {
@@ -188,11 +191,11 @@ void Pipeline::perform(LineAddr line, Cycle now) {
       continue;
     }
     AccessParts parts = e->waited;
-    if (!ports_.memory.allows(e->address, e->insn.bytes, e->is_store() ? Page::kWrite : Page::kRead))
+    if (!state_.ports.memory.allows(e->address, e->insn.bytes, e->is_store() ? Page::kWrite : Page::kRead))
         [[unlikely]] {
       drop_deferred(*e);
-      if (in_order_) in_order_->perform(e->seen_as, 0);
-      fault_ = {
+      if (state_.in_order) state_.in_order->perform(e->seen_as, 0);
+      state_.departure.fault = {
           e->is_store() ? FaultKind::store_access : FaultKind::load_access, e->pc, e->address, {}, false};
       is_deferral_fault_ = true;
       entries.erase(e);
@@ -202,15 +205,15 @@ void Pipeline::perform(LineAddr line, Cycle now) {
       done = std::max(done, now.value + l1_latency_);
     } else {
       AccessKind kind = e->is_store() ? AccessKind::store : AccessKind::load;
-      if (ports_.l1d.has_marks() && is_untracked(line))
+      if (state_.ports.l1d.has_marks() && state_.rights.is_untracked(line))
         kind = e->is_store() ? AccessKind::untracked_store : AccessKind::untracked_load;
       // The core is at another instruction, and may be blocked there.
-      const Cycle at = cycle_;
-      const LineAddr blocked_line = blocked_line_;
+      const Cycle at = state_.cycle;
+      const LineAddr blocked_line = state_.departure.blocked_line;
       const AccessResult result = access_memory(line, kind, now.value);
       if (is_stopped_) return;  // its own task was aborted, and with it what was deferred
-      cycle_ = at;
-      blocked_line_ = blocked_line;
+      state_.cycle = at;
+      state_.departure.blocked_line = blocked_line;
       if (!result.done) {
         is_deferral_blocked_ |= result.blocked == BlockReason::conflict_pending;
         break;
@@ -235,7 +238,7 @@ void Pipeline::perform_blocked(Cycle now) {
 }
 
 void Pipeline::perform_at_once(Addr begin, Addr end, Cycle now) {
-  if (attempt_ != nullptr || !deferred_.has_any_in(begin, end)) return;
+  if (state_.task.attempt != nullptr || !deferred_.has_any_in(begin, end)) return;
   std::erase_if(deferred_.entries(), [&](const DeferredAccess& e) {
     if (e.address >= end || begin >= e.address + e.insn.bytes) return false;
     give_value(e, now.value, {});
@@ -250,13 +253,13 @@ void Pipeline::cancel_deferred() {
   for (const DeferredAccess& e : deferred_.entries()) drop_deferred(e);
   deferred_.entries().clear();
   is_deferral_blocked_ = false;
-  if (in_order_) in_order_->cancel();
+  if (state_.in_order) state_.in_order->cancel();
   settle_deferred();
 }
 
 void Pipeline::drop_deferred(const DeferredAccess& e) {
   if (e.has_entry) (e.is_store() ? stores_ : loads_).unhold();
-  if (!e.is_store()) scoreboard_.forget(e.insn.rd);
+  if (!e.is_store()) state_.scoreboard.forget(e.insn.rd);
 }
 
 std::size_t Pipeline::log_entries_of(Addr address, unsigned bytes) const {
@@ -274,9 +277,9 @@ std::size_t Pipeline::log_entries_of_deferred() const {
 }
 
 void Pipeline::resume_deferred(Cycle at) {
-  std::uint64_t issue = cycle_.value;
-  stalls_.wait(issue, at.value, performed_parts_);
-  cycle_ = Cycle{issue};
+  std::uint64_t issue = state_.cycle.value;
+  state_.stalls.wait(issue, at.value, performed_parts_);
+  state_.cycle = Cycle{issue};
 }
 
 }  // namespace rubato::chip

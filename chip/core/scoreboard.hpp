@@ -1,8 +1,8 @@
 // When the results of a core's instructions are ready, by register, and what whoever needs one earlier waits
 // for. Registers have the uniform numbers of isa::Insn; the sink is always ready.
 //
-// Invariant: busy_until_ is no earlier than any ready_. Between the answer to a deferred access and settle() it
-// may be later than the latest.
+// Invariant: busy_until_ is no earlier than any ready_. Between the answer to a deferred access and settle()
+// it may be later than the latest.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,0 +1,62 @@
+// What lr has reserved for sc: the address in the hart, its line in the L1 and, of non-speculative tasks, among
+// the chip's Reservations.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "chip/cache/l1_cache.hpp"
+#include "chip/conflict/reservations.hpp"
+#include "chip/core/memory_rights.hpp"
+#include "chip/core/running_task.hpp"
+#include "chip/isa/hart_state.hpp"
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+class LoadReservation {
+ public:
+  /// All outlive this. Without `others` only the L1 knows.
+  LoadReservation(CoreId core, L1Cache& l1d, Reservations* others, const RunningTask& task,
+                  const MemoryRights& rights, HartState& hart)
+      : core_(core), l1d_(l1d), others_(others), task_(task), rights_(rights), hart_(hart) {}
+
+  /// Of an address whose line is in the L1.
+  void make(Addr address) {
+    const LineAddr line = line_of(address);
+    l1d_.reserve(line);
+    if (task_.attempt == nullptr && others_ != nullptr && l1d_.has_marks() && !rights_.is_untracked(line))
+      others_->make(core_, line);
+    hart_.reservation = address;
+  }
+  /// An sc to `address` succeeds.
+  // A speculative task is atomic: what is earlier and wrote the line has aborted it, and what is later must
+  // not make its sc fail. Nor may it that of a non-speculative task, though it takes the line from the L1.
+  // Untracked memory is shared with whoever is at work on it (P32).
+  bool stands(Addr address) const {
+    if (hart_.reservation != address) return false;
+    const LineAddr line = line_of(address);
+    const bool is_sure = !rights_.is_in_untracked_page(addr_of(line)) ||
+                         task_.injected == CapsuleFault::sc_always_succeeds;
+    return (task_.attempt != nullptr && is_sure) || l1d_.has_reservation(line) ||
+           (others_ != nullptr && others_->stands(core_, line));
+  }
+  void end() {
+    hart_.reservation = HartState::kNoReservation;
+    l1d_.clear_reservation();
+    if (others_ != nullptr) others_->end(core_);
+  }
+  /// Somebody else wrote to one of these lines, not by way of the caches.
+  void lose(LineAddr first, LineAddr last) {
+    if (hart_.reservation == HartState::kNoReservation) return;
+    if (const LineAddr line = line_of(hart_.reservation); line >= first && line <= last) end();
+  }
+
+ private:
+  CoreId core_;
+  L1Cache& l1d_;
+  Reservations* others_;
+  const RunningTask& task_;
+  const MemoryRights& rights_;
+  HartState& hart_;
+};
+
+}  // namespace rubato::chip
