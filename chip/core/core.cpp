@@ -44,7 +44,7 @@ void Core::wake(Cycle at) {
   at = later(later(at, timeline_.now()), reached());
   if (activity_ == Activity::idle || activity_ == Activity::rollback || stalled_ || blocked_) schedule(at);
   // Once, however many accesses it waits with: each that stays blocked waits for a wake-up of its own again.
-  if (pipeline_.is_deferral_blocked() && !std::exchange(will_retry_, true)) [[unlikely]]
+  if (pipeline_.deferrals().is_blocked() && !std::exchange(will_retry_, true)) [[unlikely]]
     timeline_.schedule(at, this, kRetryDeferred);
 }
 
@@ -94,7 +94,7 @@ Cycle Core::reached() const {
 
 void Core::account_until(Cycle until) {
   if (blocked_) pipeline_.resume_blocked(until);
-  if (awaits_deferred_) pipeline_.resume_deferred(until);
+  if (awaits_deferred_) pipeline_.deferrals().resume(until);
   if (is_speculating() && !stalled_) {
     account_parts(until, [&](CyclePart part, Latency cycles) { task_.attempt->cycles.charge(part, cycles); });
   } else {
@@ -119,7 +119,7 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
 
 Thread* Core::release_thread(Cycle at) {
   RUBATO_CHECK(activity_ == Activity::thread);
-  pipeline_.perform_at_once(0, ~Addr{0}, at);
+  pipeline_.deferrals().perform_at_once(0, ~Addr{0}, at);
   awaits_deferred_ = false;
   owed_ = PipelineStop::resume;
   account(running_class(), later(at, pipeline_.drain()));
@@ -339,7 +339,7 @@ void Core::go_on(Cycle now) {
     pipeline_.resume_blocked(now);
   } else if (awaits_deferred_) {
     awaits_deferred_ = false;
-    pipeline_.resume_deferred(now);
+    pipeline_.deferrals().resume(now);
   }
   advance(now);
 }
@@ -353,7 +353,7 @@ void Core::advance(Cycle now) {
   // One strict action after another while the clock allows; each case either goes on or returns.
   while (true) {
     if (pipeline_.cycle() >= slice_end_ && activity_ == Activity::thread && pipeline_.cycle() <= now) {
-      if (pipeline_.has_deferred()) {
+      if (pipeline_.deferrals().any()) {
         awaits_deferred_ = true;
         return;
       }
@@ -368,7 +368,7 @@ void Core::advance(Cycle now) {
     if (activity_ == Activity::rollback) return;  // an access aborted its own task
     if (stop == PipelineStop::resume) [[likely]]
       return schedule(later(pipeline_.cycle(), now));
-    if (pipeline_.has_deferred() && awaits_deferred(stop)) return;
+    if (pipeline_.deferrals().any() && awaits_deferred(stop)) return;
     switch (stop) {
       case PipelineStop::resume:  // nearly always: above
       case PipelineStop::deferred:

@@ -96,7 +96,9 @@ class Core final : public EventHandler {
   /// deferred ones perform.
   void access_ready(LineAddr line, Cycle now);
   /// Before pages of [begin, end) change.
-  void perform_deferred(Addr begin, Addr end) { pipeline_.perform_at_once(begin, end, timeline_.now()); }
+  void perform_deferred(Addr begin, Addr end) {
+    pipeline_.deferrals().perform_at_once(begin, end, timeline_.now());
+  }
 
   /// Accounts for every cycle up to `until`, which no core has passed. @returns the cycle the core has
   /// reached.

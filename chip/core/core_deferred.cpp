@@ -1,4 +1,4 @@
-// What a core does about accesses that wait for messages (K11, K14). See pipeline_deferred.cpp.
+// What a core does about accesses that wait for messages (K11, K14). See deferral_unit.hpp.
 // SPDX-License-Identifier: MIT
 #include "chip/core/core.hpp"
 #include "chip/core/pipeline.hpp"
@@ -9,18 +9,19 @@ namespace rubato::chip {
 
 // In an event of its own: the protocol is in the middle of telling.
 void Core::access_ready(LineAddr line, Cycle now) {
-  if (pipeline_.note_ready(line)) timeline_.schedule(later(now, timeline_.now()), this, kPerform, line.value);
+  if (pipeline_.deferrals().note_ready(line))
+    timeline_.schedule(later(now, timeline_.now()), this, kPerform, line.value);
   if (blocked_ && line == pipeline_.blocked_line()) wake(now);
 }
 
 void Core::perform(Cycle now, std::uint32_t kind, LineAddr line) {
   if (kind == kPerform) {
-    pipeline_.perform(line, now);
+    pipeline_.deferrals().perform(line, now);
   } else {
     will_retry_ = false;
-    pipeline_.perform_blocked(now);
+    pipeline_.deferrals().perform_blocked(now);
   }
-  if (pipeline_.take_deferral_fault()) [[unlikely]]
+  if (pipeline_.deferrals().take_fault()) [[unlikely]]
     return on_deferral_fault(now);
   if (awaits_deferred_) schedule(later(now, reached()));
 }
@@ -35,7 +36,7 @@ void Core::on_deferral_fault(Cycle now) {
     blocked_ = awaits_deferred_ = false;
     return;
   }
-  pipeline_.perform_at_once(0, ~Addr{0}, now);
+  pipeline_.deferrals().perform_at_once(0, ~Addr{0}, now);
   if (on_fault(fault, now)) schedule(later(now, reached()));
 }
 

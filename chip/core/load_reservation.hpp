@@ -1,5 +1,5 @@
-// What lr has reserved for sc: the address in the hart, its line in the L1 and, of non-speculative tasks, among
-// the chip's Reservations.
+// What lr has reserved for sc: the address in the hart, its line in the L1 and, of non-speculative tasks,
+// among the chip's Reservations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,8 +34,8 @@ class LoadReservation {
   bool stands(Addr address) const {
     if (hart_.reservation != address) return false;
     const LineAddr line = line_of(address);
-    const bool is_sure = !rights_.is_in_untracked_page(addr_of(line)) ||
-                         task_.injected == CapsuleFault::sc_always_succeeds;
+    const bool is_sure =
+        !rights_.is_in_untracked_page(addr_of(line)) || task_.injected == CapsuleFault::sc_always_succeeds;
     return (task_.attempt != nullptr && is_sure) || l1d_.has_reservation(line) ||
            (others_ != nullptr && others_->stands(core_, line));
   }

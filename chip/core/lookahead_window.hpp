@@ -1,5 +1,5 @@
-// How far a core may go before the chip's clock gets there. What others can see (strict actions: misses, atomics,
-// traps) happens before any other event does; register work and L1 hits may run ahead of that by the
+// How far a core may go before the chip's clock gets there. What others can see (strict actions: misses,
+// atomics, traps) happens before any other event does; register work and L1 hits may run ahead of that by the
 // look-ahead. Times are cycles.
 //
 // Invariant: strict_end() is later than the clock: what is to happen now may.

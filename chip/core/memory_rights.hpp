@@ -1,8 +1,9 @@
-// What the code on a core may touch beyond what the pages allow, and what of it is checked: worker stacks (C7),
-// untracked memory (P29, P30) and doomed runs (P37). Looks at addresses only, and changes nothing.
+// What the code on a core may touch beyond what the pages allow, and what of it is checked: worker stacks
+// (C7), untracked memory (P29, P30) and doomed runs (P37). Looks at addresses only, and changes nothing.
 //
-//   own stack     of the core's worker: its lines are neither versioned nor checked, and nobody else's to touch
-//   untracked     nothing of the line is versioned or checked: own stack, and pages marked as that; those are
+//   own stack     of the core's worker: its lines are neither versioned nor checked, and nobody else's to
+//   touch untracked     nothing of the line is versioned or checked: own stack, and pages marked as that;
+//   those are
 //                 for capsules and non-speculative code
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -50,11 +51,12 @@ class MemoryRights {
     return task_.is_doomed && !is_untracked(line_of(address)) &&
            task_.injected != CapsuleFault::doomed_store_performed;
   }
-  /// A doomed run goes on without an access that the page does not allow. Tracked memory may be anything to it.
-  /// In untracked memory, and before it was doomed, it is the capsule's error.
+  /// A doomed run goes on without an access that the page does not allow. Tracked memory may be anything to
+  /// it. In untracked memory, and before it was doomed, it is the capsule's error.
   bool forgives(Addr address) const { return task_.is_doomed && !is_in_untracked_page(address); }
 
-  /// Asked on L1 misses only: a line of another worker's stack is in no L1 of this core (the chip sees to it).
+  /// Asked on L1 misses only: a line of another worker's stack is in no L1 of this core (the chip sees to
+  /// it).
   bool is_foreign_stack(Addr address, unsigned bytes) const;
   /// What the task that touched such an address has done.
   std::string foreign_stack_sentence(Addr address) const;

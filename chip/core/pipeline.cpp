@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "base/check.hpp"
@@ -15,17 +14,12 @@ namespace rubato::chip {
 using namespace isa;  // semantics.inc speaks the ISA's names
 
 Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
-    : state_(core, config.run.lookahead_cycles, ports),
+    : state_(core, config, ports),
       reservation_(core, ports.l1d, ports.reservations, state_.task, state_.rights, state_.hart),
+      lsu_(state_, config),
       mispredict_(config.core.mispredict),
-      l1_latency_(config.l1d.latency),
-      forwards_(config.conflict.forwarding == "on"),
-      defers_(config.core.defers),
-      loads_(config.core.load_buffer),
-      stores_(config.core.store_buffer),
       predictor_(config.core),
-      frequency_mhz_(config.chip.frequency_mhz),
-      log_(ports.log_base, ports.log_lines) {
+      frequency_mhz_(config.chip.frequency_mhz) {
   const auto set = [this](InsnClass c, std::uint32_t cycles) {
     latency_[static_cast<unsigned>(c)] = static_cast<std::uint16_t>(cycles);
   };
@@ -54,49 +48,24 @@ void Pipeline::begin_task(Attempt* attempt, Timestamp timestamp) {
   state_.task.is_task = true;
   state_.task.timestamp = timestamp;
   state_.task.is_doomed = false;
-  update_rights();
-  if (!state_.ports.l1d.has_marks()) {
-    RUBATO_CHECK(attempt == nullptr, "speculative tasks need marks");
-    return;
-  }
-  if (attempt != nullptr) {
-    if (attempt->virtual_time < last_ || !forwards_) state_.ports.l1d.clear_marks();
-    last_ = attempt->virtual_time;
-  }
-  state_.ports.l1d.begin_task(attempt != nullptr ? this : nullptr);
+  lsu_.port().begin_task();
 }
 
 void Pipeline::end_speculation() {
   state_.task.attempt = nullptr;
   state_.task.is_doomed = false;
-  state_.ports.l1d.stop_recording();
-  state_.ports.l1d.set_rights(true);
+  lsu_.port().end_speculation();
 }
 
 void Pipeline::stop_task() {
-  cancel_deferred();
+  deferrals().cancel();
   end_speculation();
-  is_stopped_ = true;
+  lsu_.port().stop_task();
 }
 
 void Pipeline::set_own_stack(Addr low, Addr high) {
   state_.rights.set_own_stack(low, high);
   state_.ports.l1d.forget_untracked();
-}
-
-bool Pipeline::hits(LineAddr line, bool write, bool missed) {
-  if (!missed && state_.ports.l1d.hit(line, write)) return true;
-  if (!state_.ports.l1d.has_marks() || !state_.rights.is_untracked(line)) return false;
-  mark_unchecked(line);
-  return state_.ports.l1d.hit(line, write);
-}
-
-void Pipeline::on_first_use(LineAddr line, bool write) {
-  if (state_.rights.is_untracked(line)) {  // in the L1 since before marks began
-    mark_unchecked(line);
-  } else {
-    state_.ports.recorder->record(state_.core, line, write);
-  }
 }
 
 void Pipeline::resume_at(Cycle at, CyclePart part) {
@@ -116,10 +85,9 @@ void Pipeline::resume_blocked(Cycle at) {
 }
 
 Cycle Pipeline::drain() {
-  RUBATO_DCHECK(!deferred_.any());
+  RUBATO_DCHECK(!deferrals().any());
   std::uint64_t issue = state_.cycle.value;
-  drain_buffer(loads_, issue);
-  drain_buffer(stores_, issue);
+  lsu_.drain(issue);
   state_.cycle = Cycle{issue};
   return state_.cycle;
 }
@@ -138,243 +106,9 @@ bool Pipeline::end_host_call(bool returns) {
   return state_.hart.pc == watch_pc_ && state_.hart.x[reg::sp] == watch_sp_;
 }
 
-void Pipeline::drain_buffer(AccessBuffer& buffer, std::uint64_t& issue) {
-  if (buffer.latest().value <= issue) return;
-  if (const auto* last = buffer.last(Cycle{issue})) state_.stalls.wait(issue, last->done.value, last->parts);
-}
-
-bool Pipeline::refuse_foreign_stack(Addr address) {
-  return state_.departure.leave_with_task_error(address, state_.rights.foreign_stack_sentence(address));
-}
-
-bool Pipeline::wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue) {
-  if (buffer.is_held_up(Cycle{issue})) return leave(PipelineStop::deferred);
-  while (const auto* entry = buffer.full(Cycle{issue}))
-    state_.stalls.wait(issue, entry->done.value, entry->parts);
-  return is_strict(issue) || leave(PipelineStop::resume);
-}
-
-AccessResult Pipeline::access_memory(LineAddr line, AccessKind kind, std::uint64_t issue) {
-  state_.cycle = Cycle{issue};  // where the core is, should the access abort its own task
-  is_stopped_ = false;
-  AccessResult result = state_.ports.memory_system.access(state_.core, line, kind, state_.cycle);
-  if (result.disturbed) [[unlikely]] {
-    // Tasks were aborted: their cores have new events, which strict actions must not pass.
-    RUBATO_CHECK(state_.ports.timeline != nullptr);
-    state_.window.narrow(state_.ports.timeline->next());
-  }
-  if (!result.done || is_stopped_) {
-    state_.departure.leave_blocked(result.done ? BlockReason::conflict_pending : result.blocked, line);
-    result.done = false;
-  } else if (!state_.ports.l1d.has_marks() || kind == AccessKind::fetch) {
-    // Nothing to be recorded.
-  } else if (!is_tracked(kind)) {
-    if (!state_.task.is_doomed || state_.rights.is_untracked(line) ||
-        state_.task.injected == CapsuleFault::unchecked_load_marks)
-      mark_unchecked(line);
-  } else {
-    state_.ports.l1d.mark(line, is_write(kind));
-    if (state_.task.attempt != nullptr) state_.ports.recorder->record(state_.core, line, is_write(kind));
-  }
-  return result;
-}
-
-bool Pipeline::access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot,
-                           bool has_entry) {
-  if (!has_entry && !wait_for_entry(buffer, slot.issue)) return false;
-  if (state_.ports.l1d.has_marks() && (state_.task.is_doomed || state_.rights.is_untracked(line)))
-    kind = is_write(kind) ? AccessKind::untracked_store : AccessKind::untracked_load;
-  const AccessResult result = access_memory(line, kind, slot.issue);
-  if (!result.done) return false;
-  access_parts_ = result.parts;
-  buffer.add(Cycle{slot.issue}, {line, word, result.cycle, result.parts});
-  fills_until_ = std::max(fills_until_, result.cycle.value);
-  if (result.cycle.value > slot.done) {
-    slot.done = result.cycle.value;
-    slot.source = Source::access;
-    slot.parts = &access_parts_;
-  }
-  return true;
-}
-
-// A line that is taken stays taken if the store then waits.
-bool Pipeline::make_log_room(Addr address, unsigned bytes, Slot& slot) {
-  const std::size_t entries = log_entries_of(address, bytes) + log_entries_of_deferred();
-  return state_.task.attempt->undo.size() + entries <=
-             state_.task.attempt->log_lines.size() * kLogEntriesPerLine ||
-         take_log_line(slot);
-}
-
-void Pipeline::log_store(Addr address, unsigned bytes) {
-  for (Addr word = address & ~Addr{7}; word < address + bytes; word += 8)
-    if (is_logged(word))
-      state_.task.attempt->undo.push_back({word, state_.ports.memory.load<std::uint64_t>(word)});
-}
-
-bool Pipeline::take_log_line(Slot& slot) {
-  if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
-  if (log_.empty())
-    return state_.departure.leave_with_task_error(
-        0, "a speculative task stored more than its core's undo logs can hold");
-  const LineAddr line = log_.front();
-  if (!state_.ports.l1d.hit(line, true)) {
-    if (!wait_for_entry(stores_, slot.issue)) return false;
-    const AccessResult result = access_memory(line, AccessKind::untracked_store, slot.issue);
-    if (!result.done) return false;
-    // Nobody loads it, so no load waits for it: fills_until_ need not know.
-    stores_.add(Cycle{slot.issue}, {line, addr_of(line) >> 3, result.cycle, result.parts});
-  }
-  log_.take();
-  state_.task.attempt->log_lines.push_back(line);
-  return true;
-}
-
-// A hit under an outstanding fill waits for it, unless the store buffer holds the very word.
-void Pipeline::wait_for_fill(LineAddr line, Addr word, Slot& slot) {
-  const AccessBuffer::Entry* entry = stores_.find(line);
-  if (entry != nullptr && entry->word == word) entry = nullptr;
-  if (const auto* fill = loads_.find(line); fill != nullptr && (entry == nullptr || fill->done > entry->done))
-    entry = fill;
-  if (entry == nullptr || entry->done.value <= slot.done) return;
-  slot.done = entry->done.value;
-  slot.source = Source::access;
-  access_parts_ = entry->parts;
-  slot.parts = &access_parts_;
-}
-
-// Others go first; meanwhile the host fetches what the access will need. What the L1 refuses now it refuses
-// later: until this core goes on, lines only leave it, but for what a rollback brings, which has no mark.
-bool Pipeline::leave_for_access(LineAddr line, Addr address, bool is_refused) {
-  if (kHostHints && state_.ports.memory.attributes(address) != 0) {
-    awaited_set_ = state_.ports.l1d.first_slot(line);
-    prefetch_run();
-    state_.ports.memory_system.prefetch(state_.core, line);
-    prefetch(state_.ports.memory.host(address));
-  }
-  is_refused_ = is_refused;
-  return leave(PipelineStop::resume);
-}
-
-bool Pipeline::load_slow(Addr address, unsigned bytes, Slot& slot, bool missed) {
-  const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
-  slot.done = slot.issue + l1_latency_;
-  slot.source = Source::l1;
-  missed |= std::exchange(is_refused_, false);
-  if (deferred_.any()) [[unlikely]] {
-    if (const Behind behind = look_at_deferred(address, bytes, false, slot); behind != Behind::nothing)
-      return behind == Behind::taken;
-  }
-  if (!missed && first == last && slot.issue < state_.window.run_end()) {
-    // As any hit it may run ahead, and needs no look at the page.
-    if (state_.ports.l1d.hit(first, false)) {
-      wait_for_fill(first, address >> 3, slot);
-      return true;
-    }
-    missed = true;
-  }
-  if (!is_strict(slot.issue))
-    return missed ? leave_for_access(first, address, true) : leave(PipelineStop::resume);
-  if (!state_.ports.memory.allows(address, bytes, Page::kRead))
-    return refuse(FaultKind::load_access, state_.ports.memory.allows(address, 1, Page::kRead)
-                                              ? addr_of(line_of(address + bytes - 1))
-                                              : address);
-  if (state_.rights.is_foreign_stack(address, bytes))
-    return state_.task.is_doomed ? (skips_ = true) : refuse_foreign_stack(address);
-  if (state_.rights.lacks(address, bytes)) return leave_with_fault(FaultKind::load_access, address);
-  bool has_entry = false;
-  for (LineAddr line = first;; line = last) {
-    if (hits(line, false, missed)) {
-      wait_for_fill(line, address >> 3, slot);
-    } else if (!access_line(line, address >> 3, AccessKind::load, loads_, slot,
-                            std::exchange(has_entry, true))) {
-      return defer(first, last, loads_);
-    }
-    if (line == last) break;
-  }
-  return true;
-}
-
-bool Pipeline::store_slow(Addr address, unsigned bytes, Slot& slot) {
-  // Stores of speculative tasks are all logged here; where marks cover them they may run ahead.
-  const LineAddr first = line_of(address), last = line_of(address + bytes - 1);
-  const bool strict = is_strict(slot.issue), missed = std::exchange(is_refused_, false);
-  if (state_.task.is_doomed && (state_.rights.drops(address) || state_.rights.drops(address + bytes - 1)))
-    return skips_ = true;
-  if (deferred_.any()) [[unlikely]] {
-    if (const Behind behind = look_at_deferred(address, bytes, true, slot); behind != Behind::nothing)
-      return behind == Behind::taken;
-  }
-  if (!strict) {
-    const bool asks = state_.task.attempt != nullptr && slot.issue < state_.window.run_end();
-    const bool covers = asks && state_.ports.l1d.covers(first, true);
-    if (!covers || !state_.ports.l1d.covers(last, true))
-      return leave_for_access(first, address, asks && !covers && first == last);
-  }
-  if (!state_.ports.memory.allows(address, bytes, Page::kWrite)) {
-    if (!strict) return leave(PipelineStop::resume);
-    return leave_with_fault(FaultKind::store_access, state_.ports.memory.allows(address, 1, Page::kWrite)
-                                                         ? addr_of(line_of(address + bytes - 1))
-                                                         : address);
-  }
-  if (strict && state_.rights.is_foreign_stack(address, bytes)) return refuse_foreign_stack(address);
-  if (state_.rights.lacks(address, bytes))
-    return strict ? leave_with_fault(FaultKind::store_access, address) : leave(PipelineStop::resume);
-  if (state_.task.attempt != nullptr && !make_log_room(address, bytes, slot)) return false;
-  bool has_entry = false;
-  for (LineAddr line = first;; line = last) {
-    if (!hits(line, true, missed) &&
-        !access_line(line, address >> 3, AccessKind::store, stores_, slot, std::exchange(has_entry, true)))
-      return defer(first, last, stores_);
-    if (line == last) break;
-  }
-  if (state_.task.attempt != nullptr) log_store(address, bytes);
-  slot.done = slot.issue + 1;  // nobody waits for a store but fences and a full buffer
-  slot.source = Source::core;
-  return true;
-}
-
-bool Pipeline::atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot) {
-  if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
-  if (deferred_.any()) [[unlikely]]
-    return leave(PipelineStop::deferred);
-  const bool writes = kind == AccessKind::atomic;
-  if (writes && state_.rights.drops(address)) {
-    slot.done = slot.issue + 1;
-    slot.source = Source::core;
-    return skips_ = true;
-  }
-  const std::uint8_t rights = writes ? Page::kRead | Page::kWrite : Page::kRead;
-  if (!state_.ports.memory.allows(address, bytes, rights))
-    return refuse(writes ? FaultKind::store_access : FaultKind::load_access, address);
-  if (state_.rights.is_foreign_stack(address, bytes))
-    return state_.task.is_doomed ? (skips_ = true) : refuse_foreign_stack(address);
-  if (state_.rights.lacks(address, bytes))
-    return leave_with_fault(writes ? FaultKind::store_access : FaultKind::load_access, address);
-  if ((flags & (Insn::kAcquire | Insn::kRelease)) != 0 &&
-      std::max(loads_.latest(), stores_.latest()).value > slot.issue) {
-    drain_buffer(loads_, slot.issue);
-    drain_buffer(stores_, slot.issue);
-    if (!is_strict(slot.issue)) return leave(PipelineStop::resume);
-  }
-  if (state_.task.attempt != nullptr && writes && !make_log_room(address, bytes, slot)) return false;
-  const LineAddr line = line_of(address);
-  slot.done = slot.issue + l1_latency_;
-  slot.source = Source::l1;
-  if (hits(line, writes)) {
-    if (const auto* entry = loads_.find(line); entry != nullptr)
-      slot.done = std::max(slot.done, entry->done.value);
-    if (const auto* entry = stores_.find(line); entry != nullptr)
-      slot.done = std::max(slot.done, entry->done.value);
-  } else if (!access_line(line, address >> 3, kind, loads_, slot)) {
-    return false;
-  }
-  if (state_.task.attempt != nullptr && writes) log_store(address, bytes);
-  return true;
-}
-
 bool Pipeline::fetch_slow(LineAddr line, std::uint64_t& issue) {
-  if (!is_strict(issue)) return leave(PipelineStop::resume);
-  const AccessResult result = access_memory(line, AccessKind::fetch, issue);
+  if (!state_.window.is_strict(issue)) return state_.departure.leave(PipelineStop::resume);
+  const AccessResult result = lsu_.port().access(line, AccessKind::fetch, issue);
   if (!result.done) return false;
   state_.stalls.wait(issue, result.cycle.value, result.parts);
   return true;
@@ -439,7 +173,7 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   Block* block = nullptr;
   const Insn* insn = nullptr;
   const Insn* first = nullptr;
-  Slot slot{};
+  IssueSlot slot{};
   std::uint64_t issue = t;  // slow paths get at slot.issue: what nothing points to stays in a register
   bool uses_float = false;  // most runs do not, and asking the host for its flags is slow
   PipelineStop awaited = PipelineStop::resume;
@@ -454,15 +188,15 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
       if (t >= run_end) goto out;
       ENTER_FLOAT;
       // Of the L1, which refused the access, there is no need to ask again, and the slow path knows.
-      const std::uint64_t asks = is_refused_ ? 0 : ~std::uint64_t{0};
+      const std::uint64_t asks = state_.is_refused ? 0 : ~std::uint64_t{0};
       run_end &= asks;
       store_end &= asks;
       goto dispatch;
     }
-    RUBATO_CHECK(resume_insn_ == block->insns() && !is_refused_, "inside a block that was not fetched");
+    RUBATO_CHECK(resume_insn_ == block->insns() && !state_.is_refused, "inside a block that was not fetched");
   } else {
     block = blocks.find(state_.hart.pc);
-    is_refused_ = false;
+    state_.is_refused = false;
   }
 enter_block:
   insn = first = block->insns();
@@ -470,7 +204,8 @@ enter_block:
   // Nothing is fetched where there is no code: a wild jump ends at its page, not in the caches.
   if (const LineAddr line = line_of(block->pc); line != fetch_line_ && insn->op != Op::fetch_fault) {
     if (state_.task.attempt != nullptr && state_.rights.lacks(block->pc, 1)) [[unlikely]] {
-      if (t < state_.window.strict_end()) leave_with_fault(FaultKind::fetch_access, block->pc);
+      if (t < state_.window.strict_end())
+        state_.departure.leave_with_fault(FaultKind::fetch_access, block->pc);
       goto out;
     }
     if (insn->op != Op::host_call && !state_.ports.l1i.hit(line, false)) {
@@ -492,11 +227,11 @@ dispatch:
   issue = t;                                                      \
   if (state_.scoreboard.is_busy(t)) [[unlikely]] {                \
     issue = state_.scoreboard.stall(*insn, t);                    \
-    if (issue == kUnknown) [[unlikely]]                           \
+    if (issue == Scoreboard::kUnknown) [[unlikely]]               \
       goto deferred;                                              \
   }                                                               \
   slot.done = issue + latency_[static_cast<unsigned>(insn->cls)]; \
-  slot.source = Source::core;
+  slot.source = ResultSource::core;
 #define COMPLETE \
   RETIRE;        \
   SHOW
@@ -528,15 +263,15 @@ dispatch:
   const Addr address_##name = (address);                                                    \
   slot.issue = issue;                                                                       \
   const bool asks_##name = (address_##name & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && \
-                           issue < run_end && issue >= fills_until_;                        \
+                           issue < run_end && issue >= state_.fills_until;                  \
   if (asks_##name && l1d.hit(line_of(address_##name), false)) [[likely]] {                  \
-    slot.done = issue + l1_latency_;                                                        \
-    slot.source = Source::l1;                                                               \
+    slot.done = issue + state_.l1_latency;                                                  \
+    slot.source = ResultSource::l1;                                                         \
   } else {                                                                                  \
-    if (!load_slow(address_##name, sizeof(T), slot, asks_##name)) LEAVE;                    \
+    if (!lsu_.load(address_##name, sizeof(T), slot, asks_##name)) LEAVE;                    \
     READ_ENDS;                                                                              \
     issue = slot.issue;                                                                     \
-    if (skips_) [[unlikely]]                                                                \
+    if (lsu_.skips()) [[unlikely]]                                                          \
       goto skipped;                                                                         \
   }                                                                                         \
   ++counters_.loads;                                                                        \
@@ -549,14 +284,14 @@ dispatch:
   if (!((store_address & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && issue < store_end &&              \
         (memory.attributes(store_address) & Page::kWrite) != 0 && l1d.hit(line_of(store_address), true))) \
       [[unlikely]] {                                                                                      \
-    if (!store_slow(store_address, sizeof(T), slot)) LEAVE;                                               \
+    if (!lsu_.store(store_address, sizeof(T), slot)) LEAVE;                                               \
     READ_ENDS;                                                                                            \
     issue = slot.issue;                                                                                   \
-    if (skips_) [[unlikely]]                                                                              \
+    if (lsu_.skips()) [[unlikely]]                                                                        \
       goto skipped;                                                                                       \
   }                                                                                                       \
   slot.done = issue + 1;                                                                                  \
-  slot.source = Source::core;                                                                             \
+  slot.source = ResultSource::core;                                                                       \
   ++counters_.stores;                                                                                     \
   SHOW_ACCESS(store_address);                                                                             \
   OBSERVE(on_store, store_address, sizeof(T));                                                            \
@@ -564,7 +299,7 @@ dispatch:
 #define ATOMIC_ACCESS(T, a, kind)                                 \
   if (a % sizeof(T) != 0) TRAP(misaligned_atomic, a);             \
   slot.issue = issue;                                             \
-  if (!atomic_slow(a, sizeof(T), insn->flags, kind, slot)) LEAVE; \
+  if (!lsu_.atomic(a, sizeof(T), insn->flags, kind, slot)) LEAVE; \
   READ_ENDS;                                                      \
   issue = slot.issue;                                             \
   ++counters_.atomics
@@ -574,7 +309,7 @@ dispatch:
 #define AMO(T, name, address, new_value)                     \
   const Addr address_##name = (address);                     \
   ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);      \
-  const bool skips_##name = std::exchange(skips_, false);    \
+  const bool skips_##name = lsu_.take_skip();                \
   const T name = READ_ATOMIC(T, name);                       \
   SHOW_ACCESS(address_##name);                               \
   OBSERVE(on_atomic, address_##name, sizeof(T), bits(name)); \
@@ -582,7 +317,7 @@ dispatch:
 #define LR(T, name, address)                               \
   const Addr address_##name = (address);                   \
   ATOMIC_ACCESS(T, address_##name, AccessKind::reserve);   \
-  const bool skips_##name = std::exchange(skips_, false);  \
+  const bool skips_##name = lsu_.take_skip();              \
   const T name = READ_ATOMIC(T, name);                     \
   SHOW_ACCESS(address_##name);                             \
   OBSERVE(on_load, address_##name, sizeof(T), bits(name)); \
@@ -596,7 +331,7 @@ dispatch:
   if (issue >= state_.window.strict_end()) LEAVE;                                              \
   const bool drops_##name = state_.rights.drops(address_##name);                               \
   if (!drops_##name && reservation_.stands(address_##name)) {                                  \
-    if (!atomic_slow(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE; \
+    if (!lsu_.atomic(address_##name, sizeof(T), insn->flags, AccessKind::atomic, slot)) LEAVE; \
     READ_ENDS;                                                                                 \
     issue = slot.issue;                                                                        \
     ++counters_.atomics;                                                                       \
@@ -607,9 +342,9 @@ dispatch:
   SHOW_ACCESS(address_##name);                                                                 \
   OBSERVE(on_store_conditional, address_##name, sizeof(T), stored_##name);                     \
   const std::uint64_t name = stored_##name ? 0 : 1
-#define FENCE()                  \
-  slot.issue = issue;            \
-  if (!fence(slot.issue)) LEAVE; \
+#define FENCE()                       \
+  slot.issue = issue;                 \
+  if (!lsu_.fence(slot.issue)) LEAVE; \
   issue = slot.issue
 // Also ends blocks that no instruction ends: the pseudo-instruction takes no time and does not count.
 #define NEXT_BLOCK()                                      \
@@ -665,12 +400,12 @@ dispatch:
     block = blocks.find_next(*block);                                                 \
     goto enter_block;                                                                 \
   } while (false)
-#define TRAP(kind, address)                            \
-  do {                                                 \
-    t = issue;                                         \
-    if (issue >= state_.window.strict_end()) goto out; \
-    leave_with_fault(FaultKind::kind, address);        \
-    goto out;                                          \
+#define TRAP(kind, address)                                      \
+  do {                                                           \
+    t = issue;                                                   \
+    if (issue >= state_.window.strict_end()) goto out;           \
+    state_.departure.leave_with_fault(FaultKind::kind, address); \
+    goto out;                                                    \
   } while (false)
 #define STOP_AT(reason)                           \
   do {                                            \
@@ -724,19 +459,19 @@ deferred:
   goto out;
 
 skipped:  // a doomed run's load without right gives 0, its store is dropped
-  skips_ = false;
+  lsu_.take_skip();
   ++(insn->is_load() ? counters_.loads : counters_.stores);
-  if (deferral_ != Deferral::none) {  // its observer sees it when it performs
+  if (deferrals().is_taking()) {  // its observer sees it when it performs
     slot.issue = issue;
     [[maybe_unused]] const Addr address =
         regs[insn->rs1] + static_cast<std::uint64_t>(std::int64_t{insn->imm});
-    [[maybe_unused]] const bool is_shown = deferral_ == Deferral::forwarded;
-    end_deferral(*insn, PC, slot);
+    [[maybe_unused]] const bool is_shown = deferrals().is_forwarded();
+    deferrals().end(*insn, PC, slot);
     RETIRE;
     if constexpr (is_observed) {
       if (is_shown) {
         SHOW_ACCESS(address);
-        OBSERVE(on_load, address, insn->bytes, forwarded_);
+        OBSERVE(on_load, address, insn->bytes, deferrals().forwarded());
         SHOW;
       }
     }
@@ -745,7 +480,7 @@ skipped:  // a doomed run's load without right gives 0, its store is dropped
   }
   if (insn->is_load()) WRITE_RD(insn->op == Op::flw ? ~std::uint64_t{0} << 32 : 0);
   slot.done = issue + 1;
-  slot.source = Source::core;
+  slot.source = ResultSource::core;
   COMPLETE;
   ++insn;
   goto* labels[static_cast<unsigned>(insn->op)];

@@ -3,12 +3,12 @@
 //
 //   issue       an instruction issues one cycle after the previous one, or when its operands are ready
 //               (stall on use), whichever is later; its result is ready after its class's latency
-//   load, store an L1 hit is pipelined; a miss occupies a load- or store-buffer entry until it is done.
-//               One that messages have yet to bring is deferred: it performs when the line is there (K11)
+//   load, store an L1 hit is pipelined, and made here; everything else is LoadStoreUnit's
 //   strict      what others can see (misses, atomics, traps) happens only when the chip's clock is at its
 //               cycle; the rest may run ahead by the look-ahead window (chip.md section 9)
-//   speculative task: the lines it uses are recorded, each store first appends what it overwrites to the undo
-//               log, in the attempt and in simulated memory (C14); own stack and untracked pages need neither
+//
+// Its parts are Scoreboard, BranchPredictor, LoadReservation and LoadStoreUnit, which has parts of its own;
+// what they share is PipelineState.
 //
 // The pipeline stops at whatever it cannot do itself and is told to go on; it knows neither threads nor
 // tasks, but for the attempt and the timestamp of the one that runs. Instruction timing is described in
@@ -21,14 +21,11 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/prefetch.hpp"
-#include "chip/cache/l1_cache.hpp"
 #include "chip/config/config.hpp"
-#include "chip/conflict/log_lines.hpp"
-#include "chip/core/access_buffer.hpp"
 #include "chip/core/branch_predictor.hpp"
-#include "chip/core/deferred_accesses.hpp"
+#include "chip/core/deferral_unit.hpp"
 #include "chip/core/load_reservation.hpp"
+#include "chip/core/load_store_unit.hpp"
 #include "chip/core/pipeline_state.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/hart_state.hpp"
@@ -38,7 +35,6 @@
 #include "chip/stats/cycle_account.hpp"
 #include "chip/vocabulary/memory_system.hpp"
 #include "chip/vocabulary/types.hpp"
-#include "chip/vocabulary/virtual_time.hpp"
 
 namespace rubato::chip {
 
@@ -48,11 +44,11 @@ struct PipelineCounters {
   std::uint64_t instructions = 0, branches = 0, mispredicts = 0, loads = 0, stores = 0, atomics = 0;
 };
 
-class Pipeline final : private L1Recorder {
+class Pipeline final {
  public:
   using Ports = PipelinePorts;
   Pipeline(CoreId core, const Config& config, Ports ports);
-  Pipeline(const Pipeline&) = delete;  // the L1 may know it
+  Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
   /// Executes until something stops it. `now` is the chip's clock; `next_other` the cycle of the earliest
@@ -80,12 +76,12 @@ class Pipeline final : private L1Recorder {
   void inject(CapsuleFault fault) { state_.task.injected = fault; }
 
   /// run() follows soon: asks the host for the L1's set that the access it left for will look at.
-  void prefetch_run() const { state_.ports.l1d.prefetch(awaited_set_); }
+  void prefetch_run() const { state_.prefetch_awaited(); }
 
   /// Another context begins at `at`, its registers set by the caller: no result pending, no reservation.
   void begin_context(Cycle at);
   /// From now on hits need marks (C15): what its L1 holds of untracked pages is marked as that (P30).
-  void begin_marks();
+  void begin_marks() { lsu_.port().begin_marks(); }
   /// A task begins, or goes on, speculative if it has an attempt. Marks in the L1 (which speculation needs)
   /// of an attempt later than this one are cleared (C15).
   void begin_task(Attempt* attempt, Timestamp timestamp);
@@ -103,7 +99,7 @@ class Pipeline final : private L1Recorder {
   /// Writes all of a line that is no guest's, which nobody waits for. False: it must be tried again.
   bool store_record(LineAddr line);
   /// The log of an attempt of this core, committed or restored, is not needed any longer.
-  void give_back_log(Attempt& attempt) { log_.give_back(attempt.log_lines); }
+  void give_back_log(Attempt& attempt) { lsu_.log().give_back(attempt); }
 
   /// Dispatch knows where a task returns to and tells the return-address stack.
   void predict_return(Addr target) { predictor_.call(target); }
@@ -113,24 +109,9 @@ class Pipeline final : private L1Recorder {
   /// and else to the check that blocked it.
   void resume_blocked(Cycle at);
 
-  // Deferred accesses: pipeline_deferred.cpp.
-  bool has_deferred() const { return deferred_.any(); }
-  /// Messages have brought `line`, or the right to it. False: no deferred access waits for it.
-  bool note_ready(LineAddr line);
-  /// Performs deferred accesses of `line`, in order, up to one that is blocked.
-  void perform(LineAddr line, Cycle now);
-  /// perform() met a conflict that is undecided: perform_blocked() when woken.
-  bool is_deferral_blocked() const { return is_deferral_blocked_; }
-  /// perform() met a page that has lost its rights since the access was deferred: fault() says where. The
-  /// access is gone.
-  bool take_deferral_fault() { return std::exchange(is_deferral_fault_, false); }
-  void perform_blocked(Cycle now);
-  /// Those of [begin, end) perform before something becomes of the memory, or of this core, that does not
-  /// wait for messages (K14). What these bring later is not used. A speculative task's are left: they find
-  /// what there is then.
-  void perform_at_once(Addr begin, Addr end, Cycle now);
-  /// The wait until `at` is charged to the access that performed last.
-  void resume_deferred(Cycle at);
+  /// Accesses that wait for messages.
+  DeferralUnit& deferrals() { return lsu_.deferrals(); }
+  const DeferralUnit& deferrals() const { return lsu_.deferrals(); }
 
   /// Waits for every outstanding access, of which none is deferred, charging the wait by its parts. @returns
   /// cycle(), advanced.
@@ -200,10 +181,6 @@ class Pipeline final : private L1Recorder {
   const PipelineCounters& counters() const { return counters_; }
 
  private:
-  static constexpr std::uint64_t kUnknown = Scoreboard::kUnknown;
-  using Source = ResultSource;
-  using Slot = IssueSlot;
-
   /// Somebody looks at what is executed now.
   bool is_observed() const {
     return state_.ports.instructions != nullptr ||
@@ -213,113 +190,41 @@ class Pipeline final : private L1Recorder {
   template <bool is_observed>
   PipelineStop execute(Cycle now, Cycle next_other, Cycle pause_at);
   /// It goes on somewhere else than where it left off.
-  void forget_resume() { resume_block_ = nullptr, resume_stop_ = PipelineStop::resume, is_refused_ = false; }
+  void forget_resume() {
+    resume_block_ = nullptr, resume_stop_ = PipelineStop::resume, state_.is_refused = false;
+  }
   /// Forgets blocks first that are not the code of now.
   bool is_where_it_left() {
     state_.ports.blocks.synchronize();
     return resume_pc_ == state_.hart.pc && resume_generation_ == state_.ports.blocks.generation();
   }
-  /// An access must let others go first; `is_refused`: the L1 was asked for it and refused.
-  bool leave_for_access(LineAddr line, Addr address, bool is_refused);
-  // Slow paths: everything but an undisturbed L1 hit. False: the pipeline leaves, nothing done. `missed`: the
-  // L1 was asked for the access a moment ago and refused it.
-  bool load_slow(Addr address, unsigned bytes, Slot& slot, bool missed);
-  void wait_for_fill(LineAddr line, Addr word, Slot& slot);
-  // pipeline_deferred.cpp: of an access that skips_, how it is to be performed.
-  enum class Deferral : std::uint8_t { none, first, behind, forwarded };
-  enum class Behind : std::uint8_t { nothing, taken, leaves };
-  /// What a speculative task does in a capsule, aborted or not, is done at once.
-  bool may_defer() const {
-    return !state_.task.is_doomed && (state_.task.attempt == nullptr || state_.hart.capsule_depth == 0);
-  }
-  /// Of an access while some are deferred: those of its line come first, and their stores may serve it.
-  Behind look_at_deferred(Addr address, unsigned bytes, bool write, Slot& slot);
-  /// The memory system blocked an access: true if the core can go on without.
-  bool defer(LineAddr first, LineAddr last, AccessBuffer& buffer);
-  void end_deferral(const isa::Insn& insn, Addr pc, Slot& slot);
-  void give_value(const DeferredAccess& access, std::uint64_t ready, const AccessParts& parts);
-  void settle_deferred();
-  void cancel_deferred();
-  void drop_deferred(const DeferredAccess& access);
-  std::size_t log_entries_of(Addr address, unsigned bytes) const;
-  std::size_t log_entries_of_deferred() const;
-  bool fence(std::uint64_t& issue);
-  bool store_slow(Addr address, unsigned bytes, Slot& slot);
-  bool atomic_slow(Addr address, unsigned bytes, unsigned flags, AccessKind kind, Slot& slot);
   bool fetch_slow(LineAddr line, std::uint64_t& issue);
-  /// An access to two lines takes one entry of `buffer`, and `has_entry` with the second: if it had to wait
-  /// in between, it would begin anew, and others, or its own second line, could take the first one time and
-  /// again.
-  bool access_line(LineAddr line, Addr word, AccessKind kind, AccessBuffer& buffer, Slot& slot,
-                   bool has_entry = false);
-  /// Asks the L1 (again, if it has not `missed` just now), which does not know yet what is untracked in it.
-  bool hits(LineAddr line, bool write, bool missed = false);
-  /// `issue` of an access that must wait for an entry of `buffer` advances to when there is one; it may go on
-  /// if it is strict then.
-  bool wait_for_entry(AccessBuffer& buffer, std::uint64_t& issue);
-  /// Every access to the memory system goes through here. Not done: the pipeline leaves.
-  AccessResult access_memory(LineAddr line, AccessKind kind, std::uint64_t issue);
-  // Capsules: pipeline_capsule.cpp.
-  void mark_unchecked(LineAddr line);
-  void update_rights();
-  /// An access without the right to it: a fault; a doomed run does without it.
-  bool refuse(FaultKind kind, Addr address);
-  bool is_logged(Addr word) const { return !state_.rights.is_untracked(line_of(word)); }
-  /// Before a speculative store accesses its own line, lest it wait for one of the log with that in hand.
-  bool make_log_room(Addr address, unsigned bytes, Slot& slot);
-  /// Logs what a speculative store of `bytes` at `address` is about to overwrite.
-  void log_store(Addr address, unsigned bytes);
-  bool take_log_line(Slot& slot);
-  void on_first_use(LineAddr line, bool write) override;
-  bool refuse_foreign_stack(Addr address);
   /// A capsule call or return has been executed: the rights of fetches have changed.
   void change_context();
-  bool leave(PipelineStop stop) { return state_.departure.leave(stop); }
-  bool leave_with_fault(FaultKind kind, Addr address) {
-    return state_.departure.leave_with_fault(kind, address);
-  }
-  bool is_strict(std::uint64_t issue) const { return state_.window.is_strict(issue); }
-  void drain_buffer(AccessBuffer& buffer, std::uint64_t& issue);
   template <bool is_observed>
   std::uint64_t observed(std::uint64_t counter);
   std::uint64_t read_counter(unsigned number, std::uint64_t issue, std::uint64_t executed) const;
 
   // What a run reads first stands first, see EventHandler::kFirstUsed; so it does in the state.
-  std::uint64_t fills_until_ = 0;       // every outstanding fill is done
   isa::Block* resume_block_ = nullptr;  // where run() left off, while the pc is unchanged, or null
   const isa::Insn* resume_insn_ = nullptr;
   Addr resume_pc_ = 0;
   std::uint64_t resume_generation_ = 0;
-  std::uint32_t awaited_set_ = 0;  // its first slot in the L1: see prefetch_run()
   PipelineStop resume_stop_ =
       PipelineStop::resume;  // what that instruction will stop it for, if it is strict
-  bool is_refused_ = false;  // the L1 refused what that instruction accesses, and will do so again
   LineAddr fetch_line_{~std::uint64_t{0}};
   PipelineState state_;
   LoadReservation reservation_;
-  std::uint32_t mispredict_, l1_latency_;
-  bool forwards_;  // conflict.forwarding: else marks cover no use of what an earlier task of the core wrote
-  bool skips_ = false;  // a slow path's answer: it is as if the access had been performed
-  bool defers_;         // core.defers: accesses that messages have yet to bring
-  bool is_deferral_blocked_ = false;
-  bool is_deferral_fault_ = false;
-  Deferral deferral_ = Deferral::none;
-  bool is_stopped_ = false;  // its task was aborted by the access it is making
+  LoadStoreUnit lsu_;
+  std::uint32_t mispredict_;
   PipelineCounters counters_;
   std::array<std::uint16_t, isa::kInsnClassCount> latency_{};
-  AccessBuffer loads_, stores_;
-  DeferredAccesses deferred_;
-  std::uint64_t forwarded_ = 0;    // by a deferred store
-  AccessParts performed_parts_{};  // of the deferred access that performed last
-  AccessParts access_parts_{};     // of the last slow access
   BranchPredictor predictor_;
   isa::Insn stopped_at_{};
   Addr stopped_pc_{};  // where instructions are observed
   Addr watch_pc_ = ~Addr{0}, watch_sp_ = 0;
   std::uint64_t frequency_mhz_;
   std::uint64_t time_origin_ = 0;
-  VirtualTime last_{};  // of the last speculative task: what the L1's marks for those are good for
-  LogLines log_;
 };
 
 }  // namespace rubato::chip

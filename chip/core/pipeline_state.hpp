@@ -1,5 +1,5 @@
-// What the parts of a core's pipeline share: where the core is, what it runs, its registers and why it leaves.
-// Each part has state of its own beside it.
+// What the parts of a core's pipeline share: where the core is, what it runs, its registers and why it
+// leaves. Each part has state of its own beside it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "chip/cache/l1_cache.hpp"
+#include "chip/config/config.hpp"
 #include "chip/conflict/access_recorder.hpp"
 #include "chip/conflict/reservations.hpp"
 #include "chip/core/departure.hpp"
@@ -45,8 +46,8 @@ struct PipelinePorts {
 };
 
 struct PipelineState {
-  PipelineState(CoreId id, std::uint32_t lookahead, const PipelinePorts& around)
-      : window(lookahead), core(id), ports(around) {
+  PipelineState(CoreId id, const Config& config, const PipelinePorts& around)
+      : window(config.run.lookahead_cycles), core(id), l1_latency(config.l1d.latency), ports(around) {
     if (around.observer != nullptr) ports.observer = &in_order.emplace(*around.observer);
   }
   PipelineState(const PipelineState&) = delete;  // its parts know each other
@@ -65,12 +66,21 @@ struct PipelineState {
                                         .has_access = address != nullptr});
   }
 
+  /// Asks the host for what the L1 will look at for the access that the core left for.
+  void prefetch_awaited() const { ports.l1d.prefetch(awaited_set); }
+
   // What a run reads first stands first, see EventHandler::kFirstUsed.
   Cycle cycle{};  ///< of the next instruction, or of the access being made
   LookaheadWindow window;
   RunningTask task;
+  /// Every outstanding fill that a load could wait for is done from here on; Scoreboard::kUnknown while
+  /// accesses are deferred.
+  std::uint64_t fills_until = 0;
+  std::uint32_t awaited_set = 0;  ///< of the access that the core left for: its first slot in the L1
   CoreId core;
-  bool has_floats = false;  ///< registers f need not be zero
+  std::uint32_t l1_latency;  ///< of a hit
+  bool is_refused = false;   ///< the L1 has refused that access, and will do so again
+  bool has_floats = false;   ///< registers f need not be zero
   PipelinePorts ports;
   MemoryRights rights{ports.memory, task, hart};
   Departure departure;

@@ -32,8 +32,8 @@ struct DeferredSpeculation : testing::Test {
   PipelineStop run() { return m.pipeline->run(Cycle{0}, kNever); }
   void comes(Addr address, std::uint64_t at) {
     here.insert(line_of(address).value);
-    ASSERT_TRUE(m.pipeline->note_ready(line_of(address)));
-    m.pipeline->perform(line_of(address), Cycle{at});
+    ASSERT_TRUE(m.pipeline->deferrals().note_ready(line_of(address)));
+    m.pipeline->deferrals().perform(line_of(address), Cycle{at});
   }
   std::uint64_t value_at(Addr address) const { return m.memory.load<std::uint64_t>(address); }
 
@@ -64,10 +64,10 @@ TEST_F(DeferredSpeculation, AnAbortTakesThemBack) {
   m.emit("ecall");
   EXPECT_EQ(run(), PipelineStop::ecall);
   m.pipeline->stop_task();
-  EXPECT_FALSE(m.pipeline->has_deferred());
-  EXPECT_FALSE(m.pipeline->note_ready(line_of(kData)));
+  EXPECT_FALSE(m.pipeline->deferrals().any());
+  EXPECT_FALSE(m.pipeline->deferrals().note_ready(line_of(kData)));
   here.insert(line_of(kData).value);
-  m.pipeline->perform(line_of(kData), Cycle{50});
+  m.pipeline->deferrals().perform(line_of(kData), Cycle{50});
   EXPECT_EQ(value_at(kData), 40U);
   EXPECT_TRUE(rig.records.empty());
   // The next task finds registers and buffers free.
@@ -86,8 +86,8 @@ TEST_F(DeferredSpeculation, AnAccessThatAbortsItsOwnTaskWhenItPerformsHasNoEffec
   m.emit("ecall");
   EXPECT_EQ(run(), PipelineStop::ecall);
   m.system.hook = [this](LineAddr, AccessKind, Cycle, AccessResult&) { m.pipeline->stop_task(); };
-  m.pipeline->perform(line_of(kData), Cycle{50});
-  EXPECT_FALSE(m.pipeline->has_deferred());
+  m.pipeline->deferrals().perform(line_of(kData), Cycle{50});
+  EXPECT_FALSE(m.pipeline->deferrals().any());
   EXPECT_EQ(value_at(kData), 40U);
   EXPECT_TRUE(rig.attempt.undo.empty());
 }
@@ -118,23 +118,23 @@ TEST_F(DeferredSpeculation, InACapsuleTheCoreIsBlocked) {
   m.pipeline->hart().capsule_depth = 1;
   m.emit("ld", {.rd = 6, .rs1 = 10, .imm = 0});
   EXPECT_EQ(run(), PipelineStop::blocked);
-  EXPECT_FALSE(m.pipeline->has_deferred());
+  EXPECT_FALSE(m.pipeline->deferrals().any());
 }
 
 TEST_F(DeferredSpeculation, OfAPageThatLosesItsRightsItFaultsWhenItWouldPerform) {
   m.emit("ld", {.rd = 6, .rs1 = 11, .imm = 0});
   m.emit("ecall");
   EXPECT_EQ(run(), PipelineStop::ecall);
-  m.pipeline->perform_at_once(kFar, kFar + 4096, Cycle{10});
-  EXPECT_TRUE(m.pipeline->has_deferred()) << "unchecked, it might see what a later task wrote";
+  m.pipeline->deferrals().perform_at_once(kFar, kFar + 4096, Cycle{10});
+  EXPECT_TRUE(m.pipeline->deferrals().any()) << "unchecked, it might see what a later task wrote";
   m.memory.unmap(kFar, AddressSpace::kPageBytes);
   comes(kFar, 50);
-  EXPECT_TRUE(m.pipeline->take_deferral_fault());
-  EXPECT_FALSE(m.pipeline->take_deferral_fault());
+  EXPECT_TRUE(m.pipeline->deferrals().take_fault());
+  EXPECT_FALSE(m.pipeline->deferrals().take_fault());
   EXPECT_EQ(m.pipeline->fault().kind, FaultKind::load_access);
   EXPECT_EQ(m.pipeline->fault().address, kFar);
   EXPECT_EQ(m.pipeline->fault().pc, kCode);
-  EXPECT_FALSE(m.pipeline->has_deferred());
+  EXPECT_FALSE(m.pipeline->deferrals().any());
 }
 
 // ---- What observes the task ----

@@ -33,8 +33,8 @@ struct DeferredAccessesTest : testing::Test {
   /// Messages bring the line of `address` at `at`.
   void comes(Addr address, std::uint64_t at) {
     here.insert(line_of(address).value);
-    ASSERT_TRUE(m.pipeline->note_ready(line_of(address)));
-    m.pipeline->perform(line_of(address), Cycle{at});
+    ASSERT_TRUE(m.pipeline->deferrals().note_ready(line_of(address)));
+    m.pipeline->deferrals().perform(line_of(address), Cycle{at});
   }
   std::uint64_t cycle() const { return m.pipeline->cycle().value; }
 
@@ -54,12 +54,12 @@ TEST_F(DeferredAccessesTest, TheCoreGoesOnUntilItNeedsTheRegister) {
   EXPECT_EQ(asked, 2U);
   EXPECT_EQ(m.pipeline->hart().pc, kCode + 12);
   comes(kData, 100);  // there at 120, as any access that the memory performs
-  m.pipeline->resume_deferred(Cycle{100});
+  m.pipeline->deferrals().resume(Cycle{100});
   m.x(8) = 0;
   EXPECT_EQ(run(100), PipelineStop::ecall) << "x7 is still to come, and the ecall does not read it";
   EXPECT_EQ(m.x(8), 0x8899aabbccddeeff + 1);
   EXPECT_EQ(cycle(), 121U);
-  EXPECT_TRUE(m.pipeline->has_deferred()) << "the core sees to it that an ecall waits";
+  EXPECT_TRUE(m.pipeline->deferrals().any()) << "the core sees to it that an ecall waits";
   EXPECT_EQ(m.pipeline->counters().loads, 2U);
 }
 
@@ -72,7 +72,7 @@ TEST_F(DeferredAccessesTest, AValueIsReadWhenTheLoadPerforms) {
   comes(kData, 50);
   EXPECT_EQ(m.x(5), static_cast<std::uint64_t>(-128));
   EXPECT_EQ(m.x(6), 0x80f1U);
-  EXPECT_FALSE(m.pipeline->has_deferred());
+  EXPECT_FALSE(m.pipeline->deferrals().any());
   EXPECT_EQ(asked, 1U) << "the second waits for the same line";
 }
 
@@ -107,7 +107,7 @@ TEST_F(DeferredAccessesTest, ALoadOfTwoStoresWaitsForBoth) {
   m.emit("ecall");
   EXPECT_EQ(run(), PipelineStop::deferred);
   comes(kData, 30);
-  m.pipeline->resume_deferred(Cycle{30});
+  m.pipeline->deferrals().resume(Cycle{30});
   EXPECT_EQ(run(30), PipelineStop::ecall);
   EXPECT_EQ(m.x(7), 0x1111U);
 }
@@ -127,11 +127,11 @@ TEST_F(DeferredAccessesTest, AStoreBehindALoadOfItsLineAsksForTheRightWhenItsTur
   comes(kData, 30);
   EXPECT_EQ(m.x(6), 0x8899aabbccddeeffU);
   EXPECT_EQ(m.memory.load<std::uint64_t>(kData), 0x8899aabbccddeeffU);
-  EXPECT_TRUE(m.pipeline->has_deferred());
+  EXPECT_TRUE(m.pipeline->deferrals().any());
   is_denied = false;
   comes(kData, 60);
   EXPECT_EQ(m.memory.load<std::uint64_t>(kData), 7U);
-  EXPECT_FALSE(m.pipeline->has_deferred());
+  EXPECT_FALSE(m.pipeline->deferrals().any());
 }
 
 TEST_F(DeferredAccessesTest, FencesAtomicsAndAccessesToTwoLinesWaitForAll) {
@@ -175,8 +175,8 @@ TEST_F(DeferredAccessesTest, AFullBufferStopsTheCoreUntilOneHasPerformed) {
   EXPECT_EQ(n.pipeline->run(Cycle{0}, kNever), PipelineStop::deferred);
   EXPECT_EQ(n.pipeline->hart().pc, kCode + 8);
   is_here = true;
-  n.pipeline->perform(line_of(kData), Cycle{40});
-  n.pipeline->resume_deferred(Cycle{40});
+  n.pipeline->deferrals().perform(line_of(kData), Cycle{40});
+  n.pipeline->deferrals().resume(Cycle{40});
   EXPECT_EQ(n.pipeline->run(Cycle{40}, kNever), PipelineStop::ecall);
   EXPECT_EQ(n.pipeline->cycle().value, 61U) << "the entry is free when the line is there, at 60";
 }
@@ -187,14 +187,14 @@ TEST_F(DeferredAccessesTest, WhatChangesThePagesMakesThemPerformAtOnce) {
   m.emit("ld", {.rd = 6, .rs1 = 11, .imm = 0});
   m.emit("ecall");
   EXPECT_EQ(run(), PipelineStop::ecall);
-  m.pipeline->perform_at_once(kData + 8, kData + 4096, Cycle{10});
-  EXPECT_TRUE(m.pipeline->has_deferred()) << "these are other bytes";
-  m.pipeline->perform_at_once(kData, kData + 4096, Cycle{10});
+  m.pipeline->deferrals().perform_at_once(kData + 8, kData + 4096, Cycle{10});
+  EXPECT_TRUE(m.pipeline->deferrals().any()) << "these are other bytes";
+  m.pipeline->deferrals().perform_at_once(kData, kData + 4096, Cycle{10});
   EXPECT_EQ(m.memory.load<std::uint64_t>(kData), 7U);
-  EXPECT_TRUE(m.pipeline->has_deferred()) << "the load's page does not change";
-  m.pipeline->perform_at_once(kOther, kOther + 8, Cycle{10});
-  EXPECT_FALSE(m.pipeline->has_deferred());
-  EXPECT_FALSE(m.pipeline->note_ready(line_of(kData))) << "what messages bring, nobody waits for";
+  EXPECT_TRUE(m.pipeline->deferrals().any()) << "the load's page does not change";
+  m.pipeline->deferrals().perform_at_once(kOther, kOther + 8, Cycle{10});
+  EXPECT_FALSE(m.pipeline->deferrals().any());
+  EXPECT_FALSE(m.pipeline->deferrals().note_ready(line_of(kData))) << "what messages bring, nobody waits for";
 }
 
 TEST_F(DeferredAccessesTest, WithoutTheKeyTheCoreIsBlocked) {

@@ -1,12 +1,12 @@
-// Accesses that wait for messages while the core goes on (K11, K12). See pipeline.hpp.
 // SPDX-License-Identifier: MIT
+#include "chip/core/deferral_unit.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "base/check.hpp"
-#include "chip/core/pipeline.hpp"
 #include "chip/isa/fp.hpp"
 
 namespace rubato::chip {
@@ -73,83 +73,76 @@ AccessParts sum_of(const AccessParts& a, const AccessParts& b) {
 
 }  // namespace
 
-Pipeline::Behind Pipeline::look_at_deferred(Addr address, unsigned bytes, bool write, Slot& slot) {
+DeferralUnit::Look DeferralUnit::look(Addr address, unsigned bytes, bool write, IssueSlot& slot) {
   const LineAddr line = line_of(address);
   const auto wait = [this] {
-    leave(PipelineStop::deferred);
-    return Behind::leaves;
+    state_.departure.leave(PipelineStop::deferred);
+    return Look::leaves;
   };
   if (line_of(address + bytes - 1) != line) return wait();
-  if (!deferred_.has(line)) return Behind::nothing;
-  if (!may_defer() || deferred_.is_full()) return wait();
+  if (!accesses_.has(line)) return Look::nothing;
+  if (!is_allowed() || accesses_.is_full()) return wait();
   if (!state_.ports.memory.allows(address, bytes, write ? Page::kWrite : Page::kRead) ||
       state_.rights.is_foreign_stack(address, bytes) || state_.rights.lacks(address, bytes))
     return wait();  // then it faults
-  if (const DeferredAccess* store = deferred_.store_to(address, bytes); !write && store != nullptr) {
+  if (const DeferredAccess* store = accesses_.store_to(address, bytes); !write && store != nullptr) {
     if (store->covers(address, bytes)) {
-      deferral_ = Deferral::forwarded;
+      how_ = How::forwarded;
       forwarded_ = store->value >> (address - store->address) * 8;
       if (bytes < 8) forwarded_ &= (std::uint64_t{1} << bytes * 8) - 1;
-      slot.done = slot.issue + l1_latency_;
-      slot.source = Source::l1;
-      skips_ = true;
-      return Behind::taken;
+      slot.done = slot.issue + state_.l1_latency;
+      slot.source = ResultSource::l1;
+      return Look::taken;
     }
   }
-  if (!is_strict(slot.issue)) {
-    leave(PipelineStop::resume);
-    return Behind::leaves;
+  if (!state_.window.is_strict(slot.issue)) {
+    state_.departure.leave(PipelineStop::resume);
+    return Look::leaves;
   }
-  if (write && state_.task.attempt != nullptr && !make_log_room(address, bytes, slot)) return Behind::leaves;
-  deferral_ = Deferral::behind;
-  skips_ = true;
-  return Behind::taken;
+  if (write && state_.task.attempt != nullptr &&
+      !log_.make_room(log_.entries_of(address, bytes) + log_entries(), slot))
+    return Look::leaves;
+  how_ = How::behind;
+  return Look::taken;
 }
 
-bool Pipeline::defer(LineAddr first, LineAddr last, AccessBuffer& buffer) {
-  if (!defers_ || state_.departure.stop != PipelineStop::blocked ||
-      state_.departure.blocked_by != BlockReason::protocol)
+bool DeferralUnit::defer(AccessBuffer& buffer) {
+  Departure& departure = state_.departure;
+  if (!defers_ || departure.stop != PipelineStop::blocked || departure.blocked_by != BlockReason::protocol)
     return false;
-  if (first != last || is_stopped_ || !may_defer() || deferred_.is_full()) return false;
-  state_.departure.stop = PipelineStop::resume;
+  if (port_.is_stopped() || !is_allowed() || accesses_.is_full()) return false;
+  departure.stop = PipelineStop::resume;
   buffer.hold();
-  deferral_ = Deferral::first;
-  return skips_ = true;
+  how_ = How::first;
+  return true;
 }
 
-void Pipeline::end_deferral(const isa::Insn& insn, Addr pc, Slot& slot) {
-  const Deferral how = std::exchange(deferral_, Deferral::none);
+void DeferralUnit::end(const isa::Insn& insn, Addr pc, IssueSlot& slot) {
+  const How how = std::exchange(how_, How::none);
   const std::uint64_t* const regs = state_.hart.registers();
-  if (how == Deferral::forwarded) {
+  if (how == How::forwarded) {
     state_.hart.registers()[insn.rd] = loaded(insn.op, forwarded_);
     return;
   }
   const Addr address = regs[insn.rs1] + static_cast<std::uint64_t>(static_cast<std::int64_t>(insn.imm));
   const std::uint64_t seen_as =
       state_.in_order ? state_.in_order->defer(state_.core, address, insn.bytes, insn.is_store()) : 0;
-  deferred_.add({.line = line_of(address),
+  accesses_.add({.line = line_of(address),
                  .address = address,
                  .pc = pc,
                  .value = regs[insn.rs2],
                  .issued = Cycle{slot.issue},
                  .insn = insn,
                  .waited = {},
-                 .has_entry = how == Deferral::first,
+                 .has_entry = how == How::first,
                  .seen_as = seen_as});
-  fills_until_ = kUnknown;
-  slot.source = Source::core;
-  slot.done = insn.is_store() ? slot.issue + 1 : kUnknown;
+  buffers_.defer();
+  slot.source = ResultSource::core;
+  slot.done = insn.is_store() ? slot.issue + 1 : Scoreboard::kUnknown;
 }
 
-bool Pipeline::fence(std::uint64_t& issue) {
-  if (deferred_.any()) return leave(PipelineStop::deferred);
-  drain_buffer(loads_, issue);
-  drain_buffer(stores_, issue);
-  return true;
-}
-
-bool Pipeline::note_ready(LineAddr line) {
-  for (DeferredAccess& e : deferred_.entries()) {
+bool DeferralUnit::note_ready(LineAddr line) {
+  for (DeferredAccess& e : accesses_.entries()) {
     if (e.line != line) continue;
     e.waited = sum_of(e.waited, state_.ports.memory_system.take_waited(state_.core));
     return true;
@@ -157,11 +150,11 @@ bool Pipeline::note_ready(LineAddr line) {
   return false;
 }
 
-void Pipeline::give_value(const DeferredAccess& e, std::uint64_t ready, const AccessParts& parts) {
+void DeferralUnit::give_value(const DeferredAccess& e, std::uint64_t ready, const AccessParts& parts) {
   std::uint64_t* const regs = state_.hart.registers();
   std::uint64_t raw = 0;
   if (e.is_store()) {
-    if (state_.task.attempt != nullptr) log_store(e.address, e.insn.bytes);
+    if (state_.task.attempt != nullptr) log_.log(e.address, e.insn.bytes);
     raw_store(state_.ports.memory, e.address, e.insn.bytes, e.value);
   } else {
     raw = raw_load(state_.ports.memory, e.address, e.insn.bytes);
@@ -171,19 +164,18 @@ void Pipeline::give_value(const DeferredAccess& e, std::uint64_t ready, const Ac
       state_.scoreboard.bring(e.insn.rd, ready, parts);
     }
   }
-  if (e.has_entry) (e.is_store() ? stores_ : loads_).unhold();
+  if (e.has_entry) buffers_.of(e.is_store()).unhold();
   if (state_.in_order) state_.in_order->perform(e.seen_as, raw);
   state_.show(e.insn, e.pc, e.issued, &e.address);
 }
 
-/// Some have performed: what is ready when, as COMPLETE and LOAD want to know it.
-void Pipeline::settle_deferred() {
-  fills_until_ = deferred_.any() ? kUnknown : std::max(loads_.latest(), stores_.latest()).value;
+void DeferralUnit::settle() {
+  buffers_.settle(any());
   state_.scoreboard.settle();
 }
 
-void Pipeline::perform(LineAddr line, Cycle now) {
-  std::vector<DeferredAccess>& entries = deferred_.entries();
+void DeferralUnit::perform(LineAddr line, Cycle now) {
+  std::vector<DeferredAccess>& entries = accesses_.entries();
   std::uint64_t done = 0;
   for (auto e = entries.begin(); e != entries.end();) {
     if (e->line != line) {
@@ -193,90 +185,79 @@ void Pipeline::perform(LineAddr line, Cycle now) {
     AccessParts parts = e->waited;
     if (!state_.ports.memory.allows(e->address, e->insn.bytes, e->is_store() ? Page::kWrite : Page::kRead))
         [[unlikely]] {
-      drop_deferred(*e);
+      drop(*e);
       if (state_.in_order) state_.in_order->perform(e->seen_as, 0);
       state_.departure.fault = {
           e->is_store() ? FaultKind::store_access : FaultKind::load_access, e->pc, e->address, {}, false};
-      is_deferral_fault_ = true;
+      is_fault_ = true;
       entries.erase(e);
-      return settle_deferred();
+      return settle();
     }
-    if (hits(line, e->is_store())) {
-      done = std::max(done, now.value + l1_latency_);
+    if (port_.hits(line, e->is_store())) {
+      done = std::max(done, now.value + state_.l1_latency);
     } else {
-      AccessKind kind = e->is_store() ? AccessKind::store : AccessKind::load;
-      if (state_.ports.l1d.has_marks() && state_.rights.is_untracked(line))
-        kind = e->is_store() ? AccessKind::untracked_store : AccessKind::untracked_load;
+      const AccessKind kind = port_.unchecked(line, e->is_store() ? AccessKind::store : AccessKind::load);
       // The core is at another instruction, and may be blocked there.
       const Cycle at = state_.cycle;
       const LineAddr blocked_line = state_.departure.blocked_line;
-      const AccessResult result = access_memory(line, kind, now.value);
-      if (is_stopped_) return;  // its own task was aborted, and with it what was deferred
+      const AccessResult result = port_.access(line, kind, now.value);
+      if (port_.is_stopped()) return;  // its own task was aborted, and with it what was deferred
       state_.cycle = at;
       state_.departure.blocked_line = blocked_line;
       if (!result.done) {
-        is_deferral_blocked_ |= result.blocked == BlockReason::conflict_pending;
+        is_blocked_ |= result.blocked == BlockReason::conflict_pending;
         break;
       }
       done = std::max(done, result.cycle.value);
       parts = sum_of(parts, result.parts);
     }
     give_value(*e, done, parts);
-    if (e->has_entry)
-      (e->is_store() ? stores_ : loads_).add(now, {line, e->address >> 3, Cycle{done}, parts});
+    if (e->has_entry) buffers_.of(e->is_store()).add(now, {line, e->address >> 3, Cycle{done}, parts});
     performed_parts_ = parts;
     e = entries.erase(e);
   }
-  settle_deferred();
+  settle();
 }
 
-void Pipeline::perform_blocked(Cycle now) {
-  is_deferral_blocked_ = false;
+void DeferralUnit::perform_blocked(Cycle now) {
+  is_blocked_ = false;
   std::vector<LineAddr> lines;
-  for (const DeferredAccess& e : deferred_.entries()) lines.push_back(e.line);
+  for (const DeferredAccess& e : accesses_.entries()) lines.push_back(e.line);
   for (const LineAddr line : lines) perform(line, now);
 }
 
-void Pipeline::perform_at_once(Addr begin, Addr end, Cycle now) {
-  if (state_.task.attempt != nullptr || !deferred_.has_any_in(begin, end)) return;
-  std::erase_if(deferred_.entries(), [&](const DeferredAccess& e) {
+void DeferralUnit::perform_at_once(Addr begin, Addr end, Cycle now) {
+  if (state_.task.attempt != nullptr || !accesses_.has_any_in(begin, end)) return;
+  std::erase_if(accesses_.entries(), [&](const DeferredAccess& e) {
     if (e.address >= end || begin >= e.address + e.insn.bytes) return false;
     give_value(e, now.value, {});
     return true;
   });
-  settle_deferred();
+  settle();
 }
 
-// What their messages bring stays in the tile, unused (K63).
-void Pipeline::cancel_deferred() {
-  if (!deferred_.any()) return;
-  for (const DeferredAccess& e : deferred_.entries()) drop_deferred(e);
-  deferred_.entries().clear();
-  is_deferral_blocked_ = false;
+void DeferralUnit::cancel() {
+  if (!accesses_.any()) return;
+  for (const DeferredAccess& e : accesses_.entries()) drop(e);
+  accesses_.entries().clear();
+  is_blocked_ = false;
   if (state_.in_order) state_.in_order->cancel();
-  settle_deferred();
+  settle();
 }
 
-void Pipeline::drop_deferred(const DeferredAccess& e) {
-  if (e.has_entry) (e.is_store() ? stores_ : loads_).unhold();
+void DeferralUnit::drop(const DeferredAccess& e) {
+  if (e.has_entry) buffers_.of(e.is_store()).unhold();
   if (!e.is_store()) state_.scoreboard.forget(e.insn.rd);
 }
 
-std::size_t Pipeline::log_entries_of(Addr address, unsigned bytes) const {
-  const Addr first = address & ~Addr{7}, last = (address + bytes - 1) & ~Addr{7};
-  return (is_logged(first) ? 1U : 0U) + (last != first && is_logged(last) ? 1U : 0U);
-}
-
-/// They log when they perform, and the room is theirs from now on: a store that had to wait for it then would
-/// do so with its line in hand.
-std::size_t Pipeline::log_entries_of_deferred() const {
+std::size_t DeferralUnit::log_entries() const {
   std::size_t sum = 0;
-  for (const DeferredAccess& e : deferred_.entries())
-    if (e.is_store()) sum += log_entries_of(e.address, e.insn.bytes);
+  for (const DeferredAccess& e : accesses_.entries())
+    if (e.is_store()) sum += log_.entries_of(e.address, e.insn.bytes);
   return sum;
 }
 
-void Pipeline::resume_deferred(Cycle at) {
+void DeferralUnit::resume(Cycle at) {
   std::uint64_t issue = state_.cycle.value;
   state_.stalls.wait(issue, at.value, performed_parts_);
   state_.cycle = Cycle{issue};

@@ -1,0 +1,94 @@
+// Accesses that wait for messages while the core goes on (K11, K12): which may, how they perform when
+// messages have brought their lines, and what becomes of them when their task or their page goes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "chip/core/access_buffers.hpp"
+#include "chip/core/deferred_accesses.hpp"
+#include "chip/core/memory_port.hpp"
+#include "chip/core/pipeline_state.hpp"
+#include "chip/core/undo_logger.hpp"
+#include "chip/isa/insn.hpp"
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+class DeferralUnit {
+ public:
+  /// All outlive this. `defers`: core.defers; else every access waits for its line.
+  DeferralUnit(PipelineState& state, MemoryPort& port, AccessBuffers& buffers, UndoLogger& log, bool defers)
+      : state_(state), port_(port), buffers_(buffers), log_(log), defers_(defers) {}
+
+  bool any() const { return accesses_.any(); }
+
+  // ---- The instruction that is executed ----
+
+  enum class Look : std::uint8_t { nothing, taken, leaves };
+  /// Of an access while some are deferred: those of its line come first, and their stores may serve it.
+  /// Taken: end() follows.
+  Look look(Addr address, unsigned bytes, bool write, IssueSlot& slot);
+  /// An access to one line, which needs an entry of `buffer`, was not done: true if the core can go on
+  /// without, and end() follows.
+  bool defer(AccessBuffer& buffer);
+  /// An access has been taken or deferred, and end() is to follow.
+  bool is_taking() const { return how_ != How::none; }
+  /// It is a load that a deferred store serves with this value.
+  bool is_forwarded() const { return how_ == How::forwarded; }
+  std::uint64_t forwarded() const { return forwarded_; }
+  /// That access is this instruction's.
+  void end(const isa::Insn& insn, Addr pc, IssueSlot& slot);
+  /// Entries of the undo log that deferred stores will make: the room is theirs from now on, as one that had
+  /// to wait for it then would do so with its line in hand.
+  std::size_t log_entries() const;
+
+  // ---- Messages ----
+
+  /// They have brought `line`, or the right to it. False: no deferred access waits for it.
+  bool note_ready(LineAddr line);
+  /// Performs deferred accesses of `line`, in order, up to one that is blocked.
+  void perform(LineAddr line, Cycle now);
+  /// perform() met a conflict that is undecided: perform_blocked() when woken.
+  bool is_blocked() const { return is_blocked_; }
+  void perform_blocked(Cycle now);
+  /// perform() met a page that has lost its rights since the access was deferred: the departure's fault says
+  /// where. The access is gone.
+  bool take_fault() { return std::exchange(is_fault_, false); }
+  /// Those of [begin, end) perform before something becomes of the memory, or of this core, that does not
+  /// wait for messages (K14). What these bring later is not used. A speculative task's are left: they find
+  /// what there is then.
+  void perform_at_once(Addr begin, Addr end, Cycle now);
+  /// The core has waited until `at`: that is charged to the access that performed last.
+  void resume(Cycle at);
+  /// The task is aborted. What their messages bring stays in the tile, unused (K63).
+  void cancel();
+
+ private:
+  enum class How : std::uint8_t { none, first, behind, forwarded };
+
+  /// What a speculative task does in a capsule, aborted or not, is done at once.
+  bool is_allowed() const {
+    return !state_.task.is_doomed && (state_.task.attempt == nullptr || state_.hart.capsule_depth == 0);
+  }
+  void give_value(const DeferredAccess& access, std::uint64_t ready, const AccessParts& parts);
+  /// Some have performed, or are gone: what is ready when, as the interpreter wants to know it.
+  void settle();
+  void drop(const DeferredAccess& access);
+
+  PipelineState& state_;
+  MemoryPort& port_;
+  AccessBuffers& buffers_;
+  UndoLogger& log_;
+  DeferredAccesses accesses_;
+  std::uint64_t forwarded_ = 0;
+  AccessParts performed_parts_{};  // of the one that performed last
+  bool defers_;
+  bool is_blocked_ = false;
+  bool is_fault_ = false;
+  How how_ = How::none;
+};
+
+}  // namespace rubato::chip
