@@ -14,10 +14,10 @@ namespace rubato::chip {
 using namespace isa;  // semantics.inc speaks the ISA's names
 
 Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
-    : state_(core, config, ports),
+    : mispredict_(config.core.mispredict),
+      state_(core, config, ports),
       reservation_(core, ports.l1d, ports.reservations, state_.task, state_.rights, state_.hart),
       lsu_(state_, config),
-      mispredict_(config.core.mispredict),
       predictor_(config.core),
       frequency_mhz_(config.chip.frequency_mhz) {
   const auto set = [this](InsnClass c, std::uint32_t cycles) {

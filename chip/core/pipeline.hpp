@@ -212,13 +212,13 @@ class Pipeline final {
   std::uint64_t resume_generation_ = 0;
   PipelineStop resume_stop_ =
       PipelineStop::resume;  // what that instruction will stop it for, if it is strict
+  std::uint32_t mispredict_;
   LineAddr fetch_line_{~std::uint64_t{0}};
+  std::array<std::uint16_t, isa::kInsnClassCount> latency_{};
+  PipelineCounters counters_;
   PipelineState state_;
   LoadReservation reservation_;
   LoadStoreUnit lsu_;
-  std::uint32_t mispredict_;
-  PipelineCounters counters_;
-  std::array<std::uint16_t, isa::kInsnClassCount> latency_{};
   BranchPredictor predictor_;
   isa::Insn stopped_at_{};
   Addr stopped_pc_{};  // where instructions are observed
