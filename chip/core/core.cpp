@@ -18,31 +18,22 @@ using isa::TaskOp;
 Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& timeline, CycleAccount& account,
            CoreHost& host)
     : id_(id),
-      is_nearly_alone_(config.chip.cores <= 2),
+      wakeup_(timeline, *this, kGoOn, config.chip.cores <= 2),
+      account_(id, account),
       timeline_(timeline),
       host_(host),
       pipeline_(id, config, ports),
-      account_(account),
       observer_(ports.observer),
       config_(config),
       handlers_(id, config.task.handler_records) {}
 
 // ---- Time and accounting ----
 
-void Core::schedule(Cycle at) {
-  if (is_handling_) {
-    continue_at_ = earlier(continue_at_, at);
-    return;
-  }
-  if (scheduled_ <= at) return;
-  scheduled_ = at;
-  timeline_.schedule(at, this, kGoOn, ++generation_);
-}
-
 void Core::wake(Cycle at) {
   // Not before the end of what it does now: a wake-up does not cut a finish or an internal step short.
   at = later(later(at, timeline_.now()), reached());
-  if (activity_ == Activity::idle || activity_ == Activity::rollback || stalled_ || blocked_) schedule(at);
+  if (activity_ == Activity::idle || activity_ == Activity::rollback || stalled_ || blocked_)
+    wakeup_.schedule(at);
   // Once, however many accesses it waits with: each that stays blocked waits for a wake-up of its own again.
   if (pipeline_.deferrals().is_blocked() && !std::exchange(will_retry_, true)) [[unlikely]]
     timeline_.schedule(at, this, kRetryDeferred);
@@ -64,39 +55,17 @@ CycleClass Core::running_class() const {
   return stalled_ ? CycleClass::stall : CycleClass::nonspeculative;
 }
 
-template <class Charge>
-void Core::account_parts(Cycle until, const Charge& charge) {
-  if (!pipeline_.stalls().any()) {  // mostly: it waited for nothing
-    if (until > accounted_) charge(CyclePart::core, until - accounted_);
-    accounted_ = later(accounted_, until);
-    return;
-  }
-  const auto parts = pipeline_.stalls().take();
-  if (until <= accounted_) return;
-  Latency rest = until - accounted_;
-  for (unsigned p = 0; p < kCycleParts; ++p) {
-    // Which of them are zero cannot be predicted: nothing branches on it.
-    const Latency share = std::min<Latency>(parts[p], rest);
-    charge(static_cast<CyclePart>(p), share);
-    rest -= share;
-  }
-  charge(CyclePart::core, rest);
-  accounted_ = until;
-}
-
-void Core::account(CycleClass c, Cycle until) {
-  account_parts(until, [&](CyclePart part, Latency cycles) { account_.charge(id_, c, part, cycles); });
-}
+void Core::account(CycleClass c, Cycle until) { account_.charge(c, until, pipeline_.stalls()); }
 
 Cycle Core::reached() const {
-  return later(accounted_, activity_ == Activity::internal ? internal_cycle_ : pipeline_.cycle());
+  return later(account_.accounted(), activity_ == Activity::internal ? internal_cycle_ : pipeline_.cycle());
 }
 
 void Core::account_until(Cycle until) {
   if (blocked_) pipeline_.resume_blocked(until);
   if (awaits_deferred_) pipeline_.deferrals().resume(until);
   if (is_speculating() && !stalled_) {
-    account_parts(until, [&](CyclePart part, Latency cycles) { task_.attempt->cycles.charge(part, cycles); });
+    account_.charge(task_.attempt->cycles, until, pipeline_.stalls());
   } else {
     account(running_class(), until);
   }
@@ -114,7 +83,7 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
   pipeline_.leave_task();
   pipeline_.begin_context(later(at, pipeline_.cycle()));
   slice_end_ = slice == 0 ? kNever : at + slice;
-  schedule(pipeline_.cycle());
+  wakeup_.schedule(pipeline_.cycle());
 }
 
 Thread* Core::release_thread(Cycle at) {
@@ -134,7 +103,7 @@ void Core::enter_region(const Worker& worker, Cycle at) {
   account(CycleClass::idle, at);
   in_region_ = true;
   take_worker(worker);
-  schedule(at);
+  wakeup_.schedule(at);
 }
 
 void Core::leave_region(Cycle at) {
@@ -163,15 +132,15 @@ void Core::begin_task(Cycle now) {
   if (task.kind == DispatchedTask::Kind::resumed) return resume_task(host_.resume(task.id), now);
   if (task.kind != DispatchedTask::Kind::guest) {
     activity_ = Activity::internal;
-    account_.run_function(id_, 0);
+    account_.run_function(0);
     internal_cycle_ = now + config_.task.dequeue_cycles;
-    schedule(internal_cycle_);
+    wakeup_.schedule(internal_cycle_);
     return;
   }
   if (thread_ == nullptr) take_worker(host_.take_worker(*this));
   activity_ = Activity::task;
   promotes_ = task.promotes;
-  account_.run_function(id_, task.descriptor.name());
+  account_.run_function(task.descriptor.name());
   if (task.speculative) {
     host_.begin_speculation();
     task.attempt->cycles.core = id_;
@@ -198,7 +167,7 @@ void Core::begin_task(Cycle now) {
 
 void Core::suspend_task(Cycle at) {
   end_capsule_call(at);
-  account_.run_function(id_, 0);
+  account_.run_function(0);
   activity_ = Activity::idle;
   host_.suspend({task_, give_up_worker(), host_.tile_of(id_)});
   host_.tasks().suspend(id_, at);
@@ -209,7 +178,7 @@ void Core::resume_task(const SuspendedTask& suspended, Cycle now) {
   take_worker(suspended.worker);
   task_ = suspended.task;
   activity_ = Activity::task;
-  account_.run_function(id_, task_.descriptor.name());
+  account_.run_function(task_.descriptor.name());
   pipeline_.begin_task(nullptr, task_.descriptor.timestamp);
   leave_kernel(later(now, pipeline_.cycle()));
   pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
@@ -229,7 +198,7 @@ void Core::look_for_work(Cycle now) {
 void Core::step_internal(Cycle now) {
   if (const Cycle next = host_.tasks().step_internal(id_, now); next != kNever) {
     internal_cycle_ = next;
-    schedule(internal_cycle_);
+    wakeup_.schedule(internal_cycle_);
     return;
   }
   account(CycleClass::spill, now);
@@ -241,11 +210,11 @@ void Core::leave_task(Cycle at) {
   end_capsule_call(at);
   pipeline_.end_speculation();
   if (capsule_fault_ != CapsuleFault::depth_survives_task) pipeline_.hart().capsule_depth = 0;
-  account_.run_function(id_, 0);
+  account_.run_function(0);
   activity_ = Activity::idle;
   // Used once a task, in between it leaves the host's nearer caches: the next task begins soon.
   prefetch<offsetof(HartState, f)>(&worker_regs_);
-  schedule(at);
+  wakeup_.schedule(at);
 }
 
 // ---- Speculative tasks ----
@@ -265,8 +234,7 @@ bool Core::abort_task(Cycle at) {
   promotes_ = false;
   activity_ = Activity::rollback;
   // Whatever it was about to do, it does not.
-  ++generation_;
-  scheduled_ = continue_at_ = kNever;
+  wakeup_.cancel();
   return false;
 }
 
@@ -295,20 +263,9 @@ bool Core::is_exception(Cycle now) {
 void Core::on_event(Cycle now, std::uint32_t kind, std::uint64_t generation) {
   if (kind != kGoOn) [[unlikely]]
     return perform(now, kind, LineAddr{generation});
-  if (generation != generation_) return;
+  if (!wakeup_.is_live(generation)) return;
   pipeline_.prefetch_run();
-  scheduled_ = kNever;
-  // Where nothing else happens before this core wants to go on, it goes on at once. With many cores something
-  // nearly always does, and nobody looks.
-  for (Cycle at = now;; at = continue_at_) {
-    continue_at_ = kNever;
-    is_handling_ = true;
-    go_on(at);
-    is_handling_ = false;
-    if (continue_at_ == kNever) return;
-    if (!is_nearly_alone_ || continue_at_ >= timeline_.next() || continue_at_ >= timeline_.pause())
-      return schedule(continue_at_);
-  }
+  wakeup_.handle(now, [this](Cycle at) { go_on(at); });
 }
 
 void Core::go_on(Cycle now) {
@@ -321,7 +278,7 @@ void Core::go_on(Cycle now) {
       return;
     case Activity::rollback:
       account(CycleClass::aborted, now);
-      account_.run_function(id_, 0);
+      account_.run_function(0);
       activity_ = Activity::idle;
       look_for_work(now);
       return;
@@ -367,7 +324,7 @@ void Core::advance(Cycle now) {
             : std::exchange(owed_, PipelineStop::resume);
     if (activity_ == Activity::rollback) return;  // an access aborted its own task
     if (stop == PipelineStop::resume) [[likely]]
-      return schedule(later(pipeline_.cycle(), now));
+      return wakeup_.schedule(later(pipeline_.cycle(), now));
     if (pipeline_.deferrals().any() && awaits_deferred(stop)) return;
     switch (stop) {
       case PipelineStop::resume:  // nearly always: above
@@ -442,7 +399,7 @@ void Core::leave_kernel(Cycle at) {
 
 bool Core::must_wait(Cycle at, Cycle now) {
   if (at <= now || at < timeline_.next()) return false;
-  schedule(at);
+  wakeup_.schedule(at);
   return true;
 }
 
@@ -474,7 +431,7 @@ bool Core::on_syscall(Cycle now) {
         activity_ = Activity::idle;
         host_.thread_left(*this, *std::exchange(thread_, nullptr), pipeline_.cycle());
       }
-      schedule(pipeline_.cycle());
+      wakeup_.schedule(pipeline_.cycle());
       return false;
     case SyscallOutcome::process_exited:
       account_until(pipeline_.cycle());

@@ -10,9 +10,7 @@
 // A task that waits in a system call leaves the core, and takes the core's worker with it (C18). The core
 // gets another worker when it is given the next task, or goes on with a task that has waited, and its worker.
 //
-// Invariants:
-//   - at most one live entry of this core is in the timeline: entries of older generations are ignored;
-//   - accounted_ <= the core's cycle, and every cycle before accounted_ is in the CycleAccount exactly once.
+// Invariant: account_.accounted() <= the core's cycle.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,8 +18,10 @@
 #include <memory>
 
 #include "chip/capsule/handler_area.hpp"
+#include "chip/core/core_account.hpp"
 #include "chip/core/core_host.hpp"
 #include "chip/core/pipeline.hpp"
+#include "chip/core/wakeup.hpp"
 #include "chip/os/thread.hpp"
 #include "chip/speculation/task_system.hpp"
 #include "chip/stats/cycle_account.hpp"
@@ -119,7 +119,6 @@ class Core final : public EventHandler {
   void on_deferral_fault(Cycle now);
   /// While something is deferred: whether the core waits for it before it serves `stop`.
   bool awaits_deferred(PipelineStop stop);
-  void schedule(Cycle at);
   void go_on(Cycle now);
   void advance(Cycle now);
   void look_for_work(Cycle now);
@@ -162,34 +161,26 @@ class Core final : public EventHandler {
   bool on_finish(Cycle now);
   void read_register(unsigned selector, unsigned rd);
   void leave_kernel(Cycle at);
-  /// Charges [accounted_, until) to `c`, its parts as the pipeline measured them.
+  /// What is not charged yet of the cycles before `until` is of class `c`.
   void account(CycleClass c, Cycle until);
-  /// Calls charge(part, cycles) for [accounted_, until).
-  template <class Charge>
-  void account_parts(Cycle until, const Charge& charge);
   CycleClass running_class() const;
 
   // What an event reads first stands first, see EventHandler::kFirstUsed; so it does in the pipeline.
   CoreId id_;
   Activity activity_ = Activity::idle;
   bool in_region_ = false;
-  bool is_handling_ = false;
   bool stalled_ = false;          // on a full queue: class stall until woken
   bool blocked_ = false;          // by the memory system, until woken
   bool awaits_deferred_ = false;  // until one performs
   bool will_retry_ = false;       // deferred accesses that a conflict blocks
   bool promotes_ = false;         // of the task: DispatchedTask::promotes, until then
-  const bool is_nearly_alone_;    // on the chip
-  std::uint64_t generation_ = 0;
-  Cycle scheduled_ = kNever;    // of the live entry in the timeline
-  Cycle continue_at_ = kNever;  // asked for by the handler that runs
+  Wakeup wakeup_;
+  CoreAccount account_;
   Cycle slice_end_ = kNever;
-  Cycle accounted_{};
   Timeline& timeline_;
   CoreHost& host_;
   Pipeline pipeline_;
   DispatchedTask task_;
-  CycleAccount& account_;
   ExecutionObserver* observer_;
   const Config& config_;
   Thread* thread_ = nullptr;

@@ -150,9 +150,8 @@ void Core::doom(Cycle at) {
   stalled_ = blocked_ = promotes_ = false;
   task_.attempt = nullptr;
   activity_ = Activity::doomed;
-  ++generation_;
-  scheduled_ = continue_at_ = kNever;
-  schedule(at);
+  wakeup_.cancel();
+  wakeup_.schedule(at);
 }
 
 // What only the capsule's own code can cause is its error, not misspeculation (P42).

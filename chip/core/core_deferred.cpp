@@ -23,7 +23,7 @@ void Core::perform(Cycle now, std::uint32_t kind, LineAddr line) {
   }
   if (pipeline_.deferrals().take_fault()) [[unlikely]]
     return on_deferral_fault(now);
-  if (awaits_deferred_) schedule(later(now, reached()));
+  if (awaits_deferred_) wakeup_.schedule(later(now, reached()));
 }
 
 // A page has lost its rights while an access to it was deferred. A speculative task's may be misspeculation;
@@ -37,7 +37,7 @@ void Core::on_deferral_fault(Cycle now) {
     return;
   }
   pipeline_.deferrals().perform_at_once(0, ~Addr{0}, now);
-  if (on_fault(fault, now)) schedule(later(now, reached()));
+  if (on_fault(fault, now)) wakeup_.schedule(later(now, reached()));
 }
 
 // Nothing but loads and stores goes past what is deferred. A return has been executed, all else is come to

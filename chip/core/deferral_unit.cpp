@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.hpp"
 #include "chip/isa/fp.hpp"
 
 namespace rubato::chip {
