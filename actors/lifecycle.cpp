@@ -63,7 +63,7 @@ void end_actor(Cell& cell, Reason reason) {
   const ActorScope scope(cell.self);
   const BehaviorType& type = *cell.type;
   // First no handle reaches it: what its destructor sends to itself is a dead letter.
-  cell.life().fetch_add(Cell::kOneGeneration, std::memory_order_acq_rel);
+  cell.life().fetch_add(Cell::kOneGeneration, std::memory_order_seq_cst);
   type.destroy(cell.behavior);
   cell.type = nullptr;
   const bool is_bounded = (cell.flags & Cell::kBounded) != 0;

@@ -344,10 +344,13 @@ std::vector<native::LongTask> Engine::long_tasks() {
   return list;
 }
 
+bool Engine::is_stranger() const {
+  return is_running() && holds() == 0 && std::this_thread::get_id() != runner_.load();
+}
+
 void Engine::submit_outside(engine::ThreadState& self, Task* task) {
-  const bool is_running = is_running_.load(std::memory_order_seq_cst);
-  if (is_running && std::this_thread::get_id() != runner_.load() &&
-      (holds() == 0 || task->is_timestamped())) {
+  if (is_stranger() ||
+      (task->is_timestamped() && is_running() && std::this_thread::get_id() != runner_.load())) {
     const struct Dropped {
       engine::ThreadState& creator;
       Task* task;
@@ -387,6 +390,12 @@ void Engine::retire(engine::ResourceHeader* header) {
     }
   }
   header->destroy(header);
+}
+
+void Engine::retire_later(engine::ResourceHeader* header) {
+  if (is_running()) return retire(header);
+  const std::lock_guard lock(retired_mutex_);
+  header->next_retired = std::exchange(retired_, header);
 }
 
 void Engine::open_hold() { holds_.fetch_add(1, std::memory_order_seq_cst); }
@@ -447,7 +456,7 @@ ThreadState& attach_thread() {
       static_cast<void>(&at_end);
     }
     runtime::Engine& engine = runtime::the_engine();
-    outside_state = new runtime::OutsideThread(engine.heap, engine.cells);
+    outside_state = new runtime::OutsideThread(engine.heap, engine.cells, engine.reached);
   }
   runtime::started_engine().prepare(*outside_state);
   return *outside_state;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "native/actor/reached.hpp"
 #include "native/failure.hpp"
 #include "native/memory/epochs.hpp"
 #include "native/memory/task_heap.hpp"
@@ -36,8 +37,13 @@ constexpr std::uint64_t mix_locale(std::uint64_t x) {
 
 /// Of a thread that is no worker, but creates tasks or actors.
 struct OutsideThread : engine::ThreadState {
-  OutsideThread(TaskHeap& task_heap, CellHeap& cell_heap) : ThreadState(task_heap, 0), cells(cell_heap) {}
+  OutsideThread(TaskHeap& task_heap, CellHeap& cell_heap, Reached& reached)
+      : ThreadState(task_heap, 0), cells(cell_heap), place(reached.take()) {}
+  ~OutsideThread() { Reached::give(place); }
+  OutsideThread(const OutsideThread&) = delete;
+  OutsideThread& operator=(const OutsideThread&) = delete;
   CellCache cells;
+  Reached::Place& place;
 };
 
 class Engine {
@@ -72,7 +78,11 @@ class Engine {
   void run();
   /// Of a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);
+  /// Whether the caller, which is not a worker, creates beside a run that nothing holds open for it.
+  bool is_stranger() const;
   void retire(engine::ResourceHeader* header);
+  /// The same, but also outside a run it is destroyed at the end of the next run at the earliest.
+  void retire_later(engine::ResourceHeader* header);
   bool is_running() const { return is_running_.load(std::memory_order_seq_cst); }
   void open_hold();
   void close_hold();
@@ -89,6 +99,7 @@ class Engine {
   // ---- What workers share ----
   TaskHeap heap;
   CellHeap cells;
+  Reached reached;
   std::atomic<std::uint64_t> actors_outside{0};  // spawned by threads that are no workers
   std::unique_ptr<Epochs> epochs;
   Events events;

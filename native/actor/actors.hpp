@@ -98,7 +98,9 @@ bool is_delivery(const engine::Task* task);
 void deliver(const engine::Task* task);
 /// Of the timers' thread: others' timers must not wait for one's full mailbox.
 extern thread_local bool never_waits_for_room;
-/// After a failed run, when nothing runs: what is in mailboxes becomes dead letters.
+/// After a failed run, when nothing runs: what is in the marked mailboxes, which no turn is due for, becomes
+/// dead letters. Until then messages of threads outside may still come to them.
+void mark_mailboxes(CellHeap& cells);
 void clear_mailboxes(CellHeap& cells);
 
 }  // namespace rubato::runtime

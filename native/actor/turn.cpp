@@ -70,12 +70,16 @@ constexpr engine::TaskCode kDeliveryCode{
   engine::submit(self, task);
 }
 
+void make_turn(Task& task, Cell& cell) {
+  task.handle = 0;
+  task.code = &kTurnCode;
+  task.words[0] = reinterpret_cast<std::uint64_t>(&cell);
+}
+
 /// By a tail call of who sends, whose own path then needs no frame.
 [[gnu::noinline]] void schedule(ThreadState& self, Cell& cell) {
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
-  task->handle = 0;
-  task->code = &kTurnCode;
-  task->words[0] = reinterpret_cast<std::uint64_t>(&cell);
+  make_turn(*task, cell);
   if (self.running == nullptr || !self.is_worker || cell.priority != Priority::normal ||
       cell.core != Cell::kAnyCore) [[unlikely]]
     return schedule_elsewhere(self, cell, task);
@@ -86,8 +90,11 @@ constexpr engine::TaskCode kDeliveryCode{
 void destroy_cell(engine::ResourceHeader* header) {
   auto& cell = static_cast<Cell&>(*header);
   Engine& engine = the_engine();
-  // Messages that were sent before it stopped make a turn yet, which drops them.
-  if (!mailbox_of(cell).is_empty() && !has_fault(Fault::actor_cell_at_once)) return engine.retire(header);
+  // Messages that were sent before it stopped make a turn yet, which drops them. A thread outside that
+  // reaches the cell may be about to push one: the look at the mailbox comes after that at the thread.
+  if ((engine.reached.is_reached(&cell) || !mailbox_of(cell).is_empty()) &&
+      !has_fault(Fault::actor_cell_at_once))
+    return engine.retire_later(header);
   const unsigned size_class = CellHeap::class_of(cell.bytes);
   if (size_class == 0) ::operator delete(cell.behavior, std::align_val_t{64});
   // Its last generation: a handle of before would mean the next actor.
@@ -357,6 +364,12 @@ void run_turn(Task* task) { Turn(static_cast<Worker&>(*engine::current_thread), 
   push_admitted(self, cell, node);
 }
 
+/// What the runtime sends to kill an actor ends it before the next message, not after all that wait.
+void note_kill(std::uint64_t to, const MessageNode* node) {
+  if (node->type == &engine::message_type<engine::KillMessage> && engine::is_alive(to))
+    engine::cell_of(to)->is_killed.store(1, std::memory_order_relaxed);
+}
+
 /// A thread outside blocks while a run can make room, but not for ever.
 void wait_for_room(std::uint64_t to, MessageNode* node) {
   Cell& cell = *engine::cell_of(to);
@@ -377,10 +390,37 @@ void wait_for_room(std::uint64_t to, MessageNode* node) {
   }
 }
 
+/// By a thread that is no worker, like a worker's push: the message goes to the mailbox, and only the first
+/// makes a task, the turn. False: a worker must do it. It is the same for all messages that an actor gets in
+/// its life, so that those of a sender stay in order (A8).
+bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
+  if (the_engine().is_stranger()) return false;
+  Cell& cell = *engine::cell_of(to);
+  // Beforehand: if there is no memory, there is no message without a turn.
+  auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
+  const Reached::Scope scope(the_engine().reached, self.place, &cell);
+  const std::uint64_t life = cell.life().load(std::memory_order_seq_cst);
+  const bool is_plain = ((life ^ to) & Cell::kGenerationMask) == 0 && (life & Cell::kHasBound) == 0;
+  if (is_plain) {
+    note_kill(to, node);
+    perturb();
+    if (mailbox_of(cell).push(node, node)) {
+      make_turn(*task, cell);
+      schedule_elsewhere(self, cell, task);
+      return true;
+    }
+  }
+  self.heap.free<sizeof(Task)>(task);
+  return is_plain;
+}
+
 [[gnu::noinline]] void push_from_outside(std::uint64_t to, MessageNode* node) {
   ThreadState& self = engine::this_thread();
   if (to == 0) return push_dead(to, node);
-  if (!self.is_worker && !never_waits_for_room) wait_for_room(to, node);
+  if (!self.is_worker) {
+    if (push_directly(static_cast<OutsideThread&>(self), to, node)) return;
+    if (!never_waits_for_room) wait_for_room(to, node);
+  }
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   task->handle = 0;
   task->code = &kDeliveryCode;
@@ -401,9 +441,14 @@ void hold_mailbox(Mailbox& mailbox, MessageNode* node) {
 bool is_delivery(const Task* task) { return task->code == &kDeliveryCode; }
 void deliver(const Task* task) {
   MessageNode* const node = node_in(task);
-  if (node->type == &engine::message_type<engine::KillMessage> && engine::is_alive(task->words[0]))
-    engine::cell_of(task->words[0])->is_killed.store(1, std::memory_order_relaxed);
+  note_kill(task->words[0], node);
   push(*engine::current_thread, task->words[0], node);
+}
+
+void mark_mailboxes(CellHeap& cells) {
+  cells.for_each([](Mailbox& mailbox) {
+    if (!mailbox.is_empty()) mailbox.is_to_clear = true;
+  });
 }
 
 void clear_mailboxes(CellHeap& cells) {
@@ -420,10 +465,13 @@ void clear_mailboxes(CellHeap& cells) {
       drop_lanes(mailbox, DeadLetter::Cause::run_failed);
     }
     if (engine::Bounded* const bounded = engine::bounded_of(mailbox)) bounded->clear();
-    while (!mailbox.is_empty()) {
+    if (!std::exchange(mailbox.is_to_clear, false)) return;
+    for (bool is_empty = false; !is_empty;) {  // then it is of the thread outside that pushes next
       const Mailbox::Taken taken = mailbox.take();
       if (taken.node == nullptr) {
-        if (MessageNode* const released = mailbox.finish().released) engine::free_node(released);
+        const Mailbox::Finished finished = mailbox.finish();
+        if (finished.released != nullptr) engine::free_node(finished.released);
+        is_empty = finished.is_empty;
         continue;
       }
       engine::dead_letter(mailbox.self, taken.node, DeadLetter::Cause::run_failed);

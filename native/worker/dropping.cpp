@@ -6,6 +6,25 @@
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
+namespace {
+
+/// All that threads outside have created, the turns of actors among it. These push a message first and then
+/// its turn: with none in between, and no turn left, all mailboxes with messages are to be cleared, and those
+/// that get some later have their turns. No code of the program runs meanwhile: it might wait for such a
+/// thread.
+Chain take_inbox(Engine& engine) {
+  Chain arrived;
+  const auto append = [&arrived](Task* task) { arrived.append(task); };
+  engine.reached.close();
+  unsigned last = 0;
+  while (engine.inbox_ready.claim(kNormalRank, last) != kNoPool)
+    while (!engine.inbox.drain(append)) std::this_thread::yield();
+  mark_mailboxes(engine.cells);
+  engine.reached.open();
+  return arrived;
+}
+
+}  // namespace
 
 void Worker::drop(Task* task, bool is_kept) {
   finish(task);
@@ -79,9 +98,8 @@ void Worker::drop_shared() {
     task->handle &= ~engine::handle::kResource;  // it has no birth epoch yet
     drop(task);
   };
-  unsigned last = 0;
-  while (engine.inbox_ready.claim(kNormalRank, last) != kNoPool)
-    while (!engine.inbox.drain(drop_new)) std::this_thread::yield();
+  Chain arrived = take_inbox(engine);
+  while (!arrived.is_empty()) drop_new(arrived.take());
   // Last of all, and when all of them have left their groups: what waits for a group may own it, or another
   // one.
   Chain blocked = engine.groups.clear();

@@ -69,6 +69,7 @@ struct Cell : ResourceHeader {
   std::uint8_t flags = 0;
   std::atomic<std::uint8_t> is_killed{0};  ///< the only one that others write
   Priority priority = Priority::normal;
+  bool is_to_clear = false;       ///< after a failure: it has messages, and no turn
   std::uint16_t core = kAnyCore;  ///< or a worker's number
   static constexpr std::uint16_t kAnyCore = 0xffff;
 };
