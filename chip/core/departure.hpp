@@ -17,7 +17,7 @@ namespace rubato::chip {
 enum class PipelineStop : std::uint8_t {
   resume,    ///< call run() again when the clock is at cycle()
   blocked,   ///< the memory system blocked an access: resume_at() when woken
-  deferred,  ///< it needs what a deferred access brings: resume_deferred() when one has performed
+  deferred,  ///< it needs what a deferred access brings: deferrals().resume() when one has performed
   ecall,
   task,       ///< a task instruction: insn() says which
   fence_i,    ///< decoded blocks are to be dropped; go on behind it
