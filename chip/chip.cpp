@@ -24,7 +24,7 @@ constexpr Addr kSpillBase = AddressSpace::kSize;
 /// Undo logs lie behind the spill areas: 1 Mi entries a core.
 constexpr std::uint64_t kLogBytes = 1 << 24;
 constexpr Addr kLogBase = kSpillBase + kMaxTiles * kSpillBytes;
-static_assert(kLogBase + kMaxCores * kLogBytes <= HandlerArea::kBase);
+static_assert(kLogBase + kMaxCores * kLogBytes == HandlerArea::kBase);
 
 }  // namespace
 

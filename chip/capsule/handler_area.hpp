@@ -14,8 +14,9 @@ namespace rubato::chip {
 
 class HandlerArea {
  public:
-  /// The areas of all cores lie one behind the other, behind all else of simulated memory.
-  static constexpr Addr kBase = Addr{1} << 41;
+  /// The areas of all cores lie one behind the other, right behind all else of simulated memory: a cache of
+  /// few sets has tags for no longer addresses.
+  static constexpr Addr kBase = (Addr{1} << 39) + (Addr{1} << 34);
   static constexpr std::uint32_t kMostRecords = 1 << 16;
   static CoreId core_of(LineAddr record) {
     return CoreId{static_cast<std::uint32_t>((record.value - line_of(kBase).value) / kMostRecords)};

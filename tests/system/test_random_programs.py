@@ -70,6 +70,10 @@ def test_a_create_in_a_capsule_for_which_there_is_no_room_makes_progress(build: 
     assert not failure_of(1_000_029, Programs.of(build, "capsules"))
 
 
+def test_caches_of_few_sets_hold_records_of_handlers(build: Path) -> None:
+    assert not failure_of(65, Programs.of(build, "capsules"))
+
+
 # Runs that once did not end, or raised a false alarm: keys, and what random_tasks is given.
 NARROW = {
     "the earliest stalls on a create while a promotion is served": (

@@ -30,5 +30,11 @@ TEST(HandlerArea, AreasOfCoresAreDisjoint) {
   EXPECT_EQ(HandlerArea(CoreId{8}, 1).front().value, line_of(HandlerArea::kBase).value + 8ULL * (1 << 16));
 }
 
+TEST(HandlerArea, ACacheOfFourSetsHasTagsForTheLastOne) {
+  HandlerArea area(CoreId{kMaxCores - 1}, HandlerArea::kMostRecords);
+  while (area.left() > 1) area.take();
+  EXPECT_LT(area.take().value / 4, (std::uint64_t{1} << 32) - 1);
+}
+
 }  // namespace
 }  // namespace rubato::chip
