@@ -37,7 +37,9 @@ struct LargeNumbered {
 struct Checker : behavior<Numbered, LargeNumbered> {
   explicit Checker(std::atomic<int>& wrong) : wrong_(wrong) {}
   void on(Numbered n) { note(n.sender, n.number); }
-  void on(const LargeNumbered& l) { note(static_cast<int>(l.words.front()), static_cast<int>(l.words.back())); }
+  void on(const LargeNumbered& l) {
+    note(static_cast<int>(l.words.front()), static_cast<int>(l.words.back()));
+  }
   void note(int sender, int number) {
     if (is_within_.exchange(true)) ++wrong_;
     if (expected_[sender]++ != number) ++wrong_;
