@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "actors/children.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <utility>
@@ -19,14 +20,16 @@ struct Block {
 };
 static_assert(sizeof(Block) == 64);
 
-/// In one place from the first child to the parent's end.
+/// In one place from the first child to the parent's end. The first few children are listed here.
 struct Children {
+  static constexpr std::uint32_t kMost = 5;
   std::atomic<std::uint32_t> living{0};
   std::uint32_t listed = 0;
   std::uint32_t used = Block::kMost;  ///< of the first block; the others are full
   Block* first = nullptr;
+  std::uint64_t handles[kMost];
 };
-static_assert(sizeof(Children) <= 64);
+static_assert(sizeof(Children) == 64);
 
 Children* children_of(const Cell& parent) { return reinterpret_cast<Children*>(parent.children()); }
 
@@ -37,12 +40,18 @@ void push_block(Children& children) {
   children.used = 0;
 }
 void append(Children& children, std::uint64_t child) {
+  if (children.listed < Children::kMost) {
+    children.handles[children.listed++] = child;
+    return;
+  }
   if (children.used == Block::kMost) push_block(children);
   children.first->handles[children.used++] = child;
   ++children.listed;
 }
 template <class Use>
 void for_each_living(const Children& children, Use use) {
+  for (std::uint32_t i = 0; i < std::min(children.listed, Children::kMost); ++i)
+    if (is_alive(children.handles[i])) use(children.handles[i]);
   std::uint32_t used = children.used;
   for (const Block* block = children.first; block != nullptr; block = block->next) {
     for (std::uint32_t i = 0; i < used; ++i)
@@ -61,6 +70,7 @@ void drop_stopped(Children& children) {
   Children kept;
   for_each_living(children, [&kept](std::uint64_t child) { append(kept, child); });
   free_blocks(std::exchange(children.first, kept.first));
+  std::copy_n(kept.handles, std::min(kept.listed, Children::kMost), children.handles);
   children.used = kept.used;
   children.listed = kept.listed;
 }
@@ -103,7 +113,7 @@ void add_child(Cell& parent, std::uint64_t child) {
   }
   // Who spawns again and again does not keep those that have stopped, and a look at all costs a few for each
   // of them.
-  if (children->used == Block::kMost &&
+  if (children->listed >= Children::kMost && children->used == Block::kMost &&
       2 * children->living.load(std::memory_order_relaxed) < children->listed)
     drop_stopped(*children);
   append(*children, child);
@@ -132,8 +142,8 @@ void kill_children(Cell& parent) {
 }
 
 std::size_t child_blocks(const Cell& parent) {
-  std::size_t blocks = 0;
   const Children* const children = children_of(parent);
+  std::size_t blocks = children == nullptr ? 0 : 1;
   for (const Block* block = children == nullptr ? nullptr : children->first; block != nullptr;
        block = block->next)
     ++blocks;

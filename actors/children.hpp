@@ -15,7 +15,7 @@ void add_child(Cell& parent, std::uint64_t child);
 void kill_children(Cell& parent);
 /// When all of them have ended.
 void forget_children(Cell& parent);
-/// How much memory they take, in blocks of 64 bytes with up to 7 children each. For tests.
+/// How much memory they take, in blocks of 64 bytes with up to 7 children each, 5 the first. For tests.
 std::size_t child_blocks(const Cell& parent);
 
 /// Between two messages of an actor that stops or is killed. False: its children have yet to stop; meanwhile

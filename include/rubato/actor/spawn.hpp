@@ -151,35 +151,46 @@ void prepare_extras(Cell& cell, const Spawn& options);
 CellOptions cell_options(const Spawn& options);
 bool has_extras(const Spawn& options);
 
+/// `prepare` comes before the constructor.
+template <class B, class Prepare, class... Args>
+typename B::address spawn_in(Cell* cell, Prepare prepare, Args&&... args) {
+  static_assert(alignof(B) <= 64, "behaviors are aligned to 64 bytes at most");
+  const std::uint64_t handle = cell->self;
+  const ActorScope scope(handle);
+  try {
+    prepare();
+    if constexpr (may_restart<B>()) {
+      extras_of(*cell).remake = std::make_unique<RemakeOf<B, std::decay_t<Args>...>>(args...);
+    }
+    ::new (cell->behavior) B(std::forward<Args>(args)...);
+  } catch (...) {
+    abandon_actor(cell);
+    throw;
+  }
+  begin_actor(cell);
+  return B::address::of(handle);
+}
+
 }  // namespace engine
 
 /// Constructed here and now. Where create() is allowed.
 /// Errors: what the constructor throws; TaskError if the name is taken, or `core` is none.
 template <class B, class... Args>
 typename B::address spawn(const Spawn& options, Args&&... args) {
-  static_assert(alignof(B) <= 64, "behaviors are aligned to 64 bytes at most");
   engine::Cell* const cell = engine::new_cell(engine::behavior_type<B>, engine::cell_options(options));
-  const std::uint64_t handle = cell->self;
-  const engine::ActorScope scope(handle);
-  try {
-    if (engine::has_extras(options)) [[unlikely]]
-      engine::prepare_extras(*cell, options);
-    if constexpr (engine::may_restart<B>()) {
-      engine::extras_of(*cell).remake = std::make_unique<engine::RemakeOf<B, std::decay_t<Args>...>>(args...);
-    }
-    ::new (cell->behavior) B(std::forward<Args>(args)...);
-  } catch (...) {
-    engine::abandon_actor(cell);
-    throw;
-  }
-  engine::begin_actor(cell);
-  return B::address::of(handle);
+  const auto prepare = [cell, &options] {
+    if (engine::has_extras(options)) engine::prepare_extras(*cell, options);
+  };
+  return engine::spawn_in<B>(cell, prepare, std::forward<Args>(args)...);
 }
 /// The same without options.
 template <class B, class... Args>
   requires(!std::is_same_v<std::remove_cvref_t<Args>, Spawn> && ...)
 typename B::address spawn(Args&&... args) {
-  return rubato::spawn<B>(Spawn{}, std::forward<Args>(args)...);
+  static constexpr engine::CellOptions kDefault;
+  engine::Cell* const cell = engine::new_cell(engine::behavior_type<B>, kDefault);
+  return engine::spawn_in<B>(
+      cell, [] {}, std::forward<Args>(args)...);
 }
 
 namespace engine {
