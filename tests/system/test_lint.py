@@ -12,7 +12,9 @@ from types import ModuleType
 
 import pytest
 
-CHECKS = ["format", "headers", "spdx", "length", "pragma", "prefetch", "imports", "python", "markdown"]
+# Headers alone: a compilation each, which takes minutes and seldom finds anything that the build does not.
+CHECKS = ["format", pytest.param("headers", marks=pytest.mark.long), "spdx", "length", "pragma", "prefetch", "imports",
+          "python", "markdown"]
 
 
 @pytest.fixture
