@@ -1,11 +1,14 @@
-// What only librubato_itm has, asked for by weak reference (rule T38): one binary runs on GCC's libitm, too.
+// What a program says of all its transactions, to librubato_itm alone (rule T38).
 // SPDX-License-Identifier: MIT
 #include "rubato/tm/library.h"
+#include "tm/library/ours.hpp"
 
-extern "C" [[gnu::weak]] void rubato_tm_no_privatization();
+namespace {
+const auto no_privatization = rubato::tm::library::of_ours<void()>("rubato_tm_no_privatization");
+}
 
 extern "C" int tm_makes_nothing_private() {
-  if (&rubato_tm_no_privatization == nullptr) return 0;
-  rubato_tm_no_privatization();
+  if (no_privatization == nullptr) return 0;
+  no_privatization();
   return 1;
 }

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "rubato/tm/retry.h"
+#include "tm/library/ours.hpp"
 #include "tm/library/waiter.hpp"
 
 namespace rubato::tm::library {
@@ -22,6 +23,8 @@ struct Retries {
   unsigned in_a_row;
 };
 thread_local Retries retries;
+const auto watch = of_ours<int()>("rubato_tm_watch");
+const auto sleep_until_written = of_ours<void()>("rubato_tm_sleep");
 
 struct OwnWaiter {
   tm_waiter waiter;
@@ -55,14 +58,10 @@ void sleep_until_woken(void* waiter) {
 
 using namespace rubato::tm::library;
 
-// What only librubato_itm has: one binary runs on GCC's libitm, too.
-extern "C" [[gnu::weak]] int rubato_tm_watch();
-extern "C" [[gnu::weak]] void rubato_tm_sleep();
-
 // No part of the transaction: the cancel that follows does not undo it.
 void tm_retry_wanted() {
   retries.is_wanted = true;
-  retries.is_watched = &rubato_tm_watch != nullptr && rubato_tm_watch() != 0;
+  retries.is_watched = watch != nullptr && watch() != 0;
 }
 
 int tm_retry_wait() {
@@ -73,7 +72,7 @@ int tm_retry_wait() {
   retries.is_wanted = false;
   if (retries.is_watched) {
     retries.in_a_row = 0;
-    rubato_tm_sleep();
+    sleep_until_written();
     return 1;
   }
   const unsigned attempt = retries.in_a_row++;
