@@ -7,9 +7,11 @@ one a line, `NAME.stdin` its input. One that must not be compared has a line `//
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -40,16 +42,25 @@ def expected_status(returncode: int) -> int:
     return returncode if returncode >= 0 else 128 - returncode
 
 
-def compare(program: str, options: list[str], guests: Path, rubato_chip: Path, folder: Path) -> None:
-    """Runs the program under both, each in a folder of its own as programs may write files."""
+def run_in(folder: Path, command: list[str | Path], program: str, guests: Path) -> subprocess.CompletedProcess[bytes]:
+    """The program with its arguments and input, in an empty folder as programs may write files."""
     arguments = (SOURCES / f"{program}.args").read_text().splitlines() if (SOURCES / f"{program}.args").exists() else []
     stdin = (SOURCES / f"{program}.stdin").read_bytes() if (SOURCES / f"{program}.stdin").exists() else b""
-    for name in ("qemu", "chip"):
-        (folder / name).mkdir()
-        (folder / name / program).symlink_to(guests / program)
-    reference = run(["qemu-riscv64", f"./{program}", *arguments], folder / "qemu", stdin)
-    command = [rubato_chip, "--quiet", "--out", folder / "run", *options, f"./{program}", *arguments]
-    chip = run(command, folder / "chip", stdin)
+    (folder / program).symlink_to(guests / program)
+    return run([*command, f"./{program}", *arguments], folder, stdin)
+
+
+@functools.cache
+def under_qemu(program: str, guests: Path) -> subprocess.CompletedProcess[bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        return run_in(Path(folder), ["qemu-riscv64"], program, guests)
+
+
+def compare(program: str, options: list[str], guests: Path, rubato_chip: Path, folder: Path) -> None:
+    reference = under_qemu(program, guests)
+    (folder / "chip").mkdir()
+    command = [rubato_chip, "--quiet", "--out", folder / "run", *options]
+    chip = run_in(folder / "chip", command, program, guests)
     assert chip.stdout == reference.stdout, chip.stderr.decode(errors="replace")[-2000:]
     # The command's own exit code is 1 for every guest that exits with something else than 0.
     summary = json.loads((folder / "run" / "summary.json").read_text())
