@@ -52,8 +52,8 @@ std::string quoted_bytes(std::string bytes) {
 
 /// The words of the command line, and what the engine was told by variables, as two JSON lists.
 std::string said_of_program() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string words{std::istreambuf_iterator<char>(file), {}}, command, variables;
+  std::ifstream cmdline("/proc/self/cmdline", std::ios::binary);
+  std::string words{std::istreambuf_iterator<char>(cmdline), {}}, command, variables;
   for (std::size_t begin = 0, end; begin < words.size(); begin = end + 1) {
     end = std::min(words.find('\0', begin), words.size());
     command += (command.empty() ? "" : ",") + quoted_bytes(words.substr(begin, end - begin));
