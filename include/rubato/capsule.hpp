@@ -166,6 +166,7 @@ inline void copy_out(void* to_caller, const void* from, std::size_t bytes) {
 }
 
 #if !defined(RUBATO_LOCK_MARK)
+/// On the chip, where a lock is taken (1), left (0) or waited for (2): run.check_capsules finds these places.
 #define RUBATO_LOCK_MARK(what) static_cast<void>(0)
 #endif
 

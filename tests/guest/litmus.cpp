@@ -2,7 +2,8 @@
 // starting a little earlier or later than in the round before. Prints of each test whether an outcome came
 // that RVWMO forbids, and, as a check of the test itself, whether several outcomes came at all. Some forbid
 // nothing: of them it prints whether the outcome came that no order of whole accesses has.
-// no-qemu: outcomes differ from machine to machine, and threads that spin beside each other take minutes there
+// no-qemu: outcomes differ from machine to machine, and threads that spin beside each other take minutes
+// there
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <atomic>

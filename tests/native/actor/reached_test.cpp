@@ -11,7 +11,7 @@ namespace rubato::runtime {
 namespace {
 
 TEST(Reached, SeesACellOnlyWithinAScope) {
-  Reached reached;
+  static Reached reached;  // its places are never freed
   const int cell = 0, other = 0;
   Reached::Place& place = reached.take();
   {
@@ -23,7 +23,7 @@ TEST(Reached, SeesACellOnlyWithinAScope) {
 }
 
 TEST(Reached, GivesAPlaceToOneThreadAtATime) {
-  Reached reached;
+  static Reached reached;  // its places are never freed
   Reached::Place& first = reached.take();
   Reached::Place& second = reached.take();
   EXPECT_NE(&first, &second);
@@ -35,7 +35,7 @@ TEST(Reached, GivesAPlaceToOneThreadAtATime) {
 }
 
 TEST(Reached, ClosingWaitsForWhoIsWithinAndKeepsOthersOut) {
-  Reached reached;
+  static Reached reached;  // its places are never freed
   const int cell = 0;
   std::atomic<bool> is_within{false}, has_left{false}, has_entered_again{false}, is_closed{false};
   std::thread outside([&] {
