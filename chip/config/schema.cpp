@@ -186,6 +186,11 @@ void add_memory(std::vector<Key>& k) {
              "Tokens of a line under sparse, tokenb, mosaic and flask; as many as tiles, or more. 0: one a "
              "tile.",
              kOurs));
+  k.push_back(
+      number("coherence.sharer_bits", MEMBER(coherence.sharer_bits), "bits", 1, 64,
+             "Bits of an entry's sharer vector under sparse, mosaic and flask. Where there are more tiles, a "
+             "bit is a group's: a write asks each tile of the groups that may hold the line.",
+             kOurs));
   k.push_back(number("coherence.retries", MEMBER(coherence.retries), "retries", 0, 16,
                      "How often tokenb sends a request again before it makes it persistent.", kOurs));
   k.push_back(

@@ -3,7 +3,6 @@
 #include "chip/noc/mesh.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/check.hpp"
 
@@ -13,7 +12,8 @@ Mesh::Mesh(Params params)
     : params_(params),
       tiles_(params.width * params.height),
       calendars_(params.width * params.height * kDirections),
-      flits_(std::size_t{params.width} * params.height * kDirections) {
+      flits_(std::size_t{params.width} * params.height * kDirections),
+      reach_(params.width) {
   RUBATO_CHECK(params.width >= 1 && params.height >= 1 && params.link_bytes >= 1);
   RUBATO_CHECK(params.straight >= 1 && params.turn >= params.straight);
   for (std::uint32_t bytes = 0; bytes < kSmall; ++bytes) small_[bytes] = RunLength{flits_of(bytes)};
@@ -92,40 +92,36 @@ std::uint32_t Mesh::go_along(TileId from, Direction d, std::uint32_t links, std:
 }
 
 /// From a router of the sender's row to the tiles of `to` in its column.
-std::uint32_t Mesh::go_down(TileId from, std::uint64_t to, std::uint32_t bytes, Cycle head, bool turns,
-                            std::array<Cycle, 64>& arrivals) {
-  const std::int32_t row = places_[from.value].row, column = places_[from.value].column;
-  std::uint32_t south = 0, north = 0, links = 0;
-  for (std::uint64_t rest = to; rest != 0; rest &= rest - 1) {
-    const Place& place = places_[static_cast<std::uint32_t>(std::countr_zero(rest))];
-    if (place.column != column) continue;
-    if (place.row > row) south = std::max(south, static_cast<std::uint32_t>(place.row - row));
-    if (place.row < row) north = std::max(north, static_cast<std::uint32_t>(row - place.row));
-  }
+std::uint32_t Mesh::go_down(TileId from, const TileSet& to, std::uint32_t bytes, Cycle head, bool turns,
+                            std::span<Cycle> arrivals) {
+  const Reach reach = reach_[static_cast<std::uint32_t>(places_[from.value].column)];
   const auto arrive = [&](TileId t, Cycle at) {
-    if ((to >> t.value & 1) != 0) arrivals[t.value] = at + (flits_of(bytes) - 1);
+    if (to.has(t)) arrivals[t.value] = at + (flits_of(bytes) - 1);
   };
   if (turns) head += params_.turn - params_.straight;
-  links += go_along(from, Direction::south, south, bytes, head, arrive);
-  links += go_along(from, Direction::north, north, bytes, head, arrive);
-  return links;
+  return go_along(from, Direction::south, reach.south, bytes, head, arrive) +
+         go_along(from, Direction::north, reach.north, bytes, head, arrive);
 }
 
 // Along the sender's row first, as every message; a copy leaves at each column that has one of the tiles.
-std::uint32_t Mesh::multicast(TileId from, std::uint64_t to, Message message, Cycle now,
-                              std::array<Cycle, 64>& arrivals) {
-  RUBATO_DCHECK(tiles() <= 64);
-  const std::int32_t column = places_[from.value].column;
+std::uint32_t Mesh::multicast(TileId from, const TileSet& to, Message message, Cycle now,
+                              std::span<Cycle> arrivals) {
+  const Place start = places_[from.value];
+  std::fill(reach_.begin(), reach_.end(), Reach{});
   std::uint32_t east = 0, west = 0;
-  for (std::uint64_t rest = to; rest != 0; rest &= rest - 1) {
-    const std::int32_t there = places_[static_cast<std::uint32_t>(std::countr_zero(rest))].column;
-    if (there > column) east = std::max(east, static_cast<std::uint32_t>(there - column));
-    if (there < column) west = std::max(west, static_cast<std::uint32_t>(column - there));
-  }
-  if ((to >> from.value & 1) != 0) arrivals[from.value] = now;
+  to.for_each([&](TileId t) {
+    const Place& end = places_[t.value];
+    const std::int32_t dx = end.column - start.column, dy = end.row - start.row;
+    if (dx > 0) east = std::max(east, static_cast<std::uint32_t>(dx));
+    if (dx < 0) west = std::max(west, static_cast<std::uint32_t>(-dx));
+    Reach& reach = reach_[static_cast<std::uint32_t>(end.column)];
+    if (dy > 0) reach.south = std::max(reach.south, static_cast<std::uint32_t>(dy));
+    if (dy < 0) reach.north = std::max(reach.north, static_cast<std::uint32_t>(-dy));
+  });
+  if (to.has(from)) arrivals[from.value] = now;
   std::uint32_t links = go_down(from, to, message.bytes, now, false, arrivals);
   const auto at_column = [&](TileId t, Cycle head) {
-    if ((to >> t.value & 1) != 0) arrivals[t.value] = head + (flits_of(message.bytes) - 1);
+    if (to.has(t)) arrivals[t.value] = head + (flits_of(message.bytes) - 1);
     links += go_down(t, to, message.bytes, head, true, arrivals);
   };
   const std::uint32_t eastward = go_along(from, Direction::east, east, message.bytes, now, at_column);

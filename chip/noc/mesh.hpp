@@ -10,9 +10,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "chip/config/config.hpp"
@@ -38,8 +38,8 @@ class Mesh final : public Network {
   explicit Mesh(Params params);
 
   Cycle send(TileId from, TileId to, Message message, Cycle now) override;
-  std::uint32_t multicast(TileId from, std::uint64_t to, Message message, Cycle now,
-                          std::array<Cycle, 64>& arrivals) override;
+  std::uint32_t multicast(TileId from, const TileSet& to, Message message, Cycle now,
+                          std::span<Cycle> arrivals) override;
 
   std::uint32_t tiles() const { return tiles_; }
   /// Links between two tiles.
@@ -55,6 +55,9 @@ class Mesh final : public Network {
   struct Place {
     std::int32_t column, row;
     std::uint32_t first_south;  // the link south of its column's first tile
+  };
+  struct Reach {
+    std::uint32_t south = 0, north = 0;
   };
   /// Links on a way lie side by side, in a few host cache lines: rows of tiles for east and west, columns for
   /// south and north.
@@ -73,8 +76,8 @@ class Mesh final : public Network {
   template <class AtRouter>
   std::uint32_t go_along(TileId from, Direction d, std::uint32_t links, std::uint32_t bytes, Cycle head,
                          const AtRouter& at_router);
-  std::uint32_t go_down(TileId from, std::uint64_t to, std::uint32_t bytes, Cycle head, bool turns,
-                        std::array<Cycle, 64>& arrivals);
+  std::uint32_t go_down(TileId from, const TileSet& to, std::uint32_t bytes, Cycle head, bool turns,
+                        std::span<Cycle> arrivals);
   Cycle travel_unusually(TileId from, TileId to, std::uint32_t bytes, Cycle now);
   bool has_link(std::uint32_t tile, Direction d) const;
 
@@ -83,6 +86,7 @@ class Mesh final : public Network {
   Calendars calendars_;  // of links
   std::vector<std::uint64_t> flits_;
   std::vector<Place> places_;  // of tiles
+  std::vector<Reach> reach_;   // of multicast(): links that it takes in each column
   std::uint64_t bytes_[kTrafficClasses] = {};
   std::uint64_t messages_ = 0;
   static constexpr std::uint32_t kSmall = 128;  // longer than any message but those of tests

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <span>
 
 #include "chip/vocabulary/message.hpp"
+#include "chip/vocabulary/sharers.hpp"
 #include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
@@ -21,15 +22,13 @@ class Network {
  public:
   virtual ~Network() = default;
   virtual Cycle send(TileId from, TileId to, Message message, Cycle now) = 0;
-  /// One message to every tile of `to` (bit t: tile t, below 64): routers copy it where ways part, so each
-  /// link carries it once, and its bytes count once (K25). Fills arrivals[t]; @returns the links that carry
-  /// it.
-  virtual std::uint32_t multicast(TileId from, std::uint64_t to, Message message, Cycle now,
-                                  std::array<Cycle, 64>& arrivals) {
+  /// One message to every tile of `to`: routers copy it where ways part, so each link carries it once, and
+  /// its bytes count once (K25). Fills arrivals[t] for those t; @returns the links that carry it.
+  virtual std::uint32_t multicast(TileId from, const TileSet& to, Message message, Cycle now,
+                                  std::span<Cycle> arrivals) {
     // Where nothing is known of ways: a message each.
     std::uint32_t messages = 0;
-    for (std::uint32_t t = 0; t < 64; ++t)
-      if ((to >> t & 1) != 0) arrivals[t] = send(from, TileId{t}, message, now), ++messages;
+    to.for_each([&](TileId t) { arrivals[t.value] = send(from, t, message, now), ++messages; });
     return messages;
   }
 };

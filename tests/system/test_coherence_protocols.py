@@ -50,6 +50,27 @@ def test_tasks_speculate_and_their_replay_agrees(
 
 
 @pytest.mark.parametrize("protocol", BY_MESSAGES)
+@pytest.mark.parametrize("program", ["threads", "reservations", "sssp"])
+def test_entries_may_have_fewer_bits_than_there_are_tiles(
+    program: str, protocol: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    """256 tiles, so that a bit is four tiles'; then three bits for eight tiles, with entries that come and go."""
+    command: list[str | Path] = ["--no-ff", guests / program]
+    if program == "sssp":
+        command = ["--check-replay", guests / program, "--generate", "road:20x20"]
+    many = ["chip.cores=256", "chip.cores_per_tile=1", "coherence.check=true"]
+    for number, settings in enumerate((many, [*SCARCE, "coherence.sharer_bits=3"])):
+        out = tmp_path / str(number)
+        done = run(rubato_chip, [*settings, f"coherence.protocol={protocol}"], ["--out", out, *command])
+        assert done.returncode == 0, done.stderr[-2000:]
+        if program != "sssp":
+            assert done.stdout == run(rubato_chip, [settings[0]], command).stdout
+        # Tiles of a group that have nothing of a line are asked all the same, and say so.
+        if protocol == "sparse":
+            assert json.loads((out / "stats.json").read_text())["run"]["coherence.messages.tally"] > 0
+
+
+@pytest.mark.parametrize("protocol", BY_MESSAGES)
 @pytest.mark.parametrize("program", ["reservations", "openmp", "deferred", "sssp"])
 def test_tiles_that_may_ask_for_one_line_at_a_time_get_there_later(
     program: str, protocol: str, guests: Path, rubato_chip: Path, tmp_path: Path
@@ -118,7 +139,7 @@ def test_a_capsule_that_misses_goes_on_when_its_messages_are_there(
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        (["chip.cores=256", "chip.cores_per_tile=1"], "works on 64 tiles at most"),
+        (["chip.cores=256", "chip.cores_per_tile=1", "coherence.profile=true"], "works on 64 tiles at most"),
         (["coherence.tokens=3", "chip.cores_per_tile=1"], "each of the 4 tiles"),
         (["coherence.directory_ways=8"], "leaves the filter none of coherence.ways = 8"),
         (["coherence.ways=64", "coherence.directory_ways=4"], "a filter has 8 at most"),

@@ -114,8 +114,9 @@ AgentOutcome AgentRules::receive(AgentLine& line, std::uint16_t self, const Toke
       give_one(line, self, m, out);
       break;
     case Kind::forward_exclusive:
-      if (held.count == 0) out.violation = "a write is forwarded to one that has no copy";
-      give_all(line, self, m, To::agent, out);
+      if (held.count == 0 && !is_coarse_) out.violation = "a write is forwarded to one that has no copy";
+      if (held.count != 0) give_all(line, self, m, To::agent, out);
+      if (is_coarse_) tally(self, held.count, held.owner, out);
       break;
     case Kind::probe_shared:
       if (held.owner) give_one(line, self, m, out);

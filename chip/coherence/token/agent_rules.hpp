@@ -45,8 +45,9 @@ struct AgentOutcome {
 
 class AgentRules {
  public:
-  /// `all`: the tokens of a line, T.
-  explicit AgentRules(std::uint32_t all) : all_(all) {}
+  /// `all`: the tokens of a line, T; `is_coarse`: homes forward writes to agents of which they do not know
+  /// whether they have any, and wait for the answer of each (K35).
+  explicit AgentRules(std::uint32_t all, bool is_coarse = false) : all_(all), is_coarse_(is_coarse) {}
 
   /// An access that the line cannot serve and that has no request under way; `replaces`: all bytes will be
   /// written.
@@ -67,6 +68,7 @@ class AgentRules {
   void tally(std::uint16_t self, std::uint32_t count, bool owner, AgentOutcome& out) const;
 
   std::uint32_t all_;
+  bool is_coarse_;
 };
 
 }  // namespace rubato::chip

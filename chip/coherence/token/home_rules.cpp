@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "chip/coherence/token/home_rules.hpp"
 
-#include <bit>
-
 namespace rubato::chip {
 
 namespace {
@@ -52,13 +50,14 @@ void HomeRules::serve_by_entry(HomeLine& line, HomeOutcome& out) const {
     return;
   }
   // H6
-  const bool has_data = line.request.requester_has_data || (line.sharers & bit(r)) != 0;
+  const bool is_exact = agents_.is_exact();
+  const bool has_data = line.request.requester_has_data || (is_exact && (line.sharers & bit(r)) != 0);
   if (line.llc.count != 0) give(line, line.llc.count, line.llc.owner && !has_data, out);
-  const std::uint64_t others = line.sharers & ~bit(r);
-  if (others != 0) {
-    out.targets = others;
+  if (const TileSet sharers = others(line.sharers, r); !sharers.is_empty()) {
+    out.targets = sharers;
     out.many = {
         .kind = Kind::forward_exclusive, .to = To::agent, .requester_has_data = has_data, .requester = r};
+    if (!is_exact) line.missing = static_cast<std::uint16_t>(sharers.count());
   }
   line.sharers = bit(r);
   line.owner = r;
@@ -66,7 +65,7 @@ void HomeRules::serve_by_entry(HomeLine& line, HomeOutcome& out) const {
 
 void HomeRules::serve_without_entry(HomeLine& line, bool may_be_out, HomeOutcome& out) const {
   const std::uint16_t r = line.request.requester;
-  const std::uint64_t others = everybody() & ~bit(r);
+  const TileSet all_others = others(agents_.all(), r);
   const bool write = is_write(line), in_llc = line.llc.count != 0, is_home = line.llc.count == all_;
   if (policy_ == TokenPolicy::sparse && !is_home && in_llc) out.violation = "a line is out without an entry";
   if (in_llc) {
@@ -78,23 +77,23 @@ void HomeRules::serve_without_entry(HomeLine& line, bool may_be_out, HomeOutcome
       if (policy_ != TokenPolicy::flask && !counts) make_entry(line, bit(r), r, out);
       if (counts) {
         line.owner = r;
-        ask(line, Kind::probe_count, others, out);
+        ask(line, Kind::probe_count, all_others, out);
       }
     } else if (!write) {  // H4
       const bool has_owner = line.llc.owner;
       give(line, 1, true, out);
       line.owner = has_owner && !line.llc.owner ? r : kNoAgent;
-      if (policy_ == TokenPolicy::mosaic) ask(line, Kind::probe_count, others, out);
+      if (policy_ == TokenPolicy::mosaic) ask(line, Kind::probe_count, all_others, out);
     } else {  // H7
       give(line, line.llc.count, true, out);
-      ask(line, Kind::probe_exclusive, others, out);
+      ask(line, Kind::probe_exclusive, all_others, out);
     }
     return;
   }
-  const bool asks =
-      others != 0 && (policy_ == TokenPolicy::mosaic || (policy_ == TokenPolicy::flask && may_be_out));
+  const bool asks = !all_others.is_empty() &&
+                    (policy_ == TokenPolicy::mosaic || (policy_ == TokenPolicy::flask && may_be_out));
   if (!asks) return read_memory(line, out);
-  ask(line, write ? Kind::probe_exclusive : Kind::probe_shared, others, out);  // H5, H8
+  ask(line, write ? Kind::probe_exclusive : Kind::probe_shared, all_others, out);  // H5, H8
 }
 
 /// K29: with the last one the LLC gives what it has of the owner's.
@@ -115,14 +114,14 @@ void HomeRules::give(HomeLine& line, std::uint16_t tokens, bool with_data, HomeO
             .version = line.version});
 }
 
-void HomeRules::ask(HomeLine& line, Kind kind, std::uint64_t targets, HomeOutcome& out) const {
-  line.missing = static_cast<std::uint16_t>(std::popcount(targets));
+void HomeRules::ask(HomeLine& line, Kind kind, const TileSet& targets, HomeOutcome& out) const {
+  line.missing = static_cast<std::uint16_t>(targets.count());
+  if (targets.is_empty()) return end_probe(line, out);
   out.targets = targets;
   out.many = {.kind = kind,
               .to = To::agent,
               .requester_has_data = line.request.requester_has_data,
               .requester = line.request.requester};
-  if (targets == 0 && kind != Kind::recall) end_probe(line, out);
 }
 
 /// H9. Memory sends the line and all tokens to R by itself; who replaces the line needs nothing of memory's
@@ -172,17 +171,17 @@ HomeOutcome HomeRules::recall(HomeLine& line, bool to_memory) const {
   line.phase = Phase::recall;
   line.goes_to_memory = to_memory;
   line.missing = 0;
-  const std::uint64_t targets = line.llc.count == all_ ? 0 : line.has_entry ? line.sharers : everybody();
+  const std::uint64_t holders = line.llc.count == all_ ? 0 : line.has_entry ? line.sharers : agents_.all();
   out.frees_entry = line.has_entry;
   line.has_entry = false;
   line.sharers = 0;
   line.owner = kNoAgent;
-  if (targets == 0) {
+  if (holders == 0) {
     end_recall(line, out);
     return out;
   }
   line.request = {};
-  ask(line, Kind::recall, targets, out);
+  ask(line, Kind::recall, {agents_, holders}, out);
   out.filter = Filter::none;
   return out;
 }
@@ -231,6 +230,10 @@ HomeOutcome HomeRules::receive(HomeLine& line, const TokenMessage& m) const {
         end_recall(line, out);
         break;
       }
+      if (line.has_entry) {  // a coarse vector's agents answer what was forwarded to them
+        close_if_done(line, out);
+        break;
+      }
       if (m.tokens.count != 0) {
         line.found |= bit(m.from);
         if (m.tokens.owner) line.found_owner = m.from;
@@ -244,7 +247,7 @@ HomeOutcome HomeRules::receive(HomeLine& line, const TokenMessage& m) const {
       if (line.phase != Phase::put) out.violation = "an eviction that was not granted";
       add(line.llc, m.tokens);
       line.version = m.version;
-      line.sharers &= ~bit(m.from);
+      if (agents_.is_alone(TileId{m.from})) line.sharers &= ~bit(m.from);
       if (m.tokens.owner) line.owner = kNoAgent;
       if (line.llc.count == all_) {
         if (!variant_.counts_chip) out.filter = Filter::erase;

@@ -7,13 +7,18 @@
 //   flask    the LLC, then the filter, then all agents; entries for lines that a probe found shared
 //
 //   out      some token of the line is neither in its home nor in memory
+//   coarse   an entry's vector has a bit for several agents (K35). It names all agents with tokens, and
+//   others
+//            beside: what goes to its agents goes to all of them, and the home waits until each has answered
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "chip/coherence/token/token_message.hpp"
+#include "chip/vocabulary/sharers.hpp"
 
 namespace rubato::chip {
 
@@ -22,6 +27,7 @@ enum class TokenPolicy : std::uint8_t { sparse, mosaic, flask };
 struct TokenVariant {
   bool probes_when_needed = false;  ///< mosaic asks nobody if the LLC has all tokens (K37)
   bool counts_chip = false;  ///< the filter counts all lines on the chip, not only those that are out (K47)
+  std::uint32_t sharer_bits = 64;  ///< of an entry, at most; fewer than agents: a coarse vector (K35)
 };
 
 struct HomeLine {
@@ -37,8 +43,9 @@ struct HomeLine {
   std::uint16_t owner = kNoAgent;  ///< of an entry: the agent with the owner token, or none
   std::uint16_t missing = 0;       ///< answers to wait for
   std::uint16_t found_owner = kNoAgent;
-  std::uint64_t sharers = 0;  ///< of an entry: exactly the agents with tokens, while the line is idle
-  std::uint64_t found = 0;    ///< agents of which a probe found tokens
+  std::uint64_t sharers =
+      0;                    ///< of an entry: the agents with tokens, while the line is idle; see SharerGroups
+  std::uint64_t found = 0;  ///< agents of which a probe found tokens, as `sharers`
   std::uint64_t version = 0;
   TokenMessage request{};
   bool operator==(const HomeLine&) const = default;
@@ -51,8 +58,8 @@ struct HomeOutcome {
   enum class Filter : std::uint8_t { none, insert, erase };
   std::array<TokenMessage, 2> sends{};
   std::uint32_t count = 0;
-  TokenMessage many{};  ///< goes to every agent in `targets`
-  std::uint64_t targets = 0;
+  TokenMessage many{};  ///< goes to every agent of `targets`
+  std::optional<TileSet> targets;
   Filter filter = Filter::none;  ///< the line is counted, or no longer (K48)
   bool wants_entry = false;      ///< has_entry was set: the controller finds it a place or resets it
   bool frees_entry = false;
@@ -66,9 +73,10 @@ struct HomeOutcome {
 
 class HomeRules {
  public:
-  /// `agents`: at most 64; `all`: the tokens of a line, T, at least as many.
+  /// `all`: the tokens of a line, T, at least as many as agents.
   HomeRules(TokenPolicy policy, std::uint32_t agents, std::uint32_t all, TokenVariant variant = {})
-      : policy_(policy), variant_(variant), agents_(agents), all_(all) {}
+      : policy_(policy), variant_(variant), agents_(agents, variant.sharer_bits), all_(all) {}
+  const SharerGroups& agents() const { return agents_; }
 
   /// An idle line's next request. `may_be_out`: the filter's answer, asked where the policy has one.
   HomeOutcome accept(HomeLine& line, const TokenMessage& request, bool may_be_out) const;
@@ -87,14 +95,12 @@ class HomeRules {
   }
 
  private:
-  static std::uint64_t bit(std::uint16_t agent) { return std::uint64_t{1} << agent; }
-  std::uint64_t everybody() const {
-    return agents_ == 64 ? ~std::uint64_t{0} : bit(static_cast<std::uint16_t>(agents_)) - 1;
-  }
+  std::uint64_t bit(std::uint16_t agent) const { return agents_.bit(TileId{agent}); }
+  TileSet others(std::uint64_t agents, std::uint16_t but) const { return {agents_, agents, TileId{but}}; }
   void serve_by_entry(HomeLine& line, HomeOutcome& out) const;
   void serve_without_entry(HomeLine& line, bool may_be_out, HomeOutcome& out) const;
   void give(HomeLine& line, std::uint16_t tokens, bool with_data, HomeOutcome& out) const;
-  void ask(HomeLine& line, TokenMessage::Kind kind, std::uint64_t targets, HomeOutcome& out) const;
+  void ask(HomeLine& line, TokenMessage::Kind kind, const TileSet& targets, HomeOutcome& out) const;
   void read_memory(HomeLine& line, HomeOutcome& out) const;
   void make_entry(HomeLine& line, std::uint64_t sharers, std::uint16_t owner, HomeOutcome& out) const;
   void end_probe(HomeLine& line, HomeOutcome& out) const;
@@ -105,7 +111,8 @@ class HomeRules {
 
   TokenPolicy policy_;
   TokenVariant variant_;
-  std::uint32_t agents_, all_;
+  SharerGroups agents_;
+  std::uint32_t all_;
 };
 
 }  // namespace rubato::chip

@@ -119,6 +119,10 @@ std::string agent_table() {
         TableKind::probe_exclusive, TableKind::probe_count, TableKind::recall})
     add_row(fmt::format("`{}` (R)", name_of(kind)),
             [&](AgentLine& line) { return rules.receive(line, kSelf, asked(kind)); });
+  const AgentRules of_coarse(kAll, true);
+  add_row("`forward_exclusive` (R), coarse vector", [&](AgentLine& line) {
+    return of_coarse.receive(line, kSelf, asked(TableKind::forward_exclusive));
+  });
   add_row("`put_grant`, still in the buffer", [&](AgentLine& line) {
     line.is_in_buffer = line.held.count != 0;
     line.is_put_pending = true;
@@ -131,8 +135,8 @@ std::string said(const HomeLine& after, const HomeOutcome& out) {
   if (out.violation != nullptr) return "never";
   std::string text;
   for (std::uint32_t i = 0; i < out.count; ++i) append(text, said(out.sends[i]));
-  if (out.targets != 0) {
-    const bool others = out.targets == ((1U << kTableAgents) - 1 - (1U << kRequester));
+  if (out.targets) {
+    const bool others = out.targets->count() == kTableAgents - 1;
     append(text, fmt::format("`{}` to {}", name_of(out.many.kind), others ? "all others" : "the sharers"));
   }
   if (out.wants_entry) append(text, "an entry is made");

@@ -3,7 +3,7 @@
 #include "chip/coherence/token/token_broadcast.hpp"
 
 #include <algorithm>
-#include <array>
+#include <span>
 
 namespace rubato::chip {
 
@@ -23,7 +23,7 @@ void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& 
   ++record.round;
   record.tries = 0;
   record.asked = path.at();
-  record.givers = everybody();  // each tile is asked for its uncommitted accessors (K62)
+  record.givers = groups_.all();  // each tile is asked for its uncommitted accessors (K62)
   ask_all(r.tile, {.message = out.sends[0],
                    .line = r.line,
                    .at = path.at(),
@@ -36,12 +36,9 @@ void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& 
 /// there, that means a retry.
 void TokenBroadcast::ask_all(TileId tile, Flight flight) {
   const TileId home = home_of(flight.line), controller = controller_tile_of(flight.line);
-  const auto bit = [](TileId t) { return std::uint64_t{1} << t.value; };
-  std::uint64_t to = everybody() & ~bit(tile);
-  if (home != tile || controller != tile) to |= bit(home) | bit(controller);
-  to &= ~bit(tile);
   show_begin(flight, tile);
-  const std::array<Cycle, 64> arrivals = book_multicast(flight, tile, to);
+  const TileSet others(groups_, groups_.all(), tile);
+  const std::span<const Cycle> arrivals = book_multicast(flight, tile, others);
   const auto at = [&](TileId t) { return t == tile ? flight.at : arrivals[t.value]; };
   const auto deliver_to = [&](TokenMessage::To place, TileId t) {
     Flight copy = flight;

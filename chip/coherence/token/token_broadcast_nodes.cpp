@@ -207,7 +207,7 @@ void TokenBroadcast::add_known_lines(std::vector<LineAddr>& lines) const {
 std::uint64_t TokenBroadcast::possible_holders(LineAddr line) const {
   const StoreLine* const slice = slice_line(line);
   if (memory_line(line).tokens.count == all_ || (slice != nullptr && slice->tokens.count == all_)) return 0;
-  return everybody();
+  return groups_.all();
 }
 
 /// At any moment: tokens are conserved (K27).

@@ -37,7 +37,7 @@ void TokenProtocol::receive_at_agent(Flight flight) {
   AgentRecord* const found = agent.find(flight.line);
   AgentRecord& record = found != nullptr ? *found : none;
   if (kind == Kind::tokens) {
-    if (flight.message.from != TokenMessage::kHome) record.givers |= std::uint64_t{1} << flight.message.from;
+    if (flight.message.from != TokenMessage::kHome) record.givers |= groups_.bit(TileId{flight.message.from});
   } else {
     const bool one = kind == Kind::forward_shared || (kind == Kind::probe_shared && record.line.held.owner);
     const bool all = record.line.held.count != 0 && (kind == Kind::forward_exclusive ||

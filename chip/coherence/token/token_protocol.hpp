@@ -48,6 +48,7 @@ class TokenProtocol final : public TokenTiles {
   void place_in_llc(TileId home, LineAddr line, HomeRecord& record, Cycle at);
   void stall(TileId home, LineAddr line);
 
+  std::uint64_t as_groups(std::uint64_t sharers) const;
   bool is_at_rest(LineAddr line) const override;
   void drop_at_home(LineAddr line, bool is_out) override;
   void add_known_lines(std::vector<LineAddr>& lines) const override;

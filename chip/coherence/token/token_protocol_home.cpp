@@ -1,8 +1,7 @@
 // What homes and memory controllers do (K31, K36).
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <array>
-#include <bit>
+#include <span>
 
 #include "base/check.hpp"
 #include "chip/coherence/token/token_protocol.hpp"
@@ -175,7 +174,7 @@ void TokenProtocol::flush(TileId t, Cycle at) {
 /// @returns when all agents have answered.
 Cycle TokenProtocol::tell_flush(TileId t, Cycle at) {
   Flight word{.message = {.kind = Kind::flush, .to = TokenMessage::To::agent}, .at = at};
-  const std::array<Cycle, 64> arrivals = book_multicast(word, t, everybody());
+  const std::span<const Cycle> arrivals = book_multicast(word, t, everybody());
   Cycle answered = at;
   for (std::uint32_t a = 0; a < tiles_; ++a) {
     word.message = {.kind = Kind::flush_acknowledgement, .to = TokenMessage::To::home};
@@ -219,16 +218,16 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
     send(next, t, to_agent ? TileId{m.agent} : controller_tile_of(line));
   };
   for (std::uint32_t i = 0; i < out.count; ++i) forward(out.sends[i]);
-  if (out.targets != 0) {
+  if (out.targets) {
     const Kind kind = out.many.kind;
     if (kind == Kind::probe_shared || kind == Kind::probe_exclusive || kind == Kind::probe_count)
       count(home.entries.probes);
-    const auto agents = static_cast<std::uint64_t>(std::popcount(out.targets));
+    const std::uint64_t agents = out.targets->count();
     if (kind == Kind::recall && !warming_) home.counters.recalls += agents;
     if (kind == Kind::forward_exclusive && !warming_) home.counters.invalidations += agents;
     Flight next = cause;
     next.message = out.many;
-    send_to_all(next, t, out.targets);
+    send_to_all(next, t, *out.targets);
   }
   for (std::uint32_t i = 0; i < out.count; ++i) {
     if (out.sends[i].kind == Kind::forward_shared) count(home.counters.forwards);

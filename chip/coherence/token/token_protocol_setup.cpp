@@ -42,7 +42,8 @@ std::unique_ptr<LineFilter> make_filter(const Config& config, std::uint32_t rows
 
 TokenVariant variant_of(const Config& config) {
   return {.probes_when_needed = config.coherence.mosaic_probe == "needed",
-          .counts_chip = config.coherence.filter_counts == "chip"};
+          .counts_chip = config.coherence.filter_counts == "chip",
+          .sharer_bits = config.coherence.sharer_bits};
 }
 
 void check_config(const Config& config, TokenPolicy policy) {
@@ -70,7 +71,7 @@ TokenProtocol::TokenProtocol(const Config& config, TokenPolicy policy, Ports por
       llc_ways_(config.llc.ways),
       entry_ways_(entry_ways_of(config, policy)),
       counts_chip_(variant_of(config).counts_chip),
-      agent_rules_(all_),
+      agent_rules_(all_, !sharers_.is_exact()),
       home_rules_(policy, config.tiles(), all_, variant_of(config)) {
   check_config(config, policy);
   const std::uint64_t rows = rows_of(config);
@@ -113,10 +114,18 @@ std::uint64_t TokenProtocol::possible_holders(LineAddr line) const {
   const auto& lines = homes_[home_of(line).value].lines;
   const auto it = lines.find(line.value);
   if (it != lines.end() && it->second.line.phase == HomeLine::Phase::idle) {
-    if (it->second.line.has_entry) return it->second.line.sharers;
+    if (it->second.line.has_entry) return as_groups(it->second.line.sharers);
     if (it->second.line.llc.count == all_) return 0;
   }
-  return everybody();
+  return groups_.all();
+}
+
+/// An entry's vector as one of the chip's.
+std::uint64_t TokenProtocol::as_groups(std::uint64_t sharers) const {
+  if (sharers_ == groups_) return sharers;
+  std::uint64_t bits = 0;
+  sharers_.for_each(sharers, [&](TileId t) { bits |= groups_.bit(t); });
+  return bits;
 }
 
 /// Of a line between two transactions (K91).
@@ -134,7 +143,9 @@ std::string TokenProtocol::find_violation(LineAddr line) const {
     return wrong(fmt::format("{} of {} tokens are on the chip", sum.tokens, all_));
   if (sum.owners != (sum.tokens != 0 ? 1U : 0U))
     return wrong(fmt::format("{} owner tokens are on the chip", sum.owners));
-  if (home.has_entry && home.sharers != sum.holders) return wrong("its entry does not name the holders");
+  const std::uint64_t unnamed = sum.holders & ~home.sharers, others = home.sharers & ~sum.holders;
+  if (home.has_entry && (unnamed != 0 || (others != 0 && sharers_.is_exact())))
+    return wrong("its entry does not name the holders");
   if (policy_ == TokenPolicy::sparse && sum.holders != 0 && !home.has_entry)
     return wrong("it is out without an entry");
   return {};

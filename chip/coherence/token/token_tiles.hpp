@@ -16,12 +16,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory_resource>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,9 +117,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   void lose(TileId tile, LineAddr line, bool kept) {
     if (!warming_ && conflicts_->is_active()) conflicts_->on_lose(tile, line, kept);
   }
-  std::uint64_t everybody() const {
-    return tiles_ == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << tiles_) - 1;
-  }
+  TileSet everybody() const { return {groups_, groups_.all()}; }
 
   // ---- Transport ----
   /// If an observer is attached, and the flight is the first of a transaction.
@@ -134,9 +132,10 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   void send(Flight flight, TileId from, TileId to);
   /// Moves its clock to when it is there, and counts it; not while warming.
   void book_way(Flight& flight, TileId from, TileId to);
-  /// To each of `to`, by one message of the network. @returns when it is there; not while warming.
-  std::array<Cycle, 64> book_multicast(const Flight& flight, TileId from, std::uint64_t to);
-  void send_to_all(Flight flight, TileId from, std::uint64_t to);
+  /// To each of `to`, by one message of the network. @returns when it is there, by tile, until the next call;
+  /// not while warming.
+  std::span<const Cycle> book_multicast(const Flight& flight, TileId from, const TileSet& to);
+  void send_to_all(Flight flight, TileId from, const TileSet& to);
   /// `flight` has arrived in `at`, by a way that is booked.
   void arrive(const Flight& flight);
   void drain();
@@ -152,7 +151,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   /// Of a tile's copies: one without a token, or a right without all. Adds its tokens up.
   struct Sum {
     std::uint32_t tokens = 0, owners = 0;
-    std::uint64_t holders = 0;
+    std::uint64_t holders = 0;  ///< as `sharers_`
   };
   std::string find_violation_in_tiles(LineAddr line, Sum& sum) const;
 
@@ -164,6 +163,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
   std::uint32_t mesh_width_, link_bytes_;
   bool warming_ = false, checks_;
+  SharerGroups groups_, sharers_;  ///< bits of conflict checks; of entries
   HomeMap map_;
   Versions versions_;
   HostArena arena_;
@@ -216,6 +216,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   std::vector<AccessParts> waited_;     // by core
   std::vector<RefusedAccess> resumed_;  // in ask_again()
   std::vector<HitObserver> observers_;
+  std::vector<Cycle> arrivals_;  // of book_multicast()
   std::uint64_t messages_[kTokenMessageKinds] = {}, flit_hops_[kTrafficClasses] = {};
 };
 

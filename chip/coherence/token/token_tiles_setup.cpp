@@ -15,7 +15,7 @@
 namespace rubato::chip {
 
 namespace {
-constexpr std::uint32_t kMostAgents = 64;
+constexpr std::uint32_t kMostProfiled = 64;
 constexpr std::uint64_t kFewLines = 4096;  // as many are looked up one by one
 constexpr auto kWayPart = &AccessParts::network;
 
@@ -70,6 +70,8 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
       mesh_width_(config.chip.mesh_width),
       link_bytes_(config.net.link_bytes),
       checks_(config.coherence.check),
+      groups_(config.tiles()),
+      sharers_(config.tiles(), config.coherence.sharer_bits),
       map_(config),
       arena_(std::size_t{config.tiles()} *
              (SetArray<L2Line>::host_bytes(config.l2.size / config.l2.ways * l2_ways_of(config),
@@ -77,13 +79,14 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
               SetArray<TokenPlace>::host_bytes(config.llc.size, config.llc.ways))),
       l2_ports_(config.tiles()),
       llc_ports_(config.tiles()),
-      waited_(config.chip.cores) {
+      waited_(config.chip.cores),
+      arrivals_(config.tiles()) {
   check_caches(config);
-  if (config.tiles() > kMostAgents)
+  if (config.coherence.profile && tiles_ > kMostProfiled)
     throw UsageError(
-        "coherence.protocol is \"{}\", which works on {} tiles at most, but chip.cores / chip.cores_per_tile "
+        "coherence.profile is true, which works on {} tiles at most, but chip.cores / chip.cores_per_tile "
         "makes {}",
-        config.coherence.protocol, kMostAgents, config.tiles());
+        kMostProfiled, tiles_);
   if (all_ < tiles_)
     throw UsageError(
         "coherence.tokens is {}, but each of the {} tiles that chip.cores / chip.cores_per_tile makes needs "
@@ -147,27 +150,26 @@ void TokenTiles::book_way(Flight& flight, TileId from, TileId to) {
   }
 }
 
-std::array<Cycle, 64> TokenTiles::book_multicast(const Flight& flight, TileId from, std::uint64_t to) {
-  std::array<Cycle, 64> arrivals;
-  if (warming_) return arrivals;
+std::span<const Cycle> TokenTiles::book_multicast(const Flight& flight, TileId from, const TileSet& to) {
+  if (warming_) return arrivals_;
   const TokenMessage& m = flight.message;
   const TrafficClass traffic = flight.is_rollback ? TrafficClass::abort : traffic_of(m);
   ++messages_[static_cast<unsigned>(m.kind)];
   flit_hops_[static_cast<unsigned>(traffic)] +=
-      std::uint64_t{flits_of(m)} * network_->multicast(from, to, {bytes_of(m), traffic}, flight.at, arrivals);
-  return arrivals;
+      std::uint64_t{flits_of(m)} *
+      network_->multicast(from, to, {bytes_of(m), traffic}, flight.at, arrivals_);
+  return arrivals_;
 }
 
-void TokenTiles::send_to_all(Flight flight, TileId from, std::uint64_t to) {
+void TokenTiles::send_to_all(Flight flight, TileId from, const TileSet& to) {
   show_begin(flight, from);
-  const std::array<Cycle, 64> arrivals = book_multicast(flight, from, to);
-  for (; to != 0; to &= to - 1) {
-    const auto t = static_cast<std::uint32_t>(std::countr_zero(to));
+  const std::span<const Cycle> arrivals = book_multicast(flight, from, to);
+  to.for_each([&](TileId t) {
     Flight copy = flight;
-    copy.message.agent = static_cast<std::uint16_t>(t);
-    if (!warming_) copy.spend(kWayPart, arrivals[t]);
+    copy.message.agent = static_cast<std::uint16_t>(t.value);
+    if (!warming_) copy.spend(kWayPart, arrivals[t.value]);
     arrive(copy);
-  }
+  });
 }
 
 void TokenTiles::arrive(const Flight& flight) {
@@ -290,7 +292,7 @@ std::string TokenTiles::find_violation_in_tiles(LineAddr line, Sum& sum) const {
     const AgentLine none{}, &l = found != agent.lines.end() ? found->second.line : none;
     sum.tokens += l.held.count;
     sum.owners += l.held.owner ? 1 : 0;
-    if (l.held.count != 0) sum.holders |= std::uint64_t{1} << t;
+    if (l.held.count != 0) sum.holders |= sharers_.bit(TileId{t});
     if (has_copy && !l.is_readable()) return fmt::format("tile {} has a copy without a token", t);
     if (has_copy && is_writable(agent.caches.array()[slot].state) && !l.is_writable(all_))
       return fmt::format("tile {} may write without all tokens", t);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "chip/stats/registry.hpp"
 
@@ -43,7 +44,8 @@ TEST(Mesh, AMulticastArrivesAsAMessageToEachWouldAndTakesEachLinkOnce) {
     const std::uint64_t to = 0x8100'0042'0810'0181 & ~(std::uint64_t{1} << from);
     Mesh all = mesh_8x8();
     std::array<Cycle, 64> arrivals{};
-    const std::uint32_t links = all.multicast(TileId{from}, to, kLine, Cycle{100}, arrivals);
+    const std::uint32_t links =
+        all.multicast(TileId{from}, {SharerGroups(64), to}, kLine, Cycle{100}, arrivals);
     std::uint64_t carried = 0;
     for (std::uint32_t t = 0; t < 64; ++t) {
       for (unsigned d = 0; d < kDirections; ++d) {
@@ -64,12 +66,28 @@ TEST(Mesh, AMulticastToARowAndAColumnSharesItsWay) {
   Mesh m({.width = 4, .height = 4});
   std::array<Cycle, 64> arrivals{};
   // From 0: east to 1, 2, 3 (three links), south from 3 to 7 and 11 (two), south from 0 to 4 (one).
-  EXPECT_EQ(m.multicast(TileId{0}, 1U << 2 | 1U << 7 | 1U << 11 | 1U << 4, kRequest, Cycle{10}, arrivals),
-            6U);
+  const TileSet to(SharerGroups(16), 1U << 2 | 1U << 7 | 1U << 11 | 1U << 4);
+  EXPECT_EQ(m.multicast(TileId{0}, to, kRequest, Cycle{10}, arrivals), 6U);
   EXPECT_EQ(arrivals[2], Cycle{12});
   EXPECT_EQ(arrivals[7], Cycle{15});  // 3 straight, 2 for the turn
   EXPECT_EQ(arrivals[11], Cycle{16});
   EXPECT_EQ(arrivals[4], Cycle{11});
+}
+
+TEST(Mesh, AMulticastReachesMoreTilesThanASetHasBits) {
+  const TileSet to(SharerGroups(256), 1ULL << 63 | 1ULL << 17 | 1, TileId{69});  // four tiles a bit
+  EXPECT_EQ(to.count(), 11U);
+  EXPECT_TRUE(to.has(TileId{68}) && to.has(TileId{255}) && !to.has(TileId{69}) && !to.has(TileId{4}));
+  Mesh all({.width = 16, .height = 16});
+  std::vector<Cycle> arrivals(256);
+  all.multicast(TileId{40}, to, kLine, Cycle{100}, arrivals);
+  std::uint32_t tiles = 0;
+  to.for_each([&](TileId t) {
+    Mesh one({.width = 16, .height = 16});
+    EXPECT_EQ(arrivals[t.value].value, send(one, 40, t.value, kLine, 100)) << t.value;
+    ++tiles;
+  });
+  EXPECT_EQ(tiles, to.count());
 }
 
 TEST(Mesh, AMessageWaitsForTheLinkAndNotOneCycleLonger) {

@@ -61,7 +61,9 @@ class TokenExplorer {
   };
 
   explicit TokenExplorer(Params p)
-      : p_(p), agent_rules_(p.tokens), home_rules_(p.policy, p.agents, p.tokens, p.variant) {}
+      : p_(p),
+        home_rules_(p.policy, p.agents, p.tokens, p.variant),
+        agent_rules_(p.tokens, !home_rules_.agents().is_exact()) {}
 
   Result explore() {
     State first;
@@ -156,7 +158,7 @@ class TokenExplorer {
         apply(s, home_rules_.accept(s.home, m, what == 1));
         if (p_.mutant == TokenMutant::entry_without_requester && s.home.has_entry &&
             m.kind == TokenMessage::Kind::get_shared)
-          s.home.sharers &= ~(std::uint64_t{1} << m.requester);
+          s.home.sharers &= ~home_rules_.agents().bit(TileId{m.requester});
         return true;
       }
       case 2:
@@ -275,7 +277,7 @@ class TokenExplorer {
     }
     bool skips = p_.mutant == TokenMutant::probe_skips_an_agent;
     for (std::uint16_t a = 0; a < p_.agents; ++a) {
-      if ((out.targets >> a & 1) == 0) continue;
+      if (!out.targets || !out.targets->has(TileId{a})) continue;
       TokenMessage m = out.many;
       m.agent = a;
       if (std::exchange(skips, false) && m.kind == TokenMessage::Kind::probe_exclusive) {
@@ -317,7 +319,7 @@ class TokenExplorer {
     for (std::uint16_t a = 0; a < p_.agents; ++a) {
       const AgentLine& line = s.agents[a];
       owners += line.held.owner ? 1 : 0;
-      if (line.held.count != 0) holders |= std::uint64_t{1} << a;
+      if (line.held.count != 0) holders |= home_rules_.agents().bit(TileId{a});
       if (line.has_data && line.held.count == 0) fail("data without a token");
       if (line.held.dirty && !line.held.owner) fail("dirty without the owner token");
     }
@@ -329,7 +331,10 @@ class TokenExplorer {
     if (s.home.phase != HomeLine::Phase::idle) return;
     const bool is_out = holders != 0;
     if ((p_.variant.counts_chip ? sum != 0 : is_out) != s.is_counted) fail("the filter's count is wrong");
-    if (s.home.has_entry && s.home.sharers != holders) fail("an entry does not name the holders");
+    const std::uint64_t others = s.home.sharers & ~holders;
+    if (s.home.has_entry &&
+        ((holders & ~s.home.sharers) != 0 || (others != 0 && home_rules_.agents().is_exact())))
+      fail("an entry does not name the holders");
     if (s.home.has_entry && s.home.owner != HomeLine::kNoAgent && !s.agents[s.home.owner].held.owner)
       fail("an entry names another owner");
     if (p_.policy == TokenPolicy::sparse && is_out && !s.home.has_entry) fail("a line is out without entry");
@@ -363,16 +368,28 @@ class TokenExplorer {
   }
 
   std::string key(const State& s) const {
-    return least_of_numberings(p_.agents, [&](const auto& order) { return serialized(s, order); });
+    return least_of_numberings(
+        p_.agents, [&](const auto& order) { return serialized(s, order); },
+        [&](const auto& order) { return keeps_groups(order); });
+  }
+  /// Agents of one bit have one afterwards, for agents are alike only then.
+  bool keeps_groups(const std::vector<std::uint16_t>& order) const {
+    const SharerGroups& groups = home_rules_.agents();
+    for (std::uint16_t a = 0; a < p_.agents; ++a)
+      for (std::uint16_t b = 0; b < a; ++b)
+        if ((groups.bit(TileId{a}) == groups.bit(TileId{b})) !=
+            (groups.bit(TileId{order[a]}) == groups.bit(TileId{order[b]})))
+          return false;
+    return true;
   }
   std::string serialized(const State& s, const std::vector<std::uint16_t>& order) const {
     std::string text;
     const auto put = [&](auto value) { text.push_back(static_cast<char>(value)); };
     const auto agent = [&](std::uint16_t a) { return a < p_.agents ? order[a] : a; };
     const auto set = [&](std::uint64_t bits) {
-      std::uint32_t moved = 0;
-      for (std::uint16_t a = 0; a < p_.agents; ++a)
-        if ((bits >> a & 1) != 0) moved |= 1U << order[a];
+      std::uint64_t moved = 0;
+      home_rules_.agents().for_each(
+          bits, [&](TileId a) { moved |= home_rules_.agents().bit(TileId{order[a.value]}); });
       return moved;
     };
     const auto tokens = [&](const Tokens& t) { put(t.count), put(t.owner * 2 + t.dirty); };
@@ -416,8 +433,8 @@ class TokenExplorer {
   }
 
   Params p_;
-  AgentRules agent_rules_;
   HomeRules home_rules_;
+  AgentRules agent_rules_;
   std::unordered_set<std::string> seen_;
   std::deque<State> open_;
   std::string violation_;

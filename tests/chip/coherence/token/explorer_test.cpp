@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace rubato::chip {
 namespace {
@@ -37,6 +38,69 @@ TEST_P(EveryPolicy, KeepsThemWhereThePublicationsLeaveAChoice) {
   EXPECT_TRUE(result.is_complete);
 }
 
+// K35: a bit stands for two agents, the last one perhaps for one.
+TEST_P(EveryPolicy, KeepsThemWithCoarseVectors) {
+  struct Size {
+    std::uint32_t agents, bits;
+    std::size_t most_states;
+  };
+  for (const Size& size : {Size{2, 1, ~std::size_t{0}}, Size{3, 2, 60'000}, Size{4, 2, 40'000}}) {
+    const auto result = TokenExplorer({.policy = GetParam(),
+                                       .agents = size.agents,
+                                       .tokens = size.agents,
+                                       .most_states = size.most_states,
+                                       .variant = {.sharer_bits = size.bits}})
+                            .explore();
+    EXPECT_EQ(result.violation, "") << size.agents << " agents, after " << result.states << " states";
+    EXPECT_EQ(result.is_complete, size.agents == 2);
+    EXPECT_GT(result.states, 1000U);
+  }
+}
+
+TEST(CoarseVectors, ShowThatTheLastAnswerIsAwaited) {
+  const auto result = TokenExplorer({.policy = TokenPolicy::sparse,
+                                     .agents = 3,
+                                     .tokens = 3,
+                                     .mutant = TokenMutant::close_before_last_answer,
+                                     .most_states = 200'000,
+                                     .variant = {.sharer_bits = 1}})
+                          .explore();
+  EXPECT_NE(result.violation, "") << "after " << result.states << " states";
+}
+
+TEST(CoarseVectors, HaveAWriteAskWhoHasNoneBesideWhoHas) {
+  const HomeRules rules(TokenPolicy::sparse, 4, 4, {.sharer_bits = 2});
+  HomeLine line;
+  line.has_entry = true;
+  line.sharers = 0b11;
+  line.owner = 3;
+  const TokenMessage write{.kind = TokenMessage::Kind::get_exclusive, .from = 1, .requester = 1};
+  HomeOutcome out = rules.accept(line, write, true);
+  EXPECT_EQ(out.many.kind, TokenMessage::Kind::forward_exclusive);
+  EXPECT_FALSE(out.many.requester_has_data) << "its bit may be another's";
+  std::vector<std::uint32_t> asked;
+  out.targets->for_each([&](TileId t) { asked.push_back(t.value); });
+  EXPECT_EQ(asked, (std::vector<std::uint32_t>{0, 2, 3}));
+
+  const AgentRules agents(4, true);
+  AgentLine none;
+  const AgentOutcome answer = agents.receive(none, 0, out.many);
+  ASSERT_EQ(answer.count, 1U);
+  EXPECT_EQ(answer.violation, nullptr);
+  EXPECT_EQ(answer.sends[0].kind, TokenMessage::Kind::tally);
+  EXPECT_EQ(answer.sends[0].tokens.count, 0U);
+  EXPECT_NE(AgentRules(4).receive(none, 0, out.many).violation, nullptr) << "an exact vector is never wrong";
+
+  out = rules.receive(line, {.kind = TokenMessage::Kind::unblock, .from = 1});
+  for (const std::uint16_t from : {std::uint16_t{0}, std::uint16_t{3}, std::uint16_t{2}}) {
+    EXPECT_FALSE(out.closes) << "three have yet to answer, or some of them";
+    out = rules.receive(line, {.kind = TokenMessage::Kind::tally, .from = from});
+  }
+  EXPECT_TRUE(out.closes);
+  EXPECT_EQ(line.sharers, 0b01U);
+  EXPECT_EQ(line.owner, 1U);
+}
+
 // A line of which the LLC has all tokens is in no tile.
 TEST(MosaicProbe, IsNotSentWhereItIsNotNeeded) {
   for (const bool when_needed : {false, true}) {
@@ -45,7 +109,7 @@ TEST(MosaicProbe, IsNotSentWhereItIsNotNeeded) {
     const HomeRules rules(TokenPolicy::mosaic, 4, 4, {.probes_when_needed = when_needed});
     const HomeOutcome out =
         rules.accept(line, {.kind = TokenMessage::Kind::get_shared, .from = 1, .requester = 1}, true);
-    EXPECT_EQ(out.targets, when_needed ? 0U : 0b1101U);
+    EXPECT_EQ(out.targets ? out.targets->count() : 0, when_needed ? 0U : 3U);
     EXPECT_EQ(out.wants_entry, when_needed);
     EXPECT_EQ(line.sharers, when_needed ? 0b0010U : 0U);
   }

@@ -33,6 +33,7 @@ struct Crowd {
   std::uint32_t mshrs = 0;
   bool is_variant = false;   // of what the filter counts and when mosaic probes
   std::uint32_t tokens = 0;  // of a line, if more than tiles
+  std::uint32_t sharer_bits = 64;
 };
 
 class Cores final : public EventHandler, public AccessClient {
@@ -86,6 +87,7 @@ class Cores final : public EventHandler, public AccessClient {
     c.coherence.filter = crowd.filter;
     c.l2.mshrs = crowd.mshrs;
     c.coherence.tokens = crowd.tokens;
+    c.coherence.sharer_bits = crowd.sharer_bits;
     if (crowd.is_variant) c.coherence.filter_counts = "chip", c.coherence.mosaic_probe = "needed";
     if (crowd.is_exclusive) {
       c.l2.inclusion = "exclusive";
@@ -237,6 +239,14 @@ INSTANTIATE_TEST_SUITE_P(
         Crowd{"SparseMoreTokens", kSparse, 16, 1, 80, 1, 1, 0.25, "none", 300, 4, false, 0, false, 17},
         Crowd{"FlaskTwiceTokens", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300, 4, false, 0, false, 32},
         Crowd{"TokenBTwiceTokens", kTokenB, 16, 1, 80, 2, 1, 0.5, "none", 300, 4, false, 0, false, 32},
+        Crowd{"SparseCoarse", kSparse, 16, 1, 80, 1, 1, 0.25, "none", 300, 4, false, 0, false, 0, 8},
+        Crowd{"SparseOneBit", kSparse, 6, 1, 80, 1, 1, 0.25, "none", 300, 4, false, 0, false, 0, 1},
+        Crowd{"MosaicCoarse", kMosaic, 16, 1, 80, 1, 1, 0.25, "none", 300, 4, false, 0, false, 0, 3},
+        Crowd{"FlaskCoarse", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300, 4, false, 0, false, 0, 5},
+        Crowd{"SparseHundred", kSparse, 100, 1, 120, 8, 1, 2, "none", 50},
+        Crowd{"MosaicHundred", kMosaic, 100, 1, 120, 8, 1, 2, "none", 50},
+        Crowd{"FlaskHundred", kFlask, 200, 2, 120, 8, 4, 4, "dlcbf", 50},
+        Crowd{"TokenBHundred", kTokenB, 100, 1, 120, 2, 1, 0.5, "none", 50},
         Crowd{"FlaskSixtyFour", kFlask, 64, 1, 60, 8, 4, 4, "dlcbf", 50}),
     [](const auto& of) { return std::string(of.param.name); });
 
