@@ -66,7 +66,7 @@ def test_entries_may_have_fewer_bits_than_there_are_tiles(
         if program != "sssp":
             assert done.stdout == run(rubato_chip, [settings[0]], command).stdout
         # Tiles of a group that have nothing of a line are asked all the same, and say so.
-        if protocol == "sparse":
+        if protocol == "sparse" and program != "sssp":
             assert json.loads((out / "stats.json").read_text())["run"]["coherence.messages.tally"] > 0
 
 

@@ -14,12 +14,13 @@ constexpr std::array<std::uint32_t, DLeftFilter::kMaxSubTables> kMultipliers = {
     1, 0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1, 0xd3a2646d, 0xfd7046c5};
 }  // namespace
 
-DLeftFilter::DLeftFilter(std::uint32_t sub_tables, std::uint32_t buckets, std::uint32_t maximum)
+DLeftFilter::DLeftFilter(std::uint32_t sub_tables, std::uint32_t buckets, std::uint32_t maximum, Fault fault)
     : h3_(2, 65536),
       sub_tables_(sub_tables),
       buckets_(buckets),
       mask_((buckets << kRemainderBits) - 1),
       maximum_(static_cast<std::uint8_t>(maximum)),
+      fault_(fault),
       table_(std::size_t{sub_tables} * buckets) {
   RUBATO_CHECK(sub_tables >= 1 && sub_tables <= kMaxSubTables);
   RUBATO_CHECK(std::has_single_bit(buckets) && buckets <= 65536);
@@ -90,6 +91,7 @@ void DLeftFilter::erase(LineAddr line) {
 
 void DLeftFilter::insert_overflow(std::uint32_t h) {
   ++overflow_;
+  if (fault_ == Fault::overflow_uncounted) return;
   for (std::uint32_t i = 0; i < sub_tables_; ++i) {
     const Place at = place(i, h);
     std::uint8_t& counter = table_[at.bucket].overflow[at.overflow_counter()];
@@ -100,7 +102,7 @@ void DLeftFilter::insert_overflow(std::uint32_t h) {
 
 void DLeftFilter::erase_overflow(std::uint32_t h) {
   RUBATO_CHECK(overflow_ > 0);
-  if (--overflow_ == 0) {
+  if (--overflow_ == 0 || fault_ == Fault::overflow_cleared) {
     // The only way for a counter that reached its maximum back to zero. One reset line clears all in
     // hardware.
     for (Bucket& bucket : table_) bucket.overflow.fill(0);

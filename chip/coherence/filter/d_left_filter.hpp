@@ -27,9 +27,13 @@ class DLeftFilter final : public LineFilter {
   static constexpr std::uint32_t kOverflowCounters = 10;
   static constexpr std::uint32_t kOverflowMaximum = 7;
 
+  /// Bugs for tests: a line in overflow is not counted; counters are cleared while lines are in overflow.
+  enum class Fault : std::uint8_t { none, overflow_uncounted, overflow_cleared };
+
   /// sub_tables: 1 to 8; buckets: a sub-table's, a power of two up to 65536; maximum: of a cell's counter, 1
   /// to 7.
-  DLeftFilter(std::uint32_t sub_tables, std::uint32_t buckets, std::uint32_t maximum = 7);
+  DLeftFilter(std::uint32_t sub_tables, std::uint32_t buckets, std::uint32_t maximum = 7,
+              Fault fault = Fault::none);
 
   void insert(LineAddr line) override;
   void erase(LineAddr line) override;
@@ -69,6 +73,7 @@ class DLeftFilter final : public LineFilter {
   std::uint32_t buckets_;
   std::uint32_t mask_;  // of h
   std::uint8_t maximum_;
+  Fault fault_;
   std::uint64_t overflow_ = 0;
   std::vector<Bucket> table_;
 };

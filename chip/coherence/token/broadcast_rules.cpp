@@ -20,14 +20,16 @@ TokenMessage word_to_home(MessageKind kind, std::uint16_t from, std::uint16_t re
 TokenMessage BroadcastRules::request_of(const AgentLine& line, std::uint16_t self) const {
   return {.kind = line.want == Wanted::exclusive ? MessageKind::get_exclusive : MessageKind::get_shared,
           .to = Receiver::agent,
+          .requester_has_data = line.is_replacing,
           .from = self,
           .requester = self};
 }
 
-AgentOutcome BroadcastRules::request(AgentLine& line, std::uint16_t self, bool write) const {
+AgentOutcome BroadcastRules::request(AgentLine& line, std::uint16_t self, bool write, bool replaces) const {
   AgentOutcome out;
   if (line.want != Wanted::none || line.is_unblock_due) out.violation = "a second request of a line";
   line.want = write ? Wanted::exclusive : Wanted::shared;
+  line.is_replacing = replaces;
   out.send(request_of(line, self));
   return out;
 }
@@ -118,7 +120,14 @@ void BroadcastRules::finish(PersistentEntry& p, std::uint16_t self, AgentOutcome
 
 void BroadcastRules::take(AgentLine& line, const PersistentEntry& p, std::uint16_t self,
                           const TokenMessage& m, AgentOutcome& out) const {
-  if (p.active != kNobody && p.active != self) {
+  const bool is_others = p.active != kNobody && p.active != self;
+  if (m.tokens.owner && !m.has_data && (is_others || !line.is_replacing)) {
+    TokenMessage back = m;
+    back.to = Receiver::memory;
+    back.from = self;
+    return out.send(back);
+  }
+  if (is_others) {
     TokenMessage on = m;
     on.from = self;
     on.agent = on.requester = p.active;
@@ -141,8 +150,10 @@ void BroadcastRules::take(AgentLine& line, const PersistentEntry& p, std::uint16
   if (line.want == Wanted::none) return;
   const bool has_all = line.held.count == all_;
   if (line.want == Wanted::exclusive ? !has_all : !line.has_data) return;
-  if (!line.has_data) out.violation = "all tokens without data";
+  if (!line.has_data && !line.is_replacing) out.violation = "all tokens without data";
+  line.has_data = true;
   line.want = Wanted::none;
+  line.is_replacing = false;
   line.is_in_buffer = false;
   line.is_unblock_due = out.is_fulfilled = true;
 }
@@ -187,10 +198,11 @@ AgentOutcome BroadcastRules::receive(AgentLine& line, PersistentEntry& p, std::u
   return out;
 }
 
-void StoreRules::give(StoreLine& line, std::uint16_t to, std::uint16_t tokens, AgentOutcome& out) const {
+void StoreRules::give(StoreLine& line, std::uint16_t to, std::uint16_t tokens, bool with_data,
+                      AgentOutcome& out) const {
   TokenMessage m{.kind = MessageKind::tokens,
                  .to = Receiver::agent,
-                 .has_data = line.tokens.owner,
+                 .has_data = line.tokens.owner && with_data,
                  .agent = to,
                  .requester = to,
                  .tokens = {.count = tokens},
@@ -210,22 +222,22 @@ AgentOutcome StoreRules::receive(StoreLine& line, const TokenMessage& m) const {
   switch (m.kind) {
     case MessageKind::get_shared:
       if (line.active != kNobody || !held.owner) break;
-      give(line, m.requester, held.count == all_ || is_memory_ ? held.count : std::uint16_t{1}, out);
+      give(line, m.requester, held.count == all_ || is_memory_ ? held.count : std::uint16_t{1}, true, out);
       break;
     case MessageKind::get_exclusive:
       if (line.active != kNobody || held.count == 0) break;
-      give(line, m.requester, held.count, out);
+      give(line, m.requester, held.count, !(is_memory_ && held.count == all_ && m.requester_has_data), out);
       break;
     case MessageKind::tokens:
       add(held, m.tokens);
       if (m.has_data) line.version = m.version;
       if (is_memory_) held.dirty = false;  // it was written
-      if (line.active != kNobody) give(line, line.active, held.count, out);
+      if (line.active != kNobody) give(line, line.active, held.count, true, out);
       break;
     case MessageKind::activate:
       if (line.active != kNobody) out.violation = "two persistent requests of a line are active";
       line.active = m.requester;
-      if (held.count != 0) give(line, m.requester, held.count, out);
+      if (held.count != 0) give(line, m.requester, held.count, true, out);
       out.send(word_to_home(MessageKind::acknowledgement, TokenMessage::kHome, m.requester));
       break;
     case MessageKind::deactivate:

@@ -7,6 +7,11 @@
 //   active     a persistent request whose turn it is: every node sends all tokens of the line to its
 //   requester,
 //              those that arrive later too, and answers no transient request
+//   replacing  a store of all bytes of a line needs no data: memory that has all tokens sends them without.
+//   They
+//              are of use to that store only. An agent that waits for something else by then, or for nothing,
+//              and one beside which another's persistent request is active, sends them back to memory, whose
+//              data are good
 //   kept       an agent keeps what it asked for until a core has used it, and what comes while its persistent
 //              request is active; what is not in its cache then is "in the buffer"
 // SPDX-License-Identifier: MIT
@@ -33,7 +38,7 @@ class BroadcastRules {
   explicit BroadcastRules(std::uint32_t all) : all_(all) {}
 
   /// The request goes to every other node; so does the same message when it is sent again.
-  AgentOutcome request(AgentLine& line, std::uint16_t self, bool write) const;
+  AgentOutcome request(AgentLine& line, std::uint16_t self, bool write, bool replaces = false) const;
   TokenMessage request_of(const AgentLine& line, std::uint16_t self) const;
   /// Nobody has answered often enough. Its own entry is `none`.
   AgentOutcome persist(PersistentEntry& p, std::uint16_t self) const;
@@ -74,7 +79,7 @@ class StoreRules {
   AgentOutcome evict(StoreLine& line) const;
 
  private:
-  void give(StoreLine& line, std::uint16_t to, std::uint16_t tokens, AgentOutcome& out) const;
+  void give(StoreLine& line, std::uint16_t to, std::uint16_t tokens, bool with_data, AgentOutcome& out) const;
 
   std::uint32_t all_;
   bool is_memory_;

@@ -18,7 +18,8 @@ void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& 
   // An lr asks for what its sc will need, and keeps it for a while: no home sees to it that one sc gets
   // through.
   const bool all = r.write || r.kind == AccessKind::reserve;
-  const AgentOutcome out = rules_.request(record.line, static_cast<std::uint16_t>(r.tile.value), all);
+  const auto self = static_cast<std::uint16_t>(r.tile.value);
+  const AgentOutcome out = rules_.request(record.line, self, all, replaces_line(r));
   require(out.violation, r.line);
   ++record.round;
   record.tries = 0;

@@ -1,6 +1,7 @@
 // The filters of lines in private caches: never a false "no", exact where the rules say so, and as many false
 // "maybe" as their formulas.
 // SPDX-License-Identifier: MIT
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -121,6 +122,17 @@ TEST(DLeftFilter, NeverSaysNoOfACountedLineAndIsExactByHashWithoutOverflow) {
   }
   EXPECT_TRUE(overflowed);
   EXPECT_TRUE(exact);
+}
+
+void traffic_with(DLeftFilter::Fault fault) {
+  DLeftFilter filter(1, 2, 7, fault);
+  random_traffic(filter, 1, 64, 2000, [](const Counted&) {});
+}
+// K95.
+TEST(DLeftFilterFaults, MakeItSayNoOfACountedLine) {
+  ASSERT_NO_FATAL_FAILURE(traffic_with(DLeftFilter::Fault::none));
+  EXPECT_FATAL_FAILURE(traffic_with(DLeftFilter::Fault::overflow_uncounted), "filter.may_hold(line)");
+  EXPECT_FATAL_FAILURE(traffic_with(DLeftFilter::Fault::overflow_cleared), "filter.may_hold(line)");
 }
 
 // Two lines of one hash: the first is counted in overflow, the second in a cell that has become free; then

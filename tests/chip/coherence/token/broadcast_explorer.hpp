@@ -34,6 +34,8 @@ enum class BroadcastMutant : std::uint8_t {
   requester_ends_unserved,
   slice_forgets_tokens,
   timer_stops,
+  nothing_taken_for_data,
+  answers_in_anothers_turn,
 };
 
 class BroadcastExplorer {
@@ -42,6 +44,7 @@ class BroadcastExplorer {
     std::uint32_t agents, tokens;
     BroadcastMutant mutant = BroadcastMutant::none;
     bool is_contended = false;
+    bool has_replacing = false;  // stores of all bytes among the others
     std::size_t most_states = ~std::size_t{0};
   };
   struct Result {
@@ -78,7 +81,7 @@ class BroadcastExplorer {
   }
 
  private:
-  static constexpr std::uint32_t kActs = 6;
+  static constexpr std::uint32_t kActs = 7;
   using Kind = TokenMessage::Kind;
   using To = TokenMessage::To;
   using Want = AgentLine::Want;
@@ -86,6 +89,7 @@ class BroadcastExplorer {
     AgentLine line{};
     PersistentEntry persistent{};
     bool is_cached = false;  // in the L2; else what it has is with its request, or kept beside it
+    bool replaces = false;   // what it waits for, or has got, is for a store of all bytes
   };
   struct State {
     explicit State(std::uint32_t n) : agents(n), arbiter(n + 2) {}
@@ -116,20 +120,21 @@ class BroadcastExplorer {
     if (p_.is_contended && what != 2) return false;
     switch (what) {
       case 0:  // load
-        if (a.line.want != Want::none) return false;
+        if (a.line.want != Want::none || a.replaces) return false;
         if (a.line.is_readable()) return use(s, a, false);
         if (!may_ask) return false;
         return ask(s, self, false);
       case 1:  // store
-        if (a.line.want != Want::none) return false;
+        if (a.line.want != Want::none || a.replaces) return false;
         if (can_write(a.line)) return use(s, a, true);
         if (!may_ask) return false;
         return ask(s, self, true);
       case 2:  // what came has been used, or its time is over
         if (!a.line.is_unblock_due) return false;
         if (!a.line.is_readable()) fail("a line is lost before it was used");
-        load(a.line);
-        if (p_.is_contended) store(s, a.line);
+        if (!a.replaces) load(a.line);
+        if (p_.is_contended || a.replaces) store(s, a.line);
+        a.replaces = false;
         apply(s, rules_.release(a.line, a.persistent, self));
         settle(a);
         return true;
@@ -146,6 +151,10 @@ class BroadcastExplorer {
         if (a.line.want == Want::none || is_asking(s, self)) return false;
         multicast(s, rules_.request_of(a.line, self), self);
         return true;
+      case 5:  // a store of all bytes
+        if (!p_.has_replacing || !may_ask || can_write(a.line)) return false;
+        a.replaces = true;
+        return ask(s, self, true);
       default:
         if (a.line.want == Want::none || a.persistent.own != PersistentEntry::Own::none) return false;
         if (p_.mutant == BroadcastMutant::timer_stops) return false;
@@ -155,7 +164,7 @@ class BroadcastExplorer {
   }
 
   bool ask(State& s, std::uint16_t self, bool write) {
-    const AgentOutcome out = rules_.request(s.agents[self].line, self, write);
+    const AgentOutcome out = rules_.request(s.agents[self].line, self, write, s.agents[self].replaces);
     note(out);
     multicast(s, out.sends[0], self);
     return true;
@@ -206,8 +215,18 @@ class BroadcastExplorer {
     PersistentEntry p = a.persistent;
     if (p_.mutant == BroadcastMutant::late_tokens_kept && m.kind == Kind::tokens) p.active = m.agent;
     const PersistentEntry given = p;
-    AgentOutcome out = rules_.receive(a.line, p, m.agent, m);
-    if (!(p == given)) a.persistent = p;
+    TokenMessage seen = m;
+    if (p_.mutant == BroadcastMutant::nothing_taken_for_data && m.kind == Kind::tokens && m.tokens.owner &&
+        !m.has_data) {
+      seen.has_data = true;
+      seen.version = 0;
+    }
+    const bool is_get = m.kind == Kind::get_shared || m.kind == Kind::get_exclusive;
+    if (p_.mutant == BroadcastMutant::answers_in_anothers_turn && is_get)
+      p.active = PersistentEntry::kNoAgent;
+    AgentOutcome out = rules_.receive(a.line, p, m.agent, seen);
+    if (!(p == given) && !is_get) a.persistent = p;
+    check_turn(a, out);
     if (p_.mutant == BroadcastMutant::requester_ends_unserved && m.kind == Kind::activate &&
         m.requester == m.agent && a.persistent.own == PersistentEntry::Own::active) {
       a.persistent.own = PersistentEntry::Own::done;
@@ -228,6 +247,16 @@ class BroadcastExplorer {
     if (out.is_fulfilled) a.is_cached = true;
     settle(a);
     apply(s, out);
+  }
+  /// K44: an agent that knows whose turn it is sends tokens to that one only, or to memory if no data are
+  /// with them.
+  void check_turn(const Agent& a, const AgentOutcome& out) {
+    const std::uint16_t turn = a.persistent.active;
+    if (turn == PersistentEntry::kNoAgent) return;
+    for (std::uint32_t i = 0; i < out.count; ++i)
+      if (out.sends[i].kind == Kind::tokens && out.sends[i].to != To::memory &&
+          (out.sends[i].to != To::agent || out.sends[i].agent != turn))
+        fail("tokens pass by the one whose turn it is");
   }
   void settle(Agent& a) {
     if (a.line.held.count == 0) a.is_cached = false;
@@ -301,9 +330,13 @@ class BroadcastExplorer {
     for (const Agent& a : s.agents) {
       add(a.line.held);
       if (a.line.has_data && a.line.held.count == 0) fail("data without a token");
+      if (a.line.held.owner && !a.line.has_data) fail("an owner without data");
     }
-    for (const TokenMessage& m : s.bag)
-      if (m.kind == Kind::tokens) add(m.tokens);
+    for (const TokenMessage& m : s.bag) {
+      if (m.kind != Kind::tokens) continue;
+      add(m.tokens);
+      if (m.tokens.owner && !m.has_data && s.memory.version != 1) fail("the data are nowhere");
+    }
     if (sum != p_.tokens) fail("tokens are lost or made");
     if (owners != 1) fail("there is not one owner token");
     if (s.memory.tokens.owner && s.memory.version != 1) fail("memory owns the line and is old");
@@ -318,7 +351,7 @@ class BroadcastExplorer {
         moved = make(s, 0);
       } else {
         for (std::uint16_t a = 0; a < p_.agents && !moved; ++a) moved = act(s, a, 2);
-        for (std::uint16_t a = 0; a < p_.agents && !moved; ++a) moved = act(s, a, 5);
+        for (std::uint16_t a = 0; a < p_.agents && !moved; ++a) moved = act(s, a, kActs - 1);
       }
       if (moved) continue;
       for (const Agent& a : s.agents)
@@ -352,7 +385,7 @@ class BroadcastExplorer {
       std::string& text = agents[order[a]];
       put_tokens(text, of.line.held);
       put(text, of.line.want, of.line.has_data, of.line.is_unblock_due, of.line.is_in_buffer, of.line.version,
-          of.is_cached, of.persistent.own, agent(of.persistent.active));
+          of.line.is_replacing, of.replaces, of.is_cached, of.persistent.own, agent(of.persistent.active));
     }
     std::string text;
     for (const std::string& a : agents) text += a;
@@ -364,8 +397,8 @@ class BroadcastExplorer {
     for (const PersistentArbiter::Turn& turn : s.arbiter.queue_) put(text, agent(turn.requester));
     for (const TokenMessage& m : s.bag) {
       std::string& one = bag.emplace_back();
-      put(one, m.kind, m.to, m.has_data, m.to == To::agent ? agent(m.agent) : 0, agent(m.requester),
-          m.version);
+      put(one, m.kind, m.to, m.has_data * 2 + m.requester_has_data, m.to == To::agent ? agent(m.agent) : 0,
+          agent(m.requester), m.version);
       put_tokens(one, m.tokens);
     }
     std::sort(bag.begin(), bag.end());

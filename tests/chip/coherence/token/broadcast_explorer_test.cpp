@@ -19,6 +19,51 @@ TEST(BroadcastExplorerRuns, KeepTheInvariantsInTheFirstStates) {
   }
 }
 
+// Memory sends tokens without data for a store of all bytes; they may come when it is over, or when another's
+// turn has begun.
+TEST(BroadcastExplorerRuns, KeepThemWithStoresThatNeedNoData) {
+  for (const std::uint32_t agents : {2U, 3U}) {
+    const auto result =
+        BroadcastExplorer({.agents = agents, .tokens = agents, .has_replacing = true, .most_states = 30'000})
+            .explore();
+    EXPECT_EQ(result.violation, "") << agents << " agents, after " << result.states << " states";
+    EXPECT_GT(result.states, 10'000U);
+  }
+}
+
+// K30: what is of no use is not lost.
+TEST(TokensWithoutData, GoBackToMemoryFromWhoeverNeedsData) {
+  using Kind = TokenMessage::Kind;
+  const BroadcastRules rules(4);
+  const StoreRules memory(4, true);
+  AgentLine agent;
+  StoreLine store{.tokens = {.count = 4, .owner = true}, .version = 7};
+  PersistentEntry entry;
+  const AgentOutcome asked = rules.request(agent, 1, true, true);
+  const AgentOutcome first = memory.receive(store, asked.sends[0]);
+  EXPECT_FALSE(first.sends[0].has_data);
+  EXPECT_EQ(bytes_of(first.sends[0]), 8U);
+  AgentLine late = agent;
+  EXPECT_TRUE(rules.receive(agent, entry, 1, first.sends[0]).is_fulfilled);
+  EXPECT_TRUE(agent.is_writable(4));
+
+  late = {};
+  (void)rules.request(late, 1, false);
+  for (const bool is_active : {false, true}) {  // it wants to read by now; another has its turn
+    if (is_active) entry.active = 2, late.want = AgentLine::Want::exclusive, late.is_replacing = true;
+    const AgentOutcome back = rules.receive(late, entry, 1, first.sends[0]);
+    EXPECT_FALSE(back.is_fulfilled);
+    ASSERT_EQ(back.count, 1U);
+    EXPECT_EQ(back.sends[0].kind, Kind::tokens);
+    EXPECT_EQ(back.sends[0].to, TokenMessage::To::memory);
+    EXPECT_EQ(late.held.count, 0U);
+    StoreLine taken = store;
+    (void)memory.receive(taken, back.sends[0]);
+    EXPECT_EQ(taken.tokens.count, 4U);
+    EXPECT_EQ(taken.version, 7U);
+  }
+}
+
 TEST(BroadcastExplorerRuns, ServeAllPersistentRequestsInEveryState) {
   for (const std::uint32_t agents : {2U, 3U}) {
     const auto result =
@@ -33,6 +78,7 @@ struct Bug {
   BroadcastMutant mutant;
   const char* name;
   bool is_contended = false;
+  bool has_replacing = false;
 };
 
 class EveryBroadcastBug : public testing::TestWithParam<Bug> {};
@@ -42,6 +88,7 @@ TEST_P(EveryBroadcastBug, IsFound) {
                                          .tokens = 2,
                                          .mutant = GetParam().mutant,
                                          .is_contended = GetParam().is_contended,
+                                         .has_replacing = GetParam().has_replacing,
                                          .most_states = 100'000})
                           .explore();
   EXPECT_NE(result.violation, "") << "after " << result.states << " states";
@@ -59,7 +106,9 @@ INSTANTIATE_TEST_SUITE_P(
                         true},
                     Bug{BroadcastMutant::requester_ends_unserved, "RequesterEndsUnserved", true},
                     Bug{BroadcastMutant::slice_forgets_tokens, "SliceForgetsTokens"},
-                    Bug{BroadcastMutant::timer_stops, "TimerStops"}),
+                    Bug{BroadcastMutant::timer_stops, "TimerStops"},
+                    Bug{BroadcastMutant::answers_in_anothers_turn, "AnswersInAnothersTurn"},
+                    Bug{BroadcastMutant::nothing_taken_for_data, "NothingTakenForData", false, true}),
     [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

@@ -126,6 +126,25 @@ TEST_P(Entries, AreFreeAgainIfNoCoreUsesWhatCame) {
   EXPECT_GT(users.performed(1), Cycle{});
 }
 
+// A spill replaces a line: its old bytes are of no use to it, and memory is not read for them.
+TEST_P(Entries, OfALineThatIsReplacedAreServedWithoutAReadOfMemory) {
+  Users users(tiles(GetParam(), 4, 1));
+  const auto reads = [&] {
+    double sum = 0;
+    for (unsigned m = 0; m < 4; ++m) sum += users.sum_of("mem." + std::to_string(m) + ".reads");
+    return sum;
+  };
+  users.ask(0, kLine, AccessKind::untracked_line_store);
+  users.performed(0);
+  EXPECT_EQ(reads(), 0);
+  users.ask(1, kLine, AccessKind::load);
+  users.performed(1);
+  EXPECT_EQ(reads(), 0) << "the tile has the line";
+  users.ask(1, kOther, AccessKind::load);
+  users.performed(2);
+  EXPECT_EQ(reads(), 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Tokens, Entries, testing::Values("sparse", "tokenb", "mosaic", "flask"),
                          [](const auto& of) { return std::string(of.param); });
 

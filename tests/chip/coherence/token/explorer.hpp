@@ -41,7 +41,8 @@ enum class TokenMutant : std::uint8_t {
   write_back_not_awaited,
   load_without_token,
   taken_back_line_granted,
-  counter_wraps,  // of two lines
+  counter_wraps,        // of two lines
+  flush_does_not_wait,  // so
 };
 
 class TokenExplorer {

@@ -116,6 +116,10 @@ class PairExplorer : private TokenExplorer {
         State& s = pair.lines[of];
         if (s.home.phase == HomeLine::Phase::idle && is_out(s)) recall(pair, of, true);
       }
+      if (p_.mutant == TokenMutant::flush_does_not_wait) {
+        pair.count = 0;
+        return true;
+      }
       return false;  // an agent has to answer first
     }
     if (p_.policy != TokenPolicy::sparse || home.has_entry || !other.home.has_entry) return true;

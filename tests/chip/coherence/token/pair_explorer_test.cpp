@@ -39,10 +39,12 @@ TEST_P(LinesThatShare, KeepThemFarFromTheBeginning) {
 }
 
 // As under K95.
-TEST(LinesThatShareACounter, ShowThatItWraps) {
-  const TokenExplorer::Params params{
-      .policy = TokenPolicy::flask, .agents = 2, .tokens = 2, .mutant = TokenMutant::counter_wraps};
-  EXPECT_NE(PairExplorer(params, 1).walk(1, 400, 400).violation, "");
+TEST(LinesThatShareACounter, ShowThatItWrapsAndThatAFlushIsAwaited) {
+  for (const TokenMutant mutant : {TokenMutant::counter_wraps, TokenMutant::flush_does_not_wait}) {
+    const TokenExplorer::Params params{
+        .policy = TokenPolicy::flask, .agents = 2, .tokens = 2, .mutant = mutant};
+    EXPECT_NE(PairExplorer(params, 1).walk(1, 400, 400).violation, "");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(PairExplorer, LinesThatShare,
