@@ -345,7 +345,7 @@ std::string Chip::Impl::describe_cores() const {
     if (core->thread() == nullptr || (core->in_region() && core->task() == 0 && !is_doomed)) continue;
     text += fmt::format("core {}: thread {} at {}", core->id().value, core->thread()->tid,
                         process.symbols().describe(core->pipeline().hart().pc));
-    if (const Core::CapsuleCall call = core->capsule_call(); call.stub != 0) {
+    if (const CapsuleState::Call& call = core->capsule().call(); call.stub != 0) {
       text +=
           fmt::format(", in capsule {} since cycle {}{}", capsule_name(process.symbols().describe(call.stub)),
                       call.since.value, is_doomed ? ", its task aborted" : "");

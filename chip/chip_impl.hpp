@@ -284,7 +284,7 @@ struct Chip::Impl final : EventHandler,
   }
   void retire(Attempt& attempt, bool is_committed) override;
   void free_record(LineAddr record) override {
-    cores[HandlerArea::core_of(record).value]->handlers().give_back(record);
+    cores[HandlerArea::core_of(record).value]->capsule().handlers().give_back(record);
   }
   void begin_speculation() override {
     if (std::exchange(speculates, true)) return;

@@ -25,7 +25,7 @@ Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& tim
       pipeline_(id, config, ports),
       observer_(ports.observer),
       config_(config),
-      handlers_(id, config.task.handler_records) {}
+      capsule_(id, config, pipeline_.hart(), pipeline_.rights(), host) {}
 
 // ---- Time and accounting ----
 
@@ -149,7 +149,7 @@ void Core::begin_task(Cycle now) {
   pipeline_.begin_task(task.attempt, task.descriptor.timestamp);
   const std::uint32_t depth = pipeline_.hart().capsule_depth;
   HartState& hart = pipeline_.clear_hart();
-  if (capsule_fault_ == CapsuleFault::depth_survives_task) [[unlikely]]
+  if (capsule_.has(CapsuleFault::depth_survives_task)) [[unlikely]]
     hart.capsule_depth = depth;
   // The line in which the stack begins is not the core's alone: speculative tasks would conflict there.
   hart.x[reg::sp] = worker_regs_.x[reg::sp] & ~Addr{task.speculative ? kLineBytes - 1 : 15};
@@ -166,7 +166,7 @@ void Core::begin_task(Cycle now) {
 }
 
 void Core::suspend_task(Cycle at) {
-  end_capsule_call(at);
+  capsule_.end(at);
   account_.run_function(0);
   activity_ = Activity::idle;
   host_.suspend({task_, give_up_worker(), host_.tile_of(id_)});
@@ -207,9 +207,9 @@ void Core::step_internal(Cycle now) {
 }
 
 void Core::leave_task(Cycle at) {
-  end_capsule_call(at);
+  capsule_.end(at);
   pipeline_.end_speculation();
-  if (capsule_fault_ != CapsuleFault::depth_survives_task) pipeline_.hart().capsule_depth = 0;
+  if (!capsule_.has(CapsuleFault::depth_survives_task)) pipeline_.hart().capsule_depth = 0;
   account_.run_function(0);
   activity_ = Activity::idle;
   // Used once a task, in between it leaves the host's nearer caches: the next task begins soon.
@@ -227,7 +227,7 @@ bool Core::abort_task(Cycle at) {
   }
   at = later(at, reached());
   account_until(at);
-  end_capsule_call(at);
+  capsule_.end(at);
   pipeline_.stop_task();
   stalled_ = blocked_ = awaits_deferred_ = false;
   task_.attempt = nullptr;
@@ -516,8 +516,8 @@ bool Core::on_create(Cycle now) {
       return false;
     }
     RUBATO_CHECK(outcome == CreateOutcome::accepted, "a non-speculative task's create is no exception");
-  } else if (capsule_fault_ == CapsuleFault::doomed_create_performed) {  // else a doomed run creates nothing
-    host_.tasks().run_handler(id_, {task, handlers_.take()}, at);
+  } else if (capsule_.has(CapsuleFault::doomed_create_performed)) {  // else a doomed run creates nothing
+    host_.tasks().run_handler(id_, {task, capsule_.handlers().take()}, at);
   }
   pipeline_.resume_at(at + config_.task.create_cycles);
   pipeline_.skip_instruction();

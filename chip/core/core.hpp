@@ -15,9 +15,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
-#include "chip/capsule/handler_area.hpp"
+#include "chip/core/capsule_state.hpp"
 #include "chip/core/core_account.hpp"
 #include "chip/core/core_host.hpp"
 #include "chip/core/pipeline.hpp"
@@ -49,20 +48,9 @@ class Core final : public EventHandler {
   Pipeline& pipeline() { return pipeline_; }
   const Pipeline& pipeline() const { return pipeline_; }
   bool in_region() const { return in_region_; }
-  HandlerArea& handlers() { return handlers_; }
-  /// A capsule call: of which stub, since when. Stub 0: none.
-  struct CapsuleCall {
-    Addr stub = 0;
-    Cycle since{};
-  };
-  /// The outermost one of a task that it is in.
-  CapsuleCall capsule_call() const {
-    return pipeline_.hart().capsule_depth != 0 && in_region_ ? capsule_call_ : CapsuleCall{};
-  }
+  CapsuleState& capsule() { return capsule_; }
   /// In a capsule of a speculative task, which ends whatever becomes of that.
-  bool is_protected() const {
-    return is_speculating() && config_.task.capsules && pipeline_.hart().capsule_depth != 0;
-  }
+  bool is_protected() const { return is_speculating() && config_.task.capsules && capsule_.is_entered(); }
   /// In a capsule of a task that may be undone, or that was: what its system calls do is for good (P49).
   bool makes_calls_at_once() const { return is_protected() || activity_ == Activity::doomed; }
   /// The guest task it runs; 0: none.
@@ -111,8 +99,6 @@ class Core final : public EventHandler {
   void inject(CapsuleFault fault, DoomPlan* plan);
 
  private:
-  class Doomer;
-
   /// perform: deferred accesses, of the line in the payload; retry: of those that a conflict blocks.
   enum Event : std::uint32_t { kGoOn, kPerform, kRetryDeferred };
   void perform(Cycle now, std::uint32_t kind, LineAddr line);
@@ -137,16 +123,7 @@ class Core final : public EventHandler {
   bool on_capsule_instruction(Cycle now);
   bool on_capsule_call(Cycle now);
   bool on_abort_handler(Cycle now);
-  /// Why no task can make the capsule call it is at, as a sentence; empty if it can.
-  std::string call_refusal() const;
-  /// What is wrong with the outermost call that a speculative task makes (P22).
-  bool is_bad_call() const;
   void doom(Cycle at);
-  /// Its capsule call, if it is in one, is over.
-  void end_capsule_call(Cycle at) {
-    if (capsule_call_.stub != 0) report_capsule_call(at);
-  }
-  void report_capsule_call(Cycle at);
   /// A fault in a capsule of a speculative task. True: the task is doomed by it.
   bool dooms(const Fault& fault, Cycle now);
   void end_doomed(Cycle now);
@@ -188,12 +165,7 @@ class Core final : public EventHandler {
   HartState worker_regs_;                     // of the region instruction
   Cycle heap_call_at_ = kNever;               // of the last one
   Cycle internal_cycle_{};
-  Addr caller_stack_ = 0;            // sp at the outermost capsule call
-  std::uint32_t call_handlers_ = 0;  // registered since
-  HandlerArea handlers_;
-  CapsuleCall capsule_call_;
-  std::shared_ptr<Doomer> doomer_;  // null: but in tests
-  CapsuleFault capsule_fault_ = CapsuleFault::none;
+  CapsuleState capsule_;
 };
 
 }  // namespace rubato::chip

@@ -71,7 +71,7 @@ void Core::read_register(unsigned selector, unsigned rd) {
       value = config_.task.capsules;
       break;
     case ReadSelector::caller_stack:
-      value = pipeline_.hart().capsule_depth != 0 ? caller_stack_ : 0;
+      value = capsule_.caller_stack();
       break;
   }
   if (observer_ != nullptr && activity_ == Activity::task) observer_->on_task_read(id_, selector, value);

@@ -193,7 +193,7 @@ TEST(Capsule, ACallNeedsRoomForHandlers) {
   for (const std::uint32_t held : {4U, 5U}) {
     CapsuleChip chip([](Config& c) { c.task.capsule_handlers = 4, c.task.handler_records = 8; });
     chip.give(0);
-    for (std::uint32_t i = 0; i < held; ++i) chip.core().handlers().take();
+    for (std::uint32_t i = 0; i < held; ++i) chip.core().capsule().handlers().take();
     chip.emit_return();
     chip.start();
     EXPECT_EQ(chip.has_returned(), held == 4);
