@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 os.environ.pop("COLUMNS", None)  # what is set before the command is imported holds for good
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))  # scripts that are imported find their harness there
 
 APP = """
 name = "sssp"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 MB = 1 << 20
@@ -27,6 +28,15 @@ def available_mb() -> float:
         except OSError:
             continue
     return free
+
+
+def cpu_name() -> str:
+    """The processor's model, as it calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "an unknown processor"
 
 
 def processors() -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from rubato.errors import UsageError
 from rubato.files import write_whole
 from rubato.names import plural
-from rubato.process.machine import processors
+from rubato.process.machine import cpu_name, processors
 from rubato.results.intervals import Interval, interval
 
 FILE = "measurements.json"
@@ -108,12 +107,7 @@ class Results(BaseModel):
 
 def machine() -> str:
     """What results of this machine are compared by."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        name = platform.processor() or "an unknown processor"
-    return f"{name}, {plural(processors(), 'core')}"
+    return f"{cpu_name()}, {plural(processors(), 'core')}"
 
 
 def turn(members: Iterable[_T], round_: int) -> list[_T]:

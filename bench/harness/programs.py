@@ -1,0 +1,31 @@
+"""Programs that a benchmark runs: that they are there, and what they print."""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rubato.errors import UsageError
+
+
+def require(*programs: Path, remedy: str = "`make build` builds it.") -> None:
+    """@raises UsageError with the remedy, if one is not there."""
+    for program in programs:
+        if not program.exists():
+            raise UsageError(f"{program} does not exist; {remedy}")
+
+
+def output_of(command: Sequence[object], *, environment: Mapping[str, str] | None = None, text: str | None = None,
+              name: str = "") -> str:  # fmt: skip
+    """What it prints, given `text` to read. @raises UsageError with the end of what it said, if it fails; `name` is of
+    what was measured."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, input=text,
+                          stdin=subprocess.DEVNULL if text is None else None)  # fmt: skip
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip())[-500:]
+        of = f"{name}: " if name else ""
+        raise UsageError(f"{of}{' '.join(words)} ended with {done.returncode}: {said}")
+    return done.stdout

@@ -1,0 +1,89 @@
+"""What the benchmarks share: what ends a command, with which sentence and code, and the table of verdicts."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness import command, programs, tables
+from rubato.errors import UsageError
+from rubato.results import measurements
+from rubato.results.measurements import Results, Verdict
+
+
+def test_a_program_that_fails_is_quoted():
+    assert programs.output_of(["cat"], text="words") == "words"
+    assert programs.output_of(["cat"]) == "", "nothing to read, instead of the terminal"
+    with pytest.raises(UsageError, match=r"^row 1: sh -c .* ended with 3: broken$"):
+        programs.output_of(["sh", "-c", "echo broken >&2; exit 3"], name="row 1")
+    with pytest.raises(UsageError, match=r"^false ended with 1: $"):
+        programs.output_of(["false"])
+
+
+def test_a_program_that_is_not_built_is_named_with_the_remedy(tmp_path: Path):
+    programs.require(tmp_path)
+    with pytest.raises(UsageError, match=r"/absent does not exist; `make build` builds it.$"):
+        programs.require(tmp_path, tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (UsageError("no such row"), 2, "bench/table: no such row\n"),
+        (KeyboardInterrupt(), 130, "bench/table: interrupted; the same command continues (kept).\n"),
+    ],
+)
+def test_what_ends_a_command_is_a_sentence_and_a_code(error: BaseException, code: int, said: str, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/somewhere/bench/table"])
+    with pytest.raises(SystemExit) as ended, command.explained(Path("kept")):
+        raise error
+    assert ended.value.code == code and capsys.readouterr().err == said
+
+
+def test_names_are_chosen_from_those_that_are_known(capsys):
+    parser = command.parser_of("A table.")
+    assert command.chosen(parser, "row", None, ["a", "b"]) == ["a", "b"]
+    assert command.chosen(parser, "row", "b", ["a", "b"]) == ["b"]
+    with pytest.raises(SystemExit):
+        command.chosen(parser, "row", "b,c", ["a", "b"])
+    assert "unknown row c; expected a, b" in capsys.readouterr().err
+    command.at_least_one(parser, "--rounds", None)
+    with pytest.raises(SystemExit):
+        command.at_least_one(parser, "--rounds", 0)
+    assert "--rounds is at least 1" in capsys.readouterr().err
+
+
+def test_samples_go_on_only_with_the_same_sizes_on_the_same_machine(tmp_path: Path):
+    results = command.opened(tmp_path / "out", "Actors", quick=True)
+    results.samples["fib"] = [1.0]
+    results.save(tmp_path / "out")
+    assert command.opened(tmp_path / "out", "Actors", quick=True).samples == {"fib": [1.0]}
+    with pytest.raises(UsageError, match="other sizes or on another machine; choose another --out"):
+        command.opened(tmp_path / "out", "Actors", quick=False)
+    Results(title="Actors", machine="an abacus", quick=True).save(tmp_path / "out")
+    assert measurements.machine() != "an abacus"
+    with pytest.raises(UsageError, match="another machine"):
+        command.opened(tmp_path / "out", "Actors", quick=True)
+
+
+def shown(table: object) -> list[list[str]]:
+    console = Console(file=io.StringIO(), width=120)
+    console.print(table)
+    return [line.split("  ") for line in console.file.getvalue().splitlines()]
+
+
+def test_a_verdict_is_a_line_with_its_bar():
+    met = Verdict(name="fib", title="of [all]", unit="×", mean=2, low=1.9, high=2.1, samples=3, bar=1.5)
+    missed = Verdict(name="wake", title="most", unit="us", mean=60, low=50, high=70, samples=3, bar=50, at_least=False)
+    words = [[word.strip() for word in line if word.strip()] for line in shown(tables.verdict_table([met, missed]))]
+    assert words == [
+        ["row", "measure", "value", "95 % interval", "bar"],
+        ["fib", "of [all]", "2×", "1.9 to 2.1", ">= 1.5", "met"],
+        ["wake", "most", "60 us", "50 to 70", "<= 50", "missed"],
+    ]
+    claims = shown(tables.verdict_table([met], titles=("claim",), value=lambda r: f"{r.mean:.3g}"))
+    assert claims[1][0] == "of [all]" and "2×" not in claims[1]
