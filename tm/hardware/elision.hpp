@@ -36,10 +36,9 @@ class HardwareTries {
     switch (reason) {
       case HardwareAbort::conflict:
         return ++conflicts_ <= kConflicts;
-      case HardwareAbort::other:
-        return ++others_ <= kOthers;
       case HardwareAbort::locked:
         return ++locked_ <= kLocked;
+      case HardwareAbort::other:  // most are page faults, which hardware can only repeat
       case HardwareAbort::capacity:
       case HardwareAbort::needs_software:
         return false;
@@ -50,12 +49,13 @@ class HardwareTries {
   unsigned conflicts() const { return conflicts_; }
 
  private:
-  static constexpr unsigned kConflicts = 4, kOthers = 2, kLocked = 16;
-  unsigned conflicts_ = 0, others_ = 0, locked_ = 0;
+  static constexpr unsigned kConflicts = 4, kLocked = 16;
+  unsigned conflicts_ = 0, locked_ = 0;
 };
 
 /// Which of a thread's transactions hardware does not bear, by the place where they begin: after k failures
-/// in a row the next 2^k - 1 of that place run in software at once.
+/// in a row the next 2^k - 1 of that place run in software at once; a first one that may be a page fault is
+/// forgiven.
 class HardwareHistory {
  public:
   /// No place has failed since it last committed: none needs to be looked up.
@@ -68,8 +68,12 @@ class HardwareHistory {
     --current_->skips;
     return false;
   }
-  void gave_up() {
+  void gave_up(HardwareAbort reason) {
     distrusted_ += current_->penalty == 0;
+    if (reason == HardwareAbort::other && current_->penalty == 0) {  // software has touched the page
+      current_->penalty = 1;
+      return;
+    }
     current_->penalty =
         current_->penalty < kMost ? static_cast<std::uint8_t>(2 * current_->penalty + 1) : kMost;
     current_->skips = current_->penalty;
@@ -115,7 +119,7 @@ bool retry_in_hardware(Others& others, HardwareHistory& history,
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!tries.again(reason)) {
       // Conflicts and locks say something about the moment, not about the transaction.
-      if (reason != HardwareAbort::locked && reason != HardwareAbort::conflict) history.gave_up();
+      if (reason != HardwareAbort::locked && reason != HardwareAbort::conflict) history.gave_up(reason);
       return false;
     }
     if (reason == HardwareAbort::conflict) pause(tries.conflicts());

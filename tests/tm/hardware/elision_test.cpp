@@ -86,9 +86,22 @@ TEST_F(Elision, GoesToSoftwareAtOnceWhereCapacityDoesNotSuffice) {
   EXPECT_FALSE(begin({kCapacity | kConflict}));
   EXPECT_EQ(Scripted::begun, 1);
 }
-TEST_F(Elision, GoesToSoftwareAfterThreeOtherAborts) {
-  EXPECT_FALSE(begin({kInterrupt, kInterrupt, kInterrupt}));
-  EXPECT_EQ(count(HardwareAbort::other), 3u);
+TEST_F(Elision, GoesToSoftwareAtOnceAfterAnAbortWithoutAReason) {
+  EXPECT_FALSE(begin({kInterrupt}));
+  EXPECT_EQ(count(HardwareAbort::other), 1u);
+}
+TEST_F(Elision, AFirstAbortWithoutAReasonIsForgiven) {
+  begin({kInterrupt});
+  EXPECT_TRUE(begin({})) << "software has touched the page";
+  history.committed();
+  EXPECT_TRUE(history.trusts_all());
+  begin({kInterrupt});
+  EXPECT_FALSE(begin({kInterrupt})) << "the second in a row";
+  for (int skipped = 0; skipped < 3; ++skipped) {
+    EXPECT_FALSE(begin({}));
+    EXPECT_EQ(Scripted::begun, 0);
+  }
+  EXPECT_TRUE(begin({}));
 }
 TEST_F(Elision, GoesToSoftwareForWhatNeedsIt) {
   EXPECT_FALSE(begin({RtmStatus::explicit_abort(AbortCode::kNeedsSoftware)}));
