@@ -33,6 +33,7 @@ void roll_back_all(Thread& thread) {
   thread.commit_actions.clear();
   clear_logs(thread);
   leave_transaction(thread);
+  thread.barriers = &kPlainBarriers;
   thread.nesting = 0;
   thread.mode = Mode::outside;
   thread.id = 0;

@@ -54,20 +54,31 @@ bool suits_hardware(const Thread& thread) {
          thread.aborts_in_a_row == 0;
 }
 
-/// False: in software. What is changed here before the hardware transaction begins stays so if it aborts.
-[[gnu::always_inline]] inline bool try_hardware(Thread& thread) {
-  const auto pause = [](unsigned conflicts) {
-    for (int i = 0; i < kPausesAfterConflict << conflicts; ++i) Atomics::pause();
-  };
-  thread.algorithm = thread.algorithms[Regime::kHardware];
-  thread.barriers = &kPlainBarriers;
-  if (!begin_in_hardware<Hardware>(hybrid, thread.hardware, thread.checkpoints[0].return_to,
-                                   thread.hardware_aborts, pause)) {
-    add_one(thread.software_instead);
-    return false;
-  }
+void pause_after_conflict(unsigned conflicts) {
+  for (int i = 0; i < kPausesAfterConflict << conflicts; ++i) Atomics::pause();
+}
+
+/// Before the hardware transaction begins, since each line that is written inside costs two nanoseconds.
+[[gnu::always_inline]] inline void enter_hardware(Thread& thread) {
+  thread.nesting = 1;
   thread.mode = Mode::hardware;
-  return true;
+}
+/// No hardware transaction has begun.
+void step_back_from_hardware(Thread& thread) {
+  thread.mode = Mode::outside;
+  add_one(thread.software_instead);
+}
+
+/// False: in software.
+bool try_hardware(Thread& thread) {
+  enter_hardware(thread);
+  thread.next_checkpoint = thread.checkpoints;
+  if (begin_in_hardware<Hardware>(hybrid, thread.hardware, thread.checkpoints[0].return_to,
+                                  thread.hardware_aborts, pause_after_conflict))
+    return true;
+  step_back_from_hardware(thread);
+  thread.next_checkpoint = thread.checkpoints + 1;
+  return false;
 }
 
 void wait_for_opening(Thread& thread, std::uint32_t regime) {
@@ -122,15 +133,10 @@ void choose_irrevocable_barriers(Thread& thread) {
   thread.barriers = can_cancel ? &kUndoBarriers : &kPlainBarriers;
 }
 
-void start_attempt(Thread& thread) {
-  if (thread.start != 0 || is_declared_serial(thread)) {
-    if (thread.profile != nullptr) thread.profile->begin(thread);
-    if (thread.starts_serial() || is_declared_serial(thread)) {
-      start_serial(thread);
-      return;
-    }
-  }
-  if (suits_hardware(thread) && try_hardware(thread)) return;
+namespace {
+
+/// By the algorithm that runs.
+void start_in_software(Thread& thread) {
   using How = Gate<Atomics>::Entry::How;
   Gate<Atomics>::Entry entry;
   const auto around = [&thread](auto wait) { timed(thread, Profile::Wait::gate, wait); };
@@ -147,6 +153,75 @@ void start_attempt(Thread& thread) {
   thread.algorithm->begin(thread);
 }
 
+}  // namespace
+
+void start_attempt(Thread& thread) {
+  if (thread.start != 0 || is_declared_serial(thread)) {
+    if (thread.profile != nullptr) thread.profile->begin(thread);
+    if (thread.starts_serial() || is_declared_serial(thread)) {
+      start_serial(thread);
+      return;
+    }
+  }
+  if (suits_hardware(thread) && try_hardware(thread)) return;
+  start_in_software(thread);
+}
+
+namespace {
+
+void open_outermost(Thread& thread, std::uint32_t properties) {
+  thread.nesting = 1;
+  thread.properties = properties;
+  thread.next_checkpoint = thread.checkpoints + 1;
+}
+
+std::uint32_t answer_to_begin(const Thread& thread) {
+  const std::uint32_t path = choose_path(thread, thread.properties);
+  const bool is_final = thread.mode == Mode::irrevocable || thread.mode == Mode::hardware;
+  return is_final ? path : path | Answer::kSaveLive;
+}
+
+[[gnu::noinline]] std::uint32_t begin_generally(std::uint32_t properties, Thread& thread) {
+  if ((properties & Property::kUndoLogCode) != 0) {
+    fatal(
+        "a transaction was compiled for an undo log of the program's own (property 0x400), which is not "
+        "supported");
+  }
+  if (thread.nesting != 0) return begin_nested(thread, properties);
+  open_outermost(thread, properties);
+  start_attempt(thread);
+  return answer_to_begin(thread);
+}
+
+/// Of one that was tried in hardware once.
+[[gnu::noinline]] std::uint32_t begin_after_abort(std::uint32_t properties, Thread& thread, unsigned status) {
+  thread.hardware.look_up(thread.checkpoints[0].return_to);
+  if (retry_in_hardware<Hardware>(hybrid, thread.hardware, thread.hardware_aborts, pause_after_conflict,
+                                  status))
+    return Answer::kRunUninstrumented;
+  step_back_from_hardware(thread);
+  open_outermost(thread, properties);
+  start_in_software(thread);
+  return answer_to_begin(thread);
+}
+
+/// A simple one where hardware is not tried.
+[[gnu::noinline]] std::uint32_t begin_alone(std::uint32_t properties, Thread& thread) {
+  if (!shared.gate.try_start_alone(thread.line)) return begin_generally(properties, thread);
+  open_outermost(thread, properties);
+  thread.algorithm = &kSerial;
+  thread.mode = Mode::irrevocable;
+  return Answer::kRunUninstrumented;
+}
+
+/// With code that has no barriers, no cancel, nothing declared serial, and nothing left of what was before.
+[[gnu::always_inline]] inline bool is_simple(const Thread& thread, std::uint32_t properties) {
+  constexpr std::uint32_t kNeeded = Property::kInstrumented | Property::kNoAbort | Property::kUninstrumented;
+  return (properties & (kNeeded | Property::kGoesIrrevocable | Property::kUndoLogCode)) == kNeeded &&
+         (thread.nesting | thread.aborts_in_a_row | thread.start) == 0;
+}
+
+}  // namespace
 }  // namespace rubato::tm
 
 /// Called by _ITM_beginTransaction, which has saved the checkpoint in *thread->next_checkpoint.
@@ -154,20 +229,12 @@ extern "C" [[gnu::visibility("hidden")]] std::uint32_t rubato_tm_begin(std::uint
                                                                        rubato::tm::Thread* thread) {
   using namespace rubato::tm;
   static_assert(offsetof(Thread, next_checkpoint) == 8, "x86_64.S");
-  if ((properties & Property::kUndoLogCode) != 0) {
-    fatal(
-        "a transaction was compiled for an undo log of the program's own (property 0x400), which is not "
-        "supported");
-  }
-  if (thread->nesting != 0) return begin_nested(*thread, properties);
-  thread->nesting = 1;
-  thread->properties = properties;
-  thread->next_checkpoint = thread->checkpoints + 1;
-  // The same as start_attempt() does, without its calls.
-  if (__builtin_expect(thread->start == 0 && suits_hardware(*thread), false) && try_hardware(*thread))
-    return Answer::kRunUninstrumented;
-  start_attempt(*thread);
-  const std::uint32_t path = choose_path(*thread, properties);
-  const bool is_final = thread->mode == Mode::irrevocable || thread->mode == Mode::hardware;
-  return is_final ? path : path | Answer::kSaveLive;
+  if (!is_simple(*thread, properties)) return begin_generally(properties, *thread);
+  if (!Regime::tries_hardware(shared.gate.regime())) return begin_alone(properties, *thread);
+  if (!thread->hardware.trusts_all()) return begin_generally(properties, *thread);
+  enter_hardware(*thread);
+  const unsigned status = attempt_in_hardware<Hardware>(hybrid);
+  if (__builtin_expect(status != RtmStatus::kStarted, false))
+    return begin_after_abort(properties, *thread, status);
+  return Answer::kRunUninstrumented;
 }

@@ -24,11 +24,10 @@ namespace {
   thread.writes.shrink();
 }
 
-void end_attempt(Thread& thread) {
+[[gnu::always_inline]] inline void end_attempt(Thread& thread) {
   thread.nesting = 0;
   thread.mode = Mode::outside;
   thread.id = 0;
-  thread.next_checkpoint = thread.checkpoints;
   add_one(thread.committed);
 }
 
@@ -65,13 +64,15 @@ void clear_logs(Thread& thread) {
   thread.next_checkpoint = thread.checkpoints;
 }
 
-/// What the general way does for a transaction that has no logs and holds nothing.
-[[gnu::always_inline]] inline void commit_in_hardware(Thread& thread) {
+/// The same for a transaction that has no logs and holds nothing.
+void commit_in_hardware(Thread& thread) {
   const std::uint64_t time = hybrid.pass();
   const bool is_watched = shared.watches.any();
   Hardware::commit();
   thread.hardware.committed();
   end_attempt(thread);
+  thread.algorithm = thread.algorithms[Regime::kHardware];
+  thread.undo_actions.clear();
   if (__builtin_expect(time != 0, false)) {  // software transactions may still read what it made private
     thread.commit_time = time;
     thread.was_read_only = false;
@@ -84,7 +85,15 @@ void clear_logs(Thread& thread) {
     run_commit_actions(thread);
 }
 
-void commit(Thread& thread, void* exception) {
+/// Is there nothing to do but to let others see the writes, and to let them in? Not if actions, allocations
+/// or threads that wait for a condition have to be looked after, or upkeep is due.
+[[gnu::always_inline]] inline bool is_simple(const Thread& thread) {
+  const std::uint64_t committed = thread.committed.load(std::memory_order_relaxed) + 1;
+  return thread.nesting == 1 && (committed & thread.upkeep_mask) != 0 && !shared.watches.any() &&
+         (thread.commit_actions.size() | thread.undo_actions.size() | thread.allocations.size()) == 0;
+}
+
+[[gnu::noinline]] void commit_generally(Thread& thread, void* exception) {
   if (thread.mode == Mode::hardware && thread.nesting == 1) return commit_in_hardware(thread);
   if (__builtin_expect(thread.nesting != 1, false)) {
     if (thread.nesting == 0) fatal("a transaction is committed, but none has begun");
@@ -115,6 +124,8 @@ void commit(Thread& thread, void* exception) {
   const bool has_logs = thread.is_undoable();
   leave_transaction(thread);
   end_attempt(thread);
+  thread.next_checkpoint = thread.checkpoints;
+  thread.barriers = &kPlainBarriers;
   thread.start_as_usual();
   thread.aborts_in_a_row = 0;
   if (__builtin_expect(shared.watches.any(), false)) wake_watchers(thread, mode);
@@ -136,6 +147,26 @@ void commit(Thread& thread, void* exception) {
   } else {
     thread.allocations.commit();
   }
+}
+
+/// A simple one that is not in hardware.
+[[gnu::noinline]] void commit_alone(Thread& thread) {
+  // With the serial lock, or the gate that is biased to it, and nothing else.
+  const bool is_just_alone = thread.mode == Mode::irrevocable && !thread.has_closed_gate &&
+                             !thread.holds_hourglass && (thread.start | thread.aborts_in_a_row) == 0 &&
+                             thread.exceptions.is_clean();
+  if (!is_just_alone) return commit_generally(thread, nullptr);
+  end_attempt(thread);
+  thread.next_checkpoint = thread.checkpoints;
+  shared.gate.end_alone(thread.line);
+}
+
+void commit(Thread& thread, void* exception) {
+  if (exception != nullptr || !is_simple(thread)) return commit_generally(thread, exception);
+  if (thread.mode != Mode::hardware) return commit_alone(thread);
+  if (!thread.hardware.trusts_all() || hybrid.has_software()) return commit_generally(thread, nullptr);
+  Hardware::commit();
+  end_attempt(thread);
 }
 
 void become_irrevocable(Thread& thread, const void* subject) {

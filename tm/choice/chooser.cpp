@@ -26,10 +26,8 @@ AlgorithmId Chooser::next(const Window& window) {
   if (rate > score(now_)) note(now_, rate, window.commits);
   switch (state_) {
     case State::alone:
-      if (rate_ == 0) {  // a program that is over soon would not get back what trying costs
-        rate_ = rate;
-        next_round_ = time_ + kFirstPause;
-      }
+      // A program that is over soon would not get back what trying costs.
+      if (rate_ == 0) next_round_ = time_ + kFirstPause;
       // What suited several threads is likely to suit them again.
       state_ = State::settled;
       strange_ = 0;
@@ -101,6 +99,7 @@ AlgorithmId Chooser::settle(AlgorithmId best) {
 }
 
 AlgorithmId Chooser::stay(double rate, std::uint64_t commits) {
+  if (rate_ == 0) rate_ = rate;
   const bool is_usual = rate >= kLowestUsualRate * rate_ && rate <= kHighestUsualRate * rate_;
   strange_ = is_usual ? 0 : strange_ + 1;
   const bool has_changed = strange_ >= kStrangeWindows;

@@ -1,8 +1,8 @@
 // Which algorithm suits the program now: a pure function of windows of time in which commits were counted
-// (rule T50). With one thread at work it is the serial one, and nothing is tried. With more each candidate
-// runs for a window; the best stays, until its rate changes for good or a while has passed. A challenger has
-// to win by 5 % and twice, since on a busy machine one window says little, and by more where a window has few
-// commits.
+// (rule T50). With one thread at work it is the serial one, and nothing is tried. With more it is hardware
+// where there is some, until each candidate has run for a window; the best stays, until its rate changes for
+// good or a while has passed. A challenger has to win by 5 % and twice, since on a busy machine one window
+// says little, and by more where a window has few commits.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,7 +29,8 @@ class Chooser {
   }
 
   /// `candidates`: bits by AlgorithmId. The serial algorithm is always one.
-  constexpr explicit Chooser(std::uint32_t candidates = 1) : candidates_(candidates | 1) {}
+  constexpr explicit Chooser(std::uint32_t candidates = 1)
+      : candidates_(candidates | 1), best_(first_of(candidates)) {}
 
   /// The window of algorithm now() has ended. @returns what runs next.
   AlgorithmId next(const Window& window);
@@ -55,7 +56,11 @@ class Chooser {
   static constexpr unsigned kShareOfTrying = 50;  ///< one fiftieth of the time
   static constexpr std::uint8_t kLossesToSitOut = 2;
 
-  static std::uint32_t bit(AlgorithmId id) { return 1u << static_cast<unsigned>(id); }
+  static constexpr std::uint32_t bit(AlgorithmId id) { return 1u << static_cast<unsigned>(id); }
+  /// What several threads run before anything was tried.
+  static constexpr AlgorithmId first_of(std::uint32_t candidates) {
+    return (candidates & bit(AlgorithmId::rtm)) != 0 ? AlgorithmId::rtm : AlgorithmId::serial;
+  }
   double& score(AlgorithmId id) { return scores_[static_cast<std::size_t>(id)]; }
   void note(AlgorithmId id, double rate, std::uint64_t commits);
   /// Is it better than the best so far by more than the hysteresis and what chance explains?
@@ -70,10 +75,10 @@ class Chooser {
   std::uint32_t candidates_, left_ = 0, tried_ = 0;
   State state_ = State::alone;
   AlgorithmId now_ = AlgorithmId::serial;
-  AlgorithmId best_ = AlgorithmId::serial, challenger_ = AlgorithmId::serial;
+  AlgorithmId best_, challenger_ = AlgorithmId::serial;
   double scores_[kAlgorithmCount]{};
   std::uint64_t commits_[kAlgorithmCount]{};  ///< in the window of the score
-  double rate_ = 0;                           ///< of the settled best; 0: nothing was tried yet
+  double rate_ = 0;                           ///< of the settled best; 0: it had no window yet
   std::uint8_t losses_[kAlgorithmCount]{};
   unsigned strange_ = 0, single_ = 0;         ///< windows in a row
   std::uint64_t time_ = 0, trying_time_ = 0;  ///< with several threads

@@ -36,10 +36,9 @@ class HardwareTries {
     switch (reason) {
       case HardwareAbort::conflict:
         return ++conflicts_ <= kConflicts;
-      case HardwareAbort::other:
-        return ++others_ <= kOthers;
       case HardwareAbort::locked:
         return ++locked_ <= kLocked;
+      case HardwareAbort::other:  // most are page faults, which hardware can only repeat
       case HardwareAbort::capacity:
       case HardwareAbort::needs_software:
         return false;
@@ -50,66 +49,92 @@ class HardwareTries {
   unsigned conflicts() const { return conflicts_; }
 
  private:
-  static constexpr unsigned kConflicts = 4, kOthers = 2, kLocked = 16;
-  unsigned conflicts_ = 0, others_ = 0, locked_ = 0;
+  static constexpr unsigned kConflicts = 4, kLocked = 16;
+  unsigned conflicts_ = 0, locked_ = 0;
 };
 
 /// Which of a thread's transactions hardware does not bear, by the place where they begin: after k failures
-/// in a row the next 2^k - 1 of that place run in software at once.
+/// in a row the next 2^k - 1 of that place run in software at once; a first one that may be a page fault is
+/// forgiven.
 class HardwareHistory {
  public:
-  [[gnu::always_inline]] bool may_try(std::uintptr_t site) {
-    current_ = &places_[(site * kMultiplier) >> (64 - kBits)];
+  /// No place has failed since it last committed: none needs to be looked up.
+  bool trusts_all() const { return distrusted_ == 0; }
+  /// The place that gave_up() and committed() are about.
+  void look_up(std::uintptr_t site) { current_ = &places_[(site * kMultiplier) >> (64 - kBits)]; }
+  bool may_try(std::uintptr_t site) {
+    look_up(site);
     if (__builtin_expect(current_->skips == 0, true)) return true;
     --current_->skips;
     return false;
   }
-  void gave_up() {
+  void gave_up(HardwareAbort reason) {
+    distrusted_ += current_->penalty == 0;
+    if (reason == HardwareAbort::other && current_->penalty == 0) {  // software has touched the page
+      current_->penalty = 1;
+      return;
+    }
     current_->penalty =
         current_->penalty < kMost ? static_cast<std::uint8_t>(2 * current_->penalty + 1) : kMost;
     current_->skips = current_->penalty;
   }
-  [[gnu::always_inline]] void committed() {
-    if (__builtin_expect(current_->penalty != 0, false)) current_->penalty /= 2;
+  void committed() {
+    if (__builtin_expect(current_->penalty == 0, true)) return;
+    current_->penalty /= 2;
+    distrusted_ -= current_->penalty == 0;
   }
 
  private:
   struct Place {
-    std::uint8_t skips = 0, penalty = 0;
+    std::uint8_t skips = 0, penalty = 0;  ///< skips only where there is a penalty
   };
   static constexpr unsigned kBits = 6;
   static constexpr std::uint8_t kMost = 127;
   static constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
+  std::uint32_t distrusted_ = 0;  ///< places with a penalty
   Place places_[1u << kBits];
   Place* current_ = places_;
 };
 
-/// True: in a hardware transaction. False: software has to run it. `aborts` counts by reason; `pause(n)`
-/// waits after the n-th conflict. Class Others: lets_in() and waits() as Hybrid has them.
+/// One attempt. @returns kStarted inside of it, else why it was aborted. Class Others: lets_in() and waits()
+/// as Hybrid has them.
+template <class Hardware, class Others>
+[[gnu::always_inline]] inline unsigned attempt_in_hardware(Others& others) {
+  const unsigned status = Hardware::begin();
+  if (__builtin_expect(status != RtmStatus::kStarted, false)) return status;
+  if (__builtin_expect(others.lets_in(), true) || has_fault(Fault::elision_not_subscribed)) return status;
+  return Hardware::template abort<AbortCode::kLocked>();
+}
+
+/// After an attempt that ended with `status`, of a place that history has looked up. True: in a hardware
+/// transaction. False: software has to run it. `aborts` counts by reason; `pause(n)` waits after the n-th
+/// conflict.
 template <class Hardware, class Others, class Pause>
-[[gnu::always_inline]] inline bool begin_in_hardware(Others& others, HardwareHistory& history,
-                                                     std::uintptr_t site,
-                                                     std::atomic<std::uint64_t> (&aborts)[kHardwareAborts],
-                                                     Pause pause) {
-  if (!history.may_try(site)) return false;
+bool retry_in_hardware(Others& others, HardwareHistory& history,
+                       std::atomic<std::uint64_t> (&aborts)[kHardwareAborts], Pause pause, unsigned status) {
   HardwareTries tries;
-  while (others.waits()) {
-    unsigned status = Hardware::begin();
-    if (__builtin_expect(status == RtmStatus::kStarted, true)) {
-      if (__builtin_expect(others.lets_in(), true) || has_fault(Fault::elision_not_subscribed)) return true;
-      status = Hardware::template abort<AbortCode::kLocked>();
-    }
+  while (status != RtmStatus::kStarted) {
     const HardwareAbort reason = reason_of(status);
     auto& count = aborts[static_cast<std::size_t>(reason)];
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!tries.again(reason)) {
       // Conflicts and locks say something about the moment, not about the transaction.
-      if (reason != HardwareAbort::locked && reason != HardwareAbort::conflict) history.gave_up();
+      if (reason != HardwareAbort::locked && reason != HardwareAbort::conflict) history.gave_up(reason);
       return false;
     }
     if (reason == HardwareAbort::conflict) pause(tries.conflicts());
+    if (!others.waits()) return false;
+    status = attempt_in_hardware<Hardware>(others);
   }
-  return false;
+  return true;
+}
+
+/// The same from the beginning, of the place `site`.
+template <class Hardware, class Others, class Pause>
+bool begin_in_hardware(Others& others, HardwareHistory& history, std::uintptr_t site,
+                       std::atomic<std::uint64_t> (&aborts)[kHardwareAborts], Pause pause) {
+  if (!history.may_try(site) || !others.waits()) return false;
+  return retry_in_hardware<Hardware>(others, history, aborts, pause, attempt_in_hardware<Hardware>(others));
 }
 
 }  // namespace rubato::tm

@@ -32,11 +32,10 @@ class Hybrid {
   /// Inside one, last of all. @returns the time of its commit, or 0 where no software transaction is under
   /// way that might have read what it wrote: whoever begins from now on aborts it.
   [[gnu::always_inline]] std::uint64_t pass() {
-    if (__builtin_expect(software_.load(std::memory_order_relaxed) == 0, true) ||
-        has_fault(Fault::hardware_unseen))
-      return 0;
+    if (__builtin_expect(!has_software(), true) || has_fault(Fault::hardware_unseen)) return 0;
     return sequence_.pass();
   }
+  [[gnu::always_inline]] bool has_software() const { return software_.load(std::memory_order_relaxed) != 0; }
 
   /// A software transaction, before its snapshot and after its last access.
   void begin_software() { software_.fetch_add(1, std::memory_order_seq_cst); }

@@ -43,8 +43,10 @@ class Exceptions {
   std::size_t gone_count(const Mark& mark) const { return objects_.size() - mark.objects; }
   void roll_back_to(const Mark& mark);
   void roll_back() { roll_back_to({0, 0, outermost_uncaught_, nullptr}); }
+  /// There is none that a commit has to clean up.
+  bool is_clean() const { return objects_.empty() && caught_ == 0 && in_flight_ == nullptr; }
   void commit() {
-    if (__builtin_expect(!objects_.empty() || caught_ != 0 || in_flight_ != nullptr, false)) end();
+    if (__builtin_expect(!is_clean(), false)) end();
   }
 
  private:

@@ -13,7 +13,7 @@ namespace rubato::tm {
 struct Atomics : runtime::HeaderAtomics {
   /// How often a waiter looks at a word before it yields: about a microsecond (rule T35).
   static constexpr int kSpins = 20;
-  static constexpr int kYields = 8;
+  static constexpr int kYields = 64;
 
   /// Orders this thread's accesses against those of all other running threads, which need no fence of their
   /// own but a compiler barrier (membarrier). has_heavy_fence() is false where the system call does not

@@ -102,6 +102,31 @@ class Gate {
     }
   }
 
+  /// The same for a transaction that can be alone at once, where the algorithm wants that. False: start() it.
+  bool try_start_alone(Line<A>& line) {
+    const std::uint32_t before = regime();
+    if (!Regime::takes_lock(before)) return false;
+    if (Regime::is_biased(before)) {
+      const std::uint32_t now = try_enter_biased(line, false);
+      if (!Regime::is_biased(now) || kept_out_by(now, false) != 0) return false;
+      if (Regime::takes_lock(now)) return true;
+      leave(line);
+      return false;
+    }
+    if (!serial_.try_lock()) return false;
+    if (Regime::takes_lock(regime()) || has_fault(Fault::regime_not_rechecked)) return true;
+    serial_.unlock();
+    return false;
+  }
+  /// After it, or another start that was alone.
+  void end_alone(Line<A>& line) {
+    if (is_inside(line)) {
+      leave(line);
+    } else {
+      unlock();
+    }
+  }
+
   /// For a transaction in hardware, which is not inside: the gate keeps no new one out, and the algorithm
   /// that runs is still the one with hardware. Whoever closes it writes the word that this reads.
   [[gnu::always_inline]] bool lets_hardware_in() const {

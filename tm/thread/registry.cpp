@@ -63,6 +63,7 @@ void in_child() {
     thread.is_free = true;
     thread.nesting = 0;
     thread.mode = Mode::outside;
+    thread.barriers = &kPlainBarriers;
     clear_logs(thread);
   });
   for (std::uint32_t id = 0; id < kAlgorithmCount; ++id) algorithm(id).reset_after_fork();
@@ -125,6 +126,7 @@ rubato::tm::Thread* rubato_tm_register_thread() {
   } else {
     shared.gate.unbias();
   }
+  if (options.undo_always) thread->start |= Start::kKeepsUndo;
   adapt_thread(*thread);
   profile_thread(*thread);
   pthread_mutex_unlock(&registry_lock);

@@ -59,7 +59,8 @@ constexpr std::size_t kSerializations = 4;  ///< that are counted without a prof
 
 /// What begin has to do besides, in bits.
 struct Start {
-  static constexpr std::uint8_t kSerial = 1, kProfiled = 2;
+  static constexpr std::uint8_t kSerial = 1, kProfiled = 2,
+                                kKeepsUndo = 4;  ///< also where nothing can abort (Options::undo_always)
 };
 
 /// Upkeep is done at every 1,024th commit.
@@ -95,14 +96,13 @@ class ValueRead {
 };
 
 struct Thread {
-  const Barriers* barriers = nullptr;
-  Checkpoint* next_checkpoint = nullptr;  ///< x86_64.S: where begin saves, always with room for one
+  const Barriers* barriers = &kPlainBarriers;  ///< outside of transactions, too
+  Checkpoint* next_checkpoint = nullptr;       ///< x86_64.S: where begin saves, always with room for one
   // -- up to here the layout is known to assembly
   Line<Atomics> line;
 
-  const Algorithm* algorithm = nullptr;
-  const Algorithm* const* algorithms = all_algorithms();  ///< by AlgorithmId; with a profile others
-  std::uint32_t nesting = 0;                              ///< open transactions, flat ones included
+  // What short transactions write, in one cache line.
+  std::uint32_t nesting = 0;  ///< open transactions, flat ones included
   std::uint32_t properties = 0;
   std::uint64_t id = 0;
   Mode mode = Mode::outside;
@@ -110,9 +110,14 @@ struct Thread {
   std::uint8_t start = 0;  ///< bits of Start, for the next attempt
   bool holds_hourglass = false;
   std::uint32_t aborts_in_a_row = 0;
-
-  Buffer<Savepoint> savepoints;
+  std::atomic<std::uint64_t> committed{0};  ///< as the counters below
+  std::uint64_t upkeep_mask = kUpkeepMask;
   Checkpoint* checkpoints = nullptr;
+  const Algorithm* algorithm = nullptr;
+  HardwareHistory hardware;
+
+  const Algorithm* const* algorithms = all_algorithms();  ///< by AlgorithmId; with a profile others
+  Buffer<Savepoint> savepoints;
   std::size_t checkpoint_room = 0;
 
   UndoLog undo;
@@ -133,11 +138,9 @@ struct Thread {
   Exceptions exceptions;
 
   // Written by this thread only, read by statistics (rule T60).
-  std::atomic<std::uint64_t> committed{0}, aborted{0};
+  std::atomic<std::uint64_t> aborted{0};
   std::atomic<std::uint64_t> serialized[kSerializations]{};
   std::atomic<std::uint64_t> hardware_aborts[kHardwareAborts]{}, software_instead{0};
-  HardwareHistory hardware;
-  std::uint64_t upkeep_mask = kUpkeepMask;
   std::uint64_t looked_at = 0;            ///< adapt(): when this thread did so last
   std::uint64_t committed_at_window = 0;  ///< adapt(): `committed` at the window's beginning
   Profile* profile = nullptr;             ///< null unless profiling is on

@@ -76,6 +76,19 @@ TEST(Chooser, AProgramOfTwentyMillisecondsTriesNothing) {
   EXPECT_EQ(machine.now(), AlgorithmId::eager);
 }
 
+TEST(Chooser, SeveralThreadsBeginInHardwareWhereThereIsSome) {
+  Machine machine(kEverything | 1u << static_cast<unsigned>(AlgorithmId::rtm));
+  machine.run(Chooser::kWindow, {1000, 100, 100, 100, 500}, 1);
+  EXPECT_EQ(machine.now(), AlgorithmId::serial) << "one thread";
+  machine.run(Chooser::kWindow, {1000, 100, 100, 100, 500});
+  EXPECT_EQ(machine.now(), AlgorithmId::rtm);
+  machine.forget();
+  machine.run(kSecond / 50, {1000, 100, 100, 100, 500});
+  EXPECT_EQ(machine.share(AlgorithmId::rtm), 1) << "nothing is tried yet";
+  machine.run(kSecond / 10, {1000, 100, 100, 100, 500});
+  EXPECT_EQ(machine.now(), AlgorithmId::serial) << "another one is better";
+}
+
 TEST(Chooser, TheBestIsFoundAndStays) {
   for (const AlgorithmId best :
        {AlgorithmId::serial, AlgorithmId::eager, AlgorithmId::lazy, AlgorithmId::norec}) {

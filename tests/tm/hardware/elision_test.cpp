@@ -86,9 +86,22 @@ TEST_F(Elision, GoesToSoftwareAtOnceWhereCapacityDoesNotSuffice) {
   EXPECT_FALSE(begin({kCapacity | kConflict}));
   EXPECT_EQ(Scripted::begun, 1);
 }
-TEST_F(Elision, GoesToSoftwareAfterThreeOtherAborts) {
-  EXPECT_FALSE(begin({kInterrupt, kInterrupt, kInterrupt}));
-  EXPECT_EQ(count(HardwareAbort::other), 3u);
+TEST_F(Elision, GoesToSoftwareAtOnceAfterAnAbortWithoutAReason) {
+  EXPECT_FALSE(begin({kInterrupt}));
+  EXPECT_EQ(count(HardwareAbort::other), 1u);
+}
+TEST_F(Elision, AFirstAbortWithoutAReasonIsForgiven) {
+  begin({kInterrupt});
+  EXPECT_TRUE(begin({})) << "software has touched the page";
+  history.committed();
+  EXPECT_TRUE(history.trusts_all());
+  begin({kInterrupt});
+  EXPECT_FALSE(begin({kInterrupt})) << "the second in a row";
+  for (int skipped = 0; skipped < 3; ++skipped) {
+    EXPECT_FALSE(begin({}));
+    EXPECT_EQ(Scripted::begun, 0);
+  }
+  EXPECT_TRUE(begin({}));
 }
 TEST_F(Elision, GoesToSoftwareForWhatNeedsIt) {
   EXPECT_FALSE(begin({RtmStatus::explicit_abort(AbortCode::kNeedsSoftware)}));
@@ -127,6 +140,63 @@ TEST_F(Elision, ACommitMakesAPlaceTrustedAgain) {
   begin({kCapacity});
   EXPECT_FALSE(begin({}));
   EXPECT_TRUE(begin({}));
+}
+
+TEST_F(Elision, AllPlacesAreTrustedAsLongAsNoneHasFailed) {
+  EXPECT_TRUE(history.trusts_all());
+  begin({kConflict, kStarted});
+  EXPECT_TRUE(history.trusts_all()) << "a conflict says nothing about the place";
+  begin({kCapacity}, 0x1000);
+  begin({kCapacity}, 0x2000);
+  EXPECT_FALSE(history.trusts_all());
+  const auto commit = [this](std::uintptr_t site) {
+    while (!begin({}, site)) {  // it skips some
+    }
+    history.committed();
+  };
+  commit(0x1000);
+  EXPECT_FALSE(history.trusts_all()) << "the other one";
+  commit(0x2000);
+  EXPECT_TRUE(history.trusts_all());
+  commit(0x2000);
+  EXPECT_TRUE(history.trusts_all());
+}
+TEST_F(Elision, APlaceThatFailedTwiceIsTrustedAfterTwoCommits) {
+  begin({kCapacity});
+  begin({});
+  begin({kCapacity});
+  for (int commits = 0; commits < 2; ++commits) {
+    EXPECT_FALSE(history.trusts_all());
+    while (!begin({})) {
+    }
+    history.committed();
+  }
+  EXPECT_TRUE(history.trusts_all());
+}
+TEST_F(Elision, TheFirstAttemptNeitherWaitsNorCounts) {
+  Scripted::script = {kConflict};
+  EXPECT_EQ(attempt_in_hardware<Scripted>(others), kConflict);
+  EXPECT_EQ(attempt_in_hardware<Scripted>(others), kStarted);
+  others.looks = {false};
+  EXPECT_EQ(attempt_in_hardware<Scripted>(others), RtmStatus::explicit_abort(AbortCode::kLocked));
+  EXPECT_EQ(others.waited, 0);
+}
+TEST_F(Elision, WhatFollowsAFirstAttemptCountsIt) {
+  const auto retry = [this](unsigned status, std::vector<unsigned> script) {
+    Scripted::script.assign(script.begin(), script.end());
+    history.look_up(0x1000);
+    return retry_in_hardware<Scripted>(
+        others, history, aborts, [](unsigned) {}, status);
+  };
+  EXPECT_TRUE(retry(kConflict, {kConflict, kConflict, kConflict, kStarted}));
+  EXPECT_EQ(count(HardwareAbort::conflict), 4u);
+  EXPECT_FALSE(retry(kConflict, {kConflict, kConflict, kConflict, kConflict, kStarted}));
+  EXPECT_EQ(count(HardwareAbort::conflict), 9u);
+  EXPECT_TRUE(history.trusts_all());
+  EXPECT_FALSE(retry(kCapacity, {kStarted}));
+  EXPECT_FALSE(history.trusts_all());
+  others.opens = false;
+  EXPECT_FALSE(retry(RtmStatus::explicit_abort(AbortCode::kLocked), {kStarted})) << "another algorithm";
 }
 
 TEST(Presence, NeedsTheBitOfCpuid) {

@@ -154,6 +154,14 @@ void look(State& s, std::uint32_t mine) {
   s.is_wrong |= s.alone != 0 || (mine == 0 && s.inside_of[0] != 1);
 }
 
+void work(State& s, std::uint32_t algorithm) {
+  ++s.inside_of[algorithm];
+  look(s, algorithm);
+  Explorer::step();
+  look(s, algorithm);
+  --s.inside_of[algorithm];
+}
+
 void any(int me) {
   State& s = *state;
   Gate<Explored>::Entry entry;
@@ -161,16 +169,16 @@ void any(int me) {
     s.gate.wait_for_opening(entry.regime);
   const bool is_alone = entry.how == Gate<Explored>::Entry::How::alone;
   const std::uint32_t algorithm = is_alone ? 0 : Regime::algorithm(entry.regime);
-  ++s.inside_of[algorithm];
-  look(s, algorithm);
-  Explorer::step();
-  look(s, algorithm);
-  --s.inside_of[algorithm];
-  if (s.gate.is_inside(s.line[me])) {
-    s.gate.leave(s.line[me]);
-  } else {
-    s.gate.unlock();
-  }
+  work(s, algorithm);
+  s.gate.end_alone(s.line[me]);
+  ++s.finished;
+}
+/// Alone without a wait, where that is possible.
+void at_once(int me) {
+  State& s = *state;
+  if (!s.gate.try_start_alone(s.line[me])) return any(me);
+  work(s, 0);
+  s.gate.end_alone(s.line[me]);
   ++s.finished;
 }
 template <std::uint32_t first, std::uint32_t second>
@@ -190,6 +198,26 @@ TEST(Switch, FromSerialToTwoAlgorithmsBesideTwoTransactions) {
 TEST(Switch, ToAnAlgorithmAndBackToSerial) { EXPECT_EQ(sample({any, any, changes_twice<1, 0>}), kRight); }
 TEST(Switch, BesideATransactionThatBecomesSerial) {
   EXPECT_EQ(sample({any, serial, changes_twice<1, 2>}), kRight);
+}
+TEST(Switch, BesideTransactionsThatAreAloneAtOnce) {
+  EXPECT_EQ(sample({at_once, at_once, changes_twice<1, 0>}), kRight);
+  EXPECT_EQ(sample({at_once, serial, changes_twice<1, 0>}), kRight);
+}
+TEST(Switch, WhoIsAloneAtOnceIsSoWithTheSerialAlgorithmOnly) {
+  State s;
+  EXPECT_TRUE(s.gate.try_start_alone(s.line[0]));
+  EXPECT_FALSE(s.gate.try_start_alone(s.line[1])) << "the lock is taken";
+  s.gate.end_alone(s.line[0]);
+  EXPECT_TRUE(s.gate.try_start_alone(s.line[1]));
+  s.gate.end_alone(s.line[1]);
+  s.gate.change_algorithm(1);
+  EXPECT_FALSE(s.gate.try_start_alone(s.line[0]));
+  EXPECT_TRUE(s.gate.try_lock()) << "it was given back";
+}
+TEST(SwitchFaults, BeingAloneAtOnceWithoutASecondLookAtTheAlgorithmIsFound) {
+  fault = Fault::regime_not_rechecked;
+  EXPECT_TRUE(sample({at_once, at_once, changes_twice<1, 0>}, 200000).is_wrong);
+  fault = Fault::none;
 }
 TEST(SwitchFaults, AChangeWithoutClosingTheGateIsFound) {
   fault = Fault::regime_changed_unclosed;
@@ -219,6 +247,11 @@ void registers_and_leaves(int me) {
 void two_with_bias(int me) {
   any(me);
   any(me);
+  --state->finished;
+}
+void two_at_once_with_bias(int me) {
+  at_once(me);
+  at_once(me);
   --state->finished;
 }
 Outcome sample_biased(const std::vector<std::function<void(int)>>& bodies, std::uint32_t algorithm,
@@ -252,6 +285,30 @@ TEST(Bias, WhoRegistersBecomesSerial) {
   };
   EXPECT_EQ(sample_biased({two_with_bias, becomes_serial}, 1), kRight);
   EXPECT_EQ(sample_biased({two_with_bias, becomes_serial}, 0), kRight);
+}
+TEST(Bias, IsLeftByWhoIsAloneAtOnce) {
+  State s;
+  s.gate.bias();
+  EXPECT_TRUE(s.gate.try_start_alone(s.line[0]));
+  EXPECT_TRUE(s.gate.is_inside(s.line[0])) << "without the lock";
+  s.gate.end_alone(s.line[0]);
+  EXPECT_FALSE(s.gate.is_inside(s.line[0]));
+  s.gate.change_algorithm(1);
+  EXPECT_FALSE(s.gate.try_start_alone(s.line[0]));
+  s.gate.change_algorithm(0);
+  s.gate.hold();
+  EXPECT_FALSE(s.gate.try_start_alone(s.line[0]));
+  EXPECT_FALSE(s.gate.is_inside(s.line[0]));
+}
+TEST(Bias, ThreadsRegisterBesideTransactionsThatAreAloneAtOnce) {
+  EXPECT_EQ(sample_biased({two_at_once_with_bias, registers}, 0), kRight);
+  EXPECT_EQ(sample_biased({two_at_once_with_bias, registers_and_leaves}, 0), kRight);
+  EXPECT_EQ(sample_biased({two_at_once_with_bias, registers, registers}, 0), kRight);
+}
+TEST(BiasFaults, ABiasThatStaysIsFoundAlsoBesideWhoIsAloneAtOnce) {
+  fault = Fault::bias_not_revoked;
+  EXPECT_TRUE(sample_biased({two_at_once_with_bias, registers, registers}, 0, 200000).is_wrong);
+  fault = Fault::none;
 }
 TEST(BiasFaults, ABiasThatStaysIsFound) {
   fault = Fault::bias_not_revoked;
