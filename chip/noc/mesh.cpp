@@ -72,40 +72,46 @@ inline Cycle Mesh::travel(TileId from, TileId to, const RunLength& run, Cycle no
   return params_.contention ? travel<true>(from, to, run, now) : travel<false>(from, to, run, now);
 }
 
-template <class AtRouter>
-std::uint32_t Mesh::go_along(TileId from, Direction d, std::uint32_t links, std::uint32_t bytes, Cycle head,
+template <Direction d, class AtRouter>
+std::uint32_t Mesh::go_along(TileId from, std::uint32_t links, const RunLength& run, Cycle head,
                              const AtRouter& at_router) {
-  const std::uint32_t flits = flits_of(bytes);
+  constexpr bool is_back = d == Direction::west || d == Direction::north;
+  constexpr bool is_across = d == Direction::east || d == Direction::west;
+  const std::uint32_t step = is_across ? 1 : params_.width;
   std::uint32_t tile = from.value;
   for (std::uint32_t i = 0; i < links; ++i) {
     const std::uint32_t l = link(tile, d);
-    flits_[l] += flits;
-    if (params_.contention) head = calendars_.book(l, head, RunLength{flits});
+    flits_[l] += run.length();
+    if (params_.contention) head = calendars_.book(l, head, run);
     head += params_.straight;
-    tile = d == Direction::east    ? tile + 1
-           : d == Direction::west  ? tile - 1
-           : d == Direction::south ? tile + params_.width
-                                   : tile - params_.width;
+    tile = is_back ? tile - step : tile + step;
     at_router(TileId{tile}, head);
   }
   return links;
 }
 
 /// From a router of the sender's row to the tiles of `to` in its column.
-std::uint32_t Mesh::go_down(TileId from, const TileSet& to, std::uint32_t bytes, Cycle head, bool turns,
+std::uint32_t Mesh::go_down(TileId from, const TileSet& to, const RunLength& run, Cycle head, bool turns,
                             std::span<Cycle> arrivals) {
   const Reach reach = reach_[static_cast<std::uint32_t>(places_[from.value].column)];
   const auto arrive = [&](TileId t, Cycle at) {
-    if (to.has(t)) arrivals[t.value] = at + (flits_of(bytes) - 1);
+    if (to.has(t)) arrivals[t.value] = at + (run.length() - 1);
   };
   if (turns) head += params_.turn - params_.straight;
-  return go_along(from, Direction::south, reach.south, bytes, head, arrive) +
-         go_along(from, Direction::north, reach.north, bytes, head, arrive);
+  return go_along<Direction::south>(from, reach.south, run, head, arrive) +
+         go_along<Direction::north>(from, reach.north, run, head, arrive);
 }
 
 // Along the sender's row first, as every message; a copy leaves at each column that has one of the tiles.
 std::uint32_t Mesh::multicast(TileId from, const TileSet& to, Message message, Cycle now,
                               std::span<Cycle> arrivals) {
+  if (to.count() == 1) {  // as often as not
+    TileId only{};
+    to.for_each([&](TileId t) { only = t; });
+    arrivals[only.value] = send(from, only, message, now);
+    return hops(from, only);
+  }
+  const RunLength run = message.bytes < kSmall ? small_[message.bytes] : RunLength{flits_of(message.bytes)};
   const Place start = places_[from.value];
   std::fill(reach_.begin(), reach_.end(), Reach{});
   std::uint32_t east = 0, west = 0;
@@ -119,13 +125,13 @@ std::uint32_t Mesh::multicast(TileId from, const TileSet& to, Message message, C
     if (dy < 0) reach.north = std::max(reach.north, static_cast<std::uint32_t>(-dy));
   });
   if (to.has(from)) arrivals[from.value] = now;
-  std::uint32_t links = go_down(from, to, message.bytes, now, false, arrivals);
+  std::uint32_t links = go_down(from, to, run, now, false, arrivals);
   const auto at_column = [&](TileId t, Cycle head) {
-    if (to.has(t)) arrivals[t.value] = head + (flits_of(message.bytes) - 1);
-    links += go_down(t, to, message.bytes, head, true, arrivals);
+    if (to.has(t)) arrivals[t.value] = head + (run.length() - 1);
+    links += go_down(t, to, run, head, true, arrivals);
   };
-  const std::uint32_t eastward = go_along(from, Direction::east, east, message.bytes, now, at_column);
-  const std::uint32_t westward = go_along(from, Direction::west, west, message.bytes, now, at_column);
+  const std::uint32_t eastward = go_along<Direction::east>(from, east, run, now, at_column);
+  const std::uint32_t westward = go_along<Direction::west>(from, west, run, now, at_column);
   links += eastward + westward;
   if (links != 0) {
     bytes_[static_cast<unsigned>(message.traffic)] += message.bytes;

@@ -73,10 +73,10 @@ class Mesh final : public Network {
   Cycle travel(TileId from, TileId to, const RunLength& run, Cycle now);
   /// A multicast's way along one direction: books the links until every tile of `to` on it is served, and
   /// says of each router on the way when the head is there.
-  template <class AtRouter>
-  std::uint32_t go_along(TileId from, Direction d, std::uint32_t links, std::uint32_t bytes, Cycle head,
+  template <Direction d, class AtRouter>
+  std::uint32_t go_along(TileId from, std::uint32_t links, const RunLength& run, Cycle head,
                          const AtRouter& at_router);
-  std::uint32_t go_down(TileId from, const TileSet& to, std::uint32_t bytes, Cycle head, bool turns,
+  std::uint32_t go_down(TileId from, const TileSet& to, const RunLength& run, Cycle head, bool turns,
                         std::span<Cycle> arrivals);
   Cycle travel_unusually(TileId from, TileId to, std::uint32_t bytes, Cycle now);
   bool has_link(std::uint32_t tile, Direction d) const;

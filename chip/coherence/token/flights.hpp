@@ -1,9 +1,12 @@
 // Messages of the token protocols on their way or waiting at a home, each with the time and the parts of the
-// access that it is made for (C23). Entries are used again, those freed last first.
+// access that it is made for (C23). Entries are used again, those freed last first, and do not move: a
+// message is handled where it lies.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "chip/coherence/token/token_message.hpp"
@@ -32,28 +35,34 @@ struct Flight {
 
 class FlightPool {
  public:
-  std::uint32_t add(const Flight& flight) {
-    if (free_ == kNone) {
-      flights_.push_back(flight);
-      return static_cast<std::uint32_t>(flights_.size() - 1);
-    }
-    const std::uint32_t index = free_;
-    free_ = flights_[index].next;
-    flights_[index] = flight;
-    return index;
-  }
-  /// A copy, whose place is free again.
-  Flight take(std::uint32_t index) {
-    const Flight flight = flights_[index];
-    flights_[index].next = free_;
-    free_ = index;
-    return flight;
-  }
-  Flight& operator[](std::uint32_t index) { return flights_[index]; }
   static constexpr std::uint32_t kNone = ~0U;
 
+  std::uint32_t add(const Flight& flight) {
+    if (free_ == kNone) [[unlikely]]
+      grow();
+    const std::uint32_t index = free_;
+    Flight& here = (*this)[index];
+    free_ = here.next;
+    here = flight;
+    return index;
+  }
+  /// The entry is free again.
+  void release(std::uint32_t index) {
+    (*this)[index].next = free_;
+    free_ = index;
+  }
+  Flight& operator[](std::uint32_t index) { return (*chunks_[index / kChunk])[index % kChunk]; }
+
  private:
-  std::vector<Flight> flights_;
+  static constexpr std::uint32_t kChunk = 64;
+
+  [[gnu::noinline]] void grow() {
+    const auto first = static_cast<std::uint32_t>(chunks_.size()) * kChunk;
+    chunks_.push_back(std::make_unique<std::array<Flight, kChunk>>());
+    for (std::uint32_t index = first + kChunk; index-- > first;) release(index);
+  }
+
+  std::vector<std::unique_ptr<std::array<Flight, kChunk>>> chunks_;
   std::uint32_t free_ = kNone;
 };
 

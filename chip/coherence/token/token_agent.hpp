@@ -4,14 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <memory_resource>
-#include <unordered_map>
 #include <vector>
 
 #include "chip/coherence/tile_caches.hpp"
 #include "chip/coherence/token/agent_rules.hpp"
 #include "chip/coherence/token/broadcast_rules.hpp"
+#include "chip/coherence/token/line_records.hpp"
 #include "chip/vocabulary/memory_system.hpp"
 
 namespace rubato::chip {
@@ -41,19 +39,16 @@ struct RefusedAccess {
 };
 
 struct TokenAgent {
-  TokenAgent(TileCaches::Params params, std::pmr::memory_resource* memory) : caches(params), lines(memory) {}
-  AgentRecord* find(LineAddr line) {
-    const auto it = lines.find(line.value);
-    return it == lines.end() ? nullptr : &it->second;
-  }
+  explicit TokenAgent(TileCaches::Params params) : caches(params) {}
+  AgentRecord* find(LineAddr line) const { return lines.find(line); }
   void drop_if_idle(LineAddr line) {
-    const auto it = lines.find(line.value);
-    if (it != lines.end() && it->second.is_idle()) lines.erase(it);
+    if (const AgentRecord* const record = find(line); record != nullptr && record->is_idle())
+      lines.erase(line);
   }
 
   TileCaches caches;
-  std::pmr::unordered_map<std::uint64_t, AgentRecord> lines;  // looked up; walked in the order of lines only
-  std::uint32_t due = 0;                                      // lines whose unblock is
+  LineRecords<AgentRecord> lines;
+  std::uint32_t due = 0;               // lines whose unblock is
   std::uint32_t open = 0;              // those and the lines with a request under way: entries (MSHRs) in use
   std::vector<RefusedAccess> refused;  // in the order in which they were made
   std::uint64_t refusals = 0;

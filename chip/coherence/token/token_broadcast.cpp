@@ -25,28 +25,30 @@ void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& 
   record.tries = 0;
   record.asked = path.at();
   record.givers = groups_.all();  // each tile is asked for its uncommitted accessors (K62)
-  ask_all(r.tile, {.message = out.sends[0],
-                   .line = r.line,
-                   .at = path.at(),
-                   .parts = path.parts(),
-                   .is_rollback = r.kind == AccessKind::rollback});
+  Flight flight{.message = out.sends[0],
+                .line = r.line,
+                .at = path.at(),
+                .parts = path.parts(),
+                .is_rollback = r.kind == AccessKind::rollback};
+  ask_all(r.tile, flight);
   if (!warming_) wait_for_answers(r.tile, record, r.line, path.at());
 }
 
 /// Tiles that have nothing of the line only look it up (K26): should one get a token before the message is
 /// there, that means a retry.
-void TokenBroadcast::ask_all(TileId tile, Flight flight) {
+void TokenBroadcast::ask_all(TileId tile, Flight& flight) {
   const TileId home = home_of(flight.line), controller = controller_tile_of(flight.line);
   show_begin(flight, tile);
   const TileSet others(groups_, groups_.all(), tile);
   const std::span<const Cycle> arrivals = book_multicast(flight, tile, others);
   const auto at = [&](TileId t) { return t == tile ? flight.at : arrivals[t.value]; };
   const auto deliver_to = [&](TokenMessage::To place, TileId t) {
-    Flight copy = flight;
+    const std::uint32_t index = flights_.add(flight);
+    Flight& copy = flights_[index];
     copy.message.to = place;
     copy.message.agent = static_cast<std::uint16_t>(t.value);
     if (!warming_) copy.spend(kToNode, at(t));
-    arrive(copy);
+    arrive(index);
   };
   for (std::uint32_t t = 0; t < tiles_; ++t) {
     if (t == tile.value) continue;
@@ -104,26 +106,29 @@ void TokenBroadcast::release(TileId t, LineAddr line, AgentRecord& record, Cycle
   const AgentOutcome out = rules_.release(record.line, record.persistent, self);
   require(out.violation, line);
   note_loss(t, line, out.loss);
-  pass_on(out, {.line = line, .at = at, .transaction = record.transaction}, t, ServedBy::other_tile);
+  Flight cause{.line = line, .at = at, .transaction = record.transaction};
+  pass_on(out, cause, t, ServedBy::other_tile);
   agent.drop_if_idle(line);
 }
 
 void TokenBroadcast::evict(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
   const AgentOutcome out = rules_.evict(record.line, record.persistent, static_cast<std::uint16_t>(t.value));
   require(out.violation, line);
-  pass_on(out, {.line = line, .at = at}, t, ServedBy::other_tile);
+  Flight cause{.line = line, .at = at};
+  pass_on(out, cause, t, ServedBy::other_tile);
   agents_[t.value].drop_if_idle(line);
 }
 
-void TokenBroadcast::receive_at_agent(Flight flight) {
+void TokenBroadcast::receive_at_agent(Flight& flight) {
   const TileId t{flight.message.agent};
   const auto self = static_cast<std::uint16_t>(t.value);
   TokenAgent& agent = agents_[t.value];
   const LineAddr line = flight.line;
   const Heard kind = flight.message.kind;
   const bool is_get = kind == Heard::get_shared || kind == Heard::get_exclusive;
-  if (is_get && agent.find(line) == nullptr) return;  // it has nothing any more
-  AgentRecord& record = agent.lines[line.value];
+  AgentRecord* const found = agent.find(line);
+  if (is_get && found == nullptr) return;  // it has nothing any more
+  AgentRecord& record = found != nullptr ? *found : agent.lines.get(line);
   if (is_get || kind == Heard::activate) {
     const Gift gift = rules_.gift(record.line, record.persistent, self, flight.message);
     collect_for(flight, record, gift == Gift::one, gift == Gift::all);
@@ -146,18 +151,15 @@ void TokenBroadcast::receive_at_agent(Flight flight) {
   agent.drop_if_idle(line);
 }
 
-void TokenBroadcast::pass_on(const AgentOutcome& out, const Flight& cause, TileId from, ServedBy served) {
+void TokenBroadcast::pass_on(const AgentOutcome& out, Flight& cause, TileId from, ServedBy served) {
+  cause.served = served;  // only tokens tell
   for (std::uint32_t i = 0; i < out.count; ++i) {
-    Flight next = cause;
-    next.message = out.sends[i];
-    if (next.message.kind == Heard::tokens) {
-      next.served = served;
-      count_in_flight(next, true);
-    }
-    TileId to = home_of(cause.line);
-    if (next.message.to == TokenMessage::To::agent) to = TileId{next.message.agent};
-    if (next.message.to == TokenMessage::To::memory) to = controller_tile_of(cause.line);
-    send(next, from, to);
+    const TokenMessage& m = out.sends[i];
+    if (m.kind == Heard::tokens) count_in_flight(cause.line, m.tokens, true);
+    const TileId to = m.to == TokenMessage::To::agent    ? TileId{m.agent}
+                      : m.to == TokenMessage::To::memory ? controller_tile_of(cause.line)
+                                                         : home_of(cause.line);
+    send(cause, m, from, to);
   }
 }
 

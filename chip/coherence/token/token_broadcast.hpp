@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory_resource>
 #include <string>
 #include <unordered_map>
@@ -35,11 +34,9 @@ class TokenBroadcast final : public TokenTiles {
   /// A tile's slice, its part in arbitration, and what its agent has learnt of waiting.
   struct Node {
     Node(const Config& config, std::pmr::memory_resource* memory)
-        : places(LineFrame(config), config.llc.size, config.llc.ways, memory),
-          lines(memory),
-          arbiter(config.tiles() + 2) {}
+        : places(LineFrame(config), config.llc.size, config.llc.ways, memory), arbiter(config.tiles() + 2) {}
     FramedArray<TokenPlace> places;
-    std::pmr::unordered_map<std::uint64_t, StoreLine> lines;  // looked up; walked in the order of lines only
+    LineRecords<StoreLine> lines;
     PersistentArbiter arbiter;
     LlcCounters llc;
     Counters counters;
@@ -54,20 +51,20 @@ class TokenBroadcast final : public TokenTiles {
   void release(TileId tile, LineAddr line, AgentRecord& record, Cycle at) override;
   void evict(TileId tile, LineAddr line, AgentRecord& record, Cycle at) override;
   void on_retry(const Flight& timer, Cycle now) override;
-  void ask_all(TileId tile, Flight flight);
+  void ask_all(TileId tile, Flight& flight);
   void wait_for_answers(TileId tile, const AgentRecord& record, LineAddr line, Cycle at);
-  void receive_at_agent(Flight flight);
+  void receive_at_agent(Flight& flight);
   /// What its caches have of an unexpected gift's line.
   void add_to_caches(TileId tile, LineAddr line, const AgentRecord& record);
 
   // ---- Slices, memory, arbiters ----
-  void deliver(const Flight& flight) override;
-  void receive_at_slice(Flight flight);
-  void receive_at_memory(Flight flight);
+  void deliver(Flight& flight) override;
+  void receive_at_slice(Flight& flight);
+  void receive_at_memory(Flight& flight);
   void arbitrate(const Flight& flight);
   void make_place(TileId home, LineAddr line, Cycle at);
-  void pass_on(const AgentOutcome& out, const Flight& cause, TileId from, ServedBy served);
-  void count_in_flight(const Flight& flight, bool leaves);
+  void pass_on(const AgentOutcome& out, Flight& cause, TileId from, ServedBy served);
+  void count_in_flight(LineAddr line, const Tokens& tokens, bool leaves);
 
   bool is_at_rest(LineAddr line) const override;
   void drop_at_home(LineAddr line, bool is_out) override;
@@ -83,9 +80,9 @@ class TokenBroadcast final : public TokenTiles {
   std::uint32_t retries_;
   Latency longest_miss_;  ///< that counts (K43)
   Rng rng_;
-  std::deque<Node> nodes_;
-  std::pmr::unordered_map<std::uint64_t, StoreLine> memory_;    // of lines that it has not all tokens of
-  std::pmr::unordered_map<std::uint64_t, InFlight> in_flight_;  // with coherence.check
+  std::vector<Node> nodes_;
+  LineRecords<StoreLine> memory_;                          // of lines that it has not all tokens of
+  std::unordered_map<std::uint64_t, InFlight> in_flight_;  // with coherence.check
 };
 
 }  // namespace rubato::chip

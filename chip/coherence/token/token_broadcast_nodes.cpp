@@ -22,17 +22,16 @@ TokenBroadcast::TokenBroadcast(const Config& config, Ports ports)
       memory_rules_(all_, true),
       retries_(config.coherence.retries),
       longest_miss_(2 * (config.mem.latency + kFirstWay)),
-      rng_(mix64(config.chip.seed ^ 0x746f6b656e62)),
-      memory_(&pool_),
-      in_flight_(&pool_) {
+      rng_(mix64(config.chip.seed ^ 0x746f6b656e62)) {
   reserved_hold_ = config.coherence.hold;
+  nodes_.reserve(tiles_);
   for (std::uint32_t t = 0; t < tiles_; ++t)
-    nodes_.emplace_back(config, &pool_).mean_miss = longest_miss_ / 2;
+    nodes_.emplace_back(config, arena_.resource()).mean_miss = longest_miss_ / 2;
 }
 
-void TokenBroadcast::deliver(const Flight& flight) {
+void TokenBroadcast::deliver(Flight& flight) {
   const Said kind = flight.message.kind;
-  if (kind == Said::tokens) count_in_flight(flight, false);
+  if (kind == Said::tokens) count_in_flight(flight.line, flight.message.tokens, false);
   if (flight.message.to == TokenMessage::To::agent) {
     receive_at_agent(flight);
   } else if (flight.message.to == TokenMessage::To::memory) {
@@ -46,7 +45,7 @@ void TokenBroadcast::deliver(const Flight& flight) {
     if (const std::string what = find_violation(flight.line); !what.empty()) report_(what);
 }
 
-void TokenBroadcast::receive_at_slice(Flight flight) {
+void TokenBroadcast::receive_at_slice(Flight& flight) {
   const LineAddr line = flight.line;
   const TileId t = home_of(line);
   Node& node = nodes_[t.value];
@@ -54,8 +53,8 @@ void TokenBroadcast::receive_at_slice(Flight flight) {
   const bool is_get = kind == Said::get_shared || kind == Said::get_exclusive;
   if (is_get || kind == Said::tokens)
     flight.spend(kInSlice, book(llc_ports_, t, flight.at) + (is_get && !warming_ ? llc_latency_ : 0));
-  const auto found = node.lines.find(line.value);
-  StoreLine state = found == node.lines.end() ? StoreLine{} : found->second;
+  StoreLine* const found = node.lines.find(line);
+  StoreLine state = found == nullptr ? StoreLine{} : *found;
   const AgentOutcome out = slice_rules_.receive(state, flight.message);
   require(out.violation, line);
   if (is_get) count(out.count != 0 ? node.llc.hits : node.llc.misses);
@@ -71,9 +70,9 @@ void TokenBroadcast::receive_at_slice(Flight flight) {
     node.places.erase(slot);
   }
   if (state.tokens.count == 0 && state.active == PersistentEntry::kNoAgent) {
-    node.lines.erase(line.value);
+    if (found != nullptr) node.lines.erase(line);
   } else {
-    node.lines[line.value] = state;
+    (found != nullptr ? *found : node.lines.get(line)) = state;
   }
   pass_on(out, flight, t, ServedBy::llc);
 }
@@ -83,18 +82,19 @@ void TokenBroadcast::make_place(TileId t, LineAddr line, Cycle at) {
   const std::uint32_t slot = node.places.victim(line);
   if (!node.places.is_empty(slot)) {
     const LineAddr victim = node.places.line_at(slot);
-    StoreLine state = node.lines.at(victim.value);
+    StoreLine state = *node.lines.find(victim);
     count(node.llc.evictions);
     if (state.tokens.dirty) count(node.llc.write_backs);
     if (!warming_ && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
     const AgentOutcome out = slice_rules_.evict(state);
-    node.lines.erase(victim.value);
-    pass_on(out, {.line = victim, .at = at}, t, ServedBy::llc);
+    node.lines.erase(victim);
+    Flight cause{.line = victim, .at = at};
+    pass_on(out, cause, t, ServedBy::llc);
   }
   node.places.fill(slot, line);
 }
 
-void TokenBroadcast::receive_at_memory(Flight flight) {
+void TokenBroadcast::receive_at_memory(Flight& flight) {
   const LineAddr line = flight.line;
   MemoryController& controller = controllers_[map_.controller_of(line)];
   StoreLine state = memory_line(line);
@@ -118,29 +118,26 @@ void TokenBroadcast::arbitrate(const Flight& flight) {
                                                       : arbiter.done();
   if (order == Order::none) return;
   const PersistentArbiter::Turn turn = arbiter.turn();
-  Flight word{.line = turn.line, .at = flight.at};
-  word.message = {.kind = order == Order::activate ? Said::activate : Said::deactivate,
-                  .to = TokenMessage::To::agent,
-                  .requester = turn.requester};
-  send_to_all(word, t, everybody());
-  word.message.to = TokenMessage::To::home;
-  send(word, t, t);
-  word.message.to = TokenMessage::To::memory;
-  send(word, t, controller_tile_of(turn.line));
+  const Flight cause{.line = turn.line, .at = flight.at};
+  TokenMessage word{.kind = order == Order::activate ? Said::activate : Said::deactivate,
+                    .to = TokenMessage::To::agent,
+                    .requester = turn.requester};
+  send_to_all(cause, word, t, everybody());
+  word.to = TokenMessage::To::home;
+  send(cause, word, t, t);
+  word.to = TokenMessage::To::memory;
+  send(cause, word, t, controller_tile_of(turn.line));
 }
 
 // ---- What is where ----
 
 const StoreLine* TokenBroadcast::slice_line(LineAddr line) const {
-  const auto& lines = nodes_[home_of(line).value].lines;
-  const auto it = lines.find(line.value);
-  return it == lines.end() ? nullptr : &it->second;
+  return nodes_[home_of(line).value].lines.find(line);
 }
 
 StoreLine TokenBroadcast::memory_line(LineAddr line) const {
-  const auto it = memory_.find(line.value);
   StoreLine state{.tokens = {.count = static_cast<std::uint16_t>(all_), .owner = true}};
-  if (it != memory_.end()) state = it->second;
+  if (const StoreLine* const kept = memory_.find(line); kept != nullptr) state = *kept;
   if (checks_)
     if (const auto version = memory_versions_.find(line.value); version != memory_versions_.end())
       state.version = version->second;
@@ -150,17 +147,17 @@ StoreLine TokenBroadcast::memory_line(LineAddr line) const {
 void TokenBroadcast::keep_memory_line(LineAddr line, const StoreLine& state) {
   if (checks_) memory_versions_[line.value] = state.version;
   if (state.tokens.count == all_ && state.active == PersistentEntry::kNoAgent) {
-    memory_.erase(line.value);
+    memory_.erase(line);
   } else {
-    memory_[line.value] = state;
+    memory_.get(line) = state;
   }
 }
 
-void TokenBroadcast::count_in_flight(const Flight& flight, bool leaves) {
+void TokenBroadcast::count_in_flight(LineAddr line, const Tokens& tokens, bool leaves) {
   if (!checks_) return;
-  InFlight& sum = in_flight_[flight.line.value];
-  const std::uint32_t tokens = flight.message.tokens.count, owners = flight.message.tokens.owner ? 1 : 0;
-  sum.tokens = leaves ? sum.tokens + tokens : sum.tokens - tokens;
+  InFlight& sum = in_flight_[line.value];
+  const std::uint32_t owners = tokens.owner ? 1 : 0;
+  sum.tokens = leaves ? sum.tokens + tokens.count : sum.tokens - tokens.count;
   sum.owners = leaves ? sum.owners + owners : sum.owners - owners;
 }
 
@@ -181,12 +178,11 @@ bool TokenBroadcast::is_at_rest(LineAddr line) const {
   std::uint32_t sum = memory.tokens.count + (slice != nullptr ? slice->tokens.count : 0);
   if (memory.active != PersistentEntry::kNoAgent) return false;
   for (const TokenAgent& agent : agents_) {
-    const auto it = agent.lines.find(line.value);
-    if (it == agent.lines.end()) continue;
-    const AgentRecord& record = it->second;
-    if (record.line.want != AgentLine::Want::none || record.line.is_unblock_due) return false;
-    if (record.persistent != PersistentEntry{}) return false;
-    sum += record.line.held.count;
+    const AgentRecord* const record = agent.find(line);
+    if (record == nullptr) continue;
+    if (record->line.want != AgentLine::Want::none || record->line.is_unblock_due) return false;
+    if (record->persistent != PersistentEntry{}) return false;
+    sum += record->line.held.count;
   }
   return sum == all_ && (slice == nullptr || slice->active == PersistentEntry::kNoAgent);
 }
@@ -194,14 +190,14 @@ bool TokenBroadcast::is_at_rest(LineAddr line) const {
 void TokenBroadcast::drop_at_home(LineAddr line, bool) {
   Node& node = nodes_[home_of(line).value];
   if (const std::uint32_t slot = node.places.find(line); slot != kNowhere) node.places.erase(slot);
-  node.lines.erase(line.value);
-  memory_.erase(line.value);
+  node.lines.erase(line);
+  memory_.erase(line);
 }
 
 void TokenBroadcast::add_known_lines(std::vector<LineAddr>& lines) const {
-  for (const Node& node : nodes_)
-    for (const auto& [line, state] : node.lines) lines.push_back(LineAddr{line});
-  for (const auto& [line, state] : memory_) lines.push_back(LineAddr{line});
+  const auto add = [&](LineAddr line, const StoreLine&) { lines.push_back(line); };
+  for (const Node& node : nodes_) node.lines.for_each(add);
+  memory_.for_each(add);
 }
 
 std::uint64_t TokenBroadcast::possible_holders(LineAddr line) const {

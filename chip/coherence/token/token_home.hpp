@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
-#include <unordered_map>
 #include <vector>
 
 #include "chip/coherence/filter/line_filter.hpp"
@@ -17,11 +16,14 @@
 #include "chip/coherence/token/flights.hpp"
 #include "chip/coherence/token/framed_array.hpp"
 #include "chip/coherence/token/home_rules.hpp"
+#include "chip/coherence/token/line_records.hpp"
 
 namespace rubato::chip {
 
 struct HomeRecord {
+  static constexpr std::uint32_t kNoSlot = FramedArray<TokenPlace>::kNoSlot;
   HomeLine line{};
+  std::uint32_t llc_slot = kNoSlot, entry_slot = kNoSlot;             ///< its places
   std::uint32_t first = FlightPool::kNone, last = FlightPool::kNone;  ///< requests that wait, in order
 };
 
@@ -36,12 +38,8 @@ struct TokenHome {
             std::pmr::memory_resource* memory)
       : frame(config),
         llc(frame, config.llc.size, config.llc.ways, memory),
-        directory(frame, entry_sets * entry_ways * kLineBytes, entry_ways, memory),
-        lines(memory) {}
-  HomeRecord* find(LineAddr line) {
-    const auto it = lines.find(line.value);
-    return it == lines.end() ? nullptr : &it->second;
-  }
+        directory(frame, entry_sets * entry_ways * kLineBytes, entry_ways, memory) {}
+  HomeRecord* find(LineAddr line) const { return lines.find(line); }
   bool is_busy(LineAddr line) {
     const HomeRecord* const record = find(line);
     return record != nullptr && record->line.phase != HomeLine::Phase::idle;
@@ -83,9 +81,9 @@ struct TokenHome {
 
   LineFrame frame;
   FramedArray<TokenPlace> llc, directory;
-  std::unique_ptr<LineFilter> filter;                        // of flask
-  std::pmr::unordered_map<std::uint64_t, HomeRecord> lines;  // looked up; walked in the order of lines only
-  std::vector<LineAddr> uncounted;                           // out, but not in the filter
+  std::unique_ptr<LineFilter> filter;  // of flask
+  LineRecords<HomeRecord> lines;
+  std::vector<LineAddr> uncounted;  // out, but not in the filter
   std::vector<LineAddr> stalled;
   std::vector<LineAddr> ready;  // whose transaction has closed, or that were stalled and may try again
   LlcCounters counters;

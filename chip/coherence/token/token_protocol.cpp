@@ -8,27 +8,23 @@ void TokenProtocol::request(const Request& r, AgentRecord& record, const Path& p
   const auto self = static_cast<std::uint16_t>(r.tile.value);
   const AgentOutcome out = agent_rules_.request(record.line, self, r.write, replaces_line(r));
   require(out.violation, r.line);
-  send({.message = out.sends[0],
-        .line = r.line,
-        .at = path.at(),
-        .parts = path.parts(),
-        .is_rollback = r.kind == AccessKind::rollback},
-       r.tile, home_of(r.line));
+  send(
+      {.line = r.line, .at = path.at(), .parts = path.parts(), .is_rollback = r.kind == AccessKind::rollback},
+      out.sends[0], r.tile, home_of(r.line));
 }
 
 void TokenProtocol::release(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
   const AgentOutcome out = agent_rules_.unblock(record.line, static_cast<std::uint16_t>(t.value));
-  send({.message = out.sends[0], .line = line, .at = at, .transaction = record.transaction}, t,
-       home_of(line));
+  send({.line = line, .at = at, .transaction = record.transaction}, out.sends[0], t, home_of(line));
 }
 
 void TokenProtocol::evict(TileId t, LineAddr line, AgentRecord& record, Cycle at) {
   const AgentOutcome out = agent_rules_.evict(record.line, static_cast<std::uint16_t>(t.value));
   require(out.violation, line);
-  if (out.count != 0) send({.message = out.sends[0], .line = line, .at = at}, t, home_of(line));
+  if (out.count != 0) send({.line = line, .at = at}, out.sends[0], t, home_of(line));
 }
 
-void TokenProtocol::receive_at_agent(Flight flight) {
+void TokenProtocol::receive_at_agent(Flight& flight) {
   const TileId t{flight.message.agent};
   TokenAgent& agent = agents_[t.value];
   using Kind = TokenMessage::Kind;
@@ -49,14 +45,12 @@ void TokenProtocol::receive_at_agent(Flight flight) {
   require(out.violation, flight.line);
   note_loss(t, flight.line, out.loss, kind == Kind::recall);
   if (out.is_fulfilled) fulfil(t, record, flight);
+  flight.served = ServedBy::other_tile;
   for (std::uint32_t i = 0; i < out.count; ++i) {
-    Flight next = flight;
-    next.message = out.sends[i];
-    next.served = ServedBy::other_tile;
-    const bool to_agent = next.message.to == TokenMessage::To::agent;
-    send(next, t, to_agent ? TileId{next.message.agent} : home_of(flight.line));
+    const TokenMessage& m = out.sends[i];
+    send(flight, m, t, m.to == TokenMessage::To::agent ? TileId{m.agent} : home_of(flight.line));
   }
-  agent.drop_if_idle(flight.line);
+  if (found != nullptr) agent.drop_if_idle(flight.line);
 }
 
 }  // namespace rubato::chip

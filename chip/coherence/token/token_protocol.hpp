@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -30,15 +29,15 @@ class TokenProtocol final : public TokenTiles {
   void request(const Request& r, AgentRecord& record, const Path& path) override;
   void release(TileId tile, LineAddr line, AgentRecord& record, Cycle at) override;
   void evict(TileId tile, LineAddr line, AgentRecord& record, Cycle at) override;
-  void deliver(const Flight& flight) override;
-  void receive_at_agent(Flight flight);
+  void deliver(Flight& flight) override;
+  void receive_at_agent(Flight& flight);
 
   // ---- Homes ----
-  void receive_at_home(Flight flight);
-  void receive_at_memory(Flight flight);
+  void receive_at_home(Flight& flight);
+  void receive_at_memory(Flight& flight);
   void go_on(TileId home);
   void try_next(TileId home, LineAddr line, HomeRecord& record);
-  bool make_room(TileId home, LineAddr line, const HomeRecord& record, Cycle at);
+  bool make_room(TileId home, LineAddr line, HomeRecord& record, Cycle at);
   void flush(TileId home, Cycle at);
   Cycle tell_flush(TileId home, Cycle at);
   void recall(TileId home, LineAddr line, HomeRecord& record, bool to_memory, Cycle at);
@@ -60,7 +59,7 @@ class TokenProtocol final : public TokenTiles {
   bool counts_chip_;  ///< what the filter counts (K47)
   AgentRules agent_rules_;
   HomeRules home_rules_;
-  std::deque<TokenHome> homes_;
+  std::vector<TokenHome> homes_;
 };
 
 }  // namespace rubato::chip

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/check.hpp"
 #include "chip/coherence/token/token_protocol.hpp"
@@ -10,12 +11,12 @@ namespace rubato::chip {
 
 namespace {
 constexpr auto kHomePart = &AccessParts::llc, kMemoryPart = &AccessParts::memory;
-constexpr std::uint32_t kNoPlace = FramedArray<TokenPlace>::kNoSlot;
+constexpr std::uint32_t kNoPlace = HomeRecord::kNoSlot;
 using Kind = TokenMessage::Kind;
 using Phase = HomeLine::Phase;
 }  // namespace
 
-void TokenProtocol::deliver(const Flight& flight) {
+void TokenProtocol::deliver(Flight& flight) {
   switch (flight.message.to) {
     case TokenMessage::To::agent:
       return receive_at_agent(flight);
@@ -26,7 +27,7 @@ void TokenProtocol::deliver(const Flight& flight) {
   }
 }
 
-void TokenProtocol::receive_at_memory(Flight flight) {
+void TokenProtocol::receive_at_memory(Flight& flight) {
   const bool reads = flight.message.kind == Kind::memory_read;
   MemoryController& controller = controllers_[map_.controller_of(flight.line)];
   if (reads && !warming_) flight.spend(kMemoryPart, controller.read(flight.at));
@@ -39,21 +40,20 @@ void TokenProtocol::receive_at_memory(Flight flight) {
   }
   const TileId controller_tile = controller_tile_of(flight.line);
   if (!reads) {
-    flight.message = {.kind = Kind::memory_acknowledgement, .to = TokenMessage::To::home};
-    return send(flight, controller_tile, home_of(flight.line));
+    return send(flight, {.kind = Kind::memory_acknowledgement, .to = TokenMessage::To::home}, controller_tile,
+                home_of(flight.line));
   }
   const std::uint16_t r = flight.message.requester;
-  flight.message = home_rules_.memory_answer(r, version);
   flight.served = ServedBy::memory;
-  send(flight, controller_tile, TileId{r});
+  send(flight, home_rules_.memory_answer(r, version), controller_tile, TileId{r});
 }
 
 // ---- Transactions ----
 
-void TokenProtocol::receive_at_home(Flight flight) {
+void TokenProtocol::receive_at_home(Flight& flight) {
   const TileId t = home_of(flight.line);
   TokenHome& home = homes_[t.value];
-  HomeRecord& record = home.lines[flight.line.value];
+  HomeRecord& record = home.lines.get(flight.line);
   const Kind kind = flight.message.kind;
   if (kind == Kind::get_shared || kind == Kind::get_exclusive || kind == Kind::put_request) {
     const std::uint32_t index = flights_.add(flight);
@@ -85,7 +85,7 @@ void TokenProtocol::go_on(TileId t) {
     if (record->first != FlightPool::kNone) {
       try_next(t, line, *record);
     } else if (record->line.is_empty()) {
-      home.lines.erase(line.value);
+      home.lines.erase(line);
     }
   }
 }
@@ -101,7 +101,7 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   if (is_get && !make_room(t, line, record, now())) return stall(t, line);
   const std::uint32_t index = record.first;
   record.first = flights_[index].next;
-  Flight flight = flights_.take(index);
+  Flight& flight = flights_[index];
 
   // The slice looks up its data, directory and filter at once.
   if (!warming_) {
@@ -110,10 +110,8 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   }
   bool may_be_out = true;
   if (is_get) {
-    const std::uint32_t slot = home.llc.find(line);
-    if (slot != kNoPlace) home.llc.use(slot);
-    const std::uint32_t entry = home.directory.find(line);
-    if (entry != kNoPlace) home.directory.use(entry);
+    if (record.llc_slot != kNoPlace) home.llc.use(record.llc_slot);
+    if (record.entry_slot != kNoPlace) home.directory.use(record.entry_slot);
     count(record.line.llc.count != 0 || record.line.has_entry ? home.counters.hits : home.counters.misses);
     count(record.line.has_entry ? home.entries.hits : home.entries.misses);
     if (home.filter != nullptr && !record.line.has_entry && record.line.llc.count == 0) {
@@ -125,11 +123,12 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   const HomeOutcome out = home_rules_.accept(record.line, flight.message, may_be_out);
   begin(home);
   apply(t, flight, record, out);
+  flights_.release(index);
 }
 
 /// What a request may need before it begins: sparse a place for an entry, flask counters that can count.
 /// False: it waits until something closes.
-bool TokenProtocol::make_room(TileId t, LineAddr line, const HomeRecord& record, Cycle at) {
+bool TokenProtocol::make_room(TileId t, LineAddr line, HomeRecord& record, Cycle at) {
   TokenHome& home = homes_[t.value];
   const bool is_counted = record.line.llc.count != 0 && (counts_chip_ || record.line.llc.count != all_);
   if (home.filter != nullptr && !record.line.has_entry && !is_counted && home.is_saturated(line)) {
@@ -145,6 +144,7 @@ bool TokenProtocol::make_room(TileId t, LineAddr line, const HomeRecord& record,
     recall(t, victim, *home.find(victim), false, at);
   }
   home.directory.fill(slot, line);  // nobody else's, for the line is in a transaction from here on
+  record.entry_slot = slot;
   return true;
 }
 
@@ -155,20 +155,20 @@ void TokenProtocol::flush(TileId t, Cycle at) {
   TokenHome& home = homes_[t.value];
   count(home.entries.flushes);
   std::vector<LineAddr> out;
+  const auto is_counted = [&](LineAddr other) { return home.is_saturated(other) && !home.is_busy(other); };
   for (const TokenAgent& agent : agents_)
-    for (const auto& [other, record] : agent.lines)
-      if (record.line.held.count != 0 && home_of(LineAddr{other}) == t &&
-          home.is_saturated(LineAddr{other}) && !home.is_busy(LineAddr{other}))
-        out.push_back(LineAddr{other});
+    agent.lines.for_each([&](LineAddr other, const AgentRecord& record) {
+      if (record.line.held.count != 0 && home_of(other) == t && is_counted(other)) out.push_back(other);
+    });
   if (counts_chip_)
-    for (const auto& [other, record] : home.lines)
-      if (record.line.llc.count != 0 && home.is_saturated(LineAddr{other}) && !home.is_busy(LineAddr{other}))
-        out.push_back(LineAddr{other});
+    home.lines.for_each([&](LineAddr other, const HomeRecord& record) {
+      if (record.line.llc.count != 0 && is_counted(other)) out.push_back(other);
+    });
   if (!warming_) at = tell_flush(t, at);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   for (const LineAddr other : out)
-    if (!home.is_busy(other)) recall(t, other, home.lines[other.value], true, at);
+    if (!home.is_busy(other)) recall(t, other, home.lines.get(other), true, at);
 }
 
 /// @returns when all agents have answered.
@@ -206,18 +206,15 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
   if (out.filter == HomeOutcome::Filter::erase) home.erase(line);
   if (out.is_rebuilt) count(home.entries.rebuilt);
   if (out.is_false_positive) count(home.entries.false_positives);
-  if (out.frees_entry)
-    if (const std::uint32_t slot = home.directory.find(line); slot != kNoPlace) home.directory.erase(slot);
+  if (out.frees_entry && record.entry_slot != kNoPlace)
+    home.directory.erase(std::exchange(record.entry_slot, kNoPlace));
   if (out.wants_entry) place_entry(t, line, record);
   place_in_llc(t, line, record, cause.at);
 
-  const auto forward = [&](const TokenMessage& m) {
-    Flight next = cause;
-    next.message = m;
-    const bool to_agent = m.to == TokenMessage::To::agent;
-    send(next, t, to_agent ? TileId{m.agent} : controller_tile_of(line));
-  };
-  for (std::uint32_t i = 0; i < out.count; ++i) forward(out.sends[i]);
+  for (std::uint32_t i = 0; i < out.count; ++i) {
+    const TokenMessage& m = out.sends[i];
+    send(cause, m, t, m.to == TokenMessage::To::agent ? TileId{m.agent} : controller_tile_of(line));
+  }
   if (out.targets) {
     const Kind kind = out.many.kind;
     if (kind == Kind::probe_shared || kind == Kind::probe_exclusive || kind == Kind::probe_count)
@@ -225,9 +222,7 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
     const std::uint64_t agents = out.targets->count();
     if (kind == Kind::recall && !warming_) home.counters.recalls += agents;
     if (kind == Kind::forward_exclusive && !warming_) home.counters.invalidations += agents;
-    Flight next = cause;
-    next.message = out.many;
-    send_to_all(next, t, *out.targets);
+    send_to_all(cause, out.many, t, *out.targets);
   }
   for (std::uint32_t i = 0; i < out.count; ++i) {
     if (out.sends[i].kind == Kind::forward_shared) count(home.counters.forwards);
@@ -245,7 +240,7 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
 
 void TokenProtocol::place_entry(TileId t, LineAddr line, HomeRecord& record) {
   TokenHome& home = homes_[t.value];
-  if (home.directory.find(line) != kNoPlace) return;
+  if (record.entry_slot != kNoPlace) return;
   const std::uint32_t slot = home.place_in(home.directory, line, entry_ways_);
   if (slot == kNoPlace) {  // sparse has made room before, and does not come here
     record.line.has_entry = false;
@@ -259,12 +254,14 @@ void TokenProtocol::place_entry(TileId t, LineAddr line, HomeRecord& record) {
     count(home.entries.evictions);
     home.directory.erase(slot);
     HomeRecord& other = *home.find(victim);
+    other.entry_slot = kNoPlace;
     other.line.has_entry = false;
     other.line.sharers = 0;
     other.line.owner = HomeLine::kNoAgent;
     home.ready.push_back(victim);  // perhaps there is nothing left to know of it
   }
   home.directory.fill(slot, line);
+  record.entry_slot = slot;
 }
 
 /// Gives the line a place in the slice if it has tokens there, or takes it. A line for which there is none,
@@ -273,9 +270,8 @@ void TokenProtocol::place_in_llc(TileId t, LineAddr line, HomeRecord& record, Cy
   TokenHome& home = homes_[t.value];
   const HomeLine& l = record.line;
   const bool belongs = l.llc.count != 0 && l.phase != Phase::recall && l.phase != Phase::write_back;
-  const std::uint32_t here = home.llc.find(line);
-  if (belongs == (here != kNoPlace)) return;
-  if (!belongs) return home.llc.erase(here);
+  if (belongs == (record.llc_slot != kNoPlace)) return;
+  if (!belongs) return home.llc.erase(std::exchange(record.llc_slot, kNoPlace));
   const std::uint32_t slot = home.place_in(home.llc, line, llc_ways_);
   if (slot == kNoPlace) {
     if (l.phase == Phase::idle) recall(t, line, record, true, at);
@@ -289,7 +285,9 @@ void TokenProtocol::place_in_llc(TileId t, LineAddr line, HomeRecord& record, Cy
     if (!warming_ && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
     recall(t, victim, other, true, at);
   }
-  if (home.llc.find(line) == kNoPlace) home.llc.fill(slot, line);
+  if (record.llc_slot != kNoPlace) return;
+  home.llc.fill(slot, line);
+  record.llc_slot = slot;
 }
 
 }  // namespace rubato::chip

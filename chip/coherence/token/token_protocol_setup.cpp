@@ -75,20 +75,20 @@ TokenProtocol::TokenProtocol(const Config& config, TokenPolicy policy, Ports por
       home_rules_(policy, config.tiles(), all_, variant_of(config)) {
   check_config(config, policy);
   const std::uint64_t rows = rows_of(config);
+  homes_.reserve(tiles_);
   for (std::uint32_t t = 0; t < tiles_; ++t) {
-    TokenHome& home = homes_.emplace_back(config, rows, entry_ways_, &pool_);
+    TokenHome& home = homes_.emplace_back(config, rows, entry_ways_, arena_.resource());
     if (policy == TokenPolicy::flask) home.filter = make_filter(config, static_cast<std::uint32_t>(rows));
   }
 }
 
 bool TokenProtocol::is_at_rest(LineAddr line) const {
-  const auto& lines = homes_[home_of(line).value].lines;
-  if (const auto it = lines.find(line.value); it != lines.end())
-    if (it->second.line.phase != HomeLine::Phase::idle || it->second.first != FlightPool::kNone) return false;
+  if (const HomeRecord* const record = homes_[home_of(line).value].find(line); record != nullptr)
+    if (record->line.phase != HomeLine::Phase::idle || record->first != FlightPool::kNone) return false;
   for (const TokenAgent& agent : agents_) {
-    const auto it = agent.lines.find(line.value);
-    if (it == agent.lines.end()) continue;
-    const AgentLine& l = it->second.line;
+    const AgentRecord* const record = agent.find(line);
+    if (record == nullptr) continue;
+    const AgentLine& l = record->line;
     if (l.want != AgentLine::Want::none || l.is_unblock_due || l.is_put_pending) return false;
   }
   return true;
@@ -99,23 +99,21 @@ void TokenProtocol::drop_at_home(LineAddr line, bool is_out) {
   const HomeRecord* const record = home.find(line);
   if (is_out || (counts_chip_ && record != nullptr && record->line.llc.count != 0)) home.erase(line);
   if (record == nullptr) return;
-  constexpr std::uint32_t kNone = FramedArray<TokenPlace>::kNoSlot;
-  if (const std::uint32_t slot = home.llc.find(line); slot != kNone) home.llc.erase(slot);
-  if (const std::uint32_t slot = home.directory.find(line); slot != kNone) home.directory.erase(slot);
-  home.lines.erase(line.value);
+  if (record->llc_slot != HomeRecord::kNoSlot) home.llc.erase(record->llc_slot);
+  if (record->entry_slot != HomeRecord::kNoSlot) home.directory.erase(record->entry_slot);
+  home.lines.erase(line);
 }
 
 void TokenProtocol::add_known_lines(std::vector<LineAddr>& lines) const {
   for (const TokenHome& home : homes_)
-    for (const auto& [line, record] : home.lines) lines.push_back(LineAddr{line});
+    home.lines.for_each([&](LineAddr line, const HomeRecord&) { lines.push_back(line); });
 }
 
 std::uint64_t TokenProtocol::possible_holders(LineAddr line) const {
-  const auto& lines = homes_[home_of(line).value].lines;
-  const auto it = lines.find(line.value);
-  if (it != lines.end() && it->second.line.phase == HomeLine::Phase::idle) {
-    if (it->second.line.has_entry) return as_groups(it->second.line.sharers);
-    if (it->second.line.llc.count == all_) return 0;
+  const HomeRecord* const record = homes_[home_of(line).value].find(line);
+  if (record != nullptr && record->line.phase == HomeLine::Phase::idle) {
+    if (record->line.has_entry) return as_groups(record->line.sharers);
+    if (record->line.llc.count == all_) return 0;
   }
   return groups_.all();
 }
@@ -133,10 +131,14 @@ std::string TokenProtocol::find_violation(LineAddr line) const {
   const auto wrong = [&](std::string_view what) {
     return fmt::format("line {:#x}, home {}: {}", addr_of(line), home_of(line).value, what);
   };
-  const auto& lines = homes_[home_of(line).value].lines;
-  const auto it = lines.find(line.value);
+  const TokenHome& node = homes_[home_of(line).value];
+  const HomeRecord* const record = node.find(line);
+  if (record != nullptr &&
+      (record->llc_slot != node.llc.find(line) || record->entry_slot != node.directory.find(line) ||
+       record->line.has_entry != (record->entry_slot != HomeRecord::kNoSlot)))
+    return wrong("its record has other places than the arrays");
   const HomeLine none{};
-  const HomeLine& home = it != lines.end() ? it->second.line : none;
+  const HomeLine& home = record != nullptr ? record->line : none;
   Sum sum{.tokens = home.llc.count, .owners = home.llc.owner ? 1U : 0U};
   if (const std::string what = find_violation_in_tiles(line, sum); !what.empty()) return wrong(what);
   if (sum.tokens != 0 && sum.tokens != all_)

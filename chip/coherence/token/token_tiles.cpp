@@ -104,7 +104,7 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
 
 AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
   TokenAgent& agent = agents_[r.tile.value];
-  AgentRecord& record = agent.lines[r.line.value];
+  AgentRecord& record = agent.lines.get(r.line);
   const bool is_open = record.line.want != Want::none;
   if (!is_open && mshrs_ != 0 && agent.open >= mshrs_ && !warming_) {
     const auto same = [&](const RefusedAccess& a) { return a.core == r.core && a.line == r.line; };

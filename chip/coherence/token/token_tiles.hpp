@@ -19,10 +19,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -95,7 +95,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   virtual void release(TileId tile, LineAddr line, AgentRecord& record, Cycle at) = 0;
   /// The caches have lost the line, which no request is under way for.
   virtual void evict(TileId tile, LineAddr line, AgentRecord& record, Cycle at) = 0;
-  virtual void deliver(const Flight& flight) = 0;
+  virtual void deliver(Flight& flight) = 0;
   virtual void on_retry(const Flight&, Cycle) {}
   /// No message about it is under way that matters.
   virtual bool is_at_rest(LineAddr line) const = 0;
@@ -129,19 +129,18 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
     show(flight, from, is_homes ? SeenMessage::Node::home : SeenMessage::Node::tile, true);
   }
   void show(const Flight& flight, TileId at, SeenMessage::Node node, bool is_sent) const;
-  void send(Flight flight, TileId from, TileId to);
+  /// What `cause` makes a node say.
+  void send(const Flight& cause, const TokenMessage& m, TileId from, TileId to);
   /// Moves its clock to when it is there, and counts it; not while warming.
   void book_way(Flight& flight, TileId from, TileId to);
   /// To each of `to`, by one message of the network. @returns when it is there, by tile, until the next call;
   /// not while warming.
   std::span<const Cycle> book_multicast(const Flight& flight, TileId from, const TileSet& to);
-  void send_to_all(Flight flight, TileId from, const TileSet& to);
-  /// `flight` has arrived in `at`, by a way that is booked.
-  void arrive(const Flight& flight);
+  void send_to_all(const Flight& cause, const TokenMessage& m, TileId from, const TileSet& to);
+  /// The flight of this number is there in `at`, by a way that is booked.
+  void arrive(std::uint32_t index);
   void drain();
-  std::uint32_t flits_of(const TokenMessage& m) const {
-    return (bytes_of(m) + link_bytes_ - 1) / link_bytes_;
-  }
+  std::uint32_t flits_of(const TokenMessage& m) const { return m.has_data ? data_flits_ : word_flits_; }
   Cycle book(Calendars& ports, TileId tile, Cycle at) { return warming_ ? at : ports.book(tile.value, at); }
   void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }
   Cycle now() const { return warming_ ? Cycle{} : timeline_->now(); }
@@ -161,21 +160,20 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   AccessClient* client_;
   std::uint32_t tiles_, cores_per_tile_, all_, mshrs_;
   Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
-  std::uint32_t mesh_width_, link_bytes_;
+  std::uint32_t word_flits_, data_flits_;  ///< of messages without and with data
   bool warming_ = false, checks_;
   SharerGroups groups_, sharers_;  ///< bits of conflict checks; of entries
   HomeMap map_;
   Versions versions_;
   HostArena arena_;
-  std::pmr::unsynchronized_pool_resource pool_;
   LeftReservations left_reservations_;
   std::vector<L1Cache> l1s_;  // core * 2, + 1 for data
-  std::deque<TokenAgent> agents_;
+  std::vector<TokenAgent> agents_;
   Calendars l2_ports_, llc_ports_;
   std::vector<MemoryController> controllers_;
   FlightPool flights_;
-  std::deque<Flight> immediate_;  // of warming
-  std::pmr::unordered_map<std::uint64_t, std::uint64_t> memory_versions_;
+  std::deque<std::uint32_t> immediate_;  // of warming: flights
+  std::unordered_map<std::uint64_t, std::uint64_t> memory_versions_;
   std::function<void(const std::string&)> report_;
   MessageObserver* observer_ = nullptr;
   std::optional<SharingProfile> profile_;
@@ -217,6 +215,10 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   std::vector<RefusedAccess> resumed_;  // in ask_again()
   std::vector<HitObserver> observers_;
   std::vector<Cycle> arrivals_;  // of book_multicast()
+  struct Place {
+    std::uint16_t column, row;
+  };
+  std::vector<Place> places_;  // of tiles
   std::uint64_t messages_[kTokenMessageKinds] = {}, flit_hops_[kTrafficClasses] = {};
 };
 

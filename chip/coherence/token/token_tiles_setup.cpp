@@ -27,6 +27,10 @@ std::uint32_t l2_ways_of(const Config& config) {
   return config.l2.ways + (is_exclusive(config) ? config.l1i.ways + config.l1d.ways + 1 : 0);
 }
 
+std::uint32_t flits(std::uint32_t bytes, const Config& config) {
+  return (bytes + config.net.link_bytes - 1) / config.net.link_bytes;
+}
+
 void check_caches(const Config& config) {
   if (config.llc.interleave == "low" && !std::has_single_bit(config.tiles()))
     throw UsageError(
@@ -67,8 +71,8 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
       l1d_latency_(config.l1d.latency),
       l2_latency_(config.l2.latency),
       llc_latency_(config.llc.latency),
-      mesh_width_(config.chip.mesh_width),
-      link_bytes_(config.net.link_bytes),
+      word_flits_(flits(bytes_of({.has_data = false}), config)),
+      data_flits_(flits(bytes_of({.has_data = true}), config)),
       checks_(config.coherence.check),
       groups_(config.tiles()),
       sharers_(config.tiles(), config.coherence.sharer_bits),
@@ -102,15 +106,17 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
       versions_.add_cache(l1s_.back().slots());
     }
   const std::uint32_t per_tile = cores_per_tile_ * 2;
+  agents_.reserve(tiles_);
   for (std::uint32_t t = 0; t < tiles_; ++t) {
+    places_.push_back({static_cast<std::uint16_t>(t % config.chip.mesh_width),
+                       static_cast<std::uint16_t>(t / config.chip.mesh_width)});
     agents_.emplace_back(TileCaches::Params{.l2_bytes = config.l2.size / config.l2.ways * l2_ways_of(config),
                                             .l2_ways = l2_ways_of(config),
                                             .l1s = std::span(l1s_).subspan(t * per_tile, per_tile),
                                             .first_l1_version = t * per_tile,
                                             .versions = &versions_,
                                             .memory = arena_.resource(),
-                                            .exclusive_ways = is_exclusive(config) ? config.l2.ways : 0},
-                         &pool_);
+                                            .exclusive_ways = is_exclusive(config) ? config.l2.ways : 0});
   }
   for (std::uint32_t m = 0; m < config.mem.controllers; ++m)
     controllers_.emplace_back(MemoryController::Params{.latency = config.mem.latency,
@@ -129,12 +135,15 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
 
 // ---- Transport ----
 
-void TokenTiles::send(Flight flight, TileId from, TileId to) {
+void TokenTiles::send(const Flight& cause, const TokenMessage& m, TileId from, TileId to) {
+  const std::uint32_t index = flights_.add(cause);
+  Flight& flight = flights_[index];
+  flight.message = m;
   if (!warming_) {
     show_begin(flight, from);
     book_way(flight, from, to);
   }
-  arrive(flight);
+  arrive(index);
 }
 
 void TokenTiles::book_way(Flight& flight, TileId from, TileId to) {
@@ -143,8 +152,8 @@ void TokenTiles::book_way(Flight& flight, TileId from, TileId to) {
   if (from != to) {
     const TrafficClass traffic = flight.is_rollback ? TrafficClass::abort : traffic_of(m);
     const auto distance = [](std::uint32_t a, std::uint32_t b) { return a < b ? b - a : a - b; };
-    const std::uint32_t hops = distance(from.value % mesh_width_, to.value % mesh_width_) +
-                               distance(from.value / mesh_width_, to.value / mesh_width_);
+    const Place a = places_[from.value], b = places_[to.value];
+    const std::uint32_t hops = distance(a.column, b.column) + distance(a.row, b.row);
     flit_hops_[static_cast<unsigned>(traffic)] += std::uint64_t{hops} * flits_of(m);
     flight.spend(kWayPart, network_->send(from, to, {bytes_of(m), traffic}, flight.at));
   }
@@ -161,19 +170,23 @@ std::span<const Cycle> TokenTiles::book_multicast(const Flight& flight, TileId f
   return arrivals_;
 }
 
-void TokenTiles::send_to_all(Flight flight, TileId from, const TileSet& to) {
+void TokenTiles::send_to_all(const Flight& cause, const TokenMessage& m, TileId from, const TileSet& to) {
+  Flight flight = cause;
+  flight.message = m;
   show_begin(flight, from);
   const std::span<const Cycle> arrivals = book_multicast(flight, from, to);
   to.for_each([&](TileId t) {
-    Flight copy = flight;
+    const std::uint32_t index = flights_.add(flight);
+    Flight& copy = flights_[index];
     copy.message.agent = static_cast<std::uint16_t>(t.value);
     if (!warming_) copy.spend(kWayPart, arrivals[t.value]);
-    arrive(copy);
+    arrive(index);
   });
 }
 
-void TokenTiles::arrive(const Flight& flight) {
-  if (warming_) return immediate_.push_back(flight);
+void TokenTiles::arrive(std::uint32_t index) {
+  if (warming_) return immediate_.push_back(index);
+  const Flight& flight = flights_[index];
   if (observer_ != nullptr) [[unlikely]] {
     using To = TokenMessage::To;
     using Node = SeenMessage::Node;
@@ -183,7 +196,7 @@ void TokenTiles::arrive(const Flight& flight) {
                                        : controller_tile_of(flight.line);
     show(flight, at, to == To::agent ? Node::tile : to == To::home ? Node::home : Node::memory, false);
   }
-  timeline_->schedule(flight.at, this, kDeliver, flights_.add(flight));
+  timeline_->schedule(flight.at, this, kDeliver, index);
 }
 
 void TokenTiles::show(const Flight& flight, TileId at, SeenMessage::Node node, bool is_sent) const {
@@ -198,20 +211,27 @@ void TokenTiles::show(const Flight& flight, TileId at, SeenMessage::Node node, b
 
 void TokenTiles::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
   if (kind == kEntryFree) return ask_again(TileId{static_cast<std::uint32_t>(payload)}, now);
-  const Flight flight = flights_.take(static_cast<std::uint32_t>(payload));
-  if (kind == kDeliver) return deliver(flight);
-  if (kind == kRetry) return on_retry(flight, now);
-  const TileId t{flight.message.agent};
-  AgentRecord* const record = agents_[t.value].find(flight.line);
-  if (record != nullptr && record->line.is_unblock_due && record->round == flight.at.value)
-    end_hold(t, flight.line, *record, now), trim(t, flight.line, now);
+  const auto index = static_cast<std::uint32_t>(payload);
+  Flight& flight = flights_[index];
+  if (kind == kDeliver) {
+    deliver(flight);
+  } else if (kind == kRetry) {
+    on_retry(flight, now);
+  } else {
+    const TileId t{flight.message.agent};
+    AgentRecord* const record = agents_[t.value].find(flight.line);
+    if (record != nullptr && record->line.is_unblock_due && record->round == flight.at.value)
+      end_hold(t, flight.line, *record, now), trim(t, flight.line, now);
+  }
+  flights_.release(index);
 }
 
 void TokenTiles::drain() {
   while (!immediate_.empty()) {
-    const Flight flight = immediate_.front();
+    const std::uint32_t index = immediate_.front();
     immediate_.pop_front();
-    deliver(flight);
+    deliver(flights_[index]);
+    flights_.release(index);
   }
 }
 
@@ -232,7 +252,7 @@ void TokenTiles::warm(CoreId core, LineAddr line, AccessKind kind) {
 std::vector<LineAddr> TokenTiles::known_lines(LineAddr first, LineAddr last) const {
   std::vector<LineAddr> lines;
   for (const TokenAgent& agent : agents_)
-    for (const auto& [line, record] : agent.lines) lines.push_back(LineAddr{line});
+    agent.lines.for_each([&](LineAddr line, const AgentRecord&) { lines.push_back(line); });
   add_known_lines(lines);
   std::erase_if(lines, [&](LineAddr line) { return line < first || last < line; });
   std::sort(lines.begin(), lines.end());
@@ -261,7 +281,7 @@ void TokenTiles::drop(LineAddr line) {
       lose(TileId{t}, line, false);
       agent.caches.erase(slot);
     }
-    agent.lines.erase(line.value);
+    agent.lines.erase(line);
   }
   drop_at_home(line, is_out);
   if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
@@ -286,10 +306,10 @@ void TokenTiles::check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, 
 std::string TokenTiles::find_violation_in_tiles(LineAddr line, Sum& sum) const {
   for (std::uint32_t t = 0; t < tiles_; ++t) {
     const TokenAgent& agent = agents_[t];
-    const auto found = agent.lines.find(line.value);
+    const AgentRecord* const found = agent.find(line);
     const std::uint32_t slot = agent.caches.array().find(line);
     const bool has_copy = slot != TileCaches::kNoSlot;
-    const AgentLine none{}, &l = found != agent.lines.end() ? found->second.line : none;
+    const AgentLine none{}, &l = found != nullptr ? found->line : none;
     sum.tokens += l.held.count;
     sum.owners += l.held.owner ? 1 : 0;
     if (l.held.count != 0) sum.holders |= sharers_.bit(TileId{t});
