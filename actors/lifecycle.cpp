@@ -33,7 +33,8 @@ std::string describe(const Cell& cell) {
   return "actor " + cell.extras->name + " (" + behavior + ")";
 }
 
-void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options, void* behavior) {
+void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options, void* behavior,
+                std::uint64_t state) {
   cell.type = &type;
   cell.behavior = behavior;
   cell.self = reinterpret_cast<std::uint64_t>(&cell) |
@@ -44,7 +45,7 @@ void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options
   cell.flags = static_cast<std::uint8_t>((options.mailbox.capacity != 0 ? Cell::kBounded : 0) |
                                          (options.urgent ? Cell::kUrgent : 0));
   const std::uint64_t generation = cell.self & Cell::kGenerationMask;
-  cell.life().store(generation | (options.mailbox.capacity != 0 ? Cell::kHasBound : 0) |
+  cell.life().store(generation | state | (options.mailbox.capacity != 0 ? Cell::kHasBound : 0) |
                         (options.urgent ? Cell::kHasUrgentLane : 0),
                     std::memory_order_release);
   cell.is_killed.store(0, std::memory_order_relaxed);

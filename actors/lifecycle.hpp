@@ -31,8 +31,10 @@ struct KillMessage {
 /// The actor has stopped: its behavior is destroyed, no handle reaches it any more, who watches it hears so.
 /// What is left in its mailbox is the engine's.
 void end_actor(Cell& cell, Reason reason);
-/// A cell that nobody has heard of yet, for an actor. `cell` has its memory, and its generation.
-void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options, void* behavior);
+/// A cell that nobody has heard of yet, for an actor. `cell` has its memory, and its generation. `state`:
+/// more of its life().
+void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options, void* behavior,
+                std::uint64_t state = 0);
 
 /// Of a message to an actor that has ended.
 inline DeadLetter::Cause cause_of_death(const Cell& cell) {

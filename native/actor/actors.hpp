@@ -43,9 +43,11 @@ class CellHeap {
   std::vector<Cell*> take(unsigned size_class);
   void give(unsigned size_class, const std::vector<Cell*>& cells, std::size_t from);
   std::size_t bytes() const { return bytes_; }
+  /// Others may take cells meanwhile.
   template <class Use>
   void for_each(Use use) {
-    for (const Chunk& chunk : chunks_)
+    Chunk chunk;
+    for (std::size_t c = 0; find_chunk(c, chunk); ++c)
       for (unsigned i = 0; i < kBatch; ++i)
         use(*reinterpret_cast<Mailbox*>(chunk.begin + std::size_t{i} * chunk.stride));
   }
@@ -55,6 +57,12 @@ class CellHeap {
     std::byte* begin;
     std::size_t stride;
   };
+  bool find_chunk(std::size_t index, Chunk& chunk) {
+    const std::lock_guard lock(mutex_);
+    if (index >= chunks_.size()) return false;
+    chunk = chunks_[index];
+    return true;
+  }
   std::mutex mutex_;
   std::vector<Cell*> free_[kClasses];
   std::vector<Chunk> chunks_;
@@ -98,9 +106,12 @@ bool is_delivery(const engine::Task* task);
 void deliver(const engine::Task* task);
 /// Of the timers' thread: others' timers must not wait for one's full mailbox.
 extern thread_local bool never_waits_for_room;
-/// After a failed run, when nothing runs: what is in the marked mailboxes, which no turn is due for, becomes
-/// dead letters. Until then messages of threads outside may still come to them.
+/// After a failed run, when nothing runs: the actors that are there, and those of their mailboxes that have
+/// messages, which no turn is due for, are marked. While Engine::reached is closed.
 void mark_mailboxes(CellHeap& cells);
+/// What is in the marked mailboxes becomes dead letters. Until then messages of threads outside may still
+/// come to them; actors that such threads construct meanwhile, and what these send to themselves, are not
+/// touched.
 void clear_mailboxes(CellHeap& cells);
 
 }  // namespace rubato::runtime

@@ -26,7 +26,7 @@ std::vector<Cell*> CellHeap::take(unsigned size_class) {
   chunks_.push_back({begin, stride});
   for (unsigned i = kBatch; i-- > 0;) {
     auto* const cell = ::new (static_cast<void*>(begin + i * stride)) Mailbox;
-    cell->life().store(Cell::kOneGeneration, std::memory_order_relaxed);
+    cell->life().store(Cell::kOneGeneration | Cell::kIsUnborn, std::memory_order_relaxed);
     cells.push_back(cell);
   }
   return cells;
@@ -65,7 +65,7 @@ Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
   }
   if (size_class != 0) behavior = cell + 1;
   cell->bytes = type.bytes;
-  begin_cell(*cell, type, options, behavior);
+  begin_cell(*cell, type, options, behavior, self.is_worker ? 0 : Cell::kIsUnborn);
   // Its turn is not before its constructor has ended: as long it looks as if it handled a message.
   MessageNode* const first = new_node<false>();
   first->type = &message_type<KillMessage>;
@@ -73,7 +73,9 @@ Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
   return cell;
 }
 
-void begin_actor(Cell* cell) {
+namespace {
+
+void begin_plainly(Cell* cell) {
   constexpr unsigned kNothing = Cell::kBounded | Cell::kUrgent;
   const bool is_stopping = (cell->flags & ~kNothing) != 0;  // or something else that its turn attends to
   if (!is_stopping) {
@@ -84,9 +86,29 @@ void begin_actor(Cell* cell) {
   resume_actor(*cell);
 }
 
+/// Of a thread outside: it is there and, if it has messages, its turn, too, or neither, when Engine::reached
+/// is closed after a failed run.
+[[gnu::noinline]] void begin_outside(Cell* cell, void (*begin)(Cell*)) {
+  const auto& self = static_cast<runtime::OutsideThread&>(this_thread());
+  const runtime::Reached::Scope scope(the_engine().reached, self.place, cell);
+  cell->life().store(cell->life().load(std::memory_order_relaxed) & ~Cell::kIsUnborn,
+                     std::memory_order_release);
+  begin(cell);
+}
+bool is_unborn(Cell* cell) { return (cell->life().load(std::memory_order_relaxed) & Cell::kIsUnborn) != 0; }
+
+}  // namespace
+
+void begin_actor(Cell* cell) {
+  if (is_unborn(cell)) return begin_outside(cell, begin_plainly);
+  begin_plainly(cell);
+}
+
 void abandon_actor(Cell* cell) {
   forget_behavior(*cell);
-  resume_actor(*cell);  // whose turn ends it
+  const auto end = [](Cell* failed) { resume_actor(*failed); };  // whose turn ends it
+  if (is_unborn(cell)) return begin_outside(cell, end);
+  end(cell);
 }
 
 /// A hold says that run() will come: a thread may ask before it has begun.

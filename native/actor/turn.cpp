@@ -98,7 +98,9 @@ void destroy_cell(engine::ResourceHeader* header) {
   const unsigned size_class = CellHeap::class_of(cell.bytes);
   if (size_class == 0) ::operator delete(cell.behavior, std::align_val_t{64});
   // Its last generation: a handle of before would mean the next actor.
-  if ((cell.life().load(std::memory_order_relaxed) & Cell::kGenerationMask) == Cell::kGenerationMask) return;
+  const std::uint64_t life = cell.life().load(std::memory_order_relaxed);
+  cell.life().store(life | Cell::kIsUnborn, std::memory_order_relaxed);
+  if ((life & Cell::kGenerationMask) == Cell::kGenerationMask) return;
   ThreadState* const self = engine::current_thread;
   if (self != nullptr && self->is_worker) return static_cast<Worker*>(self)->cells.give(size_class, &cell);
   engine.cells.give(size_class, {&cell}, 0);
@@ -483,14 +485,24 @@ void deliver(const Task* task) {
   push(*engine::current_thread, task->words[0], node);
 }
 
+namespace {
+
+constexpr std::uint8_t kToClear = 1, kHasMessages = 2;
+
+}  // namespace
+
 void mark_mailboxes(CellHeap& cells) {
   cells.for_each([](Mailbox& mailbox) {
-    if (!mailbox.is_empty()) mailbox.is_to_clear = true;
+    if ((mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) != 0) return;
+    mailbox.to_clear = kToClear | (mailbox.is_empty() ? 0 : kHasMessages);
   });
 }
 
 void clear_mailboxes(CellHeap& cells) {
   cells.for_each([](Mailbox& mailbox) {
+    if ((mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) != 0) return;
+    const std::uint8_t to_clear = std::exchange(mailbox.to_clear, std::uint8_t{0});
+    if (to_clear == 0) return;  // it has begun since, and its turn, if it has one, is there
     if (mailbox.extras != nullptr) {
       mailbox.flags &=
           static_cast<std::uint8_t>(~(Cell::kUnstashed | Cell::kWaiting | Cell::kMuted | Cell::kEnding));
@@ -503,7 +515,7 @@ void clear_mailboxes(CellHeap& cells) {
       drop_lanes(mailbox, DeadLetter::Cause::run_failed);
     }
     if (engine::Bounded* const bounded = engine::bounded_of(mailbox)) bounded->clear();
-    if (!std::exchange(mailbox.is_to_clear, false)) return;
+    if ((to_clear & kHasMessages) == 0) return;
     for (bool is_empty = false; !is_empty;) {  // then it is of the thread outside that pushes next
       const Mailbox::Taken taken = mailbox.take();
       if (taken.node == nullptr) {

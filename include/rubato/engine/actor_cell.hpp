@@ -46,6 +46,8 @@ struct Cell : ResourceHeader {
   static constexpr std::uint64_t kAddressMask = ~kGenerationMask;
   static constexpr std::uint64_t kOneGeneration = std::uint64_t{1} << kGenerationShift;
   static constexpr std::uint64_t kHasBound = 1, kHasUrgentLane = 2;
+  /// Of the native engine: no actor has begun in it. It is free, or a thread outside constructs one.
+  static constexpr std::uint64_t kIsUnborn = 4;
   std::atomic<std::uint64_t>& life() { return waiting; }
   /// Where its children are listed (actors/children.hpp); 0: it has none. The owner's; no cell is removed
   /// like a resource.
@@ -69,7 +71,7 @@ struct Cell : ResourceHeader {
   std::uint8_t flags = 0;
   std::atomic<std::uint8_t> is_killed{0};  ///< the only one that others write
   Priority priority = Priority::normal;
-  bool is_to_clear = false;       ///< after a failure: it has messages, and no turn
+  std::uint8_t to_clear = 0;      ///< the native engine's, after a failure
   std::uint16_t core = kAnyCore;  ///< or a worker's number
   static constexpr std::uint16_t kAnyCore = 0xffff;
 };

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -237,6 +238,72 @@ TEST(ActorsFromOutside, MayGoOnWhileRunsFail) {
   EXPECT_EQ(handled + (all_dead() - dead), std::uint64_t{kThreads} * kMessages);
   for (const Fragile::address& actor : actors) actor.stop();
   run();
+}
+
+/// Sends to itself before it has begun, and may fail at once.
+struct Newborn : behavior<Numbered> {
+  explicit Newborn(int number) {
+    for (int i = 0; i < 2; ++i) {
+      self().send(Numbered{0, 0});
+      if (number % 2 != 0) std::this_thread::sleep_for(std::chrono::microseconds(10));
+    }
+    if (number % 7 == 6) throw std::runtime_error("not to be made");
+  }
+  ~Newborn() { ++destroyed; }
+  void on(Numbered n) {
+    if (is_within_.exchange(true)) ++wrong;
+    ++handled;
+    is_within_ = false;
+    if (n.number % 10 == 9) throw std::runtime_error("one of ten");
+  }
+  static inline std::atomic<std::uint64_t> destroyed, handled;
+  static inline std::atomic<int> wrong;
+  std::atomic<bool> is_within_{false};
+};
+
+TEST(ActorsFromOutside, MayBeSpawnedWhileRunsFail) {
+  constexpr int kActors = 600;
+  Newborn::destroyed = Newborn::handled = 0;
+  Newborn::wrong = 0;
+  std::atomic<std::uint64_t> sent = 0;
+  std::atomic<int> left = kThreads;
+  std::array<std::vector<Newborn::address>, kThreads> actors;
+  const std::uint64_t dead = all_dead();
+  int failed = 0;
+  {
+    const Outside outside([&](int t) {
+      for (int i = 0; i < kActors; ++i) {
+        sent += 2;
+        Spawn options;
+        if (i % 3 == 1) options.mailbox.capacity = 1000;
+        if (i % 3 == 2) options.urgent = true;
+        try {
+          actors[static_cast<std::size_t>(t)].push_back(spawn<Newborn>(options, i));
+        } catch (const std::runtime_error&) {  // by its constructor
+          continue;
+        }
+        ++sent;
+        actors[static_cast<std::size_t>(t)].back().send(Numbered{0, i});
+      }
+      --left;
+    });
+    for (bool is_over = false; !is_over;) {
+      is_over = left == 0;
+      try {
+        run();
+      } catch (const TaskError&) {
+        ++failed;
+        is_over = false;
+      }
+    }
+  }
+  EXPECT_GT(failed, 0);
+  EXPECT_EQ(Newborn::wrong, 0);
+  EXPECT_EQ(Newborn::handled + (all_dead() - dead), sent);
+  for (const auto& mine : actors)
+    for (const Newborn::address& actor : mine) actor.stop();
+  run();
+  EXPECT_EQ(Newborn::destroyed, std::uint64_t{kThreads} * (kActors - kActors / 7));
 }
 
 }  // namespace
