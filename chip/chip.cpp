@@ -66,6 +66,7 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
     replay->set_capsules(&capsule_vector);
     observe_tasks(*replay);
   }
+  LockTickets* const tickets = process.lock_marks().empty() ? nullptr : &lock_tickets;
   cores.reserve(c.chip.cores);
   for (std::uint32_t i = 0; i < c.chip.cores; ++i) {
     const CoreId id{i};
@@ -80,7 +81,8 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
                                                            .reservations = &conflicts->reservations(),
                                                            .log_base = line_of(kLogBase + i * kLogBytes),
                                                            .log_lines = kLogBytes / kLineBytes,
-                                                           .observer = replay.get()},
+                                                           .observer = replay.get(),
+                                                           .lock_tickets = tickets},
                                            timeline, account, *this));
   }
   if (c.run.check_capsules) check_capsules();
@@ -331,8 +333,8 @@ void Chip::Impl::check_capsules() {
     // Of tasks alone: a thread's calls use its stack, and is no fault.
     return CapsuleLint::Place{cores[core.value]->in_region() ? pipeline.hart().capsule_depth : 0, low, high};
   };
-  capsule_lint.emplace(memory, process.symbols(), process.lock_marks(), config.chip.cores, place,
-                       [this](const std::string& sentence) {
+  capsule_lint.emplace(memory, process.symbols(), process.lock_marks(), lock_tickets, config.chip.cores,
+                       place, [this](const std::string& sentence) {
                          end({ExitCode::check_failed, 0, sentence, {}});
                        });
   observe_instructions(*capsule_lint);
@@ -345,12 +347,18 @@ std::string Chip::Impl::describe_cores() const {
     if (core->thread() == nullptr || (core->in_region() && core->task() == 0 && !is_doomed)) continue;
     text += fmt::format("core {}: thread {} at {}", core->id().value, core->thread()->tid,
                         process.symbols().describe(core->pipeline().hart().pc));
+    if (const std::uint64_t task = core->task_of_run(); task != 0) text += fmt::format(", task {}", task);
     if (const CapsuleState::Call& call = core->capsule().call(); call.stub != 0) {
       text +=
           fmt::format(", in capsule {} since cycle {}{}", capsule_name(process.symbols().describe(call.stub)),
                       call.since.value, is_doomed ? ", its task aborted" : "");
-      if (const auto lock = process.lock_marks().awaited(core->pipeline().hart(), memory))
-        text += fmt::format(", waits for the lock {}", process.symbols().describe(*lock));
+      if (const auto lock = process.lock_marks().awaited(core->pipeline().hart(), memory);
+          lock && !lock_tickets.has_turn(core->id(), *lock)) {
+        const LockTickets::Draw* const holder = lock_tickets.holder(*lock);
+        text += fmt::format(", waits for the lock {}, held by {}", process.symbols().describe(*lock),
+                            holder != nullptr ? LockTickets::describe(*holder, process.symbols())
+                                              : "whoever took it before the region of interest");
+      }
     }
     text += '\n';
   }

@@ -29,6 +29,7 @@
 #include "chip/os/call_stack.hpp"
 #include "chip/os/fast_forward.hpp"
 #include "chip/os/fault_report.hpp"
+#include "chip/os/lock_tickets.hpp"
 #include "chip/os/thread_profile.hpp"
 #include "chip/os/thread_scheduler.hpp"
 #include "chip/replay/capsule_lint.hpp"
@@ -140,6 +141,11 @@ struct Chip::Impl final : EventHandler,
 
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t) override;
   std::string describe_cores() const;
+  /// What `lock_tickets` are drawn by.
+  LockTickets::Runner runner_of(CoreId core) const {
+    const Core& at = *cores[core.value];
+    return {at.task_of_run(), at.thread() != nullptr ? at.thread()->tid : 0};
+  }
 
   // ---- Threads on cores ----
 
@@ -318,6 +324,7 @@ struct Chip::Impl final : EventHandler,
   std::unique_ptr<ReplayChecker> replay;  // null: the run is not checked
   std::optional<ChipDebug> debug;
   std::optional<InstructionObservers> instructions;
+  LockTickets lock_tickets{memory, process.lock_marks(), [this](CoreId core) { return runner_of(core); }};
   std::optional<CapsuleLint> capsule_lint;  // run.check_capsules
   ThreadProfile profile;
   CallChains call_chains{process.symbols(), memory};

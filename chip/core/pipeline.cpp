@@ -306,14 +306,16 @@ dispatch:
 #define READ_ATOMIC(T, name)                                                   \
   skips_##name && !memory.allows(address_##name, sizeof(T), Page::kRead) ? T{} \
                                                                          : memory.load<T>(address_##name)
-#define AMO(T, name, address, new_value)                     \
-  const Addr address_##name = (address);                     \
-  ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);      \
-  const bool skips_##name = lsu_.take_skip();                \
-  const T name = READ_ATOMIC(T, name);                       \
-  SHOW_ACCESS(address_##name);                               \
-  OBSERVE(on_atomic, address_##name, sizeof(T), bits(name)); \
-  if (!skips_##name) memory.store<T>(address_##name, new_value)
+#define AMO(T, name, address, new_value)                                  \
+  const Addr address_##name = (address);                                  \
+  ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);                   \
+  const bool skips_##name = lsu_.take_skip();                             \
+  const T name = READ_ATOMIC(T, name);                                    \
+  SHOW_ACCESS(address_##name);                                            \
+  OBSERVE(on_atomic, address_##name, sizeof(T), bits(name));              \
+  if (!skips_##name) memory.store<T>(address_##name, new_value);          \
+  if (state_.ports.lock_tickets != nullptr && !skips_##name) [[unlikely]] \
+  state_.ports.lock_tickets->on_atomic(state_.core, *insn, PC, address_##name, bits(name), Cycle{issue})
 #define LR(T, name, address)                               \
   const Addr address_##name = (address);                   \
   ATOMIC_ACCESS(T, address_##name, AccessKind::reserve);   \

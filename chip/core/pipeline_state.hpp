@@ -22,6 +22,7 @@
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/memory/address_space.hpp"
+#include "chip/os/lock_tickets.hpp"
 #include "chip/time/timeline.hpp"
 #include "chip/vocabulary/memory_system.hpp"
 #include "chip/vocabulary/types.hpp"
@@ -43,6 +44,7 @@ struct PipelinePorts {
   std::uint64_t log_lines = 0;  ///< from log_base on
   ExecutionObserver* observer = nullptr;
   InstructionObserver* instructions = nullptr;
+  LockTickets* lock_tickets = nullptr;  ///< of a program that has such locks
 };
 
 struct PipelineState {

@@ -15,9 +15,8 @@ std::optional<Addr> LockMarks::awaited(const HartState& hart, const AddressSpace
   for (Addr pc = begin; pc < next->first;) {
     const std::optional<isa::Insn> insn = instruction_at(pc, memory);
     if (!insn) return std::nullopt;
-    // Of a TicketLock: who is served, behind the next ticket.
     if (insn->is_load())
-      return hart.x[insn->rs1] + static_cast<std::uint64_t>(std::int64_t{insn->imm}) - sizeof(std::uint32_t);
+      return hart.x[insn->rs1] + static_cast<std::uint64_t>(std::int64_t{insn->imm}) - served_of(0);
     pc += insn->length;
   }
   return std::nullopt;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "chip/isa/hart_state.hpp"
+#include "chip/isa/insn.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/vocabulary/types.hpp"
 
@@ -24,6 +25,16 @@ class LockMarks {
     const auto found = marks_.find(pc);
     return found == marks_.end() ? std::nullopt : std::optional(found->second);
   }
+  /// Whether the instruction draws the ticket of a lock, for which it waits next.
+  bool is_draw(const isa::Insn& insn, Addr pc) const {
+    if (insn.op != isa::Op::amoadd_w) return false;
+    const auto next = marks_.upper_bound(pc);
+    return next != marks_.end() && next->second == Kind::wanted;
+  }
+  /// Where in memory a lock says which ticket is served: behind the next to be drawn, which is its first
+  /// word.
+  static Addr served_of(Addr lock) { return lock + sizeof(std::uint32_t); }
+  bool empty() const { return marks_.empty(); }
   /// The lock that `hart` waits for, if it does: what the wait loads again and again.
   std::optional<Addr> awaited(const HartState& hart, const AddressSpace& memory) const;
 

@@ -6,11 +6,12 @@
 namespace rubato::chip {
 
 CapsuleLint::CapsuleLint(const AddressSpace& memory, const Symbols& symbols, const LockMarks& locks,
-                         std::uint32_t cores, std::function<Place(CoreId)> place,
+                         const LockTickets& tickets, std::uint32_t cores, std::function<Place(CoreId)> place,
                          std::function<void(const std::string&)> fail)
     : memory_(memory),
       symbols_(symbols),
       locks_(locks),
+      tickets_(tickets),
       place_(std::move(place)),
       fail_(std::move(fail)),
       calls_(cores) {}
@@ -35,6 +36,25 @@ void CapsuleLint::on_instruction(const ExecutedInstruction& executed) {
   if (executed.has_access)
     check(call, executed, executed.address >= place.stack_low && executed.address < place.stack_high);
   follow(call, executed.insn);
+  if (executed.has_access && locks_.is_draw(executed.insn, executed.pc)) {
+    call.awaited = executed.address;
+    check_wait(executed.core, executed.pc);
+  }
+}
+
+void CapsuleLint::check_wait(CoreId core, Addr pc) {
+  std::string chain;
+  CoreId waiting = core;
+  for (std::size_t others = 0; others < calls_.size(); ++others) {
+    const Addr lock = calls_[waiting.value].awaited;
+    if (lock == 0 || tickets_.has_turn(waiting, lock)) return;
+    const LockTickets::Draw* const holder = tickets_.holder(lock);
+    if (holder == nullptr || holder->runner.task == 0) return;
+    chain += fmt::format("{}waits for the lock {}, held by {}", chain.empty() ? "" : ", which ",
+                         symbols_.describe(lock), LockTickets::describe(*holder, symbols_));
+    waiting = holder->core;
+    if (waiting == core) return fail(pc, chain + ": for ever");
+  }
 }
 
 void CapsuleLint::check(Call& call, const ExecutedInstruction& executed, bool is_on_stack) {
@@ -62,6 +82,7 @@ void CapsuleLint::follow_locks(Call& call, Addr pc) const {
   if (mark == LockMarks::Kind::taken) {
     ++call.held;
     call.taken_at = pc;
+    call.awaited = 0;
   } else if (mark == LockMarks::Kind::released && call.held != 0) {
     --call.held;
   }

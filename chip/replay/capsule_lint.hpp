@@ -9,6 +9,7 @@
 //   read back  a load of what the same capsule call has stored to tracked memory
 //   lock held  an access to tracked memory, a create, a wait, a promote or the end of the call with a lock
 //              (capsule::TicketLock) held: others wait for it, and cannot go on
+//   deadlock   a wait for a lock whose holder waits, over however many others, for what the waiting one holds
 //
 // What a caller passes by pointer is its own.
 // SPDX-License-Identifier: MIT
@@ -26,6 +27,7 @@
 #include "chip/isa/hart_state.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/os/lock_marks.hpp"
+#include "chip/os/lock_tickets.hpp"
 #include "chip/os/symbols.hpp"
 
 namespace rubato::chip {
@@ -38,8 +40,9 @@ class CapsuleLint final : public InstructionObserver {
     Addr stack_low, stack_high;
   };
   /// @param fail is told, once, in a sentence, what is wrong.
-  CapsuleLint(const AddressSpace& memory, const Symbols& symbols, const LockMarks& locks, std::uint32_t cores,
-              std::function<Place(CoreId)> place, std::function<void(const std::string&)> fail);
+  CapsuleLint(const AddressSpace& memory, const Symbols& symbols, const LockMarks& locks,
+              const LockTickets& tickets, std::uint32_t cores, std::function<Place(CoreId)> place,
+              std::function<void(const std::string&)> fail);
 
   void on_thread(CoreId core, std::uint32_t) override { calls_[core.value] = {}; }
   void on_instruction(const ExecutedInstruction& executed) override;
@@ -53,15 +56,19 @@ class CapsuleLint final : public InstructionObserver {
     std::unordered_set<Addr> stored{};  ///< words of tracked memory
     std::uint32_t held = 0;             ///< locks
     Addr taken_at = 0;                  ///< the last
+    Addr awaited = 0;                   ///< lock, or 0
   };
   void check(Call& call, const ExecutedInstruction& executed, bool is_on_stack);
   static void follow(Call& call, const isa::Insn& insn);
   void follow_locks(Call& call, Addr pc) const;
+  /// The call has drawn a ticket of call.awaited.
+  void check_wait(CoreId core, Addr pc);
   void fail(Addr pc, const std::string& what);
 
   const AddressSpace& memory_;
   const Symbols& symbols_;
   const LockMarks& locks_;
+  const LockTickets& tickets_;
   std::function<Place(CoreId)> place_;
   std::function<void(const std::string&)> fail_;
   std::vector<Call> calls_;  // by core

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -115,7 +116,37 @@ def test_a_hang_says_in_which_capsules_cores_are_and_for_which_locks_they_wait(g
     done = run(rubato_chip, "--quiet", "--cores", "4", "--max-cycles", "100000", guests / "bad_capsules", "lock")
     assert done.returncode == 4
     assert ", in capsule wait_for_itself since cycle " in done.stderr, done.stderr
-    assert ", waits for the lock (anonymous namespace)::lock_twice\n" in done.stderr, done.stderr
+    # It holds it itself, as the task that the report says it runs.
+    (task,) = re.findall(r", task (\d+), in capsule wait_for_itself since cycle ", done.stderr)
+    held = r", waits for the lock \(anonymous namespace\)::lock_twice, held by core (\d+) \(task (\d+), in (\S+) since "
+    ((core, holder, function),) = re.findall(held, done.stderr)
+    assert f"core {core}: thread " in done.stderr and holder == task and "wait_for_itself" in function, done.stderr
+
+
+LOCKS = {"take_upwards": "lock_second", "take_downwards": "lock_first"}
+
+
+def test_a_hang_says_who_holds_the_locks_that_cores_wait_for(guests: Path, rubato_chip: Path) -> None:
+    done = run(rubato_chip, "--quiet", "--cores", "4", "--max-cycles", "100000", guests / "bad_capsules", "order")
+    assert done.returncode == 4
+    line = (
+        r"core (\d+): thread \d+ at \S+, task (\d+), in capsule (\w+) since cycle \d+, waits for the lock "
+        r"\(anonymous namespace\)::(\w+), held by core (\d+) \(task (\d+), in (\S+) since cycle \d+\)\n"
+    )
+    one, other = re.findall(line, done.stderr)
+    for waiting, holding in ((one, other), (other, one)):
+        core, task, capsule, lock, holder, its_task, function = waiting
+        assert (holder, its_task) == holding[:2] and (core, task) != (holder, its_task), done.stderr
+        assert LOCKS[capsule] == lock and holding[2] in function, done.stderr
+
+
+@pytest.mark.parametrize(("what", "waits"), [("lock", 1), ("order", 2)])
+def test_a_wait_that_cannot_end_is_found_as_it_begins(what: str, waits: int, guests: Path, rubato_chip: Path) -> None:
+    checked = [rubato_chip, "--quiet", "--cores", "4", "--set", "run.check_capsules=true", "--max-cycles", "100000"]
+    done = run(*checked, guests / "bad_capsules", what)
+    assert done.returncode == 1 and ": for ever" in done.stderr, done.stderr
+    chain = re.findall(r"waits for the lock \S+ \S+, held by core (\d+) \(task (\d+), in \S+ since cycle", done.stderr)
+    assert len(chain) == len(set(chain)) == waits, done.stderr
 
 
 def test_the_trace_shows_a_doomed_run_behind_its_attempt(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:

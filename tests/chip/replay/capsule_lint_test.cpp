@@ -28,12 +28,12 @@ class CapsuleLintTest : public testing::Test {
     memory_.map(kStack, page, Page::kRead | Page::kWrite);
     enter();
   }
-  void enter() {
-    depth_ = 1;
-    execute({.op = Op::capsule_call});
+  void enter(std::uint32_t core = 0) {
+    depths_[core] = 1;
+    execute({.op = Op::capsule_call}, 0, core);
   }
   void leave() {
-    depth_ = 0;
+    depths_[0] = 0;
     execute({.op = Op::capsule_return});
   }
   void execute(const Insn& insn, Addr address = 0, std::uint32_t core = 0, Addr pc = 0x10000) {
@@ -53,24 +53,41 @@ class CapsuleLintTest : public testing::Test {
   }
 
   AddressSpace memory_;
-  void mark(Addr pc) { execute({.op = Op::addi, .rd = a1, .rs1 = a1}, 0, 0, pc); }
+  void mark(Addr pc, std::uint32_t core = 0) { execute({.op = Op::addi, .rd = a1, .rs1 = a1}, 0, core, pc); }
+  /// Draws a ticket of the lock, as the chip does and shows.
+  void draw(Addr lock, std::uint32_t core = 0) {
+    const Insn insn{
+        .op = Op::amoadd_w, .rd = a1, .rs1 = a0, .bytes = 4, .flags = Insn::kLoads | Insn::kStores};
+    const auto ticket = memory_.load<std::uint32_t>(lock);
+    tickets_.on_atomic(CoreId{core}, insn, kDraws, lock, ticket, Cycle{ticket});
+    memory_.store<std::uint32_t>(lock, ticket + 1);
+    execute(insn, lock, core, kDraws);
+  }
+  void take(Addr lock, std::uint32_t core = 0) {
+    draw(lock, core);
+    mark(kTaken, core);
+  }
 
-  static constexpr Addr kTaken = 0x10100, kReleased = 0x10200;
+  static constexpr Addr kDraws = 0x100e0, kWanted = 0x100f0, kTaken = 0x10100, kReleased = 0x10200;
+  static constexpr Addr kFirst = kUntracked + 64, kSecond = kUntracked + 128;
   Symbols symbols_;
   LockMarks locks_ = [] {
     LockMarks marks;
+    marks.add(kWanted, LockMarks::Kind::wanted);
     marks.add(kTaken, LockMarks::Kind::taken);
     marks.add(kReleased, LockMarks::Kind::released);
     return marks;
   }();
-  std::uint32_t depth_ = 0;
+  LockTickets tickets_{memory_, locks_, [](CoreId core) { return LockTickets::Runner{core.value + 7, 1}; }};
+  std::uint32_t depths_[3] = {};
   std::string wrong_;
   CapsuleLint lint_{memory_,
                     symbols_,
                     locks_,
-                    2,
+                    tickets_,
+                    3,
                     [this](CoreId core) {
-                      return CapsuleLint::Place{core.value == 0 ? depth_ : 0, kStack, kStack + 4096};
+                      return CapsuleLint::Place{depths_[core.value], kStack, kStack + 4096};
                     },
                     [this](const std::string& s) { wrong_ = s; }};
 };
@@ -153,6 +170,50 @@ TEST_F(CapsuleLintTest, WithALockHeldItMustNotEnd) {
   mark(kTaken);
   leave();
   EXPECT_THAT(wrong_, HasSubstr("0x10100 takes a lock that its capsule holds where it returns"));
+}
+
+TEST_F(CapsuleLintTest, ItMayWaitForALockWhoseHolderGoesOn) {
+  enter(1);
+  enter(2);
+  take(kFirst, 1);
+  draw(kFirst);
+  draw(kFirst, 2);
+  take(kSecond, 1);
+  EXPECT_THAT(wrong_, IsEmpty());
+}
+
+TEST_F(CapsuleLintTest, ItMustNotWaitForALockThatItHolds) {
+  take(kFirst);
+  draw(kFirst);
+  EXPECT_THAT(wrong_,
+              HasSubstr("0x100e0 waits for the lock 0x30040, held by core 0 (task 7, in 0x100e0 since "
+                        "cycle 0): for ever"));
+}
+
+TEST_F(CapsuleLintTest, HoldersMustNotWaitForEachOther) {
+  enter(1);
+  enter(2);
+  take(kFirst);
+  take(kSecond, 1);
+  take(kUntracked, 2);
+  draw(kSecond);
+  draw(kUntracked, 1);
+  EXPECT_THAT(wrong_, IsEmpty());
+  draw(kFirst, 2);
+  EXPECT_THAT(wrong_,
+              HasSubstr("waits for the lock 0x30040, held by core 0 (task 7, in 0x100e0 since cycle 0), "
+                        "which waits for the lock 0x30080, held by core 1 (task 8, in 0x100e0 since cycle "
+                        "0), which waits for the lock 0x30000, held by core 2 (task 9, "));
+}
+
+TEST_F(CapsuleLintTest, WhoHasGotALockDoesNotWait) {
+  enter(1);
+  take(kFirst);
+  take(kSecond, 1);
+  draw(kSecond);
+  memory_.store<std::uint32_t>(LockMarks::served_of(kSecond), 1);  // and core 0's turn has come
+  draw(kFirst, 1);
+  EXPECT_THAT(wrong_, IsEmpty());
 }
 
 TEST_F(CapsuleLintTest, OutsideCapsulesAndOnOtherCoresAllIsAllowed) {

@@ -1,4 +1,5 @@
-// bad_capsules static|thread|back|lock|kept|held|create: a task calls a capsule that does what none must.
+// bad_capsules static|thread|back|lock|order|kept|held|create: a task calls a capsule that does what none
+// must; order: two tasks do so together.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -12,7 +13,21 @@ namespace {
 volatile std::uint64_t limit = 5;
 thread_local volatile std::uint64_t last = 0;
 RUBATO_UNTRACKED rubato::untracked<rubato::capsule::TicketLock> lock_twice;
+RUBATO_UNTRACKED rubato::untracked<rubato::capsule::TicketLock> lock_first, lock_second;
+RUBATO_UNTRACKED rubato::untracked<std::uint64_t> inside;
 std::uint64_t word;
+
+/// Takes both locks, the second when the other task has its first.
+[[gnu::always_inline]] inline void take_both(rubato::capsule::TicketLock& one,
+                                             rubato::capsule::TicketLock& other) {
+  one.lock();
+  __atomic_fetch_add(&*inside, 1, __ATOMIC_RELAXED);
+  while (__atomic_load_n(&*inside, __ATOMIC_RELAXED) < 2) {
+  }
+  other.lock();
+  other.unlock();
+  one.unlock();
+}
 
 }  // namespace
 
@@ -26,6 +41,9 @@ RUBATO_CAPSULE(void, wait_for_itself, ()) {
   lock_twice->lock();
   lock_twice->lock();
 }
+
+RUBATO_CAPSULE(void, take_upwards, ()) { take_both(*lock_first, *lock_second); }
+RUBATO_CAPSULE(void, take_downwards, ()) { take_both(*lock_second, *lock_first); }
 
 RUBATO_CAPSULE(void, keep_lock, ()) { lock_twice->lock(); }
 RUBATO_CAPSULE(void, use_of_callers, (volatile std::uint64_t * of_caller)) {
@@ -46,6 +64,10 @@ int main(int argc, char** argv) {
   if (what == "thread") rubato::create<rubato::spec>([] { use_thread(); }, {.at = 1});
   if (what == "back") rubato::create<rubato::spec>([] { read_back(&word); }, {.at = 1});
   if (what == "lock") rubato::create<rubato::spec>([] { wait_for_itself(); }, {.at = 1});
+  if (what == "order") {
+    rubato::create<rubato::spec>([] { take_upwards(); }, {.at = 1});
+    rubato::create<rubato::spec>([] { take_downwards(); }, {.at = 2});
+  }
   if (what == "kept") rubato::create<rubato::spec>([] { keep_lock(); }, {.at = 1});
   if (what == "held") rubato::create<rubato::spec>([] { use_of_callers(&word); }, {.at = 1});
   if (what == "create") rubato::create<rubato::spec>([] { create_locked(); }, {.at = 1});
