@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <ucontext.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -13,6 +11,8 @@
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "tests/native/context.hpp"
 
 namespace rubato::runtime::test {
 
@@ -79,14 +79,13 @@ class Explorer {
   static void step() {
     if (Explorer* const explorer = active();
         explorer != nullptr && explorer->running_ != nullptr && !explorer->is_atomic_) {
-      Fiber* const self = explorer->running_;
-      swapcontext(&self->context, &explorer->scheduler_);
+      Context::swap(explorer->running_->context, explorer->scheduler_);
     }
   }
 
  private:
   struct Fiber {
-    ucontext_t context;
+    Context context;
     std::function<void()> body;
     bool is_done = false;
     std::function<bool()> until;  ///< what it waits for, or empty
@@ -105,7 +104,7 @@ class Explorer {
     Fiber* const self = active()->running_;
     self->body();
     self->is_done = true;
-    setcontext(&active()->scheduler_);
+    Context::swap(self->context, active()->scheduler_);
   }
 
   void run(Bodies bodies) {
@@ -115,27 +114,24 @@ class Explorer {
       fiber.body = std::move(bodies[i]);
       fiber.is_done = false;
       fiber.until = nullptr;
-      getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.data();
-      fiber.context.uc_stack.ss_size = fiber.stack.size();
-      makecontext(&fiber.context, &Explorer::enter, 0);
+      fiber.context.start(fiber.stack, &Explorer::enter);
     }
     for (std::size_t depth = 0;; ++depth) {
-      std::vector<Fiber*> runnable;
+      runnable_.clear();
       for (std::size_t i = 0; i < bodies.size(); ++i) {
         Fiber& fiber = *fibers_[i];
-        if (!fiber.is_done && (!fiber.until || fiber.until())) runnable.push_back(&fiber);
+        if (!fiber.is_done && (!fiber.until || fiber.until())) runnable_.push_back(&fiber);
       }
-      if (runnable.empty()) {
+      if (runnable_.empty()) {
         for (std::size_t i = 0; i < bodies.size(); ++i) {
           if (!fibers_[i]->is_done) return void(++deadlocks());
         }
         break;
       }
-      if (depth == choices_.size()) choices_.push_back({choose(runnable.size()), runnable.size()});
-      running_ = runnable[choices_[depth].taken];
+      if (depth == choices_.size()) choices_.push_back({choose(runnable_.size()), runnable_.size()});
+      running_ = runnable_[choices_[depth].taken];
       running_->until = nullptr;
-      swapcontext(&scheduler_, &running_->context);
+      Context::swap(scheduler_, running_->context);
       running_ = nullptr;
     }
   }
@@ -154,11 +150,12 @@ class Explorer {
     return true;
   }
 
-  ucontext_t scheduler_;
+  Context scheduler_;
   std::uint64_t random_ = 0;  ///< the state of sample(); 0: all schedules in turn
   Fiber* running_ = nullptr;
   bool is_atomic_ = false;
   std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> runnable_;  ///< those that can go on now
   std::vector<Choice> choices_;
 };
 
