@@ -66,9 +66,13 @@ std::uint64_t end_of_era(std::uint64_t first, std::uint64_t last) {
   return value != nullptr ? first + std::strtoull(value, nullptr, 10) : last;
 }
 
-bool is_hardware_refused() {
+bool is_software_preferred() {
   static const char* const value = std::getenv("RUBATO_TM_HARDWARE");
-  return value != nullptr && std::strcmp(value, "refuses") == 0;
+  return value != nullptr && std::strcmp(value, "software") == 0;
+}
+bool is_hardware_refused() {
+  static const bool is_set = std::getenv("RUBATO_TM_HARDWARE") != nullptr;
+  return is_set;
 }
 
 bool has_fault(Fault fault) {

@@ -14,7 +14,7 @@ using runtime::test::Explorer;
 
 /// The policy of the explorer, with futexes: who sleeps can go on after a wake() of the word.
 struct Explored : ExploredAtomics {
-  static constexpr int kSpins = 0, kYields = 0;
+  static constexpr int kSpins = 0, kLongSpins = 0, kYields = 0;
   using Word = atomic<std::uint32_t>;
 
   static std::map<const Word*, int>& wakes() {

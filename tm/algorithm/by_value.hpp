@@ -59,13 +59,14 @@ struct ValueReads {
   }
 };
 
-/// The way of most loads, without a frame for calls: no nested transaction, nothing written, no exception,
-/// the sequence has not moved, the log has room.
+/// The way of most loads, without a frame for calls: no nested transaction, nothing written there, no
+/// exception, the sequence has not moved, the log has room.
 struct Access : BufferedAccess<ValueReads> {
   template <Load kind, class T>
   static T load(const void* p, Thread* thread) {
     constexpr bool is_logged = kind != Load::after_read;
-    if (__builtin_expect(thread->writes.empty() && !thread->exceptions.has_any() &&
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    if (__builtin_expect(thread->writes.surely_lacks(address, sizeof(T)) && !thread->exceptions.has_any() &&
                              !is_dead_on_restart(p, thread) && (!is_logged || thread->values.has_room()),
                          true)) {
       const T value = peek<T>(p);

@@ -11,6 +11,8 @@ namespace rubato::tm {
 namespace {
 
 constexpr int kPausesAfterConflict = 4;
+/// So many threads wait at less cost for one that runs alone than that one takes longer with barriers.
+constexpr std::uint32_t kFewThreads = 4;
 
 bool is_declared_serial(const Thread& thread) {
   return (thread.properties & Property::kGoesIrrevocable) != 0 ||
@@ -32,14 +34,18 @@ void run_serially(Thread& thread) {
   }
 }
 
-/// Serial although the regime may be concurrent: nobody else may be inside.
-void start_serial(Thread& thread) {
+/// Nobody else is inside afterwards, although the regime may be concurrent.
+void exclude_others(Thread& thread) {
   timed(thread, Profile::Wait::gate, [&thread] {
     shared.gate.lock();
     if (Regime::takes_lock(shared.gate.regime())) return;
     shared.gate.close(&thread.line);
     thread.has_closed_gate = true;
   });
+}
+
+void start_serial(Thread& thread) {
+  exclude_others(thread);
   if (!thread.starts_serial())
     count_serialization(thread, Serialization::start);  // else the restart has done it
   run_serially(thread);
@@ -66,10 +72,10 @@ void pause_after_conflict(unsigned conflicts) {
 /// No hardware transaction has begun.
 void step_back_from_hardware(Thread& thread) {
   thread.mode = Mode::outside;
-  add_one(thread.software_instead);
+  add_one(thread.without_hardware);
 }
 
-/// False: in software.
+/// False: it has to do without.
 bool try_hardware(Thread& thread) {
   enter_hardware(thread);
   thread.next_checkpoint = thread.checkpoints;
@@ -153,6 +159,15 @@ void start_in_software(Thread& thread) {
   thread.algorithm->begin(thread);
 }
 
+/// What hardware has given up, or is not trusted with.
+void start_without_hardware(Thread& thread) {
+  const bool is_alone = registered_threads.load(std::memory_order_relaxed) <= kFewThreads &&
+                        Regime::tries_hardware(shared.gate.regime()) && !Hardware::prefers_software();
+  if (!is_alone) return start_in_software(thread);
+  exclude_others(thread);
+  run_serially(thread);
+}
+
 }  // namespace
 
 void start_attempt(Thread& thread) {
@@ -163,8 +178,8 @@ void start_attempt(Thread& thread) {
       return;
     }
   }
-  if (suits_hardware(thread) && try_hardware(thread)) return;
-  start_in_software(thread);
+  if (!suits_hardware(thread)) return start_in_software(thread);
+  if (!try_hardware(thread)) start_without_hardware(thread);
 }
 
 namespace {
@@ -201,7 +216,7 @@ std::uint32_t answer_to_begin(const Thread& thread) {
     return Answer::kRunUninstrumented;
   step_back_from_hardware(thread);
   open_outermost(thread, properties);
-  start_in_software(thread);
+  start_without_hardware(thread);
   return answer_to_begin(thread);
 }
 

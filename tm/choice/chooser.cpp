@@ -33,7 +33,7 @@ AlgorithmId Chooser::next(const Window& window) {
       strange_ = 0;
       return now_ = best_;
     case State::settled:
-      return stay(rate, window.commits);
+      return stay(rate, window);
     case State::trying:
       return try_next();
     case State::confirming:
@@ -98,18 +98,25 @@ AlgorithmId Chooser::settle(AlgorithmId best) {
   return now_ = best;
 }
 
-AlgorithmId Chooser::stay(double rate, std::uint64_t commits) {
+bool Chooser::is_time_to_try(const Window& window, bool has_changed) const {
+  if (trying_time_ > time_ / kShareOfTrying + kTryingAtFirst) return false;
+  // With few commits windows are long and say little.
+  if (window.commits < kFewestCommits && time_ < kLongWindowsAtFirst * window.nanoseconds) return false;
+  return has_changed || time_ >= next_round_;
+}
+
+AlgorithmId Chooser::stay(double rate, const Window& window) {
   if (rate_ == 0) rate_ = rate;
   const bool is_usual = rate >= kLowestUsualRate * rate_ && rate <= kHighestUsualRate * rate_;
   strange_ = is_usual ? 0 : strange_ + 1;
   const bool has_changed = strange_ >= kStrangeWindows;
   if (is_usual) rate_ = kWeightOfOld * rate_ + (1 - kWeightOfOld) * rate;
-  if ((!has_changed && time_ < next_round_) || trying_time_ * kShareOfTrying > time_) return now_;
+  if (!is_time_to_try(window, has_changed)) return now_;
   if (has_changed) {  // another phase of the program: those that sit out may suit it
     for (std::uint8_t& each : losses_) each = 0;
     pause_ = kShortestPause;
   }
-  return start_round(rate, commits);
+  return start_round(rate, window.commits);
 }
 
 void Chooser::note(AlgorithmId id, double rate, std::uint64_t commits) {

@@ -49,11 +49,13 @@ class Chooser {
     confirming,  ///< the best so far once more, then the challenger
     challenging
   };
-  static constexpr std::uint64_t kFirstPause = 20'000'000, kShortestPause = 250'000'000,
+  static constexpr std::uint64_t kFirstPause = 20'000'000, kShortestPause = 100'000'000,
                                  kLongestPause = 8'000'000'000;
   static constexpr unsigned kStrangeWindows = 3;  ///< after so many the candidates are tried again
   static constexpr unsigned kSingleWindows = 3;   ///< after so many one thread is alone
-  static constexpr unsigned kShareOfTrying = 50;  ///< one fiftieth of the time
+  static constexpr unsigned kShareOfTrying = 50;  ///< one fiftieth of the time, and at first a little more:
+  static constexpr std::uint64_t kTryingAtFirst = 20'000'000;
+  static constexpr std::uint64_t kLongWindowsAtFirst = 40;  ///< before any is given to another
   static constexpr std::uint8_t kLossesToSitOut = 2;
 
   static constexpr std::uint32_t bit(AlgorithmId id) { return 1u << static_cast<unsigned>(id); }
@@ -70,7 +72,8 @@ class Chooser {
   AlgorithmId try_next();
   AlgorithmId end_round();
   AlgorithmId settle(AlgorithmId best);
-  AlgorithmId stay(double rate, std::uint64_t commits);
+  AlgorithmId stay(double rate, const Window& window);
+  bool is_time_to_try(const Window& window, bool has_changed) const;
 
   std::uint32_t candidates_, left_ = 0, tried_ = 0;
   State state_ = State::alone;

@@ -50,14 +50,18 @@ struct Rtm {
 #endif
 
 #if defined(RUBATO_TM_FAULTY)
-/// RUBATO_TM_HARDWARE=refuses: every hardware transaction is aborted, so that tests run the software beside
-/// it.
+/// RUBATO_TM_HARDWARE=software or alone: every hardware transaction is aborted, so that tests run what takes
+/// its place.
 bool is_hardware_refused();
+bool is_software_preferred();
 struct Hardware : Rtm {
   static unsigned begin() { return is_hardware_refused() ? RtmStatus::kConflict : Rtm::begin(); }
+  static bool prefers_software() { return is_software_preferred(); }
 };
 #else
-using Hardware = Rtm;
+struct Hardware : Rtm {
+  static constexpr bool prefers_software() { return false; }
+};
 #endif
 
 }  // namespace rubato::tm

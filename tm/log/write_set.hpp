@@ -26,6 +26,10 @@ class WriteSet {
 
   bool empty() const { return words_.empty(); }
   std::size_t size() const { return words_.size(); }
+  /// Is it certain without a look-up that nothing was written of the `bytes` (1 to 8) at `address`?
+  bool surely_lacks(std::uintptr_t address, unsigned bytes) const {
+    return filter_ == 0 || (address % 8 + bytes <= 8 && (filter_ & filter_bit(hash(address))) == 0);
+  }
   /// For savepoints: what was written later is what roll_back_to() takes back.
   std::size_t mark() const { return older_.size(); }
 

@@ -27,24 +27,24 @@ std::uint64_t serialized(const Thread& thread, Serialization why) {
 
 /// What hardware transactions were aborted by, if there were any.
 std::size_t describe_hardware(char* text, std::size_t room) {
-  std::uint64_t aborts[kHardwareAborts] = {}, all = 0, software = 0;
+  std::uint64_t aborts[kHardwareAborts] = {}, all = 0, without = 0;
   for_each_thread([&](const Thread& thread) {
     for (std::size_t i = 0; i < kHardwareAborts; ++i) {
       const std::uint64_t count = thread.hardware_aborts[i].load(std::memory_order_relaxed);
       aborts[i] += count;
       all += count;
     }
-    software += thread.software_instead.load(std::memory_order_relaxed);
+    without += thread.without_hardware.load(std::memory_order_relaxed);
   });
-  if (all + software == 0) return 0;
-  const int length =
-      std::snprintf(text, room,
-                    "hardware: %llu transactions ran in software instead; aborts: conflict %llu, capacity "
-                    "%llu, kept out %llu, "
-                    "instruction %llu, other %llu\n",
-                    static_cast<unsigned long long>(software), static_cast<unsigned long long>(aborts[0]),
-                    static_cast<unsigned long long>(aborts[1]), static_cast<unsigned long long>(aborts[2]),
-                    static_cast<unsigned long long>(aborts[3]), static_cast<unsigned long long>(aborts[4]));
+  if (all + without == 0) return 0;
+  const int length = std::snprintf(
+      text, room,
+      "hardware: %llu transactions ran alone or in software instead; aborts: conflict %llu, capacity "
+      "%llu, kept out %llu, "
+      "instruction %llu, other %llu\n",
+      static_cast<unsigned long long>(without), static_cast<unsigned long long>(aborts[0]),
+      static_cast<unsigned long long>(aborts[1]), static_cast<unsigned long long>(aborts[2]),
+      static_cast<unsigned long long>(aborts[3]), static_cast<unsigned long long>(aborts[4]));
   return length > 0 ? std::min(static_cast<std::size_t>(length), room - 1) : 0;
 }
 

@@ -13,6 +13,8 @@ namespace rubato::tm {
 struct Atomics : runtime::HeaderAtomics {
   /// How often a waiter looks at a word before it yields: about a microsecond (rule T35).
   static constexpr int kSpins = 20;
+  /// Where the other is known to run: the transaction and a page fault.
+  static constexpr int kLongSpins = 100;
   static constexpr int kYields = 64;
 
   /// Orders this thread's accesses against those of all other running threads, which need no fence of their

@@ -140,7 +140,7 @@ struct Thread {
   // Written by this thread only, read by statistics (rule T60).
   std::atomic<std::uint64_t> aborted{0};
   std::atomic<std::uint64_t> serialized[kSerializations]{};
-  std::atomic<std::uint64_t> hardware_aborts[kHardwareAborts]{}, software_instead{0};
+  std::atomic<std::uint64_t> hardware_aborts[kHardwareAborts]{}, without_hardware{0};
   std::uint64_t looked_at = 0;            ///< adapt(): when this thread did so last
   std::uint64_t committed_at_window = 0;  ///< adapt(): `committed` at the window's beginning
   Profile* profile = nullptr;             ///< null unless profiling is on

@@ -1,4 +1,4 @@
-// Waiting for another thread's word: about a microsecond of looking, some yields, then sleep; never unbounded
+// Waiting for another thread's word: some microseconds of looking, some yields, then sleep; never unbounded
 // or blind (rule T35). Whoever changes the word looks at `waited` afterwards. That look and the change are
 // ordered without a fence on its side: the waiter's heavy fence does it for both.
 // SPDX-License-Identifier: MIT
@@ -14,7 +14,7 @@ namespace rubato::tm {
 /// `is_repeated` that it has to look again after a millisecond.
 template <class A, class Word, class IsOver, class Nudge>
 void wait_until(Word& word, std::uint32_t seen, Word& waited, bool is_repeated, IsOver is_over, Nudge nudge) {
-  for (int i = 0; i < A::kSpins; ++i) {
+  for (int i = 0; i < A::kLongSpins; ++i) {
     if (word.load(std::memory_order_acquire) != seen || is_over()) return;
     A::pause();
   }

@@ -130,6 +130,24 @@ TEST(Chooser, WithFewCommitsALeadHasToBeLarger) {
   EXPECT_EQ(other.now(), AlgorithmId::eager);
 }
 
+TEST(Chooser, WithFewCommitsTheFirstRoundIsLater) {
+  const Rates rates{5, 15, 5, 5};
+  Machine machine;
+  machine.run(38 * Chooser::kWindow, rates);
+  EXPECT_EQ(machine.share(AlgorithmId::serial), 1);
+  machine.run(12 * Chooser::kWindow, rates);
+  EXPECT_LT(machine.share(AlgorithmId::serial), 1);
+}
+
+TEST(Chooser, AFirstRoundThatWasMisledIsRepeatedSoon) {
+  Machine machine;
+  machine.run(kSecond / 20, {1000, 100, 100, 100});
+  EXPECT_EQ(machine.now(), AlgorithmId::serial);
+  EXPECT_EQ(machine.chooser().windows(AlgorithmId::eager), 1u);
+  machine.run(kSecond * 3 / 10, {1000, 1500, 100, 100});
+  EXPECT_EQ(machine.now(), AlgorithmId::eager);
+}
+
 TEST(Chooser, TheBestOfALaterPhaseIsFound) {
   Machine machine;
   machine.run(5 * kSecond, {1000, 200, 200, 200});
