@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import errno
 import json
 import os
 import random
@@ -188,8 +189,9 @@ class Soak:
                         client.sendall(request)
                     client.shutdown(socket.SHUT_WR)
                     receive_all(client)
-                except (ConnectionResetError, BrokenPipeError):
-                    pass  # it may close what it does not understand
+                except OSError as error:  # it may close what it does not understand
+                    if error.errno not in (errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN):
+                        raise
             self.counts["random requests"] += len(requests)
 
     def stop_it(self, draw: random.Random) -> None:
