@@ -80,7 +80,7 @@ void Engine::build(const native::Options& options) {
 
 void Engine::make_workers() {
   const unsigned count = count_;
-  if (topology().pins(count) && count > 1) prepare_pinning();
+  if (options_.bind && topology().pins(count) && count > 1) prepare_pinning();
   is_caller_pinned_ = true;
   pool_count_ = policy::kPoolsAWorker;
   while (pool_count_ < policy::kPoolsAWorker * count) pool_count_ *= 2;
@@ -238,7 +238,7 @@ void Engine::start_threads(bool pins) {
 
 void Engine::run() {
   if (workers_.empty()) build(options_);  // for want of memory, the last time
-  const bool pins = topology().pins(count_);
+  const bool pins = options_.bind && topology().pins(count_);
   try {
     start_threads(pins);
   } catch (const std::exception& e) {

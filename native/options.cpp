@@ -98,6 +98,7 @@ native::Options options_from_environment(const char* (*get)(const char*)) {
   }
   if (const char* const text = get("RUBATO_OVERSUBSCRIBE"))
     options.oversubscribe = flag("RUBATO_OVERSUBSCRIBE", text);
+  if (const char* const text = get("RUBATO_BIND")) options.bind = flag("RUBATO_BIND", text);
   if (const char* const text = get("RUBATO_PREFETCH")) options.prefetch = prefetch("RUBATO_PREFETCH", text);
   if (const char* const text = get("RUBATO_SYNC"))
     options.synchronization = synchronization("RUBATO_SYNC", text);

@@ -6,9 +6,10 @@
 
 namespace rubato::runtime {
 
-/// From the variables RUBATO_WORKERS, RUBATO_OVERSUBSCRIBE, RUBATO_PREFETCH, RUBATO_SYNC, RUBATO_RECLAIM,
-/// RUBATO_TRACE, RUBATO_TRACE_SPANS, RUBATO_LAG and what begins with it. `get` is std::getenv, or a test's.
-/// Errors: TaskError for a value that cannot be understood: variable, value, what was expected.
+/// From the variables RUBATO_WORKERS, RUBATO_OVERSUBSCRIBE, RUBATO_BIND, RUBATO_PREFETCH, RUBATO_SYNC,
+/// RUBATO_RECLAIM, RUBATO_TRACE, RUBATO_TRACE_SPANS, RUBATO_LAG and what begins with it. `get` is
+/// std::getenv, or a test's. Errors: TaskError for a value that cannot be understood: variable, value, what
+/// was expected.
 native::Options options_from_environment(const char* (*get)(const char*));
 
 /// RUBATO_TASK_MEMORY: whether tasks come from malloc, with which the engine's own task memory is compared.

@@ -185,7 +185,6 @@ struct EngineOptions {
   SlabSizes sizes{1.25, 96, kPageSize / 2};
   bool preallocate = false, cas = true, evict = true, may_expand = true;
   unsigned hash_power = 16, threads = 4;
-  unsigned task_workers = 2;  ///< of discipline `tasks`
   HashFunction hash = hash_murmur3;
   LruTuning lru;
 };

@@ -1,7 +1,10 @@
 // Where requests are worked through. Disciplines whose critical sections are entered by the thread that asks
-// have no executor; `tasks` has one, since its sections are tasks that may run elsewhere.
+// have no executor; `tasks` has one, since its sections are tasks: its workers turn the event loops, too, so
+// that requests are worked through where they were received.
 // SPDX-License-Identifier: MIT
 #pragma once
+
+#include <functional>
 
 namespace rubato::cached {
 
@@ -16,9 +19,27 @@ class RequestWork {
   ~RequestWork() = default;
 };
 
+/// An event loop that receives requests.
+class RequestSource {
+ public:
+  /// Waits, if it may, until there is something to do, and does what there is. False: it was stopped.
+  virtual bool turn(bool may_wait) = 0;
+  /// Runs f in a turn; from any thread.
+  virtual void post(std::function<void()> f) = 0;
+  /// It was stopped, all that came from it has been worked through, and nobody turns it any more.
+  virtual void ended() = 0;
+
+ protected:
+  ~RequestSource() = default;
+};
+
 class Executor {
  public:
-  /// Calls `work.work()`, which may go on when this returns. Errors: std::bad_alloc, before it has begun.
+  /// Turns it from now on, until it is stopped, in one thread. All of them before other threads ask anything
+  /// of the engine, and these end before the sources do; at most EngineOptions::threads.
+  virtual void serve(RequestSource& source) = 0;
+  /// In a source's turn. Calls `work.work()`, which may go on when this returns. Errors: std::bad_alloc,
+  /// before it has begun.
   virtual void execute(RequestWork& work) = 0;
   /// In `work()`: from here on it keeps no other request from its turn, until it calls the engine again.
   virtual void step_aside() = 0;

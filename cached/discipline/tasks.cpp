@@ -23,7 +23,7 @@ struct Shard {
 /// the largest item.
 unsigned shards_for(const EngineOptions& options) {
   const std::size_t least = std::max(std::size_t{16} << 20, 2 * options.item_size_max);
-  return static_cast<unsigned>(std::clamp<std::size_t>(options.limit / least, 1, 4 * options.task_workers));
+  return static_cast<unsigned>(std::clamp<std::size_t>(options.limit / least, 1, 4 * options.threads));
 }
 
 class ShardedCache final : public CacheEngine {
@@ -47,7 +47,7 @@ class ShardedCache final : public CacheEngine {
       : hash_(options.hash),
         limit_(options.limit),
         shard_power_(static_cast<unsigned>(std::bit_width(shards_for(options))) - 1),
-        workers_(options.task_workers) {
+        workers_(options.threads) {
     EngineOptions each = options;
     const unsigned number = shards_for(options);
     each.limit = options.limit / number;

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "cached/net/worker.hpp"
@@ -34,6 +33,9 @@ void Connection::ready(void* self, int events) {
       return connection.watch_.change(0);
   }
   try {
+    // A dump is appended as requests are worked through, since it asks the engine.
+    if (connection.dump_ && connection.context_.engine.executor())
+      return static_cast<void>(connection.hand_over());
     if (events & Loop::kWrite) connection.broken_ |= !connection.flush();
     if (!connection.broken_ && (events & Loop::kRead) && !connection.readable()) return;
   } catch (const std::bad_alloc&) {
@@ -140,11 +142,11 @@ void Connection::work() {
   try {
     if (received_) {
       session_.received(std::exchange(received_, 0));
-    } else {
+    } else if (arrived_ && !arrived_->empty()) {
       consume(arrived_->data(), arrived_->size());
       arrived_->clear();
     }
-    context_.engine.executor()->step_aside();
+    if (output_.pending()) context_.engine.executor()->step_aside();
     broken_ |= !flush();
   } catch (const std::bad_alloc&) {
     worker_.counters().add(Count::response_oom);
@@ -161,6 +163,10 @@ void Connection::hand_back() {
       turn_.compare_exchange_strong(turn, Turn::thread, std::memory_order_acq_rel))
     return;  // it waits for the next request as before
   Loop& loop = worker_.loop();
+  if (loop.is_turned_here()) {
+    turn_.store(Turn::thread, std::memory_order_relaxed);
+    return settle();
+  }
   turn_.store(Turn::posted, std::memory_order_release);
   loop.post([this] {
     turn_.store(Turn::thread, std::memory_order_relaxed);
@@ -168,11 +174,7 @@ void Connection::hand_back() {
   });
 }
 
-void Connection::last_flush() {
-  for (Turn turn = turn_; turn == Turn::requests || turn == Turn::requests_and_more; turn = turn_)
-    std::this_thread::yield();
-  flush();
-}
+void Connection::last_flush() { flush(); }
 
 bool Connection::flush() {
   do {

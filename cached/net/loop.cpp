@@ -41,8 +41,17 @@ Loop::~Loop() {
 
 void Loop::run() { event_base_dispatch(base_); }
 
+bool Loop::turn(bool may_wait) {
+  turner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  event_base_loop(base_, may_wait ? EVLOOP_ONCE : EVLOOP_NONBLOCK);
+  return !is_stopped_;
+}
+
 void Loop::stop() {
-  post([this] { event_base_loopbreak(base_); });
+  post([this] {
+    is_stopped_ = true;
+    event_base_loopbreak(base_);
+  });
 }
 
 void Loop::post(std::function<void()> f) {

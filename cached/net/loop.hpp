@@ -1,17 +1,22 @@
-// An event loop of one thread, on libevent (rule T72). Only this header and its source know libevent.
+// An event loop of one thread, on libevent (rule T72): its own, which does nothing else, or one that turns it
+// now and then. Only this header and its source know libevent.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <event2/event_struct.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
+
+#include "cached/core/executor.hpp"
 
 namespace rubato::cached {
 
-class Loop {
+class Loop final : public RequestSource {
  public:
   enum Events : short { kRead = 1, kWrite = 2 };
   using Ready = void (*)(void* owner, int events);
@@ -23,10 +28,22 @@ class Loop {
 
   /// Serves until `stop`.
   void run();
+  /// Or this, again and again in one thread, until it is false.
+  bool turn(bool may_wait) override;
+  void ended() override {
+    ended_ = true;
+    ended_.notify_all();
+  }
+  /// Until who turns it has said that it ended.
+  void wait_for_end() const { ended_.wait(false); }
+  /// Whether the caller is the thread that turns it.
+  bool is_turned_here() const {
+    return turner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
   /// From any thread.
   void stop();
   /// Runs f in the loop's thread, from any thread; in order.
-  void post(std::function<void()> f);
+  void post(std::function<void()> f) override;
   /// Runs f every so often from now on.
   void every(unsigned milliseconds, std::function<void()> f);
   /// What `f` is called by once, so long after `set`. In the loop's thread, or before it runs.
@@ -71,6 +88,9 @@ class Loop {
   static void run_posted(void* self, int);
   event_base* base_;
   int wake_;
+  bool is_stopped_ = false;
+  std::atomic<bool> ended_{false};
+  std::atomic<std::thread::id> turner_{};
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;
   std::vector<std::unique_ptr<Timer>> timers_;

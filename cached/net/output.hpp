@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -116,30 +117,52 @@ class Output {
     pin_sent_ = 0;
     engine_.release(pins_[first_pin_++].item);
   }
-  /// Memory for answers that are all sent: the thread keeps it for its next connection that answers, so that
+  /// Memory for answers that are all sent: the thread keeps it for its next connections that answer, so that
   /// connections which do nothing have none.
-  struct Spare {
-    char* bytes = nullptr;
-    std::size_t capacity = 0;
-    ~Spare() { std::free(bytes); }
+  class Spares {
+   public:
+    Spares() = default;
+    ~Spares() {
+      while (first_) std::free(take().first);
+    }
+    Spares(const Spares&) = delete;
+    Spares& operator=(const Spares&) = delete;
+    bool has_room(std::size_t capacity) const { return bytes_ + capacity <= kMost; }
+    void keep(char* bytes, std::size_t capacity) {
+      first_ = new (bytes) Spare{first_, capacity};
+      bytes_ += capacity;
+    }
+    /// Null and 0: there is none.
+    std::pair<char*, std::size_t> take() {
+      if (!first_) return {nullptr, 0};
+      Spare* const spare = std::exchange(first_, first_->next);
+      bytes_ -= spare->capacity;
+      return {reinterpret_cast<char*>(spare), spare->capacity};
+    }
+
+   private:
+    static constexpr std::size_t kMost = 256 << 10;
+    struct Spare {
+      Spare* next;
+      std::size_t capacity;
+    };
+    Spare* first_ = nullptr;
+    std::size_t bytes_ = 0;
   };
-  static Spare& spare() {
-    static thread_local Spare of_this_thread;
+  static Spares& spares() {
+    static thread_local Spares of_this_thread;
     return of_this_thread;
   }
   // Not inlined, as the address of the thread's must not be kept over calls of the engine.
   [[gnu::noinline]] void give_back() {
-    Spare& kept = spare();
-    if (kept.bytes || capacity_ > kKept)  // a large multiget is over
+    Spares& kept = spares();
+    if (capacity_ > kKept || !kept.has_room(capacity_))  // a large multiget is over
       std::free(bytes_);
     else
-      kept.bytes = bytes_, kept.capacity = capacity_;
+      kept.keep(bytes_, capacity_);
     bytes_ = nullptr, capacity_ = 0;
   }
-  [[gnu::noinline]] void take_spare() {
-    Spare& kept = spare();
-    bytes_ = std::exchange(kept.bytes, nullptr), capacity_ = std::exchange(kept.capacity, 0);
-  }
+  [[gnu::noinline]] void take_spare() { std::tie(bytes_, capacity_) = spares().take(); }
   void grow(std::size_t n) {
     if (!bytes_) take_spare();
     if (size_ + n <= capacity_) return;

@@ -47,7 +47,7 @@ Server::Server(Settings& settings)
       engine_(find_discipline(settings.discipline)->make(settings.engine(), clock_)),
       context_{*engine_, settings, clock_, hash_named(settings.hash), *this},
       maintainers_(*engine_, settings) {
-  for (unsigned n = 0; n < settings.serving_threads(); ++n)
+  for (unsigned n = 0; n < settings.threads; ++n)
     workers_.push_back(std::make_unique<Worker>(context_, *this));
 }
 
@@ -224,13 +224,13 @@ int Server::run() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   engine_->start();
-  maintainers_.start();
   for (const auto& worker : workers_) worker->start();
+  maintainers_.start();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   loop_.every(250, [this] { clock_.tick(); });
   loop_.run();
-  for (const auto& worker : workers_) worker->stop();
   maintainers_.stop();
+  for (const auto& worker : workers_) worker->stop();
   engine_->stop();
   if (!settings_.socket.empty()) ::unlink(settings_.socket.c_str());
   return 0;

@@ -8,13 +8,16 @@ namespace rubato::cached {
 void Worker::start() {
   if (context_.settings.idle_timeout) loop_.every(1000, [this] { drop_idle(); });
   counters_.shared = context_.engine.executor() != nullptr;
+  if (Executor* executor = context_.engine.executor()) return executor->serve(loop_);
   thread_ = std::thread([this] { loop_.run(); });
 }
 
 void Worker::stop() {
-  if (!thread_.joinable()) return;
   loop_.stop();
-  thread_.join();
+  if (thread_.joinable())
+    thread_.join();
+  else
+    loop_.wait_for_end();
   for_each([](Connection& connection) { connection.last_flush(); });
   connections_.clear();
 }

@@ -26,7 +26,7 @@ EngineOptions Settings::engine() const {
   options.may_expand = may_expand;
   if (hash_power) options.hash_power = hash_power;
   options.hash = hash_named(hash);
-  options.threads = threads, options.task_workers = task_workers();
+  options.threads = threads;
   options.lru = lru;
   return options;
 }
@@ -147,7 +147,6 @@ const std::map<std::string_view, Suboption>& suboptions() {
             throw UsageError("discipline is {}, not '{}'", discipline_names(" or "), v);
           s.discipline = v;
         }}},
-      {"io_threads", {true, [](auto& s, auto o, auto v) { s.io_threads = number(o, v, 1u, 1023u); }}},
   };
   return table;
 }
@@ -392,12 +391,6 @@ void check(const Settings& s) {
     throw UsageError("-I: an item may have at most half of the memory (-m), and {} is more", s.item_size_max);
   if (!s.auth_file.empty() && s.binding == Binding::binary)
     throw UsageError("-Y needs the text protocol, and -B binary excludes it");
-  if (s.io_threads && !s.has_tasks())
-    throw UsageError("-o io_threads is for discipline tasks; with {} all threads of -t receive",
-                     s.discipline);
-  if (s.io_threads && s.io_threads >= std::max(s.threads, 2u))
-    throw UsageError("-o io_threads={} leaves none of the {} threads (-t) for tasks", s.io_threads,
-                     s.threads);
   if (s.slab_chunk_max < sizeof(Item) + s.chunk_size)
     throw UsageError("-n {} does not fit into slab_chunk_max ({})", s.chunk_size, s.slab_chunk_max);
 }

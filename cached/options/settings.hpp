@@ -27,7 +27,6 @@ struct Settings {
   Binding binding = Binding::automatic;
   // Process
   unsigned threads = 4;
-  unsigned io_threads = 0;  ///< of these, with discipline `tasks`, those that receive; 0: half of them
   bool daemon = false, core_dumps = false, lock_memory = false;
   std::string user, pid_file, auth_file;
   std::atomic<int> verbosity{0};
@@ -58,14 +57,6 @@ struct Settings {
   bool inline_ascii = false;
 
   EngineOptions engine() const;
-  bool has_tasks() const { return discipline == "tasks"; }
-  /// Threads that have connections.
-  unsigned serving_threads() const {
-    if (!has_tasks()) return threads;
-    return io_threads ? io_threads : threads > 1 ? threads / 2 : 1;
-  }
-  /// The others, which run tasks; one at least.
-  unsigned task_workers() const { return threads > serving_threads() ? threads - serving_threads() : 1; }
 };
 
 /// What main does after the options were read.

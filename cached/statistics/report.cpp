@@ -277,7 +277,6 @@ void Report::settings() {
   add("num_napi_ids", "(null)");
   add("memory_file", "(null)");
   add("discipline", engine_.discipline());
-  add("io_threads", s.serving_threads());
   add("item_copy_max", s.item_copy_max);
 }
 

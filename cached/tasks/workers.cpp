@@ -10,7 +10,8 @@ namespace rubato::cached {
 
 void TaskWorkers::start() {
   native::Options options = native::options();
-  options.workers = number_, options.oversubscribe = true;  // beside them run the threads that receive
+  // They wait for clients, whose threads may have these CPUs meanwhile.
+  options.workers = number_, options.oversubscribe = true, options.bind = false;
   native::configure(options);
   hold_ = native::hold();
   thread_ = std::thread([] {

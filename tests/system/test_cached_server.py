@@ -295,7 +295,7 @@ def test_watching_is_refused_since_there_are_no_log_lines(one_server: Running) -
 
 def test_names_of_statistics_are_memcacheds(one_server: Running) -> None:
     recorded = json.loads(RECORDED.read_text())
-    for group, ours in (("", {"discipline"}), (" settings", {"discipline", "io_threads", "item_copy_max"})):
+    for group, ours in (("", {"discipline"}), (" settings", {"discipline", "item_copy_max"})):
         answer = one_server.ask(f"stats{group}\r\nquit\r\n".encode())
         names = set(re.findall(r"STAT (\S+)", answer.decode()))
         assert names - ours == set(recorded[f"names of stats{group}"])

@@ -56,6 +56,8 @@ struct Options {
   std::string trace{};  ///< RUBATO_TRACE; the file of a trace for ui.perfetto.dev; empty: none (R13)
   unsigned trace_spans = 1u << 18;  ///< RUBATO_TRACE_SPANS; of each worker, the first that the trace keeps
   Lagging lagging{};                ///< RUBATO_LAG; not where there are more workers than CPUs
+  /// RUBATO_BIND=0: no worker is bound to a CPU. Else each to one of its own, if the process has as many.
+  bool bind = true;
 };
 
 /// The options in force.

@@ -403,6 +403,21 @@ TEST(Pinning, GivesEachWorkerACpuWhileTheyWorkAlsoTheCallerOfRun) {
   }
 }
 
+TEST(Pinning, IsLeftOutWhereTheOptionsSaySo) {
+  const runtime::Topology topology = runtime::this_machine();
+  if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
+  native::Options options;
+  options.bind = false;
+  native::configure(options);
+  seen.clear();
+  for (std::uint32_t w = 0; w < native::workers(); ++w) create<nonspec>(note_affinity, {.core = w});
+  run();
+  ASSERT_EQ(seen.size(), native::workers());
+  for (const auto& [thread, affinities] : seen)
+    EXPECT_EQ(*affinities.begin(), runtime::current_affinity()) << "as many CPUs as the caller has";
+  native::configure({});
+}
+
 TEST(Pinning, OfTheCallerIsLeftOutWhereRunsAreShort) {
   const runtime::Topology topology = runtime::this_machine();
   if (topology.allowed.size() < 2 || !topology.pins(topology.workers)) GTEST_SKIP() << "does not pin here";
