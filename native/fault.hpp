@@ -42,6 +42,7 @@ enum class Fault : std::uint8_t {
   actor_last_freed,       ///< the last message of the queue is freed though the next push links to it
   actor_any_generation,   ///< a handle reaches whatever actor has the cell
   actor_cell_at_once,     ///< the cell of a stopped actor is free before its last turn has ended
+  actor_reached_unseen,   ///< a cell is used again though a thread outside is about to push to it
   actor_without_budget,   ///< a turn goes on while there are messages
   actor_muted_for_ever,   ///< an actor that finds room waits all the same
   actor_stop_ignored,     ///< an actor that was stopped goes on

@@ -92,8 +92,8 @@ void destroy_cell(engine::ResourceHeader* header) {
   Engine& engine = the_engine();
   // Messages that were sent before it stopped make a turn yet, which drops them. A thread outside that
   // reaches the cell may be about to push one: the look at the mailbox comes after that at the thread.
-  if ((engine.reached.is_reached(&cell) || !mailbox_of(cell).is_empty()) &&
-      !has_fault(Fault::actor_cell_at_once))
+  const bool is_reached = engine.reached.is_reached(&cell) && !has_fault(Fault::actor_reached_unseen);
+  if ((is_reached || !mailbox_of(cell).is_empty()) && !has_fault(Fault::actor_cell_at_once))
     return engine.retire_later(header);
   const unsigned size_class = CellHeap::class_of(cell.bytes);
   if (size_class == 0) ::operator delete(cell.behavior, std::align_val_t{64});

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <typeinfo>
 
+#include "tests/actor_programs/outside.hpp"
 #include "tests/actor_programs/program.hpp"
 #include "tests/differential/seeds.hpp"
 
@@ -60,8 +61,12 @@ bool run_program(std::uint64_t seed) {
     if (*letter.type == typeid(Pulse)) ++current.dead_pulses;
   });
   try {
-    begin(seed);
-    run();
+    const unsigned threads = threads_of(seed);
+    begin(seed, threads != 0);
+    {
+      const Outside outside(seed, threads);
+      run();
+    }
     end();
     run();
   } catch (const TaskError& e) {

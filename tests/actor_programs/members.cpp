@@ -1,138 +1,17 @@
-// The actors of a random program: members, who hand on work to each other, their children, who fail and are
-// stopped in all ways, and sinks with bounded mailboxes.
+// The members of a random program, who hand on work to each other and spawn others.
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <chrono>
 #include <stdexcept>
 #include <utility>
 
-#include "tests/actor_programs/program.hpp"
+#include "tests/actor_programs/actors.hpp"
 
 namespace actor_programs {
 namespace {
 
-constexpr unsigned kMembers = 5, kSinks = 2;
-
-struct BadJob : std::runtime_error {
-  explicit BadJob(std::uint64_t k) : std::runtime_error("a bad job"), key(k) {}
-  std::uint64_t key;
-};
-
-/// Behaviors are destroyed as often as made.
-class Counted {
- public:
-  Counted() { ++state->made; }
-  ~Counted() { ++state->destroyed; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-};
-
-/// What a member gives to others, numbered for each receiver and lane.
-class Numbers {
- public:
-  std::uint32_t next(std::size_t receiver, bool is_urgent) {
-    return ++sent_[2 * receiver + (is_urgent ? 1 : 0)];
-  }
-
- private:
-  std::array<std::uint32_t, std::size_t{2} * kMembers> sent_{};
-};
-
-void send_unnumbered(std::uint64_t key, std::uint32_t depth) {
-  ++state->jobs;
-  cast->members[mix64(key) % kMembers].send(Job{key, depth, kUnnumbered, 0, false});
-}
-
-/// What takes questions and jobs, of members and of children.
-class Answering {
- public:
-  /// True: one is put off, and AnswerNow is to come.
-  bool take(Question question, reply<std::uint64_t> answer) {
-    if (question.copy == nullptr || *question.copy != question.key)
-      state->violate("a message that is not what was sent");
-    state->add(question.key);
-    switch (fate_of(question.key)) {
-      case Fate::answered:
-        answer(answer_to(question.key));
-        return false;
-      case Fate::put_off:
-        late_.emplace_back(question.key, std::move(answer));
-        return true;
-      case Fate::unanswered:
-        return false;
-      case Fate::failed:
-        answer.fail(AskError::failed);
-        return false;
-    }
-    return false;
-  }
-  void answer_late() {
-    auto& [key, answer] = late_.front();
-    answer(answer_to(key));
-    late_.erase(late_.begin());
-  }
-
- private:
-  std::vector<std::pair<std::uint64_t, reply<std::uint64_t>>> late_;
-};
-
-/// A member's child. It gets jobs of its parent only, some of which are bad.
-struct Child : behavior<Job, Bad, Question, AnswerNow> {
-  static constexpr bool restarts = true;
-  explicit Child(std::uint32_t stops_after) : stops_after_(stops_after) {}
-
-  void on(const Job& job) {
-    const Alone::Scope scope(alone_);
-    ++state->handled;
-    state->add(job.key);
-    if (job.number <= last_) state->violate("a child's messages overtake each other");
-    last_ = job.number;
-    if (job.depth > 0) send_unnumbered(mix64(job.key + 1), job.depth - 1);
-    if (stops_after_ != 0 && --stops_after_ == 0) stop();
-  }
-  void on(Bad bad) {
-    const Alone::Scope scope(alone_);
-    state->add(bad.key);
-    throw BadJob(bad.key);
-  }
-  void on(Question question, reply<std::uint64_t> answer) {
-    const Alone::Scope scope(alone_);
-    if (answering_.take(std::move(question), std::move(answer))) self().send(AnswerNow{});
-  }
-  void on(AnswerNow) { answering_.answer_late(); }
-
-  Counted counted_;
-  Alone alone_;
-  Answering answering_;
-  std::uint32_t stops_after_;
-  std::uint32_t last_ = 0;
-};
-
-/// Its parent kills it: how many pulses it handles before is open.
-struct Mortal : behavior<Pulse> {
-  void on(Pulse pulse) {
-    const Alone::Scope scope(alone_);
-    ++state->handled_pulses;
-    if (pulse.number <= last_) state->violate("a mortal's messages overtake each other");
-    last_ = pulse.number;
-  }
-  Counted counted_;
-  Alone alone_;
-  std::uint32_t last_ = 0;
-};
-
-/// Its mailbox has a bound and drops what is over it.
-struct Dropping : behavior<Pulse> {
-  void on(Pulse) {
-    const Alone::Scope scope(alone_);
-    ++state->handled_pulses;
-  }
-  Counted counted_;
-  Alone alone_;
-};
-
 struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
-  Worker(std::uint32_t index, bool is_urgent) : index_(index), is_urgent_(is_urgent) {}
+  explicit Worker(std::uint32_t index) : index_(index) {}
 
   void on(Job job) {
     const Alone::Scope scope(alone_);
@@ -203,7 +82,8 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
       case 2:
         return spawn_child(key, depth);
       case 3:
-        return kill_mortal(key);
+        if (!cast->has_threads) return kill_mortal(key);
+        return random.below(2) == 0 ? replace_shared(key) : send_to_shared(key);
       case 4: {
         ++state->timers;
         static_cast<void>(after(std::chrono::microseconds(random.below(40)), Tick{key}));
@@ -213,46 +93,15 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
       case 5:
         return create<nonspec>(send_unnumbered, {}, key, depth);
       case 6:
-        return pulse(random);
+        return pulse_sink(random);
       case 7:
-        return random.below(8) == 0 ? spin() : send_job(key, depth);
+        return random.below(8) == 0 ? spin() : send_job(key, depth, index_, numbers_);
       default:
-        return send_job(key, depth);
+        return send_job(key, depth, index_, numbers_);
     }
   }
 
-  void send_job(std::uint64_t key, std::uint32_t depth) {
-    const std::size_t to = mix64(key) % kMembers;
-    const bool is_urgent = is_urgent_of(to) && mix64(key + 4) % 2 == 0;
-    ++state->jobs;
-    cast->members[to].send(Job{key, depth, index_, numbers_.next(to, is_urgent), is_urgent},
-                           {.priority = is_urgent ? Priority::high : Priority::normal});
-  }
-  /// All or none of a program's members have an urgent lane.
-  bool is_urgent_of(std::size_t) const { return is_urgent_; }
-
-  template <class To>
-  static void ask(const To& to, std::uint64_t key, bool is_alive) {
-    ++state->asked;
-    to.ask(Question{key, std::make_unique<std::uint64_t>(key)})
-        .then(
-            [key, is_alive](std::uint64_t value) {
-              ++state->answers;
-              const Fate fate = fate_of(key);
-              if (!is_alive || fate == Fate::unanswered || fate == Fate::failed || value != answer_to(key))
-                state->violate("an answer that was not given");
-            },
-            [key, is_alive](AskError error) {
-              ++state->answers;
-              const Fate fate = fate_of(key);
-              const bool is_right = !is_alive                  ? error == AskError::stopped
-                                    : fate == Fate::failed     ? error == AskError::failed
-                                    : fate == Fate::unanswered ? error == AskError::no_answer
-                                                               : false;
-              if (!is_right) state->violate("an ask fails for another reason than it should");
-            });
-  }
-  void ask_member(std::uint64_t key) const { ask(cast->members[mix64(key) % kMembers], key, true); }
+  static void ask_member(std::uint64_t key) { ask(cast->members[mix64(key) % kMembers], key, true); }
 
   void spawn_child(std::uint64_t key, std::uint32_t depth) {
     Rng random(key);
@@ -285,28 +134,6 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
     ask(child, random(), false);
   }
 
-  static void kill_mortal(std::uint64_t key) {
-    Rng random(key);
-    const auto mortal = spawn<Mortal>();
-    for (std::uint32_t left = static_cast<std::uint32_t>(random.below(8)), i = 1; left != 0; --left, ++i) {
-      ++state->pulses;
-      mortal.send(Pulse{i});
-    }
-    mortal.kill();
-  }
-
-  static void pulse(Rng& random) {
-    const Sink& sink = cast->sinks[random.below(kSinks)];
-    for (std::uint64_t left = random.below(12); left != 0; --left) {
-      ++state->pulses;
-      if (random.below(2) == 0) {
-        sink.send(Pulse{0});
-      } else if (sink.try_send(Pulse{0}) != Sent::accepted) {
-        ++state->dead_pulses;
-      }
-    }
-  }
-
   /// Ends only if another actor has a turn meanwhile.
   void spin() {
     struct Other : behavior<Spin> {
@@ -324,9 +151,8 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
   Alone alone_;
   Answering answering_;
   Numbers numbers_;
-  std::array<std::uint32_t, std::size_t{2} * kMembers> seen_{};
+  std::array<std::uint32_t, std::size_t{2} * (kMembers + kMostThreads)> seen_{};
   const std::uint32_t index_;
-  const bool is_urgent_;
   bool was_stashed_ = false;
 };
 
@@ -335,18 +161,22 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
 State* state = nullptr;
 Cast* cast = nullptr;
 
-void begin(std::uint64_t seed) {
+void begin(std::uint64_t seed, bool has_threads) {
   Rng random(mix64(seed));
   const bool is_urgent = random.below(3) == 0;
-  const bool is_bounded = random.below(3) == 0;
+  // Threads outside would wait for room in a full mailbox, but not for ever: a busy machine may be slower.
+  const bool is_bounded = random.below(3) == 0 && !has_threads;
   const auto small_turns = static_cast<std::uint32_t>(random.below(4));
   for (std::uint32_t i = 0; i < kMembers; ++i) {
     const auto capacity =
         static_cast<std::uint32_t>(is_bounded && random.below(2) == 0 ? 1 + random.below(6) : 0);
-    cast->members.push_back(
-        spawn<Worker>({.mailbox = {.capacity = capacity}, .urgent = is_urgent, .turn_messages = small_turns},
-                      i, is_urgent));
+    cast->members.push_back(spawn<Worker>(
+        {.mailbox = {.capacity = capacity}, .urgent = is_urgent, .turn_messages = small_turns}, i));
   }
+  cast->are_urgent = is_urgent;
+  cast->has_threads = has_threads;
+  if (has_threads)
+    for (std::atomic<std::uint64_t>& place : cast->shared) place = spawn<Passing>(0u).id();
   constexpr WhenFull kDropping[] = {WhenFull::refuse, WhenFull::drop_newest, WhenFull::drop_oldest};
   for (unsigned i = 0; i < kSinks; ++i) {
     const auto capacity = static_cast<std::uint32_t>(1 + random.below(4));
@@ -360,6 +190,8 @@ void begin(std::uint64_t seed) {
 void end() {
   for (const Member& member : cast->members) member.stop();
   for (const Sink& sink : cast->sinks) sink.stop();
+  if (cast->has_threads)
+    for (const std::atomic<std::uint64_t>& place : cast->shared) Sink::of(place).stop();
 }
 
 }  // namespace actor_programs

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -46,8 +47,8 @@ extern State* state;
 struct Job {
   std::uint64_t key;
   std::uint32_t depth;   ///< of jobs that it may lead to
-  std::uint32_t from;    ///< the member that sends it, or kUnnumbered
-  std::uint32_t number;  ///< of the messages of that member to this receiver in this lane
+  std::uint32_t from;    ///< the member or thread outside that sends it, or kUnnumbered
+  std::uint32_t number;  ///< of the messages of that one to this receiver in this lane
   bool is_urgent;
 };
 constexpr std::uint32_t kUnnumbered = ~std::uint32_t{0};
@@ -55,6 +56,7 @@ constexpr std::uint32_t kUnnumbered = ~std::uint32_t{0};
 /// Handled or dropped.
 struct Pulse {
   std::uint32_t number;
+  std::uint64_t to;  ///< the handle that it is sent to
 };
 /// One that lies in memory of its own.
 struct Question {
@@ -111,15 +113,20 @@ class Alone {
 using Member = actor<Job, Question, AnswerNow, Down, Tick, Spin>;
 using Sink = actor<Pulse>;
 
-/// Actors that live as long as the program.
+constexpr unsigned kShared = 3;
+
+/// Actors that live as long as the program, and those that come and go in the shared places.
 struct Cast {
   std::vector<Member> members;
   std::vector<Sink> sinks;
+  bool are_urgent = false;                                   ///< the members have an urgent lane
+  bool has_threads = false;                                  ///< threads outside take part
+  std::array<std::atomic<std::uint64_t>, kShared> shared{};  ///< with threads
 };
 extern Cast* cast;
 
 /// Spawns them, as the seed says, and sends the first jobs.
-void begin(std::uint64_t seed);
+void begin(std::uint64_t seed, bool has_threads);
 /// Asks all of them to stop.
 void end();
 

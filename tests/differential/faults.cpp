@@ -38,6 +38,7 @@ constexpr std::string_view kNames[] = {
     "actor_last_freed",
     "actor_any_generation",
     "actor_cell_at_once",
+    "actor_reached_unseen",
     "actor_without_budget",
     "actor_muted_for_ever",
     "actor_stop_ignored",

@@ -61,6 +61,7 @@ ACTOR_FAULTS = {
     "actor_last_freed": ANYTHING,
     "actor_any_generation": ANYTHING,
     "actor_cell_at_once": ANYTHING,
+    "actor_reached_unseen": ANYTHING,
     "actor_without_budget": HANG,
     "actor_muted_for_ever": WRONG,
     "actor_stop_ignored": WRONG,
