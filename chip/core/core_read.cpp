@@ -73,6 +73,10 @@ void Core::read_register(unsigned selector, unsigned rd) {
     case ReadSelector::caller_stack:
       value = capsule_.caller_stack();
       break;
+    case ReadSelector::own_core:
+      if (in_task) value = id_.value + 1;
+      if (in_task && task_.speculative) value = -value;
+      break;
   }
   if (observer_ != nullptr && activity_ == Activity::task) observer_->on_task_read(id_, selector, value);
   pipeline_.write_register(rd, value);

@@ -266,7 +266,7 @@ Insn decode_task(Word w) {
       good = imm == 0 && w.rd() == 0;
       break;
     case TaskOp::read:
-      good = imm <= static_cast<std::uint32_t>(ReadSelector::caller_stack);
+      good = imm <= static_cast<std::uint32_t>(ReadSelector::own_core);
       break;
     case TaskOp::region:
       good = imm <= static_cast<std::uint32_t>(RegionOp::worker) && w.rd() == 0;

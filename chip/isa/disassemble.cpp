@@ -63,9 +63,9 @@ std::string task(const Insn& insn) {
   const auto imm = static_cast<std::uint32_t>(insn.imm);
   if (insn.op == Op::task_read) {
     static constexpr std::string_view kSelectors[] = {
-        "timestamp",     "is_timestamped", "is_task",    "is_speculative", "core",
-        "tile",          "cores",          "workers",    "function",       "is_doomed",
-        "capsule_depth", "stack_low",      "stack_high", "has_capsules",   "caller_stack"};
+        "timestamp",  "is_timestamped", "is_task",      "is_speculative", "core",          "tile",
+        "cores",      "workers",        "function",     "is_doomed",      "capsule_depth", "stack_low",
+        "stack_high", "has_capsules",   "caller_stack", "own_core"};
     return fmt::format("task.read {}, {}", register_name(insn.rd),
                        imm < std::size(kSelectors) ? kSelectors[imm] : "?");
   }

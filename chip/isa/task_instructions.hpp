@@ -64,6 +64,7 @@ enum class ReadSelector : std::uint32_t {
   stack_high = 12,
   has_capsules = 13,  ///< 1 unless task.capsules is false
   caller_stack = 14,  ///< sp at the outermost capsule call; 0 at depth 0
+  own_core = 15,      ///< core + 1 in a task; negated if it may still be rolled back; 0 outside tasks
 };
 
 /// imm of `region`. Both forms take a0 = lowest address of the hart's own worker stack. The instruction that

@@ -5,7 +5,7 @@
 //   span_of   4 bytes     the span that begins or ends there, or that holds it if its blocks are small
 //   spans     one line    of the span whose first page it is
 //   slots     1 KiB       stacks of free slots, for spans of small blocks
-//   marks     512 bytes   for each 16 bytes of the page: what block begins there
+//   marks     2 KiB       for each 16 bytes of the page: what block begins there
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -46,20 +46,28 @@ struct alignas(64) Span {
 };
 static_assert(sizeof(Span) == 64);
 
-/// What a mark says of the 16 bytes it stands for: nothing, or that a block in use begins there: its class
-/// and 1, or kLargeMark; with kFreedMark if it is not in use any longer.
-inline constexpr std::uint8_t kLargeMark = kSizeClasses + 1, kFreedMark = 0x80, kSeenMark = 0x40;
+/// What is known of the 16 bytes that it stands for: that a block in use begins there, small (above 0: where
+/// in a core's cache those of its class are) or large; that one began there; or nothing (0). A word, which
+/// there are atomic instructions for.
+using Mark = std::int32_t;
+inline constexpr Mark kFreedMark = -1, kLargeMark = -2;
+/// While check() looks: taken from one that is 0 or kFreedMark.
+inline constexpr Mark kSeen = 4;
+/// In a core's cache.
+inline constexpr Mark kBinBytes = 32;
+constexpr Mark mark_of_class(unsigned size_class) { return static_cast<Mark>(size_class + 1) * kBinBytes; }
+constexpr unsigned class_of_mark(std::int64_t mark) { return static_cast<unsigned>(mark / kBinBytes) - 1; }
 
 struct Arena {
   std::uintptr_t base = 0;
   std::uint32_t* span_of = nullptr;
   Span* spans = nullptr;
   std::uint16_t* slots = nullptr;
-  std::uint8_t* marks = nullptr;
+  Mark* marks = nullptr;
 
   static constexpr std::uint64_t kKnownBytes =
-      kPages *
-      (sizeof(std::uint32_t) + sizeof(Span) + std::uint64_t{kUnitsPerPage} * (sizeof(std::uint16_t) + 1));
+      kPages * (sizeof(std::uint32_t) + sizeof(Span) +
+                std::uint64_t{kUnitsPerPage} * (sizeof(std::uint16_t) + sizeof(Mark)));
 
   /// Lays out the arena and what is known of it in two reserved ranges, both aligned to kPageBytes.
   void place(std::uintptr_t blocks, std::uintptr_t known) {
@@ -72,7 +80,7 @@ struct Arena {
     span_of = reinterpret_cast<std::uint32_t*>(next(sizeof(std::uint32_t)));
     spans = reinterpret_cast<Span*>(next(sizeof(Span)));
     slots = reinterpret_cast<std::uint16_t*>(next(kUnitsPerPage * sizeof(std::uint16_t)));
-    marks = reinterpret_cast<std::uint8_t*>(next(kUnitsPerPage));
+    marks = reinterpret_cast<Mark*>(next(kUnitsPerPage * sizeof(Mark)));
   }
   /// Makes pages usable, and what is known of them: make(begin, bytes) does it for one range.
   template <class Make>
@@ -84,21 +92,26 @@ struct Arena {
            part(slots, kUnitsPerPage) && part(marks, kUnitsPerPage);
   }
 
-  // There are atomic instructions for words only. An offset's half is 8 times the block's number: the place
-  // of its mark in the word, modulo 32.
-
   /// The mark that the block had.
-  std::uint64_t mark_freed(std::uint64_t offset) const {
-    const std::uint32_t word =
-        __atomic_fetch_or(word_of(offset), std::uint32_t{kFreedMark} << offset / 2 % 32, __ATOMIC_RELAXED);
-    return static_cast<std::uint8_t>(word >> offset / 2 % 32);
+  std::int64_t mark_freed(std::uint64_t offset) const {
+    Mark& mark = *mark_at(marks, offset);
+#if defined(__riscv)
+    std::int64_t before;  // its sign extended, which compilers that do not know it would do once more
+    asm volatile("amoswap.w %0, %2, %1" : "=r"(before), "+A"(mark) : "r"(std::int64_t{kFreedMark}));
+    return before;
+#else
+    return __atomic_exchange_n(&mark, kFreedMark, __ATOMIC_RELAXED);
+#endif
   }
-  /// What mark_freed() did where there is no block.
+  /// What mark_freed() did where there was no block. There may be one by now.
   void unmark(std::uint64_t offset) const {
-    __atomic_fetch_and(word_of(offset), ~(std::uint32_t{kFreedMark} << offset / 2 % 32), __ATOMIC_RELAXED);
+    Mark freed = kFreedMark;
+    __atomic_compare_exchange_n(mark_at(marks, offset), &freed, Mark{0}, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
   }
-  std::uint32_t* word_of(std::uint64_t offset) const {
-    return reinterpret_cast<std::uint32_t*>(marks) + offset / kUnit / 4;
+  /// `offset` of a block from what `marks` begin with; by one shift.
+  static Mark* mark_at(Mark* marks, std::uint64_t offset) {
+    return reinterpret_cast<Mark*>(reinterpret_cast<std::uintptr_t>(marks) + offset / (kUnit / sizeof(Mark)));
   }
   std::uintptr_t address(BlockNumber block) const { return base + block * kUnit; }
   std::uint16_t* slots_of(PageNumber first) const { return slots + std::uint64_t{first} * kUnitsPerPage; }

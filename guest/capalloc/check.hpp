@@ -16,9 +16,9 @@ const char* Heap<System>::check() {
   const Arena& arena = arena_;
   const PageNumber end = pages_.heap.end();
   const auto see = [&](BlockNumber block) {  // false: it is in use, or was seen before
-    std::uint8_t& mark = arena.marks[block];
-    if ((mark != 0 && mark < kFreedMark) || (mark & kSeenMark) != 0) return false;
-    mark |= kSeenMark;
+    Mark& mark = arena.marks[block];
+    if (mark != 0 && mark != kFreedMark) return false;
+    mark -= kSeen;
     return true;
   };
   std::uint32_t free_spans = 0;
@@ -33,7 +33,7 @@ const char* Heap<System>::check() {
     if (is_free && was_free) return "two free spans touch";
     was_free = is_free;
     free_spans += is_free ? 1 : 0;
-    const std::uint8_t mark = arena.marks[first * kUnitsPerPage];
+    const Mark mark = arena.marks[first * kUnitsPerPage];
     if (span.state == Span::State::large && mark != kLargeMark) return "a large block is not in use";
     if (span.state != Span::State::small) continue;
     if (span.pages != kSpanPages || span.cut > span.slots() || span.stacked > span.cut)
@@ -61,7 +61,7 @@ const char* Heap<System>::check() {
   };
   for (unsigned k = 0; k < kSizeClasses; ++k) {
     for (std::uint32_t c = 0; c <= cores_; ++c) {
-      const Bin& bin = caches_[c].bins[k];
+      const Bin& bin = caches_[c].bin(mark_of_class(k));
       const std::uint64_t* const bottom = bin.bottom(k);
       if (!see_all(bottom, static_cast<std::uint64_t>(bin.top - bottom), k))
         return "a cached block is of another class, or somewhere else, too";
@@ -76,10 +76,10 @@ const char* Heap<System>::check() {
     if (span.state != Span::State::small) continue;
     const std::uint32_t units = kClassBytes[span.size_class] / kUnit;
     for (std::uint32_t slot = 0; slot < span.cut; ++slot) {
-      std::uint8_t& mark = arena.marks[first * kUnitsPerPage + slot * units];
-      const bool is_seen = (mark & kSeenMark) != 0;
-      mark &= static_cast<std::uint8_t>(~kSeenMark);
-      if (!is_seen && mark != span.size_class + 1) return "a block is lost";
+      Mark& mark = arena.marks[first * kUnitsPerPage + slot * units];
+      const bool is_seen = mark < kLargeMark;
+      if (is_seen) mark += kSeen;
+      if (!is_seen && mark != mark_of_class(span.size_class)) return "a block is lost";
     }
   }
   return nullptr;

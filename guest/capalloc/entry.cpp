@@ -67,6 +67,12 @@ RUBATO_UNTRACKED rubato::untracked<Heap> heap;
   return *at;
 }
 
+/// The core's number and 1 in a task that nothing can undo, which has the core's cache for its own; below 0
+/// in one that may be undone; 0 outside tasks.
+[[gnu::always_inline]] inline std::int64_t own_core() {
+  return static_cast<std::int64_t>(instruction::read_now<instruction::kOwnCore>());
+}
+
 void give_back(std::uint64_t address);
 
 /// The rest of an allocation that is large, or found no block: alignment 0 for as much as the class gives.
@@ -90,7 +96,8 @@ void give_back(std::uint64_t address);
 /// For speculative tasks; threads, which a core's cache is not for, have the next.
 RUBATO_CAPSULE(std::uint64_t, capalloc_take, (std::uint64_t bytes)) {
   if (bytes <= rubato::kLargestSmallBlock) [[likely]] {
-    const std::uint64_t address = near_heap().take_cached(bytes);
+    Heap& near = near_heap();
+    const std::uint64_t address = near.take_cached(bytes, near.cache_of(ChipSystem::core()));
     if (address != 0) [[likely]] {
       capsule::on_abort(give_back, address);
       return address;
@@ -138,21 +145,35 @@ namespace {
   rubato_misuse(sentence);
 }
 
-[[gnu::noinline]] void give_back_slowly(std::uint64_t address, std::uint64_t mark) {
+[[gnu::noinline]] void give_back_slowly(std::uint64_t address, std::int64_t mark) {
   if (const GiveError error = heap->give_marked(address, mark); error != GiveError::none)
     fail(address, error);
 }
 
 /// Nothing could take this back. It is no capsule: where it is speculative, although there are capsules, it
 /// is called by a task that went wrong, and its first look at the heap is an exception.
-[[gnu::always_inline]] inline void give_back_now(std::uint64_t address) {
-  if (const std::uint64_t mark = near_heap().give_cached(address); mark != Heap::kGiven) [[unlikely]]
-    give_back_slowly(address, mark);
+[[gnu::always_inline]] inline void give_back_to(std::int64_t next_core, std::uint64_t address) {
+  Heap& near = near_heap();
+  near.give_cached(address, near.cache_before(next_core), give_back_slowly);
 }
-void give_back(std::uint64_t address) { give_back_now(address); }
 
-/// The task may be for nothing.
-[[gnu::noinline]] void give_back_after_commit(std::uint64_t address) {
+/// Of a task that may be undone, or outside tasks.
+[[gnu::noinline]] void give_back_elsewhere(std::uint64_t address) {
+  if (ChipSystem::is_task()) return give_back_to(static_cast<std::int64_t>(ChipSystem::core()) + 1, address);
+  if (const GiveError error = heap->give(address); error != GiveError::none) fail(address, error);
+}
+
+void give_back(std::uint64_t address) {
+  if (const std::int64_t next_core = own_core(); next_core > 0) [[likely]]
+    return give_back_to(next_core, address);
+  give_back_elsewhere(address);
+}
+
+/// Of a task that may be undone, or outside tasks.
+[[gnu::noinline]] void free_elsewhere(std::uint64_t address) {
+  if (!capsule::is_speculative() || instruction::read<instruction::kHasCapsules>() == 0)
+    return give_back_elsewhere(address);
+  // The task may be for nothing.
   if (address != 0) rubato::create<rubato::nonspec>(give_back, {}, address);
 }
 
@@ -191,20 +212,25 @@ extern "C" {
 
 /// Non-speculative tasks work on untracked memory as it is. All is set before the first task.
 void* malloc(std::size_t bytes) {
-  if (capsule::is_speculative()) [[likely]]
+  const std::int64_t next_core = own_core();
+  if (next_core > 0) [[likely]] {
+    if (bytes <= rubato::kLargestSmallBlock) [[likely]] {
+      Heap& near = near_heap();
+      const std::uint64_t address = near.take_cached(bytes, near.cache_before(next_core));
+      if (address != 0) [[likely]]
+        return reinterpret_cast<void*>(address);
+    }
+  } else if (next_core != 0) {
     return reinterpret_cast<void*>(capalloc_take(bytes));
-  if (bytes <= rubato::kLargestSmallBlock && ChipSystem::is_task()) [[likely]] {
-    if (const std::uint64_t address = near_heap().take_cached(bytes); address != 0) [[likely]]
-      return reinterpret_cast<void*>(address);
   }
   return take(bytes);
 }
 
 void free(void* block) {
   const auto address = reinterpret_cast<std::uint64_t>(block);
-  if (capsule::is_speculative() && instruction::read<instruction::kHasCapsules>() != 0)
-    return give_back_after_commit(address);
-  give_back_now(address);
+  if (const std::int64_t next_core = own_core(); next_core > 0) [[likely]]
+    return give_back_to(next_core, address);
+  free_elsewhere(address);
 }
 
 void cfree(void* block) { free(block); }

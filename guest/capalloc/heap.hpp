@@ -35,6 +35,8 @@ struct Taken {
 
 template <class System>
 class Heap {
+  struct Cache;
+
  public:
   bool is_set() const { return arena_.base != 0; }
 
@@ -50,9 +52,9 @@ class Heap {
     const std::uintptr_t at = aligned(known) + Arena::kKnownBytes;
     if (!System::commit(at, caches)) return false;
     caches_ = reinterpret_cast<Cache*>(at);
+    caches_before_ = reinterpret_cast<Cache*>(at - sizeof(Cache));
     auto* const stacks = reinterpret_cast<Stacks*>(caches_ + cores_ + 1);
     for (std::uint32_t c = 0; c <= cores_; ++c) caches_[c].set(stacks[c]);
-    std::copy(kBinOf.begin(), kBinOf.end(), bin_of_);
     batches_ = reinterpret_cast<Batch*>(stacks + cores_ + 1);
     arena_.place(aligned(blocks), aligned(known));
     marks_ = arena_.marks - arena_.base / kUnit;
@@ -80,67 +82,64 @@ class Heap {
                       alignment <= kPageBytes ? 1 : static_cast<std::uint32_t>(alignment / kPageBytes));
   }
 
-  /// From the core's cache alone, for a task: 0 if that has none. The class is that of a small block.
-  [[gnu::always_inline]] std::uint64_t take_cached(std::uint64_t bytes) {
-    const auto at = [](auto* p, std::uint64_t offset) {
-      return reinterpret_cast<std::uintptr_t>(p) + offset;
-    };
-    const auto offset = *reinterpret_cast<const std::uint16_t*>(at(bin_of_, (bytes + 15) / kUnit * 2));
-    return pop(*reinterpret_cast<Bin*>(at(&caches_[System::core()], offset)));
+  /// Of a core's tasks.
+  Cache& cache_of(std::uint64_t core) { return caches_[core]; }
+  /// The same, by the core's number and 1.
+  Cache& cache_before(std::int64_t next_core) { return caches_before_[next_core]; }
+
+  /// From that cache alone: 0 if it has none. The class is that of a small block.
+  [[gnu::always_inline]] std::uint64_t take_cached(std::uint64_t bytes, Cache& cache) {
+    const Mark mark = sizes_[(bytes + 15) / kUnit].mark;
+    return pop(cache.bin(mark), mark);
   }
 
   /// The block may be handed out again.
   GiveError give(std::uint64_t address) {
-    const std::uint64_t mark = give_cached(address);
-    return mark == kGiven ? GiveError::none : give_marked(address, mark);
+    return give_marked(address, is_block(address) ? arena_.mark_freed(address - arena_.base) : kNoBlock);
   }
 
-  /// What give_cached returns else is for give_marked().
-  static constexpr std::uint64_t kGiven = 0x100, kNoBlock = 0x200;
-  /// Gives it to the core's cache, if that has room and a task asks.
-  [[gnu::always_inline]] std::uint64_t give_cached(std::uint64_t address) {
-    const std::uint64_t offset = address - arena_.base;
-    if (offset % kUnit != 0 || offset >= __atomic_load_n(&bytes_, __ATOMIC_RELAXED)) [[unlikely]]
-      return kNoBlock;
+  /// What give_marked() is told of what is no block.
+  static constexpr std::int64_t kNoBlock = INT32_MIN;
+  /// Gives it to that cache, if it has room; otherwise(address, mark) is to see to give_marked().
+  template <class Otherwise>
+  [[gnu::always_inline]] void give_cached(std::uint64_t address, Cache& cache, Otherwise otherwise) {
+    if (!is_block(address)) [[unlikely]]
+      return otherwise(address, kNoBlock);
     // By one atomic instruction: two frees of a block may come at once.
-    const std::uint64_t mark = arena_.mark_freed(offset);
-    if (const std::uint64_t size_class = mark - 1; size_class < kSizeClasses && System::is_task())
-        [[likely]] {
-      Bin& bin = caches_[System::core()].bins[size_class];
-      if (bin.top != bin.limit) [[likely]] {
-        *bin.top++ = address;
-        return kGiven;
-      }
-    }
-    return mark;
+    const std::int64_t mark = arena_.mark_freed(address - arena_.base);
+    if (mark <= 0) [[unlikely]]
+      return otherwise(address, mark);
+    Bin& bin = cache.bin(mark);
+    if (bin.top == bin.limit) [[unlikely]]
+      return otherwise(address, mark);
+    *bin.top++ = address;
   }
-  [[gnu::noinline]] GiveError give_marked(std::uint64_t address, std::uint64_t mark) {
+  [[gnu::noinline]] GiveError give_marked(std::uint64_t address, std::int64_t mark) {
     if (mark == kNoBlock) return GiveError::no_block;
     const BlockNumber block = number(address);
     if (mark == 0) {
       arena_.unmark(address - arena_.base);
       return GiveError::no_block;
     }
-    if (mark >= kFreedMark) return GiveError::freed_before;
+    if (mark == kFreedMark) return GiveError::freed_before;
     if (mark == kLargeMark) {
       const Locked guard(pages_.lock);
       const PageNumber first = block / kUnitsPerPage;
       pages_.heap.give(arena_, first, arena_.spans[first].pages);
     } else if (System::is_task()) {
-      give_to(caches_[System::core()], static_cast<unsigned>(mark - 1), address);
+      give_to(caches_[System::core()], class_of_mark(mark), address);
     } else {
       const Locked guard(shared_lock_);
-      give_to(caches_[cores_], static_cast<unsigned>(mark - 1), address);
+      give_to(caches_[cores_], class_of_mark(mark), address);
     }
     return GiveError::none;
   }
 
   /// Bytes of a block in use, 0 of anything else.
   std::uint64_t usable(std::uint64_t address) const {
-    const std::uint8_t mark = mark_of(address);
-    if (mark == 0 || mark >= kFreedMark) return 0;
-    if (mark != kLargeMark) return kClassBytes[mark - 1U];
-    return arena_.spans[number(address) / kUnitsPerPage].pages * kPageBytes;
+    const Mark mark = mark_of(address);
+    if (mark > 0) return kClassBytes[class_of_mark(mark)];
+    return mark == kLargeMark ? arena_.spans[number(address) / kUnitsPerPage].pages * kPageBytes : 0;
   }
 
   /// Makes room for a block of `bytes` with that alignment. Not speculatively: it makes system calls under a
@@ -170,10 +169,9 @@ class Heap {
   static constexpr std::uint32_t kLeastGrowth = 128, kMostGrowth = 8192;  // pages: 1 and 64 MiB
 
   /// A stack of blocks, above a 0 that says that there are none.
-  struct Bin {
+  struct alignas(kBinBytes) Bin {
     std::uint64_t* top;    ///< the first place that is empty
     std::uint64_t* limit;  ///< behind the last
-    std::uint64_t mark;    ///< of its blocks in use
     BatchNumber empty;     ///< for the next half that it gives
 
     std::uint64_t* bottom(unsigned size_class) const { return limit - cache_capacity(size_class); }
@@ -184,53 +182,64 @@ class Heap {
     std::uint64_t blocks[kSizeClasses][8 + cache_capacity(0)];
   };
   struct alignas(1024) Cache {
-    Bin bins[kSizeClasses];
+    Bin bins[1 + kSizeClasses];  ///< the first is none's: a mark above 0 is the offset of its bin
 
+    /// Of the blocks that have that mark in use.
+    Bin& bin(std::int64_t mark) {
+      return *reinterpret_cast<Bin*>(reinterpret_cast<std::uintptr_t>(bins) +
+                                     static_cast<std::uint64_t>(mark));
+    }
     void set(Stacks& stacks) {
       for (unsigned k = 0; k < kSizeClasses; ++k) {
         std::uint64_t* const bottom = stacks.blocks[k] + 1;
-        bins[k] = {bottom, bottom + cache_capacity(k), k + 1, 0};
+        bin(mark_of_class(k)) = {bottom, bottom + cache_capacity(k), 0};
       }
     }
   };
-  /// Where in a cache the bin for blocks of 16 * i bytes begins.
-  static constexpr auto kBinOf = [] {
-    std::array<std::uint16_t, kClassOfUnits.size()> offsets{};
-    for (std::size_t i = 0; i < offsets.size(); ++i)
-      offsets[i] = static_cast<std::uint16_t>(kClassOfUnits[i] * sizeof(Bin));
-    return offsets;
+  /// Of blocks of 16 * i bytes. So large that bytes, rounded up, are the offset of the entry.
+  struct alignas(kUnit) Size {
+    Mark mark;
+  };
+  static constexpr auto kSizes = [] {
+    std::array<Size, kClassOfUnits.size()> sizes{};
+    for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = {mark_of_class(kClassOfUnits[i])};
+    return sizes;
   }();
 
   BlockNumber number(std::uint64_t address) const {
     return static_cast<BlockNumber>((address - arena_.base) / kUnit);
   }
-  std::uint8_t mark_of(std::uint64_t address) const {
+  /// It may be one: it has a mark.
+  [[gnu::always_inline]] bool is_block(std::uint64_t address) const {
     const std::uint64_t offset = address - arena_.base;
-    return offset % kUnit != 0 || offset >= __atomic_load_n(&bytes_, __ATOMIC_RELAXED)
-               ? 0
-               : __atomic_load_n(&arena_.marks[offset / kUnit], __ATOMIC_RELAXED);
+    return offset % kUnit == 0 && offset < __atomic_load_n(&bytes_, __ATOMIC_RELAXED);
+  }
+  Mark mark_of(std::uint64_t address) const {
+    return is_block(address) ? __atomic_load_n(&arena_.marks[number(address)], __ATOMIC_RELAXED) : 0;
   }
 
-  /// 0: there is none.
-  [[gnu::always_inline]] std::uint64_t pop(Bin& bin) {
+  /// 0: there is none. Else its mark is that now.
+  [[gnu::always_inline]] std::uint64_t pop(Bin& bin, Mark mark) {
     const std::uint64_t address = bin.top[-1];
     if (address == 0) [[unlikely]]
       return 0;
     --bin.top;
-    __atomic_store_n(&marks_[address / kUnit], static_cast<std::uint8_t>(bin.mark), __ATOMIC_RELAXED);
+    *Arena::mark_at(marks_, address) = mark;  // an atomic store of a word is an amoswap with some compilers
     return address;
   }
 
   [[gnu::noinline]] std::uint64_t take_small(unsigned size_class) {
-    if (System::is_task()) return take_from(caches_[System::core()].bins[size_class], size_class);
+    if (System::is_task()) return take_from(caches_[System::core()], size_class);
     const Locked guard(shared_lock_);
-    return take_from(caches_[cores_].bins[size_class], size_class);
+    return take_from(caches_[cores_], size_class);
   }
-  std::uint64_t take_from(Bin& bin, unsigned size_class) {
-    const std::uint64_t address = pop(bin);
+  std::uint64_t take_from(Cache& cache, unsigned size_class) {
+    const Mark mark = mark_of_class(size_class);
+    Bin& bin = cache.bin(mark);
+    const std::uint64_t address = pop(bin, mark);
     if (address != 0) return address;
     refill(bin, size_class);
-    return pop(bin);
+    return pop(bin, mark);
   }
   void refill(Bin& bin, unsigned size_class) {
     const std::uint32_t half = cache_capacity(size_class) / 2;
@@ -245,7 +254,7 @@ class Heap {
   }
 
   void give_to(Cache& cache, unsigned size_class, std::uint64_t address) {
-    Bin& bin = cache.bins[size_class];
+    Bin& bin = cache.bin(mark_of_class(size_class));
     if (bin.top == bin.limit) give_half(bin, size_class);
     *bin.top++ = address;
   }
@@ -302,12 +311,13 @@ class Heap {
 
   // What never changes again lies apart from what does.
   Arena arena_;
-  Cache* caches_ = nullptr;
-  Batch* batches_ = nullptr;       ///< kDepotBatches of each class
-  std::uint8_t* marks_ = nullptr;  ///< the mark of an address is marks_[address / kUnit]
-  std::uint64_t bytes_ = 0;        ///< of the arena: all usable pages
+  Cache* caches_ = nullptr;         ///< of each core, and of threads
+  Cache* caches_before_ = nullptr;  ///< as if one came before
+  Mark* marks_ = nullptr;           ///< the mark of an address is marks_[address / kUnit]
+  std::uint64_t bytes_ = 0;         ///< of the arena: all usable pages
+  Batch* batches_ = nullptr;        ///< kDepotBatches of each class
   std::uint32_t cores_ = 0;
-  std::uint16_t bin_of_[kBinOf.size()] = {};  ///< a copy of kBinOf beside what malloc looks at
+  std::array<Size, kSizes.size()> sizes_ = kSizes;  ///< beside what malloc looks at, too
   LockedPages<Lock> pages_;
   alignas(64) Lock shared_lock_;
   Lock grow_lock_;

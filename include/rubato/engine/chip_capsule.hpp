@@ -30,6 +30,7 @@ inline constexpr std::uint32_t kStackLow = 11;
 inline constexpr std::uint32_t kStackHigh = 12;
 inline constexpr std::uint32_t kHasCapsules = 13;
 inline constexpr std::uint32_t kCallerStack = 14;
+inline constexpr std::uint32_t kOwnCore = 15;
 
 /// Of what changes while a task runs.
 template <std::uint32_t selector>

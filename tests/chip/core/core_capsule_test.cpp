@@ -71,6 +71,18 @@ TEST(Capsule, ReturnsToItsTaskWhichGoesOn) {
   EXPECT_EQ(chip.finishes.size(), 1U);
 }
 
+TEST(Capsule, ReadsWhoseTheCoreIs) {
+  for (const bool is_speculative : {true, false}) {
+    CapsuleChip chip;
+    chip.give(0, kBody, is_speculative);
+    chip.emit(word(isa::TaskOp::read, static_cast<std::uint32_t>(isa::ReadSelector::own_core)) | 12 << 7);
+    chip.emit("sd", {.rs1 = 11, .rs2 = 12, .imm = 0});
+    chip.emit_return();
+    chip.start();
+    EXPECT_EQ(static_cast<std::int64_t>(chip.untracked()), is_speculative ? -1 : 1);
+  }
+}
+
 TEST(Capsule, RunsOnAfterAnAbortWithoutEffectOnTrackedMemory) {
   CapsuleChip chip;
   Attempt& attempt = chip.give(0);

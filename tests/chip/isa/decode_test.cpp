@@ -283,6 +283,7 @@ TEST(Decode, TaskInstructions) {
   EXPECT_EQ(text(task_word(TaskOp::read, 0, 10)), "task.read a0, timestamp");
   EXPECT_EQ(text(task_word(TaskOp::read, 6, 10)), "task.read a0, cores");
   EXPECT_EQ(text(task_word(TaskOp::read, 8, 10)), "task.read a0, function");
+  EXPECT_EQ(text(task_word(TaskOp::read, 15, 10)), "task.read a0, own_core");
   EXPECT_EQ(text(task_word(TaskOp::region, 1)), "task.region worker");
   EXPECT_EQ(decode(task_word(TaskOp::create, 1)).cls, InsnClass::task);
   EXPECT_TRUE(decode(task_word(TaskOp::read, 0, 10)).ends_block());
@@ -299,7 +300,7 @@ TEST(Decode, ReservedTaskEncodingsAreIllegal) {
   EXPECT_TRUE(is_illegal(task_word(TaskOp::create, 1, 0, 1))) << "rs1";
   EXPECT_TRUE(is_illegal(task_word(TaskOp::finish, 2)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::promote, 1)));
-  EXPECT_TRUE(is_illegal(task_word(TaskOp::read, 15, 10)));
+  EXPECT_TRUE(is_illegal(task_word(TaskOp::read, 16, 10)));
   EXPECT_TRUE(is_illegal(task_word(TaskOp::region, 2)));
   constexpr std::uint32_t kRa = 1u << 7, kT0 = 5u << 7, kRs1 = 1u << 15;
   EXPECT_EQ(decode(task_word(TaskOp::capsule_call, 0)).op, Op::capsule_call);

@@ -53,7 +53,12 @@ class CapallocHeap : public testing::Test {
     EXPECT_TRUE(heap_->set());
   }
 
+  // By the fast paths first, as malloc and free do.
   std::uint64_t take(std::uint64_t bytes) {
+    if (HostSystem::is_task() && bytes <= kLargestSmallBlock) {
+      const std::uint64_t address = heap_->take_cached(bytes, heap_->cache_of(HostSystem::core()));
+      if (address != 0) return address;
+    }
     Taken taken = heap_->take(bytes);
     while (taken.address == 0 && heap_->grow(bytes, 0)) taken = heap_->take(bytes);
     return taken.address;
@@ -62,6 +67,15 @@ class CapallocHeap : public testing::Test {
     Taken taken = heap_->take(bytes, alignment);
     while (taken.address == 0 && heap_->grow(bytes, alignment)) taken = heap_->take(bytes, alignment);
     return taken.address;
+  }
+
+  GiveError give(std::uint64_t address) {
+    if (!HostSystem::is_task()) return heap_->give(address);
+    GiveError error = GiveError::none;
+    heap_->give_cached(
+        address, heap_->cache_before(HostSystem::core_now + 1),
+        [&](std::uint64_t block, std::int64_t mark) { error = heap_->give_marked(block, mark); });
+    return error;
   }
 
   const std::unique_ptr<Heap<HostSystem>> heap_ = std::make_unique<Heap<HostSystem>>();
@@ -84,7 +98,7 @@ TEST_F(CapallocHeap, GivesLargeBlocksWholePagesThatReadAsZeroAtFirst) {
   EXPECT_EQ(heap_->usable(first.address), 3 * kPageBytes);
   EXPECT_EQ(first.is_fresh, 1u);
   std::memset(reinterpret_cast<void*>(first.address), 0xff, 3 * kPageBytes);
-  EXPECT_EQ(heap_->give(first.address), GiveError::none);
+  EXPECT_EQ(give(first.address), GiveError::none);
   const Taken again = heap_->take(20'000);
   EXPECT_EQ(again.is_fresh, 0u);
   EXPECT_EQ(heap_->check(), nullptr);
@@ -96,7 +110,7 @@ TEST_F(CapallocHeap, JoinsWhatIsFreeAgain) {
   for (int i = 0; i < 32; ++i) blocks.push_back(heap_->take(kPageBytes * 4).address);
   EXPECT_EQ(heap_->take(kPageBytes * 4).address, 0u);  // all of the first MiB is out
   for (const int first : {1, 0})
-    for (int i = first; i < 32; i += 2) EXPECT_EQ(heap_->give(blocks[i]), GiveError::none);
+    for (int i = first; i < 32; i += 2) EXPECT_EQ(give(blocks[i]), GiveError::none);
   EXPECT_EQ(heap_->check(), nullptr);
   EXPECT_NE(heap_->take(1 << 20).address, 0u);  // in one piece
 }
@@ -111,21 +125,21 @@ TEST_F(CapallocHeap, AlignsAsAsked) {
     }
   }
   EXPECT_EQ(heap_->check(), nullptr);
-  for (const std::uint64_t block : blocks) EXPECT_EQ(heap_->give(block), GiveError::none);
+  for (const std::uint64_t block : blocks) EXPECT_EQ(give(block), GiveError::none);
   EXPECT_EQ(heap_->check(), nullptr);
 }
 
 TEST_F(CapallocHeap, FindsWrongPointers) {
   const std::uint64_t block = take(100), large = take(100'000);
-  EXPECT_EQ(heap_->give(block + 16), GiveError::no_block);
-  EXPECT_EQ(heap_->give(block + 1), GiveError::no_block);
-  EXPECT_EQ(heap_->give(large + kPageBytes), GiveError::no_block);
-  EXPECT_EQ(heap_->give(0), GiveError::no_block);
-  EXPECT_EQ(heap_->give(~std::uint64_t{0} - 15), GiveError::no_block);
-  EXPECT_EQ(heap_->give(block - block % kPageBytes + (std::uint64_t{1} << 30)), GiveError::no_block);
+  EXPECT_EQ(give(block + 16), GiveError::no_block);
+  EXPECT_EQ(give(block + 1), GiveError::no_block);
+  EXPECT_EQ(give(large + kPageBytes), GiveError::no_block);
+  EXPECT_EQ(give(0), GiveError::no_block);
+  EXPECT_EQ(give(~std::uint64_t{0} - 15), GiveError::no_block);
+  EXPECT_EQ(give(block - block % kPageBytes + (std::uint64_t{1} << 30)), GiveError::no_block);
   for (const std::uint64_t b : {block, large}) {
-    EXPECT_EQ(heap_->give(b), GiveError::none);
-    EXPECT_EQ(heap_->give(b), GiveError::freed_before);
+    EXPECT_EQ(give(b), GiveError::none);
+    EXPECT_EQ(give(b), GiveError::freed_before);
     EXPECT_EQ(heap_->usable(b), 0u);
   }
   EXPECT_EQ(heap_->check(), nullptr);
@@ -148,7 +162,7 @@ TEST_F(CapallocHeap, ReturnsSpansThatAreFreeAgain) {
   std::uint64_t block = 0;
   while ((block = heap_->take(64).address) != 0) blocks.push_back(block);
   EXPECT_EQ(blocks.size(), (std::size_t{8} << 20) / 64);
-  for (const std::uint64_t b : blocks) EXPECT_EQ(heap_->give(b), GiveError::none);
+  for (const std::uint64_t b : blocks) EXPECT_EQ(give(b), GiveError::none);
   EXPECT_STREQ(heap_->check(), nullptr);
   // All but what the cache, full batches (2 MiB of this class) and one kept span hold, in two pieces at most.
   EXPECT_NE(heap_->take(std::uint64_t{2900} << 10).address, 0u);
@@ -158,7 +172,7 @@ TEST_F(CapallocHeap, BatchesGoFromCoreToCore) {
   std::vector<std::uint64_t> blocks;
   for (int i = 0; i < 1000; ++i) blocks.push_back(take(256));
   HostSystem::core_now = 1;  // which gives what it never took
-  for (const std::uint64_t b : blocks) EXPECT_EQ(heap_->give(b), GiveError::none);
+  for (const std::uint64_t b : blocks) EXPECT_EQ(give(b), GiveError::none);
   EXPECT_STREQ(heap_->check(), nullptr);
   HostSystem::core_now = 2;
   const std::set<std::uint64_t> before(blocks.begin(), blocks.end());
@@ -178,7 +192,7 @@ TEST_F(CapallocHeap, OfTwoFreesAtOnceOneIsWrong) {
         HostSystem::core_now = core;
         for (++ready; ready < 2;) {
         }
-        if (heap_->give(block) == GiveError::none) ++good;
+        if (give(block) == GiveError::none) ++good;
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -204,7 +218,7 @@ TEST_F(CapallocHeap, ThreadsTakeAndGiveEachOthersBlocks) {
       if (place.block != 0) {
         auto* const words = reinterpret_cast<std::uint64_t*>(place.block);
         for (std::uint64_t w = 0; w < place.bytes / 8; ++w) ASSERT_EQ(words[w], place.block + w);
-        ASSERT_EQ(heap_->give(place.block), GiveError::none);
+        ASSERT_EQ(give(place.block), GiveError::none);
         place.block = 0;
       } else {
         place.bytes = rng.below(16) == 0 ? rng.below(40'000) : rng.below(600);
