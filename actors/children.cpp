@@ -23,11 +23,13 @@ static_assert(sizeof(Block) == 64);
 /// In one place from the first child to the parent's end. The first few children are listed here.
 struct Children {
   static constexpr std::uint32_t kMost = 5;
-  std::atomic<std::uint32_t> living{0};
+  std::uint32_t spawned = 0;
   std::uint32_t listed = 0;
   std::uint32_t used = Block::kMost;  ///< of the first block; the others are full
+  std::atomic<std::uint32_t> ended{0};
   Block* first = nullptr;
   std::uint64_t handles[kMost];
+  std::uint32_t living() const { return spawned - ended.load(std::memory_order_acquire); }
 };
 static_assert(sizeof(Children) == 64);
 
@@ -114,17 +116,17 @@ void add_child(Cell& parent, std::uint64_t child) {
   // Who spawns again and again does not keep those that have stopped, and a look at all costs a few for each
   // of them.
   if (children->listed >= Children::kMost && children->used == Block::kMost &&
-      2 * children->living.load(std::memory_order_relaxed) < children->listed)
+      2 * children->living() < children->listed)
     drop_stopped(*children);
   append(*children, child);
-  children->living.fetch_add(1, std::memory_order_relaxed);
+  ++children->spawned;
 }
 
 void child_ended(const Cell& child) {
   if (child.parent == 0) return;
   const std::uint64_t parent = child.parent & ~Cell::kUnsupervised;
   const bool parent_waits = child.extras != nullptr && child.extras->ending.parent_waits;
-  children_of(*cell_of(parent))->living.fetch_sub(1, std::memory_order_acq_rel);
+  children_of(*cell_of(parent))->ended.fetch_add(1, std::memory_order_acq_rel);
   if (parent_waits) tell_parent(parent);
 }
 
@@ -152,7 +154,7 @@ std::size_t child_blocks(const Cell& parent) {
 
 bool may_end(Cell& cell) {
   const Children* const children = children_of(cell);
-  if (children == nullptr || children->living.load(std::memory_order_acquire) == 0) return true;
+  if (children == nullptr || children->living() == 0) return true;
   const bool is_killed = cell.is_killed.load(std::memory_order_relaxed) != 0;
   if (is_ending(cell) && cell.extras->ending.is_killed == is_killed) return false;
   const ActorScope scope(cell.self);

@@ -97,9 +97,6 @@ class CellCache {
   std::vector<Cell*> free_[CellHeap::kClasses];
 };
 
-/// Of an actor that is not there yet: messages wait, as behind one that is being handled. finish() ends it.
-void hold_mailbox(Mailbox& mailbox, MessageNode* node);
-
 /// Whether the task brings a message from a thread outside, or from a reader that had not won yet.
 bool is_delivery(const engine::Task* task);
 /// By a worker. The task's block stays the caller's.

@@ -69,7 +69,7 @@ Cell* new_cell(const BehaviorType& type, const CellOptions& options) {
   // Its turn is not before its constructor has ended: as long it looks as if it handled a message.
   MessageNode* const first = new_node<false>();
   first->type = &message_type<KillMessage>;
-  runtime::hold_mailbox(mailbox_of(*cell), first);
+  mailbox_of(*cell).begin_with(first);
   return cell;
 }
 

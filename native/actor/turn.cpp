@@ -473,11 +473,6 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
 
 thread_local bool never_waits_for_room = false;
 
-void hold_mailbox(Mailbox& mailbox, MessageNode* node) {
-  static_cast<void>(mailbox.push(node, node));
-  static_cast<void>(mailbox.take());
-}
-
 bool is_delivery(const Task* task) { return task->code == &kDeliveryCode; }
 void deliver(const Task* task) {
   MessageNode* const node = node_in(task);

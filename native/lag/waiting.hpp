@@ -80,9 +80,10 @@ class Waiting {
 
   bool may_lag() const { return !preemptions_.must_rest(Clock::now()); }
   /// Waits as lagging decides. @param look  Look ()
-  Look give_up(auto&& look) {
+  /// @param is_asked  see Lagging::give_up()
+  Look give_up(auto&& look, bool is_asked = false) {
     Look seen = Look::nothing;
-    lagging_.give_up([&](unsigned delays) { return wait(delays, look, seen); });
+    lagging_.give_up([&](unsigned delays) { return wait(delays, look, seen); }, is_asked);
     return seen;
   }
   void note_wake_up(std::uint64_t ticks) { cost_.note(ticks); }

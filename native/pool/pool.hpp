@@ -58,6 +58,14 @@ class Pool : public Ends {
     return false;
   }
 
+  /// Of an empty pool that nobody else knows yet: as after push(node, node) and take(). For who owns it from
+  /// here on, until finish().
+  void begin_with(Node* node) {
+    node->next.store(nullptr, std::memory_order_relaxed);
+    last_taken_ = node;
+    tail_.store(node, std::memory_order_relaxed);
+  }
+
   // ---- The owner's, after it claimed the pool in a ready set ----
 
   struct Taken {
