@@ -2,11 +2,9 @@
 #include "chip/core/core.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include "base/check.hpp"
-#include "base/prefetch.hpp"
 #include "chip/isa/task_instructions.hpp"
 
 namespace rubato::chip {
@@ -25,6 +23,7 @@ Core::Core(CoreId id, const Config& config, Pipeline::Ports ports, Timeline& tim
       pipeline_(id, config, ports),
       observer_(ports.observer),
       config_(config),
+      worker_(pipeline_),
       capsule_(id, config, pipeline_.hart(), pipeline_.rights(), host) {}
 
 // ---- Time and accounting ----
@@ -77,7 +76,7 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
   RUBATO_CHECK(activity_ == Activity::idle && !in_region_);
   account(CycleClass::idle, at);
   activity_ = Activity::thread;
-  thread_ = &thread;
+  worker_.seat(thread);
   pipeline_.show_thread(thread.tid);
   pipeline_.set_hart(thread.regs);
   pipeline_.leave_task();
@@ -92,17 +91,17 @@ Thread* Core::release_thread(Cycle at) {
   awaits_deferred_ = false;
   owed_ = PipelineStop::resume;
   account(running_class(), later(at, pipeline_.drain()));
-  thread_->regs = pipeline_.hart();
+  worker_.thread()->regs = pipeline_.hart();
   activity_ = Activity::idle;
   blocked_ = false;
-  return std::exchange(thread_, nullptr);
+  return worker_.leave();
 }
 
 void Core::enter_region(const Worker& worker, Cycle at) {
   RUBATO_CHECK(activity_ == Activity::idle && !in_region_);
   account(CycleClass::idle, at);
   in_region_ = true;
-  take_worker(worker);
+  worker_.take(worker);
   wakeup_.schedule(at);
 }
 
@@ -110,20 +109,7 @@ void Core::leave_region(Cycle at) {
   RUBATO_CHECK(in_region_ && activity_ == Activity::idle);
   account(CycleClass::idle, at);
   in_region_ = false;
-  thread_ = nullptr;
-}
-
-void Core::take_worker(const Worker& worker) {
-  RUBATO_CHECK(worker.thread != nullptr);
-  thread_ = worker.thread;
-  worker_regs_ = worker.regs;
-  pipeline_.set_own_stack(worker.stack_low, worker.stack_high);
-}
-
-Worker Core::give_up_worker() {
-  const auto [low, high] = pipeline_.rights().own_stack();
-  pipeline_.set_own_stack(0, 0);
-  return {std::exchange(thread_, nullptr), worker_regs_, low, high};
+  worker_.leave();
 }
 
 void Core::begin_task(Cycle now) {
@@ -137,7 +123,7 @@ void Core::begin_task(Cycle now) {
     wakeup_.schedule(internal_cycle_);
     return;
   }
-  if (thread_ == nullptr) take_worker(host_.take_worker(*this));
+  if (!worker_.is_there()) worker_.take(host_.take_worker(*this));
   activity_ = Activity::task;
   promotes_ = task.promotes;
   account_.run_function(task.descriptor.name());
@@ -151,14 +137,7 @@ void Core::begin_task(Cycle now) {
   HartState& hart = pipeline_.clear_hart();
   if (capsule_.has(CapsuleFault::depth_survives_task)) [[unlikely]]
     hart.capsule_depth = depth;
-  // The line in which the stack begins is not the core's alone: speculative tasks would conflict there.
-  hart.x[reg::sp] = worker_regs_.x[reg::sp] & ~Addr{task.speculative ? kLineBytes - 1 : 15};
-  // Thread-local variables are the worker's, to which an exception that leaves the task unwinds.
-  for (const unsigned r : reg::kept) hart.x[r] = worker_regs_.x[r];
-  hart.x[reg::ra] = worker_regs_.pc + 4;  // the `finish` behind the region instruction
-  for (unsigned i = 0; i < task.descriptor.argument_count; ++i)
-    hart.x[reg::a0 + i] = task.descriptor.arguments[i];
-  hart.pc = task.descriptor.function;
+  worker_.begin_task(task, hart);
   if (observer_ != nullptr) observer_->on_begin(id_, hart);
   pipeline_.predict_return(hart.x[reg::ra]);
   pipeline_.begin_context(later(now, pipeline_.cycle()));
@@ -169,13 +148,13 @@ void Core::suspend_task(Cycle at) {
   capsule_.end(at);
   account_.run_function(0);
   activity_ = Activity::idle;
-  host_.suspend({task_, give_up_worker(), host_.tile_of(id_)});
+  host_.suspend({task_, worker_.give_up(), host_.tile_of(id_)});
   host_.tasks().suspend(id_, at);
 }
 
 void Core::resume_task(const SuspendedTask& suspended, Cycle now) {
-  if (thread_ != nullptr) host_.give_back(*this, give_up_worker());
-  take_worker(suspended.worker);
+  if (worker_.is_there()) host_.give_back(*this, worker_.give_up());
+  worker_.take(suspended.worker);
   task_ = suspended.task;
   activity_ = Activity::task;
   account_.run_function(task_.descriptor.name());
@@ -212,8 +191,7 @@ void Core::leave_task(Cycle at) {
   if (!capsule_.has(CapsuleFault::depth_survives_task)) pipeline_.hart().capsule_depth = 0;
   account_.run_function(0);
   activity_ = Activity::idle;
-  // Used once a task, in between it leaves the host's nearer caches: the next task begins soon.
-  prefetch<offsetof(HartState, f)>(&worker_regs_);
+  worker_.prefetch();
   wakeup_.schedule(at);
 }
 
@@ -365,8 +343,8 @@ void Core::advance(Cycle now) {
 
 bool Core::on_fault(const Fault& fault, Cycle now) {
   if (is_protected() ? dooms(fault, now) : is_exception(now)) return false;
-  thread_->regs = pipeline_.hart();
-  if (!host_.fault(*this, *thread_, fault, later(now, pipeline_.cycle()))) return false;
+  worker_.thread()->regs = pipeline_.hart();
+  if (!host_.fault(*this, *worker_.thread(), fault, later(now, pipeline_.cycle()))) return false;
   leave_kernel(pipeline_.cycle());
   return true;
 }
@@ -392,9 +370,10 @@ bool Core::on_heap_call(Cycle now) {
 
 /// The thread, or its task, goes on with the registers the kernel left.
 void Core::leave_kernel(Cycle at) {
-  pipeline_.set_hart(thread_->regs);
+  pipeline_.set_hart(worker_.thread()->regs);
   pipeline_.begin_context(at);
-  if (observer_ != nullptr && activity_ == Activity::task) observer_->on_kernel_exit(id_, thread_->regs);
+  if (observer_ != nullptr && activity_ == Activity::task)
+    observer_->on_kernel_exit(id_, worker_.thread()->regs);
 }
 
 bool Core::must_wait(Cycle at, Cycle now) {
@@ -407,8 +386,9 @@ bool Core::on_syscall(Cycle now) {
   if (!makes_calls_at_once() && is_exception(now)) return false;
   const Cycle at = pipeline_.drain();
   if (must_wait(at, now)) return false;
-  thread_->regs = pipeline_.hart();
-  const SyscallOutcome outcome = host_.syscall(*this, *thread_, at);
+  Thread& thread = *worker_.thread();
+  thread.regs = pipeline_.hart();
+  const SyscallOutcome outcome = host_.syscall(*this, thread, at);
   pipeline_.count_instruction();
   pipeline_.resume_at(at + config_.core.syscall);
   switch (outcome) {
@@ -429,7 +409,7 @@ bool Core::on_syscall(Cycle now) {
         suspend_task(at);
       } else {
         activity_ = Activity::idle;
-        host_.thread_left(*this, *std::exchange(thread_, nullptr), pipeline_.cycle());
+        host_.thread_left(*this, *worker_.leave(), pipeline_.cycle());
       }
       wakeup_.schedule(pipeline_.cycle());
       return false;

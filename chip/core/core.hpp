@@ -19,6 +19,7 @@
 #include "chip/core/capsule_state.hpp"
 #include "chip/core/core_account.hpp"
 #include "chip/core/core_host.hpp"
+#include "chip/core/core_worker.hpp"
 #include "chip/core/pipeline.hpp"
 #include "chip/core/wakeup.hpp"
 #include "chip/os/thread.hpp"
@@ -44,7 +45,7 @@ class Core final : public EventHandler {
   CoreId id() const { return id_; }
   Activity activity() const { return activity_; }
   /// The thread it runs, or its worker; null if it has none.
-  Thread* thread() const { return thread_; }
+  Thread* thread() const { return worker_.thread(); }
   Pipeline& pipeline() { return pipeline_; }
   const Pipeline& pipeline() const { return pipeline_; }
   bool in_region() const { return in_region_; }
@@ -114,8 +115,6 @@ class Core final : public EventHandler {
   /// Its task waits in a system call made at `at`.
   void suspend_task(Cycle at);
   void resume_task(const SuspendedTask& suspended, Cycle now);
-  void take_worker(const Worker& worker);
-  Worker give_up_worker();
   void step_internal(Cycle now);
   /// True if draining brought a strict action to `at`, beyond what may be done now: it is done again then.
   bool must_wait(Cycle at, Cycle now);
@@ -162,11 +161,10 @@ class Core final : public EventHandler {
   DispatchedTask task_;
   ExecutionObserver* observer_;
   const Config& config_;
-  Thread* thread_ = nullptr;
   PipelineStop owed_ = PipelineStop::resume;  // to be served when nothing is deferred any longer
-  HartState worker_regs_;                     // of the region instruction
   Cycle heap_call_at_ = kNever;               // of the last one
   Cycle internal_cycle_{};
+  CoreWorker worker_;
   CapsuleState capsule_;
 };
 

@@ -44,7 +44,8 @@ class MemoryRights {
   }
   /// Speculative code outside capsules touches untracked memory (P29).
   bool lacks(Addr address, unsigned bytes) const {
-    return task_.attempt != nullptr && hart_.capsule_depth == 0 && is_for_capsules(address, bytes);
+    return task_.attempt != nullptr && hart_.capsule_depth == 0 && begins_or_ends_untracked(address, bytes) &&
+           is_for_capsules(address, bytes);
   }
   /// A doomed run's access to tracked memory that must not be performed: of a store, always (P37).
   bool drops(Addr address) const {
@@ -62,6 +63,10 @@ class MemoryRights {
   std::string foreign_stack_sentence(Addr address) const;
 
  private:
+  /// In a page of untracked memory: few programs have one.
+  bool begins_or_ends_untracked(Addr address, unsigned bytes) const {
+    return ((memory_.attributes(address) | memory_.attributes(address + bytes - 1)) & Page::kUntracked) != 0;
+  }
   bool is_for_capsules(Addr address, unsigned bytes) const;
 
   const AddressSpace& memory_;

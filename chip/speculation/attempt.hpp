@@ -45,7 +45,6 @@ struct Attempt {
   std::vector<UndoEntry> undo;       ///< in the order of the stores
   std::vector<LineAddr> log_lines;   ///< of simulated memory, kLogEntriesPerLine entries each
   std::vector<Task*> children;       ///< uncommitted ones, at most task.tracked_children, and held ones
-  std::vector<Handler> handlers;     ///< that its capsules registered, in that order (P12)
   AttemptCycles cycles;
 
   // The task units' own.
@@ -56,6 +55,8 @@ struct Attempt {
   bool is_queued = false;           ///< in the commit queue
   bool is_rolling_back = false;     ///< its stores are being restored, in time; in memory they already are
   bool holds_core = false;          ///< until they are restored
+
+  std::vector<Handler> handlers;  ///< that its capsules registered, in that order (P12)
 };
 
 /// 16 bytes an entry: address and old word (C14).

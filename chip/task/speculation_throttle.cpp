@@ -16,9 +16,9 @@ std::uint64_t ReachThrottle::tag_of_locale(const TaskDescriptor& task) {
   return mix64(task.function ^ mix64(task.locale)) | 1;
 }
 
-// Tags are odd, so that an entry without one is found by none; places are of the bits above.
+// Tags are odd, so that an entry without one is found by none.
 const ReachThrottle::Entry* ReachThrottle::find(std::uint64_t tag) const {
-  const Entry& entry = entries_[(tag >> 1) % entries_.size()];
+  const Entry& entry = entries_[index(tag)];
   return entry.tag == tag ? &entry : nullptr;
 }
 

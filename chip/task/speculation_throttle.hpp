@@ -13,6 +13,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -46,7 +47,7 @@ class ReachThrottle final : public SpeculationThrottle {
   /// fewer than two attempts are aborted for one that commits, nothing is limited.
   static constexpr std::int32_t kCommitWeight = 2, kLowersAt = 16, kRaisesAt = -4;
 
-  explicit ReachThrottle(std::uint32_t entries) : entries_(entries) {}
+  explicit ReachThrottle(std::uint32_t entries) : entries_(entries), mask_(entries - 1) {}
   bool admits(const TaskDescriptor& task, Timestamp distance) const override;
   void aborted(const TaskDescriptor& task, Timestamp distance) override;
   void committed(const TaskDescriptor& task) override;
@@ -62,10 +63,15 @@ class ReachThrottle final : public SpeculationThrottle {
   static Timestamp reach(const Entry& entry);
   const Entry* find(std::uint64_t tag) const;
   const Entry* find(const TaskDescriptor& task) const;
-  Entry& place(std::uint64_t tag) { return entries_[(tag >> 1) % entries_.size()]; }
+  /// Places are of the bits above a tag's lowest. A division would take longer than all else here.
+  std::size_t index(std::uint64_t tag) const {
+    return (entries_.size() & mask_) == 0 ? tag >> 1 & mask_ : (tag >> 1) % entries_.size();
+  }
+  Entry& place(std::uint64_t tag) { return entries_[index(tag)]; }
 
   bool is_used_ = false;  ///< until the first abort nothing is looked up
   std::vector<Entry> entries_;
+  std::size_t mask_;  ///< of indices, if the number of entries is a power of two
 };
 
 /// As task.throttle says; null: nothing is throttled.

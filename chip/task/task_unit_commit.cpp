@@ -16,7 +16,7 @@ void prefetch_commits(const SpeculationControl& control, std::span<Attempt* cons
   if constexpr (!kHostHints) return;
   for (const Attempt* a : attempts) prefetch<sizeof *a>(a);
   for (const Attempt* a : attempts) {
-    prefetch<Task::kFirstUsed>(a->task);
+    prefetch<Task::kUsedAtCommit>(a->task);
     prefetch(a->reads.data());
     prefetch(a->writes.data());
     prefetch(a->children.data());

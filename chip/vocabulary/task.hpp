@@ -25,7 +25,6 @@ struct TaskDescriptor {
   Addr function = 0;
   Timestamp timestamp = 0;  ///< meaningful if has_timestamp
   Locale locale = 0;        ///< meaningful if has_locale
-  std::array<std::uint64_t, 5> arguments{};
   TaskType type = TaskType::mayspec;
   std::uint8_t argument_count = 0;
   bool has_timestamp = false;
@@ -33,6 +32,7 @@ struct TaskDescriptor {
   bool reads = false;     ///< hint
   bool is_named = false;  ///< the first argument is the function that people know it by
   bool is_again = false;  ///< it ended as waiting before, and is created once more
+  std::array<std::uint64_t, 5> arguments{};
 
   /// The function that reports name the task by: what `function` calls in the end.
   Addr name() const { return is_named ? arguments[0] : function; }

@@ -6,21 +6,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from test_docs import File, steps
-from test_package import call, configure, install
+from test_package import call, configure, folder_beside_builds, install
 
 
 @pytest.fixture(scope="module")
-def prefix(tmp_path_factory: pytest.TempPathFactory, rubato_chip: Path) -> Path:
+def prefix(rubato_chip: Path) -> Iterator[Path]:
     """Headers, host libraries and the package; the simulator as `cmake --install` of a whole build puts it."""
-    found = install(tmp_path_factory.mktemp("guest_package"), "-DRUBATO_TM=OFF")
-    (found / "bin").mkdir(exist_ok=True)
-    (found / "bin" / "rubato-chip").symlink_to(rubato_chip)
-    return found
+    with folder_beside_builds("guest") as folder:
+        found = install(folder, "-DRUBATO_TM=OFF")
+        (found / "bin").mkdir(exist_ok=True)
+        (found / "bin" / "rubato-chip").symlink_to(rubato_chip)
+        yield found
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -23,16 +25,34 @@ def call(*command, **options) -> str:
     return result.stdout
 
 
+def launcher() -> list[str]:
+    """Paths inside the tree count as relative ones, as for the tree's own objects."""
+    if not shutil.which("ccache"):
+        return []
+    return [f"-DCMAKE_CXX_COMPILER_LAUNCHER=cmake;-E;env;CCACHE_BASEDIR={ROOT};CCACHE_NOHASHDIR=1;ccache"]
+
+
 def configure(source: Path, build: Path, *options: str) -> None:
-    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    call("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release", *launcher, *options)
+    call("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Release", *launcher(), *options)
+
+
+@contextmanager
+def folder_beside_builds(name: str) -> Iterator[Path]:
+    """An empty folder as deep in the tree as build/release: what is compiled there has the same command lines, so
+    ccache has it, be it the library's objects or what an earlier session compiled here."""
+    folder = ROOT / "build" / f"package-{name}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    yield folder
+    shutil.rmtree(folder)
 
 
 def install(folder: Path, *options: str) -> Path:
+    """Builds in a folder of folder_beside_builds()."""
     prefix = folder / "prefix"
-    configure(ROOT, folder / "build", "-DRUBATO_LIBRARY_ONLY=ON", f"-DCMAKE_INSTALL_PREFIX={prefix}", *options)
-    call("ninja", "-j2", "-C", folder / "build")
-    call("cmake", "--install", folder / "build")
+    configure(ROOT, folder, "-DRUBATO_LIBRARY_ONLY=ON", f"-DCMAKE_INSTALL_PREFIX={prefix}", *options)
+    call("ninja", "-j2", "-C", folder)
+    call("cmake", "--install", folder)
     return prefix
 
 
@@ -46,13 +66,22 @@ def compiles_transactions() -> bool:
 
 
 @pytest.fixture(scope="module")
-def static(tmp_path_factory) -> Path:
-    return install(tmp_path_factory.mktemp("static"), *(["-DRUBATO_TM=ON"] if compiles_transactions() else []))
+def static() -> Iterator[Path]:
+    with folder_beside_builds("static") as folder:
+        yield install(folder, *(["-DRUBATO_TM=ON"] if compiles_transactions() else []))
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory) -> Path:
-    return install(tmp_path_factory.mktemp("shared"), "-DBUILD_SHARED_LIBS=ON")
+def shared() -> Iterator[Path]:
+    with folder_beside_builds("shared") as folder:
+        yield install(folder, "-DBUILD_SHARED_LIBS=ON")
+
+
+@pytest.fixture
+def user_folder() -> Iterator[Path]:
+    """Of a program that uses the library, to be built."""
+    with folder_beside_builds("user") as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -131,8 +160,8 @@ def build_by_pkg_config(prefix: Path, out: Path, target: str = "all") -> Path:
     return out
 
 
-def test_examples_build_and_run_against_the_installed_library_by_cmake(static, tmp_path):
-    check_examples(build_by_cmake(static, tmp_path / "b"))
+def test_examples_build_and_run_against_the_installed_library_by_cmake(static, user_folder):
+    check_examples(build_by_cmake(static, user_folder))
 
 
 @pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config here")
@@ -182,9 +211,9 @@ target_link_libraries(native PRIVATE rubato::rubato)
         assert seen == {"5 2\n", "8 2\n"}
 
 
-def test_examples_run_with_the_shared_library(shared, tmp_path):
+def test_examples_run_with_the_shared_library(shared, user_folder, tmp_path):
     library = next(shared.glob("lib*/**/librubato.so")).parent
-    check_examples(build_by_cmake(shared, tmp_path / "cmake"))
+    check_examples(build_by_cmake(shared, user_folder))
     if shutil.which("pkg-config"):
         check_examples(build_by_pkg_config(shared, tmp_path / "pkg"), LD_LIBRARY_PATH=str(library))
 
@@ -199,7 +228,7 @@ def test_the_shared_library_shows_its_public_interface_only(shared):
     assert not [s for s in ours if not s.startswith("rubato::v0::")], "not in the versioned namespace"
 
 
-def test_as_a_subproject_only_the_library_is_built(tmp_path):
+def test_as_a_subproject_only_the_library_is_built(user_folder, tmp_path):
     (tmp_path / "main.cpp").write_text((ROOT / "examples" / "hello_task.cpp").read_text())
     (tmp_path / "CMakeLists.txt").write_text(f"""
 cmake_minimum_required(VERSION 3.22)
@@ -210,15 +239,15 @@ FetchContent_MakeAvailable(rubato)
 add_executable(user main.cpp)
 target_link_libraries(user PRIVATE rubato::rubato)
 """)
-    configure(tmp_path, tmp_path / "build")
-    call("ninja", "-j2", "-C", tmp_path / "build")
-    assert call(tmp_path / "build" / "user").startswith("hello from timestamp 0")
-    targets = call("ninja", "-C", tmp_path / "build", "-t", "targets", "all")
+    configure(tmp_path, user_folder, "-DRUBATO_WERROR=ON")  # the compiler's options are the tree's own then
+    call("ninja", "-j2", "-C", user_folder)
+    assert call(user_folder / "user").startswith("hello from timestamp 0")
+    targets = call("ninja", "-C", user_folder, "-t", "targets", "all")
     linked = {line.split(":")[0] for line in targets.splitlines() if "LINKER" in line}
-    built = {Path(name).name for name in linked if (tmp_path / "build" / name).exists()}
+    built = {Path(name).name for name in linked if (user_folder / name).exists()}
     assert built == {"user", "librubato.a"}
-    assert not (tmp_path / "build" / "install_manifest.txt").exists()
-    call("cmake", "--install", tmp_path / "build", "--prefix", tmp_path / "prefix")
+    assert not (user_folder / "install_manifest.txt").exists()
+    call("cmake", "--install", user_folder, "--prefix", tmp_path / "prefix")
     assert not list((tmp_path / "prefix").rglob("*rubato*")), "a subproject installs nothing of its own"
 
 
