@@ -57,6 +57,7 @@ struct CoherenceSection {
   std::uint32_t tokens = 0;               ///< of a line; 0: one a tile (K27)
   std::uint32_t sharer_bits = 64;         ///< of an entry; fewer than tiles: a bit is a group's (K35)
   std::uint32_t hold = 64;                ///< of tokenb, cycles for the sc of an lr (K13)
+  bool deliver_all = false;               ///< also what changes nothing where it arrives (K26)
 };
 
 struct NetSection {

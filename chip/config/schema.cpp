@@ -198,6 +198,11 @@ void add_memory(std::vector<Key>& k) {
              "How long a tile keeps, under tokenb, a line that it got for a load-reserved: time for the "
              "store-conditional. 0: until the load-reserved has used it.",
              kOurs));
+  k.push_back(plain(
+      "coherence.deliver_all", MEMBER(coherence.deliver_all),
+      "Make an event of each arrival of a request at a tile under tokenb, also where the tile has nothing "
+      "of the line: slower, for comparison.",
+      kOurs));
   k.push_back(
       plain("coherence.profile", MEMBER(coherence.profile),
             "Count who shares lines, under a protocol by messages: statistics chip.sharing.*; takes host "

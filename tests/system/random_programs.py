@@ -122,6 +122,7 @@ def draw_protocol(rng: random.Random, chip: dict[str, object]) -> dict[str, obje
         "coherence.filter_counts": rng.choice(["private", "private", "chip"]),
         "coherence.mosaic_probe": rng.choice(["always", "needed"]),
         "l2.mshrs": rng.choice([0, 0, 1, 2, 5]),
+        "coherence.deliver_all": rng.choice(["false", "false", "true"]),
     }
 
 

@@ -52,7 +52,7 @@ void TokenBroadcast::ask_all(TileId tile, Flight& flight) {
   };
   for (std::uint32_t t = 0; t < tiles_; ++t) {
     if (t == tile.value) continue;
-    if (agents_[t].find(flight.line) != nullptr) {
+    if (delivers_all_ || agents_[t].find(flight.line) != nullptr) {
       deliver_to(TokenMessage::To::agent, TileId{t});
     } else if (!warming_) {
       l2_ports_.book(t, arrivals[t]);
@@ -127,7 +127,10 @@ void TokenBroadcast::receive_at_agent(Flight& flight) {
   const Heard kind = flight.message.kind;
   const bool is_get = kind == Heard::get_shared || kind == Heard::get_exclusive;
   AgentRecord* const found = agent.find(line);
-  if (is_get && found == nullptr) return;  // it has nothing any more
+  if (is_get && found == nullptr) {  // it has nothing, or has it no longer
+    if (delivers_all_ && !warming_) l2_ports_.book(t.value, flight.at);
+    return;
+  }
   AgentRecord& record = found != nullptr ? *found : agent.lines.get(line);
   if (is_get || kind == Heard::activate) {
     const Gift gift = rules_.gift(record.line, record.persistent, self, flight.message);

@@ -78,6 +78,7 @@ class TokenBroadcast final : public TokenTiles {
   BroadcastRules rules_;
   StoreRules slice_rules_, memory_rules_;
   std::uint32_t retries_;
+  bool delivers_all_;
   Latency longest_miss_;  ///< that counts (K43)
   Rng rng_;
   std::vector<Node> nodes_;

@@ -21,6 +21,7 @@ TokenBroadcast::TokenBroadcast(const Config& config, Ports ports)
       slice_rules_(all_, false),
       memory_rules_(all_, true),
       retries_(config.coherence.retries),
+      delivers_all_(config.coherence.deliver_all),
       longest_miss_(2 * (config.mem.latency + kFirstWay)),
       rng_(mix64(config.chip.seed ^ 0x746f6b656e62)) {
   reserved_hold_ = config.coherence.hold;

@@ -34,6 +34,7 @@ struct Crowd {
   bool is_variant = false;   // of what the filter counts and when mosaic probes
   std::uint32_t tokens = 0;  // of a line, if more than tiles
   std::uint32_t sharer_bits = 64;
+  bool delivers_all = false;
 };
 
 class Cores final : public EventHandler, public AccessClient {
@@ -88,6 +89,7 @@ class Cores final : public EventHandler, public AccessClient {
     c.l2.mshrs = crowd.mshrs;
     c.coherence.tokens = crowd.tokens;
     c.coherence.sharer_bits = crowd.sharer_bits;
+    c.coherence.deliver_all = crowd.delivers_all;
     if (crowd.is_variant) c.coherence.filter_counts = "chip", c.coherence.mosaic_probe = "needed";
     if (crowd.is_exclusive) {
       c.l2.inclusion = "exclusive";
@@ -243,6 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
         Crowd{"SparseOneBit", kSparse, 6, 1, 80, 1, 1, 0.25, "none", 300, 4, false, 0, false, 0, 1},
         Crowd{"MosaicCoarse", kMosaic, 16, 1, 80, 1, 1, 0.25, "none", 300, 4, false, 0, false, 0, 3},
         Crowd{"FlaskCoarse", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300, 4, false, 0, false, 0, 5},
+        Crowd{"TokenBAll", kTokenB, 16, 1, 80, 2, 1, 0.5, "none", 300, 4, false, 0, false, 0, 64, true},
         Crowd{"SparseHundred", kSparse, 100, 1, 120, 8, 1, 2, "none", 50},
         Crowd{"MosaicHundred", kMosaic, 100, 1, 120, 8, 1, 2, "none", 50},
         Crowd{"FlaskHundred", kFlask, 200, 2, 120, 8, 4, 4, "dlcbf", 50},
