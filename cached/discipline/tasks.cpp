@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>
+#include <mutex>
 #include <numeric>
 
 #include "cached/core/cache.hpp"
@@ -154,8 +155,10 @@ class ShardedCache final : public CacheEngine {
   const SlabSizes& sizes() const override { return sections_.outside(0).cache.sizes(); }
   Lru::List lru(unsigned id) override {
     Lru::List sum;
-    for_each([&](Shard& shard) {
+    std::mutex mutex;
+    sections_.in_each([&](Shard& shard) {  // at once, since the maintainer asks for every list each second
       const Lru::List one = shard.cache.lru(id);
+      std::lock_guard guard(mutex);
       sum.items += one.items, sum.bytes += one.bytes, sum.statistics += one.statistics;
     });
     return sum;
