@@ -110,9 +110,8 @@ class Engine {
   // Lagging: how many workers do, and when the last sleeper was woken, and how long that call took, in ticks.
   Atomic<unsigned> lagging{0};
   std::atomic<std::uint64_t> woken_at{0}, wake_ticks{0};
-  std::atomic<std::uint64_t> sampling_until{0};  // who gives up before takes a sample (A70)
-  Turns turns_alone;                             ///< of workers with tasks that run alone
-  TaskPool inbox;                                ///< from other threads: not run from there, but handed on
+  Turns turns_alone;  ///< of workers with tasks that run alone
+  TaskPool inbox;     ///< from other threads: not run from there, but handed on
   ReadySet<StdAtomics> inbox_ready{1};
 
   Worker& worker(unsigned index) const { return *workers_[index]; }

@@ -1,6 +1,6 @@
 // Speculative lagging [L] (Fig. 3): before something is given up, wait a little for what would make it
 // unnecessary, where samples say that this pays. No clock and no engine: who gives up brings the waiting, and
-// random numbers. Rules A40 to A43 and A70.
+// random numbers. Rules A40 to A43.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <utility>
 
 #include "native/lag/record.hpp"
 
@@ -16,7 +15,6 @@ namespace rubato::runtime::lag {
 
 struct Events {
   std::uint64_t samples = 0, sample_hits = 0, lags = 0, hits = 0, decisions = 0, drops = 0;
-  std::uint64_t late = 0;  ///< samples that found something between c and 2 c
 };
 
 /// @tparam Random  double operator()(): evenly in (0, 1]
@@ -30,27 +28,17 @@ class Lagging {
   /// @param wait  unsigned (unsigned delays): waits for so many L-th of c, and returns at which of them
   /// something
   ///              was there, from 1; 0: nothing came
-  /// @param is_asked  others have just found something late: whoever gives up now takes a sample (A70)
   /// @returns whether something came, so that there is nothing to give up
   template <class Wait>
-  bool give_up(Wait&& wait, bool is_asked = false) {
-    if (is_asked && !rules_.is_as_published) {
-      record_.gap -= record_.until_sample - 1;
-      record_.until_sample = 1;
-    }
+  bool give_up(Wait&& wait) {
     if (--record_.until_sample == 0) {
       if (!rules_.is_as_published)
         record_.account =
             std::min(1.0, record_.account + rules_.initial_rate * static_cast<double>(record_.gap));
-      const bool is_second = record_.is_in_step || is_asked;
-      const bool may_sample = rules_.is_as_published || record_.account >= 0 || record_.is_in_step ||
-                              (is_asked && record_.account > kMostOverdrawn);
+      const bool may_sample = rules_.is_as_published || record_.account >= 0;
       bool has_come = false;
-      if (may_sample) {
-        const unsigned longest = is_second ? rules_.delays : longest_sample();
-        has_come = sample(wait(longest), longest, is_second);
-      }
-      record_.until_sample = record_.gap = record_.is_in_step ? 1 : draw_gap();
+      if (may_sample) has_come = sample(wait(rules_.delays));
+      record_.until_sample = record_.gap = draw_gap();
       // A sample stands in place of a lag: after it only what the lag has missed would be seen (E7).
       if (may_sample) return has_come;
     }
@@ -68,27 +56,13 @@ class Lagging {
  private:
   double fraction(unsigned delays) const { return static_cast<double>(delays) / rules_.delays; }
 
-  /// Who works for this one may have to be woken first, which takes c, because it had given up: then even
-  /// what it does in no time comes behind c. So a sample waits for twice as long if the last one found
-  /// nothing in time, and there is no delay. What comes in the second half is late, a miss. But both are
-  /// awake then, and both sample whenever they give up, each for c, until one finds nothing or decides (A70).
-  unsigned longest_sample() const {
-    const bool may_be_alone = !record_.was_in_time && record_.delay == 0 && !rules_.is_as_published;
-    return may_be_alone ? 2 * rules_.delays : rules_.delays;
-  }
-
-  bool sample(unsigned found_at, unsigned longest, bool is_second) {
-    const bool is_late = found_at > rules_.delays, is_in_time = found_at != 0 && !is_late;
-    record_.account += found_at != 0 ? 1 - fraction(found_at) : -fraction(longest);
-    record_.note(is_late ? 0 : found_at);
-    record_.was_in_time = is_in_time;
-    record_.is_in_step = is_late || (is_second && is_in_time);
+  bool sample(unsigned found_at) {
+    record_.note(found_at);
+    record_.account += found_at != 0 ? 1 - fraction(found_at) : -1;
     ++events_.samples;
-    events_.sample_hits += is_in_time;
-    events_.late += is_late;
+    events_.sample_hits += found_at != 0;
     if (record_.samples >= rules_.samples) {
       record_.delay = decide(rules_, record_);
-      record_.is_in_step = false;
       record_.watched = 0;
       record_.gain = 0;
       record_.begin_phase();
@@ -120,7 +94,6 @@ class Lagging {
 
   static constexpr unsigned kWindow = 64;
   static constexpr double kLeastGain = -4;
-  static constexpr double kMostOverdrawn = -2;  // by who finds something late, and then nothing
 
   Rules rules_;
   Random random_;

@@ -21,7 +21,6 @@ struct Rules {
 struct Record {
   std::array<std::uint32_t, kMaxDelays + 1> found{};  ///< [i]: samples that found something at delay i
   unsigned samples = 0, hits = 0;                     ///< of this phase
-  bool was_in_time = false, is_in_step = false;       ///< the last sample; whether the next comes at once
   unsigned delay = 0;                                 ///< how many L-th of c to wait; 0: not at all
   std::uint64_t until_sample = 0, gap = 0;            ///< giving-ups
   double account = 0;                                 ///< A42, in units of c

@@ -80,10 +80,9 @@ class Waiting {
 
   bool may_lag() const { return !preemptions_.must_rest(Clock::now()); }
   /// Waits as lagging decides. @param look  Look ()
-  /// @param is_asked  see Lagging::give_up()
-  Look give_up(auto&& look, bool is_asked = false) {
+  Look give_up(auto&& look) {
     Look seen = Look::nothing;
-    lagging_.give_up([&](unsigned delays) { return wait(delays, look, seen); }, is_asked);
+    lagging_.give_up([&](unsigned delays) { return wait(delays, look, seen); });
     return seen;
   }
   void note_wake_up(std::uint64_t ticks) { cost_.note(ticks); }

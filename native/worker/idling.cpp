@@ -127,17 +127,12 @@ bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
     if (engine_.lagging.compare_exchange_weak(lagging, lagging + 1, std::memory_order_relaxed)) break;
   }
   bool is_woken = false;
-  const std::uint64_t late = lag_->events().late;
-  const auto look = [&] {
+  lag_->give_up([&] {
     if (events.epoch() == ticket.epoch) return lag::Look::nothing;
     is_woken = true;
     const bool is_over = engine_.over.load(std::memory_order_seq_cst) == run;
     return !is_over && can_find_work() ? lag::Look::work : lag::Look::end;
-  };
-  const std::uint64_t until = engine_.sampling_until.load(std::memory_order_relaxed);
-  lag_->give_up(look, until != 0 && ticks() < until);
-  if (lag_->events().late != late)
-    engine_.sampling_until.store(ticks() + 2 * lag_->switch_ticks(), std::memory_order_relaxed);
+  });
   engine_.lagging.fetch_sub(1, std::memory_order_relaxed);
   const lag::Events& e = lag_->events();
   const auto set = [](Count& count, std::uint64_t value) { count.add(value - count.get()); };
