@@ -27,15 +27,23 @@ Attempt* CommitRoom::latest() const {
   return latest == state_.commit_queue.size() ? nullptr : state_.commit_queue.attempts()[latest];
 }
 
+std::uint32_t CommitRoom::running_attempts() const {
+  std::uint32_t count = 0;
+  for (std::uint32_t slot = 0; slot < state_.cores; ++slot)
+    if (const Task* const task = state_.slots[slot].task; task != nullptr && task->attempt != nullptr)
+      ++count;
+  return count;
+}
+
 // Spilled tasks say that work is plentiful; elsewhere the core has nothing better to do than to run ahead.
 // Then a full commit queue has no place for what would be later than all in it, as another attempt of the
 // latest timestamp would be; and where the GVT's timestamp has had more tasks than the commit queue holds,
-// others of it follow, and what runs ahead only adds to what is spilled.
-std::optional<Timestamp> CommitRoom::hold_from(bool has_spilled) const {
-  if (!has_spilled) return std::nullopt;
+// and others of it are in memory, what runs ahead only adds to what is spilled. When the last of them are
+// running, cores that have ended theirs would wait for other tiles: they run ahead if each attempt that runs has
+// a place, for one that stalls would keep its core from the next timestamp's tasks.
+std::optional<Timestamp> CommitRoom::hold_from(bool has_earliest) const {
   const CommitQueue& queue = state_.commit_queue;
-  const std::uint32_t capacity = queue.capacity();
-  if (capacity != 0 && started_.timestamp == state_.gvt().timestamp && started_.tasks >= capacity) return 0;
+  if (has_started_many() && (has_earliest || queue.size() + running_attempts() >= queue.capacity())) return 0;
   if (!queue.full()) return std::nullopt;
   const std::size_t latest = latest_index();
   return latest != queue.size() ? queue.times()[latest].timestamp : 0;

@@ -28,8 +28,14 @@ class CommitRoom {
     if (started_.timestamp != timestamp) started_ = {timestamp};
     ++started_.tasks;
   }
-  /// See TileView::hold_from. @param has_spilled tasks of the tile are in memory.
-  std::optional<Timestamp> hold_from(bool has_spilled) const;
+  /// As many tasks of the GVT's timestamp have started as the commit queue holds attempts.
+  bool has_started_many() const {
+    const std::uint32_t capacity = state_.commit_queue.capacity();
+    return capacity != 0 && started_.timestamp == state_.gvt().timestamp && started_.tasks >= capacity;
+  }
+  /// See TileView::hold_from; where tasks of the tile are in memory.
+  /// @param has_earliest  some of them are of the GVT's timestamp; of no interest unless has_started_many()
+  std::optional<Timestamp> hold_from(bool has_earliest) const;
 
  private:
   struct Started {
@@ -42,6 +48,8 @@ class CommitRoom {
   /// Null: it precedes none.
   Attempt* displaced_by(const Attempt& attempt) const;
   Attempt* latest() const;
+  /// On the tile's cores.
+  std::uint32_t running_attempts() const;
 
   TileState& state_;
   Started started_;  // non-speculatively, of the last such timestamp

@@ -22,6 +22,13 @@ Spiller::Spiller(TileState& state, Admission& admission, Addr base, std::uint64_
   max_refills_ = queue.unlimited() ? ~std::uint32_t{0} : TaskQueue::max_refills(queue.capacity());
 }
 
+bool Spiller::has_earliest_spilled() const {
+  bool found = untimed_refill_ != nullptr;
+  for_each_earliest(
+      [&](const Task* task) { found = found || (task != nullptr && task->order <= state_.gvt().timestamp); });
+  return found;
+}
+
 // ---- Spill ----
 
 bool Spiller::can_spill() const {

@@ -55,6 +55,9 @@ class Spiller {
     visit(area_.overflow_top());
   }
 
+  /// Some of them are of the GVT's timestamp, or have none.
+  bool has_earliest_spilled() const;
+
   // Spills.
   bool is_below_threshold() const { return state_.queue.used() < threshold_; }
   bool is_spilling() const { return spill_.active; }

@@ -40,13 +40,25 @@ def test_a_task_that_becomes_the_earliest_speculates_no_more(mode: str, nonspecu
     assert (summary["cycles"] > 70_000) == (mode == "nonspec")
 
 
-def test_hardly_any_task_speculates_where_tasks_of_the_earliest_timestamp_are_plentiful(chip: Chip) -> None:
+def test_tasks_of_the_earliest_timestamp_go_first_where_they_are_plentiful(chip: Chip) -> None:
     graph = ("--generate", "band:8000:12:3000", "--unit-lengths")
+    _, nonspec = chip("sssp", *graph, cores=16, warm=True, task__mayspec="nonspec")
     _, summary = chip("sssp", *graph, "--verify", cores=16, warm=True)
     tasks = summary["tasks"]
     assert tasks["spilled"] > 50_000
-    # Of 149,317; 936 where only a full commit queue keeps them from it. At the ends of levels they do.
-    assert 0 < tasks["committed"] - tasks["nonspeculative"] < 500
+    # Of 149,317; at the ends of levels they do.
+    assert 0 < tasks["committed"] - tasks["nonspeculative"] < 2000
+    # 613 K and 620 K cycles; 642 K where only a full commit queue keeps tasks from speculating.
+    assert summary["cycles"] < nonspec["cycles"]
+
+
+def test_tiles_that_have_ended_a_timestamp_run_ahead_while_others_have_not(chip: Chip) -> None:
+    """1,461 K cycles where all speculate; 1,472 K, and 1,544 K if such tiles waited for the others."""
+    graph = ("--generate", "rmat:12:16")
+    _, spec = chip("sssp", *graph, cores=16, warm=True, task__mayspec="spec")
+    _, mayspec = chip("sssp", *graph, cores=16, warm=True)
+    assert mayspec["tasks"]["spilled"] > 10_000
+    assert 0.97 * mayspec["cycles"] < spec["cycles"]
 
 
 def test_a_task_waits_for_one_that_aborts_it_again_and_again(chip: Chip) -> None:
