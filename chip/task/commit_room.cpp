@@ -39,8 +39,8 @@ std::uint32_t CommitRoom::running_attempts() const {
 // Then a full commit queue has no place for what would be later than all in it, as another attempt of the
 // latest timestamp would be; and where the GVT's timestamp has had more tasks than the commit queue holds,
 // and others of it are in memory, what runs ahead only adds to what is spilled. When the last of them are
-// running, cores that have ended theirs would wait for other tiles: they run ahead if each attempt that runs has
-// a place, for one that stalls would keep its core from the next timestamp's tasks.
+// running, cores that have ended theirs would wait for other tiles: they run ahead if each attempt that runs
+// has a place, for one that stalls would keep its core from the next timestamp's tasks.
 std::optional<Timestamp> CommitRoom::hold_from(bool has_earliest) const {
   const CommitQueue& queue = state_.commit_queue;
   if (has_started_many() && (has_earliest || queue.size() + running_attempts() >= queue.capacity())) return 0;
