@@ -68,7 +68,7 @@ class L1Cache {
   /// filter knows the line.
   bool hit(LineAddr line, bool write) {
     const FilterEntry& e = filter_[line.value % kFilterEntries];
-    if ((e.key | (write ? 0U : 1U)) == (line.value << 1 | 1 | tag_)) [[likely]] {
+    if ((e.key | (write ? 0U : 1U)) == (line.value << 1 | 1 | tag_)) {
       touch(e.slot);
       return true;
     }

@@ -50,7 +50,7 @@ class SetArray {
     // No early exit: where a line is cannot be predicted. Slots behind the set's ways are empty.
     const auto [base, tag] = place_of(line);
     const Tag* const tags = &tags_[base];
-    if (shift_ < 2) [[unlikely]] {
+    if (shift_ < 2) {
       for (std::uint32_t way = 0; way < ways_; ++way)
         if (tags[way] == tag) return base + way;
       return kNoSlot;
@@ -121,7 +121,7 @@ class SetArray {
   };
 
   Place place_of(LineAddr line) const {
-    if (mask_ != 0 || sets_ == 1) [[likely]]
+    if (mask_ != 0 || sets_ == 1)
       return {static_cast<std::uint32_t>((line.value & mask_) << shift_),
               static_cast<Tag>(line.value >> tag_shift_)};
     return {static_cast<std::uint32_t>(line.value % sets_ << shift_), static_cast<Tag>(line.value / sets_)};

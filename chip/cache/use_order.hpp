@@ -30,8 +30,7 @@ class UseOrder {
   }
 
   void use(std::uint64_t set, std::uint32_t way) {
-    if (ways_ > kWordWays) [[unlikely]]
-      return to_front(&bytes_[set * ways_], way);
+    if (ways_ > kWordWays) return to_front(&bytes_[set * ways_], way);
     std::uint64_t& word = words_[set];
     const unsigned place = place_of(word, way);
     const std::uint64_t before = word & ((std::uint64_t{1} << place) - 1);
@@ -39,8 +38,7 @@ class UseOrder {
   }
   /// The way counts as the longest unused: it is empty now.
   void retire(std::uint64_t set, std::uint32_t way) {
-    if (ways_ > kWordWays) [[unlikely]]
-      return to_back(&bytes_[set * ways_], way);
+    if (ways_ > kWordWays) return to_back(&bytes_[set * ways_], way);
     std::uint64_t& word = words_[set];
     const unsigned place = place_of(word, way), last = (ways_ - 1) * 4;
     const std::uint64_t before = word & ((std::uint64_t{1} << place) - 1);
@@ -48,8 +46,7 @@ class UseOrder {
     word = (word & above(last)) | std::uint64_t{way} << last | behind >> 4 | before;
   }
   std::uint32_t least_recent(std::uint64_t set) const {
-    if (ways_ > kWordWays) [[unlikely]]
-      return bytes_[set * ways_ + ways_ - 1];
+    if (ways_ > kWordWays) return bytes_[set * ways_ + ways_ - 1];
     return static_cast<std::uint32_t>(words_[set] >> (ways_ - 1) * 4 & 15);
   }
   void prefetch(std::uint64_t set) const {

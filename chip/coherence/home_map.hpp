@@ -22,7 +22,7 @@ class HomeMap {
           controller_tile(config.chip.mesh_width, config.chip.mesh_height, m, config.mem.controllers));
   }
   TileId home_of(LineAddr line) const {
-    if (const std::uint64_t i = line.value - private_first_; i < private_lines_) [[unlikely]]
+    if (const std::uint64_t i = line.value - private_first_; i < private_lines_)
       return TileId{static_cast<std::uint32_t>(i / private_per_tile_)};
     if (is_low_) return TileId{static_cast<std::uint32_t>(line.value & (tiles_ - 1))};
     return TileId{interleave(mix64(line.value) >> 32, tiles_)};

@@ -48,8 +48,7 @@ class H3 {
 
   /// A line's row of way w in byte w; 0 of filters that are not in bytes.
   std::uint64_t hash(LineAddr line) const {
-    if (!is_in_bytes()) [[unlikely]]
-      return 0;
+    if (!is_in_bytes()) return 0;
     // Four bytes are all there is of nearly every line; how many of them are zero is not worth a guess.
     const std::uint64_t* table = tables_.data();
     const std::uint64_t v = line.value;

@@ -48,7 +48,7 @@ class BloomTable {
         readers &= plane[row];
         writers &= plane[row + 1];
       };
-      if (is_usual_) [[likely]] {
+      if (is_usual_) {
         // Four ways seldom leave a slot that all eight would not: a look after each would only be guessed
         // wrongly.
         meet(usual_row(p, 0)), meet(usual_row(p, 1)), meet(usual_row(p, 2)), meet(usual_row(p, 3));
@@ -77,7 +77,7 @@ class BloomTable {
   /// f(word) for the line's row of each way: where it begins, of 64 slots.
   template <class F>
   [[gnu::always_inline]] void for_each_row(const Probe& p, F f) const {
-    if (is_usual_) [[likely]] {
+    if (is_usual_) {
       f(usual_row(p, 0)), f(usual_row(p, 1)), f(usual_row(p, 2)), f(usual_row(p, 3));
       f(usual_row(p, 4)), f(usual_row(p, 5)), f(usual_row(p, 6)), f(usual_row(p, 7));
     } else {
@@ -133,8 +133,7 @@ class SignatureTable {
   /// The slots whose sets have the line, of the first 64 * `words`, behind which all columns are empty. out:
   /// `words` of readers (none unless `reads`), then of writers. False: nobody, and out is undefined.
   bool match(const Probe& p, bool reads, std::uint32_t words, std::uint64_t* out) const {
-    if (const auto* bloom = std::get_if<BloomTable>(&table_)) [[likely]]
-      return bloom->match(p, reads, words, out);
+    if (const auto* bloom = std::get_if<BloomTable>(&table_)) return bloom->match(p, reads, words, out);
     return std::get_if<ExactTable>(&table_)->match(p, reads, words, out);
   }
   /// Asks the host for what match() of the line will read.
@@ -154,7 +153,7 @@ class SignatureTable {
  private:
   template <class F>
   void on_table(F&& f) {
-    if (auto* bloom = std::get_if<BloomTable>(&table_)) [[likely]] {
+    if (auto* bloom = std::get_if<BloomTable>(&table_)) {
       f(*bloom);
     } else {
       f(*std::get_if<ExactTable>(&table_));

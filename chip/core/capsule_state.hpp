@@ -74,8 +74,7 @@ class CapsuleState {
   bool has(CapsuleFault fault) const { return fault_ == fault; }
   /// The call that has begun is a speculative task's: the plan may have its attempt aborted.
   void follow_plan(Cycle at) {
-    if (doomer_ != nullptr) [[unlikely]]
-      plan_doom(at);
+    if (doomer_ != nullptr) plan_doom(at);
   }
 
  private:

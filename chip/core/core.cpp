@@ -34,7 +34,7 @@ void Core::wake(Cycle at) {
   if (activity_ == Activity::idle || activity_ == Activity::rollback || stalled_ || blocked_)
     wakeup_.schedule(at);
   // Once, however many accesses it waits with: each that stays blocked waits for a wake-up of its own again.
-  if (pipeline_.deferrals().is_blocked() && !std::exchange(will_retry_, true)) [[unlikely]]
+  if (pipeline_.deferrals().is_blocked() && !std::exchange(will_retry_, true))
     timeline_.schedule(at, this, kRetryDeferred);
 }
 
@@ -135,8 +135,7 @@ void Core::begin_task(Cycle now) {
   pipeline_.begin_task(task.attempt, task.descriptor.timestamp);
   const std::uint32_t depth = pipeline_.hart().capsule_depth;
   HartState& hart = pipeline_.clear_hart();
-  if (capsule_.has(CapsuleFault::depth_survives_task)) [[unlikely]]
-    hart.capsule_depth = depth;
+  if (capsule_.has(CapsuleFault::depth_survives_task)) hart.capsule_depth = depth;
   worker_.begin_task(task, hart);
   if (observer_ != nullptr) observer_->on_begin(id_, hart);
   pipeline_.predict_return(hart.x[reg::ra]);
@@ -239,8 +238,7 @@ bool Core::is_exception(Cycle now) {
 // ---- Execution ----
 
 void Core::on_event(Cycle now, std::uint32_t kind, std::uint64_t generation) {
-  if (kind != kGoOn) [[unlikely]]
-    return perform(now, kind, LineAddr{generation});
+  if (kind != kGoOn) return perform(now, kind, LineAddr{generation});
   if (!wakeup_.is_live(generation)) return;
   pipeline_.prefetch_run();
   wakeup_.handle(now, [this](Cycle at) { go_on(at); });
@@ -280,7 +278,7 @@ void Core::go_on(Cycle now) {
 }
 
 void Core::advance(Cycle now) {
-  if (promotes_) [[unlikely]] {
+  if (promotes_) {
     if (must_wait(pipeline_.cycle(), now)) return;
     promotes_ = false;
     if (is_exception(now)) return;
@@ -301,8 +299,7 @@ void Core::advance(Cycle now) {
             ? pipeline_.run(now, earlier(timeline_.next(), slice_end_), timeline_.pause())
             : std::exchange(owed_, PipelineStop::resume);
     if (activity_ == Activity::rollback) return;  // an access aborted its own task
-    if (stop == PipelineStop::resume) [[likely]]
-      return wakeup_.schedule(later(pipeline_.cycle(), now));
+    if (stop == PipelineStop::resume) return wakeup_.schedule(later(pipeline_.cycle(), now));
     if (pipeline_.deferrals().any() && awaits_deferred(stop)) return;
     switch (stop) {
       case PipelineStop::resume:  // nearly always: above

@@ -21,8 +21,7 @@ void Core::perform(Cycle now, std::uint32_t kind, LineAddr line) {
     will_retry_ = false;
     pipeline_.deferrals().perform_blocked(now);
   }
-  if (pipeline_.deferrals().take_fault()) [[unlikely]]
-    return on_deferral_fault(now);
+  if (pipeline_.deferrals().take_fault()) return on_deferral_fault(now);
   if (awaits_deferred_) wakeup_.schedule(later(now, reached()));
 }
 

@@ -182,8 +182,7 @@ void DeferralUnit::perform(LineAddr line, Cycle now) {
       continue;
     }
     AccessParts parts = e->waited;
-    if (!state_.ports.memory.allows(e->address, e->insn.bytes, e->is_store() ? Page::kWrite : Page::kRead))
-        [[unlikely]] {
+    if (!state_.ports.memory.allows(e->address, e->insn.bytes, e->is_store() ? Page::kWrite : Page::kRead)) {
       drop(*e);
       if (state_.in_order) state_.in_order->perform(e->seen_as, 0);
       state_.departure.fault = {

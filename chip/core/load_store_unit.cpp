@@ -61,7 +61,7 @@ bool LoadStoreUnit::load(Addr address, unsigned bytes, IssueSlot& slot, bool mis
   slot.done = slot.issue + state_.l1_latency;
   slot.source = ResultSource::l1;
   missed |= std::exchange(state_.is_refused, false);
-  if (deferrals_.any()) [[unlikely]] {
+  if (deferrals_.any()) {
     const auto look = deferrals_.look(address, bytes, false, slot);
     if (look != DeferralUnit::Look::nothing) return look == DeferralUnit::Look::taken && skip();
   }
@@ -101,7 +101,7 @@ bool LoadStoreUnit::store(Addr address, unsigned bytes, IssueSlot& slot) {
   const bool strict = state_.window.is_strict(slot.issue), missed = std::exchange(state_.is_refused, false);
   if (state_.task.is_doomed && (state_.rights.drops(address) || state_.rights.drops(address + bytes - 1)))
     return skip();
-  if (deferrals_.any()) [[unlikely]] {
+  if (deferrals_.any()) {
     const auto look = deferrals_.look(address, bytes, true, slot);
     if (look != DeferralUnit::Look::nothing) return look == DeferralUnit::Look::taken && skip();
   }
@@ -139,8 +139,7 @@ bool LoadStoreUnit::store(Addr address, unsigned bytes, IssueSlot& slot) {
 bool LoadStoreUnit::atomic(Addr address, unsigned bytes, unsigned flags, AccessKind kind, IssueSlot& slot) {
   Departure& departure = state_.departure;
   if (!state_.window.is_strict(slot.issue)) return departure.leave(PipelineStop::resume);
-  if (deferrals_.any()) [[unlikely]]
-    return departure.leave(PipelineStop::deferred);
+  if (deferrals_.any()) return departure.leave(PipelineStop::deferred);
   const bool writes = kind == AccessKind::atomic;
   const FaultKind fault = writes ? FaultKind::store_access : FaultKind::load_access;
   if (writes && state_.rights.drops(address)) {

@@ -19,7 +19,7 @@ AccessResult MemoryPort::access(LineAddr line, AccessKind kind, std::uint64_t is
   state_.cycle = Cycle{issue};  // where the core is, should the access abort its own task
   is_stopped_ = false;
   AccessResult result = ports.memory_system.access(state_.core, line, kind, state_.cycle);
-  if (result.disturbed) [[unlikely]] {
+  if (result.disturbed) {
     // Tasks were aborted: their cores have new events, which strict actions must not pass.
     RUBATO_CHECK(ports.timeline != nullptr);
     state_.window.narrow(ports.timeline->next());

@@ -183,7 +183,7 @@ PipelineStop Pipeline::execute(Cycle now, Cycle next_other, Cycle pause_at) {
   if (is_where_it_left() && resume_block_ != nullptr) {
     block = resume_block_;
     // Else it is left at its first instruction, which was not fetched: it is entered anew.
-    if (line_of(block->pc) == fetch_line_) [[likely]] {
+    if (line_of(block->pc) == fetch_line_) {
       insn = first = resume_insn_;
       if (t >= run_end) goto out;
       ENTER_FLOAT;
@@ -203,7 +203,7 @@ enter_block:
   if (t >= run_end) goto out;
   // Nothing is fetched where there is no code: a wild jump ends at its page, not in the caches.
   if (const LineAddr line = line_of(block->pc); line != fetch_line_ && insn->op != Op::fetch_fault) {
-    if (state_.task.attempt != nullptr && state_.rights.lacks(block->pc, 1)) [[unlikely]] {
+    if (state_.task.attempt != nullptr && state_.rights.lacks(block->pc, 1)) {
       if (t < state_.window.strict_end())
         state_.departure.leave_with_fault(FaultKind::fetch_access, block->pc);
       goto out;
@@ -225,10 +225,9 @@ dispatch:
 #define PC (block->pc + insn->offset)
 #define PROLOGUE                                                  \
   issue = t;                                                      \
-  if (state_.scoreboard.is_busy(t)) [[unlikely]] {                \
+  if (state_.scoreboard.is_busy(t)) {                             \
     issue = state_.scoreboard.stall(*insn, t);                    \
-    if (issue == Scoreboard::kUnknown) [[unlikely]]               \
-      goto deferred;                                              \
+    if (issue == Scoreboard::kUnknown) goto deferred;             \
   }                                                               \
   slot.done = issue + latency_[static_cast<unsigned>(insn->cls)]; \
   slot.source = ResultSource::core;
@@ -264,37 +263,34 @@ dispatch:
   slot.issue = issue;                                                                       \
   const bool asks_##name = (address_##name & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && \
                            issue < run_end && issue >= state_.fills_until;                  \
-  if (asks_##name && l1d.hit(line_of(address_##name), false)) [[likely]] {                  \
+  if (asks_##name && l1d.hit(line_of(address_##name), false)) {                             \
     slot.done = issue + state_.l1_latency;                                                  \
     slot.source = ResultSource::l1;                                                         \
   } else {                                                                                  \
     if (!lsu_.load(address_##name, sizeof(T), slot, asks_##name)) LEAVE;                    \
     READ_ENDS;                                                                              \
     issue = slot.issue;                                                                     \
-    if (lsu_.skips()) [[unlikely]]                                                          \
-      goto skipped;                                                                         \
+    if (lsu_.skips()) goto skipped;                                                         \
   }                                                                                         \
   ++counters_.loads;                                                                        \
   const T name = memory.load<T>(address_##name);                                            \
   SHOW_ACCESS(address_##name);                                                              \
   OBSERVE(on_load, address_##name, sizeof(T), bits(name))
-#define STORE(T, address, value)                                                                          \
-  const Addr store_address = (address);                                                                   \
-  slot.issue = issue;                                                                                     \
-  if (!((store_address & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && issue < store_end &&              \
-        (memory.attributes(store_address) & Page::kWrite) != 0 && l1d.hit(line_of(store_address), true))) \
-      [[unlikely]] {                                                                                      \
-    if (!lsu_.store(store_address, sizeof(T), slot)) LEAVE;                                               \
-    READ_ENDS;                                                                                            \
-    issue = slot.issue;                                                                                   \
-    if (lsu_.skips()) [[unlikely]]                                                                        \
-      goto skipped;                                                                                       \
-  }                                                                                                       \
-  slot.done = issue + 1;                                                                                  \
-  slot.source = ResultSource::core;                                                                       \
-  ++counters_.stores;                                                                                     \
-  SHOW_ACCESS(store_address);                                                                             \
-  OBSERVE(on_store, store_address, sizeof(T));                                                            \
+#define STORE(T, address, value)                                                                            \
+  const Addr store_address = (address);                                                                     \
+  slot.issue = issue;                                                                                       \
+  if (!((store_address & (kLineBytes - 1)) + sizeof(T) <= kLineBytes && issue < store_end &&                \
+        (memory.attributes(store_address) & Page::kWrite) != 0 && l1d.hit(line_of(store_address), true))) { \
+    if (!lsu_.store(store_address, sizeof(T), slot)) LEAVE;                                                 \
+    READ_ENDS;                                                                                              \
+    issue = slot.issue;                                                                                     \
+    if (lsu_.skips()) goto skipped;                                                                         \
+  }                                                                                                         \
+  slot.done = issue + 1;                                                                                    \
+  slot.source = ResultSource::core;                                                                         \
+  ++counters_.stores;                                                                                       \
+  SHOW_ACCESS(store_address);                                                                               \
+  OBSERVE(on_store, store_address, sizeof(T));                                                              \
   memory.store<T>(store_address, value)
 #define ATOMIC_ACCESS(T, a, kind)                                 \
   if (a % sizeof(T) != 0) TRAP(misaligned_atomic, a);             \
@@ -306,15 +302,15 @@ dispatch:
 #define READ_ATOMIC(T, name)                                                   \
   skips_##name && !memory.allows(address_##name, sizeof(T), Page::kRead) ? T{} \
                                                                          : memory.load<T>(address_##name)
-#define AMO(T, name, address, new_value)                                  \
-  const Addr address_##name = (address);                                  \
-  ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);                   \
-  const bool skips_##name = lsu_.take_skip();                             \
-  const T name = READ_ATOMIC(T, name);                                    \
-  SHOW_ACCESS(address_##name);                                            \
-  OBSERVE(on_atomic, address_##name, sizeof(T), bits(name));              \
-  if (!skips_##name) memory.store<T>(address_##name, new_value);          \
-  if (state_.ports.lock_tickets != nullptr && !skips_##name) [[unlikely]] \
+#define AMO(T, name, address, new_value)                         \
+  const Addr address_##name = (address);                         \
+  ATOMIC_ACCESS(T, address_##name, AccessKind::atomic);          \
+  const bool skips_##name = lsu_.take_skip();                    \
+  const T name = READ_ATOMIC(T, name);                           \
+  SHOW_ACCESS(address_##name);                                   \
+  OBSERVE(on_atomic, address_##name, sizeof(T), bits(name));     \
+  if (!skips_##name) memory.store<T>(address_##name, new_value); \
+  if (state_.ports.lock_tickets != nullptr && !skips_##name)     \
   state_.ports.lock_tickets->on_atomic(state_.core, *insn, PC, address_##name, bits(name), Cycle{issue})
 #define LR(T, name, address)                               \
   const Addr address_##name = (address);                   \
@@ -381,8 +377,7 @@ dispatch:
       t += mispredict_;                                                                              \
     }                                                                                                \
     block = blocks.find_taken(*block, to);                                                           \
-    if (to == watch_pc_ && regs[reg::sp] == watch_sp_) [[unlikely]]                                  \
-      goto returned;                                                                                 \
+    if (to == watch_pc_ && regs[reg::sp] == watch_sp_) goto returned;                                \
     goto enter_block;                                                                                \
   } while (false)
 #define BRANCH(condition, target)                                                     \

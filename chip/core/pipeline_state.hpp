@@ -57,8 +57,7 @@ struct PipelineState {
 
   /// To the observer of instructions, if there is one; `address`: of its access, if it made one.
   void show(const isa::Insn& insn, Addr pc, Cycle issued, const Addr* address) const {
-    if (ports.instructions == nullptr) [[likely]]
-      return;
+    if (ports.instructions == nullptr) return;
     ports.instructions->on_instruction({.core = core,
                                         .issued = issued,
                                         .pc = pc,

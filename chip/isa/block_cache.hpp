@@ -51,13 +51,11 @@ class BlockCache {
   }
   /// The same, remembered in the block that leads there.
   Block* find_taken(Block& from, Addr target) {
-    if (from.taken == nullptr || from.taken->pc != target) [[unlikely]]
-      from.taken = find(target);
+    if (from.taken == nullptr || from.taken->pc != target) from.taken = find(target);
     return from.taken;
   }
   Block* find_next(Block& from) {
-    if (from.next == nullptr) [[unlikely]]
-      from.next = find(from.pc + from.bytes);
+    if (from.next == nullptr) from.next = find(from.pc + from.bytes);
     return from.next;
   }
 

@@ -124,8 +124,7 @@ constexpr bool is_signaling(typename F::Bits v) {
 /// A host result as a register; every NaN becomes the canonical one.
 template <class F>
 std::uint64_t result(typename F::Host v) {
-  if (v != v) [[unlikely]]
-    return boxed<F>(F::kFormat.canonical_nan());
+  if (v != v) return boxed<F>(F::kFormat.canonical_nan());
   return boxed<F>(std::bit_cast<typename F::Bits>(v));
 }
 
@@ -133,31 +132,27 @@ std::uint64_t result(typename F::Host v) {
 
 template <class F>
 std::uint64_t fadd(std::uint64_t a, std::uint64_t b, unsigned rm, std::uint32_t& flags) {
-  if (rm == 0) [[likely]]
-    return result<F>(host<F>(a) + host<F>(b));
+  if (rm == 0) return result<F>(host<F>(a) + host<F>(b));
   return boxed<F>(soft::add(F::kFormat, unbox<F>(a), unbox<F>(b), rm, flags));
 }
 template <class F>
 std::uint64_t fsub(std::uint64_t a, std::uint64_t b, unsigned rm, std::uint32_t& flags) {
-  if (rm == 0) [[likely]]
-    return result<F>(host<F>(a) - host<F>(b));
+  if (rm == 0) return result<F>(host<F>(a) - host<F>(b));
   return boxed<F>(soft::add(F::kFormat, unbox<F>(a), unbox<F>(b) ^ F::kFormat.sign_bit(), rm, flags));
 }
 template <class F>
 std::uint64_t fmul(std::uint64_t a, std::uint64_t b, unsigned rm, std::uint32_t& flags) {
-  if (rm == 0) [[likely]]
-    return result<F>(host<F>(a) * host<F>(b));
+  if (rm == 0) return result<F>(host<F>(a) * host<F>(b));
   return boxed<F>(soft::mul(F::kFormat, unbox<F>(a), unbox<F>(b), rm, flags));
 }
 template <class F>
 std::uint64_t fdiv(std::uint64_t a, std::uint64_t b, unsigned rm, std::uint32_t& flags) {
-  if (rm == 0) [[likely]]
-    return result<F>(host<F>(a) / host<F>(b));
+  if (rm == 0) return result<F>(host<F>(a) / host<F>(b));
   return boxed<F>(soft::div(F::kFormat, unbox<F>(a), unbox<F>(b), rm, flags));
 }
 template <class F>
 std::uint64_t sqrt(std::uint64_t a, unsigned rm, std::uint32_t& flags) {
-  if (rm == 0) [[likely]] {
+  if (rm == 0) {
     if constexpr (std::is_same_v<F, f64>)
       return result<F>(_mm_cvtsd_f64(_mm_sqrt_pd(_mm_set1_pd(host<F>(a)))));
     else
@@ -174,11 +169,10 @@ std::uint64_t fused(std::uint64_t a, std::uint64_t b, std::uint64_t c, bool nega
   constexpr auto kSign = static_cast<Bits>(F::kFormat.sign_bit());
   const Bits x = unbox<F>(a) ^ (negate_product ? kSign : Bits{0}), y = unbox<F>(b),
              z = unbox<F>(c) ^ (negate_addend ? kSign : Bits{0});
-  if (rm == 0) [[likely]] {
+  if (rm == 0) {
     using Host = typename F::Host;
     const Host v = std::fma(std::bit_cast<Host>(x), std::bit_cast<Host>(y), std::bit_cast<Host>(z));
-    if (v == v) [[likely]]
-      return boxed<F>(std::bit_cast<Bits>(v));
+    if (v == v) return boxed<F>(std::bit_cast<Bits>(v));
     // Hosts differ about infinity * 0 + quiet NaN: the integers know that it is invalid.
   }
   return boxed<F>(soft::fma(F::kFormat, x, y, z, rm, flags));
@@ -245,8 +239,7 @@ constexpr std::uint64_t fmax(std::uint64_t a, std::uint64_t b, std::uint32_t& fl
 template <class F>
 bool ordered(std::uint64_t a, std::uint64_t b, bool signals, std::uint32_t& flags) {
   const auto x = unbox<F>(a), y = unbox<F>(b);
-  if (!is_nan<F>(x) && !is_nan<F>(y)) [[likely]]
-    return true;
+  if (!is_nan<F>(x) && !is_nan<F>(y)) return true;
   if (signals || is_signaling<F>(x) || is_signaling<F>(y)) flags |= soft::kInvalid;
   return false;
 }
@@ -280,7 +273,7 @@ constexpr std::uint64_t classify(std::uint64_t a) {
 template <class F, class Int>
 std::uint64_t to_integer(std::uint64_t a, unsigned rm, std::uint32_t& flags) {
   // The usual case, C's cast: the host truncates to 64 bits and notes inexactness; only where that fits Int.
-  if (rm == soft::kTowardZero && !is_nan<F>(unbox<F>(a))) [[likely]] {
+  if (rm == soft::kTowardZero && !is_nan<F>(unbox<F>(a))) {
     const double v = static_cast<double>(host<F>(a));
     if constexpr (std::is_same_v<Int, std::int32_t>) {
       if (v > -2147483649.0 && v < 2147483648.0)
@@ -300,7 +293,7 @@ std::uint64_t to_integer(std::uint64_t a, unsigned rm, std::uint32_t& flags) {
 
 template <class F, class Int>
 std::uint64_t from_integer(Int v, unsigned rm, std::uint32_t& flags) {
-  if (rm == 0 && (std::is_signed_v<Int> || sizeof(Int) < 8 || static_cast<std::int64_t>(v) >= 0)) [[likely]]
+  if (rm == 0 && (std::is_signed_v<Int> || sizeof(Int) < 8 || static_cast<std::int64_t>(v) >= 0))
     return boxed<F>(
         std::bit_cast<typename F::Bits>(static_cast<typename F::Host>(static_cast<std::int64_t>(v))));
   const bool negative = std::is_signed_v<Int> && static_cast<std::int64_t>(v) < 0;
@@ -311,15 +304,13 @@ std::uint64_t from_integer(Int v, unsigned rm, std::uint32_t& flags) {
 
 /// fcvt.s.d
 inline std::uint64_t narrow(std::uint64_t a, unsigned rm, std::uint32_t& flags) {
-  if (rm == 0) [[likely]]
-    return result<f32>(static_cast<float>(host<f64>(a)));
+  if (rm == 0) return result<f32>(static_cast<float>(host<f64>(a)));
   return box(static_cast<std::uint32_t>(soft::convert(soft::kDouble, soft::kSingle, a, rm, flags)));
 }
 /// fcvt.d.s
 inline std::uint64_t widen(std::uint64_t a, std::uint32_t& flags) {
   const std::uint32_t v = unbox<f32>(a);
-  if (is_signaling<f32>(v)) [[unlikely]]
-    flags |= soft::kInvalid;
+  if (is_signaling<f32>(v)) flags |= soft::kInvalid;
   return result<f64>(static_cast<double>(std::bit_cast<float>(v)));
 }
 

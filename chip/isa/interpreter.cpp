@@ -55,11 +55,10 @@ void store_to(std::byte* at, T value) {
   if (access_address >= AddressSpace::kSize ||                                                    \
       (pages[access_address >> AddressSpace::kPageBits] & (rights_)) != (rights_) ||              \
       ((access_address & ((bytes_)-1)) != 0 && !memory_.allows(access_address, bytes_, rights_))) \
-      [[unlikely]]                                                                                \
+                                                                                                  \
   TRAP(kind_, offending(memory_, access_address, rights_))
-#define CHECK_ATOMIC(bytes_, rights_, kind_)             \
-  if ((access_address & ((bytes_)-1)) != 0) [[unlikely]] \
-    TRAP(misaligned_atomic, access_address);             \
+#define CHECK_ATOMIC(bytes_, rights_, kind_)                                         \
+  if ((access_address & ((bytes_)-1)) != 0) TRAP(misaligned_atomic, access_address); \
   CHECK_ACCESS(bytes_, rights_, kind_)
 
 #define OBSERVE(bytes_, is_store_) \
@@ -103,8 +102,7 @@ void store_to(std::byte* at, T value) {
 #define ENTER(block_)                                          \
   do {                                                         \
     block = block_;                                            \
-    if (remaining <= 0) [[unlikely]]                           \
-      goto out_of_budget;                                      \
+    if (remaining <= 0) goto out_of_budget;                    \
     remaining -= block->count;                                 \
     insn = block->insns();                                     \
     if constexpr (is_observed) observer_->on_fetch(block->pc); \

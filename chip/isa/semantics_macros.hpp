@@ -68,5 +68,4 @@
 #define CSR_WRITE(number, value) fp::write_csr(STATE, static_cast<unsigned>(number), value)
 #define ROUNDING                                                                   \
   const unsigned rm = INSN.rm == Insn::kDynamic ? (STATE.fcsr >> 5) & 7 : INSN.rm; \
-  if (rm > 4) [[unlikely]]                                                         \
-  TRAP(illegal_instruction, zext32(IMM))
+  if (rm > 4) TRAP(illegal_instruction, zext32(IMM))

@@ -67,9 +67,9 @@ class BasicCalendars {
     // Nearly always such a run lies in the word of `at`. Whether it begins there cannot be predicted: nothing
     // branches on it.
     const std::uint64_t row = at.value / 64;
-    if (is_in_ring(row)) [[likely]] {
+    if (is_in_ring(row)) {
       std::uint64_t& free = words_[place_of(resource, row)];
-      if (const std::uint64_t begins = run.begins(free) & kFree << at.value % 64; begins != 0) [[likely]] {
+      if (const std::uint64_t begins = run.begins(free) & kFree << at.value % 64; begins != 0) {
         const auto first = static_cast<std::uint64_t>(std::countr_zero(begins));
         free ^= run.ones() << first;
         return Cycle{row * 64 + first};

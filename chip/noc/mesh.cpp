@@ -29,8 +29,7 @@ Cycle Mesh::send(TileId from, TileId to, Message message, Cycle now) {
   RUBATO_DCHECK(from.value < tiles() && to.value < tiles());
   bytes_[static_cast<unsigned>(message.traffic)] += message.bytes;
   ++messages_;
-  if (message.bytes >= kSmall || !params_.contention) [[unlikely]]
-    return travel_unusually(from, to, message.bytes, now);
+  if (message.bytes >= kSmall || !params_.contention) return travel_unusually(from, to, message.bytes, now);
   return travel<true>(from, to, small_[message.bytes], now);
 }
 

@@ -104,7 +104,7 @@ class CycleAccount {
   /// The function's table, new if it has none.
   CycleTable& table_of(Addr function) {
     if (function == 0) return *no_task_;
-    if (function != recent_) [[unlikely]] {
+    if (function != recent_) {
       recent_ = function;
       recent_table_ = &functions_[function];
     }

@@ -91,8 +91,7 @@ class ReadyHeap {
     const auto earlier = [this](std::size_t a, std::size_t b) {
       return a ^ ((a ^ b) & (std::size_t{0} - static_cast<std::size_t>(entries_[b].before(entries_[a]))));
     };
-    if (first + kChildren <= size) [[likely]]
-      return earlier(earlier(first, first + 1), earlier(first + 2, first + 3));
+    if (first + kChildren <= size) return earlier(earlier(first, first + 1), earlier(first + 2, first + 3));
     std::size_t earliest = first;
     for (std::size_t child = first + 1; child < size; ++child) earliest = earlier(earliest, child);
     return earliest;

@@ -118,11 +118,11 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
 
  private:
   TileView view() const {
+    const auto hold_from = [this]() -> std::optional<Timestamp> {
+      if (spiller_.spilled_tasks() == 0) return std::nullopt;
+      return commit_room_.hold_from(commit_room_.has_started_many() && spiller_.has_earliest_spilled());
+    };
     return {state_.gvt(), state_.is_stopped, suspensions_.keeps_spec_waiting(), hold_from(), throttle_.get()};
-  }
-  std::optional<Timestamp> hold_from() const {
-    if (spiller_.spilled_tasks() == 0) return std::nullopt;
-    return commit_room_.hold_from(commit_room_.has_started_many() && spiller_.has_earliest_spilled());
   }
   Candidates candidates();
   Choice choose(Cycle now, std::uint32_t slot);

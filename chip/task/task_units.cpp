@@ -175,7 +175,7 @@ CreateOutcome TaskUnits::create(CoreId core, const TaskDescriptor& task, Cycle n
   const Task* creator = unit.running(core);
   if (creator == nullptr || refuses(task) ||
       (task.has_timestamp &&
-       (!creator->descriptor.has_timestamp || task.timestamp < creator->descriptor.timestamp))) [[unlikely]] {
+       (!creator->descriptor.has_timestamp || task.timestamp < creator->descriptor.timestamp))) {
     // What a speculative task does wrong may be mispeculation: it finds out when it runs again (C8).
     if (creator == nullptr || creator->attempt == nullptr) error = error_of(creator, task);
     return CreateOutcome::exception;

@@ -42,13 +42,12 @@ inline void Timeline::push(std::uint64_t slot, const Entry& entry) {
   bucket.last = number;
   occupied_[slot / 64] |= std::uint64_t{1} << slot % 64;
   ++near_;
-  if (free_ == kNone) [[unlikely]]
-    grow();  // the last thing: who has nothing to do behind a call keeps nothing for it
+  if (free_ == kNone) grow();  // the last thing: who has nothing to do behind a call keeps nothing for it
 }
 
 void Timeline::schedule(Cycle at, EventHandler* handler, std::uint32_t kind, std::uint64_t payload) {
   RUBATO_DCHECK(at >= now_, "scheduled in the past");
-  if (at < now_ + kRing) [[likely]] {
+  if (at < now_ + kRing) {
     push(at.value % kRing, Entry{handler, payload, kind});
   } else {
     schedule_far(at, Entry{handler, payload, kind});
@@ -93,7 +92,7 @@ bool Timeline::step() {
   word &= ~(std::uint64_t{is_last} << slot % 64);
   // Hundreds of handlers take turns, each of them gone from the host's nearest cache when its turn comes
   // again: the next one is asked for now, if it is known.
-  if (const std::uint64_t rest = word >> slot % 64; rest != 0) [[likely]] {
+  if (const std::uint64_t rest = word >> slot % 64; rest != 0) {
     const std::uint32_t next = ring_[slot + static_cast<std::uint64_t>(std::countr_zero(rest))].first;
     prefetch<EventHandler::kFirstUsed>(nodes_[next].entry.handler);
   }

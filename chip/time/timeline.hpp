@@ -44,7 +44,7 @@ class Timeline {
   Cycle next() const {
     // Mostly there is one soon, in this word of the bitmap, and whether it is due now decides no branch.
     const std::uint64_t start = now_.value % kRing;
-    if (const std::uint64_t word = occupied_[start / 64] >> start % 64; word != 0) [[likely]]
+    if (const std::uint64_t word = occupied_[start / 64] >> start % 64; word != 0)
       return now_ + static_cast<std::uint64_t>(std::countr_zero(word));
     return next_later();
   }

@@ -38,8 +38,7 @@ class FlightPool {
   static constexpr std::uint32_t kNone = ~0U;
 
   std::uint32_t add(const Flight& flight) {
-    if (free_ == kNone) [[unlikely]]
-      grow();
+    if (free_ == kNone) grow();
     const std::uint32_t index = free_;
     Flight& here = (*this)[index];
     free_ = here.next;

@@ -31,8 +31,7 @@ class LineRecords {
   }
   /// The line's record, a new one if it had none.
   Record& get(LineAddr line) {
-    if (Record* const here = find(line)) [[likely]]
-      return *here;
+    if (Record* const here = find(line)) return *here;
     return insert(line);
   }
   /// The line has a record no longer, if it had one.

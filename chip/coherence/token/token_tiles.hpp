@@ -122,8 +122,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   // ---- Transport ----
   /// If an observer is attached, and the flight is the first of a transaction.
   void show_begin(Flight& flight, TileId from) {
-    if (observer_ == nullptr || warming_ || flight.transaction != 0) [[likely]]
-      return;
+    if (observer_ == nullptr || warming_ || flight.transaction != 0) return;
     flight.transaction = ++transactions_;
     const bool is_homes = flight.message.from == TokenMessage::kHome;  // it takes copies back
     show(flight, from, is_homes ? SeenMessage::Node::home : SeenMessage::Node::tile, true);

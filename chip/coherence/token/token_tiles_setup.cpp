@@ -187,7 +187,7 @@ void TokenTiles::send_to_all(const Flight& cause, const TokenMessage& m, TileId 
 void TokenTiles::arrive(std::uint32_t index) {
   if (warming_) return immediate_.push_back(index);
   const Flight& flight = flights_[index];
-  if (observer_ != nullptr) [[unlikely]] {
+  if (observer_ != nullptr) {
     using To = TokenMessage::To;
     using Node = SeenMessage::Node;
     const To to = flight.message.to;
@@ -291,8 +291,7 @@ void TokenTiles::drop(LineAddr line) {
 // ---- Checks (C21, K91) ----
 
 void TokenTiles::require(const char* violation, LineAddr line) const {
-  if (violation != nullptr) [[unlikely]]
-    report_(fmt::format("line {:#x}: {}", addr_of(line), violation));
+  if (violation != nullptr) report_(fmt::format("line {:#x}: {}", addr_of(line), violation));
 }
 
 void TokenTiles::check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, bool write, bool replaces) {
