@@ -31,8 +31,8 @@ struct KillMessage {
 /// The actor has stopped: its behavior is destroyed, no handle reaches it any more, who watches it hears so.
 /// What is left in its mailbox is the engine's.
 void end_actor(Cell& cell, Reason reason);
-/// A cell that nobody has heard of yet, for an actor. `cell` has its memory, and its generation. `state`:
-/// more of its life().
+/// Fills `cell`, to which there is no handle yet, for an actor; its memory and generation are there. `state`:
+/// more bits of its life().
 void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options, void* behavior,
                 std::uint64_t state = 0);
 

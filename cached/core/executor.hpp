@@ -26,7 +26,7 @@ class RequestSource {
   virtual bool turn(bool may_wait) = 0;
   /// Runs f in a turn; from any thread.
   virtual void post(std::function<void()> f) = 0;
-  /// It was stopped, all that came from it has been worked through, and nobody turns it any more.
+  /// The executor calls it last: the source was stopped, no request from it is left, and no thread turns it.
   virtual void ended() = 0;
 
  protected:

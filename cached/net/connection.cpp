@@ -174,8 +174,6 @@ void Connection::hand_back() {
   });
 }
 
-void Connection::last_flush() { flush(); }
-
 bool Connection::flush() {
   do {
     while (output_.pending()) {

@@ -30,8 +30,8 @@ class Connection final : public RequestWork {
     return turn_ == Turn::thread && !output_.pending() && !partial_ &&
            context_.clock.now() - session_.last_request() > seconds;
   }
-  /// Sends what it can; the server is about to end.
-  void last_flush();
+  /// Sends what it can. False if the connection is broken.
+  bool flush();
   void work() override;
 
  private:
@@ -55,8 +55,6 @@ class Connection final : public RequestWork {
   void consume(const char* data, std::size_t n);
   bool hand_over();
   void hand_back();
-  /// False if the connection is broken.
-  bool flush();
   bool continue_dump();
   void settle();
 

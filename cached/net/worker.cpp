@@ -18,7 +18,7 @@ void Worker::stop() {
     thread_.join();
   else
     loop_.wait_for_end();
-  for_each([](Connection& connection) { connection.last_flush(); });
+  for_each([](Connection& connection) { connection.flush(); });
   connections_.clear();
 }
 

@@ -1,4 +1,4 @@
-// Who holds a lock of capsules (capsule::TicketLock; P53, P104): whoever drew the ticket that is served. A
+// The holder of a lock of capsules (capsule::TicketLock; P53, P104): the core that drew the ticket served. A
 // ticket is what the amoadd.w before a wait for a lock (LockMarks) found in memory, so the program does
 // nothing for it. What draws in fast-forward is not seen.
 // SPDX-License-Identifier: MIT
@@ -40,7 +40,7 @@ class LockTickets {
 
   /// `core` has executed an atomic instruction, which found `old` at `address`.
   void on_atomic(CoreId core, const isa::Insn& insn, Addr pc, Addr address, std::uint64_t old, Cycle cycle);
-  /// Who holds the lock; null: nobody does, or it was taken unseen.
+  /// The lock's holder; null: the lock is free, or was taken in fast-forward.
   const Draw* holder(Addr lock) const;
   /// Whether the ticket that `core` drew last for the lock is the one that is served.
   bool has_turn(CoreId core, Addr lock) const;

@@ -58,8 +58,8 @@ class Pool : public Ends {
     return false;
   }
 
-  /// Of an empty pool that nobody else knows yet: as after push(node, node) and take(). For who owns it from
-  /// here on, until finish().
+  /// As push(node, node) and take(), of an empty pool that no other thread can reach yet. The caller owns the
+  /// pool until finish().
   void begin_with(Node* node) {
     node->next.store(nullptr, std::memory_order_relaxed);
     last_taken_ = node;

@@ -25,7 +25,7 @@ class LockTicketsTest : public testing::Test {
   void serve(std::uint32_t ticket, Addr lock = kLock) {
     memory_.store<std::uint32_t>(LockMarks::served_of(lock), ticket);
   }
-  /// 99: nobody.
+  /// 99: the lock has no holder.
   std::uint32_t holder(Addr lock = kLock) const {
     const LockTickets::Draw* const found = tickets_.holder(lock);
     return found != nullptr ? found->core.value : 99;

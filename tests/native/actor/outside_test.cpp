@@ -59,6 +59,21 @@ void send_numbered(const Checker::address& to, int sender, int number) {
   to.send(large);
 }
 
+/// Runs until a run has ended well that began with `left` at 0. @returns how many failed
+int failed_runs_until_zero(const std::atomic<int>& left) {
+  int failed = 0;
+  for (bool is_over = false; !is_over;) {
+    is_over = left == 0;
+    try {
+      run();
+    } catch (const TaskError&) {
+      ++failed;
+      is_over = false;
+    }
+  }
+  return failed;
+}
+
 /// Threads that send beside a run, which ends when they have.
 class Outside {
  public:
@@ -223,15 +238,7 @@ TEST(ActorsFromOutside, MayGoOnWhileRunsFail) {
       for (int i = 0; i < kMessages; ++i) actors[static_cast<std::size_t>(i % kActors)].send(Numbered{0, i});
       --left;
     });
-    for (bool is_over = false; !is_over;) {
-      is_over = left == 0;
-      try {
-        run();
-      } catch (const TaskError&) {
-        ++failed;
-        is_over = false;
-      }
-    }
+    failed = failed_runs_until_zero(left);
   }
   EXPECT_GT(failed, 0);
   EXPECT_EQ(wrong, 0);
@@ -287,15 +294,7 @@ TEST(ActorsFromOutside, MayBeSpawnedWhileRunsFail) {
       }
       --left;
     });
-    for (bool is_over = false; !is_over;) {
-      is_over = left == 0;
-      try {
-        run();
-      } catch (const TaskError&) {
-        ++failed;
-        is_over = false;
-      }
-    }
+    failed = failed_runs_until_zero(left);
   }
   EXPECT_GT(failed, 0);
   EXPECT_EQ(Newborn::wrong, 0);
