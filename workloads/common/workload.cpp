@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "workloads/common/workload.hpp"
+
+#include <barrier>
+#include <cstdio>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "rubato/markers.h"
+
+namespace rubato::workloads {
+
+void add_workload_options(CommandLine& line, WorkloadOptions& o, const std::string& unit) {
+  line.add_option("--threads", o.threads, "Threads (default " + std::to_string(o.threads) + ")")
+      .range(1U, 1024U);
+  line.add_option("--warm", o.warm,
+                  "So many " + unit + " before the region \"work\" (default " + std::to_string(o.warm) + ")");
+  line.add_option("--work", o.work, "So many " + unit + " in it (default " + std::to_string(o.work) + ")");
+  line.add_option("--seed", o.seed, "Seed of all random choices (default " + std::to_string(o.seed) + ")");
+  line.add_flag("--verify", o.verify, "Check the results; exit 1 if one is wrong");
+}
+
+void run_in_region(const WorkloadOptions& o,
+                   const std::function<void(unsigned thread, std::uint64_t units, bool is_warm)>& part) {
+  std::barrier gate(static_cast<std::ptrdiff_t>(o.threads));
+  const auto run = [&](unsigned thread) {
+    part(thread, o.warm, true);
+    gate.arrive_and_wait();
+    if (thread == 0) rubato_region_begin("work");
+    gate.arrive_and_wait();
+    part(thread, o.work, false);
+    gate.arrive_and_wait();
+    if (thread == 0) rubato_region_end("work");
+  };
+  std::vector<std::jthread> threads;
+  threads.reserve(o.threads - 1);
+  for (unsigned t = 1; t < o.threads; ++t) threads.emplace_back(run, t);
+  run(0);
+}
+
+int workload_main(const char* name, CommandLine& line, const std::function<void()>& run, int argc,
+                  char** argv) {
+  try {
+    if (!line.parse(argc, argv)) return 0;
+    line.refuse_empty_values();
+  } catch (const CommandLineError& e) {
+    std::fprintf(stderr, "%s: %s\n", name, e.what());
+    return 2;
+  }
+  try {
+    run();
+    if (std::fflush(stdout) == 0) return 0;
+    std::fprintf(stderr, "%s: cannot write the result\n", name);
+    return 2;
+  } catch (const WrongResult& e) {
+    std::fprintf(stderr, "%s: %s\n", name, e.what());
+    return 1;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: not enough memory for these sizes\n", name);
+    return 2;
+  }
+}
+
+}  // namespace rubato::workloads
