@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/rng.hpp"
 #include "chip/coherence/token/broadcast_rules.hpp"
 #include "chip/coherence/token/persistent_arbiter.hpp"
+#include "tests/chip/coherence/token/cells.hpp"
 #include "tests/chip/coherence/token/numberings.hpp"
 
 namespace rubato::chip {
@@ -51,33 +53,45 @@ class BroadcastExplorer {
     std::size_t states = 0;
     bool is_complete = true;
     std::string violation;  ///< empty: none
+    Cells cells;            ///< of the tables
   };
 
   explicit BroadcastExplorer(Params p)
       : p_(p), rules_(p.tokens), slice_rules_(p.tokens, false), memory_rules_(p.tokens, true) {}
 
   Result explore() {
-    State first(p_.agents);
-    first.memory.tokens = {.count = static_cast<std::uint16_t>(p_.tokens), .owner = true};
-    first.memory.version = 1;
-    if (p_.is_contended)
-      for (std::uint16_t a = 0; a < p_.agents; ++a) {
-        note(rules_.request(first.agents[a].line, a, true));
-        apply(first, rules_.persist(first.agents[a].persistent, a));
-      }
-    visit(std::move(first));
+    visit(first());
     while (!open_.empty() && violation_.empty()) {
-      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_};
+      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_, cells_};
       const State state = std::move(open_.front());
       open_.pop_front();
-      const auto moves = static_cast<std::uint32_t>(state.bag.size()) + p_.agents * kActs + 1;
-      for (std::uint32_t move = 0; move < moves && violation_.empty(); ++move) {
+      for (std::uint32_t move = 0; move < moves(state) && violation_.empty(); ++move) {
         State next = state;
         if (make(next, move)) visit(std::move(next));
       }
       if (violation_.empty()) drain(state);
     }
-    return {seen_.size(), true, violation_};
+    return {seen_.size(), true, violation_, cells_};
+  }
+
+  /// From the beginning, at random: far from it, where breadth does not come.
+  Result walk(std::uint64_t seed, unsigned walks, unsigned steps) {
+    Rng rng(seed);
+    Result result;
+    for (unsigned w = 0; w < walks && violation_.empty(); ++w) {
+      State state = first();
+      for (unsigned step = 0; step < steps && violation_.empty(); ++step) {
+        State next = state;
+        if (!make(next, static_cast<std::uint32_t>(rng.below(moves(state))))) continue;
+        state = std::move(next);
+        check(state);
+        ++result.states;
+      }
+      if (violation_.empty()) drain(state);
+    }
+    result.violation = violation_;
+    result.cells = cells_;
+    return result;
   }
 
  private:
@@ -98,6 +112,21 @@ class BroadcastExplorer {
     PersistentArbiter arbiter;
     std::vector<TokenMessage> bag;
   };
+
+  State first() {
+    State s(p_.agents);
+    s.memory.tokens = {.count = static_cast<std::uint16_t>(p_.tokens), .owner = true};
+    s.memory.version = 1;
+    if (p_.is_contended)
+      for (std::uint16_t a = 0; a < p_.agents; ++a) {
+        note(rules_.request(s.agents[a].line, a, true));
+        apply(s, rules_.persist(s.agents[a].persistent, a));
+      }
+    return s;
+  }
+  std::uint32_t moves(const State& s) const {
+    return static_cast<std::uint32_t>(s.bag.size()) + p_.agents * kActs + 1;
+  }
 
   bool make(State& s, std::uint32_t move) {
     if (move < s.bag.size()) {
@@ -204,15 +233,21 @@ class BroadcastExplorer {
   }
 
   void deliver(State& s, const TokenMessage& m) {
-    if (m.to == To::memory) return apply(s, memory_rules_.receive(s.memory, m));
+    if (m.to == To::memory) {
+      cells_.enter("memory", name_of(m.kind), s.memory.tokens, p_.tokens);
+      return apply(s, memory_rules_.receive(s.memory, m));
+    }
     if (m.to == To::home) {
       if (m.kind == Kind::persist || m.kind == Kind::acknowledgement || m.kind == Kind::done)
         return arbitrate(s, m);
+      cells_.enter("LLC", name_of(m.kind), s.slice.tokens, p_.tokens);
       return apply(s, slice_rules_.receive(s.slice, m));
     }
     Agent& a = s.agents[m.agent];
     const Agent before = a;
     PersistentEntry p = a.persistent;
+    cells_.enter(p.active == PersistentEntry::kNoAgent ? "agent" : "agent, somebody's turn", name_of(m.kind),
+                 a.line.held, p_.tokens);
     if (p_.mutant == BroadcastMutant::late_tokens_kept && m.kind == Kind::tokens) p.active = m.agent;
     const PersistentEntry given = p;
     TokenMessage seen = m;
@@ -416,6 +451,7 @@ class BroadcastExplorer {
   std::unordered_set<std::string> seen_;
   std::deque<State> open_;
   std::string violation_;
+  Cells cells_;
 };
 
 }  // namespace rubato::chip

@@ -19,6 +19,16 @@ TEST(BroadcastExplorerRuns, KeepTheInvariantsInTheFirstStates) {
   }
 }
 
+TEST(BroadcastExplorerRuns, KeepThemOnWalksAtRandom) {
+  for (const std::uint32_t agents : {2U, 3U, 4U})
+    for (const bool has_replacing : {false, true}) {
+      BroadcastExplorer explorer({.agents = agents, .tokens = agents, .has_replacing = has_replacing});
+      const auto result = explorer.walk(agents, 500, 1000);
+      EXPECT_EQ(result.violation, "") << agents << " agents, after " << result.states << " steps";
+      EXPECT_GT(result.states, 10'000U);
+    }
+}
+
 // Memory sends tokens without data for a store of all bytes; they may come when it is over, or when another's
 // turn has begun.
 TEST(BroadcastExplorerRuns, KeepThemWithStoresThatNeedNoData) {

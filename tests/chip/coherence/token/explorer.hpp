@@ -15,6 +15,7 @@
 
 #include "chip/coherence/token/agent_rules.hpp"
 #include "chip/coherence/token/home_rules.hpp"
+#include "tests/chip/coherence/token/cells.hpp"
 #include "tests/chip/coherence/token/numberings.hpp"
 
 namespace rubato::chip {
@@ -59,6 +60,7 @@ class TokenExplorer {
     std::size_t states = 0;
     bool is_complete = true;
     std::string violation;  ///< empty: none
+    Cells cells;            ///< of the tables
   };
 
   explicit TokenExplorer(Params p)
@@ -71,7 +73,7 @@ class TokenExplorer {
     first.agents.resize(p_.agents);
     visit(std::move(first));
     while (!open_.empty() && violation_.empty()) {
-      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_};
+      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_, cells_};
       const State state = std::move(open_.front());
       open_.pop_front();
       for (std::uint32_t move = 0; move < moves(state) && violation_.empty(); ++move) {
@@ -80,7 +82,7 @@ class TokenExplorer {
       }
       if (violation_.empty()) drain(state);
     }
-    return {seen_.size(), true, violation_};
+    return {seen_.size(), true, violation_, cells_};
   }
 
  protected:  // PairExplorer's, too
@@ -156,6 +158,10 @@ class TokenExplorer {
         if (s.queue.empty() || (what == 0 && s.is_counted)) return false;
         const TokenMessage m = s.queue.front();
         s.queue.erase(s.queue.begin());
+        cells_.enter(s.home.has_entry ? "home with entry"
+                     : what == 0      ? "home, not out"
+                                      : "home",
+                     name_of(m.kind), s.home.llc, p_.tokens);
         apply(s, home_rules_.accept(s.home, m, what == 1));
         if (p_.mutant == TokenMutant::entry_without_requester && s.home.has_entry &&
             m.kind == TokenMessage::Kind::get_shared)
@@ -188,6 +194,7 @@ class TokenExplorer {
     if (m.to == TokenMessage::To::agent) {
       AgentLine& line = s.agents[m.agent];
       const AgentLine before = line;
+      cells_.enter(line.is_in_buffer ? "agent's buffer" : "agent", name_of(m.kind), line.held, p_.tokens);
       AgentOutcome out = agent_rules_.receive(line, m.agent, m);
       if (p_.mutant == TokenMutant::copy_kept_after_forward && m.kind == Kind::forward_exclusive) {
         line.held.count = 1;
@@ -439,6 +446,7 @@ class TokenExplorer {
   std::unordered_set<std::string> seen_;
   std::deque<State> open_;
   std::string violation_;
+  Cells cells_;
 };
 
 }  // namespace rubato::chip

@@ -36,7 +36,7 @@ class PairExplorer : private TokenExplorer {
   Result explore() {
     visit(first());
     while (!pairs_.empty() && violation_.empty()) {
-      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_};
+      if (seen_.size() > p_.most_states) return {seen_.size(), false, violation_, cells_};
       const Pair pair = std::move(pairs_.front());
       pairs_.pop_front();
       for (std::uint32_t move = 0; move < moves(pair) && violation_.empty(); ++move) {
@@ -45,7 +45,7 @@ class PairExplorer : private TokenExplorer {
       }
       if (violation_.empty()) drain(pair);
     }
-    return {seen_.size(), true, violation_};
+    return {seen_.size(), true, violation_, cells_};
   }
   /// From the beginning, at random: far from it, where breadth does not come.
   Result walk(std::uint64_t seed, unsigned walks, unsigned steps) {
