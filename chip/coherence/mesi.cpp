@@ -58,7 +58,8 @@ AccessResult Mesi::leave_l1(CoreId core, LineAddr line, AccessKind kind, std::ui
   // 1. The tile's L2: its port, its latency, and the line's arrival if it is still on its way.
   path.until(kL2, look_up_l2(r.tile, path.at()));
   std::uint32_t slot = tile.array().find(line);
-  if (slot != TileCaches::kNoSlot) path.until(kL2, tile.array()[slot].ready);
+  const bool was_here = slot != TileCaches::kNoSlot;
+  if (was_here) path.until(kL2, tile.array()[slot].ready);
 
   if (l1_slot == L1Cache::kNoSlot) tile.prefetch_victim(r.l1, line);
 
@@ -69,12 +70,12 @@ AccessResult Mesi::leave_l1(CoreId core, LineAddr line, AccessKind kind, std::ui
     if (r.checked && !check_in_tile(r, slot, path, check)) return path.blocked(BlockReason::conflict_pending);
     if (is_in_l1) return serve_again(r, l1_slot, slot, path);
     served = serve_in_tile(r, slot, path);
-    if (l1_slot == L1Cache::kNoSlot) count(tile.accesses.reads);
   } else if (!serve_from_home(r, slot, path, served, check)) {
     return path.blocked(BlockReason::conflict_pending);
   }
 
-  // 3. Into the L1.
+  // 3. Into the L1, from the L2 unless the line has just come.
+  if (l1_slot == L1Cache::kNoSlot && was_here) count(tile.accesses.reads);
   fill_l1(r, l1_slot, slot, check.exclusive, path);
   if (r.write && !left_reservations_.empty()) left_reservations_.on_store(line, l1);
   if (!warming_) l1.count_miss();

@@ -88,7 +88,8 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
           count(tile.counters.other_l1);
           served = ServedBy::other_l1;
         }
-        if (due == nullptr && l1_slot == L1Cache::kNoSlot) count(tile.accesses.reads);
+        // What has just come is written to both.
+        if (l1_slot == L1Cache::kNoSlot && (due == nullptr || due->was_here)) count(tile.accesses.reads);
         fill_l1(r, l1_slot, slot, verdict.exclusive, path);
         if (r.write && !left_reservations_.empty()) left_reservations_.on_store(r.line, tile.l1s()[r.l1]);
         if (!warming_) tile.l1s()[r.l1].count_miss();
@@ -307,6 +308,7 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
   ++record.round;
   ++agent.due;
   const std::uint32_t slot = agent.caches.array().find(flight.line);
+  record.was_here = slot != kNoL2Slot;
   if (slot == kNoL2Slot) {
     fill_l2(t, flight.line, record, flight.at);
   } else {

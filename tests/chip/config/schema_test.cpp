@@ -98,7 +98,7 @@ TEST(Schema, AcceptsBothEndsOfEveryRangeAndRefusesWhatIsBeyond) {
       assign(config, key, Value{key.maximum}, "test");
       EXPECT_EQ(key.get(config), Value{key.maximum});
       EXPECT_THROW(assign(config, key, Value{key.maximum * 1.001}, "test"), UsageError);
-      EXPECT_THROW(assign(config, key, Value{key.minimum * 0.999}, "test"), UsageError);
+      EXPECT_THROW(assign(config, key, Value{key.minimum - 0.001}, "test"), UsageError);
     } else if (key.type() == KeyType::choice) {
       for (const auto& choice : key.choices) assign(config, key, Value{std::string(choice)}, "test");
       EXPECT_THROW(assign(config, key, Value{std::string("nonsense")}, "test"), UsageError);
