@@ -178,6 +178,13 @@ void L1Cache::begin_task(L1Recorder* recorder) {
 void L1Cache::register_stats(StatRegistry& registry, const std::string& prefix) const {
   registry.counter(prefix + ".hits", "accesses", "accesses that this cache served alone", &hits_);
   registry.counter(prefix + ".misses", "accesses", "accesses that needed the tile's L2 or more", &misses_);
+  registry.counter(prefix + ".uncounted", "accesses",
+                   "accesses that this cache served alone and that are not counted as hits, such as spills",
+                   &moves.uncounted);
+  registry.counter(prefix + ".fills", "lines", "lines written into this cache", &moves.fills);
+  registry.counter(prefix + ".lines_read", "lines", "modified lines that the tile's L2 took from this cache",
+                   &moves.lines_read);
+  registry.counter(prefix + ".probes", "accesses", "look-ups of this cache for the tile's L2", &moves.probes);
 }
 
 }  // namespace rubato::chip

@@ -50,6 +50,14 @@ class L1Recorder {
   virtual void on_first_use(LineAddr line, bool write) = 0;
 };
 
+/// What an L1's array does beside hits and misses (K77), told by who makes it do so; not while warming.
+struct L1Moves {
+  std::uint64_t uncounted = 0;   ///< accesses that it served and that are no hits, such as spills
+  std::uint64_t fills = 0;       ///< lines written into it
+  std::uint64_t lines_read = 0;  ///< modified lines that its tile's L2 took
+  std::uint64_t probes = 0;      ///< look-ups for the L2, which takes a line or the right to write it
+};
+
 class L1Cache {
  public:
   /// Bytes and ways; both powers of two with at least one set (checked with the configuration).
@@ -272,6 +280,9 @@ class L1Cache {
   mutable std::uint32_t victim_set_ = kNoSlot, victim_ = 0;  // what victim() returned last
   mutable std::uint64_t victim_at_ = 0;                      // with hits_ + uses_ as here
   alignas(64) FilterEntry filter_[kFilterEntries];
+
+ public:
+  L1Moves moves;
 };
 
 }  // namespace rubato::chip

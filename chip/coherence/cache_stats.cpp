@@ -7,10 +7,9 @@
 
 namespace rubato::chip {
 
-void register_cache_stats(StatRegistry& registry, std::uint32_t tile, const L2Counters& l2_counters,
-                          const LlcCounters& llc_counters) {
-  const auto l2 = [&, c = &l2_counters](const char* name, const char* unit, const char* description,
-                                        std::uint64_t L2Counters::*counter) {
+void register_cache_stats(StatRegistry& registry, std::uint32_t tile, const CacheStats& stats) {
+  const auto l2 = [&, c = &stats.l2](const char* name, const char* unit, const char* description,
+                                     std::uint64_t L2Counters::*counter) {
     registry.counter(fmt::format("tile.{}.l2.{}", tile, name), unit, description, &(c->*counter));
   };
   l2("hits", "accesses", "L1 misses that the tile's L2 served", &L2Counters::hits);
@@ -23,8 +22,8 @@ void register_cache_stats(StatRegistry& registry, std::uint32_t tile, const L2Co
   l2("write_backs", "lines", "modified lines sent to their home", &L2Counters::write_backs);
   l2("invalidations", "lines", "lines taken by a write elsewhere or by a recall", &L2Counters::invalidations);
   l2("forwards", "lines", "lines sent to another tile's request", &L2Counters::forwards);
-  const auto llc = [&, c = &llc_counters](const char* name, const char* unit, const char* description,
-                                          std::uint64_t LlcCounters::*counter) {
+  const auto llc = [&, c = &stats.llc](const char* name, const char* unit, const char* description,
+                                       std::uint64_t LlcCounters::*counter) {
     registry.counter(fmt::format("tile.{}.llc.{}", tile, name), unit, description, &(c->*counter));
   };
   llc("hits", "accesses", "requests whose line the slice held", &LlcCounters::hits);
@@ -36,6 +35,25 @@ void register_cache_stats(StatRegistry& registry, std::uint32_t tile, const L2Co
   llc("forwards", "messages", "requests sent on to the tile that owns the line", &LlcCounters::forwards);
   llc("busy_cycles", "cycles", "cycles that requests waited for their line's previous transaction",
       &LlcCounters::busy_cycles);
+  const auto arrays = [&](const char* cache, const ArrayAccesses& a) {
+    const auto one = [&](const char* name, const char* unit, const char* description,
+                         const std::uint64_t* counter) {
+      registry.counter(fmt::format("tile.{}.{}.{}", tile, cache, name), unit, description, counter);
+    };
+    one("lookups", "accesses", "sets of tags read, for whatever reason", &a.lookups);
+    one("reads", "lines", "lines read from the data array", &a.reads);
+    one("writes", "lines", "lines written to the data array", &a.writes);
+  };
+  arrays("l2", stats.l2_accesses);
+  arrays("llc", stats.llc_accesses);
+}
+
+void register_directory_rows(StatRegistry& registry, std::uint32_t tile, const DirectoryRows& rows) {
+  registry.counter(fmt::format("tile.{}.directory.rows_read", tile), "rows",
+                   "rows of the directory that were read: an entry in each way that a look-up compares",
+                   &rows.read);
+  registry.counter(fmt::format("tile.{}.directory.rows_written", tile), "rows",
+                   "rows of the directory that were written", &rows.written);
 }
 
 }  // namespace rubato::chip

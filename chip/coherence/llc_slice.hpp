@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "chip/cache/set_array.hpp"
+#include "chip/coherence/array_accesses.hpp"
 #include "chip/coherence/versions.hpp"
 
 namespace rubato::chip {
@@ -37,6 +38,8 @@ struct LlcSlice {
   SetArray<DirectoryEntry> array;
   std::uint32_t version;
   LlcCounters counters;
+  ArrayAccesses accesses;
+  DirectoryRows directory;  ///< a row is a line's sharers and owner, beside its tag
 };
 
 }  // namespace rubato::chip

@@ -25,8 +25,10 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
   if (!is_in_l1 || (checked && !l1.covers_at(l1_slot, write)))
     return leave_l1(core, line, kind, l1_slot, is_in_l1, now);
   // Unchecked accesses need no mark, nor are they the running task's to be recorded.
-  if (warming_ || (active && !checked) || !l1.hit_at(l1_slot, line, write))
+  if (warming_ || (active && !checked) || !l1.hit_at(l1_slot, line, write)) {
     use_l1(l1_index, l1_slot, line, write);
+    count(l1.moves.uncounted);
+  }
   Path path(now);
   path.spend(kL1, l1_latency(kind));
   return path.done(ServedBy::l1);
@@ -54,9 +56,10 @@ AccessResult Mesi::leave_l1(CoreId core, LineAddr line, AccessKind kind, std::ui
   tile.prefetch(r.l1, line);
 
   // 1. The tile's L2: its port, its latency, and the line's arrival if it is still on its way.
-  path.until(kL2, book(l2_ports_, r.tile, path.at()) + l2_latency_);
+  path.until(kL2, look_up_l2(r.tile, path.at()));
   std::uint32_t slot = tile.array().find(line);
-  if (slot != TileCaches::kNoSlot) path.until(kL2, tile.array()[slot].ready);
+  const bool was_here = slot != TileCaches::kNoSlot;
+  if (was_here) path.until(kL2, tile.array()[slot].ready);
 
   if (l1_slot == L1Cache::kNoSlot) tile.prefetch_victim(r.l1, line);
 
@@ -71,7 +74,8 @@ AccessResult Mesi::leave_l1(CoreId core, LineAddr line, AccessKind kind, std::ui
     return path.blocked(BlockReason::conflict_pending);
   }
 
-  // 3. Into the L1.
+  // 3. Into the L1, from the L2 unless the line has just come.
+  if (l1_slot == L1Cache::kNoSlot && was_here) count(tile.accesses.reads);
   fill_l1(r, l1_slot, slot, check.exclusive, path);
   if (r.write && !left_reservations_.empty()) left_reservations_.on_store(line, l1);
   if (!warming_) l1.count_miss();
@@ -146,7 +150,8 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     if (e.owned) tiles_[e.owner].array().prefetch(r.line);
   }
   if (!warming_) slice.counters.busy_cycles += ready - path.at();
-  path.until(kLlc, book(llc_ports_, home, ready) + llc_latency_);
+  path.until(kLlc, look_up_llc(home, ready));
+  if (entry != slice.array.kNoSlot) count(slice.directory.read);
 
   // 2. Speculative accessors anywhere, before anything changes.
   if (r.checked && !check_miss(r, slice, entry, path, check)) return false;
@@ -172,6 +177,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     served = ServedBy::other_tile;
   } else {
     if (r.write) invalidate_sharers(r, home, e, path);
+    if (served == ServedBy::llc && !upgrade && !replaces_line(r)) count(slice.accesses.reads);
     e.busy = path.at();
     path.until(kNetwork,
                upgrade || replaces_line(r)
@@ -182,6 +188,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   }
 
   // 5. The directory and the tile know.
+  count(slice.directory.written);
   if (is_writable(state)) {
     e.owned = true;
     e.owner = r.tile.value;
@@ -223,7 +230,8 @@ bool Mesi::check_hit_at_home(const Request& r, std::uint32_t slot, Path& path, C
     path.until(kNetwork, send(r.tile, home, r.bytes, TrafficClass::coherence, path.at()));
     const Cycle ready = later(path.at(), e.busy);
     slice.counters.busy_cycles += ready - path.at();
-    path.until(kLlc, book(llc_ports_, home, ready) + llc_latency_);
+    path.until(kLlc, look_up_llc(home, ready));
+    count(slice.directory.read);
   }
   // The line moves nowhere: no holder is contacted but by the check itself.
   conflicts_->check_global(r.core, r.line, r.kind, 0, is_writable(line.state), home, path.at(), check);
@@ -254,7 +262,10 @@ bool Mesi::check_miss(const Request& r, const LlcSlice& slice, std::uint32_t ent
 std::uint32_t Mesi::allocate(const Request& r, TileId home, Path& path) {
   LlcSlice& slice = slices_[home.value];
   const Cycle asked = path.at();
-  if (!replaces_line(r)) fetch_from_memory(r.line, home, path);
+  if (!replaces_line(r)) {
+    fetch_from_memory(r.line, home, path);
+    count(slice.accesses.writes);
+  }
 
   // The victim leaves through a write-back buffer while memory is read: nobody waits for it.
   const std::uint32_t entry = slice.array.victim(r.line);
@@ -283,12 +294,13 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
   count(tile.counters.forwards);
 
   path.until(kNetwork, send(home, owner, r.bytes, TrafficClass::coherence, path.at()));
-  path.until(kL2, later(book(l2_ports_, owner, path.at()) + l2_latency_, line.ready));
+  path.until(kL2, later(look_up_l2(owner, path.at()), line.ready));
   if (r.write) {
     if (tile.invalidate_l1s(slot)) path.spend(kL1, l1d_latency_);
   } else if (fault_ != Fault::lost_downgrade) {
     if (tile.downgrade_owner(slot)) path.spend(kL1, l1d_latency_);
   }
+  count(tile.accesses.reads);
   lose(owner, r.line, !r.write);
   const Cycle answered = path.at();
   path.until(kNetwork, send(owner, r.tile, message::kLine, TrafficClass::memory, answered));
@@ -300,6 +312,7 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
     e.dirty = true;
     versions_.copy(tile.place(slot), slices_[home.value].place(entry));
     count(tile.counters.write_backs);
+    count(slices_[home.value].accesses.writes);
   } else {
     e.busy = send(owner, home, message::kAcknowledgement, TrafficClass::coherence, answered);
   }
@@ -325,7 +338,7 @@ void Mesi::invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, 
     Path branch = path;
     count(slices_[home.value].counters.invalidations);
     branch.until(kNetwork, send(home, t, r.bytes, TrafficClass::coherence, branch.at()));
-    branch.until(kL2, book(l2_ports_, t, branch.at()) + l2_latency_);
+    branch.until(kL2, look_up_l2(t, branch.at()));
     const std::uint32_t slot = tile.array().find(r.line);
     if (slot != TileCaches::kNoSlot) {
       branch.until(kL2, tile.array()[slot].ready);
@@ -347,6 +360,7 @@ std::uint32_t Mesi::fill_l2(const Request& r, std::uint32_t entry, LineState sta
   const std::uint32_t slot = tile.array().victim(r.line);
   if (!tile.array().is_empty(slot)) evict_from_tile(r.tile, slot, at);
   L2Line& line = tile.array().fill(slot, r.line);
+  count(tile.accesses.writes);
   line.state = state;
   line.ready = at;
   line.home_entry = entry;
@@ -376,8 +390,15 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   book(llc_ports_, home,
        modified ? send(t, home, message::kLine, TrafficClass::memory, at)
                 : send(t, home, message::kRequest, TrafficClass::coherence, at));
+  if (modified) {
+    count(tile.accesses.reads);
+    count(slice.accesses.writes);
+  } else {
+    count(slice.accesses.lookups);
+  }
   if (is_home) {
     DirectoryEntry& e = slice.array[entry];
+    count(slice.directory.written);
     if (e.owned) {
       e.owned = false;
     } else if (groups_.is_exact()) {
@@ -397,6 +418,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
   DirectoryEntry& e = slice.array[entry];
   const LineAddr line = slice.array.line_at(entry);
   count(slice.counters.evictions);
+  count(slice.directory.read);
   Cycle collected = later(at, e.busy);
   const Cycle start = collected;
   for_each_holder(e, [&](TileId t) {
@@ -404,7 +426,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
     TileCaches& tile = tiles_[t.value];
     count(slice.counters.recalls);
     Cycle c = send(home, t, message::kRequest, TrafficClass::coherence, start);
-    c = book(l2_ports_, t, c) + l2_latency_;
+    c = look_up_l2(t, c);
     const std::uint32_t slot = tile.array().find(line);
     bool modified = false;
     if (slot != TileCaches::kNoSlot) {
@@ -414,6 +436,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
         e.dirty = true;
         versions_.copy(tile.place(slot), slice.place(entry));
         count(tile.counters.write_backs);
+        count(tile.accesses.reads);
       }
       count(tile.counters.invalidations);
       lose(t, line);
@@ -425,6 +448,7 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
   });
   if (e.dirty) {
     count(slice.counters.write_backs);
+    count(slice.accesses.reads);
     versions_.write_memory(slice.place(entry), line);
     const Cycle there = send(home, controller_tile_of(line), message::kLine, TrafficClass::memory, collected);
     if (!warming_) controllers_[homes_.controller_of(line)].write(there);

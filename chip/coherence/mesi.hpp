@@ -150,6 +150,15 @@ class Mesi final : public MemoryHierarchy {
     if (warming_ || from == to) return at;
     return network_->send(from, to, {bytes, rolling_back_ ? TrafficClass::abort : traffic}, at);
   }
+  /// Tags of an L2 or of a slice are read, in the first free cycle of its port.
+  Cycle look_up_l2(TileId tile, Cycle at) {
+    count(tiles_[tile.value].accesses.lookups);
+    return book(l2_ports_, tile, at) + l2_latency_;
+  }
+  Cycle look_up_llc(TileId home, Cycle at) {
+    count(slices_[home.value].accesses.lookups);
+    return book(llc_ports_, home, at) + llc_latency_;
+  }
   Cycle book(Calendars& ports, TileId tile, Cycle at) { return warming_ ? at : ports.book(tile.value, at); }
   void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }
 

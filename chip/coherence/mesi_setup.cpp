@@ -43,7 +43,8 @@ Mesi::Mesi(const Config& config, Network& network, ConflictCheck& conflicts)
                                            .l1s = std::span(l1s_).subspan(t * per_tile, per_tile),
                                            .first_l1_version = t * per_tile,
                                            .versions = &versions_,
-                                           .memory = arena_.resource()});
+                                           .memory = arena_.resource(),
+                                           .is_warming = &warming_});
   }
   for (std::uint32_t t = 0; t < tiles; ++t)
     slices_.emplace_back(config.llc.size, config.llc.ways, versions_, arena_.resource());

@@ -15,6 +15,7 @@ bool TileCaches::invalidate_l1s(std::uint32_t slot, std::uint32_t keeper) {
     const auto l1 = static_cast<std::uint32_t>(std::countr_zero(rest));
     const std::uint32_t l1_slot = l1s_[l1].find(address);
     RUBATO_DCHECK(l1_slot != L1Cache::kNoSlot, "the L2 records an L1 copy that is not there");
+    count(l1s_[l1].moves.probes);
     merge(l1, l1_slot, slot);
     l1s_[l1].invalidate(l1_slot);
   }
@@ -29,6 +30,7 @@ bool TileCaches::downgrade_owner(std::uint32_t slot) {
   const std::uint32_t l1 = line.owner - 1U;
   const std::uint32_t l1_slot = l1s_[l1].find(array_.line_at(slot));
   RUBATO_DCHECK(l1_slot != L1Cache::kNoSlot, "the L2 records an owner that is not there");
+  count(l1s_[l1].moves.probes);
   merge(l1, l1_slot, slot);
   l1s_[l1].set_state(l1_slot, LineState::shared);
   line.owner = 0;
@@ -68,10 +70,15 @@ bool TileCaches::fill_l1(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t 
       if (left.owner == l1 + 1) left.owner = 0;
       if (is_exclusive() && left.copies == 0) {
         left.ready = Cycle{++turn_};
+        if (!wrote) {  // else merge() has counted it
+          count(cache.moves.lines_read);
+          count(accesses.writes);
+        }
         wrote = true;
       }
     }
     cache.fill(l1_slot, address, state);
+    count(cache.moves.fills);
     behind_[first_behind_[l1] + l1_slot] = slot;
     versions_->copy(place(slot), l1_place(l1, l1_slot));
   }

@@ -19,6 +19,7 @@
 #include "base/prefetch.hpp"
 #include "chip/cache/l1_cache.hpp"
 #include "chip/cache/set_array.hpp"
+#include "chip/coherence/array_accesses.hpp"
 #include "chip/coherence/versions.hpp"
 #include "chip/vocabulary/virtual_time.hpp"
 
@@ -49,12 +50,14 @@ class TileCaches {
     Versions* versions;
     std::pmr::memory_resource* memory;  ///< host memory of the L2's tags
     std::uint32_t exclusive_ways = 0;   ///< of an exclusive L2: its own, of l2_ways
+    const bool* is_warming = nullptr;   ///< while it is true nothing is counted; null: it never is
   };
   explicit TileCaches(Params params)
       : array_(params.l2_bytes, params.l2_ways, params.memory),
         l1s_(params.l1s),
         versions_(params.versions),
         exclusive_ways_(params.exclusive_ways),
+        is_warming_(params.is_warming),
         first_l1_version_(params.first_l1_version),
         version_(params.versions->add_cache(array_.slots())) {
     for (const L1Cache& l1 : l1s_) {
@@ -109,10 +112,14 @@ class TileCaches {
   }
 
   L2Counters counters;
+  ArrayAccesses accesses;
 
  private:
+  void count(std::uint64_t& counter) const { counter += is_warming_ != nullptr && *is_warming_ ? 0 : 1; }
   void merge(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t slot) {
     if (l1s_[l1].state_at(l1_slot) != LineState::modified) return;
+    count(l1s_[l1].moves.lines_read);
+    count(accesses.writes);
     array_[slot].state = LineState::modified;
     versions_->copy(l1_place(l1, l1_slot), place(slot));
   }
@@ -127,6 +134,7 @@ class TileCaches {
   std::span<L1Cache> l1s_;
   Versions* versions_;
   std::uint32_t exclusive_ways_;
+  const bool* is_warming_;
   std::uint64_t turn_ = 0;  // of an exclusive L2: lines that have moved down
   std::uint32_t first_l1_version_, version_;
   std::vector<std::uint32_t> first_behind_;  // by L1

@@ -108,6 +108,14 @@ struct ArbiterSection {
   bool delay = true;           ///< false: rounds take no time and no traffic
 };
 
+/// What it takes to move bits (K77): no cycles, and no result but energy depends on it.
+struct EnergySection {
+  double sram_pj = 3.4;
+  double flit_hop_pj = 100;
+  double leakage_mw_per_mib = 30;
+  double memory_nj = 20;
+};
+
 struct RunSection {
   std::uint64_t max_cycles = 0;         ///< 0: no limit
   std::uint32_t lookahead_cycles = 32;  ///< 0: strict order
@@ -136,6 +144,7 @@ struct Config {
   TaskSection task;
   ConflictSection conflict;
   ArbiterSection arbiter;
+  EnergySection energy;
   RunSection run;
 
   std::uint32_t tiles() const { return chip.cores / chip.cores_per_tile; }

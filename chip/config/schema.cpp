@@ -319,6 +319,21 @@ void add_order(std::vector<Key>& k) {
                     kOurs));
 }
 
+void add_energy(std::vector<Key>& k) {
+  k.push_back(number("energy.sram_pj", MEMBER(energy.sram_pj), "pJ", 0, 1e6,
+                     "Energy of 64 bits read from an SRAM array of 1 KiB; it grows with the square root of "
+                     "capacity and of wider rows, and a write takes 1.1 times as much.",
+                     "Horowitz, ISSCC 2014"));
+  k.push_back(number("energy.flit_hop_pj", MEMBER(energy.flit_hop_pj), "pJ", 0, 1e6,
+                     "Energy of 16 bytes through a router and over a link; other flits by their bytes.",
+                     kOurs));
+  k.push_back(number("energy.leakage_mw_per_mib", MEMBER(energy.leakage_mw_per_mib), "mW/MiB", 0, 1e6,
+                     "Power that SRAM takes whatever it does.", kOurs));
+  k.push_back(number("energy.memory_nj", MEMBER(energy.memory_nj), "nJ", 0, 1e6,
+                     "Energy of a line read from memory or written to it, which is no part of the chip's.",
+                     kOurs));
+}
+
 void add_run(std::vector<Key>& k) {
   k.push_back(number("run.max_cycles", MEMBER(run.max_cycles), "cycles", 0, kAnyCount,
                      "Cycles after which a run ends with exit code 4; 0: no limit.", kOurs));
@@ -436,6 +451,7 @@ const std::vector<Key>& keys() {
     add_memory(k);
     add_task(k);
     add_order(k);
+    add_energy(k);
     add_run(k);
     return k;
   }();

@@ -123,6 +123,7 @@ void write_results(const RunDirectory& directory, const Simulation& simulation, 
                               .marked = &marked,
                               .threads = simulation.thread_profile(),
                               .profile_cycles = summary.config.run.profile_cycles,
+                              .config = &summary.config,
                               .symbol = [&](Addr a) { return simulation.symbol(a); },
                               .line_symbol = [&](LineAddr l) { return simulation.symbol(l); }}));
   if (series != nullptr) directory.write("series.json", series->json());

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
+#include "chip/coherence/energy/energy_model.hpp"
 #include "chip/os/wait_names.hpp"
 
 namespace rubato::chip {
@@ -25,7 +27,19 @@ Json json_of(const Histogram& h) {
   return {{"buckets", std::move(buckets)}, {"samples", h.samples()}, {"sum", h.sum()}};
 }
 
-Json root(const StatRegistry& registry, const StatValues& values) {
+/// Sums by kind of what energy depends on, and of all else.
+Energy energy_in(const Config& config, const StatRegistry& registry, const StatValues& values) {
+  std::map<std::string, double, std::less<>> sums;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (const auto* count = std::get_if<std::uint64_t>(&values[i]))
+      sums[kind_of(registry.stats()[i].name)] += static_cast<double>(*count);
+  return energy_of(config, [&](std::string_view kind) {
+    const auto found = sums.find(kind);
+    return found == sums.end() ? 0.0 : found->second;
+  });
+}
+
+Json root(const Config* config, const StatRegistry& registry, const StatValues& values) {
   RUBATO_CHECK(values.size() == registry.stats().size());
   Json out = Json::object();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -38,6 +52,9 @@ Json root(const StatRegistry& registry, const StatValues& values) {
       out[name] = json_of(std::get<Histogram>(values[i]));
     }
   }
+  if (config != nullptr)
+    for (const EnergyStat& stat : energy_stats(energy_in(*config, registry, values)))
+      out[stat.name] = stat.value;
   return out;
 }
 
@@ -219,10 +236,13 @@ std::string stats_json(const StatsDocument& document) {
   for (const Stat& stat : document.registry.stats()) {
     kinds.emplace(kind_of(stat.name), Json{{"unit", stat.unit}, {"description", stat.description}});
   }
+  if (document.config != nullptr)
+    for (const EnergyStat& stat : energy_stats({}))
+      kinds.emplace(stat.name, Json{{"unit", stat.unit}, {"description", stat.description}});
   Json out = {{"format", 1},
               {"stats", std::move(kinds)},
-              {"roi", root(document.registry, document.roi)},
-              {"run", root(document.registry, document.run)},
+              {"roi", root(document.config, document.registry, document.roi)},
+              {"run", root(document.config, document.registry, document.run)},
               {"functions", Json{{"roi", functions(document.roi_functions, document.symbol)},
                                  {"run", functions(document.run_functions, document.symbol)}}},
               {"conflicts", conflicts(document)}};
@@ -233,7 +253,7 @@ std::string stats_json(const StatsDocument& document) {
     for (const auto& region : document.marked->regions())
       regions.push_back({{"name", region->name},
                          {"times", region->recorder.regions()},
-                         {"values", root(document.registry, region->recorder.values())},
+                         {"values", root(document.config, document.registry, region->recorder.values())},
                          {"functions", functions(region->recorder.function_cycles(), document.symbol)}});
     out["regions"] = std::move(regions);
   }

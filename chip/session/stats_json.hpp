@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "chip/capsule/capsule_calls.hpp"
+#include "chip/config/config.hpp"
 #include "chip/os/thread_profile.hpp"
 #include "chip/session/marked_regions.hpp"
 #include "chip/session/snapshot.hpp"
@@ -29,6 +30,7 @@ struct StatsDocument {
   const MarkedRegions* marked = nullptr;   ///< null: none
   const ThreadProfile* threads = nullptr;  ///< null: not known
   std::uint64_t profile_cycles = 0;        ///< between two samples of it
+  const Config* config = nullptr;          ///< null: nothing is said of energy
   std::function<std::string(Addr)> symbol;
   std::function<std::string(LineAddr)> line_symbol;
 };

@@ -26,6 +26,7 @@ struct AgentRecord {
   PersistentEntry persistent{};
   Cycle asked{};  ///< when the request under way was made first
   std::uint32_t tries = 0;
+  bool was_here = false;     ///< of is_unblock_due: the L2 had the line, and got the right to write it
   bool is_reserved = false;  ///< what was brought has been used, by an lr, and is kept for its sc (K13)
 
   bool is_idle() const { return line.is_idle() && persistent == PersistentEntry{}; }

@@ -55,6 +55,7 @@ void TokenBroadcast::ask_all(TileId tile, Flight& flight) {
     if (delivers_all_ || agents_[t].find(flight.line) != nullptr) {
       deliver_to(TokenMessage::To::agent, TileId{t});
     } else if (!warming_) {
+      ++agents_[t].caches.accesses.lookups;
       l2_ports_.book(t, arrivals[t]);
     }
   }
@@ -100,11 +101,15 @@ void TokenBroadcast::release(TileId t, LineAddr line, AgentRecord& record, Cycle
   TokenAgent& agent = agents_[t.value];
   const auto self = static_cast<std::uint16_t>(t.value);
   const std::uint16_t active = record.persistent.active;
+  bool from_array = false;
   if (active != PersistentEntry::kNoAgent && active != self)
-    if (const std::uint32_t slot = agent.caches.array().find(line); slot != TileCaches::kNoSlot)
+    if (const std::uint32_t slot = agent.caches.array().find(line); slot != TileCaches::kNoSlot) {
       collect(agent, record, slot, true);
+      from_array = true;
+    }
   const AgentOutcome out = rules_.release(record.line, record.persistent, self);
   require(out.violation, line);
+  count_sent(t, out, from_array);
   note_loss(t, line, out.loss);
   Flight cause{.line = line, .at = at, .transaction = record.transaction};
   pass_on(out, cause, t, ServedBy::other_tile);
@@ -128,16 +133,19 @@ void TokenBroadcast::receive_at_agent(Flight& flight) {
   const bool is_get = kind == Heard::get_shared || kind == Heard::get_exclusive;
   AgentRecord* const found = agent.find(line);
   if (is_get && found == nullptr) {  // it has nothing, or has it no longer
+    count(agent.caches.accesses.lookups);
     if (delivers_all_ && !warming_) l2_ports_.book(t.value, flight.at);
     return;
   }
   AgentRecord& record = found != nullptr ? *found : agent.lines.get(line);
+  bool from_array = false;
   if (is_get || kind == Heard::activate) {
     const Gift gift = rules_.gift(record.line, record.persistent, self, flight.message);
-    collect_for(flight, record, gift == Gift::one, gift == Gift::all);
+    from_array = collect_for(flight, record, gift == Gift::one, gift == Gift::all);
   }
   const AgentOutcome out = rules_.receive(record.line, record.persistent, self, flight.message);
   require(out.violation, line);
+  count_sent(t, out, from_array);
   note_loss(t, line, out.loss);
   if (out.is_fulfilled) {
     Latency& mean = nodes_[t.value].mean_miss;

@@ -52,12 +52,17 @@ void TokenBroadcast::receive_at_slice(Flight& flight) {
   Node& node = nodes_[t.value];
   const Said kind = flight.message.kind;
   const bool is_get = kind == Said::get_shared || kind == Said::get_exclusive;
-  if (is_get || kind == Said::tokens)
-    flight.spend(kInSlice, book(llc_ports_, t, flight.at) + (is_get && !warming_ ? llc_latency_ : 0));
+  if (is_get) flight.spend(kInSlice, look_up_llc(t, flight.at));
+  if (kind == Said::tokens) flight.spend(kInSlice, book(llc_ports_, t, flight.at));
   StoreLine* const found = node.lines.find(line);
   StoreLine state = found == nullptr ? StoreLine{} : *found;
   const AgentOutcome out = slice_rules_.receive(state, flight.message);
   require(out.violation, line);
+  ArrayAccesses& accesses = slice_accesses_[t.value];
+  if (kind == Said::tokens)
+    count(flight.message.has_data && state.tokens.count != 0 ? accesses.writes : accesses.lookups);
+  for (std::uint32_t i = 0; i < out.count; ++i)
+    if (out.sends[i].has_data && !flight.message.has_data) count(accesses.reads);
   if (is_get) count(out.count != 0 ? node.llc.hits : node.llc.misses);
 
   const std::uint32_t slot = node.places.find(line);
@@ -88,6 +93,7 @@ void TokenBroadcast::make_place(TileId t, LineAddr line, Cycle at) {
     if (state.tokens.dirty) count(node.llc.write_backs);
     if (!warming_ && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
     const AgentOutcome out = slice_rules_.evict(state);
+    if (out.sends[0].has_data) count(slice_accesses_[t.value].reads);
     node.lines.erase(victim);
     Flight cause{.line = victim, .at = at};
     pass_on(out, cause, t, ServedBy::llc);

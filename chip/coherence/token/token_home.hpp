@@ -30,6 +30,7 @@ struct HomeRecord {
 struct DirectoryCounters {
   std::uint64_t hits = 0, misses = 0, evictions = 0, probes = 0, rebuilt = 0, false_positives = 0,
                 filtered = 0, flushes = 0, incomplete = 0;
+  DirectoryRows rows;
   std::uint64_t most_open = 0;  ///< transactions at a time, each of which has a buffer (K21)
 };
 

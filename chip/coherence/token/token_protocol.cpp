@@ -32,17 +32,19 @@ void TokenProtocol::receive_at_agent(Flight& flight) {
   AgentRecord none;
   AgentRecord* const found = agent.find(flight.line);
   AgentRecord& record = found != nullptr ? *found : none;
+  bool from_array = false;
   if (kind == Kind::tokens) {
     if (flight.message.from != TokenMessage::kHome) record.givers |= groups_.bit(TileId{flight.message.from});
   } else {
     const bool one = kind == Kind::forward_shared || (kind == Kind::probe_shared && record.line.held.owner);
     const bool all = record.line.held.count != 0 && (kind == Kind::forward_exclusive ||
                                                      kind == Kind::probe_exclusive || kind == Kind::recall);
-    collect_for(flight, record, one, all);
+    from_array = collect_for(flight, record, one, all);
   }
   const AgentOutcome out =
       agent_rules_.receive(record.line, static_cast<std::uint16_t>(t.value), flight.message);
   require(out.violation, flight.line);
+  count_sent(t, out, from_array);
   note_loss(t, flight.line, out.loss, kind == Kind::recall);
   if (out.is_fulfilled) fulfil(t, record, flight);
   flight.served = ServedBy::other_tile;

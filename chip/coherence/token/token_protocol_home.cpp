@@ -14,6 +14,21 @@ constexpr auto kHomePart = &AccessParts::llc, kMemoryPart = &AccessParts::memory
 constexpr std::uint32_t kNoPlace = HomeRecord::kNoSlot;
 using Kind = TokenMessage::Kind;
 using Phase = HomeLine::Phase;
+
+/// Collected for memory, its data pass the slice by.
+bool belongs_in_llc(const HomeLine& l) {
+  return l.llc.count != 0 && l.phase != Phase::recall && l.phase != Phase::write_back;
+}
+
+/// What a directory stores of a line.
+struct EntryBits {
+  explicit EntryBits(const HomeLine& l)
+      : has_entry(l.has_entry), owner(l.has_entry ? l.owner : 0), sharers(l.has_entry ? l.sharers : 0) {}
+  bool has_entry;
+  std::uint16_t owner;
+  std::uint64_t sharers;
+  bool operator==(const EntryBits&) const = default;
+};
 }  // namespace
 
 void TokenProtocol::deliver(Flight& flight) {
@@ -66,9 +81,14 @@ void TokenProtocol::receive_at_home(Flight& flight) {
     record.last = index;
     if (record.line.phase == Phase::idle) home.ready.push_back(flight.line);
   } else {
-    if (kind == Kind::put_data || kind == Kind::tokens)
-      flight.spend(kHomePart, book(llc_ports_, t, flight.at));
+    const EntryBits before(record.line);
     const HomeOutcome out = home_rules_.receive(record.line, flight.message);
+    if (kind == Kind::put_data || kind == Kind::tokens) {
+      flight.spend(kHomePart, book(llc_ports_, t, flight.at));
+      const bool stays = flight.message.has_data && belongs_in_llc(record.line);
+      count(stays ? slice_accesses_[t.value].writes : slice_accesses_[t.value].lookups);
+    }
+    if (before != EntryBits(record.line)) count(home.entries.rows.written);
     apply(t, flight, record, out);
   }
   go_on(t);
@@ -106,7 +126,8 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   // The slice looks up its data, directory and filter at once.
   if (!warming_) {
     home.counters.busy_cycles += now() - flight.at;
-    flight.spend(kHomePart, book(llc_ports_, t, later(flight.at, now())) + llc_latency_);
+    flight.spend(kHomePart, look_up_llc(t, later(flight.at, now())));
+    home.entries.rows.read += entry_ways_;
   }
   bool may_be_out = true;
   if (is_get) {
@@ -120,7 +141,9 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
     }
   }
   flight.served = ServedBy::llc;
+  const EntryBits before(record.line);
   const HomeOutcome out = home_rules_.accept(record.line, flight.message, may_be_out);
+  if (before != EntryBits(record.line)) count(home.entries.rows.written);
   begin(home);
   apply(t, flight, record, out);
   flights_.release(index);
@@ -187,8 +210,11 @@ Cycle TokenProtocol::tell_flush(TileId t, Cycle at) {
 
 void TokenProtocol::recall(TileId t, LineAddr line, HomeRecord& record, bool to_memory, Cycle at) {
   const Flight cause{.line = line, .at = at};
+  TokenHome& home = homes_[t.value];
+  const EntryBits before(record.line);
   const HomeOutcome out = home_rules_.recall(record.line, to_memory);
-  begin(homes_[t.value]);
+  if (before != EntryBits(record.line)) count(home.entries.rows.written);
+  begin(home);
   apply(t, cause, record, out);
 }
 
@@ -213,6 +239,7 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
 
   for (std::uint32_t i = 0; i < out.count; ++i) {
     const TokenMessage& m = out.sends[i];
+    if (m.has_data) count(slice_accesses_[t.value].reads);
     send(cause, m, t, m.to == TokenMessage::To::agent ? TileId{m.agent} : controller_tile_of(line));
   }
   if (out.targets) {
@@ -269,7 +296,7 @@ void TokenProtocol::place_entry(TileId t, LineAddr line, HomeRecord& record) {
 void TokenProtocol::place_in_llc(TileId t, LineAddr line, HomeRecord& record, Cycle at) {
   TokenHome& home = homes_[t.value];
   const HomeLine& l = record.line;
-  const bool belongs = l.llc.count != 0 && l.phase != Phase::recall && l.phase != Phase::write_back;
+  const bool belongs = belongs_in_llc(l);
   if (belongs == (record.llc_slot != kNoPlace)) return;
   if (!belongs) return home.llc.erase(std::exchange(record.llc_slot, kNoPlace));
   const std::uint32_t slot = home.place_in(home.llc, line, llc_ways_);

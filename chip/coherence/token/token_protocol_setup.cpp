@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "base/error.hpp"
+#include "chip/coherence/cache_stats.hpp"
+#include "chip/coherence/entry_rows.hpp"
 #include "chip/coherence/filter/counting_filter.hpp"
 #include "chip/coherence/filter/d_left_filter.hpp"
 #include "chip/coherence/filter/exact_filter.hpp"
@@ -17,15 +18,6 @@ namespace rubato::chip {
 namespace {
 
 constexpr std::uint32_t kFewestSets = 4;  // what tags of 32 bits need (SetArray)
-
-/// Rows of a home's directory and filter: entries for `capacity` times the lines that a tile may hold (K55).
-std::uint64_t rows_of(const Config& config) {
-  const bool is_exclusive = config.l2.inclusion == "exclusive";
-  const std::uint64_t bytes = config.l2.size + (is_exclusive ? config.l1i.size + config.l1d.size : 0);
-  const auto entries =
-      static_cast<std::uint64_t>(config.coherence.capacity * static_cast<double>(bytes / kLineBytes));
-  return std::bit_floor(std::max<std::uint64_t>(entries / config.coherence.ways, 1));
-}
 
 std::uint32_t entry_ways_of(const Config& config, TokenPolicy policy) {
   return policy == TokenPolicy::flask ? config.coherence.directory_ways : config.coherence.ways;
@@ -57,7 +49,7 @@ void check_config(const Config& config, TokenPolicy policy) {
   if (policy == TokenPolicy::flask && c.directory_ways >= c.ways)
     throw UsageError("coherence.directory_ways is {}, which leaves the filter none of coherence.ways = {}",
                      c.directory_ways, c.ways);
-  if (rows_of(config) < kFewestSets)
+  if (entry_rows_of(config) < kFewestSets)
     throw UsageError(
         "coherence.capacity is {}, which with coherence.ways = {} makes fewer than {} sets of entries a tile",
         c.capacity, c.ways, kFewestSets);
@@ -74,7 +66,7 @@ TokenProtocol::TokenProtocol(const Config& config, TokenPolicy policy, Ports por
       agent_rules_(all_, !sharers_.is_exact()),
       home_rules_(policy, config.tiles(), all_, variant_of(config)) {
   check_config(config, policy);
-  const std::uint64_t rows = rows_of(config);
+  const std::uint64_t rows = entry_rows_of(config);
   homes_.reserve(tiles_);
   for (std::uint32_t t = 0; t < tiles_; ++t) {
     TokenHome& home = homes_.emplace_back(config, rows, entry_ways_, arena_.resource());
@@ -173,6 +165,7 @@ void TokenProtocol::register_stats(StatRegistry& registry) const {
           &DirectoryCounters::flushes);
     entry("incomplete", "lines", "lines that left the LLC while a tile had tokens of them",
           &DirectoryCounters::incomplete);
+    register_directory_rows(registry, t, homes_[t].entries.rows);
     registry.value(fmt::format("tile.{}.directory.entries", t), "entries", "entries in use",
                    [home = &homes_[t]] { return static_cast<double>(home->entries_in_use()); });
     registry.value(fmt::format("tile.{}.directory.most_open", t), "lines",

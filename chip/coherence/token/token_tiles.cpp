@@ -34,7 +34,10 @@ AccessResult TokenTiles::serve(CoreId core, LineAddr line, AccessKind kind, Cycl
   const std::uint32_t l1_slot = l1.find(line);
   const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)));
   if (!is_in_l1 || (r.checked && !l1.covers_at(l1_slot, r.write))) return leave_l1(r, l1_slot, is_in_l1, now);
-  if (warming_ || (active && !r.checked) || !l1.hit_at(l1_slot, line, r.write)) use_l1(r, l1_slot);
+  if (warming_ || (active && !r.checked) || !l1.hit_at(l1_slot, line, r.write)) {
+    use_l1(r, l1_slot);
+    count(l1.moves.uncounted);
+  }
   Path path(now);
   path.spend(kL1Part, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
   return path.done(ServedBy::l1);
@@ -54,6 +57,7 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
     due = record;
   } else {
     path.spend(kL1Part, r.kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
+    count(tile.accesses.lookups);
     path.until(kL2Part, book(l2_ports_, r.tile, path.at()) + l2_latency_);
   }
   if (slot == kNoL2Slot && record != nullptr && record->line.is_readable() &&
@@ -84,6 +88,8 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
           count(tile.counters.other_l1);
           served = ServedBy::other_l1;
         }
+        // What has just come is written to both.
+        if (l1_slot == L1Cache::kNoSlot && (due == nullptr || due->was_here)) count(tile.accesses.reads);
         fill_l1(r, l1_slot, slot, verdict.exclusive, path);
         if (r.write && !left_reservations_.empty()) left_reservations_.on_store(r.line, tile.l1s()[r.l1]);
         if (!warming_) tile.l1s()[r.l1].count_miss();
@@ -178,8 +184,7 @@ bool TokenTiles::check(const Request& r, std::uint32_t slot, const AgentRecord* 
     if (travels) path.until(kNetworkPart, network_->send(from, to, {message::kRequest, traffic}, path.at()));
   };
   word(r.tile, home);
-  if (due == nullptr && !result.is_free)
-    path.until(kLlcPart, book(llc_ports_, home, path.at()) + llc_latency_);
+  if (due == nullptr && !result.is_free) path.until(kLlcPart, look_up_llc(home, path.at()));
   const std::uint64_t holders = due != nullptr ? due->givers : 0;
   conflicts_->check_global(r.core, r.line, r.kind, holders, is_writable(line.state), home, path.at(), result);
   path.note(result);
@@ -232,6 +237,7 @@ std::uint32_t TokenTiles::fill_l2(TileId t, LineAddr line, AgentRecord& record, 
   const std::uint32_t slot = tile.victim(line);
   if (!tile.array().is_empty(slot)) evict_from_tile(t, slot, at);
   L2Line& l2 = tile.array().fill(slot, line);
+  if (!tile.is_exclusive()) count(tile.accesses.writes);  // else it is the L1's, until that evicts it
   l2.state = state_of(record.line);
   if (!warming_ && conflicts_->is_active()) l2.canary = kMaxVirtualTime;
   versions_.put(tile.place(slot), record.line.version);
@@ -257,21 +263,24 @@ void TokenTiles::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   lose(t, line, false);
   if (profile_) profile_->on_loss(t, line, true);
   count(agent.caches.counters.evictions);
+  count(agent.caches.accesses.reads);          // into the buffer, or into the request's entry
   if (record.line.want != Want::none) return;  // its request keeps what it has
   if (record.line.held.dirty) count(agent.caches.counters.write_backs);
   evict(t, line, record, at);
 }
 
-void TokenTiles::collect_for(Flight& flight, AgentRecord& record, bool one, bool all) {
+bool TokenTiles::collect_for(Flight& flight, AgentRecord& record, bool one, bool all) {
   const TileId t{flight.message.agent};
   TokenAgent& agent = agents_[t.value];
+  count(agent.caches.accesses.lookups);
   flight.spend(kL2Part, book(l2_ports_, t, flight.at) + (warming_ ? 0 : l2_latency_));
-  if (!one && !all) return;
+  if (!one && !all) return false;
   const std::uint32_t slot = agent.caches.array().find(flight.line);
-  if (slot == kNoL2Slot) return;
+  if (slot == kNoL2Slot) return false;
   const bool asks_l1 = agent.caches.array()[slot].copies != 0;
   collect(agent, record, slot, all);
   if (asks_l1 && !warming_) flight.spend(kL1Part, flight.at + l1d_latency_);
+  return true;
 }
 
 void TokenTiles::note_loss(TileId t, LineAddr line, AgentOutcome::Loss loss, bool goes_home) {
@@ -299,6 +308,7 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
   ++record.round;
   ++agent.due;
   const std::uint32_t slot = agent.caches.array().find(flight.line);
+  record.was_here = slot != kNoL2Slot;
   if (slot == kNoL2Slot) {
     fill_l2(t, flight.line, record, flight.at);
   } else {

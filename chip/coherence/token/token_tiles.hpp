@@ -110,8 +110,13 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   /// Takes what the caches have of the line, or (not `all`) their right to write, into the record.
   void collect(TokenAgent& agent, AgentRecord& record, std::uint32_t slot, bool all);
   /// Before the rules answer a message that asks for tokens: what the caches know goes to the record. It
-  /// costs an access of the L2, and of the L1s that are asked.
-  void collect_for(Flight& flight, AgentRecord& record, bool one, bool all);
+  /// costs an access of the L2, and of the L1s that are asked. @returns whether the L2 has a copy to send.
+  bool collect_for(Flight& flight, AgentRecord& record, bool one, bool all);
+  /// After them: of what is sent, lines that were read from the L2.
+  void count_sent(TileId tile, const AgentOutcome& out, bool from_array) {
+    for (std::uint32_t i = 0; from_array && i < out.count; ++i)
+      if (out.sends[i].has_data) count(agents_[tile.value].caches.accesses.reads);
+  }
   /// After them: what the tile has lost; `goes_home`: and no other tile has got.
   void note_loss(TileId tile, LineAddr line, AgentOutcome::Loss loss, bool goes_home = false);
   void lose(TileId tile, LineAddr line, bool kept) {
@@ -140,6 +145,11 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   void arrive(std::uint32_t index);
   void drain();
   std::uint32_t flits_of(const TokenMessage& m) const { return m.has_data ? data_flits_ : word_flits_; }
+  /// Tags of a slice are read, in the first free cycle of its port. While warming without its latency.
+  Cycle look_up_llc(TileId home, Cycle at) {
+    count(slice_accesses_[home.value].lookups);
+    return warming_ ? at : llc_ports_.book(home.value, at) + llc_latency_;
+  }
   Cycle book(Calendars& ports, TileId tile, Cycle at) { return warming_ ? at : ports.book(tile.value, at); }
   void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }
   Cycle now() const { return warming_ ? Cycle{} : timeline_->now(); }
@@ -168,6 +178,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   LeftReservations left_reservations_;
   std::vector<L1Cache> l1s_;  // core * 2, + 1 for data
   std::vector<TokenAgent> agents_;
+  std::vector<ArrayAccesses> slice_accesses_;  // by tile
   Calendars l2_ports_, llc_ports_;
   std::vector<MemoryController> controllers_;
   FlightPool flights_;

@@ -81,6 +81,7 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
              (SetArray<L2Line>::host_bytes(config.l2.size / config.l2.ways * l2_ways_of(config),
                                            l2_ways_of(config)) +
               SetArray<TokenPlace>::host_bytes(config.llc.size, config.llc.ways))),
+      slice_accesses_(config.tiles()),
       l2_ports_(config.tiles()),
       llc_ports_(config.tiles()),
       waited_(config.chip.cores),
@@ -116,7 +117,8 @@ TokenTiles::TokenTiles(const Config& config, Ports ports)
                                             .first_l1_version = t * per_tile,
                                             .versions = &versions_,
                                             .memory = arena_.resource(),
-                                            .exclusive_ways = is_exclusive(config) ? config.l2.ways : 0});
+                                            .exclusive_ways = is_exclusive(config) ? config.l2.ways : 0,
+                                            .is_warming = &warming_});
   }
   for (std::uint32_t m = 0; m < config.mem.controllers; ++m)
     controllers_.emplace_back(MemoryController::Params{.latency = config.mem.latency,
@@ -332,7 +334,11 @@ void TokenTiles::register_stats(StatRegistry& registry) const {
   for (std::uint32_t i = 0; i < l1s_.size(); ++i)
     l1s_[i].register_stats(registry, fmt::format("core.{}.{}", i / 2, i % 2 == 0 ? "l1i" : "l1d"));
   for (std::uint32_t t = 0; t < tiles_; ++t)
-    register_cache_stats(registry, t, agents_[t].caches.counters, llc_counters(t));
+    register_cache_stats(registry, t,
+                         {.l2 = agents_[t].caches.counters,
+                          .llc = llc_counters(t),
+                          .l2_accesses = agents_[t].caches.accesses,
+                          .llc_accesses = slice_accesses_[t]});
   if (mshrs_ != 0)
     for (std::uint32_t t = 0; t < tiles_; ++t)
       registry.counter(fmt::format("tile.{}.l2.refusals", t), "accesses",

@@ -13,6 +13,7 @@ from rubato import report
 from rubato.cli import terminal
 from rubato.cli.app import app
 from rubato.errors import UsageError
+from rubato.report import energy
 
 
 @app.command(
@@ -25,6 +26,10 @@ def report_command(
     ],
     out: Annotated[str | None, typer.Option(metavar="FILE.html", help="Default: report.html in the first DIR.")] = None,
     title: Annotated[str | None, typer.Option(help="The heading.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Compute energy with this energy.KEY; repeatable."),
+    ] = None,
 ) -> int:
     """Write one self-contained HTML file: speed-up, cycles, traffic, queues, timeline. Works offline."""
     first = Path(directories[0])
@@ -32,7 +37,8 @@ def report_command(
     if file.is_dir():
         raise UsageError(f"{file} is a directory; --out is an HTML file.")
     is_new = not file.parent.exists()
-    found = report.write(directories, file, title)
+    settings = dict(pair.partition("=")[::2] for pair in set_ or [])
+    found = report.write(directories, file, title, energy.keys_of(settings))
     if is_new:
         terminal.err.print(f"note: there was no folder {file.parent}; it was made.", markup=False, soft_wrap=True)
     for failure in found.failures:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rubato.errors import UsageError
@@ -48,10 +48,18 @@ def gather(directories: Iterable[str | Path]) -> Study:
     return found
 
 
-def write(directories: Iterable[str | Path], file: Path, title: str | None = None) -> Study:
-    """Writes the report to `file`, whole or not at all. @raises UsageError if there is nothing to report."""
+def write(
+    directories: Iterable[str | Path],
+    file: Path,
+    title: str | None = None,
+    energy_keys: Mapping[str, float] | None = None,
+) -> Study:
+    """Writes the report to `file`, whole or not at all; energy with `energy_keys` in place of those of the runs.
+    @raises UsageError if there is nothing to report."""
     directories = list(directories)
     found = gather(directories)
+    for w in found.workloads:
+        w.energy_keys = dict(energy_keys or {})
     if not (found.runs or found.failures or found.measured or found.transactions):
         raise UsageError(f"there is no run in {', '.join(map(str, directories))}.")
     if not (found.runs or found.measured or found.transactions) and all(f.is_damaged for f in found.failures):

@@ -11,6 +11,7 @@ from rubato.report import (
     baseline,
     capsules,
     coherence,
+    energy,
     inside,
     parameters,
 )
@@ -46,6 +47,8 @@ def workload_cards(i: int, w: Workload, over: parameters.Parameters) -> list[Sec
         sections.append((f"traffic-{i}", "Network", _traffic_card(i)))
     if coherence.has_messages(w):
         sections.append((f"coherence-{i}", "Coherence", coherence.section(i, w)))
+    if energy.has_energy(w):
+        sections.append((f"energy-{i}", "Energy", energy.section(i, w)))
     if aborts.has_aborts(w):
         sections.append((f"aborts-{i}", "Aborts", aborts.section(i, w)))
     if capsules.has_calls(w):

@@ -9,6 +9,7 @@ from rubato.names import plural
 from rubato.report import (
     aborts,
     comparison,
+    energy,
     inside,
     parameters,
     programs,
@@ -71,7 +72,7 @@ def _workload_data(w: Workload) -> dict[str, Any]:
         curves = [{"name": s.name, "points": [_speedup_point(p, w.serial) for p in s.points]} for s in w.tasks]
         speedup["serial"] = {**speedup, "series": curves, "line": 1.0, "ideal": reference.speedup_over(w.serial).mean}
     if w.is_native:
-        return {"speedup": speedup, "cycles": None, "traffic": None, "parts": None, "aborts": None}
+        return {"speedup": speedup, "cycles": None, "traffic": None, "energy": None, "parts": None, "aborts": None}
     cycles = [{"name": s.name, "rows": [_cycle_row(p, base * reference.cores) for p in s.points]} for s in w.series]
     most = max(
         (sum(p.mean_of("network_bytes", c) for c in TRAFFIC_CLASSES) for s in w.series for p in s.points),
@@ -92,6 +93,7 @@ def _workload_data(w: Workload) -> dict[str, Any]:
             "parts": stacked({c: TRAFFIC_NAMES[c] for c in TRAFFIC_CLASSES}, "var(--t-{})"),
             "groups": [g for g in traffic if g["rows"]],
         },
+        "energy": energy.data(w) if energy.has_energy(w) else None,
         "parts": _parts_data(w, base * reference.cores),
         "aborts": aborts.data(w) if aborts.has_aborts(w) else None,
     }

@@ -89,6 +89,7 @@ class Workload:
     arguments: str
     series: list[Series]
     engine: str = "chip"
+    energy_keys: dict[str, float] = field(default_factory=dict)  # in place of those of the runs
 
     @property
     def is_native(self) -> bool:

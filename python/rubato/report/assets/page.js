@@ -42,6 +42,10 @@ function showWorkload(workload, i) {
     at(`traffic-legend-${i}`).replaceChildren(...legend(used(workload.traffic)).children);
     stackedBars(at(`traffic-chart-${i}`), workload.traffic, false);
   }
+  if (workload.energy) {
+    at(`energy-legend-${i}`).replaceChildren(...legend(used(workload.energy)).children);
+    stackedBars(at(`energy-chart-${i}`), workload.energy, false);
+  }
   if (workload.aborts) {
     at(`aborts-legend-${i}`).replaceChildren(...legend(used(workload.aborts)).children);
     stackedBars(at(`aborts-chart-${i}`), workload.aborts, false);
@@ -81,6 +85,7 @@ switches('base', 'serial', (i, isSerial) => {
 });
 switches('cycles', 'relative', (i, relative) => stackedBars(at(`cycles-chart-${i}`), data.workloads[i].cycles, relative));
 switches('traffic', 'relative', (i, relative) => stackedBars(at(`traffic-chart-${i}`), data.workloads[i].traffic, relative));
+switches('energy', 'relative', (i, relative) => stackedBars(at(`energy-chart-${i}`), data.workloads[i].energy, relative));
 switches('aborts', 'relative', (i, relative) => stackedBars(at(`aborts-chart-${i}`), data.workloads[i].aborts, relative));
 
 // ---- inside one run ----
