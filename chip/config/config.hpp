@@ -49,6 +49,8 @@ struct CoherenceSection {
   double capacity = 1.0;                  ///< entries / lines of the L2s
   std::uint32_t ways = 8;                 ///< of the storage for entries
   std::uint32_t directory_ways = 4;       ///< flask: of them; the others are the filter's sub-tables
+  std::uint32_t directory_assoc = 0;      ///< of the directory's entries; 0: as many as its ways
+  std::string partition = "fixed";        ///< or adaptive (K59)
   std::string filter = "dlcbf";           ///< of flask (K49)
   std::string filter_counts = "private";  ///< which lines, private or chip (K47)
   std::string mosaic_probe = "always";    ///< or needed (K37)

@@ -168,6 +168,16 @@ void add_memory(std::vector<Key>& k) {
   k.push_back(number("coherence.directory_ways", MEMBER(coherence.directory_ways), "ways", 1, 64,
                      "Of these ways, flask's directory; sub-tables of its filter are the others, at most 8.",
                      kOurs));
+  k.push_back(number(
+      "coherence.directory_assoc", MEMBER(coherence.directory_assoc), "entries", 0, 64,
+      "Associativity of the directory of sparse, mosaic and flask: its entries regrouped into sets of so "
+      "many. 0: as many as its ways.",
+      kOurs));
+  k.push_back(choice(
+      "coherence.partition", MEMBER(coherence.partition), {"fixed", "adaptive"},
+      "Whether flask's ways stay directory or filter, or each home moves them while it runs, for what it has "
+      "measured.",
+      kOurs));
   k.push_back(choice(
       "coherence.filter", MEMBER(coherence.filter), {"dlcbf", "cbf", "exact", "none"},
       "Filter of flask: d-left counting, conventional counting, never wrong, or always \"maybe\".", kOurs));

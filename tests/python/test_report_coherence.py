@@ -30,13 +30,15 @@ def test_sums_over_tiles_and_only_what_the_protocol_has(home):
             "coherence.messages.get_shared": 40, "coherence.messages.tally": 0, "coherence.messages.tokens": 41,
             "coherence.flit_hops.memory": 300, "coherence.flit_hops.coherence": 70,
             "tile.0.directory.probes": 3, "tile.1.directory.probes": 4, "tile.0.directory.false_positives": 2,
-            "tile.0.filter.lines": 11,
+            "tile.0.filter.lines": 11, "tile.0.split.moves": 5, "tile.1.split.moves": 1,
         },
     )  # fmt: skip
     run = rubato.load(run.directory)
     assert coherence.messages(run) == {"get_shared": 40, "tokens": 41}
     assert coherence.flit_hops(run) == {"memory": 300, "coherence": 70}
-    assert coherence.homes(run) == {"probes": 7, "false positives": 2, "lines in filters": 11}
+    assert coherence.homes(run) == {
+        "probes": 7, "false positives": 2, "lines in filters": 11, "moves of the split": 6,
+    }  # fmt: skip
 
     report.write([Path("runs")], Path("report.html"))
     page = Path("report.html").read_text()

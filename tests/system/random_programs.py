@@ -113,7 +113,7 @@ def draw_protocol(rng: random.Random, chip: dict[str, object], kind: str) -> dic
     if protocol == "mesi":
         return {}
     ways = rng.choice([2, 4, 8])
-    return {
+    drawn: dict[str, object] = {
         "coherence.protocol": protocol,
         "coherence.capacity": 2 if "l2.size" in chip else rng.choice([0.05, 1]),
         "coherence.ways": ways,
@@ -126,6 +126,9 @@ def draw_protocol(rng: random.Random, chip: dict[str, object], kind: str) -> dic
         "l2.mshrs": rng.choice([0, 0, 1, 2, 5]),
         "coherence.deliver_all": rng.choice(["false", "false", "true"]),
     }
+    if drawn["coherence.filter"] == "dlcbf":  # the others do not move
+        drawn["coherence.partition"] = rng.choice(["fixed", "adaptive"])
+    return drawn
 
 
 def draw_capsules(rng: random.Random, kind: str) -> tuple[str, dict[str, object]]:

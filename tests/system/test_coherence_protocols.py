@@ -107,6 +107,23 @@ def test_no_litmus_test_sees_what_the_memory_model_forbids(
     assert all(": 0 forbidden, several outcomes" in line for line in lines), done.stdout
 
 
+@pytest.mark.parametrize("program", ["threads", "deferred", "openmp_more"])
+def test_threads_print_the_same_while_the_split_moves(
+    program: str, guests: Path, rubato_chip: Path, tmp_path: Path
+) -> None:
+    """On two homes, so that each has many epochs; threads share some lines and go through others."""
+    command: list[str | Path] = ["--no-ff", guests / program]
+    expected = run(rubato_chip, ["chip.cores=2"], command)
+    settings = ["chip.cores=2", "chip.cores_per_tile=1", "coherence.protocol=flask", "coherence.partition=adaptive",
+                "coherence.capacity=0.05", "l2.size=32KiB", "coherence.ways=4", "coherence.directory_ways=2",
+                "coherence.check=true"]  # fmt: skip
+    done = run(rubato_chip, settings, ["--out", tmp_path, *command])
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout == expected.stdout
+    stats = json.loads((tmp_path / "stats.json").read_text())["run"]
+    assert stats["tile.0.split.epochs"] + stats["tile.1.split.epochs"] > 0
+
+
 @pytest.mark.parametrize("protocol", LATER)
 def test_threads_that_go_on_past_a_miss_take_less_time(
     protocol: str, guests: Path, rubato_chip: Path, tmp_path: Path
@@ -143,6 +160,12 @@ def test_a_capsule_that_misses_goes_on_when_its_messages_are_there(
         (["coherence.tokens=3", "chip.cores_per_tile=1"], "each of the 4 tiles"),
         (["coherence.directory_ways=8"], "leaves the filter none of coherence.ways = 8"),
         (["coherence.ways=64", "coherence.directory_ways=4"], "a filter has 8 at most"),
+        (["coherence.directory_assoc=3"], "does not divide the 2048 entries of a tile's directory"),
+        (["coherence.partition=adaptive", "coherence.filter=cbf"],
+         "coherence.partition is adaptive, which moves the cells of coherence.filter = dlcbf, but that is cbf"),
+        (["coherence.partition=adaptive", "coherence.filter=exact"], "but that is exact"),
+        (["coherence.partition=adaptive", "coherence.filter=none"], "but that is none"),
+        (["coherence.partition=adaptive", "coherence.directory_assoc=4"], "takes coherence.partition = fixed"),
         (["coherence.capacity=0.05", "l2.size=16KiB"], "fewer than 4 sets of entries a tile"),
         (["l2.inclusion=exclusive"], "takes tiles of one core, but chip.cores_per_tile is 4"),
         (["l2.inclusion=exclusive", "chip.cores_per_tile=1", "l2.size=4KiB"], "no fewer than an L1 has"),

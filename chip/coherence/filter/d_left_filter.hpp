@@ -7,6 +7,11 @@
 // Lines of equal h are interchangeable: one may be erased from the cell that another has taken, and then the
 // other lives on in overflow. Therefore all that a line touches, its overflow counters too, is a function of
 // h alone.
+//
+// Sub-tables come and go while lines are counted, the last one each time (K57, K58). One that leaves takes no
+// new cells, and its overflow counters are nobody's any more; bucket by bucket its cells are rolled back to h
+// and put elsewhere. Of one that comes, lines in overflow have touched no counter: all say "maybe" until none
+// is left.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,8 +32,16 @@ class DLeftFilter final : public LineFilter {
   static constexpr std::uint32_t kOverflowCounters = 10;
   static constexpr std::uint32_t kOverflowMaximum = 7;
 
-  /// Bugs for tests: a line in overflow is not counted; counters are cleared while lines are in overflow.
-  enum class Fault : std::uint8_t { none, overflow_uncounted, overflow_cleared };
+  /// Bugs for tests.
+  enum class Fault : std::uint8_t {
+    none,
+    overflow_uncounted,  ///< of a line in overflow
+    overflow_cleared,    ///< while lines are in overflow
+    overflow_wraps,      ///< a counter beyond its maximum
+    cell_kept,           ///< moved, and still in the sub-table that leaves
+    cell_in_leaving,     ///< a new one, in a sub-table that leaves
+    counters_clear       ///< of a sub-table that comes while lines are in overflow
+  };
 
   /// sub_tables: 1 to 8; buckets: a sub-table's, a power of two up to 65536; maximum: of a cell's counter, 1
   /// to 7.
@@ -39,6 +52,17 @@ class DLeftFilter final : public LineFilter {
   void erase(LineAddr line) override;
   bool may_hold(LineAddr line) override;
   bool is_saturated(LineAddr line) const override;
+
+  /// Those that take new cells.
+  std::uint32_t sub_tables() const { return sub_tables_; }
+  bool is_leaving() const { return is_leaving_; }
+  /// One more sub-table, empty, of kMaxSubTables at most. None is leaving.
+  void add_sub_table();
+  /// The last of two or more sub-tables begins to leave.
+  void begin_leaving();
+  /// Moves what the next bucket of the leaving sub-table has; with the last one it is gone. @returns cells
+  /// moved.
+  std::uint32_t move_bucket();
 
   /// h of K50: log2(buckets) + 9 bits.
   std::uint32_t hash(LineAddr line) const;
@@ -61,11 +85,17 @@ class DLeftFilter final : public LineFilter {
     std::uint32_t overflow_counter() const { return remainder * kOverflowCounters >> kRemainderBits; }
   };
 
+  /// With the leaving one.
+  std::uint32_t tables() const { return sub_tables_ + (is_leaving_ ? 1 : 0); }
   Place place(std::uint32_t sub_table, std::uint32_t h) const;
+  /// The h of which a sub-table's place this is.
+  std::uint32_t hash_at(std::uint32_t sub_table, const Place& at) const;
   /// The cell that counts h; null if none does.
   Cell* find(std::uint32_t h);
   const Cell* find(std::uint32_t h) const;
-  void insert_overflow(std::uint32_t h);
+  /// A new cell for h, which has none, in the bucket with the fewest used ones; null if all are full.
+  Cell* new_cell(std::uint32_t h);
+  void insert_overflow(std::uint32_t h, std::uint8_t lines);
   void erase_overflow(std::uint32_t h);
 
   H3 h3_;
@@ -74,6 +104,8 @@ class DLeftFilter final : public LineFilter {
   std::uint32_t mask_;  // of h
   std::uint8_t maximum_;
   Fault fault_;
+  bool is_leaving_ = false;
+  std::uint32_t next_bucket_ = 0;  // of the leaving sub-table
   std::uint64_t overflow_ = 0;
   std::vector<Bucket> table_;
 };

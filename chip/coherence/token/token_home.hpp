@@ -11,6 +11,7 @@
 #include <memory_resource>
 #include <vector>
 
+#include "chip/coherence/directory/moving_split.hpp"
 #include "chip/coherence/filter/line_filter.hpp"
 #include "chip/coherence/llc_slice.hpp"
 #include "chip/coherence/token/flights.hpp"
@@ -25,6 +26,7 @@ struct HomeRecord {
   HomeLine line{};
   std::uint32_t llc_slot = kNoSlot, entry_slot = kNoSlot;             ///< its places
   std::uint32_t first = FlightPool::kNone, last = FlightPool::kNone;  ///< requests that wait, in order
+  bool is_flushed = false;                                            ///< its recall is part of a flush
 };
 
 struct DirectoryCounters {
@@ -35,11 +37,11 @@ struct DirectoryCounters {
 };
 
 struct TokenHome {
-  TokenHome(const Config& config, std::uint64_t entry_sets, std::uint32_t entry_ways,
-            std::pmr::memory_resource* memory)
+  TokenHome(const Config& config, std::uint64_t directory_entries, std::uint32_t directory_assoc,
+            std::pmr::memory_resource* memory, std::pmr::memory_resource* directory_memory)
       : frame(config),
         llc(frame, config.llc.size, config.llc.ways, memory),
-        directory(frame, entry_sets * entry_ways * kLineBytes, entry_ways, memory) {}
+        directory(frame, directory_entries * kLineBytes, directory_assoc, directory_memory) {}
   HomeRecord* find(LineAddr line) const { return lines.find(line); }
   bool is_busy(LineAddr line) {
     const HomeRecord* const record = find(line);
@@ -52,8 +54,8 @@ struct TokenHome {
   }
   /// A place for `line` in `array`: empty, or the least recently used of those whose lines are in no
   /// transaction; kNoSlot: there is none.
-  std::uint32_t place_in(FramedArray<TokenPlace>& array, LineAddr line, std::uint32_t ways) {
-    for (std::uint32_t tries = 0; tries < ways; ++tries) {
+  std::uint32_t place_in(FramedArray<TokenPlace>& array, LineAddr line) {
+    for (std::uint32_t tries = 0; tries < array.ways(); ++tries) {
       const std::uint32_t slot = array.victim(line);
       if (array.is_empty(slot) || !is_busy(array.line_at(slot))) return slot;
       array.use(slot);
@@ -83,6 +85,7 @@ struct TokenHome {
   LineFrame frame;
   FramedArray<TokenPlace> llc, directory;
   std::unique_ptr<LineFilter> filter;  // of flask
+  std::unique_ptr<MovingSplit> split;  // if it moves
   LineRecords<HomeRecord> lines;
   std::vector<LineAddr> uncounted;  // out, but not in the filter
   std::vector<LineAddr> stalled;
@@ -91,6 +94,7 @@ struct TokenHome {
   DirectoryCounters entries;
   std::uint64_t lines_out = 0;  // that the filter counts
   std::uint64_t open = 0;       // lines in transactions
+  std::uint64_t flushing = 0;   // of them, those that a flush recalls
 };
 
 }  // namespace rubato::chip

@@ -24,6 +24,11 @@ class TokenProtocol final : public TokenTiles {
   void register_stats(StatRegistry& registry) const override;
   const TokenHome& home(TileId tile) const { return homes_[tile.value]; }
 
+  /// Moves the split of a home whose coherence.partition is adaptive, way by way, while it goes on (K57,
+  /// K58): so many of its ways will be directory, at least 1 and at most all but one, and sub-tables 8 at
+  /// most.
+  void set_directory_ways(TileId home, std::uint32_t ways);
+
  private:
   // ---- Agents ----
   void request(const Request& r, AgentRecord& record, const Path& path) override;
@@ -46,6 +51,13 @@ class TokenProtocol final : public TokenTiles {
   void place_entry(TileId home, LineAddr line, HomeRecord& record);
   void place_in_llc(TileId home, LineAddr line, HomeRecord& record, Cycle at);
   void stall(TileId home, LineAddr line);
+  void drop_entry(TokenHome& home, LineAddr line, HomeRecord& record);
+
+  // ---- The split that moves ----
+  void note_request(TileId home, LineAddr line, const HomeRecord& record, bool write);
+  void note_outcome(TokenHome& home, LineAddr line, const HomeRecord& record, const HomeOutcome& out);
+  void on_split_moves(TileId home, Cycle now) override;
+  void resize_directory(TileId home, std::uint32_t ways);
 
   std::uint64_t as_groups(std::uint64_t sharers) const;
   bool is_at_rest(LineAddr line) const override;
@@ -55,7 +67,6 @@ class TokenProtocol final : public TokenTiles {
   const LlcCounters& llc_counters(std::uint32_t tile) const override { return homes_[tile].counters; }
 
   TokenPolicy policy_;
-  std::uint32_t llc_ways_, entry_ways_;
   bool counts_chip_;  ///< what the filter counts (K47)
   AgentRules agent_rules_;
   HomeRules home_rules_;

@@ -131,6 +131,7 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   }
   bool may_be_out = true;
   if (is_get) {
+    if (home.split != nullptr) note_request(t, line, record, flight.message.kind == Kind::get_exclusive);
     if (record.llc_slot != kNoPlace) home.llc.use(record.llc_slot);
     if (record.entry_slot != kNoPlace) home.directory.use(record.entry_slot);
     count(record.line.llc.count != 0 || record.line.has_entry ? home.counters.hits : home.counters.misses);
@@ -159,7 +160,7 @@ bool TokenProtocol::make_room(TileId t, LineAddr line, HomeRecord& record, Cycle
     if (home.is_saturated(line)) return false;
   }
   if (policy_ != TokenPolicy::sparse || record.line.has_entry) return true;
-  const std::uint32_t slot = home.place_in(home.directory, line, entry_ways_);
+  const std::uint32_t slot = home.place_in(home.directory, line);
   if (slot == kNoPlace) return false;
   if (!home.directory.is_empty(slot)) {  // H13
     const LineAddr victim = home.directory.line_at(slot);
@@ -190,8 +191,13 @@ void TokenProtocol::flush(TileId t, Cycle at) {
   if (!warming_) at = tell_flush(t, at);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
-  for (const LineAddr other : out)
-    if (!home.is_busy(other)) recall(t, other, home.lines.get(other), true, at);
+  for (const LineAddr other : out) {
+    if (home.is_busy(other)) continue;
+    HomeRecord& record = home.lines.get(other);
+    record.is_flushed = true;
+    ++home.flushing;
+    recall(t, other, record, true, at);
+  }
 }
 
 /// @returns when all agents have answered.
@@ -232,6 +238,7 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
   if (out.filter == HomeOutcome::Filter::erase) home.erase(line);
   if (out.is_rebuilt) count(home.entries.rebuilt);
   if (out.is_false_positive) count(home.entries.false_positives);
+  if (home.split != nullptr) note_outcome(home, line, record, out);
   if (out.frees_entry && record.entry_slot != kNoPlace)
     home.directory.erase(std::exchange(record.entry_slot, kNoPlace));
   if (out.wants_entry) place_entry(t, line, record);
@@ -257,6 +264,9 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
   }
   if (!out.closes) return;
   --home.open;
+  if (std::exchange(record.is_flushed, false)) --home.flushing;
+  // The way of its entry may have gone meanwhile.
+  if (record.line.has_entry && record.line.phase == Phase::idle) place_entry(t, line, record);
   // Closing may have begun the next one: a line without a place in the slice goes on to memory.
   if (checks_ && !warming_ && record.line.phase == Phase::idle)
     if (const std::string what = find_violation(line); !what.empty()) report_(what);
@@ -268,11 +278,9 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
 void TokenProtocol::place_entry(TileId t, LineAddr line, HomeRecord& record) {
   TokenHome& home = homes_[t.value];
   if (record.entry_slot != kNoPlace) return;
-  const std::uint32_t slot = home.place_in(home.directory, line, entry_ways_);
+  const std::uint32_t slot = home.place_in(home.directory, line);
   if (slot == kNoPlace) {  // sparse has made room before, and does not come here
-    record.line.has_entry = false;
-    record.line.sharers = 0;
-    record.line.owner = HomeLine::kNoAgent;
+    drop_entry(home, line, record);
     return;
   }
   if (!home.directory.is_empty(slot)) {
@@ -280,15 +288,18 @@ void TokenProtocol::place_entry(TileId t, LineAddr line, HomeRecord& record) {
     RUBATO_CHECK(policy_ != TokenPolicy::sparse, "a sparse directory drops no entry");
     count(home.entries.evictions);
     home.directory.erase(slot);
-    HomeRecord& other = *home.find(victim);
-    other.entry_slot = kNoPlace;
-    other.line.has_entry = false;
-    other.line.sharers = 0;
-    other.line.owner = HomeLine::kNoAgent;
-    home.ready.push_back(victim);  // perhaps there is nothing left to know of it
+    drop_entry(home, victim, *home.find(victim));
   }
   home.directory.fill(slot, line);
   record.entry_slot = slot;
+}
+
+void TokenProtocol::drop_entry(TokenHome& home, LineAddr line, HomeRecord& record) {
+  record.entry_slot = kNoPlace;
+  record.line.has_entry = false;
+  record.line.sharers = 0;
+  record.line.owner = HomeLine::kNoAgent;
+  home.ready.push_back(line);  // perhaps there is nothing left to know of it
 }
 
 /// Gives the line a place in the slice if it has tokens there, or takes it. A line for which there is none,
@@ -299,7 +310,7 @@ void TokenProtocol::place_in_llc(TileId t, LineAddr line, HomeRecord& record, Cy
   const bool belongs = belongs_in_llc(l);
   if (belongs == (record.llc_slot != kNoPlace)) return;
   if (!belongs) return home.llc.erase(std::exchange(record.llc_slot, kNoPlace));
-  const std::uint32_t slot = home.place_in(home.llc, line, llc_ways_);
+  const std::uint32_t slot = home.place_in(home.llc, line);
   if (slot == kNoPlace) {
     if (l.phase == Phase::idle) recall(t, line, record, true, at);
     return;

@@ -23,6 +23,12 @@ std::uint32_t entry_ways_of(const Config& config, TokenPolicy policy) {
   return policy == TokenPolicy::flask ? config.coherence.directory_ways : config.coherence.ways;
 }
 
+/// The associativity of a home's directory.
+std::uint32_t directory_assoc_of(const Config& config, TokenPolicy policy) {
+  const std::uint32_t asked = config.coherence.directory_assoc;
+  return asked != 0 ? asked : entry_ways_of(config, policy);
+}
+
 std::unique_ptr<LineFilter> make_filter(const Config& config, std::uint32_t rows) {
   const std::uint32_t sub_tables = config.coherence.ways - config.coherence.directory_ways;
   const std::string& kind = config.coherence.filter;
@@ -30,6 +36,16 @@ std::unique_ptr<LineFilter> make_filter(const Config& config, std::uint32_t rows
   if (kind == "cbf") return std::make_unique<CountingFilter>(sub_tables, rows);
   if (kind == "exact") return std::make_unique<ExactFilter>();
   return std::make_unique<NoFilter>();
+}
+
+std::unique_ptr<MovingSplit> make_split(const Config& config, std::uint64_t rows, LineFilter& filter) {
+  const std::uint32_t ways = config.coherence.ways, sub_tables = DLeftFilter::kMaxSubTables;
+  const PartitionPolicy::Params params{.ways = ways,
+                                       .least = ways > sub_tables ? ways - sub_tables : 1,
+                                       .most = ways - 1,
+                                       .buckets = static_cast<std::uint32_t>(rows)};
+  return std::make_unique<MovingSplit>(dynamic_cast<DLeftFilter&>(filter), params,
+                                       config.coherence.directory_ways);
 }
 
 TokenVariant variant_of(const Config& config) {
@@ -53,6 +69,20 @@ void check_config(const Config& config, TokenPolicy policy) {
     throw UsageError(
         "coherence.capacity is {}, which with coherence.ways = {} makes fewer than {} sets of entries a tile",
         c.capacity, c.ways, kFewestSets);
+  if (policy == TokenPolicy::flask && c.partition == "adaptive" && c.filter != "dlcbf")
+    throw UsageError(
+        "coherence.partition is adaptive, which moves the cells of coherence.filter = dlcbf, but that is {}",
+        c.filter);
+  if (policy == TokenPolicy::flask && c.partition == "adaptive" && c.directory_assoc != 0)
+    throw UsageError("coherence.directory_assoc is {}, which takes coherence.partition = fixed, not adaptive",
+                     c.directory_assoc);
+  const std::uint64_t entries = entry_rows_of(config) * entry_ways_of(config, policy);
+  const std::uint32_t assoc = directory_assoc_of(config, policy);
+  if (entries % assoc != 0 || entries / assoc < kFewestSets)
+    throw UsageError(
+        "coherence.directory_assoc is {}, which does not divide the {} entries of a tile's directory into {} "
+        "sets or more",
+        assoc, entries, kFewestSets);
 }
 
 }  // namespace
@@ -60,17 +90,21 @@ void check_config(const Config& config, TokenPolicy policy) {
 TokenProtocol::TokenProtocol(const Config& config, TokenPolicy policy, Ports ports)
     : TokenTiles(config, ports),
       policy_(policy),
-      llc_ways_(config.llc.ways),
-      entry_ways_(entry_ways_of(config, policy)),
       counts_chip_(variant_of(config).counts_chip),
       agent_rules_(all_, !sharers_.is_exact()),
       home_rules_(policy, config.tiles(), all_, variant_of(config)) {
   check_config(config, policy);
   const std::uint64_t rows = entry_rows_of(config);
+  const std::uint64_t entries = rows * entry_ways_of(config, policy);
   homes_.reserve(tiles_);
+  const bool moves = policy == TokenPolicy::flask && config.coherence.partition == "adaptive";
+  std::pmr::memory_resource* const directory_memory =
+      moves ? std::pmr::new_delete_resource() : arena_.resource();
   for (std::uint32_t t = 0; t < tiles_; ++t) {
-    TokenHome& home = homes_.emplace_back(config, rows, entry_ways_, arena_.resource());
+    TokenHome& home = homes_.emplace_back(config, entries, directory_assoc_of(config, policy),
+                                          arena_.resource(), directory_memory);
     if (policy == TokenPolicy::flask) home.filter = make_filter(config, static_cast<std::uint32_t>(rows));
+    if (moves) home.split = make_split(config, rows, *home.filter);
   }
 }
 
@@ -179,6 +213,24 @@ void TokenProtocol::register_stats(StatRegistry& registry) const {
                      &filter->rows().read);
     registry.counter(fmt::format("tile.{}.filter.rows_written", t), "rows",
                      "rows of the filter that were written", &filter->rows().written);
+    const MovingSplit* const split = homes_[t].split.get();
+    if (split == nullptr) continue;
+    const auto moving = [&](const char* name, const char* unit, const char* description,
+                            const std::uint64_t* counter) {
+      registry.counter(fmt::format("tile.{}.split.{}", t, name), unit, description, counter);
+    };
+    registry.value(fmt::format("tile.{}.split.directory_ways", t), "ways", "ways that are directory",
+                   [home = &homes_[t]] { return static_cast<double>(home->directory.ways()); });
+    moving("epochs", "epochs", "times that the home has considered another split", &split->epochs);
+    moving("moves", "events", "times that it chose another one", &split->moves);
+    moving("ways_moved", "ways", "ways that came to the directory or left it", &split->ways_moved);
+    moving("shadow_hits", "accesses", "requests that needed an entry, of lines with a shadow tag",
+           &split->shadow_hits);
+    moving("predicted_rebuilt", "broadcasts",
+           "probes predicted of the split in use, for entries that all ways would have kept",
+           &split->predicted_rebuilt);
+    moving("predicted_false_positives", "broadcasts",
+           "probes predicted of the split in use that find nothing", &split->predicted_false_positives);
   }
 }
 

@@ -73,7 +73,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   void on_violation(std::function<void(const std::string&)> report) { report_ = std::move(report); }
 
  protected:
-  enum Event : std::uint32_t { kDeliver, kHoldEnds, kRetry, kEntryFree };
+  enum Event : std::uint32_t { kDeliver, kHoldEnds, kRetry, kEntryFree, kSplitMoves };
   static constexpr Latency kHold = 64;
   Latency reserved_hold_ = 0;  ///< of the line of an lr, after it was used; 0: it is free then
 
@@ -97,6 +97,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   virtual void evict(TileId tile, LineAddr line, AgentRecord& record, Cycle at) = 0;
   virtual void deliver(Flight& flight) = 0;
   virtual void on_retry(const Flight&, Cycle) {}
+  virtual void on_split_moves(TileId, Cycle) {}
   /// No message about it is under way that matters.
   virtual bool is_at_rest(LineAddr line) const = 0;
   /// Everything that home and memory know of a line at rest; is_out: a tile had tokens.

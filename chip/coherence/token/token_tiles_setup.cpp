@@ -212,6 +212,7 @@ void TokenTiles::show(const Flight& flight, TileId at, SeenMessage::Node node, b
 }
 
 void TokenTiles::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
+  if (kind == kSplitMoves) return on_split_moves(TileId{static_cast<std::uint32_t>(payload)}, now);
   if (kind == kEntryFree) return ask_again(TileId{static_cast<std::uint32_t>(payload)}, now);
   const auto index = static_cast<std::uint32_t>(payload);
   Flight& flight = flights_[index];

@@ -23,6 +23,8 @@ _HOMES = {
     "flushes": "directory.flushes",
     "entries at the end": "directory.entries",
     "lines in filters": "filter.lines",
+    "moves of the split": "split.moves",
+    "directory ways at the end": "split.directory_ways",
     "retries": "requests.retries",
     "persistent": "requests.persistent",
 }

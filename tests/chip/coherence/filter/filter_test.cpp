@@ -204,6 +204,156 @@ TEST(DLeftFilter, SaturatesWhenACellReachesItsMaximumAndFlushingItsHashEmptiesIt
   EXPECT_FALSE(filter.may_hold(first));
 }
 
+/// Random traffic, in which sub-tables come and go at any moment, one bucket at a time. After each event what
+/// the filter says is held against the lines that it counts.
+class MovingTraffic {
+ public:
+  MovingTraffic(DLeftFilter& filter, std::uint64_t seed, std::uint64_t lines)
+      : filter_(&filter), counted_(filter), rng_(seed), lines_(lines) {}
+
+  /// What goes wrong first; empty: nothing.
+  std::string run(int steps) {
+    std::uint64_t target = lines_ / 2;
+    for (int i = 0; i < steps; ++i) {
+      if (i % 200 == 0) target = rng_.below(lines_ + 1);  // fills and empties
+      if (counted_.lines().size() < target) {
+        counted_.insert_random(rng_, lines_);
+        if (!counted_.lines().empty()) counted_.flush(counted_.lines().back());
+      } else if (!counted_.lines().empty()) {
+        counted_.erase_random(rng_);
+      }
+      if (std::string what = violation(); !what.empty()) return "after traffic: " + what;
+      move();
+      if (std::string what = violation(); !what.empty()) return "after a move: " + what;
+    }
+    counted_.erase_all();
+    return violation();
+  }
+  unsigned left = 0, came = 0;
+  bool met_overflow = false;
+
+ private:
+  std::string violation() {
+    for (const LineAddr line : counted_.lines())
+      if (!filter_->may_hold(line)) return "no, of a line that is counted";
+    met_overflow |= filter_->overflow() > 0;
+    if (filter_->overflow() > 0) return {};
+    std::unordered_set<std::uint32_t> hashes;
+    for (const LineAddr line : counted_.lines()) hashes.insert(filter_->hash(line));
+    for (std::uint64_t l = 0; l < lines_; ++l)
+      if (filter_->may_hold(LineAddr{l}) && !hashes.contains(filter_->hash(LineAddr{l})))
+        return "maybe, of a hash that no line has";
+    return {};
+  }
+  void move() {
+    if (filter_->is_leaving()) {
+      if (rng_.below(4) != 0) return;
+      filter_->move_bucket();
+      left += filter_->is_leaving() ? 0 : 1;
+    } else if (rng_.below(16) != 0) {
+      return;
+    } else if (rng_.below(2) == 0 && filter_->sub_tables() < DLeftFilter::kMaxSubTables) {
+      filter_->add_sub_table();
+      ++came;
+    } else if (filter_->sub_tables() > 1) {
+      filter_->begin_leaving();
+    }
+  }
+
+  DLeftFilter* filter_;
+  Counted counted_;
+  Rng rng_;
+  std::uint64_t lines_;
+};
+
+// K57, K58.
+TEST(DLeftFilter, KeepsWhatItCountsWhileSubTablesComeAndGo) {
+  unsigned left = 0, came = 0;
+  bool met_overflow = false;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    Rng shape(seed);
+    const std::uint32_t buckets = 1U << shape.below(4);
+    DLeftFilter filter(static_cast<std::uint32_t>(1 + shape.below(4)), buckets, shape.below(3) == 0 ? 1 : 7);
+    MovingTraffic traffic(filter, seed, 16 + shape.below(std::uint64_t{40} * buckets));
+    ASSERT_EQ(traffic.run(2000), "") << "seed " << seed;
+    EXPECT_EQ(filter.overflow(), 0U);
+    left += traffic.left;
+    came += traffic.came;
+    met_overflow |= traffic.met_overflow;
+  }
+  EXPECT_GT(left, 200U);
+  EXPECT_GT(came, 200U);
+  EXPECT_TRUE(met_overflow);
+}
+
+// Each of the eight permutations is rolled back: nothing is in overflow, so that the filter stays exact.
+TEST(DLeftFilter, RollsCellsBackFromEverySubTable) {
+  constexpr std::uint64_t kLines = 1500;
+  DLeftFilter filter(DLeftFilter::kMaxSubTables, 32);
+  std::unordered_set<std::uint32_t> hashes;
+  for (std::uint64_t l = 0; l < kLines; ++l) {
+    filter.insert(LineAddr{l});
+    hashes.insert(filter.hash(LineAddr{l}));
+  }
+  std::uint32_t moved = 0;
+  while (filter.sub_tables() > 1) {
+    filter.begin_leaving();
+    for (std::uint32_t bucket = 0; bucket < 32; ++bucket) {
+      ASSERT_TRUE(filter.is_leaving());
+      moved += filter.move_bucket();
+    }
+    ASSERT_FALSE(filter.is_leaving());
+    if (filter.overflow() > 0) break;
+    for (std::uint64_t l = 0; l < 4 * kLines; ++l)
+      ASSERT_EQ(filter.may_hold(LineAddr{l}), hashes.contains(filter.hash(LineAddr{l})));
+  }
+  // Six sub-tables have 1536 cells: at least until then all found places.
+  EXPECT_LE(filter.sub_tables(), 6U);
+  EXPECT_GT(moved, 300U);
+}
+
+// Cells move with their counts, and a sub-table that is added when lines are in overflow says nothing of
+// them.
+TEST(DLeftFilter, MovesACellWithItsCountIntoOverflowAndBackIntoCells) {
+  DLeftFilter filter(2, 1);
+  std::vector<LineAddr> full, same;
+  std::unordered_set<std::uint32_t> hashes;
+  for (std::uint64_t l = 0; full.size() < 2 * DLeftFilter::kCells; ++l) {
+    if (!hashes.insert(filter.hash(LineAddr{l})).second) continue;
+    full.emplace_back(l);
+    filter.insert(full.back());
+  }
+  // The last is in the right sub-table, for the left one takes the first of equals; four more are beside it.
+  for (std::uint64_t l = kAbsent; same.size() < 4; ++l)
+    if (filter.hash(LineAddr{l}) == filter.hash(full.back())) same.emplace_back(l);
+  for (const LineAddr line : same) filter.insert(line);
+  ASSERT_EQ(filter.overflow(), 0U);
+  filter.begin_leaving();
+  EXPECT_TRUE(filter.may_hold(same[0])) << "looked up while it leaves";
+  EXPECT_EQ(filter.move_bucket(), DLeftFilter::kCells);
+  EXPECT_FALSE(filter.is_leaving());
+  EXPECT_EQ(filter.overflow(), DLeftFilter::kCells + 4) << "eight hashes, one of them five times";
+  filter.add_sub_table();
+  for (const LineAddr line : full) EXPECT_TRUE(filter.may_hold(line));
+  for (const LineAddr line : same) filter.erase(line);
+  EXPECT_TRUE(filter.may_hold(full.back()));
+  for (const LineAddr line : full) filter.erase(line);
+  EXPECT_EQ(filter.overflow(), 0U);
+  for (const LineAddr line : full) EXPECT_FALSE(filter.may_hold(line));
+}
+
+// K95. On 64 lines in sub-tables of 2 buckets: many are in overflow, or come there when a sub-table leaves.
+TEST(DLeftFilterFaults, AreFoundWhileSubTablesComeAndGo) {
+  using Fault = DLeftFilter::Fault;
+  for (const Fault fault :
+       {Fault::none, Fault::overflow_uncounted, Fault::overflow_cleared, Fault::overflow_wraps,
+        Fault::cell_kept, Fault::cell_in_leaving, Fault::counters_clear}) {
+    DLeftFilter filter(2, 2, 7, fault);
+    EXPECT_EQ(MovingTraffic(filter, 1, 64).run(5000) == "", fault == Fault::none)
+        << "fault " << static_cast<int>(fault);
+  }
+}
+
 // 16 cores, 40 % of the private lines: 256 buckets a sub-table.
 TEST(DLeftFilter, FalsePositivesFollowTheFormulaWithoutOverflow) {
   constexpr double hashes = 256 * 512;

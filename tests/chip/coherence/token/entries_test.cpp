@@ -3,93 +3,14 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "chip/coherence/token/token_tiles.hpp"
-#include "chip/noc/mesh.hpp"
-#include "chip/stats/registry.hpp"
-#include "tests/chip/coherence/rig.hpp"
+#include "tests/chip/coherence/token/users.hpp"
 
 namespace rubato::chip {
 namespace {
 
 constexpr LineAddr kLine{4096}, kOther{4097}, kThird{4098};
-
-/// Cores that use what they wait for as soon as they are told.
-class Users final : public AccessClient, private EventHandler {
- public:
-  explicit Users(const Config& config)
-      : config_(resolve(config)),
-        mesh_(make_mesh(config_)),
-        memory_(make_memory_system(config_, *mesh_, none_, &timeline_, this)) {
-    dynamic_cast<TokenTiles&>(*memory_).on_violation([](const std::string& what) { throw Violation(what); });
-  }
-
-  void ask(std::uint32_t core, LineAddr line, AccessKind kind) {
-    uses_.push_back({CoreId{core}, line, kind, {}});
-    try_to_use(uses_.back());
-  }
-  /// When the `n`th access was performed, all others having been, too, after which nothing is left to happen.
-  Cycle performed(std::size_t n) {
-    while (timeline_.step()) {
-    }
-    for (const Use& use : uses_) EXPECT_TRUE(use.done) << "an access waits for ever";
-    EXPECT_EQ(memory_->check_invariants(), "");
-    return use_of(n);
-  }
-  /// Its core has gone away.
-  void give_up(std::size_t n) { uses_[n].done = Cycle{}; }
-  bool is_performed(std::size_t n) const { return uses_[n].done.has_value(); }
-  void run_until_performed(std::size_t n) {
-    while (!is_performed(n)) ASSERT_TRUE(timeline_.step());
-  }
-  double sum_of(const std::string& name) const {
-    StatRegistry registry;
-    memory_->register_stats(registry);
-    double sum = 0;
-    for (const auto& stat : registry.stats())
-      if (stat.name == name && stat.counter != nullptr) sum += static_cast<double>(*stat.counter);
-    return sum;
-  }
-  L1Cache& l1d(std::uint32_t core) { return memory_->l1d(CoreId{core}); }
-
- private:
-  struct Use {
-    CoreId core;
-    LineAddr line;
-    AccessKind kind;
-    std::optional<Cycle> done;
-  };
-  Cycle use_of(std::size_t n) const { return uses_[n].done.value_or(Cycle{}); }
-  void try_to_use(Use& use) {
-    if (memory_->access(use.core, use.line, use.kind, timeline_.now()).done) use.done = timeline_.now();
-  }
-  void on_access_ready(CoreId core, LineAddr line, Cycle now) override {
-    for (std::size_t n = 0; n < uses_.size(); ++n)
-      if (!uses_[n].done && uses_[n].core == core && uses_[n].line == line)
-        timeline_.schedule(now, this, 0, n);
-  }
-  void on_event(Cycle, std::uint32_t, std::uint64_t n) override {
-    if (!uses_[n].done) try_to_use(uses_[n]);
-  }
-
-  Config config_;
-  NoConflictCheck none_;
-  Timeline timeline_;
-  std::unique_ptr<Mesh> mesh_;
-  std::unique_ptr<MemoryHierarchy> memory_;
-  std::vector<Use> uses_;
-};
-
-Config tiles(const char* protocol, std::uint32_t cores, std::uint32_t per_tile) {
-  Config config = tiny_caches(cores, per_tile);
-  config.coherence.protocol = protocol;
-  config.coherence.capacity = 4;
-  return config;
-}
 
 class Entries : public testing::TestWithParam<const char*> {
  protected:

@@ -42,8 +42,10 @@ enum class TokenMutant : std::uint8_t {
   write_back_not_awaited,
   load_without_token,
   taken_back_line_granted,
-  counter_wraps,        // of two lines
-  flush_does_not_wait,  // so
+  counter_wraps,           // of two lines
+  flush_does_not_wait,     // so
+  moved_cell_kept,         // so, when the counter's sub-table leaves
+  entry_kept_without_way,  // so, when the way of an idle line's entry goes
 };
 
 class TokenExplorer {

@@ -5,6 +5,10 @@
 //   place     sparse evicts the other line's entry before it begins a request, and waits if that line is
 //   busy;
 //             the others drop an idle line's entry when they make one, and do without if that line is busy
+//   moves     of flask's split: a second place comes and goes, with the entry in it unless its line is busy;
+//   that
+//             line finds another when its transaction closes. The sub-table of the counter leaves, and what
+//             it counts is in overflow from then on (K57, K58)
 //   counter   counts to `most`; a request that may be counted waits until a full one has been flushed. What
 //   is
 //             counted all the same, for it came out meanwhile, is remembered beside it (K53)
@@ -29,8 +33,9 @@ class PairExplorer : private TokenExplorer {
   using TokenExplorer::Params;
   using TokenExplorer::Result;
 
-  /// `most`: to which the filter's counter counts.
-  PairExplorer(const Params& p, std::uint32_t most) : TokenExplorer(p), most_(most) {}
+  /// `most`: to which the filter's counter counts; `moves`: of the split between directory and filter.
+  PairExplorer(const Params& p, std::uint32_t most, bool moves = false)
+      : TokenExplorer(p), most_(most), moves_(moves) {}
 
   /// Breadth first.
   Result explore() {
@@ -70,7 +75,10 @@ class PairExplorer : private TokenExplorer {
   struct Pair {
     std::array<State, 2> lines;
     std::uint32_t count = 0;             // the filter's counter
-    std::array<bool, 2> is_beside = {};  // counted, but not by it
+    std::uint32_t overflow = 0;          // counted since its sub-table left
+    std::array<bool, 2> is_beside = {};  // counted, but by neither
+    unsigned places = 1;                 // of entries
+    std::array<unsigned, 2> place_of{};  // a line's entry, from 1; 0: it has none
   };
 
   Pair first() const {
@@ -79,19 +87,39 @@ class PairExplorer : private TokenExplorer {
     return pair;
   }
   std::uint32_t moves(const Pair& pair) const {
-    return TokenExplorer::moves(pair.lines[0]) + TokenExplorer::moves(pair.lines[1]);
+    return TokenExplorer::moves(pair.lines[0]) + TokenExplorer::moves(pair.lines[1]) + (moves_ ? 2 : 0);
   }
 
   bool make(Pair& pair, std::uint32_t move) {
     const std::uint32_t of_first = TokenExplorer::moves(pair.lines[0]);
-    return move < of_first ? make(pair, 0, move) : make(pair, 1, move - of_first);
+    if (move < of_first) return make(pair, 0, move);
+    move -= of_first;
+    const std::uint32_t of_second = TokenExplorer::moves(pair.lines[1]);
+    return move < of_second ? make(pair, 1, move) : move_split(pair, move - of_second);
+  }
+  /// A second way comes or goes, or a sub-table leaves.
+  bool move_split(Pair& pair, std::uint32_t what) {
+    if (what == 1) {
+      if (pair.count == 0) return false;
+      pair.overflow += pair.count;
+      if (p_.mutant != TokenMutant::moved_cell_kept) pair.count = 0;
+      return true;
+    }
+    pair.places = 3 - pair.places;
+    for (const unsigned i : {0U, 1U}) {
+      if (pair.place_of[i] <= pair.places) continue;
+      pair.place_of[i] = 0;
+      HomeLine& line = pair.lines[i].home;
+      if (line.phase == HomeLine::Phase::idle && p_.mutant != TokenMutant::entry_kept_without_way) drop(line);
+    }
+    return true;
   }
   bool make(Pair& pair, unsigned i, std::uint32_t move) {
     State& line = pair.lines[i];
     const std::uint32_t at_home = static_cast<std::uint32_t>(line.bag.size()) + p_.agents * 4;
     if (move == at_home || move == at_home + 1) {  // the next request; the filter says no, or maybe
       if (line.home.phase != HomeLine::Phase::idle || line.queue.empty()) return false;
-      const bool says_no = pair.count == 0 && !pair.is_beside[0] && !pair.is_beside[1];
+      const bool says_no = pair.count == 0 && pair.overflow == 0 && !pair.is_beside[0] && !pair.is_beside[1];
       if ((move == at_home) != says_no) return false;
       if (says_no && line.is_counted) fail("the filter says no of a line that is out");
       const Pair before = pair;
@@ -101,7 +129,9 @@ class PairExplorer : private TokenExplorer {
     const bool was_counted = line.is_counted, had_entry = line.home.has_entry;
     if (!TokenExplorer::make(line, move)) return false;
     count(pair, i, was_counted);
-    if (line.home.has_entry && !had_entry) place(pair, i);
+    if (!line.home.has_entry) pair.place_of[i] = 0;
+    const bool closed = line.home.phase == HomeLine::Phase::idle;
+    if (line.home.has_entry && pair.place_of[i] == 0 && (!had_entry || closed)) place(pair, i);
     return true;
   }
 
@@ -130,6 +160,7 @@ class PairExplorer : private TokenExplorer {
   void recall(Pair& pair, unsigned i, bool to_memory) {
     const bool was_counted = pair.lines[i].is_counted;
     TokenExplorer::apply(pair.lines[i], home_rules_.recall(pair.lines[i].home, to_memory));
+    pair.place_of[i] = 0;
     count(pair, i, was_counted);
   }
   static bool recalls_more_than(const Pair& before, const Pair& now) {
@@ -142,20 +173,29 @@ class PairExplorer : private TokenExplorer {
   }
 
   void place(Pair& pair, unsigned i) {
+    const unsigned others = pair.place_of[1 - i];
+    for (unsigned free = 1; free <= pair.places; ++free)
+      if (free != others) {
+        pair.place_of[i] = free;
+        return;
+      }
     HomeLine& other = pair.lines[1 - i].home;
-    if (!other.has_entry) return;
     if (p_.policy == TokenPolicy::sparse) return fail("a sparse directory has more entries than places");
-    HomeLine& loses = other.phase == HomeLine::Phase::idle ? other : pair.lines[i].home;
-    loses.has_entry = false;
-    loses.sharers = 0;
-    loses.owner = HomeLine::kNoAgent;
+    if (other.phase != HomeLine::Phase::idle) return drop(pair.lines[i].home);
+    drop(other);
+    pair.place_of[i] = std::exchange(pair.place_of[1 - i], 0);
+  }
+  static void drop(HomeLine& line) {
+    line.has_entry = false;
+    line.sharers = 0;
+    line.owner = HomeLine::kNoAgent;
   }
 
   void count(Pair& pair, unsigned i, bool was_counted) const {
     const bool is_counted = pair.lines[i].is_counted;
     if (is_counted == was_counted) return;
     if (!is_counted) {
-      if (!std::exchange(pair.is_beside[i], false)) --pair.count;
+      if (!std::exchange(pair.is_beside[i], false)) --(pair.count != 0 ? pair.count : pair.overflow);
     } else if (pair.count == most_) {
       if (p_.mutant == TokenMutant::counter_wraps) {
         pair.count = 0;
@@ -171,8 +211,15 @@ class PairExplorer : private TokenExplorer {
     for (const State& s : pair.lines) check(s);
     std::uint32_t counted = 0;
     for (const unsigned i : {0U, 1U}) counted += pair.lines[i].is_counted && !pair.is_beside[i] ? 1 : 0;
-    if (counted != pair.count) fail("the filter's counter is not the number of lines that it counts");
-    if (pair.lines[0].home.has_entry && pair.lines[1].home.has_entry) fail("two entries are in one place");
+    if (counted != pair.count + pair.overflow)
+      fail("the filter's counter is not the number of lines that it counts");
+    if (pair.place_of[0] != 0 && pair.place_of[0] == pair.place_of[1]) fail("two entries are in one place");
+    for (const unsigned i : {0U, 1U}) {
+      const HomeLine& line = pair.lines[i].home;
+      if (pair.place_of[i] > pair.places) fail("an entry is where there is no way");
+      if (line.phase == HomeLine::Phase::idle && line.has_entry != (pair.place_of[i] != 0))
+        fail("an idle line has an entry without a place, or a place without an entry");
+    }
   }
 
   /// I9: with nothing new begun, everything that waits gets what it waits for.
@@ -207,13 +254,16 @@ class PairExplorer : private TokenExplorer {
     return least_of_numberings(p_.agents, [&](const auto& order) {
       std::array<std::string, 2> lines;
       for (const unsigned i : {0U, 1U})
-        lines[i] = serialized(pair.lines[i], order) + (pair.is_beside[i] ? '+' : '-');
+        lines[i] = serialized(pair.lines[i], order) + (pair.is_beside[i] ? '+' : '-') +
+                   static_cast<char>('0' + pair.place_of[i]);
       if (lines[1] < lines[0]) std::swap(lines[0], lines[1]);
-      return lines[0] + '#' + lines[1];
+      return lines[0] + '#' + lines[1] + static_cast<char>('0' + pair.overflow) +
+             static_cast<char>('0' + pair.places);
     });
   }
 
   std::uint32_t most_;
+  bool moves_;
   std::deque<Pair> pairs_;
 };
 

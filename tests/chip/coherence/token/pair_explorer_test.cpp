@@ -13,6 +13,7 @@ struct Sharing {
   TokenPolicy policy;
   std::uint32_t most;
   const char* name;
+  bool moves = false;
 };
 
 class LinesThatShare : public testing::TestWithParam<Sharing> {
@@ -20,7 +21,7 @@ class LinesThatShare : public testing::TestWithParam<Sharing> {
   static PairExplorer explorer(std::uint32_t agents, std::size_t most_states = 12'000) {
     return PairExplorer(
         {.policy = GetParam().policy, .agents = agents, .tokens = agents, .most_states = most_states},
-        GetParam().most);
+        GetParam().most, GetParam().moves);
   }
 };
 
@@ -47,11 +48,21 @@ TEST(LinesThatShareACounter, ShowThatItWrapsAndThatAFlushIsAwaited) {
   }
 }
 
+TEST(LinesThatShareACounter, ShowThatAMoveIsWrong) {
+  for (const TokenMutant mutant : {TokenMutant::moved_cell_kept, TokenMutant::entry_kept_without_way}) {
+    const TokenExplorer::Params params{
+        .policy = TokenPolicy::flask, .agents = 2, .tokens = 2, .mutant = mutant};
+    EXPECT_NE(PairExplorer(params, 2, true).walk(1, 400, 400).violation, "");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(PairExplorer, LinesThatShare,
                          testing::Values(Sharing{TokenPolicy::sparse, 2, "SparseEntry"},
                                          Sharing{TokenPolicy::mosaic, 2, "MosaicEntry"},
                                          Sharing{TokenPolicy::flask, 2, "FlaskEntryAndHash"},
-                                         Sharing{TokenPolicy::flask, 1, "FlaskFullCounter"}),
+                                         Sharing{TokenPolicy::flask, 1, "FlaskFullCounter"},
+                                         Sharing{TokenPolicy::flask, 2, "FlaskMoves", true},
+                                         Sharing{TokenPolicy::flask, 1, "FlaskFullCounterMoves", true}),
                          [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

@@ -35,6 +35,7 @@ struct Crowd {
   std::uint32_t tokens = 0;  // of a line, if more than tiles
   std::uint32_t sharer_bits = 64;
   bool delivers_all = false;
+  bool moves = false;  // the split between directory and filter
 };
 
 class Cores final : public EventHandler, public AccessClient {
@@ -62,6 +63,10 @@ class Cores final : public EventHandler, public AccessClient {
       if (now_and_then() && rng_.below(4) == 0)
         protocol_.warm(CoreId{static_cast<std::uint32_t>(rng_.below(crowd_.cores))},
                        LineAddr{4096 + rng_.below(crowd_.lines)}, AccessKind::store);
+      if (crowd_.moves && rng_.below(256) == 0)
+        dynamic_cast<TokenProtocol&>(protocol_).set_directory_ways(
+            TileId{static_cast<std::uint32_t>(rng_.below(config_.tiles()))},
+            static_cast<std::uint32_t>(1 + rng_.below(crowd_.ways - 1)));
     }
     for (const Wait& w : waiting_) EXPECT_FALSE(w.waits) << "a core waits for ever";
     EXPECT_EQ(protocol_.check_invariants(), "");
@@ -90,6 +95,7 @@ class Cores final : public EventHandler, public AccessClient {
     c.coherence.tokens = crowd.tokens;
     c.coherence.sharer_bits = crowd.sharer_bits;
     c.coherence.deliver_all = crowd.delivers_all;
+    if (crowd.moves) c.coherence.partition = "adaptive";
     if (crowd.is_variant) c.coherence.filter_counts = "chip", c.coherence.mosaic_probe = "needed";
     if (crowd.is_exclusive) {
       c.l2.inclusion = "exclusive";
@@ -194,6 +200,14 @@ TEST(RandomTesterReach, GoesWhereTheTablesHaveRows) {
   EXPECT_GT(sum(chip, &DirectoryCounters::false_positives), sum(flask, &DirectoryCounters::false_positives))
       << "the LLC's lines fill its filter";
   EXPECT_EQ(sum(sparse, &DirectoryCounters::false_positives), 0U);
+
+  Cores moves({"", "flask", 16, 1, 80, 8, 4, 2, "dlcbf", 300, 4, false, 0, false, 0, 64, false, true}, 1,
+              20'000);
+  moves.run();
+  std::uint64_t ways_moved = 0;
+  for (std::uint32_t t = 0; t < 16; ++t)
+    ways_moved += dynamic_cast<const TokenProtocol&>(moves.protocol()).home(TileId{t}).split->ways_moved;
+  EXPECT_GT(ways_moved, 1000U);
 }
 
 constexpr const char *kSparse = "sparse", *kMosaic = "mosaic", *kFlask = "flask", *kTokenB = "tokenb";
@@ -246,6 +260,17 @@ INSTANTIATE_TEST_SUITE_P(
         Crowd{"MosaicCoarse", kMosaic, 16, 1, 80, 1, 1, 0.25, "none", 300, 4, false, 0, false, 0, 3},
         Crowd{"FlaskCoarse", kFlask, 16, 1, 80, 2, 1, 0.5, "dlcbf", 300, 4, false, 0, false, 0, 5},
         Crowd{"TokenBAll", kTokenB, 16, 1, 80, 2, 1, 0.5, "none", 300, 4, false, 0, false, 0, 64, true},
+        Crowd{"FlaskMoves", kFlask, 16, 1, 80, 8, 4, 2, "dlcbf", 300, 4, false, 0, false, 0, 64, false, true},
+        Crowd{"FlaskMovesFull", kFlask, 16, 1, 4000, 4, 2, 1, "dlcbf", 30, 4, false, 0, false, 0, 64, false,
+              true},
+        Crowd{"FlaskMovesCoarse", kFlask, 16, 1, 80, 3, 1, 1, "dlcbf", 300, 4, false, 0, false, 0, 5, false,
+              true},
+        Crowd{"FlaskMovesChip", kFlask, 16, 1, 400, 4, 2, 1, "dlcbf", 100, 1, false, 0, true, 0, 64, false,
+              true},
+        Crowd{"FlaskMovesExclusive", kFlask, 4, 1, 400, 4, 2, 1, "dlcbf", 300, 4, true, 2, false, 0, 64,
+              false, true},
+        Crowd{"FlaskMovesTiles", kFlask, 16, 4, 80, 8, 4, 2, "dlcbf", 100, 4, false, 1, false, 0, 64, false,
+              true},
         Crowd{"SparseHundred", kSparse, 100, 1, 120, 8, 1, 2, "none", 50},
         Crowd{"MosaicHundred", kMosaic, 100, 1, 120, 8, 1, 2, "none", 50},
         Crowd{"FlaskHundred", kFlask, 200, 2, 120, 8, 4, 4, "dlcbf", 50},

@@ -1,0 +1,52 @@
+// What directories of fewer and more ways would hold (K59): the tags that each set of one in 16 would have,
+// in the order of their use, so that a tag at depth j is one that j ways or more would still have. Partial
+// tags of 16 bits, without entries: two lines may look alike.
+//
+// A line that needs its entry no longer leaves a hole at its depth: of the directories that had it, a way is
+// empty. The next tag that comes fills the hole nearest to the top, and only those above it move down; for
+// any number of ways that is what LRU does.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+class ShadowTags {
+ public:
+  /// sets: a directory's, a power of two; ways: of the largest directory.
+  ShadowTags(std::uint64_t sets, std::uint32_t ways);
+
+  /// For how many of the directory's sets each set here stands.
+  std::uint64_t scale() const { return stride_; }
+  bool is_sampled(LineAddr frame) const;
+
+  /// A request of a line. @returns its depth, from 1, or 0: it has no tag here. The tag is on top afterwards.
+  std::uint32_t use(LineAddr frame);
+  /// The line was found shared: its tag is on top.
+  void enter(LineAddr frame);
+  /// The line's entry would be freed.
+  void erase(LineAddr frame);
+
+ private:
+  static constexpr std::uint64_t kOneIn = 16, kFewestSets = 4;
+  static constexpr std::uint32_t kHole = ~0U;
+
+  std::uint64_t set_of(LineAddr frame) const { return frame.value & (sets_ - 1); }
+  std::uint32_t tag_of(LineAddr frame) const {
+    return static_cast<std::uint32_t>(frame.value / sets_ & 0xffff);
+  }
+  std::uint32_t* first_of(LineAddr frame) { return &tags_[set_of(frame) / stride_ * ways_]; }
+  /// The line's tag, or null.
+  std::uint32_t* find(LineAddr frame);
+  void push(std::uint32_t* first, std::uint32_t tag);
+
+  std::uint64_t sets_, stride_;
+  std::uint32_t ways_;
+  std::vector<std::uint32_t> tags_;  // of a set: the last used first
+};
+
+}  // namespace rubato::chip
