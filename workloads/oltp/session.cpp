@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "workloads/oltp/session.hpp"
+
+namespace rubato::workloads::oltp {
+
+Row<Table::customer>* Session::customer_by_name_or_number(Warehouse& w, unsigned district) {
+  if (rng.below(10) >= 6) return customer(w, district, skewed(db.sizes().customers));
+  const std::uint64_t name = skewed(db.sizes().names());
+  std::array<Row<Table::customer>*, 4> found{};
+  unsigned count = 0;
+  w.names.scan(name_key(district, name, 0, 0), name_key(district, name + 1, 0, 0),
+               [&](std::uint64_t, std::uint64_t row) {
+                 found[count++] = Database::pointer<Table::customer>(row);
+                 return count < found.size();
+               });
+  return found[count / 2 < count ? count / 2 : 0];
+}
+
+namespace {
+
+template <Client F>
+void run_one(Session& s, unsigned home) {
+  const std::uint64_t draw = s.rng.below(100);
+  if (draw < 45) return new_order<F>(s, home);
+  if (draw < 88) return payment<F>(s, home);
+  if (draw < 92) return order_status<F>(s, home);
+  if (draw < 96) return delivery<F>(s, home);
+  stock_level<F>(s, home);
+}
+
+}  // namespace
+
+void run_transactions(Session& s, std::uint64_t count) {
+  static constexpr std::array<void (*)(Session&, unsigned), kClients> kRun{
+      run_one<Client::ascii>, run_one<Client::utf16>, run_one<Client::ebcdic>, run_one<Client::binary>};
+  for (; count > 0; --count, ++s.now) {
+    const bool is_local = s.rng.below(100) < s.chances.local;
+    const auto home =
+        is_local ? s.own_warehouse : static_cast<unsigned>(s.rng.below(s.db.sizes().warehouses));
+    kRun[s.rng.below(kClients)](s, home);
+    s.reply.send();
+  }
+}
+
+}  // namespace rubato::workloads::oltp

@@ -1,0 +1,90 @@
+// What a thread of the server has for itself, and the transactions that it runs for clients.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "workloads/oltp/database.hpp"
+#include "workloads/oltp/log.hpp"
+#include "workloads/oltp/reply.hpp"
+#include "workloads/oltp/statements.hpp"
+
+namespace rubato::workloads::oltp {
+
+struct Chances {
+  unsigned remote = 15;  ///< percent of order lines' suppliers and of payers that are of another warehouse
+  unsigned local = 50;   ///< percent of transactions of the thread's own warehouse; all others are of any
+};
+
+/// A server's thread, with the transaction that it runs.
+struct Session {
+  Session(Database& of, const Chances& c, unsigned thread, std::uint64_t seed)
+      : db(of), chances(c), own_warehouse(thread % of.sizes().warehouses), rng(seed) {}
+
+  Database& db;
+  Chances chances;
+  unsigned own_warehouse;
+  Rng rng;
+  Reply reply;
+  LogRecord record;
+  Arena rows;
+  std::uint64_t now = 2;  ///< time of day: the thread's transactions
+  std::array<std::uint64_t, kTransactions> commits{};
+  std::uint64_t rolled_back = 0, duplicates = 0, wrong_rows = 0;
+  std::vector<Row<Table::history>*> payments;
+
+  void commit(Transaction t) {
+    db.log().append(static_cast<std::uint64_t>(t), record);
+    ++commits[static_cast<unsigned>(t)];
+  }
+  /// TPC-C's NURand on [0, bound).
+  std::uint64_t skewed(std::uint64_t bound) {
+    const std::uint64_t a = std::bit_ceil(bound / 3 + 1) - 1;
+    return ((rng.below(a + 1) | rng.below(bound)) + a / 2) % bound;
+  }
+  unsigned district() { return static_cast<unsigned>(rng.below(kDistricts)); }
+  unsigned other_warehouse(unsigned than) {
+    const unsigned warehouses = db.sizes().warehouses;
+    if (warehouses == 1 || rng.below(100) >= chances.remote) return than;
+    return static_cast<unsigned>((than + 1 + rng.below(warehouses - 1)) % warehouses);
+  }
+  Row<Table::customer>* customer(Warehouse& w, unsigned district, std::uint64_t number) {
+    return w.customers.find(district * db.sizes().customers + number);
+  }
+  /// Six in ten clients give a name instead of a number: the middle one of that name.
+  Row<Table::customer>* customer_by_name_or_number(Warehouse& w, unsigned district);
+};
+
+using Guard = std::lock_guard<DataLatch>;
+
+/// One transaction for a client of warehouse `home`.
+template <Client F>
+void new_order(Session& s, unsigned home);
+template <Client F>
+void payment(Session& s, unsigned home);
+template <Client F>
+void order_status(Session& s, unsigned home);
+template <Client F>
+void delivery(Session& s, unsigned home);
+template <Client F>
+void stock_level(Session& s, unsigned home);
+
+/// A source file has a transaction, for each kind of client.
+#define RUBATO_FOR_EACH_CLIENT(transaction)                      \
+  template void transaction<Client::ascii>(Session&, unsigned);  \
+  template void transaction<Client::utf16>(Session&, unsigned);  \
+  template void transaction<Client::ebcdic>(Session&, unsigned); \
+  template void transaction<Client::binary>(Session&, unsigned)
+
+/// Runs `count` transactions in TPC-C's mix.
+void run_transactions(Session& s, std::uint64_t count);
+
+/// TPC-C's consistency conditions and ours. @throws WrongResult
+void verify(Database& db, const std::vector<std::unique_ptr<Session>>& sessions);
+
+}  // namespace rubato::workloads::oltp
