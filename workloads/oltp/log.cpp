@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "workloads/oltp/log.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "workloads/common/workload.hpp"
 
@@ -22,36 +24,58 @@ Log::Log(unsigned types, std::uint64_t ring_words, std::uint64_t segment_words)
       mask_(ring_words - 1),
       segment_words_(segment_words),
       ring_(ring_words),
-      segment_checks_(ring_words / segment_words) {}
+      segments_(ring_words / segment_words) {}
 
 void LogRecord::too_long() {
   throw std::length_error("a transaction changes more than fits into its record");
 }
 
 void Log::append(std::uint64_t type, LogRecord& record) {
-  const std::lock_guard<DataLatch> guard(latch_);
-  std::uint64_t check = mixed(mixed(mixed(0, next_), type), last_check_);
-  put(next_);
-  put(type);
-  put(last_check_);
-  for (std::size_t i = 0; i < record.size(); ++i) {
-    check = mixed(check, record.data()[i]);
-    put(record.data()[i]);
+  const std::uint64_t words = record.size() + kOverhead;
+  std::uint64_t check = mixed(type, words);
+  for (std::size_t i = 0; i < record.size(); ++i) check = mixed(check, record.data()[i]);
+  std::uint64_t begin = 0, check_before = 0;
+  {
+    const std::lock_guard<Latch> guard(latch_);
+    begin = next_;
+    wait_for_room(begin + words - 1);
+    next_ += words;
+    check_before = last_check_;
+    check = mixed(mixed(check, begin), check_before);
+    last_check_ = check;
+    ++records_[type];
   }
-  put(record.size());
-  last_check_ = mixed(check, record.size());
-  put(last_check_);
-  ++records_[type];
+  std::uint64_t at = begin;
+  const auto put = [&](std::uint64_t word) { ring_[at++ & mask_] = word; };
+  put(begin);
+  put(type);
+  put(check_before);
+  for (std::size_t i = 0; i < record.size(); ++i) put(record.data()[i]);
+  put(words);
+  put(check);
   record.clear();
-  if (next_ - written_ >= segment_words_) write_out();
+  const std::uint64_t here = std::min(words, segment_words_ - (begin & (segment_words_ - 1)));
+  copied(begin, here);
+  if (here < words) copied(begin + here, words - here);
 }
 
-void Log::write_out() {
-  for (; next_ - written_ >= segment_words_; written_ += segment_words_) {
-    std::uint64_t check = 0;
-    for (std::uint64_t i = 0; i < segment_words_; ++i) check = mixed(check, ring_[(written_ + i) & mask_]);
-    segment_checks_[(written_ & mask_) / segment_words_] = check;
-  }
+void Log::wait_for_room(std::uint64_t position) {
+  const std::uint64_t turn = position / ring_.size();
+  while (segment_of(position).turn.load(std::memory_order_acquire) != turn) std::this_thread::yield();
+}
+
+void Log::copied(std::uint64_t position, std::uint64_t words) {
+  Segment& segment = segment_of(position);
+  if (segment.words.fetch_add(words, std::memory_order_acq_rel) + words != segment_words_) return;
+  segment.check = check_of_segment(position & ~(segment_words_ - 1));
+  segment.words.store(0, std::memory_order_relaxed);
+  segment.turn.fetch_add(1, std::memory_order_release);
+}
+
+std::uint64_t Log::check_of_segment(std::uint64_t begin) const {
+  std::uint64_t check = 0;
+  for (std::uint64_t i = 0; i < segment_words_; ++i) check = mixed(check, ring_[(begin + i) & mask_]);
+  return check;
 }
 
 void Log::verify(const std::vector<std::uint64_t>& commits) const {
@@ -69,22 +93,23 @@ void Log::verify(const std::vector<std::uint64_t>& commits) const {
     const auto wrong = [&](const char* what) {
       return WrongResult("the log's record that ends at word " + std::to_string(end) + " " + what);
     };
-    if (words + kOverhead > end) throw wrong("has no size");
-    const std::uint64_t begin = end - words - kOverhead;
+    if (words < kOverhead || words > end) throw wrong("has no size");
+    const std::uint64_t begin = end - words;
     if (begin < oldest) break;
-    std::uint64_t check = 0;
-    for (std::uint64_t at = begin; at < end - 1; ++at) check = mixed(check, word(at));
+    std::uint64_t check = mixed(word(begin + 1), words);
+    for (std::uint64_t at = begin + 3; at < end - 2; ++at) check = mixed(check, word(at));
+    check = mixed(mixed(check, begin), word(begin + 2));
     if (word(begin) != begin) throw wrong("says that it begins elsewhere");
     if (word(end - 1) != check || check != expected) throw wrong("does not agree with its checksum");
     expected = word(begin + 2);
     end = begin;
   }
-  // A segment that was written out and is whole in the ring.
-  for (std::uint64_t at = written_; at >= oldest + segment_words_; at -= segment_words_) {
-    std::uint64_t check = 0;
-    for (std::uint64_t i = at - segment_words_; i < at; ++i) check = mixed(check, word(i));
-    if (segment_checks_[((at - segment_words_) & mask_) / segment_words_] != check)
-      throw WrongResult("the log's segment that ends at word " + std::to_string(at) +
+  // What was written out and is still in the ring.
+  for (std::uint64_t end = next_ & ~(segment_words_ - 1); end >= oldest + segment_words_;
+       end -= segment_words_) {
+    const std::uint64_t begin = end - segment_words_;
+    if (segments_[(begin & mask_) / segment_words_].check != check_of_segment(begin))
+      throw WrongResult("the log's segment that ends at word " + std::to_string(end) +
                         " was written out otherwise");
   }
 }

@@ -1,11 +1,12 @@
-// The log that all transactions share: a thread collects what a transaction changes, and appends it at the
-// commit. The log is a ring; who fills a segment writes it out, which here means a checksum.
+// The log that all transactions share: a thread collects what a transaction changes, takes its place in the
+// log at the commit, and copies it there. The log is a ring; who fills a segment writes it out: here, into a
+// checksum.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "workloads/common/latch.hpp"
@@ -26,15 +27,16 @@ class LogRecord {
   void clear() { used_ = 0; }
 
  private:
+  static constexpr unsigned kMaxWords = 4000;
   [[noreturn]] static void too_long();
 
-  std::array<std::uint64_t, 4096> data_{};
+  std::array<std::uint64_t, kMaxWords> data_{};
   std::size_t used_ = 0;
 };
 
 class Log {
  public:
-  /// Both are powers of two.
+  /// Both are powers of two; a record is at most a segment.
   Log(unsigned types, std::uint64_t ring_words, std::uint64_t segment_words);
 
   /// Appends a record of transaction type `type` and empties it.
@@ -43,20 +45,32 @@ class Log {
   /// Walks the records that are still in the ring. @throws WrongResult
   /// @param commits how many transactions of each type have committed
   void verify(const std::vector<std::uint64_t>& commits) const;
-  [[nodiscard]] std::uint64_t words() const { return next_; }
 
  private:
   // A record: its position, its type, the checksum of the one before; what changed; its size in words, and
   // the checksum of all that.
   static constexpr std::uint64_t kOverhead = 5;
-  void put(std::uint64_t word) { ring_[next_++ & mask_] = word; }
-  void write_out();
+  /// A part of the ring. Who copies the last of its words writes it out, and frees it for the next turn.
+  struct alignas(64) Segment {
+    std::atomic<std::uint64_t> words{0};  ///< that have been copied in this turn
+    std::atomic<std::uint64_t> turn{0};
+    std::uint64_t check = 0;  ///< of what was written out last
+  };
+  [[nodiscard]] Segment& segment_of(std::uint64_t position) {
+    return segments_[(position & mask_) / segment_words_];
+  }
+  void wait_for_room(std::uint64_t position);
+  /// `words` from `position` on are copied.
+  void copied(std::uint64_t position, std::uint64_t words);
+  [[nodiscard]] std::uint64_t check_of_segment(std::uint64_t begin) const;
 
-  alignas(64) DataLatch latch_;
-  std::uint64_t next_ = 0, last_check_ = 0, written_ = 0;  // words; words that are written out
-  std::vector<std::uint64_t> records_;                     // of each type
-  std::uint64_t mask_, segment_words_;
-  std::vector<std::uint64_t> ring_, segment_checks_;  // a check for each segment of the ring
+  alignas(64) Latch latch_;  // of the next three
+  std::uint64_t next_ = 0, last_check_ = 0;
+  std::vector<std::uint64_t> records_;  // of each type
+  alignas(64) std::uint64_t mask_;
+  std::uint64_t segment_words_;
+  std::vector<std::uint64_t> ring_;
+  std::vector<Segment> segments_;
 };
 
 }  // namespace rubato::workloads::oltp
