@@ -2,7 +2,7 @@
 #include "workloads/oltp/log.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cstring>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -13,9 +13,7 @@
 namespace rubato::workloads::oltp {
 namespace {
 
-std::uint64_t mixed(std::uint64_t sum, std::uint64_t word) {
-  return (std::rotl(sum, 9) ^ word) * 0x9e3779b97f4a7c15ULL;
-}
+std::uint64_t mixed(std::uint64_t sum, std::uint64_t word) { return sum * 0x9e3779b97f4a7c15ULL + word; }
 
 }  // namespace
 
@@ -45,18 +43,21 @@ void Log::append(std::uint64_t type, LogRecord& record) {
     last_check_ = check;
     ++records_[type];
   }
-  std::uint64_t at = begin;
-  const auto put = [&](std::uint64_t word) { ring_[at++ & mask_] = word; };
-  put(begin);
-  put(type);
-  put(check_before);
-  for (std::size_t i = 0; i < record.size(); ++i) put(record.data()[i]);
-  put(words);
-  put(check);
+  const std::array<std::uint64_t, 3> front{begin, type, check_before};
+  const std::array<std::uint64_t, 2> back{words, check};
+  copy(begin, front.data(), front.size());
+  copy(begin + front.size(), record.data(), record.size());
+  copy(begin + words - back.size(), back.data(), back.size());
   record.clear();
   const std::uint64_t here = std::min(words, segment_words_ - (begin & (segment_words_ - 1)));
   copied(begin, here);
   if (here < words) copied(begin + here, words - here);
+}
+
+void Log::copy(std::uint64_t position, const std::uint64_t* from, std::uint64_t words) {
+  const std::uint64_t at = position & mask_, to_end = std::min(words, ring_.size() - at);
+  std::memcpy(&ring_[at], from, to_end * sizeof *from);
+  std::memcpy(ring_.data(), from + to_end, (words - to_end) * sizeof *from);
 }
 
 void Log::wait_for_room(std::uint64_t position) {

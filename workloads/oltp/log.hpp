@@ -59,6 +59,8 @@ class Log {
   [[nodiscard]] Segment& segment_of(std::uint64_t position) {
     return segments_[(position & mask_) / segment_words_];
   }
+  void copy(std::uint64_t position, const std::uint64_t* from, std::uint64_t words);
+  /// The segment of the position before has been waited for.
   void wait_for_room(std::uint64_t position);
   /// `words` from `position` on are copied.
   void copied(std::uint64_t position, std::uint64_t words);

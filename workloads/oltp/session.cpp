@@ -32,7 +32,9 @@ void run_one(Session& s, unsigned home) {
 
 void run_transactions(Session& s, std::uint64_t count) {
   static constexpr std::array<void (*)(Session&, unsigned), kClients> kRun{
-      run_one<Client::ascii>, run_one<Client::utf16>, run_one<Client::ebcdic>, run_one<Client::binary>};
+      run_one<Client::ascii>,      run_one<Client::upper>, run_one<Client::utf16_le>,
+      run_one<Client::utf16_be>,   run_one<Client::utf32>, run_one<Client::ebcdic_037>,
+      run_one<Client::ebcdic_500>, run_one<Client::binary>};
   for (; count > 0; --count, ++s.now) {
     const bool is_local = s.rng.below(100) < s.chances.local;
     const auto home =

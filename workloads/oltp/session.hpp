@@ -75,10 +75,14 @@ template <Client F>
 void stock_level(Session& s, unsigned home);
 
 /// A source file has a transaction, for each kind of client.
-#define RUBATO_FOR_EACH_CLIENT(transaction)                      \
-  template void transaction<Client::ascii>(Session&, unsigned);  \
-  template void transaction<Client::utf16>(Session&, unsigned);  \
-  template void transaction<Client::ebcdic>(Session&, unsigned); \
+#define RUBATO_FOR_EACH_CLIENT(transaction)                          \
+  template void transaction<Client::ascii>(Session&, unsigned);      \
+  template void transaction<Client::upper>(Session&, unsigned);      \
+  template void transaction<Client::utf16_le>(Session&, unsigned);   \
+  template void transaction<Client::utf16_be>(Session&, unsigned);   \
+  template void transaction<Client::utf32>(Session&, unsigned);      \
+  template void transaction<Client::ebcdic_037>(Session&, unsigned); \
+  template void transaction<Client::ebcdic_500>(Session&, unsigned); \
   template void transaction<Client::binary>(Session&, unsigned)
 
 /// Runs `count` transactions in TPC-C's mix.

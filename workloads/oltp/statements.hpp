@@ -28,13 +28,13 @@ template <Transaction X, Client F, class C>
 [[gnu::noinline]] void send(const Row<C::kTable>& row, Reply& reply) {
   constexpr std::uint64_t kTag = tag_of(X, C::kTable, C::kFirst);
   if constexpr (C::kIsText) {
-    constexpr unsigned kEach = words_of_text<F>(1);
+    constexpr unsigned kEach = words_of_text(F);
     std::uint64_t* to = reply.field(kTag, C::kWords * kEach);
     [&]<unsigned... I>(std::integer_sequence<unsigned, I...>) {
       (put_text<F>(to + I * kEach, row.words[C::kFirst + I]), ...);
     }(std::make_integer_sequence<unsigned, C::kWords>{});
   } else {
-    put_number<F>(reply.field(kTag, kWordsOfNumber<F>), row.words[C::kFirst]);
+    put_number<F>(reply.field(kTag, words_of_number(F)), row.words[C::kFirst]);
   }
 }
 

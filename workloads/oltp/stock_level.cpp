@@ -41,7 +41,7 @@ void stock_level(Session& s, unsigned home) {
     ++low;
     send_all<kX, F, stock::Item, stock::Quantity>(row, s.reply);
   }
-  put_number<F>(s.reply.field(tag_of(kX, Table::stock, 0xfe), kWordsOfNumber<F>), low);
+  put_number<F>(s.reply.field(tag_of(kX, Table::stock, 0xfe), words_of_number(F)), low);
   s.commit(kX);
 }
 

@@ -38,7 +38,8 @@ void write_request(RequestText& to, const Site& site, const Clients& clients, Rn
   const std::string path =
       is_built ? "/page/" + std::to_string(rng.below(clients.templates)) : Site::path(site.draw(rng));
   static constexpr std::array<const char*, 3> kAgents{"Mozilla/4.0 (compatible; MSIE 5.5; Windows NT 5.0)",
-                                                      "Mozilla/5.0 (X11; U; SunOS sun4u; en-US)", "Lynx/2.8.4rel.1"};
+                                                      "Mozilla/5.0 (X11; U; SunOS sun4u; en-US)",
+                                                      "Lynx/2.8.4rel.1"};
   to.size = static_cast<unsigned>(std::snprintf(
       to.text.data(), to.text.size(),
       "GET %s HTTP/1.1\r\nHost: www.example.org\r\nUser-Agent: %s\r\nAccept: text/html, image/gif, */*\r\n"
@@ -54,7 +55,8 @@ bool parse_request(std::string_view text, Request& to) {
   if (end_of_path == std::string_view::npos) return false;
   to.path = text.substr(0, end_of_path);
   text.remove_prefix(end_of_path);
-  if (!take_word(text, " HTTP/1.") || !(take_word(text, "1") || take_word(text, "0")) || !take_word(text, "\r\n"))
+  if (!take_word(text, " HTTP/1.") || !(take_word(text, "1") || take_word(text, "0")) ||
+      !take_word(text, "\r\n"))
     return false;
   to.path = to.path.substr(0, to.path.find('?'));
   if (std::string_view rest = to.path; take_word(rest, "/page/"))
@@ -67,7 +69,8 @@ bool parse_request(std::string_view text, Request& to) {
     while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
     ++to.headers;
     if (is_header(name, "connection")) to.keeps_alive = value == "keep-alive";
-    if (is_header(name, "cookie") && (!take_word(value, "user=") || !take_number(value, to.user))) return false;
+    if (is_header(name, "cookie") && (!take_word(value, "user=") || !take_number(value, to.user)))
+      return false;
     text.remove_prefix(end + 2);
   }
   return true;

@@ -27,10 +27,10 @@ struct RequestText {
 void write_request(RequestText& to, const Site& site, const Clients& clients, Rng& rng);
 
 struct Request {
-  std::string_view path;    ///< without the query
-  unsigned page = 0;        ///< number of a template, if is_built
-  unsigned user = 0;        ///< of the cookie
-  bool is_built = false;    ///< "/page/N"
+  std::string_view path;  ///< without the query
+  unsigned page = 0;      ///< number of a template, if is_built
+  unsigned user = 0;      ///< of the cookie
+  bool is_built = false;  ///< "/page/N"
   bool keeps_alive = false;
   unsigned headers = 0;
 };

@@ -28,11 +28,12 @@ void Site::read(unsigned file, std::uint64_t* to) const {
 
 unsigned Site::draw(Rng& rng) const {
   const std::uint64_t at = rng.below(popularity_.back());
-  const auto directory =
-      static_cast<unsigned>(std::upper_bound(popularity_.begin(), popularity_.end(), at) - popularity_.begin());
+  const auto directory = static_cast<unsigned>(std::upper_bound(popularity_.begin(), popularity_.end(), at) -
+                                               popularity_.begin());
   const std::uint64_t percent = rng.below(100);
   const unsigned of_class = percent < 35 ? 0 : percent < 85 ? 1 : percent < 99 ? 2 : 3;
-  return directory * kFilesOfDirectory + of_class * kFilesOfClass + static_cast<unsigned>(rng.below(kFilesOfClass));
+  return directory * kFilesOfDirectory + of_class * kFilesOfClass +
+         static_cast<unsigned>(rng.below(kFilesOfClass));
 }
 
 std::string Site::path(unsigned file) {

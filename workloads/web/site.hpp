@@ -1,5 +1,5 @@
-// The files of a web site: directories as SPECweb99 has them, of 36 files in four classes, 102 bytes to 918 KB,
-// synthetic. Small files are asked for more often than large ones, and directories by Zipf's law.
+// The files of a web site: directories as SPECweb99 has them, of 36 files in four classes, 102 bytes to 918
+// KB, synthetic. Small files are asked for more often than large ones, and directories by Zipf's law.
 // SPDX-License-Identifier: MIT
 #pragma once
 
