@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
       .range(0U, 100U);
   line.add_option("--local", o.chances.local,
                   "Percent of transactions of a warehouse that is the thread's own; the others are of any "
-                  "(default 50)")
+                  "(default 100)")
       .range(0U, 100U);
   return workload_main(
       "oltp", line, [&] { run(o); }, argc, argv);

@@ -13,7 +13,7 @@ template <Client F>
 void order_status(Session& s, unsigned home) {
   Warehouse& w = s.db.warehouse(home);
   const unsigned d = s.district();
-  Row<Table::customer>& customer = *s.customer_by_name_or_number(w, d);
+  Row<Table::customer>& customer = *s.customer_by_name_or_number<kX>(w, d);
   {
     const Guard guard(customer.latch);
     if (!check<kX>(customer)) ++s.wrong_rows;

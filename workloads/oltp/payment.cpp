@@ -29,7 +29,7 @@ void payment(Session& s, unsigned home) {
   const unsigned from = s.other_warehouse(home);
   Warehouse& payer_home = s.db.warehouse(from);
   const unsigned payer_district = from == home ? d : s.district();
-  Row<Table::customer>& payer = *s.customer_by_name_or_number(payer_home, payer_district);
+  Row<Table::customer>& payer = *s.customer_by_name_or_number<kX>(payer_home, payer_district);
   {
     const Guard guard(w.row.latch);
     if (!check<kX>(w.row)) ++s.wrong_rows;

@@ -93,9 +93,11 @@ template <Client F>
                                      0x2020202000000000ULL};
 #pragma GCC unroll 16
     for (unsigned i = kCharacters - 1; i > 0; --i) {
-      out[i / 8] |= (rest % 10 + '0') << (8 * (i % 8));
+      out[i / 8] ^= (rest % 10 + ('0' ^ ' ')) << (8 * (i % 8));
       rest /= 10;
+      if (rest == 0) break;
     }
+    if (is_negative) out[0] ^= '-' ^ ' ';
     put_text<F>(to, out[0]);
     put_text<F>(to + words_of_text(F), out[1]);
   }

@@ -3,19 +3,6 @@
 
 namespace rubato::workloads::oltp {
 
-Row<Table::customer>* Session::customer_by_name_or_number(Warehouse& w, unsigned district) {
-  if (rng.below(10) >= 6) return customer(w, district, skewed(db.sizes().customers));
-  const std::uint64_t name = skewed(db.sizes().names());
-  std::array<Row<Table::customer>*, 4> found{};
-  unsigned count = 0;
-  w.names.scan(name_key(district, name, 0, 0), name_key(district, name + 1, 0, 0),
-               [&](std::uint64_t, std::uint64_t row) {
-                 found[count++] = Database::pointer<Table::customer>(row);
-                 return count < found.size();
-               });
-  return found[count / 2 < count ? count / 2 : 0];
-}
-
 namespace {
 
 template <Client F>

@@ -18,7 +18,7 @@ namespace rubato::workloads::oltp {
 
 struct Chances {
   unsigned remote = 15;  ///< percent of order lines' suppliers and of payers that are of another warehouse
-  unsigned local = 50;   ///< percent of transactions of the thread's own warehouse; all others are of any
+  unsigned local = 100;  ///< percent of transactions of the thread's own warehouse; all others are of any
 };
 
 /// A server's thread, with the transaction that it runs.
@@ -56,11 +56,30 @@ struct Session {
   Row<Table::customer>* customer(Warehouse& w, unsigned district, std::uint64_t number) {
     return w.customers.find(district * db.sizes().customers + number);
   }
-  /// Six in ten clients give a name instead of a number: the middle one of that name.
+  /// Six in ten clients give a name instead of a number: the middle one of those whose first names it reads.
+  template <Transaction X>
   Row<Table::customer>* customer_by_name_or_number(Warehouse& w, unsigned district);
 };
 
 using Guard = std::lock_guard<DataLatch>;
+
+template <Transaction X>
+Row<Table::customer>* Session::customer_by_name_or_number(Warehouse& w, unsigned district) {
+  if (rng.below(10) >= 6) return customer(w, district, skewed(db.sizes().customers));
+  const std::uint64_t name = skewed(db.sizes().names());
+  std::array<Row<Table::customer>*, 4> found{};
+  unsigned count = 0;
+  w.names.scan(name_key(district, name, 0, 0), name_key(district, name + 1, 0, 0),
+               [&](std::uint64_t, std::uint64_t row) {
+                 found[count++] = Database::pointer<Table::customer>(row);
+                 return count < found.size();
+               });
+  for (unsigned i = 0; i < count; ++i) {
+    const Guard guard(found[i]->latch);
+    if (!check<X>(*found[i])) ++wrong_rows;
+  }
+  return found[count / 2];
+}
 
 /// One transaction for a client of warehouse `home`.
 template <Client F>

@@ -37,6 +37,7 @@ void stock_level(Session& s, unsigned home) {
   for (auto item = items.begin(); item != end; ++item) {
     Row<Table::stock>& row = *w.stock.find(*item);
     const Guard guard(row.latch);
+    if (!check<kX>(row)) ++s.wrong_rows;
     if (row.get<stock::Quantity>() >= threshold) continue;
     ++low;
     send_all<kX, F, stock::Item, stock::Quantity>(row, s.reply);
