@@ -13,8 +13,8 @@ Company::Company(const Sizes& sizes, unsigned warehouses, std::uint64_t seed)
   Rng rng(seed);
   for (Item& item : items_) {
     item.price = 100 + rng.below(9'901);
-    item.brand = rng.below(2);
     for (std::uint64_t& word : item.name) word = rng();
+    for (std::uint64_t& word : item.description) word = rng.below(100);
   }
 }
 

@@ -17,8 +17,8 @@ namespace rubato::workloads::midtier {
 struct Sizes {
   unsigned customers = 300;  ///< of a warehouse, and its first orders
   unsigned items = 2000;
-  unsigned room_kib = 1024;  ///< of each half of a heap, beside what lives
-  unsigned cross = 1;        ///< percent of order lines and payments for another warehouse
+  unsigned room_kib = 256;  ///< of each half of a heap, beside what lives
+  unsigned cross = 1;       ///< percent of order lines and payments for another warehouse
 };
 
 /// Words of a heap's half.
@@ -28,8 +28,9 @@ std::size_t words_of_half(const Sizes& sizes);
 enum Kind : unsigned { kWarehouse = 2, kCustomer, kStock, kOrder, kLines, kLine, kText, kScreen };
 
 struct alignas(64) Item {
-  std::uint64_t price = 0, brand = 0;
-  std::array<std::uint64_t, 6> name{};
+  std::uint64_t price = 0;
+  std::array<std::uint64_t, 7> name{};
+  std::array<std::uint64_t, 16> description{};
 };
 
 /// Kept up by all threads.

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
       .range(1U, 100'000U);
   line.add_option("--items", sizes.items, "Items (default 2000)").range(1U, 1'000'000U);
   line.add_option("--room", sizes.room_kib,
-                  "KiB of each half of a warehouse's heap beside what lives (default 1024)")
+                  "KiB of each half of a warehouse's heap beside what lives (default 256)")
       .range(16U, 1'048'576U);
   line.add_option("--cross", sizes.cross,
                   "Percent of order lines and payments for another warehouse (default 1)")

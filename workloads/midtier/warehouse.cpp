@@ -13,19 +13,20 @@
 namespace rubato::workloads::midtier {
 namespace {
 
-constexpr unsigned kMinLines = 5, kMaxLines = 15,
-                   kMostWords = 1200;      // the latter: of a transaction's new objects
-constexpr unsigned kDeliveredAtOnce = 12;  // of a transaction: more than orders come, so that few wait
+constexpr unsigned kMinLines = 5, kMaxLines = 15;
+constexpr unsigned kMostWords = 1200;      // of a transaction's new objects
+constexpr unsigned kDeliveredAtOnce = 12;  // more than orders come, so that few wait
 constexpr unsigned kScreenWords = 240;     // 24 lines of 80 characters
+constexpr std::uint64_t kOriginal = 7;     // in the description of an item that is no copy
 
 // Words of objects, behind their references.
 enum CustomerWord : unsigned { kBalance, kPaid, kPayments, kDeliveries, kCustomerWords };
 enum StockWord : unsigned { kQuantity, kTaken, kTakenOrders, kStockWords };
 enum OrderWord : unsigned { kId, kBuyer, kTotal, kCarrier, kIsFirst, kOrderWords };
-enum LineWord : unsigned { kItem, kOf, kLineQuantity, kAmount, kLineWords };
+enum LineWord : unsigned { kItem, kOf, kLineQuantity, kAmount, kOriginals, kLineWords };
 
 // The most words of each, with its node in a tree.
-constexpr std::size_t kWordsOfCustomer = 36, kWordsOfStock = 14, kWordsOfOrder = 178;
+constexpr std::size_t kWordsOfCustomer = 36, kWordsOfStock = 14, kWordsOfOrder = 193;
 
 }  // namespace
 
@@ -102,10 +103,12 @@ Object* Warehouse::make_order(std::uint64_t customer, bool is_first) {
     lines->set_ref(n, line);
     const std::uint64_t item = rng_.below(company_.sizes().items), quantity = 1 + rng_.below(10);
     const Item& of = company_.item(item);
+    const auto originals = std::count(of.description.begin(), of.description.end(), kOriginal);
     line->word(kItem) = item;
     line->word(kOf) = number_;
     line->word(kLineQuantity) = quantity;
     line->word(kAmount) = quantity * of.price;
+    line->word(kOriginals) = static_cast<std::uint64_t>(originals);
     order->word(kTotal) += quantity * of.price;
     if (!is_first && elsewhere_ < elsewhere_item_.size() && rng_.below(100) < company_.sizes().cross) {
       elsewhere_item_[elsewhere_] = item;

@@ -54,6 +54,7 @@ Warehouse::Warehouse(const Sizes& sizes)
 Database::Database(const Sizes& sizes, std::uint64_t seed)
     : sizes_(sizes),
       seed_(seed),
+      latches_(kRowLatches),
       warehouses_(sizes.warehouses),
       items_(sizes.items),
       log_(5, 1U << 17, 1U << 12) {}

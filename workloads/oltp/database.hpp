@@ -68,6 +68,16 @@ class Database {
   [[nodiscard]] const Sizes& sizes() const { return sizes_; }
   Log& log() { return log_; }
 
+  /// The latches of rows are in a table that all threads share; rows of one hash share one, so a thread holds
+  /// at most one.
+  template <Table T>
+  DataLatch& latch_of(const Row<T>& row) {
+    const std::uint64_t third =
+        T == Table::stock ? 0 : row.words[2];  // numbers of the row, which never change
+    const std::uint64_t key = row.words[0] << 40 ^ row.words[1] << 24 ^ third << 8 ^ static_cast<unsigned>(T);
+    return latches_[mix64(key) % latches_.size()].latch;
+  }
+
   template <Table T>
   static Row<T>* pointer(std::uint64_t value) {
     return reinterpret_cast<Row<T>*>(value);  // NOLINT: what a tree keeps is a pointer of a row
@@ -78,8 +88,14 @@ class Database {
   void load_order(Warehouse& w, unsigned warehouse, unsigned district, unsigned order, unsigned customer,
                   Rng& rng);
 
+  struct alignas(64) RowLatch {
+    DataLatch latch;
+  };
+  static constexpr std::size_t kRowLatches = 4096;
+
   Sizes sizes_;
   std::uint64_t seed_;
+  std::vector<RowLatch> latches_;
   std::vector<std::unique_ptr<Warehouse>> warehouses_;
   HashIndex<Row<Table::item>> items_;
   Arena item_rows_;

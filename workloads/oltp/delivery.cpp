@@ -22,7 +22,7 @@ void deliver(Session& s, Warehouse& w, unsigned d, std::uint64_t carrier) {
                      });
   std::uint64_t total = 0;
   {
-    const Guard guard(order.latch);
+    const Guard guard(s.db.latch_of(order));
     if (!check<kX>(order)) ++s.wrong_rows;
     change<kX, order::Carrier>(order, s.record, carrier);
     for (unsigned i = 0; i < count; ++i) {
@@ -33,7 +33,7 @@ void deliver(Session& s, Warehouse& w, unsigned d, std::uint64_t carrier) {
     send_all<kX, F, order::Id, order::District, order::Carrier>(order, s.reply);
   }
   Row<Table::customer>& customer = *s.customer(w, d, order.get<order::Customer>());
-  const Guard guard(customer.latch);
+  const Guard guard(s.db.latch_of(customer));
   if (!check<kX>(customer)) ++s.wrong_rows;
   change<kX, customer::Balance>(customer, s.record, customer.get<customer::Balance>() + total);
   change<kX, customer::Deliveries>(customer, s.record, customer.get<customer::Deliveries>() + 1);

@@ -38,7 +38,7 @@ template <Client F>
 Row<Table::order_line>* take_stock(Session& s, const Line& line, unsigned home, unsigned district) {
   Row<Table::stock>& stock = *s.db.warehouse(line.supplier).stock.find(line.item);
   auto* row = s.rows.make<Row<Table::order_line>>();
-  const Guard guard(stock.latch);
+  const Guard guard(s.db.latch_of(stock));
   if (!check<kX>(stock)) ++s.wrong_rows;
   const std::uint64_t have = stock.get<stock::Quantity>();
   const std::uint64_t left = have >= line.quantity + 10 ? have - line.quantity : have - line.quantity + 91;
@@ -83,21 +83,21 @@ void new_order(Session& s, unsigned home) {
 
   std::uint64_t percent = 0, order_id = 0, taxes = 10'000;
   {
-    const Guard guard(w.row.latch);
+    const Guard guard(s.db.latch_of(w.row));
     if (!check<kX>(w.row)) ++s.wrong_rows;
     taxes += w.row.get<warehouse::Tax>();
     send_all<kX, F, warehouse::Id, warehouse::Tax>(w.row, s.reply);
   }
   {
     Row<Table::customer>& customer = *s.customer(w, d, customer_number);
-    const Guard guard(customer.latch);
+    const Guard guard(s.db.latch_of(customer));
     if (!check<kX>(customer)) ++s.wrong_rows;
     percent = 10'000 - customer.get<customer::Discount>();
     send_all<kX, F, customer::Id, customer::Last, customer::Credit, customer::Discount>(customer, s.reply);
   }
   {
     Row<Table::district>& district = w.districts[d];
-    const Guard guard(district.latch);
+    const Guard guard(s.db.latch_of(district));
     if (!check<kX>(district)) ++s.wrong_rows;
     order_id = district.get<district::NextOrder>();
     change<kX, district::NextOrder>(district, s.record, order_id + 1);

@@ -15,7 +15,7 @@ void order_status(Session& s, unsigned home) {
   const unsigned d = s.district();
   Row<Table::customer>& customer = *s.customer_by_name_or_number<kX>(w, d);
   {
-    const Guard guard(customer.latch);
+    const Guard guard(s.db.latch_of(customer));
     if (!check<kX>(customer)) ++s.wrong_rows;
     send_all<kX, F, customer::Id, customer::First, customer::Middle, customer::Last, customer::Balance>(
         customer, s.reply);
@@ -36,7 +36,7 @@ void order_status(Session& s, unsigned home) {
                        return count < lines.size();
                      });
   {
-    const Guard guard(order->latch);  // also of the lines
+    const Guard guard(s.db.latch_of(*order));  // also of the lines
     if (!check<kX>(*order)) ++s.wrong_rows;
     send_all<kX, F, order::Id, order::Entered, order::Carrier>(*order, s.reply);
     for (unsigned i = 0; i < count; ++i) {

@@ -31,20 +31,20 @@ void payment(Session& s, unsigned home) {
   const unsigned payer_district = from == home ? d : s.district();
   Row<Table::customer>& payer = *s.customer_by_name_or_number<kX>(payer_home, payer_district);
   {
-    const Guard guard(w.row.latch);
+    const Guard guard(s.db.latch_of(w.row));
     if (!check<kX>(w.row)) ++s.wrong_rows;
     change<kX, warehouse::Ytd>(w.row, s.record, w.row.get<warehouse::Ytd>() + amount);
     send_place<F, warehouse::Place>(w.row, s.reply);
   }
   {
     Row<Table::district>& district = w.districts[d];
-    const Guard guard(district.latch);
+    const Guard guard(s.db.latch_of(district));
     if (!check<kX>(district)) ++s.wrong_rows;
     change<kX, district::Ytd>(district, s.record, district.get<district::Ytd>() + amount);
     send_place<F, district::Place>(district, s.reply);
   }
   {
-    const Guard guard(payer.latch);
+    const Guard guard(s.db.latch_of(payer));
     if (!check<kX>(payer)) ++s.wrong_rows;
     change<kX, customer::Balance>(payer, s.record, payer.get<customer::Balance>() - amount);
     change<kX, customer::YtdPayment>(payer, s.record, payer.get<customer::YtdPayment>() + amount);

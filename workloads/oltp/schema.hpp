@@ -7,8 +7,6 @@
 #include <array>
 #include <cstdint>
 
-#include "workloads/common/latch.hpp"
-
 namespace rubato::workloads::oltp {
 
 enum class Table : std::uint8_t { warehouse, district, customer, history, order, order_line, item, stock };
@@ -140,9 +138,8 @@ using Info = Text<Table::stock, 11 + 3 * D, 3>;
 constexpr std::uint64_t check_of(unsigned index, std::uint64_t word) { return word * (2 * index + 3); }
 
 template <Table T>
-struct alignas(64) Row {
+struct alignas(64) Row {  // Database::latch_of() guards numbers that change, and `check`
   static constexpr Table kTable = T;
-  DataLatch latch;          ///< guards the numbers that change, and `check`
   std::uint64_t check = 0;  ///< the sum of check_of() of all words
   std::array<std::uint64_t, row_words(T)> words{};
 

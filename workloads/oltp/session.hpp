@@ -75,7 +75,7 @@ Row<Table::customer>* Session::customer_by_name_or_number(Warehouse& w, unsigned
                  return count < found.size();
                });
   for (unsigned i = 0; i < count; ++i) {
-    const Guard guard(found[i]->latch);
+    const Guard guard(db.latch_of(*found[i]));
     if (!check<X>(*found[i])) ++wrong_rows;
   }
   return found[count / 2];

@@ -19,7 +19,7 @@ void stock_level(Session& s, unsigned home) {
   const std::uint64_t threshold = 10 + s.rng.below(11);
   std::uint64_t next = 0;
   {
-    const Guard guard(w.districts[d].latch);
+    const Guard guard(s.db.latch_of(w.districts[d]));
     if (!check<kX>(w.districts[d])) ++s.wrong_rows;
     next = w.districts[d].get<district::NextOrder>();
     send_all<kX, F, district::Id, district::NextOrder>(w.districts[d], s.reply);
@@ -36,7 +36,7 @@ void stock_level(Session& s, unsigned home) {
   std::uint64_t low = 0;
   for (auto item = items.begin(); item != end; ++item) {
     Row<Table::stock>& row = *w.stock.find(*item);
-    const Guard guard(row.latch);
+    const Guard guard(s.db.latch_of(row));
     if (!check<kX>(row)) ++s.wrong_rows;
     if (row.get<stock::Quantity>() >= threshold) continue;
     ++low;
