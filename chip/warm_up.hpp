@@ -15,6 +15,8 @@ class WarmUp final : public FastForward::Observer {
 
   void on_turn(const Thread& thread) override {
     core_ = CoreId{static_cast<std::uint32_t>(thread.tid) % cores_};
+    for (std::uint32_t i = 0; i < cores_ && !thread.may_run_on(core_); ++i)  // one of its own, if it has any
+      core_ = CoreId{(core_.value + 1) % cores_};
   }
   void on_data(Addr address, unsigned bytes, bool is_store) override {
     const AccessKind kind = is_store ? AccessKind::store : AccessKind::load;

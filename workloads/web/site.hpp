@@ -1,0 +1,47 @@
+// The files of a web site: directories as SPECweb99 has them, of 36 files in four classes, 102 bytes to 918
+// KB, synthetic. Small files are asked for more often than large ones, and directories by Zipf's law.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/rng.hpp"
+
+namespace rubato::workloads::web {
+
+class Site {
+ public:
+  static constexpr unsigned kClasses = 4, kFilesOfClass = 9, kFilesOfDirectory = kClasses * kFilesOfClass;
+  static constexpr unsigned kNotFound = ~0U;
+
+  Site(unsigned directories, std::uint64_t seed);
+
+  [[nodiscard]] unsigned files() const { return static_cast<unsigned>(checks_.size()); }
+  /// The size in words: files are padded.
+  [[nodiscard]] std::uint64_t words(unsigned file) const;
+  /// The sum of its words.
+  [[nodiscard]] std::uint64_t check(unsigned file) const { return checks_[file]; }
+  /// From the disk, so to speak.
+  void read(unsigned file, std::uint64_t* to) const;
+
+  [[nodiscard]] unsigned draw(Rng& rng) const;
+  /// "/dir00012/class1_3"
+  [[nodiscard]] static std::string path(unsigned file);
+  /// The file of a path, or kNotFound.
+  [[nodiscard]] unsigned resolve(std::string_view path) const;
+
+ private:
+  [[nodiscard]] std::uint64_t content(unsigned file, std::uint64_t word) const {
+    const std::uint64_t x = ((std::uint64_t{file} << 32 | word) ^ seed_) * 0x9e3779b97f4a7c15ULL;
+    return x ^ (x >> 29);
+  }
+
+  std::uint64_t seed_;
+  std::vector<std::uint64_t> checks_;
+  std::vector<std::uint64_t> popularity_;  // of directories: running sums
+};
+
+}  // namespace rubato::workloads::web
