@@ -15,10 +15,7 @@ constexpr unsigned kTogether = 4;  // columns that are transformed at once: a li
 }  // namespace
 
 Transform::Transform(const Box& box, unsigned threads)
-    : box_(box),
-      threads_(threads),
-      all_(static_cast<std::ptrdiff_t>(threads)),
-      longest_(std::max({box.x, box.y, box.z})) {
+    : box_(box), threads_(threads), all_(threads), longest_(std::max({box.x, box.y, box.z})) {
   for (unsigned k = 0; k < longest_; ++k) {
     const double angle = -2 * std::numbers::pi * k / longest_;
     roots_.push_back({std::cos(angle), std::sin(angle)});

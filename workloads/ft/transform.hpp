@@ -6,10 +6,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <barrier>
 #include <cstddef>
 #include <vector>
 
+#include "workloads/common/line_allocator.hpp"
+#include "workloads/common/waiting.hpp"
 #include "workloads/ft/complex.hpp"
 
 namespace rubato::workloads::ft {
@@ -19,7 +20,7 @@ struct Box {
   unsigned x = 128, y = 128, z = 32;
   std::size_t points() const { return std::size_t{x} * y * z; }
 };
-using Numbers = std::vector<Complex>;
+using Numbers = LineVector<Complex>;
 
 class Transform {
  public:
@@ -36,7 +37,7 @@ class Transform {
     unsigned first, end;
   };
   Planes spectrum_planes(unsigned thread) const { return part(thread, box_.y); }
-  void wait() { all_.arrive_and_wait(); }
+  void wait() { all_.wait(); }
 
  private:
   Planes part(unsigned thread, unsigned planes) const {
@@ -49,7 +50,7 @@ class Transform {
 
   Box box_;
   unsigned threads_;
-  std::barrier<> all_;
+  Barrier all_;
   Numbers roots_;  ///< exp(-2 pi i k / longest), for k below the longest side
   unsigned longest_;
   struct Scratch {

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+
+#include "workloads/common/line_allocator.hpp"
 
 namespace rubato::workloads::mg {
 
@@ -22,7 +23,7 @@ class Grid {
 
  private:
   unsigned size_;
-  std::vector<double> points_;
+  LineVector<double> points_;
 };
 
 }  // namespace rubato::workloads::mg

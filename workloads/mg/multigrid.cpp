@@ -16,8 +16,7 @@ constexpr unsigned kCharges = 10;        // of each sign
 
 }  // namespace
 
-Multigrid::Multigrid(unsigned size, unsigned threads, std::uint64_t seed)
-    : threads_(threads), all_(static_cast<std::ptrdiff_t>(threads)) {
+Multigrid::Multigrid(unsigned size, unsigned threads, std::uint64_t seed) : threads_(threads), all_(threads) {
   for (unsigned n = size; n >= kCoarsest; n /= 2) levels_.emplace_back(n);
   scratch_.assign(threads, std::vector<double>(size));
   Rng rng(seed);
@@ -68,7 +67,7 @@ void Multigrid::sweep(Level& level, unsigned thread) {
         for (unsigned x = 2 - odd; x < n - 1; x += 2) relax(x, x - 1, x + 1);
         if (odd == 1) relax(n - 1, n - 2, 0);
       }
-    all_.arrive_and_wait();
+    all_.wait();
   }
 }
 
@@ -91,7 +90,7 @@ void Multigrid::find_residual(Level& level, unsigned thread) {
       for (unsigned x = 1; x < n - 1; ++x) find(x, x - 1, x + 1);
       find(n - 1, n - 2, 0);
     }
-  all_.arrive_and_wait();
+  all_.wait();
 }
 
 // Full weighting: 1/2 of a point and 1/4 of each neighbour, in each direction.
@@ -117,7 +116,7 @@ void Multigrid::restrict_to(Level& coarse, const Grid& r, unsigned thread) {
       for (unsigned x = 1; x < n; ++x) to[x] = 0.5 * sum[2 * x] + 0.25 * (sum[2 * x - 1] + sum[2 * x + 1]);
       std::fill_n(coarse.u.row(z, y), n, 0.0);
     }
-  all_.arrive_and_wait();
+  all_.wait();
 }
 
 void Multigrid::correct(Grid& fine, const Grid& coarse, unsigned thread) {
@@ -137,7 +136,7 @@ void Multigrid::correct(Grid& fine, const Grid& coarse, unsigned thread) {
         to[2 * x + 1] += 0.5 * (mean[x] + mean[coarse.after(x)]);
       }
     }
-  all_.arrive_and_wait();
+  all_.wait();
 }
 
 double residual_norm(const Grid& u, const Grid& f) {

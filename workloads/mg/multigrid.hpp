@@ -5,10 +5,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <barrier>
 #include <cstdint>
 #include <vector>
 
+#include "workloads/common/waiting.hpp"
 #include "workloads/mg/grid.hpp"
 
 namespace rubato::workloads::mg {
@@ -41,7 +41,7 @@ class Multigrid {
   void correct(Grid& fine, const Grid& coarse, unsigned thread);
 
   unsigned threads_;
-  std::barrier<> all_;
+  Barrier all_;
   std::vector<Level> levels_;                 ///< the finest first
   std::vector<std::vector<double>> scratch_;  ///< a row of each thread
 };

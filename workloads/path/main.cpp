@@ -10,7 +10,7 @@ namespace rubato::workloads::path {
 namespace {
 
 struct Sizes {
-  unsigned side = 1024;
+  unsigned side = 704;
   unsigned span = 128;
 };
 
@@ -33,9 +33,15 @@ void check(Traveller& traveller, const Journey& journey, std::optional<std::uint
     traveller.wrong =
         "a path's length is " + text(length) + ", and " + text(plain) + " by Dijkstra's algorithm";
   if (!length) return;
+  const std::vector<std::size_t> path = traveller.search.path(journey);
+  const Map& map = traveller.search.map();
   std::uint32_t sum = 0;
-  for (const std::size_t field : traveller.search.path(journey)) sum += traveller.search.map()[field].cost;
-  sum -= traveller.search.map()[journey.start].cost;
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    sum += map[path[i]].cost;
+    const std::size_t apart = path[i] > path[i + 1] ? path[i] - path[i + 1] : path[i + 1] - path[i];
+    if (map[path[i]].cost == 0 || (apart != 1 && apart != map.side()))
+      traveller.wrong = "a path leads over a wall or between fields that are not neighbours";
+  }
   if (sum != *length)
     traveller.wrong = "the fields of a path cost " + std::to_string(sum) + ", not " + text(length);
 }
@@ -77,10 +83,10 @@ int main(int argc, char** argv) {
   WorkloadOptions options;
   options.threads = 1;
   options.warm = 1;
-  options.work = 2;
+  options.work = 6;
   path::Sizes sizes;
   add_workload_options(line, options, "searches of each thread");
-  line.add_option("--side", sizes.side, "Fields of a side of the map, 8 bytes each (default 1024)")
+  line.add_option("--side", sizes.side, "Fields of a side of the map, 16 bytes each (default 704)")
       .range(4U, 16384U);
   line.add_option("--span", sizes.span, "Fields from start to goal in each direction, at most (default 128)")
       .range(1U, 16384U);

@@ -1,40 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "workloads/path/search.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <limits>
 #include <queue>
 #include <utility>
 
 namespace rubato::workloads::path {
-
-namespace {
-
-constexpr std::uint8_t kIsClosed = 4;  // in Field::state, beside the direction of the last step: 0 to 3
-constexpr unsigned kDirections = 4;
-
-std::ptrdiff_t step(unsigned direction, unsigned side) {
-  const std::ptrdiff_t row = side;
-  const std::ptrdiff_t steps[kDirections] = {1, row, -1, -row};
-  return steps[direction];
-}
-
-}  // namespace
-
-// The heap's first is the one with the least estimate; of equal ones the one that has come furthest.
-bool Search::Open::operator<(const Open& other) const {
-  if (estimate != other.estimate) return estimate > other.estimate;
-  if (distance != other.distance) return distance < other.distance;
-  return field > other.field;
-}
-
-void Search::begin() {
-  open_.clear();
-  if (++search_ != 0) return;
-  for (std::size_t i = 0; i < map_.fields(); ++i) map_[i].search = 0;
-  search_ = 1;
-}
 
 // Steps in rows and columns, each of which costs 1 or more. It never falls by more than a step costs, so a
 // field that is closed is never reached by a shorter way.
@@ -46,31 +18,39 @@ std::uint32_t Search::at_least(std::size_t from, std::size_t to) const {
   return apart(from / side, to / side) + apart(from % side, to % side);
 }
 
-void Search::reach(std::size_t field, std::uint32_t distance, unsigned direction, const Journey& journey) {
+void Search::reach(std::size_t field, std::uint32_t distance, std::size_t from, const Journey& journey) {
   Field& f = map_[field];
   if (f.search == search_ && f.distance <= distance) return;
   f.search = search_;
   f.distance = distance;
-  f.state = static_cast<std::uint8_t>(direction);
-  open_.push_back({distance + at_least(field, journey.goal), distance, static_cast<std::uint32_t>(field)});
-  std::push_heap(open_.begin(), open_.end());
+  f.from = static_cast<std::uint32_t>(from);
+  f.is_closed = false;
+  buckets_[(distance + at_least(field, journey.goal)) % kBuckets].push_back(
+      static_cast<std::uint32_t>(field));
+  ++open_;
 }
 
 std::optional<std::uint32_t> Search::length(const Journey& journey) {
-  begin();
-  reach(journey.start, 0, 0, journey);
-  while (!open_.empty()) {
-    std::pop_heap(open_.begin(), open_.end());
-    const std::size_t at = open_.back().field;
-    open_.pop_back();
-    Field& f = map_[at];
-    if (f.state & kIsClosed) continue;
-    if (at == journey.goal) return f.distance;
-    f.state |= kIsClosed;
-    for (unsigned d = 0; d < kDirections; ++d) {
-      const std::size_t next = at + static_cast<std::size_t>(step(d, map_.side()));
-      if (const unsigned cost = map_[next].cost; cost != 0) reach(next, f.distance + cost, d, journey);
+  for (auto& bucket : buckets_) bucket.clear();
+  open_ = 0;
+  ++search_;
+  reach(journey.start, 0, journey.start, journey);
+  const std::size_t side = map_.side();
+  for (std::size_t estimate = at_least(journey.start, journey.goal); open_ > 0;) {
+    auto& bucket = buckets_[estimate % kBuckets];
+    if (bucket.empty()) {
+      ++estimate;
+      continue;
     }
+    const std::size_t at = bucket.back();
+    bucket.pop_back();
+    --open_;
+    Field& f = map_[at];
+    if (f.is_closed) continue;
+    if (at == journey.goal) return f.distance;
+    f.is_closed = true;
+    for (const std::size_t next : {at - side, at - 1, at + 1, at + side})
+      if (const unsigned cost = map_[next].cost; cost != 0) reach(next, f.distance + cost, at, journey);
   }
   return std::nullopt;
 }
@@ -78,8 +58,7 @@ std::optional<std::uint32_t> Search::length(const Journey& journey) {
 std::vector<std::size_t> Search::path(const Journey& journey) const {
   std::vector<std::size_t> fields{journey.goal};
   while (fields.back() != journey.start) {
-    const std::size_t at = fields.back();
-    fields.push_back(at - static_cast<std::size_t>(step(map_[at].state & (kDirections - 1), map_.side())));
+    fields.push_back(map_[fields.back()].from);
     if (fields.size() > map_.fields()) break;  // a circle: its length will be wrong
   }
   return fields;

@@ -1,7 +1,9 @@
-// Shortest paths on a Map by A* (Hart, Nilsson, Raphael, 1968).
+// Shortest paths on a Map by A* (Hart, Nilsson, Raphael, 1968), whose open fields are in buckets (Dial,
+// 1969).
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,18 +24,16 @@ class Search {
   const Map& map() const { return map_; }
 
  private:
-  /// A field to visit: `estimate` is what a path over it costs at least.
-  struct Open {
-    std::uint32_t estimate, distance, field;
-    bool operator<(const Open& other) const;
-  };
-  void begin();
-  void reach(std::size_t field, std::uint32_t distance, unsigned direction, const Journey& journey);
+  void reach(std::size_t field, std::uint32_t distance, std::size_t from, const Journey& journey);
   std::uint32_t at_least(std::size_t from, std::size_t to) const;
 
   Map map_;
-  std::vector<Open> open_;  ///< a heap; a field is in it once for each time that a shorter way was found
-  std::uint16_t search_ = 0;
+  /// Fields to visit, by what a path over them costs at least, modulo kBuckets. A step adds less to that than
+  /// there are buckets. A field is in one for each time that a shorter way to it was found.
+  static constexpr unsigned kBuckets = 16;
+  std::array<std::vector<std::uint32_t>, kBuckets> buckets_;
+  std::size_t open_ = 0;  ///< fields in them
+  std::uint32_t search_ = 0;
 };
 
 /// The same length by Dijkstra's algorithm on arrays of its own, or none.
