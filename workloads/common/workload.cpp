@@ -30,10 +30,12 @@ void stay_on_core(unsigned thread, unsigned threads) {
 void add_workload_options(CommandLine& line, WorkloadOptions& o, const std::string& unit) {
   line.add_option("--threads", o.threads, "Threads (default " + std::to_string(o.threads) + ")")
       .range(1U, 1024U);
-  line.add_option("--warm", o.warm,
-                  "So many " + unit + " before the region \"work\" (default " + std::to_string(o.warm) + ")");
-  line.add_option("--work", o.work, "So many " + unit + " in it (default " + std::to_string(o.work) + ")");
-  line.add_option("--seed", o.seed, "Seed of all random choices (default " + std::to_string(o.seed) + ")");
+  const auto add_number = [&](const char* name, std::uint64_t& number, const std::string& help) {
+    line.add_option(name, number, help + " (default " + std::to_string(number) + ")").check(whole_number);
+  };
+  add_number("--warm", o.warm, "So many " + unit + " before the region \"work\"");
+  add_number("--work", o.work, "So many " + unit + " in it");
+  add_number("--seed", o.seed, "Seed of all random choices");
   line.add_flag("--verify", o.verify, "Check the results; exit 1 if one is wrong");
 }
 

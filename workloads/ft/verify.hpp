@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "workloads/common/workload.hpp"
+#include "workloads/ft/diffusion.hpp"
+
+namespace rubato::workloads::ft {
+
+/// Is `done` what the transforms should leave? @throws WrongResult
+void verify(const Diffusion& done, const Box& box, const WorkloadOptions& o);
+
+}  // namespace rubato::workloads::ft

@@ -1,0 +1,44 @@
+// The linear equations that lu solves: at each point of a cube five unknowns, coupled with each other by a
+// block that is different at each point, and with those of the six neighbours by a block for each direction.
+// Beyond the cube all is zero.
+//
+//   D(p) u(p) - sum over directions d of B(d) u(p + d) = b(p)
+//
+// In the maximum norm |D^-1| <= 1 and |B(d)| = 1/10, which is what the sweeps' convergence rests on.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/common/line_allocator.hpp"
+#include "workloads/lu/block.hpp"
+
+namespace rubato::workloads::lu {
+
+enum Direction : unsigned { kWest, kNorth, kBelow, kEast, kSouth, kAbove, kDirections };
+constexpr double kNeighbourNorm = 0.1;
+
+using Field = LineVector<Vector>;  // of the points, by z, y and x
+
+struct Equations {
+  Equations(unsigned size, std::uint64_t seed);
+
+  std::size_t at(unsigned z, unsigned y, unsigned x) const { return (std::size_t{z} * size + y) * size + x; }
+  /// D of a point, before it was factored.
+  Block diagonal(std::size_t point) const;
+
+  unsigned size;                                ///< points of a side
+  std::array<Block, kDirections> to_neighbour;  ///< B
+  Block coupling;                               ///< the part of D that has a weight at each point
+  LineVector<double> weights;                   ///< of it, 0 to 1
+  Field solution;                               ///< drawn, and b computed from it
+  Field right_side;
+};
+
+/// b - A u at a point, written from the definition: what the sweeps are checked with.
+Vector plain_residual(const Equations& equations, const Field& u, unsigned z, unsigned y, unsigned x);
+
+}  // namespace rubato::workloads::lu
