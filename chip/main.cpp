@@ -18,6 +18,7 @@
 #include "chip/chip.hpp"
 #include "chip/debug/gdb_server.hpp"
 #include "chip/process_options.hpp"
+#include "chip/program.hpp"
 #include "chip/session/command_line.hpp"
 #include "chip/session/session.hpp"
 
@@ -77,10 +78,11 @@ class ChipSimulation final : public Simulation {
   std::string symbol(LineAddr line) const override { return chip_.symbols().describe(line); }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines;
-    for (const auto& [name, count] : chip_.process().unknown_calls()) {
-      lines.push_back(fmt::format("system call {} is not implemented: refused with ENOSYS {} time{}", name,
-                                  count, count == 1 ? "" : "s"));
-    }
+    for (std::size_t i = 0; i < chip_.programs(); ++i)
+      for (const auto& [name, count] : chip_.program(i).process.unknown_calls())
+        lines.push_back(fmt::format("{}system call {} is not implemented: refused with ENOSYS {} time{}",
+                                    chip_.programs() == 1 ? "" : chip_.program(i).title() + ": ", name, count,
+                                    count == 1 ? "" : "s"));
     return lines;
   }
   std::string errors() const override { return errors_; }

@@ -11,10 +11,12 @@ namespace rubato::chip {
 
 class WarmUp final : public FastForward::Observer {
  public:
-  WarmUp(MemorySystem& memory_system, std::uint32_t cores) : memory_system_(memory_system), cores_(cores) {}
+  /// Of a program that runs on `cores` cores from `first` on.
+  WarmUp(MemorySystem& memory_system, CoreId first, std::uint32_t cores)
+      : memory_system_(memory_system), first_(first), cores_(cores) {}
 
   void on_turn(const Thread& thread) override {
-    core_ = CoreId{static_cast<std::uint32_t>(thread.tid) % cores_};
+    core_ = CoreId{first_.value + static_cast<std::uint32_t>(thread.tid) % cores_};
   }
   void on_data(Addr address, unsigned bytes, bool is_store) override {
     const AccessKind kind = is_store ? AccessKind::store : AccessKind::load;
@@ -30,6 +32,7 @@ class WarmUp final : public FastForward::Observer {
 
  private:
   MemorySystem& memory_system_;
+  CoreId first_;
   std::uint32_t cores_;
   CoreId core_{};
   LineAddr last_line_{~std::uint64_t{0}};
