@@ -306,6 +306,16 @@ void Chip::Impl::register_stats() {
   registry.total("chip.fast_forward.instructions", "instructions",
                  "Guest instructions executed in fast-forward.",
                  [this] { return fast_forward_instructions(); });
+  if (programs.size() > 1)
+    for (const auto& program : programs) {
+      const std::string prefix = fmt::format("program.{}.", program->number + 1);
+      registry.counter(prefix + "cycles", "cycles",
+                       "Cycles in detail of a program (from 1), to the end of its region or to "
+                       "run.instructions; 0 before.",
+                       &program->cycles);
+      registry.counter(prefix + "instructions", "instructions",
+                       "Instructions it had executed in detail by then.", &program->instructions);
+    }
   for (const auto& core : cores) {
     const PipelineCounters& c = core->pipeline().counters();
     const std::string prefix = fmt::format("core.{}.", core->id().value);

@@ -27,7 +27,8 @@ namespace {
 
 class ChipSimulation final : public Simulation {
  public:
-  explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, heard(options)) {
+  explicit ChipSimulation(const SessionOptions& options)
+      : files_(options.programs), chip_(make_chip(options)) {
     if (!options.restore.empty()) chip_.restore_checkpoint(options.restore, process_options(options));
     if (!options.gdb_port) return;
     debugger_.emplace(*options.gdb_port);
@@ -86,12 +87,32 @@ class ChipSimulation final : public Simulation {
     return lines;
   }
   std::string errors() const override { return errors_; }
+  std::vector<ProgramResult> programs() const override {
+    std::vector<ProgramResult> results;
+    for (std::size_t i = 0; i < chip_.programs() && chip_.programs() > 1; ++i) {
+      const Program& program = chip_.program(i);
+      results.push_back({.name = program.name(),
+                         .first_core = program.place.first_core,
+                         .cores = program.place.cores,
+                         .cycles = program.cycles,
+                         .instructions = program.instructions,
+                         .fast_forward_instructions = program.fast_forward.instructions(),
+                         .outcome = program.outcome,
+                         .output = i == 0 ? -1 : files_.output(i)});
+    }
+    return results;
+  }
 
  private:
   static constexpr std::size_t kErrorsKept = std::size_t{64} << 10;
 
-  ProcessOptions heard(const SessionOptions& options) {
-    ProcessOptions process = process_options(options);
+  Chip make_chip(const SessionOptions& options) {
+    if (options.programs.empty()) return {options.config, heard(process_options(options))};
+    std::vector<ProgramPlace> places = program_places(options, files_);
+    for (ProgramPlace& place : places) place.process = heard(std::move(place.process));
+    return {options.config, std::move(places)};
+  }
+  ProcessOptions heard(ProcessOptions process) {
     process.stderr_listener = [this](std::span<const std::byte> bytes) { keep_error(bytes); };
     return process;
   }
@@ -102,6 +123,7 @@ class ChipSimulation final : public Simulation {
   }
 
   std::string errors_;
+  MixFiles files_;
   std::optional<GdbServer> debugger_;
   ChipObserver* observer_ = nullptr;
   mutable Chip chip_;  // registry() has no const form
