@@ -11,13 +11,6 @@ namespace rubato::chip {
 
 namespace {
 
-/// A program uses the task model if it has this symbol: the function that holds the region instruction.
-constexpr std::string_view kTaskRegionSymbol = "rubato_task_region";
-/// What serial_region() of a program with tasks calls: the code that its tasks are compared with.
-constexpr std::string_view kSerialRegionSymbol = "rubato_serial_region";
-/// The value of run.roi with which detail is where the program marks regions.
-constexpr std::string_view kAtMarkers = "@markers";
-constexpr std::uint64_t kProgressInstructions = 1 << 24;
 /// Spill areas lie behind the guest's address space: no access of the guest reaches them.
 constexpr std::uint64_t kSpillBytes = 1 << 28;  // addresses, not memory: room for 3 million tasks a tile
 constexpr Addr kSpillBase = AddressSpace::kSize;
@@ -28,12 +21,13 @@ static_assert(kLogBase + kMaxCores * kLogBytes == HandlerArea::kBase);
 
 }  // namespace
 
-Chip::Impl::Impl(const Config& c, ProcessOptions options)
+Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
     : config(c),
       account(c.chip.cores),
       mesh(make_mesh(c)),
       conflicts(make_conflict_scheme(config, *mesh)),
       hierarchy(make_memory_system(c, *mesh, *conflicts, &timeline, this)),
+      programs(make_programs(std::move(places))),
       task_units({.config = config,
                   .timeline = timeline,
                   .network = *mesh,
@@ -43,36 +37,25 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
                   .spill_bytes_per_tile = kSpillBytes,
                   .speculation = c.chip.cores > 1 ? conflicts.get() : nullptr,
                   .account = &account,
-                  .space = &memory}),
-      process(std::move(options), memory, *this),
-      fast_forward(process, memory, blocks, c.run.quantum),
-      scheduler(c.chip.cores),
-      warm_up(*hierarchy, c.chip.cores) {
-  if (!c.task.capsules) memory.track_all();
-  hierarchy->set_private_lines(line_of(kSpillBase), kSpillBytes / kLineBytes);
-  if (c.run.warm) fast_forward.observe(&warm_up);
-  process.set_observer(this);
-  if (c.run.alloc == "ideal") {
-    heap.emplace(process, memory, c.chip.cores);
-    heap->observe_accesses(&system_calls);
-    blocks.set_host_calls(heap->entries());
-    fast_forward.serve(this);
-  }
+                  .space = &sole().memory}) {
+  // Lines of other programs lie where spill areas would.
+  if (!is_shared()) hierarchy->set_private_lines(line_of(kSpillBase), kSpillBytes / kLineBytes);
   if (c.run.check_replay) {
-    replay = std::make_unique<ReplayChecker>(memory, process.symbols(), config,
+    replay = std::make_unique<ReplayChecker>(sole().memory, sole().process.symbols(), config,
                                              [this](const std::string& sentence) {
                                                end({ExitCode::internal, 0, "replay: " + sentence, {}});
                                              });
-    replay->set_capsules(&capsule_vector);
+    replay->set_capsules(&sole().capsule_vector);
     observe_tasks(*replay);
   }
-  LockTickets* const tickets = process.lock_marks().empty() ? nullptr : &lock_tickets;
   cores.reserve(c.chip.cores);
   for (std::uint32_t i = 0; i < c.chip.cores; ++i) {
     const CoreId id{i};
+    Program& program = program_of(id);
+    LockTickets* const tickets = program.process.lock_marks().empty() ? nullptr : &program.lock_tickets;
     cores.push_back(std::make_unique<Core>(id, config,
-                                           Pipeline::Ports{.memory = memory,
-                                                           .blocks = blocks,
+                                           Pipeline::Ports{.memory = program.memory,
+                                                           .blocks = program.blocks,
                                                            .memory_system = *hierarchy,
                                                            .l1i = hierarchy->l1i(id),
                                                            .l1d = hierarchy->l1d(id),
@@ -86,35 +69,36 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
                                            timeline, account, *this));
   }
   if (c.run.check_capsules) check_capsules();
-  system_calls.attach([this](LineAddr first, LineAddr last) {
-    for (const auto& core : cores) core->pipeline().lose_reservation(first, last);
-  });
-  system_calls.attach_changes([this](Addr begin, Addr end) {
-    for (const auto& core : cores) core->perform_deferred(begin, end);
-  });
-  process.observe_accesses(&system_calls);
-  memory.observe(&system_calls);
+  for (const auto& program : programs) {
+    const std::span own = cores_of(*program);
+    program->system_calls.attach([own](LineAddr first, LineAddr last) {
+      for (const auto& core : own) core->pipeline().lose_reservation(first, last);
+    });
+    program->system_calls.attach_changes([own](Addr begin, Addr end) {
+      for (const auto& core : own) core->perform_deferred(begin, end);
+    });
+  }
   if (task_units.aborts() != nullptr) {
     conflicts->attach(*task_units.aborts(),
                       [this](LineAddr line) { return hierarchy->possible_holders(line); });
-    system_calls.attach(*task_units.aborts());
-    if (heap) heap->attach(*task_units.aborts());
+    sole().system_calls.attach(*task_units.aborts());
+    if (sole().heap) sole().heap->attach(*task_units.aborts());
   }
-  has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
-  detail_at_markers = config.run.roi == kAtMarkers;
-  roi = find_roi();
   register_stats();
 }
 // ---- Running ----
 
 RunOutcome Chip::Impl::run() {
-  process.print_restored();
+  for (const auto& program : programs) program->process.print_restored();
   if (config.run.max_cycles != 0) limit_at = Cycle{config.run.max_cycles};
   if (interval != 0) interval_at = Cycle{interval};
   if (config.run.profile_cycles != 0) sample_at = Cycle{config.run.profile_cycles};
+  if (config.run.instructions != 0) count_at = Cycle{kCountCycles};
   set_pause();
   if (debug && !debug->begin()) end_by_debugger();
-  if (!config.run.fast_forward || (!roi && !has_tasks && !detail_at_markers)) begin_detail();
+  for (const auto& program : programs)
+    if (!config.run.fast_forward || (!program->roi && !program->has_tasks && !program->detail_at_markers))
+      arrive(*program);
   while (!ended) {
     if (detailed) {
       simulate();
@@ -123,26 +107,8 @@ RunOutcome Chip::Impl::run() {
     }
   }
   finish_account();
-  if (debug) debug->end(outcome, process.death_signal());
+  if (debug) debug->end(outcome, sole().process.death_signal());
   return outcome;
-}
-
-std::optional<Addr> Chip::Impl::find_roi() const {
-  const std::string& name = config.run.roi;
-  if (name.empty()) {
-    if (!config.run.fast_forward) return std::nullopt;
-    return process.symbols().find(has_tasks ? kSerialRegionSymbol : "main");
-  }
-  if (!config.run.fast_forward)
-    throw UsageError(
-        "run.roi (--roi) simulates one function in detail, run.fast_forward=false (--no-ff) everything: "
-        "give one of them");
-  if (detail_at_markers) return std::nullopt;
-  const std::optional<Addr> found = process.symbols().find(name);
-  if (!found)
-    throw UsageError(
-        "run.roi: the program has no symbol '{}' (nm lists its symbols; a stripped program has none)", name);
-  return found;
 }
 
 void Chip::Impl::simulate() {
@@ -163,6 +129,10 @@ void Chip::Impl::observe_at(Cycle now) {
          describe_cores() + describe_waiting()});
     return;
   }
+  if (now == count_at) {
+    count_instructions(now);
+    count_at += kCountCycles;
+  }
   if (now == interval_at) {
     settle(now);
     if (observer != nullptr) observer->on_interval(now);
@@ -179,49 +149,19 @@ void Chip::Impl::observe_at(Cycle now) {
   set_pause();
 }
 
-void Chip::Impl::skip_ahead() {
-  const FastForward::Result r = fast_forward.run(roi, kProgressInstructions);
-  switch (r.stop) {
-    case FastForward::Stop::budget:
-      report_progress();
-      if (detail_at_markers && !open_regions.empty() && !ended) begin_detail();
-      return;
-    case FastForward::Stop::stop_pc:
-      ran_serial = has_tasks && config.run.roi.empty();
-      begin_detail(r.thread);
-      return;
-    case FastForward::Stop::task_instruction:
-      task_instruction(*r.thread, r.insn);
-      return;
-    case FastForward::Stop::chip_call:
-      RUBATO_CHECK(false, "only save_checkpoint() stops at system calls");
-      return;
-    case FastForward::Stop::exited:
-      process_exited();
-      return;
-    case FastForward::Stop::deadlock:
-      no_progress();
-      return;
-    case FastForward::Stop::fault:
-      if (debug && is_debugged(*r.thread, r.fault)) return;
-      report_fault(*r.thread, r.fault);
-      return;
-  }
-}
-
 void Chip::Impl::attach(GdbServer& server) {
   debug.emplace(
-      server, process, memory,
+      server, sole().process, sole().memory,
       [this] {
-        memory.code_changed();
-        blocks.flush();
+        sole().memory.code_changed();
+        sole().blocks.flush();
       },
       [this](const Thread& thread) -> const Core* {
         for (const auto& core : cores)
           if (core->thread() == &thread && core->activity() != Core::Activity::idle) return core.get();
         return nullptr;
       });
-  fast_forward.leave_breakpoints();
+  sole().fast_forward.leave_breakpoints();
 }
 
 bool Chip::Impl::is_debugged(Thread& thread, const Fault& fault) {
@@ -229,27 +169,12 @@ bool Chip::Impl::is_debugged(Thread& thread, const Fault& fault) {
     case ChipDebug::After::resume:
       return true;
     case ChipDebug::After::as_without:
-      return fault.kind == FaultKind::breakpoint && process.deliver_fault(thread, fault);
+      return fault.kind == FaultKind::breakpoint && sole().process.deliver_fault(thread, fault);
     case ChipDebug::After::end:
       end_by_debugger();
       return true;
   }
   return false;
-}
-
-void Chip::Impl::begin_detail(const Thread* caller) {
-  detailed = true;
-  blocks.set_stop(std::nullopt);
-  forget_changed_pages();
-  for (const auto& core : cores) core->pipeline().set_time_origin(fast_forward.nanoseconds());
-  if (caller != nullptr)
-    for (const auto& core : cores)
-      core->pipeline().watch_return(caller->regs.x[reg::ra], caller->regs.x[reg::sp]);
-  if (config.run.fast_forward || !has_tasks) enter_roi(timeline.now());
-  begin_profile(timeline.now());
-  for (const auto& thread : process.threads())
-    if (thread->state == ThreadState::runnable && !thread->is_worker) on_runnable(*thread);
-  schedule_timeout();
 }
 
 void Chip::Impl::enter_roi(Cycle now) {
@@ -264,19 +189,15 @@ void Chip::Impl::end(RunOutcome o) {
   outcome = std::move(o);
 }
 
-void Chip::Impl::process_exited() {
-  if (const auto signal = process.death_signal()) {
-    end({ExitCode::guest_fault, 128 + *signal, describe_death(*signal), {}});
-  } else if (const int status = process.exit_status(); status != 0) {
-    end({ExitCode::check_failed, status, fmt::format("the program exited with status {}", status), {}});
-  } else {
-    end({});
-  }
-}
-
 std::uint64_t Chip::Impl::detailed_instructions() const {
   std::uint64_t sum = 0;
   for (const auto& core : cores) sum += core->pipeline().counters().instructions;
+  return sum;
+}
+
+std::uint64_t Chip::Impl::fast_forward_instructions() const {
+  std::uint64_t sum = 0;
+  for (const auto& program : programs) sum += program->fast_forward.instructions();
   return sum;
 }
 
@@ -293,28 +214,35 @@ void Chip::Impl::finish_account() {
   task_units.account_until(end_cycle);
   cycles = end_cycle.value;
   leave_roi(end_cycle);
-  profile.stop(end_cycle, [this](CoreId core) -> const ThreadProfile::Parts& { return parts_of(core); });
+  for (const auto& program : programs)
+    program->profile.stop(end_cycle,
+                          [this](CoreId core) -> const ThreadProfile::Parts& { return parts_of(core); });
   account.verify(cycles);
 }
 
-void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t) {
+void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
   switch (kind) {
-    case kTimeout:
-      clock = now;
+    case kTimeout: {
+      Program& program = *programs[payload];
       --timeouts_pending;
-      timeout_scheduled = kNever;
+      program.timeout_scheduled = kNever;
+      if (!program.is_in_detail()) return;
+      clock = now;
       calling = 0;
-      system_calls.begin(CoreId{0}, now);  // for whoever waited
-      process.expire_timeouts();
-      system_calls.end();
-      if (process.exited()) process_exited();
-      schedule_timeout();
+      program.system_calls.begin(program.first_core(), now);  // for whoever waited
+      program.process.expire_timeouts();
+      program.system_calls.end();
+      if (program.process.exited()) process_exited(program);
+      schedule_timeout(program);
       return;
+    }
+    case kProgramOver:
+      return leave_detail_of(*programs[payload], now);
     case kEnterRegion:
       if (entering != nullptr) enter_region(*entering, now);
       return;
     case kMarkedEnd:
-      return leave_marked_region(now);
+      return leave_marked_region(*programs[payload], now);
     case kRegionEnd:
       // A core whose attempt was aborted in the middle of a miss is not there yet.
       if (std::any_of(cores.begin(), cores.end(),
@@ -333,8 +261,9 @@ void Chip::Impl::check_capsules() {
     // Of tasks alone: a thread's calls use its stack, and is no fault.
     return CapsuleLint::Place{cores[core.value]->in_region() ? pipeline.hart().capsule_depth : 0, low, high};
   };
-  capsule_lint.emplace(memory, process.symbols(), process.lock_marks(), lock_tickets, config.chip.cores,
-                       place, [this](const std::string& sentence) {
+  Program& program = sole();
+  capsule_lint.emplace(program.memory, program.process.symbols(), program.process.lock_marks(),
+                       program.lock_tickets, config.chip.cores, place, [this](const std::string& sentence) {
                          end({ExitCode::check_failed, 0, sentence, {}});
                        });
   observe_instructions(*capsule_lint);
@@ -344,6 +273,8 @@ std::string Chip::Impl::describe_cores() const {
   std::string text;
   for (const auto& core : cores) {
     const bool is_doomed = core->activity() == Core::Activity::doomed;
+    const Program& program = program_of(core->id());
+    const Process& process = program.process;
     if (core->thread() == nullptr || (core->in_region() && core->task() == 0 && !is_doomed)) continue;
     text += fmt::format("core {}: thread {} at {}", core->id().value, core->thread()->tid,
                         process.symbols().describe(core->pipeline().hart().pc));
@@ -352,9 +283,9 @@ std::string Chip::Impl::describe_cores() const {
       text +=
           fmt::format(", in capsule {} since cycle {}{}", capsule_name(process.symbols().describe(call.stub)),
                       call.since.value, is_doomed ? ", its task aborted" : "");
-      if (const auto lock = process.lock_marks().awaited(core->pipeline().hart(), memory);
-          lock && !lock_tickets.has_turn(core->id(), *lock)) {
-        const LockTickets::Draw* const holder = lock_tickets.holder(*lock);
+      if (const auto lock = process.lock_marks().awaited(core->pipeline().hart(), program.memory);
+          lock && !program.lock_tickets.has_turn(core->id(), *lock)) {
+        const LockTickets::Draw* const holder = program.lock_tickets.holder(*lock);
         text += fmt::format(", waits for the lock {}, held by {}", process.symbols().describe(*lock),
                             holder != nullptr ? LockTickets::describe(*holder, process.symbols())
                                               : "whoever took it before the region of interest");
@@ -374,7 +305,17 @@ void Chip::Impl::register_stats() {
                  [this] { return detailed_instructions(); });
   registry.total("chip.fast_forward.instructions", "instructions",
                  "Guest instructions executed in fast-forward.",
-                 [this] { return fast_forward.instructions(); });
+                 [this] { return fast_forward_instructions(); });
+  if (programs.size() > 1)
+    for (const auto& program : programs) {
+      const std::string prefix = fmt::format("program.{}.", program->number + 1);
+      registry.counter(prefix + "cycles", "cycles",
+                       "Cycles in detail of a program (from 1), to the end of its region or to "
+                       "run.instructions; 0 before.",
+                       &program->cycles);
+      registry.counter(prefix + "instructions", "instructions",
+                       "Instructions it had executed in detail by then.", &program->instructions);
+    }
   for (const auto& core : cores) {
     const PipelineCounters& c = core->pipeline().counters();
     const std::string prefix = fmt::format("core.{}.", core->id().value);
@@ -404,8 +345,13 @@ void Chip::Impl::register_stats() {
 
 // ---- The interface ----
 
-Chip::Chip(const Config& config, ProcessOptions process)
-    : impl_(std::make_unique<Impl>(config, std::move(process))) {}
+Chip::Chip(const Config& config, ProcessOptions process) {
+  std::vector<ProgramPlace> places;
+  places.push_back({std::move(process), 0, config.chip.cores, config.run.roi});
+  impl_ = std::make_unique<Impl>(config, std::move(places));
+}
+Chip::Chip(const Config& config, std::vector<ProgramPlace> programs)
+    : impl_(std::make_unique<Impl>(config, std::move(programs))) {}
 Chip::~Chip() = default;
 
 void Chip::observe(ChipObserver* observer, Latency interval) {
@@ -415,8 +361,9 @@ void Chip::observe(ChipObserver* observer, Latency interval) {
 void Chip::observe_tasks(TaskObserver* observer) { impl_->observe_tasks(*observer); }
 void Chip::observe_instructions(InstructionObserver* observer) { impl_->observe_instructions(*observer); }
 void Chip::watch_fast_forward(Addr first, std::uint64_t bytes, UntimedObserver* observer) {
-  FastForward::Observer* const next = impl_->config.run.warm ? &impl_->warm_up : nullptr;
-  impl_->fast_forward.observe(&impl_->untimed_watch.emplace(impl_->memory, first, bytes, *observer, next));
+  Program& program = impl_->sole();
+  FastForward::Observer* const next = impl_->config.run.warm ? &program.warm_up : nullptr;
+  program.fast_forward.observe(&program.untimed_watch.emplace(program.memory, first, bytes, *observer, next));
 }
 void Chip::observe_messages(MessageObserver* observer) { impl_->hierarchy->observe_messages(*observer); }
 void Chip::debug(GdbServer& server) { impl_->attach(server); }
@@ -433,15 +380,20 @@ const CapsuleCalls& Chip::capsule_calls() const { return impl_->capsule_calls; }
 StatRegistry& Chip::registry() { return impl_->registry; }
 const CycleAccount& Chip::cycle_account() const { return impl_->account; }
 const AbortProfile& Chip::abort_profile() const { return impl_->task_units.abort_profile(); }
-const Symbols& Chip::symbols() const { return impl_->process.symbols(); }
-const Process& Chip::process() const { return impl_->process; }
+const Symbols& Chip::symbols() const { return impl_->sole().process.symbols(); }
+std::size_t Chip::programs() const { return impl_->programs.size(); }
+const Program& Chip::program(std::size_t index) const { return *impl_->programs[index]; }
 Progress Chip::progress() const { return impl_->progress(); }
 Cycle Chip::cycles() const { return Cycle{impl_->cycles}; }
 std::uint64_t Chip::detailed_instructions() const { return impl_->detailed_instructions(); }
-const ThreadProfile& Chip::thread_profile() const { return impl_->profile; }
-void Chip::watch_threads(ThreadWatcher* watcher) { impl_->profile.watch(watcher); }
+const ThreadProfile& Chip::thread_profile() const { return impl_->sole().profile; }
+void Chip::watch_threads(ThreadWatcher* watcher) { impl_->sole().profile.watch(watcher); }
 bool Chip::ran_serial() const { return impl_->ran_serial; }
-std::uint64_t Chip::fast_forward_instructions() const { return impl_->fast_forward.instructions(); }
-std::uint64_t Chip::guest_bytes() const { return impl_->memory.mapped_bytes(); }
+std::uint64_t Chip::fast_forward_instructions() const { return impl_->fast_forward_instructions(); }
+std::uint64_t Chip::guest_bytes() const {
+  std::uint64_t sum = 0;
+  for (const auto& program : impl_->programs) sum += program->memory.mapped_bytes();
+  return sum;
+}
 
 }  // namespace rubato::chip

@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "chip/capsule/capsule_calls.hpp"
 #include "chip/config/config.hpp"
 #include "chip/os/process.hpp"
+#include "chip/program_place.hpp"
 #include "chip/run.hpp"
 #include "chip/speculation/abort_profile.hpp"
 #include "chip/stats/cycle_account.hpp"
@@ -21,6 +23,7 @@
 namespace rubato::chip {
 
 struct Faults;              // chip/faults.hpp
+struct Program;             // chip/program.hpp
 class GdbServer;            // chip/debug/gdb_server.hpp
 class InstructionObserver;  // chip/core/instruction_observer.hpp
 class UntimedObserver;      // chip/fast_forward_watch.hpp
@@ -41,6 +44,8 @@ class Chip {
   /// @param config resolved. @throws UsageError if the program cannot be loaded or the configuration not be
   /// built.
   Chip(const Config& config, ProcessOptions process);
+  /// Programs side by side (K80), on cores of their own. What is said of one program below is of the first.
+  Chip(const Config& config, std::vector<ProgramPlace> programs);
   ~Chip();
 
   /// All before run(); the observers outlive the chip.
@@ -75,7 +80,8 @@ class Chip {
   const CapsuleCalls& capsule_calls() const;
   const ThreadProfile& thread_profile() const;
   const Symbols& symbols() const;
-  const Process& process() const;
+  std::size_t programs() const;
+  const Program& program(std::size_t index) const;
   Progress progress() const;
   /// Cycles simulated in detail; instructions executed in detail and in fast-forward.
   Cycle cycles() const;

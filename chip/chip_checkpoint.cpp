@@ -68,15 +68,16 @@ void check_possible(const Config& config) {
 
 CheckpointReport Chip::save_checkpoint(const std::filesystem::path& file, const ProcessOptions& options) {
   Impl& chip = *impl_;
+  Program& program = chip.sole();
   check_possible(chip.config);
   CheckpointWriter writer(file);
-  chip.process.keep_output();
-  chip.fast_forward.stop_at_chip_calls();
+  program.process.keep_output();
+  program.fast_forward.stop_at_chip_calls();
   FastForward::Result at;
   do {
-    at = chip.fast_forward.run(chip.roi, kInstructionsAtOnce);
+    at = program.fast_forward.run(program.roi, kInstructionsAtOnce);
     if (at.stop == FastForward::Stop::task_instruction && is_for_any_chip(at.insn))
-      chip.task_instruction(*at.thread, at.insn), at.stop = FastForward::Stop::budget;
+      chip.task_instruction(program, *at.thread, at.insn), at.stop = FastForward::Stop::budget;
   } while (at.stop == FastForward::Stop::budget && !chip.ended);
   if (chip.ended) throw UsageError("the program is wrong before the checkpoint: {}", chip.outcome.sentence);
 
@@ -87,11 +88,11 @@ CheckpointReport Chip::save_checkpoint(const std::filesystem::path& file, const 
       break;
     case FastForward::Stop::task_instruction:
       report.why = fmt::format("the task instruction {}", isa::disassemble(at.insn, at.thread->regs.pc));
-      chip.fast_forward.take_back(*at.thread);
+      program.fast_forward.take_back(*at.thread);
       break;
     case FastForward::Stop::chip_call:
       report.why = "a system call that depends on the chip, or starts a thread";
-      chip.fast_forward.take_back(*at.thread);
+      program.fast_forward.take_back(*at.thread);
       break;
     case FastForward::Stop::exited:
       throw UsageError(
@@ -106,19 +107,20 @@ CheckpointReport Chip::save_checkpoint(const std::filesystem::path& file, const 
     writer.text(name);
     writer.text(value);
   }
-  chip.process.save(writer);
-  chip.fast_forward.save(writer);
-  writer.number(chip.capsule_vector.begin());
-  writer.number(chip.capsule_vector.bytes());
+  program.process.save(writer);
+  program.fast_forward.save(writer);
+  writer.number(program.capsule_vector.begin());
+  writer.number(program.capsule_vector.bytes());
   report.file_bytes = writer.close();
-  report.instructions = chip.fast_forward.instructions();
-  report.guest_bytes = chip.memory.mapped_bytes();
-  report.where = chip.process.symbols().describe(at.thread->regs.pc);
+  report.instructions = program.fast_forward.instructions();
+  report.guest_bytes = program.memory.mapped_bytes();
+  report.where = program.process.symbols().describe(at.thread->regs.pc);
   return report;
 }
 
 void Chip::restore_checkpoint(const std::filesystem::path& file, const ProcessOptions& options) {
   Impl& chip = *impl_;
+  Program& program = chip.sole();
   check_possible(chip.config);
   CheckpointReader reader(file);
   const Circumstances here = circumstances(chip.config, options);
@@ -133,14 +135,14 @@ void Chip::restore_checkpoint(const std::filesystem::path& file, const ProcessOp
     throw UsageError("{}: the checkpoint was taken with {} {}, this run has {}", file.string(), name, value,
                      here[i].second);
   }
-  chip.process.restore(reader);
-  chip.fast_forward.restore(reader);
+  program.process.restore(reader);
+  program.fast_forward.restore(reader);
   const Addr vector = reader.number();
   const std::uint64_t vector_bytes = reader.number();
-  if (vector_bytes != 0 && !chip.capsule_vector.set(vector, vector_bytes).empty())
+  if (vector_bytes != 0 && !program.capsule_vector.set(vector, vector_bytes).empty())
     throw UsageError("{}: the checkpoint is damaged", file.string());
-  chip.memory.code_changed();
-  chip.blocks.flush();
+  program.memory.code_changed();
+  program.blocks.flush();
 }
 
 }  // namespace rubato::chip

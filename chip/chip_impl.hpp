@@ -1,65 +1,50 @@
-// The chip's parts, and what they ask of each other and of the process. Running it is in chip.cpp, threads on
-// cores and their calls in chip_threads.cpp, task regions in chip_regions.cpp.
+// The chip's parts, and what they ask of each other and of processes. Running it is in chip.cpp, programs'
+// ways to their regions and out of them in chip_programs.cpp, threads on cores and their calls in
+// chip_threads.cpp, task regions in chip_regions.cpp: those are of a program that has the chip to itself.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/check.hpp"
-#include "chip/alloc/heap_calls.hpp"
 #include "chip/capsule/capsule_calls.hpp"
-#include "chip/capsule/vector.hpp"
 #include "chip/chip.hpp"
 #include "chip/chip_debug.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
 #include "chip/conflict/conflict_scheme.hpp"
-#include "chip/conflict/system_call_checks.hpp"
 #include "chip/core/core.hpp"
 #include "chip/core/worker_pool.hpp"
-#include "chip/fast_forward_watch.hpp"
-#include "chip/isa/block_cache.hpp"
 #include "chip/isa/task_instructions.hpp"
 #include "chip/noc/mesh.hpp"
-#include "chip/os/call_stack.hpp"
-#include "chip/os/fast_forward.hpp"
 #include "chip/os/fault_report.hpp"
-#include "chip/os/lock_tickets.hpp"
-#include "chip/os/thread_profile.hpp"
-#include "chip/os/thread_scheduler.hpp"
+#include "chip/program.hpp"
 #include "chip/replay/capsule_lint.hpp"
 #include "chip/replay/replay_checker.hpp"
 #include "chip/task/task_observers.hpp"
 #include "chip/task/task_units.hpp"
 #include "chip/time/timeline.hpp"
-#include "chip/warm_up.hpp"
 
 namespace rubato::chip {
 
-struct Chip::Impl final : EventHandler,
-                          CoreHost,
-                          TaskHost,
-                          AccessClient,
-                          ThreadObserver,
-                          GuestClock,
-                          FastForward::HostCalls {
-  enum Event : std::uint32_t { kTimeout, kRegionEnd, kEnterRegion, kMarkedEnd };
+struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Program::Host {
+  /// The payload of all but kRegionEnd and kEnterRegion is a program's number.
+  enum Event : std::uint32_t { kTimeout, kRegionEnd, kEnterRegion, kMarkedEnd, kProgramOver };
   static constexpr Latency kProgressCycles = 1 << 18;  // between two reports
+  static constexpr Latency kCountCycles = 1 << 10;     // between two looks at run.instructions
 
-  Impl(const Config& c, ProcessOptions options);
+  Impl(const Config& c, std::vector<ProgramPlace> places);
 
   // ---- Running ----
 
   RunOutcome run();
-
-  /// The function that is simulated in detail, if it is one: that of run.roi; main() of a program without
-  /// tasks; what serial_region() of a program with tasks calls.
-  std::optional<Addr> find_roi() const;
 
   /// Detailed simulation until the region or the run ends.
   void simulate();
@@ -68,12 +53,13 @@ struct Chip::Impl final : EventHandler,
   /// happen again.
   bool has_work() const {
     if (timeouts_pending == 0) return !timeline.empty();
-    return timeline.pending() > timeouts_pending || process.next_timeout();
+    return timeline.pending() > timeouts_pending || awaits_time();
   }
 
   /// Watching a run is no event on its timeline.
   void set_pause() {
-    timeline.pause_at(earlier(earlier(progress_at, sample_at), earlier(interval_at, limit_at)));
+    timeline.pause_at(
+        earlier(count_at, earlier(earlier(progress_at, sample_at), earlier(interval_at, limit_at))));
   }
 
   /// All that happens before `now` has happened.
@@ -81,34 +67,55 @@ struct Chip::Impl final : EventHandler,
 
   /// Fast-forward until the region of interest, the next task instruction or the end.
   void skip_ahead();
+  void skip_ahead(Program& program);
 
-  /// From here on every thread runs on a core; if `caller` just called the region of interest, until that
-  /// returns.
-  void begin_detail(const Thread* caller = nullptr);
+  /// `program` is at its region of interest, which `caller` may just have called. When nobody is on the way
+  /// to one any longer, detail begins.
+  void arrive(Program& program, const Thread* caller = nullptr);
+  /// From here on every thread of the programs that are there runs on a core; if it just called the region
+  /// of interest, until that returns.
+  void begin_detail();
+  void begin_detail_if_all_are_there();
+  /// Its threads leave their cores; the last one to leave ends the detail.
+  void leave_detail_of(Program& program, Cycle now);
+  /// What has been executed in detail so far counts, and nothing later.
+  void count(Program& program, Cycle now);
+  /// run.instructions: who has executed them is counted, and when all are the run ends.
+  void count_instructions(Cycle now);
   void enter_roi(Cycle now);
   void leave_roi(Cycle now) {
     if (std::exchange(in_roi, false) && observer != nullptr) observer->on_region_end(now);
   }
 
   void end(RunOutcome o);
-  void process_exited();
+  /// The program has ended so; the run does when all have.
+  void finish(Program& program, RunOutcome o);
+  /// Of programs side by side: the worst outcome of any (K82).
+  RunOutcome worst_outcome() const;
+  void process_exited(Program& program) { finish(program, program.outcome_of_exit()); }
 
-  void report_fault(const Thread& thread, const Fault& fault) {
-    end({ExitCode::guest_fault, 0, describe(fault, thread, process), {}});
+  void report_fault(Program& program, const Thread& thread, const Fault& fault) {
+    finish(program, {ExitCode::guest_fault, 0, describe(fault, thread, program.process), {}});
   }
 
-  std::string describe_waiting() const {
-    return process.describe_waiting() + name_functions(task_units.describe_waiting(), process.symbols());
-  }
+  std::string describe_waiting() const;
 
-  void no_progress() { end({ExitCode::no_progress, 0, why_nothing_proceeds(), describe_waiting()}); }
+  /// Nothing will ever happen again: to those in detail, or in fast-forward to this program.
+  void no_progress();
+  void no_progress(Program& program) {
+    finish(program, {ExitCode::no_progress, 0, why_nothing_proceeds(), describe_waiting()});
+  }
 
   void no_progress(const std::string& sentence, const std::string& details) override {
     if (sentence.empty()) return no_progress();
-    end({ExitCode::no_progress, 0, name_functions(sentence, process.symbols()),
-         name_functions(details, process.symbols())});
+    end({ExitCode::no_progress, 0, name_functions(sentence, sole().process.symbols()),
+         name_functions(details, sole().process.symbols())});
   }
-  bool awaits_time() const override { return process.next_timeout().has_value(); }
+  bool awaits_time() const override {
+    return std::any_of(programs.begin(), programs.end(), [](const auto& program) {
+      return program->is_in_detail() && program->process.next_timeout();
+    });
+  }
   std::string why_nothing_proceeds() const;
   bool waits_for_others(Cycle now);
 
@@ -124,11 +131,13 @@ struct Chip::Impl final : EventHandler,
   void attach(GdbServer& server);
 
   Progress progress() const {
-    return {timeline.now(), detailed_instructions() + fast_forward.instructions(), task_units.committed(),
+    return {timeline.now(), detailed_instructions() + fast_forward_instructions(), task_units.committed(),
             task_units.gvt().timestamp, !detailed};
   }
 
   std::uint64_t detailed_instructions() const;
+  std::uint64_t detailed_instructions(const Program& program) const;
+  std::uint64_t fast_forward_instructions() const;
   Cycle reached() const;
   void finish_account();
 
@@ -142,65 +151,62 @@ struct Chip::Impl final : EventHandler,
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t) override;
   std::string describe_cores() const;
   /// What `lock_tickets` are drawn by.
-  LockTickets::Runner runner_of(CoreId core) const {
+  LockTickets::Runner runner_of(CoreId core) const override {
     const Core& at = *cores[core.value];
     return {at.task_of_run(), at.thread() != nullptr ? at.thread()->tid : 0};
   }
 
   // ---- Threads on cores ----
 
-  void on_runnable(Thread& thread) override;
-  void on_retry(const Thread* thread) override;
+  void on_runnable(Program& program, Thread& thread) override;
+  void on_retry(Program& program, const Thread* thread) override;
 
-  void on_signal(Thread& thread) override {
+  void on_signal(Program&, Thread& thread) override {
     for (const auto& core : cores)
       if (core->activity() == Core::Activity::thread && core->thread() == &thread) core->end_slice();
   }
 
-  void on_affinity(Thread& thread) override { on_signal(thread); }
-  void on_marker(const Thread& thread, bool begins, const std::string& name) override;
+  void on_marker(Program& program, const Thread& thread, bool begins, const std::string& name) override;
   /// Fast-forward goes on behind the last region that the program has marked.
-  void leave_marked_region(Cycle now);
+  void leave_marked_region(Program& program, Cycle now);
 
   void thread_left(Core& core, const Thread& thread, Cycle now) override;
   /// Of `core`: for the profile of threads.
   const ThreadProfile::Parts& parts_of(CoreId core) const {
     return account.of_core(core).cells[static_cast<unsigned>(CycleClass::nonspeculative)];
   }
-  std::vector<Addr> chain_of(const HartState& regs);
-  void begin_profile(Cycle now);
+  std::vector<Addr> chain_of(Program& program, const HartState& regs);
+  void begin_profile(Program& program, Cycle now);
   /// Where every core is that runs the program.
   void sample_cores();
 
-  void wake_idle_core();
+  void wake_idle_core(const Program& program);
   void find_thread(Core& core, Cycle now) override;
   void slice_ended(Core& core, Cycle now) override;
 
   // ---- System calls and faults ----
 
-  std::uint64_t nanoseconds() const override {
-    return fast_forward.nanoseconds() + later(clock, timeline.now()).value * 1000 / config.chip.frequency_mhz;
-  }
+  Cycle time() const override { return later(clock, timeline.now()); }
 
   SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) override;
 
   /// Pages that were unmapped or changed rights leave the caches: what hits an L1 is not checked again.
-  void forget_changed_pages();
-  void schedule_timeout();
+  void forget_changed_pages(Program& program);
+  void schedule_timeout(Program& program);
   bool fault(Core& core, Thread& thread, const Fault& f, Cycle now) override;
   void region_returned(Core&, Cycle now) override;
-  void drop_decoded_blocks() override { blocks.flush(); }
+  void drop_decoded_blocks(CoreId core) override { program_of(core).blocks.flush(); }
 
   // ---- The ideal allocator ----
 
   HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) override;
 
   /// In fast-forward threads use the pool of the core that run.warm gives them.
-  std::optional<Fault> host_call(Thread& thread, std::int32_t function) override;
-  HeapCalls::Outcome serve_heap_call(HartState& hart, std::int32_t function,
+  std::optional<Fault> host_call(Program& program, Thread& thread, std::int32_t function) override;
+  HeapCalls::Outcome serve_heap_call(Program& program, HartState& hart, std::int32_t function,
                                      const IdealAllocator::Caller& caller);
 
-  const Fault& heap_fault() const override { return heap->fault(); }
+  const Fault& heap_fault(CoreId core) const override { return program_of(core).heap->fault(); }
 
   // ---- Task regions (C7) ----
 
@@ -219,7 +225,7 @@ struct Chip::Impl final : EventHandler,
   }
 
   TaskSystem& tasks() override { return task_units; }
-  CapsuleVector& capsules() override { return capsule_vector; }
+  CapsuleVector& capsules(CoreId core) override { return program_of(core).capsule_vector; }
   void capsule_ended(CoreId core, Addr stub, Cycle since, Cycle now, bool is_doomed) override {
     capsule_calls.add(stub, now - since, is_doomed);
     observers.on_capsule(core, stub, since, now, is_doomed);
@@ -231,13 +237,14 @@ struct Chip::Impl final : EventHandler,
   TileId tile_of(CoreId core) const override { return TileId{core.value / config.chip.cores_per_tile}; }
 
   void create_outside_task(Core&, const TaskDescriptor& task, Cycle) override {
-    task_units.create_before_region(task);
+    if (!is_shared()) task_units.create_before_region(task);  // else region_instruction() will refuse
   }
 
   /// A task instruction in fast-forward: there is no task, so `create`, `read`, `region` and those of
   /// capsules are all it may be.
-  void task_instruction(Thread& thread, const isa::Insn& insn);
-  void capsule_instruction(Thread& thread, const isa::Insn& insn);
+  void task_instruction(Program& program, Thread& thread, const isa::Insn& insn);
+  void capsule_instruction(Program& program, Thread& thread, const isa::Insn& insn);
+  void refuse_tasks(Program& program, const Thread& thread);
 
   std::uint64_t read_outside_task(isa::ReadSelector selector, const HartState& hart) const {
     if (selector == isa::ReadSelector::cores) return config.chip.cores;
@@ -301,46 +308,44 @@ struct Chip::Impl final : EventHandler,
 
   void register_stats();
 
+  // ---- Programs ----
+
+  std::vector<std::unique_ptr<Program>> make_programs(std::vector<ProgramPlace> places);
+  /// Several, or one that does not have the whole chip: then there are no tasks.
+  bool is_shared() const { return programs.size() != 1 || sole().place.cores != config.chip.cores; }
+  /// The only one, where there is no other.
+  Program& sole() const { return *programs.front(); }
+  std::span<const std::unique_ptr<Core>> cores_of(const Program& program) const {
+    return std::span(cores).subspan(program.place.first_core, program.place.cores);
+  }
+  Program& program_of(CoreId core) const { return *program_by_core[core.value]; }
+
   const Config config;
   Timeline timeline;
-  AddressSpace memory;
-  CapsuleVector capsule_vector{memory};
   CapsuleCalls capsule_calls;
-  isa::BlockCache blocks{memory};
   CycleAccount account;
   StatRegistry registry;
   std::unique_ptr<Mesh> mesh;
   std::unique_ptr<ConflictScheme> conflicts;
-  SystemCallChecks system_calls{*conflicts};
   std::unique_ptr<MemoryHierarchy> hierarchy;
+  std::vector<Program*> program_by_core;  // of a core that none has, the first; filled with
+  std::vector<std::unique_ptr<Program>> programs;
   TaskUnits task_units;
-  Process process;
-  std::optional<HeapCalls> heap;  // run.alloc=ideal
-  FastForward fast_forward;
-  ThreadScheduler scheduler;
-  WarmUp warm_up;
-  std::optional<FastForwardWatch> untimed_watch;
   TaskObservers observers;
   std::unique_ptr<ReplayChecker> replay;  // null: the run is not checked
   std::optional<ChipDebug> debug;
   std::optional<InstructionObservers> instructions;
-  LockTickets lock_tickets{memory, process.lock_marks(), [this](CoreId core) { return runner_of(core); }};
   std::optional<CapsuleLint> capsule_lint;  // run.check_capsules
-  ThreadProfile profile;
-  CallChains call_chains{process.symbols(), memory};
   std::vector<std::unique_ptr<Core>> cores;
 
   ChipObserver* observer = nullptr;
   Latency interval = 0;
-  bool has_tasks = false;                              // the program uses the task model
-  std::optional<Addr> roi;                             // of the function that is the region of interest
-  bool detail_at_markers = false;                      // run.roi=@markers
-  std::set<std::string> open_regions, marked_regions;  // that the program has marked
-  bool ran_serial = false;    // the region of interest was code that serial_region() measures
-  bool speculates = false;    // a task has, on whatever core
-  bool in_roi = false;        // the region of interest: task regions, --roi or main
-  bool detailed = false;      // else fast-forward
-  bool leave_detail = false;  // the detailed loop is to end
+  std::set<std::string> marked_regions;  // that programs have marked
+  bool ran_serial = false;               // the region of interest was code that serial_region() measures
+  bool speculates = false;               // a task has, on whatever core
+  bool in_roi = false;                   // the region of interest: task regions, --roi or main
+  bool detailed = false;                 // else fast-forward
+  bool leave_detail = false;             // the detailed loop is to end
   bool ended = false;
   RunOutcome outcome;
   Thread* owner = nullptr;              // of the running region
@@ -353,8 +358,8 @@ struct Chip::Impl final : EventHandler,
   std::vector<Worker> region_workers;   // of the running region: its owner, which serves core 0, then those
   WorkerPool workers;                   // that serve no core
   Cycle clock{};                        // of the system call being performed
-  Cycle timeout_scheduled = kNever;
-  Cycle progress_at{kProgressCycles}, interval_at = kNever, limit_at = kNever, sample_at = kNever;
+  Cycle progress_at{kProgressCycles}, interval_at = kNever, limit_at = kNever, sample_at = kNever,
+                                      count_at = kNever;
   int calling = 0;  // the thread whose system call is performed, or has just been; 0: none's
   std::uint64_t timeouts_pending = 0;  // and of kTimeout
   std::uint64_t cycles = 0;

@@ -7,7 +7,10 @@
 
 namespace rubato::chip {
 
-void Chip::Impl::on_marker(const Thread& thread, bool begins, const std::string& name) {
+void Chip::Impl::on_marker(Program& program, const Thread& thread, bool begins, const std::string& region) {
+  // Of programs side by side each has its own.
+  const std::string name = programs.size() == 1 ? region : fmt::format("{}.{}", program.number + 1, region);
+  std::set<std::string>& open_regions = program.open_regions;
   constexpr std::size_t kMost = 64;  // of names: each has all statistics
   const bool is_open = open_regions.contains(name);
   marked_regions.insert(name);
@@ -15,11 +18,12 @@ void Chip::Impl::on_marker(const Thread& thread, bool begins, const std::string&
     const std::string_view why = marked_regions.size() > kMost ? "but at most 64 names are possible"
                                  : begins                      ? "which has not ended"
                                                                : "which has not begun";
-    end({ExitCode::guest_fault,
-         0,
-         fmt::format("thread {} {} the region '{}', {}", thread.tid, begins ? "begins" : "ends", name, why),
-         {}});
-    return fast_forward.stop();
+    finish(program, {ExitCode::guest_fault,
+                     0,
+                     fmt::format("thread {} {} the region '{}', {}", thread.tid, begins ? "begins" : "ends",
+                                 region, why),
+                     {}});
+    return program.fast_forward.stop();
   }
   if (begins) {
     open_regions.insert(name);
@@ -28,17 +32,18 @@ void Chip::Impl::on_marker(const Thread& thread, bool begins, const std::string&
   }
   if (detailed) settle(later(later(clock, timeline.now()), Cycle{cycles}));
   if (observer != nullptr) observer->on_marker(begins, name);
-  if (!detail_at_markers || owner != nullptr) return;  // a task changes nothing about run()
-  if (begins && !detailed) {
-    fast_forward.stop();
-  } else if (!begins && detailed && open_regions.empty()) {
-    timeline.schedule(later(clock, timeline.now()), this, kMarkedEnd);  // when the call is over
+  if (!program.detail_at_markers || owner != nullptr) return;  // a task changes nothing about run()
+  if (begins && !program.is_in_detail()) {
+    program.fast_forward.stop();
+  } else if (!begins && program.is_in_detail() && open_regions.empty()) {
+    timeline.schedule(later(clock, timeline.now()), this, kMarkedEnd,
+                      program.number);  // when the call is over
   }
 }
 
-void Chip::Impl::leave_marked_region(Cycle now) {
-  if (detailed && owner == nullptr && entering == nullptr && open_regions.empty())
-    region_returned(*cores[0], now);
+void Chip::Impl::leave_marked_region(Program& program, Cycle now) {
+  if (program.is_in_detail() && owner == nullptr && entering == nullptr && program.open_regions.empty())
+    leave_detail_of(program, now);
 }
 
 }  // namespace rubato::chip

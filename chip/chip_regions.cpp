@@ -8,10 +8,11 @@
 
 namespace rubato::chip {
 
-void Chip::Impl::task_instruction(Thread& thread, const isa::Insn& insn) {
+void Chip::Impl::task_instruction(Program& program, Thread& thread, const isa::Insn& insn) {
   HartState& hart = thread.regs;
   switch (insn.op) {
     case isa::Op::task_create:
+      if (is_shared()) return refuse_tasks(program, thread);
       task_units.create_before_region(descriptor_of(hart, static_cast<std::uint32_t>(insn.imm)));
       break;
     case isa::Op::task_read:
@@ -21,21 +22,23 @@ void Chip::Impl::task_instruction(Thread& thread, const isa::Insn& insn) {
     case isa::Op::capsule_vector:
     case isa::Op::capsule_return:
     case isa::Op::capsule_on_abort:
-      return capsule_instruction(thread, insn);
+      return capsule_instruction(program, thread, insn);
     case isa::Op::task_region:
+      if (is_shared()) return refuse_tasks(program, thread);
       region_instruction(thread, static_cast<isa::RegionOp>(insn.imm) == isa::RegionOp::worker,
                          timeline.now());
       return;
     default:
-      report_fault(thread, {FaultKind::illegal_instruction, hart.pc, 0, {}});
+      report_fault(program, thread, {FaultKind::illegal_instruction, hart.pc, 0, {}});
       return;
   }
   hart.pc += insn.length;
 }
 
 // Nothing speculates: a capsule is a vectored call and nothing more (P11).
-void Chip::Impl::capsule_instruction(Thread& thread, const isa::Insn& insn) {
+void Chip::Impl::capsule_instruction(Program& program, Thread& thread, const isa::Insn& insn) {
   HartState& hart = thread.regs;
+  CapsuleVector& capsule_vector = program.capsule_vector;
   std::string error;
   switch (insn.op) {
     case isa::Op::capsule_call:
@@ -44,7 +47,7 @@ void Chip::Impl::capsule_instruction(Thread& thread, const isa::Insn& insn) {
       break;
     case isa::Op::capsule_return:
       if (hart.capsule_depth == 0)
-        return report_fault(thread, {FaultKind::illegal_instruction, hart.pc, 0, {}});
+        return report_fault(program, thread, {FaultKind::illegal_instruction, hart.pc, 0, {}});
       return CapsuleVector::leave(hart);
     case isa::Op::capsule_vector:
       error = capsule_vector.set(hart.x[reg::a0], hart.x[reg::a1]);
@@ -52,13 +55,22 @@ void Chip::Impl::capsule_instruction(Thread& thread, const isa::Insn& insn) {
     default:
       break;
   }
-  if (!error.empty()) return report_fault(thread, {FaultKind::task_error, hart.pc, 0, error});
+  if (!error.empty()) return report_fault(program, thread, {FaultKind::task_error, hart.pc, 0, error});
   hart.pc += insn.length;
 }
 
+// A program without the symbol that tells has got that far.
+void Chip::Impl::refuse_tasks(Program& program, const Thread& thread) {
+  report_fault(program, thread,
+               {FaultKind::task_error, thread.regs.pc, 0,
+                "a task instruction, but tasks run only where one program has the whole chip"});
+}
+
 void Chip::Impl::region_instruction(Core& core, Thread& thread, bool worker, Cycle now) {
-  profile.blocks(thread.tid, now, parts_of(core.id()), {ThreadWait::Kind::region, 0, 0},
-                 chain_of(thread.regs));
+  Program& program = program_of(core.id());
+  if (is_shared()) return refuse_tasks(program, thread);
+  program.profile.blocks(thread.tid, now, parts_of(core.id()), {ThreadWait::Kind::region, 0, 0},
+                         chain_of(program, thread.regs));
   region_instruction(thread, worker, now);
   if (owner == nullptr) core.wake(now);  // for another thread
 }
@@ -72,23 +84,24 @@ void Chip::Impl::region_instruction(Thread& thread, bool worker, Cycle now) {
 
 void Chip::Impl::enter_region(Thread& thread, Cycle now) {
   entering = nullptr;
-  const auto& threads = process.threads();
+  Program& program = sole();
+  const auto& threads = program.process.threads();
   const auto other = std::find_if(threads.begin(), threads.end(), [&](const auto& t) {
     return t.get() != &thread && !t->is_worker && t->state == ThreadState::runnable;
   });
   if (other != threads.end() && (worker_threads.size() + 1 < worker_count() || waits_for_others(now))) {
-    if (!detailed) return fast_forward.end_turn();
+    if (!detailed) return program.fast_forward.end_turn();
     entering = &thread;
     return;
   }
   if (other != threads.end())
-    return report_fault(thread,
+    return report_fault(program, thread,
                         {FaultKind::task_error, thread.regs.pc, 0,
                          fmt::format("run() was called while thread {} is runnable: join or block other "
                                      "threads first, only tasks run in a task region",
                                      (*other)->tid)});
   if (worker_threads.size() + 1 < cores.size())
-    return report_fault(thread,
+    return report_fault(program, thread,
                         {FaultKind::task_error, thread.regs.pc, 0,
                          fmt::format("run() needs a worker thread for each of {} cores, the program started "
                                      "{}",
@@ -100,10 +113,12 @@ void Chip::Impl::begin_region(Thread& thread, Cycle now) {
   owner = &thread;
   enter_by.reset();
   turns_to_enter = 0;
+  Program& program = sole();
   is_within_detail = std::exchange(detailed, true);
-  blocks.set_stop(std::nullopt);
-  forget_changed_pages();
-  for (const auto& core : cores) core->pipeline().set_time_origin(fast_forward.nanoseconds());
+  program.phase = Program::Phase::inside;
+  program.blocks.set_stop(std::nullopt);
+  forget_changed_pages(program);
+  for (const auto& core : cores) core->pipeline().set_time_origin(program.fast_forward.nanoseconds());
   settle(now);
   is_within_roi = in_roi;
   if (!is_within_roi) enter_roi(now);
@@ -129,22 +144,23 @@ void Chip::Impl::begin_region(Thread& thread, Cycle now) {
   if (replay) {
     std::vector<std::pair<Addr, Addr>> stacks;
     for (const Worker& worker : region_workers) stacks.emplace_back(worker.stack_low, worker.stack_high);
-    replay->begin_region(std::move(stacks), heap ? heap->entries() : std::map<Addr, std::int32_t>{});
+    replay->begin_region(std::move(stacks),
+                         program.heap ? program.heap->entries() : std::map<Addr, std::int32_t>{});
   }
   task_units.begin_region(now, spare);
-  schedule_timeout();
+  schedule_timeout(program);
 }
 
 Worker Chip::Impl::worker_of(Thread& thread) const {
   const Addr low = thread.regs.x[reg::a0], high = thread.regs.x[reg::sp];
-  const bool is_usable = low < high && memory.allows_range(low, high - low, Page::kWrite);
+  const bool is_usable = low < high && sole().memory.allows_range(low, high - low, Page::kWrite);
   return {&thread, thread.regs, is_usable ? low : 0, is_usable ? high : 0};
 }
 
 void Chip::Impl::mark_stacks(bool begins) {
   for (const Worker& worker : region_workers) {
     if (worker.stack_low == worker.stack_high) continue;
-    memory.mark_worker_stack(worker.stack_low, worker.stack_high, begins);
+    sole().memory.mark_worker_stack(worker.stack_low, worker.stack_high, begins);
     if (begins && is_within_detail) forget_stack(worker);  // may be in any core's L1
   }
 }
@@ -163,8 +179,9 @@ void Chip::Impl::finish_region(Cycle now) {
   thread.is_worker = false;
   thread.regs.pc += 8;  // behind the region instruction and its `finish`
   if (is_within_detail) {
-    on_runnable(thread);
+    on_runnable(sole(), thread);
   } else {
+    sole().phase = Program::Phase::ahead;
     detailed = false;
     leave_detail = true;
   }
@@ -184,7 +201,7 @@ bool Chip::Impl::waits_for_others(Cycle now) {
 
 std::string Chip::Impl::why_nothing_proceeds() const {
   if (owner != nullptr)
-    for (const auto& thread : process.threads())
+    for (const auto& thread : sole().process.threads())
       if (!thread->is_worker && thread->state == ThreadState::runnable)
         return fmt::format(
             "nothing can proceed: thread {} is ready, but only tasks run until run() ends, so a task must "
@@ -195,6 +212,7 @@ std::string Chip::Impl::why_nothing_proceeds() const {
 
 void Chip::Impl::retire(Attempt& attempt, bool is_committed) {
   cores[attempt.core.value]->pipeline().give_back_log(attempt);
+  std::optional<HeapCalls>& heap = sole().heap;
   if (!heap) return;
   if (is_committed) {
     heap->allocator().on_commit(attempt);

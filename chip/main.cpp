@@ -18,6 +18,7 @@
 #include "chip/chip.hpp"
 #include "chip/debug/gdb_server.hpp"
 #include "chip/process_options.hpp"
+#include "chip/program.hpp"
 #include "chip/session/command_line.hpp"
 #include "chip/session/session.hpp"
 
@@ -26,7 +27,8 @@ namespace {
 
 class ChipSimulation final : public Simulation {
  public:
-  explicit ChipSimulation(const SessionOptions& options) : chip_(options.config, heard(options)) {
+  explicit ChipSimulation(const SessionOptions& options)
+      : files_(options.programs), chip_(make_chip(options)) {
     if (!options.restore.empty()) chip_.restore_checkpoint(options.restore, process_options(options));
     if (!options.gdb_port) return;
     debugger_.emplace(*options.gdb_port);
@@ -77,19 +79,40 @@ class ChipSimulation final : public Simulation {
   std::string symbol(LineAddr line) const override { return chip_.symbols().describe(line); }
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines;
-    for (const auto& [name, count] : chip_.process().unknown_calls()) {
-      lines.push_back(fmt::format("system call {} is not implemented: refused with ENOSYS {} time{}", name,
-                                  count, count == 1 ? "" : "s"));
-    }
+    for (std::size_t i = 0; i < chip_.programs(); ++i)
+      for (const auto& [name, count] : chip_.program(i).process.unknown_calls())
+        lines.push_back(fmt::format("{}system call {} is not implemented: refused with ENOSYS {} time{}",
+                                    chip_.programs() == 1 ? "" : chip_.program(i).title() + ": ", name, count,
+                                    count == 1 ? "" : "s"));
     return lines;
   }
   std::string errors() const override { return errors_; }
+  std::vector<ProgramResult> programs() const override {
+    std::vector<ProgramResult> results;
+    for (std::size_t i = 0; i < chip_.programs() && chip_.programs() > 1; ++i) {
+      const Program& program = chip_.program(i);
+      results.push_back({.name = program.name(),
+                         .first_core = program.place.first_core,
+                         .cores = program.place.cores,
+                         .cycles = program.cycles,
+                         .instructions = program.instructions,
+                         .fast_forward_instructions = program.fast_forward.instructions(),
+                         .outcome = program.outcome,
+                         .output = i == 0 ? -1 : files_.output(i)});
+    }
+    return results;
+  }
 
  private:
   static constexpr std::size_t kErrorsKept = std::size_t{64} << 10;
 
-  ProcessOptions heard(const SessionOptions& options) {
-    ProcessOptions process = process_options(options);
+  Chip make_chip(const SessionOptions& options) {
+    if (options.programs.empty()) return {options.config, heard(process_options(options))};
+    std::vector<ProgramPlace> places = program_places(options, files_);
+    for (ProgramPlace& place : places) place.process = heard(std::move(place.process));
+    return {options.config, std::move(places)};
+  }
+  ProcessOptions heard(ProcessOptions process) {
     process.stderr_listener = [this](std::span<const std::byte> bytes) { keep_error(bytes); };
     return process;
   }
@@ -100,6 +123,7 @@ class ChipSimulation final : public Simulation {
   }
 
   std::string errors_;
+  MixFiles files_;
   std::optional<GdbServer> debugger_;
   ChipObserver* observer_ = nullptr;
   mutable Chip chip_;  // registry() has no const form

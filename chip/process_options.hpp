@@ -1,8 +1,13 @@
-// What a session's options say of the program to be run.
+// What a session's options say of the program to be run, or of those to be run side by side.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <filesystem>
+#include <vector>
+
+#include "chip/mix_files.hpp"
 #include "chip/os/process.hpp"
+#include "chip/program_place.hpp"
 #include "chip/session/session.hpp"
 
 namespace rubato::chip {
@@ -19,6 +24,21 @@ inline ProcessOptions process_options(const SessionOptions& options) {
   process.memory_bytes = options.config.run.memory_bytes;
   process.cores = options.config.chip.cores;
   return process;
+}
+
+/// Of --programs.
+inline std::vector<ProgramPlace> program_places(const SessionOptions& options, const MixFiles& files) {
+  std::vector<ProgramPlace> places;
+  for (const MixedProgram& program : options.programs) {
+    ProgramPlace place{process_options(options), program.first_core, program.cores, program.roi};
+    place.process.program = program.path;
+    place.process.arguments = program.arguments;
+    place.process.argv0 = std::filesystem::path(program.path).filename().string();
+    place.process.stdin_fd = files.input(places.size());
+    place.process.stdout_fd = files.output(places.size());
+    places.push_back(std::move(place));
+  }
+  return places;
 }
 
 }  // namespace rubato::chip

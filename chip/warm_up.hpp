@@ -11,12 +11,15 @@ namespace rubato::chip {
 
 class WarmUp final : public FastForward::Observer {
  public:
-  WarmUp(MemorySystem& memory_system, std::uint32_t cores) : memory_system_(memory_system), cores_(cores) {}
+  /// Of a program that runs on `cores` cores from `first` on.
+  WarmUp(MemorySystem& memory_system, CoreId first, std::uint32_t cores)
+      : memory_system_(memory_system), first_(first), cores_(cores) {}
 
   void on_turn(const Thread& thread) override {
-    core_ = CoreId{static_cast<std::uint32_t>(thread.tid) % cores_};
-    for (std::uint32_t i = 0; i < cores_ && !thread.may_run_on(core_); ++i)  // one of its own, if it has any
-      core_ = CoreId{(core_.value + 1) % cores_};
+    std::uint32_t own = static_cast<std::uint32_t>(thread.tid) % cores_;
+    for (std::uint32_t i = 0; i < cores_ && !thread.may_run_on(CoreId{own}); ++i)  // one of its own, if it has any
+      own = (own + 1) % cores_;
+    core_ = CoreId{first_.value + own};
   }
   void on_data(Addr address, unsigned bytes, bool is_store) override {
     const AccessKind kind = is_store ? AccessKind::store : AccessKind::load;
@@ -32,6 +35,7 @@ class WarmUp final : public FastForward::Observer {
 
  private:
   MemorySystem& memory_system_;
+  CoreId first_;
   std::uint32_t cores_;
   CoreId core_{};
   LineAddr last_line_{~std::uint64_t{0}};

@@ -127,6 +127,13 @@ class L1Cache {
 
   // ---- The protocol's side ----
 
+  /// Before any access: the program whose own lines the L1 holds (K81). All lines here are those; what is
+  /// outside of the L1 knows them with the program's number.
+  void set_program(std::uint32_t program) { program_ = program; }
+  LineAddr outer(LineAddr own) const { return line_of_program(program_, own); }
+  /// Of another program's line: one that no L1 holds.
+  LineAddr inner(LineAddr outer) const { return line_of_program(program_, outer); }
+
   static constexpr std::uint32_t kNoSlot = ~0U;
 
   struct Victim {
@@ -271,6 +278,7 @@ class L1Cache {
   std::vector<std::uint64_t, LineAllocator<std::uint64_t>> words_;
   std::vector<Use, LineAllocator<Use>> uses_of_;  // by slot
   L1Recorder* recorder_ = nullptr;
+  std::uint32_t program_ = 0;
   std::uint32_t used_last_ = 0;  // the slot of use()
   std::uint32_t task_ = 0;       // counts begin_task(), from 1 again after kLastTask
   Mark epoch_ = kFirstEpoch;

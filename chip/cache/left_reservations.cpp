@@ -14,13 +14,14 @@ void LeftReservations::add(L1Cache& l1, LineAddr line) {
 
 bool LeftReservations::has(LineAddr line, const L1Cache& self) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& e) {
-    return e.line == line && e.l1 != &self && e.l1->has_reservation(line);
+    return e.l1->outer(e.line) == line && e.l1 != &self && e.l1->has_reservation(e.line);
   });
 }
 
 void LeftReservations::on_store(LineAddr line, const L1Cache& by) {
   std::erase_if(entries_, [&](const Entry& e) {
-    if (e.line == line && e.l1 != &by && e.l1->has_reservation(line)) e.l1->clear_reservation();
+    if (e.l1->outer(e.line) == line && e.l1 != &by && e.l1->has_reservation(e.line))
+      e.l1->clear_reservation();
     return !e.l1->has_reservation(e.line);
   });
 }

@@ -19,6 +19,7 @@ class L1Cache;
 class LeftReservations {
  public:
   bool empty() const { return entries_.empty(); }
+  /// `line` is the program's own, as the L1's are; those below are as outside of L1s (K81).
   void add(L1Cache& l1, LineAddr line);
   /// True if a cache other than `self` has a reservation on `line`.
   bool has(LineAddr line, const L1Cache& self) const;

@@ -109,6 +109,7 @@ class SetArray {
   LineAddr line_at(std::uint32_t slot) const { return line_of(slot >> shift_, tags_[slot]); }
   Payload& operator[](std::uint32_t slot) { return payloads_[slot]; }
   const Payload& operator[](std::uint32_t slot) const { return payloads_[slot]; }
+  std::uint64_t sets() const { return sets_; }
   std::uint32_t slots() const { return static_cast<std::uint32_t>(sets_ << shift_); }
 
  private:

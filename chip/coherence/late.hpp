@@ -34,6 +34,8 @@ class LateMesi final : public MemoryHierarchy, private EventHandler {
   void set_private_lines(LineAddr first, std::uint64_t lines) override {
     mesi_.set_private_lines(first, lines);
   }
+  void set_program(TileId tile, std::uint32_t program) override { mesi_.set_program(tile, program); }
+  std::uint64_t fewest_sets() const override { return mesi_.fewest_sets(); }
   std::uint64_t possible_holders(LineAddr line) const override { return mesi_.possible_holders(line); }
   void register_stats(StatRegistry& registry) const override { mesi_.register_stats(registry); }
   std::string check_invariants() const override { return mesi_.check_invariants(); }

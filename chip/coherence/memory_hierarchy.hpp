@@ -29,6 +29,12 @@ class MemoryHierarchy : public MemorySystem {
   /// From `first` on, `lines` lines a tile are used by that tile only: its own slice orders them, so that
   /// they stay off the network. Before any access; at most once.
   virtual void set_private_lines(LineAddr first, std::uint64_t lines) = 0;
+  /// The tile's cores run program `program` (K81): accesses of a core and what it is told of are of the
+  /// program's own lines; all else here is of lines with its number. Before any access; 0 if never said.
+  virtual void set_program(TileId tile, std::uint32_t program) = 0;
+  /// Of the arrays of tags that tell programs' lines apart, the sets of the smallest: fewer programs than
+  /// this fit into tags.
+  virtual std::uint64_t fewest_sets() const = 0;
   /// The tiles that may hold copies of `line`, bits as SharerGroups' of the chip's tiles: a superset.
   virtual std::uint64_t possible_holders(LineAddr line) const = 0;
   /// Registers core.C.l1i|l1d.*, tile.T.l2.*, tile.T.llc.*, mem.M.*.

@@ -26,7 +26,7 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
     return leave_l1(core, line, kind, l1_slot, is_in_l1, now);
   // Unchecked accesses need no mark, nor are they the running task's to be recorded.
   if (warming_ || (active && !checked) || !l1.hit_at(l1_slot, line, write)) {
-    use_l1(l1_index, l1_slot, line, write);
+    use_l1(l1_index, l1_slot, l1.outer(line), write);
     count(l1.moves.uncounted);
   }
   Path path(now);
@@ -34,8 +34,9 @@ AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now
   return path.done(ServedBy::l1);
 }
 
-AccessResult Mesi::leave_l1(CoreId core, LineAddr line, AccessKind kind, std::uint32_t l1_slot, bool is_in_l1,
+AccessResult Mesi::leave_l1(CoreId core, LineAddr own, AccessKind kind, std::uint32_t l1_slot, bool is_in_l1,
                             Cycle now) {
+  const LineAddr line = l1s_[core.value * 2].outer(own);
   Path path(now);
   path.spend(kL1, l1_latency(kind));
   const bool active = !warming_ && conflicts_->is_active();
@@ -122,7 +123,8 @@ void Mesi::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, 
   }
   if (tile.fill_l1(r.l1, l1_slot, slot, state)) book(l2_ports_, r.tile, path.at());
   if (versions_.is_on()) {
-    check_use(r.tile.value * cores_per_tile_ * 2 + r.l1, tile.l1s()[r.l1].find(r.line), r.line, r.write);
+    check_use(r.tile.value * cores_per_tile_ * 2 + r.l1,
+              tile.l1s()[r.l1].find(tile.l1s()[r.l1].inner(r.line)), r.line, r.write);
     check_line(r.line);
   }
 }
@@ -466,8 +468,9 @@ std::uint64_t Mesi::possible_holders(LineAddr line) const {
 }
 
 // Prefetches tags now and, with the next call, the payloads they select.
-void Mesi::prefetch(CoreId core, LineAddr line) const {
+void Mesi::prefetch(CoreId core, LineAddr own) const {
   if constexpr (!kHostHints) return;
+  const LineAddr line = l1s_[core.value * 2].outer(own);
   const TileId tile{core.value / cores_per_tile_};
   tiles_[tile.value].prefetch(core.value % cores_per_tile_ * 2 + 1, line);
   slices_[home_of(line).value].array.prefetch(line);

@@ -11,6 +11,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -35,7 +36,7 @@ class Mesi final : public MemoryHierarchy {
   Mesi(const Config& config, Network& network, ConflictCheck& conflicts);
 
   AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) override;
-  void prefetch(CoreId core, LineAddr line) const override;
+  void prefetch(CoreId core, LineAddr own) const override;
   void warm(CoreId core, LineAddr line, AccessKind kind) override;
   void forget(LineAddr first, LineAddr last) override;
 
@@ -44,6 +45,10 @@ class Mesi final : public MemoryHierarchy {
   TileId home_of(LineAddr line) const override { return homes_.home_of(line); }
   void set_private_lines(LineAddr first, std::uint64_t lines) override {
     homes_.set_private_lines(first, lines);
+  }
+  void set_program(TileId tile, std::uint32_t program) override { tiles_[tile.value].set_program(program); }
+  std::uint64_t fewest_sets() const override {
+    return std::min(tiles_.front().array().sets(), slices_.front().array.sets());
   }
   TileId controller_tile_of(LineAddr line) const override { return homes_.controller_tile_of(line); }
   std::uint64_t possible_holders(LineAddr line) const override;
@@ -85,7 +90,7 @@ class Mesi final : public MemoryHierarchy {
    public:
     HitObserver(Mesi& mesi, std::uint32_t l1) : mesi_(&mesi), l1_(l1) {}
     void on_hit(std::uint32_t slot, LineAddr line, bool write) override {
-      mesi_->check_use(l1_, slot, line, write);
+      mesi_->check_use(l1_, slot, mesi_->l1s_[l1_].outer(line), write);
     }
 
    private:
@@ -97,7 +102,7 @@ class Mesi final : public MemoryHierarchy {
   ServedBy serve_in_tile(const Request& r, std::uint32_t slot, Path& path);
   /// access() that the L1 alone cannot serve: it lacks the line or the right to it (then not `is_in_l1`), or
   /// the line is not marked for it and is checked as an L2 hit (C15).
-  [[gnu::noinline]] AccessResult leave_l1(CoreId core, LineAddr line, AccessKind kind, std::uint32_t l1_slot,
+  [[gnu::noinline]] AccessResult leave_l1(CoreId core, LineAddr own, AccessKind kind, std::uint32_t l1_slot,
                                           bool is_in_l1, Cycle now);
   Latency l1_latency(AccessKind kind) const {
     return kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_;

@@ -82,7 +82,7 @@ std::string Mesi::check_invariants() const {
   for (const L1Cache& l1 : l1s_)
     for (std::uint32_t slot = 0; slot < l1.slots(); ++slot)
       if (l1.state_at(slot) != LineState::invalid)
-        if (std::string what = first(l1.line_at(slot)); !what.empty()) return what;
+        if (std::string what = first(l1.outer(l1.line_at(slot))); !what.empty()) return what;
   for (const TileCaches& tile : tiles_)
     for (std::uint32_t slot = 0; slot < tile.array().slots(); ++slot)
       if (!tile.array().is_empty(slot))

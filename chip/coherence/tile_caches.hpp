@@ -72,6 +72,10 @@ class TileCaches {
   SetArray<L2Line>& array() { return array_; }
   const SetArray<L2Line>& array() const { return array_; }
   std::span<L1Cache> l1s() const { return l1s_; }
+  /// See MemoryHierarchy.
+  void set_program(std::uint32_t program) {
+    for (L1Cache& l1 : l1s_) l1.set_program(program);
+  }
   Versions::Place place(std::uint32_t slot) const { return {version_, slot}; }
   Versions::Place l1_place(std::uint32_t l1, std::uint32_t slot) const {
     return {first_l1_version_ + l1, slot};

@@ -120,6 +120,7 @@ struct EnergySection {
 
 struct RunSection {
   std::uint64_t max_cycles = 0;         ///< 0: no limit
+  std::uint64_t instructions = 0;       ///< in detail, of each program (K82); 0: no limit
   std::uint32_t lookahead_cycles = 32;  ///< 0: strict order
   bool warm = false;                    ///< L2, LLC and directories warmed by fast-forward (C4)
   bool fast_forward = true;

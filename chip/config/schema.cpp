@@ -347,6 +347,10 @@ void add_energy(std::vector<Key>& k) {
 void add_run(std::vector<Key>& k) {
   k.push_back(number("run.max_cycles", MEMBER(run.max_cycles), "cycles", 0, kAnyCount,
                      "Cycles after which a run ends with exit code 4; 0: no limit.", kOurs));
+  k.push_back(number("run.instructions", MEMBER(run.instructions), "instructions", 0, kAnyCount,
+                     "Instructions in detail after which a run ends, when each program has executed them; 0: "
+                     "no limit.",
+                     kOurs));
   k.push_back(number(
       "run.lookahead_cycles", MEMBER(run.lookahead_cycles), "cycles", 0, 1024,
       "Cycles a core may run ahead of the clock on register work and L1 hits; 0: strict order.", kOurs));

@@ -44,7 +44,7 @@ CapsuleState::CapsuleState(CoreId core, const Config& config, const HartState& h
 
 std::string CapsuleState::refusal() const {
   if (has(CapsuleFault::vector_unchecked)) return {};
-  return host_.capsules().refusal(hart_);
+  return host_.capsules(core_).refusal(hart_);
 }
 
 bool CapsuleState::is_bad_call() const {

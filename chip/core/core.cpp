@@ -322,7 +322,7 @@ void Core::advance(Cycle now) {
         if (is_exception(now)) return;
         pipeline_.drain();
         pipeline_.skip_instruction();
-        host_.drop_decoded_blocks();
+        host_.drop_decoded_blocks(id_);
         break;
       case PipelineStop::returned:
         if (is_exception(now)) return;
@@ -357,7 +357,7 @@ bool Core::on_heap_call(Cycle now) {
   Attempt* const attempt = activity_ == Activity::task ? task_.attempt : nullptr;
   const auto outcome = host_.heap_call(*this, pipeline_.insn().imm, attempt, later(now, heap_call_at_));
   if (outcome == HeapCalls::Outcome::faulted) {
-    if (attempt == nullptr) return on_fault(host_.heap_fault(), now);
+    if (attempt == nullptr) return on_fault(host_.heap_fault(id_), now);
     return !is_exception(now);  // gone on as a non-speculative task, it calls again
   }
   if (!pipeline_.end_host_call(outcome == HeapCalls::Outcome::returned)) return true;

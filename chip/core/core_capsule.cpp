@@ -35,7 +35,7 @@ bool Core::on_capsule_instruction(Cycle now) {
       const std::string error =
           activity_ == Activity::task
               ? std::string("a task set the capsule vector: that is for a program's start")
-              : host_.capsules().set(hart.x[reg::a0], hart.x[reg::a1]);
+              : host_.capsules(id_).set(hart.x[reg::a0], hart.x[reg::a1]);
       if (!error.empty()) return on_fault({FaultKind::task_error, hart.pc, 0, error}, now);
       pipeline_.resume_at(pipeline_.cycle() + 1);
       pipeline_.skip_instruction();
@@ -52,7 +52,7 @@ bool Core::on_capsule_call(Cycle now) {
   const HartState& hart = pipeline_.hart();
   if (const std::string refusal = capsule_.refusal(); !refusal.empty())
     return on_fault({FaultKind::task_error, hart.pc, 0, refusal}, now);
-  if (!pipeline_.enter_capsule(host_.capsules(), config_.task.capsule_call_cycles)) {
+  if (!pipeline_.enter_capsule(host_.capsules(id_), config_.task.capsule_call_cycles)) {
     blocked_ = true;
     return false;
   }

@@ -22,7 +22,7 @@ class CoreHost {
 
   virtual TaskSystem& tasks() = 0;
 
-  virtual CapsuleVector& capsules() = 0;
+  virtual CapsuleVector& capsules(CoreId core) = 0;
   /// The outermost capsule call of the core's task has ended, or goes on doomed; `is_doomed`: a doomed run
   /// has.
   virtual void capsule_ended(CoreId core, Addr stub, Cycle since, Cycle now, bool is_doomed) = 0;
@@ -54,8 +54,8 @@ class CoreHost {
   /// The core is at the entry of heap function `function` (run.alloc=ideal), whose arguments its pipeline's
   /// registers hold; the host serves the call.
   virtual HeapCalls::Outcome heap_call(Core& core, std::int32_t function, Attempt* attempt, Cycle now) = 0;
-  /// Of the last call that faulted.
-  virtual const Fault& heap_fault() const = 0;
+  /// Of its last call that faulted.
+  virtual const Fault& heap_fault(CoreId core) const = 0;
 
   /// A thread outside tasks executed `create`.
   virtual void create_outside_task(Core& core, const TaskDescriptor& task, Cycle now) = 0;
@@ -70,8 +70,8 @@ class CoreHost {
   /// simulation.
   virtual void region_returned(Core& core, Cycle now) = 0;
 
-  /// `fence.i`: decoded blocks are stale.
-  virtual void drop_decoded_blocks() = 0;
+  /// `fence.i`: decoded blocks of the core's program are stale.
+  virtual void drop_decoded_blocks(CoreId core) = 0;
   virtual std::uint32_t core_count() const = 0;
   /// Threads that are to serve a region: one a core, and those to spare.
   virtual std::uint32_t worker_count() const = 0;

@@ -17,6 +17,7 @@ namespace {
 /// The options as they were typed.
 struct Typed {
   std::string config, out, argv0, sandbox, roi, check_config, watch, checkpoint, restore, progress = "auto";
+  std::string programs;
   std::string cores, seed, max_cycles, trace_from, trace_cycles, interval, gdb;
   std::vector<std::string> set, series, environment;
   bool trace = false, instructions = false, commit_order = false, no_ff = false, warm = false,
@@ -41,6 +42,10 @@ void declare(CLI::App& app, Typed& t) {
                  "program's own, behind PROGRAM")
       ->type_name("N");
   app.add_option("--cores", t.cores, "Short for --set chip.cores=N")->type_name("N");
+  app.add_option(
+         "--programs", t.programs,
+         "Instead of PROGRAM: run the programs in this file (TOML) side by side, on cores of their own")
+      ->type_name("FILE");
   app.add_flag("--trace", t.trace, "Write trace.json.gz, for Perfetto (needs --out)");
   app.add_flag(
       "--instructions", t.instructions,
@@ -179,6 +184,23 @@ void check_combinations(const Typed& t) {
     throw UsageError("--trace-from and --trace-cycles need --trace or --instructions");
   if (!t.checkpoint.empty() && !(t.restore.empty() && t.out.empty() && t.gdb.empty()))
     throw UsageError("--checkpoint writes its file and ends; leave out --restore, --out and --gdb");
+  if (!t.programs.empty()) {
+    const std::pair<const char*, bool> others[] = {
+        {"--trace", t.trace},
+        {"--instructions", t.instructions},
+        {"--watch", !t.watch.empty()},
+        {"--commit-order", t.commit_order},
+        {"--check-replay", t.check_replay},
+        {"--checkpoint", !t.checkpoint.empty()},
+        {"--restore", !t.restore.empty()},
+        {"--gdb", !t.gdb.empty()},
+        {"--argv0", !t.argv0.empty()},
+    };
+    for (const auto& [option, is_given] : others)
+      if (is_given)
+        throw UsageError("{} is of one program that has the chip to itself; leave it out with --programs",
+                         option);
+  }
   if (!t.interval.empty() && t.out.empty()) {
     throw UsageError("--interval needs --out DIR: the series are a file of the run directory");
   }
@@ -192,7 +214,9 @@ void check_combinations(const Typed& t) {
 
 std::string help_text(const CLI::App& app) {
   std::string text = app.help();
-  const std::string usage = "Usage: rubato-chip [OPTIONS] PROGRAM [ARGUMENTS]\n";
+  const std::string usage =
+      "Usage: rubato-chip [OPTIONS] PROGRAM [ARGUMENTS]\n"
+      "       rubato-chip [OPTIONS] --programs FILE\n";
   const auto at = text.find("Usage:");
   if (at != std::string::npos) text.replace(at, text.find('\n', at) + 1 - at, usage);
   return text +
@@ -210,11 +234,19 @@ SessionOptions make_session(const Typed& t, const std::vector<std::string>& word
   s.config = make_config(t);
   s.command_line = words;
   if (program < words.size() && words[program] == "--") ++program;
-  if (program >= words.size()) throw UsageError("no PROGRAM given; see --help");
-  s.program = words[program++];
-  s.argv0 = t.argv0.empty() ? file_name(s.program) : t.argv0;
-  if (program < words.size() && words[program] == "--") ++program;
-  s.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
+  if (!t.programs.empty()) {
+    if (program < words.size())
+      throw UsageError("--programs {} says what to run; leave out {}", t.programs, words[program]);
+    s.mix = t.programs;
+    s.programs = load_mix(s.config, t.programs);
+    s.argv0 = file_name(t.programs);
+  } else {
+    if (program >= words.size()) throw UsageError("no PROGRAM given; see --help");
+    s.program = words[program++];
+    s.argv0 = t.argv0.empty() ? file_name(s.program) : t.argv0;
+    if (program < words.size() && words[program] == "--") ++program;
+    s.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
+  }
   s.environment = t.environment;
   s.sandbox = t.sandbox;
   s.out = t.out;

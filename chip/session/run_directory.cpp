@@ -28,6 +28,15 @@ constexpr const char* kFiles[] = {"run.toml",      "stats.json",     "summary.js
   throw UsageError("{}: cannot write: {}", path.string(), std::strerror(error));
 }
 
+/// "output-2.txt" and so on, of programs side by side.
+bool is_output_of_several(std::string_view name) {
+  constexpr std::string_view first = "output-", last = ".txt";
+  if (!name.starts_with(first) || !name.ends_with(last) || name.size() <= first.size() + last.size())
+    return false;
+  name = name.substr(first.size(), name.size() - first.size() - last.size());
+  return name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 bool is_run_directory(const fs::path& path) {
   if (fs::exists(path / kIncomplete)) return true;
   std::ifstream in(path / "run.toml");
@@ -51,6 +60,8 @@ RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
   }
   write(kIncomplete, "This run has not ended, or was interrupted.\n");
   for (const char* name : kFiles) fs::remove(path_ / name, error);
+  for (const auto& entry : fs::directory_iterator(path_, error))
+    if (is_output_of_several(entry.path().filename().string())) fs::remove(entry.path(), error);
   remove_temporaries();
 }
 

@@ -7,6 +7,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -160,6 +163,63 @@ std::string about(const SessionOptions& options, const std::string& manifest) {
   return said.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// As load_mix() reads it.
+std::string program_toml(const MixedProgram& program) {
+  std::error_code error;
+  const auto absolute = [&](const std::string& file) {
+    return toml_value(Value{std::filesystem::absolute(file, error).string()});
+  };
+  std::string out =
+      fmt::format("[[program]]\npath = {}\narguments = {}\ncores = \"{}-{}\"\n", absolute(program.path),
+                  toml_list(program.arguments), program.first_core, program.first_core + program.cores - 1);
+  if (!program.stdin_file.empty()) out += fmt::format("stdin = {}\n", absolute(program.stdin_file));
+  if (!program.roi.empty()) out += fmt::format("roi = {}\n", toml_value(Value{program.roi}));
+  return out + "\n";
+}
+
+/// All of a host file that was written through its descriptor.
+std::string read_all(int file) {
+  std::string text;
+  std::array<char, 65536> buffer{};
+  for (off_t at = 0;;) {
+    const ssize_t n = ::pread(file, buffer.data(), buffer.size(), at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw UsageError("what a program printed cannot be read again: {}", std::strerror(errno));
+    if (n == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+    at += n;
+  }
+}
+
+/// What programs side by side printed, but for the first, goes to files of its own.
+std::vector<ProgramSummary> collect(const Simulation& simulation, const RunDirectory* directory,
+                                    CheckVerdict first) {
+  std::vector<ProgramSummary> programs;
+  for (ProgramResult& result : simulation.programs()) {
+    CheckVerdict check = first;
+    if (result.output >= 0) {
+      const std::string text = read_all(result.output);
+      CheckScanner scanner;
+      scanner.add(text);
+      check = scanner.verdict();
+      if (directory != nullptr) directory->write(output_name(programs.size()), text);
+    }
+    programs.push_back({std::move(result), check});
+  }
+  return programs;
+}
+
+/// A program whose own check failed is what the run ended with, if nothing is worse.
+void add_check(RunOutcome& outcome, const std::vector<ProgramSummary>& programs) {
+  if (outcome.code != ExitCode::success) return;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    if (programs[i].check != CheckVerdict::failed) continue;
+    outcome.code = ExitCode::check_failed;
+    outcome.sentence = fmt::format("program {} ({}): its own check failed", i + 1, programs[i].result.name);
+    return;
+  }
+}
+
 }  // namespace
 
 std::string run_toml(const SessionOptions& options, const std::string& program_sha256) {
@@ -167,16 +227,19 @@ std::string run_toml(const SessionOptions& options, const std::string& program_s
   std::string out = "# A run of rubato-chip: everything needed to repeat it.\n";
   out += "format = 1\n";
   out += fmt::format("version = {}\n", toml_value(Value{std::string(kVersion)}));
-  out += fmt::format("program = {}\n",
-                     toml_value(Value{std::filesystem::absolute(options.program, error).string()}));
-  out += fmt::format("program_sha256 = \"{}\"\n", program_sha256);
-  out += fmt::format("arguments = {}\n", toml_list(options.arguments));
+  if (options.programs.empty()) {
+    out += fmt::format("program = {}\n",
+                       toml_value(Value{std::filesystem::absolute(options.program, error).string()}));
+    out += fmt::format("program_sha256 = \"{}\"\n", program_sha256);
+    out += fmt::format("arguments = {}\n", toml_list(options.arguments));
+  }
   out += fmt::format("environment = {}\n", toml_list(options.environment));
   out += fmt::format("directory = {}\n", toml_value(Value{std::filesystem::current_path(error).string()}));
   out += fmt::format("argv0 = {}\n", toml_value(Value{options.argv0}));
   out += fmt::format("sandbox = {}\n", toml_value(Value{options.sandbox}));
   out += fmt::format("seed = {}\n", options.config.chip.seed);
   out += fmt::format("command_line = {}\n\n", toml_list(options.command_line));
+  for (const MixedProgram& program : options.programs) out += program_toml(program);
   return out + write_toml(options.config, "config.");
 }
 
@@ -205,7 +268,8 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
   std::unique_ptr<InstructionTrace> instructions;
   std::unique_ptr<Watchpoint> watchpoint;
   if (!options.out.empty()) {
-    const std::string program_sha256 = sha256_hex(read_file(options.program));
+    const std::string program_sha256 =
+        options.programs.empty() ? sha256_hex(read_file(options.program)) : std::string();
     directory = std::make_unique<RunDirectory>(options.out);
     const std::string manifest = run_toml(options, program_sha256);
     directory->write("run.toml", manifest);
@@ -260,8 +324,12 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
   simulation->observe(&watcher, options.interval);
   GuestOutput output({.pass_on = !options.json,
                       .file = directory ? std::optional(directory->temporary("output.txt")) : std::nullopt});
-  const RunOutcome outcome = simulation->run();
+  RunOutcome outcome = simulation->run();
   output.finish();
+  const std::vector<ProgramSummary> programs = collect(*simulation, directory.get(), output.verdict());
+  add_check(outcome, programs);
+  CheckVerdict check = output.verdict();
+  for (const ProgramSummary& program : programs) check = std::max(check, program.check);
   const Progress last = simulation->progress();
   progress.finish(last);
 
@@ -274,13 +342,14 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
                              .roi = roi,
                              .run = run,
                              .outcome = outcome,
-                             .check = output.verdict(),
+                             .check = check,
                              .output = output.text(),
                              .total_instructions = last.instructions,
                              .ran_serial = simulation->ran_serial(),
                              .host = {.seconds = progress.seconds(),
                                       .detailed_seconds = watcher.detailed_seconds(),
-                                      .peak_mb = peak_megabytes()}};
+                                      .peak_mb = peak_megabytes()},
+                             .programs = programs};
   std::vector<std::string> notes = simulation->notes();
   if (trace && options.trace_from > last.cycle) {
     notes.push_back(
@@ -328,7 +397,7 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
     const std::string why = print_all(summary_json(summary));
     if (!why.empty()) throw UsageError("cannot write the summary: {}", why);
   }
-  return exit_code(outcome, output.verdict());
+  return exit_code(outcome, check);
 }
 
 }  // namespace rubato::chip

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chip/config/config.hpp"
+#include "chip/session/program_mix.hpp"
 #include "chip/session/simulation.hpp"
 
 namespace rubato::chip {
@@ -21,6 +22,8 @@ struct SessionOptions {
   Config config;  ///< resolved
   std::string program;
   std::vector<std::string> arguments, environment;
+  std::string mix;                        ///< the file of --programs, in place of `program`; empty: none
+  std::vector<MixedProgram> programs;     ///< that are in it
   std::vector<std::string> command_line;  ///< for run.toml
   std::string argv0;
   std::string sandbox;

@@ -26,6 +26,17 @@ class UntimedObserver;      // chip/fast_forward_watch.hpp
 class MessageObserver;      // chip/coherence/message_observer.hpp
 class TaskObserver;         // chip/speculation/task_observer.hpp
 
+/// One of several programs, as it ended.
+struct ProgramResult {
+  std::string name;
+  std::uint32_t first_core = 0, cores = 1;
+  /// In detail, to the end of its region or to run.instructions.
+  std::uint64_t cycles = 0, instructions = 0;
+  std::uint64_t fast_forward_instructions = 0;
+  RunOutcome outcome;
+  int output = -1;  ///< a host file with all that it has printed; -1: that went to standard output
+};
+
 class Simulation {
  public:
   virtual ~Simulation() = default;
@@ -48,6 +59,8 @@ class Simulation {
   virtual const ThreadProfile* thread_profile() const { return nullptr; }
   virtual void watch_threads(ThreadWatcher*) {}
   virtual Progress progress() const = 0;
+  /// After run(): of programs side by side; empty: there was one.
+  virtual std::vector<ProgramResult> programs() const { return {}; }
   /// The region of interest was serial code that is compared with tasks (serial_region()). After run().
   virtual bool ran_serial() const { return false; }
   /// Name of a guest address, for output.

@@ -67,6 +67,25 @@ double mips(const SummaryInput& in, std::uint64_t instructions) {
 
 }  // namespace
 
+double mean_cycles(std::span<const ProgramSummary> programs) {
+  std::uint64_t sum = 0, count = 0;
+  for (const ProgramSummary& program : programs) {
+    if (program.result.cycles == 0) continue;
+    sum += program.result.cycles;
+    ++count;
+  }
+  return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
+}
+
+std::string cores_of(const ProgramResult& program) {
+  if (program.cores == 1) return fmt::format("{}", program.first_core);
+  return fmt::format("{}-{}", program.first_core, program.first_core + program.cores - 1);
+}
+
+std::string output_name(std::size_t program) {
+  return program == 0 ? "output.txt" : fmt::format("output-{}.txt", program + 1);
+}
+
 ExitCode exit_code(const RunOutcome& outcome, CheckVerdict check) {
   if (outcome.code == ExitCode::success && (check == CheckVerdict::failed || outcome.guest_status != 0)) {
     return ExitCode::check_failed;
@@ -112,6 +131,23 @@ std::string summary_json(const SummaryInput& in) {
                             {"detailed_seconds", in.host.detailed_seconds},
                             {"total_instructions", in.total_instructions}};
   out["output"] = in.output;
+  if (!in.programs.empty()) {
+    out["mean_program_cycles"] = mean_cycles(in.programs);
+    out["programs"] = OrderedJson::array();
+    for (std::size_t i = 0; i < in.programs.size(); ++i) {
+      const auto& [program, check] = in.programs[i];
+      out["programs"].push_back({{"program", program.name},
+                                 {"cores", cores_of(program)},
+                                 {"cycles", program.cycles},
+                                 {"instructions", program.instructions},
+                                 {"fast_forward_instructions", program.fast_forward_instructions},
+                                 {"check", name_of(check)},
+                                 {"output", output_name(i)},
+                                 {"exit_code", static_cast<int>(exit_code(program.outcome, check))},
+                                 {"guest_status", program.outcome.guest_status},
+                                 {"message", program.outcome.sentence}});
+    }
+  }
   out["exit_code"] = static_cast<int>(exit_code(in.outcome, in.check));
   out["guest_status"] = in.outcome.guest_status;
   out["complete"] = in.outcome.code != ExitCode::interrupted;
@@ -126,6 +162,15 @@ std::string summary_text(const SummaryInput& in) {
   std::string out =
       fmt::format("{} on {} core{}: {} cycles ({:.6g} ms simulated), {} instructions\n", in.program, cores,
                   cores == 1 ? "" : "s", cycles, simulated_seconds(in, cycles) * 1e3, instructions);
+  for (std::size_t i = 0; i < in.programs.size(); ++i) {
+    const auto& [program, check] = in.programs[i];
+    const auto code = static_cast<int>(exit_code(program.outcome, check));
+    out += fmt::format("  program {} ({}) on core{} {}: {} cycles, {} instructions, exit code {}\n", i + 1,
+                       program.name, program.cores == 1 ? "" : "s", cores_of(program), program.cycles,
+                       program.instructions, code);
+  }
+  if (!in.programs.empty())
+    out += fmt::format("  mean of the programs: {:.0f} cycles\n", mean_cycles(in.programs));
   const auto shares = cycle_shares(roi);
   std::string parts;
   for (unsigned c = 0; c < kCycleClasses; ++c) {

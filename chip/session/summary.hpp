@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,12 @@ struct HostUse {
   double peak_mb = 0;
 };
 
+/// One of several programs.
+struct ProgramSummary {
+  ProgramResult result;
+  CheckVerdict check = CheckVerdict::none;
+};
+
 struct SummaryInput {
   std::string program;
   const Config& config;
@@ -32,10 +39,16 @@ struct SummaryInput {
   std::uint64_t total_instructions;  ///< fast-forward included
   bool ran_serial = false;           ///< the region of interest was serial code, no tasks
   HostUse host;
+  std::span<const ProgramSummary> programs{};  ///< of programs side by side
 };
 
 /// The exit code of the command: the outcome's, or 1 if all went well but the program's check failed.
 ExitCode exit_code(const RunOutcome& outcome, CheckVerdict check);
+
+/// The time of programs side by side (K82): the mean of those that were in detail, each to its own end.
+double mean_cycles(std::span<const ProgramSummary> programs);
+/// The file of the run directory with what the program printed; programs from 0.
+std::string output_name(std::size_t program);
 
 /// Of the whole run: tasks created before a region of interest are its tasks, too (C4).
 std::uint64_t created_tasks(const SummaryInput& input);

@@ -63,6 +63,7 @@ class FramedArray {
   void erase(std::uint32_t slot) { array_.erase(slot); }
   bool is_empty(std::uint32_t slot) const { return array_.is_empty(slot); }
   LineAddr line_at(std::uint32_t slot) const { return frame_.line_of(array_.line_at(slot)); }
+  std::uint64_t sets() const { return array_.sets(); }
   std::uint32_t slots() const { return array_.slots(); }
 
   /// Gives each set `ways` ways. A line keeps its way and its place in the order of use; where its way is

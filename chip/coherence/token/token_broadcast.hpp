@@ -68,6 +68,7 @@ class TokenBroadcast final : public TokenTiles {
 
   bool is_at_rest(LineAddr line) const override;
   void drop_at_home(LineAddr line, bool is_out) override;
+  std::uint64_t fewest_home_sets() const override { return nodes_.front().places.sets(); }
   void add_known_lines(std::vector<LineAddr>& lines) const override;
   std::string find_violation(LineAddr line) const override;
   const LlcCounters& llc_counters(std::uint32_t tile) const override { return nodes_[tile].llc; }

@@ -62,6 +62,9 @@ class TokenProtocol final : public TokenTiles {
   std::uint64_t as_groups(std::uint64_t sharers) const;
   bool is_at_rest(LineAddr line) const override;
   void drop_at_home(LineAddr line, bool is_out) override;
+  std::uint64_t fewest_home_sets() const override {
+    return std::min(homes_.front().llc.sets(), homes_.front().directory.sets());
+  }
   void add_known_lines(std::vector<LineAddr>& lines) const override;
   std::string find_violation(LineAddr line) const override;
   const LlcCounters& llc_counters(std::uint32_t tile) const override { return homes_[tile].counters; }

@@ -19,10 +19,10 @@ AccessResult TokenTiles::access(CoreId core, LineAddr line, AccessKind kind, Cyc
   return serve(core, line, kind, now);
 }
 
-AccessResult TokenTiles::serve(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
+AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle now) {
   const bool active = !warming_ && conflicts_->is_active();
   const Request r{.core = core,
-                  .line = line,
+                  .line = l1s_[core.value * 2].outer(own),
                   .kind = kind,
                   .write = is_write(kind),
                   .checked = active && is_tracked(kind),
@@ -31,10 +31,10 @@ AccessResult TokenTiles::serve(CoreId core, LineAddr line, AccessKind kind, Cycl
                   .l1 = core.value % cores_per_tile_ * 2 + (kind == AccessKind::fetch ? 0 : 1)};
   const std::uint32_t index = core.value * 2 + r.l1 % 2;
   L1Cache& l1 = l1s_[index];
-  const std::uint32_t l1_slot = l1.find(line);
+  const std::uint32_t l1_slot = l1.find(own);
   const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)));
   if (!is_in_l1 || (r.checked && !l1.covers_at(l1_slot, r.write))) return leave_l1(r, l1_slot, is_in_l1, now);
-  if (warming_ || (active && !r.checked) || !l1.hit_at(l1_slot, line, r.write)) {
+  if (warming_ || (active && !r.checked) || !l1.hit_at(l1_slot, own, r.write)) {
     use_l1(r, l1_slot);
     count(l1.moves.uncounted);
   }
@@ -162,7 +162,7 @@ void TokenTiles::ask_again(TileId t, Cycle now) {
   for (const RefusedAccess& a : resumed_) {
     waited_[a.core.value] = {};
     if (now > a.since) waited_[a.core.value].l2 = static_cast<std::uint32_t>(now - a.since);
-    client_->on_access_ready(a.core, a.line, now);
+    client_->on_access_ready(a.core, l1d(a.core).inner(a.line), now);
   }
   resumed_.clear();
 }
@@ -204,19 +204,20 @@ void TokenTiles::use_l1(const Request& r, std::uint32_t l1_slot) {
 void TokenTiles::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive,
                          Path& path) {
   TileCaches& tile = agents_[r.tile.value].caches;
+  L1Cache& l1 = tile.l1s()[r.l1];
+  const LineAddr own = l1.inner(r.line);
   L2Line& line = tile.array()[slot];
   LineState state = LineState::shared;
   if (r.write) {
     line.state = state = LineState::modified;
   } else if (r.kind != AccessKind::fetch && is_writable(line.state) && line.copies == 0 && exclusive &&
-             (left_reservations_.empty() || !left_reservations_.has(r.line, tile.l1s()[r.l1]))) {
+             (left_reservations_.empty() || !left_reservations_.has(r.line, l1))) {
     state = LineState::exclusive;
   }
-  const L1Cache::Victim down = tile.is_exclusive() ? tile.l1s()[r.l1].victim(r.line) : L1Cache::Victim{};
+  const L1Cache::Victim down = tile.is_exclusive() ? l1.victim(own) : L1Cache::Victim{};
   if (tile.fill_l1(r.l1, l1_slot, slot, state)) book(l2_ports_, r.tile, path.at());
-  if (checks_)
-    check_use(r.core.value * 2 + r.l1 % 2, tile.l1s()[r.l1].find(r.line), r.line, r.write, replaces_line(r));
-  if (down.state != LineState::invalid) trim(r.tile, down.line, path.at());
+  if (checks_) check_use(r.core.value * 2 + r.l1 % 2, l1.find(own), r.line, r.write, replaces_line(r));
+  if (down.state != LineState::invalid) trim(r.tile, l1.outer(down.line), path.at());
 }
 
 /// Of an exclusive L2: a line has moved down into its set, or came and no core used it.
@@ -326,7 +327,7 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
     if ((rest & 1) == 0) continue;
     const CoreId core{t.value * cores_per_tile_ + c};
     waited_[core.value] = flight.parts;
-    client_->on_access_ready(core, flight.line, at);
+    client_->on_access_ready(core, l1d(core).inner(flight.line), at);
   }
 }
 

@@ -16,6 +16,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -64,6 +65,12 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   L1Cache& l1d(CoreId core) final { return l1s_[core.value * 2 + 1]; }
   [[gnu::cold]] TileId home_of(LineAddr line) const final { return map_.home_of(line); }
   void set_private_lines(LineAddr first, std::uint64_t lines) final { map_.set_private_lines(first, lines); }
+  void set_program(TileId tile, std::uint32_t program) final {
+    agents_[tile.value].caches.set_program(program);
+  }
+  std::uint64_t fewest_sets() const final {
+    return std::min(agents_.front().caches.array().sets(), fewest_home_sets());
+  }
   TileId controller_tile_of(LineAddr line) const final { return map_.controller_tile_of(line); }
   void register_stats(StatRegistry& registry) const override;
   std::string check_invariants() const final;
@@ -102,6 +109,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   virtual bool is_at_rest(LineAddr line) const = 0;
   /// Everything that home and memory know of a line at rest; is_out: a tile had tokens.
   virtual void drop_at_home(LineAddr line, bool is_out) = 0;
+  virtual std::uint64_t fewest_home_sets() const = 0;
   virtual void add_known_lines(std::vector<LineAddr>& lines) const = 0;
   virtual std::string find_violation(LineAddr line) const = 0;
   virtual const LlcCounters& llc_counters(std::uint32_t tile) const = 0;
@@ -195,7 +203,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
    public:
     HitObserver(TokenTiles& tiles, std::uint32_t l1) : tiles_(&tiles), l1_(l1) {}
     void on_hit(std::uint32_t slot, LineAddr line, bool write) override {
-      tiles_->check_use(l1_, slot, line, write);
+      tiles_->check_use(l1_, slot, tiles_->l1s_[l1_].outer(line), write);
     }
 
    private:
@@ -203,7 +211,7 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
     std::uint32_t l1_;
   };
 
-  [[gnu::noinline]] AccessResult serve(CoreId core, LineAddr line, AccessKind kind, Cycle now);
+  [[gnu::noinline]] AccessResult serve(CoreId core, LineAddr own, AccessKind kind, Cycle now);
   AccessResult leave_l1(const Request& r, std::uint32_t l1_slot, bool is_in_l1, Cycle now);
   bool check(const Request& r, std::uint32_t slot, const AgentRecord* due, Path& path, CheckResult& check);
   AccessResult ask(const Request& r, Path& path, Cycle now);

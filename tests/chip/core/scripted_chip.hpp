@@ -115,7 +115,7 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
 
   // CoreHost
   TaskSystem& tasks() override { return *this; }
-  CapsuleVector& capsules() override { return vector; }
+  CapsuleVector& capsules(CoreId) override { return vector; }
   void capsule_ended(CoreId, Addr stub, Cycle since, Cycle now, bool is_doomed) override {
     capsule_calls.add(stub, now - since, is_doomed);
   }
@@ -149,7 +149,7 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
     if (outcome == HeapCalls::Outcome::returned) hart.pc = hart.x[reg::ra];
     return outcome;
   }
-  const Fault& heap_fault() const override { return wrong_free; }
+  const Fault& heap_fault(CoreId) const override { return wrong_free; }
   void create_outside_task(Core&, const TaskDescriptor&, Cycle) override {}
   void region_instruction(Core&, Thread&, bool, Cycle) override {}
   bool fault(Core&, Thread&, const Fault& fault, Cycle) override {
@@ -157,7 +157,7 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
     return false;
   }
   void region_returned(Core&, Cycle) override {}
-  void drop_decoded_blocks() override { ++flushes; }
+  void drop_decoded_blocks(CoreId) override { ++flushes; }
   std::uint32_t core_count() const override { return static_cast<std::uint32_t>(parts.size()); }
   std::uint32_t worker_count() const override { return core_count() + 1; }
   TileId tile_of(CoreId) const override { return TileId{0}; }

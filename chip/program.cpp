@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "chip/program.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "chip/os/fault_report.hpp"
+
+namespace rubato::chip {
+
+Program::Program(std::uint32_t its_number, ProgramPlace where, const Config& config,
+                 const ConflictScheme& conflicts, MemorySystem& memory_system, Host& its_host)
+    : number(its_number),
+      place(std::move(where)),
+      frequency_mhz(config.chip.frequency_mhz),
+      host(its_host),
+      system_calls(conflicts),
+      process(place.process, memory, *this),
+      fast_forward(process, memory, blocks, config.run.quantum),
+      scheduler(place.cores),
+      warm_up(memory_system, first_core(), place.cores),
+      has_tasks(process.symbols().find(kTaskRegionSymbol).has_value()),
+      detail_at_markers(place.roi == kAtMarkers),
+      roi(find_roi(config)) {
+  if (!config.task.capsules) memory.track_all();
+  if (config.run.warm) fast_forward.observe(&warm_up);
+  process.set_observer(this);
+  if (config.run.alloc == "ideal") {
+    heap.emplace(process, memory, place.cores);
+    heap->observe_accesses(&system_calls);
+    blocks.set_host_calls(heap->entries());
+    fast_forward.serve(this);
+  }
+  process.observe_accesses(&system_calls);
+  memory.observe(&system_calls);
+}
+
+std::optional<Addr> Program::find_roi(const Config& config) const {
+  if (place.roi.empty()) {
+    if (!config.run.fast_forward) return std::nullopt;
+    return process.symbols().find(has_tasks ? kSerialRegionSymbol : "main");
+  }
+  if (!config.run.fast_forward)
+    throw UsageError(
+        "run.roi (--roi) simulates one function in detail, run.fast_forward=false (--no-ff) everything: "
+        "give one of them");
+  if (detail_at_markers) return std::nullopt;
+  const std::optional<Addr> found = process.symbols().find(place.roi);
+  if (!found)
+    throw UsageError(
+        "run.roi: the program has no symbol '{}' (nm lists its symbols; a stripped program has none)",
+        place.roi);
+  return found;
+}
+
+std::string Program::name() const {
+  const std::string& path = place.process.program;
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+std::string Program::title() const { return fmt::format("program {} ({})", number + 1, name()); }
+
+RunOutcome Program::outcome_of_exit() const {
+  if (const auto signal = process.death_signal())
+    return {ExitCode::guest_fault, 128 + *signal, describe_death(*signal), {}};
+  if (const int status = process.exit_status(); status != 0)
+    return {ExitCode::check_failed, status, fmt::format("the program exited with status {}", status), {}};
+  return {};
+}
+
+}  // namespace rubato::chip
