@@ -101,6 +101,9 @@ Chip::Impl::Impl(const Config& c, ProcessOptions options)
     if (heap) heap->attach(*task_units.aborts());
   }
   has_tasks = process.symbols().find(kTaskRegionSymbol).has_value();
+  if (has_tasks && config.core.model == "window")
+    throw UsageError(
+        "core.model=window runs programs of threads, and this one has tasks: run it with core.model=inorder");
   detail_at_markers = config.run.roi == kAtMarkers;
   roi = find_roi();
   register_stats();
@@ -386,6 +389,7 @@ void Chip::Impl::register_stats() {
     registry.counter(prefix + "loads", "accesses", "Load instructions.", &c.loads);
     registry.counter(prefix + "stores", "accesses", "Store instructions.", &c.stores);
     registry.counter(prefix + "atomics", "accesses", "Atomic instructions that accessed memory.", &c.atomics);
+    if (const CoreModel* const model = core->pipeline().model()) model->register_stats(registry, prefix);
   }
   const CapsuleCalls::Count& calls = capsule_calls.all();
   registry.counter("chip.capsules.calls", "calls", "Outermost capsule calls of tasks.", &calls.calls);
@@ -424,7 +428,10 @@ void Chip::inject(const Faults& faults) {
   impl_->conflicts->inject(faults.conflicts);
   impl_->task_units.inject(faults.tasks);
   impl_->task_units.inject(faults.capsules);
-  for (const auto& core : impl_->cores) core->inject(faults.capsules, faults.dooms);
+  for (const auto& core : impl_->cores) {
+    core->inject(faults.capsules, faults.dooms);
+    if (CoreModel* const model = core->pipeline().model()) model->inject(faults.windows);
+  }
   // Null where nothing speculates.
   if (AbortCascade* const aborts = impl_->task_units.aborts()) aborts->inject(faults.aborts);
 }
