@@ -29,6 +29,9 @@ std::vector<std::unique_ptr<Program>> Chip::Impl::make_programs(std::vector<Prog
     if (is_mix && program.has_tasks)
       throw UsageError("{} has tasks, which run only where one program has the whole chip: start it alone",
                        program.title());
+    if (program.has_tasks && config.core.model == "window")
+      throw UsageError(
+          "core.model=window runs programs of threads, and this one has tasks: run it with core.model=inorder");
   }
   if (is_mix && config.run.check_replay)
     throw UsageError(

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "chip/capsule/capsule_fault.hpp"
+#include "chip/core/window/window_fault.hpp"
 #include "chip/speculation/conflict_fault.hpp"
 #include "chip/task/abort_cascade.hpp"
 #include "chip/task/task_fault.hpp"
@@ -15,6 +16,7 @@ struct Faults {
   AbortCascade::Fault aborts = AbortCascade::Fault::none;
   TaskFault tasks = TaskFault::none;
   CapsuleFault capsules = CapsuleFault::none;
+  WindowFault windows = WindowFault::none;
   DoomPlan* dooms = nullptr;  ///< null: no abort is planned
 };
 

@@ -23,7 +23,9 @@ struct ChipSection {
 
 /// Cycles from issue until a dependent instruction may issue, by class.
 struct CoreSection {
-  std::string model = "inorder";
+  std::string model = "inorder";       ///< or window
+  std::uint32_t width = 4, rob = 128;  ///< of window: dispatched and committed a cycle; entries
+  std::uint32_t int_ports = 4, fp_ports = 2, mem_ports = 2;  ///< of window: instructions issued a cycle
   std::uint32_t load_buffer = 16, store_buffer = 16;
   bool defers = true;  ///< under a protocol by messages: threads go on past a miss (K11)
   std::uint32_t mispredict = 5;

@@ -71,12 +71,26 @@ void add_chip(std::vector<Key>& k) {
 }
 
 void add_core(std::vector<Key>& k) {
-  k.push_back(choice("core.model", MEMBER(core.model), {"inorder"},
-                     "Core model: single-issue, in-order, scoreboarded with stall on use.", kTable));
-  k.push_back(number("core.load_buffer", MEMBER(core.load_buffer), "entries", 1, 64,
-                     "Loads in flight before the core stalls.", kTable));
-  k.push_back(number("core.store_buffer", MEMBER(core.store_buffer), "entries", 1, 64,
-                     "Stores in flight before the core stalls.", kTable));
+  k.push_back(choice("core.model", MEMBER(core.model), {"inorder", "window"},
+                     "Core model: single-issue, in-order, scoreboarded with stall on use; or with a reorder "
+                     "buffer, several instructions a cycle, for programs of threads.",
+                     kTable));
+  k.push_back(number("core.width", MEMBER(core.width), "instructions", 1, 16,
+                     "Of core.model=window: instructions dispatched, and committed, a cycle.", kOurs));
+  k.push_back(number("core.rob", MEMBER(core.rob), "entries", 2, 1024,
+                     "Of core.model=window: entries of the reorder buffer.", kOurs));
+  k.push_back(number("core.int_ports", MEMBER(core.int_ports), "instructions", 1, 16,
+                     "Of core.model=window: integer instructions, branches and jumps issued a cycle.",
+                     kOurs));
+  k.push_back(number("core.fp_ports", MEMBER(core.fp_ports), "instructions", 1, 16,
+                     "Of core.model=window: floating-point instructions issued a cycle.", kOurs));
+  k.push_back(number("core.mem_ports", MEMBER(core.mem_ports), "instructions", 1, 16,
+                     "Of core.model=window: loads and stores issued a cycle.", kOurs));
+  k.push_back(number("core.load_buffer", MEMBER(core.load_buffer), "entries", 1, 256,
+                     "Loads in flight before the core stalls; of core.model=window the load queue.", kTable));
+  k.push_back(number("core.store_buffer", MEMBER(core.store_buffer), "entries", 1, 256,
+                     "Stores in flight before the core stalls; of core.model=window the store queue.",
+                     kTable));
   k.push_back(plain("core.defers", MEMBER(core.defers),
                     "Under a protocol by messages cores go on past a miss until they need what it brings.",
                     kOurs));

@@ -1,4 +1,4 @@
-// Branch prediction of the in-order core: gshare for conditional branches (McFarling, 1993), a direct-mapped
+// Branch prediction: gshare for conditional branches (McFarling, 1993), a direct-mapped
 // target buffer for indirect jumps, a return-address stack. Direct targets are known at decode and need none.
 // A wrong prediction costs core.mispredict cycles; a right one nothing.
 // SPDX-License-Identifier: MIT
@@ -55,6 +55,15 @@ class BranchPredictor {
     top_ = (top_ == 0 ? returns_.size() : top_) - 1;
     return right;
   }
+
+  /// What it knows of the way to where execution is; what it has learned is not part of it.
+  struct Path {
+    std::uint64_t history = 0;
+    std::size_t top = 0;
+  };
+  Path path() const { return {history_, top_}; }
+  /// Execution goes on from there again.
+  void set_path(const Path& path) { history_ = path.history, top_ = path.top; }
 
  private:
   static constexpr std::uint64_t kWeaklyTaken = 2, kStronglyTaken = 3, kAllWeaklyTaken = 0xaaaaaaaaaaaaaaaa;

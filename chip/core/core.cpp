@@ -88,6 +88,7 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
 Thread* Core::release_thread(Cycle at) {
   RUBATO_CHECK(activity_ == Activity::thread);
   pipeline_.deferrals().perform_at_once(0, ~Addr{0}, at);
+  RUBATO_CHECK(pipeline_.model() == nullptr || !pipeline_.model()->is_busy(), "a thread leaves in mid-air");
   awaits_deferred_ = false;
   owed_ = PipelineStop::resume;
   account(running_class(), later(at, pipeline_.drain()));
@@ -290,9 +291,13 @@ void Core::advance(Cycle now) {
         awaits_deferred_ = true;
         return;
       }
-      slice_end_ = kNever;
-      host_.slice_ended(*this, now);
-      if (activity_ != Activity::thread) return;
+      if (CoreModel* const model = pipeline_.model(); model != nullptr && model->is_busy()) {
+        model->stop_dispatch();
+      } else {
+        slice_end_ = kNever;
+        host_.slice_ended(*this, now);
+        if (activity_ != Activity::thread) return;
+      }
     }
     const PipelineStop stop =
         owed_ == PipelineStop::resume
@@ -305,6 +310,8 @@ void Core::advance(Cycle now) {
       case PipelineStop::resume:  // nearly always: above
       case PipelineStop::deferred:
         return;
+      case PipelineStop::drained:
+        return wakeup_.schedule(later(pipeline_.cycle(), now));
       case PipelineStop::blocked:
         // An earlier writer may wait for what the capsule holds; messages under way wait for no task.
         if (is_protected() && pipeline_.blocked_by() == BlockReason::conflict_pending &&

@@ -9,12 +9,18 @@ namespace rubato::chip {
 
 // In an event of its own: the protocol is in the middle of telling.
 void Core::access_ready(LineAddr line, Cycle now) {
-  if (pipeline_.deferrals().note_ready(line))
+  CoreModel* const model = pipeline_.model();
+  if (model != nullptr ? model->note_ready(line) : pipeline_.deferrals().note_ready(line))
     timeline_.schedule(later(now, timeline_.now()), this, kPerform, line.value);
   if (blocked_ && line == pipeline_.blocked_line()) wake(now);
 }
 
 void Core::perform(Cycle now, std::uint32_t kind, LineAddr line) {
+  if (CoreModel* const model = pipeline_.model()) {
+    model->perform(line, now);
+    wakeup_.cancel();
+    return wakeup_.handle(now, [this](Cycle at) { go_on(at); });
+  }
   if (kind == kPerform) {
     pipeline_.deferrals().perform(line, now);
   } else {

@@ -24,6 +24,7 @@ enum class PipelineStop : std::uint8_t {
   fault,      ///< fault() says what
   host_call,  ///< at the entry of a function that the simulator serves: insn() says which
   returned,   ///< the function that watch_return() names returned
+  drained,    ///< of a CoreModel that was told to stop dispatch
 };
 
 struct Departure {

@@ -52,6 +52,7 @@ class LoadStoreUnit {
   MemoryPort& port() { return port_; }
   const MemoryPort& port() const { return port_; }
   UndoLogger& log() { return log_; }
+  AccessBuffers& buffers() { return buffers_; }
   DeferralUnit& deferrals() { return deferrals_; }
   const DeferralUnit& deferrals() const { return deferrals_; }
 

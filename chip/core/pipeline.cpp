@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "chip/core/window/window_core.hpp"
 #include "chip/isa/semantics_macros.hpp"
 
 namespace rubato::chip {
@@ -15,24 +16,23 @@ using namespace isa;  // semantics.inc speaks the ISA's names
 
 Pipeline::Pipeline(CoreId core, const Config& config, Ports ports)
     : mispredict_(config.core.mispredict),
+      latency_(latencies_of(config.core)),
       state_(core, config, ports),
       reservation_(core, ports.l1d, ports.reservations, state_.task, state_.rights, state_.hart),
       lsu_(state_, config),
       predictor_(config.core),
       frequency_mhz_(config.chip.frequency_mhz) {
-  const auto set = [this](InsnClass c, std::uint32_t cycles) {
-    latency_[static_cast<unsigned>(c)] = static_cast<std::uint16_t>(cycles);
-  };
-  latency_.fill(1);
-  set(InsnClass::int_alu, config.core.int_alu);
-  set(InsnClass::int_mul, config.core.int_mul);
-  set(InsnClass::int_div, config.core.int_div);
-  set(InsnClass::fp_add, config.core.fp_add);
-  set(InsnClass::fp_mul, config.core.fp_mul);
-  set(InsnClass::fp_fma, config.core.fp_fma);
-  set(InsnClass::fp_div, config.core.fp_div);
-  set(InsnClass::fp_sqrt, config.core.fp_sqrt);
-  set(InsnClass::fp_misc, config.core.fp_misc);
+  if (config.core.model != "window") return;
+  model_ = std::make_unique<WindowCore>(config, WindowCore::Parts{.state = state_,
+                                                                  .reservation = reservation_,
+                                                                  .lsu = lsu_,
+                                                                  .predictor = predictor_,
+                                                                  .counters = counters_,
+                                                                  .stopped_at = stopped_at_,
+                                                                  .stopped_pc = stopped_pc_,
+                                                                  .watch_pc = watch_pc_,
+                                                                  .watch_sp = watch_sp_,
+                                                                  .time_origin = time_origin_});
 }
 
 void Pipeline::begin_context(Cycle at) {
@@ -41,6 +41,7 @@ void Pipeline::begin_context(Cycle at) {
   state_.scoreboard.clear(at.value);
   reservation_.end();
   forget_resume();
+  if (model_ != nullptr) model_->begin_context();
 }
 
 void Pipeline::begin_task(Attempt* attempt, Timestamp timestamp) {

@@ -19,13 +19,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "chip/config/config.hpp"
 #include "chip/core/branch_predictor.hpp"
+#include "chip/core/core_model.hpp"
 #include "chip/core/deferral_unit.hpp"
+#include "chip/core/latencies.hpp"
 #include "chip/core/load_reservation.hpp"
 #include "chip/core/load_store_unit.hpp"
+#include "chip/core/pipeline_counters.hpp"
 #include "chip/core/pipeline_state.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/isa/hart_state.hpp"
@@ -40,10 +44,6 @@ namespace rubato::chip {
 
 class CapsuleVector;
 
-struct PipelineCounters {
-  std::uint64_t instructions = 0, branches = 0, mispredicts = 0, loads = 0, stores = 0, atomics = 0;
-};
-
 class Pipeline final {
  public:
   using Ports = PipelinePorts;
@@ -56,6 +56,7 @@ class Pipeline final {
   /// Stops soon after `pause_at`, which changes no result: run() then goes on from there. "Soon" is some
   /// thousand cycles where others have events by then.
   PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at = kNever) {
+    if (model_ != nullptr) return model_->run(now, next_other, pause_at);
     if (resume_stop_ != PipelineStop::resume && is_where_it_left()) {
       state_.window.begin(now, next_other, pause_at);
       return state_.departure.stop = state_.window.is_strict(state_.cycle.value)
@@ -108,6 +109,10 @@ class Pipeline final {
   /// The access that was blocked may be made at `at`; the wait is charged to what the protocol says of it,
   /// and else to the check that blocked it.
   void resume_blocked(Cycle at);
+
+  /// What executes in its place (core.model), or null.
+  CoreModel* model() { return model_.get(); }
+  const CoreModel* model() const { return model_.get(); }
 
   /// Accesses that wait for messages.
   DeferralUnit& deferrals() { return lsu_.deferrals(); }
@@ -214,7 +219,7 @@ class Pipeline final {
       PipelineStop::resume;  // what that instruction will stop it for, if it is strict
   std::uint32_t mispredict_;
   LineAddr fetch_line_{~std::uint64_t{0}};
-  std::array<std::uint16_t, isa::kInsnClassCount> latency_{};
+  Latencies latency_;
   PipelineCounters counters_;
   PipelineState state_;
   LoadReservation reservation_;
@@ -225,6 +230,7 @@ class Pipeline final {
   Addr watch_pc_ = ~Addr{0}, watch_sp_ = 0;
   std::uint64_t frequency_mhz_;
   std::uint64_t time_origin_ = 0;
+  std::unique_ptr<CoreModel> model_;
 };
 
 }  // namespace rubato::chip

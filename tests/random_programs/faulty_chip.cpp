@@ -56,6 +56,9 @@ const std::map<std::string, Faults>& faults() {
       {"doom_keeps_locale", {.capsules = CapsuleFault::doom_keeps_locale}},
       {"commit_early", {.tasks = TaskFault::commit_early}},
       {"ignore_locales", {.tasks = TaskFault::ignore_locales}},
+      {"wrong_guess", {.windows = WindowFault::wrong_guess}},
+      {"squash_keeps_register", {.windows = WindowFault::squash_keeps_register}},
+      {"squash_keeps_store", {.windows = WindowFault::squash_keeps_store}},
   };
   return all;
 }

@@ -1,0 +1,48 @@
+// What a core needs of a model of execution that stands in place of its pipeline's own, which is in order:
+// one call a run slice, and word of what happens to accesses under way. Registers, counters and why it
+// stopped are in what the model shares with the pipeline (PipelineState).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "chip/core/departure.hpp"
+#include "chip/core/window/window_fault.hpp"
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+class StatRegistry;
+
+class CoreModel {
+ public:
+  CoreModel() = default;
+  CoreModel(const CoreModel&) = delete;
+  CoreModel& operator=(const CoreModel&) = delete;
+  virtual ~CoreModel() = default;
+
+  /// As Pipeline::run(). `deferred`: nothing can be done until messages come; every other stop, but `resume`
+  /// and `blocked`, finds all before it done.
+  virtual PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at) = 0;
+  /// Another context begins at the state's cycle, its registers set. Nothing is under way.
+  virtual void begin_context() = 0;
+
+  /// Instructions or stores are under way.
+  virtual bool is_busy() const = 0;
+  /// No instruction is begun any longer: run() says `drained` when nothing is under way, and begins anew
+  /// then.
+  virtual void stop_dispatch() = 0;
+
+  /// Messages have brought `line`, or the right to it. False: nothing waits for it.
+  virtual bool note_ready(LineAddr line) = 0;
+  /// What waits for the line goes on; run() follows.
+  virtual void perform(LineAddr line, Cycle now) = 0;
+  /// Pages of [begin, end) are about to change: what is to be done there before is done, or done again after.
+  /// True: run() is to follow.
+  virtual bool perform_at_once(Addr begin, Addr end, Cycle now) = 0;
+
+  virtual void inject(WindowFault fault) = 0;
+  virtual void register_stats(StatRegistry& registry, const std::string& prefix) const = 0;
+};
+
+}  // namespace rubato::chip

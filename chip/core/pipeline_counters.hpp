@@ -1,0 +1,13 @@
+// What a core counts of the instructions that it executes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace rubato::chip {
+
+struct PipelineCounters {
+  std::uint64_t instructions = 0, branches = 0, mispredicts = 0, loads = 0, stores = 0, atomics = 0;
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,224 @@
+// When a window core's loads and stores perform, what messages bring, and squashes. See window_core.hpp.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <utility>
+
+#include "chip/core/access_value.hpp"
+#include "chip/core/window/window_core.hpp"
+
+namespace rubato::chip {
+
+using isa::Insn;
+using State = WindowEntry::State;
+
+const WindowEntry* WindowCore::older_load_of(const WindowEntry& e, std::uint64_t position,
+                                             std::uint64_t& found) const {
+  if (!waiting_loads_.may_have(e.address, e.insn.bytes)) return nullptr;
+  for (auto i = unresolved_.rbegin(); i != unresolved_.rend(); ++i) {
+    const WindowEntry& o = buffer_[*i];
+    if (*i >= position || !o.is_load() || o.is_done()) continue;
+    if (o.address >= e.address + e.insn.bytes || e.address >= o.address + o.insn.bytes) continue;
+    found = *i;
+    return &o;
+  }
+  return nullptr;
+}
+
+// Loads of the same bytes perform in the order of the program. A byte is that of the youngest older store in
+// the queue, else that in memory: with all of them from the queue the line is not needed.
+void WindowCore::try_load(std::uint64_t position, std::uint64_t at, bool is_due) {
+  WindowEntry& e = buffer_[position];
+  if (older_load_of(e, position, e.blocker) != nullptr) {
+    e.state = State::behind;
+    return;
+  }
+  const auto is_whole = [&] {
+    const QueuedStore* const store = stores_.last_to(e.address, e.insn.bytes, position);
+    return store != nullptr && store->covers(e.address, e.insn.bytes);
+  };
+  const LineAddr line = line_of(e.address);
+  if ((stores_.may_overlap(e.address, e.insn.bytes) && is_whole()) ||
+      (at < state_.window.run_end() && state_.ports.l1d.hit(line, false))) {
+    e.parts.l1 += state_.l1_latency;
+    end_load(position, after_fill(e, line, at));
+    return;
+  }
+  if (!is_due || !state_.window.is_strict(at)) return push({at, e.stamp, position});
+  const AccessResult result = port_.access(line, AccessKind::load, at);
+  if (!result.done) {
+    state_.departure.stop = PipelineStop::resume;
+    e.state = State::waiting;
+    stats_.begin_miss(at);
+    e.asked = at;
+    return narrow();
+  }
+  buffers_.add(buffers_.loads(), at, {line, e.address >> 3, result.cycle, result.parts});
+  stats_.miss(at, result.cycle.value);
+  e.parts = sum_of(e.parts, result.parts);
+  end_load(position, result.cycle.value);
+}
+
+/// When the load, which hits at `at`, has its data.
+std::uint64_t WindowCore::after_fill(WindowEntry& e, LineAddr line, std::uint64_t at) {
+  const std::uint64_t complete = at + state_.l1_latency;
+  if (at >= state_.fills_until) return complete;
+  const AccessBuffer::Entry* const fill = buffers_.fill_of(line, e.address >> 3);
+  if (fill == nullptr || fill->done.value <= complete) return complete;
+  e.parts = sum_of(e.parts, fill->parts);
+  return fill->done.value;
+}
+
+void WindowCore::end_load(std::uint64_t position, std::uint64_t complete) {
+  WindowEntry& e = buffer_[position];
+  settle(e, position, complete);
+  if (!e.is_listed) return;
+  waiting_loads_.remove(e.address, e.insn.bytes);
+  const std::uint64_t value = loaded(e.insn.op, seen(e.address, e.insn.bytes, position));
+  if (value == e.value) return;
+  ++stats_.squashes;
+  squash_from(position + 1, e.pc + e.insn.length, complete - 1 + mispredict_);
+  e.value = value;
+  state_.hart.registers()[e.insn.rd] = value;
+}
+
+void WindowCore::try_store(std::size_t index, std::uint64_t at, bool is_due) {
+  QueuedStore& s = stores_[index];
+  if (stores_.has_older_of_line(index)) return;  // goes when that has gone
+  if (at < state_.window.run_end() && state_.ports.l1d.hit(s.line(), true)) return end_store(index, at, at);
+  if (!is_due || !state_.window.is_strict(at)) return push({at, s.stamp, 0});
+  const AccessResult result = port_.access(s.line(), AccessKind::store, at);
+  if (!result.done) {
+    state_.departure.stop = PipelineStop::resume;
+    s.awaits_line = true;
+    return narrow();
+  }
+  buffers_.add(buffers_.stores(), at, {s.line(), s.address >> 3, result.cycle, result.parts});
+  end_store(index, at, result.cycle.value);
+}
+
+void WindowCore::end_store(std::size_t index, std::uint64_t at, std::uint64_t done) {
+  const QueuedStore s = stores_[index];
+  raw_store(state_.ports.memory, s.address, s.bytes, s.value);
+  stores_.remove(index);
+  store_ends_.push_back(done);
+  last_store_end_ = std::max(last_store_end_, done);
+  if (stall_ == Stall::room || stall_ == Stall::older) stall_ = Stall::none;
+  for (std::size_t i = index; i < stores_.size(); ++i) {
+    if (stores_[i].line() != s.line()) continue;
+    if (stores_[i].is_committed) try_store(i, std::max(stores_[i].from, at), false);
+    return;
+  }
+}
+
+// ---- Squashes ----
+
+void WindowCore::squash_from(std::uint64_t position, Addr pc, std::uint64_t at) {
+  std::uint64_t* const regs = state_.hart.registers();
+  bool has_flags = false;
+  std::uint32_t flags = 0;
+  bool keeps = fault_ == WindowFault::squash_keeps_register;
+  while (buffer_.tail() > position) {
+    const std::uint64_t last = buffer_.tail() - 1;
+    const WindowEntry& e = buffer_[last];
+    if (e.insn.rd != Insn::kSink) {
+      if (!std::exchange(keeps, false)) regs[e.insn.rd] = e.old_value;
+      producer_[e.insn.rd] = e.old_producer;
+      ready_[e.insn.rd] = e.old_ready != kUnknown ? e.old_ready : buffer_[e.old_producer].complete;
+    }
+    if (e.has_flags) has_flags = true, flags = e.float_flags;
+    if (e.issued != kUnknown && e.issued > now_) ports_.give_back(e.insn.cls, e.issued);
+    if (e.is_load()) {
+      --loads_;
+      if (!e.is_done()) waiting_loads_.remove(e.address, e.insn.bytes);
+      if (e.state == State::waiting) stats_.end_waiting_miss(e.asked, std::max(e.asked, now_));
+    }
+    parts_.predictor.set_path(e.path);
+    ++stats_.squashed;
+    buffer_.drop();
+  }
+  if (fault_ != WindowFault::squash_keeps_store) stores_.remove_from(position);
+  while (!unresolved_.empty() && unresolved_.back() >= position) unresolved_.pop_back();
+  if (has_flags && fault_ != WindowFault::squash_keeps_flags)
+    state_.hart.fcsr = (state_.hart.fcsr & ~31U) | flags;
+  state_.hart.pc = pc;
+  block_ = nullptr;
+  fetch_line_ = kNoLine;
+  fetch_parts_ = {};
+  stall_ = Stall::none;
+  needs_strict_ = false;
+  cycle_ = std::max(at, now_);
+  slots_ = 0;
+  limit_ = 0;
+}
+
+// ---- Messages ----
+
+bool WindowCore::note_ready(LineAddr line) {
+  AccessParts* waited = nullptr;
+  for (std::size_t i = 0; i < stores_.size() && waited == nullptr; ++i)
+    if (stores_[i].awaits_line && stores_[i].line() == line) waited = &stores_[i].waited;
+  for (const std::uint64_t position : unresolved_) {
+    WindowEntry& e = buffer_[position];
+    if (e.state == State::waiting && line_of(e.address) == line) {
+      waited = &e.parts;
+      break;
+    }
+  }
+  if (stall_ == Stall::line && awaited_line_ == line) waited = &fetch_parts_;
+  if (waited == nullptr) return false;
+  *waited = sum_of(*waited, state_.ports.memory_system.take_waited(state_.core));
+  return true;
+}
+
+void WindowCore::perform(LineAddr line, Cycle now) {
+  // Nothing of others happens in this cycle before this is done.
+  state_.window.begin(now, now, kNever);
+  now_ = std::max(now_, now.value);
+  for (std::size_t i = 0; i < stores_.size(); ++i) {
+    if (!stores_[i].awaits_line || stores_[i].line() != line) continue;
+    stores_[i].awaits_line = false;
+    try_store(i, now.value, true);
+    break;
+  }
+  const std::uint64_t squashes = stats_.squashes;
+  for (std::size_t i = 0; i < unresolved_.size() && stats_.squashes == squashes; ++i) {
+    const std::uint64_t position = unresolved_[i];
+    WindowEntry& e = buffer_[position];
+    if (e.state != State::waiting || line_of(e.address) != line) continue;
+    stats_.end_waiting_miss(e.asked, std::max(e.asked, now.value));
+    e.state = State::issued;
+    try_load(position, now.value, true);
+  }
+  if (resolves_) resolve();
+  retire();
+  if (stall_ == Stall::line && awaited_line_ == line) {
+    stall_ = Stall::none;
+    go_to(now.value);
+  }
+}
+
+bool WindowCore::perform_at_once(Addr begin, Addr end, Cycle now) {
+  now_ = std::max(now_, now.value);
+  const auto is_in = [&](Addr address, unsigned bytes) { return address < end && begin < address + bytes; };
+  bool has_any = false;
+  for (std::uint64_t p = buffer_.head(); p < buffer_.tail() && !has_any; ++p) {
+    const WindowEntry& e = buffer_[p];
+    has_any = (e.is_load() ? !e.is_done() : e.is_store() && !e.is_alone) && is_in(e.address, e.insn.bytes);
+  }
+  if (has_any) squash_from(buffer_.head(), buffer_.front().pc, std::max(last_commit_, now_) + mispredict_);
+  for (std::size_t i = 0; i < stores_.size();) {
+    const QueuedStore s = stores_[i];
+    if (!s.is_committed || !is_in(s.address, s.bytes)) {
+      ++i;
+      continue;
+    }
+    raw_store(state_.ports.memory, s.address, s.bytes, s.value);
+    stores_.remove(i);
+    last_store_end_ = std::max(last_store_end_, now_);
+    if (stall_ == Stall::room || stall_ == Stall::older) stall_ = Stall::none;
+    has_any = true;
+  }
+  return has_any;
+}
+
+}  // namespace rubato::chip

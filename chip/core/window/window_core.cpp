@@ -1,0 +1,400 @@
+// A window core's loop, dispatch and times. See window_core.hpp; what instructions do is in
+// window_dispatch.cpp, accesses and squashes are in window_accesses.cpp.
+// SPDX-License-Identifier: MIT
+#include "chip/core/window/window_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "chip/core/access_value.hpp"
+
+namespace rubato::chip {
+
+using isa::Insn;
+using State = WindowEntry::State;
+
+WindowCore::WindowCore(const Config& config, const Parts& parts)
+    : state_(parts.state),
+      parts_(parts),
+      lsu_(parts.lsu),
+      port_(parts.lsu.port()),
+      buffers_(parts.lsu.buffers()),
+      latency_(latencies_of(config.core)),
+      width_(config.core.width),
+      mispredict_(config.core.mispredict),
+      load_entries_(config.core.load_buffer),
+      store_entries_(config.core.store_buffer),
+      frequency_mhz_(config.chip.frequency_mhz),
+      buffer_(config.core.rob),
+      ports_(config.core),
+      commits_(config.core.rob),
+      load_commits_(config.core.load_buffer),
+      stores_(config.core.store_buffer) {
+  unresolved_.reserve(config.core.rob);
+  store_ends_.reserve(config.core.store_buffer);
+}
+
+// ---- Running ----
+
+PipelineStop WindowCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
+  state_.window.begin(now, next_other, pause_at);
+  state_.departure.stop = PipelineStop::resume;
+  state_.ports.blocks.synchronize();
+  now_ = now.value;
+  if (std::exchange(syncs_, false)) {
+    go_to(state_.cycle.value);
+    last_commit_ = std::max(last_commit_, cycle_);
+    ready_.fill(0);
+    block_ = nullptr;
+    fetch_line_ = kNoLine;
+    if (state_.ports.instructions != nullptr)
+      std::copy_n(state_.hart.registers(), committed_.size(), committed_.begin());
+  }
+  const auto leave = [this](PipelineStop stop) {
+    state_.cycle = Cycle{cycle_};
+    syncs_ = true;
+    return state_.departure.stop = stop;
+  };
+  while (true) {
+    const std::uint64_t next = actions_.empty() ? kUnknown : actions_.top().at;
+    const bool is_due = next != kUnknown && state_.window.is_strict(next);
+    if (is_due && (next <= cycle_ || !can_dispatch())) {
+      const Action action = actions_.top();
+      actions_.pop();
+      act(action);
+      continue;
+    }
+    if (is_stopping_ && !is_busy()) {
+      is_stopping_ = false;
+      go_to(std::max(last_commit_, last_store_end_));
+      return leave(PipelineStop::drained);
+    }
+    if (can_dispatch() && cycle_ < dispatch_end()) {
+      limit_ = is_due ? std::min(next, dispatch_end()) : dispatch_end();
+      if (const PipelineStop stop = dispatch(); stop != PipelineStop::resume) return leave(stop);
+      continue;
+    }
+    const std::uint64_t then = std::min(next, can_dispatch() ? cycle_ : kUnknown);
+    if (then == kUnknown) {
+      state_.cycle = Cycle{now_};
+      return state_.departure.stop = PipelineStop::deferred;
+    }
+    state_.cycle = Cycle{then};
+    return state_.departure.stop = PipelineStop::resume;
+  }
+}
+
+void WindowCore::act(const Action& action) {
+  now_ = std::max(now_, action.at);
+  if (action.position == 0) {
+    if (const std::size_t i = stores_.find(action.stamp); i < stores_.size() && !stores_[i].awaits_line)
+      try_store(i, action.at, true);
+  } else if (buffer_.has(action.position)) {
+    if (const WindowEntry& e = buffer_[action.position]; e.stamp == action.stamp && e.state == State::issued)
+      try_load(action.position, action.at, true);
+  }
+  if (resolves_) resolve();
+  retire();
+}
+
+void WindowCore::push(const Action& action) {
+  actions_.push(action);
+  if (state_.window.is_strict(action.at)) limit_ = std::min(limit_, action.at);
+}
+
+void WindowCore::narrow() {
+  if (state_.ports.timeline != nullptr) state_.window.narrow(state_.ports.timeline->next());
+  limit_ = std::min(limit_, dispatch_end());
+}
+
+// ---- Dispatch ----
+
+bool WindowCore::make_room(const Insn& insn) {
+  if (slots_ == width_) go_to(cycle_ + 1);
+  if (insn.cls >= isa::InsnClass::fence || insn.cls == isa::InsnClass::atomic) return true;  // goes alone
+  if (buffer_.is_full()) {
+    stall_ = Stall::room;
+    return false;
+  }
+  const std::uint64_t position = buffer_.tail();
+  if (position > commits_.size()) {
+    if (const std::uint64_t free = commits_[position % commits_.size()] + 1; free > cycle_) {
+      stats_.stalls_rob += free - cycle_;
+      go_to(free);
+    }
+  }
+  if (insn.cls == isa::InsnClass::store) return make_store_room();
+  if (insn.cls != isa::InsnClass::load || loads_ < load_entries_) return true;
+  if (loads_ - loads_retired_ == load_entries_) {
+    stall_ = Stall::room;
+    return false;
+  }
+  if (const std::uint64_t free = load_commits_[loads_ % load_entries_] + 1; free > cycle_) {
+    stats_.stalls_lsq += free - cycle_;
+    go_to(free);
+  }
+  return true;
+}
+
+bool WindowCore::make_store_room() {
+  while (stores_.size() + store_ends_.size() >= store_entries_) {
+    std::erase_if(store_ends_, [this](std::uint64_t end) { return end <= cycle_; });
+    if (stores_.size() + store_ends_.size() < store_entries_) return true;
+    if (store_ends_.empty()) {
+      stall_ = Stall::room;
+      return false;
+    }
+    const std::uint64_t free = *std::min_element(store_ends_.begin(), store_ends_.end());
+    stats_.stalls_lsq += free - cycle_;
+    go_to(free);
+  }
+  return true;
+}
+
+bool WindowCore::is_alone(bool stores) {
+  if (!buffer_.is_empty() || (stores && !stores_.empty())) {
+    stall_ = Stall::older;
+    return false;
+  }
+  go_to(std::max({now_, last_commit_, stores ? last_store_end_ : 0}));
+  needs_strict_ = !state_.window.is_strict(cycle_);
+  return !needs_strict_;
+}
+
+bool WindowCore::fetch(LineAddr line) {
+  go_to(now_);
+  needs_strict_ = !state_.window.is_strict(cycle_);
+  if (needs_strict_) return false;
+  const AccessResult result = port_.access(line, AccessKind::fetch, cycle_);
+  if (!result.done) {
+    left();
+    return false;
+  }
+  fetch_parts_ = sum_of(fetch_parts_, result.parts);
+  go_to(result.cycle.value);
+  return true;
+}
+
+PipelineStop WindowCore::left() {
+  const PipelineStop why = std::exchange(state_.departure.stop, PipelineStop::resume);
+  if (why == PipelineStop::blocked) {
+    stall_ = Stall::line;
+    awaited_line_ = state_.departure.blocked_line;
+    narrow();
+    return PipelineStop::resume;
+  }
+  if (why == PipelineStop::resume) needs_strict_ = true;
+  return why;
+}
+
+WindowEntry& WindowCore::add(const Insn& insn, Addr pc, std::uint64_t old_value) {
+  const std::uint64_t position = buffer_.tail();
+  WindowEntry& e = buffer_[position];
+  e.insn = insn;
+  e.pc = pc;
+  e.value = state_.hart.registers()[insn.rd];
+  e.old_value = old_value;
+  e.old_ready = ready_[insn.rd];
+  e.old_producer = producer_[insn.rd];
+  e.dispatched = cycle_;
+  e.issued = e.complete = kUnknown;
+  e.stamp = ++stamp_;
+  e.parts = std::exchange(fetch_parts_, {});
+  e.path = parts_.predictor.path();
+  e.state = State::hangs;
+  e.is_listed = e.is_alone = e.is_mispredicted = e.has_flags = false;
+  e.floor = cycle_ + 1;
+  unsigned n = 0;
+  e.producers = {};
+  for (const unsigned r : {unsigned{insn.rs1}, unsigned{insn.rs2}, unsigned{insn.rs3}}) {
+    if (ready_[r] == kUnknown) {
+      e.producers[n++] = producer_[r];
+    } else {
+      e.floor = std::max(e.floor, ready_[r]);
+    }
+  }
+  if (insn.rd != Insn::kSink) {
+    ready_[insn.rd] = kUnknown;
+    producer_[insn.rd] = position;
+  }
+  if (insn.cls == isa::InsnClass::load) ++loads_;
+  ++slots_;
+  needs_strict_ = false;
+  buffer_.add();
+  return e;
+}
+
+void WindowCore::schedule(WindowEntry& e) {
+  const std::uint64_t ready = operands_of(e);
+  if (ready == kUnknown) return list(e);
+  e.issued = ports_.take(e.insn.cls, ready);
+  settle(e, buffer_.tail() - 1, e.issued + latency_[static_cast<unsigned>(e.insn.cls)]);
+}
+
+void WindowCore::list(WindowEntry& e) {
+  e.is_listed = true;
+  unresolved_.push_back(buffer_.tail() - 1);
+}
+
+void WindowCore::finish_load(WindowEntry& e, Addr address) {
+  const std::uint64_t position = buffer_.tail() - 1;
+  e.address = address;
+  if (stores_.may_overlap(address, e.insn.bytes)) {
+    const QueuedStore* const store = stores_.last_to(address, e.insn.bytes, position);
+    if (store != nullptr && store->complete == kUnknown) {
+      e.producers[3] = store->position;
+    } else if (store != nullptr) {
+      e.floor = std::max(e.floor, store->complete);
+    }
+  }
+  if (const std::uint64_t ready = operands_of(e); ready != kUnknown) {
+    e.issued = ports_.take(e.insn.cls, ready);
+    e.state = State::issued;
+    try_load(position, e.issued,
+             e.issued <= cycle_ + 1 && (actions_.empty() || actions_.top().at >= e.issued));
+  }
+  if (e.is_done()) return;
+  list(e);
+  waiting_loads_.add(address, e.insn.bytes);
+  if (fault_ == WindowFault::none || ++guesses_ % 3 != 0) return;
+  e.value ^= 1;
+  state_.hart.registers()[e.insn.rd] ^= 1;
+}
+
+void WindowCore::finish_store(WindowEntry& e, Addr address, std::uint64_t value) {
+  e.address = address;
+  stores_.add({.position = buffer_.tail() - 1,
+               .stamp = e.stamp,
+               .address = address,
+               .value = value,
+               .bytes = e.insn.bytes});
+  schedule(e);
+}
+
+void WindowCore::finish_alone(WindowEntry& e, const IssueSlot& slot) {
+  e.issued = cycle_;
+  e.is_alone = true;
+  if (slot.source == ResultSource::access) e.parts = sum_of(e.parts, *slot.parts);
+  settle(e, buffer_.tail() - 1, slot.done);
+  retire();
+  go_to(std::max(cycle_ + 1, last_commit_));
+}
+
+void WindowCore::finish_jump(const WindowEntry& e) {
+  if (!e.is_mispredicted) return;
+  if (e.is_done()) return go_to(e.complete - 1 + mispredict_);
+  stall_ = Stall::branch;
+  branch_ = buffer_.tail() - 1;
+}
+
+std::uint64_t WindowCore::seen(Addr address, unsigned bytes, std::uint64_t position) const {
+  const std::uint64_t raw = raw_load(state_.ports.memory, address, bytes);
+  return stores_.may_overlap(address, bytes) ? stores_.overlay(raw, address, bytes, position) : raw;
+}
+
+// ---- Time ----
+
+std::uint64_t WindowCore::operands_of(const WindowEntry& e) const {
+  std::uint64_t ready = e.floor;
+  for (const std::uint64_t producer : e.producers)
+    if (producer != 0) ready = std::max(ready, buffer_[producer].complete);
+  return ready;
+}
+
+void WindowCore::settle(WindowEntry& e, std::uint64_t position, std::uint64_t complete) {
+  e.complete = complete;
+  e.state = State::done;
+  if (e.insn.rd != Insn::kSink && producer_[e.insn.rd] == position) ready_[e.insn.rd] = complete;
+  if (!e.is_listed) return;
+  resolves_ = true;
+  if (stall_ != Stall::branch || branch_ != position) return;
+  stall_ = Stall::none;
+  go_to(complete - 1 + mispredict_);
+}
+
+// In the order of the program, so that one pass knows all that has become known.
+void WindowCore::resolve() {
+  while (std::exchange(resolves_, false)) {
+    const std::uint64_t squashes = stats_.squashes;
+    for (std::size_t i = 0; i < unresolved_.size() && stats_.squashes == squashes; ++i) {
+      const std::uint64_t position = unresolved_[i];
+      WindowEntry& e = buffer_[position];
+      if (e.state == State::hangs) {
+        const std::uint64_t ready = operands_of(e);
+        if (ready == kUnknown) continue;
+        e.issued = ports_.take(e.insn.cls, ready);
+        if (!e.is_load()) {
+          settle(e, position, e.issued + latency_[static_cast<unsigned>(e.insn.cls)]);
+          continue;
+        }
+        e.state = State::issued;
+        try_load(position, e.issued, false);
+      } else if (e.state == State::behind && buffer_[e.blocker].is_done()) {
+        e.state = State::issued;
+        try_load(position, std::max(e.issued, now_), false);
+      }
+    }
+    std::erase_if(unresolved_, [this](std::uint64_t position) { return buffer_[position].is_done(); });
+    if (stats_.squashes == squashes) resolves_ = false;
+  }
+}
+
+void WindowCore::retire() {
+  if (buffer_.is_empty() || !buffer_.front().is_done()) return;
+  while (!buffer_.is_empty() && buffer_.front().is_done()) {
+    WindowEntry& e = buffer_.front();
+    std::uint64_t at = std::max(e.complete, last_commit_);
+    if (at == last_commit_ && commits_in_cycle_ == width_) ++at;
+    if (at != last_commit_) {
+      if (at - last_commit_ > 1) state_.stalls.charge(e.parts, at - last_commit_ - 1);
+      commits_in_cycle_ = 0;
+      last_commit_ = at;
+    }
+    ++commits_in_cycle_;
+    commits_[buffer_.head() % commits_.size()] = at;
+    stats_.entry(at - e.dispatched);
+    ++parts_.counters.instructions;
+    if (state_.ports.instructions != nullptr) observe(e);
+    const std::uint64_t position = buffer_.head();
+    buffer_.retire();
+    switch (e.insn.cls) {
+      case isa::InsnClass::load:
+        load_commits_[loads_retired_++ % load_entries_] = at;
+        ++parts_.counters.loads;
+        break;
+      case isa::InsnClass::store:
+        ++parts_.counters.stores;
+        if (!e.is_alone) {
+          const std::size_t i = stores_.find_position(position);
+          stores_[i].is_committed = true;
+          stores_[i].from = at;
+          stores_[i].complete = e.complete;
+          try_store(i, at, at <= cycle_ + 1 && (actions_.empty() || actions_.top().at >= at));
+        }
+        break;
+      case isa::InsnClass::branch:
+      case isa::InsnClass::jump_indirect:
+        ++parts_.counters.branches;
+        parts_.counters.mispredicts += e.is_mispredicted;
+        break;
+      default:
+        break;
+    }
+  }
+  if (stall_ == Stall::room || stall_ == Stall::older) stall_ = Stall::none;
+}
+
+void WindowCore::observe(const WindowEntry& e) {
+  committed_[e.insn.rd] = e.value;
+  const bool has_access = e.insn.bytes != 0;
+  state_.ports.instructions->on_instruction({.core = state_.core,
+                                             .issued = Cycle{e.issued},
+                                             .pc = e.pc,
+                                             .insn = e.insn,
+                                             .registers = committed_.data(),
+                                             .address = has_access ? e.address : 0,
+                                             .has_access = has_access});
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,207 @@
+// A core with a window (K65): instructions are dispatched in order into a reorder buffer, `core.width` a
+// cycle, issue as operands and ports allow, and commit in order. No wrong path is executed, and which stores
+// a load reads is known without guessing.
+//
+//   value  an instruction is executed when it is dispatched, on registers and memory as they then are, its
+//   own
+//          older stores over them (K66). A load that cannot perform then goes on with the value that it saw;
+//          when it performs the value is read again, and if it is another one, all behind it is squashed and
+//          done anew. Stores reach memory when they have committed and their line is there
+//   time   is computed, not stepped through (K68): issue = the first cycle with a port from dispatch + 1 and
+//          all operands on; complete = issue + latency; commit in order. What hangs on a load whose end is
+//          not known is resolved when that is. So only what meets the memory system is an event
+//   alone  fences, atomics, lr, sc, CSRs, calls, faults and accesses to two lines wait until all before them
+//          has committed, those that order memory also for the store queue (K67)
+//
+// Invariants: what is before the head has performed, and is final; an entry leaves at the head as soon as it
+// is known when it completes, and so all that may be squashed is behind a load that has not performed.
+// Tasks are not run on it (K19). docs/window-core.md.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "chip/config/config.hpp"
+#include "chip/core/branch_predictor.hpp"
+#include "chip/core/core_model.hpp"
+#include "chip/core/latencies.hpp"
+#include "chip/core/load_reservation.hpp"
+#include "chip/core/load_store_unit.hpp"
+#include "chip/core/pipeline_counters.hpp"
+#include "chip/core/pipeline_state.hpp"
+#include "chip/core/window/issue_ports.hpp"
+#include "chip/core/window/reorder_buffer.hpp"
+#include "chip/core/window/store_queue.hpp"
+#include "chip/core/window/window_fault.hpp"
+#include "chip/core/window/window_stats.hpp"
+#include "chip/isa/block_cache.hpp"
+#include "chip/isa/insn.hpp"
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+class WindowCore final : public CoreModel {
+ public:
+  /// What it shares with the pipeline in whose place it stands.
+  struct Parts {
+    PipelineState& state;
+    LoadReservation& reservation;
+    LoadStoreUnit& lsu;
+    BranchPredictor& predictor;
+    PipelineCounters& counters;
+    isa::Insn& stopped_at;
+    Addr& stopped_pc;
+    const Addr& watch_pc;
+    const Addr& watch_sp;
+    const std::uint64_t& time_origin;
+  };
+  WindowCore(const Config& config, const Parts& parts);
+
+  PipelineStop run(Cycle now, Cycle next_other, Cycle pause_at) override;
+  void begin_context() override { syncs_ = true; }
+  bool is_busy() const override { return !buffer_.is_empty() || !stores_.empty(); }
+  void stop_dispatch() override { is_stopping_ = true; }
+  bool note_ready(LineAddr line) override;
+  void perform(LineAddr line, Cycle now) override;
+  bool perform_at_once(Addr begin, Addr end, Cycle now) override;
+  void register_stats(StatRegistry& registry, const std::string& prefix) const override {
+    stats_.register_stats(registry, prefix + "window.");
+  }
+
+  void inject(WindowFault fault) override { fault_ = fault; }
+  const WindowStats& stats() const { return stats_; }
+
+ private:
+  static constexpr std::uint64_t kUnknown = WindowEntry::kUnknown;
+  static constexpr LineAddr kNoLine{~std::uint64_t{0}};
+
+  /// Why nothing is dispatched. room: the buffer, or a queue, is full and nobody knows until when; older: an
+  /// instruction goes alone; line: messages bring what a fetch or a lone access needs.
+  enum class Stall : std::uint8_t { none, room, older, branch, line };
+  /// Something of the core's own that waits for its cycle.
+  struct Action {
+    std::uint64_t at, stamp;
+    std::uint64_t position;                  // of a load; of a store 0
+    bool operator<(const Action& o) const {  // std::priority_queue is a max-heap
+      return at != o.at ? at > o.at : stamp > o.stamp;
+    }
+  };
+
+  // ---- window_dispatch.cpp ----
+  /// Dispatches until `limit_`, or until it stalls or stops. @returns `resume` in the former cases.
+  PipelineStop dispatch();
+  std::uint64_t read_counter(unsigned number) const;
+
+  // ---- Dispatch ----
+  std::uint64_t dispatch_end() const {
+    return needs_strict_ ? state_.window.strict_end() : state_.window.run_end();
+  }
+  bool can_dispatch() const { return stall_ == Stall::none && !is_stopping_; }
+  void go_to(std::uint64_t cycle) {
+    if (cycle <= cycle_) return;
+    cycle_ = cycle;
+    slots_ = 0;
+  }
+  /// There is room for the instruction at cycle_, which may have moved. False: stalled.
+  bool make_room(const isa::Insn& insn);
+  bool make_store_room();
+  /// All before has committed (and with `stores` is in memory) at cycle_, which may have moved, and the clock
+  /// is there. False: stalled, or not yet.
+  bool is_alone(bool stores);
+  bool fetch(LineAddr line);
+  /// The memory system, or the load-store unit, has refused what the core is at.
+  PipelineStop left();
+  WindowEntry& add(const isa::Insn& insn, Addr pc, std::uint64_t old_value);
+  /// Dispatched, all of it but a load's value and a store's bytes: when does it issue, what hangs on it?
+  void schedule(WindowEntry& e);
+  void list(WindowEntry& e);
+  void finish_load(WindowEntry& e, Addr address);
+  void finish_store(WindowEntry& e, Addr address, std::uint64_t value);
+  /// It went alone, and the slot says when it is complete.
+  void finish_alone(WindowEntry& e, const IssueSlot& slot);
+  /// Nothing is dispatched until a mispredicted one is known to be.
+  void finish_jump(const WindowEntry& e);
+  /// What a load of the instruction at `position` finds, zero-extended.
+  std::uint64_t seen(Addr address, unsigned bytes, std::uint64_t position) const;
+
+  // ---- Time ----
+  /// When the operands of `e` are all there, or kUnknown.
+  std::uint64_t operands_of(const WindowEntry& e) const;
+  void settle(WindowEntry& e, std::uint64_t position, std::uint64_t complete);
+  /// Goes through what hangs: something has become known.
+  void resolve();
+  void retire();
+  void observe(const WindowEntry& e);
+  void push(const Action& action);
+  void act(const Action& action);
+
+  // ---- Accesses ----
+  /// Performs the load, whose cycle `at` is, if it can; what it waits for is noted in it. Only what is due
+  /// may leave the L1.
+  void try_load(std::uint64_t position, std::uint64_t at, bool is_due);
+  const WindowEntry* older_load_of(const WindowEntry& e, std::uint64_t position, std::uint64_t& found) const;
+  std::uint64_t after_fill(WindowEntry& e, LineAddr line, std::uint64_t at);
+  void end_load(std::uint64_t position, std::uint64_t complete);
+  void try_store(std::size_t index, std::uint64_t at, bool is_due);
+  void end_store(std::size_t index, std::uint64_t at, std::uint64_t done);
+  /// Messages have been sent.
+  void narrow();
+  /// Nothing from `position` on has been executed: it begins anew at `pc`, at `at`.
+  void squash_from(std::uint64_t position, Addr pc, std::uint64_t at);
+
+  PipelineState& state_;
+  Parts parts_;
+  LoadStoreUnit& lsu_;
+  MemoryPort& port_;
+  AccessBuffers& buffers_;
+  const Latencies latency_;
+  const std::uint32_t width_, mispredict_, load_entries_, store_entries_;
+  const std::uint64_t frequency_mhz_;
+
+  std::uint64_t now_ = 0;    // the clock, or the cycle of the action at hand
+  std::uint64_t cycle_ = 0;  // of dispatch
+  std::uint32_t slots_ = 0;  // used in it
+  std::uint64_t limit_ = 0;  // of dispatch, for now
+  Stall stall_ = Stall::none;
+  bool is_stopping_ = false;
+  bool needs_strict_ = false;  // what is to be dispatched next
+  bool syncs_ = true;          // cycle_ is the state's when execution goes on
+  bool resolves_ = false;      // something has become known
+  LineAddr fetch_line_{~std::uint64_t{0}};
+  LineAddr awaited_line_{};      // Stall::line
+  std::uint64_t branch_ = 0;     // Stall::branch: its position
+  AccessParts fetch_parts_{};    // for which the next instruction has waited
+  isa::Block* block_ = nullptr;  // where dispatch left off, while the pc is unchanged
+  const isa::Insn* insn_ = nullptr;
+  Addr resume_pc_ = 0;
+  std::uint64_t generation_ = 0;
+
+  ReorderBuffer buffer_;
+  std::array<std::uint64_t, 65> ready_{}, producer_{};  // by register: when, and who gives it
+  IssuePorts ports_;
+  std::vector<std::uint64_t> unresolved_;  // positions of all that is not done, in order
+  std::priority_queue<Action> actions_;
+  std::uint64_t stamp_ = 0;
+
+  std::vector<std::uint64_t> commits_;       // by position, of the last ones
+  std::vector<std::uint64_t> load_commits_;  // by number of the load
+  std::uint64_t loads_ = 0, loads_retired_ = 0;
+  std::uint64_t last_commit_ = 0;
+  std::uint32_t commits_in_cycle_ = 0;
+  WordCounts waiting_loads_;  // not done
+
+  StoreQueue stores_;
+  std::vector<std::uint64_t> store_ends_;  // of those that have left the queue and still have an entry
+  std::uint64_t last_store_end_ = 0;
+
+  std::array<std::uint64_t, 65> committed_{};  // registers, where instructions are observed
+  WindowStats stats_;
+  WindowFault fault_ = WindowFault::none;
+  std::uint64_t guesses_ = 0;
+};
+
+}  // namespace rubato::chip

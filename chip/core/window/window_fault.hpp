@@ -1,0 +1,17 @@
+// Bugs and disturbances to put into a window core on purpose (K71), so that tests can show what finds them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace rubato::chip {
+
+enum class WindowFault : std::uint8_t {
+  none,
+  wrong_guess,            ///< no bug: now and then a load that waits goes on with a wrong value
+  squash_keeps_register,  ///< and with it: the youngest squashed instruction's register stays as it is
+  squash_keeps_store,     ///< and with it: a squashed store stays in the queue
+  squash_keeps_flags,     ///< and with it: what squashed arithmetic left in fflags stays
+};
+
+}  // namespace rubato::chip
