@@ -127,7 +127,7 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   if (!warming_) {
     home.counters.busy_cycles += now() - flight.at;
     flight.spend(kHomePart, look_up_llc(t, later(flight.at, now())));
-    home.entries.rows.read += entry_ways_;
+    home.entries.rows.read += home.directory.ways();
   }
   bool may_be_out = true;
   if (is_get) {
