@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
 
 #include "base/check.hpp"
 #include "chip/coherence/energy/energy_model.hpp"
@@ -27,19 +29,31 @@ Json json_of(const Histogram& h) {
   return {{"buckets", std::move(buckets)}, {"samples", h.samples()}, {"sum", h.sum()}};
 }
 
-/// Sums by kind of what energy depends on, and of all else.
-Energy energy_in(const Config& config, const StatRegistry& registry, const StatValues& values) {
-  std::map<std::string, double, std::less<>> sums;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (const auto* count = std::get_if<std::uint64_t>(&values[i]))
-      sums[kind_of(registry.stats()[i].name)] += static_cast<double>(*count);
-  return energy_of(config, [&](std::string_view kind) {
-    const auto found = sums.find(kind);
-    return found == sums.end() ? 0.0 : found->second;
-  });
-}
+/// What energy is computed from: where the statistics of each kind are.
+class EnergyRoots {
+ public:
+  EnergyRoots(const Config& config, const StatRegistry& registry) : config_(config) {
+    for (std::size_t i = 0; i < registry.stats().size(); ++i)
+      of_kind_[kind_of(registry.stats()[i].name)].push_back(i);
+  }
+  void add(Json& root, const StatValues& values) const {
+    const auto sum = [&](std::string_view kind) {
+      double total = 0;
+      if (const auto found = of_kind_.find(kind); found != of_kind_.end())
+        for (const std::size_t i : found->second)
+          if (const auto* count = std::get_if<std::uint64_t>(&values[i]))
+            total += static_cast<double>(*count);
+      return total;
+    };
+    for (const EnergyStat& stat : energy_stats(energy_of(config_, sum))) root[stat.name] = stat.value;
+  }
 
-Json root(const Config* config, const StatRegistry& registry, const StatValues& values) {
+ private:
+  const Config& config_;
+  std::map<std::string, std::vector<std::size_t>, std::less<>> of_kind_;
+};
+
+Json root(const EnergyRoots* energy, const StatRegistry& registry, const StatValues& values) {
   RUBATO_CHECK(values.size() == registry.stats().size());
   Json out = Json::object();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -52,9 +66,7 @@ Json root(const Config* config, const StatRegistry& registry, const StatValues& 
       out[name] = json_of(std::get<Histogram>(values[i]));
     }
   }
-  if (config != nullptr)
-    for (const EnergyStat& stat : energy_stats(energy_in(*config, registry, values)))
-      out[stat.name] = stat.value;
+  if (energy != nullptr) energy->add(out, values);
   return out;
 }
 
@@ -236,13 +248,16 @@ std::string stats_json(const StatsDocument& document) {
   for (const Stat& stat : document.registry.stats()) {
     kinds.emplace(kind_of(stat.name), Json{{"unit", stat.unit}, {"description", stat.description}});
   }
+  std::optional<EnergyRoots> roots;
+  if (document.config != nullptr) roots.emplace(*document.config, document.registry);
+  const EnergyRoots* const energy = roots ? &*roots : nullptr;
   if (document.config != nullptr)
     for (const EnergyStat& stat : energy_stats({}))
       kinds.emplace(stat.name, Json{{"unit", stat.unit}, {"description", stat.description}});
   Json out = {{"format", 1},
               {"stats", std::move(kinds)},
-              {"roi", root(document.config, document.registry, document.roi)},
-              {"run", root(document.config, document.registry, document.run)},
+              {"roi", root(energy, document.registry, document.roi)},
+              {"run", root(energy, document.registry, document.run)},
               {"functions", Json{{"roi", functions(document.roi_functions, document.symbol)},
                                  {"run", functions(document.run_functions, document.symbol)}}},
               {"conflicts", conflicts(document)}};
@@ -253,7 +268,7 @@ std::string stats_json(const StatsDocument& document) {
     for (const auto& region : document.marked->regions())
       regions.push_back({{"name", region->name},
                          {"times", region->recorder.regions()},
-                         {"values", root(document.config, document.registry, region->recorder.values())},
+                         {"values", root(energy, document.registry, region->recorder.values())},
                          {"functions", functions(region->recorder.function_cycles(), document.symbol)}});
     out["regions"] = std::move(regions);
   }

@@ -156,6 +156,40 @@ TEST_F(Regions, KeepCountsExactBeyondWhatADoubleHolds) {
   EXPECT_NE(text.find("\"tile.0.l2.hits\": 9223372036854775809"), std::string::npos);
 }
 
+TEST(StatsJson, HasOfEachRootItsOwnEnergy) {
+  // A tile's L2 of 64 KiB with 8 ways at 1 pJ takes 4 pJ a look-up (tests/chip/coherence/energy).
+  Config config;
+  config.chip.cores = config.chip.cores_per_tile = 1;
+  config.l2 = {.size = 64 << 10, .ways = 8, .latency = 7};
+  config.energy = {.sram_pj = 1, .flit_hop_pj = 0, .leakage_mw_per_mib = 0, .memory_nj = 0};
+  config = resolve(config);
+  StatRegistry registry;
+  std::uint64_t lookups[2] = {};
+  registry.counter("tile.0.l2.lookups", "accesses", "of one", &lookups[0]);
+  registry.counter("tile.1.l2.lookups", "accesses", "of another", &lookups[1]);
+  const CycleAccount account(1);
+  RegionRecorder recorder(registry, account);
+  lookups[0] = 500;
+  recorder.begin();
+  lookups[0] = 600;
+  lookups[1] = 400;
+  recorder.end();
+  const auto json = nlohmann::json::parse(stats_json({.registry = registry,
+                                                      .roi = recorder.values(),
+                                                      .run = read_stats(registry),
+                                                      .roi_functions = {},
+                                                      .run_functions = {},
+                                                      .aborts = {},
+                                                      .config = &config,
+                                                      .symbol = {},
+                                                      .line_symbol = {}}));
+  EXPECT_DOUBLE_EQ(json["roi"]["energy.l2.dynamic"], 2);
+  EXPECT_DOUBLE_EQ(json["run"]["energy.l2.dynamic"], 4);
+  EXPECT_DOUBLE_EQ(json["run"]["energy.total"], 4);
+  EXPECT_EQ(json["stats"]["energy.l2.dynamic"]["unit"], "nJ");
+  EXPECT_EQ(json["stats"]["energy.edp"]["unit"], "nJ s");
+}
+
 TEST(KindOf, ReplacesComponentsThatAreNumbers) {
   EXPECT_EQ(kind_of("tile.12.l2.hits"), "tile.*.l2.hits");
   EXPECT_EQ(kind_of("core.3"), "core.*");
