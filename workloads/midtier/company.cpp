@@ -9,12 +9,19 @@
 namespace rubato::workloads::midtier {
 
 Company::Company(const Sizes& sizes, unsigned warehouses, std::uint64_t seed)
-    : sizes_(sizes), seed_(seed), items_(sizes.items), warehouses_(warehouses) {
+    : sizes_(sizes),
+      seed_(seed),
+      items_(sizes.items),
+      prices_(std::size_t{kRegions} * sizes.items),
+      warehouses_(warehouses) {
   Rng rng(seed);
   for (Item& item : items_) {
-    item.price = 100 + rng.below(9'901);
     for (std::uint64_t& word : item.name) word = rng();
     for (std::uint64_t& word : item.description) word = rng.below(100);
+  }
+  for (Price& price : prices_) {
+    for (std::uint64_t& unit : price.unit) unit = 100 + rng.below(9'901);
+    price.tax = rng.below(20);
   }
 }
 

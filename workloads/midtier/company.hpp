@@ -15,7 +15,7 @@
 namespace rubato::workloads::midtier {
 
 struct Sizes {
-  unsigned customers = 300;  ///< of a warehouse, and its first orders
+  unsigned customers = 120;  ///< of a warehouse, and its first orders
   unsigned items = 2000;
   unsigned room_kib = 256;  ///< of each half of a heap, beside what lives
   unsigned cross = 1;       ///< percent of order lines and payments for another warehouse
@@ -24,13 +24,23 @@ struct Sizes {
 /// Words of a heap's half.
 std::size_t words_of_half(const Sizes& sizes);
 
+constexpr unsigned kRegions = 8, kMostQuantity = 10;
+
 /// What objects are beside nodes of trees.
 enum Kind : unsigned { kWarehouse = 2, kCustomer, kStock, kOrder, kLines, kLine, kText, kScreen };
 
 struct alignas(64) Item {
-  std::uint64_t price = 0;
-  std::array<std::uint64_t, 7> name{};
+  std::array<std::uint64_t, 8> name{};
   std::array<std::uint64_t, 16> description{};
+};
+
+/// Of an item in a region: by quantity, with a tax in percent.
+struct alignas(64) Price {
+  std::array<std::uint64_t, kMostQuantity + 1> unit{};
+  std::uint64_t tax = 0;
+  [[nodiscard]] std::uint64_t of(std::uint64_t quantity) const {
+    return quantity * unit[quantity] * (100 + tax) / 100;
+  }
 };
 
 /// Kept up by all threads.
@@ -96,6 +106,9 @@ class Company {
 
   [[nodiscard]] const Sizes& sizes() const { return sizes_; }
   [[nodiscard]] const Item& item(std::uint64_t number) const { return items_[number]; }
+  [[nodiscard]] const Price& price(std::uint64_t item, std::uint64_t customer) const {
+    return prices_[customer % kRegions * items_.size() + item];
+  }
   /// Another warehouse than this one, if there is another.
   [[nodiscard]] unsigned other(unsigned than, Rng& rng) const;
   void add(const Totals& totals);
@@ -107,6 +120,7 @@ class Company {
   Sizes sizes_;
   std::uint64_t seed_;
   std::vector<Item> items_;
+  std::vector<Price> prices_;  // of a region after another
   std::vector<std::unique_ptr<Warehouse>> warehouses_;
   alignas(64) DataLatch latch_;
   Totals totals_;

@@ -9,13 +9,13 @@
 
 int main(int argc, char** argv) {
   using namespace rubato::workloads;  // NOLINT
-  WorkloadOptions o{.threads = 16, .warm = 2000, .work = 2000, .seed = 1, .verify = false};
+  WorkloadOptions o{.threads = 16, .warm = 1500, .work = 1250, .seed = 1, .verify = false};
   midtier::Sizes sizes;
   rubato::CommandLine line("midtier",
                            "A warehouse a thread: trees of objects, allocation and copying collection.");
   add_workload_options(line, o, "transactions of each thread");
   line.add_option("--customers", sizes.customers,
-                  "Customers of each warehouse, and orders that it keeps (default 300)")
+                  "Customers of each warehouse, and orders that it keeps (default 120)")
       .range(1U, 100'000U);
   line.add_option("--items", sizes.items, "Items (default 2000)").range(1U, 1'000'000U);
   line.add_option("--room", sizes.room_kib,

@@ -32,7 +32,7 @@ constexpr std::size_t kWordsOfCustomer = 36, kWordsOfStock = 14, kWordsOfOrder =
 
 std::size_t words_of_half(const Sizes& sizes) {
   // As many orders are kept as there are customers; about as many wait for delivery, and ever fewer.
-  const std::size_t orders = 2 * std::size_t{sizes.customers} + 500;
+  const std::size_t orders = 2 * std::size_t{sizes.customers} + 100;
   return sizes.customers * kWordsOfCustomer + sizes.items * kWordsOfStock + orders * kWordsOfOrder +
          kMostWords + std::size_t{sizes.room_kib} * 128;
 }
@@ -101,15 +101,16 @@ Object* Warehouse::make_order(std::uint64_t customer, bool is_first) {
   for (unsigned n = 0; n < count; ++n) {
     Object* line = heap_.make(kLine, 1, kLineWords);
     lines->set_ref(n, line);
-    const std::uint64_t item = rng_.below(company_.sizes().items), quantity = 1 + rng_.below(10);
+    const std::uint64_t item = rng_.below(company_.sizes().items), quantity = 1 + rng_.below(kMostQuantity);
     const Item& of = company_.item(item);
     const auto originals = std::count(of.description.begin(), of.description.end(), kOriginal);
     line->word(kItem) = item;
     line->word(kOf) = number_;
     line->word(kLineQuantity) = quantity;
-    line->word(kAmount) = quantity * of.price;
+    const std::uint64_t amount = company_.price(item, customer).of(quantity);
+    line->word(kAmount) = amount;
     line->word(kOriginals) = static_cast<std::uint64_t>(originals);
-    order->word(kTotal) += quantity * of.price;
+    order->word(kTotal) += amount;
     if (!is_first && elsewhere_ < elsewhere_item_.size() && rng_.below(100) < company_.sizes().cross) {
       elsewhere_item_[elsewhere_] = item;
       elsewhere_quantity_[elsewhere_++] = quantity;
@@ -268,7 +269,8 @@ void Warehouse::verify() {
     std::uint64_t total = 0;
     for (unsigned n = 0; n < order->ref(0)->refs(); ++n) {
       const Object& line = *order->ref(0)->ref(n);
-      expect(line.word(kAmount), line.word(kLineQuantity) * company_.item(line.word(kItem)).price,
+      expect(line.word(kAmount),
+             company_.price(line.word(kItem), order->word(kBuyer)).of(line.word(kLineQuantity)),
              "a line's amount");
       total += line.word(kAmount);
     }

@@ -15,9 +15,9 @@ using namespace rubato::workloads;        // NOLINT
 using namespace rubato::workloads::oltp;  // NOLINT
 
 struct Options {
-  WorkloadOptions common{.threads = 16, .warm = 400, .work = 600, .seed = 1, .verify = false};
+  WorkloadOptions common{.threads = 16, .warm = 200, .work = 390, .seed = 1, .verify = false};
   Sizes sizes;
-  Chances chances;
+  Chances chances{.remote = 15, .local = 95};
 };
 
 void run(const Options& o) {
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
       .range(0U, 100U);
   line.add_option("--local", o.chances.local,
                   "Percent of transactions of a warehouse that is the thread's own; the others are of any "
-                  "(default 100)")
+                  "(default 95)")
       .range(0U, 100U);
   return workload_main(
       "oltp", line, [&] { run(o); }, argc, argv);

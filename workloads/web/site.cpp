@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 namespace rubato::workloads::web {
@@ -12,7 +13,10 @@ Site::Site(unsigned directories, std::uint64_t seed)
   for (unsigned file = 0; file < files(); ++file)
     for (std::uint64_t i = 0; i < words(file); ++i) checks_[file] += content(file, i);
   std::uint64_t sum = 0;
-  for (unsigned d = 0; d < directories; ++d) popularity_.push_back(sum += 1'000'000 / (d + 1));
+  for (unsigned d = 1; d <= directories; ++d) {
+    const double root = std::sqrt(static_cast<double>(d));
+    popularity_.push_back(sum += static_cast<std::uint64_t>(1e6 / (root * std::sqrt(root))));
+  }
 }
 
 std::uint64_t Site::words(unsigned file) const {

@@ -1,5 +1,6 @@
 // The files of a web site: directories as SPECweb99 has them, of 36 files in four classes, 102 bytes to 918
-// KB, synthetic. Small files are asked for more often than large ones, and directories by Zipf's law.
+// KB, synthetic. Small files are asked for more often than large ones, and a directory as often as its rank
+// to the power of -0.75 says (Zipf-like, as Breslau et al. measured, INFOCOM 1999).
 // SPDX-License-Identifier: MIT
 #pragma once
 
