@@ -62,8 +62,7 @@ void Transform::rows(Complex* plane, unsigned rows, unsigned thread, bool invers
   for (unsigned r = 0; r < rows; ++r) {
     Complex* const row = plane + std::size_t{r} * box_.x;
     std::copy_n(row, box_.x, s.now.data());
-    stages(box_.x, 1, thread, inverse);
-    std::copy_n(s.now.data(), box_.x, row);
+    std::copy_n(stages(box_.x, 1, thread, inverse), box_.x, row);
   }
 }
 
@@ -72,32 +71,33 @@ void Transform::columns(Complex* plane, unsigned length, unsigned thread, bool i
   for (unsigned x = 0; x < box_.x; x += kTogether) {
     for (unsigned i = 0; i < length; ++i)
       std::copy_n(plane + std::size_t{i} * box_.x + x, kTogether, s.now.data() + i * kTogether);
-    stages(length, kTogether, thread, inverse);
+    const Complex* const done = stages(length, kTogether, thread, inverse);
     for (unsigned i = 0; i < length; ++i)
-      std::copy_n(s.now.data() + i * kTogether, kTogether, plane + std::size_t{i} * box_.x + x);
+      std::copy_n(done + i * kTogether, kTogether, plane + std::size_t{i} * box_.x + x);
   }
 }
 
-// Transforms scratch.now: `together` sequences of `length` numbers, one of each after another. A stage splits
-// each sequence of 2 * half numbers x into one of x[p] + x[p + half], whose transform has the even places,
-// and one of (x[p] - x[p + half]) * root^p, with the odd ones; they are stored where these places are in the
-// end.
-void Transform::stages(unsigned length, unsigned together, unsigned thread, bool inverse) {
-  Scratch& s = scratch_[thread];
+// Transforms scratch.now, and returns where the result is: `together` sequences of `length` numbers, one of
+// each after another. A stage splits each sequence of 2 * half numbers x into one of x[p] + x[p + half],
+// whose transform has the even places, and one of (x[p] - x[p + half]) * root^p, with the odd ones; they are
+// stored where these places are in the end.
+Complex* Transform::stages(unsigned length, unsigned together, unsigned thread, bool inverse) {
+  Complex *now = scratch_[thread].now.data(), *next = scratch_[thread].next.data();
   for (unsigned half = length / 2, apart = together; half >= 1; half /= 2, apart *= 2) {
     for (unsigned p = 0; p < half; ++p) {
       Complex root = roots_[p * (longest_ / (2 * half))];
       if (inverse) root.im = -root.im;
-      const Complex *const low = s.now.data() + apart * p, *const high = low + apart * half;
-      Complex *const even = s.next.data() + 2 * apart * p, *const odd = even + apart;
+      const Complex *const low = now + apart * p, *const high = low + apart * half;
+      Complex *const even = next + 2 * apart * p, *const odd = even + apart;
       for (unsigned q = 0; q < apart; ++q) {
         const Complex a = low[q], b = high[q];
         even[q] = a + b;
         odd[q] = (a - b) * root;
       }
     }
-    std::swap(s.now, s.next);
+    std::swap(now, next);
   }
+  return now;
 }
 
 }  // namespace rubato::workloads::ft

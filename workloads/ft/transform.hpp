@@ -45,7 +45,7 @@ class Transform {
   }
   void rows(Complex* plane, unsigned rows, unsigned thread, bool inverse);
   void columns(Complex* plane, unsigned length, unsigned thread, bool inverse);
-  void stages(unsigned length, unsigned together, unsigned thread, bool inverse);
+  Complex* stages(unsigned length, unsigned together, unsigned thread, bool inverse);
   void transpose(const Numbers& from, unsigned from_planes, Numbers& to, Planes to_planes) const;
 
   Box box_;

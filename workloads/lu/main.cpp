@@ -33,12 +33,37 @@ double largest_error(const Equations& e, const Field& u) {
   return error;
 }
 
-// Runs the same iterations with one thread.
+// An iteration as two sweeps of over-relaxation, each point from what its neighbours are at that moment.
+void plain_iteration(const Equations& e, Field& u) {
+  const auto relax = [&](std::size_t p) {
+    const auto n = e.size;
+    Block diagonal = e.diagonal(p);
+    factor(diagonal);
+    const Vector change =
+        solve(diagonal, plain_residual(e, u, unsigned(p / n / n), unsigned(p / n % n), unsigned(p % n)));
+    for (unsigned i = 0; i < kUnknowns; ++i) u[p][i] += kRelaxation * change[i];
+  };
+  for (std::size_t p = 0; p < u.size(); ++p) relax(p);
+  for (std::size_t p = u.size(); p-- > 0;) relax(p);
+}
+
+bool are_near(const Field& a, const Field& b) {
+  for (std::size_t p = 0; p < a.size(); ++p)
+    for (unsigned i = 0; i < kUnknowns; ++i)
+      if (!(std::abs(a[p][i] - b[p][i]) <= kRounding)) return false;
+  return true;
+}
+
+// Runs the same iterations with one thread, and plainly.
 void verify(const Ssor& solved, const Equations& e, const WorkloadOptions& o) {
   Ssor serial(e, 1);
+  Field plain = serial.solution();
   double error = largest_error(e, serial.solution()), residual = residual_norm(e, serial.solution());
   for (std::uint64_t i = 0; i < o.warm + o.work; ++i) {
     serial.iterate(0);
+    plain_iteration(e, plain);
+    if (!are_near(serial.solution(), plain))
+      throw WrongResult("iteration " + std::to_string(i + 1) + " is not two sweeps of over-relaxation");
     const double error_now = largest_error(e, serial.solution());
     const double residual_now = residual_norm(e, serial.solution());
     if (!(error_now <= std::max(kSweepFactor * kSweepFactor * error, kRounding)))
