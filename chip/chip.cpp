@@ -213,6 +213,8 @@ void Chip::Impl::finish_account() {
   task_units.settle_attempts();
   task_units.account_until(end_cycle);
   cycles = end_cycle.value;
+  for (const auto& program : programs)  // an end that is not theirs
+    if (program->is_in_detail()) count(*program, end_cycle);
   leave_roi(end_cycle);
   for (const auto& program : programs)
     program->profile.stop(end_cycle,

@@ -65,7 +65,9 @@ class ChipSimulation final : public Simulation {
   const CycleAccount& cycle_account() const override { return chip_.cycle_account(); }
   const AbortProfile& abort_profile() const override { return chip_.abort_profile(); }
   const CapsuleCalls* capsule_calls() const override { return &chip_.capsule_calls(); }
-  const ThreadProfile* thread_profile() const override { return &chip_.thread_profile(); }
+  const ThreadProfile* thread_profile() const override {
+    return chip_.programs() == 1 ? &chip_.thread_profile() : nullptr;  // else see programs()
+  }
   void watch_threads(ThreadWatcher* watcher) override { chip_.watch_threads(watcher); }
   Progress progress() const override { return chip_.progress(); }
   bool ran_serial() const override { return chip_.ran_serial(); }
@@ -98,6 +100,8 @@ class ChipSimulation final : public Simulation {
                          .instructions = program.instructions,
                          .fast_forward_instructions = program.fast_forward.instructions(),
                          .outcome = program.outcome,
+                         .threads = &program.profile,
+                         .symbol = [&](Addr a) { return program.process.symbols().describe(a); },
                          .output = i == 0 ? -1 : files_.output(i)});
     }
     return results;

@@ -115,6 +115,9 @@ std::string joined_command(const std::vector<std::string>& words) {
 void write_results(const RunDirectory& directory, const Simulation& simulation, const RegionRecorder& regions,
                    const MarkedRegions& marked, const SummaryInput& summary, const TimeSeries* series) {
   const auto roi_functions = regions.function_cycles();
+  std::vector<StatsDocument::OfProgram> programs;
+  for (const ProgramSummary& program : summary.programs)
+    programs.push_back({program.result.name, program.result.threads, program.result.symbol});
   directory.write("stats.json",
                   stats_json({.registry = simulation.registry(),
                               .roi = summary.roi,
@@ -127,6 +130,7 @@ void write_results(const RunDirectory& directory, const Simulation& simulation, 
                               .threads = simulation.thread_profile(),
                               .profile_cycles = summary.config.run.profile_cycles,
                               .config = &summary.config,
+                              .programs = std::move(programs),
                               .symbol = [&](Addr a) { return simulation.symbol(a); },
                               .line_symbol = [&](LineAddr l) { return simulation.symbol(l); }}));
   if (series != nullptr) directory.write("series.json", series->json());

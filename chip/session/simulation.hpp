@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ struct ProgramResult {
   std::uint64_t cycles = 0, instructions = 0;
   std::uint64_t fast_forward_instructions = 0;
   RunOutcome outcome;
+  const ThreadProfile* threads = nullptr;
+  std::function<std::string(Addr)> symbol;
   int output = -1;  ///< a host file with all that it has printed; -1: that went to standard output
 };
 

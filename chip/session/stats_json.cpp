@@ -227,6 +227,12 @@ Json profile(const StatsDocument& document) {
           {"sites", std::move(sites)}};
 }
 
+void add_threads(Json& out, const StatsDocument& document) {
+  out["threads"] = threads(*document.threads);
+  out["waits"] = waits(document);
+  out["profile"] = profile(document);
+}
+
 }  // namespace
 
 std::string kind_of(std::string_view name) {
@@ -272,10 +278,14 @@ std::string stats_json(const StatsDocument& document) {
                          {"functions", functions(region->recorder.function_cycles(), document.symbol)}});
     out["regions"] = std::move(regions);
   }
-  if (document.threads != nullptr) {
-    out["threads"] = threads(*document.threads);
-    out["waits"] = waits(document);
-    out["profile"] = profile(document);
+  if (document.threads != nullptr) add_threads(out, document);
+  for (const StatsDocument::OfProgram& program : document.programs) {
+    StatsDocument its = document;
+    its.threads = program.threads;
+    its.symbol = program.symbol;
+    Json entry = {{"program", program.name}};
+    add_threads(entry, its);
+    out["programs"].push_back(std::move(entry));
   }
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

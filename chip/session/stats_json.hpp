@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chip/capsule/capsule_calls.hpp"
 #include "chip/config/config.hpp"
@@ -31,10 +32,18 @@ struct StatsDocument {
   const ThreadProfile* threads = nullptr;  ///< null: not known
   std::uint64_t profile_cycles = 0;        ///< between two samples of it
   const Config* config = nullptr;          ///< null: nothing is said of energy
+  /// Of programs side by side, each with its own threads and names.
+  struct OfProgram {
+    std::string name;
+    const ThreadProfile* threads;
+    std::function<std::string(Addr)> symbol;
+  };
+  std::vector<OfProgram> programs{};
   std::function<std::string(Addr)> symbol;
   std::function<std::string(LineAddr)> line_symbol;
 };
 
+/// `threads`, `waits` and `profile`; of programs side by side `programs`, a list with these of each.
 /// `regions`, if the program has marked some: each with its name, how often it began, values, functions.
 /// Ratios without a value (0/0) are left out of their root. `conflicts` has no roots: nothing speculates
 /// outside task regions; nor has `capsules`, which is there if a task called one.

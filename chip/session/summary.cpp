@@ -165,9 +165,10 @@ std::string summary_text(const SummaryInput& in) {
   for (std::size_t i = 0; i < in.programs.size(); ++i) {
     const auto& [program, check] = in.programs[i];
     const auto code = static_cast<int>(exit_code(program.outcome, check));
-    out += fmt::format("  program {} ({}) on core{} {}: {} cycles, {} instructions, exit code {}\n", i + 1,
-                       program.name, program.cores == 1 ? "" : "s", cores_of(program), program.cycles,
-                       program.instructions, code);
+    out += fmt::format("  program {} ({}) on core{} {}: {} cycles, {} instructions, exit code {}{}{}\n",
+                       i + 1, program.name, program.cores == 1 ? "" : "s", cores_of(program), program.cycles,
+                       program.instructions, code, program.outcome.sentence.empty() ? "" : ": ",
+                       program.outcome.sentence);
   }
   if (!in.programs.empty())
     out += fmt::format("  mean of the programs: {:.0f} cycles\n", mean_cycles(in.programs));
