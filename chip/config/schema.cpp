@@ -77,7 +77,7 @@ void add_core(std::vector<Key>& k) {
                      kTable));
   k.push_back(number("core.width", MEMBER(core.width), "instructions", 1, 16,
                      "Of core.model=window: instructions dispatched, and committed, a cycle.", kOurs));
-  k.push_back(number("core.rob", MEMBER(core.rob), "entries", 2, 1024,
+  k.push_back(number("core.rob", MEMBER(core.rob), "entries", 1, 1024,
                      "Of core.model=window: entries of the reorder buffer.", kOurs));
   k.push_back(number("core.int_ports", MEMBER(core.int_ports), "instructions", 1, 16,
                      "Of core.model=window: integer instructions, branches and jumps issued a cycle.",

@@ -88,7 +88,7 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
 Thread* Core::release_thread(Cycle at) {
   RUBATO_CHECK(activity_ == Activity::thread);
   pipeline_.deferrals().perform_at_once(0, ~Addr{0}, at);
-  RUBATO_CHECK(pipeline_.model() == nullptr || !pipeline_.model()->is_busy(), "a thread leaves in mid-air");
+  if (CoreModel* const model = pipeline_.model()) model->flush(at);
   awaits_deferred_ = false;
   owed_ = PipelineStop::resume;
   account(running_class(), later(at, pipeline_.drain()));

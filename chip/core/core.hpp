@@ -89,7 +89,8 @@ class Core final : public EventHandler {
   /// Before pages of [begin, end) change.
   void perform_deferred(Addr begin, Addr end) {
     pipeline_.deferrals().perform_at_once(begin, end, timeline_.now());
-    if (pipeline_.model() != nullptr && pipeline_.model()->perform_at_once(begin, end, timeline_.now()))
+    if (CoreModel* const model = pipeline_.model();
+        model != nullptr && model->perform_at_once(begin, end, timeline_.now()))
       wakeup_.schedule(timeline_.now());
   }
 

@@ -18,6 +18,7 @@ void Core::access_ready(LineAddr line, Cycle now) {
 void Core::perform(Cycle now, std::uint32_t kind, LineAddr line) {
   if (CoreModel* const model = pipeline_.model()) {
     model->perform(line, now);
+    if (activity_ != Activity::thread) return;
     wakeup_.cancel();
     return wakeup_.handle(now, [this](Cycle at) { go_on(at); });
   }

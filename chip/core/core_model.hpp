@@ -40,6 +40,8 @@ class CoreModel {
   /// Pages of [begin, end) are about to change: what is to be done there before is done, or done again after.
   /// True: run() is to follow.
   virtual bool perform_at_once(Addr begin, Addr end, Cycle now) = 0;
+  /// The thread leaves: what has committed is done, the rest it will do elsewhere.
+  virtual void flush(Cycle now) = 0;
 
   virtual void inject(WindowFault fault) = 0;
   virtual void register_stats(StatRegistry& registry, const std::string& prefix) const = 0;

@@ -199,16 +199,29 @@ void WindowCore::perform(LineAddr line, Cycle now) {
 
 bool WindowCore::perform_at_once(Addr begin, Addr end, Cycle now) {
   now_ = std::max(now_, now.value);
-  const auto is_in = [&](Addr address, unsigned bytes) { return address < end && begin < address + bytes; };
   bool has_any = false;
   for (std::uint64_t p = buffer_.head(); p < buffer_.tail() && !has_any; ++p) {
     const WindowEntry& e = buffer_[p];
-    has_any = (e.is_load() ? !e.is_done() : e.is_store() && !e.is_alone) && is_in(e.address, e.insn.bytes);
+    has_any =
+        (e.is_load() ? !e.is_done() : e.is_store()) && e.address < end && begin < e.address + e.insn.bytes;
   }
   if (has_any) squash_from(buffer_.head(), buffer_.front().pc, std::max(last_commit_, now_) + mispredict_);
+  return perform_stores(begin, end) || has_any;
+}
+
+void WindowCore::flush(Cycle now) {
+  now_ = std::max(now_, now.value);
+  if (!buffer_.is_empty()) squash_from(buffer_.head(), buffer_.front().pc, now_);
+  perform_stores(0, ~Addr{0});
+  stall_ = Stall::none;
+  is_stopping_ = needs_strict_ = false;
+}
+
+bool WindowCore::perform_stores(Addr begin, Addr end) {
+  bool has_any = false;
   for (std::size_t i = 0; i < stores_.size();) {
     const QueuedStore s = stores_[i];
-    if (!s.is_committed || !is_in(s.address, s.bytes)) {
+    if (!s.is_committed || s.address >= end || begin >= s.address + s.bytes) {
       ++i;
       continue;
     }

@@ -43,7 +43,8 @@ PipelineStop WindowCore::run(Cycle now, Cycle next_other, Cycle pause_at) {
   state_.ports.blocks.synchronize();
   now_ = now.value;
   if (std::exchange(syncs_, false)) {
-    go_to(state_.cycle.value);
+    cycle_ = state_.cycle.value;
+    slots_ = 0;
     last_commit_ = std::max(last_commit_, cycle_);
     ready_.fill(0);
     block_ = nullptr;

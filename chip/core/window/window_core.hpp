@@ -68,6 +68,7 @@ class WindowCore final : public CoreModel {
   bool note_ready(LineAddr line) override;
   void perform(LineAddr line, Cycle now) override;
   bool perform_at_once(Addr begin, Addr end, Cycle now) override;
+  void flush(Cycle now) override;
   void register_stats(StatRegistry& registry, const std::string& prefix) const override {
     stats_.register_stats(registry, prefix + "window.");
   }
@@ -148,6 +149,8 @@ class WindowCore final : public CoreModel {
   void end_load(std::uint64_t position, std::uint64_t complete);
   void try_store(std::size_t index, std::uint64_t at, bool is_due);
   void end_store(std::size_t index, std::uint64_t at, std::uint64_t done);
+  /// Committed stores to [begin, end) are done now. @returns whether there were any.
+  bool perform_stores(Addr begin, Addr end);
   /// Messages have been sent.
   void narrow();
   /// Nothing from `position` on has been executed: it begins anew at `pc`, at `at`.

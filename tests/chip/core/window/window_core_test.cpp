@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -332,6 +333,232 @@ TEST(WindowCore, AFaultWaitsUntilItIsTheOldest) {
   EXPECT_EQ(m.pipeline->cycle().value, 21U);
   EXPECT_EQ(m.pipeline->fault().pc, kCode + 4);
   EXPECT_EQ(m.pipeline->fault().address, 0U);
+}
+
+// ---- Laws ----
+
+/// Cycles of `count` independent instructions.
+std::uint64_t cycles_of(std::uint32_t width, std::uint32_t ports, int count) {
+  WindowMachine m({.width = width, .ports = ports});
+  m.adds(count);
+  return m.run();
+}
+
+TEST(WindowCore, IndependentInstructionsIssueByTheSmallerOfWidthAndPorts) {
+  for (const std::uint32_t width : {1U, 2U, 4U})
+    for (const std::uint32_t ports : {1U, 2U, 4U})
+      EXPECT_EQ(cycles_of(width, ports, 640) - cycles_of(width, ports, 320), 320 / std::min(width, ports))
+          << width << ' ' << ports;
+}
+
+TEST(WindowCore, OneInstructionACycleTakesAsLongAsInOrder) {
+  const auto compare = [](const std::function<void(Machine&, int)>& emit) {
+    std::uint64_t cycles[2][2];
+    for (const int model : {0, 1})
+      for (const int size : {0, 1}) {
+        Machine m([&](Config& c) {
+          if (model == 1) c.core.model = "window", c.core.width = 1, c.core.rob = 64;
+        });
+        m.x(10) = kData;
+        m.cached(kData);
+        emit(m, size == 0 ? 100 : 200);
+        cycles[model][size] = m.run();
+      }
+    EXPECT_EQ(cycles[1][1] - cycles[1][0], cycles[0][1] - cycles[0][0]);
+    EXPECT_EQ(cycles[1][0], cycles[0][0] + 1) << "dispatch is one cycle before issue";
+  };
+  compare([](Machine& m, int n) {
+    for (int i = 0; i < n; ++i) m.emit("addi", {.rd = 5, .rs1 = 6, .imm = 1});
+  });
+  compare([](Machine& m, int n) {
+    for (int i = 0; i < n; ++i) m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+  });
+  compare([](Machine& m, int n) {  // each mispredicted at first
+    for (int i = 0; i < n; ++i) m.emit("bne", {.rs1 = 0, .rs2 = 0, .imm = 8});
+    m.emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
+  });
+}
+
+TEST(WindowCore, APointerChaseTakesAsLongAsInOrder) {
+  std::uint64_t cycles[2];
+  for (const int model : {0, 1}) {
+    Machine m([&](Config& c) {
+      if (model == 1) c.core.model = "window", c.core.width = 4;
+    });
+    m.x(10) = kData;
+    for (unsigned i = 0; i < 200; ++i) {
+      m.memory.store<std::uint64_t>(kData + 64 * i, kData + 64 * (i + 1));
+      m.emit("ld", {.rd = 10, .rs1 = 10, .imm = 0});
+    }
+    cycles[model] = m.run();
+    EXPECT_EQ(m.x(10), kData + 12800);
+  }
+  EXPECT_EQ(cycles[1], 4001U);  // 200 times 20, from 1 on
+  EXPECT_NEAR(static_cast<double>(cycles[0]), 4001, 40);
+}
+
+TEST(WindowCore, AsManyMissesAreUnderWayAsTheBufferHoldsOfThem) {
+  for (const std::uint32_t rob : {8U, 16U, 32U}) {
+    WindowMachine m({.width = 4, .rob = rob, .loads = 64});
+    for (int i = 0; i < 64; ++i) {  // four instructions a miss
+      m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
+      m.emit("addi", {.rd = 10, .rs1 = 10, .imm = 64});
+      m.adds(2);
+    }
+    const std::uint64_t cycles = m.run();
+    const double under_way =
+        static_cast<double>(m.stats().miss_cycles()) / static_cast<double>(m.stats().busy());
+    EXPECT_NEAR(under_way, rob / 4.0, rob / 4.0 * 0.25) << rob;
+    EXPECT_NEAR(static_cast<double>(cycles), 64 * 20 / (rob / 4.0), 64 * 20 / (rob / 4.0) * 0.3) << rob;
+  }
+}
+
+// ---- Squashes ----
+
+/// Lines come when the test says so.
+struct WindowMessages : testing::Test {
+  WindowMessages() : m({.width = 4}) {
+    m.system.hook = [this](LineAddr line, AccessKind kind, Cycle, AccessResult& r) {
+      if (kind == AccessKind::fetch || here.contains(line.value)) return;
+      r.done = false;
+      r.blocked = BlockReason::protocol;
+    };
+    m.x(11) = kData + 4096;
+  }
+  PipelineStop run(std::uint64_t now) { return m.pipeline->run(Cycle{now}, kNever); }
+  void comes(Addr address, std::uint64_t at) {
+    here.insert(line_of(address).value);
+    ASSERT_TRUE(m.pipeline->model()->note_ready(line_of(address)));
+    m.pipeline->model()->perform(line_of(address), Cycle{at});
+  }
+  WindowMachine m;
+  std::set<std::uint64_t> here;
+};
+
+TEST_F(WindowMessages, AValueThatChangedMeanwhileSquashesWhatWentOnWithoutIt) {
+  m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
+  m.emit("addi", {.rd = 6, .rs1 = 5, .imm = 1});
+  m.emit("sd", {.rs1 = 11, .rs2 = 6, .imm = 0});
+  m.emit("ecall");
+  m.cached(kData + 4096);
+  EXPECT_EQ(run(0), PipelineStop::deferred);
+  EXPECT_EQ(m.x(6), 1U) << "it went on with the value in memory";
+  EXPECT_EQ(m.memory.load<std::uint64_t>(kData + 4096), 0U) << "and nothing has been written";
+  m.memory.store<std::uint64_t>(kData, 41);  // another core's
+  comes(kData, 100);
+  EXPECT_EQ(run(100), PipelineStop::ecall);
+  EXPECT_EQ(m.x(6), 42U);
+  EXPECT_EQ(m.memory.load<std::uint64_t>(kData + 4096), 42U);
+  EXPECT_EQ(m.stats().squashes, 1U);
+  EXPECT_EQ(m.stats().squashed, 2U);
+  EXPECT_EQ(m.pipeline->counters().instructions, 3U);
+  // There in 120, dispatch in 119 + 5; the addition is complete in 126, the store in 127.
+  EXPECT_EQ(m.pipeline->cycle().value, 127U);
+}
+
+TEST_F(WindowMessages, AValueThatIsTheSameSquashesNothing) {
+  m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
+  m.emit("addi", {.rd = 6, .rs1 = 5, .imm = 1});
+  m.emit("ecall");
+  EXPECT_EQ(run(0), PipelineStop::deferred);
+  comes(kData, 100);
+  EXPECT_EQ(run(100), PipelineStop::ecall);
+  EXPECT_EQ(m.pipeline->cycle().value, 121U);  // the addition issues in 120
+  EXPECT_EQ(m.stats().squashes, 0U);
+}
+
+TEST_F(WindowMessages, ALoadThatLedElsewhereIsFollowedAnew) {
+  m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
+  m.emit("beq", {.rs1 = 5, .rs2 = 0, .imm = 12});  // with 0 it is taken
+  m.emit("addi", {.rd = 6, .rs1 = 0, .imm = 7});
+  m.emit("ecall");
+  m.emit("addi", {.rd = 7, .rs1 = 0, .imm = 9});
+  m.emit("ecall");
+  EXPECT_EQ(run(0), PipelineStop::deferred);
+  m.memory.store<std::uint64_t>(kData, 1);
+  comes(kData, 100);
+  EXPECT_EQ(run(100), PipelineStop::ecall);
+  EXPECT_EQ(m.x(6), 7U);
+  EXPECT_EQ(m.x(7), 0U);
+  EXPECT_EQ(m.pipeline->hart().pc, kCode + 12);
+}
+
+TEST_F(WindowMessages, LoadsOfTheSameBytesPerformInOrder) {
+  m.x(12) = kData + 4096;
+  m.memory.store<std::uint64_t>(kData, kData + 4096);
+  m.cached(kData + 4096);
+  m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});  // late
+  m.emit("ld", {.rd = 6, .rs1 = 5, .imm = 0});   // by way of it
+  m.emit("ld", {.rd = 7, .rs1 = 12, .imm = 0});  // the same bytes, and its address is known: it waits
+  m.emit("ecall");
+  EXPECT_EQ(run(0), PipelineStop::deferred);
+  m.memory.store<std::uint64_t>(kData + 4096, 5);
+  comes(kData, 100);
+  EXPECT_EQ(run(100), PipelineStop::ecall);
+  EXPECT_EQ(m.x(6), 5U);
+  EXPECT_EQ(m.x(7), 5U) << "not what was there before the older one performed";
+}
+
+TEST_F(WindowMessages, StoresOfALineAreWrittenInOrderAndOthersPassThem) {
+  m.x(5) = 1;
+  m.x(6) = 2;
+  m.emit("sd", {.rs1 = 10, .rs2 = 5, .imm = 0});
+  m.emit("sd", {.rs1 = 11, .rs2 = 5, .imm = 0});
+  m.emit("sd", {.rs1 = 10, .rs2 = 6, .imm = 0});
+  m.emit("ecall");
+  EXPECT_EQ(run(0), PipelineStop::deferred);
+  comes(kData + 4096, 50);
+  EXPECT_EQ(m.memory.load<std::uint64_t>(kData + 4096), 1U);
+  EXPECT_EQ(m.memory.load<std::uint64_t>(kData), 0U);
+  comes(kData, 60);
+  EXPECT_EQ(m.memory.load<std::uint64_t>(kData), 2U);
+  EXPECT_EQ(run(60), PipelineStop::ecall);
+}
+
+TEST_F(WindowMessages, PagesThatChangeFindCommittedStoresDoneAndTheRestUndone) {
+  m.x(5) = 1;
+  m.emit("sd", {.rs1 = 11, .rs2 = 5, .imm = 0});  // commits, and waits for its line
+  m.emit("ld", {.rd = 6, .rs1 = 10, .imm = 0});   // waits for its line
+  m.emit("addi", {.rd = 7, .rs1 = 0, .imm = 3});
+  m.emit("ecall");
+  EXPECT_EQ(run(0), PipelineStop::deferred);
+  EXPECT_EQ(m.x(7), 3U);
+  EXPECT_FALSE(m.pipeline->model()->perform_at_once(kData + 8192, kData + 12288, Cycle{10}));
+  EXPECT_TRUE(m.pipeline->model()->perform_at_once(kData, kData + 8192, Cycle{10}));
+  EXPECT_EQ(m.memory.load<std::uint64_t>(kData + 4096), 1U);
+  EXPECT_EQ(m.x(7), 0U);
+  EXPECT_EQ(m.pipeline->hart().pc, kCode + 4);
+  EXPECT_FALSE(m.pipeline->model()->is_busy());
+  EXPECT_EQ(run(10), PipelineStop::deferred) << "and goes on from there";
+  comes(kData, 100);
+  EXPECT_EQ(run(100), PipelineStop::ecall);
+  EXPECT_EQ(m.x(7), 3U);
+}
+
+TEST_F(WindowMessages, AThreadThatLeavesTakesWhatHasCommitted) {
+  m.x(5) = 1;
+  m.emit("sd", {.rs1 = 11, .rs2 = 5, .imm = 0});
+  m.emit("ld", {.rd = 6, .rs1 = 10, .imm = 0});
+  m.emit("addi", {.rd = 7, .rs1 = 0, .imm = 3});
+  m.emit("ecall");
+  EXPECT_EQ(run(0), PipelineStop::deferred);
+  m.pipeline->model()->flush(Cycle{10});
+  EXPECT_EQ(m.memory.load<std::uint64_t>(kData + 4096), 1U);
+  EXPECT_EQ(m.pipeline->hart().pc, kCode + 4);
+  EXPECT_EQ(m.x(7), 0U);
+  EXPECT_FALSE(m.pipeline->model()->is_busy());
+}
+
+TEST_F(WindowMessages, WithoutDispatchItDrains) {
+  m.emit("ld", {.rd = 6, .rs1 = 10, .imm = 0});
+  m.adds(300);
+  EXPECT_EQ(run(0), PipelineStop::deferred);  // a full buffer
+  const std::uint64_t dispatched = (m.pipeline->hart().pc - kCode) / 4;
+  m.pipeline->model()->stop_dispatch();
+  comes(kData, 100);
+  EXPECT_EQ(run(100), PipelineStop::drained);
+  EXPECT_EQ(m.pipeline->counters().instructions, dispatched);
+  EXPECT_EQ((m.pipeline->hart().pc - kCode) / 4, dispatched);
 }
 
 }  // namespace
