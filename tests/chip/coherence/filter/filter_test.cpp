@@ -342,6 +342,40 @@ TEST(DLeftFilter, MovesACellWithItsCountIntoOverflowAndBackIntoCells) {
   for (const LineAddr line : full) EXPECT_FALSE(filter.may_hold(line));
 }
 
+/// Seven sub-tables of 64 buckets that were two for a while, with `lines` lines that come and go. @returns
+/// how many probes of 100 say "maybe".
+double maybe_after_moves(std::size_t lines) {
+  DLeftFilter filter(7, 64);
+  Rng rng(1);
+  std::vector<LineAddr> in;
+  std::size_t oldest = 0;
+  const auto turn_over = [&] {
+    for (std::size_t i = 0; i < 8 * lines; ++i) {
+      const LineAddr line{rng.below(kAbsent)};
+      if (filter.is_saturated(line)) continue;
+      filter.insert(line);
+      in.push_back(line);
+      if (in.size() - oldest > lines) filter.erase(in[oldest++]);
+    }
+  };
+  turn_over();
+  while (filter.sub_tables() > 2) {
+    filter.begin_leaving();
+    while (filter.is_leaving()) filter.move_bucket();
+  }
+  turn_over();
+  while (filter.sub_tables() < 7) filter.add_sub_table();
+  turn_over();
+  return 100 * false_positives(filter, rng);
+}
+// What is in overflow has not touched the counters of sub-tables that came later: they count again when none
+// is.
+TEST(DLeftFilter, IsAsGoodAsBeforeAMoveOnceNothingIsInOverflow) {
+  const auto formula = [](double lines) { return 100 * (1 - std::pow(1 - 1 / (64.0 * 512), lines)); };
+  EXPECT_NEAR(maybe_after_moves(3300), formula(3300), 1) << "of 3584 cells";
+  EXPECT_GT(maybe_after_moves(4000), 90) << "more than cells: some are in overflow at any time";
+}
+
 // K95. On 64 lines in sub-tables of 2 buckets: many are in overflow, or come there when a sub-table leaves.
 TEST(DLeftFilterFaults, AreFoundWhileSubTablesComeAndGo) {
   using Fault = DLeftFilter::Fault;
