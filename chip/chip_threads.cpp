@@ -148,6 +148,7 @@ void Chip::Impl::schedule_timeout(Program& program) {
 
 bool Chip::Impl::fault(Core& core, Thread& thread, const Fault& f, Cycle now) {
   Program& program = program_of(core.id());
+  if (program.phase == Program::Phase::over) return false;  // at the same cycle
   clock = now;
   program.system_calls.begin(core.id(), now);
   if (replay) replay->enter_kernel(core.task());
@@ -162,7 +163,9 @@ bool Chip::Impl::fault(Core& core, Thread& thread, const Fault& f, Cycle now) {
   return false;
 }
 
-void Chip::Impl::region_returned(Core& core, Cycle now) { leave_detail_of(program_of(core.id()), now); }
+void Chip::Impl::region_returned(Core& core, Cycle now) {
+  if (Program& program = program_of(core.id()); program.is_in_detail()) leave_detail_of(program, now);
+}
 
 // ---- The ideal allocator ----
 

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from rubato.errors import UsageError
+from rubato.running.repeat import recorded
+
 PROTOCOLS = ["mesi", "late", "sparse", "tokenb", "mosaic", "flask"]
 # Caches and directories so small that programs evict each other's lines all the time.
 SCARCE = ["l1i.size=1KiB", "l1i.ways=2", "l1d.size=1KiB", "l1d.ways=2", "l2.size=4KiB", "l2.ways=4",
@@ -144,6 +147,8 @@ def test_a_runs_manifest_repeats_it(guests: Path, mixes: Mixes, numbers: list[Pa
     command = [mixes.rubato_chip, "--config", manifest, "--out", again, "--programs", manifest]
     subprocess.run(command, check=True, capture_output=True)
     assert (again / "stats.json").read_bytes() == (out / "stats.json").read_bytes()
+    with pytest.raises(UsageError, match="ran several programs: repeat it with `rubato-chip --config"):
+        recorded(out)
 
 
 def test_each_program_counts_to_its_own_end(guests: Path, mixes: Mixes, numbers: list[Path]) -> None:

@@ -24,6 +24,10 @@ def recorded(run: Path) -> dict[str, Any]:
     fields = toml.load(file)
     if fields.get("format") != 1:
         raise UsageError(f"{file} is of format {fields.get('format')}, and this Rubato reads format 1.")
+    if isinstance(fields.get("program"), list):
+        raise UsageError(
+            f"{run} ran several programs: repeat it with `rubato-chip --config {file} --programs {file} --out DIR`."
+        )
     missing = [key for key in ("program", "arguments", "directory") if key not in fields]
     if missing:
         raise UsageError(f"{file} has no {missing[0]}.")

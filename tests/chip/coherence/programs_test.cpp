@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/rng.hpp"
 #include "chip/coherence/memory_hierarchy.hpp"
+#include "chip/coherence/token/framed_array.hpp"
 #include "chip/noc/mesh.hpp"
 #include "chip/time/timeline.hpp"
 #include "tests/chip/coherence/rig.hpp"
@@ -20,17 +22,19 @@ constexpr std::uint32_t kTiles = 8, kPrograms = 4, kCoresPerTile = 2;
 
 /// One access at a time, each with all that it entails.
 struct Programs final : AccessClient {
-  explicit Programs(const std::string& protocol, bool are_numbered = true)
-      : config(resolve(config_of(protocol))),
+  explicit Programs(const std::string& protocol, bool are_numbered = true,
+                    const std::string& interleave = "hash")
+      : config(resolve(config_of(protocol, interleave))),
         mesh(make_mesh(config)),
         memory(make_memory_system(config, *mesh, none, &timeline, this)) {
     for (std::uint32_t tile = 0; are_numbered && tile < kTiles; ++tile)
       memory->set_program(TileId{tile}, tile % kPrograms);
   }
-  static Config config_of(const std::string& protocol) {
+  static Config config_of(const std::string& protocol, const std::string& interleave) {
     Config c = tiny_caches(kTiles * kCoresPerTile, kCoresPerTile);
     c.l2.size = 2048;  // eight sets
     c.coherence.protocol = protocol;
+    c.llc.interleave = interleave;
     c.coherence.capacity = 2;
     c.coherence.ways = 4;
     c.coherence.directory_ways = 2;
@@ -98,6 +102,15 @@ TEST_P(ProgramsSideBySide, TakeNoLineFromEachOther) {
   EXPECT_EQ(unnumbered.memory->check_invariants(), "");
 }
 
+TEST(ProgramsOnInterleavedHomes, TakeNoLineFromEachOther) {
+  for (const char* protocol : {"sparse", "tokenb", "mosaic", "flask"}) {
+    SCOPED_TRACE(protocol);
+    Programs chip(protocol, true, "low");
+    EXPECT_EQ(chip.run(3000), 0U);
+    EXPECT_EQ(chip.memory->check_invariants(), "");
+  }
+}
+
 TEST_P(ProgramsSideBySide, WriteTheSameLineAtTheSameTime) {
   Programs chip(GetParam());
   const LineAddr line{4096};
@@ -135,6 +148,21 @@ TEST_P(ProgramsSideBySide, ForgetOnlyTheirOwn) {
   EXPECT_EQ(chip.memory->l1d(CoreId{0}).state(line), LineState::modified);
   EXPECT_EQ(chip.memory->l1d(CoreId{kCoresPerTile}).state(line), LineState::invalid);
   EXPECT_EQ(chip.memory->check_invariants(), "");
+}
+
+TEST(ProgramsFrames, AreTheirOwn) {
+  Config config = resolve(Programs::config_of("sparse", "low"));
+  const LineFrame frame(config);
+  constexpr std::uint64_t kSets = 1024;
+  for (const std::uint64_t own : {4096U, 0x12345U, 0xffffffffU}) {
+    std::set<std::uint64_t> sets;
+    for (std::uint32_t program = 0; program < 16; ++program) {
+      const LineAddr line = line_of_program(program, LineAddr{own});
+      EXPECT_EQ(frame.line_of(frame.of(line)), line);
+      sets.insert(frame.of(line).value % kSets);
+    }
+    EXPECT_GE(sets.size(), 14U) << "else arrays at the same address fall into the same sets";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Protocols, ProgramsSideBySide,
