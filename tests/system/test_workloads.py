@@ -63,7 +63,7 @@ def test_a_run_on_the_chip_repeats(program: str, root: Path, guests: Path, rubat
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_latches_left_out_are_found(program: str, root: Path, guests: Path, rubato_chip: Path) -> None:
-    command: list[str | Path] = [guests / f"{program}_without_data_latches", *quick(root, program), "--verify"]
+    command: list[str | Path] = [guests / f"{program}_without_data_latches", *quick(root, program, work=40), "--verify"]
     done = on_chip(rubato_chip, [], command)
     assert done.returncode == 1 and "verified" not in done.stdout, done.stdout
     assert done.stderr.startswith(f"{program}: ") and " is " in done.stderr
