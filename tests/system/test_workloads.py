@@ -63,7 +63,7 @@ def test_a_run_on_the_chip_repeats(program: str, root: Path, guests: Path, rubat
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_latches_left_out_are_found(program: str, root: Path, guests: Path, rubato_chip: Path) -> None:
-    command: list[str | Path] = [guests / f"{program}_without_data_latches", *quick(root, program), "--verify"]
+    command: list[str | Path] = [guests / f"{program}_without_data_latches", *quick(root, program, work=40), "--verify"]
     done = on_chip(rubato_chip, [], command)
     assert done.returncode == 1 and "verified" not in done.stdout, done.stdout
     assert done.stderr.startswith(f"{program}: ") and " is " in done.stderr
@@ -78,16 +78,54 @@ def test_wrong_options_are_refused_in_one_sentence(program: str, wrong: list[str
     assert done.stderr.startswith(f"{program}: ") and done.stderr.count("\n") == 1 and wrong[0] in done.stderr
 
 
-def test_warm_lines_are_where_their_thread_runs(root: Path, guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
-    """A warehouse of midtier fits into its core's L2: warm, what is left to fetch is what threads share."""
+PINNED = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include "rubato/markers.h"
+static volatile long data[4][4096];
+static pthread_barrier_t gate;
+static void* sum_twice(void* arg) {
+  const long id = (long)arg;
+  cpu_set_t core;
+  CPU_ZERO(&core);
+  CPU_SET(3 - id, &core);
+  sched_setaffinity(0, sizeof core, &core);
+  for (int round = 0; round < 2; ++round) {
+    if (round == 1) {
+      pthread_barrier_wait(&gate);
+      if (id == 0) rubato_region_begin("again");
+      pthread_barrier_wait(&gate);
+    }
+    for (int i = 0; i < 4096; ++i) data[id][i] += i;
+  }
+  pthread_barrier_wait(&gate);
+  if (id == 0) rubato_region_end("again");
+  return 0;
+}
+int main(void) {
+  pthread_t t[4];
+  pthread_barrier_init(&gate, 0, 4);
+  for (long i = 0; i < 4; ++i) pthread_create(&t[i], 0, sum_twice, (void*)i);
+  for (int i = 0; i < 4; ++i) pthread_join(t[i], 0);
+}
+"""
+
+
+def test_warm_lines_are_where_their_thread_runs(root: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    """Each thread writes its 512 lines again, on the core that its affinity names."""
+    (tmp_path / "pinned.c").write_text(PINNED)
+    compiler = ["riscv64-linux-gnu-gcc", "-O1", "-static", "-pthread", f"-I{root / 'include'}"]
+    subprocess.run([*compiler, "pinned.c", "-o", "pinned"], cwd=tmp_path, check=True)
     misses = []
     for warm in ([], ["--warm"]):
         folder = tmp_path / f"{len(warm)}"
-        command: list[str | Path] = [*warm, "--out", folder, guests / "midtier", *quick(root, "midtier", cross=0)]
-        settings = ["coherence.protocol=flask", "coherence.profile=true"]
-        assert on_chip(rubato_chip, settings, command).returncode == 0
-        misses.append(json.loads((folder / "stats.json").read_text())["run"]["chip.sharing.misses"])
-    assert misses[1] < misses[0] / 2
+        words = ["--quiet", "--roi", "@markers", "--cores", "4", "--set", "chip.cores_per_tile=1", *warm, "--out"]
+        done = run([rubato_chip, *words, folder, tmp_path / "pinned"])
+        assert done.returncode == 0, done.stderr
+        stats = json.loads((folder / "stats.json").read_text())["run"]
+        misses.append(sum(value for key, value in stats.items() if key.endswith(".l2.misses")))
+    assert misses[0] > 2048 and misses[1] < 400
 
 
 def test_the_bench_prints_who_shares(root: Path) -> None:

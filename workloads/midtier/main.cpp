@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   using namespace rubato::workloads;  // NOLINT
-  WorkloadOptions o{.threads = 16, .warm = 1500, .work = 1250, .seed = 1, .verify = false};
+  WorkloadOptions o{.threads = 16, .warm = 800, .work = 720, .seed = 1, .verify = false};
   midtier::Sizes sizes;
   rubato::CommandLine line("midtier",
                            "A warehouse a thread: trees of objects, allocation and copying collection.");

@@ -89,8 +89,7 @@ template <Client F>
     constexpr unsigned kCharacters = 12;
     const bool is_negative = static_cast<std::int64_t>(number) < 0;
     std::uint64_t rest = is_negative ? 0 - number : number;
-    std::array<std::uint64_t, 2> out{static_cast<std::uint64_t>(is_negative ? '-' : ' '),
-                                     0x2020202000000000ULL};
+    std::array<std::uint64_t, 2> out{0x2020202020202020ULL, 0x2020202020202020ULL};  // blanks
 #pragma GCC unroll 16
     for (unsigned i = kCharacters - 1; i > 0; --i) {
       out[i / 8] ^= (rest % 10 + ('0' ^ ' ')) << (8 * (i % 8));

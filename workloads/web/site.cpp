@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "workloads/web/site.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 
 namespace rubato::workloads::web {
@@ -12,11 +10,6 @@ Site::Site(unsigned directories, std::uint64_t seed)
     : seed_(mix64(seed)), checks_(std::size_t{directories} * kFilesOfDirectory) {
   for (unsigned file = 0; file < files(); ++file)
     for (std::uint64_t i = 0; i < words(file); ++i) checks_[file] += content(file, i);
-  std::uint64_t sum = 0;
-  for (unsigned d = 1; d <= directories; ++d) {
-    const double root = std::sqrt(static_cast<double>(d));
-    popularity_.push_back(sum += static_cast<std::uint64_t>(1e6 / (root * std::sqrt(root))));
-  }
 }
 
 std::uint64_t Site::words(unsigned file) const {
@@ -31,9 +24,7 @@ void Site::read(unsigned file, std::uint64_t* to) const {
 }
 
 unsigned Site::draw(Rng& rng) const {
-  const std::uint64_t at = rng.below(popularity_.back());
-  const auto directory = static_cast<unsigned>(std::upper_bound(popularity_.begin(), popularity_.end(), at) -
-                                               popularity_.begin());
+  const auto directory = static_cast<unsigned>(rng.below(files() / kFilesOfDirectory));
   const std::uint64_t percent = rng.below(100);
   const unsigned of_class = percent < 35 ? 0 : percent < 85 ? 1 : percent < 99 ? 2 : 3;
   return directory * kFilesOfDirectory + of_class * kFilesOfClass +

@@ -1,6 +1,5 @@
 // The files of a web site: directories as SPECweb99 has them, of 36 files in four classes, 102 bytes to 918
-// KB, synthetic. Small files are asked for more often than large ones, and a directory as often as its rank
-// to the power of -0.75 says (Zipf-like, as Breslau et al. measured, INFOCOM 1999).
+// KB, synthetic. Small classes are asked for more often than large ones, directories alike.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -42,7 +41,6 @@ class Site {
 
   std::uint64_t seed_;
   std::vector<std::uint64_t> checks_;
-  std::vector<std::uint64_t> popularity_;  // of directories: running sums
 };
 
 }  // namespace rubato::workloads::web

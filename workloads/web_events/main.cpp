@@ -11,12 +11,12 @@ int main(int argc, char** argv) {
   using namespace rubato::workloads;  // NOLINT
   WorkloadOptions o{.threads = 16, .warm = 400, .work = 460, .seed = 1, .verify = false};
   web::Clients clients;
-  unsigned directories = 26, cache = 64, connections = 12;
+  unsigned directories = 13, cache = 48, connections = 12;
   rubato::CommandLine line("web_events", "A web server of event loops: files, and pages that are built.");
   add_workload_options(line, o, "requests of each loop");
-  line.add_option("--directories", directories, "Directories of the site, of 5 MB each (default 26)")
+  line.add_option("--directories", directories, "Directories of the site, of 5 MB each (default 13: 64 MB)")
       .range(1U, 1000U);
-  line.add_option("--cache", cache, "Files are cached in so many MiB (default 64)").range(1U, 4096U);
+  line.add_option("--cache", cache, "Files are cached in so many MiB (default 48)").range(1U, 4096U);
   line.add_option("--connections", connections, "Connections of each loop (default 12)").range(1U, 10'000U);
   line.add_option("--built", clients.built, "Percent of requests for pages that are built (default 30)")
       .range(0U, 100U);
