@@ -16,10 +16,28 @@ constexpr unsigned kCharges = 10;        // of each sign
 
 }  // namespace
 
-Multigrid::Multigrid(unsigned size, unsigned threads, std::uint64_t seed) : threads_(threads), all_(threads) {
+Multigrid::Multigrid(unsigned size, unsigned threads, std::uint64_t seed)
+    : threads_(threads), seed_(seed), all_(threads) {
   for (unsigned n = size; n >= kCoarsest; n /= 2) levels_.emplace_back(n);
   scratch_.assign(threads, std::vector<double>(size));
-  Rng rng(seed);
+}
+
+// Each thread sets its own planes, so that they are near to it.
+void Multigrid::begin(unsigned thread) {
+  for (Level& level : levels_) {
+    const auto [first, end] = planes_of(thread, level.u);
+    for (Grid* grid : {&level.u, &level.f, &level.r})
+      for (unsigned z = first; z < end; ++z)
+        for (unsigned y = 0; y < grid->size(); ++y) std::fill_n(grid->row(z, y), grid->size(), 0.0);
+  }
+  all_.wait();
+  if (thread == 0) place_charges();
+  all_.wait();
+}
+
+void Multigrid::place_charges() {
+  const unsigned size = levels_[0].f.size();
+  Rng rng(seed_);
   for (unsigned placed = 0; placed < 2 * kCharges;) {
     const auto z = static_cast<unsigned>(rng.below(size)), y = static_cast<unsigned>(rng.below(size));
     double& point = levels_[0].f.row(z, y)[rng.below(size)];
