@@ -89,12 +89,14 @@ void Multigrid::sweep(Level& level, unsigned thread) {
   }
 }
 
+// Odd threads go downwards: neighbours are where they meet at the same time, and share it while it is near.
 void Multigrid::find_residual(Level& level, unsigned thread) {
   const Grid& u = level.u;
   const unsigned n = u.size();
   const double inverse = double(n) * n;
   const auto [first, end] = planes_of(thread, u);
-  for (unsigned z = first; z < end; ++z)
+  for (unsigned i = first; i < end; ++i) {
+    const unsigned z = thread % 2 == 0 ? i : first + end - 1 - i;
     for (unsigned y = 0; y < n; ++y) {
       double* const r = level.r.row(z, y);
       const double *const row = u.row(z, y), *const f = level.f.row(z, y);
@@ -108,6 +110,7 @@ void Multigrid::find_residual(Level& level, unsigned thread) {
       for (unsigned x = 1; x < n - 1; ++x) find(x, x - 1, x + 1);
       find(n - 1, n - 2, 0);
     }
+  }
   all_.wait();
 }
 
