@@ -11,7 +11,7 @@ namespace rubato::workloads {
 
 /// Returns when `value` is at least `least`: what was done before it was stored with release is visible then.
 inline void wait_until(const std::atomic<std::uint64_t>& value, std::uint64_t least) {
-  constexpr unsigned kLooks = 100;
+  constexpr unsigned kLooks = 32;
   for (unsigned looks = 0; value.load(std::memory_order_acquire) < least; ++looks)
     if (looks >= kLooks) std::this_thread::yield();
 }

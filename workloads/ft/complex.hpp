@@ -5,7 +5,7 @@
 namespace rubato::workloads::ft {
 
 struct Complex {
-  double re = 0, im = 0;
+  double re, im;
   friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
   friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
   friend Complex operator*(Complex a, Complex b) {

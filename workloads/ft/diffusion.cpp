@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "workloads/ft/diffusion.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -12,23 +13,29 @@ namespace {
 
 constexpr double kSpread = 1e-6;  // diffusion constant times the time of a step
 
+void draw_plane(Numbers& space, const Box& box, unsigned z, std::uint64_t seed) {
+  Rng rng(mix64(seed) + z);
+  const std::size_t plane = std::size_t{box.y} * box.x;
+  for (std::size_t i = z * plane; i < (z + 1) * plane; ++i) {
+    space[i].re = rng.uniform();
+    space[i].im = rng.uniform();
+  }
+}
+
 }  // namespace
 
 Numbers first_state(const Box& box, std::uint64_t seed) {
-  Rng rng(seed);
   Numbers numbers(box.points());
-  for (Complex& c : numbers) {
-    c.re = rng.uniform();
-    c.im = rng.uniform();
-  }
+  for (unsigned z = 0; z < box.z; ++z) draw_plane(numbers, box, z, seed);
   return numbers;
 }
 
 Diffusion::Diffusion(const Box& box, unsigned threads, std::uint64_t seed)
     : transform_(box, threads),
+      seed_(seed),
       spectrum_(box.points()),
       damped_(box.points()),
-      space_(first_state(box, seed)) {
+      space_(box.points()) {
   const unsigned sides[] = {box.x, box.y, box.z};
   for (unsigned d = 0; d < 3; ++d)
     for (unsigned i = 0; i < sides[d]; ++i) {
@@ -37,7 +44,18 @@ Diffusion::Diffusion(const Box& box, unsigned threads, std::uint64_t seed)
     }
 }
 
-void Diffusion::begin(unsigned thread) { transform_.to_spectrum(thread, space_, spectrum_); }
+// Each thread sets its own planes, so that they are near to it.
+void Diffusion::begin(unsigned thread) {
+  const Box& box = transform_.box();
+  const auto [first, end] = transform_.space_planes(thread);
+  for (unsigned z = first; z < end; ++z) draw_plane(space_, box, z, seed_);
+  const auto mine = transform_.spectrum_planes(thread);
+  const std::size_t plane = std::size_t{box.z} * box.x;
+  for (Numbers* numbers : {&spectrum_, &damped_})
+    std::fill(numbers->begin() + std::ptrdiff_t(mine.first * plane),
+              numbers->begin() + std::ptrdiff_t(mine.end * plane), Complex{});
+  transform_.to_spectrum(thread, space_, spectrum_);
+}
 
 void Diffusion::step(unsigned thread) {
   dampen(thread);
@@ -62,7 +80,7 @@ void Diffusion::dampen(unsigned thread) {
 
 Complex Diffusion::checksum() const {
   constexpr std::size_t kPoints = 1024;
-  Complex sum;
+  Complex sum{};
   for (std::size_t i = 1; i <= kPoints; ++i) sum = sum + space_[i * 1234577 % space_.size()];
   return sum;
 }

@@ -11,13 +11,13 @@
 
 namespace rubato::workloads::ft {
 
-/// Random numbers, one after another: the state of space when the simulation begins.
+/// The state of space when the simulation begins: random numbers.
 Numbers first_state(const Box& box, std::uint64_t seed);
 
 class Diffusion {
  public:
   Diffusion(const Box& box, unsigned threads, std::uint64_t seed);
-  /// The spectrum of the first state. All threads call these.
+  /// The first state and its spectrum; all threads call these.
   void begin(unsigned thread);
   void step(unsigned thread);
   const Numbers& spectrum() const { return spectrum_; }
@@ -29,6 +29,7 @@ class Diffusion {
   void dampen(unsigned thread);
 
   Transform transform_;
+  std::uint64_t seed_;
   Numbers spectrum_, damped_, space_;
   std::array<std::vector<double>, 3> factors_;  ///< of a step, by x, y and z of the spectrum
 };

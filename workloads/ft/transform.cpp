@@ -20,13 +20,13 @@ Transform::Transform(const Box& box, unsigned threads)
     const double angle = -2 * std::numbers::pi * k / longest_;
     roots_.push_back({std::cos(angle), std::sin(angle)});
   }
-  const Numbers empty(std::size_t{longest_} * kTogether);
+  const Numbers empty(std::size_t{longest_} * kTogether, Complex{});
   scratch_.assign(threads, Scratch{empty, empty});
 }
 
 void Transform::to_spectrum(unsigned thread, Numbers& space, Numbers& spectrum) {
   const std::size_t plane_z = std::size_t{box_.y} * box_.x, plane_y = std::size_t{box_.z} * box_.x;
-  const auto [first, end] = part(thread, box_.z);
+  const auto [first, end] = space_planes(thread);
   for (unsigned z = first; z < end; ++z) rows(space.data() + z * plane_z, box_.y, thread, false);
   for (unsigned z = first; z < end; ++z) columns(space.data() + z * plane_z, box_.y, thread, false);
   wait();
@@ -42,7 +42,7 @@ void Transform::to_space(unsigned thread, Numbers& spectrum, Numbers& space) {
   const auto [first, end] = spectrum_planes(thread);
   for (unsigned y = first; y < end; ++y) columns(spectrum.data() + y * plane_y, box_.z, thread, true);
   wait();
-  const Planes mine = part(thread, box_.z);
+  const Planes mine = space_planes(thread);
   transpose(spectrum, box_.y, space, mine);
   for (unsigned z = mine.first; z < mine.end; ++z) columns(space.data() + z * plane_z, box_.y, thread, true);
   for (unsigned z = mine.first; z < mine.end; ++z) rows(space.data() + z * plane_z, box_.y, thread, true);

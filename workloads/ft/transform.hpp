@@ -32,11 +32,12 @@ class Transform {
   /// Without the division by the number of points.
   void to_space(unsigned thread, Numbers& spectrum, Numbers& space);
 
-  /// The planes y of the spectrum that are a thread's.
+  /// The planes y of the spectrum, and z of space, that are a thread's.
   struct Planes {
     unsigned first, end;
   };
   Planes spectrum_planes(unsigned thread) const { return part(thread, box_.y); }
+  Planes space_planes(unsigned thread) const { return part(thread, box_.z); }
   void wait() { all_.wait(); }
 
  private:

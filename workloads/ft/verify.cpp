@@ -37,10 +37,10 @@ void check_definition(const Box& box, const Numbers& space, const Numbers& spect
   Rng rng(seed);
   for (unsigned i = 0; i < kByDefinition; ++i) {
     const std::size_t kx = rng.below(box.x), ky = rng.below(box.y), kz = rng.below(box.z);
-    Complex sum;
+    Complex sum{};
     for (std::size_t z = 0; z < box.z; ++z)
       for (std::size_t y = 0; y < box.y; ++y) {
-        Complex row;
+        Complex row{};
         for (std::size_t x = 0; x < box.x; ++x)
           row = row + space[(z * box.y + y) * box.x + x] * rx[kx * x % box.x];
         sum = sum + row * (ry[ky * y % box.y] * rz[kz * z % box.z]);

@@ -37,9 +37,9 @@ void check(Scorer& scorer, const Sequence& sequence, Score score) try {
 }
 
 void run(const Sizes& sizes, const WorkloadOptions& o) {
-  std::vector<std::unique_ptr<Scorer>> scorers;
-  for (unsigned t = 0; t < o.threads; ++t) scorers.push_back(std::make_unique<Scorer>(sizes, o.seed + t));
-  run_in_region(o, [&](unsigned thread, std::uint64_t sequences, bool) {
+  std::vector<std::unique_ptr<Scorer>> scorers(o.threads);
+  run_in_region(o, [&](unsigned thread, std::uint64_t sequences, bool is_warm) {
+    if (is_warm) scorers[thread] = std::make_unique<Scorer>(sizes, o.seed + thread);
     Scorer& scorer = *scorers[thread];
     for (std::uint64_t i = 0; i < sequences; ++i) {
       const Sequence sequence = draw_sequence(scorer.profile, sizes.length, scorer.rng);

@@ -22,24 +22,36 @@ Block draw_block(double norm, Rng& rng) {
 
 }  // namespace
 
-Equations::Equations(unsigned size_, std::uint64_t seed) : size(size_) {
+Equations::Equations(unsigned size_, std::uint64_t seed_) : seed(seed_), size(size_) {
   Rng rng(seed);
   for (Block& block : to_neighbour) block = draw_block(kNeighbourNorm, rng);
   coupling = draw_block(1, rng);
   const std::size_t points = std::size_t{size} * size * size;
   solution.resize(points);
   weights.resize(points);
-  right_side.assign(points, Vector{});
-  for (std::size_t p = 0; p < points; ++p) {
-    weights[p] = rng.uniform();
-    for (double& value : solution[p]) value = 2 * rng.uniform() - 1;
-  }
-  Field b(points);
+  right_side.resize(points);
+}
+
+void Equations::draw_rows(unsigned first, unsigned end) {
   for (unsigned z = 0; z < size; ++z)
-    for (unsigned y = 0; y < size; ++y)
-      for (unsigned x = 0; x < size; ++x) b[at(z, y, x)] = plain_residual(*this, solution, z, y, x);
-  for (std::size_t p = 0; p < points; ++p)
-    for (unsigned i = 0; i < kUnknowns; ++i) right_side[p][i] = -b[p][i];
+    for (unsigned y = first; y < end; ++y) {
+      Rng rng(mix64(seed) + at(z, y, 0));
+      for (std::size_t p = at(z, y, 0); p < at(z, y, size); ++p) {
+        weights[p] = rng.uniform();
+        for (double& value : solution[p]) value = 2 * rng.uniform() - 1;
+        right_side[p] = Vector{};
+      }
+    }
+}
+
+void Equations::find_right_side(unsigned first, unsigned end) {
+  for (unsigned z = 0; z < size; ++z)
+    for (unsigned y = first; y < end; ++y)
+      for (unsigned x = 0; x < size; ++x) {
+        Vector& b = right_side[at(z, y, x)];  // still zero, so that what is left is -A u
+        b = plain_residual(*this, solution, z, y, x);
+        for (double& value : b) value = -value;
+      }
 }
 
 // (1 + w) times the unit block, and w times `coupling`: each row's diagonal exceeds the others' sum by 1 at

@@ -24,12 +24,17 @@ constexpr double kNeighbourNorm = 0.1;
 using Field = LineVector<Vector>;  // of the points, by z, y and x
 
 struct Equations {
+  /// The blocks of all points; what is of a single point is not set.
   Equations(unsigned size, std::uint64_t seed);
+  /// Sets rows [first, end) of each plane: first what is drawn, of all rows, then the right side.
+  void draw_rows(unsigned first, unsigned end);
+  void find_right_side(unsigned first, unsigned end);
 
   std::size_t at(unsigned z, unsigned y, unsigned x) const { return (std::size_t{z} * size + y) * size + x; }
   /// D of a point, before it was factored.
   Block diagonal(std::size_t point) const;
 
+  std::uint64_t seed;
   unsigned size;                                ///< points of a side
   std::array<Block, kDirections> to_neighbour;  ///< B
   Block coupling;                               ///< the part of D that has a weight at each point

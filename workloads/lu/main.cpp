@@ -55,8 +55,9 @@ bool are_near(const Field& a, const Field& b) {
 }
 
 // Runs the same iterations with one thread, and plainly.
-void verify(const Ssor& solved, const Equations& e, const WorkloadOptions& o) {
+void verify(const Ssor& solved, Equations& e, const WorkloadOptions& o) {
   Ssor serial(e, 1);
+  serial.begin(0);
   Field plain = serial.solution();
   double error = largest_error(e, serial.solution()), residual = residual_norm(e, serial.solution());
   for (std::uint64_t i = 0; i < o.warm + o.work; ++i) {
@@ -80,9 +81,10 @@ void verify(const Ssor& solved, const Equations& e, const WorkloadOptions& o) {
 }
 
 void run(unsigned size, const WorkloadOptions& o) {
-  const Equations equations(size, o.seed);
+  Equations equations(size, o.seed);
   Ssor ssor(equations, o.threads);
-  run_in_region(o, [&](unsigned thread, std::uint64_t iterations, bool) {
+  run_in_region(o, [&](unsigned thread, std::uint64_t iterations, bool is_warm) {
+    if (is_warm) ssor.begin(thread);
     for (std::uint64_t i = 0; i < iterations; ++i) ssor.iterate(thread);
   });
   std::printf("lu: %u^3 points, %llu iterations, residual %.6e\n", size,

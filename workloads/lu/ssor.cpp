@@ -3,7 +3,7 @@
 
 namespace rubato::workloads::lu {
 
-Ssor::Ssor(const Equations& equations, unsigned threads)
+Ssor::Ssor(Equations& equations, unsigned threads)
     : equations_(equations),
       threads_(threads),
       all_(threads),
@@ -11,11 +11,22 @@ Ssor::Ssor(const Equations& equations, unsigned threads)
       backwards_(threads),
       factors_(equations.solution.size()),
       u_(equations.solution.size()),
-      r_(equations.solution.size()) {
-  for (std::size_t p = 0; p < factors_.size(); ++p) {
-    factors_[p] = equations.diagonal(p);
-    factor(factors_[p]);
-  }
+      r_(equations.solution.size()) {}
+
+// Each thread sets its own rows, so that they are near to it.
+void Ssor::begin(unsigned thread) {
+  Equations& e = equations_;
+  const auto [first, end] = rows_of(thread);
+  e.draw_rows(first, end);
+  all_.wait();
+  e.find_right_side(first, end);
+  for (unsigned z = 0; z < e.size; ++z)
+    for (std::size_t p = e.at(z, first, 0); p < e.at(z, end, 0); ++p) {
+      factors_[p] = e.diagonal(p);
+      factor(factors_[p]);
+      u_[p] = r_[p] = Vector{};
+    }
+  all_.wait();
 }
 
 Ssor::Rows Ssor::rows_of(unsigned thread) const {
@@ -41,10 +52,12 @@ void Ssor::find_residual(unsigned thread) {
       for (unsigned x = 0; x < n; ++x) {
         const std::size_t p = e.at(z, y, x);
         Vector sum = e.right_side[p];
-        for (unsigned i = 0; i < kUnknowns; ++i) sum[i] -= (1 + e.weights[p]) * u_[p][i];
-        Vector coupled{};
-        add_product(coupled, e.coupling, u_[p]);
-        for (unsigned i = 0; i < kUnknowns; ++i) sum[i] -= e.weights[p] * coupled[i];
+        Vector weighted;
+        for (unsigned i = 0; i < kUnknowns; ++i) {
+          weighted[i] = -e.weights[p] * u_[p][i];
+          sum[i] += weighted[i] - u_[p][i];
+        }
+        add_product(sum, e.coupling, weighted);
         if (x > 0) add_product(sum, e.to_neighbour[kWest], u_[p - 1]);
         if (x + 1 < n) add_product(sum, e.to_neighbour[kEast], u_[p + 1]);
         if (y > 0) add_product(sum, e.to_neighbour[kNorth], u_[p - row]);

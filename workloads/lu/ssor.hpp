@@ -23,8 +23,9 @@ constexpr double kRelaxation = 1.2;  // w
 
 class Ssor {
  public:
-  Ssor(const Equations& equations, unsigned threads);
-  /// All threads call it.
+  Ssor(Equations& equations, unsigned threads);
+  /// All threads call these: the equations' numbers and the first state, then one iteration after another.
+  void begin(unsigned thread);
   void iterate(unsigned thread);
   const Field& solution() const { return u_; }
 
@@ -41,7 +42,7 @@ class Ssor {
   void sweep_forwards(unsigned thread);
   void sweep_backwards(unsigned thread);
 
-  const Equations& equations_;
+  Equations& equations_;
   unsigned threads_;
   Barrier all_;
   std::vector<Flag> forwards_, backwards_;

@@ -10,7 +10,7 @@ namespace rubato::workloads::mg {
 
 class Grid {
  public:
-  /// `size`: points of a side, a power of two.
+  /// `size`: points of a side, a power of two. Its numbers are not set.
   explicit Grid(unsigned size) : size_(size), points_(std::size_t{size} * size * size) {}
   unsigned size() const { return size_; }
   double* row(unsigned z, unsigned y) { return points_.data() + (std::size_t{z} * size_ + y) * size_; }

@@ -17,6 +17,7 @@ constexpr double kRounding = 1e-13;  // of the size of the terms, n^2 u: there t
 // Runs the same cycles with one thread.
 void verify(const Multigrid& solved, unsigned size, const WorkloadOptions& o) {
   Multigrid serial(size, 1, o.seed);
+  serial.begin(0);
   const double scale = residual_norm(serial.solution(), serial.right_side());
   double last = scale;
   for (std::uint64_t i = 0; i < o.warm + o.work; ++i) {
@@ -33,7 +34,8 @@ void verify(const Multigrid& solved, unsigned size, const WorkloadOptions& o) {
 
 void run(unsigned size, const WorkloadOptions& o) {
   Multigrid grids(size, o.threads, o.seed);
-  run_in_region(o, [&](unsigned thread, std::uint64_t cycles, bool) {
+  run_in_region(o, [&](unsigned thread, std::uint64_t cycles, bool is_warm) {
+    if (is_warm) grids.begin(thread);
     for (std::uint64_t i = 0; i < cycles; ++i) grids.cycle(thread);
   });
   std::printf("mg: %u^3 points, %llu cycles, residual %.6e\n", size,

@@ -16,10 +16,28 @@ constexpr unsigned kCharges = 10;        // of each sign
 
 }  // namespace
 
-Multigrid::Multigrid(unsigned size, unsigned threads, std::uint64_t seed) : threads_(threads), all_(threads) {
+Multigrid::Multigrid(unsigned size, unsigned threads, std::uint64_t seed)
+    : threads_(threads), seed_(seed), all_(threads) {
   for (unsigned n = size; n >= kCoarsest; n /= 2) levels_.emplace_back(n);
   scratch_.assign(threads, std::vector<double>(size));
-  Rng rng(seed);
+}
+
+// Each thread sets its own planes, so that they are near to it.
+void Multigrid::begin(unsigned thread) {
+  for (Level& level : levels_) {
+    const auto [first, end] = planes_of(thread, level.u);
+    for (Grid* grid : {&level.u, &level.f, &level.r})
+      for (unsigned z = first; z < end; ++z)
+        for (unsigned y = 0; y < grid->size(); ++y) std::fill_n(grid->row(z, y), grid->size(), 0.0);
+  }
+  all_.wait();
+  if (thread == 0) place_charges();
+  all_.wait();
+}
+
+void Multigrid::place_charges() {
+  const unsigned size = levels_[0].f.size();
+  Rng rng(seed_);
   for (unsigned placed = 0; placed < 2 * kCharges;) {
     const auto z = static_cast<unsigned>(rng.below(size)), y = static_cast<unsigned>(rng.below(size));
     double& point = levels_[0].f.row(z, y)[rng.below(size)];
@@ -71,12 +89,14 @@ void Multigrid::sweep(Level& level, unsigned thread) {
   }
 }
 
+// Odd threads go downwards: neighbours are where they meet at the same time, and share it while it is near.
 void Multigrid::find_residual(Level& level, unsigned thread) {
   const Grid& u = level.u;
   const unsigned n = u.size();
   const double inverse = double(n) * n;
   const auto [first, end] = planes_of(thread, u);
-  for (unsigned z = first; z < end; ++z)
+  for (unsigned i = first; i < end; ++i) {
+    const unsigned z = thread % 2 == 0 ? i : first + end - 1 - i;
     for (unsigned y = 0; y < n; ++y) {
       double* const r = level.r.row(z, y);
       const double *const row = u.row(z, y), *const f = level.f.row(z, y);
@@ -90,6 +110,7 @@ void Multigrid::find_residual(Level& level, unsigned thread) {
       for (unsigned x = 1; x < n - 1; ++x) find(x, x - 1, x + 1);
       find(n - 1, n - 2, 0);
     }
+  }
   all_.wait();
 }
 

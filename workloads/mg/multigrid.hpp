@@ -19,7 +19,8 @@ class Multigrid {
   /// ten of -1, which `seed` chooses.
   Multigrid(unsigned size, unsigned threads, std::uint64_t seed);
 
-  /// One V-cycle. All threads call it.
+  /// All threads call these: the first state, then one V-cycle after another.
+  void begin(unsigned thread);
   void cycle(unsigned thread) { descend(0, thread); }
 
   const Grid& solution() const { return levels_[0].u; }
@@ -34,6 +35,7 @@ class Multigrid {
     unsigned first, end;
   };
   Planes planes_of(unsigned thread, const Grid& grid) const;
+  void place_charges();
   void descend(std::size_t level, unsigned thread);
   void sweep(Level& level, unsigned thread);
   void find_residual(Level& level, unsigned thread);
@@ -41,6 +43,7 @@ class Multigrid {
   void correct(Grid& fine, const Grid& coarse, unsigned thread);
 
   unsigned threads_;
+  std::uint64_t seed_;
   Barrier all_;
   std::vector<Level> levels_;                 ///< the finest first
   std::vector<std::vector<double>> scratch_;  ///< a row of each thread

@@ -47,10 +47,9 @@ void check(Traveller& traveller, const Journey& journey, std::optional<std::uint
 }
 
 void run(const Sizes& sizes, const WorkloadOptions& o) {
-  std::vector<std::unique_ptr<Traveller>> travellers;
-  for (unsigned t = 0; t < o.threads; ++t)
-    travellers.push_back(std::make_unique<Traveller>(sizes, o.seed + t));
-  run_in_region(o, [&](unsigned thread, std::uint64_t searches, bool) {
+  std::vector<std::unique_ptr<Traveller>> travellers(o.threads);
+  run_in_region(o, [&](unsigned thread, std::uint64_t searches, bool is_warm) {
+    if (is_warm) travellers[thread] = std::make_unique<Traveller>(sizes, o.seed + thread);
     Traveller& traveller = *travellers[thread];
     for (std::uint64_t i = 0; i < searches; ++i) {
       const Journey journey = draw_journey(traveller.search.map(), sizes.span, traveller.rng);

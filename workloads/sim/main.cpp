@@ -24,10 +24,11 @@ void verify(const Simulation<EventHeap>& simulation, const Sizes& sizes, std::ui
 }
 
 void run(const Sizes& sizes, const WorkloadOptions& o) {
-  std::vector<std::unique_ptr<Simulation<EventHeap>>> simulations;
-  for (unsigned t = 0; t < o.threads; ++t)
-    simulations.push_back(std::make_unique<Simulation<EventHeap>>(sizes, o.seed + t));
-  run_in_region(o, [&](unsigned thread, std::uint64_t events, bool) { simulations[thread]->run(events); });
+  std::vector<std::unique_ptr<Simulation<EventHeap>>> simulations(o.threads);
+  run_in_region(o, [&](unsigned thread, std::uint64_t events, bool is_warm) {
+    if (is_warm) simulations[thread] = std::make_unique<Simulation<EventHeap>>(sizes, o.seed + thread);
+    simulations[thread]->run(events);
+  });
   Totals all;
   std::uint64_t in_flight = 0;
   for (const auto& simulation : simulations) {
