@@ -1,3 +1,4 @@
+// The checks of --verify, apart from the program that they check.
 // SPDX-License-Identifier: MIT
 #pragma once
 
