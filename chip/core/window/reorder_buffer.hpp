@@ -64,6 +64,8 @@ class ReorderBuffer {
   WindowEntry& front() { return (*this)[head_]; }
   void add() { ++tail_; }
   void retire() { ++head_; }
+  /// An instruction goes through without an entry.
+  void pass() { head_ = ++tail_; }
   void drop() { --tail_; }
 
  private:

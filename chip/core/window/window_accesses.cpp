@@ -144,6 +144,7 @@ void WindowCore::squash_from(std::uint64_t position, Addr pc, std::uint64_t at) 
   block_ = nullptr;
   fetch_line_ = kNoLine;
   fetch_parts_ = {};
+  has_fetch_parts_ = false;
   stall_ = Stall::none;
   needs_strict_ = false;
   cycle_ = std::max(at, now_);
@@ -164,7 +165,7 @@ bool WindowCore::note_ready(LineAddr line) {
       break;
     }
   }
-  if (stall_ == Stall::line && awaited_line_ == line) waited = &fetch_parts_;
+  if (stall_ == Stall::line && awaited_line_ == line) waited = &fetch_parts_, has_fetch_parts_ = true;
   if (waited == nullptr) return false;
   *waited = sum_of(*waited, state_.ports.memory_system.take_waited(state_.core));
   return true;

@@ -4,6 +4,7 @@
 #include "chip/core/window/window_core.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/check.hpp"
@@ -22,14 +23,17 @@ WindowCore::WindowCore(const Config& config, const Parts& parts)
       buffers_(parts.lsu.buffers()),
       latency_(latencies_of(config.core)),
       width_(config.core.width),
+      rob_(config.core.rob),
       mispredict_(config.core.mispredict),
       load_entries_(config.core.load_buffer),
       store_entries_(config.core.store_buffer),
       frequency_mhz_(config.chip.frequency_mhz),
       buffer_(config.core.rob),
       ports_(config.core),
-      commits_(config.core.rob),
-      load_commits_(config.core.load_buffer),
+      commits_(std::bit_ceil(std::size_t{config.core.rob})),
+      load_commits_(std::bit_ceil(std::size_t{config.core.load_buffer})),
+      commit_mask_(commits_.size() - 1),
+      load_mask_(load_commits_.size() - 1),
       stores_(config.core.store_buffer) {
   unresolved_.reserve(config.core.rob);
   store_ends_.reserve(config.core.store_buffer);
@@ -119,8 +123,8 @@ bool WindowCore::make_room(const Insn& insn) {
     return false;
   }
   const std::uint64_t position = buffer_.tail();
-  if (position > commits_.size()) {
-    if (const std::uint64_t free = commits_[position % commits_.size()] + 1; free > cycle_) {
+  if (position > rob_) {
+    if (const std::uint64_t free = commits_[(position - rob_) & commit_mask_] + 1; free > cycle_) {
       stats_.stalls_rob += free - cycle_;
       go_to(free);
     }
@@ -131,7 +135,7 @@ bool WindowCore::make_room(const Insn& insn) {
     stall_ = Stall::room;
     return false;
   }
-  if (const std::uint64_t free = load_commits_[loads_ % load_entries_] + 1; free > cycle_) {
+  if (const std::uint64_t free = load_commits_[(loads_ - load_entries_) & load_mask_] + 1; free > cycle_) {
     stats_.stalls_lsq += free - cycle_;
     go_to(free);
   }
@@ -173,6 +177,7 @@ bool WindowCore::fetch(LineAddr line) {
     return false;
   }
   fetch_parts_ = sum_of(fetch_parts_, result.parts);
+  has_fetch_parts_ = true;
   go_to(result.cycle.value);
   return true;
 }
@@ -201,7 +206,8 @@ WindowEntry& WindowCore::add(const Insn& insn, Addr pc, std::uint64_t old_value)
   e.dispatched = cycle_;
   e.issued = e.complete = kUnknown;
   e.stamp = ++stamp_;
-  e.parts = std::exchange(fetch_parts_, {});
+  e.parts = has_fetch_parts_ ? std::exchange(fetch_parts_, {}) : AccessParts{};
+  has_fetch_parts_ = false;
   e.path = parts_.predictor.path();
   e.state = State::hangs;
   e.is_listed = e.is_alone = e.is_mispredicted = e.has_flags = false;
@@ -231,6 +237,57 @@ void WindowCore::schedule(WindowEntry& e) {
   if (ready == kUnknown) return list(e);
   e.issued = ports_.take(e.insn.cls, ready);
   settle(e, buffer_.tail() - 1, e.issued + latency_[static_cast<unsigned>(e.insn.cls)]);
+}
+
+std::uint64_t WindowCore::issue_now(const Insn& insn) {
+  const std::uint64_t ready = std::max({cycle_ + 1, ready_[insn.rs1], ready_[insn.rs2], ready_[insn.rs3]});
+  return ports_.take(insn.cls, ready);
+}
+
+void WindowCore::pass(const Insn& insn, std::uint64_t complete) {
+  const std::uint64_t at = commit_of(complete);
+  if (at > last_commit_ + 1 && has_fetch_parts_) {
+    state_.stalls.charge(fetch_parts_, at - last_commit_ - 1);
+  }
+  if (std::exchange(has_fetch_parts_, false)) fetch_parts_ = {};
+  commit(buffer_.tail(), at, cycle_);
+  if (insn.rd != Insn::kSink) ready_[insn.rd] = complete;
+  buffer_.pass();
+  ++slots_;
+  needs_strict_ = false;
+}
+
+bool WindowCore::pass_load(const Insn& insn, Addr address) {
+  if (stores_.may_overlap(address, insn.bytes)) return false;
+  const std::uint64_t issue = issue_now(insn);
+  if (issue >= state_.fills_until && issue < state_.window.run_end() &&
+      state_.ports.l1d.hit(line_of(address), false)) {
+    const std::uint64_t complete = issue + state_.l1_latency;
+    if (const std::uint64_t at = commit_of(complete); at > last_commit_ + 1)
+      state_.stalls.charge(CyclePart::l1, std::min<std::uint64_t>(at - last_commit_ - 1, state_.l1_latency));
+    pass(insn, complete);
+    load_commits_[loads_retired_++ & load_mask_] = last_commit_;
+    ++loads_;
+    ++parts_.counters.loads;
+    return true;
+  }
+  ports_.give_back(insn.cls, issue);
+  return false;
+}
+
+bool WindowCore::pass_store(const Insn& insn, Addr address, std::uint64_t value) {
+  if (!stores_.empty()) return false;
+  const std::uint64_t issue = issue_now(insn), at = commit_of(issue + 1);
+  if (at < state_.window.run_end() && state_.ports.l1d.hit(line_of(address), true)) {
+    pass(insn, issue + 1);
+    raw_store(state_.ports.memory, address, insn.bytes, value);
+    store_ends_.push_back(at);
+    last_store_end_ = std::max(last_store_end_, at);
+    ++parts_.counters.stores;
+    return true;
+  }
+  ports_.give_back(insn.cls, issue);
+  return false;
 }
 
 void WindowCore::list(WindowEntry& e) {
@@ -345,23 +402,15 @@ void WindowCore::retire() {
   if (buffer_.is_empty() || !buffer_.front().is_done()) return;
   while (!buffer_.is_empty() && buffer_.front().is_done()) {
     WindowEntry& e = buffer_.front();
-    std::uint64_t at = std::max(e.complete, last_commit_);
-    if (at == last_commit_ && commits_in_cycle_ == width_) ++at;
-    if (at != last_commit_) {
-      if (at - last_commit_ > 1) state_.stalls.charge(e.parts, at - last_commit_ - 1);
-      commits_in_cycle_ = 0;
-      last_commit_ = at;
-    }
-    ++commits_in_cycle_;
-    commits_[buffer_.head() % commits_.size()] = at;
-    stats_.entry(at - e.dispatched);
-    ++parts_.counters.instructions;
+    const std::uint64_t at = commit_of(e.complete);
+    if (at > last_commit_ + 1) state_.stalls.charge(e.parts, at - last_commit_ - 1);
+    commit(buffer_.head(), at, e.dispatched);
     if (state_.ports.instructions != nullptr) observe(e);
     const std::uint64_t position = buffer_.head();
     buffer_.retire();
     switch (e.insn.cls) {
       case isa::InsnClass::load:
-        load_commits_[loads_retired_++ % load_entries_] = at;
+        load_commits_[loads_retired_++ & load_mask_] = at;
         ++parts_.counters.loads;
         break;
       case isa::InsnClass::store:

@@ -19,6 +19,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <queue>
@@ -119,6 +120,14 @@ class WindowCore final : public CoreModel {
   WindowEntry& add(const isa::Insn& insn, Addr pc, std::uint64_t old_value);
   /// Dispatched, all of it but a load's value and a store's bytes: when does it issue, what hangs on it?
   void schedule(WindowEntry& e);
+  /// Where nothing is in the buffer: an instruction that is complete, and commits, at a known time needs no
+  /// entry. When `issued`, which has a port, is its issue; `complete` its result is there.
+  std::uint64_t issue_now(const isa::Insn& insn);
+  void pass(const isa::Insn& insn, std::uint64_t complete);
+  bool passes() const { return buffer_.is_empty() && state_.ports.instructions == nullptr; }
+  /// A load that hits now. False: it needs an entry.
+  bool pass_load(const isa::Insn& insn, Addr address);
+  bool pass_store(const isa::Insn& insn, Addr address, std::uint64_t value);
   void list(WindowEntry& e);
   void finish_load(WindowEntry& e, Addr address);
   void finish_store(WindowEntry& e, Addr address, std::uint64_t value);
@@ -136,6 +145,19 @@ class WindowCore final : public CoreModel {
   /// Goes through what hangs: something has become known.
   void resolve();
   void retire();
+  /// When an instruction that is complete then commits, if it is the next one.
+  std::uint64_t commit_of(std::uint64_t complete) const {
+    const std::uint64_t at = std::max(complete, last_commit_);
+    return at == last_commit_ && commits_in_cycle_ == width_ ? at + 1 : at;
+  }
+  void commit(std::uint64_t position, std::uint64_t at, std::uint64_t dispatched) {
+    if (at != last_commit_) commits_in_cycle_ = 0;
+    last_commit_ = at;
+    ++commits_in_cycle_;
+    commits_[position & commit_mask_] = at;
+    stats_.entry(at - dispatched);
+    ++parts_.counters.instructions;
+  }
   void observe(const WindowEntry& e);
   void push(const Action& action);
   void act(const Action& action);
@@ -162,7 +184,7 @@ class WindowCore final : public CoreModel {
   MemoryPort& port_;
   AccessBuffers& buffers_;
   const Latencies latency_;
-  const std::uint32_t width_, mispredict_, load_entries_, store_entries_;
+  const std::uint32_t width_, rob_, mispredict_, load_entries_, store_entries_;
   const std::uint64_t frequency_mhz_;
 
   std::uint64_t now_ = 0;    // the clock, or the cycle of the action at hand
@@ -175,9 +197,10 @@ class WindowCore final : public CoreModel {
   bool syncs_ = true;          // cycle_ is the state's when execution goes on
   bool resolves_ = false;      // something has become known
   LineAddr fetch_line_{~std::uint64_t{0}};
-  LineAddr awaited_line_{};      // Stall::line
-  std::uint64_t branch_ = 0;     // Stall::branch: its position
-  AccessParts fetch_parts_{};    // for which the next instruction has waited
+  LineAddr awaited_line_{};    // Stall::line
+  std::uint64_t branch_ = 0;   // Stall::branch: its position
+  AccessParts fetch_parts_{};  // for which the next instruction has waited
+  bool has_fetch_parts_ = false;
   isa::Block* block_ = nullptr;  // where dispatch left off, while the pc is unchanged
   const isa::Insn* insn_ = nullptr;
   Addr resume_pc_ = 0;
@@ -190,8 +213,9 @@ class WindowCore final : public CoreModel {
   std::priority_queue<Action> actions_;
   std::uint64_t stamp_ = 0;
 
-  std::vector<std::uint64_t> commits_;       // by position, of the last ones
-  std::vector<std::uint64_t> load_commits_;  // by number of the load
+  // Of the last ones, in rings of powers of two: by position, and by number of the load.
+  std::vector<std::uint64_t> commits_, load_commits_;
+  std::uint64_t commit_mask_, load_mask_;
   std::uint64_t loads_ = 0, loads_retired_ = 0;
   std::uint64_t last_commit_ = 0;
   std::uint32_t commits_in_cycle_ = 0;

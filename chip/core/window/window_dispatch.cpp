@@ -104,9 +104,35 @@ enter_block:
 #define ADD                                   \
   WindowEntry& e = add(*insn, PC, old_value); \
   if (block->has_float && insn->is_float()) e.has_flags = true, e.float_flags = flags
+#define LATENCY latency_[static_cast<unsigned>(insn->cls)]
+// Is it over already?
+#define PASSES                                                                          \
+  (passes() && (kind == Kind::plain   ? (pass(*insn, issue_now(*insn) + LATENCY), true) \
+                : kind == Kind::load  ? pass_load(*insn, accessed)                      \
+                : kind == Kind::store ? pass_store(*insn, accessed, stored)             \
+                                      : false))
 #define COMPLETE \
-  ADD;           \
-  FINISH
+  if (!PASSES) { \
+    ADD;         \
+    FINISH;      \
+  }              \
+  static_assert(true)
+// A branch or an indirect jump, with what the predictor knew of it.
+#define RESOLVE(is_right)                                      \
+  if (passes()) {                                              \
+    const std::uint64_t complete = issue_now(*insn) + LATENCY; \
+    pass(*insn, complete);                                     \
+    ++parts_.counters.branches;                                \
+    if (!(is_right)) {                                         \
+      ++parts_.counters.mispredicts;                           \
+      go_to(complete - 1 + mispredict_);                       \
+    }                                                          \
+  } else {                                                     \
+    ADD;                                                       \
+    e.is_mispredicted = !(is_right);                           \
+    FINISH;                                                    \
+    finish_jump(e);                                            \
+  }
 #define FINISH                           \
   switch (kind) {                        \
     case Kind::plain:                    \
@@ -205,34 +231,26 @@ enter_block:
 #define JUMP(target)                                               \
   do {                                                             \
     const Addr to = (target);                                      \
-    ADD;                                                           \
+    COMPLETE;                                                      \
     if (insn->flags & Insn::kLink) parts_.predictor.call(NEXT_PC); \
-    FINISH;                                                        \
     block = blocks.find_taken(*block, to);                         \
     goto enter_block;                                              \
   } while (false)
-#define JUMP_INDIRECT(target_)                                                                            \
-  do {                                                                                                    \
-    const Addr to = (target_);                                                                            \
-    const bool returns = to == parts_.watch_pc && regs[reg::sp] == parts_.watch_sp;                       \
-    if (returns && insn->rd == Insn::kSink && !is_alone(true)) goto out;                                  \
-    ADD;                                                                                                  \
-    e.is_mispredicted =                                                                                   \
-        !((insn->flags & Insn::kReturn) != 0 ? parts_.predictor.ret(to) : parts_.predictor.jump(PC, to)); \
-    if ((insn->flags & Insn::kLink) != 0) parts_.predictor.call(NEXT_PC);                                 \
-    FINISH;                                                                                               \
-    finish_jump(e);                                                                                       \
-    block = blocks.find_taken(*block, to);                                                                \
-    if (returns && buffer_.is_empty()) goto returned;                                                     \
-    goto enter_block;                                                                                     \
+#define JUMP_INDIRECT(target_)                                                                              \
+  do {                                                                                                      \
+    const Addr to = (target_);                                                                              \
+    const bool returns = to == parts_.watch_pc && regs[reg::sp] == parts_.watch_sp;                         \
+    if (returns && insn->rd == Insn::kSink && !is_alone(true)) goto out;                                    \
+    RESOLVE((insn->flags & Insn::kReturn) != 0 ? parts_.predictor.ret(to) : parts_.predictor.jump(PC, to)); \
+    if ((insn->flags & Insn::kLink) != 0) parts_.predictor.call(NEXT_PC);                                   \
+    block = blocks.find_taken(*block, to);                                                                  \
+    if (returns && buffer_.is_empty()) goto returned;                                                       \
+    goto enter_block;                                                                                       \
   } while (false)
 #define BRANCH(condition, target)                                                 \
   do {                                                                            \
     const bool taken = (condition);                                               \
-    ADD;                                                                          \
-    e.is_mispredicted = !parts_.predictor.branch(PC, taken);                      \
-    FINISH;                                                                       \
-    finish_jump(e);                                                               \
+    RESOLVE(parts_.predictor.branch(PC, taken));                                  \
     block = taken ? blocks.find_taken(*block, target) : blocks.find_next(*block); \
     goto enter_block;                                                             \
   } while (false)
@@ -271,6 +289,7 @@ enter_block:
 #undef RUBATO_INSN
 
 left:
+  go_to(slot.issue);
   stop = left();
   goto out;
 
