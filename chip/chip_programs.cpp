@@ -31,7 +31,8 @@ std::vector<std::unique_ptr<Program>> Chip::Impl::make_programs(std::vector<Prog
                        program.title());
     if (program.has_tasks && config.core.model == "window")
       throw UsageError(
-          "core.model=window runs programs of threads, and this one has tasks: run it with core.model=inorder");
+          "core.model=window runs programs of threads, and this one has tasks: run it with "
+          "core.model=inorder");
   }
   if (is_mix && config.run.check_replay)
     throw UsageError(

@@ -17,7 +17,8 @@ class WarmUp final : public FastForward::Observer {
 
   void on_turn(const Thread& thread) override {
     std::uint32_t own = static_cast<std::uint32_t>(thread.tid) % cores_;
-    for (std::uint32_t i = 0; i < cores_ && !thread.may_run_on(CoreId{own}); ++i)  // one of its own, if it has any
+    for (std::uint32_t i = 0; i < cores_ && !thread.may_run_on(CoreId{own});
+         ++i)  // one of its own, if it has any
       own = (own + 1) % cores_;
     core_ = CoreId{first_.value + own};
   }
