@@ -114,12 +114,14 @@ void DeferralUnit::settle() {
 void DeferralUnit::perform(LineAddr line, Cycle now) {
   std::vector<DeferredAccess>& entries = accesses_.entries();
   std::uint64_t done = 0;
+  AccessParts waited{};  // for the line, by all of them; the first one was told
   for (auto e = entries.begin(); e != entries.end();) {
     if (e->line != line) {
       ++e;
       continue;
     }
-    AccessParts parts = e->waited;
+    waited = sum_of(waited, e->waited);
+    AccessParts parts = waited;
     if (!state_.ports.memory.allows(e->address, e->insn.bytes, e->is_store() ? Page::kWrite : Page::kRead)) {
       drop(*e);
       if (state_.in_order) state_.in_order->perform(e->seen_as, 0);
@@ -142,6 +144,7 @@ void DeferralUnit::perform(LineAddr line, Cycle now) {
       state_.departure.blocked_line = blocked_line;
       if (!result.done) {
         is_blocked_ |= result.blocked == BlockReason::conflict_pending;
+        e->waited = waited;
         break;
       }
       done = std::max(done, result.cycle.value);
@@ -194,9 +197,15 @@ std::size_t DeferralUnit::log_entries() const {
 }
 
 void DeferralUnit::resume(Cycle at) {
-  std::uint64_t issue = state_.cycle.value;
-  state_.stalls.wait(issue, at.value, performed_parts_);
-  state_.cycle = Cycle{issue};
+  if (at <= state_.cycle) return;
+  const Latency waited = at - state_.cycle;
+  state_.stalls.charge(performed_parts_, waited);
+  // As of an access that is blocked (Pipeline::resume_blocked).
+  const Latency told = total_of(performed_parts_);
+  if (waited > told)
+    state_.stalls.charge(state_.task.attempt != nullptr ? CyclePart::check : CyclePart::network,
+                         waited - told);
+  state_.cycle = at;
 }
 
 }  // namespace rubato::chip

@@ -6,6 +6,7 @@
 #include <barrier>
 #include <cstdio>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -77,6 +78,9 @@ int workload_main(const char* name, CommandLine& line, const std::function<void(
     return 1;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "%s: not enough memory for these sizes\n", name);
+    return 2;
+  } catch (const std::system_error& e) {  // a file, or a thread, that there is no room for
+    std::fprintf(stderr, "%s: %s\n", name, e.what());
     return 2;
   }
 }

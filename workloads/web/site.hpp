@@ -1,9 +1,12 @@
 // The files of a web site: directories as SPECweb99 has them, of 36 files in four classes, 102 bytes to 918
-// KB, synthetic. Small classes are asked for more often than large ones, directories alike.
+// KB, synthetic. Small classes are asked for more often than large ones, directories alike. They are kept one
+// behind the other in a temporary file, for what a server reads from a disk no core writes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +20,7 @@ class Site {
   static constexpr unsigned kClasses = 4, kFilesOfClass = 9, kFilesOfDirectory = kClasses * kFilesOfClass;
   static constexpr unsigned kNotFound = ~0U;
 
+  /// @throws std::system_error if there is no room for the files
   Site(unsigned directories, std::uint64_t seed);
 
   [[nodiscard]] unsigned files() const { return static_cast<unsigned>(checks_.size()); }
@@ -24,7 +28,7 @@ class Site {
   [[nodiscard]] std::uint64_t words(unsigned file) const;
   /// The sum of its words.
   [[nodiscard]] std::uint64_t check(unsigned file) const { return checks_[file]; }
-  /// From the disk, so to speak.
+  /// From the disk. @throws std::system_error
   void read(unsigned file, std::uint64_t* to) const;
 
   [[nodiscard]] unsigned draw(Rng& rng) const;
@@ -34,12 +38,12 @@ class Site {
   [[nodiscard]] unsigned resolve(std::string_view path) const;
 
  private:
-  [[nodiscard]] std::uint64_t content(unsigned file, std::uint64_t word) const {
-    const std::uint64_t x = ((std::uint64_t{file} << 32 | word) ^ seed_) * 0x9e3779b97f4a7c15ULL;
-    return x ^ (x >> 29);
-  }
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
 
-  std::uint64_t seed_;
+  std::unique_ptr<std::FILE, Close> disk_;
+  std::vector<std::uint64_t> begins_;  // of files: bytes of the disk
   std::vector<std::uint64_t> checks_;
 };
 

@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   using namespace rubato::workloads;  // NOLINT
-  WorkloadOptions o{.threads = 16, .warm = 300, .work = 350, .seed = 1, .verify = false};
+  WorkloadOptions o{.threads = 16, .warm = 300, .work = 360, .seed = 1, .verify = false};
   web::Clients clients;
   unsigned directories = 13, cache = 48;
   rubato::CommandLine line("web_threads", "A web server of threads: files, and pages that are built.");
