@@ -103,7 +103,7 @@ void Database::load_customer(Warehouse& w, unsigned warehouse, unsigned district
 
 void Database::load_order(Warehouse& w, unsigned warehouse, unsigned district, unsigned order,
                           unsigned customer, Rng& rng) {
-  const bool is_delivered = order <= sizes_.customers * 7 / 10;
+  const bool is_delivered = order < w.next_delivery[district];
   const auto lines = static_cast<unsigned>(5 + rng.below(11));
   for (unsigned n = 1; n <= lines; ++n) {
     auto* line = w.first_rows.make<Row<Table::order_line>>();
@@ -171,6 +171,7 @@ void Database::load(unsigned warehouse) {
       load_customer(w, warehouse, d, c, rng);
       std::swap(customers[c], customers[rng.below(c + 1)]);
     }
+    w.next_delivery[d] = sizes_.customers * 7 / 10 + 1;
     for (unsigned o = 0; o < sizes_.customers; ++o) load_order(w, warehouse, d, o + 1, customers[o], rng);
   }
 }

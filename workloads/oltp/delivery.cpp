@@ -9,8 +9,10 @@ constexpr Transaction kX = Transaction::delivery;
 
 template <Client F>
 void deliver(Session& s, Warehouse& w, unsigned d, std::uint64_t carrier) {
-  const auto oldest = w.new_orders.take_first(order_key(d, 0), order_key(d + 1, 0));
-  if (!oldest) return;  // all are delivered
+  const std::uint64_t next = w.next_delivery[d].load();
+  const auto oldest = w.new_orders.take_first(order_key(d, 0), order_key(d, next + 1));
+  if (!oldest) return;  // all are delivered, or another delivery, or the order's entry, is not over
+  w.next_delivery[d].store(next + 1);
   auto& order = *Database::pointer<Table::order>(oldest->second);
   const std::uint64_t id = order.get<order::Id>();
   std::array<Row<Table::order_line>*, kMaxLines> lines{};
