@@ -3,6 +3,8 @@ interpreter of .venv, which has the rest, and knows where `rubato` is.
 
     harness            ROOT, the repository; BUILD, the programs that are measured
     harness.programs   a program that is run for what it prints
+    harness.chip       a run of the simulated chip
+    harness.workloads  what workloads/NAME/workload.toml says
     harness.command    names on the command line, samples of earlier calls, and what ends a command
     harness.tables     verdicts as a table
 
