@@ -1,5 +1,5 @@
 // Host memory of the simulated caches: one arena on huge pages, since a lookup in a 64 MB LLC otherwise costs
-// a TLB miss besides its cache miss (chip.md section 9); and arrays whose sets are host cache lines.
+// a TLB miss besides its cache miss (chip.md section 9).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,20 +43,6 @@ class HostArena {
  private:
   HugePageResource pages_;
   std::pmr::monotonic_buffer_resource arena_;
-};
-
-/// Allocates arrays from the begin of a host cache line on: eight words of a set never lie in two.
-template <class T>
-struct LineAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t kLine{64};
-
-  LineAllocator() = default;
-  template <class U>
-  LineAllocator(const LineAllocator<U>&) {}  // NOLINT(google-explicit-constructor): allocators convert
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, kLine); }
-  bool operator==(const LineAllocator&) const = default;
 };
 
 }  // namespace rubato::chip

@@ -24,8 +24,8 @@
 
 #include "base/check.hpp"
 #include "base/eight.hpp"
+#include "base/line_allocator.hpp"
 #include "base/prefetch.hpp"
-#include "chip/cache/host_memory.hpp"
 #include "chip/cache/line_state.hpp"
 #include "chip/vocabulary/types.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "chip/cache/host_memory.hpp"
+#include "base/line_allocator.hpp"
 #include "chip/config/config.hpp"
 #include "chip/vocabulary/types.hpp"
 

@@ -1,24 +1,21 @@
-// Vectors that begin at the beginning of a line, so that which numbers share a line is no accident, and whose
-// numbers are written by nobody before the threads that they belong to.
+// Vectors that begin at the beginning of a line, and whose numbers are written by nobody before the threads
+// that they belong to.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "base/line_allocator.hpp"
+
 namespace rubato::workloads {
 
 template <class T>
-struct LineAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t kLine{64};
-  LineAllocator() = default;
+struct NumberAllocator : LineAllocator<T> {
+  NumberAllocator() = default;
   template <class U>
-  LineAllocator(const LineAllocator<U>&) {}
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
-  void deallocate(T* numbers, std::size_t) { ::operator delete(numbers, kLine); }
+  NumberAllocator(const NumberAllocator<U>&) {}
   /// As `new T` does, which leaves plain numbers as they are.
   template <class U>
   void construct(U* number) {
@@ -28,10 +25,9 @@ struct LineAllocator {
   void construct(U* number, Arguments&&... arguments) {
     ::new (static_cast<void*>(number)) U(std::forward<Arguments>(arguments)...);
   }
-  bool operator==(const LineAllocator&) const = default;
 };
 
 template <class T>
-using LineVector = std::vector<T, LineAllocator<T>>;
+using LineVector = std::vector<T, NumberAllocator<T>>;
 
 }  // namespace rubato::workloads

@@ -28,6 +28,12 @@ void stay_on_core(unsigned thread, unsigned threads) {
 
 }  // namespace
 
+void expect_equal(std::uint64_t found, std::uint64_t expected, const std::string& what) {
+  if (found != expected)
+    throw WrongResult(what + " is " + std::to_string(static_cast<std::int64_t>(found)) + ", not " +
+                      std::to_string(static_cast<std::int64_t>(expected)));
+}
+
 void add_workload_options(CommandLine& line, WorkloadOptions& o, const std::string& unit) {
   line.add_option("--threads", o.threads, "Threads (default " + std::to_string(o.threads) + ")")
       .range(1U, 1024U);

@@ -18,6 +18,9 @@ class WrongResult : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Of a check of --verify. @throws WrongResult if they differ
+void expect_equal(std::uint64_t found, std::uint64_t expected, const std::string& what);
+
 struct WorkloadOptions {
   unsigned threads = 16;
   std::uint64_t warm = 0;  ///< units of work of each thread before the region

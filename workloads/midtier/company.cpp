@@ -56,18 +56,13 @@ void Company::verify() {
     taken.paid += from.paid;
     taken.sold += from.sold;
   }
-  const auto expect = [](std::uint64_t found, std::uint64_t expected, const char* what) {
-    if (found != expected)
-      throw WrongResult(std::string(what) + " is " + std::to_string(found) + ", not " +
-                        std::to_string(expected));
-  };
-  expect(totals_.orders, own.orders, "the company's number of orders");
-  expect(totals_.payments, own.payments, "the company's number of payments");
-  expect(totals_.paid, own.paid, "what was paid to the company");
-  expect(totals_.sold, own.sold, "the quantity that the company has sold");
-  expect(taken.payments, own.payments, "the number of payments by customers");
-  expect(taken.paid, own.paid, "what was paid by customers");
-  expect(taken.sold, own.sold, "the quantity that was taken from stock");
+  expect_equal(totals_.orders, own.orders, "the company's number of orders");
+  expect_equal(totals_.payments, own.payments, "the company's number of payments");
+  expect_equal(totals_.paid, own.paid, "what was paid to the company");
+  expect_equal(totals_.sold, own.sold, "the quantity that the company has sold");
+  expect_equal(taken.payments, own.payments, "the number of payments by customers");
+  expect_equal(taken.paid, own.paid, "what was paid by customers");
+  expect_equal(taken.sold, own.sold, "the quantity that was taken from stock");
 }
 
 }  // namespace rubato::workloads::midtier

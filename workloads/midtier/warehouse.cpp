@@ -242,8 +242,7 @@ Totals Warehouse::taken() {
 void Warehouse::verify() {
   const std::string place = "warehouse " + std::to_string(number_) + ": ";
   const auto expect = [&](std::uint64_t found, std::uint64_t expected, const char* what) {
-    if (found != expected)
-      throw WrongResult(place + what + " is " + std::to_string(found) + ", not " + std::to_string(expected));
+    expect_equal(found, expected, place + what);
   };
   root_ = heap_.collect(root_);
   // What can be reached is all that the collection has kept, and in the half in use; no object has two

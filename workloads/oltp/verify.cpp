@@ -10,14 +10,6 @@
 namespace rubato::workloads::oltp {
 namespace {
 
-void expect(bool holds, const std::string& what, std::uint64_t found, std::uint64_t expected) {
-  if (!holds)
-    throw WrongResult(what + " is " + std::to_string(static_cast<std::int64_t>(found)) + ", not " +
-                      std::to_string(static_cast<std::int64_t>(expected)));
-}
-void expect_equal(std::uint64_t found, std::uint64_t expected, const std::string& what) {
-  expect(found == expected, what, found, expected);
-}
 template <Table T>
 void expect_whole(const Row<T>& row, const std::string& what) {
   expect_equal(row.computed_check(), row.check, "the checksum of " + what);

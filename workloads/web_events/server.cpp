@@ -125,20 +125,17 @@ void verify(const Shared& shared, const std::vector<std::unique_ptr<EventLoop>>&
       total.words[kind] += s.words[kind];
     }
   }
-  const auto expect = [](std::uint64_t found, std::uint64_t expected, const std::string& what) {
-    if (found != expected)
-      throw WrongResult(what + " is " + std::to_string(found) + ", not " + std::to_string(expected));
-  };
-  expect(total.wrong, 0, "the number of responses that did not arrive as they were sent");
+  expect_equal(total.wrong, 0, "the number of responses that did not arrive as they were sent");
   for (std::size_t kind = 0; kind < total.of_kind.size(); ++kind) {
-    expect(shared.counters[kind].requests, total.of_kind[kind],
-           "the counter of requests of kind " + std::to_string(kind));
-    expect(shared.counters[kind].words, total.words[kind],
-           "the counter of words of kind " + std::to_string(kind));
+    expect_equal(shared.counters[kind].requests, total.of_kind[kind],
+                 "the counter of requests of kind " + std::to_string(kind));
+    expect_equal(shared.counters[kind].words, total.words[kind],
+                 "the counter of words of kind " + std::to_string(kind));
   }
-  expect(shared.next_connection.load(), total.connections, "the number of connections");
-  expect(shared.log.count().lines, total.logged.lines, "the number of lines of the access log");
-  expect(shared.log.count().characters, total.logged.characters, "the sum of the access log's characters");
+  expect_equal(shared.next_connection.load(), total.connections, "the number of connections");
+  expect_equal(shared.log.count().lines, total.logged.lines, "the number of lines of the access log");
+  expect_equal(shared.log.count().characters, total.logged.characters,
+               "the sum of the access log's characters");
   shared.files.verify(total.users);
 }
 

@@ -135,19 +135,14 @@ Served Server::total() const {
 
 void Server::verify() const {
   const Served total = this->total();
-  const auto expect = [](std::uint64_t found, std::uint64_t expected, const char* what) {
-    if (found != expected)
-      throw WrongResult(std::string(what) + " is " + std::to_string(found) + ", not " +
-                        std::to_string(expected));
-  };
-  expect(total.wrong, 0, "the number of responses that did not arrive as they were sent");
-  expect(pages_.visits(), total.built, "the number of pages built by the users' records");
-  expect(paths_.uses(), total.requests - total.built, "the number of paths looked up");
-  expect(log_.count().lines, total.logged.lines, "the number of lines of the access log");
-  expect(log_.count().characters, total.logged.characters, "the sum of the access log's characters");
-  expect(all_requests_, total.requests, "the status page's number of requests");
-  expect(all_words_, total.words, "the status page's number of words");
-  expect(next_connection_ - backlog_.size(), total.connections, "the number of connections");
+  expect_equal(total.wrong, 0, "the number of responses that did not arrive as they were sent");
+  expect_equal(pages_.visits(), total.built, "the number of pages built by the users' records");
+  expect_equal(paths_.uses(), total.requests - total.built, "the number of paths looked up");
+  expect_equal(log_.count().lines, total.logged.lines, "the number of lines of the access log");
+  expect_equal(log_.count().characters, total.logged.characters, "the sum of the access log's characters");
+  expect_equal(all_requests_, total.requests, "the status page's number of requests");
+  expect_equal(all_words_, total.words, "the status page's number of words");
+  expect_equal(next_connection_ - backlog_.size(), total.connections, "the number of connections");
   files_.verify();
 }
 
