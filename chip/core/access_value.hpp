@@ -68,8 +68,5 @@ inline AccessParts sum_of(const AccessParts& a, const AccessParts& b) {
           .network = a.network + b.network,
           .check = a.check + b.check};
 }
-inline Latency total_of(const AccessParts& parts) {
-  return Latency{parts.l1} + parts.l2 + parts.llc + parts.memory + parts.network + parts.check;
-}
 
 }  // namespace rubato::chip

@@ -197,15 +197,9 @@ std::size_t DeferralUnit::log_entries() const {
 }
 
 void DeferralUnit::resume(Cycle at) {
-  if (at <= state_.cycle) return;
-  const Latency waited = at - state_.cycle;
-  state_.stalls.charge(performed_parts_, waited);
   // As of an access that is blocked (Pipeline::resume_blocked).
-  const Latency told = total_of(performed_parts_);
-  if (waited > told)
-    state_.stalls.charge(state_.task.attempt != nullptr ? CyclePart::check : CyclePart::network,
-                         waited - told);
-  state_.cycle = at;
+  state_.stalls.wait(state_.cycle, at, performed_parts_,
+                     state_.task.attempt != nullptr ? CyclePart::check : CyclePart::network);
 }
 
 }  // namespace rubato::chip

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "chip/core/access_value.hpp"
 #include "chip/core/window/window_core.hpp"
 #include "chip/isa/semantics_macros.hpp"
 
@@ -78,12 +77,10 @@ void Pipeline::resume_at(Cycle at, CyclePart part) {
 
 void Pipeline::resume_blocked(Cycle at) {
   if (at <= state_.cycle) return;
-  const AccessParts parts = state_.ports.memory_system.take_waited(state_.core);
-  const Latency known = std::min<Latency>(at - state_.cycle, total_of(parts));
-  state_.stalls.charge(parts, known);
-  state_.cycle += known;
   // What no message can tell: another task's fate, or that of requests that came to nothing.
-  resume_at(at, state_.departure.blocked_by == BlockReason::protocol ? CyclePart::network : CyclePart::check);
+  state_.stalls.wait(
+      state_.cycle, at, state_.ports.memory_system.take_waited(state_.core),
+      state_.departure.blocked_by == BlockReason::protocol ? CyclePart::network : CyclePart::check);
 }
 
 Cycle Pipeline::drain() {

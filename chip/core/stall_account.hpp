@@ -18,7 +18,8 @@ class StallAccount {
  public:
   void charge(CyclePart part, Latency cycles) { parts_[static_cast<unsigned>(part)] += cycles; }
   /// The last cycles of an access are those that are waited for: they are charged from its far end inwards.
-  void charge(const AccessParts& parts, Latency stall) {
+  /// @returns how much of the stall is left.
+  Latency charge(const AccessParts& parts, Latency stall) {
     const std::pair<CyclePart, std::uint32_t> order[] = {
         {CyclePart::memory, parts.memory}, {CyclePart::network, parts.network}, {CyclePart::llc, parts.llc},
         {CyclePart::check, parts.check},   {CyclePart::l2, parts.l2},           {CyclePart::l1, parts.l1}};
@@ -27,12 +28,20 @@ class StallAccount {
       charge(part, share);
       stall -= share;
     }
+    return stall;
   }
   /// Moves `issue` to `until`, if that is later, charging the wait to the parts of the access waited for.
   void wait(std::uint64_t& issue, std::uint64_t until, const AccessParts& parts) {
     if (until <= issue) return;
     charge(parts, until - issue);
     issue = until;
+  }
+
+  /// The same, where no part of an access tells what is left of the wait: that is charged to `rest`.
+  void wait(Cycle& at, Cycle until, const AccessParts& parts, CyclePart rest) {
+    if (until <= at) return;
+    charge(rest, charge(parts, until - at));
+    at = until;
   }
 
   /// True if take() has anything but zeros.
