@@ -231,7 +231,7 @@ void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) 
       if (!program.is_in_detail()) return;
       clock = now;
       calling = 0;
-      program.system_calls.begin(program.first_core(), now);  // for whoever waited
+      program.system_calls.begin(program.first_core(), now);  // any thread may have waited
       program.process.expire_timeouts();
       program.system_calls.end();
       if (program.process.exited()) process_exited(program);

@@ -69,8 +69,8 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   void skip_ahead();
   void skip_ahead(Program& program);
 
-  /// `program` is at its region of interest, which `caller` may just have called. When nobody is on the way
-  /// to one any longer, detail begins.
+  /// `program` is at its region of interest, which `caller` may just have called. When no program is on the
+  /// way to its region any longer, detail begins.
   void arrive(Program& program, const Thread* caller = nullptr);
   /// From here on every thread of the programs that are there runs on a core; if it just called the region
   /// of interest, until that returns.
@@ -90,6 +90,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   void end(RunOutcome o);
   /// The program has ended so; the run does when all have.
   void finish(Program& program, RunOutcome o);
+  bool are_all_over() const;
   /// Of programs side by side: the worst outcome of any (K82).
   RunOutcome worst_outcome() const;
   void process_exited(Program& program) { finish(program, program.outcome_of_exit()); }

@@ -1,6 +1,7 @@
 // Programs of a chip: one that has it to itself, or several side by side (K80 to K82). Each goes to its
-// region of interest in fast-forward, waits there for the others, runs in detail until its region or it is
-// over, and goes on in fast-forward when nobody is in detail. One alone may come to its region again.
+// region of interest in fast-forward, waits there for the others, runs in detail until its region or the
+// program is over, and goes on in fast-forward when no program is in detail. A program alone may come to its
+// region again.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -160,8 +161,7 @@ void Chip::Impl::leave_detail_of(Program& program, Cycle now) {
   leave_roi(end_cycle);
   detailed = false;
   leave_detail = true;
-  if (std::all_of(programs.begin(), programs.end(), [](const auto& p) { return p->phase == Phase::over; }))
-    end(worst_outcome());
+  if (are_all_over()) end(worst_outcome());
 }
 
 void Chip::Impl::finish(Program& program, RunOutcome o) {
@@ -173,12 +173,16 @@ void Chip::Impl::finish(Program& program, RunOutcome o) {
   if (was_inside) {  // its cores are in the middle of something
     program.is_leaving = true;
     timeline.schedule(later(clock, timeline.now()), this, kProgramOver, program.number);
-  } else if (std::all_of(programs.begin(), programs.end(),
-                         [](const auto& p) { return p->phase == Phase::over; })) {
+  } else if (are_all_over()) {
     end(worst_outcome());
   } else {
     begin_detail_if_all_are_there();
   }
+}
+
+bool Chip::Impl::are_all_over() const {
+  return std::all_of(programs.begin(), programs.end(),
+                     [](const auto& program) { return program->phase == Phase::over; });
 }
 
 RunOutcome Chip::Impl::worst_outcome() const {

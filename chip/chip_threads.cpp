@@ -185,9 +185,9 @@ HeapCalls::Outcome Chip::Impl::heap_call(Core& core, std::int32_t function, Atte
 }
 
 std::optional<Fault> Chip::Impl::host_call(Program& program, Thread& thread, std::int32_t function) {
-  const CoreId core = program.own(program.core_of(thread));
   const auto result =
-      serve_heap_call(program, thread.regs, function, {core, thread.tid, nullptr, timeline.now()});
+      serve_heap_call(program, thread.regs, function,
+                      {program.warm_up.own_core_of(thread), thread.tid, nullptr, timeline.now()});
   if (result == HeapCalls::Outcome::faulted) return program.heap->fault();
   return std::nullopt;
 }

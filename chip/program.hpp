@@ -78,9 +78,6 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   bool has(CoreId core) const { return core.value - place.first_core < place.cores; }
   /// Its own number of a core of the chip.
   CoreId own(CoreId core) const { return CoreId{core.value - place.first_core}; }
-  CoreId core_of(const Thread& thread) const {
-    return CoreId{place.first_core + static_cast<std::uint32_t>(thread.tid) % place.cores};
-  }
 
   /// A line of its own, as the memory system knows it (K81).
   LineAddr outer(LineAddr own) const { return line_of_program(number, own); }

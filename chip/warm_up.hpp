@@ -15,13 +15,14 @@ class WarmUp final : public FastForward::Observer {
   WarmUp(MemorySystem& memory_system, CoreId first, std::uint32_t cores)
       : memory_system_(memory_system), first_(first), cores_(cores) {}
 
-  void on_turn(const Thread& thread) override {
+  /// The core, by the program's own numbers, that a thread stands for in fast-forward: one that its affinity
+  /// names, if that names any.
+  CoreId own_core_of(const Thread& thread) const {
     std::uint32_t own = static_cast<std::uint32_t>(thread.tid) % cores_;
-    for (std::uint32_t i = 0; i < cores_ && !thread.may_run_on(CoreId{own});
-         ++i)  // one of its own, if it has any
-      own = (own + 1) % cores_;
-    core_ = CoreId{first_.value + own};
+    for (std::uint32_t i = 0; i < cores_ && !thread.may_run_on(CoreId{own}); ++i) own = (own + 1) % cores_;
+    return CoreId{own};
   }
+  void on_turn(const Thread& thread) override { core_ = CoreId{first_.value + own_core_of(thread).value}; }
   void on_data(Addr address, unsigned bytes, bool is_store) override {
     const AccessKind kind = is_store ? AccessKind::store : AccessKind::load;
     const LineAddr first = line_of(address), last = line_of(address + bytes - 1);

@@ -128,29 +128,20 @@ def test_threads_print_the_same_while_the_split_moves(
 def test_threads_that_go_on_past_a_miss_take_less_time(
     protocol: str, guests: Path, rubato_chip: Path, tmp_path: Path
 ) -> None:
-    cycles = []
+    """What the core does itself takes what it took; what several accesses wait for together is charged to what brings
+    it."""
+    cycles, own = [], []
     for defers in ("true", "false"):
         settings = ["chip.cores=4", "chip.cores_per_tile=1", f"coherence.protocol={protocol}", f"core.defers={defers}"]
-        done = run(rubato_chip, settings, ["--no-ff", "--out", tmp_path / defers, guests / "deferred"])
+        out = tmp_path / defers
+        done = run(rubato_chip, settings, ["--no-ff", "--out", out, guests / "deferred"])
         assert done.returncode == 0, done.stderr[-2000:]
-        cycles.append(json.loads((tmp_path / defers / "summary.json").read_text())["cycles"])
+        cycles.append(json.loads((out / "summary.json").read_text())["cycles"])
+        own.append(json.loads((out / "stats.json").read_text())["run"]["chip.core_cycles.nonspeculative.core"])
     # Under late most of a miss is mesi's, of which cores go on past as much without.
     assert cycles[0] < (1.0 if protocol == "late" else 0.95) * cycles[1]
-
-
-@pytest.mark.parametrize("protocol", BY_MESSAGES)
-def test_what_a_core_waits_for_is_charged_to_what_brings_it(
-    protocol: str, guests: Path, rubato_chip: Path, tmp_path: Path
-) -> None:
-    """Several accesses that wait for one line wait for the same messages: what is left is the core's own."""
-    own = []
-    for defers in ("true", "false"):
-        settings = ["chip.cores=4", "chip.cores_per_tile=1", f"coherence.protocol={protocol}", f"core.defers={defers}"]
-        done = run(rubato_chip, settings, ["--no-ff", "--out", tmp_path / defers, guests / "deferred"])
-        assert done.returncode == 0, done.stderr[-2000:]
-        stats = json.loads((tmp_path / defers / "stats.json").read_text())["run"]
-        own.append(stats["chip.core_cycles.nonspeculative.core"])
-    assert own[0] < 1.01 * own[1]
+    if protocol in BY_MESSAGES:
+        assert own[0] < 1.01 * own[1]
 
 
 @pytest.mark.parametrize("protocol", LATER)

@@ -52,7 +52,7 @@ class Accounts {
     return {at(way_bytes(), kRowBits), config_.tiles() * ways * way_bytes()};
   }
   Part filter() const {
-    // What an exact one would take nobody knows, and none is none.
+    // An exact filter is no hardware, so its accesses have no energy; coherence.filter=none has no array.
     const std::string& kind = config_.coherence.filter;
     if (!has_filter() || (kind != "dlcbf" && kind != "cbf")) return {};
     const ArrayEnergy a = array(way_bytes());

@@ -9,9 +9,9 @@
 // h alone.
 //
 // Sub-tables come and go while lines are counted, the last one each time (K57, K58). One that leaves takes no
-// new cells, and its overflow counters are nobody's any more; bucket by bucket its cells are rolled back to h
-// and put elsewhere. Of one that comes, lines in overflow have touched no counter: all say "maybe" until none
-// is left.
+// new cells, and its overflow counters are not looked at any longer; bucket by bucket its cells are rolled
+// back to h and put elsewhere. Of one that comes, lines in overflow have touched no counter: all say "maybe"
+// until none is left.
 // SPDX-License-Identifier: MIT
 #pragma once
 
