@@ -68,8 +68,9 @@ rubato_tm_resume:                       /* (checkpoint, actions) */
         movq    24(%rdi), %r13
         movq    32(%rdi), %r14
         movq    40(%rdi), %r15
-        movq    48(%rdi), %rsp
         movq    56(%rdi), %rdx
+        movq    48(%rdi), %rsp          /* last: signals overwrite the frames below it,
+                                           and a nested checkpoint lies in one */
         jmp     *%rdx
         .cfi_endproc
         .size   rubato_tm_resume, . - rubato_tm_resume
