@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "actors/bounds.hpp"
+#include "actors/timers.hpp"
 #include "rubato/engine/actor_extras.hpp"
 #include "rubato/engine/actors.hpp"
 
@@ -160,6 +161,7 @@ bool may_end(Cell& cell) {
   const ActorScope scope(cell.self);
   tell_children(cell, *children, is_killed);
   if (is_ending(cell)) return false;
+  cancel_timers_of(cell, true);
   cell.flags = static_cast<std::uint8_t>((cell.flags & ~Cell::kMuted) | Cell::kEnding);
   set_failed(cell, true);  // who sends to it does not wait: it might be a child
   return false;

@@ -53,8 +53,9 @@ std::uint64_t dead_letters_by(DeadLetter::Cause cause) {
 }
 
 void dead_letter(std::uint64_t to, MessageNode* node, DeadLetter::Cause cause) {
-  // What the runtime sent itself is no message of the program.
-  if (node->type->run == nullptr) {
+  // What the runtime sent itself is no message of the program, unless it stands for one of a timer.
+  const MessageType& type = *node->type;
+  if (type.run == nullptr || (type.withdraw != nullptr && type.withdraw(node))) {
     Listeners& l = listeners();
     l.letters[static_cast<unsigned>(cause)].fetch_add(1, std::memory_order_relaxed);
     if (l.count.load(std::memory_order_relaxed) != 0) {

@@ -8,6 +8,7 @@
 #include "actors/bounds.hpp"
 #include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
+#include "actors/timers.hpp"
 #include "base/function_names.hpp"
 #include "rubato/task.hpp"
 
@@ -101,6 +102,7 @@ struct ChildFailed {
     const ActorScope scope(child);
     const BehaviorType& type = *cell.type;
     type.destroy(cell.behavior);
+    cancel_timers_of(cell, false);
     cell.type = &no_behavior();  // if its constructor throws there is nothing to destroy
     (*extras.remake)(cell.behavior);
     cell.type = &type;

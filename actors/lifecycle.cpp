@@ -7,17 +7,18 @@
 
 #include "actors/bounds.hpp"
 #include "actors/children.hpp"
+#include "actors/timers.hpp"
 #include "base/function_names.hpp"
 #include "rubato/actor/spawn.hpp"
 
 namespace rubato::inline v0::engine {
 
-void handle_own(MessageNode* node) {
+bool handle_own(MessageNode* node) {
   struct Destroyed {
     MessageNode* node;
     ~Destroyed() { destroy_payload(node); }
   } const destroyed{node};
-  if (node->type->run != nullptr) node->type->run(node);
+  return node->type->run != nullptr && node->type->run(node);
 }
 
 void throw_misuse(const char* sentence) { misuse(sentence); }
@@ -67,6 +68,7 @@ void end_actor(Cell& cell, Reason reason) {
   cell.life().fetch_add(Cell::kOneGeneration, std::memory_order_seq_cst);
   type.destroy(cell.behavior);
   cell.type = nullptr;
+  cancel_timers_of(cell, true);
   const bool is_bounded = (cell.flags & Cell::kBounded) != 0;
   cell.flags = 0;
   if (is_bounded) release_muted(*bounded_of(cell));

@@ -13,16 +13,17 @@
 
 namespace rubato::inline v0::engine {
 
-/// What the runtime sends itself: not a program's message.
-void handle_own(MessageNode* node);
+/// What the runtime sends itself. @returns whether a program's message was handled by it.
+bool handle_own(MessageNode* node);
 
 /// What it carries is destroyed afterwards, whether an exception leaves or not. @returns whether it is a
-/// message of the program.
+/// message of the program, or stands for one.
 [[gnu::always_inline]] inline bool handle_message(const Cell& cell, MessageNode* node) {
-  if (cell.type->handle(cell.behavior, node)) return true;
-  handle_own(node);
-  return false;
+  return cell.type->handle(cell.behavior, node) || handle_own(node);
 }
+
+/// Whether an exception that it ends with is that of a program's message.
+inline bool is_of_program(const MessageType& type) { return type.run == nullptr || type.withdraw != nullptr; }
 
 struct KillMessage {
   void run_in_turn() {}

@@ -2,6 +2,7 @@
 // among the heads of all queues, one for each sender, receiver and priority: every order that A8 allows can
 // happen. Time is virtual: it goes on to the next timer when nothing else is left.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -14,12 +15,16 @@
 #include "actors/bounds.hpp"
 #include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
+#include "actors/timers.hpp"
 #include "rubato/actor/timer.hpp"
 #include "rubato/task.hpp"
 #include "serial/engine.hpp"
 
 namespace rubato::inline v0::engine {
 namespace {
+
+/// On this engine pending timers are looked at where nothing else is left to do.
+struct NoHold {};
 
 /// Sender, receiver, and whether its messages are urgent.
 using Key = std::tuple<std::uint64_t, std::uint64_t, bool>;
@@ -138,48 +143,39 @@ class Actors {
         free_node(node);
       }
     }
-    timers_.clear();
   }
 
   // ---- Timers ----
 
-  std::uint64_t add_timer(Duration delay, Duration period, std::unique_ptr<TimerCall> call) {
-    const std::uint64_t number = ++last_timer_;
-    const auto wait = static_cast<std::uint64_t>(delay.count() > 0 ? delay.count() : 0);
-    timers_.try_emplace({now + wait, number}, Timer{period, std::move(call)});
-    return number;
-  }
-  void cancel_timer(std::uint64_t number) {
-    if (number == firing_) firing_ = 0;
-    for (auto timer = timers_.begin(); timer != timers_.end(); ++timer) {
-      if (timer->first.second != number) continue;
-      const auto node = timers_.extract(timer);  // destroyed last: it may cancel others
-      return;
-    }
+  std::uint64_t start_timer(Time at, Duration period, std::uint64_t owner, TimedAction action) {
+    auto timer = std::make_unique<Table::Timer>();
+    timer->at = at;
+    timer->period = period;
+    timer->owner = owner;
+    timer->action = std::move(action);
+    return timers.add(std::move(timer), owner == 0 ? nullptr : &cell_of(owner)->extras->timers);
   }
   bool fire_timer() {
-    if (timers_.empty()) return false;
-    auto node = timers_.extract(timers_.begin());
-    now = node.key().first;
-    firing_ = node.key().second;
-    if (node.mapped().call->call() && firing_ != 0) {
-      node.key().first += static_cast<std::uint64_t>(node.mapped().period.count());
-      timers_.insert(std::move(node));
+    const Table::Timer* const next = timers.next();
+    if (next == nullptr) return false;
+    now = std::max(now, next->at);
+    if (next->action.call != nullptr) {
+      const Table::Owned due = timers.remove(next->number);
+      due->action.call->call();
+    } else {
+      timers.note_sent();
+      post(next->owner, next->action.message->make_due(next->number));
     }
-    firing_ = 0;
     return true;
   }
 
+  using Table = TimerTable<NoHold>;
+  Table timers;
   std::uint64_t current = 0;  // the running actor
   std::uint64_t now = 0;      // nanoseconds
   ActorCounters counters;
 
  private:
-  struct Timer {
-    Duration period;
-    std::unique_ptr<TimerCall> call;
-  };
-
   /// Messages on their way to an actor; its cell is not used again before they are gone.
   static std::uint64_t& pending_of(Cell& cell) { return cell.retired_in; }
 
@@ -217,14 +213,14 @@ class Actors {
   }
 
   void handle_one(Cell& cell, MessageNode* node) {
-    if (node->type->run == nullptr) ++counters.messages_handled;
-    const std::type_info& type = *node->type->type;
+    const MessageType& type = *node->type;
     const std::unique_ptr<MessageNode, void (*)(MessageNode*)> freed(node, free_node);
     try {
       const ActorScope scope(cell.self);
-      handle_message(cell, node);
+      if (handle_message(cell, node)) ++counters.messages_handled;
     } catch (...) {
-      post(cell.parent, on_exception(cell, type));
+      if (is_of_program(type)) ++counters.messages_handled;
+      post(cell.parent, on_exception(cell, *type.type));
     }
   }
 
@@ -248,9 +244,6 @@ class Actors {
   std::map<Key, std::deque<MessageNode*>> queues_;  // none is empty
   std::map<Cell*, std::vector<Key>> waiting_;  // for a decision about their receiver, or its being let go
   std::set<std::uint64_t> muted_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Timer> timers_;
-  std::uint64_t last_timer_ = 0;
-  std::uint64_t firing_ = 0;  // the timer that is being called, until it is cancelled
 };
 
 Actors& actors() { return Actors::actors(); }
@@ -284,10 +277,16 @@ void leave_group(TaskGroup& group) {
   engine::create<TaskType::nonspec>([] {}, Annotations{.group = &group});
   --GroupState::pending(group);
 }
-std::uint64_t add_timer(Duration delay, Duration period, std::unique_ptr<TimerCall> call) {
-  return actors().add_timer(delay, period, std::move(call));
+std::uint64_t start_timer(Time at, Duration period, std::uint64_t owner, TimedAction action) {
+  return actors().start_timer(at, period, owner, std::move(action));
 }
-void cancel_timer(std::uint64_t number) { actors().cancel_timer(number); }
+std::shared_ptr<TimedMessage> take_due(std::uint64_t number) {
+  return actors().timers.take(number, actors().now).message;
+}
+bool cancel_one_of(Extras& extras, bool all) {
+  return actors().timers.remove_one(extras.timers, all) != nullptr;
+}
+void cancel_timer(std::uint64_t number) { static_cast<void>(actors().timers.remove(number)); }
 
 }  // namespace rubato::inline v0::engine
 

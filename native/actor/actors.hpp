@@ -101,8 +101,6 @@ class CellCache {
 bool is_delivery(const engine::Task* task);
 /// By a worker. The task's block stays the caller's.
 void deliver(const engine::Task* task);
-/// Of the timers' thread: others' timers must not wait for one's full mailbox.
-extern thread_local bool never_waits_for_room;
 /// After a failed run, when nothing runs: the actors that are there, and those of their mailboxes that have
 /// messages, which no turn is due for, are marked. While Engine::reached is closed.
 void mark_mailboxes(CellHeap& cells);

@@ -349,7 +349,7 @@ class Turn {
     } else {
       node->type = &engine::message_type<engine::KillMessage>;  // nothing is left of it
     }
-    worker_.counts.messages.add(std::exchange(handled_, 0) + (type.run == nullptr ? 1 : 0));
+    worker_.counts.messages.add(std::exchange(handled_, 0) + (engine::is_of_program(type) ? 1 : 0));
     MessageNode* const report = engine::on_exception(cell_, *type.type);
     is_over_ = true;
     engine::post(cell_.parent, report);
@@ -459,7 +459,7 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
   if (to == 0) return push_dead(to, node);
   if (!self.is_worker) {
     if (push_directly(static_cast<OutsideThread&>(self), to, node)) return;
-    if (!never_waits_for_room) wait_for_room(to, node);
+    if (node->type->run == nullptr) wait_for_room(to, node);
   }
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
   task->handle = 0;
@@ -470,8 +470,6 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
 }
 
 }  // namespace
-
-thread_local bool never_waits_for_room = false;
 
 bool is_delivery(const Task* task) { return task->code == &kDeliveryCode; }
 void deliver(const Task* task) {

@@ -1,103 +1,113 @@
 // Timers of actors (rule A13): a thread of its own that begins with the first of them, sleeps until the next
-// one's time and sends what is due as any thread outside does. Each pending timer is a hold.
+// one's time and sends what is due as any thread outside does. Each timer is a hold. Nothing of the program
+// runs on that thread.
 // SPDX-License-Identifier: MIT
+#include "actors/timers.hpp"
+
 #include <chrono>
 #include <condition_variable>
-#include <map>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "native/actor/actors.hpp"
 #include "native/fault.hpp"
-#include "rubato/actor/timer.hpp"
 #include "rubato/engine/native.hpp"
 
 namespace rubato::inline v0::engine {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using runtime::Fault;
 using runtime::has_fault;
 
 class Timers {
+  using Table = TimerTable<std::optional<native::Hold>>;
+
+  auto locked(auto act) {
+    const std::lock_guard lock(mutex_);
+    return act();
+  }
+
  public:
-  std::uint64_t add(Duration delay, Duration period, std::unique_ptr<TimerCall> call) {
-    native::Hold hold = native::hold();
-    const Clock::time_point at = Clock::now() + delay;
+  std::uint64_t start(Time at, Duration period, std::uint64_t owner, TimedAction action) {
+    auto timer = std::make_unique<Table::Timer>();
+    timer->at = at;
+    timer->period = period;
+    timer->owner = owner;
+    timer->action = std::move(action);
+    timer->hold.emplace(native::hold());
     const std::lock_guard lock(mutex_);
     if (!is_started_) {
       std::thread([this] { wait_for_all(); }).detach();
       is_started_ = true;
     }
-    const std::uint64_t number = ++last_number_;
-    times_[number] = at;
-    const bool is_next = queue_.empty() || at < queue_.begin()->first.first;
-    queue_.try_emplace({at, number}, period, std::move(call), std::move(hold));
-    if (is_next && !has_fault(Fault::actor_timer_unnoticed)) changed_.notify_one();
+    const std::uint64_t number =
+        table_.add(std::move(timer), owner == 0 ? nullptr : &cell_of(owner)->extras->timers);
+    if (table_.next()->number == number) wake();
     return number;
   }
 
-  /// One that is being called is not called again.
+  /// One whose call goes on is not waited for.
   void cancel(std::uint64_t number) {
-    Pending cancelled;  // destroyed without the lock: it may hold the last reference to what asks
-    const std::lock_guard lock(mutex_);
-    const auto found = times_.find(number);
-    if (found == times_.end()) return;
-    if (const auto place = queue_.find({found->second, number}); place != queue_.end()) {
-      cancelled = std::move(place->second);
-      queue_.erase(place);
-    }
-    times_.erase(found);
+    const Table::Owned cancelled = locked([&] { return table_.remove(number); });
+  }
+  bool cancel_one_of(const Extras& extras, bool all) {
+    return locked([&] { return table_.remove_one(extras.timers, all); }) != nullptr;
+  }
+
+  std::shared_ptr<TimedMessage> take(std::uint64_t number) {
+    Table::Taken taken = locked([&] { return table_.take(number, actor_nanoseconds()); });
+    if (taken.is_next) wake();
+    return std::move(taken.message);
   }
 
  private:
-  struct Pending {
-    Duration period{};
-    std::unique_ptr<TimerCall> call;
-    native::Hold hold;
-    Pending() = default;
-    Pending(Duration p, std::unique_ptr<TimerCall> c, native::Hold&& h)
-        : period(p), call(std::move(c)), hold(std::move(h)) {}
-  };
-  using Key = std::pair<Clock::time_point, std::uint64_t>;
+  static constexpr std::chrono::milliseconds kWithoutMemory{1};
+
+  void wake() {
+    if (!has_fault(Fault::actor_timer_unnoticed)) changed_.notify_one();
+  }
 
   void wait_for_all() {
-    runtime::never_waits_for_room = true;
     std::unique_lock lock(mutex_);
     for (;;) {
-      if (queue_.empty()) {
+      Table::Timer* const next = table_.next();
+      if (next == nullptr) {
         changed_.wait(lock);
-        continue;
-      }
-      const Key next = queue_.begin()->first;
-      if (Clock::now() < next.first) {
-        changed_.wait_until(lock, next.first);
-        continue;
-      }
-      auto node = queue_.extract(queue_.begin());
-      lock.unlock();
-      const bool goes_on = node.mapped().call->call();
-      lock.lock();
-      const auto found = times_.find(next.second);
-      if (goes_on && found != times_.end()) {  // not cancelled meanwhile
-        found->second += node.mapped().period;
-        node.key() = {found->second, next.second};
-        queue_.insert(std::move(node));
-      } else {
-        if (found != times_.end()) times_.erase(found);
+      } else if (actor_nanoseconds() < next->at) {
+        const std::chrono::nanoseconds at(static_cast<std::int64_t>(next->at));
+        changed_.wait_until(lock, std::chrono::steady_clock::time_point(at));
+      } else if (next->action.call != nullptr) {
+        const Table::Owned due = table_.remove(next->number);
         lock.unlock();
-        node = {};
-        lock.lock();
+        due->action.call->call();
+      } else {
+        send(*next, lock);
       }
+      if (!lock.owns_lock()) lock.lock();
+    }
+  }
+
+  /// Its actor may end or cancel it meanwhile, which closes the timer's own hold.
+  void send(const Table::Timer& timer, std::unique_lock<std::mutex>& lock) {
+    const std::uint64_t number = timer.number, owner = timer.owner;
+    const TimedMessage::MakeDue make_due = timer.action.message->make_due;
+    const native::Hold hold = native::hold();
+    table_.note_sent();
+    lock.unlock();
+    try {
+      post(owner, make_due(number));
+    } catch (const std::bad_alloc&) {
+      lock.lock();
+      table_.send_again(number, time_after(actor_nanoseconds(), kWithoutMemory));
     }
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<Key, Pending> queue_;
-  std::map<std::uint64_t, Clock::time_point> times_;  // by number; also of the one that is being called
-  std::uint64_t last_number_ = 0;
+  Table table_;
   bool is_started_ = false;
 };
 
@@ -109,9 +119,13 @@ Timers& timers() {
 
 }  // namespace
 
-std::uint64_t add_timer(Duration delay, Duration period, std::unique_ptr<TimerCall> call) {
-  return timers().add(delay, period, std::move(call));
+std::uint64_t start_timer(Time at, Duration period, std::uint64_t owner, TimedAction action) {
+  return timers().start(at, period, owner, std::move(action));
 }
-void cancel_timer(std::uint64_t number) { timers().cancel(number); }
+std::shared_ptr<TimedMessage> take_due(std::uint64_t number) { return timers().take(number); }
+bool cancel_one_of(Extras& extras, bool all) { return timers().cancel_one_of(extras, all); }
+void cancel_timer(std::uint64_t number) {
+  if (number != 0) timers().cancel(number);
+}
 
 }  // namespace rubato::inline v0::engine

@@ -16,32 +16,6 @@
 
 namespace rubato::inline v0 {
 
-namespace engine {
-
-template <class Address, class M>
-struct SendLater final : TimerCall {
-  SendLater(Address to, M m) : receiver(to), message(std::move(m)) {}
-  bool call() override {
-    receiver.send(std::move(message));
-    return false;
-  }
-  Address receiver;
-  M message;
-};
-template <class Address, class M>
-struct SendAgain final : TimerCall {
-  SendAgain(Address to, M m) : receiver(to), message(std::move(m)) {}
-  bool call() override {
-    if (!is_alive(receiver.id())) return false;
-    receiver.send(M(message));
-    return true;
-  }
-  Address receiver;
-  M message;
-};
-
-}  // namespace engine
-
 /// The base of a type whose objects are actors: `struct Counter : behavior<Add, Get>`, with a handler
 /// `void on(Add)` or `void operator()(...)` for each message as docs/actors.md says.
 template <class... Messages>
@@ -71,19 +45,24 @@ class behavior {
     cell->flags |= engine::Cell::kUnstashed;
   }
 
-  /// Sends to this actor, later. A pending timer keeps run() open.
+  /// Sends to this actor, later; after kForever never. A pending timer keeps run() open. It is cancelled when
+  /// this actor stops, is killed or is made again.
   template <MessageOf<Messages...> M>
   timer after(Duration delay, M&& message) {
     using Message = std::remove_cvref_t<M>;
-    return timer(engine::add_timer(
-        delay, Duration::zero(),
-        std::make_unique<engine::SendLater<address, Message>>(self(), std::forward<M>(message))));
+    static_cast<void>(running("after()"));
+    return timer(engine::add_timer(delay, Duration::zero(),
+                                   std::make_shared<engine::SendLater<Message>>(std::forward<M>(message))));
   }
-  /// Again and again, until it is cancelled or this actor stops.
+  /// Again and again, until it is cancelled as one of after() is. A message that is due while the one before
+  /// still waits is left out. Errors: TaskError if the period is not above 0.
   template <MessageOf<Messages...> M>
   timer every(Duration period, M message) {
-    return timer(engine::add_timer(
-        period, period, std::make_unique<engine::SendAgain<address, M>>(self(), std::move(message))));
+    static_assert(std::is_copy_constructible_v<M>, "every() sends copies of its message");
+    static_cast<void>(running("every()"));
+    engine::check_period(period);
+    return timer(
+        engine::add_timer(period, period, std::make_shared<engine::SendAgain<M>>(std::move(message))));
   }
 
   /// Down comes as a message when `who` has stopped, at once if it has already.

@@ -1,4 +1,4 @@
-// Messages that come later, once or again and again (rule A13). Never early.
+// Messages that come later, once or again and again (rule A13). Never early, and never after cancel().
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,30 +12,70 @@ namespace rubato::inline v0 {
 
 namespace engine {
 
-/// What a timer does when its time has come: called by the engine where tasks may be created, one after
-/// another.
+/// What the runtime does later, such as to end an ask: called by the engine where tasks may be created.
 struct TimerCall {
   virtual ~TimerCall() = default;
-  /// @returns whether it is to be called again after its period.
-  virtual bool call() = 0;
+  virtual void call() = 0;
 };
-/// `period`: 0 for once. It keeps run() open. @returns its number, never 0.
-std::uint64_t add_timer(Duration delay, Duration period, std::unique_ptr<TimerCall> call);
-/// Nothing happens if it has been called, or was cancelled before.
+/// A message that an actor sends to itself later. A timer that is due sends a Due; the message itself is made
+/// in the actor's turn, so that an exception of its copy is a failure of that actor.
+struct TimedMessage {
+  using MakeDue = MessageNode* (*)(std::uint64_t number);
+  explicit TimedMessage(MakeDue due) : make_due(due) {}
+  virtual ~TimedMessage() = default;
+  /// By the engine's timers: the message that says that this one is due.
+  const MakeDue make_due;
+  /// In the actor's turn. Errors: what the message's copy throws.
+  virtual MessageNode* make() = 0;
+};
+
+/// A timer belongs to the running actor, if there is one: it is cancelled when that actor ends. Timers keep
+/// run() open. @returns its number; 0: it will never be due.
+std::uint64_t add_timer(Duration delay, std::unique_ptr<TimerCall> call);
+/// `period`: 0 for once. It is also cancelled when the actor is made again.
+std::uint64_t add_timer(Duration delay, Duration period, std::shared_ptr<TimedMessage> message);
+/// Nothing happens if it is over, or was cancelled before.
 void cancel_timer(std::uint64_t number);
+/// In the actor's turn: handles the message of this timer. @returns false if it was cancelled.
+bool handle_due(std::uint64_t number);
+/// The message of this timer is not handled. @returns false if it was cancelled.
+bool withdraw_due(std::uint64_t number);
+/// Errors: TaskError if it is not above 0.
+void check_period(Duration period);
 
 template <class F>
 std::uint64_t call_after(Duration delay, F f) {
   struct Once final : TimerCall {
     explicit Once(F&& function) : f(std::move(function)) {}
-    bool call() override {
-      f();
-      return false;
-    }
+    void call() override { f(); }
     F f;
   };
-  return add_timer(delay, Duration::zero(), std::make_unique<Once>(std::move(f)));
+  return add_timer(delay, std::make_unique<Once>(std::move(f)));
 }
+
+template <class M>
+struct Due {
+  using shown_message = M;
+  std::uint64_t number;
+  bool run_in_turn() { return handle_due(number); }
+  bool withdraw() { return withdraw_due(number); }
+};
+template <class M>
+MessageNode* make_due_of(std::uint64_t number) {
+  return make_node<Due<M>>(Due<M>{number});
+}
+template <class M>
+struct SendLater final : TimedMessage {
+  explicit SendLater(M m) : TimedMessage(make_due_of<M>), message(std::move(m)) {}
+  MessageNode* make() override { return make_node<M>(std::move(message)); }
+  M message;
+};
+template <class M>
+struct SendAgain final : TimedMessage {
+  explicit SendAgain(M m) : TimedMessage(make_due_of<M>), message(std::move(m)) {}
+  MessageNode* make() override { return make_node<M>(std::as_const(message)); }
+  M message;
+};
 
 }  // namespace engine
 
@@ -45,7 +85,8 @@ class timer {
   timer() = default;
   /// For the runtime.
   explicit timer(std::uint64_t number) : number_(number) {}
-  /// Of one that is over it does nothing.
+  /// Its message is not handled any more, also if it waits in the mailbox already. Of one that is over it
+  /// does nothing.
   void cancel() {
     if (number_ != 0) engine::cancel_timer(number_);
     number_ = 0;

@@ -55,6 +55,12 @@ struct Remake {
   virtual void operator()(void* where) = 0;
 };
 
+/// Of a list of timers, which the engine guards.
+struct TimerLink {
+  TimerLink* next = nullptr;
+  TimerLink** place = nullptr;  ///< what points to this one; null: in no list
+};
+
 struct Extras {
   NodeList stash;      ///< put aside
   NodeList unstashed;  ///< back, before what waits in the mailbox
@@ -70,6 +76,8 @@ struct Extras {
     bool is_killed = false;     ///< so are its children
   } ending;
   BasicLanes<MessageNode> lanes;
+  bool has_had_timers = false;
+  TimerLink* timers = nullptr;  ///< of its messages and asks; guarded by the engine's table of timers
 };
 
 }  // namespace rubato::inline v0::engine

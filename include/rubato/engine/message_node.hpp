@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,11 +29,15 @@ struct MessageNode;
 
 /// What all messages of one type have in common. Static, never freed; its address is the type's identity.
 struct MessageType {
-  void (*run)(MessageNode*);             ///< null for messages of programs; else the runtime's own work
+  /// Null for messages of programs; else the runtime's own work. @returns whether a message of the program
+  /// was handled by it.
+  bool (*run)(MessageNode*);
   void (*destroy)(MessageNode*);         ///< of what it carries; null: nothing to destroy
   void (*fail)(MessageNode*, AskError);  ///< null, or tells who asked; before destroy
-  const std::type_info* type;            ///< of what it carries
+  const std::type_info* type;            ///< of the program's message that it carries or stands for
   bool while_stopping;                   ///< handled also while an actor waits for its children's end
+  /// Null unless a timer sends it. Takes the message from its timer. @returns whether it was still to come.
+  bool (*withdraw)(MessageNode*);
 };
 
 inline constexpr std::size_t kNodeWords = 5;
@@ -96,11 +101,35 @@ constexpr auto fail_of() -> void (*)(MessageNode*, AskError) {
 }
 /// What the runtime itself sends has a member run_in_turn().
 template <class M>
-constexpr auto run_of() -> void (*)(MessageNode*) {
-  if constexpr (requires(M& m) { m.run_in_turn(); }) {
-    return [](MessageNode* node) { message_in<M>(node).run_in_turn(); };
+constexpr auto run_of() -> bool (*)(MessageNode*) {
+  if constexpr (requires(M& m) {
+                  { m.run_in_turn() } -> std::same_as<bool>;
+                }) {
+    return [](MessageNode* node) { return message_in<M>(node).run_in_turn(); };
+  } else if constexpr (requires(M& m) { m.run_in_turn(); }) {
+    return [](MessageNode* node) {
+      message_in<M>(node).run_in_turn();
+      return false;
+    };
   } else {
     return nullptr;
+  }
+}
+template <class M>
+constexpr auto withdraw_of() -> bool (*)(MessageNode*) {
+  if constexpr (requires(M& m) { m.withdraw(); }) {
+    return [](MessageNode* node) { return message_in<M>(node).withdraw(); };
+  } else {
+    return nullptr;
+  }
+}
+/// The message that people are told about: M, or what M carries for the runtime.
+template <class M>
+constexpr const std::type_info* shown_type() {
+  if constexpr (requires { typename M::shown_message; }) {
+    return &typeid(typename M::shown_message);
+  } else {
+    return &typeid(M);
   }
 }
 
@@ -111,8 +140,12 @@ inline constexpr bool is_handled_while_stopping = requires(M& m) {
 };
 
 template <class M>
-inline constexpr MessageType message_type{run_of<M>(), is_destroyed_by_call<M> ? destroy_message<M> : nullptr,
-                                          fail_of<M>(), &typeid(M), is_handled_while_stopping<M>};
+inline constexpr MessageType message_type{run_of<M>(),
+                                          is_destroyed_by_call<M> ? destroy_message<M> : nullptr,
+                                          fail_of<M>(),
+                                          shown_type<M>(),
+                                          is_handled_while_stopping<M>,
+                                          withdraw_of<M>()};
 
 inline void destroy_payload(MessageNode* node) {
   if (node->type->destroy != nullptr) node->type->destroy(node);
