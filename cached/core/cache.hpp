@@ -109,7 +109,7 @@ class Cache : public CacheUpkeep<D> {
       if (both) this->release(both);
       both = item_of({item->key(), hash}, *wanted);
       if (!both) {
-        answer.stored = Stored::no_memory, spare = item;
+        answer.stored = Stored::not_stored, spare = item;  // as memcached: the old item stays
         break;
       }
       this->discipline_.item_section(hash, link);
@@ -134,7 +134,7 @@ class Cache : public CacheUpkeep<D> {
       Item* item = this->find_live(key);
       if (!item) return;
       lru = item->lru;
-      if (request.cas && request.cas != item->cas()) {
+      if ((request.cas || request.must_match) && request.cas != item->cas()) {
         deleted = Deleted::exists;
         return;
       }

@@ -52,12 +52,12 @@ struct Found {
 };
 
 enum class StoreMode : std::uint8_t { set, add, replace, append, prepend };
-enum class Stored : std::uint8_t { stored, not_stored, exists, not_found, no_memory, too_large };
+enum class Stored : std::uint8_t { stored, not_stored, exists, not_found };
 
 struct StoreRequest {
   StoreMode mode = StoreMode::set;
   std::uint64_t cas = 0;    ///< to compare with, 0: none
-  bool must_match = false;  ///< without a unique to compare with nothing matches
+  bool must_match = false;  ///< compare with 0, too, which no item has
   bool invalidate = false;  ///< a lower unique is stored as stale
   bool vivify = false;      ///< append to what is not there stores
 };
@@ -68,8 +68,9 @@ struct StoreAnswer {
 
 enum class Deleted : std::uint8_t { deleted, not_found, exists };
 struct DeleteRequest {
-  std::uint64_t cas = 0;
-  bool counted = true;  ///< in the statistics
+  std::uint64_t cas = 0;    ///< to compare with, 0: none
+  bool must_match = false;  ///< compare with 0, too, which no item has
+  bool counted = true;      ///< in the statistics
   bool mark_stale = false, set_expiry = false;
   std::uint32_t expiry = 0;
 };

@@ -43,7 +43,8 @@ struct Settings {
   // Upkeep
   bool lru_crawler = true, lru_maintainer = true, slab_reassign = true;
   std::atomic<unsigned> automove{1};
-  double automove_ratio = 0.8, automove_freeratio = 0.01;
+  std::atomic<double> automove_ratio{0.8};
+  double automove_freeratio = 0.01;
   unsigned automove_window = 30, tail_repair = 0;
   std::atomic<unsigned> crawler_sleep{100}, crawler_to_crawl{0};
   LruTuning lru;

@@ -37,9 +37,8 @@ bool AdminCommands::line(const Words& words) {
   if (name == "verbosity") {
     if (words.count < 2 || words.count > 3) return s_.error("ERROR"), true;
     std::uint32_t level = 0;
-    s_.no_reply_ = words[words.count - 1] == "noreply";
-    if (!to_number(words[1], level) && !s_.no_reply_)
-      return s_.error("CLIENT_ERROR bad command line format"), true;
+    note_no_reply(words);
+    if (!to_number(words[1], level)) return s_.answer("CLIENT_ERROR bad command line format"), true;
     s_.context_.settings.verbosity = static_cast<int>(std::min(level, 2u));
     return s_.answer("OK"), true;
   }
@@ -51,6 +50,8 @@ bool AdminCommands::line(const Words& words) {
   if (name == "watch") return watch(words), true;
   return false;
 }
+
+void AdminCommands::note_no_reply(const Words& words) { s_.no_reply_ = words[words.count - 1] == "noreply"; }
 
 void AdminCommands::stats(const Words& words) {
   const auto sink = [&](std::string_view stat, std::string_view value) {
@@ -123,15 +124,16 @@ void AdminCommands::slabs(const Words& words) {
     }
   }
   if (words.count >= 3 && words[1] == "automove") {
-    if (words.count == 5 && words[2] == "freeratio") {
+    note_no_reply(words);
+    if (words[2] == "ratio") {
       double ratio = 0;
-      if (!to_number(words[3], ratio)) return s_.error("CLIENT_ERROR bad command line format");
-      s_.context_.settings.automove_freeratio = ratio;
+      if (words.count < 4 || !to_number(words[3], ratio)) return s_.answer("ERROR");
+      s_.context_.settings.automove_ratio = ratio;
       return s_.answer("OK");
     }
     std::uint32_t level = 0;
-    if (!to_number(words[2], level)) return s_.error("CLIENT_ERROR bad command line format");
-    if (level > 2) return s_.error("ERROR");
+    if (!to_number(words[2], level)) return s_.answer("CLIENT_ERROR bad command line format");
+    if (level > 2) return s_.answer("ERROR");
     s_.context_.settings.automove = level;
     return s_.answer("OK");
   }
@@ -139,27 +141,29 @@ void AdminCommands::slabs(const Words& words) {
 }
 
 void AdminCommands::lru(const Words& words) {
+  if (words.count < 2) return s_.error("ERROR");
+  note_no_reply(words);
   LruTuning tuning = s_.engine_.tuning();
   if (words.count >= 6 && words[1] == "tune") {
     std::uint32_t hot = 0, warm = 0;
     double hot_factor = 0, warm_factor = 0;
     if (!to_number(words[2], hot) || !to_number(words[3], warm) || !to_number(words[4], hot_factor) ||
         !to_number(words[5], warm_factor))
-      return s_.error("ERROR");
+      return s_.answer("ERROR");
     if (hot + warm > 80) return s_.answer("ERROR hot and warm pcts must not exceed 80");
     if (hot_factor <= 0 || warm_factor <= 0)
       return s_.answer("ERROR hot/warm age factors must be greater than 0");
     tuning.hot_share = hot / 100.0, tuning.warm_share = warm / 100.0;
     tuning.hot_factor = hot_factor, tuning.warm_factor = warm_factor;
   } else if (words.count >= 3 && words[1] == "mode" && s_.context_.settings.lru_maintainer) {
-    if (words[2] != "flat" && words[2] != "segmented") return s_.error("ERROR");
+    if (words[2] != "flat" && words[2] != "segmented") return s_.answer("ERROR");
     tuning.segmented = words[2] == "segmented";
   } else if (words.count >= 3 && words[1] == "temp_ttl" && s_.context_.settings.lru_maintainer) {
     std::int32_t ttl = 0;
-    if (!to_number(words[2], ttl)) return s_.error("ERROR");
+    if (!to_number(words[2], ttl)) return s_.answer("ERROR");
     tuning.temporary_ttl = ttl < 0 ? -1 : ttl;
   } else {
-    return s_.error("ERROR");
+    return s_.answer("ERROR");
   }
   s_.engine_.tune(tuning);
   s_.answer("OK");
@@ -206,21 +210,21 @@ void AdminCommands::lru_crawler(const Words& words) {
 
 void AdminCommands::flush_all(const Words& words) {
   if (words.count > 3) return s_.error("ERROR");
-  s_.no_reply_ = words[words.count - 1] == "noreply";
+  note_no_reply(words);
   s_.counters_.add(Count::flush_commands);
   if (!s_.context_.settings.flush) return s_.answer("CLIENT_ERROR flush_all not allowed");
   std::int32_t delay = 0;
   const bool has_delay = words.count == (s_.no_reply_ ? 3u : 2u);
-  if (has_delay && !to_number(words[1], delay)) return s_.error("CLIENT_ERROR invalid exptime argument");
+  if (has_delay && !to_number(words[1], delay)) return s_.answer("CLIENT_ERROR invalid exptime argument");
   s_.engine_.flush(delay > 0 ? s_.context_.clock.expiry(delay) : s_.context_.clock.now());
   s_.answer("OK");
 }
 
 void AdminCommands::cache_memlimit(const Words& words) {
   if (words.count != 2 && words.count != 3) return s_.error("ERROR");
-  s_.no_reply_ = words[words.count - 1] == "noreply";
+  note_no_reply(words);
   std::uint32_t megabytes = 0;
-  if (!to_number(words[1], megabytes)) return s_.error("ERROR");
+  if (!to_number(words[1], megabytes)) return s_.answer("ERROR");
   if (megabytes < 8) return s_.answer("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m");
   if (megabytes > 1000000000) return s_.answer("MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes");
   const std::size_t bytes = std::size_t{megabytes} << 20;
@@ -239,12 +243,13 @@ void AdminCommands::shutdown(const Words& words) {
 
 // There are no log lines to send: refused as where -W forbids it, not accepted and ignored (T71).
 void AdminCommands::watch(const Words& words) {
+  note_no_reply(words);
   constexpr std::string_view kinds[] = {"fetchers", "mutations", "evictions", "connevents"};
   const bool is_known =
       std::all_of(words.word.begin() + 1, words.word.begin() + words.count, [&kinds](std::string_view word) {
         return std::find(std::begin(kinds), std::end(kinds), word) != std::end(kinds);
       });
-  s_.error(is_known || !s_.context_.settings.watch ? "CLIENT_ERROR watch commands not allowed" : "ERROR");
+  s_.answer(is_known || !s_.context_.settings.watch ? "CLIENT_ERROR watch commands not allowed" : "ERROR");
 }
 
 }  // namespace rubato::cached

@@ -373,10 +373,6 @@ void BinaryProtocol::value_complete() {
       return error(h, kNotFound);
     case Stored::not_stored:
       return error(h, h.form.loud == kAdd ? kExists : h.form.loud == kReplace ? kNotFound : kNotStored);
-    case Stored::no_memory:
-      return error(h, kNoMemory);
-    case Stored::too_large:
-      return error(h, kTooLarge);
   }
 }
 

@@ -62,6 +62,7 @@ class AdminCommands {
   bool line(const Words& words);
 
  private:
+  void note_no_reply(const Words& words);
   void stats(const Words& words);
   void cachedump(const Words& words);
   void slabs(const Words& words);

@@ -293,6 +293,9 @@ void MetaProtocol::set(const Words& words) {
     }
   }
   if (flags.has('C')) to_number(flags.token('C'), request.cas);
+  // Those that store over an item match only with its unique, and none has 0.
+  const bool replaces = request.mode == StoreMode::set || request.mode == StoreMode::replace;
+  request.must_match = flags.has('C') && replaces;
   request.invalidate = flags.has('I');
   std::uint32_t client_flags = 0;
   if (flags.has('F')) to_flags(flags.token('F'), client_flags);
@@ -353,10 +356,6 @@ void MetaProtocol::value_complete() {
     case Stored::not_found:
       code = "NF";
       break;
-    case Stored::no_memory:
-      return s_.error("SERVER_ERROR out of memory storing object");
-    case Stored::too_large:
-      return s_.error("SERVER_ERROR object too large for cache");
   }
   if (flags.quiet && answer.stored == Stored::stored) return;
   s_.output_.append(code);
@@ -374,7 +373,7 @@ void MetaProtocol::remove(const Words& words) {
   Flags flags;
   if (!has_shape(words, kTooMany) || !read(words, 2, Errors::one, flags)) return;
   DeleteRequest request;
-  if (flags.has('C')) to_number(flags.token('C'), request.cas);
+  if ((request.must_match = flags.has('C'))) to_number(flags.token('C'), request.cas);
   request.mark_stale = flags.has('I');
   if ((request.set_expiry = flags.has('T'))) request.expiry = expiry_of(flags, 'T');
   switch (s_.engine_.remove(s_.counters_, s_.key(flags.key), request)) {

@@ -101,7 +101,7 @@ std::size_t Session::consume_text(const char* data, std::size_t n) {
     if (n > 2048) {
       std::string_view start(data, n);
       start.remove_prefix(std::min(start.find_first_not_of(' '), std::size_t{100}));
-      if (start.substr(0, 4) != "get " && start.substr(0, 5) != "gets ") closing_ = true;
+      if (!logged_in_ || (start.substr(0, 4) != "get " && start.substr(0, 5) != "gets ")) closing_ = true;
     }
     return 0;
   }

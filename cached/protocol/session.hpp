@@ -74,7 +74,8 @@ class Session {
     output_.append(text);
     output_.append("\r\n");
   }
-  /// Errors of the server, and of a line that is no command, are answered even where `noreply` was asked for.
+  /// For a line that is no command or has a wrong number of words, and for meta commands: answered even with
+  /// `noreply`. All else that `noreply` came with takes `answer`, whatever went wrong.
   void error(std::string_view text) {
     no_reply_ = false;
     answer(text);

@@ -12,6 +12,7 @@ namespace rubato::cached {
 namespace {
 
 constexpr std::string_view kBadFormat = "CLIENT_ERROR bad command line format";
+constexpr std::uint32_t kMostLogin = 4096;  // bytes of user and password
 
 Words split(std::string_view line) {
   Words words;
@@ -51,8 +52,8 @@ void TextProtocol::line(std::string_view line) {
   if (line.substr(0, 4) == "get " && s_.logged_in_) return get(line.substr(4), false, false);
   if (line.substr(0, 5) == "gets " && s_.logged_in_) return get(line.substr(5), true, false);
   const Words words = split(line);
-  if (words.count == 0) return s_.error("ERROR");
   if (!s_.logged_in_) return log_in(words);
+  if (words.count == 0) return s_.error("ERROR");
   if (words.count > 1 && words[words.count - 1].substr(0, 5) == "HTTP/") return s_.close();
   if (!dispatch(words, line)) s_.error("ERROR");
 }
@@ -160,7 +161,7 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
   Item* item = fits ? s_.engine_.allocate(key, flags, s_.context_.clock.expiry(expiry), bytes) : nullptr;
   if (!item) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
-    s_.error(fits ? "SERVER_ERROR out of memory storing object" : "SERVER_ERROR object too large for cache");
+    s_.answer(fits ? "SERVER_ERROR out of memory storing object" : "SERVER_ERROR object too large for cache");
     s_.swallow_ = std::size_t{bytes} + 2;
     // The old value must not stay, or a client would read what it believes to have replaced.
     if (mode == StoreMode::set && !cas) s_.engine_.remove(s_.counters_, key, {.counted = false});
@@ -203,10 +204,6 @@ void TextProtocol::value_complete() {
       return s_.answer("EXISTS");
     case Stored::not_found:
       return s_.answer("NOT_FOUND");
-    case Stored::no_memory:
-      return s_.error("SERVER_ERROR out of memory storing object");
-    case Stored::too_large:
-      return s_.error("SERVER_ERROR object too large for cache");
   }
 }
 
@@ -217,7 +214,7 @@ void TextProtocol::remove(const Words& words) {
     note_no_reply(words);
     const bool valid =
         (words.count == 3 && (zero || s_.no_reply_)) || (words.count == 4 && zero && s_.no_reply_);
-    if (!valid) return s_.error("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
+    if (!valid) return s_.answer("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
   }
   if (words[1].size() > kMostKey) return s_.answer(kBadFormat);
   const Deleted deleted = s_.engine_.remove(s_.counters_, s_.key(words[1]), {});
@@ -238,7 +235,7 @@ void TextProtocol::count(const Words& words, bool increment) {
     case Counted::non_numeric:
       return s_.answer("CLIENT_ERROR cannot increment or decrement non-numeric value");
     case Counted::no_memory:
-      return s_.error("SERVER_ERROR out of memory");
+      return s_.answer("SERVER_ERROR out of memory");
     case Counted::not_found:
     case Counted::exists:
       return s_.answer("NOT_FOUND");
@@ -257,11 +254,14 @@ void TextProtocol::touch(const Words& words) {
   s_.answer(found.hit ? "TOUCHED" : "NOT_FOUND");
 }
 
-// Before a login the only command is `set`, whose data is user and password.
+// Before a login the only command is `set`, whose data is user and password. Another one is refused, and the
+// connection stays: clients begin with `version` or `mn`.
 void TextProtocol::log_in(const Words& words) {
   std::uint32_t length = 0;
-  if (words[0] != "set" || words.count < 5 || !to_number(words[4], length) || length > 4096) {
-    s_.error(words[0] == "set" && words.count < 5 ? "ERROR" : "CLIENT_ERROR unauthenticated");
+  if (words[0] != "set" || words.count < 5 || !to_number(words[4], length))
+    return s_.error("CLIENT_ERROR unauthenticated");
+  if (length > kMostLogin) {  // no user and password: its data is not worth being read
+    s_.error("CLIENT_ERROR unauthenticated");
     return s_.close();
   }
   s_.awaited_.fill().login.clear();

@@ -249,7 +249,7 @@ void Report::settings() {
   add("hashpower_init", s.hash_power);
   flag("slab_reassign", s.slab_reassign);
   add("slab_automove", s.automove.load());
-  add("slab_automove_ratio", fmt::format("{:.2f}", s.automove_ratio));
+  add("slab_automove_ratio", fmt::format("{:.2f}", s.automove_ratio.load()));
   add("slab_automove_window", s.automove_window);
   add("slab_automove_freeratio", fmt::format("{:.3f}", s.automove_freeratio));
   add("slab_chunk_max", s.slab_chunk_max);

@@ -127,6 +127,28 @@ SESSIONS: dict[str, str] = {
     ),
     "cas of nothing": "set a 0 0 1|1|cas a 0 0 1 0|2|cas b 0 0 1 0|2|get a b",
     "numbers among white space": "set n 0 0 3| 9 |incr n 1|get n|set n 0 0 5|7 abc|incr n 1|get n",
+    "meta unique 0": (
+        "ms a 1 T100|x|ms a 1 C0|y|md a C0|ms a 1 MR C0|y|ms a 1 C0 I|y|md a C0 I T1|mg a v t|ms b 1 C0|x|ms b 1 MR C0|x"
+        "|md b C0|ms b 1 ME C0|x|ms b 1 MA C0|y|ms b 1 MP C0|z|mg b v|ma n N0 J5 v|ma n C0 v|md b C0 q|mg b"
+    ),
+    "noreply, whatever goes wrong": (
+        "set k 0 0 1|x|delete k 10 noreply|get k|delete k x noreply|delete k x y noreply|delete noreply"
+        "|flush_all x noreply|flush_all 1 2 noreply|get k|verbosity x noreply|verbosity noreply|verbosity 1 2 noreply"
+        "|slabs automove 3 noreply|slabs automove x noreply|slabs automove 1 noreply|slabs automove ratio x noreply"
+        "|lru mode x noreply|lru mode segmented noreply|lru tune x 1 1 1 noreply|lru tune 50 50 1 1 noreply"
+        "|lru temp_ttl x noreply|lru x noreply|lru noreply|lru_crawler sleep x noreply|cache_memlimit x noreply"
+        "|cache_memlimit 5 noreply|cache_memlimit noreply|watch foo noreply|set k 0 noreply|set k 0 0 x noreply"
+        "|set k 0 x 1 noreply|set k 0 0 1 x noreply|cas k 0 0 1 noreply|incr k noreply|incr k x noreply|touch k noreply"
+        "|touch k x noreply|foo noreply|stats detail x noreply|lru_crawler crawl 99 noreply|shutdown noreply|get k"
+    ),
+    "noreply, too large": (
+        "set b 0 0 1|x|add b 0 0 1100000 noreply|BIG(1100000)|get b|set b 0 0 1100000 noreply|BIG(1100000)|delete b"
+        "|set b 0 0 1|x|append b 0 0 1048500 noreply|BIG(1048500)|mn|append b 0 0 1048500|BIG(1048500)|mg b s"
+        "|ms b 1048500 MP|BIG(1048500)|mg b s"
+    ),
+    "ratio of the page mover": (
+        "slabs automove ratio 0.5|slabs automove ratio|slabs automove ratio x|slabs automove ratio 0.5 1"
+    ),
     "watch": "watch foo",
     "quit": "set a 0 0 1|1|quit|get a",
 }

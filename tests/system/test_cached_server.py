@@ -199,19 +199,42 @@ def test_signals_end_it_cleanly(start: Callable[..., Running], number: int) -> N
     assert server.process.wait(LAST_RESORT) == 0
 
 
+def ask_before_login(server: Running, data: bytes) -> bytes:
+    """All that is answered until the server closes; `quit` is refused like any other command before a login."""
+    with server.connect() as client:
+        client.sendall(data)
+        client.shutdown(socket.SHUT_WR)
+        return receive_all(client)
+
+
 def test_users_log_in_by_a_file_that_hup_reads_again(start: Callable[..., Running], tmp_path: Path) -> None:
     users = tmp_path / "users"
     users.write_text("anna:secret\n")
     server = start("-Y", str(users))
-    assert server.ask(b"get a\r\n") == b"CLIENT_ERROR unauthenticated\r\n"
-    assert server.ask(b"set x 0 0 11\r\nanna secret\r\nget a\r\nquit\r\n") == b"STORED\r\nEND\r\n"
-    assert server.ask(b"set x 0 0 10\r\nanna wrong\r\nset x 0 0 1\r\nx\r\nset x 0 0 11\r\nanna secret\r\nquit\r\n") == (
-        b"CLIENT_ERROR authentication failure\r\nCLIENT_ERROR bad authentication token format\r\n"
-        b"STORED\r\n")  # fmt: skip
+    refused = b"CLIENT_ERROR unauthenticated\r\n"
+    assert ask_before_login(server, b"set x 0 0 11\r\nanna secret\r\nget a\r\n") == b"STORED\r\nEND\r\n"
+    assert ask_before_login(server, b"set x 0 0 10\r\nanna wrong\r\nset x 0 0 1\r\nx\r\n") == (
+        b"CLIENT_ERROR authentication failure\r\nCLIENT_ERROR bad authentication token format\r\n")  # fmt: skip
+    # A command before the login is refused, and the connection stays: pools begin with one.
+    too_early = [b"get a", b"version", b"mn", b"", b"set x", b"set x 0 0 y", b"quit"]
+    answers = ask_before_login(server, b"".join(line + b"\r\nset x 0 0 10\r\nanna wrong\r\n" for line in too_early)
+                               + b"set x 0 0 11\r\nanna secret\r\nmn\r\n")  # fmt: skip
+    assert answers == (refused + b"CLIENT_ERROR authentication failure\r\n") * len(too_early) + b"STORED\r\nMN\r\n"
+    # Not so a value that is no user and password by its length.
+    assert ask_before_login(server, b"set x 0 0 5000\r\nmn\r\n") == refused
     users.write_text("bert:other\n")
     server.process.send_signal(signal.SIGHUP)
-    while b"STORED" not in server.ask(b"set x 0 0 10\r\nbert other\r\nquit\r\n"):
+    while b"STORED" not in ask_before_login(server, b"set x 0 0 10\r\nbert other\r\n"):
         time.sleep(0.01)
+
+
+def test_noreply_is_heeded_where_memory_is_full(start: Callable[..., Running]) -> None:
+    server = start("-M", "-m", "8")
+    value = b"v" * 100_000
+    answers = server.ask(b"".join(b"set k%d 0 0 100000\r\n%s\r\n" % (n, value) for n in range(200)) + b"quit\r\n")
+    assert answers.endswith(b"SERVER_ERROR out of memory storing object\r\n")
+    quiet = b"set k 0 0 100000 noreply\r\n%s\r\nadd k 0 0 100000 noreply\r\n%s\r\n" % (value, value)
+    assert server.ask(quiet + b"delete none\r\nquit\r\n") == b"NOT_FOUND\r\n"
 
 
 @pytest.mark.parametrize("name", DISCIPLINES)

@@ -118,7 +118,7 @@ class History {
   StoreAnswer store(ThreadCounters& counters, const std::string& key, const std::string& value,
                     const StoreRequest& request) {
     Item* item = made(key, value);
-    return item ? cache_.store(counters, item, named(key).hash, request) : StoreAnswer{Stored::no_memory};
+    return item ? cache_.store(counters, item, named(key).hash, request) : StoreAnswer{Stored::not_stored};
   }
 
   /// Some pages of the class of the values in each shard, so that the mover has something to do.
