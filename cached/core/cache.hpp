@@ -350,6 +350,7 @@ class Cache : public CacheUpkeep<D> {
     const char* p = item.data();
     std::uint32_t first = 0;
     while (first < n && space(p[first])) ++first;
+    if (first < n && p[first] == '+') ++first;
     std::uint32_t i = first;
     for (value = 0; i < n && p[i] >= '0' && p[i] <= '9'; ++i) {
       const auto digit = static_cast<std::uint64_t>(p[i] - '0');

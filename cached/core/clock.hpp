@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <mutex>
 
 #include "cached/core/pure.hpp"
 
@@ -16,8 +17,13 @@ class Clock {
 
   Clock() : started_wall_(std::time(nullptr) - kOffset), started_(monotonic() - kOffset) { tick(); }
   /// Follows the monotonic clock: a jump of the wall clock changes no expiry.
-  void tick() {
-    __atomic_store_n(&now_, static_cast<std::uint32_t>(monotonic() - started_), __ATOMIC_RELAXED);
+  void tick() { tick_by(0); }
+  /// For tests: moves this clock by so many seconds, at once.
+  void move(std::int64_t seconds) { tick_by(seconds); }
+  /// For tests: stands still until it is told to go on.
+  void pause(bool paused) {
+    std::lock_guard guard(mutex_);
+    paused_ = paused;
   }
   RUBATO_CACHED_PURE std::uint32_t now() const { return __atomic_load_n(&now_, __ATOMIC_RELAXED); }
   /// For those that read it in another way.
@@ -41,7 +47,16 @@ class Clock {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec;
   }
+  void tick_by(std::int64_t seconds) {
+    std::lock_guard guard(mutex_);
+    moved_ += seconds;
+    const std::int64_t now = paused_ ? now_ + seconds : monotonic() - started_ + moved_;
+    __atomic_store_n(&now_, static_cast<std::uint32_t>(now), __ATOMIC_RELAXED);
+  }
   std::int64_t started_wall_, started_;
+  std::mutex mutex_;  ///< of those that change it
+  std::int64_t moved_ = 0;
+  bool paused_ = false;
   std::uint32_t now_ = 0;  ///< accessed atomically
 };
 

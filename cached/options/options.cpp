@@ -57,51 +57,59 @@ std::size_t size_of(std::string_view option, std::string_view text, std::size_t 
 }
 
 using Reader = void (*)(Settings&, std::string_view option, std::string_view value);
+enum class Value : std::uint8_t { none, optional, needed };
 struct Suboption {
-  bool takes_value;
+  Value value;
   Reader read;
 };
 
 const std::map<std::string_view, Suboption>& suboptions() {
   static const std::map<std::string_view, Suboption> table{
-      {"maxconns_fast", {false, [](auto& s, auto, auto) { s.maxconns_fast = true; }}},
-      {"no_maxconns_fast", {false, [](auto& s, auto, auto) { s.maxconns_fast = false; }}},
-      {"hashpower", {true, [](auto& s, auto o, auto v) { s.hash_power = number(o, v, 12u, 32u); }}},
-      {"no_hashexpand", {false, [](auto& s, auto, auto) { s.may_expand = false; }}},
+      {"maxconns_fast", {Value::none, [](auto& s, auto, auto) { s.maxconns_fast = true; }}},
+      {"no_maxconns_fast", {Value::none, [](auto& s, auto, auto) { s.maxconns_fast = false; }}},
+      {"hashpower", {Value::needed, [](auto& s, auto o, auto v) { s.hash_power = number(o, v, 12u, 32u); }}},
+      {"no_hashexpand", {Value::none, [](auto& s, auto, auto) { s.may_expand = false; }}},
       {"tail_repair_time",
-       {true, [](auto& s, auto o, auto v) { s.tail_repair = number(o, v, 10u, 1u << 30); }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.tail_repair = number(o, v, 10u, 1u << 30); }}},
       {"hash_algorithm",
-       {true,
+       {Value::needed,
         [](auto& s, auto, auto v) {
           if (!hash_named(v)) throw UsageError("hash_algorithm is murmur3, jenkins or xxh3, not '{}'", v);
           s.hash = v;
         }}},
-      {"lru_crawler", {false, [](auto& s, auto, auto) { s.lru_crawler = true; }}},
-      {"no_lru_crawler", {false, [](auto& s, auto, auto) { s.lru_crawler = false; }}},
+      {"lru_crawler", {Value::none, [](auto& s, auto, auto) { s.lru_crawler = true; }}},
+      {"no_lru_crawler", {Value::none, [](auto& s, auto, auto) { s.lru_crawler = false; }}},
       {"lru_crawler_sleep",
-       {true, [](auto& s, auto o, auto v) { s.crawler_sleep = number(o, v, 0u, 1000000u); }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.crawler_sleep = number(o, v, 0u, 1000000u); }}},
       {"lru_crawler_tocrawl",
-       {true, [](auto& s, auto o, auto v) { s.crawler_to_crawl = number(o, v, 0u, ~0u); }}},
-      {"lru_maintainer", {false, [](auto& s, auto, auto) { s.lru_maintainer = s.lru.segmented = true; }}},
-      {"no_lru_maintainer", {false, [](auto& s, auto, auto) { s.lru_maintainer = s.lru.segmented = false; }}},
-      {"hot_lru_pct", {true, [](auto& s, auto o, auto v) { s.lru.hot_share = number(o, v, 1, 79) / 100.0; }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.crawler_to_crawl = number(o, v, 0u, ~0u); }}},
+      {"lru_maintainer",
+       {Value::none, [](auto& s, auto, auto) { s.lru_maintainer = s.lru.segmented = true; }}},
+      {"no_lru_maintainer",
+       {Value::none, [](auto& s, auto, auto) { s.lru_maintainer = s.lru.segmented = false; }}},
+      {"hot_lru_pct",
+       {Value::needed, [](auto& s, auto o, auto v) { s.lru.hot_share = number(o, v, 1, 79) / 100.0; }}},
       {"warm_lru_pct",
-       {true, [](auto& s, auto o, auto v) { s.lru.warm_share = number(o, v, 1, 79) / 100.0; }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.lru.warm_share = number(o, v, 1, 79) / 100.0; }}},
       {"hot_max_factor",
-       {true, [](auto& s, auto o, auto v) { s.lru.hot_factor = number(o, v, 0.001, 1e9); }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.lru.hot_factor = number(o, v, 0.001, 1e9); }}},
       {"warm_max_factor",
-       {true, [](auto& s, auto o, auto v) { s.lru.warm_factor = number(o, v, 0.001, 1e9); }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.lru.warm_factor = number(o, v, 0.001, 1e9); }}},
       {"temporary_ttl",
-       {true, [](auto& s, auto o, auto v) { s.lru.temporary_ttl = number(o, v, 0, 1 << 30); }}},
-      {"idle_timeout", {true, [](auto& s, auto o, auto v) { s.idle_timeout = number(o, v, 0u, 1u << 30); }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.lru.temporary_ttl = number(o, v, -1, 1 << 30); }}},
+      {"idle_timeout",
+       {Value::needed,
+        [](auto& s, auto o, auto v) {
+          s.idle_timeout = static_cast<unsigned>(std::max(number(o, v, -1, 1 << 30), 0));  // -1: never, too
+        }}},
       {"read_buf_mem_limit",
-       {true, [](auto& s, auto o,
-                 auto v) { s.read_buffer_limit = std::size_t{number(o, v, 0u, 1u << 20)} << 20; }}},
-      {"resp_obj_mem_limit", {true, [](auto&, auto o, auto v) { number(o, v, 0u, 1u << 20); }}},
+       {Value::needed, [](auto& s, auto o,
+                          auto v) { s.read_buffer_limit = std::size_t{number(o, v, 0u, 1u << 20)} << 20; }}},
+      {"resp_obj_mem_limit", {Value::optional, [](auto&, auto, auto) {}}},  // as in memcached, which has none
       {"slab_chunk_max",
-       {true, [](auto& s, auto o, auto v) { s.slab_chunk_max = size_of(o, v, 1024, kPageSize); }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.slab_chunk_max = size_of(o, v, 1024, kPageSize); }}},
       {"slab_sizes",
-       {true,
+       {Value::needed,
         [](auto& s, auto o, auto v) {
           s.slab_sizes.clear();
           for (std::size_t at = 0; at <= v.size();) {
@@ -114,34 +122,40 @@ const std::map<std::string_view, Suboption>& suboptions() {
             at = end + 1;
           }
         }}},
-      {"slab_reassign", {false, [](auto& s, auto, auto) { s.slab_reassign = true; }}},
-      {"no_slab_reassign", {false, [](auto& s, auto, auto) { s.slab_reassign = false; }}},
-      {"slab_automove", {true, [](auto& s, auto o, auto v) { s.automove = number(o, v, 0u, 2u); }}},
-      {"no_slab_automove", {false, [](auto& s, auto, auto) { s.automove = 0; }}},
+      {"slab_reassign", {Value::none, [](auto& s, auto, auto) { s.slab_reassign = true; }}},
+      {"no_slab_reassign", {Value::none, [](auto& s, auto, auto) { s.slab_reassign = false; }}},
+      {"slab_automove",
+       {Value::optional,
+        [](auto& s, auto o, auto v) { s.automove = v.empty() ? 1u : number(o, v, 0u, 2u); }}},
+      {"no_slab_automove", {Value::none, [](auto& s, auto, auto) { s.automove = 0; }}},
       {"slab_automove_ratio",
-       {true, [](auto& s, auto o, auto v) { s.automove_ratio = number(o, v, 0.01, 1.0); }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.automove_ratio = number(o, v, 0.01, 1.0); }}},
       {"slab_automove_window",
-       {true, [](auto& s, auto o, auto v) { s.automove_window = number(o, v, 3u, 1u << 20); }}},
-      {"no_chunked_items", {false, [](auto& s, auto, auto) { s.slab_chunk_max = kPageSize; }}},
-      {"track_sizes", {false, [](auto& s, auto, auto) { s.track_sizes = true; }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.automove_window = number(o, v, 3u, 1u << 20); }}},
+      {"slab_automove_freeratio",
+       {Value::needed, [](auto& s, auto o, auto v) { s.automove_freeratio = number(o, v, 0.0, 1.0); }}},
+      {"no_chunked_items", {Value::none, [](auto& s, auto, auto) { s.slab_chunk_max = kPageSize; }}},
+      {"track_sizes", {Value::none, [](auto& s, auto, auto) { s.track_sizes = true; }}},
       {"watcher_logbuf_size",
-       {true, [](auto& s, auto o, auto v) { s.watcher_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
+       {Value::needed, [](auto& s, auto o, auto v) { s.watcher_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
       {"worker_logbuf_size",
-       {true, [](auto& s, auto o, auto v) { s.worker_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
-      {"inline_ascii_resp", {false, [](auto& s, auto, auto) { s.inline_ascii = true; }}},
-      {"no_inline_ascii_resp", {false, [](auto& s, auto, auto) { s.inline_ascii = false; }}},
-      {"modern", {false, [](auto&, auto, auto) {}}},  // the defaults since 1.5
+       {Value::needed, [](auto& s, auto o, auto v) { s.worker_log = size_of(o, v, 1, 1u << 30) * 1024; }}},
+      {"inline_ascii_resp", {Value::none, [](auto& s, auto, auto) { s.inline_ascii = true; }}},
+      {"no_inline_ascii_resp", {Value::none, [](auto& s, auto, auto) { s.inline_ascii = false; }}},
+      {"modern", {Value::none, [](auto&, auto, auto) {}}},  // the defaults since 1.5
       {"no_modern",
-       {false,
+       {Value::none,
         [](auto& s, auto, auto) {
           s.lru_crawler = s.lru_maintainer = s.lru.segmented = s.slab_reassign = s.maxconns_fast = false;
           s.automove = 0, s.hash = "jenkins", s.slab_chunk_max = kPageSize;
         }}},
-      {"no_drop_privileges", {false, [](auto&, auto, auto) {}}},  // none are dropped
-      {"item_copy_max", {true, [](auto& s, auto o, auto v) { s.item_copy_max = size_of(o, v, 0, 1 << 20); }}},
-      {"metrics", {true, [](auto& s, auto, auto v) { s.metrics = v; }}},
+      {"no_drop_privileges", {Value::none, [](auto&, auto, auto) {}}},  // none are dropped
+      {"debugtime", {Value::none, [](auto& s, auto, auto) { s.debug_time = true; }}},
+      {"item_copy_max",
+       {Value::needed, [](auto& s, auto o, auto v) { s.item_copy_max = size_of(o, v, 0, 1 << 20); }}},
+      {"metrics", {Value::needed, [](auto& s, auto, auto v) { s.metrics = v; }}},
       {"discipline",
-       {true,
+       {Value::needed,
         [](auto& s, auto, auto v) {
           if (!find_discipline(v))
             throw UsageError("discipline is {}, not '{}'", discipline_names(" or "), v);
@@ -175,9 +189,14 @@ void read_suboptions(Settings& settings, std::string_view text) {
     const auto found = suboptions().find(name);
     if (found == suboptions().end())
       throw UsageError("-o {} is not known; rubato-cached -h lists what is", name);
-    if (found->second.takes_value && value.empty())
+    if (found->second.value == Value::needed && value.empty())
       throw UsageError("-o {} needs a value, as {}=...", name, name);
-    if (!found->second.takes_value && equals != one.npos) throw UsageError("-o {} takes no value", name);
+    // memcached reads no value there, so that 0 would switch it on.
+    if (found->second.value == Value::none && !value.empty() && value != "1") {
+      const std::string opposite = starts("no_") ? std::string(name.substr(3)) : "no_" + std::string(name);
+      throw UsageError("-o {} takes no value{}", name,
+                       suboptions().count(opposite) ? "; its opposite is " + opposite : std::string());
+    }
     found->second.read(settings, name, value);
   }
 }
@@ -256,7 +275,9 @@ void print_help() {
       version_text());
   for (const auto& [name, suboption] : suboptions())
     std::printf("     %.*s%s\n", static_cast<int>(name.size()), name.data(),
-                suboption.takes_value ? "=VALUE" : "");
+                suboption.value == Value::needed     ? "=VALUE"
+                : suboption.value == Value::optional ? "[=VALUE]"
+                                                     : "");
   std::printf("     VALUE of discipline: %s (%s)\n", discipline_names(", ").c_str(),
               disciplines().front().name.data());
 }
@@ -298,9 +319,12 @@ void read(int letter, Settings& s) {
     case 'u':
       s.user = value;
       break;
-    case 'm':
-      s.max_bytes = number<std::size_t>("-m", value, 8, 1 << 24) << 20;
+    case 'm': {
+      // As 64m, too, which memcached takes for 64; a g it would take for megabytes.
+      const bool has_unit = !value.empty() && (value.back() | 32) == 'm';
+      s.max_bytes = number<std::size_t>("-m", value.substr(0, value.size() - has_unit), 1, 1 << 24) << 20;
       break;
+    }
     case 'M':
       s.evict = false;
       break;

@@ -49,6 +49,7 @@ struct Settings {
   std::atomic<unsigned> crawler_sleep{100}, crawler_to_crawl{0};
   LruTuning lru;
   // What is allowed
+  bool debug_time = false;  ///< the command debugtime, for tests
   bool shutdown_command = false, flush = true, dump = true, watch = true;
   char prefix_delimiter = ':';
   std::atomic<bool> detail{false};

@@ -48,6 +48,7 @@ bool AdminCommands::line(const Words& words) {
   if (name == "cache_memlimit") return cache_memlimit(words), true;
   if (name == "shutdown") return shutdown(words), true;
   if (name == "watch") return watch(words), true;
+  if (name == "debugtime" && s_.context_.settings.debug_time) return debug_time(words), true;
   return false;
 }
 
@@ -239,6 +240,19 @@ void AdminCommands::shutdown(const Words& words) {
   if (words.count > 1 && words[1] != "graceful") return s_.answer("CLIENT_ERROR invalid shutdown mode");
   s_.close();
   s_.context_.service.end(words.count > 1);
+}
+
+// As in memcached built for debugging: `p` stops the clock, `r` lets it run, a number moves it by seconds.
+void AdminCommands::debug_time(const Words& words) {
+  std::int64_t seconds = 0;
+  Clock& clock = s_.context_.clock;
+  if (words[1] == "p" || words[1] == "r")
+    clock.pause(words[1] == "p");
+  else if (to_number(words[1], seconds))
+    clock.move(seconds);
+  else
+    return s_.error("ERROR");
+  s_.answer("OK");
 }
 
 // There are no log lines to send: refused as where -W forbids it, not accepted and ignored (T71).

@@ -72,6 +72,7 @@ class AdminCommands {
   void cache_memlimit(const Words& words);
   void shutdown(const Words& words);
   void watch(const Words& words);
+  void debug_time(const Words& words);
 
   Session& s_;
 };

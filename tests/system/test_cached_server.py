@@ -176,7 +176,10 @@ def test_clients_that_die_in_mid_request_leave_nothing(start: Callable[..., Runn
         (["-o", "ssl_key=x"], "TLS"), (["-o", "drop_privileges"], "systemd"), (["-o", "no_such"], "not known"),
         (["-o", "discipline=none"], "locks or locks14"),
         (["-t", "0"], "-t"), (["-f", "1"], "-f"),
-        (["-m", "x"], "-m"), (["-B", "udp"], "-B"), (["extra"], "extra"), (["-p"], "-p"), (["-I", "100"], "-I"),
+        (["-m", "x"], "-m"), (["-m", "0"], "-m"), (["-m", "1g"], "-m"), (["-m", "1"], "-I"),
+        (["-o", "lru_crawler=0"], "no_lru_crawler"), (["-o", "no_lru_crawler=x"], "its opposite is lru_crawler"),
+        (["-o", "slab_automove=3"], "slab_automove"), (["-o", "idle_timeout=-2"], "idle_timeout"),
+        (["-B", "udp"], "-B"), (["extra"], "extra"), (["-p"], "-p"), (["-I", "100"], "-I"),
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_refused_in_one_sentence(cached_program: Path, options: list[str], word: str) -> None:
@@ -184,6 +187,44 @@ def test_what_is_not_there_is_refused_in_one_sentence(cached_program: Path, opti
     assert result.returncode == 64
     assert word in result.stderr
     assert result.stderr.count("\n") == 1 and result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        # The start line of many guides.
+        ("-o slab_reassign,slab_automove,lru_crawler,maxconns_fast,hash_algorithm=murmur3", {"slab_automove": "1"}),
+        ("-o slab_automove=2", {"slab_automove": "2"}),
+        ("-o slab_reassign=1,lru_crawler=1,maxconns_fast=1", {"slab_reassign": "yes", "lru_crawler": "yes"}),
+        ("-o temporary_ttl=-1,idle_timeout=-1", {"idle_timeout": "0"}),
+        ("-o slab_automove_freeratio=0.1,resp_obj_mem_limit=10", {"slab_automove_freeratio": "0.100"}),
+        ("-m 1024m", {"maxbytes": str(1 << 30)}),
+        ("-m 2 -M", {"maxbytes": str(2 << 20), "evictions": "off"}),
+        ("-m 7", {"maxbytes": str(7 << 20)}),
+    ],
+)
+def test_options_as_memcached_takes_them_start_the_server(
+    cached_program: Path, options: str, shown: dict[str, str]
+) -> None:
+    server = run_on_free_port(cached_program, *options.split())
+    try:
+        found = dict(re.findall(r"STAT (\w+) (\S+)", server.ask(b"stats settings\r\nquit\r\n").decode()))
+    finally:
+        server.stop()
+    assert {name: found[name] for name in shown} == shown
+
+
+@pytest.mark.parametrize("name", DISCIPLINES)
+def test_two_megabytes_evict_at_two_megabytes(cached_program: Path, name: str) -> None:
+    server = run_discipline(cached_program, name, "-m", "2")
+    try:
+        value = b"v" * 50_000
+        requests = b"".join(b"set k%d 0 0 50000\r\n%s\r\n" % (n, value) for n in range(100))
+        assert server.ask(requests + b"quit\r\n") == b"STORED\r\n" * 100
+        assert 20 <= int(server.stat("curr_items")) <= 40
+        assert int(server.stat("evictions")) == 100 - int(server.stat("curr_items"))
+    finally:
+        server.stop()
 
 
 def test_a_port_in_use_ends_with_71(cached_program: Path, start: Callable[..., Running]) -> None:
