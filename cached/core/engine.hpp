@@ -5,6 +5,8 @@
 
 #include <semaphore.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -92,6 +94,30 @@ struct ClassReport {
   std::size_t chunk_size, chunks_per_page, pages, used_chunks, free_chunks;
   std::size_t spare_pages;  ///< that another class may get
 };
+/// What pages are balanced by.
+struct ClassLoad {
+  std::uint64_t evicted = 0, out_of_memory = 0;  ///< counts since the statistics were reset
+  std::uint64_t chunks_per_page = 0, pages = 0, free_chunks = 0, spare_pages = 0;
+  std::uint32_t age = 0;  ///< of the cold list's tail
+
+  /// Sums of what shards have; the age is the oldest.
+  ClassLoad& operator+=(const ClassLoad& o) {
+    evicted += o.evicted, out_of_memory += o.out_of_memory, pages += o.pages;
+    free_chunks += o.free_chunks, spare_pages += o.spare_pages;
+    chunks_per_page = o.chunks_per_page, age = std::max(age, o.age);
+    return *this;
+  }
+};
+using ClassLoads = std::array<ClassLoad, kMaxClasses>;
+/// What a crawl has seen of each class: from it follows when the next one pays.
+struct CrawlCensus {
+  static constexpr unsigned kMinutes = 60;
+  struct Class {
+    std::uint64_t alive = 0, without_expiry = 0, reclaimed = 0;
+    std::array<std::uint32_t, kMinutes> by_minute{};  ///< those that live, by the minutes they have left
+  };
+  std::array<Class, kMaxClasses> classes;
+};
 struct MemoryReport {
   std::size_t limit, allocated, pool_pages;
   unsigned hash_power;
@@ -150,10 +176,11 @@ class CacheEngine {
   /// Whether the table should grow; then `expand` a slice at a time until it returns false.
   virtual bool wants_expansion() const = 0;
   virtual bool expand() = 0;
-  /// Visits a slice of buckets; reclaims what expired of the classes whose bit is set. Returns the next
-  /// position, 0 at the end.
+  /// Visits a slice of buckets; reclaims what expired of the classes whose bit is set, and adds to the
+  /// census, if there is one. Returns the next position, 0 at the end.
   virtual std::uint64_t crawl(std::uint64_t position, std::uint64_t classes,
-                              const std::function<void(const ItemReport&)>& visit) = 0;
+                              const std::function<void(const ItemReport&)>& visit,
+                              CrawlCensus* census = nullptr) = 0;
   /// Empties a page of class `from` (0: any) and gives it to `to` (0: the pool).
   virtual MoveResult move_page(unsigned from, unsigned to) = 0;
   virtual bool set_limit(std::size_t bytes) = 0;
@@ -168,6 +195,7 @@ class CacheEngine {
   virtual Lru::List lru(unsigned id) = 0;  ///< heads and tails in the copy are not to be followed
   virtual std::uint32_t tail_age(unsigned id) = 0;
   virtual ClassReport slab_class(unsigned c) = 0;
+  virtual ClassLoads loads() = 0;
   virtual MemoryReport memory() = 0;
   virtual MoverReport mover() = 0;
   virtual std::uint64_t items() const = 0;
@@ -185,6 +213,8 @@ struct EngineOptions {
   std::size_t item_size_max = 1 << 20;
   SlabSizes sizes{1.25, 96, kPageSize / 2};
   bool preallocate = false, cas = true, evict = true, may_expand = true;
+  /// A class takes its first page from another one when memory is at its limit; else it goes beyond.
+  bool keep_to_limit = false;
   unsigned hash_power = 16, threads = 4;
   HashFunction hash = hash_murmur3;
   LruTuning lru;

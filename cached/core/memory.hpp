@@ -22,7 +22,7 @@ class CacheMemory : public CacheEngine {
       : options_(options),
         clock_(clock),
         discipline_(options.threads, options.hash_power),
-        slabs_(options.sizes, options.limit, options.preallocate),
+        slabs_(options.sizes, options.limit, options.preallocate, options.keep_to_limit),
         table_(options.hash_power),
         segmented_(options.lru.segmented),
         temporary_ttl_(options.lru.temporary_ttl) {}
@@ -140,9 +140,15 @@ class CacheMemory : public CacheEngine {
   Item* take(unsigned c, unsigned lru_class) {
     // Chunks of a page that is being moved are not given out: in the worst case all of its items go before
     // one of another page, hence the bound.
+    if (!segmented_.get()) evict_from(lru_class | kCold, /*only_expired=*/true);  // nothing else looks at it
     for (unsigned futile = 0, evicted = 0; futile < 3 && evicted < 2 * (kPageSize / sizeof(Item));) {
       Item* chunk = discipline_.slabs_section([&] { return slabs_.allocate(c); });
       if (chunk) return chunk;
+      if (options_.keep_to_limit && slabs_.slab_class(c).pages == 0) {
+        if (options_.evict && steal_page(c)) continue;
+        chunk = discipline_.slabs_section([&] { return slabs_.allocate_beyond(c); });
+        if (chunk) return chunk;
+      }
       // Large chunks of an item in the making are in no list, so its class may have nothing left to evict.
       if (evict(lru_class))
         ++evicted;

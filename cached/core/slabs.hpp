@@ -32,7 +32,9 @@ class Slabs {
     std::uint64_t chunks_per_page = 0;
   };
 
-  Slabs(SlabSizes sizes, std::size_t limit, bool preallocate) : sizes_(sizes), limit_(limit) {
+  /// @param keep_to_limit  only `allocate_beyond` gives a class its first page beyond the limit
+  Slabs(SlabSizes sizes, std::size_t limit, bool preallocate, bool keep_to_limit = false)
+      : sizes_(sizes), keep_to_limit_(keep_to_limit), limit_(limit) {
     // A class may take its first page beyond the limit, and `cache_memlimit` may raise it.
     std::size_t reserved = limit * 4 + (std::size_t{kMaxClasses} << 20) + kPageSize;
     if (reserved < (std::size_t{1} << 36)) reserved = std::size_t{1} << 36;
@@ -51,7 +53,7 @@ class Slabs {
     for (unsigned c = 1; c <= sizes_.last(); ++c) classes_[c].chunks_per_page = kPageSize / sizes_.size_of(c);
     if (preallocate) {
       for (unsigned c = 1; c <= sizes_.last(); ++c)
-        if (!grow(c)) throw std::bad_alloc();
+        if (!grow(c, /*beyond=*/true)) throw std::bad_alloc();
     }
   }
   ~Slabs() { munmap(mapping_, mapped_); }
@@ -79,20 +81,9 @@ class Slabs {
   }
 
   /// A chunk of the class with all header fields zero, or null if memory is at its limit.
-  Item* allocate(unsigned c) {
-    Class& k = classes_[c];
-    if (!k.free && !k.fresh_left && !grow(c)) return nullptr;
-    Item* chunk = k.free;
-    if (chunk) {
-      unlink_free(k, chunk);
-    } else {
-      chunk = reinterpret_cast<Item*>(k.fresh);
-      k.fresh += sizes_.size_of(c), --k.fresh_left;
-    }
-    chunk->next = chunk->previous = chunk->chain = nullptr;
-    chunk->bits = 0, chunk->references = 0;
-    return chunk;
-  }
+  Item* allocate(unsigned c) { return allocate_from(c, /*beyond=*/!keep_to_limit_); }
+  /// The same, and a class without a page gets its first one though memory is at its limit.
+  Item* allocate_beyond(unsigned c) { return allocate_from(c, /*beyond=*/true); }
 
   void free(Item* chunk) {
     const std::size_t page = page_of(chunk);
@@ -187,12 +178,26 @@ class Slabs {
     if (chunk->next) chunk->next->previous = chunk->previous;
     --k.free_chunks;
   }
-  bool grow(unsigned c) {
+  Item* allocate_from(unsigned c, bool beyond) {
+    Class& k = classes_[c];
+    if (!k.free && !k.fresh_left && !grow(c, beyond)) return nullptr;
+    Item* chunk = k.free;
+    if (chunk) {
+      unlink_free(k, chunk);
+    } else {
+      chunk = reinterpret_cast<Item*>(k.fresh);
+      k.fresh += sizes_.size_of(c), --k.fresh_left;
+    }
+    chunk->next = chunk->previous = chunk->chain = nullptr;
+    chunk->bits = 0, chunk->references = 0;
+    return chunk;
+  }
+  bool grow(unsigned c, bool beyond) {
     std::size_t page;
     if (!pool_.empty()) {
       page = pool_.pop();
     } else {
-      if (allocated_ + kPageSize > limit_ && classes_[c].pages) return false;
+      if (allocated_ + kPageSize > limit_ && (classes_[c].pages || !beyond)) return false;
       if (!returned_.empty()) {
         page = returned_.pop();
       } else {
@@ -215,6 +220,7 @@ class Slabs {
   }
 
   SlabSizes sizes_;
+  bool keep_to_limit_;
   std::size_t limit_, allocated_ = 0, pages_used_ = 0, mapped_ = 0, moving_ = kNoPage;
   void* mapping_ = nullptr;
   char* base_ = nullptr;

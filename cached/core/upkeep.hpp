@@ -70,7 +70,7 @@ class CacheUpkeep : public CacheMover<D> {
   sem_t* wakes() override { return this->discipline_.wakes(); }
 
   std::uint64_t crawl(std::uint64_t position, std::uint64_t classes,
-                      const std::function<void(const ItemReport&)>& visit) override {
+                      const std::function<void(const ItemReport&)>& visit, CrawlCensus* census) override {
     // The position is a hash: of growing tables it covers all buckets, some perhaps twice.
     std::vector<Copy> copies(visit ? 16 : 0);
     for (unsigned n = 0; n < 64; ++n, ++position) {
@@ -98,6 +98,7 @@ class CacheUpkeep : public CacheMover<D> {
           const bool dead = this->expired(*item) || this->flushed(*item);
           const std::uint8_t id = item->lru;
           const bool unfetched = !item->is(Item::kFetched);
+          if (census) note_crawled(census->classes[id & kClassMask], *item, dead);
           if (dead) this->unlink(item, this->hash_of(*item));
           this->discipline_.lru_section(id, [&] {
             LruStatistics& statistics = this->lru_.lists[id].statistics;
@@ -143,6 +144,23 @@ class CacheUpkeep : public CacheMover<D> {
                          k.pages - (k.pages != 0)};
     });
   }
+  ClassLoads loads() override {
+    ClassLoads loads;
+    for (unsigned c = 1; c <= sizes().last(); ++c) {
+      const ClassReport pages = slab_class(c);
+      ClassLoad& load = loads[c];
+      load.chunks_per_page = pages.chunks_per_page, load.pages = pages.pages;
+      load.free_chunks = pages.free_chunks, load.spare_pages = pages.spare_pages;
+      if (!pages.pages) continue;
+      for (const Segment segment : {kHot, kWarm, kCold, kTemporary}) {
+        const LruStatistics statistics = this->discipline_.lru_section(
+            c | segment, [&] { return this->lru_.lists[c | segment].statistics; });
+        load.evicted += statistics.evicted, load.out_of_memory += statistics.out_of_memory;
+      }
+      load.age = tail_age(c | kCold);
+    }
+    return loads;
+  }
   MemoryReport memory() override {
     return this->discipline_.slabs_section([&] {
       return MemoryReport{this->slabs_.limit(), this->slabs_.allocated(), this->slabs_.pool_pages(),
@@ -176,6 +194,20 @@ class CacheUpkeep : public CacheMover<D> {
   const char* discipline() const override { return D::kName; }
 
  private:
+  void note_crawled(CrawlCensus::Class& census, const Item& item, bool dead) const {
+    if (dead) {
+      ++census.reclaimed;
+      return;
+    }
+    ++census.alive;
+    if (!item.expiry) {
+      ++census.without_expiry;
+      return;
+    }
+    const std::uint32_t minute = (item.expiry - this->now()) / 60;
+    if (minute < CrawlCensus::kMinutes) ++census.by_minute[minute];
+  }
+
   /// Of an item, without its value.
   struct Copy {
     Item item;

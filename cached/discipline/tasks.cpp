@@ -20,10 +20,10 @@ struct Shard {
   ThreadCounters counters;  ///< of what was asked of this shard
 };
 
-/// Four shards a worker, so that two requests seldom meet in one; but none smaller than 16 MiB, or than twice
-/// the largest item.
+/// Four shards a worker, so that two requests seldom meet in one; but none smaller than 64 MiB, or than 64 of
+/// the largest items: each class of a shard has a page at least, and what a shard holds varies with the hash.
 unsigned shards_for(const EngineOptions& options) {
-  const std::size_t least = std::max(std::size_t{16} << 20, 2 * options.item_size_max);
+  const std::size_t least = std::max(std::size_t{64} << 20, 64 * options.item_size_max);
   return static_cast<unsigned>(std::clamp<std::size_t>(options.limit / least, 1, 4 * options.threads));
 }
 
@@ -51,7 +51,7 @@ class ShardedCache final : public CacheEngine {
         workers_(options.threads) {
     EngineOptions each = options;
     const unsigned number = shards_for(options);
-    each.limit = options.limit / number;
+    each.limit = options.limit / number, each.keep_to_limit = number > 1;
     each.hash_power = std::max(options.hash_power - shard_power_, 6u);
     for (unsigned n = 0; n < number; ++n) sections_.add(each, clock);
   }
@@ -111,11 +111,11 @@ class ShardedCache final : public CacheEngine {
   }
   /// The position: the shard, and above it that in the shard.
   std::uint64_t crawl(std::uint64_t position, std::uint64_t classes,
-                      const std::function<void(const ItemReport&)>& visit) override {
+                      const std::function<void(const ItemReport&)>& visit, CrawlCensus* census) override {
     const auto n = static_cast<unsigned>(position >> kPositionBits);
     const std::uint64_t inside = position & ((std::uint64_t{1} << kPositionBits) - 1);
     const std::uint64_t next =
-        sections_.in(n, [&](Shard& shard) { return shard.cache.crawl(inside, classes, visit); });
+        sections_.in(n, [&](Shard& shard) { return shard.cache.crawl(inside, classes, visit, census); });
     if (next) return std::uint64_t{n} << kPositionBits | next;
     return n + 1 < sections_.size() ? std::uint64_t{n + 1} << kPositionBits : 0;
   }
@@ -178,6 +178,16 @@ class ShardedCache final : public CacheEngine {
              sum.used_chunks + one.used_chunks,
              sum.free_chunks + one.free_chunks,
              sum.spare_pages + one.spare_pages};
+    });
+    return sum;
+  }
+  ClassLoads loads() override {
+    ClassLoads sum;
+    std::mutex mutex;
+    sections_.in_each([&](Shard& shard) {  // at once, since the maintainer asks each second
+      const ClassLoads one = shard.cache.loads();
+      std::lock_guard guard(mutex);
+      for (unsigned c = 1; c < kMaxClasses; ++c) sum[c] += one[c];
     });
     return sum;
   }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <utility>
+#include <memory>
 
 namespace rubato::cached {
 
@@ -58,7 +58,7 @@ void Maintainers::maintain() {
   };
   std::array<Rest, kMaxClasses> rests{};
   const unsigned last = settings_.lru_maintainer ? engine_.sizes().last() : 0;
-  auto next_automove = Time::now(), next_growth = next_automove;
+  auto next_growth = Time::now();
   bool woken = false;
   for (;;) {
     const auto now = Time::now();
@@ -80,90 +80,94 @@ void Maintainers::maintain() {
         if (stopping_) return;
       }
     }
-    if (next_automove <= now) {
-      next_automove += std::chrono::seconds(1);
-      automove();
-    }
+    look_each_second();
     next = std::min(next, next_growth);
     const auto pause = std::chrono::duration_cast<microseconds>(next - Time::now());
     if (!wait_for_engine(static_cast<unsigned>(std::max(pause, kShortest).count()), woken)) return;
   }
 }
 
+void Maintainers::look_each_second() {
+  const std::uint32_t now = clock_.now();
+  if (now == looked_at_) return;
+  looked_at_ = now;
+  automove();
+  if (!settings_.lru_maintainer || !crawler_enabled_) return;
+  std::lock_guard guard(mutex_);
+  if (crawling_) return;
+  const std::uint64_t due = schedule_.due(now);
+  if (!due) return;
+  crawl_classes_ = due, automatic_ = true, crawling_ = true;
+  changed_.notify_all();
+}
+
 void Maintainers::automove() {
   if (!settings_.slab_reassign || !settings_.automove) return;
-  unsigned most = 0;
-  std::uint64_t most_evictions = 0;
-  for (unsigned c = 1; c <= engine_.sizes().last(); ++c) {
-    std::uint64_t evicted = 0;
-    for (const Segment segment : {kHot, kWarm, kCold, kTemporary})
-      evicted += engine_.lru(c | segment).statistics.evicted;
-    const std::uint64_t now = evicted - std::min(evicted_before_[c], evicted);
-    evicted_before_[c] = evicted;
-    if (now > most_evictions) most = c, most_evictions = now;
-  }
-  windows_in_a_row_ = most && most == most_evicted_ ? windows_in_a_row_ + 1 : most ? 1u : 0u;
-  most_evicted_ = most;
-  if (!most || (settings_.automove == 1 && windows_in_a_row_ < 3)) return;
-  // The class whose oldest items are oldest gives: what it loses was asked for least.
-  const std::uint32_t own_age = engine_.tail_age(most | (engine_.tuning().segmented ? kCold : kCold));
-  unsigned giver = 0;
-  double oldest = static_cast<double>(own_age) / settings_.automove_ratio;
-  for (unsigned c = 1; c <= engine_.sizes().last(); ++c) {
-    if (c == most) continue;
-    const ClassReport report = engine_.slab_class(c);
-    if (report.spare_pages == 0) continue;
-    const bool nearly_empty = report.free_chunks >= 2 * report.chunks_per_page;
-    const double age = nearly_empty ? 1e18 : static_cast<double>(engine_.tail_age(c | kCold));
-    if (age > oldest) oldest = age, giver = c;
-  }
-  if (giver) reassign(giver, most);
+  if (const auto move = balance_.choose(engine_.loads(), settings_.automove_ratio, settings_.automove == 2))
+    take_move(*move, /*all=*/move->to == 0);
 }
 
 bool Maintainers::crawl(std::uint64_t classes) {
   std::lock_guard guard(mutex_);
-  if (crawling_ || crawl_classes_) return false;
-  crawl_classes_ = classes;
+  if (crawling_ && !automatic_) return false;
+  crawl_classes_ = classes, automatic_ = false, crawling_ = true;
   changed_.notify_all();
   return true;
 }
 
 void Maintainers::crawl_loop() {
-  // Without being asked it looks at all items once an hour, so that what expired does not stay.
-  constexpr auto kInterval = std::chrono::hours(1);
   for (;;) {
     std::uint64_t classes = 0;
+    bool automatic = false;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kInterval, [&] { return stopping_ || crawl_classes_; });
+      changed_.wait(lock, [&] { return stopping_ || crawl_classes_ != 0; });
       if (stopping_) return;
-      classes = std::exchange(crawl_classes_, 0);
-      crawling_ = classes || crawler_enabled_;
+      classes = crawl_classes_.exchange(0), automatic = automatic_;
     }
-    if (!classes && crawler_enabled_) classes = ~std::uint64_t{0};
-    if (!classes) continue;
     crawls_.add();
-    std::uint64_t position = 0;
-    do {
-      position = engine_.crawl(position, classes, {});
-      if (position % 4096 == 0 && !wait(settings_.crawler_sleep)) return;
-    } while (position && crawler_enabled_);
-    crawling_ = false;
+    if (!crawl_once(classes, automatic)) return;
+    std::lock_guard guard(mutex_);
+    if (!crawl_classes_) crawling_ = false;
   }
 }
 
-MoveResult Maintainers::reassign(unsigned from, unsigned to) {
-  if (from && engine_.slab_class(from).spare_pages == 0) return MoveResult::no_page;
+bool Maintainers::crawl_once(std::uint64_t classes, bool automatic) {
+  const auto census = std::make_unique<CrawlCensus>();
+  const std::uint64_t all = classes, limit = settings_.crawler_to_crawl;
+  // With a limit it goes on where the last one has stopped, around the table at most once.
+  const std::uint64_t start = limit ? crawl_from_ : 0;
+  std::uint64_t position = start;
+  for (bool around = start == 0;;) {
+    position = engine_.crawl(position, classes, {}, census.get());
+    for (unsigned c = 1; limit && c < kMaxClasses; ++c)
+      if (census->classes[c].alive + census->classes[c].reclaimed >= limit)
+        classes &= ~(std::uint64_t{1} << c);
+    const bool is_over = position == 0 ? around : around && start != 0 && position >= start;
+    around |= position == 0;
+    crawl_from_ = position;
+    if (is_over || !classes || !crawler_enabled_) break;
+    if (crawl_classes_) return true;  // one that was asked for
+    if (position % 4096 == 0 && !wait(settings_.crawler_sleep)) return false;
+  }
+  if (!automatic) return true;
+  std::lock_guard guard(mutex_);
+  schedule_.note(*census, all, clock_.now());
+  return true;
+}
+
+MoveResult Maintainers::take_move(PageMove move, bool all) {
+  if (move.from && engine_.slab_class(move.from).spare_pages == 0) return MoveResult::no_page;
   std::lock_guard guard(mutex_);
   if (moving_ || !moves_.empty()) return MoveResult::busy;
-  moves_.emplace_back(from, to);
+  moves_.push_back({move, all});
   changed_.notify_all();
   return MoveResult::done;
 }
 
 void Maintainers::move_loop() {
   for (;;) {
-    std::pair<unsigned, unsigned> move;
+    Move move{};
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return stopping_ || !moves_.empty(); });
@@ -172,7 +176,12 @@ void Maintainers::move_loop() {
       moves_.pop_front();
       moving_ = true;
     }
-    engine_.move_page(move.first, move.second);
+    // What a class has free goes to the pool as a whole: a burst of another size may come at any time.
+    while (engine_.move_page(move.page.from, move.page.to) == MoveResult::done && move.all) {
+      if (!PageBalance::can_give(engine_.loads()[move.page.from])) break;
+      std::lock_guard guard(mutex_);
+      if (stopping_) return;
+    }
     moving_ = false;
   }
 }

@@ -46,7 +46,7 @@ Server::Server(Settings& settings)
     : settings_(settings),
       engine_(find_discipline(settings.discipline)->make(settings.engine(), clock_)),
       context_{*engine_, settings, clock_, hash_named(settings.hash), *this},
-      maintainers_(*engine_, settings) {
+      maintainers_(*engine_, settings, clock_) {
   for (unsigned n = 0; n < settings.threads; ++n)
     workers_.push_back(std::make_unique<Worker>(context_, *this));
 }

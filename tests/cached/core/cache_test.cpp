@@ -109,6 +109,43 @@ TYPED_TEST(CacheTest, TheMaintainerMovesItemsFromHotToCold) {
   for (int n = 0; n < 1000; ++n) EXPECT_EQ(this->get(cache, std::to_string(n)), "0123456789");
 }
 
+TYPED_TEST(CacheTest, AClassWithoutAPageTakesOneOfAnotherAtTheLimit) {
+  EngineOptions options;
+  options.limit = 16 << 20, options.keep_to_limit = true;
+  Cache<TypeParam> cache(options, this->clock);
+  for (int n = 0; n < 17 * (1 << 20) / 96; ++n)
+    ASSERT_TRUE(this->set(cache, std::to_string(n), "0123456789"));
+  for (std::size_t size = 100; size < 500'000; size *= 2) {
+    ASSERT_TRUE(this->set(cache, "large", std::string(size, 'v'))) << size;
+    EXPECT_LE(cache.memory().allocated, options.limit) << size;
+  }
+}
+
+TYPED_TEST(CacheTest, ACrawlReclaimsTheDeadAndCountsTheOthersByTheMinutesTheyHave) {
+  Cache<TypeParam> cache({}, this->clock);
+  const auto set_until = [&](const std::string& name, std::uint32_t expiry) {
+    const Key key = key_of(name);
+    Item* item = cache.allocate(key, 0, expiry, 0);
+    std::memcpy(item->data(), "\r\n", 2);
+    ASSERT_EQ(cache.store(this->counters, item, key.hash, {}).stored, Stored::stored);
+  };
+  const std::uint32_t now = this->clock.now();
+  set_until("forever", 0), set_until("soon", now + 59), set_until("later", now + 60);
+  set_until("tomorrow", now + 86400);
+  for (int n = 0; n < 10; ++n) set_until("dead" + std::to_string(n), now + 1);
+  this->clock.pause(true);  // the test may take any time
+  this->clock.move(now + 1 - std::int64_t{this->clock.now()});
+  CrawlCensus census;
+  std::uint64_t position = 0;
+  do position = cache.crawl(position, ~std::uint64_t{0}, {}, &census);
+  while (position);
+  EXPECT_EQ(census.classes[1].reclaimed, 10u);
+  EXPECT_EQ(census.classes[1].alive, 4u);
+  EXPECT_EQ(census.classes[1].without_expiry, 1u);
+  EXPECT_EQ(census.classes[1].by_minute[0], 2u);  // 58 and 59 seconds are left now
+  EXPECT_EQ(cache.items(), 4u);
+}
+
 TYPED_TEST(CacheTest, WithoutEvictionAFullCacheRefuses) {
   EngineOptions options;
   options.limit = 1 << 20;

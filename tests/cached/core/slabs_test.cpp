@@ -28,6 +28,14 @@ TEST(Slabs, AClassGetsItsFirstPageEvenAtTheLimit) {
   EXPECT_EQ(slabs.allocated(), 2 * kMegabyte);
 }
 
+TEST(Slabs, ToKeepToTheLimitAClassGetsNoFirstPageUnlessAskedTo) {
+  Slabs slabs(SlabSizes(1.25, 96, kPageSize / 2), kMegabyte, false, /*keep_to_limit=*/true);
+  ASSERT_NE(slabs.allocate(1), nullptr);
+  EXPECT_EQ(slabs.allocate(2), nullptr);
+  EXPECT_NE(slabs.allocate_beyond(2), nullptr);
+  EXPECT_EQ(slabs.allocated(), 2 * kMegabyte);
+}
+
 TEST(Slabs, AMovingPageGivesNothingOutAndBelongsToItsNewClassAfterwards) {
   Slabs slabs(SlabSizes(1.25, 96, kPageSize / 2), 2 * kMegabyte, false);
   std::vector<Item*> chunks;
