@@ -8,8 +8,8 @@
 namespace rubato::chip {
 
 struct Choice {
-  enum { none, guest, spill, refill, resumed } kind = none;
-  Task* task = nullptr;
+  enum { none, guest, spill, refill, handler, resumed } kind = none;
+  Task* task = nullptr;                     ///< a guest, a refill, or a handler whose record is to be read
   RunMode mode = RunMode::non_speculative;  ///< of a guest task
 };
 

@@ -41,6 +41,9 @@ Attempt* RoomFinder::latest_waiting() const {
 // A timestamped task may be waiting for one without (a TaskGroup's `after`), and all that wait for an entry
 // for that. Null also if something else comes first: not what could only speculate, as those that wait do.
 const Task* RoomFinder::untimestamped_waiting(const Candidates& candidates) const {
+  if (const Task* const handler = handlers_.ready() != nullptr ? handlers_.ready() : handlers_.unread();
+      handler != nullptr && !state_.is_stopped)
+    return handler;
   const Task* first = candidates.first.task;
   if (first != nullptr && first->descriptor.has_timestamp) {
     if (first->order <= state_.gvt().timestamp) return nullptr;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "chip/task/abort_handlers.hpp"
 #include "chip/task/admission.hpp"
 #include "chip/task/dispatch_choice.hpp"
 #include "chip/task/rollbacks.hpp"
@@ -28,19 +29,22 @@ enum class ScarceResource : std::uint8_t { core, locale };
 
 class RoomFinder {
  public:
-  RoomFinder(TileState& state, const Admission& admission, const Spiller& spiller,
-             const Suspensions& suspensions, const Rollbacks& rollbacks)
+  RoomFinder(TileState& state, const Admission& admission, const AbortHandlers& handlers,
+             const Spiller& spiller, const Suspensions& suspensions, const Rollbacks& rollbacks)
       : state_(state),
         admission_(admission),
+        handlers_(handlers),
         spiller_(spiller),
         suspensions_(suspensions),
         rollbacks_(rollbacks) {}
 
   /// One is free, or soon will be, for a guest task.
   bool has_core() const { return (state_.states.asking() & suspensions_.may_run_guest()) != 0; }
-  /// Something waits for an entry of the queue, spilled tasks to be read, or a promoted one to start.
+  /// Something waits for an entry of the queue, spilled tasks or abort handlers to be read, or a promoted one
+  /// to start.
   bool has_unmet_requests() const {
-    return admission_.has_waiting() || spiller_.has_refills() || state_.promoted != nullptr;
+    return admission_.has_waiting() || spiller_.has_refills() || state_.promoted != nullptr ||
+           handlers_.any();
   }
 
   // Quick predicates: nearly always enough.
@@ -109,6 +113,7 @@ class RoomFinder {
 
   TileState& state_;
   const Admission& admission_;
+  const AbortHandlers& handlers_;
   const Spiller& spiller_;
   const Suspensions& suspensions_;
   const Rollbacks& rollbacks_;

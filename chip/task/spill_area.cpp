@@ -38,21 +38,9 @@ std::uint32_t SpillArea::open_batch(std::uint32_t tasks) {
   return batch;
 }
 
-std::uint32_t SpillArea::open_records(std::span<const LineAddr> records) {
-  if (free_records_.empty()) {
-    free_records_.push_back(static_cast<std::uint32_t>(batches_.size()));
-    batches_.emplace_back();
-  }
-  const std::uint32_t batch = free_records_.back();
-  free_records_.pop_back();
-  batches_[batch] =
-      Batch{.lines = static_cast<std::uint32_t>(records.size()), .records = {records.begin(), records.end()}};
-  return batch;
-}
-
 void SpillArea::append(std::uint32_t batch, Task* task) {
   Batch& b = batches_[batch];
-  b.written += bytes_of(b, *task);
+  b.written += spilled_bytes(task->descriptor);
   RUBATO_CHECK(b.written <= b.lines * kLineBytes, "a batch holds more tasks than it has lines");
   task->state = TaskState::spilled;
   task->is_throttled = false;
@@ -70,7 +58,7 @@ Task* SpillArea::take_front(std::uint32_t batch) {
   Task* task = b.first;
   b.first = task->next;
   task->next = nullptr;
-  b.read += bytes_of(b, *task);
+  b.read += spilled_bytes(task->descriptor);
   --b.size;
   --tasks_;
   return task;
@@ -78,7 +66,7 @@ Task* SpillArea::take_front(std::uint32_t batch) {
 
 std::uint32_t SpillArea::close_batch(std::uint32_t batch) {
   RUBATO_CHECK(batches_[batch].first == nullptr, "a batch with tasks was freed");
-  (has_records(batch) ? free_records_ : free_of(batches_[batch].lines)).push_back(batch);
+  free_of(batches_[batch].lines).push_back(batch);
   return batches_[batch].successor;
 }
 

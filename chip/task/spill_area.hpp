@@ -9,7 +9,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "chip/task/task_record.hpp"
@@ -34,9 +33,6 @@ class SpillArea {
   static constexpr std::uint32_t kNoBatch = ~std::uint32_t{0};
   /// With room for `tasks`, at most batch_capacity(). @throws Error (no progress) if the area is full.
   std::uint32_t open_batch(std::uint32_t tasks);
-  /// For as many tasks, each in the line that is given, which is not of the area.
-  std::uint32_t open_records(std::span<const LineAddr> records);
-  bool has_records(std::uint32_t batch) const { return !batches_[batch].records.empty(); }
   void append(std::uint32_t batch, Task* task);
   void chain(std::uint32_t batch, std::uint32_t successor) { batches_[batch].successor = successor; }
   std::uint32_t batch_capacity() const { return capacity_; }
@@ -53,12 +49,11 @@ class SpillArea {
   }
   std::uint32_t lines_of_front(std::uint32_t batch) const {
     const Batch& b = batches_[batch];
-    return lines_to(b.read + bytes_of(b, *b.first)) - first_line_left(batch);
+    return lines_to(b.read + spilled_bytes(b.first->descriptor)) - first_line_left(batch);
   }
   std::uint32_t first_line_left(std::uint32_t batch) const { return batches_[batch].read / kLine; }
   LineAddr line(std::uint32_t batch, std::uint32_t i) const {
-    const Batch& b = batches_[batch];
-    return b.records.empty() ? line_of(base_ + (b.first_line + i) * kLineBytes) : b.records[i];
+    return line_of(base_ + (batches_[batch].first_line + i) * kLineBytes);
   }
   /// Frees an empty batch; @returns the one chained behind it, or kNoBatch.
   std::uint32_t close_batch(std::uint32_t batch);
@@ -90,11 +85,7 @@ class SpillArea {
     std::uint32_t size = 0;               ///< tasks
     std::uint32_t written = 0, read = 0;  ///< bytes
     std::uint32_t successor = kNoBatch;
-    std::vector<LineAddr> records{};  ///< its lines, if they are not of the area: a task in each
   };
-  static std::uint32_t bytes_of(const Batch& batch, const Task& task) {
-    return batch.records.empty() ? spilled_bytes(task.descriptor) : kLineBytes;
-  }
   static constexpr std::uint32_t kLine = kLineBytes;
   static constexpr std::uint32_t lines_to(std::uint32_t bytes) { return (bytes + kLine - 1) / kLine; }
   void touch(std::size_t element, std::vector<LineAddr>& lines) const;
@@ -103,7 +94,6 @@ class SpillArea {
   std::uint32_t capacity_;
   std::vector<Batch> batches_;
   std::array<std::vector<std::uint32_t>, 33> free_;  // by the binary logarithm of their lines, rounded up
-  std::vector<std::uint32_t> free_records_;          // batches
   std::uint64_t lines_ = 0;                          // of all batches
   std::vector<Task*> overflow_;
   std::uint64_t tasks_ = 0;

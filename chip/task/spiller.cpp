@@ -251,16 +251,14 @@ void Spiller::chain_untimed(std::uint32_t first, std::uint32_t last, std::vector
   last_untimed_ = last;
 }
 
-// Without records they get lines of the spill area.
-Spiller::Chain Spiller::append(const std::vector<Task*>& tasks, std::span<const LineAddr> records) {
+Spiller::Chain Spiller::append(const std::vector<Task*>& tasks) {
   Chain chain;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     Task* const task = tasks[i];
     task->order = task->descriptor.has_timestamp ? task->descriptor.timestamp : 0;
     if (chain.last == SpillArea::kNoBatch || area_.size(chain.last) == area_.batch_capacity()) {
       const std::size_t size = std::min<std::size_t>(tasks.size() - i, area_.batch_capacity());
-      const std::uint32_t batch = records.empty() ? area_.open_batch(static_cast<std::uint32_t>(size))
-                                                  : area_.open_records(records.subspan(i, size));
+      const std::uint32_t batch = area_.open_batch(static_cast<std::uint32_t>(size));
       if (chain.last == SpillArea::kNoBatch) {
         chain.first = batch;
       } else {
@@ -277,19 +275,12 @@ void Spiller::add(const std::vector<Task*>& tasks) {
   if (tasks.empty()) return;
   // Written before the region: no time passes here.
   std::vector<LineAddr> lines;
-  const auto [first, last] = append(tasks, {});
+  const auto [first, last] = append(tasks);
   if (tasks.front()->descriptor.has_timestamp) {
     place_refill(make_refill(first), state_.queue.refills() < max_refills_, lines);
   } else {
     chain_untimed(first, last, lines);
   }
-}
-
-void Spiller::add_recorded(const std::vector<Task*>& tasks, std::span<const LineAddr> records) {
-  if (tasks.empty()) return;
-  std::vector<LineAddr> lines;
-  const auto [first, last] = append(tasks, records);
-  chain_untimed(first, last, lines);
 }
 
 // ---- Refill ----
@@ -412,8 +403,6 @@ Cycle Spiller::step_refill(CoreId core, Cycle now, bool& is_read) {
   // The descriptor has arrived and there is room: the task is idle again.
   if (!state_.queue.has_room(false, false)) state_.is_refill_turn = false;
   const std::uint32_t line_before = area_.first_line_left(refill->batch);
-  if (area_.has_records(refill->batch))
-    state_.context.host.free_record(area_.line(refill->batch, line_before));
   Task* const task = area_.take_front(refill->batch);
   if (area_.first_line_left(refill->batch) != line_before) arrivals.pop_front();
   ++state_.counts.refilled;

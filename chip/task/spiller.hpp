@@ -18,7 +18,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <span>
 #include <vector>
 
 #include "chip/task/admission.hpp"
@@ -34,8 +33,6 @@ class Spiller {
   void begin_region() { guest_turns_ = 0; }
   /// Tasks without an entry, of one lane, in ascending order: batches behind one refill task (C4).
   void add(const std::vector<Task*>& tasks);
-  /// The same for handlers of aborted attempts: each stands in its record, a line, already.
-  void add_recorded(const std::vector<Task*>& tasks, std::span<const LineAddr> records);
 
   // What is in memory, or on its way there or back.
   std::uint64_t spilled_tasks() const { return area_.tasks(); }
@@ -142,7 +139,7 @@ class Spiller {
   struct Chain {
     std::uint32_t first = SpillArea::kNoBatch, last = SpillArea::kNoBatch;
   };
-  Chain append(const std::vector<Task*>& tasks, std::span<const LineAddr> records);
+  Chain append(const std::vector<Task*>& tasks);
   void chain_untimed(std::uint32_t first, std::uint32_t last, std::vector<LineAddr>& lines);
 
   bool is_earliest(const Task& task) const {

@@ -93,6 +93,20 @@ Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const {
   if (spiller_.can_spill() && (admission_.has_waiting_for_room() ||
                                (guest.task == nullptr && !is_spec_waiting_) || spiller_.is_turn()))
     return {Choice::spill};
+  if (handlers_.any()) return choose_beside_handlers(guest);
+  return choose_beside_refills(guest);
+}
+
+// Attempts take what handlers give back: none starts where a handler waits. A promotion needs none of them,
+// for they commit after its task.
+Choice TaskUnit::choose_beside_handlers(const Choice& guest) const {
+  if (state_.is_stopped) return guest.mode == RunMode::speculative ? Choice{} : choose_beside_refills(guest);
+  if (Task* const ready = handlers_.ready(); ready != nullptr) return {Choice::guest, ready};
+  if (Task* const unread = handlers_.unread(); unread != nullptr) return {Choice::handler, unread};
+  return choose_beside_refills(guest);
+}
+
+Choice TaskUnit::choose_beside_refills(const Choice& guest) const {
   Task* const next = spiller_.next_refill();
   Task* const untimed = spiller_.idle_untimed_refill();
   const auto may_read = [&](const Task* refill) {
@@ -131,7 +145,11 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
     state_.promoted = nullptr;
     state_.queue.occupy(*task, slot);
   } else {
-    state_.queue.dispatch(task, slot, choice.mode == RunMode::speculative);
+    if (task == handlers_.ready()) {
+      handlers_.start(now);
+    } else {
+      state_.queue.dispatch(task, slot, choice.mode == RunMode::speculative);
+    }
     const TaskDescriptor& d = task->descriptor;
     const Timestamp timestamp = d.has_timestamp                       ? d.timestamp
                                 : choice.mode == RunMode::speculative ? state_.speculative_timestamp(*task)
@@ -195,8 +213,12 @@ bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
       spiller_.start_refill(choice.task, slot);
       work = {.kind = DispatchedTask::Kind::refill, .id = choice.task->id};
       break;
+    case Choice::handler:
+      handlers_.start_read(slot);
+      work = {.kind = DispatchedTask::Kind::refill, .id = choice.task->id};
+      break;
   }
-  if (choice.kind == Choice::spill || choice.kind == Choice::refill) {
+  if (work.kind == DispatchedTask::Kind::spill || work.kind == DispatchedTask::Kind::refill) {
     state_.states.set(slot, CoreState::internal);
     c.internal_kind = work.kind;
   }
@@ -246,7 +268,8 @@ Cycle TaskUnit::step_internal(CoreId core, Cycle now) {
   RUBATO_CHECK(state_.states[slot] == CoreState::internal,
                "a core without an internal task asks for its next step");
   bool is_read = false;
-  const Cycle next = c.internal_kind == DispatchedTask::Kind::spill
+  const Cycle next = handlers_.is_reading(slot) ? handlers_.step_read(core, now)
+                     : c.internal_kind == DispatchedTask::Kind::spill
                          ? spiller_.step_spill(core, now)
                          : spiller_.step_refill(core, now, is_read);
   if (is_read) evaluate(now);
@@ -277,7 +300,8 @@ void TaskUnit::evaluate(Cycle now) {
   if (speculates) {
     if (!room_.is_unobstructed(candidates) && room_.find(candidates).attempt != nullptr)
       state_.reconsider_later(now);
-    if (admission_.has_waiting() || spiller_.untimed_refill() != nullptr || state_.has_idle_untimed()) {
+    if (admission_.has_waiting() || spiller_.untimed_refill() != nullptr || handlers_.any() ||
+        state_.has_idle_untimed()) {
       room_.start_patience(candidates, now);
     }
     if (state_.queue.earliest_aside() != nullptr) blocked_.poll(now);
@@ -351,7 +375,7 @@ bool TaskUnit::is_empty() const {
   return state_.queue.entries() + state_.send.used() + state_.commit_queue.size() + suspensions_.count() ==
              0 &&
          state_.promoted == nullptr && !rollbacks_.any() && !state_.is_stopped &&
-         (forgets_handlers || !spiller_.has_outside_queue());
+         !spiller_.has_outside_queue() && (forgets_handlers || !handlers_.any());
 }
 
 void TaskUnit::on_gvt(Cycle now) {

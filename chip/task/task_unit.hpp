@@ -7,9 +7,10 @@
 //   1. a spill, if the queue is at its threshold and there is a batch to spill, or fewer and no room: at once
 //      if something waits for an entry, else taking turns with guest tasks, so that spilling never starves
 //      what can run;
-//   2. the earliest guest task that may run;
-//   3. a refill, if its tasks are needed now, or fit below the threshold with those of running
-//      refills; before 2 if it has earlier tasks.
+//   2. an abort handler, if no promotion is being served: P45;
+//   3. the earliest guest task that may run; no attempt, if a handler waits;
+//   4. a refill, if its tasks are needed now, or fit below the threshold with those of running
+//      refills; before 3 if it has earlier tasks.
 // Speculative tasks (task_unit_speculation.cpp) keep their task-queue entry until they commit; when their
 // body ends their attempt takes a commit-queue entry. An earlier task takes the core, the locale or the
 // commit-queue entry of the latest attempt that has it (C9, C17); such aborts happen as events of their own,
@@ -30,6 +31,7 @@
 #include "chip/capsule/capsule_fault.hpp"
 #include "chip/speculation/task_system.hpp"
 #include "chip/stats/registry.hpp"
+#include "chip/task/abort_handlers.hpp"
 #include "chip/task/admission.hpp"
 #include "chip/task/blocked_children.hpp"
 #include "chip/task/commit_room.hpp"
@@ -127,6 +129,8 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   Candidates candidates();
   Choice choose(Cycle now, std::uint32_t slot);
   Choice choose(const Choice& guest, bool guest_may_run) const;
+  Choice choose_beside_handlers(const Choice& guest) const;
+  Choice choose_beside_refills(const Choice& guest) const;
   void start_guest(const Choice& choice, std::uint32_t slot, Cycle now);
   /// Gives work to an idle or stalled core if there is some. After every change that may allow something.
   void evaluate(Cycle now);
@@ -185,12 +189,13 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   std::unique_ptr<SpeculationThrottle> throttle_;  // null: none
   Suspensions suspensions_{state_};
   Admission admission_{state_};
+  AbortHandlers handlers_{state_};
   Spiller spiller_;
   Rollbacks rollbacks_{state_};
   CommitRoom commit_room_{state_};
   StoppedAttempts stopped_{state_};
   BlockedChildren blocked_{state_};
-  RoomFinder room_{state_, admission_, spiller_, suspensions_, rollbacks_};
+  RoomFinder room_{state_, admission_, handlers_, spiller_, suspensions_, rollbacks_};
   std::vector<std::unique_ptr<TaskUnit>>& tiles_;
 
   /// A SPEC task that non-speculative ones abort again and again may never end otherwise: they may be waiting

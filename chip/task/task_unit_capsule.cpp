@@ -1,11 +1,9 @@
 // The task unit's part in capsules: abort handlers and doomed runs. Espresso, Sec. IV-C, V-C; P34 to P46.
 //
-// A handler is a task without timestamp, locale and parent. It becomes one where its attempt is aborted, in a
-// batch of the tile's chain of spilled tasks, whose lines are the records that registering it has written: so
-// it needs no entry of a full task queue, and refills read it when there is room, as ever.
+// A handler is a task without timestamp, locale and parent. It becomes one where its attempt is aborted, and
+// waits in abort_handlers.hpp.
 // SPDX-License-Identifier: MIT
 #include <utility>
-#include <vector>
 
 #include "base/check.hpp"
 #include "chip/task/task_unit.hpp"
@@ -28,8 +26,7 @@ void TaskUnit::run_handlers(std::span<const Handler> handlers, CoreId core, Cycl
   state_.touch();
   if (context_.capsule_fault == CapsuleFault::handler_lost) handlers = handlers.first(handlers.size() - 1);
   state_.counts.handlers_queued += handlers.size();
-  std::vector<Task*> tasks;
-  std::vector<LineAddr> records;
+  std::size_t added = 0;
   for (std::size_t i = handlers.size(); i-- > 0;) {
     Task* task = context_.make_task(handlers[i].task, 0);
     ++state_.counts.created;
@@ -37,11 +34,9 @@ void TaskUnit::run_handlers(std::span<const Handler> handlers, CoreId core, Cycl
       context_.observer->on_created(task->id, 0, handlers[i].task, core, now);
       context_.observer->on_handler_queued(task->id, core, now);
     }
-    tasks.push_back(task);
-    records.push_back(handlers[i].record);
-    if (context_.capsule_fault == CapsuleFault::handler_twice && tasks.size() <= handlers.size()) ++i;
+    handlers_.add(task, handlers[i].record, now);
+    if (context_.capsule_fault == CapsuleFault::handler_twice && ++added <= handlers.size()) ++i;
   }
-  spiller_.add_recorded(tasks, records);
   state_.reconsider_later(now);
 }
 

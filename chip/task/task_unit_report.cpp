@@ -76,6 +76,10 @@ void TaskUnit::register_stats(StatRegistry& registry) const {
   count("handlers.dropped", "tasks", "abort handlers whose tasks commit", &state_.counts.handlers_dropped);
   count("handlers.queued", "tasks", "abort handlers whose tasks were aborted, and which run",
         &state_.counts.handlers_queued);
+  count("handlers.most_waiting", "tasks", "most abort handlers that have waited to start at a time",
+        &state_.counts.handlers_most_waiting);
+  count("handlers.waited", "cycles", "from the aborts of attempts until their handlers started, all handlers",
+        &state_.counts.handlers_waited);
   count("doomed_runs", "runs", "capsules that went on after their task was aborted",
         &state_.counts.doomed_runs);
   count("committed", "tasks", "guest tasks whose effects are permanent", &state_.counts.committed);

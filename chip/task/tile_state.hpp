@@ -33,8 +33,8 @@ struct TileCounts {
   std::uint64_t created = 0, dispatched = 0, finished = 0, committed = 0, nonspeculative = 0, aborted = 0,
                 discarded = 0, excepted = 0, commit_stalls = 0, local = 0, remote = 0, refused = 0,
                 spilled = 0, refilled = 0, handlers_registered = 0, handlers_dropped = 0, handlers_queued = 0,
-                doomed_runs = 0, spills = 0, borrowed = 0, refills = 0, queue_stalls = 0, send_stalls = 0,
-                suspended = 0, waited = 0;
+                handlers_most_waiting = 0, handlers_waited = 0, doomed_runs = 0, spills = 0, borrowed = 0,
+                refills = 0, queue_stalls = 0, send_stalls = 0, suspended = 0, waited = 0;
 };
 
 struct TileState {
