@@ -102,6 +102,22 @@ def test_curve_table_and_headline_say_the_same_speed_up_and_over_what(serial_hom
     assert f'<div class="value">{best:.3g}×</div><div class="label">{said}</div>' in page
 
 
+def test_the_best_speed_up_over_serial_code_may_be_that_of_the_smallest_chip(serial_home):
+    rubato.sweep(PLAN | {"seeds": 1}, out="s")
+    for file in Path("s").glob("*/summary.json"):
+        if "-c1-" not in str(file):  # more cores are slower
+            document = json.loads(file.read_text())
+            document["cycles"] *= 100
+            file.write_text(json.dumps(document))
+    found = report.write(["s"], Path("r.html"))
+    (w,) = found.workloads
+    name, reference = w.reference
+    best = reference.speedup_over(w.serial).mean
+    assert all(p.speedup_over(w.serial).mean <= best for s in w.tasks for p in s.points)
+    said = f"best speed-up over serial code: {name}, 1 core; more cores are no faster"
+    assert f'<div class="value">{best:.3g}×</div><div class="label">{said}</div>' in Path("r.html").read_text()
+
+
 def test_without_serial_code_the_headline_says_that_it_is_over_one_core(home):
     rubato.sweep(PLAN, out="s")
     report.write(["s"], Path("r.html"))
