@@ -255,6 +255,8 @@ def statistics(out, cores, cycles, classes, rng, aborts):
         "tile.*.l2.hits": ("accesses", "Accesses that found their line in the tile's L2."),
         "tile.*.l2.misses": ("accesses", "Accesses that did not."),
         "tile.*.task_unit.occupancy": ("entries", "Task queue entries in use, sampled."),
+        "tasks.committed": ("tasks", "Tasks that committed."),
+        "task_unit.queued": ("tasks", "Tasks in queues."),
         "tile.*.task_unit.gvt_lag": ("cycles", "Time from finish to the GVT that passes it."),
     }
     stats = {k: {"unit": u, "description": d} for k, (u, d) in described.items()}

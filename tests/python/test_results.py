@@ -13,7 +13,7 @@ import rubato
 from helpers import call
 from rubato.results.compare import compare
 from rubato.results.intervals import geometric_mean, interval, ratio, t_quantile
-from rubato.results.run import Histogram, pattern_of
+from rubato.results.run import Histogram, Stats, pattern_of
 from rubato.suggest import near_misses
 
 
@@ -22,10 +22,30 @@ def test_statistics_are_found_by_path_and_by_pattern(home):
     tiles = [stats[f"tile.{t}.l2.hits"] for t in range(4)]
     assert stats.total("tile.*.l2.hits") == sum(tiles)
     assert stats.matching("tile.*.l2.hits").keys() == {f"tile.{t}.l2.hits" for t in range(4)}
-    assert stats.total("tile.*.hits") == 0, "a star stands for one part of a path"
+    assert stats.total("tile.*.hits", optional=True) == 0, "a star stands for one part of a path"
     assert stats.describe("tile.3.l2.hits")["unit"] == "accesses"
     with pytest.raises(KeyError, match="Did you mean tile.1.l2.hits"):
         stats["tile.1.l2.hit"]
+
+
+def test_a_statistic_that_is_not_there_is_no_silent_zero(home):
+    run = rubato.run("sssp", cores=16, interval=100_000)
+    stats = run.stats
+    for look_up in (stats.total, stats.matching, stats.histogram, stats.describe, stats.whole_run.total):
+        with pytest.raises(KeyError, match=r"there is no statistic tile\.\*\.l2\.hitz\. Did you mean tile\.\*\.l2\.hits"):
+            look_up("tile.*.l2.hitz")
+    with pytest.raises(KeyError, match=r"Did you mean tile\.1\.l2\.hits"):
+        stats.describe("tile.1.l2.hit")
+    with pytest.raises(KeyError, match=r"there is no time series tasks\.commited\. Did you mean tasks\.committed"):
+        run.series("tasks.commited")
+    assert stats.matching("tile.*.l2.hitz", optional=True) == {}
+    assert stats.histogram("tile.*.l2.hitz", optional=True) is None
+    assert run.series("tasks.*").height > 0
+
+
+def test_a_ratio_without_a_value_is_declared_and_sums_to_nothing():
+    stats = Stats({"stats": {"tile.*.ratio": {"unit": "", "description": ""}}, "roi": {"chip.cycles": 3}})
+    assert stats.total("tile.*.ratio") == 0
 
 
 def test_histograms_add_up_over_tiles(home):

@@ -18,9 +18,9 @@ _ROWS = 12  # of the tables in a workload's card; the run itself shows all that 
 def causes(run: Run) -> dict[str, tuple[float, float]]:
     """Aborted attempts and the core cycles they had cost, by cause; only causes that occurred."""
     found = {}
-    for path, aborts in run.stats.matching("chip.aborts.*").items():
+    for path, aborts in run.stats.matching("chip.aborts.*", optional=True).items():
         if aborts:
-            found[path.rpartition(".")[2]] = (aborts, run.stats.total(f"{path}.cycles"))
+            found[path.rpartition(".")[2]] = (aborts, run.stats.total(f"{path}.cycles", optional=True))
     return found
 
 

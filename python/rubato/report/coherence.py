@@ -32,18 +32,18 @@ _HOMES = {
 
 def messages(run: Run) -> dict[str, float]:
     """Coherence messages by kind; empty under a protocol that has none."""
-    return {path.removeprefix(_MESSAGES): n for path, n in run.stats.matching(f"{_MESSAGES}*").items() if n}
+    return {path.removeprefix(_MESSAGES): n for path, n in run.stats.matching(f"{_MESSAGES}*", optional=True).items() if n}
 
 
 def flit_hops(run: Run) -> dict[str, float]:
     """Flits of coherence messages, counted on every link, by traffic class."""
-    found = run.stats.matching("coherence.flit_hops.*")
+    found = run.stats.matching("coherence.flit_hops.*", optional=True)
     return {c: found[f"coherence.flit_hops.{c}"] for c in _FLIT_HOPS if f"coherence.flit_hops.{c}" in found}
 
 
 def homes(run: Run) -> dict[str, float]:
     """What directories and filters, or tokenb's requesters, counted, summed over tiles; only what the protocol has."""
-    found = {name: run.stats.matching(f"tile.*.{path}") for name, path in _HOMES.items()}
+    found = {name: run.stats.matching(f"tile.*.{path}", optional=True) for name, path in _HOMES.items()}
     return {name: sum(values.values()) for name, values in found.items() if values}
 
 

@@ -36,7 +36,7 @@ def cycle_parts(run: Run) -> dict[str, dict[str, float]]:
     """Core cycles by class and part; empty where a class has none."""
     found = {}
     for name in CYCLE_CLASSES:
-        parts = {p: run.stats.total(f"chip.core_cycles.{name}.{p}") for p in PARTS}
+        parts = {p: run.stats.total(f"chip.core_cycles.{name}.{p}", optional=True) for p in PARTS}
         if any(parts.values()):
             found[name] = parts
     return found
@@ -59,7 +59,7 @@ def mesh(run: Run) -> dict[str, Any] | None:
     busy = []
     for tile in range(tiles):
         cores = range(tile * per_tile, (tile + 1) * per_tile)
-        idle = sum(run.stats.total(f"core.{c}.cycles.idle") for c in cores)
+        idle = sum(run.stats.total(f"core.{c}.cycles.idle", optional=True) for c in cores)
         busy.append(max(0.0, 1 - idle / (cycles * per_tile)) if cycles else 0.0)
     height = -(-tiles // width)
     return {"width": width, "height": height, "links": links, "busy": busy, "unit": "flits"}
@@ -74,7 +74,7 @@ def histograms(run: Run) -> list[dict[str, Any]]:
     patterns = dict.fromkeys(pattern_of(p) for p, v in run.stats.items() if isinstance(v, Histogram))
     found = []
     for pattern in patterns:
-        histogram = run.stats.histogram(pattern)
+        histogram = run.stats.histogram(pattern, optional=True)
         if histogram is None or histogram.samples == 0:
             continue
         said = run.stats.describe(pattern)

@@ -32,12 +32,12 @@ class Metric:
 
 
 def _flit_hops(run: Run) -> float:
-    return run.stats.total("tile.*.link.*.flits")
+    return run.stats.total("tile.*.link.*.flits", optional=True)
 
 
 def _wait_of_a_miss(run: Run) -> float | None:
-    misses = run.stats.total("tile.*.l2.misses")
-    waited = sum(run.stats.total(f"chip.core_cycles.*.{part}") for part in _BEYOND_L2)
+    misses = run.stats.total("tile.*.l2.misses", optional=True)
+    waited = sum(run.stats.total(f"chip.core_cycles.*.{part}", optional=True) for part in _BEYOND_L2)
     return waited / misses if misses else None
 
 

@@ -75,9 +75,7 @@ class Stats(Mapping[str, Any]):
         try:
             return self._values[path]
         except KeyError:
-            from rubato.suggest import did_you_mean
-
-            raise KeyError(f"there is no statistic {path}.{did_you_mean(path, self._values)}") from None
+            raise self._unknown(path) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -85,18 +83,25 @@ class Stats(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def matching(self, glob: str) -> dict[str, Any]:
-        """All statistics whose path matches, `*` standing for anything between two dots."""
+    def matching(self, glob: str, *, optional: bool = False) -> dict[str, Any]:
+        """All statistics whose path matches, `*` standing for anything between two dots.
+
+        @raises KeyError if this run has none such, unless they are `optional`: not every chip has every statistic.
+        """
         pattern = re.compile(r"[^.]*".join(map(re.escape, glob.split("*"))))
-        return {p: v for p, v in self._values.items() if pattern.fullmatch(p)}
+        found = {p: v for p, v in self._values.items() if pattern.fullmatch(p)}
+        # A ratio without a value (0/0) is declared, and missing from its root.
+        if not found and not optional and not any(pattern.fullmatch(kind) for kind in self._kinds):
+            raise self._unknown(glob)
+        return found
 
-    def total(self, glob: str) -> float:
-        """The sum of all matching numbers; 0 if nothing matches."""
-        return sum(v for v in self.matching(glob).values() if not isinstance(v, Histogram))
+    def total(self, glob: str, *, optional: bool = False) -> float:
+        """The sum of all matching numbers. @raises KeyError as matching()."""
+        return sum(v for v in self.matching(glob, optional=optional).values() if not isinstance(v, Histogram))
 
-    def histogram(self, glob: str) -> Histogram | None:
-        """All matching histograms added up, or nothing if none matches."""
-        found = [h for h in self.matching(glob).values() if isinstance(h, Histogram)]
+    def histogram(self, glob: str, *, optional: bool = False) -> Histogram | None:
+        """All matching histograms added up, or nothing if none matches. @raises KeyError as matching()."""
+        found = [h for h in self.matching(glob, optional=optional).values() if isinstance(h, Histogram)]
         if not found:
             return None
         length = max(len(h.buckets) for h in found)
@@ -107,8 +112,21 @@ class Stats(Mapping[str, Any]):
         return Histogram(tuple(buckets), sum(h.samples for h in found), sum(h.sum for h in found))
 
     def describe(self, path: str) -> dict[str, str]:
-        """{"unit", "description"} of a path."""
-        return self._document.get("stats", {}).get(pattern_of(path), {"unit": "", "description": ""})
+        """{"unit", "description"} of a path. @raises KeyError if there is no such statistic."""
+        if path not in self._values and pattern_of(path) not in self._kinds:
+            raise self._unknown(path)
+        return self._kinds.get(pattern_of(path), {"unit": "", "description": ""})
+
+    @property
+    def _kinds(self) -> Mapping[str, dict[str, str]]:
+        """The statistics that the run declares, by pattern."""
+        return self._document.get("stats", {})
+
+    def _unknown(self, path: str) -> KeyError:
+        from rubato.suggest import did_you_mean
+
+        known = dict.fromkeys(map(pattern_of, self._values)) if "*" in path else self._values
+        return KeyError(f"there is no statistic {path}.{did_you_mean(path, known)}")
 
 
 class Run:
@@ -266,7 +284,8 @@ class Run:
         return notebook.of_run(self)
 
     def series(self, glob: str = "*") -> pl.DataFrame:
-        """Time series: a column `cycle` and one a statistic. @raises UsageError if the run has none."""
+        """Time series: a column `cycle` and one a statistic. @raises UsageError if the run has none, KeyError if none
+        matches."""
         import polars as pl
 
         file = self.directory / "series.json"
@@ -274,6 +293,11 @@ class Run:
             raise UsageError(f"{self.directory} has no time series; run with --interval CYCLES, or interval=CYCLES.")
         document = json_object(file)
         columns = {p: v for p, v in document["series"].items() if fnmatch.fnmatch(p, glob)}
+        if not columns and document["series"]:
+            from rubato.suggest import did_you_mean
+
+            known = dict.fromkeys(map(pattern_of, document["series"])) if "*" in glob else document["series"]
+            raise KeyError(f"there is no time series {glob}.{did_you_mean(glob, known)}")
         return pl.DataFrame({"cycle": document["cycles"], **columns})
 
 
