@@ -9,9 +9,35 @@
 namespace rubato::inline v0::engine {
 namespace {
 
-void resume(std::uint64_t actor) { resume_actor(*cell_of(actor)); }
+void resume(std::uint64_t sender) {
+  if ((sender & kIsThread) != 0) return resume_thread(sender);
+  resume_actor(*cell_of(sender));
+}
 
 }  // namespace
+
+Place take_place(Cell& receiver) {
+  if ((receiver.life().load(std::memory_order_relaxed) & Cell::kHasBound) == 0) return Place::not_counted;
+  Bounded& bounded = *bounded_of(receiver);
+  if (bounded.when_full.load(std::memory_order_relaxed) == WhenFull::drop_oldest) return Place::not_counted;
+  return bounded.come_if_room() ? Place::taken : Place::full;
+}
+Place take_place_or_wait(Cell& receiver) {
+  if ((receiver.life().load(std::memory_order_relaxed) & Cell::kHasBound) == 0 ||
+      bounded_of(receiver)->when_full.load(std::memory_order_relaxed) != WhenFull::mute)
+    return Place::not_counted;
+  return take_place(receiver);
+}
+void give_back(Cell& receiver) {
+  if ((receiver.life().load(std::memory_order_relaxed) & Cell::kHasBound) != 0)
+    static_cast<void>(bounded_of(receiver)->go(resume));
+}
+
+void clear_bound(Bounded& bounded) {
+  bounded.clear([](std::uint64_t sender) {
+    if ((sender & kIsThread) != 0) resume_thread(sender);
+  });
+}
 
 void set_bound(Cell& cell, const Bound& bound) {
   Bounded* bounded = bounded_of(cell);
@@ -32,7 +58,7 @@ bool admit(Cell& receiver, std::uint64_t handle, const MessageNode* node, Cell* 
   const WhenFull when_full = bounded.when_full.load(std::memory_order_relaxed);
   if (node->is_high() || when_full == WhenFull::drop_oldest) return true;
   if (when_full != WhenFull::mute) {
-    bounded.count.fetch_sub(1, std::memory_order_seq_cst);
+    static_cast<void>(bounded.leave());
     return false;
   }
   if (sender == nullptr || sender == &receiver) return true;

@@ -21,6 +21,20 @@ inline Bounded* bounded_of(Cell& cell) {
 /// Of a new actor.
 void set_bound(Cell& cell, const Bound& bound);
 
+/// Whether a message finds a place in this living actor's mailbox, which then is counted.
+enum class Place : std::uint8_t { not_counted, taken, full };
+/// Of what waits for none. Not counted by mailboxes without a bound, and by those that drop the oldest.
+Place take_place(Cell& receiver);
+/// The same of a thread outside, which mailboxes that refuse have not wait either.
+Place take_place_or_wait(Cell& receiver);
+void give_back(Cell& receiver);
+/// What the list of muted senders has in the place of an actor for a thread outside.
+inline constexpr std::uint64_t kIsThread = 1;
+/// The engine's: a thread outside that waits goes on.
+void resume_thread(std::uint64_t waiter);
+/// After a failed run, when nothing runs.
+void clear_bound(Bounded& bounded);
+
 /// Counts a message that is about to come. False: it does not. May mark `sender`, if not null, as muted: its
 /// turn then ends with wait_until_room().
 bool admit(Cell& receiver, std::uint64_t handle, const MessageNode* node, Cell* sender);

@@ -98,23 +98,21 @@ void check_urgent(std::uint64_t to) {
 }
 
 unsigned reserve(std::uint64_t to, bool& is_reserved) {
-  if (!is_alive(to)) return static_cast<unsigned>(Sent::stopped);
-  Cell& cell = *cell_of(to);
-  if ((cell.life().load(std::memory_order_relaxed) & Cell::kHasBound) == 0)
-    return static_cast<unsigned>(Sent::accepted);
-  Bounded& bounded = *bounded_of(cell);
-  const WhenFull when_full = bounded.when_full.load(std::memory_order_relaxed);
-  if (when_full != WhenFull::refuse && when_full != WhenFull::drop_newest)
-    return static_cast<unsigned>(Sent::accepted);
+  Place place = Place::not_counted;
+  const bool is_there = with_living(to, [&place](Cell& cell) { place = take_place(cell); });
   // Counted at once: messages that are on their way, and those of other senders, find the place taken.
-  is_reserved = bounded.count.fetch_add(1, std::memory_order_seq_cst) <
-                bounded.capacity.load(std::memory_order_relaxed);
-  if (!is_reserved) give_back_place(to);
-  return static_cast<unsigned>(is_reserved ? Sent::accepted : Sent::full);
+  is_reserved = place == Place::taken;
+  const Sent sent = !is_there ? Sent::stopped : place == Place::full ? Sent::full : Sent::accepted;
+  return static_cast<unsigned>(sent);
 }
+void give_back_place(std::uint64_t to) { with_living(to, give_back); }
 
-void give_back_place(std::uint64_t to) {
-  bounded_of(*cell_of(to))->count.fetch_sub(1, std::memory_order_seq_cst);
+void post_or_throw(std::uint64_t to, MessageNode* node, Duration patience) {
+  if (post_within(to, node, patience)) return;
+  destroy_payload(node);
+  free_node(node);
+  misuse("a message of a thread outside found no room in a full mailbox within " +
+         std::to_string(patience.count()) + " ns, and was not sent");
 }
 
 const BehaviorType& no_behavior() {

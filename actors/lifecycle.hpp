@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <typeinfo>
 
@@ -24,6 +25,10 @@ bool handle_own(MessageNode* node);
 
 /// Whether an exception that it ends with is that of a program's message.
 inline bool is_of_program(const MessageType& type) { return type.run == nullptr || type.withdraw != nullptr; }
+
+/// The engine's. Calls `use` with the actor's cell, which no other actor gets meanwhile; of a thread outside,
+/// too, where it must be short. @returns false if there is no such actor.
+bool with_living(std::uint64_t actor, const std::function<void(Cell&)>& use);
 
 struct KillMessage {
   void run_in_turn() {}

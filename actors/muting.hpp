@@ -32,14 +32,13 @@ class Muting {
 
   void begin(std::uint32_t most) {
     capacity.store(most, std::memory_order_relaxed);
-    clear();
+    clear([](std::uint64_t) {});
   }
-  /// When nothing runs.
-  void clear() {
-    count.store(0, std::memory_order_relaxed);
-    muted_.clear();
-    has_muted_.store(false, std::memory_order_relaxed);
+  /// When nothing runs. Messages that threads outside have counted may still come.
+  void clear(auto resume) {
+    count.store(0, std::memory_order_seq_cst);
     has_failed_.store(false, std::memory_order_relaxed);
+    release(resume);
   }
 
   bool is_full() const {
@@ -52,11 +51,28 @@ class Muting {
 
   /// A message comes. @returns how many were there before.
   std::uint32_t come() { return count.fetch_add(1, std::memory_order_seq_cst); }
+  /// The same, unless the mailbox is full.
+  bool come_if_room() {
+    const std::uint32_t most = capacity.load(std::memory_order_relaxed);
+    std::uint32_t before = count.load(std::memory_order_seq_cst);
+    while (before < most)
+      if (count.compare_exchange_strong(before, before + 1, std::memory_order_seq_cst,
+                                        std::memory_order_seq_cst))
+        return true;
+    return false;
+  }
+  /// One that has come does not arrive. Not below 0: a failed run has cleared the count since.
+  std::uint32_t leave() {
+    std::uint32_t before = count.load(std::memory_order_seq_cst);
+    while (before != 0 && !count.compare_exchange_strong(before, before - 1, std::memory_order_seq_cst,
+                                                         std::memory_order_seq_cst)) {
+    }
+    return before;
+  }
   /// A message is about to be handled. @returns how many were there before.
   std::uint32_t go(auto resume) {
-    if (!Rules::kLooksForMutedAfterRoom && !has_muted_.load(std::memory_order_seq_cst))
-      return count.fetch_sub(1, std::memory_order_seq_cst);
-    const std::uint32_t before = count.fetch_sub(1, std::memory_order_seq_cst);
+    if (!Rules::kLooksForMutedAfterRoom && !has_muted_.load(std::memory_order_seq_cst)) return leave();
+    const std::uint32_t before = leave();
     if (has_muted_.load(std::memory_order_seq_cst) && has_room()) release(resume);
     return before;
   }
@@ -75,6 +91,22 @@ class Muting {
     if (is_alive() && !has_room() && (!goes_on || own->has_room())) return true;
     muted_.pop_back();
     return false;
+  }
+
+  /// The thread outside `self`, which found the mailbox full. True: it waits until resume() has it go on,
+  /// perhaps already.
+  bool wait_outside(std::uint64_t self, auto is_alive) {
+    const std::lock_guard lock(mutex_);
+    muted_.push_back(self);
+    has_muted_.store(true, std::memory_order_seq_cst);
+    if (is_alive() && is_full()) return true;
+    muted_.pop_back();
+    return false;
+  }
+  /// It waits no longer. False: resume() has been called for it, or is about to be.
+  bool stop_waiting(std::uint64_t self) {
+    const std::lock_guard lock(mutex_);
+    return std::erase(muted_, self) != 0;
   }
 
   /// Its actor has failed, and waits for a decision, or goes on: no sender waits for it meanwhile.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "native/actor/reached.hpp"
+#include "native/actor/waiting.hpp"
 #include "native/failure.hpp"
 #include "native/memory/epochs.hpp"
 #include "native/memory/task_heap.hpp"
@@ -100,6 +101,7 @@ class Engine {
   TaskHeap heap;
   CellHeap cells;
   Reached reached;
+  WaitingThreads waiting_threads;
   std::atomic<std::uint64_t> actors_outside{0};  // spawned by threads that are no workers
   std::unique_ptr<Epochs> epochs;
   Events events;

@@ -135,7 +135,7 @@ class Actors {
     for (Cell* const cell : all_) {
       cell->flags &=
           static_cast<std::uint8_t>(~(Cell::kWaiting | Cell::kUnstashed | Cell::kMuted | Cell::kEnding));
-      if (Bounded* const bounded = bounded_of(*cell)) bounded->clear();
+      if (Bounded* const bounded = bounded_of(*cell)) clear_bound(*bounded);
       if (cell->type == nullptr || cell->extras == nullptr) continue;
       while (!cell->extras->unstashed.is_empty()) {
         MessageNode* const node = cell->extras->unstashed.take();
@@ -267,8 +267,20 @@ void kill(std::uint64_t handle) {
   cell.is_killed.store(1, std::memory_order_relaxed);
   post(handle, make_node<KillMessage>());
 }
+bool post_within(std::uint64_t to, MessageNode* node, Duration) {
+  actors().post(to, node);
+  return true;
+}
+bool with_living(std::uint64_t actor, const std::function<void(Cell&)>& use) {
+  if (!is_alive(actor)) return false;
+  use(*cell_of(actor));
+  return true;
+}
 void resume_actor(Cell& cell) { actors().resume(cell); }
+void resume_thread(std::uint64_t) {}
 bool may_wait_for_answers() { return false; }
+bool begin_wait(WaitsForRun&) { return false; }
+void end_wait(WaitsForRun&) {}
 unsigned core_limit() { return 1; }
 std::uint64_t actor_nanoseconds() { return actors().now; }
 void join_group(TaskGroup& group) { ++GroupState::pending(group); }

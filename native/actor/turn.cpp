@@ -1,10 +1,11 @@
 // An actor's turn, and how messages come to it. Rules A8, A25 to A29 of the actors.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <exception>
-#include <thread>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "actors/bounds.hpp"
@@ -47,6 +48,7 @@ constexpr engine::TaskCode kTurnCode{run_turn, nullptr, &typeid(ActorTurn), fals
 
 void drop_delivery(Task* task) {
   MessageNode* const node = node_in(task);
+  if (node->is_admitted()) engine::give_back_place(task->words[0]);
   engine::dead_letter(task->words[0], node, DeadLetter::Cause::run_failed);
   engine::free_node(node);
 }
@@ -173,8 +175,6 @@ void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
     }
   }
 }
-
-constexpr std::chrono::seconds kSendPatience{1};
 
 /// A turn: up to so many messages, then others have theirs.
 class Turn {
@@ -410,26 +410,6 @@ void note_kill(std::uint64_t to, const MessageNode* node) {
     engine::cell_of(to)->is_killed.store(1, std::memory_order_relaxed);
 }
 
-/// A thread outside blocks while a run can make room, but not for ever.
-void wait_for_room(std::uint64_t to, MessageNode* node) {
-  Cell& cell = *engine::cell_of(to);
-  const auto is_full = [&cell, to] {
-    return engine::is_alive(to) && (cell.life().load(std::memory_order_relaxed) & Cell::kHasBound) != 0 &&
-           engine::bounded_of(cell)->when_full.load(std::memory_order_relaxed) == WhenFull::mute &&
-           engine::bounded_of(cell)->is_full();
-  };
-  if (!is_full()) return;
-  const auto begin = std::chrono::steady_clock::now();
-  while (is_full() && the_engine().is_running()) {
-    if (std::chrono::steady_clock::now() - begin > kSendPatience) {
-      engine::destroy_payload(node);
-      engine::free_node(node);
-      engine::misuse("a message from a thread outside waited a second for room in a full mailbox");
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-}
-
 /// By a thread that is no worker, like a worker's push: the message goes to the mailbox, and only the first
 /// makes a task, the turn. False: a worker must do it. It is the same for all messages that an actor gets in
 /// its life, so that those of a sender stay in order (A8).
@@ -454,19 +434,59 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
   return is_plain;
 }
 
-[[gnu::noinline]] void push_from_outside(std::uint64_t to, MessageNode* node) {
-  ThreadState& self = engine::this_thread();
-  if (to == 0) return push_dead(to, node);
-  if (!self.is_worker) {
-    if (push_directly(static_cast<OutsideThread&>(self), to, node)) return;
-    if (node->type->run == nullptr) wait_for_room(to, node);
+using Clock = std::chrono::steady_clock;
+
+/// Of a full mailbox: until there is room, the run has ended, or that time has come.
+void wait_for_room(std::uint64_t to, Clock::time_point until) {
+  Cell& cell = *engine::cell_of(to);  // its bound stays the cell's
+  engine::Bounded& bounded = *engine::bounded_of(cell);
+  WaitsForRoom waiter;
+  engine::WaitsForRun run{[](void* w) { static_cast<WaitsForRoom*>(w)->interrupt(); }, &waiter};
+  Engine& engine = the_engine();
+  if (!engine.waiting_threads.begin(run, [&engine] { return engine.is_running(); })) return;
+  if (bounded.wait_outside(waiter.word(), [to] { return engine::is_alive(to); }) &&
+      !waiter.wait_until(until) && !bounded.stop_waiting(waiter.word()))
+    waiter.wait_for_resume();
+  engine.waiting_threads.end(run);
+}
+
+/// Counts a message of a thread outside when it is sent, and waits while its mailbox is full and a run can
+/// make room. False: not within `patience`.
+bool count_from_outside(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience) {
+  if (node->type->run != nullptr || node->is_admitted() || node->is_high()) return true;
+  std::optional<Clock::time_point> until;
+  for (;;) {
+    auto place = engine::Place::not_counted;
+    engine::with_living(to, [&place](Cell& cell) { place = engine::take_place_or_wait(cell); });
+    if (place == engine::Place::taken) node->word |= MessageNode::kAdmitted;
+    // Where nothing runs it may be this thread that is to run.
+    if (place != engine::Place::full || !the_engine().is_running() || the_engine().is_stranger()) return true;
+    const Clock::time_point now = Clock::now();
+    if (!until) {
+      const bool is_forever = patience >= Clock::time_point::max() - now;
+      until = is_forever ? Clock::time_point::max() : now + std::max(patience, std::chrono::nanoseconds(0));
+    }
+    if (now >= *until) return false;
+    wait_for_room(to, *until);
   }
+}
+
+[[gnu::noinline]] bool push_from_outside(std::uint64_t to, MessageNode* node,
+                                         std::chrono::nanoseconds patience) {
+  ThreadState& self = engine::this_thread();
+  if (to == 0) push_dead(to, node);
+  if (!self.is_worker && push_directly(static_cast<OutsideThread&>(self), to, node)) return true;
   auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
+  if (!self.is_worker && !count_from_outside(to, node, patience)) {
+    self.heap.free<sizeof(Task)>(task);
+    return false;
+  }
   task->handle = 0;
   task->code = &kDeliveryCode;
   task->words[0] = to;
   task->words[1] = reinterpret_cast<std::uint64_t>(node);
   engine::submit(self, task);
+  return true;
 }
 
 }  // namespace
@@ -507,7 +527,7 @@ void clear_mailboxes(CellHeap& cells) {
       }
       drop_lanes(mailbox, DeadLetter::Cause::run_failed);
     }
-    if (engine::Bounded* const bounded = engine::bounded_of(mailbox)) bounded->clear();
+    if (engine::Bounded* const bounded = engine::bounded_of(mailbox)) engine::clear_bound(*bounded);
     if ((to_clear & kHasMessages) == 0) return;
     for (bool is_empty = false; !is_empty;) {  // then it is of the thread outside that pushes next
       const Mailbox::Taken taken = mailbox.take();
@@ -531,11 +551,20 @@ void clear_mailboxes(CellHeap& cells) {
 
 namespace rubato::inline v0::engine {
 
+bool post_within(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience) {
+  ThreadState* const self = current_thread;
+  if (self == nullptr || !self->is_worker || static_cast<runtime::Worker*>(self)->is_validating())
+    return runtime::push_from_outside(to, node, patience);
+  runtime::push(*self, to, node);
+  return true;
+}
 void post(std::uint64_t to, MessageNode* node) {
   ThreadState* const self = current_thread;
   if (self == nullptr || !self->is_worker || static_cast<runtime::Worker*>(self)->is_validating())
-      [[unlikely]]
-    return runtime::push_from_outside(to, node);
+      [[unlikely]] {
+    static_cast<void>(runtime::push_from_outside(to, node, std::chrono::nanoseconds::max()));
+    return;
+  }
   runtime::push(*self, to, node);
 }
 
@@ -547,5 +576,18 @@ void kill(std::uint64_t handle) {
 }
 
 void resume_actor(Cell& cell) { runtime::schedule(this_thread(), cell); }
+void resume_thread(std::uint64_t waiter) { runtime::WaitsForRoom::resume(waiter); }
+
+bool with_living(std::uint64_t actor, const std::function<void(Cell&)>& use) {
+  if (actor == 0) return false;
+  ThreadState& self = this_thread();
+  Cell& cell = *cell_of(actor);
+  std::optional<runtime::Reached::Scope> scope;
+  if (!self.is_worker)
+    scope.emplace(runtime::the_engine().reached, static_cast<runtime::OutsideThread&>(self).place, &cell);
+  if (!is_alive(actor)) return false;
+  use(cell);
+  return true;
+}
 
 }  // namespace rubato::inline v0::engine

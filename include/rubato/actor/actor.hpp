@@ -22,6 +22,8 @@ inline constexpr Duration kForever = Duration::max();
 /// How a message is sent.
 struct Send {
   Priority priority = Priority::normal;  ///< high needs Spawn::urgent
+  /// How long a thread outside waits for room in a full mailbox that mutes; then send() is an error.
+  Duration patience = kForever;
 };
 /// How a request is sent.
 struct Ask {
@@ -54,7 +56,8 @@ class actor {
             (MessageOf<Messages, More...> && ...)
   actor(const actor<More...>& other) : handle_(other.id()) {}
 
-  /// Errors: TaskError if the handle is empty, or this thread may not create tasks now.
+  /// Errors: TaskError if the handle is empty, this thread may not create tasks now, or there was no room
+  /// within options.patience.
   template <MessageOf<Messages...> M>
   void send(M&& message, Send options = {}) const {
     if (options.priority == Priority::high) [[unlikely]]
@@ -62,9 +65,11 @@ class actor {
     engine::MessageNode* const node = engine::make_node<std::remove_cvref_t<M>>(std::forward<M>(message));
     if (options.priority == Priority::high) [[unlikely]]
       node->word |= engine::MessageNode::kHigh;
+    if (options.patience != kForever) [[unlikely]]
+      return engine::post_or_throw(handle_, node, options.patience);
     engine::post(handle_, node);
   }
-  /// The message is moved from only if it is accepted.
+  /// Never waits, and mutes no sender. The message is moved from only if it is accepted.
   template <MessageOf<Messages...> M>
   [[nodiscard]] Sent try_send(M&& message) const {
     bool is_reserved = false;

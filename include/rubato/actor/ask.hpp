@@ -34,6 +34,14 @@ inline const char* ask_error(AskError error) {
   }
   return "an ask got no answer: the reply was dropped";
 }
+inline const char* get_where_nothing_runs() {
+  return "answer::get() waits for an answer, but nothing runs: call run() before it, or open a "
+         "native::hold() "
+         "and call run() on another thread";
+}
+inline const char* get_beyond_the_run() {
+  return "answer::get() got no answer: nothing runs any more that could give it";
+}
 }  // namespace errors
 
 namespace engine {
@@ -85,19 +93,34 @@ class AskState {
     if (is_claimed_.load(std::memory_order_seq_cst)) cancel_timer(number);
   }
   bool is_answered() const { return phase_.load(std::memory_order_acquire) == kAnswered; }
-  void wait() const { phase_.wait(kOpen, std::memory_order_acquire); }
+  /// Of a thread outside: until there is an answer. @returns false if run() has ended before. Errors:
+  /// TaskError if nothing runs.
+  bool wait() {
+    WaitsForRun waiting{[](void* state) { static_cast<AskState*>(state)->interrupt(); }, this};
+    if (!begin_wait(waiting)) {
+      if (is_answered()) return true;
+      misuse(errors::get_where_nothing_runs());
+    }
+    phase_.wait(kOpen, std::memory_order_acquire);
+    end_wait(waiting);
+    return is_answered();
+  }
 
   // Once answered.
   std::optional<R>& value() { return value_; }
   AskError error() const { return error_; }
 
  private:
-  static constexpr std::uint32_t kOpen = 0, kContinued = 1, kAnswered = 2;
+  static constexpr std::uint32_t kOpen = 0, kContinued = 1, kAnswered = 2, kInterrupted = 3;
 
   // Like a message it comes from the thread's own memory, unless it is larger.
   static constexpr std::size_t kBytes = sizeof(std::optional<R>) <= 16 ? 64 : 128;
   static constexpr bool kIsBlock = sizeof(std::optional<R>) <= 80 && alignof(R) <= 16;
 
+  void interrupt() {
+    std::uint32_t open = kOpen;
+    if (phase_.compare_exchange_strong(open, kInterrupted, std::memory_order_acq_rel)) phase_.notify_all();
+  }
   bool claim() {
     if (is_claimed_.exchange(true, std::memory_order_seq_cst)) return false;
     if (const std::uint64_t number = timer_.load(std::memory_order_seq_cst)) cancel_timer(number);
@@ -224,19 +247,21 @@ class [[nodiscard]] answer {
   }
   /// Blocks. Outside tasks only: after run(), or on another thread than run(), also before run() has begun if
   /// a native::hold() is open.
-  /// Errors: TaskError in a task, and if there is no answer.
+  /// Errors: TaskError in a task, if nothing runs, and if there is no answer before run() ends.
   R get(Duration patience = kForever) && {
     using Clock = std::chrono::steady_clock;
     if (engine::is_in_task())
       engine::throw_misuse("answer::get() is called in a task, which it would block: use then()");
     const Clock::time_point begin = Clock::now();
-    while (!state_->is_answered()) {
-      if (!engine::may_wait_for_answers()) engine::misuse(errors::ask_error(AskError::no_answer));
-      if (patience == kForever) {
-        state_->wait();
-      } else if (Clock::now() - begin >= patience) {
-        engine::misuse(errors::ask_error(AskError::timeout));
-      } else {
+    if (patience == kForever) {
+      if (!state_->is_answered() && !state_->wait()) engine::misuse(errors::get_beyond_the_run());
+    } else {
+      for (bool has_waited = false; !state_->is_answered(); has_waited = true) {
+        const bool may_come = engine::may_wait_for_answers();
+        if (state_->is_answered()) break;
+        if (!may_come)
+          engine::misuse(has_waited ? errors::get_beyond_the_run() : errors::get_where_nothing_runs());
+        if (Clock::now() - begin >= patience) engine::misuse(errors::ask_error(AskError::timeout));
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       }
     }
@@ -253,6 +278,7 @@ namespace engine {
 /// A request that somebody waits for.
 template <class M>
 struct Asked {
+  using shown_message = M;
   M request;
   reply<typename M::reply> answer;
   void fail(AskError error) { answer.fail(error); }
@@ -263,6 +289,22 @@ struct AskTimeout {
   AskReference<R> state;
   void operator()() { state->fail(AskError::timeout); }
 };
+/// The time in which a thread outside waits for room counts, too.
+template <class R>
+void ask_within(std::uint64_t to, MessageNode* node, Duration timeout, AskState<R>& state) {
+  try {
+    state.share();
+    state.set_timer(call_after(timeout, AskTimeout<R>{AskReference<R>(&state)}));
+  } catch (...) {
+    destroy_payload(node);
+    free_node(node);
+    throw;
+  }
+  if (post_within(to, node, timeout)) return;
+  node->type->fail(node, AskError::timeout);
+  destroy_payload(node);
+  free_node(node);
+}
 
 }  // namespace engine
 
@@ -276,12 +318,12 @@ auto actor<Messages...>::ask(M&& request, Ask options) const
   auto* const state = engine::AskState<R>::make(engine::current_actor());
   answer<R> result{engine::AskReference<R>(state)};
   reply<R> token{engine::AskReference<R>(state)};
-  if (options.timeout != kForever) state->share();
-  engine::post(handle_, engine::make_node<engine::Asked<Message>>(
-                            engine::Asked<Message>{std::forward<M>(request), std::move(token)}));
-  if (options.timeout != kForever) {
-    state->set_timer(
-        engine::call_after(options.timeout, engine::AskTimeout<R>{engine::AskReference<R>(state)}));
+  engine::MessageNode* const node = engine::make_node<engine::Asked<Message>>(
+      engine::Asked<Message>{std::forward<M>(request), std::move(token)});
+  if (options.timeout == kForever) {
+    engine::post(handle_, node);
+  } else {
+    engine::ask_within(handle_, node, options.timeout, *state);
   }
   return result;
 }

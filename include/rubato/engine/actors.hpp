@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <new>
 #include <type_traits>
@@ -37,10 +38,15 @@ void begin_actor(Cell* cell);
 void abandon_actor(Cell* cell);
 /// Sends. The node is the engine's afterwards. Errors: TaskError from a thread that may not create tasks.
 void post(std::uint64_t to, MessageNode* node);
+/// The same, but a thread outside waits so long at most for room in a full mailbox. False: there was none,
+/// and the node is still the caller's.
+bool post_within(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience);
+/// Errors: TaskError instead of false.
+void post_or_throw(std::uint64_t to, MessageNode* node, std::chrono::nanoseconds patience);
 /// Errors: TaskError if the actor has no urgent lane.
 void check_urgent(std::uint64_t to);
-/// What try_send() says, as a Sent. Accepted by a mailbox that refuses: its place is `is_reserved` for a
-/// message that is marked as admitted.
+/// What try_send() says, as a Sent. Accepted by a mailbox with a bound, unless it drops the oldest: its place
+/// is `is_reserved` for a message that is marked as admitted.
 unsigned reserve(std::uint64_t to, bool& is_reserved);
 void give_back_place(std::uint64_t to);
 /// A cell whose owner has put it aside (Cell::kWaiting) goes on.
@@ -49,6 +55,17 @@ void resume_actor(Cell& cell);
 void kill(std::uint64_t handle);
 /// Whether an answer that is not there yet may still come while this thread waits for it.
 bool may_wait_for_answers();
+/// Of a thread outside that waits for an answer: `interrupt` is called when a run ends.
+struct WaitsForRun {
+  void (*interrupt)(void*);
+  void* argument;
+  WaitsForRun* next = nullptr;
+  WaitsForRun** place = nullptr;
+};
+/// False: nothing runs, and it must not wait.
+bool begin_wait(WaitsForRun& waiting);
+/// After it `interrupt` is not called any more.
+void end_wait(WaitsForRun& waiting);
 [[noreturn]] void throw_misuse(const char* sentence);
 /// A message of the program was too large for a node, and lies in memory of its own.
 void count_allocated();

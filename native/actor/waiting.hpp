@@ -1,0 +1,95 @@
+// Threads outside that wait for actors: for an answer, or for room in a full mailbox. A run that ends has
+// them go on, since nothing they wait for comes any more.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "rubato/engine/actors.hpp"
+
+namespace rubato::runtime {
+
+class WaitingThreads {
+ public:
+  WaitingThreads() = default;
+  WaitingThreads(const WaitingThreads&) = delete;
+  WaitingThreads& operator=(const WaitingThreads&) = delete;
+
+  /// False: `may_wait` says so. It is asked when a run that ends from now on finds the thread in the list.
+  bool begin(engine::WaitsForRun& waiting, auto may_wait) {
+    const std::lock_guard lock(mutex_);
+    if (!may_wait()) return false;
+    waiting.next = first_;
+    waiting.place = &first_;
+    if (first_ != nullptr) first_->place = &waiting.next;
+    first_ = &waiting;
+    return true;
+  }
+  void end(engine::WaitsForRun& waiting) {
+    const std::lock_guard lock(mutex_);
+    *waiting.place = waiting.next;
+    if (waiting.next != nullptr) waiting.next->place = waiting.place;
+  }
+  /// No run goes on any more, and nothing says that one will come.
+  void interrupt_all() {
+    const std::lock_guard lock(mutex_);
+    for (engine::WaitsForRun* w = first_; w != nullptr; w = w->next) w->interrupt(w->argument);
+  }
+
+ private:
+  std::mutex mutex_;
+  engine::WaitsForRun* first_ = nullptr;
+};
+
+/// A thread outside that waits for room in a mailbox, whose list of muted senders has it by its word().
+class WaitsForRoom {
+ public:
+  using Clock = std::chrono::steady_clock;
+  std::uint64_t word() const { return reinterpret_cast<std::uint64_t>(this) | 1; }
+  /// Of the waiter with this word; it may be gone afterwards.
+  static void resume(std::uint64_t word) {
+    auto& waiter = *reinterpret_cast<WaitsForRoom*>(word & ~std::uint64_t{1});
+    const std::lock_guard lock(mutex());
+    waiter.is_resumed_ = true;
+    changed().notify_all();
+  }
+  /// Its run has ended.
+  void interrupt() {
+    const std::lock_guard lock(mutex());
+    is_interrupted_ = true;
+    changed().notify_all();
+  }
+  /// Until it is resumed or interrupted, or that time has come. @returns whether it was resumed.
+  bool wait_until(Clock::time_point until) {
+    std::unique_lock lock(mutex());
+    const auto is_over = [this] { return is_resumed_ || is_interrupted_; };
+    if (until == Clock::time_point::max()) {
+      changed().wait(lock, is_over);
+    } else {
+      changed().wait_until(lock, until, is_over);
+    }
+    return is_resumed_;
+  }
+  /// Its resume() is on its way.
+  void wait_for_resume() {
+    std::unique_lock lock(mutex());
+    changed().wait(lock, [this] { return is_resumed_; });
+  }
+
+ private:
+  // Of all, never destroyed: who resumes a waiter touches nothing of it that may be gone.
+  static std::mutex& mutex() {
+    static std::mutex& instance = *new std::mutex;
+    return instance;
+  }
+  static std::condition_variable& changed() {
+    static std::condition_variable& instance = *new std::condition_variable;
+    return instance;
+  }
+  bool is_resumed_ = false, is_interrupted_ = false;
+};
+
+}  // namespace rubato::runtime
