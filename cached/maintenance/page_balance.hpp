@@ -28,7 +28,8 @@ class PageBalance {
   }
 
  private:
-  static constexpr unsigned kRest = 3;     ///< seconds without growth or eviction, after which a class is at rest
+  static constexpr unsigned kRest =
+      3;  ///< seconds without growth or eviction, after which a class is at rest
   static constexpr unsigned kWindows = 3;  ///< seconds in a row in which the same class evicts most
 
   void note(const ClassLoads& now);

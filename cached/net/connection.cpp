@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cached/net/address.hpp"
 #include "cached/net/worker.hpp"
 #include "cached/protocol/dump.hpp"
 
@@ -113,6 +114,7 @@ bool Connection::process(const char* data, std::size_t n) {
 
 void Connection::consume(const char* data, std::size_t n) {
   int budget = context_.settings.requests_per_event;
+  note(State::parse_cmd);
   const std::size_t used = session_.consume(data, n, budget);
   if (used < n) partial_ = std::make_unique<std::string>(data + used, n - used);
   if (!dump_) {
@@ -124,6 +126,20 @@ void Connection::consume(const char* data, std::size_t n) {
     worker_.counters().add(Count::yields);
     yielded_ = true;
   }
+  note_wait();
+}
+
+void Connection::note_wait() {
+  note(session_.awaits_value() ? State::nread : session_.swallows() ? State::swallow : State::read);
+}
+
+ConnectionReport Connection::report() const {
+  constexpr std::string_view kNames[] = {"conn_read", "conn_parse_cmd", "conn_nread", "conn_swallow",
+                                         "conn_mwrite"};
+  const State state = state_.load(std::memory_order_relaxed);
+  const std::uint32_t last = session_.last_request(), now = context_.clock.now();
+  return {descriptor_, client_address(descriptor_), own_address(descriptor_),
+          kNames[static_cast<unsigned>(state)], now > last ? now - last : 0};
 }
 
 /// Its requests go where the executor has them worked through. False: they may still be under way.
@@ -142,6 +158,7 @@ void Connection::work() {
   try {
     if (received_) {
       session_.received(std::exchange(received_, 0));
+      note_wait();
     } else if (arrived_ && !arrived_->empty()) {
       consume(arrived_->data(), arrived_->size());
       arrived_->clear();
@@ -213,11 +230,13 @@ void Connection::settle() {
   if (broken_ || (session_.closing() && !output_.pending())) return worker_.remove(*this);
   const std::size_t pending = output_.pending();
   if (pending) {
+    note(State::mwrite);
     // Slow readers are not read from before they have taken what waits for them.
     const bool read = pending < kMostPending && !session_.closing() && !yielded_ && !dump_;
     watch_.change(static_cast<short>(Loop::kWrite | (read ? Loop::kRead : 0)));
     return;
   }
+  note_wait();
   watch_.change(Loop::kRead);
   if (yielded_) watch_.again(Loop::kRead);
 }

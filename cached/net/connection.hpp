@@ -9,6 +9,7 @@
 
 #include "cached/net/loop.hpp"
 #include "cached/protocol/session.hpp"
+#include "cached/statistics/report.hpp"
 
 namespace rubato::cached {
 
@@ -30,6 +31,8 @@ class Connection final : public RequestWork {
     return turn_ == Turn::thread && !output_.pending() && !partial_ &&
            context_.clock.now() - session_.last_request() > seconds;
   }
+  /// What it is doing, for `stats conns`; from any thread, as long as it is there.
+  ConnectionReport report() const;
   /// Sends what it can. False if the connection is broken.
   bool flush();
   void work() override;
@@ -38,6 +41,12 @@ class Connection final : public RequestWork {
   /// Whose it is: its thread's; its requests'; theirs, with something new to receive; its thread's as soon as
   /// the loop comes to it.
   enum class Turn : std::uint8_t { thread, requests, requests_and_more, posted };
+
+  /// What other threads see of it, by memcached's names.
+  enum class State : std::uint8_t { read, parse_cmd, nread, swallow, mwrite };
+  void note(State state) { state_.store(state, std::memory_order_relaxed); }
+  /// When requests have been worked through: what it waits for.
+  void note_wait();
 
   struct DumpUnderWay {
     std::uint64_t classes = 0, position = 0;
@@ -64,6 +73,7 @@ class Connection final : public RequestWork {
   Context& context_;
   int descriptor_;
   bool broken_ = false, yielded_ = false;
+  std::atomic<State> state_{State::read};
   std::atomic<Turn> turn_{Turn::thread};
   Output output_;
   Session session_;

@@ -11,14 +11,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
 #include "base/error.hpp"
 #include "cached/discipline/disciplines.hpp"
+#include "cached/net/address.hpp"
 #include "cached/net/metrics.hpp"
 
 namespace rubato::cached {
@@ -32,20 +35,13 @@ std::uint64_t microseconds() {
                                         .count());
 }
 
-std::string address_text(const sockaddr_storage& address, socklen_t length) {
-  if (address.ss_family == AF_UNIX) return "unix";
-  char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
-  getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host, sizeof host, port, sizeof port,
-              NI_NUMERICHOST | NI_NUMERICSERV);
-  return address.ss_family == AF_INET6 ? fmt::format("tcp6:[{}]:{}", host, port)
-                                       : fmt::format("tcp:{}:{}", host, port);
-}
 }  // namespace
 
 Server::Server(Settings& settings)
     : settings_(settings),
       engine_(find_discipline(settings.discipline)->make(settings.engine(), clock_)),
-      context_{*engine_, settings, clock_, hash_named(settings.hash), *this},
+      prefixes_(settings.prefix_delimiter),
+      context_{*engine_, settings, clock_, hash_named(settings.hash), *this, prefixes_},
       maintainers_(*engine_, settings, clock_) {
   for (unsigned n = 0; n < settings.threads; ++n)
     workers_.push_back(std::make_unique<Worker>(context_, *this));
@@ -81,6 +77,28 @@ void Server::listen() {
     if (settings_.addresses.empty()) listen_on("", settings_.port, false);
     for (const std::string& address : settings_.addresses) listen_on(address, settings_.port, false);
   }
+  say_ports();
+}
+
+// For those that let the system choose (-p -1): on standard error with -v, and in the file that memcached's
+// variable names, which appears whole.
+void Server::say_ports() {
+  std::string lines;
+  for (const auto& listener : listeners_) {
+    if (listener->metrics) continue;
+    if (settings_.verbosity > 0)
+      std::fprintf(stderr, "rubato-cached: listens on %s\n", listener->name.c_str());
+    const std::string_view name = listener->name;
+    const bool is_v6 = name.substr(0, 5) == "tcp6:";
+    if (is_v6 || name.substr(0, 4) == "tcp:")
+      lines += fmt::format("TCP {}: {}\n", is_v6 ? "INET6" : "INET", name.substr(name.rfind(':') + 1));
+  }
+  const char* const file = std::getenv("MEMCACHED_PORT_FILENAME");
+  if (!file || !settings_.socket.empty()) return;
+  const std::string unfinished = std::string(file) + ".lck";
+  std::ofstream(unfinished) << lines;
+  if (std::rename(unfinished.c_str(), file))
+    std::fprintf(stderr, "rubato-cached: MEMCACHED_PORT_FILENAME: cannot write '%s'\n", file);
 }
 
 // An address is host, host:port, [v6] or [v6]:port.
@@ -277,17 +295,26 @@ ServerNumbers Server::numbers() {
   for (const auto& worker : workers_) numbers.threads.push_back(&worker->counters());
   numbers.own = engine_->own_counters();
   for (const auto& listener : listeners_)
-    if (!listener->metrics) numbers.listeners.emplace_back(listener->descriptor, listener->name);
+    if (!listener->metrics)
+      numbers.connections.push_back(
+          {listener->descriptor, listener->name, "", "conn_listening", clock_.uptime()});
   return numbers;
 }
 
 bool Server::report(std::string_view group, const StatSink& sink) {
-  return report_statistics(group, context_, numbers(), sink);
+  ServerNumbers now = numbers();
+  if (group == "conns") {
+    for (const auto& worker : workers_) worker->describe(now.connections);
+    std::sort(now.connections.begin(), now.connections.end(),
+              [](const auto& a, const auto& b) { return a.descriptor < b.descriptor; });
+  }
+  return report_statistics(group, context_, now, sink);
 }
 
 void Server::reset_statistics() {
   for (const auto& worker : workers_) worker->counters().reset();
   engine_->reset_statistics();
+  prefixes_.reset();
   total_.reset();
 }
 

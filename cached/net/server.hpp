@@ -43,6 +43,7 @@ class Server final : public Service, public ConnectionKeeper {
   void add_listener(int descriptor, std::string name, bool metrics = false);
   void listen_on(const std::string& address, int port, bool metrics);
   void listen_on_socket();
+  void say_ports();
   void take_signals();
   static void acceptable(void* listener, int events);
   void accept_from(Listener& listener);
@@ -56,6 +57,7 @@ class Server final : public Service, public ConnectionKeeper {
   Settings& settings_;
   Clock clock_;
   std::unique_ptr<CacheEngine> engine_;
+  PrefixCounts prefixes_;
   Context context_;
   Maintainers maintainers_;
   Loop loop_;

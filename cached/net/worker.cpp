@@ -25,6 +25,7 @@ void Worker::stop() {
 void Worker::adopt(int descriptor) {
   loop_.post([this, descriptor] {
     try {
+      std::lock_guard guard(connections_mutex_);
       const auto place = static_cast<std::size_t>(descriptor);
       if (connections_.size() <= place) connections_.resize(place + 1);
       connections_[place] = std::make_unique<Connection>(*this, context_, descriptor);
@@ -36,8 +37,16 @@ void Worker::adopt(int descriptor) {
 }
 
 void Worker::remove(Connection& connection) {
-  connections_[static_cast<std::size_t>(connection.descriptor())].reset();
+  {
+    std::lock_guard guard(connections_mutex_);
+    connections_[static_cast<std::size_t>(connection.descriptor())].reset();
+  }
   keeper_.connection_closed();
+}
+
+void Worker::describe(std::vector<ConnectionReport>& to) {
+  std::lock_guard guard(connections_mutex_);
+  for_each([&to](const Connection& connection) { to.push_back(connection.report()); });
 }
 
 void Worker::drop_idle() {
@@ -45,6 +54,7 @@ void Worker::drop_idle() {
   for_each([&](Connection& connection) {
     if (connection.idle_for(context_.settings.idle_timeout)) old.push_back(&connection);
   });
+  counters_.add(Count::idle_kicks, old.size());
   for (Connection* connection : old) remove(*connection);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -31,6 +32,8 @@ class Worker {
   ThreadCounters& counters() { return counters_; }
   const ThreadCounters& counters() const { return counters_; }
   std::vector<char>& buffer() { return buffer_; }
+  /// Adds what its connections are doing; from any thread.
+  void describe(std::vector<ConnectionReport>& to);
   /// The connection is destroyed when its callback has returned.
   void remove(Connection& connection);
   /// In the loop's thread.
@@ -50,6 +53,7 @@ class Worker {
   ThreadCounters counters_;
   std::vector<char> buffer_;
   std::vector<std::unique_ptr<Connection>> connections_;  ///< by descriptor
+  std::mutex connections_mutex_;  ///< where they come and go, and where another thread looks
   std::thread thread_;
 };
 

@@ -14,7 +14,8 @@
 
 namespace rubato::cached {
 
-const char* version_text() { return "1.6.18-rubato-" RUBATO_CACHED_VERSION; }
+const char* version_text() { return "1.6.18-rubato"; }
+const char* own_version() { return RUBATO_CACHED_VERSION; }
 
 EngineOptions Settings::engine() const {
   EngineOptions options;
@@ -243,7 +244,7 @@ constexpr option kLong[] = {
 
 void print_help() {
   std::printf(
-      "rubato-cached %s: a cache that takes the place of memcached\n"
+      "rubato-cached %s: a cache that takes the place of memcached %s\n"
       "  -p, --port=N             TCP port (11211; 0: none, -1: any)\n"
       "  -s, --unix-socket=FILE   listen on a socket in the file system, and on no port\n"
       "  -a, --unix-mask=MASK     its access mask, octal (0700)\n"
@@ -272,12 +273,14 @@ void print_help() {
       "  -F -X -W                 refuse flush_all; dumps; watch\n"
       "  -Y, --auth-file=FILE     lines user:password; text connections must log in\n"
       "  -o, --extended=LIST      further options, separated by commas:\n",
-      version_text());
-  for (const auto& [name, suboption] : suboptions())
+      own_version(), version_text());
+  for (const auto& [name, suboption] : suboptions()) {
+    if (name == "no_drop_privileges") continue;  // taken, and does nothing, as there is no opposite
     std::printf("     %.*s%s\n", static_cast<int>(name.size()), name.data(),
                 suboption.value == Value::needed     ? "=VALUE"
                 : suboption.value == Value::optional ? "[=VALUE]"
                                                      : "");
+  }
   std::printf("     VALUE of discipline: %s (%s)\n", discipline_names(", ").c_str(),
               disciplines().front().name.data());
 }
@@ -428,9 +431,10 @@ Start read_options(int argc, char** argv, Settings& settings) try {
         argc, argv, ":p:s:a:Al:dru:m:Mc:kvhiVP:f:n:LD:t:R:Cb:B:I:FXWY:o:U:ZSe:N:", kLong, nullptr);
     if (letter < 0) break;
     if (letter == 'h') return print_help(), Start::done;
-    if (letter == 'V') return std::printf("rubato-cached %s\n", version_text()), Start::done;
+    if (letter == 'V')
+      return std::printf("rubato-cached %s (%s)\n", own_version(), version_text()), Start::done;
     if (letter == 'i')
-      return std::printf("rubato-cached %s, SPDX-License-Identifier: MIT\n", version_text()), Start::done;
+      return std::printf("rubato-cached %s, SPDX-License-Identifier: MIT\n", own_version()), Start::done;
     if (letter == ':') throw UsageError("-{} needs a value", static_cast<char>(optopt));
     if (letter == '?') throw UsageError("{} is not known; rubato-cached -h lists what is", argv[optind - 1]);
     read(letter, settings);

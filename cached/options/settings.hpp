@@ -68,6 +68,9 @@ enum class Start : std::uint8_t { serve, done, refused };
 /// code 64.
 Start read_options(int argc, char** argv, Settings& settings);
 
+/// Of memcached, whose place it takes, with a suffix without numbers: clients read the last three of them.
 const char* version_text();
+/// Of rubato-cached itself.
+const char* own_version();
 
 }  // namespace rubato::cached

@@ -75,6 +75,7 @@ void AdminCommands::stats(const Words& words) {
       return s_.answer("OK");
     }
     if (what != "dump") return s_.error("CLIENT_ERROR usage: stats detail on|off|dump");
+    s_.output_.append(s_.context_.prefixes.dump());
     return s_.answer("END");
   }
   if (group == "cachedump") return cachedump(words);

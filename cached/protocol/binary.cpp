@@ -293,6 +293,8 @@ void BinaryProtocol::get(const Header& h, const char* body) {
   const std::size_t front = Header::kSize + 4 + (h.form.with_key ? name.size() : 0);
   char* const value = s_.output_.room(front + copied) + front;
   const Found found = s_.engine_.get(s_.counters_, s_.key(name), lookup, value, copied);
+  if (s_.context_.settings.detail) [[unlikely]]
+    s_.context_.prefixes.get(name, found.hit);
   if (found.no_memory) return error(h, kNoMemory);
   if (!found.hit) {
     if (h.form.quiet) return;
@@ -337,6 +339,8 @@ void BinaryProtocol::store(const Header& h, const char* body, std::size_t) {
   // With a unique there must be an item, whichever of the three it is.
   if (h.cas && (request.mode == StoreMode::add || request.mode == StoreMode::replace))
     request.mode = StoreMode::set;
+  if (s_.context_.settings.detail) [[unlikely]]
+    s_.context_.prefixes.set(name);
   const Key key = s_.key(name);
   AwaitedValue& awaited = s_.awaited_.fill();  // before there is an item to lose
   const bool fits = s_.engine_.fits(name.size(), flags, h.value());
@@ -414,6 +418,7 @@ void BinaryProtocol::count(const Header& h, const char* body) {
 }
 
 void BinaryProtocol::remove(const Header& h, const char* body) {
+  if (s_.context_.settings.detail) s_.context_.prefixes.remove(h.key_in(body));
   switch (s_.engine_.remove(s_.counters_, s_.key(h.key_in(body)), {.cas = h.cas})) {
     case Deleted::deleted:
       if (!h.form.quiet) answer(h, kOk, 0, {}, {}, {});
@@ -438,6 +443,10 @@ void BinaryProtocol::stats(const Header& h, const char* body) {
   const std::string_view group = h.key_in(body);
   if (group == "reset") {
     s_.context_.service.reset_statistics();
+  } else if (group == "detail on" || group == "detail off") {
+    s_.context_.settings.detail = group == "detail on";
+  } else if (group == "detail dump") {
+    answer(h, kOk, 0, {}, "detailed", s_.context_.prefixes.dump() + "END\r\n");
   } else {
     const bool known = s_.context_.service.report(
         group, [&](std::string_view name, std::string_view value) { answer(h, kOk, 0, {}, name, value); });

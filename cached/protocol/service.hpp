@@ -8,6 +8,7 @@
 
 #include "cached/core/engine.hpp"
 #include "cached/options/settings.hpp"
+#include "cached/statistics/prefixes.hpp"
 
 namespace rubato::cached {
 
@@ -38,6 +39,7 @@ struct Context {
   Clock& clock;
   HashFunction hash;
   Service& service;
+  PrefixCounts& prefixes;
 };
 
 }  // namespace rubato::cached

@@ -9,7 +9,11 @@
 namespace rubato::cached {
 
 Session::Session(Context& context, ThreadCounters& counters, Output& output)
-    : context_(context), engine_(context.engine), counters_(counters), output_(output) {
+    : context_(context),
+      engine_(context.engine),
+      counters_(counters),
+      output_(output),
+      last_request_(context.clock.now()) {
   if (context.settings.binding == Binding::ascii) protocol_ = Protocol::text;
   if (context.settings.binding == Binding::binary) protocol_ = Protocol::binary;
   logged_in_ = context.settings.auth_file.empty();
@@ -89,7 +93,7 @@ std::size_t Session::consume_all(const char* data, std::size_t n, int& budget) {
         protocol_ == Protocol::binary ? consume_binary(data + used, left) : consume_text(data + used, left);
     if (!part) break;
     used += part, --budget;
-    last_request_ = context_.clock.now();
+    __atomic_store_n(&last_request_, context_.clock.now(), __ATOMIC_RELAXED);
   }
   return used;
 }

@@ -48,7 +48,10 @@ class Session {
     kind = dump_kind_;
     return std::exchange(dump_, 0);
   }
-  std::uint32_t last_request() const { return last_request_; }
+  /// The second of the last request, or of its start; from any thread.
+  std::uint32_t last_request() const { return __atomic_load_n(&last_request_, __ATOMIC_RELAXED); }
+  bool awaits_value() const { return value_left_ != 0; }
+  bool swallows() const { return swallow_ != 0; }
 
  private:
   friend class TextProtocol;
@@ -90,7 +93,7 @@ class Session {
   bool closing_ = false, no_reply_ = false, logged_in_ = false;
   Dump dump_kind_ = Dump::metadump;
   Value value_ = Value::none;
-  std::uint32_t last_request_ = 0;
+  std::uint32_t last_request_;  ///< accessed atomically
   std::uint64_t dump_ = 0;
 
   AwaitedSlot awaited_;

@@ -123,6 +123,8 @@ bool TextProtocol::get_one(std::string_view name, const Lookup& lookup, bool wit
   const std::size_t header_room = 6 + name.size() + kNumbers, copied = s_.context_.settings.item_copy_max + 2;
   char* const at = s_.output_.room(header_room + copied);
   const Found found = s_.engine_.get(s_.counters_, s_.key(name), lookup, at + header_room, copied);
+  if (s_.context_.settings.detail) [[unlikely]]
+    s_.context_.prefixes.get(name, found.hit);
   if (found.no_memory) return false;
   if (!found.hit) return true;
   char* p = at;
@@ -154,6 +156,8 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
       !to_number(words[4], length) || length < 0 || length > std::numeric_limits<std::int32_t>::max() - 2 ||
       (cas && !to_number(words[5], unique)))
     return s_.answer(kBadFormat);
+  if (s_.context_.settings.detail) [[unlikely]]
+    s_.context_.prefixes.set(name);
   const Key key = s_.key(name);
   const auto bytes = static_cast<std::uint32_t>(length);
   AwaitedValue& awaited = s_.awaited_.fill();  // before there is an item to lose
@@ -217,6 +221,7 @@ void TextProtocol::remove(const Words& words) {
     if (!valid) return s_.answer("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
   }
   if (words[1].size() > kMostKey) return s_.answer(kBadFormat);
+  if (s_.context_.settings.detail) s_.context_.prefixes.remove(words[1]);
   const Deleted deleted = s_.engine_.remove(s_.counters_, s_.key(words[1]), {});
   s_.answer(deleted == Deleted::deleted ? "DELETED" : "NOT_FOUND");
 }

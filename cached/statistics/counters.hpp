@@ -41,6 +41,7 @@ enum class Count : unsigned {
   store_no_memory,
   auth_commands,
   auth_errors,
+  idle_kicks,
   bytes_read,
   bytes_written,
   yields,

@@ -70,7 +70,6 @@ void Report::general() {
   commands();
   upkeep();
   lists();
-  add("discipline", engine_.discipline());
 }
 
 void Report::transactions() {
@@ -141,6 +140,7 @@ void Report::commands() {
   add("store_no_memory", sum(store_no_memory));
   add("auth_cmds", sum(auth_commands));
   add("auth_errors", sum(auth_errors));
+  if (context_.settings.idle_timeout) add("idle_kicks", sum(idle_kicks));
   add("bytes_read", sum(bytes_read));
   add("bytes_written", sum(bytes_written));
 }
@@ -167,7 +167,7 @@ void Report::upkeep() {
     add("slab_reassign_running", numbers_.moving ? 1 : 0);
     add("slabs_moved", mover.pages);
   }
-  if (context_.settings.lru_crawler) {
+  if (context_.service.crawler_enabled()) {  // by an option or a command
     add("lru_crawler_running", numbers_.crawling ? 1 : 0);
     add("lru_crawler_starts", numbers_.crawls);
   }
@@ -203,12 +203,14 @@ void Report::lists() {
   add("total_items", sum(Count::total_items));
   add("expired_unfetched", all.expired_unfetched);
   add("evicted_unfetched", all.evicted_unfetched);
-  add("evicted_active", all.evicted_active);
+  const bool maintained = context_.settings.lru_maintainer;
+  if (maintained) add("evicted_active", all.evicted_active);
   add("evictions", all.evicted);
   add("reclaimed", all.reclaimed);
   add("crawler_reclaimed", all.crawler_reclaimed);
   add("crawler_items_checked", all.crawler_checked);
   add("lrutail_reflocked", all.tail_locked);
+  if (!maintained) return;
   add("moves_to_cold", all.moves_to_cold);
   add("moves_to_warm", all.moves_to_warm);
   add("moves_within_lru", all.moves_within);
@@ -278,6 +280,7 @@ void Report::settings() {
   add("memory_file", "(null)");
   add("discipline", engine_.discipline());
   add("item_copy_max", s.item_copy_max);
+  add("rubato_version", own_version());
 }
 
 void Report::items() {
@@ -372,10 +375,14 @@ void Report::sizes() {
 }
 
 void Report::connections() {
-  for (const auto& [descriptor, name] : numbers_.listeners) {
-    add(fmt::format("{}:addr", descriptor), name);
-    add(fmt::format("{}:state", descriptor), "conn_listening");
-    add(fmt::format("{}:secs_since_last_cmd", descriptor), context_.clock.uptime());
+  for (const ConnectionReport& connection : numbers_.connections) {
+    const auto one = [&](std::string_view name, const auto& value) {
+      add(fmt::format("{}:{}", connection.descriptor, name), value);
+    };
+    one("addr", connection.address);
+    if (!connection.listens_on.empty()) one("listen_addr", connection.listens_on);
+    one("state", connection.state);
+    one("secs_since_last_cmd", connection.idle);
   }
 }
 

@@ -4,12 +4,19 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cached/protocol/service.hpp"
 
 namespace rubato::cached {
+
+/// For `stats conns`.
+struct ConnectionReport {
+  int descriptor;
+  std::string address, listens_on;  ///< `listens_on` is empty of a socket that listens itself
+  std::string_view state;
+  std::uint32_t idle;  ///< seconds since the last command
+};
 
 /// What the server knows and the cache does not.
 struct ServerNumbers {
@@ -18,7 +25,7 @@ struct ServerNumbers {
   const char* libevent = "";
   std::vector<const ThreadCounters*> threads;
   std::vector<const ThreadCounters*> own;  ///< of the discipline
-  std::vector<std::pair<int, std::string>> listeners;
+  std::vector<ConnectionReport> connections;
 };
 
 /// False if there is no such group.

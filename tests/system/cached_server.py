@@ -51,10 +51,12 @@ class Running:
             client.sendall(data)
             return receive_all(client)
 
-    def stat(self, name: str) -> str:
-        found = re.search(rf"STAT {name} (\S+)".encode(), self.ask(b"stats\r\nquit\r\n"))
-        assert found, name
-        return found[1].decode()
+    def stats(self, group: str = "") -> dict[str, str]:
+        answer = self.ask(f"stats {group}".strip().encode() + b"\r\nquit\r\n").decode()
+        return dict(re.findall(r"STAT (\S+) ([^\r]*)\r\n", answer))
+
+    def stat(self, name: str, group: str = "") -> str:
+        return self.stats(group)[name]
 
     def stop(self) -> int:
         if self.process.poll() is None:

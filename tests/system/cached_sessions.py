@@ -128,7 +128,8 @@ SESSIONS: dict[str, str] = {
     "cas of nothing": "set a 0 0 1|1|cas a 0 0 1 0|2|cas b 0 0 1 0|2|get a b",
     "numbers among white space": "set n 0 0 3| 9 |incr n 1|get n|set n 0 0 5|7 abc|incr n 1|get n",
     "meta unique 0": (
-        "ms a 1 T100|x|ms a 1 C0|y|md a C0|ms a 1 MR C0|y|ms a 1 C0 I|y|md a C0 I T1|mg a v t|ms b 1 C0|x|ms b 1 MR C0|x"
+        "ms a 1 T100|x|ms a 1 C0|y|md a C0|ms a 1 MR C0|y|ms a 1 C0 I|y|md a C0 I T1|mg a v t|ms b 1 C0|x"
+        "|ms b 1 MR C0|x"
         "|md b C0|ms b 1 ME C0|x|ms b 1 MA C0|y|ms b 1 MP C0|z|mg b v|ma n N0 J5 v|ma n C0 v|md b C0 q|mg b"
     ),
     "noreply, whatever goes wrong": (

@@ -208,7 +208,7 @@ def test_options_as_memcached_takes_them_start_the_server(
 ) -> None:
     server = run_on_free_port(cached_program, *options.split())
     try:
-        found = dict(re.findall(r"STAT (\w+) (\S+)", server.ask(b"stats settings\r\nquit\r\n").decode()))
+        found = server.stats("settings")
     finally:
         server.stop()
     assert {name: found[name] for name in shown} == shown
@@ -282,7 +282,7 @@ def test_noreply_is_heeded_where_memory_is_full(start: Callable[..., Running]) -
 def test_statistics_and_help_name_the_discipline(cached_program: Path, name: str) -> None:
     server = run_discipline(cached_program, name)
     try:
-        assert server.stat("discipline") == name
+        assert server.stat("discipline", "settings") == name
     finally:
         server.stop()
     assert f"{name}" in re.findall(r"[\w-]+", run(cached_program, "-h").stdout)
@@ -359,17 +359,7 @@ def test_watching_is_refused_since_there_are_no_log_lines(one_server: Running) -
 
 def test_names_of_statistics_are_memcacheds(one_server: Running) -> None:
     recorded = json.loads(RECORDED.read_text())
-    for group, ours in (("", {"discipline"}), (" settings", {"discipline", "item_copy_max"})):
+    for group, ours in (("", set()), (" settings", {"discipline", "item_copy_max", "rubato_version"})):
         answer = one_server.ask(f"stats{group}\r\nquit\r\n".encode())
         names = set(re.findall(r"STAT (\S+)", answer.decode()))
         assert names - ours == set(recorded[f"names of stats{group}"])
-
-
-def test_metrics_are_a_page_for_prometheus(start: Callable[..., Running]) -> None:
-    port = free_port()
-    start("-o", f"metrics=127.0.0.1:{port}")
-    with socket.create_connection(("127.0.0.1", port), timeout=LAST_RESORT) as client:
-        client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
-        page = receive_all(client).decode()
-    assert page.startswith("HTTP/1.0 200 OK")
-    assert re.search(r"^rubato_cached_limit_maxbytes 67108864$", page, re.MULTILINE)

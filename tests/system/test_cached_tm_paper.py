@@ -80,7 +80,7 @@ def test_stages_answer_as_locks_do(build: Path, branch: str, name: str) -> None:
     try:
         for discipline in (name if branch == "ip" else name.replace("tm", "tm-it"), "locks"):
             servers.append(run_discipline(program, discipline))
-            assert servers[-1].stat("discipline") == discipline
+            assert servers[-1].stat("discipline", "settings") == discipline
         assert first_difference(servers[0], servers[1], range(1, 21), "text", wild=True) is None
         assert servers[0].stop() == 0  # its maintainer waits for a semaphore
     finally:

@@ -63,6 +63,13 @@ def test_a_crawl_that_was_accepted_is_running_until_it_is_over(start: Start) -> 
     assert server.stat("crawler_reclaimed") == "10000"
 
 
+def test_a_crawler_that_a_command_has_enabled_is_in_the_statistics(start: Start) -> None:
+    server = start("-o", "no_modern")
+    assert "lru_crawler_running" not in server.stats()
+    assert server.ask(b"lru_crawler enable\r\nquit\r\n") == b"OK\r\n"
+    assert server.stat("lru_crawler_running") == "0"
+
+
 def test_a_crawl_that_is_asked_for_ends_the_one_that_began_by_itself(start: Start) -> None:
     server = start("-o", "debugtime,lru_crawler_sleep=1000000")  # 16 pauses of a second
     wait_for(server, "lru_crawler_running", 1)

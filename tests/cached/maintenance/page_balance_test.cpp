@@ -11,7 +11,8 @@ constexpr double kRatio = 0.8;
 /// Ten pages of a hundred chunks, of which so many are free.
 ClassLoad load_with(std::uint64_t free_chunks) {
   ClassLoad load;
-  load.chunks_per_page = 100, load.pages = 10, load.spare_pages = 9, load.free_chunks = free_chunks, load.age = 100;
+  load.chunks_per_page = 100, load.pages = 10, load.spare_pages = 9, load.free_chunks = free_chunks,
+  load.age = 100;
   return load;
 }
 

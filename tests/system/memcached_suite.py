@@ -1,0 +1,183 @@
+"""memcached's own test suite (perl) against rubato-cached.
+
+    memcached_suite.py PROGRAM [--discipline locks] [--jobs 4] [FILE...]
+
+prints what became of each file and, of a file that fails, its lines that do. The source is Debian's package of
+memcached 1.6.18, which `source` fetches by apt; RUBATO_MEMCACHED_SOURCE names a folder that has it already.
+"""
+# SPDX-License-Identifier: MIT
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cached_server import DISCIPLINES, LAST_RESORT
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = "1.6.18"
+#: Files about what rubato-cached says that it has not: they would not begin.
+ABSENT = re.compile(r"extstore|sasl|proxy|ssl_")
+EXPECTED = Path(__file__).with_name("memcached_suite.txt")
+
+
+class Unavailable(Exception):
+    """Why the suite cannot run here, in one sentence."""
+
+
+def source(folder: Path) -> Path:
+    """memcached's source, with stand-ins for what its build makes. Errors: Unavailable."""
+    for tool in ("perl", "apt-get"):
+        if not shutil.which(tool):
+            raise Unavailable(f"memcached's own tests need {tool}, which is not installed")
+    given = os.environ.get("RUBATO_MEMCACHED_SOURCE")
+    made = folder / f"memcached-{VERSION}"
+    if not (made / "timedrun").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        if given:
+            shutil.copytree(given, made, dirs_exist_ok=True)
+        else:
+            archive = fetch(folder)
+            with tarfile.open(archive) as files:
+                files.extractall(folder)
+        stand_in = ROOT / "tests/system/memcached_stand_in.py"
+        write_program(made / "memcached-debug", f'exec "{sys.executable}" "{stand_in}" "$@"')
+        write_program(made / "timedrun", 'shift\nexec "$@"')
+    return made
+
+
+def write_program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def fetch(folder: Path) -> Path:
+    """By an apt of its own, since the system's may have no sources of source packages. Errors: Unavailable."""
+    state = folder / "apt"
+    for name in ("lists/partial", "cache/archives/partial"):
+        (state / name).mkdir(parents=True, exist_ok=True)
+    mirror = "http://deb.debian.org/debian"
+    (state / "sources.list").write_text(
+        f"deb-src {mirror} bookworm main\ndeb-src {mirror}-security bookworm-security main\n"
+    )
+    apt = ["apt-get", "-o", f"Dir::Etc::sourcelist={state}/sources.list", "-o", "Dir::Etc::sourceparts=/dev/null",
+           "-o", f"Dir::State::lists={state}/lists", "-o", f"Dir::Cache={state}/cache",
+           "-o", "APT::Sandbox::User="]  # fmt: skip
+    for command in (["update"], ["source", "--download-only", "memcached"]):
+        done = subprocess.run([*apt, *command], cwd=folder, capture_output=True, text=True, check=False)
+    found = sorted(folder.glob(f"memcached_{VERSION}.orig.tar.*"))
+    if not found:
+        said = (done.stderr.strip().splitlines() or ["apt-get said nothing"])[-1]
+        raise Unavailable(f"the source of memcached {VERSION} cannot be had: {said}")
+    return found[0]
+
+
+def files_of(suite: Path) -> list[str]:
+    return sorted(path.name for path in (suite / "t").glob("*.t") if not ABSENT.search(path.name))
+
+
+@dataclass
+class Outcome:
+    """What became of a file. It passes if all that it planned ran, all of it held, and it ended with 0."""
+
+    file: str
+    code: int
+    planned: int
+    held: int
+    failed: list[str] = field(default_factory=list)  #: the lines `not ok`
+    output: str = ""
+
+    @property
+    def passes(self) -> bool:
+        return self.code == 0 and not self.failed and self.held == self.planned
+
+
+def read_tap(file: str, code: int, output: str) -> Outcome:
+    outcome = Outcome(file, code, 0, 0, output=output)
+    for line in output.splitlines():
+        if plan := re.match(r"1\.\.(\d+)", line):
+            outcome.planned = int(plan[1])
+        elif re.match(r"ok\b", line) or re.match(r"not ok\b.*# TODO", line):
+            outcome.held += 1
+        elif re.match(r"not ok\b", line):
+            outcome.failed.append(line)
+    return outcome
+
+
+def run(suite: Path, file: str, program: Path, discipline: str) -> Outcome:
+    environment = os.environ | {
+        "RUBATO_STAND_IN": str(program),
+        "RUBATO_STAND_IN_OPTIONS": f"discipline={discipline},debugtime",
+    }
+    command = ["perl", f"t/{file}"]
+    # A session of its own, whose servers end with it, however the file ends; and no pipe, which they would keep open.
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = subprocess.Popen(command, cwd=suite, env=environment, start_new_session=True,
+                                   stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)  # fmt: skip
+        try:
+            process.wait(LAST_RESORT)
+        except subprocess.TimeoutExpired:
+            output.write("it did not end\n")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        output.seek(0)
+        return read_tap(file, process.returncode, output.read())
+
+
+def run_all(suite: Path, files: Iterable[str], program: Path, discipline: str, jobs: int) -> Iterator[Outcome]:
+    """In the order of the names. Most of the time a file sleeps, hence some at once."""
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(lambda file: run(suite, file, program, discipline), files)
+
+
+def expected_failures(discipline: str) -> dict[str, str]:
+    """File and reason of those that fail by this discipline; `all` stands for each."""
+    found = {}
+    for line in EXPECTED.read_text().splitlines():
+        if line and not line.startswith("#"):
+            file, of, reason = line.split(None, 2)
+            if of == "all" or discipline in of.split(","):
+                found[file] = reason
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("files", nargs="*", help="of its folder t, as touch.t; all")
+    parser.add_argument("--discipline", choices=DISCIPLINES, default="locks")
+    parser.add_argument("--jobs", type=int, default=4, help="files at once")
+    parser.add_argument("--verbose", action="store_true", help="all that a failing file says")
+    options = parser.parse_args()
+    try:
+        suite = source(ROOT / "build" / "memcached-suite")
+    except Unavailable as why:
+        sys.exit(str(why))
+    program, expected = options.program.resolve(), expected_failures(options.discipline)
+    passed, files = 0, options.files or files_of(suite)
+    for outcome in run_all(suite, files, program, options.discipline, options.jobs):
+        passed += outcome.passes
+        verdict = "passes" if outcome.passes else f"fails ({outcome.held} of {outcome.planned}, exit {outcome.code})"
+        print(f"{outcome.file}: {verdict}", expected.get(outcome.file, ""), flush=True)
+        if not outcome.passes:
+            said = outcome.output.splitlines() if options.verbose else outcome.failed
+            print("\n".join(f"    {line}" for line in said))
+    print(f"{passed} of {len(files)} files pass")
+
+
+if __name__ == "__main__":
+    main()
