@@ -40,6 +40,7 @@ constexpr const char* kNames[] = {
     "bias_not_waited_for",
     "era_begun_unclosed",
     "watch_not_rechecked",
+    "own_stack_kept",
     "hardware_unseen",
 };
 

@@ -35,6 +35,7 @@ enum class Fault : std::uint8_t {
   bias_not_waited_for,      ///< a second thread does not wait until the first one is outside
   era_begun_unclosed,       ///< commit times begin again while transactions are under way
   watch_not_rechecked,      ///< a thread sleeps for a condition without a last look at its reads
+  own_stack_kept,           ///< stores to the own stack are kept until commit
   hardware_unseen,          ///< a hardware transaction does not tell the software ones that it wrote
 };
 

@@ -20,7 +20,7 @@ SETTINGS = [
     ("RUBATO_ITM_PRIVATIZATION", "values", ["value", "no"], "quiesce or values"),
     ("RUBATO_ITM_MANAGER", "serialize:7", ["serialize:0", "backoff:3"],
      "none, backoff, hourglass[:N] or serialize[:N]"),
-    ("RUBATO_ITM_METHOD", "lazy", ["tl2", "adaptive:x"], "adaptive, serial, eager, lazy, norec or rtm"),
+    ("RUBATO_ITM_METHOD", "lazy", ["tl2", "adaptive:x"], "adaptive, adaptive-all, serial, eager, lazy, norec or rtm"),
 ]  # fmt: skip
 
 

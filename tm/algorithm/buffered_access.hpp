@@ -1,6 +1,8 @@
 // Accesses of algorithms that keep stores until commit (rules T42, T43). What they have in common: loads look
 // into the write set first; stores into memory that ends with a rollback are plain (rule T26), and so are
-// loads from there. Invariant: the write set holds nothing of such memory, see settle_private().
+// loads from there. Stores to the thread's own stack are made in place, with an undo log: GCC reads arguments
+// of class type without a barrier. Invariant: the write set holds nothing of such memory, see
+// settle_private().
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,10 +17,9 @@
 
 namespace rubato::tm {
 
-/// Memory that ends when the innermost transaction is rolled back: frames of the own stack, and exceptions
-/// that it allocated, which libstdc++ constructs partly by barriers and partly plainly.
-[[gnu::always_inline]] inline bool is_private(const void* p, Thread* thread) {
-  if (is_dead_on_restart(p, thread)) return true;
+/// An exception that the innermost transaction allocated, and that ends when it is rolled back: libstdc++
+/// constructs it partly by barriers and partly plainly.
+[[gnu::always_inline]] inline bool is_in_own_exception(const void* p, Thread* thread) {
   const std::size_t first = thread->has_open_savepoint() ? thread->savepoints.back().exceptions.objects : 0;
   return thread->exceptions.holds(p, first);
 }
@@ -64,18 +65,19 @@ inline void write_back(Thread& thread) {
 /// rollback is written, since stores there are plain from here on.
 inline void settle_private(Thread& thread, std::size_t mark) {
   thread.writes.for_each_since(mark, [&thread](WriteSet::Word& word) {
-    if (word.mask == 0 || !is_private(reinterpret_cast<void*>(word.address), &thread)) return;
+    if (word.mask == 0 || !is_in_own_exception(reinterpret_cast<void*>(word.address), &thread)) return;
     write_back(word);
     word.mask = 0;
   });
 }
 
-/// Class Reads: read<is_logged>(p, bytes, thread), bytes 1 to 8, gives what memory held at the snapshot.
+/// Class Reads: read<is_logged>(p, bytes, thread), bytes 1 to 8, gives what memory held at the snapshot;
+/// lock(p, bytes, thread) keeps others out of memory that is written in place, until the transaction ends.
 template <class Reads>
 struct BufferedAccess {
   template <bool is_logged>
   [[gnu::always_inline]] static std::uint64_t load_part(const void* p, unsigned bytes, Thread* thread) {
-    if (is_private(p, thread)) return peek_part(p, bytes);
+    if (is_own_frame(p, thread) || is_in_own_exception(p, thread)) return peek_part(p, bytes);
     if (thread->writes.empty()) return Reads::template read<is_logged>(p, bytes, thread);
     const WriteSet::Part own = thread->writes.part(reinterpret_cast<std::uintptr_t>(p), bytes);
     if (own.mask == ~std::uint64_t{0} >> (64 - 8 * bytes)) return own.value;
@@ -83,11 +85,21 @@ struct BufferedAccess {
   }
   [[gnu::always_inline]] static void store_part(void* p, unsigned bytes, std::uint64_t value,
                                                 Thread* thread) {
-    if (is_private(p, thread)) {
+    if (__builtin_expect(is_on_own_stack(p, thread), false) && !has_fault(Fault::own_stack_kept)) {
+      store_on_stack(p, bytes, value, thread);
+    } else if (is_in_own_exception(p, thread)) {
       poke_bytes(p, &value, bytes);
     } else {
       thread->writes.write(reinterpret_cast<std::uintptr_t>(p), bytes, value, thread->has_open_savepoint());
     }
+  }
+
+  [[gnu::noinline]] static void store_on_stack(void* p, unsigned bytes, std::uint64_t value, Thread* thread) {
+    if (!is_dead_on_restart(p, thread)) {
+      if (!is_own_frame(p, thread)) Reads::lock(p, bytes, thread);
+      thread->undo.save(p, bytes);
+    }
+    poke_bytes(p, &value, bytes);
   }
 
   template <Load kind, class T>

@@ -43,7 +43,24 @@ inline bool are_values_valid(Thread& thread) {
   shared.gate.extend(thread.line, now);
 }
 
+/// Locks the sequence before the commit: what was read stays valid until the end. The snapshot is odd as the
+/// sequence is, so that loads find that it has not moved.
+[[gnu::noinline]] inline void hold_sequence(Thread& thread) {
+  let_others_in();
+  while (!sequence.try_lock(thread.snapshot)) extend(thread, Cause::invalid_load);
+  thread.snapshot += 1;
+  thread.holds_sequence = thread.has_locked_stack = true;
+}
+inline void release_sequence(Thread& thread) {
+  sequence.unlock();
+  thread.snapshot -= 1;
+  thread.holds_sequence = false;
+}
+
 struct ValueReads {
+  static void lock(const void*, unsigned, Thread* thread) {
+    if (!thread->holds_sequence) hold_sequence(*thread);
+  }
   template <bool is_logged>
   [[gnu::always_inline]] static std::uint64_t read(const void* p, unsigned bytes, Thread* thread) {
     while (true) {
@@ -67,7 +84,7 @@ struct Access : BufferedAccess<ValueReads> {
     constexpr bool is_logged = kind != Load::after_read;
     const auto address = reinterpret_cast<std::uintptr_t>(p);
     if (__builtin_expect(thread->writes.surely_lacks(address, sizeof(T)) && !thread->exceptions.has_any() &&
-                             !is_dead_on_restart(p, thread) && (!is_logged || thread->values.has_room()),
+                             !is_own_frame(p, thread) && (!is_logged || thread->values.has_room()),
                          true)) {
       const T value = peek<T>(p);
       let_others_in();
@@ -85,9 +102,19 @@ struct Access : BufferedAccess<ValueReads> {
   }
 };
 
-inline void begin(Thread& thread) { take_snapshot(thread, sequence.wait_until_free()); }
+inline void begin(Thread& thread) {
+  note_stack(thread);
+  take_snapshot(thread, sequence.wait_until_free());
+}
 
 inline bool commit(Thread& thread) {
+  if (__builtin_expect(thread.holds_sequence, false)) {
+    thread.was_read_only = false;
+    write_back(thread);
+    release_sequence(thread);
+    thread.commit_time = thread.snapshot + 2;
+    return true;
+  }
   thread.was_read_only = thread.writes.empty();
   if (thread.was_read_only) {
     thread.commit_time = thread.snapshot > quiesced.load(std::memory_order_relaxed) ? thread.snapshot : 0;
@@ -108,6 +135,11 @@ inline bool commit(Thread& thread) {
   return true;
 }
 
+inline void roll_back(Thread& thread, const Savepoint* savepoint) {
+  roll_back_stores(thread, savepoint);
+  if (savepoint == nullptr && thread.holds_sequence) release_sequence(thread);
+}
+
 inline bool become_exclusive(Thread& thread) {
   if (!are_values_valid(thread)) return false;
   write_back(thread);
@@ -117,6 +149,7 @@ inline bool become_exclusive(Thread& thread) {
 }
 
 inline bool is_valid(Thread& thread) {
+  if (thread.holds_sequence) return true;
   const std::uint64_t now = sequence.wait_until_free();
   if (now == thread.snapshot) return true;
   if (!are_values_valid(thread)) return false;

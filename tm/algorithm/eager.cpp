@@ -136,21 +136,12 @@ void roll_back(Thread& thread, const Savepoint* savepoint) {
   }
   restore_memory(thread, savepoint);
   if (savepoint != nullptr) return;  // records locked inside stay locked: their values are the outer's
-  for (const LockedRecord& lock : thread.locked) {
-    std::uint64_t next = lock.before + (has_fault(Fault::no_incarnation) ? 0 : 1);
-    if (next % RecordWord::kIncarnations == 0 && !has_fault(Fault::no_incarnation)) {
-      next = RecordWord::of_time(clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1);
-    }
-    lock.record->store(next, std::memory_order_release);
-  }
+  unlock_undone(thread);
 }
 
 bool become_exclusive(Thread& thread) {
   if (!are_reads_valid(thread)) return false;
-  if (!thread.locked.empty()) {
-    unlock_all(thread, RecordWord::of_time(clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1));
-  }
-  thread.locked.clear();
+  if (!thread.locked.empty()) unlock_exclusively(thread);
   thread.reads.clear();
   return true;
 }

@@ -8,6 +8,15 @@ namespace rubato::tm {
 namespace {
 
 struct RecordReads {
+  [[gnu::noinline]] static void lock(const void* p, unsigned bytes, Thread* thread) {
+    const auto first = reinterpret_cast<std::uintptr_t>(p);
+    for (const std::uintptr_t address : {first, first + bytes - 1}) {  // of at most two stripes
+      Record& record = records.of(address);
+      if (record.load(std::memory_order_relaxed) != RecordWord::locked_by(thread))
+        tm::lock(record, address, thread);
+    }
+    thread->has_locked_stack = true;
+  }
   template <bool is_logged>
   [[gnu::always_inline]] static std::uint64_t read(const void* p, unsigned bytes, Thread* thread) {
     const auto address = reinterpret_cast<std::uintptr_t>(p);
@@ -27,8 +36,13 @@ struct RecordReads {
   }
 };
 
+void begin(Thread& thread) {
+  note_stack(thread);
+  begin_at_clock(thread);
+}
+
 bool commit(Thread& thread) {
-  if (thread.writes.empty()) {
+  if (thread.writes.empty() && !thread.has_locked_stack) {
     commit_read_only(thread);
     return true;
   }
@@ -52,6 +66,7 @@ bool commit(Thread& thread) {
 void roll_back(Thread& thread, const Savepoint* savepoint) {
   roll_back_stores(thread, savepoint);
   if (savepoint != nullptr) return;
+  if (thread.has_locked_stack) return unlock_undone(thread);
   // Nothing was written under these locks: the versions are what they were.
   for (const LockedRecord& locked : thread.locked)
     locked.record->store(locked.before, std::memory_order_release);
@@ -60,6 +75,7 @@ void roll_back(Thread& thread, const Savepoint* savepoint) {
 bool become_exclusive(Thread& thread) {
   if (!are_reads_valid(thread)) return false;
   write_back(thread);
+  if (!thread.locked.empty()) unlock_exclusively(thread);
   thread.writes.clear();
   thread.reads.clear();
   return true;
@@ -75,7 +91,7 @@ bool prepare() { return records.make(); }
 
 constinit const Algorithm kLazy = {.name = "lazy",
                                    .barriers = barriers_of<BufferedAccess<RecordReads>>(),
-                                   .begin = begin_at_clock,
+                                   .begin = begin,
                                    .commit = commit,
                                    .roll_back = roll_back,
                                    .become_exclusive = become_exclusive,

@@ -10,7 +10,10 @@ constinit std::atomic<std::uint64_t> by_value::quiesced{0};
 namespace {
 
 bool prepare() { return true; }
-void reset_after_fork() { by_value::sequence.reset_after_fork(); }
+void reset_after_fork() {
+  const Thread* const self = rubato_tm_current;
+  by_value::sequence.reset_after_fork(self != nullptr && self->holds_sequence);
+}
 
 }  // namespace
 
@@ -18,7 +21,7 @@ constinit const Algorithm kNorec = {.name = "norec",
                                     .barriers = barriers_of<by_value::Access>(),
                                     .begin = by_value::begin,
                                     .commit = by_value::commit,
-                                    .roll_back = roll_back_stores,
+                                    .roll_back = by_value::roll_back,
                                     .become_exclusive = by_value::become_exclusive,
                                     .is_valid = by_value::is_valid,
                                     .quiesce = by_value::wait_for_others,

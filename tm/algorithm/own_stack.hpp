@@ -1,4 +1,6 @@
-// Which part of the thread's own stack a transaction may write plainly (rule T26).
+// Which part of the thread's own stack a transaction may write plainly or in place (rule T26). Invariant: no
+// other thread sees a frame below the outermost checkpoint before the transaction has committed. Frames above
+// it may be shared, and are locked as other memory is.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,11 +10,39 @@
 
 namespace rubato::tm {
 
+/// Is `p` between the caller's frame and `end`?
+[[gnu::always_inline]] inline bool is_on_stack_below(const void* p, std::uintptr_t end) {
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  return reinterpret_cast<std::uintptr_t>(p) - here < end - here;
+}
+
 /// In a frame that is gone when the innermost checkpoint is gone back to: nothing of it needs to be kept.
 [[gnu::always_inline]] inline bool is_dead_on_restart(const void* p, const Thread* thread) {
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const std::uintptr_t checkpoint = thread->next_checkpoint[-1].stack;
-  return reinterpret_cast<std::uintptr_t>(p) - here < checkpoint - here;
+  return is_on_stack_below(p, thread->next_checkpoint[-1].stack);
+}
+
+/// In a frame that only this transaction can know: loads are plain.
+[[gnu::always_inline]] inline bool is_own_frame(const void* p, const Thread* thread) {
+  return is_on_stack_below(p, thread->checkpoints[0].stack);
+}
+
+/// In any frame of the stack on which the transaction began, as far as note_stack() knows it.
+[[gnu::always_inline]] inline bool is_on_own_stack(const void* p, const Thread* thread) {
+  return is_on_stack_below(p, thread->stack_end);
+}
+
+/// Asks the system for the bounds of the thread's stack.
+void ask_for_stack(Thread& thread);
+
+/// At the begin of a transaction that needs is_on_own_stack(). On a stack that is not the thread's (of a
+/// coroutine, of a signal handler) the end is unknown: a megabyte is taken for it. Memory that is taken for
+/// stack by mistake is treated rightly, and costs only time.
+inline void note_stack(Thread& thread) {
+  constexpr std::uintptr_t kAssumed = 1 << 20;
+  if (__builtin_expect(thread.stack_last == 0, false)) ask_for_stack(thread);
+  const std::uintptr_t stack = thread.checkpoints[0].stack;
+  const bool is_own = stack - thread.stack_first < thread.stack_last - thread.stack_first;
+  thread.stack_end = is_own ? thread.stack_last : stack + kAssumed;
 }
 
 }  // namespace rubato::tm

@@ -132,6 +132,22 @@ inline void unlock_all(Thread& thread, std::uint64_t word) {
   for (const LockedRecord& lock : thread.locked) lock.record->store(word, std::memory_order_release);
 }
 
+/// With all others outside: the records' values are as after a commit.
+inline void unlock_exclusively(Thread& thread) {
+  unlock_all(thread, RecordWord::of_time(clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1));
+  thread.locked.clear();
+}
+
+/// After stores that were made in place and undone: another incarnation, so that a reader notices them.
+inline void unlock_undone(Thread& thread) {
+  for (const LockedRecord& lock : thread.locked) {
+    std::uint64_t next = lock.before + (has_fault(Fault::no_incarnation) ? 0 : 1);
+    if (next % RecordWord::kIncarnations == 0 && !has_fault(Fault::no_incarnation))
+      next = RecordWord::of_time(clock_of_commits.now.fetch_add(1, std::memory_order_seq_cst) + 1);
+    lock.record->store(next, std::memory_order_release);
+  }
+}
+
 inline void forget_locks() { records.forget_locks(clock_of_commits.now.load(std::memory_order_relaxed)); }
 
 /// Of a transaction that has locked nothing.

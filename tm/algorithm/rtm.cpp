@@ -23,7 +23,7 @@ bool commit(Thread& thread) {
   return true;
 }
 void roll_back(Thread& thread, const Savepoint* savepoint) {
-  roll_back_stores(thread, savepoint);
+  by_value::roll_back(thread, savepoint);
   if (savepoint == nullptr) hybrid.end_software();
 }
 bool become_exclusive(Thread& thread) {

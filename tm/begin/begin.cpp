@@ -141,9 +141,20 @@ void choose_irrevocable_barriers(Thread& thread) {
 
 namespace {
 
+void start_alone(Thread& thread) {
+  exclude_others(thread);
+  run_serially(thread);
+}
+
+/// The software side of rtm keeps stores until commit: without the user's leave it is not run.
+bool must_be_alone(std::uint32_t regime) {
+  return Regime::tries_hardware(regime) && !options.may_keep_stores;
+}
+
 /// By the algorithm that runs.
 void start_in_software(Thread& thread) {
   using How = Gate<Atomics>::Entry::How;
+  if (must_be_alone(shared.gate.regime())) return start_alone(thread);
   Gate<Atomics>::Entry entry;
   const auto around = [&thread](auto wait) { timed(thread, Profile::Wait::gate, wait); };
   while ((entry = shared.gate.start(thread.line, thread.holds_hourglass, around)).how == How::kept_out)
@@ -151,6 +162,10 @@ void start_in_software(Thread& thread) {
   if (entry.how == How::alone) {
     run_serially(thread);
     return;
+  }
+  if (__builtin_expect(must_be_alone(entry.regime), false)) {  // the algorithm has changed meanwhile
+    shared.gate.leave(thread.line);
+    return start_alone(thread);
   }
   thread.algorithm = thread.algorithms[Regime::algorithm(entry.regime)];
   thread.barriers = &thread.algorithm->barriers;
@@ -164,8 +179,7 @@ void start_without_hardware(Thread& thread) {
   const bool is_alone = registered_threads.load(std::memory_order_relaxed) <= kFewThreads &&
                         Regime::tries_hardware(shared.gate.regime()) && !Hardware::prefers_software();
   if (!is_alone) return start_in_software(thread);
-  exclude_others(thread);
-  run_serially(thread);
+  start_alone(thread);
 }
 
 }  // namespace

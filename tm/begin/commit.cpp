@@ -60,6 +60,7 @@ void clear_logs(Thread& thread) {
   thread.locked.clear();
   thread.values.clear();
   thread.writes.clear();
+  thread.has_locked_stack = false;
   thread.savepoints.clear();
   thread.next_checkpoint = thread.checkpoints;
 }
@@ -173,8 +174,9 @@ void become_irrevocable(Thread& thread, const void* subject) {
   if (thread.mode == Mode::irrevocable && thread.barriers == &kPlainBarriers) return;
   if (thread.mode == Mode::hardware) Rtm::abort<AbortCode::kNeedsSoftware>();
   if (thread.mode == Mode::concurrent) {
-    // The closer of the gate would wait for this transaction: no waiting for it in turn.
-    if (!shared.gate.try_lock()) restart(thread, Cause::mode_change, subject);
+    // The closer of the gate would wait for this transaction: no waiting for it in turn. Nor can the gate be
+    // closed while those inside wait for what this transaction holds.
+    if (thread.holds_sequence || !shared.gate.try_lock()) restart(thread, Cause::mode_change, subject);
     shared.gate.close(&thread.line);
     if (!thread.algorithm->become_exclusive(thread)) {
       shared.gate.open();

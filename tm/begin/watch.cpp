@@ -35,6 +35,10 @@ Signature writes_of(Thread& thread, Mode mode) {
     writes.add_all();
     return writes;
   }
+  if (thread.has_locked_stack && thread.locked.empty()) {
+    writes.add_all();  // by value: no log says where
+    return writes;
+  }
   for (const LockedRecord& locked : thread.locked) writes.add(place(locked.record));
   if (thread.locked.empty()) {
     for (const WriteSet::Word& word : thread.writes) writes.add(word.address);

@@ -99,7 +99,10 @@ void start_adapting() {
   options.is_adaptive = true;
   std::uint32_t candidates = 0;
   for (std::uint32_t id = 0; id < kAlgorithmCount; ++id) {
-    if (algorithm(id).prepare()) candidates |= 1u << id;
+    // With rtm, transactions that hardware gives up run alone (begin.cpp) and keep no stores either.
+    const bool is_allowed =
+        options.may_keep_stores || id == Regime::kHardware || !algorithm(id).keeps_stores();
+    if (is_allowed && algorithm(id).prepare()) candidates |= 1u << id;
   }
   adapting.chooser = Chooser(candidates);
   begin_window(nanoseconds());

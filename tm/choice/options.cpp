@@ -26,9 +26,9 @@ constexpr Name kOurs[] = {{"serial", AlgorithmId::serial},
                           {"lazy", AlgorithmId::lazy},
                           {"norec", AlgorithmId::norec},
                           {"rtm", AlgorithmId::rtm}};
-/// GCC's methods and what is nearest (rule T50).
-constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},      {"gl_wt", AlgorithmId::norec},
-                         {"htm", AlgorithmId::rtm},          {"serialirr_onwrite", AlgorithmId::norec},
+/// GCC's methods and the nearest of ours (rule T50). All of GCC's write in place, so these do, too.
+constexpr Name kGcc[] = {{"ml_wt", AlgorithmId::eager},      {"gl_wt", AlgorithmId::eager},
+                         {"htm", AlgorithmId::rtm},          {"serialirr_onwrite", AlgorithmId::eager},
                          {"serialirr", AlgorithmId::serial}, {"serial", AlgorithmId::serial}};
 
 template <std::size_t n>
@@ -39,28 +39,42 @@ const Name* find(const Name (&names)[n], const char* value) {
   return nullptr;
 }
 
-constexpr const char* kAdaptive = "adaptive";
+/// Moves `text` behind `word` if it begins with it.
+bool skip(const char*& text, const char* word) {
+  const std::size_t length = std::strlen(word);
+  if (std::strncmp(text, word, length) != 0) return false;
+  text += length;
+  return true;
+}
 
-/// adaptive, or for tests adaptive:N.
+/// adaptive or adaptive-all, and for tests with :N.
 bool read_adaptive(const char* value) {
-  const std::size_t length = std::strlen(kAdaptive);
-  if (std::strncmp(value, kAdaptive, length) != 0) return false;
-  if (value[length] == '\0') return true;
-  char* end = nullptr;
-  if (value[length] != ':' || value[length + 1] < '1' || value[length + 1] > '9') return false;
-  const unsigned long turns = std::strtoul(value + length + 1, &end, 10);
-  if (*end != '\0' || turns > 1000000) return false;
+  if (!skip(value, "adaptive")) return false;
+  const bool is_all = skip(value, "-all");
+  unsigned long turns = 0;
+  if (*value != '\0') {
+    char* end = nullptr;
+    if (value[0] != ':' || value[1] < '1' || value[1] > '9') return false;
+    turns = std::strtoul(value + 1, &end, 10);
+    if (*end != '\0' || turns > 1000000) return false;
+  }
   options.turns = static_cast<std::uint32_t>(turns);
+  options.may_keep_stores = is_all;
   return true;
 }
 
 /// Null: adaptive, the default.
 const Name* read_method() {
   if (const char* const value = std::getenv("RUBATO_ITM_METHOD"); value != nullptr && *value != '\0') {
-    if (const Name* const name = find(kOurs, value)) return name;
+    if (const Name* const name = find(kOurs, value)) {
+      options.may_keep_stores = true;
+      return name;
+    }
     if (read_adaptive(value)) return nullptr;
-    warn("RUBATO_ITM_METHOD is '%s', expected adaptive, serial, eager, lazy, norec or rtm; it is ignored",
-         value);
+    warn(
+        "RUBATO_ITM_METHOD is '%s', expected adaptive, adaptive-all, serial, eager, lazy, norec or rtm; it "
+        "is ignored",
+        value);
     return nullptr;
   }
   if (const char* const value = std::getenv("ITM_DEFAULT_METHOD"); value != nullptr && *value != '\0') {
@@ -151,6 +165,7 @@ void choose_algorithm() {
     if (const char* const reason = why_absent()) {
       warn("the method %s is not there (%s): the method is chosen while the program runs", name->name,
            reason);
+      options.may_keep_stores = false;
       start_adapting();
       return;
     }

@@ -14,6 +14,9 @@ struct Options {
   bool is_clock_deferred = false;  ///< commits do not move the clock of records (rule T46)
   bool is_adaptive = false;        ///< the algorithm is chosen at run time (rule T50)
   std::uint32_t turns = 0;         ///< adaptive:N: the algorithms take turns, after N commits of a thread
+  /// Transactions may keep their stores until commit. GCC reads class-type arguments plainly, which sees the
+  /// old value then: a user has to ask for it.
+  bool may_keep_stores = false;
   const Manager* manager = &kHourglass;
   std::uint32_t manager_parameter = 128;
 };

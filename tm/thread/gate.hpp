@@ -133,13 +133,16 @@ class Gate {
     const std::uint32_t now = regime();
     return Regime::tries_hardware(now) && kept_out_by(now, false) == 0;
   }
-  /// Waits until it is open. @returns whether the algorithm is still that one.
+  /// Waits until it is open. @returns whether the algorithm is still that one. Starvation: threads that run
+  /// alone one after another open the gate for moments only. After some of them this answers false, and the
+  /// caller queues for the serial lock.
   bool waits_for_hardware() {
-    while (true) {
+    for (int closers = 0; closers < kClosersToWaitFor; ++closers) {
       const std::uint32_t now = regime();
       if (__builtin_expect(kept_out_by(now, false) == 0, true)) return Regime::tries_hardware(now);
       wait_for_opening(now);
     }
+    return false;
   }
 
   /// Waits while the regime is `seen`.
@@ -230,6 +233,8 @@ class Gate {
   }
 
  private:
+  static constexpr int kClosersToWaitFor = 8;
+
   /// But `own`. No other begins: the caller keeps them out.
   void wait_until_all_outside(const Line<A>* own) {
     for (Line<A>* line = lines_.first(); line != nullptr; line = line->next) {

@@ -117,6 +117,7 @@ rubato::tm::Thread* rubato_tm_register_thread() {
   });
   if (thread != nullptr) {
     thread->is_free = false;
+    thread->stack_last = 0;
   } else {
     thread = make_descriptor();
   }

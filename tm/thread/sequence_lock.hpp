@@ -49,9 +49,9 @@ class SequenceLock {
     return next;
   }
 
-  /// In the child of a fork: a writer among the threads that are gone has left.
-  void reset_after_fork() {
-    if (now() % 2 != 0) value_.store(now() + 1, std::memory_order_relaxed);
+  /// In the child of a fork: a writer has left, unless it is the child's only thread.
+  void reset_after_fork(bool is_own) {
+    if (now() % 2 != 0 && !is_own) value_.store(now() + 1, std::memory_order_relaxed);
     waited_.store(0, std::memory_order_relaxed);
   }
 

@@ -64,7 +64,7 @@ def check_command(
     return ExitCode.CHECK_FAILED if is_wrong else 0
 
 
-METHODS = ("adaptive", "serial", "eager", "lazy", "norec", "rtm")
+METHODS = ("adaptive", "adaptive-all", "serial", "eager", "lazy", "norec", "rtm")
 MANAGER = re.compile(r"none|backoff|(hourglass|serialize)(:[1-9][0-9]{0,6})?")
 DEFAULT_PROFILE = Path("tm.profile")
 

@@ -15,8 +15,8 @@ _POWERS = {
 _NUMBER = "[1-9][0-9]{0,6}"
 _WORDS = {
     "RUBATO_ITM_METHOD": (
-        f"adaptive(:{_NUMBER})?|serial|eager|lazy|norec|rtm",
-        "adaptive, serial, eager, lazy, norec or rtm",
+        f"adaptive(-all)?(:{_NUMBER})?|serial|eager|lazy|norec|rtm",
+        "adaptive, adaptive-all, serial, eager, lazy, norec or rtm",
     ),
     "RUBATO_ITM_MANAGER": (
         f"none|backoff|(hourglass|serialize)(:{_NUMBER})?",

@@ -246,6 +246,29 @@ TEST(TmRetry, TwoThreadsThatWaitForEachOtherLoseNoWakeUp) {
   EXPECT_EQ(passed[1], 5'000);
 }
 
+void write_through(int* place) {
+  RUBATO_TM_ATOMIC { *place = *place + 1; }
+}
+
+// The owner's stores to its own stack are in place, by every method: they wake as others do.
+TEST(TmRetry, AWriteToTheWritersOwnStackWakesAThreadThatWaitsForIt) {
+  for (int round = 0; round < 50; ++round) {
+    int own = 0;
+    attempts = 0;
+    std::thread waiter([&] {
+      RUBATO_TM_ATOMIC {
+        count_attempt();
+        RUBATO_TM_WAIT_UNLESS(own != 0);
+      }
+    });
+    while (attempts_so_far() == 0) std::this_thread::yield();
+    if (round % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    write_through(&own);
+    waiter.join();
+    EXPECT_EQ(own, 1);
+  }
+}
+
 TEST(TmSemaphore, IsPostedByTransactionsThatCommit) {
   static rubato::tm::semaphore semaphore;
   static int posted = 0;

@@ -173,25 +173,29 @@ int seeds() {
   return value != nullptr ? std::atoi(value) : 60;
 }
 
-void run_programs(int threads, int transactions) {
+enum class Place { heap, stack_of_the_first };
+
+void run_programs(int threads, int transactions, Place place = Place::heap) {
   const bool is_shown = std::getenv("RUBATO_SHOWS_SEEDS") != nullptr;  // to who waits for a sign of life
   for (int seed = 1; seed <= seeds(); ++seed) {
     if (is_shown) std::printf("seed %d\n", seed), std::fflush(stdout);
-    auto memory = std::make_unique<Memory>();
+    Memory on_stack{};
+    const auto on_heap = std::make_unique<Memory>();
+    Memory& memory = place == Place::heap ? *on_heap : on_stack;
     inconsistent = 0;
     std::vector<std::vector<Record>> records(threads);
     std::vector<std::thread> all;
-    for (int t = 0; t < threads; ++t) {
-      all.emplace_back([&, t] {
-        rubato::Rng rng(static_cast<std::uint64_t>(seed) * 1000 + t);
-        for (int i = 0; i < transactions; ++i) {
-          const Plan plan(rng.below(std::uint64_t{1} << 60));
-          Record record;
-          run_one(*memory, plan, record);
-          if (!record.is_cancelled) records[t].push_back(record);
-        }
-      });
-    }
+    const auto run = [&](int t) {
+      rubato::Rng rng(static_cast<std::uint64_t>(seed) * 1000 + t);
+      for (int i = 0; i < transactions; ++i) {
+        const Plan plan(rng.below(std::uint64_t{1} << 60));
+        Record record;
+        run_one(memory, plan, record);
+        if (!record.is_cancelled) records[t].push_back(record);
+      }
+    };
+    for (int t = place == Place::heap ? 0 : 1; t < threads; ++t) all.emplace_back(run, t);
+    if (place == Place::stack_of_the_first) run(0);
     for (std::thread& thread : all) thread.join();
     ASSERT_EQ(inconsistent, 0u) << "an attempt saw halves that were never together; seed " << seed;
 
@@ -206,9 +210,9 @@ void run_programs(int threads, int transactions) {
       ASSERT_EQ(again.tickets, record->tickets) << "seed " << seed;
     }
     for (int p = 0; p < kPartitions; ++p) {
-      ASSERT_EQ((*model)[p].bytes, (*memory)[p].bytes) << "seed " << seed;
-      ASSERT_EQ((*model)[p].left, (*memory)[p].left) << "seed " << seed;
-      Node* const node = (*memory)[p].node;
+      ASSERT_EQ((*model)[p].bytes, memory[p].bytes) << "seed " << seed;
+      ASSERT_EQ((*model)[p].left, memory[p].left) << "seed " << seed;
+      Node* const node = memory[p].node;
       ASSERT_EQ(node != nullptr ? node->value : 0, access.nodes[&(*model)[p].node]) << "seed " << seed;
       std::free(node);
     }
@@ -218,6 +222,14 @@ void run_programs(int threads, int transactions) {
 TEST(RandomTransactions, OfOneThreadAgreeWithTheModel) { run_programs(1, 200); }
 TEST(RandomTransactions, OfTwoThreadsAreSerializable) { run_programs(2, 150); }
 TEST(RandomTransactions, OfEightThreadsAreSerializable) { run_programs(8, 50); }
+
+// The first thread's stores are in place, by every algorithm (rule T26).
+TEST(RandomTransactions, OnItsOwnStackOfOneThreadAgreeWithTheModel) {
+  run_programs(1, 200, Place::stack_of_the_first);
+}
+TEST(RandomTransactions, OnTheStackOfOneOfThreeThreadsAreSerializable) {
+  run_programs(3, 80, Place::stack_of_the_first);
+}
 
 }  // namespace
 }  // namespace tm_random
