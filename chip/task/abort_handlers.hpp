@@ -1,10 +1,10 @@
 // A tile's abort handlers from the abort of their attempts until they start. Espresso, Sec. V-C; P45.
 //
-// Each stands in its record, a line of simulated memory that registering it has written, and needs no entry of
-// the task queue. A free core reads the record and starts the task. It does so before it would start an
+// Each stands in its record, a line of simulated memory that registering it has written, and needs no entry
+// of the task queue. A free core reads the record and starts the task. It does so before it would start an
 // attempt, so the handlers that wait are at most those of the attempts that exist: an attempt takes what its
-// handler gives back only where no other handler of the tile waits. While a promotion is served no handler may
-// run, and therefore no attempt starts where one waits.
+// handler gives back only where no other handler of the tile waits. While a promotion is served no handler
+// may run, and therefore no attempt starts where one waits.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -47,7 +47,7 @@ class AbortHandlers {
   };
 
   TileState& state_;
-  std::uint64_t waiting_ = 0;  // the sum of those in what follows
+  std::uint64_t waiting_ = 0;                        // the sum of those in what follows
   std::deque<Waiting> unread_, ready_;               // in the order of their aborts
   std::array<Waiting, kMaxCoresPerTile> reading_{};  // by slot
 };

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-FLAGS = ["-O1", "-g", "-fgnu-tm", "-fno-tree-loop-distribute-patterns", "-fno-tree-vectorize"]
+FLAGS = ["-O1", "-g", "-fgnu-tm", "-fno-tree-loop-distribute-patterns", "-fno-tree-vectorize", "-fno-thread-jumps"]
 TRANSFERS = 200
 PROGRAM = """
 #include <stdio.h>

@@ -28,7 +28,7 @@ from rubato.tm import settings as tm_settings
 tm_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(tm_app, name="tm", help="Check and profile transactional programs.")
 
-FLAGS = "-fno-tree-loop-distribute-patterns -fno-tree-vectorize"
+FLAGS = "-fno-tree-loop-distribute-patterns -fno-tree-vectorize -fno-thread-jumps"
 
 
 @tm_app.callback()

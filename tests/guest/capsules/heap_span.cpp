@@ -1,6 +1,6 @@
-// 600 speculative tasks allocate a block of the size that is given, meet in three counters and free it. Prints
-// how many tasks ended, and how many KB the blocks of those that committed span: what capalloc's heap grew to
-// while handlers of aborted attempts had still to give blocks back.
+// 600 speculative tasks allocate a block of the size that is given, meet in three counters and free it.
+// Prints how many tasks ended, and how many KB the blocks of those that committed span: what capalloc's heap
+// grew to while handlers of aborted attempts had still to give blocks back.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>

@@ -1,7 +1,7 @@
-// A pool of 256 blocks, from which each of 1000 tasks takes one in a capsule, and to which a child of it gives
-// one back. All tasks meet in one counter, so many attempts are aborted, and their handlers give blocks back.
-// Prints how many tasks ended, how many had found no block even non-speculatively, and how many are out then;
-// and the most that were out at once.
+// A pool of 256 blocks, from which each of 1000 tasks takes one in a capsule, and to which a child of it
+// gives one back. All tasks meet in one counter, so many attempts are aborted, and their handlers give blocks
+// back. Prints how many tasks ended, how many had found no block even non-speculatively, and how many are out
+// then; and the most that were out at once.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>

@@ -103,6 +103,29 @@ TEST(Cancel, OfTheThirdLevelRestoresTheSecond) {
   }
 }
 
+__attribute__((noinline, transaction_safe)) void put(int* place, int value) { place[40] = value; }
+
+// Jump threading would make the last load plain (rule T16).
+TEST(Cancel, ALoadBehindANestedTransactionSeesWhatIsThere) {
+  SKIP_ON_GCC("a nested cancel loses what the outer transaction wrote to the same place");
+  static int places[64];
+  int wrong = 0;
+  for (int i = 0; i < 100; ++i) {
+    const bool is_cancelled = i % 2 != 0;
+    int off = 0;
+    __transaction_atomic {
+      put(places, i + 1);
+      __transaction_atomic {
+        put(places, i + 2);
+        if (is_cancelled) __transaction_cancel;
+      }
+      off = places[40] - (i + (is_cancelled ? 1 : 2));
+    }
+    wrong += off != 0;
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Cancel, OfTheOuterTransactionUndoesCommittedInnerOnes) {
   x = y = 0;
   __transaction_atomic {
