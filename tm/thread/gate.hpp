@@ -178,6 +178,29 @@ class Gate {
     wake_waiters<A>(regime_, waited_);
   }
 
+  /// For a thread that is outside and not in a serial transaction: takes the lock and closes the gate, so
+  /// that no other thread is inside. Asks wait() before each further look. False: wait() gave up.
+  template <class Wait>
+  bool try_take(const Line<A>* own, Wait wait) {
+    while (!try_lock()) {
+      if (!wait()) return false;
+    }
+    regime_.fetch_or(Regime::kClosed, std::memory_order_seq_cst);
+    if (Regime::is_biased(regime())) A::heavy_fence();  // its only thread begins without a fence
+    for (Line<A>* line = lines_.first(); line != nullptr; line = line->next) {
+      while (line != own && line->slot.load(std::memory_order_seq_cst) % 2 != 0) {
+        if (wait()) continue;
+        give_back();
+        return false;
+      }
+    }
+    return true;
+  }
+  void give_back() {
+    open();
+    unlock();
+  }
+
   /// For a thread that is outside: from now on transactions run `algorithm`. False if a serial transaction is
   /// under way; it is not waited for, since it may be waiting for what the caller does next.
   bool try_switch(const Line<A>& own, std::uint32_t algorithm) {

@@ -2,6 +2,7 @@
 // T32).
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
+#include <time.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -47,10 +48,57 @@ void leave_registry(void* descriptor) {
   pthread_mutex_unlock(&registry_lock);
 }
 
-void before_fork() { pthread_mutex_lock(&registry_lock); }
-void in_parent() { pthread_mutex_unlock(&registry_lock); }
-// The child has one thread. What the others held is free again.
+/// Under the registry's lock: the gate is closed for a fork.
+bool is_closed_for_fork = false;
+
+/// Lets others run. False after ten seconds: what the forking thread holds may be what a transaction inside
+/// waits for, and a fork that never returns is worse than a child that sees half a transaction.
+class ForkPatience {
+ public:
+  bool operator()() {
+    if (++looks_ < kSpins) {
+      Atomics::pause();
+      return true;
+    }
+    if (looks_ < kSpins + kYields) {
+      Atomics::yield();
+      return true;
+    }
+    constexpr timespec kNap{0, 20'000};
+    ::nanosleep(&kNap, nullptr);
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    if (end_ == 0) end_ = now.tv_sec + kSeconds;
+    return now.tv_sec <= end_;
+  }
+
+ private:
+  static constexpr unsigned kSpins = 1000, kYields = 100;
+  static constexpr time_t kSeconds = 10;
+  unsigned looks_ = 0;
+  time_t end_ = 0;
+};
+
+// The child gets memory as it is at the fork: no other thread may be inside a transaction. A thread that
+// forks inside a serial transaction is alone already; inside another one it must not wait for others, which
+// may wait for it.
+void before_fork() {
+  Thread* const self = rubato_tm_current;
+  const bool is_inside = self != nullptr && self->nesting != 0;
+  const bool is_closed =
+      !is_inside && shared.gate.try_take(self != nullptr ? &self->line : nullptr, ForkPatience());
+  pthread_mutex_lock(&registry_lock);
+  is_closed_for_fork = is_closed;
+}
+void in_parent() {
+  const bool is_closed = is_closed_for_fork;
+  is_closed_for_fork = false;
+  pthread_mutex_unlock(&registry_lock);
+  if (is_closed) shared.gate.give_back();
+}
+// The child has one thread. What the others held is free again, and so is what before_fork() took.
 void in_child() {
+  is_closed_for_fork = false;
   pthread_mutex_unlock(&registry_lock);
   Thread* const self = rubato_tm_current;
   for_each_thread([self](Thread& thread) {

@@ -4,7 +4,6 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -300,43 +299,6 @@ TEST(Threads, RunTransactionsInTheirExitHandlers) {
   });
   EXPECT_EQ(counter, 505);
   pthread_key_delete(exit_key);
-}
-
-TEST(Fork, LeavesTheChildWithItsOwnThread) {
-  counter = 0;
-  std::atomic<bool> is_over = false;
-  std::vector<std::thread> others;
-  for (int i = 0; i < 2; ++i) {
-    others.emplace_back([&] {
-      while (!is_over) {
-        __transaction_atomic { counter = counter + 1; }
-      }
-    });
-  }
-  int failures = 0;
-  if (!is_gcc_library()) {  // GCC's child waits for threads that are not there
-    for (int i = 0; i < 20; ++i) {
-      const pid_t child = fork();
-      if (child == 0) {
-        alarm(10);
-        static long own;
-        for (int k = 0; k < 100; ++k) {
-          __transaction_atomic { own = own + 1; }
-          __transaction_relaxed {
-            own = own + 1;
-            unsafe();
-          }
-        }
-        _exit(own == 200 ? 0 : 1);
-      }
-      int status = 0;
-      waitpid(child, &status, 0);
-      failures += status != 0;
-    }
-  }
-  is_over = true;
-  for (std::thread& other : others) other.join();
-  EXPECT_EQ(failures, 0);
 }
 
 }  // namespace
