@@ -37,13 +37,11 @@ class AccessBuffers {
   /// The outstanding fill that a load of `word` in `line` waits for, or null: the store buffer holds that
   /// word, or none brings the line.
   const AccessBuffer::Entry* fill_of(LineAddr line, Addr word) const {
-    const AccessBuffer::Entry* entry = stores_.find(line);
-    if (entry != nullptr && entry->word == word) entry = nullptr;
-    if (const auto* fill = loads_.find(line);
-        fill != nullptr && (entry == nullptr || fill->done > entry->done))
-      entry = fill;
-    return entry;
+    const AccessBuffer::Entry* const store = stores_.find(line);
+    return later_fill(line, store != nullptr && store->word == word ? nullptr : store);
   }
+  /// The outstanding fill of `line`, or null.
+  const AccessBuffer::Entry* fill_of(LineAddr line) const { return later_fill(line, stores_.find(line)); }
   /// When every outstanding access to `line` is done, `at` or later.
   std::uint64_t done_with(LineAddr line, std::uint64_t at) const {
     if (const auto* entry = loads_.find(line); entry != nullptr) at = std::max(at, entry->done.value);
@@ -64,6 +62,11 @@ class AccessBuffers {
   void settle(bool any) { state_.fills_until = any ? Scoreboard::kUnknown : latest(); }
 
  private:
+  /// That of a load, if it is done later than `store`.
+  const AccessBuffer::Entry* later_fill(LineAddr line, const AccessBuffer::Entry* store) const {
+    const AccessBuffer::Entry* const load = loads_.find(line);
+    return load != nullptr && (store == nullptr || load->done > store->done) ? load : store;
+  }
   void drain(AccessBuffer& buffer, std::uint64_t& issue) {
     if (buffer.latest().value <= issue) return;
     if (const auto* last = buffer.last(Cycle{issue}))

@@ -34,6 +34,7 @@ struct WindowEntry {
   std::array<std::uint64_t, 4> producers;  ///< positions; 0: none. The last one's is a store that it reads
   std::uint64_t asked;                     ///< waiting: since when
   std::uint64_t blocker;                   ///< behind: the position of that load
+  std::uint64_t awaited_store;             ///< stamp of a store that the L1 must have first; 0: none
   AccessParts parts;                       ///< where a wait for it goes
   BranchPredictor::Path path;              ///< of the predictor, before it
   State state;

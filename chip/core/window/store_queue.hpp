@@ -1,9 +1,11 @@
-// The stores of a window core that are not in guest memory yet, oldest first: those in the reorder buffer,
-// and those that have committed and wait for their lines. A load finds its bytes here before it finds them in
-// memory (K66).
+// The stores of a window core, oldest first. Queued stores are not in guest memory yet: they are in the
+// reorder buffer, or have committed and wait for their lines. A load finds its bytes here before it finds
+// them in memory (K66). Written stores are in guest memory, but the clock may not have reached the cycle in
+// which the L1 has them: until then they take their entry, and later loads of their bytes wait for them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +33,16 @@ struct QueuedStore {
   bool covers(Addr a, unsigned n) const { return address <= a && a + n <= address + bytes; }
 };
 
+/// A store that guest memory has: the address and the end of its bytes, and two times of the core.
+struct WrittenStore {
+  Addr address, end;
+  std::uint64_t complete;  ///< its value could be forwarded
+  std::uint64_t done;      ///< the L1 has it
+
+  bool overlaps(Addr a, unsigned n) const { return a < end && address < a + n; }
+  bool covers(Addr a, unsigned n) const { return address <= a && a + n <= end; }
+};
+
 /// How many of something there are that touch a word, or another one that looks the same: none, for certain.
 class WordCounts {
  public:
@@ -50,9 +62,33 @@ class WordCounts {
   std::array<std::uint16_t, 256> counts_{};
 };
 
+/// Until when something is under way for a word, or for another one that looks the same.
+class WordTimes {
+ public:
+  void add(Addr begin, Addr end, std::uint64_t time) {
+    raise(begin >> 3, time);
+    if (((end - 1) ^ begin) >> 3 != 0) raise((end - 1) >> 3, time);
+  }
+  std::uint64_t until(Addr address, unsigned bytes) const {
+    return std::max(times_[(address >> 3) % kWords], times_[((address + bytes - 1) >> 3) % kWords]);
+  }
+
+ private:
+  static constexpr std::size_t kWords = 256;
+  void raise(Addr word, std::uint64_t time) {
+    std::uint64_t& at = times_[word % kWords];
+    at = std::max(at, time);
+  }
+  std::array<std::uint64_t, kWords> times_{};
+};
+
 class StoreQueue {
  public:
-  explicit StoreQueue(std::size_t capacity) { stores_.reserve(capacity); }
+  explicit StoreQueue(std::size_t capacity) : most_written_(8 * capacity) {
+    stores_.reserve(capacity);
+    ends_.reserve(capacity);
+    written_.reserve(most_written_);
+  }
 
   bool empty() const { return stores_.empty(); }
   std::size_t size() const { return stores_.size(); }
@@ -94,6 +130,40 @@ class StoreQueue {
     return false;
   }
   bool may_overlap(Addr address, unsigned bytes) const { return words_.may_have(address, bytes); }
+
+  // ---- Written stores ----
+  /// Those that take an entry: the L1 had not got them when entries were released last.
+  std::size_t written() const { return ends_.size(); }
+  /// `cycle`: of dispatch.
+  void add_written(const WrittenStore& store, std::uint64_t cycle) {
+    under_way_.add(store.address, store.end, store.done);
+    ends_.push_back(store.done);
+    if (written_.size() >= most_written_)  // few of them are under way
+      std::erase_if(written_, [cycle](const WrittenStore& s) { return s.done <= cycle; });
+    written_.push_back(store);
+  }
+  /// One to some of these bytes that the L1 has not at `cycle`.
+  bool may_be_under_way(Addr address, unsigned bytes, std::uint64_t cycle) const {
+    return under_way_.until(address, bytes) > cycle;
+  }
+  /// Entries of stores that the L1 has at `cycle` are free.
+  void release(std::uint64_t cycle) {
+    std::erase_if(ends_, [cycle](std::uint64_t end) { return end <= cycle; });
+  }
+  /// When the next entry is free. Precondition: written() != 0.
+  std::uint64_t next_done() const { return *std::min_element(ends_.begin(), ends_.end()); }
+  void forget_written() {
+    ends_.clear();
+    written_.clear();
+  }
+  /// The youngest written store to some of these bytes, or null.
+  const WrittenStore* last_written_to(Addr address, unsigned bytes) const {
+    for (auto s = written_.rbegin(); s != written_.rend(); ++s)
+      if (s->overlaps(address, bytes)) return &*s;
+    return nullptr;
+  }
+
+  // ---- Values and order of queued stores ----
   /// The youngest store before `position` to some of these bytes, or null.
   const QueuedStore* last_to(Addr address, unsigned bytes, std::uint64_t position) const {
     for (auto s = stores_.rbegin(); s != stores_.rend(); ++s)
@@ -120,7 +190,11 @@ class StoreQueue {
 
  private:
   std::vector<QueuedStore> stores_;
+  std::vector<std::uint64_t> ends_;    // of written stores that take an entry
+  std::vector<WrittenStore> written_;  // those under way, and some that are not any longer
+  std::size_t most_written_;
   WordCounts words_;
+  WordTimes under_way_;
 };
 
 }  // namespace rubato::chip

@@ -32,13 +32,15 @@ void WindowCore::try_load(std::uint64_t position, std::uint64_t at, bool is_due)
     e.state = State::behind;
     return;
   }
-  const auto is_whole = [&] {
+  if (stores_.may_overlap(e.address, e.insn.bytes)) {
     const QueuedStore* const store = stores_.last_to(e.address, e.insn.bytes, position);
-    return store != nullptr && store->covers(e.address, e.insn.bytes);
-  };
+    if (store != nullptr && store->covers(e.address, e.insn.bytes)) {
+      e.parts.l1 += state_.l1_latency;
+      return end_load(position, at + state_.l1_latency);
+    }
+  }
   const LineAddr line = line_of(e.address);
-  if ((stores_.may_overlap(e.address, e.insn.bytes) && is_whole()) ||
-      (at < state_.window.run_end() && state_.ports.l1d.hit(line, false))) {
+  if (at < state_.window.run_end() && state_.ports.l1d.hit(line, false)) {
     e.parts.l1 += state_.l1_latency;
     end_load(position, after_fill(e, line, at));
     return;
@@ -58,11 +60,15 @@ void WindowCore::try_load(std::uint64_t position, std::uint64_t at, bool is_due)
   end_load(position, result.cycle.value);
 }
 
-/// When the load, which hits at `at`, has its data.
+/// When the load, which hits at `at`, has its data: with its line, unless a store forwards it.
 std::uint64_t WindowCore::after_fill(WindowEntry& e, LineAddr line, std::uint64_t at) {
   const std::uint64_t complete = at + state_.l1_latency;
   if (at >= state_.fills_until) return complete;
-  const AccessBuffer::Entry* const fill = buffers_.fill_of(line, e.address >> 3);
+  if (stores_.may_be_under_way(e.address, e.insn.bytes, at)) {
+    const WrittenStore* const store = stores_.last_written_to(e.address, e.insn.bytes);
+    if (store != nullptr && store->done > at && store->covers(e.address, e.insn.bytes)) return complete;
+  }
+  const AccessBuffer::Entry* const fill = buffers_.fill_of(line);
   if (fill == nullptr || fill->done.value <= complete) return complete;
   e.parts = sum_of(e.parts, fill->parts);
   return fill->done.value;
@@ -84,7 +90,8 @@ void WindowCore::end_load(std::uint64_t position, std::uint64_t complete) {
 void WindowCore::try_store(std::size_t index, std::uint64_t at, bool is_due) {
   QueuedStore& s = stores_[index];
   if (stores_.has_older_of_line(index)) return;  // goes when that has gone
-  if (at < state_.window.run_end() && state_.ports.l1d.hit(s.line(), true)) return end_store(index, at, at);
+  if (at < state_.window.run_end() && state_.ports.l1d.hit(s.line(), true))
+    return end_store(index, at, store_end(s.line(), at));
   if (!is_due || !state_.window.is_strict(at)) return push({at, s.stamp, 0});
   const AccessResult result = port_.access(s.line(), AccessKind::store, at);
   if (!result.done) {
@@ -97,16 +104,40 @@ void WindowCore::try_store(std::size_t index, std::uint64_t at, bool is_due) {
 }
 
 void WindowCore::end_store(std::size_t index, std::uint64_t at, std::uint64_t done) {
+  const LineAddr line = stores_[index].line();
+  write_out(index, done);
+  for (std::size_t i = index; i < stores_.size(); ++i) {
+    if (stores_[i].line() != line) continue;
+    if (stores_[i].is_committed) try_store(i, std::max(stores_[i].from, at), false);
+    return;
+  }
+}
+
+void WindowCore::write_out(std::size_t index, std::uint64_t done) {
   const QueuedStore s = stores_[index];
   raw_store(state_.ports.memory, s.address, s.bytes, s.value);
   stores_.remove(index);
-  store_ends_.push_back(done);
+  stores_.add_written({s.address, s.address + s.bytes, s.complete, done}, cycle_);
   last_store_end_ = std::max(last_store_end_, done);
   if (stall_ == Stall::room || stall_ == Stall::older) stall_ = Stall::none;
-  for (std::size_t i = index; i < stores_.size(); ++i) {
-    if (stores_[i].line() != s.line()) continue;
-    if (stores_[i].is_committed) try_store(i, std::max(stores_[i].from, at), false);
-    return;
+  if (loads_behind_stores_ != 0) release_loads_behind(s, done);
+}
+
+// They perform as actions: a squash by one of them must not happen under a dispatch.
+void WindowCore::release_loads_behind(const QueuedStore& store, std::uint64_t done) {
+  for (const std::uint64_t position : unresolved_) {
+    WindowEntry& e = buffer_[position];
+    if (e.awaited_store != store.stamp) continue;
+    e.awaited_store = 0;
+    --loads_behind_stores_;
+    e.floor = std::max(e.floor, done);
+    const AccessBuffer::Entry* const fill = buffers_.fill_of(store.line());
+    e.parts = sum_of(e.parts, fill != nullptr && fill->done.value == done ? fill->parts : store.waited);
+    const std::uint64_t ready = operands_of(e);
+    if (ready == kUnknown) continue;
+    e.issued = ports_.take(e.insn.cls, ready);
+    e.state = State::issued;
+    push({e.issued, e.stamp, position});
   }
 }
 
@@ -130,6 +161,7 @@ void WindowCore::squash_from(std::uint64_t position, Addr pc, std::uint64_t at) 
     if (e.is_load()) {
       --loads_;
       if (!e.is_done()) waiting_loads_.remove(e.address, e.insn.bytes);
+      loads_behind_stores_ -= e.awaited_store != 0;
       if (e.state == State::waiting) stats_.end_waiting_miss(e.asked, std::max(e.asked, now_));
     }
     parts_.predictor.set_path(e.path);
@@ -214,6 +246,7 @@ void WindowCore::flush(Cycle now) {
   now_ = std::max(now_, now.value);
   if (!buffer_.is_empty()) squash_from(buffer_.head(), buffer_.front().pc, now_);
   perform_stores(0, ~Addr{0});
+  stores_.forget_written();  // another program's addresses are other words
   stall_ = Stall::none;
   is_stopping_ = needs_strict_ = false;
 }
@@ -226,10 +259,7 @@ bool WindowCore::perform_stores(Addr begin, Addr end) {
       ++i;
       continue;
     }
-    raw_store(state_.ports.memory, s.address, s.bytes, s.value);
-    stores_.remove(i);
-    last_store_end_ = std::max(last_store_end_, now_);
-    if (stall_ == Stall::room || stall_ == Stall::older) stall_ = Stall::none;
+    write_out(i, std::max(now_, s.complete));
     has_any = true;
   }
   return has_any;

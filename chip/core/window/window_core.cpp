@@ -36,7 +36,6 @@ WindowCore::WindowCore(const Config& config, const Parts& parts)
       load_mask_(load_commits_.size() - 1),
       stores_(config.core.store_buffer) {
   unresolved_.reserve(config.core.rob);
-  store_ends_.reserve(config.core.store_buffer);
 }
 
 // ---- Running ----
@@ -143,14 +142,14 @@ bool WindowCore::make_room(const Insn& insn) {
 }
 
 bool WindowCore::make_store_room() {
-  while (stores_.size() + store_ends_.size() >= store_entries_) {
-    std::erase_if(store_ends_, [this](std::uint64_t end) { return end <= cycle_; });
-    if (stores_.size() + store_ends_.size() < store_entries_) return true;
-    if (store_ends_.empty()) {
+  while (stores_.size() + stores_.written() >= store_entries_) {
+    stores_.release(cycle_);
+    if (stores_.size() + stores_.written() < store_entries_) return true;
+    if (stores_.written() == 0) {
       stall_ = Stall::room;
       return false;
     }
-    const std::uint64_t free = *std::min_element(store_ends_.begin(), store_ends_.end());
+    const std::uint64_t free = stores_.next_done();
     stats_.stalls_lsq += free - cycle_;
     go_to(free);
   }
@@ -212,6 +211,7 @@ WindowEntry& WindowCore::add(const Insn& insn, Addr pc, std::uint64_t old_value)
   e.state = State::hangs;
   e.is_listed = e.is_alone = e.is_mispredicted = e.has_flags = false;
   e.floor = cycle_ + 1;
+  e.awaited_store = 0;
   unsigned n = 0;
   e.producers = {};
   for (const unsigned r : {unsigned{insn.rs1}, unsigned{insn.rs2}, unsigned{insn.rs3}}) {
@@ -239,10 +239,7 @@ void WindowCore::schedule(WindowEntry& e) {
   settle(e, buffer_.tail() - 1, e.issued + latency_[static_cast<unsigned>(e.insn.cls)]);
 }
 
-std::uint64_t WindowCore::issue_now(const Insn& insn) {
-  const std::uint64_t ready = std::max({cycle_ + 1, ready_[insn.rs1], ready_[insn.rs2], ready_[insn.rs3]});
-  return ports_.take(insn.cls, ready);
-}
+std::uint64_t WindowCore::issue_now(const Insn& insn) { return ports_.take(insn.cls, operands_now(insn)); }
 
 void WindowCore::pass(const Insn& insn, std::uint64_t complete) {
   const std::uint64_t at = commit_of(complete);
@@ -259,7 +256,14 @@ void WindowCore::pass(const Insn& insn, std::uint64_t complete) {
 
 bool WindowCore::pass_load(const Insn& insn, Addr address) {
   if (stores_.may_overlap(address, insn.bytes)) return false;
-  const std::uint64_t issue = issue_now(insn);
+  std::uint64_t ready = operands_now(insn);
+  if (stores_.may_be_under_way(address, insn.bytes, ready)) [[unlikely]] {
+    if (const WrittenStore* const store = stores_.last_written_to(address, insn.bytes)) {
+      if (!store->covers(address, insn.bytes)) return false;
+      ready = std::max(ready, store->complete);
+    }
+  }
+  const std::uint64_t issue = ports_.take(insn.cls, ready);
   if (issue >= state_.fills_until && issue < state_.window.run_end() &&
       state_.ports.l1d.hit(line_of(address), false)) {
     const std::uint64_t complete = issue + state_.l1_latency;
@@ -281,8 +285,9 @@ bool WindowCore::pass_store(const Insn& insn, Addr address, std::uint64_t value)
   if (at < state_.window.run_end() && state_.ports.l1d.hit(line_of(address), true)) {
     pass(insn, issue + 1);
     raw_store(state_.ports.memory, address, insn.bytes, value);
-    store_ends_.push_back(at);
-    last_store_end_ = std::max(last_store_end_, at);
+    const std::uint64_t done = store_end(line_of(address), at);
+    stores_.add_written({address, address + insn.bytes, issue + 1, done}, cycle_);
+    last_store_end_ = std::max(last_store_end_, done);
     ++parts_.counters.stores;
     return true;
   }
@@ -298,14 +303,8 @@ void WindowCore::list(WindowEntry& e) {
 void WindowCore::finish_load(WindowEntry& e, Addr address) {
   const std::uint64_t position = buffer_.tail() - 1;
   e.address = address;
-  if (stores_.may_overlap(address, e.insn.bytes)) {
-    const QueuedStore* const store = stores_.last_to(address, e.insn.bytes, position);
-    if (store != nullptr && store->complete == kUnknown) {
-      e.producers[3] = store->position;
-    } else if (store != nullptr) {
-      e.floor = std::max(e.floor, store->complete);
-    }
-  }
+  if (stores_.may_overlap(address, e.insn.bytes) || stores_.may_be_under_way(address, e.insn.bytes, e.floor))
+    order_behind_store(e, position);
   if (const std::uint64_t ready = operands_of(e); ready != kUnknown) {
     e.issued = ports_.take(e.insn.cls, ready);
     e.state = State::issued;
@@ -318,6 +317,28 @@ void WindowCore::finish_load(WindowEntry& e, Addr address) {
   if (fault_ == WindowFault::none || ++guesses_ % 3 != 0) return;
   e.value ^= 1;
   state_.hart.registers()[e.insn.rd] ^= 1;
+}
+
+// The youngest store decides. If it has all bytes, its value is forwarded as soon as it is there. If not, no
+// forwarding joins its bytes to others: the L1 must have it first, and with it the older stores to the line.
+void WindowCore::order_behind_store(WindowEntry& e, std::uint64_t position) {
+  if (const QueuedStore* const store = stores_.last_to(e.address, e.insn.bytes, position)) {
+    if (!store->covers(e.address, e.insn.bytes)) {
+      e.awaited_store = store->stamp;
+      ++loads_behind_stores_;
+    } else if (store->complete == kUnknown) {
+      e.producers[3] = store->position;
+    } else {
+      e.floor = std::max(e.floor, store->complete);
+    }
+  } else if (const WrittenStore* const written = stores_.last_written_to(e.address, e.insn.bytes)) {
+    const bool covers = written->covers(e.address, e.insn.bytes);
+    const std::uint64_t floor = covers ? written->complete : written->done;
+    if (floor <= e.floor) return;
+    e.floor = floor;
+    const auto* const fill = buffers_.fill_of(line_of(e.address));
+    if (fill != nullptr && fill->done.value == floor) e.parts = sum_of(e.parts, fill->parts);
+  }
 }
 
 void WindowCore::finish_store(WindowEntry& e, Addr address, std::uint64_t value) {
@@ -334,6 +355,13 @@ void WindowCore::finish_alone(WindowEntry& e, const IssueSlot& slot) {
   e.issued = cycle_;
   e.is_alone = true;
   if (slot.source == ResultSource::access) e.parts = sum_of(e.parts, *slot.parts);
+  if (e.is_store()) {  // to two lines
+    const Addr end = e.address + e.insn.bytes;
+    const std::uint64_t done =
+        store_end(line_of(end - 1), store_end(line_of(e.address), std::max(slot.done, last_commit_)));
+    stores_.add_written({e.address, end, slot.done, done}, cycle_);
+    last_store_end_ = std::max(last_store_end_, done);
+  }
   settle(e, buffer_.tail() - 1, slot.done);
   retire();
   go_to(std::max(cycle_ + 1, last_commit_));
@@ -354,6 +382,7 @@ std::uint64_t WindowCore::seen(Addr address, unsigned bytes, std::uint64_t posit
 // ---- Time ----
 
 std::uint64_t WindowCore::operands_of(const WindowEntry& e) const {
+  if (e.awaited_store != 0) return kUnknown;
   std::uint64_t ready = e.floor;
   for (const std::uint64_t producer : e.producers)
     if (producer != 0) ready = std::max(ready, buffer_[producer].complete);

@@ -123,6 +123,9 @@ class WindowCore final : public CoreModel {
   /// Where nothing is in the buffer: an instruction that is complete, and commits, at a known time needs no
   /// entry. When `issued`, which has a port, is its issue; `complete` its result is there.
   std::uint64_t issue_now(const isa::Insn& insn);
+  std::uint64_t operands_now(const isa::Insn& insn) const {
+    return std::max({cycle_ + 1, ready_[insn.rs1], ready_[insn.rs2], ready_[insn.rs3]});
+  }
   void pass(const isa::Insn& insn, std::uint64_t complete);
   bool passes() const { return buffer_.is_empty() && state_.ports.instructions == nullptr; }
   /// A load that hits now. False: it needs an entry.
@@ -130,6 +133,8 @@ class WindowCore final : public CoreModel {
   bool pass_store(const isa::Insn& insn, Addr address, std::uint64_t value);
   void list(WindowEntry& e);
   void finish_load(WindowEntry& e, Addr address);
+  /// The load waits for the youngest older store to some of its bytes, as far as that is still on its way.
+  void order_behind_store(WindowEntry& e, std::uint64_t position);
   void finish_store(WindowEntry& e, Addr address, std::uint64_t value);
   /// It went alone, and the slot says when it is complete.
   void finish_alone(WindowEntry& e, const IssueSlot& slot);
@@ -168,9 +173,16 @@ class WindowCore final : public CoreModel {
   void try_load(std::uint64_t position, std::uint64_t at, bool is_due);
   const WindowEntry* older_load_of(const WindowEntry& e, std::uint64_t position, std::uint64_t& found) const;
   std::uint64_t after_fill(WindowEntry& e, LineAddr line, std::uint64_t at);
+  /// When the L1 has a store that hits at `at`: not before its line.
+  std::uint64_t store_end(LineAddr line, std::uint64_t at) const {
+    return at < state_.fills_until ? buffers_.done_with(line, at) : at;
+  }
   void end_load(std::uint64_t position, std::uint64_t complete);
   void try_store(std::size_t index, std::uint64_t at, bool is_due);
   void end_store(std::size_t index, std::uint64_t at, std::uint64_t done);
+  /// Memory has the store, and the L1 at `done`: it leaves the queue.
+  void write_out(std::size_t index, std::uint64_t done);
+  void release_loads_behind(const QueuedStore& store, std::uint64_t done);
   /// Committed stores to [begin, end) are done now. @returns whether there were any.
   bool perform_stores(Addr begin, Addr end);
   /// Messages have been sent.
@@ -222,8 +234,8 @@ class WindowCore final : public CoreModel {
   WordCounts waiting_loads_;  // not done
 
   StoreQueue stores_;
-  std::vector<std::uint64_t> store_ends_;  // of those that have left the queue and still have an entry
   std::uint64_t last_store_end_ = 0;
+  std::uint64_t loads_behind_stores_ = 0;  // entries with an awaited_store
 
   std::array<std::uint64_t, 65> committed_{};  // registers, where instructions are observed
   WindowStats stats_;

@@ -1,7 +1,8 @@
 // The window core against schedules computed by hand (K71): each says why the sum is what it is. An
 // instruction that is dispatched in cycle d issues in d + 1 or later, is complete its latency after that, and
 // commits then or later; the ecall that ends a program goes alone, in the cycle in which the last one before
-// it commits. Fetches hit; an L1 hit takes 2 cycles, a miss 20.
+// it commits. Fetches hit; an L1 hit takes 2 cycles, a miss 20. Stores and the loads that read them are in
+// store_to_load_test.cpp, dividers in dividers_test.cpp.
 // SPDX-License-Identifier: MIT
 #include "chip/core/window/window_core.hpp"
 
@@ -10,44 +11,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <vector>
 
-#include "base/rng.hpp"
-#include "chip/isa/interpreter.hpp"
-#include "tests/chip/core/machine.hpp"
+#include "tests/chip/core/window/window_machine.hpp"
 
 namespace rubato::chip {
 namespace {
 
 using namespace test;
-
-struct Shape {
-  std::uint32_t width = 1, rob = 64, ports = 4, loads = 16, stores = 16;
-};
-
-struct WindowMachine : Machine {
-  explicit WindowMachine(
-      const Shape& shape = {}, const std::function<void(Config&)>& change = [](Config&) {})
-      : Machine([&](Config& c) {
-          c.core.model = "window";
-          c.core.width = shape.width;
-          c.core.rob = shape.rob;
-          c.core.int_ports = c.core.fp_ports = c.core.mem_ports = shape.ports;
-          c.core.load_buffer = shape.loads;
-          c.core.store_buffer = shape.stores;
-          change(c);
-        }) {
-    x(10) = kData;
-  }
-  const WindowStats& stats() const { return dynamic_cast<const WindowCore*>(pipeline->model())->stats(); }
-  void adds(int n) {
-    for (int i = 0; i < n; ++i) emit("addi", {.rd = 5, .rs1 = 6, .imm = i});
-  }
-  void chain(int n) {
-    for (int i = 0; i < n; ++i) emit("addi", {.rd = 5, .rs1 = 5, .imm = 1});
-  }
-};
 
 // ---- Width, ports, operands ----
 
@@ -414,26 +385,6 @@ TEST(WindowCore, AsManyMissesAreUnderWayAsTheBufferHoldsOfThem) {
 }
 
 // ---- Squashes ----
-
-/// Lines come when the test says so.
-struct WindowMessages : testing::Test {
-  WindowMessages() : m({.width = 4}) {
-    m.system.hook = [this](LineAddr line, AccessKind kind, Cycle, AccessResult& r) {
-      if (kind == AccessKind::fetch || here.contains(line.value)) return;
-      r.done = false;
-      r.blocked = BlockReason::protocol;
-    };
-    m.x(11) = kData + 4096;
-  }
-  PipelineStop run(std::uint64_t now) { return m.pipeline->run(Cycle{now}, kNever); }
-  void comes(Addr address, std::uint64_t at) {
-    here.insert(line_of(address).value);
-    ASSERT_TRUE(m.pipeline->model()->note_ready(line_of(address)));
-    m.pipeline->model()->perform(line_of(address), Cycle{at});
-  }
-  WindowMachine m;
-  std::set<std::uint64_t> here;
-};
 
 TEST_F(WindowMessages, AValueThatChangedMeanwhileSquashesWhatWentOnWithoutIt) {
   m.emit("ld", {.rd = 5, .rs1 = 10, .imm = 0});
