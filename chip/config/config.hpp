@@ -26,6 +26,7 @@ struct CoreSection {
   std::string model = "inorder";       ///< or window
   std::uint32_t width = 4, rob = 128;  ///< of window: dispatched and committed a cycle; entries
   std::uint32_t int_ports = 4, fp_ports = 2, mem_ports = 2;  ///< of window: instructions issued a cycle
+  std::uint32_t int_dividers = 1, fp_dividers = 1;  ///< of window; 0: dividers are pipelined, one a port
   std::uint32_t load_buffer = 16, store_buffer = 16;
   bool defers = true;  ///< under a protocol by messages: threads go on past a miss (K11)
   std::uint32_t mispredict = 5;

@@ -86,6 +86,16 @@ void add_core(std::vector<Key>& k) {
                      "Of core.model=window: floating-point instructions issued a cycle.", kOurs));
   k.push_back(number("core.mem_ports", MEMBER(core.mem_ports), "instructions", 1, 16,
                      "Of core.model=window: loads and stores issued a cycle.", kOurs));
+  k.push_back(
+      number("core.int_dividers", MEMBER(core.int_dividers), "units", 0, 16,
+             "Of core.model=window: integer dividers, each busy for the latency of a division; 0: every "
+             "integer port divides, pipelined.",
+             kOurs));
+  k.push_back(
+      number("core.fp_dividers", MEMBER(core.fp_dividers), "units", 0, 16,
+             "Of core.model=window: units for floating-point quotients and square roots, each busy for "
+             "the latency of one; 0: every floating-point port has one, pipelined.",
+             kOurs));
   k.push_back(number("core.load_buffer", MEMBER(core.load_buffer), "entries", 1, 256,
                      "Loads in flight before the core stalls; of core.model=window the load queue.", kTable));
   k.push_back(number("core.store_buffer", MEMBER(core.store_buffer), "entries", 1, 256,

@@ -1,7 +1,7 @@
-// Loads of a window core that read its own stores, against schedules computed by hand. A store is complete one
-// cycle after its issue, and the L1 has it when it commits, or when its line is there. A load whose bytes the youngest
-// older store has issues when that is complete, and has its value an L1 hit later; one that needs other bytes besides
-// issues when the L1 has the store. Times are as in window_core_test.cpp.
+// Loads of a window core that read its own stores, against schedules computed by hand. A store is complete
+// one cycle after its issue, and the L1 has it when it commits, or when its line is there. A load whose bytes
+// the youngest older store has issues when that is complete, and has its value an L1 hit later; one that
+// needs other bytes besides issues when the L1 has the store. Times are as in window_core_test.cpp.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -84,11 +84,11 @@ TEST(WindowStoreToLoad, ALoadOfTwoStoresWaitsUntilTheL1HasBoth) {
     m.cached(kData);
     m.x(5) = 0x55667788;
     m.x(6) = 0x11223344;
-    m.emit("div", {.rd = 9, .rs1 = 8, .rs2 = 8});            // complete in 21
-    m.emit("sw", {.rs1 = 10, .rs2 = 5, .imm = 0});           // commits in 21
-    m.emit("sw", {.rs1 = 10, .rs2 = 6, .imm = 4});           // and this one
-    m.emit("ld", {.rd = 7, .rs1 = 10, .imm = offset});       // 21, 23
-    m.emit("xori", {.rd = 8, .rs1 = 7, .imm = 0});           // 23, 24
+    m.emit("div", {.rd = 9, .rs1 = 8, .rs2 = 8});       // complete in 21
+    m.emit("sw", {.rs1 = 10, .rs2 = 5, .imm = 0});      // commits in 21
+    m.emit("sw", {.rs1 = 10, .rs2 = 6, .imm = 4});      // and this one
+    m.emit("ld", {.rd = 7, .rs1 = 10, .imm = offset});  // 21, 23
+    m.emit("xori", {.rd = 8, .rs1 = 7, .imm = 0});      // 23, 24
     EXPECT_EQ(m.run(), 24U) << offset;
     EXPECT_EQ(m.x(8), offset == 0 ? 0x1122334455667788U : 0x112233445566U);
   }
@@ -128,7 +128,8 @@ TEST(WindowStoreToLoad, AnotherWordOfTheLineWaitsForNothing) {
   m.emit("sd", {.rs1 = 10, .rs2 = 5, .imm = 0});  // 21, 22
   m.emit("ld", {.rd = 6, .rs1 = 10, .imm = 8});   // 1, 3
   m.emit("mul", {.rd = 7, .rs1 = 6, .rs2 = 6});   // 3, 6
-  for (int i = 0; i < 5; ++i) m.emit("mul", {.rd = 7, .rs1 = 7, .rs2 = 7});  // until 21; the last four commit in 23
+  for (int i = 0; i < 5; ++i)
+    m.emit("mul", {.rd = 7, .rs1 = 7, .rs2 = 7});  // until 21; the last four commit in 23
   EXPECT_EQ(m.run(), 23U);
   WindowMachine n({.width = 4});
   n.cached(kData);
@@ -163,7 +164,7 @@ TEST(WindowStoreToLoad, AStoreThatWaitsForItsLineForwards) {
 TEST(WindowStoreToLoad, OtherBytesOfItsWordWaitForTheLine) {
   WindowMachine m({.width = 4});
   m.emit("sb", {.rs1 = 10, .rs2 = 5, .imm = 0});  // the line is there in 22
-  m.adds(8);                                      // the load is dispatched in 2, when the line has been asked for
+  m.adds(8);  // the load is dispatched in 2, when the line has been asked for
   m.emit("lb", {.rd = 6, .rs1 = 10, .imm = 1});   // complete in 22
   m.emit("addi", {.rd = 7, .rs1 = 6, .imm = 1});  // 22, 23
   EXPECT_EQ(m.run(), 23U);
@@ -279,10 +280,10 @@ TEST(WindowStoreToLoad, AStoreConditionalIsReadWhenItIsComplete) {
   WindowMachine m({.width = 4});
   m.cached(kData);
   m.x(5) = 9;
-  m.emit("lr.d", {.rd = 6, .rs1 = 10});                // alone in 0, complete in 2
-  m.emit("sc.d", {.rd = 7, .rs1 = 10, .rs2 = 5});      // alone in 2, complete in 4
-  m.emit("ld", {.rd = 8, .rs1 = 10, .imm = 0});        // dispatched in 4; 5, 7
-  m.emit("addi", {.rd = 9, .rs1 = 8, .imm = 1});       // 7, 8
+  m.emit("lr.d", {.rd = 6, .rs1 = 10});            // alone in 0, complete in 2
+  m.emit("sc.d", {.rd = 7, .rs1 = 10, .rs2 = 5});  // alone in 2, complete in 4
+  m.emit("ld", {.rd = 8, .rs1 = 10, .imm = 0});    // dispatched in 4; 5, 7
+  m.emit("addi", {.rd = 9, .rs1 = 8, .imm = 1});   // 7, 8
   EXPECT_EQ(m.run(), 8U);
   EXPECT_EQ(m.x(7), 0U);
   EXPECT_EQ(m.x(9), 10U);
