@@ -119,7 +119,8 @@ bool ChipDebug::write(Addr address, std::span<const std::byte> bytes) {
   if (bytes.empty()) return true;
   if (!memory_.all_mapped(address & ~AddressSpace::kPageMask,
                           ((address & AddressSpace::kPageMask) + bytes.size() + AddressSpace::kPageMask) &
-                              ~AddressSpace::kPageMask))
+                              ~AddressSpace::kPageMask) ||
+      !memory_.host_can_write(address, bytes.size()))
     return false;
   std::memcpy(memory_.host(address), bytes.data(), bytes.size());
   on_code_change_();

@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "base/error.hpp"
+#include "chip/memory/lost_pages.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -64,6 +65,7 @@ AddressSpace::AddressSpace() {
 }
 
 AddressSpace::~AddressSpace() {
+  LostPages::forget(base_);
   munmap(pages_, kPages);
   munmap(base_, kSize + kGuardBytes);
 }
@@ -118,6 +120,8 @@ void AddressSpace::unmap(Addr a, std::uint64_t bytes) {
     if (any_executable(pages_, from, to - from)) ++code_generation_;
     writable_pages_ -= count_writable(pages_, from, to - from);
     std::memset(pages_ + (from >> kPageBits), 0, (to - from) >> kPageBits);
+    for (const auto& range : file_views_.take(from, to))
+      if (range.view.file) reserve_again(range.begin, range.shown_end);
     madvise(base_ + from, to - from, MADV_DONTNEED);
     mapped_pages_ -= (to - from) >> kPageBits;
     ++generation_;
@@ -132,12 +136,21 @@ void AddressSpace::protect(Addr a, std::uint64_t bytes, std::uint8_t attributes)
   announce(a, bytes);
   attributes &= kept_;
   if ((attributes & Page::kExecute) || any_executable(pages_, a, bytes)) ++code_generation_;
-  writable_pages_ -= count_writable(pages_, a, bytes);
-  if (attributes & Page::kWrite) writable_pages_ += bytes >> kPageBits;
-  std::memset(pages_ + (a >> kPageBits), attributes | Page::kMapped, bytes >> kPageBits);
+  set_attributes(a, a + bytes, attributes);
+  file_views_.change(a, a + bytes, [&](FileViews::Range& range) {
+    range.attributes = attributes;
+    withhold(range);
+  });
   ++generation_;
   note_change(a, a + bytes);
   if (kernel_observer_ != nullptr) kernel_observer_->on_protect(a, bytes, attributes);
+}
+
+void AddressSpace::set_attributes(Addr begin, Addr end, std::uint8_t attributes) {
+  if (begin == end) return;
+  writable_pages_ -= count_writable(pages_, begin, end - begin);
+  if ((attributes & Page::kWrite) != 0) writable_pages_ += (end - begin) >> kPageBits;
+  std::memset(pages_ + (begin >> kPageBits), attributes | Page::kMapped, (end - begin) >> kPageBits);
 }
 
 std::uint64_t AddressSpace::writable_bytes(Addr a, std::uint64_t bytes) const {
@@ -204,23 +217,50 @@ void AddressSpace::discard(Addr a, std::uint64_t bytes) {
   RUBATO_CHECK(is_page_range(a, bytes));
   announce(a, bytes);
   if (any_executable(pages_, a, bytes)) ++code_generation_;
-  madvise(base_ + a, bytes, MADV_DONTNEED);
-  if (kernel_observer_ != nullptr) kernel_observer_->on_discard(a, bytes);
+  const auto drop = [this](Addr begin, Addr end) {
+    if (begin == end) return;
+    madvise(base_ + begin, end - begin, MADV_DONTNEED);
+    if (kernel_observer_ != nullptr) kernel_observer_->on_discard(begin, end - begin);
+  };
+  Addr from = a;
+  for (const auto& range : file_views_.in(a, a + bytes)) {
+    drop(from, range.view.is_shared ? range.begin : range.end);
+    if (!range.view.is_shared) note_kernel_write(range.begin, range.shown_end - range.begin);
+    from = range.end;
+  }
+  drop(from, a + bytes);
+}
+
+void AddressSpace::reserve_again(Addr begin, Addr end) {
+  if (begin == end) return;
+  void* hole = mmap(base_ + begin, end - begin, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  RUBATO_CHECK(hole == base_ + begin, "cannot reserve guest memory again");
+  madvise(base_ + begin, end - begin, MADV_DONTDUMP);
 }
 
 void AddressSpace::move_contents(Addr from, Addr to, std::uint64_t bytes) {
   RUBATO_CHECK(is_page_range(from, bytes) && is_page_range(to, bytes));
   announce(from, bytes);
   if (kernel_observer_ != nullptr) kernel_observer_->on_move(from, to, bytes);
+  Addr next = from;
+  for (auto& range : file_views_.in(from, from + bytes)) {
+    move_anonymous(next, to + (next - from), range.begin - next);
+    next = range.end;
+    const Addr target = to + (range.begin - from);
+    move_view(std::move(range), target);
+  }
+  move_anonymous(next, to + (next - from), from + bytes - next);
+}
+
+void AddressSpace::move_anonymous(Addr from, Addr to, std::uint64_t bytes) {
+  if (bytes == 0) return;
   constexpr std::uint64_t kWorthRemapping = std::uint64_t{1} << 20;
   // Moving page tables neither copies nor commits untouched pages; the hole it leaves is reserved again. The
   // host may refuse when it has too many mappings: then the bytes are copied.
   if (bytes >= kWorthRemapping &&
       mremap(base_ + from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + to) != MAP_FAILED) {
-    void* hole = mmap(base_ + from, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    RUBATO_CHECK(hole == base_ + from, "cannot reserve guest memory again");
-    madvise(base_ + from, bytes, MADV_DONTDUMP);
+    reserve_again(from, from + bytes);
     return;
   }
   std::memcpy(base_ + to, base_ + from, bytes);

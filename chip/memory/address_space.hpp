@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "chip/memory/file_views.hpp"
 #include "chip/memory/kernel_observer.hpp"
 #include "chip/vocabulary/types.hpp"
 
@@ -25,6 +27,8 @@ struct Page {
   static constexpr std::uint8_t kWorkerStack =
       32;  ///< of a worker in a task region: others must not touch it (C7)
   static constexpr std::uint8_t kMapped = 16;  ///< mapped, perhaps without any right (PROT_NONE)
+  static constexpr std::uint8_t kBehindEnd =
+      64;  ///< shows a file that ends before: no rights until it grows (SIGBUS)
 };
 
 class AddressSpace {
@@ -82,6 +86,22 @@ class AddressSpace {
   /// Maps whole pages with `attributes` (kMapped is added); they read as zero, also where pages were mapped
   /// before. Here and below a and bytes are multiples of the page size, inside the address space.
   void map(Addr a, std::uint64_t bytes, std::uint8_t attributes);
+  /// Likewise, but they show `view`. Rights and contents follow file_resized() where the file ends before.
+  /// @returns 0, or an error of the host (errno): nothing is mapped there then.
+  int map_file(Addr a, std::uint64_t bytes, std::uint8_t attributes, const FileView& view);
+  /// As map_file(), under pages that are mapped; those of a private view keep their contents.
+  int put_under(Addr a, std::uint64_t bytes, std::uint8_t attributes, const FileView& view);
+  /// The length of a file may have changed: the pages that show it follow.
+  void file_resized(FileId id);
+  /// Guest memory that shows files, and shared memory without one.
+  const FileViews& file_views() const { return file_views_; }
+  /// The attributes that were asked for: of pages behind the end of a file the table has no rights.
+  std::uint8_t asked_attributes(Addr a) const;
+  /// A page whose file the host could not show when it was accessed: another process had truncated the file,
+  /// or its disk was full. It reads zero since then. Nothing: none since the last call.
+  std::optional<Addr> take_lost_page();
+  /// True if the host can write [a, a + bytes): not where it shows a file that is open for reading only.
+  bool host_can_write(Addr a, std::uint64_t bytes) const;
   /// Unmaps and returns the memory to the host; pages that are not mapped are left alone.
   void unmap(Addr a, std::uint64_t bytes);
   /// Changes the attributes of mapped pages, kMapped stays set. All of the range must be mapped.
@@ -98,10 +118,11 @@ class AddressSpace {
   bool none_mapped(Addr a, std::uint64_t bytes) const;
   /// Lowest free range of `bytes` at or above `from` that ends at or below `limit`, or 0.
   Addr find_free(std::uint64_t bytes, Addr from, Addr limit = kSize) const;
-  /// Gives the host's memory of mapped pages back; they read as zero then (MADV_DONTNEED).
+  /// Gives the host's memory of mapped pages back (MADV_DONTNEED): then they read as zero, those of a private
+  /// view as the file. Shared ones keep their contents.
   void discard(Addr a, std::uint64_t bytes);
-  /// Moves the contents of `from` to the (mapped, disjoint) range at `to`; what is left at `from` is
-  /// unspecified.
+  /// Moves the contents of `from`, and what files it shows, to the (mapped, disjoint) range at `to`; what is
+  /// left at `from` is unspecified.
   void move_contents(Addr from, Addr to, std::uint64_t bytes);
   /// All mapped pages, their attributes and what is in them; restore() maps exactly those.
   void save(CheckpointWriter& file) const;
@@ -139,7 +160,19 @@ class AddressSpace {
     if (observer_ != nullptr && bytes != 0) observer_->before_change(begin, begin + bytes);
   }
   void note_change(Addr begin, Addr end);
+  /// The host's memory of [begin, end) is reserved again, which shows no file then.
+  void reserve_again(Addr begin, Addr end);
+  /// Lets the host show `view` at [begin, end) of `range`. @returns errno or 0.
+  int show(const FileViews::Range& range, Addr begin, Addr end);
+  Addr shown_end(const FileViews::Range& range) const;
+  /// Attributes of mapped pages, and the counts that depend on them.
+  void set_attributes(Addr begin, Addr end, std::uint8_t attributes);
+  /// Pages behind the end of their file lose their rights in the table.
+  void withhold(const FileViews::Range& range);
+  void move_view(FileViews::Range range, Addr to);
+  void move_anonymous(Addr from, Addr to, std::uint64_t bytes);
 
+  FileViews file_views_;
   std::map<Addr, Addr> worker_stacks_;          // low -> high
   std::vector<std::pair<Addr, Addr>> changes_;  // [begin, end)
   std::uint8_t kept_ = 0xff;                    // of the attributes asked for

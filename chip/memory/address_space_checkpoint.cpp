@@ -1,4 +1,5 @@
 // Guest memory in checkpoints: runs of pages with the same attributes, then the pages that are not all zero.
+// Pages that show files: Process saves which; of private ones all contents are here, of shared ones none.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <unistd.h>
@@ -75,7 +76,11 @@ void AddressSpace::save(CheckpointWriter& file) const {
   TouchedPages touched(*this);
   for (const auto& [begin, end] : regions_) {
     for (Addr page = begin; page < end; page += kPageBytes) {
-      if (!touched.has(page) || is_zero(host(page))) continue;
+      if (const FileViews::Range* const range = file_views_.at(page); range != nullptr && range->view.file) {
+        if (range->view.is_shared || page >= range->shown_end) continue;
+      } else if (!touched.has(page) || is_zero(host(page))) {
+        continue;
+      }
       file.number(page);
       file.bytes(std::span(host(page), kPageBytes));
     }

@@ -117,10 +117,14 @@ std::string describe(const Fault& fault, const Thread& thread, const Process& pr
                      : "; a worker's stack for tasks has 262,144 bytes unless the program is compiled with "
                        "-DRUBATO_TASK_STACK_BYTES=BYTES, another thread's what it was created with";
       } else {
-        cause = fmt::format("{} {} address {}, which is {}", who, is_load ? "read" : "wrote", place(),
-                            page == 0                   ? "not mapped"
-                            : (page & Page::kRead) != 0 ? "read-only"
-                                                        : "mapped without that right");
+        const FileViews::Range* const range = memory.file_views().at(fault.address);
+        cause =
+            fmt::format("{} {} address {}, which is {}", who, is_load ? "read" : "wrote", place(),
+                        page == 0 ? "not mapped"
+                        : (page & Page::kBehindEnd) != 0 && range != nullptr
+                            ? fmt::format("behind the end of the mapped file {}", range->view.file->path())
+                        : (page & Page::kRead) != 0 ? "read-only"
+                                                    : "mapped without that right");
       }
       break;
     }

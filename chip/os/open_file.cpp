@@ -75,6 +75,7 @@ std::int64_t OpenFile::pread(std::span<std::byte>, std::int64_t) { return -ESPIP
 std::int64_t OpenFile::pwrite(std::span<const std::byte>, std::int64_t) { return -ESPIPE; }
 std::int64_t OpenFile::seek(std::int64_t, int) { return -ESPIPE; }
 std::int64_t OpenFile::truncate(std::int64_t) { return -EINVAL; }
+std::int64_t OpenFile::punch_hole(std::int64_t, std::int64_t) { return -EOPNOTSUPP; }
 std::int64_t OpenFile::next_entry(const ListedFile*&) { return -ENOTDIR; }
 
 // --- HostFile
@@ -113,6 +114,9 @@ std::int64_t HostFile::seek(std::int64_t offset, int whence) {
 
 std::int64_t HostFile::stat(abi::Stat& result) { return stat_of_host_fd(fd_.get(), result); }
 std::int64_t HostFile::truncate(std::int64_t bytes) { return or_error(::ftruncate(fd_.get(), bytes)); }
+std::int64_t HostFile::punch_hole(std::int64_t offset, std::int64_t bytes) {
+  return or_error(::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes));
+}
 std::int64_t HostFile::sync() { return or_error(::fsync(fd_.get())); }
 std::uint32_t HostFile::poll(std::uint32_t events) { return host_poll(fd_.get(), events); }
 

@@ -51,6 +51,8 @@ class OpenFile {
   virtual std::int64_t seek(std::int64_t offset, int whence);
   virtual std::int64_t stat(abi::Stat& result) = 0;
   virtual std::int64_t truncate(std::int64_t bytes);
+  /// Bytes [offset, offset + bytes) become zeros; the length stays.
+  virtual std::int64_t punch_hole(std::int64_t offset, std::int64_t bytes);
   virtual std::int64_t sync() { return 0; }
   /// Bytes that can be read without waiting (FIONREAD).
   virtual std::int64_t available() { return -kNotATerminal; }
@@ -88,6 +90,7 @@ class HostFile : public OpenFile {
   std::int64_t seek(std::int64_t offset, int whence) override;
   std::int64_t stat(abi::Stat& result) override;
   std::int64_t truncate(std::int64_t bytes) override;
+  std::int64_t punch_hole(std::int64_t offset, std::int64_t bytes) override;
   std::int64_t sync() override;
   std::uint32_t poll(std::uint32_t events) override;
   std::int64_t available() override;

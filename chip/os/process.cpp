@@ -162,7 +162,6 @@ void Process::Impl::exit_process(int exit_status) {
   if (is_exited) return;
   is_exited = true;
   status = exit_status & 0xff;
-  write_back(0, AddressSpace::kSize, true);
   for (auto& thread : threads) thread->state = ThreadState::exited;
   futexes.clear();
   timeouts.clear();
@@ -233,7 +232,8 @@ SyscallOutcome Process::Impl::syscall(Thread& thread) {
   thread.regs.pc += 4;
   thread.regs.reservation = HartState::kNoReservation;
 
-  const std::int64_t result = perform(call);
+  report_lost_page(thread);
+  const std::int64_t result = is_exited ? 0 : perform(call);
   if (is_exited) return SyscallOutcome::process_exited;
   const bool has_result = call.outcome == SyscallOutcome::done || call.outcome == SyscallOutcome::yielded;
   if (has_result && !call.keeps_registers) thread.regs.x[reg::a0] = static_cast<std::uint64_t>(result);

@@ -66,7 +66,14 @@ void Process::save(CheckpointWriter& file) const {
   const ThreadInfo& info = p.infos[0];
   if (!p.pending.empty() || !info.pending.empty()) refuse("a signal is on its way");
   if (p.alarm_at || !p.timeouts.empty() || !p.posix_timers.empty()) refuse("a timer of the program runs");
-  if (!p.shared_mappings.empty()) refuse("the program has mapped a file shared and writable");
+  const auto views = p.memory.file_views().in(0, AddressSpace::kSize);
+  for (const auto& range : views) {
+    if (!range.view.file) continue;
+    if (range.view.is_shared && range.view.file->is_writable())
+      refuse("the program has mapped a file shared and writable");
+    if (!range.view.file->path().starts_with('/') || range.view.file->path().starts_with("/memfd:"))
+      refuse("the program has mapped a file without a name");
+  }
 
   std::array<std::shared_ptr<StandardStream>, kStreams> streams;
   for (int fd = 0; fd < kStreams; ++fd) {
@@ -93,6 +100,15 @@ void Process::save(CheckpointWriter& file) const {
   file.number(p.unknown.size());
   for (const auto& [number, count] : p.unknown) file.number(number), file.number(count);
   p.memory.save(file);
+  file.number(views.size());
+  for (const auto& range : views) {
+    file.number(range.begin);
+    file.number(range.end - range.begin);
+    file.number(range.attributes);
+    file.number(range.view.is_shared ? 1 : 0);
+    file.number(range.view.offset);
+    file.text(range.view.file ? range.view.file->path() : "");
+  }
   file.text(streams[1]->written());
   file.text(streams[2]->written());
 
@@ -122,6 +138,28 @@ void Process::print_restored() {
   }
 }
 
+void Process::Impl::restore_view(CheckpointReader& file) {
+  const Addr begin = file.number();
+  const std::uint64_t bytes = file.number();
+  const auto attributes = static_cast<std::uint8_t>(file.number());
+  FileView view;
+  view.is_shared = file.number() != 0;
+  view.offset = file.number();
+  const std::string path = file.text();
+  if (bytes == 0 || ((begin | bytes) & AddressSpace::kPageMask) != 0 || !memory.all_mapped(begin, bytes))
+    throw UsageError("{}: the checkpoint is damaged", file.path().string());
+  if (!path.empty()) {
+    const std::int64_t fd = open_path(abi::kAtCwd, path, abi::kReadOnly, 0);
+    const bool is_open = fd >= 0 && mapped_file(*files.find(fd), view.file) == 0;
+    if (fd >= 0) files.close(fd);
+    if (!is_open)
+      throw UsageError("{}: the program had {} mapped, which cannot be opened", file.path().string(), path);
+  }
+  if (memory.put_under(begin, bytes, attributes, view) != 0)
+    throw UsageError("{}: the host does not map {}, which the program had mapped", file.path().string(),
+                     path);
+}
+
 void Process::restore(CheckpointReader& file) {
   Impl& p = *impl_;
   Thread& thread = *p.threads[0];
@@ -146,6 +184,7 @@ void Process::restore(CheckpointReader& file) {
     p.unknown[number] = file.number();
   }
   p.memory.restore(file);
+  for (std::uint64_t left = file.number(); left != 0; --left) p.restore_view(file);
   for (std::string& text : p.printed_before) text = file.text();
   for (std::uint64_t fd = file.number(); fd != kNoPosition; fd = file.number()) {
     const std::string path = file.text();

@@ -83,13 +83,6 @@ struct Call {
   std::int64_t i64(unsigned i) const { return static_cast<std::int64_t>(a[i]); }
 };
 
-/// A file mapped shared and writable: its pages are copies that go back on msync, munmap and exit.
-struct SharedMapping {
-  std::uint64_t bytes = 0;
-  std::int64_t offset = 0;
-  std::shared_ptr<OpenFile> file;
-};
-
 struct Process::Impl {
   Impl(ProcessOptions options, AddressSpace& memory, const GuestClock& clock);
 
@@ -164,8 +157,24 @@ struct Process::Impl {
   }
   /// A call at once must not change [a, a + bytes), whole pages: tracked ones are among them.
   bool is_kept(Addr a, std::uint64_t bytes) const;
-  std::int64_t fill_from_file(Addr a, std::uint64_t bytes, OpenFile& file, std::int64_t offset);
-  void write_back(Addr a, std::uint64_t bytes, bool forget);
+
+  // --- file_memory.cpp: memory that shows files
+  // -------------------------------------------------------------------
+  /// The host's file behind `file`, to be mapped. @returns 0 or -errno.
+  std::int64_t mapped_file(OpenFile& file, std::shared_ptr<const MappedFile>& result);
+  /// Before a call reads or writes bytes of `file`, from its position on if there is no offset: those that
+  /// memory shows are accessed. False: a call at once must not do that.
+  bool begin_file_access(OpenFile& file, std::optional<std::int64_t> offset, std::uint64_t bytes,
+                         bool writes);
+  /// After a call has written bytes of `file`, or has changed its length.
+  void file_changed(OpenFile& file);
+  void file_changed(FileId id);
+  /// The thread's access at `a`, behind the end of a file: true if the file has grown meanwhile.
+  bool has_grown(Addr a);
+  /// The signal for a page that the host could not show.
+  void report_lost_page(Thread& thread);
+  std::int64_t remove_contents(Addr a, std::uint64_t bytes);
+  void restore_view(CheckpointReader& file);
 
   // --- sys_files.cpp, sys_paths.cpp
   // --------------------------------------------------------------------------
@@ -234,7 +243,6 @@ struct Process::Impl {
   LoadedProgram program;
   Addr brk_start = 0, brk_now = 0, brk_mapped = 0;
   Addr stack_low = 0, stack_high = 0;
-  std::map<Addr, SharedMapping> shared_mappings;
 
   FileTable files;
   PathResolver resolver;

@@ -61,6 +61,7 @@ std::int64_t Process::Impl::transfer_in(Call& call, OpenFile& file, const std::v
   if (!file.can_read()) return -EBADF;
   for (const auto& range : ranges)
     if (!user.writable(range.base, range.bytes)) return -EFAULT;
+  if (!begin_file_access(file, offset, total_bytes(ranges), false)) return -EFAULT;
   // A host that must be waited for is asked once; a regular file gives all it has.
   std::vector<std::byte> buffer;
   std::int64_t done = 0;
@@ -89,9 +90,11 @@ std::int64_t Process::Impl::transfer_out(Call& call, OpenFile& file, const std::
   for (const auto& range : ranges)
     if (!user.readable(range.base, range.bytes)) return -EFAULT;
   const std::uint64_t total = total_bytes(ranges);
+  if (!begin_file_access(file, offset, total, true)) return -EFAULT;
   std::vector<std::byte> buffer;
   std::uint64_t done = call.progress, skip = call.progress;
   const auto failed = [&](std::int64_t error) -> std::int64_t {
+    file_changed(file);
     if (error == -EPIPE) {
       abi::Siginfo siginfo{};
       siginfo.signo = abi::kSigPipe;
@@ -136,11 +139,12 @@ std::int64_t Process::Impl::transfer_out(Call& call, OpenFile& file, const std::
       }
       if (put < 0) return failed(put);
       if (is_pipe_like(file)) files_changed = true;
-      if (put == 0) return static_cast<std::int64_t>(done);
+      if (put == 0) return failed(0);
       done += static_cast<std::uint64_t>(put);
       at += static_cast<std::uint64_t>(put);
     }
   }
+  file_changed(file);
   return static_cast<std::int64_t>(done);
 }
 
@@ -234,7 +238,10 @@ std::int64_t Process::Impl::sys_sendfile(Call& call) {
     at = from->seek(0, SEEK_CUR);
     if (at < 0 || from->is_directory) return -EINVAL;
   }
+  if (!begin_file_access(*from, at, call.a[3], false)) return -EFAULT;
+  if (!begin_file_access(*to, std::nullopt, call.a[3], true)) return -EFAULT;
   const std::int64_t done = copy_between(*from, at, *to, std::nullopt, call.a[3]);
+  file_changed(*to);
   if (done == kWouldBlock) return would_block(call, *to);
   if (done < 0) return done;
   files_changed = true;
@@ -260,7 +267,10 @@ std::int64_t Process::Impl::sys_copy_file_range(Call& call) {
     at[i] = *offset;
   }
   if (from == to) return -EINVAL;
+  if (!begin_file_access(*from, at[0], call.a[4], false)) return -EFAULT;
+  if (!begin_file_access(*to, at[1], call.a[4], true)) return -EFAULT;
   const std::int64_t done = copy_between(*from, at[0], *to, at[1], call.a[4]);
+  file_changed(*to);
   if (done < 0) return done;
   for (unsigned i = 0; i < 2; ++i) {
     const Addr pointer = call.a[i == 0 ? 1 : 3];
@@ -286,21 +296,36 @@ std::int64_t Process::Impl::sys_ftruncate(Call& call) {
   const auto file = files.find(call.i32(0));
   if (!file) return -EBADF;
   if (call.i64(1) < 0 || !file->can_write()) return -EINVAL;
-  return file->truncate(call.i64(1));
+  // The rest of the page in which the file ends becomes zeros.
+  if (!begin_file_access(*file, call.i64(1), AddressSpace::kPageBytes, true)) return -EFAULT;
+  const std::int64_t result = file->truncate(call.i64(1));
+  file_changed(*file);
+  return result;
 }
 
-// Only lengthens the file, sparsely: a guest must not be able to fill the host's disk with one call.
+// Lengthens files sparsely and makes holes: a guest must not be able to fill the host's disk with one call.
 std::int64_t Process::Impl::sys_fallocate(Call& call) {
+  constexpr std::int32_t kKeepSize = 1, kPunchHole = 2, kZeroRange = 16;
   const auto file = files.find(call.i32(0));
   if (!file || !file->can_write()) return -EBADF;
-  if (call.i32(1) != 0) return -EOPNOTSUPP;
+  const std::int32_t mode = call.i32(1);
+  const bool clears = mode == (kPunchHole | kKeepSize) || (mode & ~kKeepSize) == kZeroRange;
+  if ((mode & ~kKeepSize) != 0 && !clears) return -EOPNOTSUPP;
   std::int64_t end = 0;
   if (call.i64(2) < 0 || call.i64(3) <= 0) return -EINVAL;
   if (__builtin_add_overflow(call.i64(2), call.i64(3), &end)) return -EFBIG;
   abi::Stat info{};
   if (const auto error = file->stat(info); error < 0) return error;
   if (!S_ISREG(info.mode)) return -ENODEV;
-  return info.size >= end ? 0 : file->truncate(end);
+  if (clears) {
+    const auto bytes = static_cast<std::uint64_t>(call.i64(3));
+    if (!begin_file_access(*file, call.i64(2), bytes, true)) return -EFAULT;
+    if (const auto error = file->punch_hole(call.i64(2), call.i64(3)); error < 0) return error;
+  }
+  const bool lengthens = (mode & kKeepSize) == 0 && info.size < end;
+  const std::int64_t result = lengthens ? file->truncate(end) : 0;
+  file_changed(*file);
+  return result;
 }
 
 std::int64_t Process::Impl::sys_fsync(Call& call) {

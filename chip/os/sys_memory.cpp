@@ -1,10 +1,10 @@
-// System calls on memory: brk, mmap and friends. Files are mapped by copy; shared writable ones are written
-// back.
+// System calls on memory: brk, mmap and friends. What files have to do with it: file_memory.cpp.
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "chip/os/process_impl.hpp"
 
@@ -12,8 +12,6 @@ namespace rubato::chip {
 namespace {
 
 constexpr Addr kLowestMapping = 0x10000;  // vm.mmap_min_addr
-constexpr std::uint64_t kCopyChunk = std::uint64_t{1} << 20;
-constexpr std::uint64_t kMaxFileMapping = std::uint64_t{16} << 30, kMaxSharedMapping = std::uint64_t{4} << 30;
 
 std::uint64_t page_up(std::uint64_t bytes) {
   return (bytes + AddressSpace::kPageMask) & ~AddressSpace::kPageMask;
@@ -78,23 +76,20 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   const std::uint64_t bytes = page_up(call.a[1]);
   if (type != abi::kMapShared && type != abi::kMapPrivate && type != abi::kMapSharedValidate) return -EINVAL;
 
-  std::shared_ptr<OpenFile> file;
-  const std::int64_t offset = call.i64(5);
-  const bool is_shared = type != abi::kMapPrivate;
+  FileView view;
+  view.is_shared = type != abi::kMapPrivate;
   if ((flags & abi::kMapAnonymous) == 0) {
+    const std::int64_t offset = call.i64(5);
     if ((offset & static_cast<std::int64_t>(AddressSpace::kPageMask)) != 0 || offset < 0) return -EINVAL;
-    file = files.find(call.i32(4));
+    if (offset > std::numeric_limits<std::int64_t>::max() - static_cast<std::int64_t>(bytes))
+      return -EOVERFLOW;
+    const auto file = files.find(call.i32(4));
     if (!file) return -EBADF;
     if (!file->can_read()) return -EACCES;
-    if (is_shared && (call.a[2] & abi::kProtWrite) != 0 && !file->can_write()) return -EACCES;
-    abi::Stat info{};
-    file->stat(info);
-    if (file->path == "/dev/zero") {
-      file = nullptr;
-    } else if (!S_ISREG(info.mode)) {
-      return -ENODEV;
-    } else if (bytes > (is_shared && file->can_write() ? kMaxSharedMapping : kMaxFileMapping)) {
-      return -ENOMEM;
+    if (view.is_shared && (call.a[2] & abi::kProtWrite) != 0 && !file->can_write()) return -EACCES;
+    if (file->path != "/dev/zero") {
+      if (const auto error = mapped_file(*file, view.file); error < 0) return error;
+      view.offset = static_cast<std::uint64_t>(offset);
     }
   }
 
@@ -118,76 +113,12 @@ std::int64_t Process::Impl::sys_mmap(Call& call) {
   std::uint8_t rights = rights_of(call.a[2]);
   if ((flags & abi::kMapUntracked) != 0) rights |= Page::kUntracked;
   if (!has_room_for(a, bytes, rights)) return -ENOMEM;
-  if (is_fixed) write_back(a, bytes, true);
-  memory.map(a, bytes, rights);
-  if (file) {
-    if (const std::int64_t error = fill_from_file(a, bytes, *file, offset); error < 0) {
-      memory.unmap(a, bytes);
-      return error;
-    }
-    if (is_shared && file->can_write()) shared_mappings[a] = {bytes, offset, file};
+  if (view.file || view.is_shared) {
+    if (const int error = memory.map_file(a, bytes, rights, view); error != 0) return -error;
+  } else {
+    memory.map(a, bytes, rights);
   }
   return static_cast<std::int64_t>(a);
-}
-
-// Holes of sparse files are skipped: their pages are zero already and need no memory.
-std::int64_t Process::Impl::fill_from_file(Addr a, std::uint64_t bytes, OpenFile& file, std::int64_t offset) {
-  std::uint64_t done = 0;
-  while (done < bytes) {
-    const std::int64_t at = offset + static_cast<std::int64_t>(done);
-    if (const int fd = file.host_fd(); fd >= 0) {
-      const off_t before = ::lseek(fd, 0, SEEK_CUR);
-      const off_t data = ::lseek(fd, at, SEEK_DATA);
-      ::lseek(fd, before, SEEK_SET);
-      if (data < 0 && errno == ENXIO) return 0;  // only holes follow
-      if (data > at) {
-        done += static_cast<std::uint64_t>(data - at);
-        continue;
-      }
-    }
-    const std::uint64_t n = std::min(kCopyChunk, bytes - done);
-    const std::int64_t got = file.pread({memory.host(a + done), n}, at);
-    if (got < 0) return got;
-    if (got == 0) return 0;
-    memory.note_kernel_write(a + done, static_cast<std::uint64_t>(got));
-    done += static_cast<std::uint64_t>(got);
-  }
-  return 0;
-}
-
-// Writes the changed bytes of shared mappings in [a, a + bytes) to their files; `forget`: the range is
-// unmapped.
-void Process::Impl::write_back(Addr a, std::uint64_t bytes, bool forget) {
-  auto next = shared_mappings.upper_bound(a);
-  if (next != shared_mappings.begin()) --next;
-  while (next != shared_mappings.end() && next->first < a + bytes) {
-    const auto [begin, mapping] = *next;
-    const Addr end = begin + mapping.bytes;
-    if (end <= a) {
-      ++next;
-      continue;
-    }
-    const Addr from = std::max(begin, a), to = std::min(end, a + bytes);
-    abi::Stat info{};
-    mapping.file->stat(info);
-    std::vector<std::byte> old(kCopyChunk);
-    for (Addr at = from; at < to;) {
-      const std::int64_t where = mapping.offset + static_cast<std::int64_t>(at - begin);
-      if (where >= info.size) break;  // bytes behind the end of the file are lost, as on Linux
-      const std::uint64_t n = std::min({kCopyChunk, to - at, static_cast<std::uint64_t>(info.size - where)});
-      user.announce(at, n, false);
-      const std::int64_t got = mapping.file->pread({old.data(), n}, where);
-      if (got != static_cast<std::int64_t>(n) || std::memcmp(old.data(), memory.host(at), n) != 0)
-        mapping.file->pwrite({memory.host(at), n}, where);
-      at += n;
-    }
-    ++next;
-    if (!forget) continue;
-    shared_mappings.erase(begin);
-    if (begin < from) shared_mappings[begin] = {from - begin, mapping.offset, mapping.file};
-    if (to < end)
-      shared_mappings[to] = {end - to, mapping.offset + static_cast<std::int64_t>(to - begin), mapping.file};
-  }
 }
 
 std::int64_t Process::Impl::sys_munmap(Call& call) {
@@ -197,7 +128,6 @@ std::int64_t Process::Impl::sys_munmap(Call& call) {
   if (a >= AddressSpace::kSize || bytes > AddressSpace::kSize - a) return -EINVAL;
   if (a < kLowestMapping || !is_user_range(a, bytes)) return a < kLowestMapping ? 0 : -EINVAL;
   if (is_kept(a, bytes)) return -EPERM;
-  write_back(a, bytes, true);
   memory.unmap(a, bytes);
   return 0;
 }
@@ -210,6 +140,7 @@ std::int64_t Process::Impl::sys_mprotect(Call& call) {
   const std::uint64_t bytes = page_up(call.a[1]);
   if (!is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
   const std::uint8_t rights = rights_of(call.a[2]);
+  if ((rights & Page::kWrite) != 0 && !memory.host_can_write(a, bytes)) return -EACCES;
   if (!has_room_for(a, bytes, rights)) return -ENOMEM;
   // Untracked pages stay untracked, unless the call says otherwise: runs of pages that agree are changed at
   // once.
@@ -242,14 +173,23 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
   const std::uint64_t old_bytes = page_up(call.a[1]), new_bytes = page_up(call.a[2]);
   if (!is_user_range(from, old_bytes) || !memory.all_mapped(from, old_bytes)) return -EFAULT;
   if (is_kept(from, old_bytes)) return -EPERM;
-  write_back(from, old_bytes, false);
-  const std::uint8_t rights = memory.attributes(from);
+  const std::uint8_t rights = memory.asked_attributes(from);
   if (new_bytes > old_bytes && (rights & Page::kWrite) != 0 && !has_room(new_bytes - old_bytes))
     return -ENOMEM;
+  // What is added at the end shows what follows in the file.
+  const auto extend = [&, shown = memory.file_views().in(from, from + old_bytes)](Addr tail) -> int {
+    if (new_bytes <= old_bytes) return 0;
+    if (shown.empty() || shown.back().end != from + old_bytes) {
+      memory.map(tail, new_bytes - old_bytes, rights);
+      return 0;
+    }
+    FileView view = shown.back().view;
+    view.offset += shown.back().end - shown.back().begin;
+    return memory.map_file(tail, new_bytes - old_bytes, rights, view);
+  };
 
   if ((flags & kFixed) == 0) {
     if (new_bytes <= old_bytes) {
-      write_back(from + new_bytes, old_bytes - new_bytes, true);
       memory.unmap(from + new_bytes, old_bytes - new_bytes);
       return static_cast<std::int64_t>(from);
     }
@@ -257,13 +197,7 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
     const Addr limit = from < stack_low ? stack_low - Layout::kGuardBytes : Layout::kTrampoline;
     if (tail < limit && new_bytes - old_bytes <= limit - tail &&
         memory.none_mapped(tail, new_bytes - old_bytes)) {
-      memory.map(tail, new_bytes - old_bytes, rights);
-      if (const auto shared = shared_mappings.find(from); shared != shared_mappings.end()) {
-        SharedMapping& mapping = shared->second;
-        fill_from_file(tail, new_bytes - old_bytes, *mapping.file,
-                       mapping.offset + static_cast<std::int64_t>(old_bytes));
-        mapping.bytes = new_bytes;
-      }
+      if (const int error = extend(tail); error != 0) return -error;
       return static_cast<std::int64_t>(from);
     }
     if ((flags & kMayMove) == 0) return -ENOMEM;
@@ -275,48 +209,53 @@ std::int64_t Process::Impl::sys_mremap(Call& call) {
     if ((to & AddressSpace::kPageMask) != 0 || !is_user_range(to, new_bytes)) return -EINVAL;
     if (to < from + old_bytes && from < to + new_bytes) return -EINVAL;
     if (is_kept(to, new_bytes)) return -EPERM;
-    write_back(to, new_bytes, true);
   } else {
     to = memory.find_free(new_bytes, Layout::kMappings, stack_low - Layout::kGuardBytes);
     if (to == 0) return -ENOMEM;
   }
-  memory.map(to, new_bytes, rights);
-  memory.move_contents(from, to, std::min(old_bytes, new_bytes));
-  if (auto shared = shared_mappings.extract(from)) {
-    shared.key() = to;
-    shared.mapped().bytes = new_bytes;
-    shared_mappings.insert(std::move(shared));
-  }
+  const std::uint64_t moved = std::min(old_bytes, new_bytes);
+  if (const int error = extend(to + moved); error != 0) return -error;
+  memory.map(to, moved, rights);
+  memory.move_contents(from, to, moved);
   memory.unmap(from, old_bytes);
   return static_cast<std::int64_t>(to);
 }
 
 std::int64_t Process::Impl::sys_msync(Call& call) {
+  constexpr std::uint32_t kAsync = 1, kInvalidate = 2, kSync = 4;
   const Addr a = call.a[0];
+  const std::uint32_t flags = call.u32(2);
+  if ((flags & ~(kAsync | kInvalidate | kSync)) != 0 || (flags & (kAsync | kSync)) == (kAsync | kSync))
+    return -EINVAL;
   if ((a & AddressSpace::kPageMask) != 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
-  if (!memory.all_mapped(a, page_up(call.a[1]))) return -ENOMEM;
-  if (is_kept(a, page_up(call.a[1]))) return -EPERM;
-  write_back(a, page_up(call.a[1]), false);
+  const std::uint64_t bytes = page_up(call.a[1]);
+  if (!memory.all_mapped(a, bytes)) return -ENOMEM;
+  if (is_kept(a, bytes)) return -EPERM;
+  // The file has the bytes already; its disk gets them where the program asks for that.
+  if ((flags & kSync) == 0) return 0;
+  for (const auto& range : memory.file_views().in(a, a + bytes)) {
+    if (!range.view.file || !range.view.is_shared || !range.view.file->is_writable()) continue;
+    user.announce(range.begin, range.shown_end - range.begin, false);
+    if (::fdatasync(range.view.file->fd()) != 0) return -errno;
+  }
   return 0;
 }
 
 std::int64_t Process::Impl::sys_madvise(Call& call) {
-  constexpr std::int32_t kDontNeed = 4, kRemove = 9;
+  constexpr std::int32_t kDontNeed = 4, kFree = 8, kRemove = 9, kDontNeedLocked = 24, kLast = 25;
   const Addr a = call.a[0];
   if ((a & AddressSpace::kPageMask) != 0 || call.a[1] > AddressSpace::kSize) return -EINVAL;
+  const std::int32_t advice = call.i32(2);
+  const bool is_known = (advice >= 0 && advice <= kDontNeed) || (advice >= kFree && advice <= kLast);
+  if (!is_known) return -EINVAL;
   const std::uint64_t bytes = page_up(call.a[1]);
   if (bytes == 0) return 0;
   if (!is_user_range(a, bytes) || !memory.all_mapped(a, bytes)) return -ENOMEM;
-  if (call.i32(2) == kRemove) return -EINVAL;
-  if (call.i32(2) == kDontNeed) {
+  if (advice == kRemove) return remove_contents(a, bytes);
+  if (advice == kFree) return memory.file_views().in(a, a + bytes).empty() ? 0 : -EINVAL;
+  if (advice == kDontNeed || advice == kDontNeedLocked) {
     if (is_kept(a, bytes)) return -EPERM;
-    write_back(a, bytes, false);
     memory.discard(a, bytes);
-    for (const auto& [begin, mapping] : shared_mappings) {  // dropped copies are read again
-      if (begin >= a + bytes || a >= begin + mapping.bytes) continue;
-      user.announce(begin, mapping.bytes, true);
-      fill_from_file(begin, mapping.bytes, *mapping.file, mapping.offset);
-    }
   }
   return 0;
 }
@@ -332,8 +271,14 @@ std::int64_t Process::Impl::sys_mincore(Call& call) {
   return user.write(call.a[2], resident.data(), pages) ? 0 : -EFAULT;
 }
 
-std::int64_t Process::Impl::sys_mlock(Call&) { return 0; }
-std::int64_t Process::Impl::sys_munlock(Call&) { return 0; }
+// Every page is resident: only the range is checked.
+std::int64_t Process::Impl::sys_mlock(Call& call) {
+  const Addr a = call.a[0] & ~AddressSpace::kPageMask;
+  if (call.a[1] > AddressSpace::kSize) return -ENOMEM;
+  const std::uint64_t bytes = page_up(call.a[1] + (call.a[0] & AddressSpace::kPageMask));
+  return memory.all_mapped(a, bytes) ? 0 : -ENOMEM;
+}
+std::int64_t Process::Impl::sys_munlock(Call& call) { return sys_mlock(call); }
 // Interpreters notice changed code by themselves after this call, as after fence.i.
 std::int64_t Process::Impl::sys_riscv_flush_icache(Call&) {
   memory.code_changed();

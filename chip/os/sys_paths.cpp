@@ -120,6 +120,7 @@ std::int64_t Process::Impl::open_path(std::int32_t from, const std::string& path
   if (!fd) return -errno;
   auto file = std::make_shared<HostFile>(std::move(fd), kept, where.absolute);
   file->may_modify = may_write && !where.is_device;
+  if ((flags & abi::kTruncate) != 0) file_changed(*file);
   return install(std::move(file), is_cloexec);
 }
 
@@ -398,7 +399,12 @@ std::int64_t Process::Impl::sys_truncate(Call& call) {
     return error;
   if (!S_ISREG(info.mode)) return S_ISDIR(info.mode) ? -EISDIR : -EINVAL;
   OwnedFd fd(::openat(where.parent.get(), where.name.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
-  return fd ? or_error(::ftruncate(fd.get(), call.i64(1))) : -errno;
+  if (!fd) return -errno;
+  HostFile file(std::move(fd), abi::kWriteOnly, where.absolute);
+  if (!begin_file_access(file, call.i64(1), AddressSpace::kPageBytes, true)) return -EFAULT;
+  const std::int64_t result = file.truncate(call.i64(1));
+  file_changed(file);
+  return result;
 }
 
 std::int64_t Process::Impl::sys_fchmod(Call& call) {

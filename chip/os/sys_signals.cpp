@@ -247,6 +247,15 @@ bool Process::deliver_fault(Thread& thread, const Fault& fault) {
     case FaultKind::load_access:
     case FaultKind::store_access:
     case FaultKind::fetch_access:
+      if ((impl.memory.attributes(fault.address) & Page::kBehindEnd) != 0) {
+        if (impl.has_grown(fault.address)) {
+          thread.regs.pc = fault.pc;
+          return true;
+        }
+        signal = abi::kSigBus;
+        siginfo.code = 2;  // BUS_ADRERR
+        break;
+      }
       signal = abi::kSigSegv;
       if ((impl.memory.attributes(fault.address) & Page::kMapped) != 0) siginfo.code = 2;  // SEGV_ACCERR
       break;

@@ -46,6 +46,16 @@ class UserMemory {
     return memory_.allows_range(a, bytes, Page::kWrite) && (!is_bound_ || is_unversioned(a, bytes));
   }
 
+  /// No attempt has versions of the range, which is mapped: for a call that is bound.
+  bool is_unversioned(Addr a, std::uint64_t bytes) const {
+    if (a >= stack_.first && a < stack_.second && bytes <= stack_.second - a) return true;
+    for (Addr page = a & ~AddressSpace::kPageMask; page < a + bytes; page += AddressSpace::kPageBytes) {
+      const std::uint8_t attributes = memory_.attributes(page);
+      if ((attributes & Page::kUntracked) == 0 && (attributes & Page::kWrite) != 0) return false;
+    }
+    return true;
+  }
+
   /// Copies from the guest; false (and nothing done) unless all of the range is readable.
   bool read(Addr a, void* to, std::uint64_t bytes) const {
     if (!readable(a, bytes)) return false;
@@ -102,16 +112,6 @@ class UserMemory {
   }
 
  private:
-  /// Of a range that is mapped.
-  bool is_unversioned(Addr a, std::uint64_t bytes) const {
-    if (a >= stack_.first && a < stack_.second && bytes <= stack_.second - a) return true;
-    for (Addr page = a & ~AddressSpace::kPageMask; page < a + bytes; page += AddressSpace::kPageBytes) {
-      const std::uint8_t attributes = memory_.attributes(page);
-      if ((attributes & Page::kUntracked) == 0 && (attributes & Page::kWrite) != 0) return false;
-    }
-    return true;
-  }
-
   AddressSpace& memory_;
   Observer* observer_ = nullptr;
   bool is_bound_ = false;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <charconv>
@@ -34,15 +35,26 @@ std::string Process::Impl::proc_maps() const {
   std::string text;
   for (const auto& [begin, end] : memory.regions()) {
     for (Addr run = begin; run < end;) {
-      const std::uint8_t rights = memory.attributes(run);
-      Addr to = run + AddressSpace::kPageBytes;
-      while (to < end && memory.attributes(to) == rights) to += AddressSpace::kPageBytes;
-      std::string_view name;
+      const std::uint8_t rights = memory.asked_attributes(run);
+      const FileViews::Range* const file = memory.file_views().at(run);
+      Addr to = file != nullptr ? file->end : run + AddressSpace::kPageBytes;
+      while (file == nullptr && to < end && memory.attributes(to) == rights &&
+             memory.file_views().at(to) == nullptr)
+        to += AddressSpace::kPageBytes;
+      std::string name;
+      std::string source = "00000000 00:00 0";
       if (run >= stack_low && run < stack_high) name = "[stack]";
       if (run >= brk_start && run < brk_mapped) name = "[heap]";
-      text += fmt::format("{:x}-{:x} {}{}{}p 00000000 00:00 0 {:>{}}\n", run, to,
-                          (rights & Page::kRead) != 0 ? 'r' : '-', (rights & Page::kWrite) != 0 ? 'w' : '-',
-                          (rights & Page::kExecute) != 0 ? 'x' : '-', name, name.size() + 10);
+      if (file != nullptr && file->view.file) {
+        const auto [device, inode] = file->view.file->id();
+        name = file->view.file->path();
+        source =
+            fmt::format("{:08x} {:02x}:{:02x} {}", file->view.offset, major(device), minor(device), inode);
+      }
+      text +=
+          fmt::format("{:x}-{:x} {}{}{}{} {} {:>{}}\n", run, to, (rights & Page::kRead) != 0 ? 'r' : '-',
+                      (rights & Page::kWrite) != 0 ? 'w' : '-', (rights & Page::kExecute) != 0 ? 'x' : '-',
+                      file != nullptr && file->view.is_shared ? 's' : 'p', source, name, name.size() + 10);
       run = to;
     }
   }
