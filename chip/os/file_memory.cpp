@@ -22,7 +22,8 @@ constexpr std::int32_t kBusAddress = 2;  // BUS_ADRERR
 int duplicate(int fd) {
   int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
   rlimit limit{};
-  if (copy < 0 && errno == EMFILE && ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+  if (copy < 0 && errno == EMFILE && ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+      limit.rlim_cur < limit.rlim_max) {
     limit.rlim_cur = limit.rlim_max;
     if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
   }
@@ -106,7 +107,8 @@ void Process::Impl::report_lost_page(Thread& thread) {
   if (!page) return;
   if (const FileViews::Range* const range = memory.file_views().at(*page);
       range != nullptr && range->view.file) {
-    log(fmt::format("{}: the host cannot show a page of the file that thread {} has mapped at {:#x}: another "
+    log(
+        fmt::format("{}: the host cannot show a page of the file that thread {} has mapped at {:#x}: another "
                     "process has shortened the file, or its disk is full",
                     range->view.file->path(), thread.tid, *page));
     memory.file_resized(FileId{range->view.file->id()});
@@ -116,7 +118,7 @@ void Process::Impl::report_lost_page(Thread& thread) {
   siginfo.code = kBusAddress;
   siginfo.address = *page;
   thread.signal_mask &= ~(std::uint64_t{1} << (abi::kSigBus - 1));  // as Linux does with those that must come
-  send_signal(&thread, abi::kSigBus, siginfo);
+  send_signal(&thread, siginfo);
 }
 
 // MADV_REMOVE: a hole in the file, or zeros in shared memory without one.

@@ -34,7 +34,8 @@ inline constexpr std::uint64_t kCloneVm = 0x100, kCloneVfork = 0x4000, kCloneThr
 // Signals.
 inline constexpr int kSigIll = 4, kSigTrap = 5, kSigAbrt = 6, kSigBus = 7, kSigFpe = 8, kSigKill = 9,
                      kSigSegv = 11, kSigPipe = 13, kSigAlrm = 14, kSigChld = 17, kSigCont = 18, kSigStop = 19,
-                     kSigTstp = 20, kSigTtin = 21, kSigTtou = 22, kSigUrg = 23, kSigWinch = 28, kSignals = 64;
+                     kSigTstp = 20, kSigTtin = 21, kSigTtou = 22, kSigUrg = 23, kSigWinch = 28, kSignals = 64,
+                     kFirstRealtime = 32;  ///< SIGRTMIN of the kernel: C libraries keep the first few
 inline constexpr std::uint64_t kSaSigInfo = 4, kSaOnStack = 0x08000000, kSaRestart = 0x10000000,
                                kSaNoDefer = 0x40000000, kSaResetHand = 0x80000000;
 

@@ -286,7 +286,7 @@ void Process::expire_timeouts() {
     abi::Siginfo siginfo{};
     siginfo.signo = abi::kSigAlrm;
     siginfo.code = 0x80;  // SI_KERNEL
-    impl_->send_signal(nullptr, abi::kSigAlrm, siginfo);
+    impl_->send_signal(nullptr, siginfo);
   }
   if (!impl_->is_exited) impl_->expire_timers();
   while (!impl_->is_exited && !impl_->timeouts.empty() && impl_->timeouts.begin()->first <= now) {

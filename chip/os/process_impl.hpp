@@ -23,6 +23,7 @@
 #include "chip/os/open_file.hpp"
 #include "chip/os/path_resolver.hpp"
 #include "chip/os/process.hpp"
+#include "chip/os/signal_queue.hpp"
 #include "chip/os/timers.hpp"
 #include "chip/os/user_memory.hpp"
 
@@ -59,8 +60,7 @@ struct Wait {
 /// What Process knows about a thread beyond Thread.
 struct ThreadInfo {
   Wait wait;
-  std::set<int> pending;  ///< signals sent to this thread
-  std::array<abi::Siginfo, abi::kSignals + 1> pending_info{};
+  SignalQueue pending;  ///< signals sent to this thread
   abi::StackT alternate_stack{0, abi::kSsDisable, 0, 0};
   std::uint64_t saved_mask = 0;  ///< of sigsuspend and ppoll, put back when the handler returns
   bool restores_mask = false;
@@ -119,8 +119,17 @@ struct Process::Impl {
 
   // --- sys_signals.cpp
   // ---------------------------------------------------------------------------------------
-  /// Sends a signal to a thread, or to the process (target null). False if it killed the process.
-  void send_signal(Thread* target, int signal, const abi::Siginfo& siginfo);
+  /// Sends a signal to a thread, or to the process (target null).
+  void send_signal(Thread* target, const abi::Siginfo& siginfo) {
+    send_signal(target, PendingSignal{siginfo, std::nullopt});
+  }
+  void send_signal(Thread* target, PendingSignal sent);
+  /// As a call of the program does. @returns 0, or -EAGAIN: as many are queued as may be.
+  std::int64_t queue_signal(Thread* target, const abi::Siginfo& siginfo);
+  /// Takes the oldest of `signal` from `queue`, for delivery.
+  abi::Siginfo take_signal(SignalQueue& queue, int signal);
+  /// What is ignored now is not pending any more.
+  void drop_pending(SignalQueue& queue, int signal);
   /// Starts handlers of pending, unblocked signals of a thread whose registers are valid.
   SyscallOutcome deliver_pending(Thread& thread);
   bool start_handler(Thread& thread, int signal, const abi::Siginfo& siginfo);
@@ -206,6 +215,8 @@ struct Process::Impl {
   /// When the next timer expires whose expiration matters; expire_timers() tells of those that have.
   std::optional<std::uint64_t> next_timer() const;
   void expire_timers();
+  /// The signal of a timer leaves the queue: it gets how often the timer has expired besides.
+  void tell_overrun(std::int32_t timer, abi::Siginfo& siginfo);
 
   std::int64_t install(std::shared_ptr<OpenFile> file, bool cloexec);
   std::optional<std::uint64_t> deadline_of(const abi::Timespec& time, bool absolute, bool realtime) const;
@@ -233,8 +244,9 @@ struct Process::Impl {
   bool files_changed = false;  ///< a pipe or counter may be ready that was not
 
   std::array<abi::Sigaction, abi::kSignals + 1> actions{};
-  std::set<int> pending;  // sent to the process
-  std::array<abi::Siginfo, abi::kSignals + 1> pending_info{};
+  SignalQueue pending;  // signals sent to the process
+  /// RLIMIT_SIGPENDING: signals that queue at once.
+  std::uint64_t most_pending = 16384, most_pending_hard = 16384;
   std::optional<std::uint64_t> alarm_at;  // ITIMER_REAL
   std::uint64_t alarm_interval = 0;
   std::map<std::int32_t, PosixTimer> posix_timers;  // by the guest's number

@@ -98,7 +98,7 @@ std::int64_t Process::Impl::transfer_out(Call& call, OpenFile& file, const std::
     if (error == -EPIPE) {
       abi::Siginfo siginfo{};
       siginfo.signo = abi::kSigPipe;
-      send_signal(&call.thread, abi::kSigPipe, siginfo);
+      send_signal(&call.thread, siginfo);
     }
     return done != 0 ? static_cast<std::int64_t>(done) : error;
   };

@@ -17,8 +17,6 @@ constexpr std::uint64_t kUnblockable =
     (std::uint64_t{1} << (abi::kSigKill - 1)) | (std::uint64_t{1} << (abi::kSigStop - 1));
 constexpr std::int32_t kSiUser = 0, kSiTkill = -6;
 
-constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
-
 bool is_ignored_by_default(int signal) {
   switch (signal) {
     case abi::kSigChld:
@@ -62,21 +60,41 @@ void Process::Impl::kill(int signal) {
   exit_process(128 + signal);
 }
 
+// As Linux: the thread's own come first, then those of the process; of each the lowest number.
 int Process::Impl::deliverable(const Thread& thread) {
-  const ThreadInfo& of = info(thread);
-  int lowest = 0;
-  for (const std::set<int>* signals : {&of.pending, static_cast<const std::set<int>*>(&pending)}) {
-    for (int signal : *signals) {
-      if ((thread.signal_mask & bit_of(signal)) != 0) continue;
-      if (lowest == 0 || signal < lowest) lowest = signal;
-      break;
-    }
-  }
-  return lowest;
+  const int own = info(thread).pending.lowest(~thread.signal_mask);
+  return own != 0 ? own : pending.lowest(~thread.signal_mask);
 }
 
-void Process::Impl::send_signal(Thread* target, int signal, const abi::Siginfo& siginfo) {
+abi::Siginfo Process::Impl::take_signal(SignalQueue& queue, int signal) {
+  PendingSignal sent = queue.take(signal);
+  if (sent.timer) tell_overrun(*sent.timer, sent.info);
+  return sent.info;
+}
+
+void Process::Impl::drop_pending(SignalQueue& queue, int signal) {
+  for (PendingSignal& sent : queue.take_all(signal))
+    if (sent.timer) tell_overrun(*sent.timer, sent.info);
+}
+
+std::int64_t Process::Impl::queue_signal(Thread* target, const abi::Siginfo& siginfo) {
+  constexpr std::int32_t kSentByKill = 0;  // SI_USER: as in Linux it comes even so, if not as often as sent
+  if (siginfo.signo >= abi::kFirstRealtime && !is_ignored(siginfo.signo)) {
+    std::size_t queued = pending.size();
+    for (const ThreadInfo& of : infos) queued += of.pending.size();
+    if (queued >= most_pending) {
+      const std::uint64_t mask = target != nullptr ? info(*target).pending.mask() : pending.mask();
+      if (siginfo.code != kSentByKill) return -EAGAIN;
+      if ((mask & bit_of(siginfo.signo)) != 0) return 0;
+    }
+  }
+  send_signal(target, siginfo);
+  return 0;
+}
+
+void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
   if (is_exited) return;
+  const int signal = sent.info.signo;
   const auto waits_for = [&](const Thread& thread) {
     const Wait& wait = info(thread).wait;
     return thread.state == ThreadState::blocked && wait.kind == WaitKind::signal &&
@@ -92,22 +110,19 @@ void Process::Impl::send_signal(Thread* target, int signal, const abi::Siginfo& 
       if (chosen == nullptr && takes(*thread)) chosen = thread.get();
   if (chosen != nullptr && waits_for(*chosen)) {  // rt_sigtimedwait takes it without a handler
     const Wait& wait = info(*chosen).wait;
-    if (wait.remaining != 0) user.put(wait.remaining, siginfo);
+    if (sent.timer) tell_overrun(*sent.timer, sent.info);
+    if (wait.remaining != 0) user.put(wait.remaining, sent.info);
     wake(*chosen, signal);
     return;
   }
   const bool is_blocked = chosen == nullptr || (chosen->signal_mask & bit_of(signal)) != 0;
-  if (!is_blocked && is_ignored(signal)) return;
+  if (!is_blocked && is_ignored(signal)) {
+    if (sent.timer) tell_overrun(*sent.timer, sent.info);
+    return;
+  }
   if (!is_blocked && actions[static_cast<std::size_t>(signal)].handler == 0) return kill(signal);
 
-  if (chosen != nullptr && (target != nullptr || !is_blocked)) {
-    ThreadInfo& of = info(*chosen);
-    of.pending.insert(signal);
-    of.pending_info[static_cast<std::size_t>(signal)] = siginfo;
-  } else {
-    pending.insert(signal);
-    pending_info[static_cast<std::size_t>(signal)] = siginfo;
-  }
+  (chosen != nullptr && (target != nullptr || !is_blocked) ? info(*chosen).pending : pending).add(sent);
   if (is_blocked) return;  // delivered when it can be
   if (chosen->state != ThreadState::blocked) {
     if (observer != nullptr) observer->on_signal(*chosen);
@@ -148,13 +163,8 @@ SyscallOutcome Process::Impl::deliver_pending(Thread& thread) {
     if (signal == 0) break;
     ThreadInfo& of = info(thread);
     const std::size_t index = static_cast<std::size_t>(signal);
-    abi::Siginfo siginfo{};
-    if (of.pending.erase(signal) != 0) {
-      siginfo = of.pending_info[index];
-    } else {
-      pending.erase(signal);
-      siginfo = pending_info[index];
-    }
+    const bool is_own = (of.pending.mask() & bit_of(signal)) != 0;
+    const abi::Siginfo siginfo = take_signal(is_own ? of.pending : pending, signal);
     if (is_ignored(signal)) continue;
     if (actions[index].handler == 0) {
       kill(signal);
@@ -286,8 +296,8 @@ std::int64_t Process::Impl::sys_rt_sigaction(Call& call) {
   action = *wanted;
   action.mask &= ~kUnblockable;
   if (is_ignored(signal)) {  // what is ignored now is not pending any more
-    pending.erase(signal);
-    for (auto& of : infos) of.pending.erase(signal);
+    drop_pending(pending, signal);
+    for (auto& of : infos) drop_pending(of.pending, signal);
   }
   return 0;
 }
@@ -319,9 +329,7 @@ std::int64_t Process::Impl::sys_rt_sigprocmask(Call& call) {
 
 std::int64_t Process::Impl::sys_rt_sigpending(Call& call) {
   if (call.a[1] > 8) return -EINVAL;
-  std::uint64_t mask = 0;
-  for (int signal : pending) mask |= bit_of(signal);
-  for (int signal : call.info.pending) mask |= bit_of(signal);
+  const std::uint64_t mask = pending.mask() | call.info.pending.mask();
   return user.write(call.a[0], &mask, call.a[1]) ? 0 : -EFAULT;
 }
 
@@ -345,14 +353,12 @@ std::int64_t Process::Impl::sys_rt_sigtimedwait(Call& call) {
   std::optional<std::uint64_t> deadline;
   std::int64_t error = 0;
   if (!read_deadline(call.a[2], false, false, deadline, error)) return error;
-  for (std::set<int>* signals : {&call.info.pending, &pending}) {
-    for (int signal : *signals) {
-      if ((*set & bit_of(signal)) == 0) continue;
-      const auto& infos_of = signals == &pending ? pending_info : call.info.pending_info;
-      if (call.a[1] != 0) user.put(call.a[1], infos_of[static_cast<std::size_t>(signal)]);
-      signals->erase(signal);
-      return signal;
-    }
+  for (SignalQueue* queue : {&call.info.pending, &pending}) {
+    const int signal = queue->lowest(*set);
+    if (signal == 0) continue;
+    const abi::Siginfo siginfo = take_signal(*queue, signal);
+    if (call.a[1] != 0) user.put(call.a[1], siginfo);
+    return signal;
   }
   if (deadline && *deadline <= now()) return -EAGAIN;
   Wait wait;
@@ -367,8 +373,7 @@ std::int64_t Process::Impl::sys_kill(Call& call) {
   const std::int32_t pid = call.i32(0), signal = call.i32(1);
   if (signal < 0 || signal > abi::kSignals) return -EINVAL;
   if (pid != kFirstTid && pid != 0 && pid != -1 && pid != -kFirstTid) return -ESRCH;
-  if (signal != 0) send_signal(nullptr, signal, sent_by_process(signal, kSiUser));
-  return 0;
+  return signal != 0 ? queue_signal(nullptr, sent_by_process(signal, kSiUser)) : 0;
 }
 
 std::int64_t Process::Impl::sys_tkill(Call& call) {
@@ -376,8 +381,7 @@ std::int64_t Process::Impl::sys_tkill(Call& call) {
   if (signal < 0 || signal > abi::kSignals || call.i32(0) <= 0) return -EINVAL;
   Thread* target = find_thread(call.i32(0));
   if (target == nullptr) return -ESRCH;
-  if (signal != 0) send_signal(target, signal, sent_by_process(signal, kSiTkill));
-  return 0;
+  return signal != 0 ? queue_signal(target, sent_by_process(signal, kSiTkill)) : 0;
 }
 
 std::int64_t Process::Impl::sys_tgkill(Call& call) {
@@ -385,8 +389,7 @@ std::int64_t Process::Impl::sys_tgkill(Call& call) {
   if (signal < 0 || signal > abi::kSignals || call.i32(0) <= 0 || call.i32(1) <= 0) return -EINVAL;
   Thread* target = call.i32(0) == kFirstTid ? find_thread(call.i32(1)) : nullptr;
   if (target == nullptr) return -ESRCH;
-  if (signal != 0) send_signal(target, signal, sent_by_process(signal, kSiTkill));
-  return 0;
+  return signal != 0 ? queue_signal(target, sent_by_process(signal, kSiTkill)) : 0;
 }
 
 std::int64_t Process::Impl::sys_rt_sigqueueinfo(Call& call) {
@@ -396,8 +399,7 @@ std::int64_t Process::Impl::sys_rt_sigqueueinfo(Call& call) {
   if (!siginfo) return -EFAULT;
   if (call.i32(0) != kFirstTid) return -ESRCH;
   siginfo->signo = signal;
-  if (signal != 0) send_signal(nullptr, signal, *siginfo);
-  return 0;
+  return signal != 0 ? queue_signal(nullptr, *siginfo) : 0;
 }
 
 std::int64_t Process::Impl::sys_rt_tgsigqueueinfo(Call& call) {
@@ -408,8 +410,7 @@ std::int64_t Process::Impl::sys_rt_tgsigqueueinfo(Call& call) {
   Thread* target = call.i32(0) == kFirstTid ? find_thread(call.i32(1)) : nullptr;
   if (target == nullptr) return -ESRCH;
   siginfo->signo = signal;
-  if (signal != 0) send_signal(target, signal, *siginfo);
-  return 0;
+  return signal != 0 ? queue_signal(target, *siginfo) : 0;
 }
 
 std::int64_t Process::Impl::sys_sigaltstack(Call& call) {

@@ -8,6 +8,7 @@ namespace rubato::chip {
 namespace {
 
 constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+constexpr std::uint32_t kSignalsPending = 11;  // RLIMIT_SIGPENDING
 
 struct Limit {
   std::uint64_t now, most;
@@ -95,6 +96,15 @@ std::int64_t Process::Impl::sys_prlimit64(Call& call) {
   if (call.u32(1) == 3) limit.now = options.stack_bytes;
   if (call.u32(1) == 7) limit = {FileTable::kLimit, FileTable::kLimit};
   if (call.u32(1) == 4) limit = {0, 0};  // no core files
+  if (call.u32(1) == kSignalsPending) limit = {most_pending, most_pending_hard};
+  if (call.a[2] != 0 && call.u32(1) == kSignalsPending) {
+    const auto wanted = user.get<Limit>(call.a[2]);
+    if (!wanted) return -EFAULT;
+    if (wanted->now > wanted->most) return -EINVAL;
+    if (wanted->most > most_pending_hard) return -EPERM;
+    most_pending = wanted->now;
+    most_pending_hard = wanted->most;
+  }
   if (call.a[3] != 0 && !user.put(call.a[3], limit)) return -EFAULT;
   return 0;
 }

@@ -80,6 +80,8 @@ std::int64_t Process::Impl::sys_exit_group(Call& call) {
 
 void Process::Impl::exit_thread(Thread& thread) {
   thread.state = ThreadState::exited;
+  for (int signal = 1; signal <= abi::kSignals && !info(thread).pending.empty(); ++signal)
+    drop_pending(info(thread).pending, signal);
   release_robust_list(thread);
   if (thread.clear_child_tid != 0 && user.put<std::uint32_t>(thread.clear_child_tid, 0))
     futex_wake(thread.clear_child_tid, 1, kMatchAny);

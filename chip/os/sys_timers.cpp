@@ -143,28 +143,39 @@ std::optional<std::uint64_t> Process::Impl::next_timer() const {
     if (time && (!next || *time < *next)) next = time;
   };
   for (const auto& [id, timer] : posix_timers)
-    if (timer.signal != 0) consider(timer.timer.next);
+    if (timer.signal != 0 && !timer.is_queued) consider(timer.timer.next);
   if (file_waits.empty()) return next;  // nothing looks at the others
   for (const auto& weak : timer_files)
     if (const auto file = weak.lock()) consider(file->next_to_announce());
   return next;
 }
 
+void Process::Impl::tell_overrun(std::int32_t id, abi::Siginfo& siginfo) {
+  const auto found = posix_timers.find(id);
+  if (found == posix_timers.end()) return;  // deleted meanwhile
+  PosixTimer& timer = found->second;
+  const std::uint64_t count = timer.timer.expirations(now());
+  if (count != 0) timer.timer.consume(count);
+  timer.overrun = std::min<std::uint64_t>(count, std::numeric_limits<std::int32_t>::max());
+  timer.is_queued = false;
+  siginfo.sender.uid = static_cast<std::uint32_t>(timer.overrun);
+}
+
 void Process::Impl::expire_timers() {
   for (auto& [id, timer] : posix_timers) {
-    const std::uint64_t count = timer.signal == 0 ? 0 : timer.timer.expirations(now());
-    if (count == 0) continue;
-    timer.timer.consume(count);
-    timer.overrun = std::min<std::uint64_t>(count - 1, std::numeric_limits<std::int32_t>::max());
-    abi::Siginfo siginfo{};
-    siginfo.signo = timer.signal;
-    siginfo.code = -2;  // SI_TIMER
-    siginfo.sender.pid = id;
-    siginfo.sender.uid = static_cast<std::uint32_t>(timer.overrun);
-    siginfo.sender.value = timer.value;
+    const bool is_due = timer.signal != 0 && !timer.is_queued && timer.timer.expirations(now()) != 0;
+    if (!is_due) continue;
+    timer.timer.consume(1);
     Thread* const target = timer.tid != 0 ? find_thread(timer.tid) : nullptr;
     if (timer.tid != 0 && target == nullptr) continue;  // it has ended
-    send_signal(target, timer.signal, siginfo);
+    PendingSignal sent;
+    sent.timer = id;
+    sent.info.signo = timer.signal;
+    sent.info.code = -2;  // SI_TIMER
+    sent.info.sender.pid = id;
+    sent.info.sender.value = timer.value;
+    timer.is_queued = true;
+    send_signal(target, sent);
     if (is_exited) return;
   }
   for (const auto& weak : timer_files) {

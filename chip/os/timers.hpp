@@ -40,7 +40,8 @@ struct PosixTimer {
   std::int32_t signal = 0;
   int tid = 0;
   std::uint64_t value = 0;    ///< that the handler gets
-  std::uint64_t overrun = 0;  ///< expirations besides the one that sent the signal
+  std::uint64_t overrun = 0;  ///< expirations besides the one that sent the signal delivered last
+  bool is_queued = false;     ///< its signal is on its way: what expires meanwhile is counted at delivery
 };
 
 /// timerfd_create(): reads give the number of expirations since the last one.
