@@ -107,6 +107,10 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
     const Cycle at = phase == Phase::behind || phase == Phase::over ? left_at : host.time();
     return fast_forward.nanoseconds() + at.value * 1000 / frequency_mhz;
   }
+  std::uint64_t cpu_nanoseconds(const Thread& thread) const override {
+    const std::uint64_t on_cores = thread.core_cycles + thread.cycles_until(host.time());
+    return GuestClock::cpu_nanoseconds(thread) + on_cores * 1000 / frequency_mhz;
+  }
 
   const std::uint32_t number;  ///< from 0
   const ProgramPlace place;

@@ -76,7 +76,7 @@ void Core::run_thread(Thread& thread, Cycle at, Latency slice) {
   RUBATO_CHECK(activity_ == Activity::idle && !in_region_);
   account(CycleClass::idle, at);
   activity_ = Activity::thread;
-  worker_.seat(thread);
+  worker_.seat(thread, later(at, pipeline_.cycle()));
   pipeline_.show_thread(thread.tid);
   pipeline_.set_hart(thread.regs);
   pipeline_.leave_task();
@@ -95,14 +95,14 @@ Thread* Core::release_thread(Cycle at) {
   worker_.thread()->regs = pipeline_.hart();
   activity_ = Activity::idle;
   blocked_ = false;
-  return worker_.leave();
+  return worker_.leave(later(at, pipeline_.cycle()));
 }
 
 void Core::enter_region(const Worker& worker, Cycle at) {
   RUBATO_CHECK(activity_ == Activity::idle && !in_region_);
   account(CycleClass::idle, at);
   in_region_ = true;
-  worker_.take(worker);
+  worker_.take(worker, at);
   wakeup_.schedule(at);
 }
 
@@ -110,7 +110,7 @@ void Core::leave_region(Cycle at) {
   RUBATO_CHECK(in_region_ && activity_ == Activity::idle);
   account(CycleClass::idle, at);
   in_region_ = false;
-  worker_.leave();
+  worker_.leave(at);
 }
 
 void Core::begin_task(Cycle now) {
@@ -124,7 +124,7 @@ void Core::begin_task(Cycle now) {
     wakeup_.schedule(internal_cycle_);
     return;
   }
-  if (!worker_.is_there()) worker_.take(host_.take_worker(*this));
+  if (!worker_.is_there()) worker_.take(host_.take_worker(*this), now);
   activity_ = Activity::task;
   promotes_ = task.promotes;
   account_.run_function(task.descriptor.name());
@@ -148,13 +148,13 @@ void Core::suspend_task(Cycle at) {
   capsule_.end(at);
   account_.run_function(0);
   activity_ = Activity::idle;
-  host_.suspend({task_, worker_.give_up(), host_.tile_of(id_)});
+  host_.suspend({task_, worker_.give_up(at), host_.tile_of(id_)});
   host_.tasks().suspend(id_, at);
 }
 
 void Core::resume_task(const SuspendedTask& suspended, Cycle now) {
-  if (worker_.is_there()) host_.give_back(*this, worker_.give_up());
-  worker_.take(suspended.worker);
+  if (worker_.is_there()) host_.give_back(*this, worker_.give_up(now));
+  worker_.take(suspended.worker, now);
   task_ = suspended.task;
   activity_ = Activity::task;
   account_.run_function(task_.descriptor.name());
@@ -413,7 +413,7 @@ bool Core::on_syscall(Cycle now) {
         suspend_task(at);
       } else {
         activity_ = Activity::idle;
-        host_.thread_left(*this, *worker_.leave(), pipeline_.cycle());
+        host_.thread_left(*this, *worker_.leave(pipeline_.cycle()), pipeline_.cycle());
       }
       wakeup_.schedule(pipeline_.cycle());
       return false;

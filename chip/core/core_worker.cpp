@@ -5,13 +5,15 @@
 
 namespace rubato::chip {
 
-void CoreWorker::take(const Worker& worker) {
+void CoreWorker::take(const Worker& worker, Cycle at) {
   RUBATO_CHECK(worker.thread != nullptr);
+  worker.thread->sit(at);
   worker_ = worker;
   pipeline_.set_own_stack(worker.stack_low, worker.stack_high);
 }
 
-Worker CoreWorker::give_up() {
+Worker CoreWorker::give_up(Cycle at) {
+  if (worker_.thread != nullptr) worker_.thread->stand(at);
   pipeline_.set_own_stack(0, 0);
   return std::exchange(worker_, {});
 }

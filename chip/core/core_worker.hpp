@@ -26,14 +26,20 @@ class CoreWorker {
   bool is_there() const { return worker_.thread != nullptr; }
 
   /// `thread` runs outside a region.
-  void seat(Thread& thread) { worker_.thread = &thread; }
+  void seat(Thread& thread, Cycle at) {
+    worker_.thread = &thread;
+    thread.sit(at);
+  }
   /// The thread leaves the core. @returns it.
-  Thread* leave() { return std::exchange(worker_.thread, nullptr); }
+  Thread* leave(Cycle at) {
+    if (worker_.thread != nullptr) worker_.thread->stand(at);
+    return std::exchange(worker_.thread, nullptr);
+  }
 
   /// The core's tasks run on `worker`'s stack, and on no other.
-  void take(const Worker& worker);
+  void take(const Worker& worker, Cycle at);
   /// There is none afterwards.
-  Worker give_up();
+  Worker give_up(Cycle at);
 
   /// Sets the registers with which `task` begins, which are all 0.
   void begin_task(const DispatchedTask& task, HartState& hart) const;

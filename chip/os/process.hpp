@@ -54,6 +54,8 @@ class GuestClock {
   virtual ~GuestClock() = default;
   /// Nanoseconds since the program started.
   virtual std::uint64_t nanoseconds() const = 0;
+  /// Nanoseconds that `thread` has run so far. In fast-forward an instruction takes half of one.
+  virtual std::uint64_t cpu_nanoseconds(const Thread& thread) const { return thread.instructions / 2; }
 };
 
 class ThreadObserver {

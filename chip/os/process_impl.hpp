@@ -64,6 +64,7 @@ struct ThreadInfo {
   abi::StackT alternate_stack{0, abi::kSsDisable, 0, 0};
   std::uint64_t saved_mask = 0;  ///< of sigsuspend and ppoll, put back when the handler returns
   bool restores_mask = false;
+  std::uint64_t cpu_shown = 0;  ///< the latest time that its CPU-time clock has shown
   std::string name;
 };
 
@@ -222,7 +223,16 @@ struct Process::Impl {
   std::optional<std::uint64_t> deadline_of(const abi::Timespec& time, bool absolute, bool realtime) const;
   bool read_deadline(Addr a, bool absolute, bool realtime, std::optional<std::uint64_t>& deadline,
                      std::int64_t& error) const;
-  std::optional<std::uint64_t> clock_value(std::int64_t id) const;
+  /// Nothing: there is no such clock.
+  std::optional<std::uint64_t> clock_value(std::int32_t id, Thread& caller);
+  struct CpuClock {
+    Thread* thread = nullptr;  ///< null: of all threads
+  };
+  /// The CPU-time clock that `id` names; nothing: it names another kind of clock, or none.
+  std::optional<CpuClock> cpu_clock(std::int32_t id, Thread& caller);
+  /// Nanoseconds that a thread, or all threads together, have run.
+  std::uint64_t cpu_time(const Thread& thread);
+  std::uint64_t cpu_time();
 
   // --- the handlers, in order of their files
   // -----------------------------------------------------------------

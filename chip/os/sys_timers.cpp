@@ -83,7 +83,8 @@ std::int64_t Process::Impl::sys_timer_create(Call& call) {
   };
   constexpr std::int32_t kSignal = 0, kNone = 1, kThreadId = 4;
   constexpr std::size_t kMostTimers = 1024;
-  if (!clock_value(call.i32(0))) return -EINVAL;
+  if (!clock_value(call.i32(0), call.thread)) return -EINVAL;
+  if (cpu_clock(call.i32(0), call.thread)) return -EOPNOTSUPP;
   PosixTimer timer;
   timer.is_realtime = is_realtime(call.i32(0));
   timer.signal = abi::kSigAlrm;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "chip/isa/hart_state.hpp"
@@ -34,6 +35,19 @@ struct Thread {
   Addr stack_low = 0, stack_high = 0;  ///< where known
   std::uint64_t signal_mask = 0;
   std::uint64_t instructions = 0;  ///< executed in fast-forward
+
+  // Of the cores: for CPU-time clocks.
+  std::uint64_t core_cycles = 0;   ///< that it has had a core, until it last left one
+  std::optional<Cycle> seated_at;  ///< since when it has the core that it is on
+  void sit(Cycle at) { seated_at = at; }
+  void stand(Cycle at) {
+    core_cycles += cycles_until(at);
+    seated_at.reset();
+  }
+  /// Of its stay on the core that it is on. `at` may be a clock that is behind the core's.
+  std::uint64_t cycles_until(Cycle at) const {
+    return seated_at && at > *seated_at ? at.value - seated_at->value : 0;
+  }
 };
 
 }  // namespace rubato::chip

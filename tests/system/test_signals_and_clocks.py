@@ -32,6 +32,18 @@ taken 3 Resource temporarily unavailable
 timer 1, told the same 1, at most one more 1
 """
 
+# Linux sleeps and has timers by CPU time.
+CLOCKS = """asleep: process 1, thread 1, getrusage 1, clock 1, times 0 of 1
+a waiting thread: none 1, all of it here 1
+an ended thread: -1 Invalid argument
+by number of process: 1
+no such process: 1
+sleep by CPU time: Operation not supported
+timer by CPU time: -1 Operation not supported
+threads: as much as they did 1, getrusage 1, sum 1, process 1
+"""
+
+
 def output_of(guest: Path, rubato_chip: Path, options: list[str], folder: Path) -> str:
     command = [rubato_chip, "--quiet", *options, guest]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -42,3 +54,14 @@ def output_of(guest: Path, rubato_chip: Path, options: list[str], folder: Path) 
 @pytest.mark.parametrize("mode", MODES)
 def test_real_time_signals_queue(mode: str, guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
     assert output_of(guests / "realtime_signals", rubato_chip, MODES[mode], tmp_path) == SIGNALS
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_cpu_time_is_time_on_a_core(mode: str, guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    printed = output_of(guests / "cpu_clocks", rubato_chip, MODES[mode], tmp_path)
+    facts, cores = printed.split("cores in use: ")
+    assert facts == CLOCKS
+    # Loops of 1 + 2 + 3 + 4 parts, the longest of which is 4: 2.5 where each has a core; fast-forward runs one at a
+    # time, as one core does.
+    low, high = {"4 cores": (2.2, 2.6), "window core": (1.5, 2.1)}.get(mode, (0.9, 1.1))
+    assert low <= float(cores) <= high
