@@ -119,6 +119,7 @@ void Chip::Impl::begin_detail() {
     if (program->phase == Phase::there) those.push_back(program.get());
   for (Program* program : those) {
     program->phase = Phase::inside;
+    program->was_in_detail = true;
     program->blocks.set_stop(std::nullopt);
     forget_changed_pages(*program);
     for (const auto& core : cores_of(*program))

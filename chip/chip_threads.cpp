@@ -1,6 +1,7 @@
 // Threads on cores, their system calls and faults, and calls that the simulator answers itself.
 // SPDX-License-Identifier: MIT
 #include "chip/chip_impl.hpp"
+#include "chip/os/wait_names.hpp"
 
 namespace rubato::chip {
 
@@ -98,6 +99,13 @@ void Chip::Impl::sample_cores() {
       program.profile.sample(core->thread()->tid, {regs.pc});
     }
   }
+  for (const auto& program : programs)
+    program->profile.end_samples([&](const std::vector<Addr>& chain) {
+      const Symbols& symbols = program->process.symbols();
+      const auto calls = called_by(
+          chain, [&](Addr a) { return symbols.describe(a); }, [&](Addr a) { return symbols.has_source(a); });
+      return !describe_wait(ThreadWait::Kind::none, calls).empty();
+    });
 }
 
 // ---- System calls and faults ----

@@ -59,7 +59,20 @@ class ChipSimulation final : public Simulation {
         if (observer_ != nullptr && !observer_->on_progress(chip_.progress()))
           return {ExitCode::interrupted, 0, "interrupted", {}};
     }
-    return chip_.run();
+    RunOutcome outcome = chip_.run();
+    if (outcome.code != ExitCode::success) return outcome;
+    for (std::size_t i = 0; i < chip_.programs(); ++i) {
+      const Program& program = chip_.program(i);
+      const std::string fault = program.fault_of_region();
+      if (fault.empty()) continue;
+      // A function that was named and never called is a wrong name. A program without marks may be run for
+      // its output, or to see whether it works at all, which fast-forward does soonest.
+      const bool is_wrong =
+          chip_.programs() == 1 && !program.was_in_detail && program.roi && outcome.guest_status == 0;
+      if (is_wrong) return {ExitCode::usage, 0, fault, {}};
+      region_notes_.push_back(chip_.programs() == 1 ? fault : fmt::format("{}: {}", program.title(), fault));
+    }
+    return outcome;
   }
   const StatRegistry& registry() const override { return chip_.registry(); }
   const CycleAccount& cycle_account() const override { return chip_.cycle_account(); }
@@ -72,6 +85,7 @@ class ChipSimulation final : public Simulation {
   Progress progress() const override { return chip_.progress(); }
   bool ran_serial() const override { return chip_.ran_serial(); }
   std::string symbol(Addr address) const override { return chip_.symbols().describe(address); }
+  bool has_source(Addr address) const override { return chip_.symbols().has_source(address); }
   std::optional<std::pair<Addr, std::uint64_t>> find_symbol(std::string_view name) const override {
     const std::optional<Addr> address = chip_.symbols().find(name);
     if (!address) return std::nullopt;
@@ -80,7 +94,7 @@ class ChipSimulation final : public Simulation {
   }
   std::string symbol(LineAddr line) const override { return chip_.symbols().describe(line); }
   std::vector<std::string> notes() const override {
-    std::vector<std::string> lines;
+    std::vector<std::string> lines = region_notes_;
     for (std::size_t i = 0; i < chip_.programs(); ++i)
       for (const auto& [name, count] : chip_.program(i).process.unknown_calls())
         lines.push_back(fmt::format("{}system call {} is not implemented: refused with ENOSYS {} time{}",
@@ -102,6 +116,7 @@ class ChipSimulation final : public Simulation {
                          .outcome = program.outcome,
                          .threads = &program.profile,
                          .symbol = [&](Addr a) { return program.process.symbols().describe(a); },
+                         .has_source = [&](Addr a) { return program.process.symbols().has_source(a); },
                          .output = i == 0 ? -1 : files_.output(i)});
     }
     return results;
@@ -127,6 +142,7 @@ class ChipSimulation final : public Simulation {
   }
 
   std::string errors_;
+  std::vector<std::string> region_notes_;
   MixFiles files_;
   std::optional<GdbServer> debugger_;
   ChipObserver* observer_ = nullptr;

@@ -55,6 +55,20 @@ std::optional<Addr> Program::find_roi(const Config& config) const {
   return found;
 }
 
+std::string Program::fault_of_region() const {
+  if (!place.roi.empty() && !was_in_detail)
+    return detail_at_markers
+               ? "nothing was measured: the program marks no region (run.roi is @markers)"
+               : fmt::format("nothing was measured: the program never called {} (run.roi)", place.roi);
+  if (!open_regions.empty())
+    return fmt::format("the region '{}' did not end: it is counted to the end of the program",
+                       *open_regions.begin());
+  if (roi && !place.roi.empty() && is_in_detail())
+    return fmt::format(
+        "the program ended inside {} (run.roi): the region is counted to the end of the program", place.roi);
+  return {};
+}
+
 std::string Program::name() const {
   const std::string& path = place.process.program;
   return path.substr(path.find_last_of('/') + 1);

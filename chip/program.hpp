@@ -83,6 +83,9 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   LineAddr outer(LineAddr own) const { return line_of_program(number, own); }
 
   bool is_in_detail() const { return phase == Phase::inside; }
+  /// Of a program that has ended: what is wrong with its region of interest, one sentence without a full
+  /// stop; empty if nothing is.
+  std::string fault_of_region() const;
   /// The last path component of its file.
   std::string name() const;
   /// "program 2 (hmm)": for sentences.
@@ -128,7 +131,7 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   std::optional<FastForwardWatch> untimed_watch;
   LockTickets lock_tickets{memory, process.lock_marks(),
                            [this](CoreId core) { return host.runner_of(core); }};
-  ThreadProfile profile;
+  ThreadProfile profile{place.cores};
   CallChains call_chains{process.symbols(), memory};
 
   const bool has_tasks;                ///< the program uses the task model
@@ -136,6 +139,7 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   const std::optional<Addr> roi;       ///< the function that is its region
   std::set<std::string> open_regions;  ///< that it has marked
   Phase phase = Phase::ahead;
+  bool was_in_detail = false;      ///< since the program began, or was restored
   bool is_leaving = false;         ///< over, but its cores have not left it yet
   const Thread* caller = nullptr;  ///< of `roi`, that has just called it
   Cycle timeout_scheduled = kNever;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -296,27 +297,63 @@ class Loader {
                            type == STT_FUNC || type == STT_GNU_IFUNC});
       }
     }
-    program_.symbols = Symbols(std::move(symbols));
+    program_.symbols = Symbols(std::move(symbols), sources());
+  }
+
+  /// From .debug_aranges (DWARF 5, 6.1.2), which names the code of each compilation unit with debugging
+  /// information. A section that is compressed or damaged tells nothing.
+  std::vector<Symbols::Source> sources() const {
+    std::vector<Symbols::Source> found;
+    const auto section = section_named(".debug_aranges");
+    if (!section || (section->sh_flags & SHF_COMPRESSED) != 0) return found;
+    const Addr base = program_.is_position_independent ? ElfLimits::kPositionIndependentBase : 0;
+    const std::uint64_t end = section->sh_offset + section->sh_size;
+    for (std::uint64_t unit = section->sh_offset; unit + 12 <= end;) {
+      // The header of 32-bit DWARF: length, version, offset of the unit, sizes of an address and of a
+      // segment.
+      const auto length = at<std::uint32_t>(unit);
+      const auto version = at<std::uint16_t>(unit + 4);
+      const auto sizes = at<std::array<std::uint8_t, 2>>(unit + 10);
+      if (!length || *length < 8 || *length > end - unit - 4 || version != 2 || !sizes || (*sizes)[0] != 8 ||
+          (*sizes)[1] != 0)
+        break;
+      const std::uint64_t next = unit + 4 + *length;
+      using Range = std::array<std::uint64_t, 2>;  // begin and length, aligned to their size within the unit
+      for (std::uint64_t o = unit + sizeof(Range); o + sizeof(Range) <= next; o += sizeof(Range)) {
+        const auto range = at<Range>(o);
+        if (!range || ((*range)[0] == 0 && (*range)[1] == 0)) break;
+        found.push_back({base + (*range)[0], base + (*range)[0] + (*range)[1]});
+      }
+      unit = next;
+    }
+    return found;
+  }
+
+  std::optional<Elf64_Shdr> section_named(std::string_view wanted) const {
+    const auto names = section_header(header_.e_shstrndx);
+    for (unsigned i = 0; names && i < header_.e_shnum; ++i) {
+      const auto section = section_header(i);
+      if (!section || section->sh_name > names->sh_size) continue;
+      const std::uint64_t name = names->sh_offset + section->sh_name;
+      if (inside_file(name, wanted.size() + 1) &&
+          std::memcmp(file_.data() + name, wanted.data(), wanted.size()) == 0 &&
+          file_[name + wanted.size()] == '\0' && inside_file(section->sh_offset, section->sh_size))
+        return section;
+    }
+    return std::nullopt;
   }
 
   // Without them a report says less.
   void read_lock_marks() {
     const Addr base = program_.is_position_independent ? ElfLimits::kPositionIndependentBase : 0;
-    const auto names = section_header(header_.e_shstrndx);
-    if (!names || header_.e_shentsize != sizeof(Elf64_Shdr)) return;
-    constexpr char kName[] = "rubato_locks";
-    using Name = std::array<char, sizeof kName>;
-    for (unsigned i = 0; i < header_.e_shnum; ++i) {
-      const auto section = section_header(i);
-      if (!section || section->sh_type != SHT_PROGBITS || section->sh_name > names->sh_size) continue;
-      const auto name = at<Name>(names->sh_offset + section->sh_name);
-      if (!name || std::memcmp(name->data(), kName, sizeof kName) != 0) continue;
-      using Mark = std::array<std::uint64_t, 2>;
-      for (std::uint64_t o = 0; o + sizeof(Mark) <= section->sh_size; o += sizeof(Mark)) {
-        const auto mark = at<Mark>(section->sh_offset + o);
-        if (mark && (*mark)[0] != 0 && (*mark)[1] <= static_cast<std::uint64_t>(LockMarks::Kind::wanted))
-          program_.lock_marks.add(base + (*mark)[0], static_cast<LockMarks::Kind>((*mark)[1]));
-      }
+    if (header_.e_shentsize != sizeof(Elf64_Shdr)) return;
+    const auto section = section_named("rubato_locks");
+    if (!section || section->sh_type != SHT_PROGBITS) return;
+    using Mark = std::array<std::uint64_t, 2>;
+    for (std::uint64_t o = 0; o + sizeof(Mark) <= section->sh_size; o += sizeof(Mark)) {
+      const auto mark = at<Mark>(section->sh_offset + o);
+      if (mark && (*mark)[0] != 0 && (*mark)[1] <= static_cast<std::uint64_t>(LockMarks::Kind::wanted))
+        program_.lock_marks.add(base + (*mark)[0], static_cast<LockMarks::Kind>((*mark)[1]));
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 namespace rubato::chip {
@@ -27,9 +28,18 @@ constexpr std::uint64_t kUnsizedReach = 4096;
 
 }  // namespace
 
-Symbols::Symbols(std::vector<Symbol> symbols) : symbols_(std::move(symbols)) {
+Symbols::Symbols(std::vector<Symbol> symbols, std::vector<Source> sources)
+    : symbols_(std::move(symbols)), sources_(std::move(sources)) {
   std::stable_sort(symbols_.begin(), symbols_.end(),
                    [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
+  std::sort(sources_.begin(), sources_.end(),
+            [](const Source& a, const Source& b) { return a.begin < b.begin; });
+}
+
+bool Symbols::has_source(Addr a) const {
+  const auto after = std::upper_bound(sources_.begin(), sources_.end(), a,
+                                      [](Addr address, const Source& s) { return address < s.begin; });
+  return after != sources_.begin() && a < std::prev(after)->end;
 }
 
 const std::string& Symbols::name(const Symbol& symbol) {

@@ -22,12 +22,19 @@ class Symbols {
     bool is_function;
   };
   Symbols() = default;
-  explicit Symbols(std::vector<Symbol> symbols);
+  /// Addresses [begin, end) that the program has debugging information on.
+  struct Source {
+    Addr begin, end;
+  };
+  explicit Symbols(std::vector<Symbol> symbols, std::vector<Source> sources = {});
 
   /// Address of a symbol by its raw or demangled name, with or without the parameter list.
   std::optional<Addr> find(std::string_view name) const;
   /// Address of a function by its name as in the file.
   std::optional<Addr> find_function(std::string_view raw) const;
+  /// Whether the program has debugging information on `a`. Distributions strip it from their libraries, so
+  /// such code is the user's.
+  bool has_source(Addr a) const;
   bool empty() const { return symbols_.empty(); }
   /// The demangled name.
   static const std::string& name(const Symbol& symbol);
@@ -40,6 +47,7 @@ class Symbols {
 
  private:
   std::vector<Symbol> symbols_;  // by address
+  std::vector<Source> sources_;  // by address
 };
 
 }  // namespace rubato::chip

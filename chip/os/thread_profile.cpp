@@ -27,11 +27,21 @@ std::string_view name_of(ThreadWait::Kind kind) {
   return "";
 }
 
+namespace {
+
+/// A thread that waits so explains an idle core (idle_account.hpp).
+bool explains_idle(const ThreadWait& wait) {
+  return wait.kind == ThreadWait::Kind::lock || wait.kind == ThreadWait::Kind::futex;
+}
+
+}  // namespace
+
 void ThreadProfile::close(int thread, State& state, Cycle now, const Parts& parts, int by) {
   if (state.is == State::unseen) return;
   // A call ends at a core some cycles behind what it does to others: a wait may be over before it has begun.
   now = later(now, state.since);
   const Latency cycles = now - state.since;
+  idle_.advance(now);
   Thread& row = threads_[thread];
   switch (state.is) {
     case State::unseen:
@@ -41,6 +51,7 @@ void ThreadProfile::close(int thread, State& state, Cycle now, const Parts& part
       break;
     case State::running:
       for (std::size_t p = 0; p < parts.size(); ++p) row.running[p] += parts[p] - state.before[p];
+      idle_.remove_running(thread);
       if (watcher_ != nullptr) watcher_->on_ran(thread, state.core, state.since, now);
       break;
     case State::blocked: {
@@ -52,6 +63,11 @@ void ThreadProfile::close(int thread, State& state, Cycle now, const Parts& part
       waits.by_thread[thread] += cycles;
       ++waits.ended_by[by];
       if (state.wait.holder != 0) ++waits.held_by[state.wait.holder];
+      if (explains_idle(state.wait)) {
+        waits.idle += idle_.per_waiting() - state.idle_before;
+        idle_.remove_waiting();
+      }
+      if (state.wait.kind == ThreadWait::Kind::region) idle_.remove_in_region();
       if (watcher_ != nullptr) watcher_->on_waited(thread, state.wait, state.chain, state.since, now, by);
       break;
     }
@@ -60,12 +76,19 @@ void ThreadProfile::close(int thread, State& state, Cycle now, const Parts& part
   state.since = now;
 }
 
-void ThreadProfile::begin(int thread, State::Is is, Cycle now) {
+void ThreadProfile::begin(int thread, State::Is is, Cycle now, const ThreadWait& wait) {
   const auto [row, is_new] = threads_.try_emplace(thread);
   if (is_new) row->second.began = now;
   State& state = states_[thread];
   state.is = is;
   state.since = later(now, state.since);
+  idle_.advance(state.since);
+  if (is == State::running) idle_.add_running(thread);
+  if (is != State::blocked) return;
+  state.wait = wait;
+  state.idle_before = idle_.per_waiting();
+  if (explains_idle(wait)) idle_.add_waiting();
+  if (wait.kind == ThreadWait::Kind::region) idle_.add_in_region();
 }
 
 void ThreadProfile::ready(int thread, Cycle now, int by) {
@@ -87,14 +110,34 @@ void ThreadProfile::blocks(int thread, Cycle now, const Parts& parts, const Thre
 }
 
 void ThreadProfile::was_blocked(int thread, Cycle now, const ThreadWait& wait, std::vector<Addr> chain) {
-  begin(thread, State::blocked, now);
-  states_[thread].wait = wait;
+  begin(thread, State::blocked, now, wait);
   states_[thread].chain = std::move(chain);
 }
 
 void ThreadProfile::yields(int thread, Cycle now, const Parts& parts) {
   close(thread, states_[thread], now, parts, 0);
   begin(thread, State::ready, now);
+}
+
+void ThreadProfile::sample(int thread, std::vector<Addr> chain) {
+  const auto site = samples_.try_emplace({std::move(chain)}).first;
+  ++site->second.by_thread[thread];
+  ++sample_count_;
+  instant_.emplace_back(thread, site);
+}
+
+void ThreadProfile::end_samples(const SpinTest& spins) {
+  int working = 0;
+  const std::pair<int, std::map<Site, Samples>::iterator>* sole = nullptr;
+  for (const auto& sample : instant_) {
+    auto& [site, samples] = *sample.second;
+    if (!samples.spins) samples.spins = spins(site.chain);
+    if (*samples.spins) continue;
+    ++working;
+    sole = &sample;
+  }
+  if (working == 1) ++sole->second->second.alone[sole->first];
+  instant_.clear();
 }
 
 void ThreadProfile::ends(int thread, Cycle now, const Parts& parts) {

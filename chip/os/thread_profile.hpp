@@ -8,11 +8,14 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "chip/os/idle_account.hpp"
 #include "chip/stats/cycle_account.hpp"
 #include "chip/vocabulary/types.hpp"
 
@@ -60,12 +63,21 @@ class ThreadProfile {
     std::map<int, std::uint64_t> by_thread;  ///< cycles that each waited
     std::map<int, std::uint64_t> ended_by;   ///< waits that a call of each thread ended; 0: no thread's
     std::map<int, std::uint64_t> held_by;    ///< waits that began while each held the lock
+    double idle = 0;                         ///< core cycles that were idle because of these waits
   };
   /// Where a core was: the pc, and of threads the return addresses behind it.
   struct Site {
     std::vector<Addr> chain;
     auto operator<=>(const Site&) const = default;
   };
+  struct Samples {
+    std::map<int, std::uint64_t> by_thread;
+    std::map<int, std::uint64_t> alone;  ///< while no other thread ran, but for those that spin in a library
+    std::optional<bool> spins;           ///< whether the place is in a wait that spins; unset: not asked yet
+  };
+  using SpinTest = std::function<bool(const std::vector<Addr>& chain)>;
+
+  explicit ThreadProfile(std::uint32_t cores = 1) : idle_(cores) {}
 
   /// Null: nobody. Outlives its use.
   void watch(ThreadWatcher* watcher) { watcher_ = watcher; }
@@ -86,17 +98,18 @@ class ThreadProfile {
   void stop(Cycle now, const PartsOf& parts_of) {
     for (auto& [id, state] : states_)
       close(id, state, now, state.is == State::running ? parts_of(state.core) : Parts{}, 0);
+    idle_.pause(now);
   }
   /// `thread` is on some core there. Of a task it is the worker, and the chain the pc alone.
-  void sample(int thread, std::vector<Addr> chain) {
-    ++samples_[{std::move(chain)}][thread];
-    ++sample_count_;
-  }
+  void sample(int thread, std::vector<Addr> chain);
+  /// The samples since the last call are those of one instant.
+  void end_samples(const SpinTest& spins);
 
   const std::map<int, Thread>& threads() const { return threads_; }
   const std::map<Place, Waits>& waits() const { return waits_; }
-  const std::map<Site, std::map<int, std::uint64_t>>& samples() const { return samples_; }
+  const std::map<Site, Samples>& samples() const { return samples_; }
   std::uint64_t sample_count() const { return sample_count_; }
+  const IdleAccount& idle() const { return idle_; }
 
  private:
   struct State {
@@ -106,15 +119,18 @@ class ThreadProfile {
     Parts before{};  // of the core, when it began to run here
     ThreadWait wait;
     std::vector<Addr> chain;
+    double idle_before = 0;  // idle_.per_waiting() when it was blocked
   };
   /// The state is over; `parts`: of its core, if it ran.
   void close(int thread, State& state, Cycle now, const Parts& parts, int by);
-  void begin(int thread, State::Is is, Cycle now);
+  void begin(int thread, State::Is is, Cycle now, const ThreadWait& wait = {});
 
   std::map<int, Thread> threads_;
   std::map<int, State> states_;
   std::map<Place, Waits> waits_;
-  std::map<Site, std::map<int, std::uint64_t>> samples_;
+  std::map<Site, Samples> samples_;
+  std::vector<std::pair<int, std::map<Site, Samples>::iterator>> instant_;
+  IdleAccount idle_;
   std::uint64_t sample_count_ = 0;
   ThreadWatcher* watcher_ = nullptr;
 };

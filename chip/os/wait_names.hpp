@@ -5,19 +5,41 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chip/os/thread_profile.hpp"
 
 namespace rubato::chip {
 
-/// The first of `functions`, innermost first, that is no runtime library's; their number if all are.
-std::size_t user_frame(std::span<const std::string> functions);
+/// One function of a chain of calls.
+struct Called {
+  Addr address = 0;         ///< inside it: its pc, or of a caller the last byte of the call
+  std::string function;     ///< "deposit+0x12", or an address if it has no name
+  bool has_source = false;  ///< the program has debugging information on it
+};
+
+using SymbolOf = std::function<std::string(Addr)>;
+using HasSource = std::function<bool(Addr)>;
+
+/// The functions of `chain`: a pc and return addresses behind it, innermost first. `has_source` may be empty.
+std::vector<Called> called_by(std::span<const Addr> chain, const SymbolOf& symbol,
+                              const HasSource& has_source);
+
+/// The first of `calls`, innermost first, that is no runtime library's; their number if all are. A function
+/// with debugging information is the user's, unless it is of a namespace that only libraries fill. Of the
+/// others the names decide: whole names, and prefixes that a standard reserves for the library.
+std::size_t user_frame(std::span<const Called> calls);
 
 /// "lock", "barrier", "condition", "join", "semaphore", "sleep", "files", "signal", "region" or "futex". Of a
 /// thread that runs (Kind::none) what it spins for, and "" if it does not.
-std::string_view describe_wait(ThreadWait::Kind kind, std::span<const std::string> functions);
+std::string_view describe_wait(ThreadWait::Kind kind, std::span<const Called> calls);
+
+/// The address of the variable that a thread waits for at the futex `word`: glibc's condition variables,
+/// read-write locks and barriers have several words, of which threads wait at one or the other.
+Addr object_of_wait(Addr word, std::span<const Called> calls, const SymbolOf& symbol);
 
 }  // namespace rubato::chip

@@ -117,22 +117,23 @@ void write_results(const RunDirectory& directory, const Simulation& simulation, 
   const auto roi_functions = regions.function_cycles();
   std::vector<StatsDocument::OfProgram> programs;
   for (const ProgramSummary& program : summary.programs)
-    programs.push_back({program.result.name, program.result.threads, program.result.symbol});
-  directory.write("stats.json",
-                  stats_json({.registry = simulation.registry(),
-                              .roi = summary.roi,
-                              .run = summary.run,
-                              .roi_functions = roi_functions,
-                              .run_functions = simulation.cycle_account().by_function(),
-                              .aborts = simulation.abort_profile(),
-                              .capsules = simulation.capsule_calls(),
-                              .marked = &marked,
-                              .threads = simulation.thread_profile(),
-                              .profile_cycles = summary.config.run.profile_cycles,
-                              .config = &summary.config,
-                              .programs = std::move(programs),
-                              .symbol = [&](Addr a) { return simulation.symbol(a); },
-                              .line_symbol = [&](LineAddr l) { return simulation.symbol(l); }}));
+    programs.push_back(
+        {program.result.name, program.result.threads, program.result.symbol, program.result.has_source});
+  directory.write("stats.json", stats_json({.registry = simulation.registry(),
+                                            .roi = summary.roi,
+                                            .run = summary.run,
+                                            .roi_functions = roi_functions,
+                                            .run_functions = simulation.cycle_account().by_function(),
+                                            .aborts = simulation.abort_profile(),
+                                            .capsules = simulation.capsule_calls(),
+                                            .marked = &marked,
+                                            .threads = simulation.thread_profile(),
+                                            .profile_cycles = summary.config.run.profile_cycles,
+                                            .config = &summary.config,
+                                            .programs = std::move(programs),
+                                            .symbol = [&](Addr a) { return simulation.symbol(a); },
+                                            .line_symbol = [&](LineAddr l) { return simulation.symbol(l); },
+                                            .has_source = [&](Addr a) { return simulation.has_source(a); }}));
   if (series != nullptr) directory.write("series.json", series->json());
   directory.write("summary.json", summary_json(summary));
 }
@@ -286,6 +287,7 @@ ExitCode run_session(const SessionOptions& options, const SimulationFactory& mak
           .to = options.trace_cycles ? options.trace_from + *options.trace_cycles : kNever,
           .frequency_mhz = options.config.chip.frequency_mhz,
           .symbol = [&](Addr a) { return simulation->symbol(a); },
+          .has_source = [&](Addr a) { return simulation->has_source(a); },
           .about = about(options, manifest)});
       simulation->observe_tasks(trace.get());
       simulation->watch_threads(trace.get());

@@ -37,6 +37,7 @@ struct ProgramResult {
   RunOutcome outcome;
   const ThreadProfile* threads = nullptr;
   std::function<std::string(Addr)> symbol;
+  std::function<bool(Addr)> has_source;
   int output = -1;  ///< a host file with all that it has printed; -1: that went to standard output
 };
 
@@ -68,6 +69,8 @@ class Simulation {
   virtual bool ran_serial() const { return false; }
   /// Name of a guest address, for output.
   virtual std::string symbol(Addr address) const = 0;
+  /// Whether the program has debugging information on it.
+  virtual bool has_source(Addr) const { return false; }
   /// Address and size of what the program calls `name`; the size is 0 if it is not known.
   virtual std::optional<std::pair<Addr, std::uint64_t>> find_symbol(std::string_view name) const = 0;
   /// Name of what lies in a line of guest memory.

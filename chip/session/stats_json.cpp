@@ -128,25 +128,15 @@ Json capsules(const CapsuleCalls& calls, const std::function<std::string(Addr)>&
   return rows;
 }
 
-/// How a thread came to a place: the addresses with their functions, its own first; a return address stands
-/// behind the call. `user`: which of them is the first that is no library's, their number if none is.
-struct Calls {
+/// How a thread came to a place: the addresses with their functions, its own first.
+Json rows_of(const std::vector<Called>& calls) {
   Json rows = Json::array();
-  std::vector<std::string> functions;
-  std::size_t user = 0;
-};
-Calls calls_of(const std::vector<Addr>& addresses, const StatsDocument& document) {
-  Calls calls;
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    const Addr a = i == 0 ? addresses[i] : addresses[i] - 1;
-    calls.functions.push_back(document.symbol(a));
-    calls.rows.push_back({{"address", fmt::format("{:#x}", a)}, {"function", calls.functions.back()}});
-  }
-  calls.user = user_frame(calls.functions);
-  return calls;
+  for (const Called& call : calls)
+    rows.push_back({{"address", fmt::format("{:#x}", call.address)}, {"function", call.function}});
+  return rows;
 }
 
-Json by_thread(const std::map<int, std::uint64_t>& counts) {
+Json by_number(const std::map<int, std::uint64_t>& counts) {
   Json out = Json::object();
   for (const auto& [thread, count] : counts) out[std::to_string(thread)] = count;
   return out;
@@ -172,6 +162,15 @@ Json threads(const ThreadProfile& profile) {
   return out;
 }
 
+/// Core cycles without a thread: by the waits that explain them, and else by how many threads there were
+/// meanwhile.
+Json idle(const IdleAccount& account) {
+  return {{"waits", std::llround(account.for_waits())},
+          {"alone", by_number(account.alone())},
+          {"few", by_number(account.few())},
+          {"none", account.none()}};
+}
+
 /// What threads waited for, the most cycles first.
 Json waits(const StatsDocument& document) {
   std::vector<const std::pair<const ThreadProfile::Place, ThreadProfile::Waits>*> rows;
@@ -182,18 +181,20 @@ Json waits(const StatsDocument& document) {
   Json out = Json::array();
   for (const auto* row : rows) {
     const auto& [place, waits] = *row;
-    Calls calls = calls_of(place.chain, document);
-    out.push_back({{"for", describe_wait(place.kind, calls.functions)},
-                   {"user", calls.user},
-                   {"address", fmt::format("{:#x}", place.word)},
-                   {"symbol", place.word == 0 ? "" : document.symbol(place.word)},
-                   {"at", std::move(calls.rows)},
+    const std::vector<Called> calls = called_by(place.chain, document.symbol, document.has_source);
+    const Addr object = place.word == 0 ? 0 : object_of_wait(place.word, calls, document.symbol);
+    out.push_back({{"for", describe_wait(place.kind, calls)},
+                   {"user", user_frame(calls)},
+                   {"address", fmt::format("{:#x}", object)},
+                   {"symbol", object == 0 ? "" : document.symbol(object)},
+                   {"at", rows_of(calls)},
                    {"waits", waits.count},
                    {"cycles", waits.cycles},
+                   {"idle", std::llround(waits.idle)},
                    {"longest", waits.longest},
-                   {"threads", by_thread(waits.by_thread)},
-                   {"ended_by", by_thread(waits.ended_by)},
-                   {"held_by", by_thread(waits.held_by)}});
+                   {"threads", by_number(waits.by_thread)},
+                   {"ended_by", by_number(waits.ended_by)},
+                   {"held_by", by_number(waits.held_by)}});
   }
   return out;
 }
@@ -202,24 +203,25 @@ Json waits(const StatsDocument& document) {
 Json profile(const StatsDocument& document) {
   struct Row {
     const std::vector<Addr>* chain;
-    const std::map<int, std::uint64_t>* threads;
+    const ThreadProfile::Samples* of;
     std::uint64_t samples = 0;
   };
   std::vector<Row> rows;
-  for (const auto& [site, threads] : document.threads->samples()) {
-    rows.push_back({&site.chain, &threads});
-    for (const auto& [thread, count] : threads) rows.back().samples += count;
+  for (const auto& [site, samples] : document.threads->samples()) {
+    rows.push_back({&site.chain, &samples});
+    for (const auto& [thread, count] : samples.by_thread) rows.back().samples += count;
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.samples > b.samples; });
   if (rows.size() > kMostRows) rows.resize(kMostRows);
   Json sites = Json::array();
   for (const Row& row : rows) {
-    Calls calls = calls_of(*row.chain, document);
-    sites.push_back({{"spins_for", describe_wait(ThreadWait::Kind::none, calls.functions)},
-                     {"user", calls.user},
-                     {"at", std::move(calls.rows)},
-                     {"threads", by_thread(*row.threads)},
+    const std::vector<Called> calls = called_by(*row.chain, document.symbol, document.has_source);
+    sites.push_back({{"spins_for", describe_wait(ThreadWait::Kind::none, calls)},
+                     {"user", user_frame(calls)},
+                     {"at", rows_of(calls)},
+                     {"threads", by_number(row.of->by_thread)},
+                     {"alone", by_number(row.of->alone)},
                      {"samples", row.samples}});
   }
   return {{"cycles", document.profile_cycles},
@@ -229,6 +231,7 @@ Json profile(const StatsDocument& document) {
 
 void add_threads(Json& out, const StatsDocument& document) {
   out["threads"] = threads(*document.threads);
+  out["idle"] = idle(document.threads->idle());
   out["waits"] = waits(document);
   out["profile"] = profile(document);
 }
@@ -283,6 +286,7 @@ std::string stats_json(const StatsDocument& document) {
     StatsDocument its = document;
     its.threads = program.threads;
     its.symbol = program.symbol;
+    its.has_source = program.has_source;
     Json entry = {{"program", program.name}};
     add_threads(entry, its);
     out["programs"].push_back(std::move(entry));

@@ -37,13 +37,15 @@ struct StatsDocument {
     std::string name;
     const ThreadProfile* threads;
     std::function<std::string(Addr)> symbol;
+    std::function<bool(Addr)> has_source;
   };
   std::vector<OfProgram> programs{};
   std::function<std::string(Addr)> symbol;
   std::function<std::string(LineAddr)> line_symbol;
+  std::function<bool(Addr)> has_source{};  ///< whether there is debugging information; empty: nowhere
 };
 
-/// `threads`, `waits` and `profile`; of programs side by side `programs`, a list with these of each.
+/// `threads`, `idle`, `waits` and `profile`; of programs side by side `programs`, a list with these of each.
 /// `regions`, if the program has marked some: each with its name, how often it began, values, functions.
 /// Ratios without a value (0/0) are left out of their root. `conflicts` has no roots: nothing speculates
 /// outside task regions; nor has `capsules`, which is there if a task called one.

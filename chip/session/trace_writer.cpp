@@ -238,16 +238,15 @@ void TraceWriter::on_ran(int thread, CoreId core, Cycle from, Cycle to) {
 
 void TraceWriter::on_waited(int thread, const ThreadWait& wait, const std::vector<Addr>& chain, Cycle from,
                             Cycle to, int by) {
-  std::vector<std::string> functions;
-  for (std::size_t i = 0; i < chain.size(); ++i)
-    functions.push_back(options_.symbol(i == 0 ? chain[i] : chain[i] - 1));
-  const std::size_t user = user_frame(functions);
-  const std::string where = user < functions.size() ? functions[user]
-                            : functions.empty()     ? ""
-                                                    : functions.front();
-  const std::string what = wait.word != 0 ? options_.symbol(wait.word) : "";
+  const std::vector<Called> calls = called_by(chain, options_.symbol, options_.has_source);
+  const std::size_t user = user_frame(calls);
+  const std::string where = user < calls.size() ? calls[user].function
+                            : calls.empty()     ? ""
+                                                : calls.front().function;
+  const std::string what =
+      wait.word != 0 ? options_.symbol(object_of_wait(wait.word, calls, options_.symbol)) : "";
   const std::string name =
-      fmt::format("{}{}{}", describe_wait(wait.kind, functions), what.empty() ? "" : " ", what);
+      fmt::format("{}{}{}", describe_wait(wait.kind, calls), what.empty() ? "" : " ", what);
   write_thread_slice(
       thread, name, from, to,
       fmt::format(R"("at":{},"address":"{:#x}","held_by":{},"ended_by":{},"begin_cycle":{},"end_cycle":{})",

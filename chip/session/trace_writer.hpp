@@ -36,7 +36,8 @@ class TraceWriter final : public TaskObserver, public ThreadWatcher, public Mess
     Cycle from{}, to = kNever;  ///< the window [from, to): slices that overlap it are written
     std::uint64_t frequency_mhz = 2000;
     std::function<std::string(Addr)> symbol;
-    std::string about = "{}";  ///< a JSON object: what ran, on which chip
+    std::function<bool(Addr)> has_source{};  ///< empty: nowhere
+    std::string about = "{}";                ///< a JSON object: what ran, on which chip
   };
   /// @throws UsageError if the file cannot be made.
   explicit TraceWriter(Options options);

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,74 @@ int main(void) {
     command = [rubato_chip, "--quiet", "--cores", "1", "--roi", "work", tmp_path / "time"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
+MISSED = """#include <stdio.h>
+#include <stdlib.h>
+#include "rubato/markers.h"
+__attribute__((used, noinline)) void solve(void) { puts("solved"); }
+__attribute__((noinline)) void last(int n) { if (n == 3) exit(0); }
+int main(int argc, char** argv) {
+  puts("forgot to call solve");
+  if (argc == 2) rubato_region_begin("open");
+  last(argc);
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def missed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("missed")
+    (folder / "missed.c").write_text(MISSED)
+    command = ["riscv64-linux-gnu-gcc", "-O1", "-static", f"-I{root / 'include'}", "missed.c", "-o", "missed"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "missed"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--roi", "solve"], 2, "nothing was measured: the program never called solve (run.roi)"),
+        (["--roi", "@markers"], 0, "note: nothing was measured: the program marks no region (run.roi is @markers)"),
+        (["--roi", "last", "end", "here"], 0, "note: the program ended inside last (run.roi)"),
+        (["--roi", "main"], 0, None),
+        ([], 0, None),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_region_that_is_not_reached_or_does_not_end_is_told(
+    words: list[str], code: int, said: str | None, rubato_chip: Path, missed: Path, tmp_path: Path
+) -> None:
+    command = [rubato_chip, "--quiet", *words[:2], "--out", tmp_path / "out", missed, *words[2:]]
+    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, text=True, check=False)
+    assert done.returncode == code
+    assert done.stdout == "forgot to call solve\n"
+    log = (tmp_path / "out" / "log.txt").read_text()
+    if said is None:
+        assert "measured" not in log and "region" not in done.stderr
+    else:
+        assert said in done.stderr and said in log
+
+
+@pytest.mark.parametrize("words", [[], ["--roi", "@markers"]])
+def test_a_marked_region_without_an_end_is_told(
+    words: list[str], rubato_chip: Path, missed: Path, tmp_path: Path
+) -> None:
+    done = subprocess.run([rubato_chip, "--quiet", *words, "--out", tmp_path / "out", missed, "mark"], text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False)  # fmt: skip
+    assert done.returncode == 0
+    assert "note: the region 'open' did not end: it is counted to the end of the program" in done.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["cycles"] > 0
+
+
+def test_a_sweep_tells_of_regions_that_were_not_reached(missed: Path, tmp_path: Path) -> None:
+    def sweep(roi: str) -> subprocess.CompletedProcess[str]:
+        command = ["sweep", "--program", missed, "--cores", "1,2", "--roi", roi, "--out", tmp_path / roi]
+        return subprocess.run([sys.executable, "-m", "rubato", *command], capture_output=True, text=True, check=False)
+
+    wrong = sweep("solve")
+    assert wrong.returncode == 1 and "the program never called solve" in " ".join(wrong.stdout.split())
+    empty = sweep("@markers")
+    assert empty.returncode == 0
+    assert "note: 2 runs measured nothing, since no region of --roi began: missed-c1, missed-c2." in empty.stderr

@@ -32,7 +32,8 @@ _HOMES = {
 
 def messages(run: Run) -> dict[str, float]:
     """Coherence messages by kind; empty under a protocol that has none."""
-    return {path.removeprefix(_MESSAGES): n for path, n in run.stats.matching(f"{_MESSAGES}*", optional=True).items() if n}
+    found = run.stats.matching(f"{_MESSAGES}*", optional=True)
+    return {path.removeprefix(_MESSAGES): n for path, n in found.items() if n}
 
 
 def flit_hops(run: Run) -> dict[str, float]:

@@ -8,6 +8,7 @@ still what it was and an addr2line for RISC-V is installed.
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 #: What a runnable thread may be waiting for that is nobody's fault.
 HARMLESS = ("join", "sleep", "region", "signal", "files")
 _ADDR2LINE = ("riscv64-linux-gnu-addr2line", "llvm-addr2line", "addr2line")
+#: Waits whose place in a library no user has written.
+_IN_LIBRARY = ("barrier", "lock", "condition", "semaphore", "futex")
+#: Whose functions begin so; all others are the C library's.
+_LIBRARIES = (
+    (("gomp_", "GOMP_", "omp_", "do_spin", "do_wait"), "OpenMP"),
+    (("runtime.", "sync.", "internal/"), "Go's runtime"),
+    (("std::", "__gnu_cxx::", "execute_native_thread_routine"), "the C++ library"),
+)
+#: Marks of copies of a function that GCC makes.
+_COPIES = re.compile(r"(\.(constprop|isra|part|cold|lto_priv)(\.\d+)?)+$")
 #: Headers of libraries, whose lines say little where they were inlined.
 _SYSTEM = ("/usr/", "/include/c++/", "bits/")
 
@@ -33,6 +44,7 @@ class Place:
 
     function: str
     line: str = ""
+    is_users: bool = field(default=True, compare=False)  # no library's
 
     def __str__(self) -> str:
         return f"{self.function} ({self.line})" if self.line else self.function
@@ -65,6 +77,7 @@ class Wait:
     threads: Counter[int] = field(default_factory=Counter)  # cycles of each
     ended_by: Counter[int] = field(default_factory=Counter)  # waits; 0: a time limit
     held_by: Counter[int] = field(default_factory=Counter)  # waits that found the lock with this thread
+    idle: int = 0  # core cycles that were idle because of these waits
 
     def __str__(self) -> str:
         named = f" {self.what}" if self.what else ""
@@ -79,6 +92,7 @@ class Hot:
     share: float
     spins_for: str = ""
     threads: Counter[int] = field(default_factory=Counter, compare=False)  # samples of each
+    alone: Counter[int] = field(default_factory=Counter, compare=False)  # those while no other thread worked
 
 
 def threads(run: Run) -> list[Thread]:
@@ -99,6 +113,7 @@ def waits(run: Run) -> list[Wait]:
         wait = found.setdefault((kind, what, place), Wait(kind, what, place))
         wait.waits += row["waits"]
         wait.cycles += row["cycles"]
+        wait.idle += row.get("idle", 0)
         wait.longest = max(wait.longest, row["longest"])
         for name in ("threads", "ended_by", "held_by"):
             getattr(wait, name).update({int(thread): count for thread, count in row[name].items()})
@@ -111,11 +126,13 @@ def profile(run: Run) -> list[Hot]:
     total = document.get("samples", 0)
     rows = document.get("sites", [])
     lines = _lines(run, (_user_address(row) for row in rows))
-    found: dict[tuple[Place, str], Counter[int]] = {}
+    found: dict[tuple[Place, str], tuple[Counter[int], Counter[int]]] = {}
     for row in rows:
-        counts = found.setdefault((_place(row, lines), row["spins_for"]), Counter())
-        counts.update({int(thread): count for thread, count in row["threads"].items()})
-    places = [Hot(place, counts.total() / total, spins, counts) for (place, spins), counts in found.items()]
+        key = (_place(row, lines), row["spins_for"])
+        for counts, name in zip(found.setdefault(key, (Counter(), Counter())), ("threads", "alone"), strict=True):
+            counts.update({int(thread): count for thread, count in row.get(name, {}).items()})
+    places = [Hot(place, counts.total() / total, spins, counts, alone)
+              for (place, spins), (counts, alone) in found.items()]  # fmt: skip
     return sorted(places, key=lambda hot: -hot.share)
 
 
@@ -129,7 +146,17 @@ def _user_address(row: dict[str, Any]) -> int:
 
 def _place(row: dict[str, Any], lines: dict[int, str]) -> Place:
     function = _user(row)["function"]
-    return Place(function.rpartition("+0x")[0] or function, lines.get(_user_address(row), ""))
+    name = _COPIES.sub("", function.rpartition("+0x")[0] or function)
+    is_users = row["user"] < len(row["at"])
+    library = _library(name)
+    is_inside = library is not None or row.get("spins_for") or row.get("for") in _IN_LIBRARY or name.startswith("_")
+    if not is_users and is_inside:
+        return Place(f"({library or 'the C library'})", "", is_users=False)  # its insides tell a user nothing
+    return Place(name, lines.get(_user_address(row), ""), is_users)
+
+
+def _library(function: str) -> str | None:
+    return next((name for prefixes, name in _LIBRARIES if function.startswith(prefixes)), None)
 
 
 def _lines(run: Run, addresses: Iterable[int]) -> dict[int, str]:

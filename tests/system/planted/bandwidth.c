@@ -1,0 +1,19 @@
+// All threads read arrays that no cache holds, one line after the other: independent misses, more than memory
+// can serve at a time.
+// SPDX-License-Identifier: MIT
+#include "planted.h"
+
+enum { kLines = 1500, kLine = 8 };
+static volatile long data[kMost][kLines * kLine];
+
+static void* stream(void* argument) {
+  long sum = 0;
+  for (long i = 0; i < kLines; ++i) sum += data[(long)argument][i * kLine];
+  return (void*)sum;
+}
+int main(int argc, char** argv) {
+  const long n = argc > 1 ? atol(argv[1]) : 4;
+  pthread_t threads[kMost];
+  start(threads, n, stream);
+  join(threads, n);
+}
