@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import rubato
 from helpers import COMMAND, call, heed_interrupts, start, wait_for
 from helpers import rubato as rubato_process
 from rubato.cli import terminal
+from rubato.cli.ending import ended
 from rubato.home import locate
 from rubato.results.summary import CycleBreakdown
 
@@ -427,3 +429,21 @@ def test_a_program_that_exits_non_zero_says_why_where_nobody_reads_it(home):
     assert _last_words(errors, is_read=True) == "the program exited with status 2"
     assert _last_words(errors, is_read=False) == "the program exited with status 2: sssp: cannot open nope.gr"
     assert _last_words(errors[1:], is_read=False) == "the program exited with status 2"
+
+
+def test_a_simulator_that_cannot_be_started_is_named(own_home, capsys):
+    chip = own_home / "bin" / "rubato-chip"
+    chip.unlink()
+    chip.write_text("#!/bin/sh\nexit 127\n")
+    chip.chmod(0o755)
+    assert call("run", "sssp", "--cores", "4") == 127
+    assert f"rubato: {chip} exited with 127: it cannot run here, or a library that" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("folder", "hint"), [("runs", "; name another folder by --out"), ("elsewhere", "")])
+def test_a_folder_that_may_not_be_made_is_told_with_the_way_out(capsys, folder, hint):
+    def make() -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", folder)
+
+    assert ended(make, wants_json=False) == 2
+    assert f"rubato: {folder}: Permission denied{hint}.\n" in capsys.readouterr().err

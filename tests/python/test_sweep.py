@@ -420,3 +420,54 @@ def test_tables_that_are_piped_are_never_cut(home: Path) -> None:
     rows = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("sssp ")]
     assert [row[3:5] for row in rows] == [[f"task.task_queue={size}", f"task.commit_queue={queue}"]
                                           for size in (64, 128) for queue in (16, 64)]
+
+
+def test_a_key_that_is_repeated_has_the_values_of_all(home, capsys):
+    repeated = ["--set", "l2.size=64KiB", "--set", "l2.size=128KiB,64KiB"]
+    assert call("sweep", "--program", "sssp", "--cores", "4", *repeated, "--dry-run", "--json") == 0
+    sizes = [p["spec"]["set"]["l2.size"] for p in json.loads(capsys.readouterr().out)["points"]]
+    assert sizes == ["64KiB", "128KiB"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--cores", "4", "--set", "chip.cores=16"], "--cores 4 and --set chip.cores=16 contradict"),
+        (["--seed", "2", "--set", "chip.seed=3"], "--seed 2 and --set chip.seed=3 contradict"),
+    ],
+)
+def test_an_option_and_the_key_that_it_sets_do_not_contradict(home, capsys, options, said):
+    assert call("run", "sssp", *options) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_option_may_say_what_its_key_says(home):
+    assert call("run", "sssp", "--cores", "4", "--set", "chip.cores=4", "--out", "r") == 0
+
+
+def test_swept_values_are_numbers_in_frames(home):
+    import polars as pl
+
+    sweep = rubato.sweep({"program": "sssp", "cores": 4, "set": {"l2.size": [131072, 65536]}}, out="s")
+    frame = sweep.frame()
+    assert frame.schema["l2.size"] == pl.Int64
+    assert sorted(frame["l2.size"].to_list()) == [65536, 131072]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"cores": [1]}, "the plan has no program"),
+        ({"program": "sssp", "cores": "1,4"}, "the plan: cores: takes whole numbers, not '1,4'"),
+        ({"program": "sssp", "trace": "maybe"}, "the plan: trace: takes true or false, not 'maybe'"),
+    ],
+)
+def test_a_wrong_plan_is_told_in_words_of_plans(home, fields, said):
+    with pytest.raises(rubato.UsageError) as refused:
+        rubato.sweep(fields)
+    assert said in str(refused.value)
+
+
+def test_a_program_that_is_not_there_is_looked_for_in_the_current_folder(home):
+    with pytest.raises(rubato.UsageError, match="looked for in the current folder, .*work"):
+        rubato.sweep({"program": "bin/nothing"})

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+#: Folders that commands make in the current one.
+_OURS = ("runs",)
+
+
 def interrupt(number: int, _: Any) -> None:
     """The handler while a command runs: what was started is stopped, what is half written is marked."""
     interrupts.append(number)
@@ -45,7 +49,8 @@ def ended(command: Callable[[], object], *, wants_json: bool) -> int:
             raise
         if isinstance(e, OSError):
             what = e.filename if e.filename is not None else "the output cannot be written"
-            return _fail(f"{what}: {e.strerror or e}.", ExitCode.USAGE, wants_json)
+            hint = "; name another folder by --out" if isinstance(e, PermissionError) and str(what) in _OURS else ""
+            return _fail(f"{what}: {e.strerror or e}{hint}.", ExitCode.USAGE, wants_json)
         sentence = f"a fault of Rubato itself: {type(e).__name__}: {e} (RUBATO_TRACEBACK=1 shows where)."
         return _fail(sentence, ExitCode.INTERNAL, wants_json)
     return int(result) if isinstance(result, int) else 0

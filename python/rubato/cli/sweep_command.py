@@ -153,12 +153,13 @@ def _numbers(text: str | None) -> list[int] | None:
 
 
 def _settings(pairs: list[str]) -> dict[str, list[str]]:
-    settings = {}
+    settings: dict[str, list[str]] = {}
     for pair in pairs:
         key, equals, values = pair.partition("=")
         if not equals or not key:
             raise UsageError(f"--set takes KEY=VALUE,VALUE, such as l2.size=64KiB,1MiB, not {pair}.")
-        settings[key.strip()] = [v.strip() for v in values.split(",")]
+        known = settings.setdefault(key.strip(), [])  # a key that is repeated has the values of all
+        known += [v for v in map(str.strip, values.split(",")) if v not in known]
     return settings
 
 
@@ -225,6 +226,11 @@ def _show(result: Sweep) -> None:
         for p in result.failures:
             table.add_row(escape(p["name"]), str(p["exit_code"]), escape(p["reason"]))
         terminal.print_table(table)
+    empty = [p["name"] for p in result.points if p["state"] == "finished" and p["cycles"] == 0 and p["spec"]["roi"]]
+    if empty:
+        text = f"note: {terminal.plural(len(empty), 'run')} measured nothing, since no region of --roi began: "
+        text += f"{', '.join(empty[:3])}{', ...' if len(empty) > 3 else ''}."
+        terminal.err.print(text, markup=False, soft_wrap=True)
     terminal.out.print(f"{escape(str(result.directory))}: {terminal.plural(len(result.runs), 'run')}"
                        + (f", [red]{len(result.failures)} failed[/]" if result.failures else "")
                        + f". `rubato report {escape(str(result.directory))}` draws them.", soft_wrap=True)  # fmt: skip

@@ -24,8 +24,8 @@ FORMATS = (".csv", ".parquet")
 
 
 def runs(found: Sequence[Run]) -> pl.DataFrame:
-    """A row a run: where it is, its program with arguments, the configuration keys that differ between the runs, and
-    the numbers of its summary with dotted names."""
+    """A row a run: where it is, its name in a sweep, its program with arguments, the configuration keys that differ
+    between the runs, and the numbers of its summary with dotted names."""
     import polars as pl
 
     configurations = [r.configuration for r in found]
@@ -38,6 +38,7 @@ def runs(found: Sequence[Run]) -> pl.DataFrame:
     rows = [
         {
             "directory": str(run.directory),
+            "name": run.directory.name,
             "program": run.summary.name,
             "arguments": " ".join(run.arguments),
             **{k: c.get(k) if k in alike else _word(c.get(k)) for k in keys},

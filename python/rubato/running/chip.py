@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rubato.errors import ExitCode
+from rubato.home import locate
 from rubato.home.schema import last_line
 from rubato.interrupts import INTERRUPTS
 from rubato.process.child import Line, Outcome, mark_incomplete, supervise
@@ -23,6 +24,8 @@ from rubato.running.spec import RunSpec
 #: Files of the run directory that either engine writes.
 FILES = ("run.toml", "summary.json", "stats.json", "series.json", "trace.json.gz", "commits.tsv.gz", "output.txt",
          "log.txt", "progress.json", "counters.json", "trace.json", "instructions.tsv.gz", "watch.tsv.gz")  # fmt: skip
+#: How a shell or the dynamic linker ends in a program's place.
+_NOT_STARTED = (126, 127)
 #: What the simulator says last of an application that refuses its usage or input.
 _REFUSED = f"the program exited with status {ExitCode.USAGE:d}"
 
@@ -111,6 +114,9 @@ def _verdict(code: int, said: str) -> tuple[int, str]:
         return ExitCode.SUCCESS, ""
     if said:
         return code, said
+    if code in _NOT_STARTED:
+        sentence = f"{locate.chip()} exited with {code}: it cannot run here, or a library that it needs is missing."
+        return code, f"{sentence} `ldd` lists its libraries."
     meaning = {
         ExitCode.CHECK_FAILED: "the program's check failed or it exited non-zero.",
         ExitCode.USAGE: "wrong usage, input or configuration.",

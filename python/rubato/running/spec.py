@@ -20,6 +20,11 @@ from rubato.suggest import near_misses
 
 MODES = ("spec", "nonspec", "mayspec")
 ENGINES = ("chip", "native", "serial")
+#: Options that set a configuration key, with its name.
+_KEYS = {
+    "cores": "chip.cores", "mode": "task.mayspec", "seed": "chip.seed", "max_cycles": "run.max_cycles",
+    "roi": "run.roi",
+}  # fmt: skip
 #: Who serves malloc and free on the chip: the settings that each is, besides the executable of `libc`.
 ALLOCATORS: dict[str, dict[str, Any]] = {
     "ideal": {"run.alloc": "ideal"},
@@ -163,11 +168,19 @@ class RunSpec:
         if self.config is not None:
             locate.config_file(self.config)
         schema.check_settings([f"{k}={v}" for k, v in self.set.items()])
-        if self.mode is not None and "task.mayspec" in self.set and self.set["task.mayspec"] != self.mode:
-            raise UsageError(f"--mode {self.mode} and --set task.mayspec={self.set['task.mayspec']} contradict.")
+        self._check_contradictions()
         self.executable()
         self._check_serial()
         self._check_arguments()
+
+    def _check_contradictions(self) -> None:
+        """An option and the configuration key that it sets must not say different things."""
+        for name, key in _KEYS.items():
+            given = getattr(self, name)
+            if given is None or key not in self.set or str(self.set[key]).strip() == str(given):
+                continue
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} {given} and --set {key}={self.set[key]} contradict; leave one out.")
 
     def _check_alloc(self) -> None:
         if self.alloc is None:
@@ -253,7 +266,9 @@ class RunSpec:
             raise UsageError(f"there is no application and no file {self.program}: {locate.nothing_here()}")
         near = near_misses(self.program, known)
         hint = f" Did you mean {' or '.join(near)}?" if near else " `rubato apps` lists the applications."
-        raise UsageError(f"there is no application and no file {self.program}.{hint}")
+        is_relative = not path.is_absolute() and len(path.parts) > 1
+        where = f" (looked for in the current folder, {Path.cwd()})" if is_relative else ""
+        raise UsageError(f"there is no application and no file {self.program}{where}.{hint}")
 
     def _check_arguments(self) -> None:
         app = self.app()

@@ -32,6 +32,11 @@ _Shared: Any = create_model(
 #: What a plan of several seeds sets, unless it says otherwise: without it, seeds of a run without ties are one sample.
 PERTURB, PERTURB_CYCLES = "chip.perturb", 3
 
+#: What a field takes, by the first word of the type of pydantic's error.
+_KINDS = {
+    "int": "takes whole numbers", "float": "takes numbers", "bool": "takes true or false", "string": "takes words",
+    "list": "takes a list", "dict": "takes a table", "finite": "takes numbers",
+}  # fmt: skip
 #: More than anybody waits for, and no more than memory holds.
 MOST_RUNS = 100_000
 
@@ -206,7 +211,10 @@ def make_plan(source: Plan | dict[str, Any] | str | Path) -> Plan:
     except ValidationError as e:
         first = e.errors()[0]
         field = ".".join(str(part) for part in first["loc"][:1])
+        if first["type"] == "missing":
+            raise UsageError(f"{where} has no {field}; it says what the runs of the sweep run.") from None
         message = first["msg"].removeprefix("Value error, ")
         if first["type"] != "value_error":
-            message += f", not {first['input']!r}"
+            kind = next((said for word, said in _KINDS.items() if first["type"].startswith(word)), message)
+            message = f"{kind}, not {first['input']!r}"
         raise UsageError(f"{where}: {field}: {message[:1].lower()}{message[1:]}.") from None

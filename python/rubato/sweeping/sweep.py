@@ -89,21 +89,30 @@ class Sweep:
         return notebook.of_sweep(self)
 
     def frame(self) -> pl.DataFrame:
-        """One row a finished run: parameters, then the summary's numbers with dotted names; `program` is the name that
-        `--json` gives. Without finished runs it has the columns every row has, and no row."""
+        """One row a finished run: parameters with the values that the simulator read, then the summary's numbers with
+        dotted names; `program` is the name that `--json` gives. Without finished runs it has the columns every row
+        has, and no row."""
         import polars as pl
 
         from rubato.toml import flatten
 
         rows = []
-        for run in self.runs:
+        runs = self.runs
+        specs = {p["name"]: p["spec"] for p in self.points}
+        keys = {key for spec in specs.values() for key in spec["set"]}
+        # As the simulator read them: '64KiB' is the number 65536, so that values sort and plot as what they are.
+        values = {run.directory.name: {key: run.configuration.get(key) for key in keys} for run in runs}
+        kinds = {key: {type(of[key]) for of in values.values()} for key in keys}
+        alike = {key for key in keys if len(kinds[key]) == 1 and type(None) not in kinds[key]}
+        for run in runs:
             summary = flatten(run.summary.model_dump(exclude={"output"}) | {"program": run.summary.name})
-            spec = next(p["spec"] for p in self.points if p["name"] == run.directory.name)
+            name = run.directory.name
+            spec = specs[name]
             rows.append(
                 {
-                    "name": run.directory.name,
+                    "name": name,
                     **({"config": spec["config"]} if spec["config"] is not None else {}),
-                    **{k: str(v) for k, v in spec["set"].items()},
+                    **{k: values[name][k] if k in alike else str(v) for k, v in spec["set"].items()},
                     **summary,
                 }
             )
