@@ -51,7 +51,13 @@ class blocked_range {
   constexpr Index end() const { return end_; }
   /// How many elements; 0 if the end precedes the beginning.
   constexpr std::uint64_t size() const {
-    return begin_ < end_ ? static_cast<std::uint64_t>(end_ - begin_) : 0;
+    if (!(begin_ < end_)) return 0;
+    // Unsigned: the difference of two signed integers may be too large for their type.
+    if constexpr (std::is_integral_v<Index>) {
+      return static_cast<std::uint64_t>(end_) - static_cast<std::uint64_t>(begin_);
+    } else {
+      return static_cast<std::uint64_t>(end_ - begin_);
+    }
   }
   /// Most elements of a part; 0: the engine chooses.
   constexpr std::uint64_t grain() const { return grain_; }
@@ -110,7 +116,7 @@ class Division {
 template <class Index>
 Index advanced(Index from, std::uint64_t by) {
   if constexpr (std::is_integral_v<Index>) {
-    return static_cast<Index>(from + static_cast<Index>(by));
+    return static_cast<Index>(static_cast<std::uint64_t>(from) + by);
   } else {
     return from + static_cast<typename std::iterator_traits<Index>::difference_type>(by);
   }
