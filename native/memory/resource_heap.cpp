@@ -99,7 +99,7 @@ void* allocate_resource(std::size_t bytes, std::align_val_t alignment) {
 void free_resource(void* block, std::size_t bytes, std::align_val_t alignment) {
   const std::size_t lines = runtime::lines_of(bytes, alignment);
   if (lines != 0) return runtime::resource_heap.free(block, lines);
-  ::operator delete(block, bytes, alignment);
+  ::operator delete(block, alignment);  // not the one that takes the size, too: clang before 19 has none
 }
 
 }  // namespace rubato::inline v0::engine
