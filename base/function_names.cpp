@@ -16,6 +16,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace rubato::inline v0::engine {
 namespace {
@@ -25,6 +26,20 @@ std::string demangled(const char* name) {
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
                                                     std::free);
   return status == 0 ? text.get() : name;
+}
+
+/// "parallel_for(main::{lambda(int)#1})" of "rubato::...::task_names::parallel_for<main::{lambda(int)#1}>".
+std::string without_template(std::string name) {
+  constexpr std::string_view kNames = "::task_names::";
+  const std::size_t place = name.find(kNames);
+  if (!name.starts_with("rubato::") || place == std::string::npos || place > name.find('<') ||
+      !name.ends_with('>'))
+    return name;
+  name.erase(0, place + kNames.size());
+  name[name.find('<')] = '(';
+  name.pop_back();
+  if (name.ends_with(' ')) name.pop_back();
+  return name + ')';
 }
 
 /// Where the program was loaded: 0 unless position independent. The first object listed is the program
@@ -86,7 +101,7 @@ const char* find_symbol(std::span<const char> file, std::uint64_t address) {
 }  // namespace
 
 std::string function_name(const void* address, const std::type_info& type) {
-  if (address == nullptr) return demangled(type.name());
+  if (address == nullptr) return without_template(demangled(type.name()));
   // Never unmapped: asked for also by what runs when the program ends.
   static const std::span<const char> program = map_program();
   if (const char* const name =

@@ -123,9 +123,9 @@ void Engine::tear_down() {
 void Engine::end_of_program() {
   if (is_copy_) return;  // nothing of this process is the engine's
   if (trace_ != nullptr) trace_->say_left_out();
-  if (is_taken_.exchange(true, std::memory_order_acquire)) return;
+  if (!turn.try_take(RunTurn::Taker::end)) return;
   end_threads();
-  is_taken_.store(false, std::memory_order_release);
+  turn.give_back();
 }
 
 void Engine::refuse_copy(const char* what) const {
@@ -157,8 +157,8 @@ void Engine::fill_choices() {
 }
 
 std::uint16_t Engine::give_pool(std::uint64_t slot) {
-  const unsigned turn = pools_given_.fetch_add(1, std::memory_order_relaxed);
-  const auto next = static_cast<std::uint16_t>(turn & (pool_count_ - 1));
+  const unsigned given_before = pools_given_.fetch_add(1, std::memory_order_relaxed);
+  const auto next = static_cast<std::uint16_t>(given_before & (pool_count_ - 1));
   std::uint16_t given = kNotGiven;
   return given_pools_[slot].compare_exchange_strong(given, next, std::memory_order_relaxed) ? next : given;
 }
@@ -211,15 +211,26 @@ class Engine::PinnedCaller {
   std::optional<AffinityScope> scope_;
 };
 
-Engine::OnlyRun::OnlyRun(Engine& engine) : engine_(engine) {
-  engine.refuse_copy("run()");
+void Engine::take_turn() {
+  refuse_copy("run()");
   if (engine::is_in_task()) {
     const Task& task = *engine::current_thread->running;
     const std::string name = name_of(task);
     const auto at = timestamp_if_any(task);
     throw TaskError(errors::nested_run({name, at}), name, at);
   }
-  if (engine_.is_taken_.exchange(true, std::memory_order_acquire)) throw TaskError(errors::concurrent_run());
+  const bool is_worker = engine::current_thread != nullptr && engine::current_thread->is_worker;
+  while (!turn.try_take(RunTurn::Taker::run)) {
+    if (is_worker || runner_.load() == std::this_thread::get_id() || turn.taker() == RunTurn::Taker::run)
+      throw TaskError(errors::concurrent_run());
+    turn.wait([] { return false; });
+  }
+}
+
+Engine::GivesBack::~GivesBack() {
+  if (TraceFile* const trace = engine_.trace()) trace->write();
+  engine_.runner_.store({});
+  engine_.turn.give_back();
 }
 
 /// Those that there are not yet. They are paused.
@@ -236,15 +247,18 @@ void Engine::start_threads(bool pins) {
   }
 }
 
-void Engine::run() {
+void Engine::prepare_run() {
   if (workers_.empty()) build(options_);  // for want of memory, the last time
-  const bool pins = options_.bind && topology().pins(count_);
   try {
-    start_threads(pins);
+    start_threads(options_.bind && topology().pins(count_));
   } catch (const std::exception& e) {
     std::throw_with_nested(
         TaskError(errors::no_thread(static_cast<unsigned>(threads_.size()) + 1, count_, e.what())));
   }
+}
+
+void Engine::run() {
+  const bool pins = options_.bind && topology().pins(count_);
   const PinnedCaller pinned(*this, pins && count_ > 1 && is_caller_pinned_);
   Worker& self = *workers_.front();
   engine::ThreadState* const outside = std::exchange(engine::current_thread, &self);
@@ -258,8 +272,29 @@ void Engine::run() {
   }
   events.lower(Events::kPaused);
   if (has_work_for_anybody()) events.notify_all();  // who was woken before went to sleep again
-  self.work();
-  pause_workers();
+  for (;;) {
+    self.work();
+    pause_workers();
+    if ((events.look_ordered() & Events::kStop) != 0) {
+      // What a worker has kept that has not woken up since its pause, it drops before others' tasks are
+      // destroyed.
+      for (const auto& worker : workers_) {
+        while (worker->seen.has_kept.load(std::memory_order_seq_cst)) {
+          events.notify_all();
+          std::this_thread::yield();
+        }
+      }
+      pause_workers();
+      break;
+    }
+    const Sums sums = this->sums();
+    if (sums.created == sums.finished) break;
+    // Another thread's tasks, taken from the inbox when the end had been found already: they are private to a
+    // worker that has paused, and no other would see them in the next run.
+    current_run.fetch_add(1, std::memory_order_seq_cst);
+    events.lower(Events::kPaused);
+    events.notify_all();
+  }
   if (trace_ != nullptr) trace_->end_run();
   engine::current_thread = outside;
   is_running_.store(false, std::memory_order_seq_cst);
@@ -346,10 +381,23 @@ std::vector<native::LongTask> Engine::long_tasks() {
 }
 
 bool Engine::is_stranger() const {
-  return is_running() && holds() == 0 && std::this_thread::get_id() != runner_.load();
+  return is_running() && holds() == 0 && turn.taker() == RunTurn::Taker::run &&
+         std::this_thread::get_id() != runner_.load();
+}
+
+void free_outside(engine::ThreadState& self, Task* task) {
+  if (task->is_extended()) {
+    self.heap.free<sizeof(engine::ExtendedTask)>(task);
+  } else {
+    self.heap.free<sizeof(Task)>(task);
+  }
 }
 
 void Engine::submit_outside(engine::ThreadState& self, Task* task) {
+  if (auto& outside = static_cast<OutsideThread&>(self); outside.is_joining) {
+    if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
+    return outside.joining.append(task);
+  }
   if (is_stranger() ||
       (task->is_timestamped() && is_running() && std::this_thread::get_id() != runner_.load())) {
     const struct Dropped {
@@ -357,17 +405,17 @@ void Engine::submit_outside(engine::ThreadState& self, Task* task) {
       Task* task;
       ~Dropped() {
         if (task->code->destroy != nullptr) task->code->destroy(task);
-        if (task->is_extended()) {
-          creator.heap.free<sizeof(engine::ExtendedTask)>(task);
-        } else {
-          creator.heap.free<sizeof(Task)>(task);
-        }
+        free_outside(creator, task);
       }
     } dropped{self, task};
     throw TaskError(errors::foreign_thread(name_of(*task)));
   }
   if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
-  if (!inbox.push(task, task)) return;
+  push_outside(task, task);
+}
+
+void Engine::push_outside(Task* first, Task* last) {
+  if (!inbox.push(first, last)) return;
   inbox_ready.add(0, kNormalRank);
   // Looks again: a run() that began meanwhile may have found the inbox empty. Ordered against that as work is
   // against can_find_work().
@@ -477,15 +525,14 @@ void created_many(ThreadState& self) {
 
 void run() {
   runtime::Engine& engine = runtime::the_engine();
-  const runtime::Engine::OnlyRun only(engine);
-  const struct Written {  // after the run, however it ends, and outside its measured time
-    runtime::TraceFile* trace;
-    ~Written() {
-      if (trace != nullptr) trace->write();
-    }
-  } written{engine.trace()};
+  engine.take_turn();
+  const runtime::Engine::GivesBack gives_back(engine);
   const runtime::RunClock clock;
+  engine.prepare_run();
   engine.run();
+}
+void run_group(TaskGroup& group, void (*start)(void*), void* work) {
+  runtime::the_engine().run_group(group, start, work);
 }
 void retire(ResourceHeader* header) { runtime::the_engine().retire(header); }
 

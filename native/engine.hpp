@@ -20,6 +20,7 @@
 #include "native/order/groups.hpp"
 #include "native/order/order.hpp"
 #include "native/order/packed_tasks.hpp"
+#include "native/run_turn.hpp"
 #include "native/topology/topology.hpp"
 #include "native/trace/trace_file.hpp"
 #include "native/worker/termination.hpp"
@@ -45,7 +46,12 @@ struct OutsideThread : engine::ThreadState {
   OutsideThread& operator=(const OutsideThread&) = delete;
   CellCache cells;
   Reached::Place& place;
+  bool is_joining = false;       ///< an algorithm joins another thread's run: what it creates is
+  Chain joining;                 ///< kept here, so that all of it comes into the inbox at once
+  std::uint64_t joined_run = 0;  ///< the last run that an algorithm of this thread was part of
 };
+/// Its task, which never ran; destroyed.
+void free_outside(engine::ThreadState& self, Task* task);
 
 class Engine {
  public:
@@ -63,20 +69,25 @@ class Engine {
   /// One for each worker: who idles leaves a CPU idle.
   bool has_cpus() const;
   native::Counters counters() const;
-  /// Runs come one after the other, from whatever threads. @throws TaskError inside a task, and beside
-  /// another.
-  class OnlyRun {
+  /// For run(). @throws TaskError inside a task, and beside another thread's run(); behind an algorithm that
+  /// another thread has called it waits.
+  void take_turn();
+  /// Of a thread that has taken the turn: gives it back, and writes the trace.
+  class GivesBack {
    public:
-    explicit OnlyRun(Engine& engine);
-    ~OnlyRun() { engine_.is_taken_.store(false, std::memory_order_release); }
-    OnlyRun(const OnlyRun&) = delete;
-    OnlyRun& operator=(const OnlyRun&) = delete;
+    explicit GivesBack(Engine& engine) : engine_(engine) {}
+    ~GivesBack();
+    GivesBack(const GivesBack&) = delete;
+    GivesBack& operator=(const GivesBack&) = delete;
 
    private:
     Engine& engine_;
   };
-  /// While the caller has an OnlyRun.
+  /// While the caller has the turn: whatever a run needs. After it run() throws only what tasks have thrown.
+  void prepare_run();
   void run();
+  /// An algorithm's run, or its part of another thread's: until the group is complete. See algorithms.cpp.
+  void run_group(TaskGroup& group, void (*start)(void*), void* work);
   /// Of a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);
   /// Whether the caller, which is not a worker, creates beside a run that nothing holds open for it.
@@ -112,6 +123,7 @@ class Engine {
   // Lagging: how many workers do, and when the last sleeper was woken, and how long that call took, in ticks.
   Atomic<unsigned> lagging{0};
   std::atomic<std::uint64_t> woken_at{0}, wake_ticks{0};
+  RunTurn turn;
   Turns turns_alone;  ///< of workers with tasks that run alone
   TaskPool inbox;     ///< from other threads: not run from there, but handed on
   ReadySet<StdAtomics> inbox_ready{1};
@@ -129,6 +141,8 @@ class Engine {
   unsigned pool_count() const { return pool_count_; }
   TaskPool& shared_pool(unsigned index) const { return pools_[index]; }
   unsigned holds() const { return holds_.load(std::memory_order_seq_cst); }
+  /// Whether the run goes on though there are no tasks. An algorithm returns also while a hold is open.
+  bool is_held_open() const { return holds() != 0 && turn.taker() == RunTurn::Taker::run; }
 
   Sums sums() const;
   /// Runs are numbered from 1. When `over` is the number of the current one, worker 0's run() may return; a
@@ -161,6 +175,9 @@ class Engine {
   void fill_choices();
   std::uint16_t give_pool(std::uint64_t slot);
   void clear_after_failure();
+  void push_outside(Task* first, Task* last);
+  void join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work);
+  void drop_pending();
   void pause_workers();
 
   bool is_copy_ = false;  // set before the child has a second thread
@@ -176,7 +193,6 @@ class Engine {
   std::unique_ptr<TraceFile> trace_;  // before those who write it
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
-  std::atomic<bool> is_taken_{false};  // there is an OnlyRun
   Atomic<bool> is_running_{false};
   std::atomic<std::thread::id> runner_{};
   Atomic<unsigned> holds_{0};
@@ -189,6 +205,10 @@ class Engine {
   std::mutex retired_mutex_;
   engine::ResourceHeader* retired_ = nullptr;
 };
+
+/// All that threads outside have created; the mailboxes that have messages are marked, see
+/// mark_mailboxes(). Between runs, or while no task runs.
+Chain take_inbox(Engine& engine);
 
 Engine& the_engine();
 /// Which it has been.

@@ -24,12 +24,6 @@ std::exception_ptr nested(TaskError&& error, const std::exception_ptr& original)
   }
 }
 
-std::string and_further(std::string sentence, std::uint64_t further) {
-  if (further == 0) return sentence;
-  return std::move(sentence) + " (and " + std::to_string(further) +
-         (further == 1 ? " further exception)" : " further exceptions)");
-}
-
 }  // namespace
 
 std::string name_of(const Task& task) {
@@ -80,7 +74,7 @@ void Failure::add(const std::exception_ptr& error) noexcept {
 std::exception_ptr Failure::named(const std::exception_ptr& first, std::uint64_t further) const {
   const errors::Task task{function_, timestamp_};
   const auto wrap = [&](std::string sentence) {
-    return nested(TaskError(and_further(std::move(sentence), further), function_, timestamp_), first);
+    return nested(TaskError(errors::and_further(std::move(sentence), further), function_, timestamp_), first);
   };
   try {
     std::rethrow_exception(first);
@@ -92,6 +86,20 @@ std::exception_ptr Failure::named(const std::exception_ptr& first, std::uint64_t
   } catch (...) {
     return wrap(errors::task_threw(task, "of an unknown type"));
   }
+}
+
+std::string Failure::first() noexcept {
+  const std::lock_guard lock(mutex_);
+  try {
+    if (first_) std::rethrow_exception(is_of_task_ ? named(first_, 0) : first_);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::exception& e) {
+    try {
+      return e.what();
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  return {};
 }
 
 std::exception_ptr Failure::take() {

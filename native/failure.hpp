@@ -27,6 +27,8 @@ class Failure {
   void add(const std::exception_ptr& error, const engine::Task& task) noexcept;
   /// An error of the run itself.
   void add(const std::exception_ptr& error) noexcept;
+  /// What was added first says, as text: the exception itself is its run's. Empty: nothing, or no memory.
+  std::string first() noexcept;
   /// What run() throws, or null; the next run begins without.
   std::exception_ptr take();
 

@@ -2,7 +2,10 @@
 // parallel_scan, parallel_invoke, parallel_sort. Not part of rubato.hpp: include it where it is used.
 //
 // Outside tasks an algorithm runs to its end, as run() does, together with all tasks that were created
-// before. In a task nothing may block: what comes afterwards is the last argument,
+// before. Several threads may call algorithms at once (engine native): a later call joins the run that goes
+// on, and its thread sleeps until its own tasks are done. If a body throws, no further part starts, and the
+// call throws a TaskError with the original nested in it (rethrow_original()); other tasks go on. In a task
+// nothing may block: what comes afterwards is the last argument,
 //
 //   parallel_for(0, n, body, then([=] { go_on(); }));
 //   parallel_reduce(blocked_range(0, n), 0.0, sum, std::plus<>(), then([=](double total) { use(total); },
@@ -29,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "rubato/engine/algorithm_work.hpp"
 #include "rubato/task.hpp"
 #if defined(__riscv)
 #include <unistd.h>
@@ -69,18 +73,6 @@ class blocked_range {
 /// Of bounds of different types: their common type.
 template <class Begin, class End>
 blocked_range(Begin, End, std::uint64_t = 0) -> blocked_range<std::common_type_t<Begin, End>>;
-
-/// What comes after an algorithm that a task calls. See then().
-template <class F>
-struct Then {
-  F function;        ///< is called with the result
-  TaskGroup* group;  ///< that it belongs to; may be null
-};
-/// `function` gets the algorithm's result, if it has one, and belongs to `group`, if it is not null.
-template <class F>
-Then<F> then(F function, TaskGroup* group = nullptr) {
-  return {std::move(function), group};
-}
 
 namespace engine {
 
@@ -138,77 +130,14 @@ class DividedRange {
   Division division_;
 };
 
-// ---- What all have in common ----
-
-/// An algorithm at work: where its tasks find it, and the group to which they belong. `Algorithm` has
-/// start(Work&), which creates the first task, or none, and finish(), whose result is the algorithm's.
-template <class Algorithm>
-struct Work {
-  template <class... Args>
-  explicit Work(Args&&... args) : algorithm(std::forward<Args>(args)...) {
-    if (is_timestamped()) at = engine::timestamp();
-  }
-  Annotations annotations() { return {.at = at, .group = &group}; }
-
-  TaskGroup group;
-  std::optional<Timestamp> at;
-  Algorithm algorithm;
-};
-
-/// Outside tasks.
-template <class Algorithm>
-auto run_to_end(Algorithm algorithm) {
-  if (is_in_task()) rubato::run();  // which refuses to, and says why
-  Work<Algorithm> work(std::move(algorithm));
-  work.algorithm.start(work);
-  rubato::run();
-  return work.algorithm.finish();
-}
-
-/// The task after an algorithm. On hosts it owns the work: if it never runs, for a failure, that goes with
-/// it.
-template <class Work, class Function>
-struct Continuation {
-  template <class... Args>
-  explicit Continuation(Function then, Args&&... args)
-      : work(std::forward<Args>(args)...), function(std::move(then)) {}
-  void run() {
-    if constexpr (std::is_void_v<decltype(work.algorithm.finish())>) {
-      work.algorithm.finish();
-      function();
-    } else {
-      function(work.algorithm.finish());
-    }
-  }
-
-  Work work;
-  Function function;
-};
-
-template <class Algorithm, class Function>
-void run_before(Algorithm algorithm, Then<Function> then) {
-  using Whole = Continuation<Work<Algorithm>, Function>;
-  auto whole = std::make_unique<Whole>(std::move(then.function), std::move(algorithm));
-  Work<Algorithm>& work = whole->work;
-  const Annotations annotations{.at = work.at, .group = then.group, .after = &work.group};
-  work.algorithm.start(work);
-#if defined(__riscv)
-  rubato::create<TaskType::nonspec>(
-      [](Whole* w) {
-        w->run();
-        delete w;
-      },
-      annotations, whole.release());
-#else
-  rubato::create<TaskType::nonspec>([owned = std::move(whole)] { owned->run(); }, annotations);
-#endif
-}
-
 // ---- Parts that know nothing of each other ----
 
 template <class Work>
 struct RunPart {
-  void operator()(Work* work, std::uint64_t number) const { std::as_const(work->algorithm).run(number); }
+  using TaskName = typename Work::TaskName;
+  void operator()(Work* work, std::uint64_t number) const {
+    work->failures.attempt([=] { std::as_const(work->algorithm).run(number); });
+  }
 };
 template <class Work>
 struct SplitParts;
@@ -223,15 +152,31 @@ void create_parts(Work& work, std::uint64_t first, std::uint64_t last) {
 }
 template <class Work>
 struct SplitParts {
+  using TaskName = typename Work::TaskName;
   void operator()(Work* work, std::uint64_t first, std::uint64_t last) const {
-    const std::uint64_t middle = first + (last - first) / 2;
-    create_parts(*work, first, middle);
-    create_parts(*work, middle, last);
+    work->failures.attempt([=] {
+      const std::uint64_t middle = first + (last - first) / 2;
+      create_parts(*work, first, middle);
+      create_parts(*work, middle, last);
+    });
   }
+};
+
+template <class Body>
+struct EachOf;
+template <class Body>
+struct BodyOfFor {
+  using type = Body;
+};
+template <class Body>
+struct BodyOfFor<EachOf<Body>> {
+  using type = Body;
 };
 
 template <class Index, class Body>
 struct For {
+  using TaskName = task_names::parallel_for<typename BodyOfFor<Body>::type>;
+  static constexpr const char* kName = "parallel_for()";
   void start(auto& work) { create_parts(work, 0, range.parts()); }
   void run(std::uint64_t number) const { body(range.part(number)); }
   void finish() {}
@@ -252,6 +197,8 @@ struct EachOf {
 /// Of iterators that cannot jump: where the parts begin.
 template <class Iterator, class Body>
 struct ForEach {
+  using TaskName = task_names::parallel_for_each<Body>;
+  static constexpr const char* kName = "parallel_for_each()";
   ForEach(Iterator begin, Iterator end, Body each) : body(std::move(each)) {
     const auto size = static_cast<std::uint64_t>(std::distance(begin, end));
     const Division division(size, 0);
@@ -279,6 +226,8 @@ struct alignas(64) PartResult {
 
 template <class Index, class T, class Body, class Combine>
 struct Reduce {
+  using TaskName = task_names::parallel_reduce<Body>;
+  static constexpr const char* kName = "parallel_reduce()";
   Reduce(const blocked_range<Index>& whole, T none, Body b, Combine c)
       : range(whole),
         identity(std::move(none)),
@@ -302,6 +251,8 @@ struct Reduce {
 
 template <class... Functions>
 struct Invoke {
+  using TaskName = task_names::parallel_invoke<Functions...>;
+  static constexpr const char* kName = "parallel_invoke()";
   void start(auto& work) { create_parts(work, 0, sizeof...(Functions)); }
   void run(std::uint64_t number) const { call(number, std::index_sequence_for<Functions...>{}); }
   void finish() {}
@@ -318,6 +269,8 @@ struct Invoke {
 
 template <class Index, class T, class Body, class Combine>
 struct ScanSums {
+  using TaskName = task_names::parallel_scan<Body>;
+  static constexpr const char* kName = "parallel_scan()";
   ScanSums(const blocked_range<Index>& whole, T none, Body b, Combine c)
       : range(whole),
         sums(range.parts(), PartResult<T>{none}),
@@ -344,6 +297,8 @@ struct ScanSums {
 };
 template <class Sums>
 struct ScanFinal {
+  using TaskName = typename Sums::TaskName;
+  static constexpr const char* kName = Sums::kName;
   void start(auto& work) { create_parts(work, 0, sums.sums.size()); }
   void run(std::uint64_t number) const {
     auto& sum = sums.sums[number].value;
@@ -358,6 +313,8 @@ struct ScanFinal {
 
 template <class Iterator, class Less>
 struct Sort {
+  using TaskName = task_names::parallel_sort<Iterator, Less>;
+  static constexpr const char* kName = "parallel_sort()";
   using Offset = typename std::iterator_traits<Iterator>::difference_type;
   static constexpr std::uint64_t kSmall = 2048;
 
@@ -399,7 +356,11 @@ std::pair<std::uint64_t, std::uint64_t> Sort<Iterator, Less>::divide(std::uint64
 
 template <class Work>
 struct SortPart {
+  using TaskName = typename Work::TaskName;
   void operator()(Work* work, std::uint64_t first, std::uint64_t last, unsigned divisions_left) const {
+    work->failures.attempt([=] { sort_part(work, first, last, divisions_left); });
+  }
+  static void sort_part(Work* work, std::uint64_t first, std::uint64_t last, unsigned divisions_left) {
     const auto& sort = work->algorithm;
     if (last - first <= sort.grain || divisions_left == 0)
       return std::sort(sort.at(first), sort.at(last), sort.less);

@@ -15,6 +15,7 @@
 #endif
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -57,6 +58,28 @@ class [[gnu::visibility("default")]] TaskError : public std::runtime_error {
   std::optional<std::uint64_t> timestamp_;
 };
 
+#if !defined(__riscv)
+/// Throws the exception that a task or an algorithm's body threw, which the TaskError of run() or of the
+/// algorithm has nested in it; the TaskError itself if there is none.
+///
+///   try {
+///     parallel_for(0, n, body);
+///   } catch (const TaskError& error) {
+///     rethrow_original(error);
+///   }
+[[noreturn]] inline void rethrow_original(const TaskError& error) {
+  const auto* const outer = dynamic_cast<const std::nested_exception*>(&error);
+  if (outer != nullptr && outer->nested_ptr() != nullptr) {
+    try {
+      outer->rethrow_nested();
+    } catch (const TaskError& inner) {
+      rethrow_original(inner);
+    }
+  }
+  throw error;
+}
+#endif
+
 /// The sentences. `function` is a name for a person ("visit(Vertex*)"); on the chip an address, which the
 /// simulator's report turns into one.
 namespace errors {
@@ -94,6 +117,26 @@ inline std::string nested_run(const Task& task) {
          "TaskGroup (.group) and create the task that follows with .after";
 }
 
+/// M3: an algorithm without a continuation inside a task.
+inline std::string algorithm_in_task(std::string_view algorithm) {
+  return std::string(algorithm) +
+         " calls run(), which only code outside tasks may do: in a task give it what comes afterwards as its "
+         "last argument, then(...)";
+}
+
+/// An algorithm on a worker's thread outside every task: the worker cannot wait for itself.
+inline std::string algorithm_in_destructor() {
+  return "an algorithm is called by the destructor of a removed resource, or of a task that never ran: "
+         "create "
+         "a task that calls it";
+}
+
+/// An algorithm that had joined another thread's run().
+inline std::string joined_run_failed() {
+  return "the run() that this algorithm had joined ended with an exception of another task before all of the "
+         "algorithm's tasks had run";
+}
+
 /// run() while another thread's run() goes on.
 inline std::string concurrent_run() {
   return "run() is called while another thread's run() goes on: call it from one thread at a time; others "
@@ -102,6 +145,13 @@ inline std::string concurrent_run() {
 
 inline std::string task_threw(const Task& task, std::string_view what) {
   return describe(task) + " ended with an exception: " + std::string(what);
+}
+
+/// The sentence of the first exception, if others followed.
+inline std::string and_further(std::string sentence, std::uint64_t further) {
+  if (further == 0) return sentence;
+  return std::move(sentence) + " (and " + std::to_string(further) +
+         (further == 1 ? " further exception)" : " further exceptions)");
 }
 
 /// A rule about one call, broken inside a task.

@@ -31,6 +31,19 @@ inline constexpr bool is_portable_function =
     (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) ||
     (std::is_empty_v<F> && std::is_trivially_copyable_v<F> && std::is_default_constructible_v<F>);
 
+/// The type by which errors and traces name a callable: its member TaskName, or the callable itself.
+template <class F>
+struct NameType {
+  using type = F;
+};
+template <class F>
+  requires requires { typename F::TaskName; }
+struct NameType<F> {
+  using type = typename F::TaskName;
+};
+template <class F>
+using name_type = typename NameType<F>::type;
+
 /// How a task's callable is called: as a constant, if it can be, so that calling it does not change it.
 template <class F, class... Args>
 using Called = std::conditional_t<std::is_invocable_v<const F&, Args...>, const F&, F&>;

@@ -6,7 +6,6 @@
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
-namespace {
 
 /// All that threads outside have created, the turns of actors among it. These push a message first and then
 /// its turn: with none in between, and no turn left, all mailboxes with messages are to be cleared, and those
@@ -23,8 +22,6 @@ Chain take_inbox(Engine& engine) {
   engine.reached.open();
   return arrived;
 }
-
-}  // namespace
 
 void Worker::drop(Task* task, bool is_kept) {
   finish(task);

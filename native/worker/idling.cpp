@@ -83,7 +83,7 @@ bool Idling::wait_for_work() {
       is_last = false;
       break;
     }
-    is_last = Events::idle(word) == engine_.workers() && engine_.holds() != 0;
+    is_last = Events::idle(word) == engine_.workers() && engine_.is_held_open();
     if (worker_.index == 0 && engine_.over.load(std::memory_order_seq_cst) == run) {
       end_idling();
       return false;
@@ -159,12 +159,17 @@ void Idling::pause() {
 }
 void Idling::wait_for_end_of_pause() {
   Events& events = engine_.events;
+  // After a failure a worker drops what it has kept: it leaves for that, and pauses again.
+  const auto must_wait = [this](std::uint64_t word) {
+    return (word & (Events::kPaused | Events::kEnd)) == Events::kPaused &&
+           ((word & Events::kStop) == 0 || !worker_.seen.has_kept.load(std::memory_order_relaxed));
+  };
   for (;;) {
     const Events::Ticket ticket = events.announce();
-    if ((ticket.word & (Events::kPaused | Events::kEnd)) == Events::kPaused) events.sleep(ticket);
+    if (must_wait(ticket.word)) events.sleep(ticket);
     const std::uint64_t word = events.cancel();
     worker_.seen.idle_ends.fetch_add(1, std::memory_order_seq_cst);
-    if ((word & (Events::kPaused | Events::kEnd)) != Events::kPaused) return;
+    if (!must_wait(word)) return;
   }
 }
 
@@ -172,7 +177,7 @@ void Idling::wait_for_end_of_pause() {
 bool Idling::is_over_when_all_are_idle(std::uint64_t word) {
   if ((word & Events::kStop) != 0) return true;
   // What another thread created before it closed its hold is in the inbox, and not counted yet.
-  if (engine_.holds() != 0) return false;
+  if (engine_.is_held_open()) return false;
   if (!engine_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten)) return false;
   // Empty may mean that a worker has just taken what was there, and not counted it yet: that one stopped
   // idling before. If it idles again, the sums below have it.

@@ -17,6 +17,7 @@ struct alignas(64) SeenByOthers {
   Atomic<Task*> published{nullptr};  ///< a list that ends with null: the thread that exchanges it has it
   Atomic<bool> must_distribute{false};
   Atomic<bool> is_idle{false};
+  Atomic<bool> has_kept{false};           ///< it has paused, and has tasks that no other can take
   Atomic<unsigned> prefetch_distance{0};  ///< the ring's
   Atomic<std::uint64_t> idle_ends{0};     ///< how often it was idle and went on
   ReadySet<StdAtomics> ready;             ///< shared pools
@@ -26,7 +27,8 @@ struct alignas(64) SeenByOthers {
   bool has_published() const { return published.load(std::memory_order_seq_cst) != nullptr; }
   bool has_ready_pools() const { return !ready.is_empty(); }
   bool has_work_of_its_own() const {
-    return !pinned.is_empty() || must_distribute.load(std::memory_order_seq_cst);
+    return !pinned.is_empty() || must_distribute.load(std::memory_order_seq_cst) ||
+           has_kept.load(std::memory_order_seq_cst);
   }
 };
 

@@ -77,6 +77,10 @@ void submit(ThreadState& self, Task* task);
 /// Called now and then by a task that creates many: idle workers may want some of them.
 void created_many(ThreadState& self);
 void run();
+/// Of an algorithm that is called outside tasks: `start(work)` creates one task or none, a member of `group`.
+/// Runs it as run() does, or sleeps until another thread's run has; returns when the group is complete.
+/// Errors: TaskError, of the run, or before there is a task.
+void run_group(TaskGroup& group, void (*start)(void*), void* work);
 void retire(ResourceHeader* header);
 
 inline bool is_in_task() { return current_thread != nullptr && current_thread->running != nullptr; }

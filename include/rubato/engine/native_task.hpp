@@ -238,7 +238,7 @@ struct InlineTask {
   }
   static constexpr TaskCode code{run,
                                  std::is_trivially_destructible_v<F> ? nullptr : destroy,
-                                 &typeid(F),
+                                 &typeid(name_type<F>),
                                  false,
                                  std::is_trivially_copyable_v<F> && !check::kIsChecked,
                                  payload_words<F, Args...>,
@@ -284,7 +284,7 @@ struct Closure {
     std::apply(call, closure.arguments);
   }
   static void destroy(Task* task) { std::unique_ptr<Closure>(of(task)).reset(); }
-  static constexpr TaskCode code{run, destroy, &typeid(F), false, false, 1, 0};
+  static constexpr TaskCode code{run, destroy, &typeid(name_type<F>), false, false, 1, 0};
 };
 
 template <class T>

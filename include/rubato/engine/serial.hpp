@@ -87,7 +87,8 @@ inline void create(F function, const Annotations& annotations, Args... args) {
     submit(type, annotations, {reinterpret_cast<const void*>(function), &typeid(F)},
            bind_pointer(function, decltype(parameters_of(function)){}, args...));
   } else {
-    submit(type, annotations, {nullptr, &typeid(F)}, make_body([f = std::move(function), args...]() mutable {
+    submit(type, annotations, {nullptr, &typeid(name_type<F>)},
+           make_body([f = std::move(function), args...]() mutable {
              static_cast<Called<F, Args...>>(f)(Args(args)...);
            }));
   }

@@ -1,4 +1,5 @@
-// Algorithms of rubato/algorithms.hpp.
+// Algorithms that several threads call at once: each returns with its own result or exception when its own
+// tasks are done, whoever has run them. Rules R10 and R11.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -7,6 +8,9 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "rubato/algorithms.hpp"
@@ -16,6 +20,206 @@
 namespace {
 
 using namespace rubato;
+
+constexpr int kCalls = 200;
+constexpr int kSize = 500;
+
+/// The sum of 0 to kSize - 1, in a frame that is gone as soon as the call returns.
+int sum_by_parallel_reduce() {
+  const std::vector<int> ones(kSize, 1);
+  const auto add = [&ones](const blocked_range<int>& part, int sum) {
+    for (int i = part.begin(); i != part.end(); ++i) sum += ones[static_cast<std::size_t>(i)] * i;
+    return sum;
+  };
+  return parallel_reduce(blocked_range(0, kSize, 8), 0, add, std::plus<>());
+}
+constexpr int kSum = kSize * (kSize - 1) / 2;
+
+void in_threads(unsigned count, const std::function<void(unsigned)>& act) {
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < count; ++i) threads.emplace_back(act, i);
+  for (std::thread& thread : threads) thread.join();
+}
+
+class Algorithms : public testing::TestWithParam<unsigned> {
+ protected:
+  void SetUp() override { use_workers(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Workers, Algorithms, testing::Values(1u, 2u, 8u));
+
+TEST_P(Algorithms, MayBeCalledByThreadsAtOnce) {
+  for (const unsigned threads : {2u, 4u}) {
+    std::atomic<int> right{0};
+    in_threads(threads, [&](unsigned) {
+      for (int k = 0; k < kCalls; ++k) right += sum_by_parallel_reduce() == kSum ? 1 : 0;
+    });
+    EXPECT_EQ(right, kCalls * static_cast<int>(threads));
+  }
+}
+
+TEST_P(Algorithms, JoinTheRunOfAServer) {
+  native::Hold open = native::hold();
+  std::atomic<int> served{0};
+  std::thread server([] { run(); });
+  in_threads(2, [&](unsigned) {
+    for (int k = 0; k < kCalls; ++k) {
+      EXPECT_EQ(sum_by_parallel_reduce(), kSum);
+      create<nonspec>([&served] { ++served; }, {});
+    }
+  });
+  open.close();
+  server.join();
+  EXPECT_EQ(served, 2 * kCalls);
+}
+
+/// Also if the call comes before the server's run(): then its own run ends before the hold is closed.
+TEST_P(Algorithms, ReturnWhileAHoldIsOpenThatNoRunHasSeen) {
+  native::Hold open = native::hold();
+  EXPECT_EQ(sum_by_parallel_reduce(), kSum);
+  open.close();
+  run();
+}
+
+TEST_P(Algorithms, JoinARunWhoseTasksWaitForThem) {
+  std::atomic<bool> are_over{false};
+  std::atomic<bool> has_begun{false};
+  std::thread runner([&] {
+    create<nonspec>(
+        [&] {
+          has_begun = true;
+          while (!are_over) std::this_thread::yield();
+        },
+        {});
+    run();
+  });
+  while (!has_begun) std::this_thread::yield();
+  if (GetParam() > 1) {  // with one worker nothing runs beside the task
+    for (int k = 0; k < 20; ++k) EXPECT_EQ(sum_by_parallel_reduce(), kSum);
+  }
+  are_over = true;
+  runner.join();
+}
+
+struct OwnError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+TEST_P(Algorithms, ThrowWhatTheirOwnBodiesThrow) {
+  std::atomic<int> thrown{0}, right{0};
+  in_threads(3, [&](unsigned thread) {
+    for (int k = 0; k < kCalls; ++k) {
+      if (thread != 0) {
+        right += sum_by_parallel_reduce() == kSum ? 1 : 0;
+        continue;
+      }
+      try {
+        parallel_for(0, kSize, [k](int i) {
+          if (i == k) throw OwnError("of index " + std::to_string(i));
+        });
+        ADD_FAILURE() << "parallel_for() throws";
+      } catch (const TaskError& error) {
+        try {
+          rethrow_original(error);
+        } catch (const OwnError& own) {
+          thrown += own.what() == "of index " + std::to_string(k) ? 1 : 0;
+        }
+      }
+    }
+  });
+  EXPECT_EQ(thrown, kCalls);
+  EXPECT_EQ(right, 2 * kCalls);
+}
+
+/// No part refers to a call that has ended, and what had begun is told from what was done.
+TEST_P(Algorithms, AreToldOfAnExceptionThatEndsTheRunTheyHaveJoined) {
+  std::atomic<int> right{0}, told{0}, wrong{0};
+  std::atomic<bool> are_over{false};
+  std::thread failing([&] {
+    while (!are_over) {
+      try {
+        create<nonspec>([] { throw OwnError("of the run"); }, {});
+        run();
+      } catch (const TaskError&) {
+      }
+    }
+  });
+  in_threads(2, [&](unsigned) {
+    for (int k = 0; k < kCalls; ++k) {
+      try {
+        (sum_by_parallel_reduce() == kSum ? right : wrong) += 1;
+      } catch (const TaskError& error) {
+        const std::string said = error.what();
+        (said.ends_with("ended with an exception: of the run") ? told : wrong) += 1;
+      }
+    }
+  });
+  are_over = true;
+  failing.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(right + told, 2 * kCalls);
+  run();
+  EXPECT_EQ(sum_by_parallel_reduce(), kSum);
+}
+
+struct CallsWhenDestroyed {
+  explicit CallsWhenDestroyed(std::string* text) : said(text) {}
+  ~CallsWhenDestroyed() {
+    try {
+      sum_by_parallel_reduce();
+    } catch (const TaskError& error) {
+      *said = error.what();
+    }
+  }
+  std::string* said;
+};
+
+/// A worker, or the thread that ends a run, would wait for itself.
+TEST_P(Algorithms, AreRefusedInDestructorsThatRunOutsideTasks) {
+  for (const bool is_late : {false, true}) {
+    std::string said;
+    const auto object = make_resource<CallsWhenDestroyed>({}, &said);
+    create<nonspec>([object] { remove(object); }, {.at = 0});
+    for (int i = 0; i < 1000 && !is_late; ++i)
+      create<nonspec>([] {}, {.at = 1 + static_cast<std::uint64_t>(i)});
+    run();
+    EXPECT_NE(said.find("is called by the destructor"), std::string::npos) << said;
+  }
+}
+
+TEST(Algorithm, NamesWhatTheUserCalled) {
+  use_workers(2);
+  const auto nest = [](int) { parallel_for(0, 4, [](int) {}); };
+  try {
+    parallel_for(0, 1, nest);
+    ADD_FAILURE() << "a nested parallel_for() throws";
+  } catch (const TaskError& error) {
+    const std::string said = error.what();
+    EXPECT_TRUE(error.function().starts_with("parallel_for((anonymous namespace)::")) << error.function();
+    EXPECT_NE(said.find("parallel_for() calls run(), which only code outside tasks may do"), said.npos)
+        << said;
+    EXPECT_NE(said.find("then(...)"), said.npos) << said;
+    EXPECT_EQ(said.find("RunPart"), said.npos) << said;
+  }
+}
+
+TEST(Algorithm, SaysHowManyBodiesThrewAndStartsNoPartAfterThat) {
+  use_workers(1);
+  int calls = 0, created = 0;
+  create<nonspec>([&created] { ++created; }, {});
+  try {
+    parallel_for(blocked_range(0, 100, 1), [&calls](const auto&) {
+      ++calls;
+      throw 42;
+    });
+    ADD_FAILURE() << "parallel_for() throws";
+  } catch (const TaskError& error) {
+    EXPECT_NE(std::string(error.what()).find("ended with an exception: of an unknown type"),
+              std::string::npos);
+    EXPECT_THROW(rethrow_original(error), int);
+  }
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(created, 1);  // other tasks go on
+}
 
 template <class Index>
 void cover(Index begin, Index end, std::uint64_t expected) {

@@ -1,0 +1,146 @@
+// Algorithms that threads outside tasks call (rubato/algorithms.hpp): the thread's own run, or a part of the
+// run that another thread has begun. Rules R10 and R11.
+//
+// A thread that finds the turn taken joins: it hands over the algorithm's first task and, at once, one that
+// waits for the algorithm's group, and sleeps. The second task, run or destroyed unrun, wakes it. In the
+// inbox it stands behind the first, and it is destroyed after all members of the group, so that no task
+// refers to the algorithm when the thread goes on. If the run has ended before it took these tasks, the
+// thread runs them itself: no task is left behind whatever the other thread does.
+// SPDX-License-Identifier: MIT
+#include <chrono>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <thread>
+#include <typeinfo>
+#include <utility>
+
+#include "native/engine.hpp"
+#include "native/run_turn.hpp"
+#include "native/trace/counters_file.hpp"
+#include "rubato/engine/native.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+using engine::Task;
+
+/// Of a call that has joined a run, on its stack.
+struct Joined {
+  enum class State : std::uint8_t { waiting, complete, dropped };
+  State state = State::waiting;
+  std::string why;  // dropped: the exception that ended the run
+};
+
+/// In traces.
+struct AlgorithmIsComplete {};
+
+Joined* joined_in(const Task* task) { return reinterpret_cast<Joined*>(task->words[0]); }
+
+void end(Joined* joined, Joined::State state) {
+  Engine& engine = the_engine();
+  engine.turn.change([&] {
+    joined->state = state;
+    if (state == Joined::State::dropped) joined->why = engine.failure.first();
+  });
+}
+
+/// The last that refers to it: the destructor of a task that has run finds none.
+void complete(Task* task) {
+  Joined* const joined = joined_in(task);
+  task->words[0] = 0;
+  end(joined, Joined::State::complete);
+}
+void drop(Task* task) {
+  if (Joined* const joined = joined_in(task)) end(joined, Joined::State::dropped);
+}
+constexpr engine::TaskCode kCompleteCode{
+    complete, drop, &typeid(AlgorithmIsComplete), false, false, 1, engine::kNoPointer};
+
+Task* make_complete_task(engine::ThreadState& self, Joined& joined, TaskGroup& group) {
+  auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(engine::ExtendedTask)>());
+  task->code = &kCompleteCode;
+  task->handle = engine::handle::kExtended;
+  task->words[0] = reinterpret_cast<std::uint64_t>(&joined);
+  engine::TaskExtension* const extension =
+      ::new (static_cast<void*>(engine::extension_of(task))) engine::TaskExtension{};
+  extension->after = &group;
+  extension->core = extension->numa = engine::kAnywhere;
+  return task;
+}
+
+}  // namespace
+
+/// How long a thread whose algorithm has just been part of another thread's algorithm lets that end before it
+/// joins it once more: threads that call one algorithm after the other would keep each other's calls from
+/// returning.
+constexpr std::chrono::microseconds kBeforeJoiningAgain{200};
+
+void Engine::run_group(TaskGroup& group, void (*start)(void*), void* work) {
+  refuse_copy("an algorithm");
+  if ((engine::current_thread != nullptr && engine::current_thread->is_worker) ||
+      runner_.load() == std::this_thread::get_id())
+    throw TaskError(errors::algorithm_in_destructor());
+  if (turn.try_take(RunTurn::Taker::algorithm)) {
+    const GivesBack gives_back(*this);
+    const RunClock clock;
+    prepare_run();
+    start(work);
+    return run();
+  }
+  join_with_group(static_cast<OutsideThread&>(engine::attach_thread()), group, start, work);
+}
+
+void Engine::join_with_group(OutsideThread& self, TaskGroup& group, void (*start)(void*), void* work) {
+  if (turn.taker() == RunTurn::Taker::algorithm && holds() == 0 && self.joined_run == current_run.load())
+    turn.wait_for(kBeforeJoiningAgain);
+  Joined joined;
+  Task* const last = make_complete_task(self, joined, group);
+  self.is_joining = true;
+  try {
+    start(work);
+  } catch (...) {  // there is no first task
+    self.is_joining = false;
+    self.heap.free<sizeof(engine::ExtendedTask)>(last);
+    throw;
+  }
+  self.is_joining = false;
+  // At once: if the run fails now, either none of them is destroyed or all are, the last one as the last.
+  Chain all = std::exchange(self.joining, {});
+  all.append(last);
+  push_outside(all.first, all.last);
+  const auto is_done = [&joined] { return joined.state != Joined::State::waiting; };
+  for (;;) {
+    bool has_ended = false;
+    turn.wait([&] { return has_ended = is_done(); });
+    if (has_ended) break;
+    if (!turn.try_take(RunTurn::Taker::algorithm)) continue;
+    const GivesBack gives_back(*this);
+    const RunClock clock;
+    try {
+      prepare_run();
+    } catch (...) {
+      drop_pending();
+      throw;
+    }
+    run();
+  }
+  self.joined_run = current_run.load();
+  if (joined.state == Joined::State::dropped)
+    throw TaskError(errors::joined_run_failed() + ": " + joined.why);
+}
+
+/// Between two runs: what there is was created by threads outside, and is in the inbox.
+void Engine::drop_pending() {
+  Chain arrived = take_inbox(*this);
+  engine::ThreadState& self = engine::attach_thread();
+  while (!arrived.is_empty()) {
+    Task* const task = arrived.take();
+    if (TaskGroup* const group = engine::group_of(task)) static_cast<void>(Groups::remove_member(*group));
+    if (task->code->destroy != nullptr) task->code->destroy(task);
+    free_outside(self, task);
+  }
+  clear_mailboxes(cells);
+}
+
+}  // namespace rubato::runtime

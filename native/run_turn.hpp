@@ -1,0 +1,73 @@
+// Whose turn it is to run tasks: runs come one after the other, from whatever threads. Threads that must wait
+// for another's run, or whose algorithm has joined it, sleep here. Rules R10 and R11.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace rubato::runtime {
+
+class RunTurn {
+ public:
+  /// By whom: run() of the program, an algorithm, or what ends the process.
+  enum class Taker : std::uint8_t { none, run, algorithm, end };
+
+  /// False: another thread has it.
+  bool try_take(Taker taker) {
+    Taker free = Taker::none;
+    return taker_.compare_exchange_strong(free, taker, std::memory_order_seq_cst);
+  }
+  /// Ordered against wait(): either that sees the turn free, or this sees the waiting thread.
+  void give_back() {
+    taker_.store(Taker::none, std::memory_order_seq_cst);
+    if (waiting_.load(std::memory_order_seq_cst) == 0) return;
+    change([] {});
+  }
+  Taker taker() const { return taker_.load(std::memory_order_seq_cst); }
+
+  /// Sleeps until the turn is free or `is_done()`, which is called with the lock.
+  template <class IsDone>
+  void wait(IsDone is_done) {
+    std::unique_lock lock(mutex_);
+    const Waiting waiting(waiting_);
+    changed_.wait(lock, [&] { return is_done() || taker() == Taker::none; });
+  }
+  /// The same, at most for so long.
+  void wait_for(std::chrono::microseconds most) {
+    std::unique_lock lock(mutex_);
+    const Waiting waiting(waiting_);
+    changed_.wait_for(lock, most, [&] { return taker() == Taker::none; });
+  }
+  /// `apply()` changes what makes a waiting thread done.
+  template <class Apply>
+  void change(Apply apply) {
+    const std::lock_guard lock(mutex_);
+    apply();
+    changed_.notify_all();
+  }
+
+ private:
+  class Waiting {
+   public:
+    explicit Waiting(std::atomic<unsigned>& count) : count_(count) {
+      count_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    ~Waiting() { count_.fetch_sub(1, std::memory_order_relaxed); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    std::atomic<unsigned>& count_;
+  };
+
+  std::atomic<Taker> taker_{Taker::none};
+  std::atomic<unsigned> waiting_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+}  // namespace rubato::runtime
