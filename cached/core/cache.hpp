@@ -82,7 +82,7 @@ class Cache : public CacheUpkeep<D> {
       wanted.reset();
       Item* old = this->find_live({item->key(), hash});
       compared = request.cas != 0 || request.must_match;
-      if (old) lru = old->lru;
+      if (old) lru = old->lru, answer.old_length = old->bytes - 2;
       answer.stored = permits(request, item, old);
       if (answer.stored != Stored::stored) {
         spare = item;
@@ -116,6 +116,7 @@ class Cache : public CacheUpkeep<D> {
     }
     if (both) this->release(both);
     if (spare) this->discipline_.item_section(hash, [&] { this->drop(spare); });
+    answer.lru = lru;
     this->discipline_.statistics_section([&] {
       D::count(self, Count::set_commands);
       D::count(self, lru, ClassCount::set_commands);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "cached/core/hash.hpp"
 #include "cached/core/item.hpp"
 #include "cached/core/lru.hpp"
+#include "cached/core/pure.hpp"
 #include "cached/core/slab_sizes.hpp"
 #include "cached/statistics/counters.hpp"
 
@@ -64,8 +66,11 @@ struct StoreRequest {
   bool vivify = false;      ///< append to what is not there stores
 };
 struct StoreAnswer {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   Stored stored;
   std::uint64_t cas = 0;
+  std::uint32_t old_length = kNone;  ///< of the item that was there
+  std::uint8_t lru = 0;              ///< its list, or else the new item's class
 };
 
 enum class Deleted : std::uint8_t { deleted, not_found, exists };
@@ -93,6 +98,27 @@ struct CountAnswer {
 struct ClassReport {
   std::size_t chunk_size, chunks_per_page, pages, used_chunks, free_chunks;
   std::size_t spare_pages;  ///< that another class may get
+};
+/// An item that has been evicted.
+struct Evicted {
+  char key[256];
+  std::uint8_t key_length, slab_class;
+  bool fetched;
+  std::int64_t seconds_left;  ///< -1: it would not have expired
+  std::uint32_t idle, length;
+};
+/// Is told of evictions, outside of all sections, if it wants to.
+class EvictionWatch {
+ public:
+  RUBATO_CACHED_PURE bool is_wanted() const { return is_wanted_.load(std::memory_order_relaxed); }
+  virtual void evicted(const Evicted& item) = 0;
+
+ protected:
+  ~EvictionWatch() = default;
+  void want(bool on) { is_wanted_.store(on, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> is_wanted_{false};
 };
 /// What pages are balanced by.
 struct ClassLoad {
@@ -218,6 +244,7 @@ struct EngineOptions {
   unsigned hash_power = 16, threads = 4;
   HashFunction hash = hash_murmur3;
   LruTuning lru;
+  EvictionWatch* evictions = nullptr;
 };
 
 }  // namespace rubato::cached

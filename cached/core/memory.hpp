@@ -203,6 +203,10 @@ class CacheMemory : public CacheEngine {
 
   bool evict_from(unsigned id, bool only_expired) {
     bool done = false;
+    // Copied inside, told outside: what a watch does could not be undone.
+    const bool is_watched = options_.evictions && options_.evictions->is_wanted();
+    Evicted evicted;
+    evicted.key_length = 0;
     discipline_.lru_section(id, [&] {
       Lru::List& list = lru_.lists[id];
       Item* item = list.tail;
@@ -217,6 +221,7 @@ class CacheMemory : public CacheEngine {
           const bool dead = expired(*item) || flushed(*item);
           if (!dead && (only_expired || !options_.evict)) return;
           note_eviction(list.statistics, *item, dead);
+          if (is_watched && !dead) describe(*item, evicted);
           table_.remove(item, hash);
           discipline_.unlinked();
           list.remove(item);
@@ -228,7 +233,17 @@ class CacheMemory : public CacheEngine {
         item = before;
       }
     });
+    if (is_watched && evicted.key_length) options_.evictions->evicted(evicted);
     return done;
+  }
+  void describe(const Item& item, Evicted& to) const {
+    // A loop, since GCC makes a block with a memcpy of unknown length relaxed.
+    const char* const key = item.payload() + (options_.cas ? 8 : 0);
+    for (unsigned n = 0; n < item.key_length; ++n) to.key[n] = key[n];
+    to.key_length = item.key_length, to.slab_class = item.lru & kClassMask;
+    to.fetched = item.is(Item::kFetched), to.length = item.bytes - 2;
+    to.seconds_left = item.expiry ? std::int64_t{item.expiry} - now() : -1;
+    to.idle = now() - item.time;
   }
   void note_eviction(LruStatistics& statistics, const Item& item, bool dead) const {
     if (dead) {

@@ -34,6 +34,18 @@ std::string address_text(const sockaddr_storage& address, socklen_t length) {
                                        : fmt::format("tcp:{}:{}", host, port);
 }
 
+Endpoint client_endpoint(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  Endpoint client;
+  if (::getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &length)) return client;
+  if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return client;
+  char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "0";
+  getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host, sizeof host, port, sizeof port,
+              NI_NUMERICHOST | NI_NUMERICSERV);
+  return {host, port, false};
+}
+
 std::string own_address(int descriptor) {
   return asked(descriptor, [](int d, sockaddr* a, socklen_t* n) { return ::getsockname(d, a, n); });
 }

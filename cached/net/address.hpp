@@ -8,6 +8,13 @@
 
 namespace rubato::cached {
 
+struct Endpoint {
+  std::string host = "unix";
+  std::string port = "0";
+  bool is_local = true;
+};
+Endpoint client_endpoint(int descriptor);
+
 std::string address_text(const sockaddr_storage& address, socklen_t length);
 /// Of a descriptor's own end, or its client's.
 std::string own_address(int descriptor);

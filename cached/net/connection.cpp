@@ -19,10 +19,27 @@ Connection::Connection(Worker& worker, Context& context, int descriptor)
       context_(context),
       descriptor_(descriptor),
       output_(context.engine),
-      session_(context, worker.counters(), output_),
-      watch_(worker.loop(), descriptor, Loop::kRead, &ready, this) {}
+      session_(context, worker.counters(), output_, descriptor),
+      watch_(worker.loop(), descriptor, Loop::kRead, &ready, this) {
+  if (context.log.wants(EventLog::kConnections)) context.log.connection(descriptor, {});
+}
 
-Connection::~Connection() { ::close(descriptor_); }
+Connection::~Connection() {
+  if (watching_) {
+    context_.log.remove((*watching_)->watcher);
+    (*watching_)->connection = nullptr;
+  }
+  if (context_.log.wants(EventLog::kConnections)) {
+    const Session::End end = session_.closing() ? session_.end()
+                             : has_left_        ? Session::End::left
+                                                : Session::End::error;
+    context_.log.connection(descriptor_, was_idle_                       ? "idle_timeout"
+                                         : end == Session::End::left     ? "normal"
+                                         : end == Session::End::shutdown ? "shutdown"
+                                                                         : "error");
+  }
+  ::close(descriptor_);
+}
 
 void Connection::ready(void* self, int events) {
   auto& connection = *static_cast<Connection*>(self);
@@ -48,6 +65,7 @@ void Connection::ready(void* self, int events) {
 
 // Requests that were left when the budget was used up come first; else bytes are received.
 bool Connection::readable() {
+  if (watching_) return discard();
   if (std::exchange(yielded_, false)) {
     const std::unique_ptr<std::string> rest = std::move(partial_);
     return process(rest->data(), rest->size());
@@ -97,6 +115,7 @@ bool Connection::receive_value() {
 /// Whether a receipt brought something; notes what went wrong.
 bool Connection::arrived(ssize_t got) {
   if (got > 0) return worker_.counters().add(Count::bytes_read, static_cast<std::uint64_t>(got)), true;
+  has_left_ |= got == 0;
   broken_ |= got == 0 || (errno != EAGAIN && errno != EINTR);
   return false;
 }
@@ -117,6 +136,7 @@ void Connection::consume(const char* data, std::size_t n) {
   note(State::parse_cmd);
   const std::size_t used = session_.consume(data, n, budget);
   if (used < n) partial_ = std::make_unique<std::string>(data + used, n - used);
+  if (const unsigned kinds = session_.take_watch()) return begin_watch(kinds);
   if (!dump_) {
     DumpUnderWay dump;
     dump.classes = session_.take_dump(dump.kind);
@@ -130,12 +150,13 @@ void Connection::consume(const char* data, std::size_t n) {
 }
 
 void Connection::note_wait() {
+  if (watching_) return note(State::watch);
   note(session_.awaits_value() ? State::nread : session_.swallows() ? State::swallow : State::read);
 }
 
 ConnectionReport Connection::report() const {
-  constexpr std::string_view kNames[] = {"conn_read", "conn_parse_cmd", "conn_nread", "conn_swallow",
-                                         "conn_mwrite"};
+  constexpr std::string_view kNames[] = {"conn_read",    "conn_parse_cmd", "conn_nread",
+                                         "conn_swallow", "conn_mwrite",    "conn_watch"};
   const State state = state_.load(std::memory_order_relaxed);
   const std::uint32_t last = session_.last_request(), now = context_.clock.now();
   return {descriptor_, client_address(descriptor_), own_address(descriptor_),
@@ -208,7 +229,47 @@ bool Connection::flush() {
       worker_.counters().add(Count::bytes_written, static_cast<std::uint64_t>(sent));
       output_.sent(static_cast<std::size_t>(sent));
     }
-  } while (continue_dump());
+  } while (continue_dump() || continue_watch());
+  return true;
+}
+
+void Connection::begin_watch(unsigned kinds) {
+  note(State::watch);
+  Loop& loop = worker_.loop();
+  const auto watching = std::make_shared<Watching>(Watching{this, nullptr});
+  const std::weak_ptr<Watching> weak = watching;
+  watching->watcher = context_.log.add(kinds, [&loop, weak] {
+    loop.post([weak] {
+      const auto there = weak.lock();
+      if (there && there->connection) there->connection->lines_are_there();
+    });
+  });
+  if (!watching->watcher) return output_.append("WATCHER_TOO_MANY log watcher limit reached\r\n");
+  output_.append("OK\r\n");
+  partial_.reset(), yielded_ = false;
+  watching_ = std::make_unique<std::shared_ptr<Watching>>(watching);
+}
+
+void Connection::lines_are_there() {
+  if (turn_.load(std::memory_order_acquire) != Turn::thread)  // the request to watch itself is under way
+    return worker_.loop().post([weak = std::weak_ptr(*watching_)] {
+      const auto there = weak.lock();
+      if (there && there->connection) there->connection->lines_are_there();
+    });
+  broken_ |= !flush();
+  settle();
+}
+
+bool Connection::continue_watch() {
+  if (!watching_) return false;
+  const std::string lines = context_.log.take(*(*watching_)->watcher);
+  output_.append(lines);
+  return !lines.empty();
+}
+
+bool Connection::discard() {
+  std::vector<char>& buffer = worker_.buffer();
+  arrived(::recv(descriptor_, buffer.data(), buffer.size(), 0));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cached/net/loop.hpp"
+#include "cached/protocol/event_log.hpp"
 #include "cached/protocol/session.hpp"
 #include "cached/statistics/report.hpp"
 
@@ -28,11 +29,13 @@ class Connection final : public RequestWork {
   int descriptor() const { return descriptor_; }
   /// Nothing is under way, and nothing came for more than so many seconds. In the thread's loop.
   bool idle_for(std::uint32_t seconds) const {
-    return turn_ == Turn::thread && !output_.pending() && !partial_ &&
+    return turn_ == Turn::thread && !output_.pending() && !partial_ && !watching_ &&
            context_.clock.now() - session_.last_request() > seconds;
   }
   /// What it is doing, for `stats conns`; from any thread, as long as it is there.
   ConnectionReport report() const;
+  /// Nothing has come for too long: why it ends, for those that watch.
+  void note_idle() { was_idle_ = true; }
   /// Sends what it can. False if the connection is broken.
   bool flush();
   void work() override;
@@ -43,7 +46,7 @@ class Connection final : public RequestWork {
   enum class Turn : std::uint8_t { thread, requests, requests_and_more, posted };
 
   /// What other threads see of it, by memcached's names.
-  enum class State : std::uint8_t { read, parse_cmd, nread, swallow, mwrite };
+  enum class State : std::uint8_t { read, parse_cmd, nread, swallow, mwrite, watch };
   void note(State state) { state_.store(state, std::memory_order_relaxed); }
   /// When requests have been worked through: what it waits for.
   void note_wait();
@@ -65,6 +68,11 @@ class Connection final : public RequestWork {
   bool hand_over();
   void hand_back();
   bool continue_dump();
+  /// From now on its client gets lines of events, and what it sends is not read as requests.
+  void begin_watch(unsigned kinds);
+  bool continue_watch();
+  void lines_are_there();
+  bool discard();
   void settle();
 
   static constexpr std::size_t kMostPending = 1 << 20, kMostPartial = 8 << 20;
@@ -72,7 +80,7 @@ class Connection final : public RequestWork {
   Worker& worker_;
   Context& context_;
   int descriptor_;
-  bool broken_ = false, yielded_ = false;
+  bool broken_ = false, yielded_ = false, has_left_ = false, was_idle_ = false;
   std::atomic<State> state_{State::read};
   std::atomic<Turn> turn_{Turn::thread};
   Output output_;
@@ -80,6 +88,12 @@ class Connection final : public RequestWork {
   // What most connections have none of, most of the time, takes a word: there may be many that do nothing.
   std::unique_ptr<std::string> partial_;  ///< of a request that has not arrived whole; not empty
   std::unique_ptr<DumpUnderWay> dump_;    ///< that is being appended
+  /// Of a client that watches. The log tells the loop of lines, and the connection may have ended then.
+  struct Watching {
+    Connection* connection;
+    std::shared_ptr<EventLog::Watcher> watcher;
+  };
+  std::unique_ptr<std::shared_ptr<Watching>> watching_;
   std::unique_ptr<std::string> arrived_;  ///< what requests under way work through
   std::size_t received_ = 0;              ///< or how much of a value has arrived in its item
   Loop::Watch watch_;

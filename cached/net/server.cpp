@@ -35,13 +35,19 @@ std::uint64_t microseconds() {
                                         .count());
 }
 
+std::unique_ptr<CacheEngine> make_engine(const Settings& settings, const Clock& clock, EventLog& log) {
+  EngineOptions options = settings.engine();
+  options.evictions = &log;
+  return find_discipline(settings.discipline)->make(options, clock);
+}
 }  // namespace
 
 Server::Server(Settings& settings)
     : settings_(settings),
-      engine_(find_discipline(settings.discipline)->make(settings.engine(), clock_)),
+      log_(settings.watcher_log),
+      engine_(make_engine(settings, clock_, log_)),
       prefixes_(settings.prefix_delimiter),
-      context_{*engine_, settings, clock_, hash_named(settings.hash), *this, prefixes_},
+      context_{*engine_, settings, clock_, hash_named(settings.hash), *this, prefixes_, log_},
       maintainers_(*engine_, settings, clock_) {
   for (unsigned n = 0; n < settings.threads; ++n)
     workers_.push_back(std::make_unique<Worker>(context_, *this));

@@ -56,6 +56,7 @@ class Server final : public Service, public ConnectionKeeper {
 
   Settings& settings_;
   Clock clock_;
+  EventLog log_;
   std::unique_ptr<CacheEngine> engine_;
   PrefixCounts prefixes_;
   Context context_;

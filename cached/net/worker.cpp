@@ -55,7 +55,10 @@ void Worker::drop_idle() {
     if (connection.idle_for(context_.settings.idle_timeout)) old.push_back(&connection);
   });
   counters_.add(Count::idle_kicks, old.size());
-  for (Connection* connection : old) remove(*connection);
+  for (Connection* connection : old) {
+    connection->note_idle();
+    remove(*connection);
+  }
 }
 
 }  // namespace rubato::cached

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
+#include "cached/protocol/event_log.hpp"
 #include "cached/protocol/handlers.hpp"
 #include "cached/protocol/numbers.hpp"
 
@@ -32,7 +35,7 @@ bool AdminCommands::line(const Words& words) {
   s_.no_reply_ = false;
   if (name == "stats") return stats(words), true;
   if (name == "version") return s_.answer(fmt::format("VERSION {}", version_text())), true;
-  if (name == "quit") return s_.close(), true;
+  if (name == "quit") return s_.close(Session::End::left), true;
   if (name == "flush_all") return flush_all(words), true;
   if (name == "verbosity") {
     if (words.count < 2 || words.count > 3) return s_.error("ERROR"), true;
@@ -239,7 +242,7 @@ void AdminCommands::cache_memlimit(const Words& words) {
 void AdminCommands::shutdown(const Words& words) {
   if (!s_.context_.settings.shutdown_command) return s_.answer("ERROR: shutdown not enabled");
   if (words.count > 1 && words[1] != "graceful") return s_.answer("CLIENT_ERROR invalid shutdown mode");
-  s_.close();
+  s_.close(Session::End::shutdown);
   s_.context_.service.end(words.count > 1);
 }
 
@@ -256,15 +259,22 @@ void AdminCommands::debug_time(const Words& words) {
   s_.answer("OK");
 }
 
-// There are no log lines to send: refused as where -W forbids it, not accepted and ignored (T71).
 void AdminCommands::watch(const Words& words) {
   note_no_reply(words);
-  constexpr std::string_view kinds[] = {"fetchers", "mutations", "evictions", "connevents"};
-  const bool is_known =
-      std::all_of(words.word.begin() + 1, words.word.begin() + words.count, [&kinds](std::string_view word) {
-        return std::find(std::begin(kinds), std::end(kinds), word) != std::end(kinds);
-      });
-  s_.answer(is_known || !s_.context_.settings.watch ? "CLIENT_ERROR watch commands not allowed" : "ERROR");
+  if (!s_.context_.settings.watch) return s_.answer("CLIENT_ERROR watch commands not allowed");
+  if (s_.output_.pending()) return s_.answer("ERROR cannot pipeline other commands before watch");
+  constexpr std::pair<std::string_view, EventLog::Kind> kKinds[] = {{"fetchers", EventLog::kFetchers},
+                                                                    {"mutations", EventLog::kMutations},
+                                                                    {"evictions", EventLog::kEvictions},
+                                                                    {"connevents", EventLog::kConnections}};
+  unsigned kinds = words.count > 1 ? 0 : static_cast<unsigned>(EventLog::kFetchers);
+  for (unsigned n = 1; n < words.count; ++n) {
+    const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                    [&](const auto& kind) { return kind.first == words[n]; });
+    if (found == std::end(kKinds)) return s_.answer("ERROR");
+    kinds |= found->second;
+  }
+  s_.watch_ = static_cast<std::uint8_t>(kinds);  // the connection does the rest
 }
 
 }  // namespace rubato::cached

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cached/protocol/event_log.hpp"
 #include "cached/protocol/handlers.hpp"
 
 namespace rubato::cached {
@@ -249,7 +250,7 @@ void BinaryProtocol::handle(const Header& h, const char* body) {
     case kQuit:
       if (!shape(0, false, false)) return;
       if (!h.form.quiet) answer(h, kOk, 0, {}, {}, {});
-      return s_.close();
+      return s_.close(Session::End::left);
     default:
       return error(h, kUnknown);
   }
@@ -295,6 +296,8 @@ void BinaryProtocol::get(const Header& h, const char* body) {
   const Found found = s_.engine_.get(s_.counters_, s_.key(name), lookup, value, copied);
   if (s_.context_.settings.detail) [[unlikely]]
     s_.context_.prefixes.get(name, found.hit);
+  if (s_.context_.log.wants(EventLog::kFetchers)) [[unlikely]]
+    s_.log_get(name, found);
   if (found.no_memory) return error(h, kNoMemory);
   if (!found.hit) {
     if (h.form.quiet) return;
@@ -349,6 +352,7 @@ void BinaryProtocol::store(const Header& h, const char* body, std::size_t) {
                     : nullptr;
   if (!item) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
+    if (s_.context_.log.wants(EventLog::kMutations)) s_.log_refused_store(name, request, !fits);
     error(h, fits ? kNoMemory : kTooLarge);
     s_.swallow_ = h.value();
     if (h.form.loud == kSet) s_.engine_.remove(s_.counters_, key, {.counted = false});
@@ -366,7 +370,7 @@ void BinaryProtocol::value_complete() {
   const Header h(awaited.binary_header.data());
   Item* item = std::exchange(awaited.item, nullptr);
   awaited.cursor.write("\r\n", 2);
-  const StoreAnswer stored = s_.engine_.store(s_.counters_, item, awaited.hash, awaited.store);
+  const StoreAnswer stored = s_.store_awaited(item, awaited.hash, awaited.store);
   switch (stored.stored) {
     case Stored::stored:
       if (!h.form.quiet) answer(h, kOk, stored.cas, {}, {}, {});

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cached/protocol/base64.hpp"
+#include "cached/protocol/event_log.hpp"
 #include "cached/protocol/handlers.hpp"
 #include "cached/protocol/numbers.hpp"
 
@@ -202,6 +203,8 @@ void MetaProtocol::get(const Words& words) {
   const std::size_t copied = s_.context_.settings.item_copy_max + 2;
   char* const at = s_.output_.room(kHeader + copied);
   const Found found = s_.engine_.get(s_.counters_, s_.key(flags.key), lookup, at + kHeader, copied);
+  if (s_.context_.log.wants(EventLog::kFetchers)) [[unlikely]]
+    s_.log_get(flags.key, found);
   if (found.no_memory)
     return s_.error(lookup.vivify && !found.hit ? "SERVER_ERROR out of memory allocating new item"
                                                 : "SERVER_ERROR refcount overflow during fetch");
@@ -306,6 +309,7 @@ void MetaProtocol::set(const Words& words) {
   Item* item = fits ? s_.engine_.allocate(key, client_flags, expiry_of(flags, 'T'), length) : nullptr;
   if (!item) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
+    if (s_.context_.log.wants(EventLog::kMutations)) s_.log_refused_store(flags.key, request, !fits);
     s_.engine_.remove(s_.counters_, key, {.counted = false});
     return refuse(fits ? "SERVER_ERROR out of memory storing object"
                        : "SERVER_ERROR object too large for cache");
@@ -341,7 +345,7 @@ void MetaProtocol::value_complete() {
   }
   const std::string key(item->key());
   flags.key = key, flags.binary_key = flags.has('b'), flags.quiet = flags.has('q');
-  const StoreAnswer answer = s_.engine_.store(s_.counters_, item, awaited.hash, awaited.store);
+  const StoreAnswer answer = s_.store_awaited(item, awaited.hash, awaited.store);
   std::string_view code;
   switch (answer.stored) {
     case Stored::stored:

@@ -33,6 +33,8 @@ class Service {
   virtual bool authenticates(std::string_view user, std::string_view password) = 0;
 };
 
+class EventLog;
+
 struct Context {
   CacheEngine& engine;
   Settings& settings;
@@ -40,6 +42,7 @@ struct Context {
   HashFunction hash;
   Service& service;
   PrefixCounts& prefixes;
+  EventLog& log;
 };
 
 }  // namespace rubato::cached

@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cached/protocol/event_log.hpp"
 #include "cached/protocol/handlers.hpp"
 
 namespace rubato::cached {
 
-Session::Session(Context& context, ThreadCounters& counters, Output& output)
+Session::Session(Context& context, ThreadCounters& counters, Output& output, int descriptor)
     : context_(context),
       engine_(context.engine),
       counters_(counters),
       output_(output),
+      descriptor_(descriptor),
       last_request_(context.clock.now()) {
   if (context.settings.binding == Binding::ascii) protocol_ = Protocol::text;
   if (context.settings.binding == Binding::binary) protocol_ = Protocol::binary;
@@ -69,7 +71,7 @@ std::size_t Session::consume(const char* data, std::size_t n, int& budget) {
 
 std::size_t Session::consume_all(const char* data, std::size_t n, int& budget) {
   std::size_t used = 0;
-  while (!closing_ && budget > 0 && used < n) {
+  while (!closing_ && !watch_ && budget > 0 && used < n) {
     const std::size_t left = n - used;
     if (value_left_) {
       const std::size_t part = std::min(left, value_left_);
@@ -114,6 +116,73 @@ std::size_t Session::consume_text(const char* data, std::size_t n) {
   no_reply_ = false;
   TextProtocol(*this).line(line);
   return static_cast<std::size_t>(end - data) + 1;
+}
+
+StoreAnswer Session::store_awaited(Item* item, std::uint32_t hash, const StoreRequest& request) {
+  if (!context_.log.wants(EventLog::kFetchersOrMutations)) [[likely]]
+    return engine_.store(counters_, item, hash, request);
+  const std::string name(item->key());  // the item is another's afterwards
+  const std::uint32_t expiry = item->expiry, length = item->bytes - 2;
+  const StoreAnswer answer = engine_.store(counters_, item, hash, request);
+  log_store(name, request, answer, expiry, length);
+  return answer;
+}
+
+void Session::log_get(std::string_view name, const Found& found) {
+  EventLog& log = context_.log;
+  if (found.hit) return log.get({name, "found", found.lru & unsigned{kClassMask}, descriptor_, found.length});
+  log.get({name, found.flushed ? "flushed" : found.expired ? "expired" : "not_found", 0, descriptor_, 0});
+}
+
+namespace {
+std::string_view command_of(const StoreRequest& request) {
+  const bool compares = request.cas != 0 || request.must_match;
+  switch (request.mode) {
+    case StoreMode::set:
+      return compares ? "cas" : "set";
+    case StoreMode::replace:
+      return compares ? "cas" : "replace";
+    case StoreMode::add:
+      return "add";
+    case StoreMode::append:
+      return "append";
+    case StoreMode::prepend:
+      return "prepend";
+  }
+  return "na";
+}
+std::string_view status_of(Stored stored) {
+  switch (stored) {
+    case Stored::stored:
+      return "stored";
+    case Stored::not_stored:
+      return "not_stored";
+    case Stored::exists:
+      return "exists";
+    case Stored::not_found:
+      return "not_found";
+  }
+  return "na";
+}
+}  // namespace
+
+void Session::log_store(std::string_view name, const StoreRequest& request, const StoreAnswer& answer,
+                        std::uint32_t expiry, std::uint32_t length) {
+  EventLog& log = context_.log;
+  const unsigned slab_class = answer.lru & kClassMask;
+  const bool was_there = answer.old_length != StoreAnswer::kNone;
+  if (log.wants(EventLog::kFetchers))
+    log.get({name, was_there ? "found" : "not_found", was_there ? slab_class : 0, descriptor_,
+             was_there ? answer.old_length : 0});
+  if (!log.wants(EventLog::kMutations)) return;
+  const std::uint32_t now = context_.clock.now();
+  log.store({name, status_of(answer.stored), command_of(request), expiry > now ? expiry - now : 0, slab_class,
+             descriptor_, length});
+}
+
+void Session::log_refused_store(std::string_view name, const StoreRequest& request, bool too_large) {
+  context_.log.store(
+      {name, too_large ? "too_large" : "no_memory", command_of(request), 0, 0, descriptor_, 0});
 }
 
 std::size_t Session::consume_binary(const char* data, std::size_t n) {

@@ -30,7 +30,8 @@ struct Words {
 
 class Session {
  public:
-  Session(Context& context, ThreadCounters& counters, Output& output);
+  /// @param descriptor  the client's, for the lines of those that watch
+  Session(Context& context, ThreadCounters& counters, Output& output, int descriptor = -1);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -42,12 +43,17 @@ class Session {
   void received(std::size_t n);
 
   bool closing() const { return closing_; }
-  void close() { closing_ = true; }
+  /// Why a connection ends: its client broke the protocol, has left, or has ended the server.
+  enum class End : std::uint8_t { error, left, shutdown };
+  void close(End why = End::error) { closing_ = true, end_ = why; }
+  End end() const { return end_; }
   /// A dump that the connection has to run and append (`lru_crawler metadump`): bits of classes.
   std::uint64_t take_dump(Dump& kind) {
     kind = dump_kind_;
     return std::exchange(dump_, 0);
   }
+  /// Kinds of events that the client wants to see from now on (EventLog), and nothing else; 0: it does not.
+  unsigned take_watch() { return std::exchange(watch_, std::uint8_t{0}); }
   /// The second of the last request, or of its start; from any thread.
   std::uint32_t last_request() const { return __atomic_load_n(&last_request_, __ATOMIC_RELAXED); }
   bool awaits_value() const { return value_left_ != 0; }
@@ -68,6 +74,8 @@ class Session {
   void await(Value kind, Item* item, std::size_t bytes);
 
   // What handlers of all protocols use.
+  /// Stores the item that has been awaited, and tells those that watch.
+  StoreAnswer store_awaited(Item* item, std::uint32_t hash, const StoreRequest& request);
   Key key(std::string_view bytes) const { return {bytes, context_.hash(bytes)}; }
   void answer(std::string_view text) {
     if (no_reply_) {
@@ -84,6 +92,14 @@ class Session {
     answer(text);
   }
 
+  // For those that watch; each is called only if `context_.log` wants it.
+  void log_get(std::string_view name, const Found& found);
+  /// A store looks for the item first, which is a line of its own.
+  void log_store(std::string_view name, const StoreRequest& request, const StoreAnswer& answer,
+                 std::uint32_t expiry, std::uint32_t length);
+  /// One that did not come to it.
+  void log_refused_store(std::string_view name, const StoreRequest& request, bool too_large);
+
   Context& context_;
   CacheEngine& engine_;
   ThreadCounters& counters_;
@@ -91,6 +107,9 @@ class Session {
 
   enum class Protocol : std::uint8_t { unknown, text, binary } protocol_ = Protocol::unknown;
   bool closing_ = false, no_reply_ = false, logged_in_ = false;
+  End end_ = End::error;
+  std::uint8_t watch_ = 0;
+  int descriptor_;
   Dump dump_kind_ = Dump::metadump;
   Value value_ = Value::none;
   std::uint32_t last_request_;  ///< accessed atomically

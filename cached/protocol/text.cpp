@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "cached/protocol/event_log.hpp"
 #include "cached/protocol/handlers.hpp"
 #include "cached/protocol/numbers.hpp"
 
@@ -125,6 +126,8 @@ bool TextProtocol::get_one(std::string_view name, const Lookup& lookup, bool wit
   const Found found = s_.engine_.get(s_.counters_, s_.key(name), lookup, at + header_room, copied);
   if (s_.context_.settings.detail) [[unlikely]]
     s_.context_.prefixes.get(name, found.hit);
+  if (s_.context_.log.wants(EventLog::kFetchers)) [[unlikely]]
+    s_.log_get(name, found);
   if (found.no_memory) return false;
   if (!found.hit) return true;
   char* p = at;
@@ -165,6 +168,8 @@ void TextProtocol::store(const Words& words, StoreMode mode, bool cas) {
   Item* item = fits ? s_.engine_.allocate(key, flags, s_.context_.clock.expiry(expiry), bytes) : nullptr;
   if (!item) {
     s_.counters_.add(fits ? Count::store_no_memory : Count::store_too_large);
+    if (s_.context_.log.wants(EventLog::kMutations))
+      s_.log_refused_store(name, {.mode = mode, .must_match = cas}, !fits);
     s_.answer(fits ? "SERVER_ERROR out of memory storing object" : "SERVER_ERROR object too large for cache");
     s_.swallow_ = std::size_t{bytes} + 2;
     // The old value must not stay, or a client would read what it believes to have replaced.
@@ -199,7 +204,7 @@ void TextProtocol::value_complete() {
     s_.engine_.release(item);
     return s_.answer("CLIENT_ERROR bad data chunk");
   }
-  switch (s_.engine_.store(s_.counters_, item, awaited.hash, awaited.store).stored) {
+  switch (s_.store_awaited(item, awaited.hash, awaited.store).stored) {
     case Stored::stored:
       return s_.answer("STORED");
     case Stored::not_stored:
@@ -256,6 +261,7 @@ void TextProtocol::touch(const Words& words) {
   Lookup lookup{.with_value = false, .touch = true, .expiry = s_.context_.clock.expiry(expiry)};
   lookup.is_get = false;
   const Found found = s_.engine_.get(s_.counters_, s_.key(words[1]), lookup, nullptr, 0);
+  if (s_.context_.log.wants(EventLog::kFetchers)) s_.log_get(words[1], found);
   s_.answer(found.hit ? "TOUCHED" : "NOT_FOUND");
 }
 

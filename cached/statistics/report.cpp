@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cached/statistics/report.hpp"
+
+#include "cached/protocol/event_log.hpp"
 #include "rubato/tm/statistics.h"
 
 #include <dlfcn.h>
@@ -173,11 +175,12 @@ void Report::upkeep() {
   }
   if (context_.settings.lru_maintainer) add("lru_maintainer_juggles", numbers_.juggles);
   add("malloc_fails", 0);
+  const EventLog::Numbers log = context_.log.numbers();
   add("log_worker_dropped", 0);
-  add("log_worker_written", 0);
-  add("log_watcher_skipped", 0);
-  add("log_watcher_sent", 0);
-  add("log_watchers", 0);
+  add("log_worker_written", log.written);
+  add("log_watcher_skipped", log.skipped);
+  add("log_watcher_sent", log.sent);
+  add("log_watchers", log.watchers);
   add("unexpected_napi_ids", 0);
   add("round_robin_fallback", 0);
   add("slab_global_page_pool", memory.pool_pages);

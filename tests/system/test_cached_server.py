@@ -352,11 +352,6 @@ def test_thousands_of_random_sessions_are_answered_as_by_memcached(
     assert first_difference(one_server, memcached, range(1001, 4001), protocol, wild) is None
 
 
-def test_watching_is_refused_since_there_are_no_log_lines(one_server: Running) -> None:
-    answers = one_server.ask(b"watch fetchers\r\nwatch\r\nwatch foo\r\nquit\r\n").decode().splitlines()
-    assert answers == ["CLIENT_ERROR watch commands not allowed"] * 2 + ["ERROR"]
-
-
 def test_names_of_statistics_are_memcacheds(one_server: Running) -> None:
     recorded = json.loads(RECORDED.read_text())
     for group, ours in (("", set()), (" settings", {"discipline", "item_copy_max", "rubato_version"})):
