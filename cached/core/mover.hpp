@@ -53,10 +53,13 @@ class CacheMover : public CacheMemory<D> {
       });
     }
     const unsigned passes = patient && D::kWaits ? 1000 : 3;
+    // An item that is being sent is given up only where that has been waited for long, or where a store has
+    // no other memory: a page can move another time.
+    const unsigned patience = patient ? (D::kWaits ? passes / 2 : passes) : 1;
     for (unsigned pass = 0; pass < passes; ++pass) {
       std::uint32_t busy = 0;
       for (std::uint32_t n = 0; n < used; ++n)
-        if (!empty(chunk(n), c, /*drop_pinned=*/pass > passes / 2)) ++busy;
+        if (!empty(chunk(n), c, /*drop_pinned=*/pass > patience)) ++busy;
       if (!busy) {
         this->discipline_.slabs_section([&] { this->slabs_.end_move(to); });
         counts_.pages.add();

@@ -106,11 +106,10 @@ def binary(opcode: int, key: bytes, extras: bytes = b"", value: bytes = b"") -> 
 def test_prefixes_are_counted_while_that_is_asked_for(start: Start) -> None:
     server = start()
     dump = b"stats detail dump\r\n"
-    answers = server.ask(b"set a:0 0 0 1\r\nx\r\n" + dump + b"stats detail on\r\n"
-                         b"set a:1 0 0 1\r\nx\r\nget a:1 a:2\r\n"
-                         b"gat 0 a:1\r\ndelete a:3\r\nset b 0 0 1\r\nx\r\nincr a:1 1\r\n"
-                         b"append b:x:y 0 0 1\r\nx\r\n" + dump + b"stats detail off\r\nget a:1\r\n" + dump + b"stats reset\r\n" + dump
-                         + b"quit\r\n").decode().split("\r\n")  # fmt: skip
+    requests = [b"set a:0 0 0 1\r\nx\r\n", dump, b"stats detail on\r\n", b"set a:1 0 0 1\r\nx\r\nget a:1 a:2\r\n",
+                b"gat 0 a:1\r\ndelete a:3\r\nset b 0 0 1\r\nx\r\nincr a:1 1\r\n", b"append b:x:y 0 0 1\r\nx\r\n", dump,
+                b"stats detail off\r\nget a:1\r\n", dump, b"stats reset\r\n", dump, b"quit\r\n"]  # fmt: skip
+    answers = server.ask(b"".join(requests)).decode().split("\r\n")
     counts = [line for line in answers if line.startswith("PREFIX")]
     assert counts == ["PREFIX a get 3 hit 2 set 1 del 1", "PREFIX b get 0 hit 0 set 1 del 0"] * 2
     assert answers[1] == "END" and answers[-3:] == ["RESET", "END", ""]

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "cached/discipline/alone.hpp"
 #include "cached/discipline/locks14.hpp"
 
 namespace rubato::cached {
@@ -155,6 +156,31 @@ TYPED_TEST(CacheTest, WithoutEvictionAFullCacheRefuses) {
   while (this->set(cache, std::to_string(stored), "0123456789")) ++stored;
   EXPECT_EQ(stored, (1 << 20) / 96);
   EXPECT_EQ(this->get(cache, "0"), "0123456789");
+}
+
+// With `tasks` nothing changes while the mover tries, so an item that was being sent was given up at once.
+TEST(Cache, AMovedPageLeavesAnItemThatIsBeingSentInItsPlace) {
+  EngineOptions options;
+  options.limit = 4 << 20;
+  Clock clock;
+  ThreadCounters counters;
+  Cache<Alone> cache(options, clock);
+  const auto set = [&](const std::string& name) {
+    const Key key = key_of(name);
+    Item* item = cache.allocate(key, 0, 0, 3);
+    Cursor(*item).write("abc\r\n", 5);
+    ASSERT_EQ(cache.store(counters, item, key.hash, {}).stored, Stored::stored);
+  };
+  set("sent");
+  const Item* const pinned = cache.get(counters, key_of("sent"), {}, nullptr, 0).pinned;
+  ASSERT_NE(pinned, nullptr);
+  for (int n = 0; n < 2 * (1 << 20) / 96; ++n) set(std::to_string(n));
+  for (int n = 0; n < 2 * (1 << 20) / 96; ++n) cache.remove(counters, key_of(std::to_string(n)), {});
+  for (int n = 0; n < 10; ++n) cache.move_page(1, 0);
+  EXPECT_TRUE(cache.get(counters, key_of("sent"), {.with_value = false}, nullptr, 0).hit);
+  EXPECT_EQ(cache.mover().busy_deletes, 0u);
+  EXPECT_GT(cache.mover().pages, 0u);
+  cache.release(const_cast<Item*>(pinned));
 }
 
 // A page's mover looks for an item's bucket while a transaction that frees the item is under way, and is
