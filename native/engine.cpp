@@ -312,7 +312,7 @@ void Engine::run() {
   engine::destroy_all(retired);
   self.leave_epochs();
   epochs->quiesce();
-  waiting_threads.interrupt_all();
+  waiting_threads.end_run(current_run.load());
   if (const std::exception_ptr error = failure.take()) std::rethrow_exception(error);
 }
 
@@ -451,7 +451,7 @@ void Engine::open_hold() { holds_.fetch_add(1, std::memory_order_seq_cst); }
 void Engine::close_hold() {
   if (holds_.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
   events.notify_all();
-  if (!is_running()) waiting_threads.interrupt_all();
+  if (!is_running()) waiting_threads.end_hold([this] { return is_running() || holds() != 0; });
 }
 
 namespace {

@@ -95,6 +95,8 @@ class Engine {
   void retire(engine::ResourceHeader* header);
   /// The same, but also outside a run it is destroyed at the end of the next run at the earliest.
   void retire_later(engine::ResourceHeader* header);
+  /// When it is, in order: twice the number of the current run, and 1 more while it goes on.
+  std::uint64_t run_time() const { return 2 * current_run.load() + (is_running() ? 1 : 0); }
   bool is_running() const { return is_running_.load(std::memory_order_seq_cst); }
   void open_hold();
   void close_hold();

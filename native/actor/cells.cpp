@@ -114,7 +114,8 @@ void abandon_actor(Cell* cell) {
 /// A hold says that run() will come: a thread may ask before it has begun.
 bool may_wait_for_answers() { return the_engine().is_running() || the_engine().holds() != 0; }
 bool begin_wait(WaitsForRun& waiting) {
-  return the_engine().waiting_threads.begin(waiting, may_wait_for_answers);
+  return the_engine().waiting_threads.begin(waiting, may_wait_for_answers,
+                                            [] { return the_engine().run_time(); });
 }
 void end_wait(WaitsForRun& waiting) { the_engine().waiting_threads.end(waiting); }
 unsigned core_limit() { return the_engine().workers(); }

@@ -443,7 +443,8 @@ void wait_for_room(std::uint64_t to, Clock::time_point until) {
   WaitsForRoom waiter;
   engine::WaitsForRun run{[](void* w) { static_cast<WaitsForRoom*>(w)->interrupt(); }, &waiter};
   Engine& engine = the_engine();
-  if (!engine.waiting_threads.begin(run, [&engine] { return engine.is_running(); })) return;
+  const auto may_wait = [&engine] { return engine.is_running(); };
+  if (!engine.waiting_threads.begin(run, may_wait, [&engine] { return engine.run_time(); })) return;
   if (bounded.wait_outside(waiter.word(), [to] { return engine::is_alive(to); }) &&
       !waiter.wait_until(until) && !bounded.stop_waiting(waiter.word()))
     waiter.wait_for_resume();

@@ -18,10 +18,12 @@ class WaitingThreads {
   WaitingThreads(const WaitingThreads&) = delete;
   WaitingThreads& operator=(const WaitingThreads&) = delete;
 
-  /// False: `may_wait` says so. It is asked when a run that ends from now on finds the thread in the list.
-  bool begin(engine::WaitsForRun& waiting, auto may_wait) {
+  /// False: `may_wait` says so. A run that ends after that question finds the thread in the list. `now` says
+  /// when it is, in order: twice the number of the current run, and 1 more while it goes on.
+  bool begin(engine::WaitsForRun& waiting, auto may_wait, auto now) {
     const std::lock_guard lock(mutex_);
     if (!may_wait()) return false;
+    waiting.since = now();
     waiting.next = first_;
     waiting.place = &first_;
     if (first_ != nullptr) first_->place = &waiting.next;
@@ -33,9 +35,17 @@ class WaitingThreads {
     *waiting.place = waiting.next;
     if (waiting.next != nullptr) waiting.next->place = waiting.place;
   }
-  /// No run goes on any more, and nothing says that one will come.
-  void interrupt_all() {
+  /// This run has ended: those go on that have waited for it, not those that wait for the next one.
+  void end_run(std::uint64_t run) {
     const std::lock_guard lock(mutex_);
+    for (engine::WaitsForRun* w = first_; w != nullptr; w = w->next)
+      if (w->since != 2 * run) w->interrupt(w->argument);
+  }
+  /// The last hold is closed. They go on unless they may wait now: meanwhile another one was opened, or a run
+  /// has begun.
+  void end_hold(auto may_wait) {
+    const std::lock_guard lock(mutex_);
+    if (may_wait()) return;
     for (engine::WaitsForRun* w = first_; w != nullptr; w = w->next) w->interrupt(w->argument);
   }
 

@@ -1,10 +1,11 @@
-// What members and threads outside spawn and share: children, who fail and are stopped in all ways, mortals,
-// who are killed, and sinks with bounded mailboxes.
+// What members and threads outside spawn and share: children, which fail and are stopped in all ways,
+// mortals, which are killed, and sinks with bounded mailboxes. Clocks are in clocks.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -70,7 +71,9 @@ inline void note_answer(std::uint64_t key, bool is_alive, std::uint64_t value) {
 template <class To>
 void ask(const To& to, std::uint64_t key, bool is_alive) {
   ++state->asked;
-  to.ask(Question{key, std::make_unique<std::uint64_t>(key)})
+  // No time limit is reached: each ask has an answer or an error, which ends its timer.
+  const Ask options{.timeout = mix64(key + 8) % 4 == 0 ? std::chrono::hours(1) : kForever};
+  to.ask(Question{key, std::make_unique<std::uint64_t>(key)}, options)
       .then([key, is_alive](std::uint64_t value) { note_answer(key, is_alive, value); },
             [key, is_alive](AskError error) {
               ++state->answers;
@@ -217,10 +220,19 @@ inline void pulse_sink(Rng& random) {
   for (std::uint64_t left = random.below(12); left != 0; --left) {
     ++state->pulses;
     const Pulse pulse{0, sink.id()};
-    if (random.below(2) == 0) {
-      sink.send(pulse);
-    } else if (sink.try_send(pulse) != Sent::accepted) {
-      ++state->dead_pulses;
+    switch (random.below(3)) {
+      case 0:
+        sink.send(pulse);
+        break;
+      case 1:
+        if (sink.try_send(pulse) != Sent::accepted) ++state->dead_pulses;
+        break;
+      default:
+        try {
+          sink.send(pulse, {.patience = std::chrono::microseconds(random.below(20))});
+        } catch (const TaskError&) {  // of a thread outside: there was no room
+          ++state->dead_pulses;
+        }
     }
   }
 }

@@ -26,7 +26,7 @@ void prepare([[maybe_unused]] std::uint64_t seed) {
 std::uint64_t digest_of(const State& s) {
   std::uint64_t digest = mix64(s.sum);
   for (const std::atomic<std::uint64_t>* count :
-       {&s.jobs, &s.handled, &s.dead_jobs, &s.asked, &s.watched, &s.timers, &s.pulses})
+       {&s.jobs, &s.handled, &s.dead_jobs, &s.asked, &s.watched, &s.timers, &s.pulses, &s.clocks})
     digest = mix64(digest ^ *count);
   return digest;
 }
@@ -43,6 +43,7 @@ void check(State& s, const ActorCounters& before, const ActorCounters& after) {
   expect_equal(s, s.answers, s.asked, "answers, and questions");
   expect_equal(s, s.downs, s.watched, "ends that were told, and watched actors");
   expect_equal(s, s.due, s.timers, "timers that came, and set");
+  expect_equal(s, s.ended_clocks, s.clocks, "clocks that ended, and were spawned");
   expect_equal(s, s.destroyed, s.made, "behaviors destroyed, and made");
   expect_equal(s, after.stopped - before.stopped, after.spawned - before.spawned,
                "actors stopped, and spawned");

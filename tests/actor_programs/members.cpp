@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tests/actor_programs/actors.hpp"
+#include "tests/actor_programs/clocks.hpp"
 
 namespace actor_programs {
 namespace {
@@ -56,6 +57,8 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
       std::rethrow_exception(failure.error);
     } catch (const BadJob& bad) {
       return directive_of(bad.key);
+    } catch (const ClockFailed&) {
+      return Directive::restart;
     } catch (...) {
       return Directive::escalate;
     }
@@ -75,7 +78,9 @@ struct Worker : behavior<Job, Question, AnswerNow, Down, Tick, Spin> {
 
   void act(Rng& random, std::uint32_t depth) {
     const std::uint64_t key = random();
-    switch (random.below(12)) {
+    switch (random.below(13)) {
+      case 12:
+        return random.below(3) == 0 ? spawn_clock(key) : send_job(key, depth, index_, numbers_);
       case 0:
         return ask_member(key);
       case 1:
@@ -164,8 +169,7 @@ Cast* cast = nullptr;
 void begin(std::uint64_t seed, bool has_threads) {
   Rng random(mix64(seed));
   const bool is_urgent = random.below(3) == 0;
-  // Threads outside would wait for room in a full mailbox, but not for ever: a busy machine may be slower.
-  const bool is_bounded = random.below(3) == 0 && !has_threads;
+  const bool is_bounded = random.below(3) == 0;
   const auto small_turns = static_cast<std::uint32_t>(random.below(4));
   for (std::uint32_t i = 0; i < kMembers; ++i) {
     const auto capacity =
@@ -177,11 +181,12 @@ void begin(std::uint64_t seed, bool has_threads) {
   cast->has_threads = has_threads;
   if (has_threads)
     for (std::atomic<std::uint64_t>& place : cast->shared) place = spawn<Passing>(0u).id();
-  constexpr WhenFull kDropping[] = {WhenFull::refuse, WhenFull::drop_newest, WhenFull::drop_oldest};
+  constexpr WhenFull kDropping[] = {WhenFull::refuse, WhenFull::drop_newest, WhenFull::drop_oldest,
+                                    WhenFull::mute};
   for (unsigned i = 0; i < kSinks; ++i) {
     const auto capacity = static_cast<std::uint32_t>(1 + random.below(4));
     cast->sinks.push_back(
-        spawn<Dropping>({.mailbox = {.capacity = capacity, .when_full = kDropping[random.below(3)]}}));
+        spawn<Dropping>({.mailbox = {.capacity = capacity, .when_full = kDropping[random.below(4)]}}));
   }
   for (std::uint64_t left = 1 + random.below(6); left != 0; --left)
     send_unnumbered(random(), static_cast<std::uint32_t>(2 + random.below(7)));

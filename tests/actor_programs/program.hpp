@@ -29,6 +29,7 @@ struct State {
   std::atomic<std::uint64_t> asked{0}, answers{0};
   std::atomic<std::uint64_t> watched{0}, downs{0};
   std::atomic<std::uint64_t> timers{0}, due{0};
+  std::atomic<std::uint64_t> clocks{0}, ended_clocks{0};
   std::atomic<std::uint64_t> made{0}, destroyed{0};  ///< behaviors
   std::atomic<std::uint64_t> violations{0};
   std::mutex mutex;

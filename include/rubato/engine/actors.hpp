@@ -59,6 +59,7 @@ bool may_wait_for_answers();
 struct WaitsForRun {
   void (*interrupt)(void*);
   void* argument;
+  std::uint64_t since = 0;  ///< the engine's: which run it was
   WaitsForRun* next = nullptr;
   WaitsForRun** place = nullptr;
 };
