@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <exception>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -15,8 +17,12 @@
 namespace rubato::inline v0::engine {
 namespace {
 
-constexpr unsigned kRestarts = 5;  // within kWindow; the next one escalates
-constexpr std::uint64_t kWindow = 10'000'000'000;
+/// What name_handled() has said, until it is used.
+thread_local std::string noted;
+std::string take_noted(const std::type_info& message) {
+  std::string name = std::exchange(noted, std::string());
+  return name.empty() ? function_name(nullptr, message) : name;
+}
 
 [[noreturn]] void throw_of_run(const std::string& who) {
   try {
@@ -32,41 +38,76 @@ constexpr std::uint64_t kWindow = 10'000'000'000;
   }
 }
 
+void go_on(Cell& cell) {
+  set_failed(cell, false);
+  cell.flags &= static_cast<std::uint8_t>(~Cell::kWaiting);
+  resume_actor(cell);
+}
+void stop_child(Cell& cell) {
+  extras_of(cell).has_failed = true;
+  cell.flags |= Cell::kStopping;
+  go_on(cell);
+}
+void restart(Cell& cell, const Extras& extras) {
+  kill_children(cell);
+  const ActorScope scope(cell.self);
+  const BehaviorType& type = *cell.type;
+  type.destroy(cell.behavior);
+  cancel_timers_of(cell, false);
+  cell.type = &no_behavior();  // if its constructor throws there is nothing to destroy
+  (*extras.remake)(cell.behavior);
+  cell.type = &type;
+}
+
+/// Its children do not wait to be made again.
+bool is_about_to_end(std::uint64_t parent) {
+  return (cell_of(parent)->flags & (Cell::kStopping | Cell::kEnding)) != 0;
+}
+
+/// To the parent of a child that waits to be made again.
+struct RestartNow {
+  static constexpr bool while_stopping = true;
+  std::uint64_t child;
+  std::string who;
+  void run_in_turn() {
+    Cell& cell = *cell_of(child);
+    if (is_about_to_end(current_actor())) return stop_child(cell);
+    try {
+      restart(cell, extras_of(cell));
+    } catch (...) {
+      noted = "the failure of " + who;
+      stop_child(cell);
+      throw;
+    }
+    go_on(cell);
+  }
+  /// The parent has stopped.
+  void fail(AskError) { stop_child(*cell_of(child)); }
+};
+struct RestartLater final : TimerCall {
+  RestartLater(std::uint64_t p, std::uint64_t c, std::string w) : parent(p), child(c), who(std::move(w)) {}
+  void call() override { post(parent, make_node<RestartNow>(RestartNow{child, std::move(who)})); }
+  std::uint64_t parent, child;
+  std::string who;
+};
+
 /// Of a child that waits for the decision, in a turn of its parent.
 struct ChildFailed {
   static constexpr bool while_stopping = true;
   std::uint64_t child;
   std::exception_ptr error;
-  const std::type_info* message;
-  std::string who;
+  std::string message;
+  std::string who;  ///< and at what
 
   void run_in_turn() {
-    const Cell& parent = *cell_of(current_actor());
-    Cell& cell = *cell_of(child);
-    Extras& extras = extras_of(cell);
-    const std::uint64_t now = actor_nanoseconds();
-    if (now - extras.window_began > kWindow || extras.restarts == 0) {
-      extras.window_began = now;
-      extras.restarts = 0;
-    }
-    const std::string behavior = function_name(nullptr, *cell.type->type);
-    const std::string handled = function_name(nullptr, *message);
-    Directive directive = Directive::escalate;
     try {
-      directive = parent.type->on_failure(parent.behavior,
-                                          {actor<>::of(child), behavior, handled, error, extras.restarts});
-      if (directive == Directive::restart) directive = restart(cell, extras);
+      decide();
     } catch (...) {
-      stop_child(cell);
+      noted = "the failure of " + who;
       throw;
     }
-    if (directive == Directive::stop) return stop_child(cell);
-    if (directive == Directive::escalate) {
-      stop_child(cell);
-      std::rethrow_exception(error);
-    }
-    go_on(cell);
   }
+
   /// The parent has stopped: nobody decides.
   void fail(AskError) {
     Cell& cell = *cell_of(child);
@@ -83,41 +124,77 @@ struct ChildFailed {
   }
 
  private:
-  static void go_on(Cell& cell) {
-    set_failed(cell, false);
-    cell.flags &= static_cast<std::uint8_t>(~Cell::kWaiting);
-    resume_actor(cell);
+  void decide() const {
+    const Cell& parent = *cell_of(current_actor());
+    Cell& cell = *cell_of(child);
+    Extras& extras = extras_of(cell);
+    const std::uint64_t now = actor_nanoseconds();
+    if (extras.restarts == 0 || has_passed(extras, now)) {
+      extras.window_began = now;
+      extras.restarts = 0;
+    }
+    const std::string behavior = function_name(nullptr, *cell.type->type);
+    Directive directive = Directive::escalate;
+    try {
+      directive = parent.type->on_failure(parent.behavior,
+                                          {actor<>::of(child), behavior, message, error, extras.restarts});
+      if (directive == Directive::restart) directive = restart_or_escalate(cell, extras);
+    } catch (...) {
+      stop_child(cell);
+      throw;
+    }
+    if (directive == Directive::resume) return go_on(cell);
+    if (directive == Directive::restart) return;  // it waits for that
+    stop_child(cell);
+    if (directive == Directive::escalate) std::rethrow_exception(error);
   }
-  static void stop_child(Cell& cell) {
-    cell.flags |= Cell::kStopping;
-    go_on(cell);
+  static bool has_passed(const Extras& extras, std::uint64_t now) {
+    return now - extras.window_began >
+           static_cast<std::uint64_t>(std::max<std::int64_t>(extras.limits.within.count(), 0));
   }
-  Directive restart(Cell& cell, Extras& extras) const {
+  /// @returns resume: it has been made again; restart: it will be; else what becomes of it.
+  Directive restart_or_escalate(Cell& cell, Extras& extras) const {
     if (extras.remake == nullptr)
       misuse("on_failure() says restart for " + describe(cell) +
              ", which cannot be made again: its behavior has no static constexpr bool restarts = true");
-    if (extras.restarts == kRestarts) return Directive::escalate;
+    if (extras.restarts >= extras.limits.most) return Directive::escalate;
+    const Time at = time_after(actor_nanoseconds(), delay_of(extras));
     ++extras.restarts;
-    kill_children(cell);
-    const ActorScope scope(child);
-    const BehaviorType& type = *cell.type;
-    type.destroy(cell.behavior);
-    cancel_timers_of(cell, false);
-    cell.type = &no_behavior();  // if its constructor throws there is nothing to destroy
-    (*extras.remake)(cell.behavior);
-    cell.type = &type;
+    if (extras.limits.delay > Duration::zero()) {
+      if (is_about_to_end(current_actor())) return Directive::stop;
+      start_timer(at, Duration::zero(), 0,
+                  {std::make_unique<RestartLater>(current_actor(), child, who), nullptr});
+      return Directive::restart;
+    }
+    restart(cell, extras);
     return Directive::resume;
+  }
+  /// Doubled by each restart before it.
+  static Duration delay_of(const Extras& extras) {
+    Duration delay = extras.limits.delay;
+    for (unsigned i = 0; i < extras.restarts && delay < extras.limits.most_delay / 2; ++i) delay *= 2;
+    return extras.restarts == 0 ? delay : std::min(2 * delay, std::max(delay, extras.limits.most_delay));
   }
 };
 
 }  // namespace
 
+void name_handled(const char* before, const std::type_info& message) noexcept {
+  try {
+    noted = before + function_name(nullptr, message);
+  } catch (const std::bad_alloc&) {
+    noted.clear();
+  }
+}
+void throw_of_answer() { throw_of_run("the task handling " + take_noted(typeid(void))); }
+
 MessageNode* on_exception(Cell& cell, const std::type_info& message) {
-  const std::string who = describe(cell) + " handling " + function_name(nullptr, message);
+  const std::string what = take_noted(message);
+  const std::string who = describe(cell) + " handling " + what;
   if (cell.parent == 0 || (cell.parent & Cell::kUnsupervised) != 0) throw_of_run(who);
   cell.flags |= Cell::kWaiting;
   set_failed(cell, true);
-  return make_node<ChildFailed>(ChildFailed{cell.self, std::current_exception(), &message, who});
+  return make_node<ChildFailed>(ChildFailed{cell.self, std::current_exception(), what, who});
 }
 
 }  // namespace rubato::inline v0::engine

@@ -65,7 +65,10 @@ void end_actor(Cell& cell, Reason reason) {
   const ActorScope scope(cell.self);
   const BehaviorType& type = *cell.type;
   // First no handle reaches it: what its destructor sends to itself is a dead letter.
-  cell.life().fetch_add(Cell::kOneGeneration, std::memory_order_seq_cst);
+  const std::uint64_t how = reason == Reason::killed   ? Cell::kWasKilled
+                            : reason == Reason::failed ? Cell::kHasFailed
+                                                       : 0;
+  cell.life().fetch_add(Cell::kOneGeneration | how, std::memory_order_seq_cst);
   type.destroy(cell.behavior);
   cell.type = nullptr;
   cancel_timers_of(cell, true);
@@ -92,6 +95,13 @@ void end_actor(Cell& cell, Reason reason) {
   cell.extras = nullptr;
 }
 
+Reason end_of(std::uint64_t actor) {
+  const std::uint64_t life = cell_of(actor)->life().load(std::memory_order_acquire);
+  if ((((life - Cell::kOneGeneration) ^ actor) & Cell::kGenerationMask) != 0) return Reason::stopped;
+  if ((life & Cell::kWasKilled) != 0) return Reason::killed;
+  return (life & Cell::kHasFailed) != 0 ? Reason::failed : Reason::stopped;
+}
+
 void check_urgent(std::uint64_t to) {
   if (is_alive(to) && (cell_of(to)->life().load(std::memory_order_relaxed) & Cell::kHasUrgentLane) == 0)
     misuse("a message of high priority was sent to an actor that was not spawned with .urgent");
@@ -116,8 +126,14 @@ void post_or_throw(std::uint64_t to, MessageNode* node, Duration patience) {
 }
 
 const BehaviorType& no_behavior() {
-  static const BehaviorType kNone{
-      [](void*, MessageNode*) { return false; }, [](void*) {}, &typeid(void), nullptr, 0, 0, nullptr};
+  static const BehaviorType kNone{[](void*, MessageNode*) { return false; },
+                                  [](void*) {},
+                                  &typeid(void),
+                                  nullptr,
+                                  0,
+                                  0,
+                                  nullptr,
+                                  nullptr};
   return kNone;
 }
 void forget_behavior(Cell& cell) {
@@ -130,10 +146,7 @@ void forget_behavior(Cell& cell) {
 CellOptions cell_options(const Spawn& options) {
   CellOptions result;
   if (options.core) {
-    if (*options.core >= core_limit())
-      misuse("an actor was spawned for worker " + std::to_string(*options.core) + ", but there are only " +
-             std::to_string(core_limit()));
-    result.core = static_cast<std::uint16_t>(*options.core);
+    result.core = static_cast<std::uint16_t>(*options.core % core_limit());
   }
   result.priority = options.priority;
   result.urgent = options.urgent;
@@ -141,13 +154,16 @@ CellOptions cell_options(const Spawn& options) {
   result.turn_messages = static_cast<std::uint16_t>(std::min(options.turn_messages, 0xffffu));
   return result;
 }
-bool has_extras(const Spawn& options) { return !options.name.empty() || options.group != nullptr; }
+bool has_extras(const Spawn& options) {
+  return !options.name.empty() || options.group != nullptr || options.restarts != Restarts{};
+}
 void prepare_extras(Cell& cell, const Spawn& options) {
   Extras& extras = extras_of(cell);
   if (!options.name.empty()) {
     take_name(std::string(options.name), cell);
     extras.name = options.name;
   }
+  extras.limits = options.restarts;
   if (options.group != nullptr) {
     join_group(*options.group);
     extras.group = options.group;

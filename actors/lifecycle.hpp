@@ -10,6 +10,7 @@
 #include "rubato/actor/dead_letters.hpp"
 #include "rubato/actor/supervision.hpp"
 #include "rubato/engine/actor_cell.hpp"
+#include "rubato/engine/actor_extras.hpp"
 #include "rubato/engine/actors.hpp"
 
 namespace rubato::inline v0::engine {
@@ -42,6 +43,11 @@ void end_actor(Cell& cell, Reason reason);
 void begin_cell(Cell& cell, const BehaviorType& type, const CellOptions& options, void* behavior,
                 std::uint64_t state = 0);
 
+/// Of an actor that is about to end.
+inline Reason reason_of_end(const Cell& cell) {
+  if (cell.is_killed.load(std::memory_order_relaxed) != 0) return Reason::killed;
+  return cell.extras != nullptr && cell.extras->has_failed ? Reason::failed : Reason::stopped;
+}
 /// Of a message to an actor that has ended.
 inline DeadLetter::Cause cause_of_death(const Cell& cell) {
   return cell.is_killed.load(std::memory_order_relaxed) != 0 ? DeadLetter::Cause::killed

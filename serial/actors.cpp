@@ -225,9 +225,8 @@ class Actors {
   }
 
   void end(Cell& cell) {
-    const bool is_killed = cell.is_killed.load(std::memory_order_relaxed) != 0;
     ++counters.stopped;
-    end_actor(cell, is_killed ? Reason::killed : Reason::stopped);
+    end_actor(cell, reason_of_end(cell));
     free_if_over(cell);
   }
   void free_if_over(Cell& cell) {

@@ -39,12 +39,10 @@ class Running {
 Cell* cell_in(const Task* task) { return reinterpret_cast<Cell*>(task->words[0]); }
 MessageNode* node_in(const Task* task) { return reinterpret_cast<MessageNode*>(task->words[1]); }
 
-void run_turn(Task* task);
-
-/// For the names in traces and sentences.
+/// For the names in traces and sentences; a turn of a behavior has the behavior's (BehaviorType::turn).
 struct ActorTurn {};
 struct Message {};
-constexpr engine::TaskCode kTurnCode{run_turn, nullptr, &typeid(ActorTurn), false, false, 1, 0};
+constexpr engine::TaskCode kTurnCode{engine::run_actor_turn, nullptr, &typeid(ActorTurn), false, false, 1, 0};
 
 void drop_delivery(Task* task) {
   MessageNode* const node = node_in(task);
@@ -74,7 +72,8 @@ constexpr engine::TaskCode kDeliveryCode{
 
 void make_turn(Task& task, Cell& cell) {
   task.handle = 0;
-  task.code = &kTurnCode;
+  const engine::BehaviorType* const type = cell.type;
+  task.code = type != nullptr && type->turn != nullptr ? type->turn : &kTurnCode;
   task.words[0] = reinterpret_cast<std::uint64_t>(&cell);
 }
 
@@ -115,8 +114,8 @@ void retire_cell(Cell& cell) {
   the_engine().retire(&cell);
 }
 
-[[gnu::noinline]] void end(ThreadState& self, Cell& cell, bool is_killed) {
-  engine::end_actor(cell, is_killed ? Reason::killed : Reason::stopped);
+[[gnu::noinline]] void end(ThreadState& self, Cell& cell) {
+  engine::end_actor(cell, engine::reason_of_end(cell));
   cell.flags = Cell::kEnded;
   if (self.is_worker) static_cast<Worker&>(self).counts.actors_stopped.add();
   retire_cell(cell);
@@ -155,7 +154,7 @@ void drop_lanes(Cell& cell, DeadLetter::Cause cause) {
   unsigned count = 0;
   for (unsigned i = 0; i < ring.size() && count < kLists; ++i) {
     const Task* const task = ring.at(i).task();
-    if (task->code != &kTurnCode) continue;
+    if (task->code->run != engine::run_actor_turn) continue;
     Cell& cell = *cell_in(task);
     lists[count] = mailbox_of(cell).head();
     left[count] = cell.turn_messages;
@@ -259,7 +258,7 @@ class Turn {
     if (is_killed || ((cell_.flags & Cell::kStopping) != 0 && !has_fault(Fault::actor_stop_ignored))) {
       if ((cell_.flags & Cell::kUrgent) != 0) drop_lanes(cell_, engine::cause_of_death(cell_));
       if (!engine::may_end(cell_)) return step_while_children_stop();
-      end(worker_, cell_, is_killed);
+      end(worker_, cell_);
       return true;
     }
     if ((cell_.flags & Cell::kMuted) != 0) {
@@ -362,8 +361,6 @@ class Turn {
   std::uint64_t handled_ = 0;
   bool is_over_ = false;  // the cell waits for a decision, or has got it already: it must not be touched
 };
-
-void run_turn(Task* task) { Turn(static_cast<Worker&>(*engine::current_thread), *cell_in(task)).run(); }
 
 [[gnu::noinline]] void push_dead(std::uint64_t to, MessageNode* node) {
   if (to == 0) {
@@ -574,6 +571,10 @@ void kill(std::uint64_t handle) {
   const bool is_here = self.is_worker && !static_cast<runtime::Worker&>(self).is_validating();
   if (is_here && is_alive(handle)) cell_of(handle)->is_killed.store(1, std::memory_order_relaxed);
   post(handle, make_node<KillMessage>());
+}
+
+void run_actor_turn(Task* task) {
+  runtime::Turn(static_cast<runtime::Worker&>(*current_thread), *runtime::cell_in(task)).run();
 }
 
 void resume_actor(Cell& cell) { runtime::schedule(this_thread(), cell); }

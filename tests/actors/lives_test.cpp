@@ -240,7 +240,7 @@ TEST_F(Lives, WhoWatchesHearsOfTheEnd) {
   EXPECT_TRUE(seen.empty());
   counted.kill();
   run();
-  EXPECT_EQ(seen, (std::vector<Reason>{Reason::killed, Reason::stopped}));
+  EXPECT_EQ(seen, (std::vector<Reason>{Reason::killed, Reason::killed}));
 }
 
 struct Child : behavior<Work, Fail> {

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "rubato/actor/actor.hpp"
@@ -46,19 +47,25 @@ inline const char* get_beyond_the_run() {
 
 namespace engine {
 
-/// Shared by who asks, who answers, and a timeout. Who answers first, decides.
+/// The answer to a request whose reply is void.
+struct Nothing {};
+template <class R>
+using AnswerTo = std::conditional_t<std::is_void_v<R>, Nothing, R>;
+
+/// Shared by the asker, the actor asked, and a timeout. The first answer or error counts.
 template <class R>
 class AskState {
  public:
-  explicit AskState(std::uint64_t asker) : asker_(asker) {}
+  AskState(std::uint64_t asker, const std::type_info& request) : request_(&request), asker_(asker) {}
   AskState(const AskState&) = delete;
   AskState& operator=(const AskState&) = delete;
 
-  static AskState* make(std::uint64_t asker) {
+  static AskState* make(std::uint64_t asker, const std::type_info& request) {
     if constexpr (kIsBlock) {
-      return ::new (new_block<kBytes>()) AskState(asker);
+      static_assert(sizeof(AskState) <= kBytes);
+      return ::new (new_block<kBytes>()) AskState(asker, request);
     } else {
-      return new AskState(asker);
+      return new AskState(asker, request);
     }
   }
   void share() { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -106,6 +113,8 @@ class AskState {
     return is_answered();
   }
 
+  const std::type_info& request() const { return *request_; }
+
   // Once answered.
   std::optional<R>& value() { return value_; }
   AskError error() const { return error_; }
@@ -139,9 +148,18 @@ class AskState {
   struct Late {
     MessageNode* node;
     void operator()() const {
-      node->type->run(node);
-      destroy_payload(node);
-      free_node(node);
+      struct Freed {
+        MessageNode* node;
+        ~Freed() {
+          destroy_payload(node);
+          free_node(node);
+        }
+      } const freed{node};
+      try {
+        node->type->run(node);
+      } catch (...) {
+        throw_of_answer();
+      }
     }
   };
 
@@ -150,6 +168,7 @@ class AskState {
   std::atomic<std::uint64_t> timer_{0};
   std::atomic<bool> is_claimed_{false};
   AskError error_ = AskError::no_answer;
+  const std::type_info* request_;
   const std::uint64_t asker_;
   MessageNode* continuation_ = nullptr;
   std::optional<R> value_;
@@ -183,10 +202,17 @@ struct AskContinuation {
   F then;
   E otherwise;
   void run_in_turn() {
-    if (state->value()) {
-      then(std::move(*state->value()));
-    } else {
-      otherwise(state->error());
+    try {
+      if (!state->value()) {
+        otherwise(state->error());
+      } else if constexpr (std::is_same_v<R, Nothing>) {
+        then();
+      } else {
+        then(std::move(*state->value()));
+      }
+    } catch (...) {
+      name_handled("the answer to ", state->request());
+      throw;
     }
   }
 };
@@ -222,6 +248,16 @@ class [[nodiscard]] reply {
 
  private:
   engine::AskReference<R> state_;
+};
+
+/// Of a request whose reply is void: that it was handled.
+template <>
+class [[nodiscard]] reply<void> : public reply<engine::Nothing> {
+ public:
+  using reply<engine::Nothing>::reply;
+  reply() = default;
+  /// Says so.
+  void operator()() { reply<engine::Nothing>::operator()(engine::Nothing{}); }
 };
 
 /// What ask() returns: the answer that will come. then() or get() takes it; dropped, the answer is ignored.
@@ -273,9 +309,20 @@ class [[nodiscard]] answer {
   engine::AskReference<R> state_;
 };
 
+/// Of a request whose reply is void: then(f) calls f().
+template <>
+class [[nodiscard]] answer<void> : public answer<engine::Nothing> {
+ public:
+  using answer<engine::Nothing>::answer;
+  /// As of other answers.
+  void get(Duration patience = kForever) && {
+    static_cast<void>(static_cast<answer<engine::Nothing>&&>(*this).get(patience));
+  }
+};
+
 namespace engine {
 
-/// A request that somebody waits for.
+/// A request whose asker waits for an answer.
 template <class M>
 struct Asked {
   using shown_message = M;
@@ -315,9 +362,10 @@ auto actor<Messages...>::ask(M&& request, Ask options) const
     -> answer<typename std::remove_cvref_t<M>::reply> {
   using Message = std::remove_cvref_t<M>;
   using R = typename Message::reply;
-  auto* const state = engine::AskState<R>::make(engine::current_actor());
-  answer<R> result{engine::AskReference<R>(state)};
-  reply<R> token{engine::AskReference<R>(state)};
+  using Answer = engine::AnswerTo<R>;
+  auto* const state = engine::AskState<Answer>::make(engine::current_actor(), typeid(Message));
+  answer<R> result{engine::AskReference<Answer>(state)};
+  reply<R> token{engine::AskReference<Answer>(state)};
   engine::MessageNode* const node = engine::make_node<engine::Asked<Message>>(
       engine::Asked<Message>{std::forward<M>(request), std::move(token)});
   if (options.timeout == kForever) {

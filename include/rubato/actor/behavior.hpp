@@ -17,7 +17,7 @@
 namespace rubato::inline v0 {
 
 /// The base of a type whose objects are actors: `struct Counter : behavior<Add, Get>`, with a handler
-/// `void on(Add)` or `void operator()(...)` for each message as docs/actors.md says.
+/// `void on(Add)` for each message as docs/actors.md says.
 template <class... Messages>
 class behavior {
  public:
@@ -33,9 +33,21 @@ class behavior {
   /// Puts a message aside until unstash_all(): then all of them come back in order, before what waits.
   template <MessageOf<Messages...> M>
   void stash(M&& message) {
+    static_assert(!Request<std::remove_cvref_t<M>>,
+                  "a request is put aside with its reply: its handler is on(M, reply<M::reply> r) and calls "
+                  "stash(message, std::move(r))");
     engine::Cell* const cell = engine::cell_of(running("stash()"));
     engine::extras_of(*cell).stash.append(
         engine::make_node<std::remove_cvref_t<M>>(std::forward<M>(message)));
+  }
+  /// The same of a request, which then is answered later.
+  template <MessageOf<Messages...> M>
+    requires Request<std::remove_cvref_t<M>>
+  void stash(M&& request, reply<typename std::remove_cvref_t<M>::reply> r) {
+    using Asked = engine::Asked<std::remove_cvref_t<M>>;
+    engine::Cell* const cell = engine::cell_of(running("stash()"));
+    engine::extras_of(*cell).stash.append(
+        engine::make_node<Asked>(Asked{std::forward<M>(request), std::move(r)}));
   }
   /// What stash() has put aside comes next.
   void unstash_all() {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "rubato/actor/behavior.hpp"
 #include "rubato/actor/bound.hpp"
 #include "rubato/actor/names.hpp"
+#include "rubato/actor/restarts.hpp"
 #include "rubato/group.hpp"
 
 namespace rubato::inline v0 {
@@ -24,9 +26,11 @@ struct Spawn {
   Bound mailbox{};                       ///< of messages that wait
   bool urgent = false;                   ///< messages with Send::priority high overtake others
   Priority priority = Priority::normal;  ///< of its turns
-  std::optional<std::uint32_t> core{};   ///< the only worker that runs it; nothing: where its senders are
-  TaskGroup* group = nullptr;            ///< complete only when the actor has stopped
-  std::uint32_t turn_messages = 0;       ///< handled at most before others have a turn; 0: 50
+  /// The only worker that runs it, modulo the number of workers; nothing: where its senders are.
+  std::optional<std::uint32_t> core{};
+  TaskGroup* group = nullptr;       ///< complete only when the actor has stopped
+  std::uint32_t turn_messages = 0;  ///< handled at most before others have a turn; 0: 50
+  Restarts restarts{};              ///< how often its parent may have it made again
 };
 
 namespace engine {
@@ -49,7 +53,13 @@ template <class B, class M>
 [[gnu::always_inline]] inline void call_handler(B& b, M& message, reply<typename M::reply>& answer) {
   if constexpr (AnswersLater<B, M>) {
     b.on(std::move(message), std::move(answer));
+  } else if constexpr (std::is_void_v<typename M::reply>) {
+    b.on(std::move(message));
+    answer();
   } else {
+    static_assert(!std::is_void_v<decltype(b.on(std::move(message)))>,
+                  "the handler on(M) of a request M returns its answer, an M::reply, or takes a "
+                  "reply<M::reply> as its second parameter");
     answer(b.on(std::move(message)));
   }
 }
@@ -83,6 +93,37 @@ void handle_asked(B& b, MessageNode* node) {
   call_handler<B, M>(b, message.request, message.answer);
 }
 
+template <class B>
+concept Supervises = requires(B& b, const Failure& f) {
+  { b.on_failure(f) } -> std::same_as<Directive>;
+};
+/// Whether B has any member of that name, also one that is private: then it is ambiguous in a class that has
+/// another one.
+struct HasOnFailure {
+  int on_failure;
+};
+template <class B>
+struct AlsoHasOnFailure : B, HasOnFailure {};
+template <class B>
+constexpr bool has_on_failure() {
+  if constexpr (std::is_final_v<B>) {
+    return Supervises<B>;
+  } else {
+    return !requires { &AlsoHasOnFailure<B>::on_failure; };
+  }
+}
+
+/// The type that people are told about.
+template <class B>
+struct ShownBehavior {
+  using type = B;
+};
+template <class B>
+  requires requires { typename B::shown_behavior; }
+struct ShownBehavior<B> {
+  using type = typename B::shown_behavior;
+};
+
 template <class B, class Address>
 struct BehaviorOf;
 template <class B, class... Messages>
@@ -91,6 +132,8 @@ struct BehaviorOf<B, actor<Messages...>> {
       (is_handled<B, Messages>() && ...),
       "a behavior has a member on(M) for each of its messages M, public, which returns M::reply if M "
       "has that, or on(M, reply<M::reply>)");
+  static_assert(Supervises<B> || !has_on_failure<B>(),
+                "a behavior that supervises has a member `Directive on_failure(const Failure&)`, public");
 
   template <class M>
   [[gnu::always_inline]] static bool try_one(B& b, MessageNode* node) {
@@ -112,17 +155,16 @@ struct BehaviorOf<B, actor<Messages...>> {
   }
   static void destroy(void* behavior) { static_cast<B*>(behavior)->~B(); }
   static constexpr auto on_failure() -> Directive (*)(void*, const Failure&) {
-    if constexpr (requires(B& b, const Failure& f) {
-                    { b.on_failure(f) } -> std::same_as<Directive>;
-                  }) {
+    if constexpr (Supervises<B>) {
       return [](void* behavior, const Failure& f) { return static_cast<B*>(behavior)->on_failure(f); };
     } else {
       return nullptr;
     }
   }
   static constexpr const MessageType* kMessages[] = {&message_type<Messages>..., nullptr};
-  static constexpr BehaviorType type{handle,    destroy,     &typeid(B), kMessages, sizeof...(Messages),
-                                     sizeof(B), on_failure()};
+  using Shown = typename ShownBehavior<B>::type;
+  static constexpr BehaviorType type{handle,    destroy,      &typeid(Shown), kMessages, sizeof...(Messages),
+                                     sizeof(B), on_failure(), turn_of<Shown>};
 };
 
 template <class B>
@@ -139,6 +181,10 @@ constexpr bool may_restart() {
 
 template <class B, class... Args>
 struct RemakeOf final : Remake {
+  static_assert(
+      (std::is_copy_constructible_v<Args> && ...),
+      "a behavior with restarts = true is made again from copies of its arguments: all of them must "
+      "be copyable");
   explicit RemakeOf(const Args&... args) : arguments(args...) {}
   void operator()(void* where) override {
     std::apply([where](const Args&... args) { ::new (where) B(args...); }, arguments);
@@ -208,6 +254,7 @@ struct ParameterOf<R (F::*)(M) const> {
 
 template <class... Handlers>
 struct FromHandlers : behavior<typename ParameterOf<Handlers>::type...>, private Handlers... {
+  using shown_behavior = std::tuple_element_t<0, std::tuple<Handlers...>>;
   explicit FromHandlers(Handlers... handlers) : Handlers(std::move(handlers))... {}
   template <class M>
   decltype(auto) on(M message) {

@@ -14,7 +14,11 @@
 namespace rubato::inline v0 {
 
 /// Why an actor is no more.
-enum class Reason : std::uint8_t { stopped, killed, failed };
+enum class Reason : std::uint8_t {
+  stopped,  ///< by itself or by others; also if it ended so long ago that its memory is in use again
+  killed,   ///< by kill()
+  failed,   ///< with an exception, after which its parent had it stop
+};
 
 /// Comes to who watches an actor.
 struct Down {
@@ -34,18 +38,21 @@ enum class Directive : std::uint8_t {
 struct Failure {
   actor<> who;                ///< the child that failed
   std::string_view behavior;  ///< the name of its type
-  std::string_view message;   ///< and of the message's
+  std::string_view message;   ///< and of the message's, or "the answer to M"
   std::exception_ptr error;   ///< what its handler threw
-  unsigned restarts;          ///< of it in the last 10 s
+  unsigned restarts;          ///< of it within the time of its limits
 };
 
 namespace engine {
+
+/// Of an actor that has ended.
+Reason end_of(std::uint64_t actor);
 
 struct Watch {
   static constexpr bool while_stopping = true;
   std::uint64_t watcher, watched;
   void run_in_turn() { extras_of(*cell_of(current_actor())).watchers.push_back(watcher); }
-  void fail(AskError) { post(watcher, make_node<Down>(Down{actor<>::of(watched), Reason::stopped})); }
+  void fail(AskError) { post(watcher, make_node<Down>(Down{actor<>::of(watched), end_of(watched)})); }
 };
 struct Unwatch {
   static constexpr bool while_stopping = true;

@@ -21,6 +21,7 @@ enum class Directive : std::uint8_t;
 namespace rubato::inline v0::engine {
 
 struct Cell;
+struct TaskCode;
 
 /// What all actors of one behavior have in common. Static, never freed.
 struct BehaviorType {
@@ -32,6 +33,7 @@ struct BehaviorType {
   std::uint32_t message_count;
   std::uint32_t bytes;                                      ///< with its alignment up to 64
   Directive (*on_failure)(void* behavior, const Failure&);  ///< null: it does not supervise
+  const TaskCode* turn;                                     ///< of its turns, where they are tasks
 };
 
 /// What few actors have.
@@ -48,6 +50,9 @@ struct Cell : ResourceHeader {
   static constexpr std::uint64_t kHasBound = 1, kHasUrgentLane = 2;
   /// Of the native engine: no actor has begun in it. It is free, or a thread outside constructs one.
   static constexpr std::uint64_t kIsUnborn = 4;
+  /// How the actor of the generation before ended, until the next one begins in the cell; neither: it
+  /// stopped.
+  static constexpr std::uint64_t kWasKilled = 8, kHasFailed = 16;
   std::atomic<std::uint64_t>& life() { return waiting; }
   /// Where its children are listed (actors/children.hpp); 0: it has none. The owner's; no cell is removed
   /// like a resource.

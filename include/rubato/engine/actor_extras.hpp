@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rubato/actor/restarts.hpp"
 #include "rubato/engine/actor_cell.hpp"
 #include "rubato/group.hpp"
 
@@ -67,8 +68,10 @@ struct Extras {
   std::vector<std::uint64_t> watchers;
   std::string name;
   std::unique_ptr<Remake> remake;  ///< of one that may be made again
-  std::uint64_t window_began = 0;  ///< nanoseconds: restarts are counted within 10 s
+  Restarts limits{};
+  std::uint64_t window_began = 0;  ///< nanoseconds: restarts are counted within limits.within
   unsigned restarts = 0;
+  bool has_failed = false;  ///< and is stopped therefore
   TaskGroup* group = nullptr;
   std::uint64_t muted_by = 0;  ///< the receiver that has too much
   struct {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "rubato/actor/bound.hpp"
@@ -67,6 +68,11 @@ struct WaitsForRun {
 bool begin_wait(WaitsForRun& waiting);
 /// After it `interrupt` is not called any more.
 void end_wait(WaitsForRun& waiting);
+/// While an exception leaves what the runtime calls: what people are told that it was about, such as "the
+/// answer to Read" in the place of a type of the runtime.
+void name_handled(const char* before, const std::type_info& message) noexcept;
+/// The same exception, as the task's that handles an answer.
+[[noreturn]] void throw_of_answer();
 [[noreturn]] void throw_misuse(const char* sentence);
 /// A message of the program was too large for a node, and lies in memory of its own.
 void count_allocated();

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <typeinfo>
 
 #include "rubato/engine/actor_cell.hpp"
 #include "rubato/engine/native.hpp"
@@ -27,6 +28,13 @@ template <std::size_t bytes>
 void free_block(void* block) {
   this_thread().heap.free<bytes>(block);
 }
+
+void run_actor_turn(Task* task);
+template <class B>
+inline constexpr TaskCode turn_code{run_actor_turn, nullptr, &typeid(B), false, false, 1, 0};
+/// Named after behavior B in traces and among long tasks.
+template <class B>
+inline constexpr const TaskCode* turn_of = &turn_code<B>;
 
 template <bool large>
 [[gnu::always_inline]] inline MessageNode* new_node() {

@@ -15,6 +15,9 @@ namespace rubato::inline v0::engine {
 /// The handle of the actor whose handler, constructor or destructor runs; 0: none.
 std::uint64_t& current_actor();
 
+template <class B>
+inline constexpr const TaskCode* turn_of = nullptr;
+
 /// 64 or 128 bytes.
 template <std::size_t bytes>
 void* new_block() {
