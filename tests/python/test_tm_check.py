@@ -13,7 +13,7 @@ import pytest
 from helpers import call
 from rubato.tm import check as tm_check
 
-FLAGS = ["-fno-tree-loop-distribute-patterns", "-fno-tree-vectorize", "-fno-thread-jumps"]
+FLAGS = ["-fno-tree-loop-distribute-patterns", "-fno-tree-vectorize", "-fno-tree-pre", "-fno-thread-jumps"]
 COPY = """struct S { long a[64], b[64]; } s;
 long total;
 void copy(int n) {
@@ -120,10 +120,148 @@ void f(void) {
     assert found(compiled(source, "-O3", "-mavx2", *FLAGS)) == []
 
 
+#: Each with its findings by the flags that this page advises: GCC itself makes the plain access.
+STRUCTURES = {
+    "an argument by value": (
+        """struct C { long *at; long n; } shared;
+__attribute__((transaction_safe, noinline)) long read(struct C c) { return *c.at + c.n; }
+long f(void) { long r;
+  __transaction_atomic { shared.n++;
+    r = read(shared); } return r; }
+""",
+        [("t.c:5", "f", "plain load without a barrier")],
+    ),
+    "an argument by value through a pointer": (
+        """struct C { long *at; long n; };
+__attribute__((transaction_safe, noinline)) long read(struct C c) { return *c.at + c.n; }
+long f(struct C *p) { long r;
+  __transaction_atomic { p->n++;
+    r = read(*p); } return r; }
+""",
+        [("t.c:5", "f", "plain load without a barrier")],
+    ),
+    "a small structure returned": (
+        """struct P { long a, b; } shared; long n;
+__attribute__((transaction_safe, noinline)) struct P make(long k) { struct P p = {k, k + 1}; return p; }
+void f(long k) {
+  __transaction_atomic { n++;
+    shared = make(k); } }
+""",
+        [("t.c:5", "f", "plain store without a barrier")],
+    ),
+    "a large structure returned": (
+        """struct B { long v[6]; } shared; long n;
+__attribute__((transaction_safe, noinline)) struct B make(long k) { struct B b = {{k, k, k, k, k, k}}; return b; }
+void f(long k) {
+  __transaction_atomic { n++;
+    shared = make(k); } }
+""",
+        [("t.c:5", "f", "structure returned into shared memory without a barrier")],
+    ),
+    "a local copy": (
+        """struct C { long *at; long n; } shared;
+__attribute__((transaction_safe, noinline)) long read(struct C c) { return *c.at + c.n; }
+__attribute__((transaction_safe, noinline)) struct C make(long k) { struct C c = {shared.at, k}; return c; }
+long f(void) { long r;
+  __transaction_atomic { struct C c = shared; r = read(c); struct C made = make(r); shared = made; } return r; }
+""",
+        [],
+    ),
+    "memory that the transaction allocated": (
+        """#include <stdlib.h>
+struct N { long key; struct N *next; } *head;
+void f(long key) {
+  __transaction_atomic {
+    struct N *n = malloc(sizeof *n); n->key = key; n->next = head; head = n; } }
+""",
+        [],
+    ),
+    "a constant and a thread's own": (
+        """static const long table[8] = {1, 2, 3, 5, 7, 11, 13, 17}; long sum;
+void f(int n) { long v[8]; __transaction_atomic {
+    for (int i = 0; i < n; ++i) v[i] = table[i & 7] + sum;
+    sum += v[n - 1]; } }
+""",
+        [],
+    ),
+    "code behind a switch to serial": (
+        """long x; extern void unsafe(void); __attribute__((transaction_pure)) int asks(void);
+void f(void) { __transaction_relaxed { x = 1; if (asks()) { asm volatile("" ::: "memory"); ++x; } } }
+""",
+        [],
+    ),
+    "a call that does not return": (
+        """long x;
+__attribute__((noinline, transaction_may_cancel_outer)) void give_up(void) { __transaction_cancel [[outer]]; }
+void f(void) { __transaction_atomic [[outer]] { x = 2; if (x == 7) give_up(); x = 3; } x = 5; }
+""",
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_plain_loads_and_stores_of_shared_memory_are_named(name, compiled):
+    source, expected = STRUCTURES[name]
+    file = compiled(source, *FLAGS, "-std=gnu2x")
+    assert [(p, f, w.split(" (")[0]) for p, f, w in found(file)] == expected
+
+
+BEHIND_A_COMMIT = """long a[64]; __attribute__((transaction_safe, noinline)) void put(long v) { a[40] = v; }
+extern _Bool is_true; long x, y;
+long threaded(int k) { long e;
+  __transaction_atomic { put(1);
+    __transaction_atomic { put(2); if (k) __transaction_cancel; }
+    e = a[40] - (k ? 1 : 2); } return e; }
+void partly_redundant(void) {
+  __transaction_atomic { x = 1;
+    __transaction_atomic { y = 1; if (is_true) __transaction_cancel; }
+    x = x + 1; } }
+"""
+
+
+def test_a_load_behind_a_nested_commit_is_named_and_two_flags_cure_it(compiled):
+    first = [flag for flag in FLAGS if flag not in ("-fno-tree-pre", "-fno-thread-jumps")]
+    places = {(place, function) for place, function, _ in found(compiled(BEHIND_A_COMMIT, *first))}
+    assert places == {("t.c:6", "threaded"), ("t.c:10", "partly_redundant")}
+    places = {(place, function) for place, function, _ in found(compiled(BEHIND_A_COMMIT, *first, "-fno-thread-jumps"))}
+    assert places == {("t.c:10", "partly_redundant")}
+    for level in ("-O1", "-O2", "-O3"):
+        assert found(compiled(BEHIND_A_COMMIT, *FLAGS, level)) == []
+
+
+def test_a_bit_field_that_a_transaction_writes_is_named(compiled):
+    source = """struct F { unsigned a : 3, b : 7, c : 22; unsigned whole; };
+void f(struct F *p, int v) {
+  p->a = v;
+  __transaction_atomic { p->whole = p->a;
+    p->b = v; } }
+void g(struct F *p) {
+  __transaction_atomic {
+    p->c += 1; } }
+"""
+    written = "bit-field {} written, which GCC stores to the wrong bits"
+    expected = [("t.c:5", "f", written.format("b")), ("t.c:8", "g", written.format("c"))]
+    assert found(compiled(source, *FLAGS)) == expected
+    assert found(compiled(source, *FLAGS, "-g0")) == []  # nothing says what a bit-field is
+
+
+def test_code_without_optimization_is_named(compiled):
+    source = "long x; void f(void) { __transaction_atomic { ++x; } }"
+    (finding,) = tm_check.check(compiled(source, *FLAGS, "-O0")).findings
+    assert finding.what == "compiled with -O0, by which GCC stores structures plainly"
+    assert found(compiled(source, *FLAGS, "-O1")) == []
+    assert found(compiled("long x; void f(void) { ++x; }", "-O0")) == []
+
+
 def test_programs_are_checked_as_objects_are(compiled):
     main = compiled("void copy(int); int main(void) { copy(3); return 0; }", name="main")
     subprocess.run(["gcc", "-fgnu-tm", compiled(COPY), main, "-o", "program"], check=True)
     assert found(Path("program")) == [("t.c:5", "copy", "plain memmove without a barrier")]
+    by_value, expected = STRUCTURES["an argument by value"]
+    main = compiled("long f(void); int main(void) { return f(); }", name="main")
+    subprocess.run(["gcc", "-fgnu-tm", compiled(by_value, *FLAGS), main, "-o", "program"], check=True)
+    assert [(p, f, w.split(" (")[0]) for p, f, w in found(Path("program"))] == expected
 
 
 def test_the_command_says_what_to_do_and_exits_1(compiled, capsys):

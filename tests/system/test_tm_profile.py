@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
-FLAGS = ["-O1", "-g", "-fgnu-tm", "-fno-tree-loop-distribute-patterns", "-fno-tree-vectorize", "-fno-thread-jumps"]
+FLAGS = [
+    "-O1", "-g", "-fgnu-tm", "-fno-tree-loop-distribute-patterns", "-fno-tree-vectorize", "-fno-tree-pre",
+    "-fno-thread-jumps",
+]  # fmt: skip
 TRANSFERS = 200
 PROGRAM = """
 #include <stdio.h>

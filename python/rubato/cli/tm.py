@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +29,7 @@ from rubato.tm import settings as tm_settings
 tm_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(tm_app, name="tm", help="Check and profile transactional programs.")
 
-FLAGS = "-fno-tree-loop-distribute-patterns -fno-tree-vectorize -fno-thread-jumps"
+FLAGS = "-fno-tree-loop-distribute-patterns -fno-tree-vectorize -fno-tree-pre -fno-thread-jumps"
 
 
 @tm_app.callback()
@@ -58,10 +59,17 @@ def check_command(
                 f"{name}: {result.indirect_jumps} jumps through a table are not followed;"
                 " compile with -fno-jump-tables to have everything checked"
             )
-    if any("barrier" in finding.what for result in results.values() for finding in result.findings):
-        advice = f"compile transactional code with {FLAGS}."
+    for advice in _advice(finding.what for result in results.values() for finding in result.findings):
         terminal.err.print(f"[bold red]rubato:[/] {escape(advice)}", soft_wrap=True)
     return ExitCode.CHECK_FAILED if is_wrong else 0
+
+
+def _advice(whats: Iterable[str]) -> Iterator[str]:
+    found = list(whats)
+    if any("without a barrier" in what for what in found):
+        yield f"compile transactional code with {FLAGS}."
+    if any(re.match("plain load|plain store|structure", what) for what in found):
+        yield "copy structures that are passed or returned by value into local variables (docs/transactions.md)."
 
 
 METHODS = ("adaptive", "adaptive-all", "serial", "eager", "lazy", "norec", "rtm")

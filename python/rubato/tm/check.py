@@ -2,7 +2,7 @@
 
 GCC turns a loop that copies or clears into a plain call of memcpy or memset, and with vector extensions a store under
 a condition into a masked store, also in the instrumented path of a transaction: other threads then see what may be
-undone.
+undone. It reads arguments of class type and stores returned structures plainly, and writes bit-fields wrongly.
 
 The disassembly is followed from each function's first instruction. A state is the stack of open transactions, each
 of which runs instrumented code, the code without instrumentation, or is not decided yet: the program tests the answer
@@ -22,6 +22,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from rubato.errors import UsageError
+from rubato.tm import debug_info, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,11 +44,17 @@ ENDS = frozenset({
 })  # fmt: skip
 MASKED = re.compile(r"v?p?maskmov|v?p?gather|v?p?scatter")
 KEEPS_FLAGS = re.compile(r"c?mov|lea|push|pop|nop|xchg|bnd|endbr|v?movap|v?movup|v?movdq|v?movs|v?movq")
+TESTED_AGAIN = re.compile(r"^test +(%\w+),\1$")  # behind an `and`, without optimization
 DEEPEST = 8
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
 INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t(.*)$")
-RELOCATION = re.compile(r"\t?\b[0-9a-f]+: R_\w+\t(\S+)")
+RELOCATION = re.compile(r"\t?\b[0-9a-f]+: (R_\w+)\t(\S+)")
+COMMENT = re.compile(r"# ([0-9a-f]+) <")
+SECTION = re.compile(r"^ *\d+ (\S+) +([0-9a-f]+) +([0-9a-f]+) ")
+SYMBOL = re.compile(r"^[0-9a-f]+ (.{7}) (\S+)\t[0-9a-f]+ +(?:\.hidden |\.protected |\.internal )?(\S+)$")
+#: Sections whose memory no program writes.
+CONSTANT = re.compile(r"\.(rodata|LC|data\.rel\.ro|eh_frame|gcc_except_table)|_ZT[VIST]")
 SOURCE = re.compile(r"^(\S.*):(\d+)(?: \(discriminator \d+\))?$")
 ADDRESS = re.compile(r"^(?:\*)?([0-9a-f]+) <([^>+]+)")
 PROPERTIES = re.compile(r"^mov[lq]? +\$0x([0-9a-f]+),%[er]?di$")
@@ -79,6 +86,8 @@ class Instruction:
     text: str
     line: str
     relocation: str = ""
+    kind: str = ""  #: of the relocation
+    comment: int | None = None  #: the address that an operand with %rip names, in a program
 
     @property
     def mnemonic(self) -> str:
@@ -133,10 +142,12 @@ def _parse(listing: str) -> Iterator[Instruction]:
             last = Instruction(section, address, function, address - start, words[0].split(" #")[0].strip(), line)
             if "# " in words[0] and words[0].lstrip().startswith(("call", "jmp", "bnd", "notrack")):
                 last.text += " " + words[0].split("# ", 1)[1].split(" ", 1)[-1]
+            if match := COMMENT.search(words[0]):
+                last.comment = int(match[1], 16)
             if relocation:
-                last.relocation = relocation[1]
+                last.kind, last.relocation = relocation[1], relocation[2]
         elif last is not None and (match := RELOCATION.search(text)) and text.startswith("\t"):
-            last.relocation = match[1]
+            last.kind, last.relocation = match[1], match[2]
         elif match := FUNCTION.match(text):
             function, start, line = match[2], int(match[1], 16), ""
         elif match := SOURCE.match(text):
@@ -163,6 +174,18 @@ class _Checker:
         self.begins: set[int] = set()
         self.indirect: set[int] = set()
         self.entries: set[tuple[str, str]] = set()
+        self.exposed: set[int] = set()  #: instructions of instrumented paths
+        self.outside: set[int] = set()  #: and of code outside of transactions
+        self.memory = _Memory(file)
+        self.first_of: dict[str, int] = {}  #: the first instruction of each function
+        self.firsts: list[int] = []  #: of each instruction's function
+        for n, one in enumerate(self.code):
+            before = self.code[n - 1] if n else None
+            is_first = before is None or (one.section, one.function) != (before.section, before.function)
+            if is_first:
+                self.first_of.setdefault(one.function, n)
+            self.firsts.append(n if is_first else self.firsts[-1])
+        self.returning: dict[int, bool] = {}  #: by the first instruction
 
     def check(self) -> Checked:
         previous = None
@@ -177,7 +200,11 @@ class _Checker:
                 continue  # reached from its function, in that one's state
             clones += is_clone
             self._follow(n, State((INSTRUMENTED,) if is_clone else ()))
-        findings = [self.found[key] for key in sorted(self.found)]
+        self._find_plain_accesses()
+        ordered = [self.found[key] for key in sorted(self.found)]
+        findings = list({(f.place, f.function, f.what.split(" (")[0]): f for f in reversed(ordered)}.values())[::-1]
+        if self.begins or clones:
+            findings += self._said_by_debug_info()
         return Checked(list(dict.fromkeys(findings)), len(self.begins) + clones, len(self.indirect))
 
     def _follow(self, first: int, state: State) -> None:
@@ -193,6 +220,10 @@ class _Checker:
     def _step(self, n: int, state: State) -> Iterator[tuple[int, State]]:
         one = self.code[n]
         mnemonic = one.mnemonic
+        if self._is_exposed(state):
+            self.exposed.add(n)
+        elif not state.stack:
+            self.outside.add(n)
         if mnemonic.startswith(("ret", "hlt", "ud2")):
             return
         if mnemonic.startswith("j"):
@@ -201,7 +232,7 @@ class _Checker:
         if mnemonic.startswith("call"):
             target = one.target()
             self._judge_call(n, target, state)
-            if target in ENDS:
+            if self._ends(n):
                 return
             state = self._after_call(n, target, state)
         else:
@@ -210,7 +241,7 @@ class _Checker:
             match = TESTED.match(one.text)
             if match:
                 state = State(state.stack, int(match[1], 16))
-            elif state.tested and not KEEPS_FLAGS.match(mnemonic):
+            elif state.tested and not KEEPS_FLAGS.match(mnemonic) and not TESTED_AGAIN.match(one.text):
                 state = State(state.stack)
         yield from self._next(n, state)
 
@@ -301,6 +332,8 @@ class _Checker:
         if target in ("_ITM_commitTransaction", "_ITM_commitTransactionEH"):
             is_clone = self.code[n].function.startswith("_ZGTt")
             return State(state.stack[:-1] if len(state.stack) > is_clone else state.stack)
+        if target == "_ITM_changeTransactionMode":  # serial from here on: accesses are plain on purpose
+            return State((PLAIN,) * len(state.stack))
         return State(state.stack)
 
     def _mode_after_begin(self, n: int) -> str:
@@ -316,10 +349,153 @@ class _Checker:
                 return PLAIN if not properties & INSTRUMENTED_CODE else UNDECIDED
         return UNDECIDED
 
+    def _following(self, n: int) -> Iterator[int]:
+        """Of an instruction, in its function."""
+        mnemonic = self.code[n].mnemonic
+        if mnemonic.startswith(("ret", "hlt", "ud2")):
+            return
+        if mnemonic.startswith("j"):
+            to = self._destination(self.code[n])
+            if to is not None:
+                yield to
+            if mnemonic.startswith("jmp"):
+                return
+        elif mnemonic.startswith("call") and self._ends(n):
+            return
+        for to, _ in self._next(n, State()):
+            yield to
+
+    def _ends(self, n: int) -> bool:
+        """Does a call not return?"""
+        if self.code[n].target() in ENDS:
+            return True
+        called = self._called(n)
+        return called is not None and not self._returns(called)
+
+    def _returns(self, first: int) -> bool:
+        if first not in self.returning:
+            self.returning[first] = True  # for a function that calls itself
+            seen, waiting = {first}, [first]
+            returns = False
+            while waiting and not returns:
+                n = waiting.pop()
+                after = list(self._following(n))
+                mnemonic = self.code[n].mnemonic
+                returns = mnemonic.startswith("ret") or (mnemonic.startswith("j") and not after)
+                waiting += [to for to in after if to not in seen]
+                seen.update(after)
+            self.returning[first] = returns
+        return self.returning[first]
+
+    def _called(self, n: int) -> int | None:
+        """The first instruction of the function that is called, if it is in this file."""
+        one = self.code[n]
+        if one.relocation:
+            match = re.fullmatch(r"([.\w$]+?)(?:@\w+)?([-+]0x[0-9a-f]+)?", one.relocation)
+            if match is None:
+                return None
+            offset = int(match[2], 16) + 4 if match[2] else 4
+            section = one.section[: one.section.index(":") + 1] if ":" in one.section else ""
+            to = self.at.get((section + match[1], offset))
+            return self.first_of.get(match[1]) if to is None else to
+        return self.first_of.get(one.target())
+
+    def _find_plain_accesses(self) -> None:
+        """Only where no path from outside leads, so that what is not understood of a path is no false alarm."""
+        exposed = sorted(self.exposed - self.outside)
+        self.code_of = {n: (one.mnemonic, one.text, one.target()) for n, one in enumerate(self.code)}
+        functions: dict[int, plain.Function] = {}
+
+        def function_at(first: int) -> plain.Function:
+            if first not in functions:
+                functions[first] = plain.Function(self.code_of, first, self._following, self._named)
+            return functions[first]
+
+        for n in exposed:
+            one = self.code[n]
+            whole = self.first_of.get(one.function.split(".cold")[0], self.firsts[n])
+            function = function_at(whole)
+            for access in function.accesses(n):
+                if access.source == plain.FIRST_ARGUMENT and function.returns_first_argument():
+                    continue  # it is reported where it is called
+                what = "store" if access.is_store else "load"
+                self._report(n, f"plain {what} without a barrier ({self._shown(one)})")
+            if one.mnemonic.startswith("call") and function.before.get(n, {}).get("rdi") in plain.SHARED:
+                called = self._called(n)
+                if called is not None and function_at(called).stores_what_it_returns():
+                    self._report(n, "structure returned into shared memory without a barrier")
+
+    @staticmethod
+    def _shown(one: Instruction) -> str:
+        text = re.sub(r"\s+", " ", one.text.split(" <")[0])
+        name = re.split(r"[-+]0x|@", one.relocation)[0] if one.relocation else ""
+        if name.startswith("."):
+            name = ""  # a section
+        return re.sub(r"-?0x[0-9a-f]+\(%rip\)", f"{name or 'memory'}(%rip)", text)
+
+    def _named(self, n: int) -> str | None:
+        """The kind of memory that a relocation or an address of the instruction names."""
+        one = self.code[n]
+        if one.relocation:
+            if "GOTPCREL" in one.kind:
+                return "address"
+            if "TPOFF" in one.kind or "TLS" in one.kind:
+                return None
+            return self.memory.kind(re.split(r"[-+]0x|@", one.relocation)[0])
+        return self.memory.kind_at(one.comment) if one.comment is not None else None
+
+    def _said_by_debug_info(self) -> Iterator[Finding]:
+        stores = {
+            one.line: one.function
+            for n, one in enumerate(self.code)
+            if n in self.exposed and re.match(r"_ITM_W\w*U[1248]$", one.target()) and one.line
+        }
+        info = debug_info.read(self.file)
+        for place, name in info.written_bit_fields(stores):
+            yield Finding(place, stores[place], f"bit-field {name} written, which GCC stores to the wrong bits")
+        for unit in info.unoptimized:
+            yield Finding(unit, "all functions", "compiled with -O0, by which GCC stores structures plainly")
+
     def _report(self, n: int, what: str) -> None:
         one = self.code[n]
         place = one.line or f"{self.file}:{one.function}+{one.offset:#x}"
         self.found[one.section, one.address] = Finding(place, one.function, what)
+
+
+class _Memory:
+    """Which memory of a file is written by programs."""
+
+    def __init__(self, file: Path) -> None:
+        command = ["objdump", "-ht", "--wide", str(file)]
+        listing = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False).stdout
+        self._sections: list[tuple[int, int, str]] = []
+        self._symbols: dict[str, str] = {}
+        for line in listing.splitlines():
+            if match := SECTION.match(line):
+                start = int(match[3], 16)
+                self._sections.append((start, start + int(match[2], 16), match[1]))
+            elif match := SYMBOL.match(line):
+                self._symbols[match[3]] = "" if match[1].endswith(("F", "f")) else match[2]
+
+    def kind(self, name: str) -> str | None:
+        if CONSTANT.match(name):
+            return plain.CONSTANT
+        section = self._symbols.get(name, name)
+        if section.startswith((".text", "*ABS*", "*UND*")) or not section:
+            return plain.VARIABLE if section == "*UND*" and name not in ("_GLOBAL_OFFSET_TABLE_",) else None
+        return self._kind_of_section(section)
+
+    def kind_at(self, address: int) -> str | None:
+        section = next((name for first, last, name in self._sections if first <= address < last), "")
+        return self._kind_of_section(section)
+
+    @staticmethod
+    def _kind_of_section(section: str) -> str | None:
+        if section.startswith(".got"):
+            return "address"
+        if CONSTANT.match(section):
+            return plain.CONSTANT
+        return plain.VARIABLE if section.startswith((".data", ".bss", ".sdata", "COMMON", "*COM*")) else None
 
 
 def check(file: Path, relaxed: bool = False) -> Checked:
