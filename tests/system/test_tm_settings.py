@@ -52,3 +52,14 @@ def test_a_wrong_value_is_one_sentence_and_the_default(
         assert said(program, **method, **{name: value}) == sentence
         with pytest.raises(UsageError, match=f"{name} is '{value}', expected"):
             settings.refuse_wrong({name: value})
+
+
+def test_a_misspelt_name_is_one_sentence(program: list[str]) -> None:
+    sentence = (
+        "RUBATO_ITM_METOD is no setting; there are RUBATO_ITM_METHOD, _MANAGER, _PRIVATIZATION, _ORECS, _STRIPE, _CLOCK,"
+        " _STATS, _PROFILE and _STACKS"
+    )
+    assert said(program, RUBATO_ITM_METOD="eager") == f"librubato_itm: {sentence}\n"
+    assert said(program, RUBATO_ITM_METHOD="eager", RUBATO_ITMS="1") == ""
+    with pytest.raises(UsageError, match="RUBATO_ITM_METOD is no setting"):
+        settings.refuse_wrong({"RUBATO_ITM_METOD": "eager"})

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tm/choice/options.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -148,9 +150,31 @@ void read_manager() {
   options.manager_parameter = parameter;
 }
 
+/// A misspelt name would be a setting that has no effect.
+void warn_of_unknown_names() {
+  constexpr const char* kPrefix = "RUBATO_ITM_";
+  constexpr const char* kKnown[] = {"METHOD", "MANAGER", "PRIVATIZATION", "ORECS", "STRIPE",
+                                    "CLOCK",  "STATS",   "PROFILE",       "STACKS"};
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const char* name = *variable;
+    const char* const end = std::strchr(name, '=');
+    if (end == nullptr || !skip(name, kPrefix)) continue;
+    const auto length = static_cast<std::size_t>(end - name);
+    bool is_known = false;
+    for (const char* const known : kKnown)
+      is_known |= std::strlen(known) == length && std::strncmp(known, name, length) == 0;
+    if (!is_known)
+      warn(
+          "%.*s is no setting; there are RUBATO_ITM_METHOD, _MANAGER, _PRIVATIZATION, _ORECS, _STRIPE, "
+          "_CLOCK, _STATS, _PROFILE and _STACKS",
+          static_cast<int>(end - *variable), *variable);
+  }
+}
+
 }  // namespace
 
 void choose_algorithm() {
+  warn_of_unknown_names();
   read_manager();
   read_privatization();
   read_clock();

@@ -28,8 +28,15 @@ _WORDS = {
 }
 
 
+_NAMES = ("METHOD", "MANAGER", "PRIVATIZATION", "ORECS", "STRIPE", "CLOCK", "STATS", "PROFILE", "STACKS")
+
+
 def refuse_wrong(environment: Mapping[str, str]) -> None:
     """@raises UsageError for the first variable whose value the library would ignore."""
+    for name in sorted(environment):
+        if name.startswith("RUBATO_ITM_") and name.removeprefix("RUBATO_ITM_") not in _NAMES:
+            known = ", ".join(f"_{one}" for one in _NAMES[1:-1])
+            raise UsageError(f"{name} is no setting; there are RUBATO_ITM_METHOD, {known} and _{_NAMES[-1]}.")
     for name, (pattern, expected) in _WORDS.items():
         value = environment.get(name, "")
         if value and re.fullmatch(pattern, value) is None:
