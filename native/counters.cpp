@@ -16,7 +16,7 @@ native::Counters Engine::counters() const {
   for (const auto& worker : workers_) {
     const Counts& n = worker->counts;
     c.tasks_created += worker->created.load(std::memory_order_relaxed) + n.submitted.get();
-    c.tasks_run += n.finished.get();
+    c.tasks_run += n.finished.get() - worker->husks();
     c.tasks_run_alone += n.alone.get();
     c.tasks_run_long += n.long_tasks.get();
     c.timestamps += n.timestamps.get();

@@ -95,6 +95,7 @@ void Engine::make_workers() {
   }
   for (auto& given : given_pools_) given.store(kNotGiven, std::memory_order_relaxed);
   pools_given_.store(0, std::memory_order_relaxed);
+  copies.store(0, std::memory_order_relaxed);  // their workers' counts are gone, too
   epochs = std::make_unique<Epochs>(Epochs::Options{.members = count});
   workers_.reserve(count);
   for (unsigned w = 0; w < count; ++w) {
@@ -107,6 +108,7 @@ const Topology& Engine::machine() { return topology(); }
 unsigned Engine::core_group(unsigned worker) const { return topology().group_of(worker); }
 
 void Engine::end_threads() {
+  watch.end();
   events.raise(Events::kEnd);
   events.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -180,10 +182,11 @@ void Engine::configure(const native::Options& options) {
 bool Engine::has_cpus() const { return count_ <= topology().allowed.size(); }
 
 Sums Engine::sums() const {
-  Sums sums;
+  Sums sums{.created = 0, .finished = 0};
   for (const auto& worker : workers_) sums.finished += worker->counts.finished.get_ordered();
   for (const auto& worker : workers_)
     sums.created += worker->created.load(std::memory_order_relaxed) + worker->counts.submitted.get();
+  sums.created += copies.load(std::memory_order_seq_cst);
   return sums;
 }
 
@@ -235,6 +238,7 @@ Engine::GivesBack::~GivesBack() {
 
 /// Those that there are not yet. They are paused.
 void Engine::start_threads(bool pins) {
+  if (workers_.size() > 1) watch.start();
   threads_.reserve(workers_.size());
   while (threads_.size() + 1 < workers_.size()) {
     Worker* const worker = workers_[threads_.size() + 1].get();
@@ -271,6 +275,7 @@ void Engine::run() {
   while (self.empty_inbox()) {
   }
   events.lower(Events::kPaused);
+  watch.note_busy();
   if (has_work_for_anybody()) events.notify_all();  // who was woken before went to sleep again
   for (;;) {
     self.work();

@@ -23,6 +23,7 @@
 #include "native/run_turn.hpp"
 #include "native/topology/topology.hpp"
 #include "native/trace/trace_file.hpp"
+#include "native/watch.hpp"
 #include "native/worker/termination.hpp"
 #include "native/worker/turns.hpp"
 #include "native/worker/worker.hpp"
@@ -126,8 +127,10 @@ class Engine {
   Atomic<unsigned> lagging{0};
   std::atomic<std::uint64_t> woken_at{0}, wake_ticks{0};
   RunTurn turn;
-  Turns turns_alone;  ///< of workers with tasks that run alone
-  TaskPool inbox;     ///< from other threads: not run from there, but handed on
+  Watch watch{*this};
+  Atomic<std::uint64_t> copies{0};  ///< of tasks that the watch has handed over: created, too
+  Turns turns_alone;                ///< of workers with tasks that run alone
+  TaskPool inbox;                   ///< from other threads: not run from there, but handed on
   ReadySet<StdAtomics> inbox_ready{1};
 
   Worker& worker(unsigned index) const { return *workers_[index]; }

@@ -15,6 +15,7 @@ using namespace std::string_view_literals;
 constexpr unsigned kMaxWorkers = 1024;
 constexpr unsigned kMaxDistance = 63;
 constexpr unsigned kMaxSpans = 1u << 28;
+constexpr unsigned kMaxStandstill = 1'000'000;
 
 [[noreturn]] void refuse(const char* variable, std::string_view value, std::string_view expected) {
   throw TaskError(std::string(variable) + " is '" + std::string(value) + "', but " + std::string(expected) +
@@ -109,6 +110,12 @@ native::Options options_from_environment(const char* (*get)(const char*)) {
     const auto count = number(text);
     if (!count || *count > kMaxSpans) refuse("RUBATO_TRACE_SPANS", text, "a number up to 268435456");
     options.trace_spans = *count;
+  }
+  if (const char* const text = get("RUBATO_STANDSTILL")) {
+    const auto seconds = number(text);
+    if (!seconds || *seconds > kMaxStandstill)
+      refuse("RUBATO_STANDSTILL", text, "a number of seconds up to 1000000");
+    options.standstill_seconds = *seconds;
   }
   if (const char* const text = get("RUBATO_LAG")) options.lagging.kind = lagging("RUBATO_LAG", text);
   if (const char* const text = get("RUBATO_LAG_DELAYS")) {

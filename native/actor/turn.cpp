@@ -240,6 +240,7 @@ class Turn {
     if (left_ == 0 && !has_fault(Fault::actor_without_budget)) {
       schedule(worker_, cell_);
       is_over_ = true;
+      const Seizure<SeizureAtomics>::Inside inside(worker_.seizure);  // the ring stays as it is
       fetch_backlog(worker_.ring);
       return;
     }

@@ -36,6 +36,13 @@ class Creations {
     const std::lock_guard lock(shard.mutex);
     shard.creations[task] = {number, where};
   }
+  void copy(const Task* from, const Task* to) {
+    const Creation creation = of(from);
+    if (creation.number == 0) return;
+    Shard& shard = shard_of(to);
+    const std::lock_guard lock(shard.mutex);
+    shard.creations[to] = creation;
+  }
   Creation of(const Task* task) {
     Shard& shard = shard_of(task);
     const std::lock_guard lock(shard.mutex);
@@ -117,6 +124,7 @@ Resources& resources() {
 
 }  // namespace
 
+void note_moved(const Task* from, const Task* to) { creations().copy(from, to); }
 void note_created(const Task* task) { creations().note(task, runtime::call_stack()); }
 
 /// A spec task runs alone and may touch everything.

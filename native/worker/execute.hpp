@@ -76,8 +76,16 @@ inline void Worker::call(Task* task) {
     engine.failure.add(std::current_exception(), *task);
     engine.stop();
   }
-  running = nullptr;
+  end_call();
   perturb();
+}
+
+/// The task's function has returned: this worker uses its lists again, if no other thread does.
+[[gnu::always_inline]] inline void Worker::end_call() {
+  running = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (seizure.is_wanted()) [[unlikely]]
+    seizure.wait_until_let_go();
 }
 
 /// One attempt of an optimistic reader, which looks up to `tries` times whether a writer is at work. What it
@@ -88,8 +96,8 @@ inline Worker::Attempt Worker::read_once(Task* task, unsigned tries) {
   if (!began) [[unlikely]]
     return Attempt::not_begun;
   const TaskList::Mark mark = tasks.mark();
+  is_validating_.store(true, std::memory_order_relaxed);
   begin(task);
-  is_validating_ = true;
   try {
     task->code->run(task);
   } catch (...) {
@@ -110,8 +118,8 @@ inline Worker::Attempt Worker::read_once(Task* task, unsigned tries) {
 }
 
 inline void Worker::end_reading() {
-  is_validating_ = false;
-  running = nullptr;
+  end_call();
+  is_validating_.store(false, std::memory_order_relaxed);
   perturb();
 }
 

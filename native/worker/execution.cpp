@@ -63,7 +63,7 @@ void Worker::destroy_run(Task* task) {
   is_destroying_ = true;
   destroy(task);
   is_destroying_ = false;
-  running = nullptr;
+  end_call();
 }
 
 /// What most tasks do not need: its order and group, the pool whose batch ended with it.

@@ -53,6 +53,7 @@ bool Idling::wait_for_work() {
   const auto end_idling = [this, &events] {
     worker_.seen.is_idle.store(false, std::memory_order_relaxed);
     events.cancel();
+    engine_.watch.note_busy();
     worker_.seen.idle_ends.fetch_add(1, std::memory_order_seq_cst);
     worker_.cpu.stay();
     worker_.enter_epochs();

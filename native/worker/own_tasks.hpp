@@ -21,6 +21,18 @@
 
 namespace rubato::runtime {
 
+/// By the watch, see PrivateTasks::hand_over().
+template <class CopyLast>
+void hand_over(TaskList& list, Chain& chain, std::uint64_t most, CopyLast copy_last) {
+  while (chain.size < most) {
+    Task* task = list.take_settled();
+    const bool is_last = task == nullptr;
+    if (is_last) task = copy_last(list);
+    if (task != nullptr) chain.append(task);
+    if (is_last) return;
+  }
+}
+
 /// A deque of lists that are never empty and end with null. Grows, and keeps its memory.
 class ListDeque {
  public:
@@ -76,6 +88,22 @@ class OwnTasks {
   }
   /// For others.
   Chain take_oldest(std::uint64_t count);
+  /// By the watch, see PrivateTasks::hand_over().
+  template <class CopyLast>
+  void hand_over(Chain& chain, std::uint64_t most, CopyLast copy_last) {
+    while (chain.size < most && !lists_.is_empty()) {
+      Task*& list = lists_.oldest();
+      Task* const task = list;
+      list = next_of(task);
+      if (list == nullptr) lists_.drop_oldest();
+      chain.append(task);
+    }
+    runtime::hand_over(created_, chain, most, copy_last);
+    runtime::hand_over(fair_, chain, most, copy_last);
+  }
+  bool has_any_seen() const {
+    return created_.first_seen() != nullptr || !lists_.is_empty() || fair_.first_seen() != nullptr;
+  }
 
  private:
   static bool are_many(std::uint64_t size) { return size > threshold(policy::kFewOwn, std::uint64_t{4}); }

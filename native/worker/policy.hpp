@@ -86,6 +86,15 @@ inline constexpr std::uint64_t kMicrosecondsToArrive = 100;
 /// Microseconds after which a chunk that no worker takes comes back. Test: sharing_test.cpp.
 inline constexpr std::uint64_t kMicrosecondsBeforeReturn = 5000;
 
+// ---- What waits behind a task that goes on: watch.cpp (R2, R10) ----
+
+/// Microseconds between two looks at whether tasks wait behind one that goes on while a worker is idle; at
+/// most, when there has been nothing for long. Test: watch_test.cpp.
+inline constexpr unsigned kWatchMicroseconds = 500;
+inline constexpr unsigned kLongestWatchMicroseconds = 4000;
+/// Looks at idle workers only, after which the watch sleeps: to wake it costs a system call. Row: idle.
+inline constexpr unsigned kIdleLooks = 16;
+
 // ---- Timestamps: ordered_part.cpp, packed_tasks.hpp (R9) ----
 
 /// Tasks of one timestamp from which on each worker hands out its own heap's. Row: scaling-bfs.

@@ -104,6 +104,26 @@ class PrivateTasks {
       while (!list->is_empty()) drop(list->take());
     }
   }
+  /// By the watch, while the worker may append: up to `most` tasks, `copy_last(list)` in place of the last of
+  /// a list, behind which the worker may be about to link: a copy, or null.
+  template <class CopyLast>
+  void hand_over(Chain& chain, std::uint64_t most, CopyLast copy_last) {
+    runtime::hand_over(high_, chain, most, copy_last);
+    const std::uint64_t others = chain.size;
+    std::uint64_t copies = 0;
+    own_.hand_over(chain, most, [&](TaskList& list) {
+      Task* const copy = copy_last(list);
+      copies += copy != nullptr ? 1 : 0;
+      return copy;
+    });
+    taken_ += chain.size - others - copies;
+    runtime::hand_over(low_, chain, most, copy_last);
+  }
+  /// The same: whether there is anything that may run now.
+  bool has_any_seen() const {
+    return high_.first_seen() != nullptr || own_.has_any_seen() || low_.first_seen() != nullptr ||
+           !now_.is_empty();
+  }
   /// None waits.
   void count_all_taken() { taken_ = count_.load(std::memory_order_relaxed) + appended_; }
 

@@ -48,6 +48,16 @@ class Ring {
   bool is_empty() const { return begin_ == end_; }
   const Slot& at(unsigned i) const { return slots_[(begin_ + i) % kSlots]; }
   void drop_last() { --end_; }
+  /// Takes out what `take(slot)` is true for; the rest keeps its order.
+  template <class Take>
+  void take_out(Take take) {
+    unsigned kept = begin_;
+    for (unsigned i = begin_; i != end_; ++i) {
+      const Slot slot = slots_[i % kSlots];
+      if (!take(slot)) slots_[kept++ % kSlots] = slot;
+    }
+    end_ = kept;
+  }
 
   void set_distance(unsigned distance) {
     distance_ = distance;

@@ -25,7 +25,7 @@ void Worker::created_task(Task* task) {
   }
   counts.submitted.add();
   if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
-  if (is_validating_ || engine::after_of(task) != nullptr) return deferred_.append(task);
+  if (is_validating() || engine::after_of(task) != nullptr) return deferred_.append(task);
   route(task);
 }
 

@@ -36,6 +36,7 @@ void Sharing::measure(std::uint64_t now) {
 
 /// Apart, so that a look that is skipped saves no registers.
 [[gnu::noinline]] void Sharing::look_and_share() {
+  const Seizure<SeizureAtomics>::Inside inside(worker_.seizure);
   PrivateTasks& lists = worker_.lists;
   const Ring& ring = worker_.ring;
   const std::uint64_t now = ticks();
@@ -142,6 +143,15 @@ void Sharing::publish(const Chain& chain) {
   wake();
 }
 
+void Sharing::publish_for_worker(const Chain& chain) {
+  published_at_ = ticks();
+  link(chain.last, nullptr);
+  was_robbed_ = true;
+  looks_ = 0;
+  worker_.counts.published.add();
+  worker_.seen.published.exchange(chain.first, std::memory_order_seq_cst);
+}
+
 void Sharing::take_back_after(std::uint64_t microseconds) {
   if (ticks() - published_at_ >= ticks_of(microseconds)) take_back();
 }
@@ -153,7 +163,15 @@ bool Sharing::take_back() {
   Chain chain;
   for (Task* next = nullptr; task != nullptr; task = next) {
     next = next_of(task);
-    chain.append(task);
+    if (is_current || rank_of(task) == kNormalRank) {
+      chain.append(task);
+    } else {
+      worker_.lists.put_back(task);  // the watch publishes what the worker itself does not
+    }
+  }
+  if (chain.is_empty()) {
+    was_robbed_ = false;
+    return true;
   }
   if (is_current) {
     prepend(worker_.lists.now().normal(), chain);

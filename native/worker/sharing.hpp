@@ -25,6 +25,8 @@ class Sharing {
   void share_if_wanted();
   /// Looks in other workers' ready pools and published chunks.
   bool steal();
+  /// By the watch, which has seized the worker. None is published, and the chain is not empty.
+  void publish_for_worker(const Chain& chain);
   /// What it published, if no worker has taken it: to the front, where it came from.
   [[gnu::noinline]] bool take_back();
   /// The same if it was published so many microseconds ago.

@@ -31,6 +31,7 @@ Worker::Worker(Engine& owner, unsigned number)
   const PrefetchMode& prefetch = owner.options().prefetch;
   const bool prefetches = prefetch.kind != PrefetchMode::Kind::off;
   set_distance(prefetches ? prefetch.distance : 0);
+  seizure.set_timed(true);
   ordered.set_prefetching(prefetches);
   owner.prepare(*this);
 }
@@ -53,7 +54,10 @@ void Worker::refresh_epoch() {
   if (refreshes_) engine.epochs->refresh(*epoch);
   if (!pace.begin_next()) return;
   const Pace::Batch batch = pace.end_batch(ticks());
-  if (batch.is_worth_timing) timer.restart();
+  if (batch.is_worth_timing) {
+    timer.restart();
+    seizure.set_timed(true);
+  }
   if (adapts_ && batch.is_full()) set_distance(tuner_.next_distance(ring.distance(), batch.took));
   duties.set(Duties::kEmptyInbox, !engine.inbox_ready.is_empty());
   if (pace.is_rest_due()) duties.set(Duties::kRest, true);
@@ -62,19 +66,28 @@ void Worker::refresh_epoch() {
 
 void Worker::end_timing() {
   const TraceSpan* const span = timer.end();
+  if (!timer.is_on()) seizure.set_timed(false);
   if (span == nullptr) return;
   counts.long_tasks.add();
   engine.note_long_task(*span->code, span->first_word, span->end - span->begin);
 }
 
+/// As execute(), where tasks are timed or another thread asks for this worker's.
+void Worker::execute_timed(Slot slot) {
+  const bool is_timed = timer.is_on();
+  if (is_timed) timer.begin(*slot.task());
+  execute(slot);
+  if (is_timed) end_timing();
+}
+
 /// A task, and what it asked for by on_commit() or what waited for its group.
 [[gnu::always_inline]] inline void Worker::start_here(Slot slot) {
   for (unsigned in_a_row = 1;; ++in_a_row) {
-    if (timer.is_on()) [[unlikely]]
-      timer.begin(*slot.task());
-    execute(slot);
-    if (timer.is_on()) [[unlikely]]
-      end_timing();
+    if (seizure.is_wanted()) [[unlikely]] {
+      execute_timed(slot);
+    } else {
+      execute(slot);
+    }
     if (committed.is_empty()) [[likely]]
       return;
     Task* const next = take_committed(in_a_row);

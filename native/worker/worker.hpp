@@ -26,6 +26,7 @@
 #include "native/worker/ring.hpp"
 #include "native/worker/rotation.hpp"
 #include "native/worker/seen_by_others.hpp"
+#include "native/worker/seizure.hpp"
 #include "native/worker/sharing.hpp"
 #include "native/worker/task_list.hpp"
 #include "native/worker/task_timer.hpp"
@@ -59,7 +60,7 @@ class alignas(128) Worker : public engine::ThreadState {
   /// A task that this worker's running task created: checked, then handed on, or kept until the task ends.
   void created_task(Task* task);
   /// The running task is an optimistic reader: what it does may be dropped.
-  bool is_validating() const { return is_validating_; }
+  bool is_validating() const { return is_validating_.load(std::memory_order_relaxed); }
   /// Tasks of other threads. @returns whether there may have been any.
   bool empty_inbox();
   void enter_epochs();
@@ -117,6 +118,14 @@ class alignas(128) Worker : public engine::ThreadState {
   Idling idling{*this};
   CpuBinding cpu;
   SeenByOthers seen;
+  Seizure<SeizureAtomics> seizure;
+
+  // ---- handing_over.cpp: by the watch ----
+  /// While the running task goes on: publishes tasks that wait behind it. `heap`: the caller's. @returns
+  /// whether there were any.
+  bool hand_over(engine::WorkerHeap& heap);
+  /// How many of its tasks are copies of those that the watch has handed over, which run elsewhere.
+  std::uint64_t husks() const { return husks_.get(); }
 
  private:
   // ---- worker.cpp: the loop ----
@@ -132,7 +141,8 @@ class alignas(128) Worker : public engine::ThreadState {
   void refresh_epoch();
   void set_distance(unsigned distance);
   void start_here(Slot slot);
-  [[gnu::noinline]] void end_timing();
+  [[gnu::noinline, gnu::cold]] void execute_timed(Slot slot);
+  void end_timing();
 
   // ---- dropping.cpp: after a failure ----
   void drop(Task* task, bool is_kept = false);
@@ -154,7 +164,11 @@ class alignas(128) Worker : public engine::ThreadState {
   bool run_synchronized(Task* task, bool may_move);
   bool run_reader(Task* task, bool may_move);
   bool run_writer(Task* task);
+  static void run_husk(Task* task);
+  static const engine::TaskCode kHuskCode;
+  Task* copy_last(TaskList& list, engine::WorkerHeap& heap);
   Attempt read_once(Task* task, unsigned tries);
+  void end_call();
   void end_reading();
   void drop_attempt(TaskList::Mark mark);
   void begin(Task* task);
@@ -173,12 +187,13 @@ class alignas(128) Worker : public engine::ThreadState {
   void leave_group(Task* task);
   void destroy_run(Task* task);
 
-  TaskList deferred_;                 // created by the running task: handed on when it has ended
-  bool is_validating_ = false;        // an optimistic reader runs: what it creates is kept back
+  TaskList deferred_;                       // created by the running task: handed on when it has ended
+  std::atomic<bool> is_validating_{false};  // an optimistic reader runs: what it creates is kept back
   bool is_destroying_ = false;        // the arguments of a task that has run: their destructors do not throw
   bool is_dropping_ = false;          // after a failure: groups release nothing
   bool is_dropping_attempt_ = false;  // of a reader that lost
   bool is_in_epochs_ = false;
+  Count husks_;
   const bool refreshes_;  // its epoch
   const bool adapts_;     // the prefetch distance
   PrefetchTuner tuner_;

@@ -50,13 +50,30 @@ struct GroupState {
   static void*& held(TaskGroup& group) { return group.held_; }
 };
 
+/// The task whose function a thread calls now, or null. Only its thread writes it. Another that reads a task
+/// by seen() sees what the thread did before it called the function (native/worker/seizure.hpp).
+class RunningTask {
+ public:
+  operator Task*() const { return task_.load(std::memory_order_relaxed); }
+  Task* operator->() const { return *this; }
+  Task& operator*() const { return *task_.load(std::memory_order_relaxed); }
+  RunningTask& operator=(Task* task) {
+    task_.store(task, std::memory_order_release);
+    return *this;
+  }
+  Task* seen() const { return task_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<Task*> task_{nullptr};
+};
+
 /// What a thread needs to create tasks. Workers have one, and other threads as soon as they create.
 struct ThreadState {
   ThreadState(runtime::TaskHeap& task_heap, unsigned group) : heap(task_heap, group) {}
 
-  Task* running = nullptr;  ///< the task whose function is called now
-  TaskList tasks;           ///< a worker's private tasks of normal priority
-  TaskList committed;       ///< from on_commit() of the running task, which has a resource
+  RunningTask running;
+  TaskList tasks;      ///< a worker's private tasks of normal priority
+  TaskList committed;  ///< from on_commit() of the running task, which has a resource
   std::atomic<std::uint64_t> created{0};
   const std::uint64_t* choices = nullptr;  ///< kChoices words, see there
   bool is_worker = false;                  ///< may link into `tasks`

@@ -28,6 +28,8 @@ struct Declared {
 
 /// Remembers where `task`, whose handle is complete, is created.
 void note_created(const Task* task);
+/// The task is another block's now.
+void note_moved(const Task* from, const Task* to);
 Declared declared_by(const Task* task);
 /// `maker`: the number of the task that made it; 0 for none.
 void note_resource(const void* object, std::size_t bytes, std::uint64_t maker);

@@ -58,6 +58,9 @@ struct Options {
   Lagging lagging{};                ///< RUBATO_LAG; not where there are more workers than CPUs
   /// RUBATO_BIND=0: no worker is bound to a CPU. Else each to one of its own, if the process has as many.
   bool bind = true;
+  /// RUBATO_STANDSTILL; seconds in which no task starts or ends, though tasks wait, after which standard
+  /// error says so once; 0: never. Several workers only.
+  unsigned standstill_seconds = 5;
 };
 
 /// The options in force.

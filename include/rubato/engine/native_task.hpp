@@ -31,6 +31,8 @@ struct TaskCode {
   bool is_plain;               ///< the payload may be copied as words, and needs no destruction
   std::uint8_t words;          ///< of the payload: those behind it mean nothing
   std::uint8_t pointer;        ///< the word of the first argument that points to data: likely touched first
+  /// Moves the callable to the words of another task, and destroys it here; null: its bytes may be copied.
+  void (*move)(Task* from, Task* to) noexcept = nullptr;
 };
 inline constexpr std::uint8_t kNoPointer = 0xff;
 
@@ -118,59 +120,73 @@ inline const void* first_pointer_of(const Task* task) {
 }
 
 /// First in, first out, of one worker; `last` is where the next task is linked, so that create() needs
-/// nothing else.
-class TaskList {
+/// nothing else. While a task runs its worker only appends: then another thread may take tasks from the
+/// front, all but the last, behind which the worker may be about to link (native/worker/seizure.hpp).
+template <class Node, template <class> class Atomic = std::atomic>
+class ListOf {
  public:
-  TaskList() = default;
-  TaskList(const TaskList&) = delete;
-  TaskList& operator=(const TaskList&) = delete;
+  ListOf() = default;
+  ListOf(const ListOf&) = delete;
+  ListOf& operator=(const ListOf&) = delete;
 
   bool is_empty() const { return first() == nullptr; }
-  Task* first() const { return first_.load(std::memory_order_relaxed); }
-  [[gnu::always_inline]] void append(Task* task) { append(task, task); }
-  [[gnu::always_inline]] void append(Task* first, Task* last) {
+  Node* first() const { return first_.load(std::memory_order_relaxed); }
+  [[gnu::always_inline]] void append(Node* task) { append(task, task); }
+  [[gnu::always_inline]] void append(Node* first, Node* last) {
     last->next.store(nullptr, std::memory_order_relaxed);
-    last_->store(first, std::memory_order_relaxed);
+    last_->store(first, std::memory_order_release);
     last_ = &last->next;
   }
-  void prepend(Task* first, Task* last) {
+  void prepend(Node* first, Node* last) {
     if (is_empty()) last_ = &last->next;
     last->next.store(this->first(), std::memory_order_relaxed);
     first_.store(first, std::memory_order_relaxed);
   }
   /// The list must not be empty.
-  Task* take() {
-    Task* const task = first();
-    Task* const next = task->next.load(std::memory_order_relaxed);
+  Node* take() {
+    Node* const task = first();
+    Node* const next = task->next.load(std::memory_order_relaxed);
     first_.store(next, std::memory_order_relaxed);
     if (next == nullptr) last_ = &first_;
     return task;
   }
 
   /// All of them, as a list that ends with null.
-  Task* take_all() {
-    Task* const all = first();
+  Node* take_all() {
+    Node* const all = first();
     drop_until(nullptr);
     return all;
   }
   /// Those before `task`, which is in the list, or all: null.
-  void drop_until(Task* task) {
+  void drop_until(Node* task) {
     first_.store(task, std::memory_order_relaxed);
     if (task == nullptr) last_ = &first_;
   }
 
+  // ---- For another thread, while the worker may append ----
+  /// The first task, if there is one behind it: it is taken. Else null.
+  Node* take_settled() {
+    Node* const task = first_.load(std::memory_order_acquire);
+    Node* const next = task != nullptr ? task->next.load(std::memory_order_acquire) : nullptr;
+    if (next != nullptr) first_.store(next, std::memory_order_relaxed);
+    return next != nullptr ? task : nullptr;
+  }
+  /// The same, but it stays.
+  Node* first_seen() const { return first_.load(std::memory_order_acquire); }
+
   /// Where the list ends now; cut() takes away what was appended since, as a list that ends with null.
-  using Mark = std::atomic<Task*>*;
+  using Mark = Atomic<Node*>*;
   Mark mark() const { return last_; }
-  Task* cut(Mark mark) {
+  Node* cut(Mark mark) {
     last_ = mark;
     return mark->exchange(nullptr, std::memory_order_relaxed);
   }
 
  private:
-  std::atomic<Task*> first_{nullptr};
-  std::atomic<Task*>* last_ = &first_;
+  Atomic<Node*> first_{nullptr};
+  Atomic<Node*>* last_ = &first_;
 };
+using TaskList = ListOf<Task>;
 
 // ---- Callables and arguments in words ----
 
@@ -186,10 +202,11 @@ template <class F, class... Args>
 inline constexpr bool is_repeatable = is_stateless<F> || std::is_invocable_v<const F&, Args...>;
 
 /// Whether the words of a task hold callable and arguments. If not, they hold a pointer to an allocated
-/// Closure.
+/// Closure. A callable in words must not throw when it is moved: another worker may want it.
 template <class F, class... Args>
 inline constexpr bool is_inline_task =
-    callable_words<F> + sizeof...(Args) <= kExtendedWords && alignof(F) <= alignof(std::uint64_t);
+    callable_words<F> + sizeof...(Args) <= kExtendedWords && alignof(F) <= alignof(std::uint64_t) &&
+    std::is_nothrow_move_constructible_v<F>;
 
 template <class F, class... Args>
 inline constexpr std::size_t payload_words =
@@ -225,6 +242,10 @@ struct InlineTask {
     call(task, std::index_sequence_for<Args...>{});
   }
   static void destroy(Task* task) { callable_in<F>(payload_of(task))->~F(); }
+  static void move(Task* from, Task* to) noexcept {
+    ::new (payload_of(to)) F(std::move(*callable_in<F>(payload_of(from))));
+    destroy(from);
+  }
 
   template <std::size_t... I>
   static void call(Task* task, std::index_sequence<I...>) {
@@ -242,7 +263,8 @@ struct InlineTask {
                                  false,
                                  std::is_trivially_copyable_v<F> && !check::kIsChecked,
                                  payload_words<F, Args...>,
-                                 pointer_word<Args...>(callable_words<F>)};
+                                 pointer_word<Args...>(callable_words<F>),
+                                 std::is_trivially_copyable_v<F> ? nullptr : move};
 };
 
 /// A function pointer known at run time: its parameters' types say what the arguments become.

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "native/watch.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include "native/engine.hpp"
+#include "native/worker/policy.hpp"
+#include "native/worker/worker.hpp"
+
+namespace rubato::runtime {
+
+using Events = Engine::Events;
+
+void Watch::start() {
+  if (thread_.joinable() || !SeizureAtomics::prepare_barrier()) return;
+  heap_ = std::make_unique<engine::WorkerHeap>(engine_.heap, 0);
+  seen_.assign(engine_.workers(), {});
+  must_end_ = false;
+  is_woken_ = true;
+  idle_looks_ = 0;
+  finished_at_ = Clock::now();
+  thread_ = std::thread([this] { work(); });
+}
+
+void Watch::end() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    must_end_ = true;
+    changed_.notify_one();
+  }
+  thread_.join();
+  thread_ = {};
+  heap_.reset();
+}
+
+void Watch::wake() {
+  const std::lock_guard lock(mutex_);
+  is_woken_ = true;
+  changed_.notify_one();
+}
+
+bool Watch::is_anybody_busy() const {
+  const std::uint64_t word = engine_.events.look_ordered();
+  return (word & Events::kPaused) == 0 && Events::idle(word) < engine_.workers();
+}
+
+void Watch::work() {
+  std::unique_lock lock(mutex_);
+  while (!must_end_) {
+    if (idle_looks_ >= policy::kIdleLooks) {
+      is_asleep_.store(true, std::memory_order_seq_cst);
+      if (!is_anybody_busy()) changed_.wait(lock, [this] { return must_end_ || is_woken_; });
+      is_asleep_.store(false, std::memory_order_relaxed);
+      idle_looks_ = 0;
+      finished_at_ = Clock::now();
+    }
+    is_woken_ = false;
+    changed_.wait_for(lock, period_, [this] { return must_end_; });
+    if (must_end_) return;
+    lock.unlock();
+    look();
+    lock.lock();
+  }
+}
+
+void Watch::look() {
+  const std::uint64_t word = engine_.events.look_ordered();
+  constexpr std::chrono::microseconds kShortest{policy::kWatchMicroseconds};
+  constexpr std::chrono::microseconds kLongest{policy::kLongestWatchMicroseconds};
+  if (!is_anybody_busy()) {
+    ++idle_looks_;
+    period_ = kShortest;
+    return;
+  }
+  idle_looks_ = 0;
+  const bool is_anybody_idle = Events::idle(word) != 0;
+  const bool is_free = (word & (Events::kStop | Events::kAlone)) == 0;
+  bool is_same = true, has_handed_over = false;
+  for (unsigned w = 0; w < engine_.workers(); ++w) {
+    Worker& worker = engine_.worker(w);
+    Seen& seen = seen_[w];
+    const std::uint64_t finished = worker.counts.finished.get();
+    if (finished != seen.finished || worker.running.seen() == nullptr) {
+      is_same = is_same && worker.running.seen() == nullptr;
+      seen = {finished, 0};
+      continue;
+    }
+    if (++seen.looks < threshold(2u, 1u) || !is_anybody_idle || !is_free) continue;
+    has_handed_over |= hand_over(worker);
+  }
+  // Beside a task that takes long and creates nothing there is less and less to look for.
+  const bool is_quiet = is_same && !has_handed_over;
+  period_ = is_quiet || !is_anybody_idle ? std::min(period_ + kShortest / 8, kLongest) : kShortest;
+  look_for_standstill(is_anybody_idle);
+}
+
+bool Watch::hand_over(Worker& worker) {
+  if (worker.seen.has_published()) {
+    engine_.events.notify();
+    return true;
+  }
+  if (!worker.seizure.seize([&worker] { return worker.running.seen() != nullptr; })) return false;
+  const bool has_handed_over = worker.hand_over(*heap_);
+  worker.seizure.let_go();
+  if (has_handed_over) engine_.events.notify();
+  return has_handed_over;
+}
+
+/// Tasks that wait for each other, or for a lock whose owner waits for a worker, never end: all that can be
+/// seen of it is that all workers are in a task and nothing ends or starts.
+void Watch::look_for_standstill(bool is_anybody_idle) {
+  const Clock::time_point now = Clock::now();
+  std::uint64_t finished = 0;
+  for (unsigned w = 0; w < engine_.workers(); ++w) finished += engine_.worker(w).counts.finished.get();
+  if (finished != finished_ || is_anybody_idle) {
+    finished_ = finished;
+    finished_at_ = now;
+    return;
+  }
+  const unsigned limit = engine_.options().standstill_seconds;
+  if (has_said_ || limit == 0 || now - finished_at_ < std::chrono::seconds(limit)) return;
+  say(limit);
+}
+
+/// `running`: of one task that runs.
+bool Watch::has_waiting_tasks(std::string& running) {
+  bool has_any = engine_.has_work_for_anybody();
+  for (unsigned w = 0; w < engine_.workers(); ++w) {
+    Worker& worker = engine_.worker(w);
+    if (!worker.seizure.seize([&worker] { return worker.running.seen() != nullptr; })) return false;
+    has_any = has_any || !worker.ring.is_empty() || worker.lists.has_any_seen();
+    if (running.empty()) running = name_of(*worker.running.seen());
+    worker.seizure.let_go();
+  }
+  return has_any;
+}
+
+void Watch::say(unsigned seconds) {
+  std::string running;
+  try {
+    if (!has_waiting_tasks(running)) return;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  has_said_ = true;
+  std::fprintf(
+      stderr,
+      "rubato: no task has started or ended for %u s though tasks wait: each of the %u workers is in a "
+      "task, one of them in %s; a task that waits for another one keeps its worker "
+      "(RUBATO_STANDSTILL=0 leaves this out)\n",
+      seconds, engine_.workers(), running.c_str());
+}
+
+}  // namespace rubato::runtime

@@ -1,0 +1,71 @@
+// A thread that looks now and then whether tasks wait behind one that goes on while a worker is idle, and
+// hands them over; and says a word if nothing starts for seconds. Rules R2 and R10. It works while a worker
+// does, and sleeps otherwise. With one worker there is none: no other could run anything.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rubato/engine/native_heap.hpp"
+
+namespace rubato::runtime {
+
+class Engine;
+class Worker;
+
+class Watch {
+ public:
+  explicit Watch(Engine& engine) : engine_(engine) {}
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  /// While there are several workers. @throws std::system_error, std::bad_alloc
+  void start();
+  void end();
+  /// A worker has something to do that had nothing. Ordered by seq_cst: it does not count as idle any more.
+  void note_busy() {
+    if (is_asleep_.load(std::memory_order_seq_cst)) wake();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Seen {
+    std::uint64_t finished = 0;
+    unsigned looks = 0;  // in a row at which the same task ran
+  };
+
+  void work();
+  void look();
+  bool is_anybody_busy() const;
+  bool hand_over(Worker& worker);
+  void look_for_standstill(bool is_anybody_idle);
+  void say(unsigned seconds);
+  bool has_waiting_tasks(std::string& running);
+  [[gnu::noinline]] void wake();
+
+  Engine& engine_;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool must_end_ = false, is_woken_ = false;
+  std::atomic<bool> is_asleep_{false};
+
+  // Its thread's.
+  std::unique_ptr<engine::WorkerHeap> heap_;
+  std::vector<Seen> seen_;
+  std::chrono::microseconds period_{0};
+  unsigned idle_looks_ = 0;
+  std::uint64_t finished_ = 0;  // by all
+  Clock::time_point finished_at_;
+  bool has_said_ = false;
+};
+
+}  // namespace rubato::runtime
