@@ -16,17 +16,13 @@
 #include <deque>
 
 #include "base/error.hpp"
+#include "chip/os/own_places.hpp"
 
 namespace rubato::chip {
 namespace {
 
 constexpr int kMaxLinks = 40;  // as Linux
 constexpr std::size_t kMaxComponents = 2048;
-
-bool is_beneath(std::string_view path, std::string_view root) {
-  if (root == "/") return true;
-  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
-}
 
 std::string canonical(const std::string& path) {
   char* text = ::realpath(path.c_str(), nullptr);
@@ -56,6 +52,7 @@ void push_components(std::string_view path, std::deque<std::string>& components)
 struct Step {
   std::string name;
   OwnedFd fd;
+  bool is_own = false;  // see ResolvedPath
 };
 
 std::string absolute_path(const std::vector<Step>& steps, std::string_view last) {
@@ -68,6 +65,11 @@ std::string absolute_path(const std::vector<Step>& steps, std::string_view last)
 
 }  // namespace
 
+bool is_beneath(std::string_view path, std::string_view root) {
+  if (root == "/") return true;
+  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+}
+
 OwnedFd::~OwnedFd() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -78,6 +80,7 @@ PathResolver::PathResolver(const std::string& sandbox, std::function<void(const 
   if (sandbox.empty()) {
     root_ = initial_ = here.empty() ? "/" : here;
     if (here.empty()) root_ = "/nonexistent";  // the working directory is gone: nothing may be written
+    own_ = std::make_unique<OwnPlaces>(root_, std::string());
     return;
   }
   sandbox_ = canonical(sandbox);
@@ -87,14 +90,20 @@ PathResolver::PathResolver(const std::string& sandbox, std::function<void(const 
     throw UsageError("--sandbox {}: is not a directory", sandbox);
   root_ = sandbox_;
   initial_ = is_beneath(here, sandbox_) ? here : sandbox_;
+  own_ = std::make_unique<OwnPlaces>(root_, sandbox_);
 }
 
+PathResolver::~PathResolver() = default;
+
+bool PathResolver::may_make_files_in(std::string_view absolute) const { return own_->is_place(absolute); }
+
 bool PathResolver::may_read(std::string_view absolute) const {
-  return sandbox_.empty() || is_beneath(absolute, sandbox_) || is_harmless_device(absolute);
+  return sandbox_.empty() || is_beneath(absolute, sandbox_) || is_harmless_device(absolute) ||
+         own_->holds(absolute);
 }
 
 bool PathResolver::may_write(std::string_view absolute) const {
-  return is_beneath(absolute, root_) || is_harmless_device(absolute);
+  return is_beneath(absolute, root_) || is_harmless_device(absolute) || own_->holds(absolute);
 }
 
 std::int64_t PathResolver::refuse(const char* what, std::string_view absolute) const {
@@ -129,6 +138,7 @@ std::int64_t PathResolver::resolve(const std::string& base, std::string_view pat
     if (components.empty()) {  // a directory on the stack: "/", or a path that ended in ".."
       result.absolute = absolute_path(steps, ".");
       result.name = ".";
+      result.is_own = steps.back().is_own;
       result.parent = std::move(steps.back().fd);
       break;
     }
@@ -154,12 +164,16 @@ std::int64_t PathResolver::resolve(const std::string& base, std::string_view pat
     const bool is_last =
         std::all_of(components.begin(), components.end(), [](const auto& c) { return c == "."; });
     struct stat info {};
-    const bool exists = ::fstatat(steps.back().fd.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!exists && (!is_last || errno != ENOENT)) return failed(name, errno);
+    const int own =
+        steps.back().is_own ? -1 : own_->find(absolute_path(steps, "."), steps.back().fd.get(), name);
+    const int folder = own >= 0 ? own : steps.back().fd.get();
+    const bool is_own = own >= 0 || steps.back().is_own;
+    const bool exists = ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!exists && (!is_last || errno != ENOENT)) return is_own ? -errno : failed(name, errno);
     if (exists && S_ISLNK(info.st_mode) && (!is_last || follow == Follow::yes || result.wants_directory)) {
       if (++links > kMaxLinks) return failed(name, ELOOP);
       std::array<char, PATH_MAX> target;
-      const ssize_t length = ::readlinkat(steps.back().fd.get(), name.c_str(), target.data(), target.size());
+      const ssize_t length = ::readlinkat(folder, name.c_str(), target.data(), target.size());
       if (length <= 0) return failed(name, length == 0 ? ENOENT : errno);
       const std::string_view text(target.data(), static_cast<std::size_t>(length));
       push_components(text, components);
@@ -169,16 +183,17 @@ std::int64_t PathResolver::resolve(const std::string& base, std::string_view pat
     if (is_last) {
       result.absolute = absolute_path(steps, name);
       result.name = name;
-      result.parent = std::move(steps.back().fd);
+      result.is_own = is_own;
+      result.parent = own >= 0 ? OwnedFd(::fcntl(own, F_DUPFD_CLOEXEC, 0)) : std::move(steps.back().fd);
+      if (!result.parent) return -EMFILE;
       break;
     }
-    OwnedFd next(
-        ::openat(steps.back().fd.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!next) return failed(name, errno);
-    steps.push_back({name, std::move(next)});
+    OwnedFd next(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next) return is_own ? -errno : failed(name, errno);
+    steps.push_back({name, std::move(next), is_own});
   }
   result.is_device = is_harmless_device(result.absolute);
-  if (!may_read(result.absolute)) return refuse("access", result.absolute);
+  if (!result.is_own && !may_read(result.absolute)) return refuse("access", result.absolute);
   return 0;
 }
 

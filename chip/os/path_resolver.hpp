@@ -1,5 +1,6 @@
 // Which host file a guest path means, and what the guest may do with it (rule C2): reading is allowed
-// anywhere (with --sandbox: in that directory only), writing only under the working directory (the sandbox).
+// anywhere (with --sandbox: in that directory only), writing only under the working directory (the sandbox),
+// and in /tmp and /dev/shm what is the run's own there (own_places.hpp).
 //
 // The walk goes component by component with O_PATH descriptors and follows symbolic links itself, so neither
 // `..` nor links, nor anything renamed meanwhile, leads to a file other than the one that was judged. /proc
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,14 +44,21 @@ struct ResolvedPath {
   std::string absolute;          ///< of the guest's and host's view alike
   bool wants_directory = false;  ///< the path ended in '/'
   bool is_virtual = false;       ///< in /proc or /sys: no parent, look up `absolute` in the virtual files
+  bool is_own = false;           ///< in /tmp or /dev/shm, and of this run: may be written though outside
   bool is_device = false;        ///< /dev/null and its harmless siblings: may be written though outside
 };
+
+/// `path` is `root` or lies in it; both absolute and canonical.
+bool is_beneath(std::string_view path, std::string_view root);
+
+class OwnPlaces;
 
 class PathResolver {
  public:
   /// `sandbox`: empty or a directory. `log` takes one sentence for each refused access.
   /// @throws UsageError if the sandbox is no directory.
   PathResolver(const std::string& sandbox, std::function<void(const std::string&)> log);
+  ~PathResolver();
 
   /// Where the guest starts: the host's working directory, or the sandbox if that lies outside of it.
   const std::string& initial_directory() const { return initial_; }
@@ -62,6 +71,9 @@ class PathResolver {
 
   bool may_read(std::string_view absolute) const;
   bool may_write(std::string_view absolute) const;
+  bool may_write(const ResolvedPath& path) const { return path.is_own || may_write(path.absolute); }
+  /// Files can be made in the folder, though it may not be changed itself.
+  bool may_make_files_in(std::string_view absolute) const;
   /// Tells the log of a refused access; returns -EACCES.
   std::int64_t refuse(const char* what, std::string_view absolute) const;
 
@@ -70,6 +82,7 @@ class PathResolver {
   std::string sandbox_;  // canonical, or empty
   std::string initial_;
   std::function<void(const std::string&)> log_;
+  std::unique_ptr<OwnPlaces> own_;
 };
 
 }  // namespace rubato::chip

@@ -73,8 +73,7 @@ std::int64_t Process::Impl::resolve_for_change(Call& call, unsigned from, unsign
                                                ResolvedPath& result) {
   if (const auto error = resolve(call, from, path, follow, result); error < 0) return error;
   if (result.is_virtual) return -EACCES;
-  if (result.is_device || !resolver.may_write(result.absolute))
-    return resolver.refuse("change", result.absolute);
+  if (result.is_device || !resolver.may_write(result)) return resolver.refuse("change", result.absolute);
   return 0;
 }
 
@@ -103,7 +102,7 @@ std::int64_t Process::Impl::open_path(std::int32_t from, const std::string& path
   if (missing < 0 && (missing != -ENOENT || (flags & abi::kCreate) == 0)) return missing;
   if (where.wants_directory && (flags & abi::kCreate) != 0) return -EISDIR;
   if (where.wants_directory) flags |= abi::kDirectory;
-  const bool may_write = resolver.may_write(where.absolute);
+  const bool may_write = resolver.may_write(where);
   const bool changes = (flags & abi::kPath) == 0 && ((flags & abi::kAccessMask) != abi::kReadOnly ||
                                                      (flags & abi::kTruncate) != 0 || missing < 0);
   if (changes && !may_write) return resolver.refuse("write", where.absolute);
@@ -224,7 +223,7 @@ std::int64_t Process::Impl::sys_faccessat2(Call& call) {
   if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
     return error;
   if (where.wants_directory && !S_ISDIR(info.mode)) return -ENOTDIR;
-  if (writes && !resolver.may_write(where.absolute)) return -EACCES;
+  if (writes && !resolver.may_write(where)) return resolver.may_make_files_in(where.absolute) ? 0 : -EACCES;
   if (S_ISLNK(info.mode)) return 0;
   return or_error(::faccessat(where.parent.get(), where.name.c_str(), call.i32(2), 0));
 }
@@ -393,7 +392,7 @@ std::int64_t Process::Impl::sys_truncate(Call& call) {
   ResolvedPath where;
   if (const auto error = resolve(abi::kAtCwd, *path, Follow::yes, where); error < 0) return error;
   if (where.is_virtual) return -EACCES;
-  if (!resolver.may_write(where.absolute)) return resolver.refuse("truncate", where.absolute);
+  if (!resolver.may_write(where)) return resolver.refuse("truncate", where.absolute);
   abi::Stat info{};
   if (const auto error = stat_of_host_path(where.parent.get(), where.name.c_str(), info); error < 0)
     return error;

@@ -32,7 +32,7 @@ constexpr std::array kNames = std::to_array<Entry>({
     {66, "writev"}, {67, "pread64"}, {68, "pwrite64"}, {69, "preadv"}, {70, "pwritev"}, {71, "sendfile"},
     {72, "pselect6"}, {73, "ppoll"}, {74, "signalfd4"}, {75, "vmsplice"}, {76, "splice"}, {77, "tee"},
     {78, "readlinkat"}, {79, "newfstatat"}, {80, "fstat"}, {81, "sync"}, {82, "fsync"}, {83, "fdatasync"},
-    {84, "sync_file_range2"}, {85, "timerfd_create"}, {86, "timerfd_settime"}, {87, "timerfd_gettime"},
+    {84, "sync_file_range"}, {85, "timerfd_create"}, {86, "timerfd_settime"}, {87, "timerfd_gettime"},
     {88, "utimensat"}, {89, "acct"}, {90, "capget"}, {91, "capset"}, {92, "personality"}, {93, "exit"},
     {94, "exit_group"}, {95, "waitid"}, {96, "set_tid_address"}, {97, "unshare"}, {98, "futex"},
     {99, "set_robust_list"}, {100, "get_robust_list"}, {101, "nanosleep"}, {102, "getitimer"},
