@@ -56,8 +56,8 @@ def test_a_wrong_value_is_one_sentence_and_the_default(
 
 def test_a_misspelt_name_is_one_sentence(program: list[str]) -> None:
     sentence = (
-        "RUBATO_ITM_METOD is no setting; there are RUBATO_ITM_METHOD, _MANAGER, _PRIVATIZATION, _ORECS, _STRIPE, _CLOCK,"
-        " _STATS, _PROFILE and _STACKS"
+        "RUBATO_ITM_METOD is no setting; there are RUBATO_ITM_METHOD, _MANAGER, _PRIVATIZATION, _ORECS, _STRIPE,"
+        " _CLOCK, _STATS, _PROFILE and _STACKS"
     )
     assert said(program, RUBATO_ITM_METOD="eager") == f"librubato_itm: {sentence}\n"
     assert said(program, RUBATO_ITM_METHOD="eager", RUBATO_ITMS="1") == ""
