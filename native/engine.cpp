@@ -2,6 +2,7 @@
 #include "native/engine.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -56,6 +57,7 @@ Engine::Engine()
   inbox.kind = TaskPool::Kind::inbox;
   events.raise(Events::kPaused);
   check_counters_file();
+  check_names(environ);
   build(options_from_environment(environment));
 }
 

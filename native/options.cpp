@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "native/options.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "rubato/errors.hpp"
 
@@ -87,7 +90,40 @@ native::Reclamation reclamation(const char* variable, std::string_view text) {
   refuse(variable, text, "batch, task or off");
 }
 
+constexpr std::string_view kVariables[] = {
+    "RUBATO_WORKERS",     "RUBATO_OVERSUBSCRIBE", "RUBATO_BIND",           "RUBATO_PREFETCH",
+    "RUBATO_SYNC",        "RUBATO_RECLAIM",       "RUBATO_TRACE",          "RUBATO_COUNTERS",
+    "RUBATO_TRACE_SPANS", "RUBATO_LAG",           "RUBATO_LAG_DELAYS",     "RUBATO_LAG_PHI0",
+    "RUBATO_LAG_ERROR",   "RUBATO_LAG_SWITCH",    "RUBATO_LAG_CONFIDENCE", "RUBATO_TASK_MEMORY",
+    "RUBATO_STANDSTILL",
+};
+
+/// One letter more, or another one; not both.
+bool is_one_letter_away(std::string_view a, std::string_view b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  if (a.size() - b.size() > 1) return false;
+  const std::size_t same =
+      static_cast<std::size_t>(std::mismatch(b.begin(), b.end(), a.begin()).first - b.begin());
+  return a != b && a.substr(same + 1) == b.substr(same + (a.size() == b.size() ? 1 : 0));
+}
+
 }  // namespace
+
+void check_names(const char* const* environment) {
+  if (environment == nullptr) return;  // cleared by the program
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    const std::string_view name = entry.substr(0, entry.find('='));
+    if (!name.starts_with("RUBATO_"sv)) continue;
+    if (std::find(std::begin(kVariables), std::end(kVariables), name) != std::end(kVariables)) continue;
+    for (const std::string_view variable : kVariables) {
+      if (!is_one_letter_away(name, variable)) continue;
+      throw TaskError("the environment has " + std::string(name) +
+                      ", which is no variable of the native engine: " + std::string(variable) +
+                      " was expected");
+    }
+  }
+}
 
 native::Options options_from_environment(const char* (*get)(const char*)) {
   native::Options options;

@@ -12,6 +12,10 @@ namespace rubato::runtime {
 /// was expected.
 native::Options options_from_environment(const char* (*get)(const char*));
 
+/// Names of the environment, which ends with null, that are one letter away from one of the engine's
+/// variables: such a choice would be ignored. Errors: TaskError that names both.
+void check_names(const char* const* environment);
+
 /// RUBATO_TASK_MEMORY: whether tasks come from malloc, with which the engine's own task memory is compared.
 /// For the whole process: no option of configure(). Errors: as above.
 bool task_memory_from_malloc(const char* (*get)(const char*));

@@ -19,8 +19,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// An empty name is none.
+const char* path_if_any(const char* text) { return text != nullptr && *text != 0 ? text : nullptr; }
+
 struct CountersFile {
-  const char* path = std::getenv("RUBATO_COUNTERS");
+  const char* path = path_if_any(std::getenv("RUBATO_COUNTERS"));
   const pid_t process = getpid();
   std::uint64_t runs = 0;
   bool is_serial = false;  // a serial region was measured

@@ -73,8 +73,11 @@ std::string seconds(double value) {
 
 using Clock = std::chrono::steady_clock;
 
+/// An empty name is none, as in RUBATO_TRACE.
+const char* path_if_any(const char* text) { return text != nullptr && *text != 0 ? text : nullptr; }
+
 struct File {
-  const char* path = std::getenv("RUBATO_COUNTERS");
+  const char* path = path_if_any(std::getenv("RUBATO_COUNTERS"));
   const pid_t process = getpid();
   std::mutex mutex;  // the process may end by another thread than the one in run()
   std::uint64_t runs = 0;

@@ -1,0 +1,43 @@
+// Names of environment variables that are nearly right. Rule R11: no choice is ignored without a word.
+// SPDX-License-Identifier: MIT
+#include "native/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rubato/errors.hpp"
+
+namespace {
+
+/// What is said about an environment of this entry and others.
+std::string said(const char* entry) {
+  const char* const environment[] = {"HOME=/", "RUBATO_WORKERS=2", entry, "RUBATO_TRACE=x", nullptr};
+  try {
+    rubato::runtime::check_names(environment);
+  } catch (const rubato::TaskError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Variables, AreRefusedIfTheirNameIsOneLetterAway) {
+  EXPECT_EQ(
+      said("RUBATO_WORKER=2"),
+      "the environment has RUBATO_WORKER, which is no variable of the native engine: RUBATO_WORKERS was "
+      "expected");
+  for (const char* const entry : {"RUBATO_WORKERSS=", "RUBATO_WORKEES=1", "RUBATO_TRACES=t.json",
+                                  "RUBATO_LAGG=on", "RUBATO_OVERSUBSCRIB=1", "RUBATO_TRACESPANS=3"}) {
+    EXPECT_NE(said(entry), "") << entry;
+  }
+}
+
+TEST(Variables, MayHaveAnyOtherName) {
+  for (const char* const entry :
+       {"RUBATO_LAG=on", "RUBATO_SEED=1", "RUBATO_DATA=/d", "RUBATO_ITM_METHOD=x", "RUBATO_TM_TIMES=1",
+        "RUBATO_HOME=/h", "RUBATO=1", "UBATO_WORKERS=2", "X"}) {
+    EXPECT_EQ(said(entry), "") << entry;
+  }
+}
+
+}  // namespace
