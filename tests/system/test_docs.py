@@ -144,3 +144,18 @@ def test_commands_and_their_output_are_told_apart() -> None:
     found = steps("text\n```console\n$ one \\\n  --more\nprinted\n\n$ two  # exit 2\n```\n"
                   "<!-- file: a.txt -->\n```toml\nx = 1\n```\n")
     assert found == [Command(3, "one \\\n  --more", 0, ["printed"]), Command(7, "two", 2, []), File("a.txt", "x = 1\n")]
+
+
+BUILT = re.compile(r"build/release/((?:guest|bin)/[a-z][\w-]*)")
+
+
+def test_what_documents_run_is_there_after_make_build(build: Path) -> None:
+    """The other tests run where everything is built; `make build` leaves the tests' programs out."""
+    if not (build / "build.ninja").exists():
+        pytest.skip("not built by Ninja")
+    ninja = ["ninja", "-C", build, "-t", "commands", "all"]
+    made = subprocess.run(ninja, capture_output=True, text=True, check=True).stdout
+    known = set(re.findall(r"(?:-o|--output) (?:\S*/)?((?:guest|bin)/[\w-]+)(?=\s|$)", made))
+    named = {name for page in DOCUMENTS for name in BUILT.findall(page.read_text())}
+    assert named and known, "the expressions above find what they are for"
+    assert named <= known, f"named in documents, and not built by `make build`: {sorted(named - known)}"
