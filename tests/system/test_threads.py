@@ -176,6 +176,9 @@ def test_the_report_shows_it(bank: Run, team: Run) -> None:
     for text in ("Cycles by thread", "bank.c:6", "Where cores were", "(OpenMP)"):
         assert text in page
     assert "gomp_" not in page, "insides of a library are no places of the program"
+    for text in ("no task", "No task", "all tasks", "tasks committed", "differences below"):
+        assert text not in page, "the programs have no tasks"
+    assert "all threads" in page
 
 
 @pytest.mark.parametrize("words", [["--cores", "4"], ["--cores", "1"], ["--cores", "16", "--no-ff"]])

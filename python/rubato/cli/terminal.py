@@ -34,6 +34,8 @@ CLASS_NAMES = {
     "nonspeculative": "non-speculative", "committed": "speculative, committed", "aborted": "speculative, aborted",
     "spill": "spilling", "stall": "stalled, queue full", "idle": "no task",
 }  # fmt: skip
+#: The same of programs without tasks.
+THREAD_CLASS_NAMES = CLASS_NAMES | {"nonspeculative": "running", "idle": "idle"}
 TRAFFIC_NAMES = {
     "memory": "memory accesses", "abort": "aborts", "task": "tasks", "virtual_time": "virtual time",
     "coherence": "coherence control",
@@ -88,7 +90,8 @@ def summary(run: Summary, directory: str) -> RenderableType:
     """The table under a run: what ran, what it came to, where core cycles and network bytes went."""
     if run.engine != "chip":
         return _native_summary(run, directory)
-    where = f" on {plural(run.cores, 'simulated core')}, {_mode(run)}, seed {run.seed}"
+    mode = f"{_mode(run)}, " if run.mode else ""  # a mode is one of tasks
+    where = f" on {plural(run.cores, 'simulated core')}, {mode}seed {run.seed}"
     title = Text.assemble((run.name, "bold"), where)
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
@@ -111,7 +114,8 @@ def summary(run: Summary, directory: str) -> RenderableType:
     shares = run.cycle_breakdown.model_dump()
     parts: list[RenderableType] = [title, facts]
     if any(shares.values()):  # nothing in detail, no shares
-        parts += [Text(), _bars("core cycles", shares, CYCLE_CLASSES, CLASS_NAMES)]
+        names = CLASS_NAMES if run.tasks.created else THREAD_CLASS_NAMES
+        parts += [Text(), _bars("core cycles", shares, CYCLE_CLASSES, names)]
     traffic = run.network_bytes.model_dump()
     total = sum(traffic[c] for c in TRAFFIC_CLASSES)
     if total:

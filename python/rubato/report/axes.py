@@ -63,7 +63,8 @@ def parameter(run: Run, key: str) -> Any:
     if key == CORES:
         return run.summary.cores
     if key == MODE:
-        return "serial code" if run.summary.mode == SERIAL else run.summary.mode or "all tasks"
+        every = "all tasks" if run.summary.tasks.created else "all threads"
+        return "serial code" if run.summary.mode == SERIAL else run.summary.mode or every
     if key == PROGRAM:
         return str(run.manifest.get("program_sha256", ""))[:8]
     return run.configuration.get(key)

@@ -49,7 +49,7 @@ def steps(w: Workload) -> str:
         for r in p.runs
         if p.cores > 1 and isinstance(period := r.configuration.get("arbiter.period"), int) and period > 1
     }
-    if w.is_native or not periods:
+    if w.is_native or not periods or not w.has_tasks:
         return ""
     said = listed([f"{p:,}" for p in sorted(periods)])
     return (

@@ -81,7 +81,7 @@ def _speedup_card(i: int, w: Workload) -> str:
             f"The dashed line is the application's serial code, without tasks, on one core: {_took(w, w.serial)}. The "
             "second switch makes it the reference. "
         )
-        controls += switch("base", "serial", i, "over the same tasks on the fewest cores", "over serial code")
+        controls += switch("base", "serial", i, f"over the same {_unit(w)}s on the fewest cores", "over serial code")
     text += " ".join(filter(None, (baseline.lacks(w), baseline.steps(w), spread)))
     return card(
         f"speedup-{i}", "Speed-up", text,
@@ -96,8 +96,7 @@ def _took(w: Workload, p: Point) -> str:
 def _cycles_card(i: int, w: Workload) -> str:
     text = (
         "What all cores together did with their cycles in the region of interest. Every cycle of every core is in "
-        "exactly one class, so a row is complete. <b>No task</b> means that the core found nothing it may run; "
-        "<b>stalled</b> that a queue was full. The figure "
+        f"exactly one class, so a row is complete. {_classes(w)} The figure "
         "behind a row is the total of core cycles relative to the reference of the speed-up; switch to total core "
         "cycles to see the rows at that length."
     )
@@ -106,12 +105,22 @@ def _cycles_card(i: int, w: Workload) -> str:
     if any(inside.cycle_parts(r) for s in w.series for p in s.points for r in p.runs[:1]):
         body += (
             "<h3>Where busy cycles went</h3>"
-            '<p class="explain">The cycles in which a core had a task, by the part of the machine it was '
+            f'<p class="explain">The cycles in which a core had a {_unit(w)}, by the part of the machine it was '
             "waiting for; <b>instructions</b> is work inside the core.</p>"
             f'<div class="controls"><label>class <select id="parts-class-{i}"></select></label></div>'
             f'<div class="legend" id="parts-legend-{i}"></div><div class="chart" id="parts-chart-{i}"></div>'
         )
     return card(f"cycles-{i}", "Where core cycles go", text, body)
+
+
+def _unit(w: Workload) -> str:
+    return "task" if w.has_tasks else "thread"
+
+
+def _classes(w: Workload) -> str:
+    if not w.has_tasks:
+        return "<b>Idle</b> means that no thread was ready to run; the card Threads says what threads waited for."
+    return "<b>No task</b> means that the core found nothing it may run; <b>stalled</b> that a queue was full."
 
 
 def _traffic_card(i: int) -> str:
@@ -128,8 +137,8 @@ def _traffic_card(i: int) -> str:
 
 def _numbers_card(i: int, w: Workload) -> str:
     head = ["series", ">cores", ">seeds", ">cycles", ">± 95 %", *_speedup_heads(w), ">simulated", ">instructions",
-            ">tasks committed", ">aborted", ">spilled", ">busy", ">M instr/s (host)", ">host memory",
-            "check"]  # fmt: skip
+            *([">tasks committed", ">aborted", ">spilled"] if w.has_tasks else []), ">busy", ">M instr/s (host)",
+            ">host memory", "check"]  # fmt: skip
     reference, rows = w.reference[1], []
     for s in w.series:
         for p in s.points:
@@ -142,8 +151,9 @@ def _numbers_card(i: int, w: Workload) -> str:
                     relative_spread(c, "–"), *_speedups(p, reference, w.serial),
                     seconds(sum(r.seconds for r in runs) / len(runs)),
                     f"{sum(r.instructions for r in runs) / len(runs):,.0f}",
-                    f"{p.mean_of('tasks', 'committed'):,.0f}", f"{p.mean_of('tasks', 'aborted'):,.0f}",
-                    f"{p.mean_of('tasks', 'spilled'):,.0f}", f"{1 - idle:.1%}",
+                    *([f"{p.mean_of('tasks', k):,.0f}" for k in ("committed", "aborted", "spilled")]
+                      if w.has_tasks else []),
+                    f"{1 - idle:.1%}",
                     f"{sum(r.host.mips for r in runs) / len(runs):.3g}",
                     f"{max(r.host.peak_mb for r in runs):,.0f} MB",
                     badge("passed", True) if checks == {"passed"} else html.escape(", ".join(sorted(checks))),

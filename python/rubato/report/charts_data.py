@@ -15,9 +15,9 @@ from rubato.report import (
     programs,
 )
 from rubato.report.markup import (
-    CLASS_NAMES,
     PART_NAMES,
     TRAFFIC_NAMES,
+    class_names,
     number,
     stacked,
 )
@@ -39,7 +39,7 @@ def chart_data(
         "inside": [
             {"label": run_label(r), **inside.everything(r), "conflicts": aborts.of_run(r)} for r in shown
         ],
-        "class_names": CLASS_NAMES,
+        "class_names": class_names(study.runs),
         "part_names": PART_NAMES,
     }
 
@@ -84,7 +84,7 @@ def _workload_data(w: Workload) -> dict[str, Any]:
         "cycles": {
             "label": f"core cycles of {w.name} by class",
             "unit": "cycles",
-            "parts": stacked({c: CLASS_NAMES[c] for c in CYCLE_CLASSES}, "var(--{})"),
+            "parts": stacked(class_names(w.runs), "var(--{})"),
             "groups": cycles,
         },
         "traffic": {

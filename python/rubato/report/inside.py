@@ -139,6 +139,8 @@ def series(run: Run) -> list[dict[str, Any]]:
 def functions(run: Run) -> list[dict[str, Any]]:
     """Per task function: core cycles by class and by part, those with most work first."""
     rows = []
+    if not run.summary.tasks.created:
+        return []
     for entry in run.functions:
         classes = {name: sum(parts.values()) for name, parts in entry["cycles"].items()}
         parts = dict.fromkeys(PARTS, 0)

@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rubato.results.run import Run
 
 CLASS_NAMES = {
     "nonspeculative": "non-speculative", "committed": "speculative, committed", "aborted": "speculative, aborted",
     "spill": "spilling", "stall": "stalled on a full queue", "idle": "no task",
 }  # fmt: skip
+#: The same of programs without tasks.
+THREAD_CLASS_NAMES = CLASS_NAMES | {"nonspeculative": "running", "idle": "idle"}
 PART_NAMES = {
     "core": "instructions", "l1": "L1", "l2": "L2", "llc": "LLC", "memory": "memory", "network": "network",
     "check": "conflict checks",
@@ -25,6 +30,13 @@ CAUSE_NAMES = {
     "task_queue": "task queue full", "forwarding": "uncommitted data", "exception": "exception",
     "mapping": "pages remapped",
 }  # fmt: skip
+
+
+
+def class_names(runs: Iterable[Run]) -> dict[str, str]:
+    """Of cycles: in words of tasks only if one of the runs had some."""
+    return CLASS_NAMES if any(run.summary.tasks.created for run in runs) else THREAD_CLASS_NAMES
+
 
 #: Ways in which parts of a bar are filled over their colour (charts.js has them): no two neighbours alike.
 _PATTERNS = 7

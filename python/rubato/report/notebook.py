@@ -7,7 +7,7 @@ import html
 from typing import TYPE_CHECKING, Any
 
 from rubato.errors import RubatoError
-from rubato.report.markup import CLASS_NAMES, number, seconds, table
+from rubato.report.markup import class_names, number, seconds, table
 from rubato.results.intervals import interval, relative_spread
 from rubato.results.run import Run
 
@@ -35,8 +35,9 @@ def of_run(run: Run) -> str:
     if s.tasks.created:
         rows.append(["tasks", f"{s.tasks.committed:,} committed, {s.tasks.aborted:,} aborted"])
     if s.cycle_breakdown is not None:
+        names = class_names([run])
         shares = s.cycle_breakdown.model_dump()
-        rows.append(["core cycles", ", ".join(f"{CLASS_NAMES[c]} {v:.1%}" for c, v in shares.items() if v >= 0.0005)])
+        rows.append(["core cycles", ", ".join(f"{names[c]} {v:.1%}" for c, v in shares.items() if v >= 0.0005)])
     if s.network_bytes is not None and (total := sum(s.network_bytes.model_dump().values())):
         rows.append(["network", f"{number(total)}B"])
     words = [s.name, f"{s.cores} cores", s.mode, f"seed {s.seed}", "" if run.complete else "incomplete"]

@@ -173,7 +173,7 @@ def _best(study: Study) -> tuple[str, str] | None:
 
     best = max(with_serial or candidates, key=speedup)
     w, s, p, name, reference = best
-    over_one = f"the same tasks on {plural(reference.cores, 'core')} ({name})"
+    over_one = f"the same {'tasks' if w.has_tasks else 'program'} on {plural(reference.cores, 'core')} ({name})"
     value = speedup(best)
     if w.serial is None:
         note = "" if value > 1 else "; the smallest is the fastest"

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rubato.report.markup import CLASS_NAMES, Section, card, number, table
+from rubato.report.markup import Section, card, class_names, number, table
 
 if TYPE_CHECKING:
-    from rubato.results.regions import Region
     from rubato.results.run import Run
 
 _MOST_RUNS = 8
@@ -25,21 +24,25 @@ def sections(runs: list[Run], labels: list[str]) -> list[Section]:
             "What happened on the whole chip while a region that the program marks was open, as far as it was "
             "simulated in detail. Regions may overlap."
         )
-        found.append((f"regions-{i}", title, card(f"regions-{i}", f"Regions of {label}", text, _table(run.regions))))
+        found.append((f"regions-{i}", title, card(f"regions-{i}", f"Regions of {label}", text, _table(run))))
     return found[:_MOST_RUNS]
 
 
-def _table(regions: list[Region]) -> str:
+def _table(run: Run) -> str:
+    regions = run.regions
     shares = {region.name: region.cycle_breakdown for region in regions}
-    classes = [c for c in CLASS_NAMES if any(share[c] for share in shares.values())]
-    head = ["region", ">times", ">cycles", ">instructions", ">a cycle", ">tasks", ">network",
-            *(f">{CLASS_NAMES[c]}" for c in classes)]  # fmt: skip
+    names = class_names([run])
+    classes = [c for c in names if any(share[c] for share in shares.values())]
+    has_tasks = run.summary.tasks.created > 0
+    head = ["region", ">times", ">cycles", ">instructions", ">a cycle", *([">tasks"] if has_tasks else []),
+            ">network", *(f">{names[c]}" for c in classes)]  # fmt: skip
     rows = []
     for region in regions:
         rate = f"{region.instructions / region.cycles:.2f}" if region.cycles else ""
         rows.append([
             region.name, f"{region.times:,}", number(region.cycles), number(region.instructions), rate,
-            number(region.stats.total("tasks.committed")), f"{number(region.network_bytes)}B",
+            *([number(region.stats.total("tasks.committed"))] if has_tasks else []),
+            f"{number(region.network_bytes)}B",
             *(f"{100 * shares[region.name][c]:.1f} %" for c in classes),
         ])  # fmt: skip
     return table(head, rows)

@@ -75,7 +75,12 @@ class Series:
     @property
     def name(self) -> str:
         mode = "serial code" if self.mode == SERIAL else self.mode
-        return ", ".join(filter(None, (mode, self.variation))) or "all tasks"
+        return ", ".join(filter(None, (mode, self.variation))) or self._all
+
+    @property
+    def _all(self) -> str:
+        has_tasks = any(r.summary.tasks.created for p in self.points for r in p.runs)
+        return "all tasks" if has_tasks else "all threads"
 
     def at(self, cores: int) -> Point | None:
         return next((p for p in self.points if p.cores == cores), None)
@@ -90,6 +95,14 @@ class Workload:
     series: list[Series]
     engine: str = "chip"
     energy_keys: dict[str, float] = field(default_factory=dict)  # in place of those of the runs
+
+    @property
+    def runs(self) -> list[Run]:
+        return [r for s in self.series for p in s.points for r in p.runs]
+
+    @property
+    def has_tasks(self) -> bool:
+        return any(r.summary.tasks.created for r in self.runs)
 
     @property
     def is_native(self) -> bool:
