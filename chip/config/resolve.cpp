@@ -101,7 +101,8 @@ Config resolve(Config config) {
     check_inclusion("l2", config.l2, "l1i", config.l1i);
     check_inclusion("l2", config.l2, "l1d", config.l1d);
   }
-  check_inclusion("llc", config.llc, "l2", config.l2);
+  if (const std::string& protocol = config.coherence.protocol; protocol == "mesi" || protocol == "late")
+    check_inclusion("llc", config.llc, "l2", config.l2);  // slices of the others include no private copies
   if (config.net.straight > config.net.turn) {
     throw UsageError(
         "net.straight is {} cycles, more than net.turn = {}: a hop that turns takes at least as long",

@@ -148,6 +148,18 @@ TEST(Resolve, RefusesCachesThatCannotIncludeTheInnerOnes) {
   EXPECT_EQ(error_of(c), "no error");
   c.llc.size = 8 << 10;
   EXPECT_EQ(error_of(c), "llc.size is 8192 bytes, less than l2.size = 16384, but llc includes what l2 holds");
+  c.coherence.protocol = "late";
+  EXPECT_EQ(error_of(c), "llc.size is 8192 bytes, less than l2.size = 16384, but llc includes what l2 holds");
+}
+
+TEST(Resolve, AllowsSlicesSmallerThanAnL2WhereTheyIncludeNothing) {
+  Config c;
+  c.l2.size = 16 << 10;
+  c.llc.size = 8 << 10;
+  for (const char* const protocol : {"sparse", "mosaic", "flask", "tokenb"}) {
+    c.coherence.protocol = protocol;
+    EXPECT_EQ(error_of(c), "no error") << protocol;
+  }
 }
 
 TEST(Resolve, RefusesTablesThatAreNoPowerOfTwo) {
