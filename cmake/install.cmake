@@ -7,7 +7,7 @@ install(TARGETS rubato_native rubato_headers EXPORT rubato
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
-        PATTERN *.hpp PATTERN markers.h)
+        PATTERN *.hpp PATTERN markers.h PATTERN tm EXCLUDE)
 install(EXPORT rubato NAMESPACE rubato:: FILE rubatoTargets.cmake DESTINATION ${package})
 if(TARGET rubato-native-info)
   install(TARGETS rubato-native-info RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -6,6 +6,7 @@ import heapq
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -226,6 +227,53 @@ def test_the_shared_library_shows_its_public_interface_only(shared):
     ours = [s for s in symbols if s.startswith("rubato::")]
     assert any(s.startswith("rubato::v0::engine::run(") for s in ours)
     assert not [s for s in ours if not s.startswith("rubato::v0::")], "not in the versioned namespace"
+
+
+PLUGIN = """
+#include <atomic>
+#include <rubato/algorithms.hpp>
+extern "C" int work() {
+  std::atomic<int> sum = 0;
+  rubato::parallel_for(0, 9, [&](int i) { sum += i; });
+  return sum;
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["rubato", "serial"])
+def test_the_static_library_goes_into_a_plugin(static, tmp_path, engine):
+    """A module that a program loads: a plugin, or a Python extension."""
+    (tmp_path / "plugin.cpp").write_text(PLUGIN)
+    (tmp_path / "CMakeLists.txt").write_text(f"""
+cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES CXX)
+find_package(rubato REQUIRED)
+add_library(plugin MODULE plugin.cpp)
+target_link_libraries(plugin PRIVATE rubato::{engine})
+""")
+    configure(tmp_path, tmp_path / "build", f"-DCMAKE_PREFIX_PATH={static}")
+    call("ninja", "-j2", "-C", tmp_path / "build")
+    loads = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).work())"
+    assert call(sys.executable, "-c", loads, tmp_path / "build" / "libplugin.so") == "36\n"
+
+
+def test_every_installed_header_stands_alone(shared):
+    """This package is without transactions: their headers are left out."""
+    headers = sorted((shared / "include").rglob("*.hpp"))
+    assert headers and not [h for h in headers if h.parent.name == "tm"]
+    for header in headers:
+        if header.name.startswith("chip"):  # for the guest compiler
+            continue
+        call("g++", "-std=c++20", "-fsyntax-only", "-DRUBATO_ENGINE_NATIVE=1", f"-I{shared / 'include'}", "-x", "c++",
+             header)
+
+
+@pytest.mark.skipif(not shutil.which("clang++"), reason="no clang here")
+def test_clang_compiles_the_library(tmp_path):
+    """Also one before 19, which has no sized deallocation."""
+    flags = ["-std=c++20", "-fsyntax-only", "-DRUBATO_ENGINE_NATIVE=1", f"-I{ROOT}", f"-I{ROOT / 'include'}"]
+    for source in (ROOT / "native/memory/resource_heap.cpp", ROOT / "native/engine.cpp"):
+        call("clang++", *flags, source)
 
 
 def test_as_a_subproject_only_the_library_is_built(user_folder, tmp_path):
