@@ -266,22 +266,25 @@ TEST(SpawnFrom, MakesAnActorOfLambdas) {
 struct Tick {};
 struct Clock : behavior<Tick, Number> {
   explicit Clock(std::vector<std::string>& seen) : seen_(seen) {
-    after(std::chrono::milliseconds(30), Number{30});
-    after(std::chrono::milliseconds(10), Number{10});
     cancelled_ = after(std::chrono::milliseconds(1), Number{1});
     cancelled_.cancel();
     ticks_ = every(std::chrono::milliseconds(1), Tick{});
+    after(std::chrono::milliseconds(3), Number{10});
   }
   void on(Tick) {
-    if (++count_ == 5) ticks_.cancel();
+    EXPECT_LE(++count_, 5) << "then it is cancelled";
+    if (count_ == 5) ticks_.cancel();
+    end_if_over();
   }
   void on(Number n) {
     seen_.push_back(std::to_string(n.value));
-    if (n.value == 30) {
-      EXPECT_GE(count_, 5);
-      every(std::chrono::milliseconds(1), Tick{});  // ends with the actor
-      stop();
-    }
+    if (n.value == 10) after(std::chrono::milliseconds(5), Number{30});
+    end_if_over();
+  }
+  void end_if_over() {
+    if (count_ != 5 || seen_.size() != 2) return;
+    every(std::chrono::milliseconds(1), Tick{});  // ends with the actor
+    stop();
   }
   std::vector<std::string>& seen_;
   timer cancelled_, ticks_;
