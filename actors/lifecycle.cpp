@@ -125,17 +125,22 @@ void post_or_throw(std::uint64_t to, MessageNode* node, Duration patience) {
          std::to_string(patience.count()) + " ns, and was not sent");
 }
 
-const BehaviorType& no_behavior() {
-  static const BehaviorType kNone{[](void*, MessageNode*) { return false; },
-                                  [](void*) {},
-                                  &typeid(void),
-                                  nullptr,
-                                  0,
-                                  0,
-                                  nullptr,
-                                  nullptr};
-  return kNone;
-}
+namespace {
+
+/// For the names in traces: a turn of an actor that has ended, which drops messages.
+struct EndedActor {};
+constexpr BehaviorType kNoBehavior{[](void*, MessageNode*) { return false; },
+                                   [](void*) {},
+                                   &typeid(void),
+                                   nullptr,
+                                   0,
+                                   0,
+                                   nullptr,
+                                   turn_of<EndedActor>};
+
+}  // namespace
+
+const BehaviorType& no_behavior() { return kNoBehavior; }
 void forget_behavior(Cell& cell) {
   cell.type = &no_behavior();
   cell.flags |= Cell::kStopping;

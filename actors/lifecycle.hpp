@@ -21,7 +21,9 @@ bool handle_own(MessageNode* node);
 /// What it carries is destroyed afterwards, whether an exception leaves or not. @returns whether it is a
 /// message of the program, or stands for one.
 [[gnu::always_inline]] inline bool handle_message(const Cell& cell, MessageNode* node) {
-  return cell.type->handle(cell.behavior, node) || handle_own(node);
+  if (cell.type->handle(cell.behavior, node)) [[likely]]
+    return true;
+  return handle_own(node);
 }
 
 /// Whether an exception that it ends with is that of a program's message.

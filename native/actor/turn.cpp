@@ -39,10 +39,8 @@ class Running {
 Cell* cell_in(const Task* task) { return reinterpret_cast<Cell*>(task->words[0]); }
 MessageNode* node_in(const Task* task) { return reinterpret_cast<MessageNode*>(task->words[1]); }
 
-/// For the names in traces and sentences; a turn of a behavior has the behavior's (BehaviorType::turn).
-struct ActorTurn {};
+/// For the names in traces and sentences. A turn has that of its behavior (BehaviorType::turn).
 struct Message {};
-constexpr engine::TaskCode kTurnCode{engine::run_actor_turn, nullptr, &typeid(ActorTurn), false, false, 1, 0};
 
 void drop_delivery(Task* task) {
   MessageNode* const node = node_in(task);
@@ -72,8 +70,7 @@ constexpr engine::TaskCode kDeliveryCode{
 
 void make_turn(Task& task, Cell& cell) {
   task.handle = 0;
-  const engine::BehaviorType* const type = cell.type;
-  task.code = type != nullptr && type->turn != nullptr ? type->turn : &kTurnCode;
+  task.code = cell.type->turn;
   task.words[0] = reinterpret_cast<std::uint64_t>(&cell);
 }
 
@@ -116,6 +113,7 @@ void retire_cell(Cell& cell) {
 
 [[gnu::noinline]] void end(ThreadState& self, Cell& cell) {
   engine::end_actor(cell, engine::reason_of_end(cell));
+  cell.type = &engine::no_behavior();  // it may have a turn yet
   cell.flags = Cell::kEnded;
   if (self.is_worker) static_cast<Worker&>(self).counts.actors_stopped.add();
   retire_cell(cell);
@@ -209,7 +207,8 @@ class Turn {
         }
         is_mine = !taken.is_last;
         if (is_mine) __builtin_prefetch(mailbox_.head());
-        handled += engine::handle_message(cell_, node) ? 1 : 0;
+        if (engine::handle_message(cell_, node)) [[likely]]
+          ++handled;
         if (is_mine || has_fault(Fault::actor_last_freed)) free_node(node);
       }
     } catch (...) {
