@@ -14,8 +14,8 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr std::string_view kTaskCounts[] = {"created",        "committed", "aborted",
-                                            "nonspeculative", "spilled",   "promoted"};
+constexpr std::string_view kTaskCounts[] = {"created", "committed", "aborted",  "nonspeculative",
+                                            "spilled", "promoted",  "held_back"};
 
 /// Counts by name, of one root.
 class Counts {

@@ -34,6 +34,7 @@ Arbiter::Arbiter(const Config& config, Timeline& timeline, Network& network, Tas
   awaiting_.resize(tiles);
   gvt_at_.resize(tiles);
   gvt_waits_at_.resize(tiles);
+  reach_at_.resize(tiles, SpeculationReach::free);
   std::iota(outward_.begin(), outward_.end(), 0U);
   std::stable_sort(outward_.begin(), outward_.end(), [&](std::uint32_t a, std::uint32_t b) {
     const auto hops = [&](std::uint32_t t) { return distance(t % width, column) + distance(t / width, row); };
@@ -63,6 +64,7 @@ void Arbiter::begin_region(Cycle now) {
   gvt_ = sampled_ = VirtualTime{};
   std::fill(gvt_at_.begin(), gvt_at_.end(), VirtualTime{});
   std::fill(gvt_waits_at_.begin(), gvt_waits_at_.end(), std::uint8_t{1});
+  std::fill(reach_at_.begin(), reach_at_.end(), SpeculationReach::limited);
   std::fill(awaiting_.begin(), awaiting_.end(), std::uint8_t{0});
   sampled_at_ = Cycle{now.value / config_.arbiter.period * config_.arbiter.period};
   arm(now);
@@ -158,6 +160,13 @@ Cycle Arbiter::gather(Cycle now) {
   return at_[tile_.value];
 }
 
+void Arbiter::consult(Cycle now) {
+  const auto runs_attempts = [](const RoundParticipant* tile) { return tile->runs_attempts(); };
+  if (trials_->is_waiting() && std::none_of(tiles_.begin(), tiles_.end(), runs_attempts))
+    trials_->no_attempt_runs(now);
+  trials_->found(gvt_.timestamp, now);
+}
+
 // And back along the same tree.
 void Arbiter::broadcast(Cycle now) {
   std::fill(at_.begin(), at_.end(), now);
@@ -170,6 +179,7 @@ void Arbiter::broadcast(Cycle now) {
 
 void Arbiter::decide(Cycle now) {
   gvt_ = sampled_;
+  if (trials_ != nullptr) consult(now);
   broadcast(now);
   for (const Cycle arrival : at_) lag_.add(arrival - sampled_at_);
   std::sort(arrivals_.begin(), arrivals_.end(),
@@ -195,12 +205,15 @@ void Arbiter::arrive(std::size_t first, Cycle now) {
   for (std::size_t i = first; i < arrivals_.size() && at_[arrivals_[i]] == now; ++i) {
     const std::uint32_t t = arrivals_[i];
     const bool is_new = gvt_at_[t].timestamp != gvt_.timestamp;
+    const SpeculationReach reach = trials_ != nullptr ? trials_->reach() : reach_at_[t];
+    const bool is_other_reach = reach_at_[t] != reach;
+    reach_at_[t] = reach;
     gvt_at_[t] = gvt_;
     gvt_waits_at_[t] = waits_ ? 1 : 0;
     awaiting_[t] = 0;
     if ((is_new && (touched_[t] != 0 || reports_[t].stalls ||
                     reports_[t].earliest.timestamp <= gvt_.timestamp || tiles_[t]->awaits_timestamp())) ||
-        tiles_[t]->awaits_gvt())
+        is_other_reach || tiles_[t]->awaits_gvt())
       tiles_[t]->on_gvt(now);
   }
 }

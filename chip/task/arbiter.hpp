@@ -21,6 +21,7 @@
 #include "chip/speculation/task_observer.hpp"
 #include "chip/speculation/task_system.hpp"
 #include "chip/stats/registry.hpp"
+#include "chip/task/speculation_trials.hpp"
 #include "chip/time/timeline.hpp"
 #include "chip/vocabulary/task.hpp"
 #include "chip/vocabulary/types.hpp"
@@ -58,11 +59,13 @@ class RoundParticipant {
   /// True if on_gvt must be called for every new timestamp of the GVT: something here may be kept from
   /// speculating until then.
   virtual bool awaits_timestamp() const = 0;
+  /// Attempts, or what aborted ones have left to be done, occupy cores or wait for one.
+  virtual bool runs_attempts() const = 0;
   /// Appends the finished attempts that precede `gvt`: they are going to commit.
   virtual void collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const = 0;
   /// Arbiter::gvt_at(tile) has a new timestamp. Called only if that may change something for the tile: it was
   /// touched since the last sample, something of it stalls, its earliest task is no later than the GVT, or
-  /// awaits_timestamp(); or, whatever the timestamp, awaits_gvt().
+  /// awaits_timestamp(); or, whatever the timestamp, awaits_gvt(), or reach_at(tile) is another one.
   virtual void on_gvt(Cycle now) = 0;
 };
 
@@ -77,6 +80,8 @@ class Arbiter final : public EventHandler {
   /// tiles are kept from the last sample, so that a round costs the host little where little happens.
   void touch(TileId tile) { touched_[tile.value] = 1; }
   void observe(TaskObserver* observer) { observer_ = observer; }
+  /// It hears of every GVT found, and says how far MAYSPEC tasks may speculate.
+  void consult(SpeculationTrials& trials) { trials_ = &trials; }
   void register_stats(StatRegistry& registry) const;
 
   void begin_region(Cycle now);
@@ -105,6 +110,8 @@ class Arbiter final : public EventHandler {
   /// True if the GVT as `tile` knows it is that of a task that was not running when it was found: then no
   /// running task precedes the waiting ones with its timestamp.
   bool gvt_waits_at(TileId tile) const { return gvt_waits_at_[tile.value] != 0; }
+  /// How far MAYSPEC tasks may speculate, as the tile knows it.
+  SpeculationReach reach_at(TileId tile) const { return reach_at_[tile.value]; }
   /// The tile with the least sum of hops to all others.
   TileId tile() const { return tile_; }
 
@@ -117,6 +124,7 @@ class Arbiter final : public EventHandler {
   void show(Cycle now);
   Cycle gather(Cycle now);
   void decide(Cycle now);
+  void consult(Cycle now);
   void broadcast(Cycle now);
   void arrive(std::size_t first, Cycle now);
 
@@ -126,6 +134,7 @@ class Arbiter final : public EventHandler {
   TaskHost& host_;
   std::span<RoundParticipant* const> tiles_;
   TaskObserver* observer_ = nullptr;
+  SpeculationTrials* trials_ = nullptr;
   TileId tile_;
   std::vector<std::uint32_t> parent_;   ///< next tile on the way to the arbiter's
   std::vector<std::uint32_t> outward_;  ///< tiles by hops from the arbiter's
@@ -135,8 +144,9 @@ class Arbiter final : public EventHandler {
   std::vector<Attempt*> decided_;       ///< scratch
   std::vector<VirtualTime> gvt_at_;     ///< by tile
   std::vector<std::uint8_t> gvt_waits_at_;
-  std::vector<Cycle> at_;                ///< of the round: when a tile has all reports, or the GVT
-  std::vector<std::uint32_t> arrivals_;  ///< tiles in the order in which the last GVT reaches them
+  std::vector<SpeculationReach> reach_at_;  ///< by tile
+  std::vector<Cycle> at_;                   ///< of the round: when a tile has all reports, or the GVT
+  std::vector<std::uint32_t> arrivals_;     ///< tiles in the order in which the last GVT reaches them
 
   bool active_ = false;     ///< a region runs
   bool in_round_ = false;   ///< from sample until the broadcast

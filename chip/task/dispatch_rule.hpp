@@ -10,6 +10,9 @@
 
 namespace rubato::chip {
 
+/// How far ahead of the GVT MAYSPEC tasks may speculate, chip-wide: see speculation_trials.hpp.
+enum class SpeculationReach : std::uint8_t { free, limited, none };
+
 enum class RunMode : std::uint8_t { none, non_speculative, speculative };
 
 /// What a tile knows of the rest of the chip.
@@ -21,11 +24,14 @@ struct TileView {
   /// earlier ones, or there is enough to do at the GVT's timestamp.
   std::optional<Timestamp> hold_from{};
   const SpeculationThrottle* throttle = nullptr;  ///< null: none
+  SpeculationReach reach = SpeculationReach::limited;
 
   /// The task may not speculate, being too far ahead; those of the GVT's timestamp never are.
   bool throttles(const Task& task) const {
-    return throttle != nullptr && task.descriptor.type == TaskType::mayspec && task.order > gvt.timestamp &&
-           !throttle->admits(task.descriptor, task.order - gvt.timestamp);
+    if (throttle == nullptr || reach == SpeculationReach::free) return false;
+    return task.descriptor.type == TaskType::mayspec && task.order > gvt.timestamp &&
+           (reach == SpeculationReach::none ||
+            !throttle->admits(task.descriptor, task.order - gvt.timestamp));
   }
 };
 

@@ -22,6 +22,7 @@
 #include "chip/task/dispatch_rule.hpp"
 #include "chip/task/group_waits.hpp"
 #include "chip/task/promotion.hpp"
+#include "chip/task/speculation_trials.hpp"
 #include "chip/task/task_fault.hpp"
 #include "chip/task/task_mapper.hpp"
 #include "chip/task/task_pool.hpp"
@@ -59,6 +60,7 @@ struct TaskContext {
   CycleAccount* account = nullptr;            ///< with `speculation`
   AbortCascade* aborts = nullptr;             ///< with `speculation`
   Promotion* promotion = nullptr;             ///< with `speculation`
+  SpeculationTrials* trials = nullptr;        ///< with `speculation`, where MAYSPEC tasks may be throttled
   std::optional<TaskType> mayspec_type{};     ///< what MAYSPEC tasks are run as, if not as themselves
   /// What a task of type `type` is run as. Observers are told of the task as the program created it.
   TaskType runs_as(TaskType type) const {

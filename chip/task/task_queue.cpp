@@ -48,6 +48,7 @@ void TaskQueue::enter_idle(Task* task) {
 
 void TaskQueue::count_idle(const Task& task, std::uint32_t by) {
   count_guest(by);
+  if (task.is_throttled) throttled_ += by;
   if (task.uncommitted_parent == nullptr) return;
   uncommitted_idle_ += by;
   uncommitted_idle_of_[index(task.lane())] += by;

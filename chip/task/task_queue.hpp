@@ -54,6 +54,8 @@ class TaskQueue : public QueueEntries {
   /// Puts an idle MAYSPEC task, which may not speculate yet, into the lane of NONSPEC ones, where it hides
   /// none that may.
   void throttle(Task* task);
+  /// Idle tasks that were throttled.
+  std::uint32_t throttled() const { return throttled_; }
   /// Drops an idle task: its parent was aborted.
   void discard(Task* task);
   /// An active task is idle again after its rollback, or frees its entry (committed, discarded, or
@@ -143,6 +145,7 @@ class TaskQueue : public QueueEntries {
   void count_idle(const Task& task, std::uint32_t by);
 
   std::uint32_t uncommitted_idle_ = 0;
+  std::uint32_t throttled_ = 0;
   std::array<std::uint32_t, kLanes> uncommitted_idle_of_{};
   std::vector<Task*> held_;  // a task's index is its place
   std::array<ReadyHeap, kLanes> ready_;

@@ -285,6 +285,7 @@ Cycle TaskUnit::step_internal(CoreId core, Cycle now) {
 // more.
 void TaskUnit::evaluate(Cycle now) {
   const bool speculates = context_.speculation != nullptr;
+  state_.note_held_back(now);
   if (speculates && is_settled()) {
     is_holding_ = true;  // perhaps
     return;

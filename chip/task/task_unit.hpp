@@ -88,6 +88,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void on_gvt(Cycle now) override;
   bool awaits_gvt() const override { return state_.commit_queue.size() != 0 || state_.has_stalled_attempt(); }
   bool awaits_timestamp() const override { return is_holding_; }
+  bool runs_attempts() const override;
   void collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const override;
   void on_stop(Cycle now) override;
   void on_resume(Cycle now) override;
@@ -112,6 +113,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void account_until(Cycle now) {
     if (now > state_.occupancy_since) state_.account_occupancy(now);
     if (now > state_.commit_occupancy_since) state_.account_commits(now);
+    if (now > state_.held_back_since) state_.account_held_back(now);
   }
   void describe_waiting(std::string& out) const;
   const TileState& state() const { return state_; }
@@ -124,7 +126,11 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
       if (spiller_.spilled_tasks() == 0) return std::nullopt;
       return commit_room_.hold_from(commit_room_.has_started_many() && spiller_.has_earliest_spilled());
     };
-    return {state_.gvt(), state_.is_stopped, suspensions_.keeps_spec_waiting(), hold_from(), throttle_.get()};
+    return {state_.gvt(), state_.is_stopped, suspensions_.keeps_spec_waiting(),
+            hold_from(),  throttle_.get(),   reach()};
+  }
+  SpeculationReach reach() const {
+    return throttle_ != nullptr ? context_.arbiter->reach_at(state_.tile) : SpeculationReach::free;
   }
   Candidates candidates();
   Choice choose(Cycle now, std::uint32_t slot);

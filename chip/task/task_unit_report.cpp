@@ -88,6 +88,10 @@ void TaskUnit::register_stats(StatRegistry& registry) const {
   count("nonspeculative", "tasks", "guest tasks that ended as non-speculative ones",
         &state_.counts.nonspeculative);
   count("aborted", "attempts", "attempts aborted on the tile", &state_.counts.aborted);
+  count("held_back", "cycles",
+        "in which the tile's cores had nothing to do while MAYSPEC tasks waited that task.throttle kept from "
+        "speculating, all cores",
+        &state_.counts.held_back);
   count("discarded", "tasks", "tasks dropped because their parents were aborted", &state_.counts.discarded);
   count("exceptions", "attempts", "attempts that stopped at what only a non-speculative task may do",
         &state_.counts.excepted);

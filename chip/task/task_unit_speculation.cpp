@@ -38,6 +38,14 @@ bool teaches_throttle(const Task& task, AbortCause cause) {
 
 // ---- Dispatch and finish ----
 
+bool TaskUnit::runs_attempts() const {
+  const auto runs_attempt = [](const CoreSlot& slot) {
+    return slot.task != nullptr && slot.task->attempt != nullptr;
+  };
+  return handlers_.any() || rollbacks_.any() || state_.states.in(CoreState::doomed) != 0 ||
+         std::any_of(state_.slots.begin(), state_.slots.end(), runs_attempt);
+}
+
 void TaskUnit::start_attempt(Task* task, VirtualTime time, CoreId core) {
   Attempt* attempt = context_.attempts.acquire();
   attempt->task = task;
@@ -202,8 +210,11 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   context_.speculation->end(*attempt);
   settle_aborted(context_, *attempt, reason);
   ++state_.counts.aborted;
-  if (throttle_ != nullptr && teaches_throttle(*task, reason.cause))
-    throttle_->aborted(task->descriptor, task->order - std::min(task->order, state_.gvt().timestamp));
+  if (throttle_ != nullptr && teaches_throttle(*task, reason.cause)) {
+    if (reach() == SpeculationReach::limited)
+      throttle_->aborted(task->descriptor, task->order - std::min(task->order, state_.gvt().timestamp));
+    if (task->descriptor.has_timestamp) context_.trials->aborted();
+  }
   if (context_.observer != nullptr)
     context_.observer->on_aborted(task->id, attempt->core, reason, task->is_discarded, now);
   context_.host.retire(*attempt, false);

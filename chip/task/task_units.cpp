@@ -57,6 +57,11 @@ TaskUnits::TaskUnits(const Params& p)
       context_.account = p.account;
       context_.aborts = cascade_.get();
       context_.promotion = promotion_.get();
+      if (config_.task.throttle != "none") {
+        trials_ = std::make_unique<SpeculationTrials>();
+        context_.trials = trials_.get();
+        arbiter_->consult(*trials_);
+      }
     }
   }
   if (cascade_) {
@@ -81,6 +86,7 @@ TaskUnits::TaskUnits(const Params& p)
 
 void TaskUnits::register_stats(StatRegistry& registry) const {
   if (arbiter_) arbiter_->register_stats(registry);
+  if (trials_) trials_->register_stats(registry);
   context_.profile.register_stats(registry);
   for (const auto& unit : units_) unit->register_stats(registry);
   register_totals(registry);
@@ -103,6 +109,9 @@ void TaskUnits::register_totals(StatRegistry& registry) const {
   total("tasks.nonspeculative", "tasks that ended as non-speculative ones", &TileCounts::nonspeculative);
   total("tasks.spilled", "tasks written to memory because a task queue was full", &TileCounts::spilled);
   total("tasks.aborted", "attempts that were aborted", &TileCounts::aborted, nullptr, "attempts");
+  total("tasks.held_back",
+        "core cycles without a task while task.throttle kept MAYSPEC tasks from speculating",
+        &TileCounts::held_back, nullptr, "cycles");
   registry.total("tasks.promoted", "tasks", "tasks promoted to run non-speculatively",
                  [this] { return promotion_ ? promotion_->granted() : 0; });
 }
@@ -142,6 +151,7 @@ void TaskUnits::begin_region(Cycle now, std::uint32_t spare_workers) {
     });
     units_[i / kLanes]->add_initial(chains[i]);
   }
+  if (trials_) trials_->begin_region(now);
   if (arbiter_) arbiter_->begin_region(now);
 }
 

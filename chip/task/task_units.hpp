@@ -105,8 +105,9 @@ class TaskUnits final : public TaskSystem {
   std::vector<std::unique_ptr<TaskUnit>> units_;
   std::vector<TaskUnit*> units_of_cores_;  // each core's tile's: a division takes the host longer
   std::vector<RoundParticipant*> participants_;
-  std::unique_ptr<AbortCascade> cascade_;  // null: nothing speculates
-  std::unique_ptr<Promotion> promotion_;   // likewise
+  std::unique_ptr<AbortCascade> cascade_;      // null: nothing speculates
+  std::unique_ptr<Promotion> promotion_;       // likewise
+  std::unique_ptr<SpeculationTrials> trials_;  // null: MAYSPEC tasks are not throttled
   std::vector<TaskDescriptor> initial_;
   std::uint64_t created_before_regions_ = 0;
   bool in_region() const { return arbiter_ ? arbiter_->in_region() : active_; }

@@ -28,6 +28,8 @@ void TileState::begin_region(Cycle now) {
   own_gvt = {};
   occupancy_since = now;
   commit_occupancy_since = now;
+  held_back_since = now;
+  held_back_cores = 0;
   for (CoreSlot& c : slots) c = CoreSlot{};
   yields_before.fill(kMaxVirtualTime.timestamp);
   states.reset();

@@ -34,7 +34,7 @@ struct TileCounts {
                 discarded = 0, excepted = 0, commit_stalls = 0, local = 0, remote = 0, refused = 0,
                 spilled = 0, refilled = 0, handlers_registered = 0, handlers_dropped = 0, handlers_queued = 0,
                 handlers_most_waiting = 0, handlers_waited = 0, doomed_runs = 0, spills = 0, borrowed = 0,
-                refills = 0, queue_stalls = 0, send_stalls = 0, suspended = 0, waited = 0;
+                refills = 0, queue_stalls = 0, send_stalls = 0, suspended = 0, waited = 0, held_back = 0;
 };
 
 struct TileState {
@@ -139,6 +139,19 @@ struct TileState {
     commit_occupancy_since = now;
   }
 
+  /// Brings the time that cores had no work beside throttled tasks up to `now`.
+  void account_held_back(Cycle now) {
+    counts.held_back += std::uint64_t{held_back_cores} * (now - held_back_since);
+    held_back_since = now;
+  }
+  /// After every change of what cores do. Nearly always none is held back.
+  void note_held_back(Cycle now) {
+    if ((held_back_cores | queue.throttled()) == 0) return;
+    account_held_back(now);
+    held_back_cores =
+        std::min(queue.throttled(), static_cast<std::uint32_t>(std::popcount(states.in(CoreState::idle))));
+  }
+
   // What most events read stands first, see EventHandler::kFirstUsed; so it does in the queue.
   TaskContext& context;
   EventHandler& unit;
@@ -151,6 +164,8 @@ struct TileState {
   Cycle reconsider_at = kNever;  ///< scheduled
   Cycle occupancy_since{};
   Cycle commit_occupancy_since{};
+  Cycle held_back_since{};
+  std::uint32_t held_back_cores = 0;  ///< without work, while as many throttled tasks or more wait
   /// By slot: what precedes this timestamp precedes the task there. The last one where there is none, or it
   /// is neither timestamped nor speculative and everything may precede it.
   std::array<Timestamp, kMaxCoresPerTile> yields_before{};

@@ -211,7 +211,7 @@ def numbers(out, o, values):
         "cycles": cycles, "seconds": cycles / 2e9, "instructions": 31_000_000,
         "tasks": {"created": tasks, "committed": tasks, "aborted": sum(n for n, _ in aborts.values()),
                   "nonspeculative": tasks // 3 if speculates else tasks, "spilled": 4_000 if tasks else 0,
-                  "promoted": 0},
+                  "promoted": 0, "held_back": 0},
         "cycle_breakdown": classes, "network_bytes": network,
         "host": {"seconds": 2.5, "mips": 12.4, "peak_mb": 210.0},
     }  # fmt: skip

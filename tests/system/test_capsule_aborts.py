@@ -97,7 +97,8 @@ def test_handlers_give_back_what_aborted_attempts_took_before_others_take_more(
     assert int(found[1]) <= min(256, attempts * cores)
     stats = json.loads((tmp_path / "stats.json").read_text())["run"]
     for tile in range(cores // 4):
-        handlers = {name: stats[f"tile.{tile}.task_unit.handlers.{name}"] for name in ("queued", "most_waiting", "waited")}
+        prefix = f"tile.{tile}.task_unit.handlers."
+        handlers = {name: stats[prefix + name] for name in ("queued", "most_waiting", "waited")}
         assert 0 < handlers["most_waiting"] <= attempts * 4, handlers
         assert 0 < handlers["waited"] < 4000 * handlers["queued"], handlers
 

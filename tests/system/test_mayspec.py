@@ -101,3 +101,24 @@ def test_a_table_of_one_entry_throttles_too_and_runs_have_a_serial_order(chip: C
     output, one = chip("bank", "64", "1000", cores=64, run__check_replay="true", task__throttle_entries=1)
     assert output.endswith("check: passed\n")
     assert (one["cycles"], one["tasks"]["aborted"]) == (many["cycles"], many["tasks"]["aborted"])
+
+
+@pytest.mark.parametrize(("work", "cores"), [(400, 64), (100, 64), (10, 16)])
+def test_the_throttle_gives_up_limits_under_which_tasks_commit_more_slowly(work: int, cores: int, chip: Chip) -> None:
+    """653 K and 176 K cycles (400, 64 cores) where nothing asked whether tasks commit faster with limits."""
+    _, spec = chip("task_counters", str(work), cores=cores, task__mayspec="spec")
+    output, summary = chip("task_counters", str(work), cores=cores)
+    assert output == f"{sum(range(4000))}\n"
+    assert summary["tasks"]["aborted"] > 2 * summary["tasks"]["committed"]
+    assert 0.8 * summary["cycles"] < spec["cycles"]
+
+
+def test_rounds_that_abort_all_that_runs_ahead_stop_it(chip: Chip) -> None:
+    """25.6 K cycles and 844 aborts where attempts went on, 10.4 K without any."""
+    _, free = chip("task_rounds", cores=64, task__throttle="none")
+    output, summary = chip("task_rounds", cores=64)
+    assert output == "511\n"
+    assert summary["tasks"]["aborted"] < free["tasks"]["aborted"] / 3
+    assert 1.4 * summary["cycles"] < free["cycles"]
+    # What cores did not do meanwhile is said.
+    assert 0 < summary["tasks"]["held_back"] < 64 * summary["cycles"]

@@ -42,8 +42,8 @@ TRAFFIC_NAMES = {
 }  # fmt: skip
 _COLOURS = {
     "nonspeculative": "blue", "committed": "cyan", "aborted": "red", "spill": "magenta", "stall": "yellow",
-    "idle": "bright_black", "memory": "blue", "abort": "red", "task": "cyan", "virtual_time": "yellow",
-    "coherence": "magenta",
+    "idle": "bright_black", "held_back": "white", "memory": "blue", "abort": "red", "task": "cyan",
+    "virtual_time": "yellow", "coherence": "magenta",
 }  # fmt: skip
 _BAR = 28
 
@@ -100,8 +100,8 @@ def summary(run: Summary, directory: str) -> RenderableType:
     facts.add_row("cycles", f"{number(run.cycles)}  ({seconds(run.seconds)} simulated)")
     ipc = f"  ({run.instructions / run.cycles:.2f} a cycle)" if run.cycles else ""
     facts.add_row("instructions", number(run.instructions) + ipc)
-    if run.tasks.created or run.tasks.committed:
-        t = run.tasks
+    t = run.tasks
+    if t.created or t.committed:
         text = f"{number(t.committed)} committed, {number(t.aborted)} aborted, {number(t.spilled)} spilled"
         if t.promoted:
             text += f", {number(t.promoted)} promoted"
@@ -114,8 +114,13 @@ def summary(run: Summary, directory: str) -> RenderableType:
     shares = run.cycle_breakdown.model_dump()
     parts: list[RenderableType] = [title, facts]
     if any(shares.values()):  # nothing in detail, no shares
-        names = CLASS_NAMES if run.tasks.created else THREAD_CLASS_NAMES
-        parts += [Text(), _bars("core cycles", shares, CYCLE_CLASSES, names)]
+        held_back = min(t.held_back / (run.cores * run.cycles), shares["idle"]) if run.cycles else 0.0
+        shares |= {"idle": shares["idle"] - held_back, "held_back": held_back}
+        names = CLASS_NAMES if t.created else THREAD_CLASS_NAMES
+        parts += [
+            Text(),
+            _bars("core cycles", shares, (*CYCLE_CLASSES, "held_back"), names | {"held_back": "held back (throttle)"}),
+        ]
     traffic = run.network_bytes.model_dump()
     total = sum(traffic[c] for c in TRAFFIC_CLASSES)
     if total:

@@ -24,6 +24,7 @@ class Tasks(_Section):
     nonspeculative: int = 0
     spilled: int = 0
     promoted: int = 0
+    held_back: int = 0  #: core cycles without work while `task.throttle` kept tasks from speculating
 
 
 class CycleBreakdown(_Section):

@@ -165,6 +165,7 @@ def _write_results(
             "nonspeculative": values["tasks_run"],
             "spilled": 0,
             "promoted": values.get("tasks_run_alone", 0),
+            "held_back": 0,
         },
         "cycle_breakdown": None,
         "network_bytes": None,

@@ -23,6 +23,7 @@ struct Tile final : RoundParticipant {
   const VirtualTime* gvt = nullptr;
   bool awaits_gvt() const override { return false; }
   bool awaits_timestamp() const override { return false; }
+  bool runs_attempts() const override { return false; }
   void collect_decided(VirtualTime, std::vector<Attempt*>&) const override {}
   void on_gvt(Cycle now) override { applied.emplace_back(gvt->timestamp, now.value); }
 };
