@@ -17,7 +17,8 @@ void SpeculationTrials::begin_region(Cycle now) {
 
 void SpeculationTrials::register_stats(StatRegistry& registry) const {
   registry.counter("arbiter.trials", "epochs",
-                   "epochs in which MAYSPEC tasks speculated otherwise, to see whether tasks commit faster", &trials_);
+                   "epochs in which MAYSPEC tasks speculated otherwise, to see whether tasks commit faster",
+                   &trials_);
   registry.counter("arbiter.trials_won", "epochs", "trials in which they did", &trials_won_);
   const auto count = [&](const char* name, const char* description, SpeculationReach reach) {
     registry.counter(name, "cycles", description, &cycles_[static_cast<std::size_t>(reach)]);
@@ -25,7 +26,8 @@ void SpeculationTrials::register_stats(StatRegistry& registry) const {
   count("arbiter.speculation.free", "in which MAYSPEC tasks might speculate freely", SpeculationReach::free);
   count("arbiter.speculation.limited", "in which MAYSPEC tasks might speculate within learned limits",
         SpeculationReach::limited);
-  count("arbiter.speculation.none", "in which no MAYSPEC task might begin to speculate", SpeculationReach::none);
+  count("arbiter.speculation.none", "in which no MAYSPEC task might begin to speculate",
+        SpeculationReach::none);
 }
 
 void SpeculationTrials::begin(SpeculationReach reach, Cycle now) {
@@ -87,8 +89,8 @@ void SpeculationTrials::end_trial(double rate, Cycle now) {
   begin(best_, now);
 }
 
-// What commits while few attempts are aborted, such as a tree of tasks that create others, says nothing of what
-// follows.
+// What commits while few attempts are aborted, such as a tree of tasks that create others, says nothing of
+// what follows.
 void SpeculationTrials::end_epoch(double rate, Cycle now) {
   Choice& best = of(best_);
   const bool is_wasteful = best_ == SpeculationReach::none || 2 * aborts_ >= kWaste * commits_;
@@ -105,8 +107,8 @@ void SpeculationTrials::end_epoch(double rate, Cycle now) {
   is_waiting_ = true;
 }
 
-// The best, if no other one has waited long enough. @param is_stuck  hardly a task commits: then attempts may be
-// what keeps others from it, and limits would hold those back only that have not begun.
+// The best, if no other one has waited long enough. @param is_stuck  hardly a task commits: then attempts may
+// be what keeps others from it, and limits would hold those back only that have not begun.
 SpeculationReach SpeculationTrials::next_trial(bool is_stuck) {
   SpeculationReach next = best_;
   const auto consider = [&](SpeculationReach other) {

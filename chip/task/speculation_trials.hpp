@@ -1,26 +1,26 @@
-// Chip-wide trials: do tasks commit faster if MAYSPEC tasks speculate freely, within the limits that tiles have
-// learned (speculation_throttle.hpp), or not at all? Not in Espresso.
+// Chip-wide trials: do tasks commit faster if MAYSPEC tasks speculate freely, within the limits that tiles
+// have learned (speculation_throttle.hpp), or not at all? Not in Espresso.
 //
-// No count of aborts answers that. With four aborts a commit 64 cores may still be 20 times as fast as one; with
-// as many, tasks that wait for each other's lock in capsules are slower than one after another. So commits a
-// cycle are measured, in epochs of simulated time.
+// No count of aborts answers that. With four aborts a commit 64 cores may still be 20 times as fast as one;
+// with as many, tasks that wait for each other's lock in capsules are slower than one after another. So
+// commits a cycle are measured, in epochs of simulated time.
 //
-// MAYSPEC tasks speculate within limits at first, which is freely while few attempts are aborted. While that is
-// so nothing is tried. Else one epoch without speculation follows, and one without limits; the best goes on. From
-// there the next narrower or wider reach is tried again after some epochs, after four times as many with each
-// defeat.
+// MAYSPEC tasks speculate within limits at first, which is freely while few attempts are aborted. While that
+// is so nothing is tried. Else one epoch without speculation follows, and one without limits; the best goes
+// on. From there the next narrower or wider reach is tried again after some epochs, after four times as many
+// with each defeat.
 //
 // An epoch lasts kLeast cycles or more, and ends with the kCommits-th commit or later when the GVT has a new
 // timestamp: so a program of rounds is compared round by round. Where fewer tasks commit it ends after kMost
 // cycles, or with kManyAborts aborts before the first commit.
 //
 // Attempts that finished before a trial of a narrower reach commit in it, so it counts only tasks that were
-// dispatched in it. One without speculation counts from when no attempt runs any more. One of a wider reach counts
-// from kRamp cycles on and is kWider times as long: its attempts have to finish first. A trial ends early where it
-// is much slower. Fewer than kCommits commits never win one of a wider reach.
+// dispatched in it. One without speculation counts from when no attempt runs any more. One of a wider reach
+// counts from kRamp cycles on and is kWider times as long: its attempts have to finish first. A trial ends
+// early where it is much slower. Fewer than kCommits commits never win one of a wider reach.
 //
-// In hardware the arbiter does this: reports carry commits and aborts since the last one, each broadcast of the
-// GVT two bits more. Both fit into the words that these messages have.
+// In hardware the arbiter does this: reports carry commits and aborts since the last one, each broadcast of
+// the GVT two bits more. Both fit into the words that these messages have.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -67,7 +67,7 @@ class SpeculationTrials {
   struct Choice {
     double rate = 0;  ///< commits a cycle, of the best: in its last epochs that were a reason to try others
     bool is_known = false;
-    std::uint32_t wait = 0;     ///< epochs until it may be tried
+    std::uint32_t wait = 0;  ///< epochs until it may be tried
     std::uint32_t pause = kFirstPause;
   };
   Choice& of(SpeculationReach reach) { return choices_[static_cast<std::size_t>(reach)]; }

@@ -1,4 +1,5 @@
-// Threads that meet at barriers, and read a line that one of them has just written: what a protocol costs them.
+// Threads that meet at barriers, and read a line that one of them has just written: what a protocol costs
+// them.
 //   barriers THREADS   prints the cycles of a barrier, and of the last reader of the line
 // A barrier is one counter that all add to and one word that all spin on.
 // SPDX-License-Identifier: MIT
@@ -34,12 +35,13 @@ static void meet(void) {
   }
 }
 
-static void *work(void *number) {
+static void* work(void* number) {
   const long self = (long)number;
   meet();
   const uint64_t begin = now();
   for (int i = 0; i < kBarriers; ++i) meet();
-  if (self == 0) printf("%d threads, a barrier: %lu cycles\n", threads, (unsigned long)(now() - begin) / kBarriers);
+  if (self == 0)
+    printf("%d threads, a barrier: %lu cycles\n", threads, (unsigned long)(now() - begin) / kBarriers);
   for (int round = 1; round <= kRounds; ++round) {
     if (self == 0) {
       line[0] = round;
@@ -56,12 +58,12 @@ static void *work(void *number) {
   return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   threads = argc > 1 ? atoi(argv[1]) : 16;
   if (threads < 1 || threads > kMost) return 1;
   pthread_t others[kMost];
   for (long i = 1; i < threads; ++i)
-    if (pthread_create(&others[i], NULL, work, (void *)i) != 0) return 1;
+    if (pthread_create(&others[i], NULL, work, (void*)i) != 0) return 1;
   work(NULL);
   for (long i = 1; i < threads; ++i) pthread_join(others[i], NULL);
   uint64_t last = 0;

@@ -1,5 +1,5 @@
-// List ranking: nine rounds of 16 tasks, which read what the round before has written. An attempt of a later round
-// gains nothing. Prints the rank of the list's head.
+// List ranking: nine rounds of 16 tasks, which read what the round before has written. An attempt of a later
+// round gains nothing. Prints the rank of the list's head.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
