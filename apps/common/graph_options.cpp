@@ -21,8 +21,8 @@ bool misses_vertex_0(const Graph& graph) {
 void add_graph(CommandLine& line, GraphOptions& o) {
   const auto file =
       line.add_option("--graph", o.file,
-                      "Graph to read, plain or gzip: DIMACS .gr, MatrixMarket .mtx, or an edge list with "
-                      "lines 'TAIL HEAD [LENGTH]'");
+                      "Graph to read, plain or gzip: DIMACS .gr, MatrixMarket .mtx, METIS .graph, or an "
+                      "edge list with lines 'TAIL HEAD [LENGTH]'");
   const auto generate = line.add_option("--generate", o.generate,
                                         "Graph to make instead: road:WIDTHxHEIGHT (a road network; default "
                                         "road:100x100), rmat:SCALE:DEGREE (a power-law graph) or "
@@ -33,7 +33,8 @@ void add_graph(CommandLine& line, GraphOptions& o) {
                                {{"auto", GraphFormat::automatic},
                                 {"gr", GraphFormat::gr},
                                 {"mtx", GraphFormat::mtx},
-                                {"edges", GraphFormat::edges}},
+                                {"edges", GraphFormat::edges},
+                                {"metis", GraphFormat::metis}},
                                "Format of the file (default auto: by its name, else its first line)");
 }
 

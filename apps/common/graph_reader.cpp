@@ -212,6 +212,76 @@ Graph read_edges(LineReader& reader, const GraphReaderOptions& options) {
   return make_graph(static_cast<std::uint32_t>(largest + 1), edges, 0);
 }
 
+struct MetisHeader {
+  std::uint64_t vertices = 0, edges = 0;
+  bool has_lengths = false;
+  std::uint64_t skipped = 0;  ///< numbers before a vertex's neighbours: its size and its weights
+};
+
+/// The next line that is no comment. @returns whether there is one.
+bool next_metis_line(LineReader& reader, std::string_view& line) {
+  while (reader.next(line))
+    if (line.empty() || line.front() != '%') return true;
+  return false;
+}
+
+MetisHeader metis_header(LineReader& reader) {
+  std::string_view line;
+  if (!next_metis_line(reader, line))
+    reader.fail("the file is empty: 'VERTICES EDGES [FORMAT]' was expected");
+  Words words(reader, line);
+  MetisHeader header;
+  header.vertices = words.number("number of vertices", kMaxVertices);
+  header.edges = words.number("number of edges", kMaxArcs / 2);
+  if (!words.at_end()) {
+    const std::string_view format = words.word();
+    if (format.empty() || format.size() > 3 || format.find_first_not_of("01") != std::string_view::npos)
+      reader.fail("format '" + std::string(format) +
+                  "' is not one of METIS: up to three digits 0 or 1 were expected");
+    const auto digit = [&](std::size_t from_end) {
+      return format.size() >= from_end && format[format.size() - from_end] == '1';
+    };
+    header.has_lengths = digit(1);
+    header.skipped =
+        (digit(2) ? (words.at_end() ? 1 : words.number("number of weights", 1000)) : 0) + (digit(3) ? 1 : 0);
+  }
+  words.end("'VERTICES EDGES [FORMAT [WEIGHTS]]'");
+  check_announced(reader, header.vertices, header.edges, "edge");
+  return header;
+}
+
+Graph read_metis(LineReader& reader, const GraphReaderOptions& options) {
+  const MetisHeader header = metis_header(reader);
+  std::vector<Edge> edges;
+  reserve(edges, 2 * header.edges);
+  std::string_view line;
+  for (std::uint64_t tail = 0; tail < header.vertices; ++tail) {
+    if (!next_metis_line(reader, line))
+      reader.fail("the file ends after the lines of " + std::to_string(tail) + " of " +
+                  count_text(header.vertices, "vertex line"));
+    Words words(reader, line);
+    for (std::uint64_t i = 0; i < header.skipped; ++i) words.number("weight", kMaxLength);
+    while (!words.at_end()) {
+      const std::uint32_t head = vertex(reader, words, "neighbour", header.vertices);
+      const std::uint32_t length = header.has_lengths ? length_of(words, options) : 1;
+      if (edges.size() == 2 * header.edges)
+        reader.fail("more neighbours than the " + count_text(header.edges, "edge") +
+                    " of the header, which each have two");
+      edges.push_back({static_cast<std::uint32_t>(tail), head, length});
+    }
+  }
+  while (next_metis_line(reader, line)) {
+    Words words(reader, line);
+    if (!words.at_end())
+      reader.fail("a line behind that of the last vertex: the header says " +
+                  std::to_string(header.vertices) + " vertices");
+  }
+  if (edges.size() != 2 * header.edges)
+    reader.fail("the file has " + count_text(edges.size(), "neighbour") + ", where " +
+                count_text(header.edges, "edge") + " have " + std::to_string(2 * header.edges));
+  return make_graph(static_cast<std::uint32_t>(header.vertices), edges, 1);
+}
+
 bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
@@ -224,9 +294,14 @@ GraphFormat recognize(const std::string& path) {
   for (const char* end : {".el", ".wel", ".edges", ".txt", ".tsv"}) {
     if (ends_with(name, end)) return GraphFormat::edges;
   }
+  for (const char* end : {".graph", ".metis"}) {
+    if (ends_with(name, end)) return GraphFormat::metis;
+  }
   LineReader reader(path);
   std::string_view line;
   if (!reader.next(line)) reader.fail("the file is empty");
+  if (ends_with(name, ".adjlist") || ends_with(name, ".adj"))
+    reader.fail("adjacency lists are not read: write an edge list, lines 'TAIL HEAD [LENGTH]'");
   Words words(reader, line);
   const std::string_view first = words.word();
   if (lower(first) == "%%matrixmarket") return GraphFormat::mtx;
@@ -234,7 +309,8 @@ GraphFormat recognize(const std::string& path) {
   if (!first.empty() && (first.front() == '#' || (first.front() >= '0' && first.front() <= '9'))) {
     return GraphFormat::edges;
   }
-  reader.fail("neither the file's name nor its first line tells the format: say --format gr, mtx or edges");
+  reader.fail(
+      "neither the file's name nor its first line tells the format: say --format gr, mtx, edges or metis");
 }
 
 }  // namespace
@@ -247,6 +323,8 @@ Graph read_graph(const std::string& path, const GraphReaderOptions& options) {
       return read_mtx(reader, options);
     case GraphFormat::edges:
       return read_edges(reader, options);
+    case GraphFormat::metis:
+      return read_metis(reader, options);
     default:
       return read_gr(reader, options);
   }

@@ -3,6 +3,9 @@
 //   gr      DIMACS shortest-path: `p sp VERTICES ARCS`, `a TAIL HEAD LENGTH`, vertices from 1
 //   mtx     MatrixMarket coordinate matrices, square: pattern (length 1), integer, real; general or symmetric
 //   edges   lines `TAIL HEAD [LENGTH]`, comments with # or %, vertices from 0, length 1 if there is none
+//   metis   a header `VERTICES EDGES [FORMAT [WEIGHTS]]`, then a line a vertex with its neighbours, from 1,
+//   and their
+//           lengths where FORMAT ends with 1; comments with %
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +15,7 @@
 
 namespace rubato::apps {
 
-enum class GraphFormat { automatic, gr, mtx, edges };
+enum class GraphFormat { automatic, gr, mtx, edges, metis };
 
 struct GraphReaderOptions {
   GraphFormat format = GraphFormat::automatic;

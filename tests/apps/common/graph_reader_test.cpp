@@ -93,9 +93,9 @@ TEST_F(GraphReader, RecognizesFormatsByNameElseByTheFirstLine) {
       read_graph(write("b", "%%MatrixMarket matrix coordinate pattern general\n2 2 0\n"), {}).vertices(), 2u);
   EXPECT_EQ(read_graph(write("c", "0 1\n"), {}).first_id, 0u);
   EXPECT_EQ(read_graph(write("d.gr", "p sp 1 0\n"), {}).vertices(), 1u);
-  EXPECT_EQ(
-      error_of("e", "hello\n"),
-      "e:1: neither the file's name nor its first line tells the format: say --format gr, mtx or edges");
+  EXPECT_EQ(error_of("e", "hello\n"),
+            "e:1: neither the file's name nor its first line tells the format: say --format gr, mtx, edges "
+            "or metis");
   EXPECT_EQ(read_graph(write("f.gr", "0 1\n"), {.format = GraphFormat::edges}).vertices(), 2u);
 }
 
@@ -242,6 +242,45 @@ TEST_F(GraphReader, RefusesBinaryFiles) {
                                            "ELF\0\1\2\3",
                                            8)),
               HasSubstr("b.gr:1: a line must start with"));
+}
+
+// A cycle of four, whose every line looks like one of an edge list.
+TEST_F(GraphReader, ReadsMetisByItsName) {
+  const Graph g = read_graph(write("cycle.graph", "% a comment\n4 4\n2 4\n1 3\n2 4\n1 3\n"), {});
+  EXPECT_EQ(g.vertices(), 4u);
+  EXPECT_EQ(g.first_id, 1u);
+  EXPECT_THAT(g.first_arc, ElementsAre(0, 2, 4, 6, 8));
+  EXPECT_EQ(g.arcs[0].head, 1u);
+  EXPECT_EQ(g.arcs[1].head, 3u);
+  EXPECT_EQ(g.arcs[7].head, 2u);
+  EXPECT_EQ(g.arcs[7].length, 1u);
+}
+
+TEST_F(GraphReader, ReadsMetisWithLengthsWeightsSizesAndAVertexWithoutNeighbours) {
+  // Format 111: a size, two weights, then neighbours with lengths; the second line of a vertex is empty but
+  // for those.
+  const Graph g = read_graph(write("w.metis", "3 1 111 2\n7 8 9 3 50\n7 8 9\n7 8 9 1 50\n"), {});
+  EXPECT_THAT(g.first_arc, ElementsAre(0, 1, 1, 2));
+  EXPECT_EQ(g.arcs[0].head, 2u);
+  EXPECT_EQ(g.arcs[0].length, 50u);
+  const Graph lonely = read_graph(write("l.graph", "3 1\n3\n\n1\n"), {});
+  EXPECT_THAT(lonely.first_arc, ElementsAre(0, 1, 1, 2));
+}
+
+TEST_F(GraphReader, RefusesMalformedMetis) {
+  EXPECT_THAT(error_of("a.graph", "4 4\n2 4\n1 3\n2 4\n"),
+              HasSubstr("the file ends after the lines of 3 of 4"));
+  EXPECT_THAT(error_of("b.graph", "2 1\n2\n1\n1\n"),
+              HasSubstr("b.graph:4: a line behind that of the last vertex"));
+  EXPECT_THAT(error_of("c.graph", "2 1\n2 2\n1\n"), HasSubstr("c.graph:3: more neighbours than the 1 edge"));
+  EXPECT_THAT(error_of("d.graph", "2 2\n2\n1\n"), HasSubstr("2 neighbours, where 2 edges have 4"));
+  EXPECT_THAT(error_of("e.graph", "2 1\n3\n1\n"), HasSubstr("e.graph:2: neighbour 3 is out of range"));
+  EXPECT_THAT(error_of("f.graph", "2 1 7\n2\n1\n"), HasSubstr("format '7' is not one of METIS"));
+  EXPECT_THAT(error_of("g.graph", ""), HasSubstr("the file is empty"));
+}
+
+TEST_F(GraphReader, RefusesAdjacencyListsByTheirName) {
+  EXPECT_THAT(error_of("n.adjlist", "1 2 3\n2 3\n"), HasSubstr("adjacency lists are not read"));
 }
 
 }  // namespace
