@@ -69,6 +69,7 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
                                            timeline, account, *this));
   }
   if (c.run.check_capsules) check_capsules();
+  if (c.run.check_ties) check_ties();
   for (const auto& program : programs) {
     const std::span own = cores_of(*program);
     program->system_calls.attach([own](LineAddr first, LineAddr last) {
@@ -269,6 +270,15 @@ void Chip::Impl::check_capsules() {
                          end({ExitCode::check_failed, 0, sentence, {}});
                        });
   observe_instructions(*capsule_lint);
+}
+
+void Chip::Impl::check_ties() {
+  ties = std::make_unique<TieChecker>(sole().memory, sole().process.symbols(), config.chip.cores,
+                                      [this](const std::string& sentence) {
+                                        end({ExitCode::check_failed, 0, sentence, {}});
+                                      });
+  observe_tasks(*ties);
+  observe_instructions(*ties);
 }
 
 std::string Chip::Impl::describe_cores() const {

@@ -28,6 +28,7 @@
 #include "chip/program.hpp"
 #include "chip/replay/capsule_lint.hpp"
 #include "chip/replay/replay_checker.hpp"
+#include "chip/replay/tie_checker.hpp"
 #include "chip/task/task_observers.hpp"
 #include "chip/task/task_units.hpp"
 #include "chip/time/timeline.hpp"
@@ -219,6 +220,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
     instructions->add(watcher);
   }
   void check_capsules();
+  void check_ties();
 
   void observe_tasks(TaskObserver& watcher) {
     observers.add(watcher);
@@ -295,6 +297,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   void become_nonspeculative(CoreId core) override {
     cores[core.value]->become_nonspeculative();
     if (replay) replay->become_nonspeculative(core);
+    if (ties) ties->become_nonspeculative(core);
   }
   void retire(Attempt& attempt, bool is_committed) override;
   void free_record(LineAddr record) override {
@@ -335,6 +338,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   TaskObservers observers;
   std::unique_ptr<ReplayChecker> replay;  // null: the run is not checked
   std::optional<ChipDebug> debug;
+  std::unique_ptr<TieChecker> ties;  // null: nobody looks for ties
   std::optional<InstructionObservers> instructions;
   std::optional<CapsuleLint> capsule_lint;  // run.check_capsules
   std::vector<std::unique_ptr<Core>> cores;

@@ -39,6 +39,9 @@ std::vector<std::unique_ptr<Program>> Chip::Impl::make_programs(std::vector<Prog
     throw UsageError(
         "run.check_replay (--check-replay) replays tasks, which programs side by side (--programs) do not "
         "have");
+  if (is_mix && config.run.check_ties)
+    throw UsageError(
+        "run.check_ties (--check-ties) watches tasks, which programs side by side (--programs) do not have");
   if (const std::uint64_t sets = hierarchy->fewest_sets(); made.size() > 1 && made.size() >= sets)
     throw UsageError(
         "{} programs need more than {} sets in the L2s, LLC slices and directories (l2.size, llc.size, "

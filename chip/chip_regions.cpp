@@ -147,6 +147,11 @@ void Chip::Impl::begin_region(Thread& thread, Cycle now) {
     replay->begin_region(std::move(stacks),
                          program.heap ? program.heap->entries() : std::map<Addr, std::int32_t>{});
   }
+  if (ties) {
+    std::vector<std::pair<Addr, Addr>> stacks;
+    for (const Worker& worker : region_workers) stacks.emplace_back(worker.stack_low, worker.stack_high);
+    ties->begin_region(std::move(stacks));
+  }
   task_units.begin_region(now, spare);
   schedule_timeout(program);
 }

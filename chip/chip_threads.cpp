@@ -184,6 +184,7 @@ HeapCalls::Outcome Chip::Impl::heap_call(Core& core, std::int32_t function, Atte
   if (replay) replay->enter_heap(core.task(), hart);
   const auto result =
       serve_heap_call(program, hart, function, {program.own(core.id()), core.thread()->tid, attempt, now});
+  if (ties) ties->on_heap_call(core.id());
   if (replay)
     replay->leave_heap(core.id(), hart,
                        result == HeapCalls::Outcome::returned || result == HeapCalls::Outcome::jumped,

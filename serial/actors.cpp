@@ -117,6 +117,7 @@ class Actors {
     queue.push_back(node);
     ++pending_of(*cell_of(to));
     if (queue.size() == 1) schedule(key);
+    order_with_others();
   }
 
   void clear() {
@@ -185,6 +186,7 @@ class Actors {
   }
 
   void deliver(const Key& key) {
+    order_with_others();
     Cell& cell = *cell_of(std::get<1>(key));
     if (cell.type != nullptr && ((cell.flags & Cell::kWaiting) != 0 || muted_.contains(cell.self))) {
       waiting_[&cell].push_back(key);
@@ -210,6 +212,7 @@ class Actors {
       free_node(node);
     }
     free_if_over(cell);
+    order_with_others();
   }
 
   void handle_one(Cell& cell, MessageNode* node) {

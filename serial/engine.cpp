@@ -20,6 +20,7 @@
 #include "rubato/rubato.hpp"
 #include "serial/counters_file.hpp"
 #include "serial/engine.hpp"
+#include "serial/tie_check.hpp"
 
 namespace rubato::inline v0::engine {
 
@@ -33,6 +34,7 @@ struct Task {
   TaskGroup* after;
   Function function;
   std::unique_ptr<Body> body;
+  std::uint64_t number = 0;  ///< in the order of creation, from 1
 };
 
 std::string name_of(const Function& function) { return function_name(function.address, *function.type); }
@@ -62,11 +64,13 @@ class Engine {
   bool is_running() const { return is_running_; }
   bool is_foreign_thread() const { return is_running_ && std::this_thread::get_id() != runner_; }
 
-  void submit(Task task) {
+  /// @param traits what the order of the task and its exclusion depend on.
+  void submit(Task task, const TaskTies::Task& traits) {
     if (is_foreign_thread()) throw TaskError(errors::foreign_thread(name_of(task.function)));
     if (running_ != nullptr && task.at) check_order(task);
     if (task.group != nullptr) ++GroupState::pending(*task.group);
-    ++totals.tasks_created;
+    task.number = ++totals.tasks_created;
+    if (TieCheck::active != nullptr) TieCheck::active->create(task.number, task.function, traits);
     enqueue(std::move(task));
   }
 
@@ -158,8 +162,10 @@ class Engine {
   void execute(Task& task) {
     ++totals.tasks_run;
     running_ = &task;
+    if (TieCheck::active != nullptr) TieCheck::active->begin(task.number, task.after);
     try {
       task.body->call();
+      if (TieCheck::active != nullptr) TieCheck::active->end(task.group);
     } catch (const TaskError& e) {
       running_ = nullptr;
       if (!e.function().empty()) throw;  // it names the task
@@ -226,6 +232,7 @@ class Engine {
 
   void finish_region() {
     is_running_ = false;
+    if (TieCheck::active != nullptr) TieCheck::active->clear();
     destroy_all(std::exchange(retired_, nullptr));
   }
 
@@ -253,11 +260,20 @@ Engine& the_engine() {
 
 }  // namespace
 
-void submit(TaskType /*one thread: all types mean the same*/, const Annotations& a, Function function,
-            std::unique_ptr<Body> body) {
-  std::optional<std::uint64_t> at;
-  if (a.at) at = *a.at;
-  the_engine().submit({at, a.group, a.after, function, std::move(body)});
+// One thread: all types mean the same, but to a checked program.
+void submit(TaskType type, const Annotations& a, Function function, std::unique_ptr<Body> body) {
+  TaskTies::Task traits;
+  if (a.at) traits.at = *a.at;
+  if (a.on) {
+    traits.locale = *a.on;
+    traits.reads = a.access == Access::reads && a.on->allows_shared_reads();
+  }
+  traits.is_atomic = type == TaskType::spec;
+  the_engine().submit({traits.at, a.group, a.after, function, std::move(body)}, traits);
+}
+void order_with_others() {
+  static const char object = 0;
+  if (TieCheck::active != nullptr) TieCheck::active->synchronize(&object);
 }
 void run() { the_engine().run(); }
 Timestamp timestamp() {

@@ -12,6 +12,9 @@ struct ActorHooks {
 };
 extern ActorHooks actor_hooks;
 
+/// Ties (serial/tie_check.hpp) are not looked for between what tasks do before they call this, and what
+/// others do after they have.
+void order_with_others();
 /// Tells running tasks apart; 0 outside.
 std::uint64_t running_number();
 bool is_running();

@@ -81,6 +81,13 @@ void check_power_of_two(const char* name, std::uint32_t value) {
   if (!std::has_single_bit(value)) throw UsageError("{} is {}, but must be a power of two", name, value);
 }
 
+void check_ties(const Config& config) {
+  if (!config.run.check_ties) return;
+  if (config.chip.cores < 2)
+    throw UsageError(
+        "run.check_ties finds ties between tasks of different cores, but chip.cores is 1: take 2 or more");
+}
+
 }  // namespace
 
 Config resolve(Config config) {
@@ -111,6 +118,7 @@ Config resolve(Config config) {
   check_power_of_two("core.predictor_entries", config.core.predictor_entries);
   check_power_of_two("core.btb_entries", config.core.btb_entries);
   check_power_of_two("conflict.bloom_bits", config.conflict.bloom_bits);
+  check_ties(config);
   return config;
 }
 

@@ -404,6 +404,10 @@ void add_run(std::vector<Key>& k) {
             "Replay committed tasks serially in their order and compare every load, every creation and the "
             "final memory (slow).",
             kOurs));
+  k.push_back(plain("run.check_ties", MEMBER(run.check_ties),
+                    "End the run where two tasks touch one word, one of them writes, and neither timestamps, "
+                    "creation, locales nor synchronization order them (slow; 2 cores or more).",
+                    kOurs));
   k.push_back(plain("run.check_capsules", MEMBER(run.check_capsules),
                     "Look at every instruction of capsules for what they must not do: use their own writable "
                     "data, tp, or read back what they stored in tracked memory (slow).",

@@ -21,7 +21,7 @@ struct Typed {
   std::string cores, seed, max_cycles, trace_from, trace_cycles, interval, gdb;
   std::vector<std::string> set, series, environment;
   bool trace = false, instructions = false, commit_order = false, no_ff = false, warm = false,
-       check_replay = false, json = false, quiet = false;
+       check_replay = false, check_ties = false, json = false, quiet = false;
   bool show_config = false, help_config = false, help_coherence = false, help = false, version = false;
 };
 
@@ -71,6 +71,9 @@ void declare(CLI::App& app, Typed& t) {
   app.add_flag(
       "--check-replay", t.check_replay,
       "Check the run: replay tasks serially in the order of their commits (exit code 70 if they differ)");
+  app.add_flag(
+      "--check-ties", t.check_ties,
+      "End the run where two tasks touch one word and nothing orders them (2 cores or more; exit code 1)");
   app.add_flag("--warm", t.warm, "Warm the caches in fast-forward");
   app.add_option(
          "--argv0", t.argv0,
@@ -164,6 +167,7 @@ Config make_config(const Typed& t) {
   shorthand("--roi", "run.roi", t.roi);
   if (t.no_ff) config.run.fast_forward = false;
   if (t.check_replay) config.run.check_replay = true;
+  if (t.check_ties) config.run.check_ties = true;
   if (t.warm) config.run.warm = true;
   return resolve(config);
 }
@@ -191,6 +195,7 @@ void check_combinations(const Typed& t) {
         {"--watch", !t.watch.empty()},
         {"--commit-order", t.commit_order},
         {"--check-replay", t.check_replay},
+        {"--check-ties", t.check_ties},
         {"--checkpoint", !t.checkpoint.empty()},
         {"--restore", !t.restore.empty()},
         {"--gdb", !t.gdb.empty()},

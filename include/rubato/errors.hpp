@@ -15,6 +15,7 @@
 #endif
 
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <optional>
 #include <stdexcept>
@@ -23,8 +24,6 @@
 #include <utility>
 
 #if defined(__riscv)
-#include <cstdio>
-
 #include "rubato/engine/chip_instructions.hpp"
 
 /// Ends the program for what it did wrong. The simulator knows this function by its name: it ends the run
@@ -190,6 +189,20 @@ inline std::string no_thread(unsigned started, unsigned workers, std::string_vie
   return "only " + std::to_string(started) + " of " + std::to_string(workers) +
          " worker threads could be started (" + std::string(why) +
          "): ask for fewer workers, or raise the limit of processes or memory";
+}
+
+/// Two tasks touch one address, one of them writes, and nothing orders them or keeps them apart.
+inline std::string tie(const Task& first, bool first_writes, const Task& second, bool second_writes,
+                       std::uint64_t address) {
+  const char* const what = first_writes && second_writes ? "both write"
+                           : first_writes                ? "the first writes and the second reads"
+                                                         : "the first reads and the second writes";
+  char hexadecimal[24];
+  std::snprintf(hexadecimal, sizeof hexadecimal, "%#llx", static_cast<unsigned long long>(address));
+  return describe(first) + " and " + describe(second) + " are not ordered, and " + what + " address " +
+         hexadecimal +
+         ": the result depends on which runs first. Give them different timestamps, or one locale, or make "
+         "both spec";
 }
 
 inline std::string removed_nothing() { return "remove() was called with an empty resource handle"; }

@@ -136,13 +136,13 @@ class tracked {
 #else
   Word load_word() const {
 #if defined(RUBATO_CHECKED)
-    engine::check::access(this, false);
+    engine::check::access(this, sizeof(Word), false);
 #endif
     return __atomic_load_n(&word_, __ATOMIC_RELAXED);
   }
   void store_word(Word word) {
 #if defined(RUBATO_CHECKED)
-    engine::check::access(this, true);
+    engine::check::access(this, sizeof(Word), true);
 #endif
     __atomic_store_n(&word_, word, __ATOMIC_RELAXED);
   }

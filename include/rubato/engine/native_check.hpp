@@ -10,9 +10,13 @@
 #include <cstdint>
 
 #include "rubato/engine/resource_header.hpp"
+#include "rubato/engine/select.hpp"
 
 namespace rubato::inline v0::engine {
 struct Task;
+/// Of the serial engine's checked programs: the running task touches tracked data. Errors: TaskError if
+/// another task does that is not ordered with it (serial/tie_check.hpp).
+void touch(const void* at, unsigned bytes, bool is_write);
 }
 
 namespace rubato::inline v0::engine::check {
@@ -53,7 +57,7 @@ class TaskScope {
   TaskScope& operator=(const TaskScope&) = delete;
 };
 
-inline void access(const void* at, bool is_write) {
+inline void access(const void* at, unsigned, bool is_write) {
   if (running.begin == running.end) return;
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   if (address < running.begin || address >= running.end) {
@@ -72,7 +76,11 @@ inline constexpr bool kIsChecked = false;
 struct TaskScope {
   explicit constexpr TaskScope(const Task*) {}
 };
-inline void access(const void*, bool) {}
+#if defined(RUBATO_ENGINE_SERIAL)
+inline void access(const void* at, unsigned bytes, bool is_write) { touch(at, bytes, is_write); }
+#else
+inline void access(const void*, unsigned, bool) {}
+#endif
 inline void created(const Task*) {}
 inline void made(const void*, std::size_t) {}
 inline void destroyed(const void*) {}

@@ -58,6 +58,11 @@ void run();
 Timestamp timestamp();
 bool is_timestamped();
 bool is_in_task();
+/// From now on the program is checked. @returns true.
+bool check_ties();
+#if defined(RUBATO_CHECKED)
+inline const bool is_checked = check_ties();
+#endif
 void retire(ResourceHeader* header);
 
 /// Any callable and its arguments: one allocation.
