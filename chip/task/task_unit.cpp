@@ -3,28 +3,16 @@
 // SPDX-License-Identifier: MIT
 #include "chip/task/task_unit.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "base/check.hpp"
 
 namespace rubato::chip {
 
-namespace {
-
-/// It would, were no other suspended.
-bool would_run_alone(const DispatchRule& rule, const Task& task, TileView view) {
-  return std::exchange(view.has_suspended, false) && rule.may_run(task, view) != RunMode::none;
-}
-
-}  // namespace
-
 TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>& tiles, TileId tile,
                    Addr spill_base, std::uint64_t spill_bytes)
     : context_(context),
       state_(context, *this, tile),
-      throttle_(context.speculation != nullptr ? make_speculation_throttle(context.config) : nullptr),
       spiller_(state_, admission_, spill_base, spill_bytes),
       tiles_(tiles) {
   context.units.push_back(this);
@@ -32,114 +20,11 @@ TaskUnit::TaskUnit(TaskContext& context, std::vector<std::unique_ptr<TaskUnit>>&
 
 // ---- Dispatch ----
 
-Candidates TaskUnit::candidates() {
-  Candidates result;
-  const TileView& view = result.view = this->view();
-  is_holding_ = is_spec_waiting_ = false;
-  const auto look_at = [&](Lane lane) {
-    Task* task = state_.queue.earliest_free(lane);
-    if (task == nullptr) return;
-    RunMode mode = context_.rule->may_run(*task, view);
-    while (mode == RunMode::none && lane == Lane::timestamped && view.throttles(*task)) {
-      state_.queue.throttle(task);
-      if (task = state_.queue.earliest_free(lane); task == nullptr) return;
-      mode = context_.rule->may_run(*task, view);
-    }
-    if (mode == RunMode::none) {
-      is_holding_ = is_holding_ || task->descriptor.type == TaskType::mayspec;
-      is_spec_waiting_ = is_spec_waiting_ || would_run_alone(*context_.rule, *task, view);
-      return;
-    }
-    if (task->descriptor.has_timestamp &&
-        (result.earliest == nullptr || task->order < result.earliest->order))
-      result.earliest = task;
-    if (result.first.task == nullptr || task->before(*result.first.task))
-      result.first = {Choice::guest, task, mode};
-  };
-  if (state_.queue.idle(Lane::timestamped) == state_.queue.guests()) {  // as in most programs
-    look_at(Lane::timestamped);
-    if (state_.queue.idle(Lane::timestamped_nonspec) != 0) look_at(Lane::timestamped_nonspec);
-  } else {
-    blocked_.set_aside();
-    for (const Lane lane : kAllLanes) look_at(lane);
-  }
-  if (state_.promoted != nullptr && state_.queue.is_locale_free(*state_.promoted))
-    result.first = {Choice::guest, state_.promoted, RunMode::non_speculative};
-  // Others that come and sleep, one after the other, do not keep it waiting for ever.
-  if (is_spec_waiting_ && suspensions_.is_spec_overdue()) result.first = {};
-  return result;
-}
-
-Choice TaskUnit::choose(Cycle now, std::uint32_t slot) {
-  // Mostly there is a task that may run and nothing else to choose from.
-  if (context_.speculation != nullptr && room_.is_plain() && spiller_.is_below_threshold() &&
-      suspensions_.may_run_guest(slot))
-    if (Task* const first = state_.queue.earliest_free(Lane::timestamped); first != nullptr)
-      if (const RunMode mode = context_.rule->may_run(*first, view()); mode != RunMode::none) {
-        is_holding_ = is_spec_waiting_ = false;
-        return {Choice::guest, first, mode};
-      }
-  // Without an arbiter the tile itself knows the earliest task, to the cycle.
-  if (context_.arbiter == nullptr) state_.own_gvt = report(now).at(now);
-  return choose(candidates().first, suspensions_.may_run_guest(slot));
-}
-
-Choice TaskUnit::choose(const Choice& guest, bool guest_may_run) const {
-  if (suspensions_.is_closed()) return {};
-  if (suspensions_.has_resumable()) return {Choice::resumed};
-  // Without a worker it makes room where that is asked for; what it read back, it could only spill again.
-  if (!guest_may_run)
-    return {spiller_.can_spill() && admission_.has_waiting() ? Choice::spill : Choice::none};
-  if (spiller_.can_spill() && (admission_.has_waiting_for_room() ||
-                               (guest.task == nullptr && !is_spec_waiting_) || spiller_.is_turn()))
-    return {Choice::spill};
-  if (handlers_.any()) return choose_beside_handlers(guest);
-  return choose_beside_refills(guest);
-}
-
-// Attempts take what handlers give back: none starts where a handler waits. A promotion needs none of them,
-// for they commit after its task.
-Choice TaskUnit::choose_beside_handlers(const Choice& guest) const {
-  if (state_.is_stopped) return guest.mode == RunMode::speculative ? Choice{} : choose_beside_refills(guest);
-  if (Task* const ready = handlers_.ready(); ready != nullptr) return {Choice::guest, ready};
-  if (Task* const unread = handlers_.unread(); unread != nullptr) return {Choice::handler, unread};
-  return choose_beside_refills(guest);
-}
-
-Choice TaskUnit::choose_beside_refills(const Choice& guest) const {
-  Task* const next = spiller_.next_refill();
-  Task* const untimed = spiller_.idle_untimed_refill();
-  const auto may_read = [&](const Task* refill) {
-    return refill != nullptr && spiller_.may_start_refill(*refill);
-  };
-  // Spilled tasks without a timestamp, or with that of the task here, come after it, but not never: it may
-  // be waiting for them (a TaskGroup's `after`), creating itself, or being read back, again and again.
-  if (spiller_.is_untimed_due() && may_read(untimed)) return {Choice::refill, untimed};
-  if (guest.task != nullptr) {
-    // Whose turn it is gets an entry before another guest has its locale, or creates what takes the last one.
-    if (spiller_.is_untimed_due() && spiller_.lacks_entry_for_untimed()) {
-      if (spiller_.can_spill()) return {Choice::spill};
-      if (context_.speculation != nullptr && room_.latest_spillable() != nullptr) return {};  // it gives way
-    }
-    // They are not overtaken by later ones that could only speculate.
-    if (next != nullptr &&
-        (next->order < guest.task->order || (spiller_.is_timed_due() && next->before(*guest.task))) &&
-        may_read(next))
-      return {Choice::refill, next};
-    return guest;
-  }
-  // What may run at once comes before what perhaps may not, unless the GVT waits for that.
-  if (next != nullptr && state_.is_earliest(true, next->descriptor.timestamp) && may_read(next))
-    return {Choice::refill, next};
-  if (may_read(untimed)) return {Choice::refill, untimed};
-  return may_read(next) ? Choice{Choice::refill, next} : Choice{};
-}
-
 void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) {
   Task* task = choice.task;
   state_.account_occupancy(now);
   spiller_.count_start(task != state_.promoted);
-  suspensions_.count_start(is_spec_waiting_);
+  suspensions_.count_start(choice_.is_spec_waiting());
   VirtualTime time = task->virtual_time;
   if (task == state_.promoted) {  // keeps its virtual time: it is the earliest active task
     state_.promoted = nullptr;
@@ -167,6 +52,12 @@ void TaskUnit::start_guest(const Choice& choice, std::uint32_t slot, Cycle now) 
   } else if (task->descriptor.has_timestamp) {
     commit_room_.count_start(task->descriptor.timestamp);
   }
+}
+
+Choice TaskUnit::choose(Cycle now, std::uint32_t slot) {
+  // Without an arbiter the tile itself knows the earliest task, to the cycle.
+  if (context_.arbiter == nullptr) state_.own_gvt = report(now).at(now);
+  return choice_.choose(slot);
 }
 
 bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
@@ -287,17 +178,16 @@ void TaskUnit::evaluate(Cycle now) {
   const bool speculates = context_.speculation != nullptr;
   state_.note_held_back(now);
   if (speculates && is_settled()) {
-    is_holding_ = true;  // perhaps
+    choice_.skip();
     return;
   }
   if (speculates && room_.is_plain() &&
       (state_.states.in(CoreState::idle) == 0 || state_.states.in(CoreState::waking) != 0) &&
       !room_.may_have_obstacle(state_.queue.earliest_free(Lane::timestamped) != nullptr)) {
-    is_holding_ = true;  // perhaps
-    is_spec_waiting_ = false;
+    choice_.skip_plain();
     return;
   }
-  const Candidates candidates = speculates ? this->candidates() : Candidates{};
+  const Candidates candidates = speculates ? choice_.candidates() : Candidates{};
   if (speculates) {
     if (!room_.is_unobstructed(candidates) && room_.find(candidates).attempt != nullptr)
       state_.reconsider_later(now);
@@ -305,14 +195,14 @@ void TaskUnit::evaluate(Cycle now) {
         state_.has_idle_untimed()) {
       room_.start_patience(candidates, now);
     }
-    if (state_.queue.earliest_aside() != nullptr) blocked_.poll(now);
+    if (state_.queue.earliest_aside() != nullptr) choice_.poll_blocked(now);
   }
   if (state_.states.in(CoreState::waking) != 0) return;
   if (const std::uint32_t idle = state_.states.in(CoreState::idle); idle != 0) {
     const std::uint32_t able = idle & suspensions_.may_run_guest();
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(able != 0 ? able : idle));
-    const Choice choice = speculates ? choose(candidates.first, able != 0) : choose(now, slot);
-    if (choice.kind == Choice::none) return blocked_.poll(now);
+    const Choice choice = speculates ? choice_.choose(candidates.first, able != 0) : choose(now, slot);
+    if (choice.kind == Choice::none) return choice_.poll_blocked(now);
     state_.states.set(slot, CoreState::waking);
     context_.host.wake(state_.core_of(slot), now);
   } else if ((admission_.has_waiting_for_room() || spiller_.lacks_entry_for_untimed()) &&
@@ -350,7 +240,7 @@ void TaskUnit::resume(std::uint64_t id, Cycle now) {
 
 // They may be waiting for it, or for what it hides or has kept from starting.
 bool TaskUnit::go_on_beside_suspended(Cycle now) {
-  if (!is_spec_waiting_ || !suspensions_.let_spec_start()) return false;
+  if (!choice_.is_spec_waiting() || !suspensions_.let_spec_start()) return false;
   evaluate(now);
   return true;
 }
@@ -363,7 +253,7 @@ void TaskUnit::begin_region(Cycle now, std::uint32_t spare_workers) {
   suspensions_.begin_region(spare_workers);
   spiller_.begin_region();
   commit_room_.begin_region();
-  is_holding_ = false;
+  choice_.begin_region();
 }
 
 bool TaskUnit::is_empty() const {

@@ -3,14 +3,6 @@
 // what each needs is with its parts, each in a file of its own (the private members at the end), over the
 // tile's queues and cores in tile_state.hpp.
 //
-// What a free core is given, in this order (choose()):
-//   1. a spill, if the queue is at its threshold and there is a batch to spill, or fewer and no room: at once
-//      if something waits for an entry, else taking turns with guest tasks, so that spilling never starves
-//      what can run;
-//   2. an abort handler, if no promotion is being served: P45;
-//   3. the earliest guest task that may run; no attempt, if a handler waits;
-//   4. a refill, if its tasks are needed now, or fit below the threshold with those of running
-//      refills; before 3 if it has earlier tasks.
 // Speculative tasks (task_unit_speculation.cpp) keep their task-queue entry until they commit; when their
 // body ends their attempt takes a commit-queue entry. An earlier task takes the core, the locale or the
 // commit-queue entry of the latest attempt that has it (C9, C17); such aborts happen as events of their own,
@@ -33,17 +25,16 @@
 #include "chip/stats/registry.hpp"
 #include "chip/task/abort_handlers.hpp"
 #include "chip/task/admission.hpp"
-#include "chip/task/blocked_children.hpp"
 #include "chip/task/commit_room.hpp"
 #include "chip/task/dispatch_choice.hpp"
 #include "chip/task/rollbacks.hpp"
 #include "chip/task/room_finder.hpp"
-#include "chip/task/speculation_throttle.hpp"
 #include "chip/task/spiller.hpp"
 #include "chip/task/stopped_attempts.hpp"
 #include "chip/task/suspensions.hpp"
 #include "chip/task/task_context.hpp"
 #include "chip/task/tile_state.hpp"
+#include "chip/task/work_choice.hpp"
 
 namespace rubato::chip {
 
@@ -87,7 +78,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   TileReport report(Cycle now) override;
   void on_gvt(Cycle now) override;
   bool awaits_gvt() const override { return state_.commit_queue.size() != 0 || state_.has_stalled_attempt(); }
-  bool awaits_timestamp() const override { return is_holding_; }
+  bool awaits_timestamp() const override { return choice_.is_holding(); }
   bool runs_attempts() const override;
   void collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const override;
   void on_stop(Cycle now) override;
@@ -121,22 +112,8 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   void ignore_locales() { state_.queue.ignore_locales(); }
 
  private:
-  TileView view() const {
-    const auto hold_from = [this]() -> std::optional<Timestamp> {
-      if (spiller_.spilled_tasks() == 0) return std::nullopt;
-      return commit_room_.hold_from(commit_room_.has_started_many() && spiller_.has_earliest_spilled());
-    };
-    return {state_.gvt(), state_.is_stopped, suspensions_.keeps_spec_waiting(),
-            hold_from(),  throttle_.get(),   reach()};
-  }
-  SpeculationReach reach() const {
-    return throttle_ != nullptr ? context_.arbiter->reach_at(state_.tile) : SpeculationReach::free;
-  }
-  Candidates candidates();
+  /// For the core of `slot`, which is free.
   Choice choose(Cycle now, std::uint32_t slot);
-  Choice choose(const Choice& guest, bool guest_may_run) const;
-  Choice choose_beside_handlers(const Choice& guest) const;
-  Choice choose_beside_refills(const Choice& guest) const;
   void start_guest(const Choice& choice, std::uint32_t slot, Cycle now);
   /// Gives work to an idle or stalled core if there is some. After every change that may allow something.
   void evaluate(Cycle now);
@@ -189,10 +166,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
 
   // What most events read stands first, see EventHandler::kFirstUsed.
   TaskContext& context_;
-  bool is_holding_ = false;       // a MAYSPEC task may not run now, or nobody looked: the last evaluation
-  bool is_spec_waiting_ = false;  // the last evaluation
   TileState state_;
-  std::unique_ptr<SpeculationThrottle> throttle_;  // null: none
   Suspensions suspensions_{state_};
   Admission admission_{state_};
   AbortHandlers handlers_{state_};
@@ -200,8 +174,8 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   Rollbacks rollbacks_{state_};
   CommitRoom commit_room_{state_};
   StoppedAttempts stopped_{state_};
-  BlockedChildren blocked_{state_};
   RoomFinder room_{state_, admission_, handlers_, spiller_, suspensions_, rollbacks_};
+  WorkChoice choice_{state_, admission_, handlers_, spiller_, suspensions_, commit_room_, room_};
   std::vector<std::unique_ptr<TaskUnit>>& tiles_;
 
   /// A SPEC task that non-speculative ones abort again and again may never end otherwise: they may be waiting

@@ -75,10 +75,7 @@ void TaskUnit::commit(Attempt* attempt, Cycle now) {
 void TaskUnit::count_commit(const Task& task) {
   if (!task.waits) {
     ++state_.counts.committed;
-    if (throttle_ != nullptr) {
-      if (reach() == SpeculationReach::limited) throttle_->committed(task.descriptor);
-      if (task.descriptor.has_timestamp) context_.trials->committed(task.virtual_time);
-    }
+    choice_.committed(task);
     return context_.waits.progressed(context_.next_id);
   }
   ++state_.counts.waited;

@@ -103,7 +103,8 @@ void TaskUnit::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
       return reconsider(now);
     case TaskEvent::patience_ends: {
       const auto resource = static_cast<ScarceResource>(slot);
-      if (const Obstacle obstacle = room_.end_patience(resource, candidates()); obstacle.attempt != nullptr)
+      if (const Obstacle obstacle = room_.end_patience(resource, choice_.candidates());
+          obstacle.attempt != nullptr)
         give_way(obstacle, now);
       return reconsider(now);
     }

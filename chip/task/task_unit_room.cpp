@@ -14,10 +14,10 @@ void TaskUnit::give_way(const Obstacle& obstacle, Cycle now) {
 void TaskUnit::reconsider(Cycle now) {
   if (state_.reconsider_at <= now) state_.reconsider_at = kNever;
   state_.queue.recall();
-  stopped_.end_needless([this] { return view(); }, now);
+  stopped_.end_needless([this] { return choice_.view(); }, now);
   stopped_.request_promotions(now);
   end_stalls_of_earliest(now);
-  if (const Candidates candidates = this->candidates(); !room_.is_unobstructed(candidates))
+  if (const Candidates candidates = choice_.candidates(); !room_.is_unobstructed(candidates))
     if (const Obstacle obstacle = room_.find(candidates); obstacle.attempt != nullptr)
       give_way(obstacle, now);
   commit_room_.wake_finishing(now);

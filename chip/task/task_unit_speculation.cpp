@@ -210,11 +210,7 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
   context_.speculation->end(*attempt);
   settle_aborted(context_, *attempt, reason);
   ++state_.counts.aborted;
-  if (throttle_ != nullptr && teaches_throttle(*task, reason.cause)) {
-    if (reach() == SpeculationReach::limited)
-      throttle_->aborted(task->descriptor, task->order - std::min(task->order, state_.gvt().timestamp));
-    if (task->descriptor.has_timestamp) context_.trials->aborted();
-  }
+  if (teaches_throttle(*task, reason.cause)) choice_.aborted(*task);
   if (context_.observer != nullptr)
     context_.observer->on_aborted(task->id, attempt->core, reason, task->is_discarded, now);
   context_.host.retire(*attempt, false);
