@@ -113,7 +113,8 @@ Choice WorkChoice::choose_beside_refills(const Choice& guest) const {
     // Whose turn it is gets an entry before another guest has its locale, or creates what takes the last one.
     if (spiller_.is_untimed_due() && spiller_.lacks_entry_for_untimed()) {
       if (spiller_.can_spill()) return {Choice::spill};
-      if (state_.context.speculation != nullptr && room_.latest_spillable() != nullptr) return {};  // it gives way
+      if (state_.context.speculation != nullptr && room_.latest_spillable() != nullptr)
+        return {};  // it gives way
     }
     // They are not overtaken by later ones that could only speculate.
     if (next != nullptr &&

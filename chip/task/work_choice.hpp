@@ -1,5 +1,5 @@
-// The choice of work for a free core of a tile. Espresso, Sec. V-A, V-B; C9, C10, C11, C13. It only looks; the
-// task unit starts the work.
+// The choice of work for a free core of a tile. Espresso, Sec. V-A, V-B; C9, C10, C11, C13. It only looks;
+// the task unit starts the work.
 //
 // Order of what a free core is given:
 //   1. a suspended task that may go on;
