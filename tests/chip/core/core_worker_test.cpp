@@ -31,7 +31,7 @@ struct CoreWorkerTest : testing::Test {
 };
 
 TEST_F(CoreWorkerTest, ATaskBeginsWithTheWorkersStackAndThreadAndItsOwnArguments) {
-  core.take(worker);
+  core.take(worker, Cycle{0});
   HartState hart;
   core.begin_task(task, hart);
   HartState expected;
@@ -46,7 +46,7 @@ TEST_F(CoreWorkerTest, ATaskBeginsWithTheWorkersStackAndThreadAndItsOwnArguments
 }
 
 TEST_F(CoreWorkerTest, ASpeculativeTaskBeginsItsStackAtALine) {
-  core.take(worker);
+  core.take(worker, Cycle{0});
   task.speculative = true;
   HartState hart;
   core.begin_task(task, hart);
@@ -55,10 +55,10 @@ TEST_F(CoreWorkerTest, ASpeculativeTaskBeginsItsStackAtALine) {
 
 TEST_F(CoreWorkerTest, AWorkersStackIsThePipelinesOwnUntilItIsGivenUp) {
   const MemoryRights& rights = machine.pipeline->rights();
-  core.take(worker);
+  core.take(worker, Cycle{0});
   EXPECT_EQ(core.thread(), &thread);
   EXPECT_EQ(rights.own_stack(), std::pair(kStackLow, kStackHigh));
-  const Worker given = core.give_up();
+  const Worker given = core.give_up(Cycle{0});
   EXPECT_EQ(given.thread, &thread);
   EXPECT_EQ(given.regs.x, worker.regs.x);
   EXPECT_EQ(given.stack_low, kStackLow);
