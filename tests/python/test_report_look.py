@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ import pytest
 import browser
 import rubato
 from rubato import report
+from rubato.cli import terminal
 from rubato.report import aborts, inside
 from rubato.report.comparison import said
 from rubato.report.markup import stacked
 from rubato.results.intervals import Interval
+from rubato.results.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, CycleBreakdown
 from test_parameters import data_of
 
 needs_browser = pytest.mark.skipif(
@@ -115,3 +118,51 @@ def test_nothing_leaves_the_page_on_narrow_screens_and_folds_open_by_their_links
         overlays = page.run(f'redrawAll(); return document.querySelectorAll("{over}").length')
         assert overlays > 4 and page.run("return document.querySelectorAll('pattern').length") == 7
         assert [e["message"] for e in page.log("browser")] == []
+
+
+def test_cycles_that_the_throttle_held_back_are_not_shown_as_no_task(home, capsys):
+    run = rubato.run("sssp", cores=16, mode="mayspec")
+    document = json.loads((run.directory / "summary.json").read_text())
+    document |= {"cycles": 1000, "cycle_breakdown": {"nonspeculative": 0.25, "committed": 0.25, "idle": 0.5}}
+    document["tasks"]["held_back"] = 2000  # of 16,000 core cycles
+    (run.directory / "summary.json").write_text(json.dumps(document))
+    report.write([run.directory], Path("r.html"))
+    page = Path("r.html").read_text()
+    (workload,) = data_of(page)["workloads"]
+    (row,) = workload["cycles"]["groups"][0]["rows"]
+    assert (row["fractions"]["idle"], row["fractions"]["held_back"]) == (0.375, 0.125)
+    assert (row["amounts"]["idle"], row["amounts"]["held_back"]) == (6000, 2000)
+    assert {"key": "held_back", "name": "held back (throttle)"}.items() <= workload["cycles"]["parts"][-1].items()
+    assert page.count("--held_back: #") == page.count("--idle: #") > 0
+    assert "<b>Held back</b> cores" in page
+    again = rubato.load(run.directory)
+    assert "no task 37.5%, held back (throttle) 12.5%" in again._repr_html_()
+    capsys.readouterr()
+    terminal.out.print(terminal.summary(again.summary, "r"))
+    assert re.search(r"no task +\S* +37\.5 ?%(.|\n)*held back \(throttle\) +\S* +12\.5 ?%", capsys.readouterr().out)
+
+
+def test_no_more_is_held_back_than_had_no_task_and_nothing_where_nothing_was_simulated(home):
+    summary = rubato.run("sssp", cores=16).summary
+    breakdown = CycleBreakdown(nonspeculative=0.9, idle=0.1)
+    tasks = summary.tasks.model_copy(update={"held_back": 16 * summary.cycles})
+    shares = summary.model_copy(update={"cycle_breakdown": breakdown, "tasks": tasks}).cycle_shares
+    assert (shares["idle"], shares["held_back"]) == (0, 0.1) and sum(shares.values()) == pytest.approx(1)
+    nothing = summary.model_copy(update={"cycle_breakdown": None, "cycles": None, "tasks": tasks})
+    assert set(nothing.cycle_shares.values()) == {0}
+
+
+def test_regions_show_what_was_held_back(home):
+    run = rubato.run("sssp", cores=16)
+    values = {f"chip.core_cycles.{c}": 0 for c in CYCLE_CLASSES}
+    values |= {"chip.core_cycles.nonspeculative": 600, "chip.core_cycles.idle": 400, "tasks.held_back": 300}
+    values |= {"chip.cycles": 100, "chip.instructions": 50, "tasks.committed": 7}
+    values |= {f"net.bytes.{c}": 0 for c in TRAFFIC_CLASSES}
+    region = {"name": "middle", "times": 1, "functions": [], "values": values}
+    file = run.directory / "stats.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"regions": [region]}))
+    report.write([run.directory], Path("r.html"))
+    (rows,) = re.findall(r'id="regions-0".*?<table.*?</table>', Path("r.html").read_text(), re.S)
+    head, cells = (re.findall(rf"<{tag}(?: [^>]*)?>([^<]*)</{tag}>", rows) for tag in ("th", "td"))
+    shown = dict(zip(head, cells, strict=True))
+    assert (shown["no task"], shown["held back (throttle)"]) == ("10.0 %", "30.0 %")

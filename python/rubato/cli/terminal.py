@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rubato.names import plural, short_name
-from rubato.results.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, LongTasks, Summary
+from rubato.results.summary import SHOWN_CLASSES, TRAFFIC_CLASSES, LongTasks, Summary
 
 if TYPE_CHECKING:
     from rubato.results.regions import Region
@@ -33,6 +33,7 @@ def print_table(table: Table) -> None:
 CLASS_NAMES = {
     "nonspeculative": "non-speculative", "committed": "speculative, committed", "aborted": "speculative, aborted",
     "spill": "spilling", "stall": "stalled, queue full", "idle": "no task",
+    "held_back": "held back (throttle)",
 }  # fmt: skip
 #: The same of programs without tasks.
 THREAD_CLASS_NAMES = CLASS_NAMES | {"nonspeculative": "running", "idle": "idle"}
@@ -111,16 +112,11 @@ def summary(run: Summary, directory: str) -> RenderableType:
     what = " in detail" if run.instructions else ""
     facts.add_row("this host", f"{took}, {h.mips:.3g} M instructions/s{what}, {h.peak_mb:.0f} MB")
     facts.add_row("results", Text(directory))
-    shares = run.cycle_breakdown.model_dump()
+    shares = run.cycle_shares
     parts: list[RenderableType] = [title, facts]
     if any(shares.values()):  # nothing in detail, no shares
-        held_back = min(t.held_back / (run.cores * run.cycles), shares["idle"]) if run.cycles else 0.0
-        shares |= {"idle": shares["idle"] - held_back, "held_back": held_back}
         names = CLASS_NAMES if t.created else THREAD_CLASS_NAMES
-        parts += [
-            Text(),
-            _bars("core cycles", shares, (*CYCLE_CLASSES, "held_back"), names | {"held_back": "held back (throttle)"}),
-        ]
+        parts += [Text(), _bars("core cycles", shares, SHOWN_CLASSES, names)]
     traffic = run.network_bytes.model_dump()
     total = sum(traffic[c] for c in TRAFFIC_CLASSES)
     if total:

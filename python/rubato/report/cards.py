@@ -120,7 +120,13 @@ def _unit(w: Workload) -> str:
 def _classes(w: Workload) -> str:
     if not w.has_tasks:
         return "<b>Idle</b> means that no thread was ready to run; the card Threads says what threads waited for."
-    return "<b>No task</b> means that the core found nothing it may run; <b>stalled</b> that a queue was full."
+    text = "<b>No task</b> means that the core found nothing it may run; <b>stalled</b> that a queue was full."
+    if any(run.summary.tasks.held_back for run in w.runs):
+        text += (
+            " <b>Held back</b> cores had nothing to run while <code>task.throttle</code> kept MAYSPEC tasks from "
+            "speculating."
+        )
+    return text
 
 
 def _traffic_card(i: int) -> str:

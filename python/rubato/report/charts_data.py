@@ -23,7 +23,7 @@ from rubato.report.markup import (
 )
 from rubato.report.study import Point, Study, Workload
 from rubato.results.run import Run
-from rubato.results.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
+from rubato.results.summary import SHOWN_CLASSES, TRAFFIC_CLASSES
 
 
 def chart_data(
@@ -106,7 +106,7 @@ def _speedup_point(p: Point, reference: Point) -> dict[str, Any]:
 
 def _cycle_row(p: Any, reference: float) -> dict[str, Any]:
     total = p.time.mean * p.cores
-    fractions = {c: p.mean_of("cycle_breakdown", c) for c in CYCLE_CLASSES}
+    fractions = {c: p.mean_share(c) for c in SHOWN_CLASSES}
     return {
         "label": str(p.cores),
         "fractions": fractions,

@@ -10,7 +10,7 @@ from typing import Any
 from rubato.report.markup import CLASS_NAMES, TRAFFIC_NAMES, Section, card, stacked, table
 from rubato.report.study import Point, Series, Study, Workload
 from rubato.results.intervals import Interval, ratio
-from rubato.results.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
+from rubato.results.summary import SHOWN_CLASSES, TRAFFIC_CLASSES
 
 #: A bar that is longer than this many times SPEC's is drawn at this length: NONSPEC may take 100 times as long.
 _LONGEST = 4.0
@@ -101,7 +101,7 @@ def data(study: Study) -> list[dict[str, Any]]:
     """For the charts, in the order of sizes()."""
     return [
         {
-            "time": _chart("execution time by mode", "core cycles", CYCLE_CLASSES, CLASS_NAMES, "", time),
+            "time": _chart("execution time by mode", "core cycles", SHOWN_CLASSES, CLASS_NAMES, "", time),
             "traffic": _chart("network bytes by mode", "bytes", TRAFFIC_CLASSES, TRAFFIC_NAMES, "t-", traffic),
         }
         for cores in sizes(study)
@@ -129,7 +129,7 @@ def _time_groups(study: Study, cores: int) -> list[dict[str, Any]]:
             base = _cycles(modes[0][1])  # series are in the order spec, nonspec, mayspec
             rows = []
             for s, p in modes:
-                fractions = {c: p.mean_of("cycle_breakdown", c) for c in CYCLE_CLASSES}
+                fractions = {c: p.mean_share(c) for c in SHOWN_CLASSES}
                 total = p.time.mean * cores
                 time = ratio(_cycles(p), base) if p is not modes[0][1] else Interval(1.0, None, None, len(base))
                 rows.append(_row(s.mode, time, fractions, {c: f * total for c, f in fractions.items()}))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 CLASS_NAMES = {
     "nonspeculative": "non-speculative", "committed": "speculative, committed", "aborted": "speculative, aborted",
     "spill": "spilling", "stall": "stalled on a full queue", "idle": "no task",
+    "held_back": "held back (throttle)",
 }  # fmt: skip
 #: The same of programs without tasks.
 THREAD_CLASS_NAMES = CLASS_NAMES | {"nonspeculative": "running", "idle": "idle"}

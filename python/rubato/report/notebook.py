@@ -36,7 +36,7 @@ def of_run(run: Run) -> str:
         rows.append(["tasks", f"{s.tasks.committed:,} committed, {s.tasks.aborted:,} aborted"])
     if s.cycle_breakdown is not None:
         names = class_names([run])
-        shares = s.cycle_breakdown.model_dump()
+        shares = s.cycle_shares
         rows.append(["core cycles", ", ".join(f"{names[c]} {v:.1%}" for c, v in shares.items() if v >= 0.0005)])
     if s.network_bytes is not None and (total := sum(s.network_bytes.model_dump().values())):
         rows.append(["network", f"{number(total)}B"])

@@ -30,7 +30,7 @@ def sections(runs: list[Run], labels: list[str]) -> list[Section]:
 
 def _table(run: Run) -> str:
     regions = run.regions
-    shares = {region.name: region.cycle_breakdown for region in regions}
+    shares = {region.name: region.cycle_shares for region in regions}
     names = class_names([run])
     classes = [c for c in names if any(share[c] for share in shares.values())]
     has_tasks = run.summary.tasks.created > 0

@@ -63,6 +63,10 @@ class Point:
         """Mean over seeds of one number of the summaries, such as ("cycle_breakdown", "idle")."""
         return sum(getattr(getattr(r.summary, section), key) for r in self.runs) / len(self.runs)
 
+    def mean_share(self, cycle_class: str) -> float:
+        """Mean over seeds of Summary.cycle_shares."""
+        return sum(r.summary.cycle_shares[cycle_class] for r in self.runs) / len(self.runs)
+
 
 @dataclass
 class Series:

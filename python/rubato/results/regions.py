@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rubato.results.run import Stats
-from rubato.results.summary import CYCLE_CLASSES, TRAFFIC_CLASSES
+from rubato.results.summary import CYCLE_CLASSES, TRAFFIC_CLASSES, shown_shares
 
 if TYPE_CHECKING:
     from rubato.results.run import Run
@@ -44,6 +44,12 @@ class Region:
         """Fractions of its core cycles; they add to 1 unless it has none."""
         cycles = {c: self.stats.total(f"chip.core_cycles.{c}") for c in CYCLE_CLASSES}
         return {c: value / (sum(cycles.values()) or 1) for c, value in cycles.items()}
+
+    @property
+    def cycle_shares(self) -> dict[str, float]:
+        """As Summary.cycle_shares."""
+        core_cycles = sum(self.stats.total(f"chip.core_cycles.{c}") for c in CYCLE_CLASSES)
+        return shown_shares(self.cycle_breakdown, self.stats.total("tasks.held_back", optional=True), core_cycles)
 
     @property
     def network_bytes(self) -> int:

@@ -10,7 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 #: Order and names in which every output shows them (C23, C22).
 CYCLE_CLASSES = ("nonspeculative", "committed", "aborted", "spill", "stall", "idle")
+#: Classes as people see them: the cycles without a task are split where the throttle held tasks back.
+SHOWN_CLASSES = (*CYCLE_CLASSES, "held_back")
 TRAFFIC_CLASSES = ("memory", "abort", "task", "virtual_time", "coherence")
+
+
+def shown_shares(breakdown: dict[str, float], held_back: float, core_cycles: float) -> dict[str, float]:
+    """Fractions by SHOWN_CLASSES, of fractions by CYCLE_CLASSES: `held_back` core cycles are taken out of `idle`."""
+    share = min(held_back / core_cycles, breakdown["idle"]) if core_cycles else 0.0
+    return breakdown | {"idle": breakdown["idle"] - share, "held_back": share}
 
 
 class _Section(BaseModel):
@@ -104,6 +112,13 @@ class Summary(_Section):
     def time(self) -> float:
         """What runs of one engine are compared by: cycles on the chip, seconds natively."""
         return self.seconds if self.cycles is None else self.cycles
+
+    @property
+    def cycle_shares(self) -> dict[str, float]:
+        """Fractions of all core cycles by SHOWN_CLASSES, all 0 where nothing was simulated in detail."""
+        breakdown = self.cycle_breakdown or CycleBreakdown()
+        fractions = {c: getattr(breakdown, c) for c in CYCLE_CLASSES}
+        return shown_shares(fractions, self.tasks.held_back, self.cores * (self.cycles or 0))
 
     @property
     def name(self) -> str:
