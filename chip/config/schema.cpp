@@ -301,11 +301,11 @@ void add_task(std::vector<Key>& k) {
                      "From so many attempts aborted by one non-speculative task on, MAYSPEC tasks that it "
                      "aborts wait until its timestamp is over; 0: they never do.",
                      kOurs));
-  k.push_back(
-      choice("task.throttle", MEMBER(task.throttle), {"reach", "none"},
-             "Where MAYSPEC attempts are aborted again and again they may speculate less far ahead of "
-             "the GVT; none: as far as they like.",
-             kOurs));
+  k.push_back(choice(
+      "task.throttle", MEMBER(task.throttle), {"reach", "none"},
+      "reach: if many MAYSPEC attempts are aborted, trials choose what commits tasks fastest: no limit of "
+      "how far ahead of the GVT they speculate, limits that tiles learn, or no speculation; none: no limit.",
+      kOurs));
   k.push_back(number("task.throttle_entries", MEMBER(task.throttle_entries), "entries", 1, 65536,
                      "Entries of a tile's throttle table, for task functions and their locales.", kOurs));
   k.push_back(

@@ -86,7 +86,7 @@ def test_who_waits_for_a_task_that_aborts_it_waits_for_no_other(limit: int, chip
 def test_where_tasks_fight_for_a_line_the_throttle_makes_mayspec_the_best_mode(
     program: tuple[str, ...], chip: Chip
 ) -> None:
-    """`votes`: 92 K cycles and 5,100 aborts with the throttle, 211 K and 20,700 without, 402 K if none speculates."""
+    """`votes`: 106 K cycles and 6,500 aborts with the throttle, 211 K and 20,700 without, 402 K if none speculates."""
     _, free = chip(*program, cores=64, task__throttle="none")
     _, nonspec = chip(*program, cores=64, task__mayspec="nonspec")
     output, throttled = chip(*program, cores=64)
