@@ -18,6 +18,7 @@ CASES = {
     "ties": ({5, 8}, {5, 8}),
     "untimestamped": ({0, 1, 2, 3}, {1, 2, 3}),
     "two_locales": (set(range(1, 401)), {400}),
+    "spec_beside_mayspec": (set(range(1, 401)), {400}),
     "child_before_end": ({0, 1}, {1}),
     "group_of_children": ({0, 1}, {0, 1}),
     "group_too_soon": ({0, 1, 2}, {0, 2}),
@@ -74,7 +75,7 @@ def test_on_the_chip_it_is_one_of_what_the_page_says(name: str, rubato_chip: Pat
         assert happened(command) in CASES[name][0]
 
 
-@pytest.mark.parametrize("name", ["two_locales", "child_before_end"])
+@pytest.mark.parametrize("name", ["two_locales", "spec_beside_mayspec", "child_before_end"])
 def test_where_tasks_run_at_once_the_expectation_fails(name: str, root: Path, rubato_chip: Path, guests: Path) -> None:
     """One core is the counterpart. The chip is deterministic: this is no race."""
     one, many = (happened([rubato_chip, "--quiet", "--cores", cores, guests / f"task_model_{name}"])
@@ -82,9 +83,12 @@ def test_where_tasks_run_at_once_the_expectation_fails(name: str, root: Path, ru
     assert one == expected_by(root, name) != many
 
 
-def test_a_speculative_task_needs_no_locale_to_be_atomic(rubato_chip: Path, guests: Path) -> None:
-    command = [rubato_chip, "--quiet", "--cores", "16", "--set", "task.mayspec=spec", guests / "task_model_two_locales"]
-    assert happened([*command, "mayspec"]) == 400
+@pytest.mark.parametrize(("name", "arguments"), [("two_locales", ["mayspec"]), ("spec_beside_mayspec", [])])
+def test_speculative_tasks_need_no_locale_to_be_atomic(
+    name: str, arguments: list[str], rubato_chip: Path, guests: Path
+) -> None:
+    command = [rubato_chip, "--quiet", "--cores", "16", "--set", "task.mayspec=spec", guests / f"task_model_{name}"]
+    assert happened([*command, *arguments]) == 400
 
 
 @pytest.mark.parametrize("name", ERRORS)

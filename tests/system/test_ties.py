@@ -15,6 +15,7 @@ SERIAL = ["g++", "-std=c++20", "-O0", "-DRUBATO_CHECKED"]
 # The counter-examples of docs/task-model.md whose tasks tie, and the data that they tie about.
 TIES = {
     "two_locales": "counter",
+    "spec_beside_mayspec": "counter",
     "untimestamped": "done",
     "child_before_end": "parent_has_ended",
     "group_of_children": "child_has_run",
