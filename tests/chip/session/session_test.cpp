@@ -208,7 +208,8 @@ TEST_F(Sessions, SummarizeTheRegionOfInterest) {
   EXPECT_EQ(s["seconds"], 100 / 2e9);
   EXPECT_EQ(s["instructions"], 40);
   EXPECT_EQ(s["tasks"]["created"], 4);
-  EXPECT_EQ(s["tasks"].size(), 6u);
+  EXPECT_EQ(s["tasks"]["held_back"], 0);
+  EXPECT_EQ(s["tasks"].size(), 7u);
   EXPECT_EQ(s["cycle_breakdown"]["nonspeculative"], 0.5);
   EXPECT_EQ(s["cycle_breakdown"]["idle"], 0.5);
   EXPECT_EQ(s["cycle_breakdown"].size(), 6u);
