@@ -2,6 +2,7 @@
 // them.
 //   barriers THREADS   prints the cycles of a barrier, and of the last reader of the line
 // A barrier is one counter that all add to and one word that all spin on.
+// no-qemu: it prints cycles.
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <stdatomic.h>
