@@ -338,7 +338,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   TaskObservers observers;
   std::unique_ptr<ReplayChecker> replay;  // null: the run is not checked
   std::optional<ChipDebug> debug;
-  std::unique_ptr<TieChecker> ties;  // null: nobody looks for ties
+  std::unique_ptr<TieChecker> ties;  // null: ties are not looked for
   std::optional<InstructionObservers> instructions;
   std::optional<CapsuleLint> capsule_lint;  // run.check_capsules
   std::vector<std::unique_ptr<Core>> cores;

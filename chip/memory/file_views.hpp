@@ -1,5 +1,5 @@
 // Files that guest memory shows (mmap): which range shows which bytes of which file. The host's own mappings
-// keep a shared view coherent with reads and writes of the file, whoever makes them.
+// keep a shared view coherent with reads and writes of the file by any process.
 // SPDX-License-Identifier: MIT
 #pragma once
 

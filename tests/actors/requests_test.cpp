@@ -58,7 +58,7 @@ TEST(Requests, ThatArePutAsideAreAnsweredLater) {
   }
   file.ask(Write{3}).then([&answers] { answers.push_back(-3); }, [](AskError) { ADD_FAILURE(); });
   run();
-  file.send(Read{4});  // nobody asked
+  file.send(Read{4});  // without a question
   run();
   EXPECT_THAT(answers, ElementsAre());
   file.send(Open{});

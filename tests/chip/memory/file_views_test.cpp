@@ -147,7 +147,7 @@ TEST(FileMemory, APageThatTheFileHasLostReadsZeroAndIsReported) {
   ASSERT_EQ(memory.map_file(kBase, 2 * kPage, kRw, {file, 0, true}), 0);
   EXPECT_EQ(memory.load<char>(kBase + kPage), 'x');
   EXPECT_EQ(memory.take_lost_page(), std::nullopt);
-  ASSERT_EQ(::ftruncate(file->fd(), kPage), 0);  // as another process would: nobody says so
+  ASSERT_EQ(::ftruncate(file->fd(), kPage), 0);  // as another process would, without a word to the view
   EXPECT_EQ(memory.load<char>(kBase + kPage), 0);
   EXPECT_EQ(memory.take_lost_page(), kBase + kPage);
   EXPECT_EQ(memory.take_lost_page(), std::nullopt);
