@@ -108,7 +108,7 @@ class Interleavings {
   struct Thread {
     Context context;
     std::function<void()> body;
-    bool is_done = true;
+    bool is_done = false;  // enter() waits for the next body
     const void* sleeps_on = nullptr;
     std::uint32_t sleeps_at = kAnywhere;  // follows from the thread's history
     std::uint64_t history = 0;
@@ -135,9 +135,11 @@ class Interleavings {
   }
   static void enter() {
     Thread* const self = current()->running_;
-    self->body();
-    self->is_done = true;
-    Context::swap(self->context, current()->scheduler_);
+    for (;;) {
+      self->body();
+      self->is_done = true;
+      Context::swap(self->context, current()->scheduler_);
+    }
   }
 
   std::uint64_t state() const {
@@ -157,10 +159,10 @@ class Interleavings {
     for (std::size_t i = 0; i < bodies.size(); ++i) {
       Thread& thread = *threads_[i];
       thread.body = std::move(bodies[i]);
-      thread.is_done = false;
       thread.sleeps_on = nullptr;
       thread.history = i;
-      thread.context.start(thread.stack, &Interleavings::enter);
+      // Anew: for the first time, or behind a run that was left in its middle.
+      if (!std::exchange(thread.is_done, false)) thread.context.start(thread.stack, &Interleavings::enter);
     }
     for (std::size_t depth = 0;; ++depth) {
       Thread* runnable[8];

@@ -87,7 +87,7 @@ class Explorer {
   struct Fiber {
     Context context;
     std::function<void()> body;
-    bool is_done = false;
+    bool is_done = false;         ///< enter() waits for the next body
     std::function<bool()> until;  ///< what it waits for, or empty
     std::vector<char> stack = std::vector<char>(64 << 10);
   };
@@ -102,9 +102,11 @@ class Explorer {
   }
   static void enter() {
     Fiber* const self = active()->running_;
-    self->body();
-    self->is_done = true;
-    Context::swap(self->context, active()->scheduler_);
+    for (;;) {
+      self->body();
+      self->is_done = true;
+      Context::swap(self->context, active()->scheduler_);
+    }
   }
 
   void run(Bodies bodies) {
@@ -112,9 +114,9 @@ class Explorer {
     for (std::size_t i = 0; i < bodies.size(); ++i) {
       Fiber& fiber = *fibers_[i];
       fiber.body = std::move(bodies[i]);
-      fiber.is_done = false;
       fiber.until = nullptr;
-      fiber.context.start(fiber.stack, &Explorer::enter);
+      // Anew: for the first time, or behind a deadlock, which has left a body in its middle.
+      if (!std::exchange(fiber.is_done, false)) fiber.context.start(fiber.stack, &Explorer::enter);
     }
     for (std::size_t depth = 0;; ++depth) {
       runnable_.clear();
