@@ -8,13 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "apps/common/gene.hpp"
 #include "apps/common/input_error.hpp"
 #include "apps/stamp/common/program.hpp"
-#include "apps/stamp/genome/segment.hpp"
 #include "apps/stamp/structure/hash_table.hpp"
 
 namespace rubato::apps::stamp::genome {
 namespace {
+
+using namespace apps::genome;
 
 constexpr std::uint64_t kChunk = 12;  // segments that one transaction inserts, as published
 
@@ -40,7 +42,7 @@ class Genome final : public Program {
       : length_(settings["segment"]),
         threads_(settings.threads),
         gene_(random_gene(settings["gene"], settings.seed)),
-        segments_(pieces(settings["segments"], settings.seed)),
+        segments_(random_pieces(gene_, length_, settings["segments"], settings.seed)),
         unique_(gene_.size()),
         beginnings_(std::bit_ceil(gene_.size())),
         part_begin_(threads_ + 1) {}
@@ -68,33 +70,6 @@ class Genome final : public Program {
   }
 
  private:
-  static std::string random_gene(std::uint64_t length, std::uint64_t seed) {
-    Rng rng(seed);
-    std::string gene(length, ' ');
-    for (char& nucleotide : gene) nucleotide = kNucleotides[rng.below(4)];
-    return gene;
-  }
-  /// From random places; neighbours overlap by three quarters at least, which no others do by chance.
-  std::vector<Segment> pieces(std::uint64_t count, std::uint64_t seed) const {
-    Rng rng(mix64(seed));
-    const std::vector<Segment> all = all_segments(gene_, length_);
-    std::vector<bool> is_there(all.size());
-    std::vector<Segment> result;
-    const auto take = [&](std::uint64_t place) {
-      is_there[place] = true;
-      result.push_back(all[place]);
-    };
-    for (std::uint64_t i = 0; i < count; ++i) take(rng.below(all.size()));
-    std::uint64_t last = 0;
-    for (std::uint64_t place = 0; place < all.size(); ++place) {
-      if (!is_there[place] && (place == 0 || place == all.size() - 1 || place - last == length_ / 4))
-        take(place);
-      if (is_there[place]) last = place;
-    }
-    for (std::size_t i = result.size(); i > 1; --i) std::swap(result[i - 1], result[rng.below(i)]);
-    return result;
-  }
-
   void remove_doubles(Worker& worker) {
     const auto [first, last] = worker.share(segments_.size());
     for (std::uint64_t i = first; i < last; i += kChunk) {
