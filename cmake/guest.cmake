@@ -99,9 +99,15 @@ function(rubato_guest_program name)
   if("-static-pie" IN_LIST arg_LIBS)
     set(static)
   endif()
+  # A program that allocates by operator new alone names no function of the archive. The C++ library, which calls
+  # malloc, is linked after it and would take the C library's.
+  set(force)
+  if("${arg_OBJECTS}" MATCHES "libcapalloc\\.a")
+    set(force -Wl,--undefined=malloc)
+  endif()
   add_custom_command(
     OUTPUT ${program}
-    COMMAND ${RUBATO_GUEST_CXX} ${static} -O2 ${arg_OPTIONS} ${objects} ${arg_LIBS} -o ${program}
+    COMMAND ${RUBATO_GUEST_CXX} ${static} -O2 ${arg_OPTIONS} ${force} ${objects} ${arg_LIBS} -o ${program}
     DEPENDS ${objects}
     COMMENT "Linking guest program ${name}"
     COMMAND_EXPAND_LISTS VERBATIM)
@@ -126,6 +132,9 @@ function(rubato_add_guest name)
     add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
     target_compile_options(${name} PRIVATE ${arg_OPTIONS})
     target_link_libraries(${name} PRIVATE rubato::headers ${objects} ${arg_LIBS})
+    if(objects)
+      target_link_options(${name} PRIVATE -Wl,--undefined=malloc)
+    endif()
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${RUBATO_GUEST_DIR})
   else()
     rubato_guest_program(${name} SOURCES ${arg_UNPARSED_ARGUMENTS} OPTIONS ${arg_OPTIONS} LIBS ${arg_LIBS}
