@@ -38,10 +38,6 @@ void add_graph(CommandLine& line, GraphOptions& o) {
                                "Format of the file (default auto: by its name, else its first line)");
 }
 
-void add_seed(CommandLine& line, std::uint64_t& seed, const std::string& help) {
-  line.add_option("--seed", seed, help).check(whole_number).type_name("N");
-}
-
 Graph load_graph(const GraphOptions& o) {
   Graph graph = o.file.empty() ? generate_graph(o.generate.empty() ? "road:100x100" : o.generate, o.seed)
                                : read_graph(o.file, o.reader);

@@ -22,8 +22,6 @@ struct GraphOptions {
 /// --graph, --generate and --format.
 void add_graph(CommandLine& line, GraphOptions& o);
 
-void add_seed(CommandLine& line, std::uint64_t& seed, const std::string& help);
-
 /// Reads or generates, and prints its size. @throws InputError
 Graph load_graph(const GraphOptions& o);
 

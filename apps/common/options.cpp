@@ -28,6 +28,10 @@ std::string sentence_of(const CommandLineError& error) {
 
 }  // namespace
 
+void add_seed(CommandLine& line, std::uint64_t& seed, const std::string& help) {
+  line.add_option("--seed", seed, help).check(whole_number).type_name("N");
+}
+
 void add_task_type(CommandLine& line, TaskType& type, const std::string& help) {
   line.add_choice<TaskType>(
       "--type", type,

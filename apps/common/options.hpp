@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -12,6 +13,9 @@
 #include "rubato/rubato.hpp"
 
 namespace rubato::apps {
+
+/// --seed.
+void add_seed(CommandLine& line, std::uint64_t& seed, const std::string& help);
 
 void add_task_type(CommandLine& line, TaskType& type,
                    const std::string& help = "Type of the tasks (default mayspec)");

@@ -27,6 +27,7 @@ INPUTS = {
     "cf": ["--generate", "rmat:8:8"],
     "astar": ["--generate", "road:60x60"],
     "des": ["--generate", "csa:8"],
+    "kmeans": ["--points", "1000", "--centres", "10"],
     "hashjoin": ["--scale", "0.05", "--records-per-task", "64", "--records-ahead", "1"],
 }
 NATIVE = [name for name, app in apps.all_apps().items() if "native" in app.engines]

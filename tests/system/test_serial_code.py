@@ -13,10 +13,11 @@ import pytest
 import rubato
 from rubato.home import apps
 from test_native_applications import INPUTS
+from test_task_applications import INPUTS as WITHOUT_GRAPH
 
 WITH_SERIAL = sorted(name for name, app in apps.all_apps().items() if app.serial_arguments)
 ON_CHIP = [name for name in WITH_SERIAL if "chip" in apps.all_apps()[name].engines]
-SMALL = {"cf": ["--generate", "rmat:5:4"], "des": ["--generate", "csa:4"]}
+SMALL = {"cf": ["--generate", "rmat:5:4"], "des": ["--generate", "csa:4"], **WITHOUT_GRAPH}
 
 
 def input_of(name: str) -> list[str]:
