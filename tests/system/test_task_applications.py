@@ -12,10 +12,15 @@ import pytest
 #: A small input of each, which takes about a second on the chip.
 INPUTS = {
     "kmeans": ["--points", "200", "--centres", "8", "--dimensions", "8", "--iterations", "2"],
+    "genome": ["--gene", "128", "--segment", "16", "--segments", "400"],
 }
 #: What each refuses, and a part of the sentence.
 REFUSED = {
     "kmeans": (["--points", "5", "--centres", "6"], "kmeans: --centres 6: at most as many as points, 5, were expected"),
+    "genome": (
+        ["--gene", "20", "--segment", "21"],
+        "genome: --segment 21: at most as long as the gene, 20, was expected",
+    ),
 }
 
 
@@ -53,3 +58,12 @@ def test_sizes_that_do_not_fit_are_refused_in_one_sentence(application: str, bui
     arguments, sentence = REFUSED[application]
     done = run([build / "bin" / f"{application}-serial", *arguments])
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{sentence}\n")
+
+
+@pytest.mark.parametrize("application", ["genome"])
+@pytest.mark.parametrize("alloc", ["capsules", "plain", "libc"])
+def test_every_allocator_serves_its_tasks(application: str, alloc: str, rubato_chip: Path, guests: Path) -> None:
+    options = {"capsules": [], "plain": ["--set", "task.capsules=false"], "libc": []}[alloc]
+    guest = guests / (f"{application}-libc" if alloc == "libc" else application)
+    arguments = [*INPUTS[application], "--type", "spec", "--verify"]
+    assert "check: passed" in on_chip(rubato_chip, guest, 4, [*options, "--check-replay"], arguments)
