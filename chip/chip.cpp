@@ -141,6 +141,7 @@ void Chip::Impl::observe_at(Cycle now) {
   }
   if (now == sample_at) {
     sample_cores();
+    if (in_roi) task_units.sample();
     sample_at += config.run.profile_cycles;
   }
   if (now == progress_at) {
@@ -396,6 +397,7 @@ const CapsuleCalls& Chip::capsule_calls() const { return impl_->capsule_calls; }
 StatRegistry& Chip::registry() { return impl_->registry; }
 const CycleAccount& Chip::cycle_account() const { return impl_->account; }
 const AbortProfile& Chip::abort_profile() const { return impl_->task_units.abort_profile(); }
+const ParallelismProfile& Chip::parallelism_profile() const { return impl_->task_units.parallelism(); }
 const Symbols& Chip::symbols() const { return impl_->sole().process.symbols(); }
 std::size_t Chip::programs() const { return impl_->programs.size(); }
 const Program& Chip::program(std::size_t index) const { return *impl_->programs[index]; }

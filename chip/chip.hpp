@@ -16,6 +16,7 @@
 #include "chip/program_place.hpp"
 #include "chip/run.hpp"
 #include "chip/speculation/abort_profile.hpp"
+#include "chip/speculation/parallelism_profile.hpp"
 #include "chip/stats/cycle_account.hpp"
 #include "chip/stats/registry.hpp"
 #include "chip/vocabulary/types.hpp"
@@ -77,6 +78,7 @@ class Chip {
   StatRegistry& registry();
   const CycleAccount& cycle_account() const;
   const AbortProfile& abort_profile() const;
+  const ParallelismProfile& parallelism_profile() const;
   const CapsuleCalls& capsule_calls() const;
   const ThreadProfile& thread_profile() const;
   const Symbols& symbols() const;

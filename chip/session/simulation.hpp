@@ -22,6 +22,7 @@ namespace rubato::chip {
 
 class ThreadProfile;        // chip/os/thread_profile.hpp
 class ThreadWatcher;        // the same
+class ParallelismProfile;   // chip/speculation/parallelism_profile.hpp
 class InstructionObserver;  // chip/core/instruction_observer.hpp
 class UntimedObserver;      // chip/fast_forward_watch.hpp
 class MessageObserver;      // chip/coherence/message_observer.hpp
@@ -57,6 +58,8 @@ class Simulation {
   virtual const StatRegistry& registry() const = 0;
   virtual const CycleAccount& cycle_account() const = 0;
   virtual const AbortProfile& abort_profile() const = 0;
+  /// Why cores had no task; null: not known.
+  virtual const ParallelismProfile* parallelism_profile() const { return nullptr; }
   /// Null: not known.
   virtual const CapsuleCalls* capsule_calls() const { return nullptr; }
   /// Where threads spent their cycles; null: not known.

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "base/check.hpp"
@@ -114,6 +115,49 @@ Json conflicts(const StatsDocument& document) {
   return {{"lines", std::move(lines)},
           {"line_count", document.aborts.line_count()},
           {"functions", std::move(functions)}};
+}
+
+/// Why cores had no task: idle cores added up over samples, by what explains them.
+Json parallelism(const ParallelismProfile& profile, const std::function<std::string(Addr)>& symbol) {
+  const auto rounded = [](double cores) { return std::round(cores * 100) / 100; };
+  Json waiting = Json::object(), few = Json::object();
+  for (unsigned w = 0; w < kTaskWaits; ++w)
+    if (const double cores = profile.waiting(static_cast<TaskWait>(w)); cores != 0)
+      waiting[std::string(name_of(static_cast<TaskWait>(w)))] = rounded(cores);
+  for (const auto& [running, cores] : profile.few()) few[std::to_string(running)] = rounded(cores);
+  const auto rows = [&](const auto& map, const auto& row_of) {
+    std::vector<const typename std::decay_t<decltype(map)>::value_type*> sorted;
+    double all = 0;
+    for (const auto& row : map) {
+      sorted.push_back(&row);
+      all += row.second.idle;
+    }
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto* a, const auto* b) { return a->second.idle > b->second.idle; });
+    if (sorted.size() > kMostLines) sorted.resize(kMostLines);
+    Json out = Json::array();
+    for (const auto* row : sorted) out.push_back(row_of(*row));
+    return Json{{"count", map.size()}, {"idle", rounded(all)}, {"rows", std::move(out)}};
+  };
+  return {{"samples", profile.samples()},
+          {"idle_samples", profile.idle_samples()},
+          {"idle", profile.idle()},
+          {"waiting", std::move(waiting)},
+          {"locales", rows(profile.locales(),
+                           [&](const auto& row) {
+                             return Json{{"locale", row.first},
+                                         {"function", symbol(row.second.function)},
+                                         {"idle", rounded(row.second.idle)}};
+                           })},
+          {"few", std::move(few)},
+          {"lone_samples", profile.lone_samples()},
+          {"lone_regions", profile.lone_regions()},
+          {"tasks", rows(profile.tasks(), [&](const auto& row) {
+             return Json{{"task", row.first},
+                         {"function", symbol(row.second.function)},
+                         {"idle", rounded(row.second.idle)},
+                         {"samples", row.second.samples}};
+           })}};
 }
 
 /// Calls by name (P61).
@@ -270,6 +314,8 @@ std::string stats_json(const StatsDocument& document) {
               {"functions", Json{{"roi", functions(document.roi_functions, document.symbol)},
                                  {"run", functions(document.run_functions, document.symbol)}}},
               {"conflicts", conflicts(document)}};
+  if (document.parallelism != nullptr && document.parallelism->samples() != 0)
+    out["parallelism"] = parallelism(*document.parallelism, document.symbol);
   if (document.capsules != nullptr && document.capsules->all().calls != 0)
     out["capsules"] = capsules(*document.capsules, document.symbol);
   if (document.marked != nullptr && !document.marked->regions().empty()) {

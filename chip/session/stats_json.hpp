@@ -14,6 +14,7 @@
 #include "chip/session/marked_regions.hpp"
 #include "chip/session/snapshot.hpp"
 #include "chip/speculation/abort_profile.hpp"
+#include "chip/speculation/parallelism_profile.hpp"
 
 namespace rubato::chip {
 
@@ -27,11 +28,12 @@ struct StatsDocument {
   const RegionRecorder::FunctionCycles& roi_functions;
   const RegionRecorder::FunctionCycles& run_functions;
   const AbortProfile& aborts;
-  const CapsuleCalls* capsules = nullptr;  ///< null: not known
-  const MarkedRegions* marked = nullptr;   ///< null: none
-  const ThreadProfile* threads = nullptr;  ///< null: not known
-  std::uint64_t profile_cycles = 0;        ///< between two samples of it
-  const Config* config = nullptr;          ///< null: nothing is said of energy
+  const ParallelismProfile* parallelism = nullptr;  ///< null: not known
+  const CapsuleCalls* capsules = nullptr;           ///< null: not known
+  const MarkedRegions* marked = nullptr;            ///< null: none
+  const ThreadProfile* threads = nullptr;           ///< null: not known
+  std::uint64_t profile_cycles = 0;                 ///< between two samples of it
+  const Config* config = nullptr;                   ///< null: nothing is said of energy
   /// Of programs side by side, each with its own threads and names.
   struct OfProgram {
     std::string name;
@@ -48,7 +50,8 @@ struct StatsDocument {
 /// `threads`, `idle`, `waits` and `profile`; of programs side by side `programs`, a list with these of each.
 /// `regions`, if the program has marked some: each with its name, how often it began, values, functions.
 /// Ratios without a value (0/0) are left out of their root. `conflicts` has no roots: nothing speculates
-/// outside task regions; nor has `capsules`, which is there if a task called one.
+/// outside task regions; nor has `capsules`, which is there if a task called one, nor `parallelism`, which is
+/// there if task regions were sampled.
 std::string stats_json(const StatsDocument& document);
 
 }  // namespace rubato::chip

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "chip/capsule/capsule_fault.hpp"
+#include "chip/speculation/parallelism_profile.hpp"
 #include "chip/speculation/task_system.hpp"
 #include "chip/stats/registry.hpp"
 #include "chip/task/abort_handlers.hpp"
@@ -107,6 +108,8 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
     if (now > state_.held_back_since) state_.account_held_back(now);
   }
   void describe_waiting(std::string& out) const;
+  /// Adds what waits and runs here (task_unit_look.cpp).
+  void look(ParallelismProfile::Instant& instant) const;
   const TileState& state() const { return state_; }
   bool has_suspended() const { return suspensions_.any(); }
   void ignore_locales() { state_.queue.ignore_locales(); }
@@ -158,6 +161,9 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
            state_.commit_queue.has_exceptioned() || suspensions_.has_resumable() ||
            state_.queue.earliest_aside() != nullptr || state_.has_idle_untimed();
   }
+
+  /// `task`, idle, may not run.
+  TaskWait wait_of(const Task& task, const TileView& view) const;
 
   // Who makes room for whom (task_unit_room.cpp).
   void reconsider(Cycle now);

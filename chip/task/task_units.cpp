@@ -133,6 +133,7 @@ void TaskUnits::begin_region(Cycle now, std::uint32_t spare_workers) {
   RUBATO_CHECK(!in_region(), "a region begins while another runs");
   active_ = arbiter_ == nullptr;
   is_accounting_ = true;
+  ++regions_;
   for (auto& unit : units_) unit->begin_region(now, spare_workers);
   // One chain of batches a tile and lane, in the order in which its tasks will be wanted.
   std::vector<std::vector<Task*>> chains(units_.size() * kLanes);
@@ -233,6 +234,14 @@ std::string TaskUnits::describe_waiting() const {
   std::string out;
   for (const auto& unit : units_) unit->describe_waiting(out);
   return out;
+}
+
+void TaskUnits::sample() {
+  if (!is_accounting_ || !in_region()) return;
+  ParallelismProfile::Instant instant;
+  instant.region = regions_;
+  for (const auto& unit : units_) unit->look(instant);
+  parallelism_.add(instant);
 }
 
 VirtualTime TaskUnits::gvt() const { return arbiter_ ? arbiter_->gvt() : units_[0]->state().gvt(); }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "chip/speculation/parallelism_profile.hpp"
 #include "chip/task/task_unit.hpp"
 
 namespace rubato::chip {
@@ -87,6 +88,9 @@ class TaskUnits final : public TaskSystem {
   /// The region has ended: tasks that wait for TaskGroups that no task is left to complete. Mostly none.
   BlockedTasks left_waiting() const { return context_.waits.kept(); }
   const AbortProfile& abort_profile() const { return context_.profile; }
+  /// Looks at what runs and waits, during regions.
+  void sample();
+  const ParallelismProfile& parallelism() const { return parallelism_; }
   const TaskUnit& unit(TileId tile) const { return *units_[tile.value]; }
 
  private:
@@ -108,6 +112,8 @@ class TaskUnits final : public TaskSystem {
   std::unique_ptr<AbortCascade> cascade_;      // null: nothing speculates
   std::unique_ptr<Promotion> promotion_;       // likewise
   std::unique_ptr<SpeculationTrials> trials_;  // null: MAYSPEC tasks are not throttled
+  ParallelismProfile parallelism_;
+  std::uint64_t regions_ = 0;  // that have begun
   std::vector<TaskDescriptor> initial_;
   std::uint64_t created_before_regions_ = 0;
   bool in_region() const { return arbiter_ ? arbiter_->in_region() : active_; }

@@ -32,7 +32,8 @@ else:
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 # What stats.json says beside the numbers, or says of the host: no part of a result.
-NOT_COMPARED = {"unit", "description", "host", "units", "descriptions", "threads", "waits", "profile"}
+NOT_COMPARED = {"unit", "description", "host", "units", "descriptions", "threads", "waits", "profile",
+                "parallelism"}
 ENERGY = "energy."  # a function of the counters (K77), whose last digits a compiler may round otherwise
 CYCLES = "roi.chip.cycles"
 PROGRAM = HERE / "programs" / "kernels.xz"

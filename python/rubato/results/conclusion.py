@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rubato.names import short_name
-from rubato.results import thread_reasons
+from rubato.results import task_limits, thread_reasons
 from rubato.results.summary import CYCLE_CLASSES
 from rubato.results.thread_reasons import NOTABLE, percent
 
@@ -55,10 +55,7 @@ def _of_tasks(run: Run) -> str:
         return f"{begin}tasks wait for room in a full queue (task.task_queue, task.commit_queue, task.send_buffer)."
     if reason == "spill":
         return f"{begin}go into spilling tasks to memory and reading them back: there are more than queues hold."
-    why = "there are not enough tasks that may run at a time"
-    if run.summary.mode == "nonspec" and stats.get("tasks.committed", 0):
-        why = "without speculation a task waits until all of earlier timestamps have ended"
-    return f"{begin}have no task: {why}."
+    return f"{begin}have no task: {task_limits.why(run)}."
 
 
 def _most_aborted(run: Run) -> str:

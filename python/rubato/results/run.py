@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from rubato.results.regions import Region
     from rubato.results.summary import Summary
+    from rubato.results.task_limits import Limit
     from rubato.results.threads import Hot, Thread, Wait
     from rubato.sweeping.sweep import Sweep
 
@@ -222,6 +223,13 @@ class Run:
         from rubato.results import threads
 
         return threads.profile(self)
+
+    @cached_property
+    def limits(self) -> list[Limit]:
+        """Why cores had no task, the largest reason first; rubato.results.task_limits.Limit."""
+        from rubato.results import task_limits
+
+        return task_limits.limits(self)
 
     @cached_property
     def conclusion(self) -> str:
