@@ -14,6 +14,7 @@ INPUTS = {
     "kmeans": ["--points", "200", "--centres", "8", "--dimensions", "8", "--iterations", "2"],
     "genome": ["--gene", "128", "--segment", "16", "--segments", "400"],
     "silo": ["--items", "100", "--customers", "10", "--transactions", "30"],
+    "nocsim": ["--width", "4", "--height", "3", "--cycles", "60", "--load", "30", "--traffic", "uniform"],
 }
 #: What each refuses, and a part of the sentence.
 REFUSED = {
@@ -61,7 +62,7 @@ def test_sizes_that_do_not_fit_are_refused_in_one_sentence(application: str, bui
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{sentence}\n")
 
 
-@pytest.mark.parametrize("application", ["genome", "silo"])
+@pytest.mark.parametrize("application", ["genome", "silo", "nocsim"])
 @pytest.mark.parametrize("alloc", ["capsules", "plain", "libc"])
 def test_every_allocator_serves_its_tasks(application: str, alloc: str, rubato_chip: Path, guests: Path) -> None:
     options = {"capsules": [], "plain": ["--set", "task.capsules=false"], "libc": []}[alloc]
