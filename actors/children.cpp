@@ -27,10 +27,11 @@ struct Children {
   std::uint32_t spawned = 0;
   std::uint32_t listed = 0;
   std::uint32_t used = Block::kMost;  ///< of the first block; the others are full
-  std::atomic<std::uint32_t> ended{0};
+  static constexpr std::uint32_t kParentWaits = std::uint32_t{1} << 31;
+  std::atomic<std::uint32_t> ended{0};  ///< how many; and whether their parent is told of each that ends
   Block* first = nullptr;
   std::uint64_t handles[kMost];
-  std::uint32_t living() const { return spawned - ended.load(std::memory_order_acquire); }
+  std::uint32_t living() const { return spawned - (ended.load(std::memory_order_acquire) & ~kParentWaits); }
 };
 static_assert(sizeof(Children) == 64);
 
@@ -88,20 +89,13 @@ void tell_parent(std::uint64_t parent) { post(parent, make_node<ChildEnded>()); 
 /// After all that the parent sent before.
 struct StopChild {
   static constexpr bool while_stopping = true;
-  std::uint64_t parent;
-  void run_in_turn() {
-    Cell& cell = *cell_of(current_actor());
-    extras_of(cell).ending.parent_waits = true;
-    cell.flags |= Cell::kStopping;
-  }
-  /// It has stopped already.
-  void fail(AskError) { tell_parent(parent); }
+  void run_in_turn() { cell_of(current_actor())->flags |= Cell::kStopping; }
 };
 
 void tell_children(Cell& cell, const Children& children, bool is_killed) {
-  extras_of(cell).ending.is_killed = is_killed;
-  for_each_living(children, [&cell, is_killed](std::uint64_t child) {
-    post(child, make_node<StopChild>(StopChild{cell.self}));
+  extras_of(cell).has_killed_children = is_killed;
+  for_each_living(children, [is_killed](std::uint64_t child) {
+    post(child, make_node<StopChild>());
     if (is_killed) kill(child);
   });
 }
@@ -126,9 +120,9 @@ void add_child(Cell& parent, std::uint64_t child) {
 void child_ended(const Cell& child) {
   if (child.parent == 0) return;
   const std::uint64_t parent = child.parent & ~Cell::kUnsupervised;
-  const bool parent_waits = child.extras != nullptr && child.extras->ending.parent_waits;
-  children_of(*cell_of(parent))->ended.fetch_add(1, std::memory_order_acq_rel);
-  if (parent_waits) tell_parent(parent);
+  // One step: a parent that begins to wait sees this child in the count, or is told.
+  const std::uint32_t before = children_of(*cell_of(parent))->ended.fetch_add(1, std::memory_order_acq_rel);
+  if ((before & Children::kParentWaits) != 0) tell_parent(parent);
 }
 
 void forget_children(Cell& parent) {
@@ -154,11 +148,14 @@ std::size_t child_blocks(const Cell& parent) {
 }
 
 bool may_end(Cell& cell) {
-  const Children* const children = children_of(cell);
+  Children* const children = children_of(cell);
   if (children == nullptr || children->living() == 0) return true;
   const bool is_killed = cell.is_killed.load(std::memory_order_relaxed) != 0;
-  if (is_ending(cell) && cell.extras->ending.is_killed == is_killed) return false;
+  if (is_ending(cell) && cell.extras->has_killed_children == is_killed) return false;
   const ActorScope scope(cell.self);
+  // A child that no handle reaches any more may not have been counted yet: it is not told to stop, but tells.
+  children->ended.fetch_or(Children::kParentWaits, std::memory_order_acq_rel);
+  if (children->living() == 0) return true;
   tell_children(cell, *children, is_killed);
   if (is_ending(cell)) return false;
   cancel_timers_of(cell, true);

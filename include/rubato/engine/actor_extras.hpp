@@ -73,11 +73,8 @@ struct Extras {
   unsigned restarts = 0;
   bool has_failed = false;  ///< and is stopped therefore
   TaskGroup* group = nullptr;
-  std::uint64_t muted_by = 0;  ///< the receiver that has too much
-  struct {
-    bool parent_waits = false;  ///< for this actor's end
-    bool is_killed = false;     ///< so are its children
-  } ending;
+  std::uint64_t muted_by = 0;        ///< the receiver that has too much
+  bool has_killed_children = false;  ///< it ends, and was killed
   BasicLanes<MessageNode> lanes;
   bool has_had_timers = false;
   TimerLink* timers = nullptr;  ///< of its messages and asks; guarded by the engine's table of timers
