@@ -132,6 +132,7 @@ class Engine {
   Turns turns_alone;                ///< of workers with tasks that run alone
   TaskPool inbox;                   ///< from other threads: not run from there, but handed on
   ReadySet<StdAtomics> inbox_ready{1};
+  Atomic<bool> is_inbox_emptied{false};  ///< by a worker, see empty_in_order()
 
   Worker& worker(unsigned index) const { return *workers_[index]; }
   /// Where tasks with this handle's locale are serialized: the same pool always. Pools are given out in turn

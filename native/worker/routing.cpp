@@ -1,7 +1,10 @@
 // Where tasks go that were created here or by other threads. Rules R2, R8 and R9.
 // SPDX-License-Identifier: MIT
+#include <thread>
+
 #include "native/engine.hpp"
 #include "native/fault.hpp"
+#include "native/pool/inbox.hpp"
 #include "native/worker/worker.hpp"
 
 namespace rubato::runtime {
@@ -69,14 +72,11 @@ void Worker::route_deferred() {
 }
 
 bool Worker::empty_inbox() {
-  if (engine.inbox_ready.is_empty()) return false;
-  unsigned last = 0;
-  if (engine.inbox_ready.claim(kNormalRank, last) == kNoPool) return false;
-  if (!engine.inbox.drain([this](Task* task) { admit(task); })) {
-    engine.inbox_ready.add(0, kNormalRank);  // who pushed has told no worker: the inbox was not empty
-    sharing.wake();
-  }
-  return true;
+  const Emptied emptied = empty_in_order(engine.inbox, engine.inbox_ready, engine.is_inbox_emptied,
+                                         kNormalRank, [this](Task* task) { admit(task); });
+  if (emptied == Emptied::another_does) std::this_thread::yield();  // that one may need this CPU
+  if (emptied == Emptied::not_all) sharing.wake();
+  return emptied == Emptied::all || emptied == Emptied::not_all;
 }
 
 /// A message: at once, not by a task that others could take, and a later one overtake.

@@ -1,0 +1,45 @@
+// How workers empty the inbox, where threads outside put what they create. Rule R9.
+//
+// A pool is no longer the worker's when finish() has told that it is empty, and only then the worker has the
+// last task (Pool::drain). If the thread that created it pushes another one now, a second worker could take
+// that and hand it on before the last one. So one worker at a time empties the inbox, until the last task is
+// handed on.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "native/pool/ready_set.hpp"
+
+namespace rubato::runtime {
+
+/// What is correct. Tests derive from it to build mutants, which they must catch.
+struct InboxRules {
+  static constexpr bool kOneAtATime = true;
+};
+
+enum class Emptied : std::uint8_t { nothing, another_does, all, not_all };
+
+/// @tparam Inbox  a Pool that `ready` has as its only one
+/// `is_being_emptied`: of all workers, false at first. `use(task)`: hands it on; it may throw.
+/// @returns another_does: it may be ready, and then stays so; not_all: a push is half-linked, or more came.
+template <class Rules = InboxRules, class Inbox, class Ready, class Flag, class Use>
+Emptied empty_in_order(Inbox& inbox, Ready& ready, Flag& is_being_emptied, unsigned rank, Use use) {
+  if (ready.is_empty(rank)) return Emptied::nothing;
+  if (Rules::kOneAtATime && is_being_emptied.exchange(true, std::memory_order_acquire))
+    return Emptied::another_does;
+  const struct LetsGo {
+    Flag& flag;
+    ~LetsGo() {
+      if (Rules::kOneAtATime) flag.store(false, std::memory_order_release);
+    }
+  } lets_go{is_being_emptied};
+  unsigned last = 0;
+  if (ready.claim(rank, last) == kNoPool) return Emptied::nothing;
+  if (inbox.drain(use)) return Emptied::all;
+  ready.add(0, rank);  // the thread that pushed has told no worker: the inbox was not empty
+  return Emptied::not_all;
+}
+
+}  // namespace rubato::runtime

@@ -1,0 +1,84 @@
+// Tasks of a thread outside arrive in the order of their creation, in every interleaving of two workers that
+// empty the inbox; and a wrong protocol is caught. Rule R9.
+// SPDX-License-Identifier: MIT
+#include "native/pool/inbox.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "native/pool/pool.hpp"
+#include "tests/native/sync/explorer.hpp"
+
+namespace {
+
+using namespace rubato::runtime;
+using test::ExploredAtomics;
+using test::Explorer;
+
+constexpr unsigned kRank = 0;
+
+struct Node {
+  ExploredAtomics::atomic<Node*> next{nullptr};
+  int number = 0;
+};
+
+template <class Rules>
+struct Model {
+  Pool<ExploredAtomics, Node> inbox;
+  ReadySet<ExploredAtomics> ready{1};
+  ExploredAtomics::atomic<bool> is_being_emptied{false};
+  Node nodes[2];
+  std::vector<int> arrived;
+
+  void create() {
+    for (int i = 0; i < 2; ++i) {
+      nodes[i].number = i + 1;
+      if (inbox.push(&nodes[i], &nodes[i])) ready.add(0, kRank);
+    }
+  }
+  Emptied empty() {
+    return empty_in_order<Rules>(inbox, ready, is_being_emptied, kRank, [this](const Node* node) {
+      Explorer::step();
+      arrived.push_back(node->number);
+    });
+  }
+};
+
+struct Outcome {
+  std::uint64_t schedules = 0, wrong = 0, by_another = 0;
+};
+template <class Rules>
+Outcome explore(bool stops_at_first) {
+  Outcome outcome;
+  std::unique_ptr<Model<Rules>> model;
+  const auto work = [&] { outcome.by_another += model->empty() == Emptied::another_does ? 1 : 0; };
+  outcome.schedules = Explorer::explore(
+      [&] {
+        model = std::make_unique<Model<Rules>>();
+        return Explorer::Bodies{[&] { model->create(); }, work, work};
+      },
+      [&] {
+        while (model->empty() != Emptied::nothing) {
+        }
+        outcome.wrong += model->arrived == std::vector<int>{1, 2} ? 0 : 1;
+      },
+      [&] { return stops_at_first && outcome.wrong != 0; });
+  return outcome;
+}
+
+TEST(Inbox, TasksOfAThreadArriveInTheirOrder) {
+  const Outcome outcome = explore<InboxRules>(false);
+  EXPECT_EQ(outcome.wrong, 0u) << "of " << outcome.schedules;
+  EXPECT_GT(outcome.by_another, 0u);
+  EXPECT_GT(outcome.schedules, 1000u);
+}
+
+struct SeveralAtATime : InboxRules {
+  static constexpr bool kOneAtATime = false;
+};
+TEST(Inbox, OfAWrongProtocolIsCaught) { EXPECT_NE(explore<SeveralAtATime>(true).wrong, 0u); }
+
+}  // namespace
