@@ -72,7 +72,7 @@ bool Idling::wait_for_work() {
       end_idling();
       return true;
     }
-    if (Events::idle(word) == engine_.workers() && is_over_when_all_are_idle(word)) {
+    if (Events::idle(word) == engine_.workers() && ((word & Events::kStop) != 0 || is_over())) {
       if (worker_.index == 0) {
         end_idling();
         return false;
@@ -174,34 +174,37 @@ void Idling::wait_for_end_of_pause() {
   }
 }
 
-/// Whether the run has ended. Every worker is idle: none holds a task, or is about to cancel.
-bool Idling::is_over_when_all_are_idle(std::uint64_t word) {
-  if ((word & Events::kStop) != 0) return true;
-  // What another thread created before it closed its hold is in the inbox, and not counted yet.
-  if (engine_.is_held_open()) return false;
-  if (!engine_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten)) return false;
-  // Empty may mean that a worker has just taken what was there, and not counted it yet: that one stopped
-  // idling before. If it idles again, the sums below have it.
-  if (Events::idle(engine_.events.look_ordered()) != engine_.workers()) return false;
-  if (has_fault(Fault::ends_when_idle)) return true;
-  if (is_everything_finished([this] { return engine_.sums(); })) return true;
-  // Tasks are left, and if nobody can find any they wait for groups that nobody can complete. A worker that
-  // stopped idling meanwhile, took a pool and put it back, must not go unnoticed: the word is as before then,
-  // but the worker counted the end of its idling after it became busy and before it took anything.
-  const auto idle_ends = [this] {
+namespace {
+
+/// See end_of_run().
+class Looks {
+ public:
+  explicit Looks(Engine& engine) : engine_(engine) {}
+
+  bool are_all_idle() const {
+    return Idling::Events::idle(engine_.events.look_ordered()) == engine_.workers();
+  }
+  bool is_held_open() const { return engine_.is_held_open(); }
+  bool has_inbox() const { return !engine_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten); }
+  std::uint64_t idle_ends() const {
     std::uint64_t sum = 0;
     for (unsigned w = 0; w < engine_.workers(); ++w)
       sum += engine_.worker(w).seen.idle_ends.load(std::memory_order_seq_cst);
     return sum;
-  };
-  const std::uint64_t before = idle_ends();
-  const Sums first = engine_.sums();
-  if (engine_.events.look_ordered() != word || engine_.has_work_for_anybody() ||
-      engine_.events.look_ordered() != word || engine_.sums() != first || idle_ends() != before)
-    return false;
-  if (first.created == first.finished) return true;  // the last ended since the look above
-  engine_.report_blocked();
-  return true;
+  }
+  Sums sums() const { return has_fault(Fault::ends_when_idle) ? Sums{} : engine_.sums(); }
+  bool has_work() const { return engine_.has_work_for_anybody(); }
+
+ private:
+  Engine& engine_;
+};
+
+}  // namespace
+
+bool Idling::is_over() {
+  const RunEnd end = end_of_run(Looks(engine_));
+  if (end == RunEnd::blocked) engine_.report_blocked();
+  return end != RunEnd::none;
 }
 
 }  // namespace rubato::runtime

@@ -35,7 +35,8 @@ class Idling {
   bool can_find_work() const;
   [[gnu::noinline]] bool lag(Events::Ticket ticket, std::uint64_t run);
   void sleep(Events::Ticket ticket, bool is_last);
-  bool is_over_when_all_are_idle(std::uint64_t word);
+  /// Whether the run has ended.
+  bool is_over();
   void wait_for_end_of_pause();
 
   Worker& worker_;

@@ -1,5 +1,18 @@
-// When a run has ended: two equal sums of what the workers created and finished, one after the other, while
-// all of them are idle. No counter is shared. Rule R10.
+// When a run has ended: all workers are idle, nothing holds it open, no task waits in the inbox, and the
+// workers have finished what they created. No counter is shared. Rule R10.
+//
+// These are looks at several words, one after the other. They describe one moment only if no worker was busy
+// meanwhile: it may have taken a task from the inbox before the look there, and have opened a hold in that
+// task after the look at holds. So the looks lie between two at `idle_ends`, how often a worker has stopped
+// to be idle. A worker counts that before it takes anything, and is idle again only after all it did:
+//
+//   the worker that ends the run                  another worker that is woken
+//   reads idle_ends                               is idle no more
+//   are all idle? is it held open? the inbox?     idle_ends + 1
+//   the sums                                      takes a task, runs it: a hold, other tasks
+//   are all idle? reads idle_ends again           is idle
+//
+// If all are idle at the last look but one, the other worker has either counted before, or not begun.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,11 +28,41 @@ struct Sums {
   bool operator==(const Sums&) const = default;
 };
 
-/// `sum` adds up anew at each call.
-template <class Sum>
-bool is_everything_finished(Sum sum) {
-  const Sums first = sum();
-  return first.created == first.finished && sum() == first;
+enum class RunEnd : std::uint8_t {
+  none,      ///< the run goes on, or another worker that goes on will ask again
+  finished,  ///< for good
+  blocked,   ///< the same, but tasks wait that nothing lets go
+};
+
+/// What a correct end does. Tests derive from it to build mutants, which they must catch.
+struct RunEndRules {
+  static constexpr bool kLooksForHolds = true;
+  static constexpr bool kLooksIntoInbox = true;
+  static constexpr bool kLooksForOthersAfterwards = true;
+  static constexpr bool kCountsIdleEnds = true;
+};
+
+/// By a worker that is idle. `looks`: all of them ordered by seq_cst.
+///   are_all_idle(), is_held_open(), has_inbox()
+///   idle_ends()   of all workers; a sum
+///   sums()
+///   has_work()    that a worker can find
+template <class Rules = RunEndRules, class Looks>
+RunEnd end_of_run(Looks&& looks) {
+  const std::uint64_t before = Rules::kCountsIdleEnds ? looks.idle_ends() : 0;
+  if (!looks.are_all_idle()) return RunEnd::none;
+  // In this order: what another thread created before it closed its hold is in the inbox.
+  if (Rules::kLooksForHolds && looks.is_held_open()) return RunEnd::none;
+  if (Rules::kLooksIntoInbox && looks.has_inbox()) return RunEnd::none;
+  const Sums sums = looks.sums();
+  const bool is_finished = sums.created == sums.finished;
+  // If no worker can find the tasks that are left, they wait for groups that no task can complete.
+  if (!is_finished && looks.has_work()) return RunEnd::none;
+  if constexpr (Rules::kLooksForOthersAfterwards) {
+    if (!looks.are_all_idle()) return RunEnd::none;
+    if (Rules::kCountsIdleEnds && looks.idle_ends() != before) return RunEnd::none;
+  }
+  return is_finished ? RunEnd::finished : RunEnd::blocked;
 }
 
 }  // namespace rubato::runtime

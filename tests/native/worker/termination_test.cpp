@@ -1,0 +1,134 @@
+// When a run has ended, while another worker is woken by threads outside, in every interleaving; and that a
+// wrong end is caught. Rule R10.
+// SPDX-License-Identifier: MIT
+#include "native/worker/termination.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "tests/native/sync/explorer.hpp"
+
+namespace {
+
+using namespace rubato::runtime;
+using test::Explorer;
+
+/// Two workers: both are idle, and one of them looks whether the run has ended. A thread outside, for which a
+/// hold is open, creates a task and closes its hold. The other worker runs that task, which may open a hold,
+/// as a timer does.
+struct Engine {
+  unsigned idle = 2, inbox = 0;
+  std::uint64_t ended_idling = 0;
+  unsigned holds = 1;
+  std::uint64_t created = 0, finished = 0;
+  const bool opens_hold = false;
+
+  bool is_over() const { return idle == 2 && inbox == 0 && holds == 0 && created == finished; }
+
+  // Each a step.
+  template <class Act>
+  static auto step(Act act) {
+    Explorer::step();
+    return act();
+  }
+  bool are_all_idle() {
+    return step([&] { return idle == 2; });
+  }
+  bool is_held_open() {
+    return step([&] { return holds != 0; });
+  }
+  bool has_inbox() {
+    return step([&] { return inbox != 0; });
+  }
+  bool has_work() { return has_inbox(); }
+  std::uint64_t idle_ends() {
+    return step([&] { return ended_idling; });
+  }
+  Sums sums() {
+    return step([&] { return Sums{created, finished}; });
+  }
+
+  void create_from_outside() {
+    step([&] { ++inbox; });
+    step([&] { --holds; });
+  }
+  void work() {
+    Explorer::block([this] { return inbox != 0; });
+    step([&] { --idle; });
+    step([&] { ++ended_idling; });
+    step([&] { --inbox; });
+    step([&] { ++created; });
+    if (opens_hold) step([&] { ++holds; });
+    step([&] { ++finished; });
+    step([&] { ++idle; });
+  }
+};
+
+struct Outcome {
+  std::uint64_t schedules = 0, ended = 0, too_early = 0, missed = 0;
+};
+template <class Rules>
+Outcome explore(bool opens_hold, bool stops_at_first) {
+  Outcome outcome;
+  std::unique_ptr<Engine> engine;
+  outcome.schedules = Explorer::explore(
+      [&] {
+        engine.reset(new Engine{.opens_hold = opens_hold});
+        return Explorer::Bodies{[&] {
+                                  if (end_of_run<Rules>(*engine) == RunEnd::none) return;
+                                  ++outcome.ended;
+                                  outcome.too_early += engine->is_over() ? 0 : 1;
+                                },
+                                [&] { engine->work(); }, [&] { engine->create_from_outside(); }};
+      },
+      [&] {
+        const RunEnd end = opens_hold ? RunEnd::none : RunEnd::finished;
+        outcome.missed += end_of_run<Rules>(*engine) == end ? 0 : 1;
+      },
+      [&] { return stops_at_first && outcome.too_early != 0; });
+  return outcome;
+}
+
+TEST(RunEnd, ComesOnlyWhenNothingRunsOrIsHeldOpen) {
+  for (const bool opens_hold : {false, true}) {
+    const Outcome outcome = explore<RunEndRules>(opens_hold, false);
+    EXPECT_EQ(outcome.too_early, 0u) << "of " << outcome.ended << " in " << outcome.schedules;
+    EXPECT_EQ(outcome.missed, 0u);
+    EXPECT_EQ(outcome.ended != 0, !opens_hold);
+    EXPECT_GT(outcome.schedules, 1000u);
+  }
+}
+
+struct ForgetsHolds : RunEndRules {
+  static constexpr bool kLooksForHolds = false;
+};
+struct ForgetsInbox : RunEndRules {
+  static constexpr bool kLooksIntoInbox = false;
+};
+struct LooksOnce : RunEndRules {
+  static constexpr bool kLooksForOthersAfterwards = false;
+};
+struct DoesNotCount : RunEndRules {
+  static constexpr bool kCountsIdleEnds = false;
+};
+
+TEST(RunEnd, OfAWrongRuleIsCaught) {
+  EXPECT_NE(explore<ForgetsHolds>(true, true).too_early, 0u);
+  EXPECT_NE(explore<ForgetsInbox>(true, true).too_early, 0u);
+  EXPECT_NE(explore<LooksOnce>(true, true).too_early, 0u);
+  EXPECT_NE(explore<DoesNotCount>(true, true).too_early, 0u);
+}
+
+/// Tasks are left that no worker can find.
+TEST(RunEnd, TasksThatNothingLetsGoAreTold) {
+  Engine engine;
+  engine.holds = 0;
+  engine.created = 1;
+  EXPECT_EQ(end_of_run(engine), RunEnd::blocked);
+  engine.inbox = 1;
+  EXPECT_EQ(end_of_run(engine), RunEnd::none);
+}
+
+}  // namespace
