@@ -36,7 +36,17 @@ native::Counters Engine::counters() const {
     c.lag_drops += n.lag_drops.get();
     c.lag_preempted += n.lag_preempted.get();
     c.lag_ns += to_ns(n.lag_ticks.get());
+    c.turn_lag_samples += n.turn_samples.get();
+    c.turn_lag_sample_hits += n.turn_sample_hits.get();
+    c.turn_lags += n.turn_lags.get();
+    c.turn_lag_hits += n.turn_lag_hits.get();
+    c.turn_lag_decisions += n.turn_decisions.get();
+    c.turn_lag_drops += n.turn_drops.get();
+    c.turn_lag_preempted += n.turn_preempted.get();
+    c.turn_lag_ns += to_ns(n.turn_lag_ticks.get());
+    c.turns_run_next += n.turns_run_next.get();
   }
+  c.turn_switch_ns = to_ns(workers_.front()->counts.turn_switch_ticks.get());
   c.lag_switch_ns = to_ns(workers_.front()->counts.lag_switch_ticks.get());
   c.prefetch_distance = workers_.front()->seen.prefetch_distance.load(std::memory_order_relaxed);
   c.unreclaimed_bytes = epochs->unreclaimed_bytes();

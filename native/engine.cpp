@@ -58,6 +58,8 @@ Engine::Engine()
   events.raise(Events::kPaused);
   check_counters_file();
   check_names(environ);
+  if (const unsigned ns = actor_switch_ns(environment))
+    dear_ticks_ = static_cast<std::uint64_t>(ns / 1000.0 * ticks_per_microsecond());
   build(options_from_environment(environment));
 }
 

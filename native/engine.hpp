@@ -69,6 +69,8 @@ class Engine {
   unsigned workers() const { return count_; }
   /// One for each worker: who idles leaves a CPU idle.
   bool has_cpus() const;
+  /// By how much a switch between two turns of actors is made dearer (RUBATO_ACTOR_SWITCH).
+  std::uint64_t dear_ticks() const { return dear_ticks_; }
   native::Counters counters() const;
   /// For run(). @throws TaskError inside a task, and beside another thread's run(); behind an algorithm that
   /// another thread has called it waits.
@@ -190,7 +192,8 @@ class Engine {
   native::Options options_;
   native::Counters earlier_;  // of workers that configure() has replaced
   std::vector<std::uint64_t> choices_;
-  unsigned count_ = 1;            // of workers
+  unsigned count_ = 1;  // of workers
+  std::uint64_t dear_ticks_ = 0;
   bool is_caller_pinned_ = true;  // in the next run, if workers are
   unsigned pool_count_ = 0;
   std::array<Atomic<std::uint16_t>, kPoolSlots> given_pools_;  // their indices

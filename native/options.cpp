@@ -63,6 +63,14 @@ native::Lagging::Kind lagging(const char* variable, std::string_view text) {
   refuse(variable, text, "off, published or on");
 }
 
+unsigned lagging_levels(const char* variable, std::string_view text) {
+  using native::Lagging;
+  if (text == "turns"sv) return Lagging::kTurns;
+  if (text == "workers"sv) return Lagging::kWorkers;
+  if (text == "turns,workers"sv || text == "workers,turns"sv) return Lagging::kTurns | Lagging::kWorkers;
+  refuse(variable, text, "turns, workers, or turns,workers");
+}
+
 /// Whether it lies in (0, 1), or is 1 where that means something.
 void check_share(const char* what, double value, bool may_be_one = false) {
   if (value > 0 && (value < 1 || (may_be_one && value == 1))) return;
@@ -91,11 +99,27 @@ native::Reclamation reclamation(const char* variable, std::string_view text) {
 }
 
 constexpr std::string_view kVariables[] = {
-    "RUBATO_WORKERS",     "RUBATO_OVERSUBSCRIBE", "RUBATO_BIND",           "RUBATO_PREFETCH",
-    "RUBATO_SYNC",        "RUBATO_RECLAIM",       "RUBATO_TRACE",          "RUBATO_COUNTERS",
-    "RUBATO_TRACE_SPANS", "RUBATO_LAG",           "RUBATO_LAG_DELAYS",     "RUBATO_LAG_PHI0",
-    "RUBATO_LAG_ERROR",   "RUBATO_LAG_SWITCH",    "RUBATO_LAG_CONFIDENCE", "RUBATO_TASK_MEMORY",
+    "RUBATO_WORKERS",
+    "RUBATO_OVERSUBSCRIBE",
+    "RUBATO_BIND",
+    "RUBATO_PREFETCH",
+    "RUBATO_SYNC",
+    "RUBATO_RECLAIM",
+    "RUBATO_TRACE",
+    "RUBATO_COUNTERS",
+    "RUBATO_TRACE_SPANS",
+    "RUBATO_LAG",
+    "RUBATO_LAG_DELAYS",
+    "RUBATO_LAG_PHI0",
+    "RUBATO_LAG_ERROR",
+    "RUBATO_LAG_SWITCH",
+    "RUBATO_LAG_CONFIDENCE",
+    "RUBATO_TASK_MEMORY",
     "RUBATO_STANDSTILL",
+    "RUBATO_LAG_LEVELS",
+    "RUBATO_LAG_TURN_SWITCH",
+    "RUBATO_MINIQUEUE",
+    "RUBATO_ACTOR_SWITCH",
 };
 
 /// One letter more, or another one; not both.
@@ -154,6 +178,9 @@ native::Options options_from_environment(const char* (*get)(const char*)) {
     options.standstill_seconds = *seconds;
   }
   if (const char* const text = get("RUBATO_LAG")) options.lagging.kind = lagging("RUBATO_LAG", text);
+  if (const char* const text = get("RUBATO_LAG_LEVELS"))
+    options.lagging.levels = lagging_levels("RUBATO_LAG_LEVELS", text);
+  if (const char* const text = get("RUBATO_MINIQUEUE")) options.miniqueue = flag("RUBATO_MINIQUEUE", text);
   if (const char* const text = get("RUBATO_LAG_DELAYS")) {
     const auto count = number(text);
     if (!count) refuse("RUBATO_LAG_DELAYS", text, "a number from 4 to 32");
@@ -166,6 +193,7 @@ native::Options options_from_environment(const char* (*get)(const char*)) {
   get_real("RUBATO_LAG_CONFIDENCE", options.lagging.confidence);
   get_real("RUBATO_LAG_ERROR", options.lagging.error);
   get_real("RUBATO_LAG_SWITCH", options.lagging.switch_microseconds);
+  get_real("RUBATO_LAG_TURN_SWITCH", options.lagging.turn_switch_microseconds);
   return options;
 }
 
@@ -174,6 +202,14 @@ bool task_memory_from_malloc(const char* (*get)(const char*)) {
   if (text == nullptr || text == "heap"sv) return false;
   if (text == "malloc"sv) return true;
   refuse("RUBATO_TASK_MEMORY", text, "heap or malloc");
+}
+
+unsigned actor_switch_ns(const char* (*get)(const char*)) {
+  const char* const text = get("RUBATO_ACTOR_SWITCH");
+  if (text == nullptr) return 0;
+  const auto ns = number(text);
+  if (!ns || *ns > 1'000'000) refuse("RUBATO_ACTOR_SWITCH", text, "a number of nanoseconds up to 1000000");
+  return *ns;
 }
 
 void check_options(const native::Options& options) {
@@ -188,6 +224,14 @@ void check_options(const native::Options& options) {
   if (!(lagging.switch_microseconds >= 0 && lagging.switch_microseconds <= 1000)) {
     throw TaskError("the cost of a sleep that lagging is given is at most 1000 us, but " +
                     std::to_string(lagging.switch_microseconds) + " were asked for");
+  }
+  if (!(lagging.turn_switch_microseconds >= 0 && lagging.turn_switch_microseconds <= 1000)) {
+    throw TaskError("the cost of a switch of turns that lagging is given is at most 1000 us, but " +
+                    std::to_string(lagging.turn_switch_microseconds) + " were asked for");
+  }
+  if (lagging.levels == 0 || lagging.levels > (native::Lagging::kWorkers | native::Lagging::kTurns)) {
+    throw TaskError("lagging has the levels 1 (workers), 2 (turns) and 3 (both), but " +
+                    std::to_string(lagging.levels) + " was asked for");
   }
   if (options.workers > kMaxWorkers) {
     throw TaskError("the native engine has at most 1024 workers, but " + std::to_string(options.workers) +

@@ -23,4 +23,8 @@ bool task_memory_from_malloc(const char* (*get)(const char*));
 /// Errors: TaskError if a field is out of range.
 void check_options(const native::Options& options);
 
+/// RUBATO_ACTOR_SWITCH, for experiments only (docs/lagging.md): nanoseconds, 0: none.
+/// Errors: TaskError if it is no number up to a million.
+unsigned actor_switch_ns(const char* (*get)(const char*));
+
 }  // namespace rubato::runtime

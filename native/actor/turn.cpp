@@ -13,6 +13,8 @@
 #include "actors/lifecycle.hpp"
 #include "native/actor/actors.hpp"
 #include "native/actor/lanes.hpp"
+#include "native/actor/scheduling.hpp"
+#include "native/actor/turn_lag.hpp"
 #include "native/engine.hpp"
 #include "native/fault.hpp"
 #include "native/pool/perturbation.hpp"
@@ -36,7 +38,6 @@ class Running {
   ThreadState& thread_;
 };
 
-Cell* cell_in(const Task* task) { return reinterpret_cast<Cell*>(task->words[0]); }
 MessageNode* node_in(const Task* task) { return reinterpret_cast<MessageNode*>(task->words[1]); }
 
 /// For the names in traces and sentences. A turn has that of its behavior (BehaviorType::turn).
@@ -50,40 +51,6 @@ void drop_delivery(Task* task) {
 }
 constexpr engine::TaskCode kDeliveryCode{
     [](Task* task) { deliver(task); }, drop_delivery, &typeid(Message), false, false, 2, engine::kNoPointer};
-
-/// An actor that has something to do, which nobody else sees to.
-[[gnu::noinline]] void schedule_elsewhere(ThreadState& self, const Cell& cell, Task* task) {
-  task->handle = std::uint64_t{static_cast<std::uint8_t>(cell.priority)} << engine::handle::kPriorityShift;
-  if (cell.core != Cell::kAnyCore) {
-    auto* const extended = static_cast<Task*>(self.heap.allocate<sizeof(engine::ExtendedTask)>());
-    extended->code = task->code;
-    extended->handle = task->handle | engine::handle::kExtended;
-    extended->words[0] = task->words[0];
-    ::new (static_cast<void*>(engine::extension_of(extended))) engine::TaskExtension{};
-    engine::extension_of(extended)->core = cell.core;
-    engine::extension_of(extended)->numa = engine::kAnywhere;
-    self.heap.free<sizeof(Task)>(task);
-    task = extended;
-  }
-  engine::submit(self, task);
-}
-
-void make_turn(Task& task, Cell& cell) {
-  task.handle = 0;
-  task.code = cell.type->turn;
-  task.words[0] = reinterpret_cast<std::uint64_t>(&cell);
-}
-
-/// By a tail call of who sends, whose own path then needs no frame.
-[[gnu::noinline]] void schedule(ThreadState& self, Cell& cell) {
-  auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
-  make_turn(*task, cell);
-  if (self.running == nullptr || !self.is_worker || cell.priority != Priority::normal ||
-      cell.core != Cell::kAnyCore) [[unlikely]]
-    return schedule_elsewhere(self, cell, task);
-  self.tasks.append(task);
-  engine::count_created(self);
-}
 
 void destroy_cell(engine::ResourceHeader* header) {
   auto& cell = static_cast<Cell&>(*header);
@@ -209,7 +176,14 @@ class Turn {
         if (is_mine) __builtin_prefetch(mailbox_.head());
         if (engine::handle_message(cell_, node)) [[likely]]
           ++handled;
-        if (is_mine || has_fault(Fault::actor_last_freed)) free_node(node);
+        if (is_mine) {
+          free_node(node);
+          continue;
+        }
+        if (has_fault(Fault::actor_last_freed)) free_node(node);
+        --left;  // none is linked behind the last one
+        is_drained = !needs_attention(cell_);
+        break;
       }
     } catch (...) {
       left_ = left - 1;
@@ -237,7 +211,7 @@ class Turn {
   [[gnu::noinline]] void step() {
     if (needs_attention(cell_) && attend()) return;
     if (left_ == 0 && !has_fault(Fault::actor_without_budget)) {
-      schedule(worker_, cell_);
+      schedule_behind(worker_, cell_);
       is_over_ = true;
       const Seizure<SeizureAtomics>::Inside inside(worker_.seizure);  // the ring stays as it is
       fetch_backlog(worker_.ring);
@@ -304,12 +278,14 @@ class Turn {
 
   /// True: the actor is idle, or has another turn.
   bool finish() {
+    if (worker_.turn_lag != nullptr && left_ != 0) [[unlikely]]
+      worker_.turn_lag->give_up(cell_, mailbox_);
     const auto [is_empty, released] = mailbox_.finish();
     if (released != nullptr) free_node(released);
     if (is_empty) return true;
     if (released != nullptr) return false;  // more came meanwhile
     if (has_fault(Fault::actor_half_linked)) return true;
-    schedule(worker_, cell_);  // a push is half-linked: let its thread go on
+    schedule_behind(worker_, cell_);  // a push is half-linked: let its thread go on
     return true;
   }
 
@@ -423,7 +399,7 @@ bool push_directly(OutsideThread& self, std::uint64_t to, MessageNode* node) {
     perturb();
     if (mailbox_of(cell).push(node, node)) {
       make_turn(*task, cell);
-      schedule_elsewhere(self, cell, task);
+      schedule_otherwise(self, cell, task, false);
       return true;
     }
   }

@@ -1,5 +1,6 @@
-// Lagging of workers: the waiting before one that has found nothing sleeps. What giving up costs, C, is
-// measured: from the call that wakes a sleeper until it runs, and that call. Rules A45 to A49.
+// Waiting a little before something is given up, by the clock; and lagging of workers: the waiting before one
+// that has found nothing sleeps, whose cost C is measured from the call that wakes a sleeper until it runs,
+// and that call. Rules A45 to A49.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <cstdint>
 
 #include "native/lag/lagging.hpp"
+#include "native/pool/perturbation.hpp"
 
 namespace rubato::runtime::lag {
 
@@ -46,7 +48,7 @@ class Preemptions {
   bool note(std::uint64_t gap, std::uint64_t now) {
     if (gap <= of(kGap)) return false;
     const bool repeats = count_ != 0 && now - until_ < of(kMost);
-    rest_ = repeats ? std::min(2 * rest_, kMost) : kFirst;
+    rest_ = repeats ? std::min(2 * rest_, kMost) : threshold(kFirst, 0.0);
     until_ = now + of(rest_);
     ++count_;
     return true;
@@ -66,35 +68,19 @@ class Preemptions {
 
 enum class Look : std::uint8_t { nothing, work, end };  ///< end: waiting makes no sense any more
 
+/// One wait after another, of one thread.
 /// @tparam Clock  static now(), in ticks, and pause(), between two looks
-template <class Clock, class Random>
-class Waiting {
+template <class Clock>
+class Waits {
  public:
   /// @param ticks  of a microsecond
-  /// @param switch_microseconds  C; 0: to be measured
-  Waiting(const Rules& rules, Random random, double ticks, double switch_microseconds)
-      : lagging_(rules, random),
-        cost_(ticks, switch_microseconds),
-        preemptions_(ticks),
-        delays_(rules.delays) {}
+  explicit Waits(double ticks) : preemptions_(ticks) {}
 
-  bool may_lag() const { return !preemptions_.must_rest(Clock::now()); }
-  /// Waits as lagging decides. @param look  Look ()
-  Look give_up(auto&& look) {
-    Look seen = Look::nothing;
-    lagging_.give_up([&](unsigned delays) { return wait(delays, look, seen); });
-    return seen;
-  }
-  void note_wake_up(std::uint64_t ticks) { cost_.note(ticks); }
-
-  const Events& events() const { return lagging_.events(); }
-  std::uint64_t waited() const { return waited_; }  ///< in ticks
-  std::uint64_t preempted() const { return preemptions_.count(); }
-  std::uint64_t switch_ticks() const { return cost_.ticks(); }
-
- private:
-  unsigned wait(unsigned delays, auto& look, Look& seen) {
-    const std::uint64_t begin = Clock::now(), step = std::max<std::uint64_t>(cost_.ticks() / delays_, 1);
+  bool may_wait() const { return preemptions_.count() == 0 || !preemptions_.must_rest(Clock::now()); }
+  /// Waits for `delays` of `step` ticks, or until `look` says that there is something.
+  /// @returns at which delay there was work, from 1; 0: there was none
+  unsigned wait(unsigned delays, std::uint64_t step, auto& look, Look& seen) {
+    const std::uint64_t begin = Clock::now();
     std::uint64_t last = begin, now = begin;
     do {
       Clock::pause();
@@ -109,11 +95,43 @@ class Waiting {
     return static_cast<unsigned>(std::clamp<std::uint64_t>(found_at, 1, delays));
   }
 
+  std::uint64_t waited() const { return waited_; }  ///< in ticks
+  std::uint64_t preempted() const { return preemptions_.count(); }
+
+ private:
+  Preemptions preemptions_;
+  std::uint64_t waited_ = 0;
+};
+
+template <class Clock, class Random>
+class Waiting {
+ public:
+  /// @param ticks  of a microsecond
+  /// @param switch_microseconds  C; 0: to be measured
+  Waiting(const Rules& rules, Random random, double ticks, double switch_microseconds)
+      : lagging_(rules, random), cost_(ticks, switch_microseconds), waits_(ticks), delays_(rules.delays) {}
+
+  bool may_lag() const { return waits_.may_wait(); }
+  /// Waits as lagging decides. @param look  Look ()
+  Look give_up(auto&& look) {
+    Look seen = Look::nothing;
+    lagging_.give_up([&](unsigned delays) {
+      return waits_.wait(delays, std::max<std::uint64_t>(cost_.ticks() / delays_, 1), look, seen);
+    });
+    return seen;
+  }
+  void note_wake_up(std::uint64_t ticks) { cost_.note(ticks); }
+
+  const Events& events() const { return lagging_.events(); }
+  std::uint64_t waited() const { return waits_.waited(); }  ///< in ticks
+  std::uint64_t preempted() const { return waits_.preempted(); }
+  std::uint64_t switch_ticks() const { return cost_.ticks(); }
+
+ private:
   Lagging<Random> lagging_;
   ParkCost cost_;
-  Preemptions preemptions_;
+  Waits<Clock> waits_;
   unsigned delays_;
-  std::uint64_t waited_ = 0;
 };
 
 }  // namespace rubato::runtime::lag

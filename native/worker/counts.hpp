@@ -15,6 +15,7 @@ class Count {
   void add(std::uint64_t n = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
+  void set(std::uint64_t n) { value_.store(n, std::memory_order_relaxed); }
   std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
   /// Who reads it by get_ordered() sees what was done before, other workers' counts included: a task that is
   /// counted as finished is also seen to have been created (see Sums).
@@ -31,6 +32,9 @@ struct Counts {
   Count messages, actors, actors_stopped;
   Count lag_samples, lag_sample_hits, lags, lag_hits, lag_ticks, lag_decisions, lag_drops, lag_preempted,
       lag_switch_ticks;
+  // Of turns.
+  Count turn_samples, turn_sample_hits, turn_lags, turn_lag_hits, turn_lag_ticks, turn_decisions, turn_drops,
+      turn_preempted, turn_switch_ticks, turns_run_next;
 };
 
 }  // namespace rubato::runtime

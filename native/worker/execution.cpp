@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "native/actor/scheduling.hpp"
 #include "native/fault.hpp"
 #include "native/sync/latch.hpp"
 #include "native/sync/patience.hpp"
@@ -82,8 +83,14 @@ void Worker::finish_rest(Slot slot) {
 Task* Worker::take_committed(unsigned in_a_row) {
   lists.count_taken();
   Task* const task = committed.take();
-  const bool is_wanted = (engine.events.look() & ~Events::kIdleMask) != 0;
-  if (committed.is_empty() && !is_wanted && in_a_row < threshold(policy::kRunInARow, 2u)) return task;
+  const std::uint64_t word = engine.events.look();
+  // An actor's turn (scheduling.hpp) is for others where others have nothing to do.
+  const bool is_next_turn = is_turn(task);
+  const bool is_wanted = (is_next_turn ? word : word & ~Events::kIdleMask) != 0;
+  if (committed.is_empty() && !is_wanted && in_a_row < threshold(policy::kRunInARow, 2u)) {
+    if (is_next_turn) counts.turns_run_next.add();
+    return task;
+  }
   requeue(task);
   for (; !committed.is_empty(); lists.count_taken()) requeue(committed.take());
   return nullptr;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "native/actor/scheduling.hpp"
 #include "native/engine.hpp"
 #include "native/worker/policy.hpp"
 #include "native/worker/worker.hpp"
@@ -61,6 +62,10 @@ bool Worker::hand_over(engine::WorkerHeap& from) {
     if (may) chain.append(slot.task());
     return may;
   });
+  // The turn that is to run next; what on_commit() has put there belongs behind the running task.
+  if (const Task* const next = committed.first_seen(); next != nullptr && is_turn(next)) {
+    if (Task* const copy = copy_last(committed, from)) chain.append(copy);
+  }
   lists.hand_over(chain, policy::kMostChunk, [&](TaskList& list) { return copy_last(list, from); });
   if (chain.is_empty()) return false;
   sharing.publish_for_worker(chain);

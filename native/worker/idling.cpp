@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "native/actor/turn_lag.hpp"
 #include "native/engine.hpp"
 #include "native/fault.hpp"
 #include "native/lag/formulas.hpp"
@@ -16,7 +17,7 @@ namespace rubato::runtime {
 Idling::Idling(Worker& worker) : worker_(worker), engine_(worker.engine) {
   using Kind = native::Lagging::Kind;
   const native::Lagging& l = engine_.options().lagging;
-  if (l.kind == Kind::off || !engine_.has_cpus()) return;
+  if (l.kind == Kind::off || !l.has_level(native::Lagging::kWorkers) || !engine_.has_cpus()) return;
   const lag::Rules rules{.samples = lag::sample_size(l.confidence, l.error),
                          .delays = l.delays,
                          .initial_rate = l.initial_rate,
@@ -44,6 +45,7 @@ bool Idling::wait_for_work() {
   Events& events = engine_.events;
   const TraceScope idle(worker_.timer.lane(), TraceSpan::Kind::idle);
   worker_.leave_epochs();  // first: when all are idle, run() may end and free what is left
+  if (worker_.turn_lag != nullptr) worker_.turn_lag->forget_switch();
   if (worker_.has_created_anything()) {
     worker_.enter_epochs();
     return true;
@@ -136,16 +138,16 @@ bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
   });
   engine_.lagging.fetch_sub(1, std::memory_order_relaxed);
   const lag::Events& e = lag_->events();
-  const auto set = [](Count& count, std::uint64_t value) { count.add(value - count.get()); };
-  set(worker_.counts.lag_samples, e.samples);
-  set(worker_.counts.lag_sample_hits, e.sample_hits);
-  set(worker_.counts.lags, e.lags);
-  set(worker_.counts.lag_hits, e.hits);
-  set(worker_.counts.lag_decisions, e.decisions);
-  set(worker_.counts.lag_drops, e.drops);
-  set(worker_.counts.lag_ticks, lag_->waited());
-  set(worker_.counts.lag_preempted, lag_->preempted());
-  set(worker_.counts.lag_switch_ticks, lag_->switch_ticks());
+  Counts& counts = worker_.counts;
+  counts.lag_samples.set(e.samples);
+  counts.lag_sample_hits.set(e.sample_hits);
+  counts.lags.set(e.lags);
+  counts.lag_hits.set(e.hits);
+  counts.lag_decisions.set(e.decisions);
+  counts.lag_drops.set(e.drops);
+  counts.lag_ticks.set(lag_->waited());
+  counts.lag_preempted.set(lag_->preempted());
+  counts.lag_switch_ticks.set(lag_->switch_ticks());
   return is_woken;
 }
 

@@ -57,6 +57,8 @@ class PrivateTasks {
   void count_appended() { ++appended_; }
   std::uint64_t taken() const { return taken_; }
   bool has_own() const { return !own_.is_empty(); }
+  /// Of high priority.
+  bool has_high() const { return !high_.is_empty(); }
 
   // ---- The current timestamp's ----
   Lanes& now() { return now_; }

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "native/actor/turn_lag.hpp"
 #include "native/engine.hpp"
 #include "native/worker/clock.hpp"
 #include "native/worker/execute.hpp"
@@ -27,6 +28,7 @@ Worker::Worker(Engine& owner, unsigned number)
       refreshes_(owner.options().reclamation != Reclamation::off),
       adapts_(owner.options().prefetch.kind == PrefetchMode::Kind::adapted) {
   is_worker = true;
+  lists_turns = !owner.options().miniqueue && owner.dear_ticks() == 0;
   epoch = &owner.epochs->member(number);
   const PrefetchMode& prefetch = owner.options().prefetch;
   const bool prefetches = prefetch.kind != PrefetchMode::Kind::off;
@@ -34,7 +36,13 @@ Worker::Worker(Engine& owner, unsigned number)
   seizure.set_timed(true);
   ordered.set_prefetching(prefetches);
   owner.prepare(*this);
+  const native::Lagging& lagging = owner.options().lagging;
+  if (lagging.kind != native::Lagging::Kind::off && lagging.has_level(native::Lagging::kTurns) &&
+      owner.has_cpus())
+    turn_lag = std::make_unique<TurnLag>(*this);
 }
+
+Worker::~Worker() = default;
 
 void Worker::set_distance(unsigned distance) {
   ring.set_distance(distance);
@@ -75,6 +83,10 @@ void Worker::end_timing() {
 /// As execute(), where tasks are timed or another thread asks for this worker's.
 void Worker::execute_timed(Slot slot) {
   const bool is_timed = timer.is_on();
+  if (turn_lag != nullptr && turn_lag->is_timing()) {
+    turn_lag->note_next(*slot.task());
+    if (!is_timed) seizure.set_timed(false);
+  }
   if (is_timed) timer.begin(*slot.task());
   execute(slot);
   if (is_timed) end_timing();

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include "native/actor/actors.hpp"
 #include "native/order/ordered_part.hpp"
@@ -36,6 +37,7 @@
 namespace rubato::runtime {
 
 class Engine;
+class TurnLag;
 
 /// Whether Worker::finish_special() has something to do, or the task has a second line.
 inline bool is_special(const Task* task) {
@@ -53,6 +55,7 @@ class alignas(128) Worker : public engine::ThreadState {
   using Events = EventCount<StdAtomics>;
 
   Worker(Engine& owner, unsigned number);
+  ~Worker();
 
   // ---- The engine, and what programs call ----
   /// Runs tasks until the run is over (worker 0) or threads end (the others).
@@ -116,6 +119,7 @@ class alignas(128) Worker : public engine::ThreadState {
   Sharing sharing{*this};
   OrderedPart ordered{*this};
   Idling idling{*this};
+  std::unique_ptr<TurnLag> turn_lag;  // null: turns do not lag
   CpuBinding cpu;
   SeenByOthers seen;
   Seizure<SeizureAtomics> seizure;

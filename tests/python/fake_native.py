@@ -2,7 +2,7 @@
 """A stand-in for an application of the native engine: reads the engine's environment, writes its counters.
 
 What it "runs" is decided by its arguments: --fail-check, --sleep SECONDS, --crash, --no-engine, --wrong-input,
---wrong-usage, --throw SENTENCE, --long-tasks. With --json it prints one object.
+--wrong-usage, --throw SENTENCE, --long-tasks, --lagging. With --json it prints one object.
 """
 
 # SPDX-License-Identifier: MIT
@@ -47,6 +47,10 @@ def main() -> int:
             long_tasks = [{"function": n, "count": c, "longest_seconds": s} for n, (c, s) in names.items()]
         counters = {"tasks_created": 100, "tasks_run": 100, "tasks_run_alone": 3, "reads_repeated": 7}
         counters["tasks_run_long"] = sum(t["count"] for t in long_tasks)
+        if "--lagging" in arguments:
+            counters |= {"lag_samples": 5, "lag_sample_hits": 2, "lags": 15, "lag_hits": 7, "lag_ns": 3_000_000}
+            counters |= {"turn_lag_samples": 10, "turn_lag_sample_hits": 3, "turn_lags": 10, "turn_lag_hits": 3}
+            counters |= {"turn_lag_ns": 2_000_000, "lag_switch_ns": 21_400, "turn_switch_ns": 1500}
         document = {
             "format": 1,
             "workers": workers,

@@ -160,6 +160,8 @@ def test_wrong_options_of_the_engine_are_refused_with_2(application: str, build:
     for variable, value in (("RUBATO_WORKERS", "many"), ("RUBATO_WORKERS", "1000"), ("RUBATO_PREFETCH", "x"),
                             ("RUBATO_TRACE", "/no/such/folder/trace.json"), ("RUBATO_TRACE_SPANS", "-3"),
                             ("RUBATO_LAG", "maybe"), ("RUBATO_LAG_ERROR", "small"),
+                            ("RUBATO_LAG_LEVELS", "actors"), ("RUBATO_LAG_TURN_SWITCH", "dear"),
+                            ("RUBATO_MINIQUEUE", "yes"), ("RUBATO_ACTOR_SWITCH", "1000001"),
                             ("RUBATO_COUNTERS", "/no/such/folder/counters.json")):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("RUBATO_")} | {variable: value}
         done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)

@@ -77,6 +77,8 @@ struct Extras {
   bool has_killed_children = false;  ///< it ends, and was killed
   BasicLanes<MessageNode> lanes;
   bool has_had_timers = false;
+  /// What lagging knows of it, if its engine lags turns (native/lag/record.hpp).
+  std::unique_ptr<void, void (*)(void*)> lag{nullptr, [](void*) {}};
   TimerLink* timers = nullptr;  ///< of its messages and asks; guarded by the engine's table of timers
 };
 

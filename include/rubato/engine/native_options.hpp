@@ -29,8 +29,8 @@ enum class Reclamation : std::uint8_t {
   off,    ///< when run() ends, or when every worker that was at work at the removal has had nothing to do
 };
 
-/// Speculative lagging: a worker that finds nothing waits a little before it sleeps, where samples say that
-/// this pays (docs/native.md).
+/// Speculative lagging: a worker that finds nothing waits a little before it sleeps, and an actor without
+/// messages before it gives up its turn, where samples say that this pays (docs/lagging.md).
 struct Lagging {
   enum class Kind : std::uint8_t {
     off,
@@ -43,6 +43,13 @@ struct Lagging {
   double confidence = 0.95;        ///< RUBATO_LAG_CONFIDENCE, and
   double error = 0.15;             ///< RUBATO_LAG_ERROR: both say how many samples a decision takes
   double switch_microseconds = 0;  ///< RUBATO_LAG_SWITCH; what a sleep costs, up to 1000; 0: is measured
+  /// What lags, RUBATO_LAG_LEVELS=turns,workers: a worker before it sleeps, and an actor before it gives up
+  /// its turn.
+  static constexpr unsigned kWorkers = 1, kTurns = 2;
+  unsigned levels = kWorkers | kTurns;
+  /// RUBATO_LAG_TURN_SWITCH; what a switch from turn to turn costs, up to 1000; 0: is measured.
+  double turn_switch_microseconds = 0;
+  bool has_level(unsigned level) const { return (levels & level) != 0; }
 };
 
 struct Options {
@@ -61,6 +68,9 @@ struct Options {
   /// RUBATO_STANDSTILL; seconds in which no task starts or ends, though tasks wait, after which standard
   /// error says so once; 0: never. Several workers only.
   unsigned standstill_seconds = 5;
+  /// RUBATO_MINIQUEUE=1: the turn of an actor that a running turn causes runs next, unless another worker has
+  /// nothing to do.
+  bool miniqueue = false;
 };
 
 /// The options in force.
@@ -101,6 +111,17 @@ struct Counters {
   std::uint64_t lag_drops = 0;        ///< lags ceased to pay
   std::uint64_t lag_preempted = 0;    ///< a worker lost its CPU while it waited
   std::uint64_t lag_switch_ns = 0;    ///< what sleeping and being woken costs worker 0, as it takes it to be
+  // The same of actors that wait before they give up a turn.
+  std::uint64_t turn_lag_samples = 0;      ///< a turn waited in order to learn whether a message comes
+  std::uint64_t turn_lag_sample_hits = 0;  ///< one came
+  std::uint64_t turn_lags = 0;             ///< a turn waited since its actor had learnt that this pays
+  std::uint64_t turn_lag_hits = 0;         ///< a message came
+  std::uint64_t turn_lag_ns = 0;           ///< that samples and lags took
+  std::uint64_t turn_lag_decisions = 0;    ///< an actor had samples enough
+  std::uint64_t turn_lag_drops = 0;        ///< lags ceased to pay
+  std::uint64_t turn_lag_preempted = 0;    ///< a worker lost its CPU while a turn waited
+  std::uint64_t turn_switch_ns = 0;  ///< what a switch from turn to turn costs worker 0; 0: not known yet
+  std::uint64_t turns_run_next = 0;  ///< turns that ran right behind the one that caused them (miniqueue)
 };
 Counters counters();
 

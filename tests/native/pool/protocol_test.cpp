@@ -32,6 +32,10 @@ struct WorkerRules {
   static constexpr bool kRechecksBeforeSleep = true;
   static constexpr bool kEndsOnlyWhenAllAreIdle = true;
   static constexpr bool kNotifies = true;
+  /// As an actor's turn that lags: it looks whether more is linked behind the last task, before it
+  /// gives the pool up as without that.
+  static constexpr bool kLags = false;
+  static constexpr bool kFinishesAfterLag = true;
   using PoolRules = rubato::runtime::PoolRules;
   /// That a notify() which need not wake leaves nobody asleep is explored by itself, in the section Requests:
   /// there are too many states for both.
@@ -115,15 +119,22 @@ struct Model {
     if (ready.claim(0, last) == kNoPool) return false;
     bool has_run = false;
     for (;;) {
-      const auto taken = pool.take();
-      if (taken.node == nullptr) break;
-      has_run = true;
-      run(taken.node);
-      ++counters[self].finished;
-      if (taken.is_last) break;
+      for (;;) {
+        const auto taken = pool.take();
+        if (taken.node == nullptr) break;
+        has_run = true;
+        run(taken.node);
+        ++counters[self].finished;
+        if (taken.is_last) break;
+      }
+      const bool has_more = Rules::kLags && pool.has_more();
+      if (!Rules::kFinishesAfterLag && !has_more) return true;
+      const auto finished = pool.finish();
+      if (finished.is_empty) return true;
+      if (Rules::kLags && finished.released != nullptr) continue;  // more came: the turn goes on
+      make_ready(has_run);                                         // else half-linked: it looks again itself
+      return true;
     }
-    if (!pool.finish().is_empty) make_ready(has_run);  // else half-linked: it looks again itself
-    return true;
   }
 
   void push_from_outside() {
@@ -215,6 +226,11 @@ void expect_correct(std::array<unsigned, 2> pushes) {
 TEST(Protocol, AnotherThreadPushesOneTask) { expect_correct<WorkerRules>({0, 1}); }
 TEST(Protocol, AnotherThreadPushesTwoTasks) { expect_correct<WorkerRules>({0, 2}); }
 TEST(Protocol, AWorkerAndAnotherThreadPushToOnePool) { expect_correct<WorkerRules>({1, 1}); }
+
+struct Lags : WorkerRules {
+  static constexpr bool kLags = true;
+};
+TEST(Protocol, AWorkerAndAnotherThreadPushToAPoolWhoseOwnerLags) { expect_correct<Lags>({1, 1}); }
 
 // ---- Requests ----
 
@@ -332,6 +348,13 @@ struct HalfLinkedIsEmpty : WorkerRules {
 };
 TEST(ProtocolMutants, TakingAHalfLinkedPushForAnEmptyPoolLosesIt) {
   EXPECT_EQ(first_failure<HalfLinkedIsEmpty>(), "workers sleep for ever");
+}
+
+struct GivesUpByTheLookAlone : Lags {
+  static constexpr bool kFinishesAfterLag = false;
+};
+TEST(ProtocolMutants, GivingUpAfterALagWithoutFinishingLosesWhatComesLater) {
+  EXPECT_NE(first_failure<GivesUpByTheLookAlone>(), "");
 }
 
 struct LetsLastGo : WorkerRules {

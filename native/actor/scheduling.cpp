@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "native/actor/scheduling.hpp"
+
+#include <cstdint>
+#include <new>
+#include <typeinfo>
+
+#include "native/actor/turn_lag.hpp"
+#include "native/engine.hpp"
+#include "native/worker/clock.hpp"
+#include "native/worker/worker.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+using engine::Task;
+using engine::ThreadState;
+
+void spend(std::uint64_t how_long) {
+  const std::uint64_t begin = ticks();
+  while (ticks() - begin < how_long) {
+  }
+}
+
+/// In traces.
+struct DearTurn {};
+void run_dear_turn(Task* task) {
+  const std::uint64_t half = the_engine().dear_ticks() / 2;
+  spend(half);
+  if (TurnLag* const lag = static_cast<Worker&>(*engine::current_thread).turn_lag.get()) lag->note_dear(half);
+  engine::run_actor_turn(task);
+}
+constexpr engine::TaskCode kDearTurnCode{run_dear_turn, nullptr, &typeid(DearTurn), false, false, 1, 0};
+
+/// Of normal priority and on any worker. One load: the three lie side by side, and `to_clear` is 0 while tasks
+/// run.
+bool is_plain(const Cell& cell) {
+  return (static_cast<std::uint32_t>(cell.priority) | std::uint32_t{cell.to_clear} << 8 |
+          std::uint32_t{cell.core} << 16) == std::uint32_t{Cell::kAnyCore} << 16;
+}
+
+void append(ThreadState& self, Task* task) {
+  self.tasks.append(task);
+  engine::count_created(self);
+}
+
+/// The turn that runs next.
+void put_next(Worker& worker, Task* task) {
+  {
+    const Seizure<SeizureAtomics>::Inside inside(worker.seizure);
+    if (!worker.committed.is_empty()) worker.tasks.append(worker.committed.take());
+    worker.committed.append(task);
+  }
+  engine::count_created(worker);
+}
+
+void submit_elsewhere(ThreadState& self, const Cell& cell, Task* task) {
+  task->handle = std::uint64_t{static_cast<std::uint8_t>(cell.priority)} << engine::handle::kPriorityShift;
+  if (cell.core != Cell::kAnyCore) {
+    auto* const extended = static_cast<Task*>(self.heap.allocate<sizeof(engine::ExtendedTask)>());
+    extended->code = task->code;
+    extended->handle = task->handle | engine::handle::kExtended;
+    extended->words[0] = task->words[0];
+    ::new (static_cast<void*>(engine::extension_of(extended))) engine::TaskExtension{};
+    engine::extension_of(extended)->core = cell.core;
+    engine::extension_of(extended)->numa = engine::kAnywhere;
+    self.heap.free<sizeof(Task)>(task);
+    task = extended;
+  }
+  engine::submit(self, task);
+}
+
+}  // namespace
+
+bool is_dear_turn(const Task* task) { return task->code == &kDearTurnCode; }
+
+void make_turn(Task& task, Cell& cell) {
+  task.handle = 0;
+  task.code = cell.type->turn;
+  task.words[0] = reinterpret_cast<std::uint64_t>(&cell);
+}
+
+[[gnu::noinline]] void schedule_otherwise(ThreadState& self, const Cell& cell, Task* task, bool may_be_next) {
+  const Engine& engine = the_engine();
+  if (engine.dear_ticks() != 0) {
+    spend(engine.dear_ticks() / 2);
+    task->code = &kDearTurnCode;
+  }
+  if (self.running == nullptr || !self.is_worker || !is_plain(cell))
+    return submit_elsewhere(self, cell, task);
+  auto& worker = static_cast<Worker&>(self);
+  if (may_be_next && engine.options().miniqueue && self.actor != 0) return put_next(worker, task);
+  append(self, task);
+}
+
+/// By a tail call of the sender, whose own path then needs no frame.
+[[gnu::noinline]] void schedule(ThreadState& self, Cell& cell) {
+  auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
+  make_turn(*task, cell);
+  if (self.running == nullptr || !self.lists_turns || !is_plain(cell)) [[unlikely]]
+    return schedule_otherwise(self, cell, task, true);
+  append(self, task);
+}
+
+void schedule_behind(ThreadState& self, Cell& cell) {
+  auto* const task = static_cast<Task*>(self.heap.allocate<sizeof(Task)>());
+  make_turn(*task, cell);
+  if (!self.lists_turns || !is_plain(cell)) [[unlikely]]
+    return schedule_otherwise(self, cell, task, false);
+  append(self, task);
+}
+
+}  // namespace rubato::runtime
