@@ -77,6 +77,18 @@ class Actors(_Section):
     dead_letters: int = 0
 
 
+class Lagging(_Section):
+    """Of a native run that waited before workers slept (`waits`) or before actors gave up a turn (`turn_waits`): the
+    share of waits in which something came, their share of the workers' time, and what giving up costs."""
+
+    waits: int = 0
+    turn_waits: int = 0
+    hit_share: float = 0
+    time_share: float = 0
+    switch_ns: float = 0
+    turn_switch_ns: float = 0
+
+
 class Host(_Section):
     seconds: float = 0
     mips: float | None = None
@@ -102,6 +114,7 @@ class Summary(_Section):
     check: Literal["passed", "failed", "none"] = "none"
     long_tasks: LongTasks | None = None
     actors: Actors | None = None
+    lagging: Lagging | None = None
     host: Host = Field(default_factory=Host)
     output: str = ""
     exit_code: int = 0

@@ -172,6 +172,7 @@ def _write_results(
         "check": _check(output),
         "long_tasks": {"count": values.get("tasks_run_long", 0), "functions": counters.get("long_tasks", [])},
         "actors": _actors(values),
+        "lagging": _lagging(values, counters),
         "host": {"seconds": ended.seconds, "mips": None, "peak_mb": counters["peak_mb"]},
         "output": output,
         "exit_code": code,
@@ -196,6 +197,24 @@ def _actors(values: dict[str, int]) -> dict[str, int] | None:
         "spawned": values["actors_spawned"],
         "messages": values["messages_handled"],
         "dead_letters": values["dead_letters"],
+    }
+
+
+def _lagging(values: dict[str, int], counters: dict[str, Any]) -> dict[str, float] | None:
+    """Of workers before they sleep, and of actors before they give up a turn; nothing where neither waited."""
+    waits = values.get("lag_samples", 0) + values.get("lags", 0)
+    turn_waits = values.get("turn_lag_samples", 0) + values.get("turn_lags", 0)
+    if not waits and not turn_waits:
+        return None
+    hits = values["lag_sample_hits"] + values["lag_hits"] + values["turn_lag_sample_hits"] + values["turn_lag_hits"]
+    available = 1e9 * counters["seconds"] * counters["workers"]
+    return {
+        "waits": waits,
+        "turn_waits": turn_waits,
+        "hit_share": hits / (waits + turn_waits),
+        "time_share": (values["lag_ns"] + values["turn_lag_ns"]) / available if available else 0,
+        "switch_ns": values["lag_switch_ns"],
+        "turn_switch_ns": values["turn_switch_ns"],
     }
 
 
