@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Iteration i has the timestamps 3i to 3i + 2. At 3i `assign` finds a point's nearest centre and creates
 // `add` on that centre's locale. At 3i + 1 `divide` moves a centre into the middle of its points. At 3i + 2
-// `decide` begins the next iteration. `assign` only reads what `divide` writes and `add` only writes what
-// `divide` reads, so both may share a timestamp.
+// `decide` begins the next iteration. `add` touches nothing that `assign` does, so both share a
+// timestamp. `divide` writes the positions of the next iteration, so that attempts ahead of the last `assign`
+// do not conflict with it.
 #include "apps/kmeans/kmeans_tasks.hpp"
 
 #include <cstddef>
@@ -50,7 +51,7 @@ struct Shared {
   Search search;
   const Points* input = nullptr;
   Rows<tracked<std::uint32_t>> centre_of;  // a row a point
-  Rows<tracked<Fixed>> positions;          // a row a centre
+  Rows<tracked<Fixed>> positions;          // a row a centre, of even iterations, then of odd ones
   Rows<tracked<std::int64_t>> sums;        // a row a centre
   tracked<std::uint64_t> iterations = 0;
   tracked<std::uint64_t> moved = 0;  // in the last iteration
@@ -60,6 +61,11 @@ Shared shared;
 /// Points have the first locales, then centres, then the one task that decides.
 Locale locale_of_centre(std::uint32_t centre) { return std::uint64_t{shared.points} + centre; }
 Locale locale_of_decision() { return std::uint64_t{shared.points} + shared.centres; }
+
+/// Where the centres are in an iteration; `divide` writes those of the next one.
+tracked<Fixed>* position_of(std::uint32_t centre, std::uint64_t iteration) {
+  return shared.positions[centre + static_cast<std::uint32_t>(iteration % 2) * shared.centres];
+}
 
 void add(std::uint32_t centre, std::uint32_t point, std::uint32_t moved) {
   tracked<std::int64_t>* const row = shared.sums[centre];
@@ -71,10 +77,11 @@ void add(std::uint32_t centre, std::uint32_t point, std::uint32_t moved) {
 
 std::uint32_t nearest_centre(const Fixed* coordinates) {
   const std::uint32_t dimensions = shared.dimensions;
+  const std::uint64_t iteration = timestamp() / kSteps;
   std::uint32_t best = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (std::uint32_t c = 0; c < shared.centres; ++c) {
-    const tracked<Fixed>* const position = shared.positions[c];
+    const tracked<Fixed>* const position = position_of(c, iteration);
     std::int64_t distance = 0;
     for (std::uint32_t d = 0; d < dimensions; ++d) {
       const std::int64_t difference = coordinates[d] - position[d];
@@ -100,14 +107,15 @@ void assign(std::uint32_t point) {
 /// A centre without points stays where it is.
 void divide(std::uint32_t centre) {
   tracked<std::int64_t>* const row = shared.sums[centre];
-  tracked<Fixed>* const position = shared.positions[centre];
+  const std::uint64_t iteration = timestamp() / kSteps;
+  const tracked<Fixed>* const position = position_of(centre, iteration);
+  tracked<Fixed>* const next = position_of(centre, iteration + 1);
   const std::int64_t count = row[kCount];
-  if (count == 0) return;
-  row[kCount] = 0;
   for (std::uint32_t d = 0; d < shared.dimensions; ++d) {
-    position[d] = static_cast<Fixed>(row[kFirstSum + d] / count);
+    next[d] = count == 0 ? position[d].get() : static_cast<Fixed>(row[kFirstSum + d] / count);
     row[kFirstSum + d] = 0;
   }
+  row[kCount] = 0;
 }
 
 template <TaskType type>
@@ -157,7 +165,7 @@ void create_iteration(std::uint64_t first) {
 
 Clustering kmeans_by_tasks(const Points& points, const Search& search, TaskType type) {
   RowStorage<tracked<std::uint32_t>> centre_of(points.count, 1);
-  RowStorage<tracked<Fixed>> positions(search.centres, points.dimensions);
+  RowStorage<tracked<Fixed>> positions(2 * search.centres, points.dimensions);
   RowStorage<tracked<std::int64_t>> sums(search.centres, std::uint64_t{kFirstSum} + points.dimensions);
   shared = Shared();
   shared.points = points.count;
@@ -170,7 +178,7 @@ Clustering kmeans_by_tasks(const Points& points, const Search& search, TaskType 
   shared.sums = sums.rows();
   for (std::uint32_t point = 0; point < points.count; ++point) *shared.centre_of[point] = kNoCentre;
   for (std::uint32_t c = 0; c < search.centres; ++c) {
-    for (std::uint32_t d = 0; d < points.dimensions; ++d) shared.positions[c][d] = points[c][d];
+    for (std::uint32_t d = 0; d < points.dimensions; ++d) position_of(c, 0)[d] = points[c][d];
   }
   with_type(type, []<TaskType chosen> {
     create_iteration<chosen>(0);
@@ -178,7 +186,7 @@ Clustering kmeans_by_tasks(const Points& points, const Search& search, TaskType 
   });
   Clustering result;
   for (std::uint32_t c = 0; c < search.centres; ++c) {
-    const tracked<Fixed>* const position = shared.positions[c];
+    const tracked<Fixed>* const position = position_of(c, shared.iterations);
     result.centres.insert(result.centres.end(), position, position + points.dimensions);
   }
   for (std::uint32_t point = 0; point < points.count; ++point)
