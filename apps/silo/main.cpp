@@ -62,7 +62,7 @@ bool check(const Database& database, const std::vector<Answer>& answers, const D
   }
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (digest({answers[i]}) == digest({expected_answers[i]})) continue;
-    std::printf("transaction %zu: order %" PRIu32 ", total %" PRId64 ", but %" PRIu32 " and %" PRId64
+    std::printf("transaction %zu: order %" PRId64 ", total %" PRId64 ", but %" PRId64 " and %" PRId64
                 " were expected, or single amounts differ\n",
                 i + 1, answers[i].order.get(), answers[i].total.get(), expected_answers[i].order.get(),
                 expected_answers[i].total.get());

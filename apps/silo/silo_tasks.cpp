@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "apps/common/task_type.hpp"
+#include "base/line_allocator.hpp"
 #include "base/rng.hpp"
 
 namespace rubato::apps::silo {
@@ -32,7 +33,9 @@ Database* db = nullptr;
 Answer* answers = nullptr;
 tracked<std::uint32_t>* low_items = nullptr;    // of all stock levels; 0: none
 const std::uint32_t* first_low_item = nullptr;  // of each transaction, in `low_items`
-constexpr std::uint32_t kLowItems = kRecentOrders * kMostLines;
+constexpr std::uint32_t kLowOfOrder = 16;       // a line
+constexpr std::uint32_t kLowItems = kRecentOrders * kLowOfOrder;
+static_assert(kMostLines <= kLowOfOrder);
 
 Locale locale_of(Table table, std::uint64_t warehouse, std::uint64_t key) {
   return mix64(static_cast<std::uint64_t>(table) << 56 ^ warehouse << 48 ^ key);
@@ -59,7 +62,6 @@ struct NewOrderTasks {
     const std::uint64_t customer = district_key(t->district, t->customer);
     create<type>(read_customer,
                  {.at = at_step(kCustomer), .on = locale_of(Table::customer, t->warehouse, customer)}, t);
-    create<type>(add_up, {.at = at_step(kTotal), .on = locale_of(Table::none, 0, t->number)}, t);
   }
   static void read_warehouse(const Transaction* t) {
     answer_of(t).warehouse_tax = db->warehouses.find(t->warehouse)->tax;
@@ -118,6 +120,9 @@ struct NewOrderTasks {
     create<type>(insert_line,
                  {.at = timestamp() + 1, .on = locale_of(Table::line, t->warehouse, t->district)}, t, number,
                  l, amount, static_cast<const DistrictInfo*>(stock->info + t->district));
+    // The last line comes late, so attempts to add up before the other lines are rare.
+    if (l + 1 != t->line_count) return;
+    create<type>(add_up, {.at = at_step(kTotal), .on = locale_of(Table::none, 0, t->number)}, t);
   }
   static void insert_line(const Transaction* t, std::uint32_t number, std::uint32_t l, Money amount,
                           const DistrictInfo* info) {
@@ -236,7 +241,6 @@ struct DeliveryTasks {
     customer->balance += sum;
     customer->deliveries += 1;
     answer_of(t).amounts[d] = sum;
-    answer_of(t).total += 1;
   }
   static_assert(kTasks * kDistricts < kSteps && kDistricts <= kMostLines);
 };
@@ -246,27 +250,28 @@ struct StockLevelTasks {
   static void begin(const Transaction* t) {
     create<type>(find_recent, {.at = at_step(1), .on = locale_of(Table::district, t->warehouse, t->district)},
                  t);
-    create<type>(count, {.at = at_step(kLastStep), .on = locale_of(Table::none, 0, t->number)}, t);
   }
   static void find_recent(const Transaction* t) {
     const std::uint32_t next = store_of(t).districts.find(t->district)->next_order;
     create_all<type>(
         next > kRecentOrders ? next - kRecentOrders : 1, next,
-        [](std::uint32_t number, const Transaction* of) {
+        [](std::uint32_t number, const Transaction* of, std::uint32_t end) {
           create<type>(examine,
                        {.at = at_step(2 + number % kRecentOrders),
                         .on = locale_of(Table::line, of->warehouse, of->district)},
-                       of, number);
+                       of, number, end);
         },
-        t);
+        t, next);
   }
-  /// Notes the items of an order of which few are left.
-  static void examine(const Transaction* t, std::uint32_t number) {
+  /// Notes the items of an order of which few are left. The last one has them counted.
+  static void examine(const Transaction* t, std::uint32_t number, std::uint32_t next) {
+    if (number + 1 == next)
+      create<type>(count, {.at = at_step(kLastStep), .on = locale_of(Table::none, 0, t->number)}, t);
     const Store& store = store_of(t);
     const Order* const order = store.orders.find(district_key(t->district, number));
     if (order == nullptr) return;
     tracked<std::uint32_t>* const low =
-        low_items + first_low_item[t->number - 1] + number % kRecentOrders * kMostLines;
+        low_items + first_low_item[t->number - 1] + number % kRecentOrders * kLowOfOrder;
     for (std::uint32_t l = 0; l < order->lines; ++l) {
       const OrderLine* const line = store.lines.find(line_key(t->district, number, l));
       if (line == nullptr) return;
@@ -321,7 +326,7 @@ std::vector<Answer> run_by_tasks(Database& database, const std::vector<Transacti
     first_low.push_back(low_count);
     if (t.kind == Kind::stock_level) low_count += kLowItems;
   }
-  std::vector<tracked<std::uint32_t>> low(low_count);
+  std::vector<tracked<std::uint32_t>, LineAllocator<tracked<std::uint32_t>>> low(low_count);
   db = &database;
   answers = given.data();
   low_items = low.data();

@@ -22,9 +22,10 @@ using Money = std::int64_t;
 using DistrictInfo = std::array<std::uint64_t, 3>;  // 24 characters
 
 struct Warehouse : WholeLines {
-  tracked<Money> ytd = 0;
   std::uint32_t tax = 0;
   std::uint64_t name = 0;
+  std::uint64_t rest_of_line[6]{};  // every payment writes what follows, and orders read what precedes
+  tracked<Money> ytd = 0;
 };
 
 struct History : WholeLines {

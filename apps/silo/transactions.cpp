@@ -91,7 +91,7 @@ std::uint64_t digest(const std::vector<Answer>& answers) {
   const auto add = [&](std::uint64_t word) { sum = mix64(sum ^ word); };
   for (const Answer& a : answers) {
     add(static_cast<std::uint64_t>(a.total.get()));
-    add(a.order.get());
+    add(static_cast<std::uint64_t>(a.order.get()));
     for (const auto& amount : a.amounts) add(static_cast<std::uint64_t>(amount.get()));
   }
   return sum;

@@ -35,12 +35,17 @@ struct Transaction {
   WantedLine lines[kMostLines]{};
 };
 
+/// A number that a terminal shows, on a line of its own: different tasks of a transaction write them.
+struct alignas(64) Shown : tracked<Money> {
+  using tracked<Money>::operator=;
+};
+
 /// What a terminal shows.
-struct alignas(64) Answer {
-  tracked<Money> total = 0;  ///< of an order; balance; orders delivered; items whose stock is low
-  tracked<std::uint32_t> order = 0;
-  tracked<std::uint32_t> warehouse_tax = 0, district_tax = 0, discount = 0;
-  tracked<Money> amounts[kMostLines];  ///< of lines; of deliveries, by district
+struct Answer {
+  Shown total;  ///< of an order; balance; items whose stock is low
+  Shown order;
+  Shown warehouse_tax, district_tax, discount;
+  Shown amounts[kMostLines];  ///< of lines; of deliveries, by district
 };
 
 /// `count` requests in the mix of clause 5.2.4, by a shuffled deck of 23 cards.

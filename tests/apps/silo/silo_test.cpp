@@ -157,7 +157,7 @@ TEST(SerialSilo, ADeliveryTakesTheOldestOrderOfEveryDistrict) {
   t.kind = Kind::delivery;
   t.carrier = 3;
   const std::vector<Answer> answers = run_serially(*database, {t});
-  EXPECT_EQ(answers[0].total, 10);
+  for (std::uint32_t d = 0; d < kDistricts; ++d) EXPECT_GT(answers[0].amounts[d], 0);
   EXPECT_EQ(store.new_orders.first_at_least(district_key(6, 0)).key, district_key(6, 9));
   EXPECT_EQ(store.orders.find(district_key(6, 8))->carrier, 3u);
   EXPECT_EQ(store.lines.find(line_key(6, 8, 4))->delivered, 1u);
