@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A task reads and writes only the colour and the words of the vertex that is its locale. Both are on cache
 // lines of the vertex, so that tasks of different vertices never conflict; lists and turns never change.
-// Reports keep the timestamp of the vertex that was coloured, which is before the turn of whom they tell.
+// Reports keep the timestamp of the vertex that was coloured, which is not after that of the neighbour they
+// reach.
 #include "apps/color/color_tasks.hpp"
 
 #include <algorithm>
@@ -33,8 +34,9 @@ struct alignas(kLineBytes) Vertex {
   static constexpr std::uint32_t kOwnLater = 5;
   static constexpr std::uint32_t kOwnWords = 2;
 
-  tracked<std::uint32_t> color = 0;
-  std::uint32_t turn = 0;
+  tracked<std::uint32_t> color =
+      0;                   // of ColorOrder::degrees, before it is coloured: reports that are missing
+  std::uint32_t time = 0;  // its turn, or the class of its degree
   std::uint32_t earlier_count = 0;
   std::uint32_t later_count = 0;
   std::uint32_t first_later = 0;  // in `later`, of a vertex with more than kOwnLater
@@ -69,7 +71,20 @@ std::uint32_t least_free(const Vertex* v) {
   return v->earlier_count;  // all the words are full: they hold no bits beyond the colours
 }
 
+template <TaskType type, ColorOrder order>
+void choose(Vertex* v);
+
+/// The last report has the vertex coloured.
 template <TaskType type>
+void report(Vertex* v, std::uint32_t color) {
+  forbid(v, color);
+  const std::uint32_t missing = v->color - 1;
+  v->color = missing;
+  if (missing != 0) return;
+  create<type>(choose<type, ColorOrder::degrees>, {.at = v->time, .on = v - vertices}, v);
+}
+
+template <TaskType type, ColorOrder order>
 void choose(Vertex* v) {
   const std::uint32_t color = least_free(v);
   v->color = color;
@@ -77,29 +92,45 @@ void choose(Vertex* v) {
   create_all<type>(
       first, first + v->later_count,
       [](const std::uint32_t* neighbour, std::uint32_t taken) {
-        create<type>(forbid, {.at = timestamp(), .on = *neighbour}, vertices + *neighbour, taken);
+        constexpr auto kTell = order == ColorOrder::turns ? forbid : report<type>;
+        create<type>(kTell, {.at = timestamp(), .on = *neighbour}, vertices + *neighbour, taken);
       },
       color);
 }
 
 /// In the order of the turns, so that the first to be coloured are created first.
-template <TaskType type>
+template <TaskType type, ColorOrder order>
 void choose_all(const std::uint32_t* first, const std::uint32_t* last) {
   create_all<type>(first, last, [](const std::uint32_t* v) {
-    create<type>(choose<type>, {.at = vertices[*v].turn, .on = *v}, vertices + *v);
+    Vertex* const vertex = vertices + *v;
+    if (order == ColorOrder::degrees && vertex->earlier_count != 0) return;  // its last report does it
+    create<type>(choose<type, order>, {.at = vertex->time, .on = *v}, vertex);
   });
 }
 
-template <TaskType type>
+template <TaskType type, ColorOrder order>
 void run_all(const PriorityOrder& priorities) {
   const std::uint32_t* const first = priorities.order.data();
-  create<type>(choose_all<type>, {.at = 0}, first, first + priorities.order.size());
+  create<type>(choose_all<type, order>, {.at = 0}, first, first + priorities.order.size());
   run();
+}
+
+/// For each vertex how many larger degrees there are.
+std::vector<std::uint32_t> degree_classes(const Adjacency& graph, const PriorityOrder& priorities) {
+  std::vector<std::uint32_t> classes(graph.vertices());
+  for (std::size_t i = 1; i < priorities.order.size(); ++i) {
+    const std::uint32_t before = priorities.order[i - 1], v = priorities.order[i];
+    classes[v] = classes[before] + (graph.of(v).size() == graph.of(before).size() ? 0 : 1);
+  }
+  return classes;
 }
 
 }  // namespace
 
-std::vector<std::uint32_t> color(const Adjacency& graph, const PriorityOrder& priorities, TaskType type) {
+std::vector<std::uint32_t> color(const Adjacency& graph, const PriorityOrder& priorities, TaskType type,
+                                 ColorOrder order) {
+  const std::vector<std::uint32_t> times =
+      order == ColorOrder::turns ? priorities.turn : degree_classes(graph, priorities);
   const Adjacency lists = later_neighbours(graph, priorities);
   std::vector<Vertex> storage(graph.vertices());
   vertices = storage.data();
@@ -108,10 +139,11 @@ std::vector<std::uint32_t> color(const Adjacency& graph, const PriorityOrder& pr
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
     Vertex& vertex = vertices[v];
     const auto neighbours = lists.of(v);
-    vertex.turn = priorities.turn[v];
+    vertex.time = times[v];
     vertex.first_later = lists.first[v];
     vertex.later_count = static_cast<std::uint32_t>(neighbours.size());
     vertex.earlier_count = static_cast<std::uint32_t>(graph.of(v).size()) - vertex.later_count;
+    if (order == ColorOrder::degrees) vertex.color = vertex.earlier_count;
     if (vertex.later_count <= Vertex::kOwnLater)
       std::copy(neighbours.begin(), neighbours.end(), vertex.own_later);
     word_lines += lines_of_words(vertex.earlier_count);
@@ -123,7 +155,13 @@ std::vector<std::uint32_t> color(const Adjacency& graph, const PriorityOrder& pr
     vertex.taken = lines == 0 ? vertex.own_taken : taken[word_lines].words;
     word_lines += lines;
   }
-  with_type(type, [&]<TaskType chosen> { run_all<chosen>(priorities); });
+  with_type(type, [&]<TaskType chosen> {
+    if (order == ColorOrder::turns) {
+      run_all<chosen, ColorOrder::turns>(priorities);
+    } else {
+      run_all<chosen, ColorOrder::degrees>(priorities);
+    }
+  });
   std::vector<std::uint32_t> colors(graph.vertices());
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) colors[v] = vertices[v].color;
   return colors;

@@ -18,6 +18,7 @@ namespace {
 
 struct Options {
   GraphOptions graph;
+  ColorOrder order = ColorOrder::turns;
   TaskOptions tasks;
 };
 
@@ -25,14 +26,19 @@ void declare(CommandLine& line, Options& o) {
   o.graph.reader.unit_lengths = true;
   add_graph(line, o.graph);
   add_seed(line, o.graph.seed, "Seed of --generate (default 1)");
+  line.add_choice<ColorOrder>(
+      "--order", o.order, {{"turns", ColorOrder::turns}, {"degrees", ColorOrder::degrees}},
+      "Timestamp of a vertex: its turn (default), or the class of its degree, in which "
+      "the last report of an earlier neighbour has it coloured");
   add_task_options(line, o.tasks,
                    {.verify = "Compare every colour with the serial greedy colouring; exit 1 if one differs",
                     .serial = "Run only the serial colouring, no tasks, for comparison"});
   line.footer(
-      "Vertices take turns, the one with the most neighbours first; the turn is the timestamp of its task, "
-      "which\n"
-      "takes the least colour that no earlier neighbour has. Arcs are edges in both directions; lengths and\n"
-      "loops mean nothing.\n"
+      "Vertices take turns, the one with the most neighbours first. A vertex has a task, which takes the "
+      "least\n"
+      "colour that no earlier neighbour has; --order says at which timestamp, and the colours are the same. "
+      "Arcs\n"
+      "are edges in both directions; lengths and loops mean nothing.\n"
       "Examples:\n"
       "  color --generate rmat:10:8 --verify\n"
       "  color --graph california.gr --type nonspec\n"
@@ -61,7 +67,7 @@ int run_color(const Options& o) {
   const PriorityOrder priorities = largest_degree_first(adjacency);
   const auto colors = o.tasks.is_serial
                           ? serial_region([&] { return serial_coloring(adjacency, priorities); })
-                          : color(adjacency, priorities, o.tasks.type);
+                          : color(adjacency, priorities, o.tasks.type, o.order);
   print_summary(adjacency, colors);
   if (!o.tasks.verify) return 0;
   return check_vertices(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -28,6 +29,25 @@ def test_the_check_passes_on_the_chip(
         done = run(rubato_chip, guests / application, cores, "--generate", graph, "--type", task_type, "--verify")
         assert done.returncode == 0, done.stderr[-2000:]
         assert "check: passed" in done.stdout
+
+
+@pytest.mark.parametrize("cores", [1, 16])
+def test_color_by_degrees_passes_its_check(cores: int, rubato_chip: Path, guests: Path) -> None:
+    for task_type in ["mayspec", "nonspec", "spec"]:
+        arguments = ["--generate", "rmat:7:8", "--order", "degrees", "--type", task_type, "--verify"]
+        done = run(rubato_chip, guests / "color", cores, *arguments)
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert "check: passed" in done.stdout
+
+
+def test_color_by_degrees_is_parallel_without_speculation(rubato_chip: Path, guests: Path) -> None:
+    cycles = {}
+    for order in ("turns", "degrees"):
+        command = [rubato_chip, "--json", "--cores", "64", guests / "color", "--generate", "rmat:10:8"]
+        done = subprocess.run([*command, "--order", order, "--type", "nonspec"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=True)  # fmt: skip
+        cycles[order] = json.loads(done.stdout)["cycles"]
+    assert cycles["degrees"] < cycles["turns"] / 3
 
 
 def test_sssp_searches_from_several_vertices(rubato_chip: Path, guests: Path, build: Path) -> None:

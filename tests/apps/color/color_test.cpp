@@ -39,7 +39,8 @@ TEST(Color, AgreesWithTheGreedyAlgorithmForEveryTypeAndSeed) {
     for (const std::uint64_t seed : {1, 2, 3}) {
       serial::set_seed(seed);
       for (const TaskType type : {spec, nonspec, mayspec}) {
-        EXPECT_EQ(color(g, priorities, type), serial_coloring(g, priorities));
+        for (const ColorOrder order : {ColorOrder::turns, ColorOrder::degrees})
+          EXPECT_EQ(color(g, priorities, type, order), serial_coloring(g, priorities));
       }
     }
   }
@@ -48,8 +49,10 @@ TEST(Color, AgreesWithTheGreedyAlgorithmForEveryTypeAndSeed) {
 TEST(Color, NeedsAsManyColoursAsACompleteGraphHasVerticesAroundTheSizeOfAWord) {
   for (const std::uint32_t vertices : {1u, 2u, 63u, 64u, 65u, 66u, 128u, 129u, 130u}) {
     const Adjacency g = undirected(complete(vertices));
-    const auto colors = color(g, largest_degree_first(g), mayspec);
-    for (std::uint32_t v = 0; v < vertices; ++v) EXPECT_EQ(colors[v], v);
+    for (const ColorOrder order : {ColorOrder::turns, ColorOrder::degrees}) {
+      const auto colors = color(g, largest_degree_first(g), mayspec, order);
+      for (std::uint32_t v = 0; v < vertices; ++v) EXPECT_EQ(colors[v], v);
+    }
   }
 }
 
