@@ -9,7 +9,7 @@ namespace rubato::chip {
 void SpeculationTrials::begin_region(Cycle now) {
   best_ = SpeculationReach::limited;
   choices_ = {};
-  is_after_trial_ = false;
+  has_tried_ = is_after_trial_ = false;
   gvt_ = 0;
   since_ = now;
   begin(best_, now);
@@ -45,9 +45,16 @@ void SpeculationTrials::begin_counting(Cycle now) {
 
 bool SpeculationTrials::is_over(std::uint64_t commits, Latency elapsed, bool is_new_timestamp) const {
   const std::uint64_t length = is_wider() ? kWider : 1;
-  if (elapsed >= length * (commits < kCommits ? kMost : kLongestStep)) return true;
-  if (!is_trial() && commits_ == 0 && aborts_ >= kManyAborts) return true;
-  return is_new_timestamp && elapsed >= length * kLeast && commits >= length * kCommits;
+  const Latency most = commits >= kCommits ? kLongestStep : is_narrower() ? kPatience : kMost;
+  if (elapsed >= length * most) return true;
+  if (!is_trial() && is_swamped()) return true;
+  if (!is_new_timestamp || commits < kCommits) return false;
+  return elapsed >= length * kMost || (elapsed >= length * kLeast && commits >= length * kCommits);
+}
+
+void SpeculationTrials::end_wait(Cycle now) {
+  trial_commits_ += commits_;
+  begin_counting(now);
 }
 
 void SpeculationTrials::found(Timestamp gvt, Cycle now) {
@@ -55,10 +62,11 @@ void SpeculationTrials::found(Timestamp gvt, Cycle now) {
   gvt_ = gvt;
   const Latency elapsed = now - since_;
   if (is_waiting_) {
-    if (elapsed >= (current_ == SpeculationReach::none ? kLongestWait : kRamp)) begin_counting(now);
+    const bool is_none = current_ == SpeculationReach::none;
+    if (elapsed >= (is_none ? kLongestWait : kRamp) || (is_none && own_commits_ >= kCommits)) end_wait(now);
     return;
   }
-  if (elapsed < kLeast) return;
+  if (elapsed < kLeast && (is_trial() || !is_swamped())) return;
   const std::uint64_t commits = is_narrower() ? own_commits_ : commits_;
   const double rate = static_cast<double>(commits) / static_cast<double>(elapsed);
   const bool is_over = this->is_over(commits, elapsed, is_new);
@@ -73,60 +81,77 @@ void SpeculationTrials::found(Timestamp gvt, Cycle now) {
 }
 
 void SpeculationTrials::end_trial(double rate, Cycle now) {
-  Choice& tried = of(current_);
   const bool is_chance = is_wider() && commits_ < kCommits;
+  trial_commits_ += commits_;
+  is_after_trial_ = true;
   if (rate > of(best_).rate && !is_chance) {
     ++trials_won_;
-    of(best_).wait = of(best_).pause = kFirstPause;
+    of(best_).not_before = now + kRematch * (now - trial_since_);
+    of(best_).defeats = 0;
     best_ = current_;
-    tried.rate = rate;
-    tried.is_known = true;
-  } else {
-    tried.wait = tried.pause;
-    tried.pause = std::min(4 * tried.pause, kLongestPause);
+    of(best_).rate = rate;
+    of(best_).samples = 1;
+    return begin(best_, now);
   }
-  is_after_trial_ = true;
   begin(best_, now);
+  is_waiting_ = best_ == SpeculationReach::none;
 }
 
 // What commits while few attempts are aborted, such as a tree of tasks that create others, says nothing of
 // what follows.
 void SpeculationTrials::end_epoch(double rate, Cycle now) {
-  Choice& best = of(best_);
   const bool is_wasteful = best_ == SpeculationReach::none || 2 * aborts_ >= kWaste * commits_;
-  if (!is_after_trial_) {
-    best.rate = best.is_known && is_wasteful ? (best.rate + rate) / 2 : rate;
-    best.is_known = is_wasteful;
-  }
   const bool may_try = !is_after_trial_ && is_wasteful;
-  is_after_trial_ = false;
-  const SpeculationReach next = next_trial(commits_ < kCommits);
-  if (!may_try || next == best_) return begin(best_, now);
+  if (is_after_trial_) {
+    if (tried_ != best_) settle_trial(now);
+    is_after_trial_ = false;
+  } else if (is_wasteful) {
+    learn(rate);
+  }
+  const bool is_sure = !has_tried_ || of(best_).samples >= kFew;
+  const SpeculationReach next = next_trial(commits_ < kCommits, now);
+  if (!may_try || !is_sure || next == best_) return begin(best_, now);
   ++trials_;
+  has_tried_ = true;
+  tried_ = next;
+  trial_since_ = now;
+  trial_commits_ = 0;
   begin(next, now);
   is_waiting_ = true;
 }
 
-// The best, if no other one has waited long enough. @param is_stuck  hardly a task commits: then attempts may
-// be what keeps others from it, and limits would hold those back only that have not begun.
-SpeculationReach SpeculationTrials::next_trial(bool is_stuck) {
-  SpeculationReach next = best_;
-  const auto consider = [&](SpeculationReach other) {
-    Choice& choice = of(other);
-    if (choice.wait != 0) {
-      --choice.wait;
-    } else if (next == best_) {
-      next = other;
-    }
+void SpeculationTrials::learn(double rate) {
+  Choice& best = of(best_);
+  best.samples = std::min(best.samples + 1, kAverage);
+  best.rate += (rate - best.rate) / best.samples;
+}
+
+// The trial that was lost, with what it left behind in the epoch after it: attempts that it had begun.
+void SpeculationTrials::settle_trial(Cycle now) {
+  Choice& tried = of(tried_);
+  const double rate = of(best_).rate;
+  const auto elapsed = static_cast<double>(now - trial_since_);
+  const double gained = rate > 0 ? static_cast<double>(trial_commits_ + commits_) / rate : elapsed;
+  const auto lost = static_cast<Latency>(std::max(elapsed - gained, static_cast<double>(kLeastLoss)));
+  tried.not_before = now + (lost * kShare << tried.defeats);
+  tried.defeats = std::min(tried.defeats + 1, kMostDefeats);
+}
+
+// The best, if no other one may be tried yet. @param is_stuck  hardly a task commits: then attempts may be
+// what keeps others from it, and limits would hold those back only that have not begun.
+SpeculationReach SpeculationTrials::next_trial(bool is_stuck, Cycle now) const {
+  const auto may_be_tried = [&](SpeculationReach reach) {
+    return now >= choices_[static_cast<std::size_t>(reach)].not_before;
   };
-  if (best_ != SpeculationReach::limited) {
-    consider(SpeculationReach::limited);
-    if (best_ == SpeculationReach::free && is_stuck) consider(SpeculationReach::none);
-  } else {
-    consider(SpeculationReach::none);
-    consider(SpeculationReach::free);
+  if (best_ == SpeculationReach::limited) {
+    if (may_be_tried(SpeculationReach::none)) return SpeculationReach::none;
+    if (may_be_tried(SpeculationReach::free)) return SpeculationReach::free;
+    return best_;
   }
-  return next;
+  if (may_be_tried(SpeculationReach::limited)) return SpeculationReach::limited;
+  if (best_ == SpeculationReach::free && is_stuck && may_be_tried(SpeculationReach::none))
+    return SpeculationReach::none;
+  return best_;
 }
 
 }  // namespace rubato::chip

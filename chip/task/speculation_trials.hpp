@@ -7,17 +7,25 @@
 //
 // MAYSPEC tasks speculate within limits at first, which is freely while few attempts are aborted. While that
 // is so nothing is tried. Else one epoch without speculation follows, and one without limits; the best goes
-// on. From there the next narrower or wider reach is tried again after some epochs, after four times as many
-// with each defeat.
+// on, and from there the next narrower or wider reach is tried again.
+//
+// What a trial lost, in commits that the best would have had meanwhile, says when it may be repeated: when
+// the best has gone on for kShare times as long as those would have taken it. So trials cost 1/kShare of the
+// time each, and less with each defeat. A reach that was the best until then is tried again after kRematch
+// times as long as the trial took, since it may have been judged by its first thousand cycles. The rate of
+// the best is an average of kAverage epochs, since commits come in bursts; kFew of them are needed before
+// another reach is tried.
 //
 // An epoch lasts kLeast cycles or more, and ends with the kCommits-th commit or later when the GVT has a new
 // timestamp: so a program of rounds is compared round by round. Where fewer tasks commit it ends after kMost
-// cycles, or with kManyAborts aborts before the first commit.
+// cycles. It ends at once where kManyAborts attempts are aborted, kSwamped for each task that commits.
 //
 // Attempts that finished before a trial of a narrower reach commit in it, so it counts only tasks that were
-// dispatched in it. One without speculation counts from when no attempt runs any more. One of a wider reach
-// counts from kRamp cycles on and is kWider times as long: its attempts have to finish first. A trial ends
-// early where it is much slower. Fewer than kCommits commits never win one of a wider reach.
+// dispatched in it, and lasts up to kPatience cycles. One without speculation counts from when no attempt
+// runs any more, or kCommits of its own tasks have committed: attempts in capsules that wait for one lock
+// take tens of thousands of cycles to end. Going back to no speculation waits in the same way. A trial of a
+// wider reach counts from kRamp cycles on and is kWider times as long: its attempts have to finish first. A
+// trial ends early where it is much slower. Fewer than kCommits commits never win one of a wider reach.
 //
 // In hardware the arbiter does this: reports carry commits and aborts since the last one, each broadcast of
 // the GVT two bits more. Both fit into the words that these messages have.
@@ -37,11 +45,14 @@ namespace rubato::chip {
 class SpeculationTrials {
  public:
   static constexpr Latency kLeast = 1000, kMost = 4096, kLongestStep = 65536;  ///< cycles of an epoch
-  static constexpr Latency kLongestWait = 16384, kRamp = 2000;  ///< cycles before a trial counts
-  static constexpr std::uint64_t kCommits = 8, kManyAborts = 32, kWider = 4;
+  static constexpr Latency kPatience = 16384;                   ///< of a trial of a narrower reach
+  static constexpr Latency kLongestWait = 65536, kRamp = 2000;  ///< cycles before a trial counts
+  static constexpr std::uint64_t kCommits = 8, kManyAborts = 32, kSwamped = 2, kWider = 4;
   /// So many attempts aborted for two tasks that commit are a reason to try something else.
   static constexpr std::uint64_t kWaste = 3;
-  static constexpr std::uint32_t kFirstPause = 8, kLongestPause = 512;  ///< epochs between trials
+  static constexpr std::uint32_t kAverage = 8, kFew = 4;  ///< epochs
+  static constexpr std::uint32_t kShare = 32, kRematch = 4, kMostDefeats = 4;
+  static constexpr Latency kLeastLoss = 1000;  ///< cycles, of a trial that was about as good as the best
 
   void begin_region(Cycle now);
   void register_stats(StatRegistry& registry) const;
@@ -58,26 +69,31 @@ class SpeculationTrials {
   /// A trial waits until no attempt runs.
   bool is_waiting() const { return is_waiting_; }
   void no_attempt_runs(Cycle now) {
-    if (current_ == SpeculationReach::none) begin_counting(now);
+    if (current_ == SpeculationReach::none) end_wait(now);
   }
   /// How far MAYSPEC tasks may speculate from the broadcast of that GVT on.
   SpeculationReach reach() const { return current_; }
 
  private:
   struct Choice {
-    double rate = 0;  ///< commits a cycle, of the best: in its last epochs that were a reason to try others
-    bool is_known = false;
-    std::uint32_t wait = 0;  ///< epochs until it may be tried
-    std::uint32_t pause = kFirstPause;
+    double rate =
+        0;  ///< commits a cycle, of the best: the average of epochs that were a reason to try others
+    std::uint32_t samples = 0;  ///< epochs in the average, up to kAverage; 0: it is not known
+    std::uint32_t defeats = 0;  ///< one after the other
+    Cycle not_before{};         ///< it may be tried again
   };
   Choice& of(SpeculationReach reach) { return choices_[static_cast<std::size_t>(reach)]; }
   bool is_trial() const { return current_ != best_; }
   bool is_wider() const { return current_ < best_; }
   bool is_narrower() const { return current_ > best_; }
   bool is_over(std::uint64_t commits, Latency elapsed, bool is_new_timestamp) const;
+  bool is_swamped() const { return aborts_ >= kManyAborts && aborts_ >= kSwamped * commits_; }
+  void end_wait(Cycle now);
   void end_trial(double rate, Cycle now);
   void end_epoch(double rate, Cycle now);
-  SpeculationReach next_trial(bool is_stuck);
+  void learn(double rate);
+  void settle_trial(Cycle now);
+  SpeculationReach next_trial(bool is_stuck, Cycle now) const;
   void begin(SpeculationReach reach, Cycle now);
   void begin_counting(Cycle now);
 
@@ -88,7 +104,11 @@ class SpeculationTrials {
   std::uint64_t commits_ = 0, own_commits_ = 0, aborts_ = 0;
   Timestamp gvt_ = 0;
   bool is_waiting_ = false;
-  bool is_after_trial_ = false;  // the epoch is: it measures nothing
+  bool has_tried_ = false;       // in this region
+  bool is_after_trial_ = false;  // the epoch is: it measures only what the trial has cost
+  SpeculationReach tried_ = SpeculationReach::limited;  // last
+  Cycle trial_since_{};                                 // began, its wait included
+  std::uint64_t trial_commits_ = 0;                     // since then, until the epoch
   std::uint64_t trials_ = 0, trials_won_ = 0;
   std::array<std::uint64_t, 3> cycles_{};  // by reach
 };

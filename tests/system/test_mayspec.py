@@ -106,18 +106,39 @@ def test_a_table_of_one_entry_throttles_too_and_runs_have_a_serial_order(chip: C
 @pytest.mark.parametrize(("work", "cores"), [(400, 64), (100, 64), (10, 16)])
 def test_the_throttle_gives_up_limits_under_which_tasks_commit_more_slowly(work: int, cores: int, chip: Chip) -> None:
     """653 K and 176 K cycles (400, 64 cores) where nothing asked whether tasks commit faster with limits."""
-    _, spec = chip("task_counters", str(work), cores=cores, task__mayspec="spec")
-    output, summary = chip("task_counters", str(work), cores=cores)
-    assert output == f"{sum(range(4000))}\n"
+    _, free = chip("counters", str(work), cores=cores, task__throttle="none")
+    output, summary = chip("counters", str(work), cores=cores)
+    assert output == "check: passed\n"
     assert summary["tasks"]["aborted"] > 2 * summary["tasks"]["committed"]
-    assert 0.8 * summary["cycles"] < spec["cycles"]
+    assert 0.85 * summary["cycles"] < free["cycles"]
+
+
+@pytest.mark.parametrize(
+    ("program", "cores", "best"),
+    [
+        ("rounds", 16, "nonspec"),
+        ("ordered blocks", 16, "nonspec"),
+        ("ordered boruvka", 64, "nonspec"),
+        ("ordered list", 64, "nonspec"),
+        ("ordered format", 64, "spec"),
+        ("capsuled counter", 64, "nonspec"),
+        ("capsuled nested", 64, "nonspec"),
+        ("capsuled table", 16, "nonspec"),
+    ],
+)
+def test_trials_cost_little_beside_the_mode_that_is_best(program: str, cores: int, best: str, chip: Chip) -> None:
+    """Rows of `bench/speculation --rows learned` that reach their target."""
+    _, better = chip(*program.split(), cores=cores, task__mayspec=best)
+    output, mayspec = chip(*program.split(), cores=cores)
+    assert output == "check: passed\n"
+    assert 0.9 * mayspec["cycles"] < better["cycles"]
 
 
 def test_rounds_that_abort_all_that_runs_ahead_stop_it(chip: Chip) -> None:
     """25.6 K cycles and 844 aborts where attempts went on, 10.4 K without any."""
-    _, free = chip("task_rounds", cores=64, task__throttle="none")
-    output, summary = chip("task_rounds", cores=64)
-    assert output == "511\n"
+    _, free = chip("rounds", cores=64, task__throttle="none")
+    output, summary = chip("rounds", cores=64)
+    assert output == "check: passed\n"
     assert summary["tasks"]["aborted"] < free["tasks"]["aborted"] / 3
     assert 1.4 * summary["cycles"] < free["cycles"]
     # What cores did not do meanwhile is said.

@@ -56,6 +56,52 @@ TEST(SpeculationTrials, KeepALimitThatIsFaster) {
   EXPECT_GT(spent[1], 400'000u);
 }
 
+/// Attempts that a trial has begun wait for locks long after it, and nothing else commits until they have
+/// ended.
+TEST(SpeculationTrials, CostAFewPercentOfTheTimeWithWhatTheyLeaveBehind) {
+  Chip chip;
+  constexpr std::uint64_t kSteps = 2500, kLeftBehind = 150;  // of 200 cycles
+  std::uint64_t commits = 0, left = kLeftBehind;
+  for (std::uint64_t i = 0; i < kSteps; ++i) {
+    const bool is_none = chip.trials.reach() == SpeculationReach::none;
+    if (is_none && left != 0) {
+      chip.step(0, --left % 16 == 0 ? 1 : 0);
+      continue;
+    }
+    if (is_none && chip.trials.is_waiting()) chip.trials.no_attempt_runs(chip.now);
+    left = is_none ? 0 : kLeftBehind;
+    commits += is_none ? 1 : 0;
+    chip.step(is_none ? 1 : 0, is_none ? 0 : 10);
+  }
+  EXPECT_GT(commits, kSteps * 85 / 100);
+}
+
+TEST(SpeculationTrials, ComeAtOnceWhereFarMoreAttemptsAreAbortedThanTasksCommit) {
+  Chip chip;
+  while (chip.trials.reach() == SpeculationReach::limited) {
+    ASSERT_LT(chip.now.value, 600u);
+    chip.step(4, 20);
+  }
+  EXPECT_EQ(chip.trials.reach(), SpeculationReach::none);
+}
+
+/// Commits come in bursts: as many as elsewhere on average, but none in most epochs.
+TEST(SpeculationTrials, AreNotWonByOneBadEpochOfTheBest) {
+  Chip chip;
+  std::uint64_t free = 0, cycles = 0;
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    if (chip.trials.is_waiting()) chip.trials.no_attempt_runs(chip.now);
+    const bool is_free = chip.trials.reach() == SpeculationReach::free;
+    const bool is_none = chip.trials.reach() == SpeculationReach::none;
+    chip.step(is_none ? 1 : !is_free ? 5 : i % 8 < 2 ? 34 : 2, is_none ? 0 : 40);
+    if (i >= 1000) {
+      free += is_free ? 1 : 0;
+      ++cycles;
+    }
+  }
+  EXPECT_GT(free, cycles * 9 / 10) << "10 a step on average, beside 5";
+}
+
 TEST(SpeculationTrials, StopAttemptsWhereTasksCommitFasterWithout) {
   Chip chip;
   const auto spent = chip.run(500'000, {{{0, 10}, {1, 10}, {4, 0}}});
@@ -83,6 +129,17 @@ TEST(SpeculationTrials, CountOnlyWhatWasDispatchedInATrialOfANarrowerReach) {
     ASSERT_LT(chip.now.value, 200'000u);
   }
   EXPECT_EQ(chip.trials.reach(), SpeculationReach::limited);
+}
+
+TEST(SpeculationTrials, WaitForAttemptsThatHoldLocksUntilEnoughOtherTasksHaveCommitted) {
+  Chip chip;
+  for (int i = 0; i < 1000 && chip.trials.reach() != SpeculationReach::none; ++i) chip.step(0, 10);
+  ASSERT_TRUE(chip.trials.is_waiting());
+  for (int i = 0; i < 150; ++i) chip.step(0, 0);  // 30,000 cycles
+  EXPECT_TRUE(chip.trials.is_waiting());
+  for (int i = 0; i < 1000 && chip.trials.is_waiting(); ++i) chip.step(1, 0);
+  for (int i = 0; i < 100; ++i) chip.step(1, 0);
+  EXPECT_EQ(chip.trials.reach(), SpeculationReach::none) << "the trial is won";
 }
 
 TEST(SpeculationTrials, WaitNoLongerThanSoLongForAttemptsThatMayNeverEnd) {

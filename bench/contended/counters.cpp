@@ -1,5 +1,6 @@
-// 4000 tasks, a timestamp each, add to one of 128 counters, 8 to a line of memory; each does some work more.
-// Attempts meet often, but many tasks commit at a time. Prints the sum.
+// counters WORK: 4000 tasks, a timestamp each, add to one of 128 counters, 8 to a line of memory; each does
+// some work more. Attempts meet often, but many tasks commit at a time. For bench/speculation; on each
+// engine.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -19,7 +20,8 @@ void add(std::uint64_t which, std::uint64_t work) {
 }
 }  // namespace
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
+  if (argc != 2) return std::fputs("usage: counters WORK\n", stderr), 2;
   create<mayspec>(
       [](std::uint64_t work) {
         rubato::create_all<mayspec>(
@@ -30,5 +32,7 @@ int main(int, char** argv) {
   rubato::run();
   std::uint64_t sum = 0;
   for (const auto& counter : counters) sum += counter;
-  std::printf("%llu\n", static_cast<unsigned long long>(sum));
+  const bool passed = sum == kTasks * (kTasks - 1) / 2;
+  std::printf("check: %s\n", passed ? "passed" : "failed");
+  return passed ? 0 : 1;
 }
