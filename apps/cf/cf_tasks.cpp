@@ -55,27 +55,28 @@ void adapt(std::uint32_t participant) {
 
 /// The first steps of both sides: a participant without ratings has none.
 template <TaskType type>
-void begin(std::uint32_t participants) {
+void begin(std::uint32_t participants, std::uint32_t users) {
   create_all<type>(
       std::uint32_t{0}, participants,
-      [](std::uint32_t participant, std::uint64_t items) {
-        const std::uint64_t step = participant < items ? 0 : 1;
+      [](std::uint32_t participant, std::uint32_t first_item) {
+        const std::uint64_t step = participant < first_item ? 0 : 1;
         if (first_rated[participant] == first_rated[participant + 1] || step > last_step) return;
         create<type>(adapt<type>, {.at = step, .on = participant}, participant);
       },
-      std::uint64_t{participants / 2});
+      users);
 }
 
 template <TaskType type>
-void run_all(std::uint32_t participants) {
-  create<type>(begin<type>, {.at = 0}, participants);
+void run_all(std::uint32_t participants, std::uint32_t users) {
+  create<type>(begin<type>, {.at = 0}, participants, users);
   run();
 }
 
 }  // namespace
 
-std::vector<Features> cf(const std::vector<Rating>& ratings, std::vector<Features> features,
-                         std::uint32_t steps, TaskType type) {
+std::vector<Features> cf(const RatingSet& set, std::vector<Features> features, std::uint32_t steps,
+                         TaskType type) {
+  const std::vector<Rating>& ratings = set.ratings;
   const auto participants = static_cast<std::uint32_t>(features.size());
   std::vector<std::uint32_t> begins(std::size_t{participants} + 1, 0);
   for (const Rating& r : ratings) {
@@ -98,7 +99,7 @@ std::vector<Features> cf(const std::vector<Rating>& ratings, std::vector<Feature
   rated = lists.data();
   first_rated = begins.data();
   last_step = steps - 1;
-  with_type(type, [&]<TaskType chosen> { run_all<chosen>(participants); });
+  with_type(type, [&]<TaskType chosen> { run_all<chosen>(participants, set.users()); });
   for (std::uint32_t p = 0; p < participants; ++p) features[p] = storage[p].load();
   return features;
 }

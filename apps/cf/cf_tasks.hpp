@@ -13,7 +13,7 @@
 namespace rubato::apps {
 
 /// The features after `steps` steps, computed by tasks of one type. Equals serial_cf().
-std::vector<Features> cf(const std::vector<Rating>& ratings, std::vector<Features> features,
-                         std::uint32_t steps, TaskType type);
+std::vector<Features> cf(const RatingSet& set, std::vector<Features> features, std::uint32_t steps,
+                         TaskType type);
 
 }  // namespace rubato::apps

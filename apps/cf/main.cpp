@@ -2,9 +2,11 @@
 // cf: options, input, result. `cf --help` teaches; exit codes: 0, 1 check failed, 2 wrong usage or input.
 #include <cinttypes>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "apps/cf/cf_tasks.hpp"
+#include "apps/cf/movielens.hpp"
 #include "apps/cf/ratings.hpp"
 #include "apps/cf/serial_cf.hpp"
 #include "apps/common/graph_options.hpp"
@@ -14,12 +16,17 @@ namespace {
 
 struct Options {
   GraphOptions graph;
+  std::string ratings;
   std::uint32_t steps = 6;
   TaskOptions tasks;
 };
 
 void declare(CommandLine& line, Options& o) {
   add_graph(line, o.graph);
+  line.add_option("--ratings", o.ratings,
+                  "Ratings to read instead of a graph, plain or gzip: ratings.dat, u.data or ratings.csv of "
+                  "MovieLens")
+      .type_name("FILE");
   line.add_option("--steps", o.steps, "Steps, of users and items in turn, 1 to 1000 (default 6)")
       .check(whole_number)
       .range(1, 1000)
@@ -29,7 +36,8 @@ void declare(CommandLine& line, Options& o) {
                    {.verify = "Compare every feature with a serial run's; exit 1 if one differs",
                     .serial = "Run only the serial algorithm, no tasks, for comparison"});
   line.footer(
-      "Every vertex is a user and an item. An arc is the rating of its head by its tail: the length relative "
+      "Every vertex of a graph is a user and an item. An arc is the rating of its head by its tail: the "
+      "length relative "
       "to\n"
       "the largest one. A task is one participant's step down the gradient of the squared error: its "
       "timestamp\n"
@@ -37,16 +45,19 @@ void declare(CommandLine& line, Options& o) {
       "Examples:\n"
       "  cf --generate band:500:32:200 --verify\n"
       "  cf --graph ratings.txt --format edges --steps 20\n"
+      "  cf --ratings ml-1m/ratings.dat --type nonspec\n"
       "Prints the number of ratings, and the mean squared error before and after.");
 }
 
 /// Says the first difference, in the input's numbering.
-bool check(const Graph& graph, const std::vector<Features>& features, const std::vector<Features>& expected) {
+bool check(const RatingSet& set, const std::vector<Features>& features,
+           const std::vector<Features>& expected) {
   for (std::size_t p = 0; p < expected.size(); ++p) {
     for (unsigned i = 0; i < kFeatures; ++i) {
       if (features[p][i] == expected[p][i]) continue;
-      std::printf("%s %zu: feature %u is %" PRId32 ", but %" PRId32 " was expected\n",
-                  p < graph.vertices() ? "user" : "item", p % graph.vertices() + graph.first_id, i,
+      const bool is_user = p < set.users();
+      std::printf("%s %" PRIu64 ": feature %u is %" PRId32 ", but %" PRId32 " was expected\n",
+                  is_user ? "user" : "item", is_user ? set.user_ids[p] : set.item_ids[p - set.users()], i,
                   features[p][i], expected[p][i]);
       return false;
     }
@@ -54,16 +65,25 @@ bool check(const Graph& graph, const std::vector<Features>& features, const std:
   return true;
 }
 
+RatingSet load_ratings(const Options& o) {
+  if (o.ratings.empty()) return ratings_of(load_graph(o.graph));
+  if (!o.graph.file.empty() || !o.graph.generate.empty())
+    throw InputError("--ratings stands in place of --graph and --generate: only one of them was expected");
+  RatingSet set = read_movielens(o.ratings);
+  std::printf("users: %zu\nitems: %zu\n", set.user_ids.size(), set.item_ids.size());
+  return set;
+}
+
 int run_cf(const Options& o) {
-  const Graph graph = load_graph(o.graph);
-  const std::vector<Rating> ratings = ratings_of(graph);
-  const std::vector<Features> first = first_features(2 * graph.vertices(), o.graph.seed);
+  const RatingSet set = load_ratings(o);
+  const std::vector<Rating>& ratings = set.ratings;
+  const std::vector<Features> first = first_features(set.participants(), o.graph.seed);
   const auto features = o.tasks.is_serial ? serial_region([&] { return serial_cf(ratings, first, o.steps); })
-                                          : cf(ratings, first, o.steps, o.tasks.type);
+                                          : cf(set, first, o.steps, o.tasks.type);
   std::printf("ratings: %zu\nmean squared error: %.6f before, %.6f after %" PRIu32 " steps\n", ratings.size(),
               mean_squared_error(ratings, first), mean_squared_error(ratings, features), o.steps);
   if (!o.tasks.verify) return 0;
-  return report_check(check(graph, features, serial_cf(ratings, first, o.steps)));
+  return report_check(check(set, features, serial_cf(ratings, first, o.steps)));
 }
 
 constexpr Application<Options> kApplication{

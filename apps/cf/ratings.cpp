@@ -2,25 +2,29 @@
 #include "apps/cf/ratings.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/rng.hpp"
 
 namespace rubato::apps {
 
-std::vector<Rating> ratings_of(const Graph& graph) {
+RatingSet ratings_of(const Graph& graph) {
   std::uint32_t largest = 1;
   for (const Arc& arc : graph.arcs) largest = std::max(largest, arc.length);
-  std::vector<Rating> ratings;
-  ratings.reserve(graph.arcs.size());
+  RatingSet set;
+  set.user_ids.resize(graph.vertices());
+  std::iota(set.user_ids.begin(), set.user_ids.end(), std::uint64_t{graph.first_id});
+  set.item_ids = set.user_ids;
+  set.ratings.reserve(graph.arcs.size());
   for (std::uint32_t user = 0; user < graph.vertices(); ++user) {
     for (std::uint32_t a = graph.first_arc[user]; a != graph.first_arc[user + 1]; ++a) {
       const Arc& arc = graph.arcs[a];
       const std::uint64_t relative = (std::uint64_t{arc.length} << kFractionBits) / largest;
-      ratings.push_back(
+      set.ratings.push_back(
           {user, graph.vertices() + arc.head, static_cast<Fixed>(std::max<std::uint64_t>(relative, 1))});
     }
   }
-  return ratings;
+  return set;
 }
 
 std::vector<Features> first_features(std::uint32_t participants, std::uint64_t seed) {

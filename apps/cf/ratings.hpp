@@ -20,15 +20,24 @@ inline constexpr Fixed kMostFeature = 4 * kOne;  // so that no sum over a rating
 
 using Features = std::array<Fixed, kFeatures>;
 
-/// Vertex v of the graph is user v and item v: of `vertices` participants, the second half are the items.
+/// Of participants: users come first, then items.
 struct Rating {
   std::uint32_t user;
   std::uint32_t item;
   Fixed value;  ///< above 0, at most kOne
 };
 
-/// Each arc is the rating of its head by its tail: its length relative to the largest.
-std::vector<Rating> ratings_of(const Graph& graph);
+struct RatingSet {
+  std::vector<Rating> ratings;
+  std::vector<std::uint64_t> user_ids;  ///< the input's number of each user
+  std::vector<std::uint64_t> item_ids;
+  std::uint32_t users() const { return static_cast<std::uint32_t>(user_ids.size()); }
+  std::uint32_t participants() const { return users() + static_cast<std::uint32_t>(item_ids.size()); }
+};
+
+/// Each vertex is a user and an item. Each arc is the rating of its head by its tail: its length relative to
+/// the largest.
+RatingSet ratings_of(const Graph& graph);
 
 /// Small and different from each other, the same for the same seed.
 std::vector<Features> first_features(std::uint32_t participants, std::uint64_t seed);

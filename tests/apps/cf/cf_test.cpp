@@ -13,7 +13,7 @@ namespace {
 const std::vector<Edge> kTwo = {{0, 1, 3}, {1, 1, 6}};
 
 TEST(Ratings, AreLengthsRelativeToTheLargest) {
-  const auto ratings = ratings_of(make_graph(3, kTwo, 1));
+  const auto ratings = ratings_of(make_graph(3, kTwo, 1)).ratings;
   ASSERT_EQ(ratings.size(), 2u);
   EXPECT_EQ(ratings[0].user, 0u);
   EXPECT_EQ(ratings[0].item, 4u);
@@ -22,7 +22,7 @@ TEST(Ratings, AreLengthsRelativeToTheLargest) {
 }
 
 TEST(SerialCf, TakesUsersFirstThenItems) {
-  const auto ratings = ratings_of(make_graph(3, kTwo, 1));
+  const auto ratings = ratings_of(make_graph(3, kTwo, 1)).ratings;
   std::vector<Features> features(6);
   features[0][0] = kOne;  // predicts 1/4, the error is 1/4
   features[4][0] = kOne / 4;
@@ -38,7 +38,7 @@ TEST(SerialCf, TakesUsersFirstThenItems) {
 }
 
 TEST(SerialCf, ReducesTheError) {
-  const auto ratings = ratings_of(generate_rmat(9, 16, 1));
+  const auto ratings = ratings_of(generate_rmat(9, 16, 1)).ratings;
   const auto first = first_features(1024, 1);
   double before = mean_squared_error(ratings, first);
   for (const std::uint32_t steps : {2, 8, 32}) {
@@ -50,13 +50,13 @@ TEST(SerialCf, ReducesTheError) {
 
 TEST(Cf, AgreesWithTheSerialAlgorithmForEveryTypeAndSeed) {
   for (const Graph& graph : {make_graph(3, kTwo, 1), generate_road(12, 10, 1), generate_rmat(7, 8, 1)}) {
-    const auto ratings = ratings_of(graph);
+    const RatingSet set = ratings_of(graph);
     for (const std::uint64_t seed : {1, 2}) {
       serial::set_seed(seed);
       const auto first = first_features(2 * graph.vertices(), seed);
       for (const std::uint32_t steps : {0, 1, 2, 5}) {
         for (const TaskType type : {spec, nonspec, mayspec}) {
-          EXPECT_EQ(cf(ratings, first, steps, type), serial_cf(ratings, first, steps));
+          EXPECT_EQ(cf(set, first, steps, type), serial_cf(set.ratings, first, steps));
         }
       }
     }
