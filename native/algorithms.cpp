@@ -65,7 +65,7 @@ Task* make_complete_task(engine::ThreadState& self, Joined& joined, TaskGroup& g
   engine::TaskExtension* const extension =
       ::new (static_cast<void*>(engine::extension_of(task))) engine::TaskExtension{};
   extension->after = &group;
-  extension->core = extension->numa = engine::kAnywhere;
+  extension->core = engine::kAnywhere;
   return task;
 }
 
@@ -141,6 +141,14 @@ void Engine::drop_pending() {
     free_outside(self, task);
   }
   clear_mailboxes(cells);
+}
+
+void Engine::drop_between_runs() {
+  refuse_copy("drop_pending()");
+  const bool is_worker = engine::current_thread != nullptr && engine::current_thread->is_worker;
+  if (is_worker || !turn.try_take(RunTurn::Taker::run)) throw TaskError(errors::drop_in_run());
+  drop_pending();
+  turn.give_back();
 }
 
 }  // namespace rubato::runtime

@@ -404,7 +404,7 @@ void free_outside(engine::ThreadState& self, Task* task) {
 
 void Engine::submit_outside(engine::ThreadState& self, Task* task) {
   if (auto& outside = static_cast<OutsideThread&>(self); outside.is_joining) {
-    if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
+    Groups::join(task);
     return outside.joining.append(task);
   }
   if (is_stranger() ||
@@ -419,7 +419,7 @@ void Engine::submit_outside(engine::ThreadState& self, Task* task) {
     } dropped{self, task};
     throw TaskError(errors::foreign_thread(name_of(*task)));
   }
-  if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
+  Groups::join(task);
   push_outside(task, task);
 }
 
@@ -551,6 +551,7 @@ namespace rubato::inline v0::native {
 
 Options options() { return runtime::the_engine().options(); }
 void configure(const Options& options) { runtime::the_engine().configure(options); }
+void drop_pending() { runtime::the_engine().drop_between_runs(); }
 unsigned workers() { return runtime::the_engine().workers(); }
 Counters counters() { return runtime::the_engine().counters(); }
 std::vector<LongTask> long_tasks() { return runtime::the_engine().long_tasks(); }

@@ -91,6 +91,8 @@ class Engine {
   void run();
   /// An algorithm's run, or its part of another thread's: until the group is complete. See algorithms.cpp.
   void run_group(TaskGroup& group, void (*start)(void*), void* work);
+  /// What native::drop_pending() does.
+  void drop_between_runs();
   /// Of a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);
   /// Whether the caller, which is not a worker, creates beside a run that nothing holds open for it.

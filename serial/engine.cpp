@@ -160,11 +160,13 @@ class Engine {
   }
 
   void execute(Task& task) {
+    Guard* const guard = GroupState::guard(task.group);
+    if (guard != nullptr && guard->is_cancelled()) return;
     ++totals.tasks_run;
     running_ = &task;
     if (TieCheck::active != nullptr) TieCheck::active->begin(task.number, task.after);
     try {
-      task.body->call();
+      call(task, guard);
       if (TieCheck::active != nullptr) TieCheck::active->end(task.group);
     } catch (const TaskError& e) {
       running_ = nullptr;
@@ -179,6 +181,16 @@ class Engine {
       throw_task_failed(task, "of an unknown type");
     }
     running_ = nullptr;
+  }
+
+  /// An exception is the guard's, if there is one.
+  static void call(const Task& task, Guard* guard) {
+    if (guard == nullptr) return task.body->call();
+    try {
+      task.body->call();
+    } catch (...) {
+      guard->add(std::current_exception(), task.function.address, *task.function.type, task.at);
+    }
   }
 
   [[noreturn]] static void throw_task_failed(const Task& task, const char* what) {
@@ -285,6 +297,10 @@ bool is_timestamped() {
   return task != nullptr && task->at.has_value();
 }
 bool is_in_task() { return the_engine().running() != nullptr; }
+const Guard* running_guard() {
+  const auto* const task = the_engine().running();
+  return task != nullptr ? GroupState::guard(task->group) : nullptr;
+}
 void retire(ResourceHeader* header) { the_engine().retire(header); }
 std::uint64_t running_number() { return the_engine().running() != nullptr ? totals.tasks_run : 0; }
 bool is_running() { return the_engine().is_running(); }

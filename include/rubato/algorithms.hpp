@@ -4,8 +4,8 @@
 // Outside tasks an algorithm runs to its end, as run() does, together with all tasks that were created
 // before. Several threads may call algorithms at once (engine native): a later call joins the run that goes
 // on, and its thread sleeps until its own tasks are done. If a body throws, no further part starts, and the
-// call throws a TaskError with the original nested in it (rethrow_original()); other tasks go on. In a task
-// nothing may block: what comes afterwards is the last argument,
+// call throws what the body has thrown; other tasks go on. In a task nothing may block: what comes afterwards
+// is the last argument,
 //
 //   parallel_for(0, n, body, then([=] { go_on(); }));
 //   parallel_reduce(blocked_range(0, n), 0.0, sum, std::plus<>(), then([=](double total) { use(total); },

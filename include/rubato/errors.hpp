@@ -58,11 +58,11 @@ class [[gnu::visibility("default")]] TaskError : public std::runtime_error {
 };
 
 #if !defined(__riscv)
-/// Throws the exception that a task or an algorithm's body threw, which the TaskError of run() or of the
-/// algorithm has nested in it; the TaskError itself if there is none.
+/// Throws the exception that a task threw, which the TaskError of run() has nested in it; the TaskError
+/// itself if there is none. Algorithms throw what their bodies throw.
 ///
 ///   try {
-///     parallel_for(0, n, body);
+///     run();
 ///   } catch (const TaskError& error) {
 ///     rethrow_original(error);
 ///   }
@@ -180,6 +180,14 @@ inline std::string blocked_groups(std::uint64_t tasks, const Task& first) {
   return "no task can run: " + std::to_string(tasks) +
          (tasks == 1 ? " task waits for a TaskGroup that" : " tasks wait for TaskGroups that") +
          " cannot complete, the first is " + describe(first);
+}
+
+inline std::string reset_of_incomplete_group() {
+  return "reset() is called for a GuardedGroup with unfinished tasks: call it when is_complete()";
+}
+
+inline std::string drop_in_run() {
+  return "drop_pending() is called in a task or while a run goes on: call it outside tasks, between two runs";
 }
 
 inline std::string no_memory() { return "the system has no memory left for tasks"; }

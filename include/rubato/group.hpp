@@ -9,6 +9,7 @@ namespace rubato::inline v0 {
 
 namespace engine {
 struct GroupState;
+class Guard;
 }
 
 /// A set of tasks. It is complete while no unfinished task belongs to it; a task created with `.after =
@@ -31,8 +32,12 @@ class TaskGroup {
 
  private:
   friend struct engine::GroupState;
+  friend class GuardedGroup;
   std::uint64_t pending_ = 0;              // members created and not finished
   [[maybe_unused]] void* held_ = nullptr;  // tasks that wait, a list; serial: unused
+#if !defined(__riscv)
+  engine::Guard* guard_ = nullptr;  // of a GuardedGroup
+#endif
 };
 
 }  // namespace rubato::inline v0

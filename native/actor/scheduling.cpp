@@ -63,7 +63,6 @@ void submit_elsewhere(ThreadState& self, const Cell& cell, Task* task) {
     extended->words[0] = task->words[0];
     ::new (static_cast<void*>(engine::extension_of(extended))) engine::TaskExtension{};
     engine::extension_of(extended)->core = cell.core;
-    engine::extension_of(extended)->numa = engine::kAnywhere;
     self.heap.free<sizeof(Task)>(task);
     task = extended;
   }

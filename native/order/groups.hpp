@@ -31,6 +31,23 @@ class Groups {
   static void add_member(TaskGroup& group) {
     __atomic_fetch_add(&engine::GroupState::pending(group), 1, __ATOMIC_RELAXED);
   }
+  /// The task is a member from here on. In a GuardedGroup it asks that before it runs: Worker::run_guarded().
+  static void join(Task* task) {
+    TaskGroup* const group = engine::group_of(task);
+    if (group == nullptr) return;
+    add_member(*group);
+    if (engine::GroupState::guard(group) != nullptr) guard(task);
+  }
+  /// Its own primitive goes to where run_guarded() finds it.
+  static void guard(Task* task) {
+    constexpr std::uint64_t kMask = engine::handle::kPrimitiveMask;
+    engine::extension_of(task)->primitive =
+        static_cast<std::uint32_t>((task->handle & kMask) >> engine::handle::kPrimitiveShift);
+    task->handle |= kMask;
+  }
+  static bool is_guarded(const Task* task) {
+    return (task->handle & engine::handle::kPrimitiveMask) == engine::handle::kPrimitiveMask;
+  }
   /// @returns true if that was the last member and tasks wait: call release(). Else the group may be gone.
   [[nodiscard]] static bool remove_member(TaskGroup& group) {
     std::uint64_t& word = engine::GroupState::pending(group);

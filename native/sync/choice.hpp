@@ -59,6 +59,7 @@ constexpr Primitive respecting(Isolation isolation, Primitive primitive) {
     case Primitive::none:
     case Primitive::latch:
     case Primitive::pool:
+    case Primitive::guarded:  // of no resource
       break;
   }
   return primitive;

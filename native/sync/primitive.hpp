@@ -14,6 +14,7 @@ enum class Primitive : std::uint8_t {
   optimistic_latch,  ///< readers validate a version, writers hold it as a latch
   optimistic_pool,   ///< readers validate a version, writers run in the resource's pool
   pool,              ///< every task runs in the resource's pool
+  guarded = 7,       ///< another one of these, but first the task's group is asked (worker/guarded.cpp)
 };
 
 }  // namespace rubato::runtime

@@ -81,8 +81,10 @@ void AloneTasks::run_turn() {
     if ((engine_.events.look() & Events::kStop) != 0 || (i != 0 && ticks() > end)) return;
     worker_.refresh_if_due();
     Task* const task = tasks_.take();
+    const bool is_guarded = Groups::is_guarded(task);
     task->handle &=
         ~engine::handle::kPrimitiveMask;  // no task runs that could be in the way, and none may wait
+    if (is_guarded) Groups::guard(task);
     worker_.start(Slot(task));
     OrderedPart& ordered = worker_.ordered;
     ordered.settle();

@@ -73,8 +73,7 @@ inline void Worker::call(Task* task) {
   try {
     task->code->run(task);
   } catch (...) {
-    engine.failure.add(std::current_exception(), *task);
-    engine.stop();
+    note_failure(*task);
   }
   end_call();
   perturb();
@@ -103,8 +102,7 @@ inline Worker::Attempt Worker::read_once(Task* task, unsigned tries) {
   } catch (...) {
     end_reading();
     if (version.validate(*began)) {
-      engine.failure.add(std::current_exception(), *task);
-      engine.stop();
+      note_failure(*task);
       return Attempt::done;
     }
     drop_attempt(mark);

@@ -131,6 +131,8 @@ bool Worker::run_synchronized(Task* task, bool may_move) {
     case Primitive::optimistic_latch:
     case Primitive::optimistic_pool:
       return reads ? run_reader(task, may_move) : run_writer(task);
+    case Primitive::guarded:
+      return run_guarded(task, may_move);
     case Primitive::none:
     case Primitive::pool:
       call(task);

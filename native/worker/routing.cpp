@@ -27,7 +27,7 @@ void Worker::created_task(Task* task) {
     }
   }
   counts.submitted.add();
-  if (TaskGroup* const group = engine::group_of(task)) Groups::add_member(*group);
+  Groups::join(task);
   if (is_validating() || engine::after_of(task) != nullptr) return deferred_.append(task);
   route(task);
 }

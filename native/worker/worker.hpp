@@ -168,6 +168,8 @@ class alignas(128) Worker : public engine::ThreadState {
   bool run_synchronized(Task* task, bool may_move);
   bool run_reader(Task* task, bool may_move);
   bool run_writer(Task* task);
+  bool run_guarded(Task* task, bool may_move);
+  [[gnu::noinline, gnu::cold]] void note_failure(const Task& task) noexcept;
   static void run_husk(Task* task);
   static const engine::TaskCode kHuskCode;
   Task* copy_last(TaskList& list, engine::WorkerHeap& heap);

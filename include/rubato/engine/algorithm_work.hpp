@@ -24,7 +24,8 @@ struct Then {
   F function;        ///< is called with the result
   TaskGroup* group;  ///< that it belongs to; may be null
 };
-/// `function` gets the algorithm's result, if it has one, and belongs to `group`, if it is not null.
+/// `function` gets the algorithm's result, if it has one, and belongs to `group`, if it is not null. If that
+/// is a GuardedGroup the whole algorithm does: it keeps the exceptions of all parts, and cancels them.
 template <class F>
 Then<F> then(F function, TaskGroup* group = nullptr) {
   return {std::move(function), group};
@@ -56,6 +57,7 @@ struct then {};
 class PartFailures {
  public:
   explicit PartFailures(bool) {}
+  explicit PartFailures(const TaskGroup*) {}
   template <class Part>
   void attempt(Part part) {
     part();
@@ -64,56 +66,46 @@ class PartFailures {
   void rethrow() const {}
 };
 #else
-/// See base/function_names.hpp.
-std::string function_name(const void* address, const std::type_info& type);
-
-/// A TaskError of the task that `name` names, with `first` nested in it.
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_part_failure(const std::exception_ptr& first,
-                                                                      std::uint64_t further,
-                                                                      const std::type_info& name) {
+/// A broken rule, which knows of no task yet: the one that `name` names.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_named(const TaskError& error,
+                                                               const std::type_info& name) {
   const std::string function = function_name(nullptr, name);
-  const errors::Task task{function, std::nullopt};
-  const auto wrap = [&](const std::string& sentence) {
-    std::throw_with_nested(TaskError(errors::and_further(sentence, further), function, std::nullopt));
-  };
-  try {
-    std::rethrow_exception(first);
-  } catch (const TaskError& e) {
-    if (e.function().empty()) wrap(errors::in_task(task, e.what()));
-    if (further == 0) throw;  // it names its task
-    wrap(e.what());
-  } catch (const std::exception& e) {
-    wrap(errors::task_threw(task, e.what()));
-  } catch (...) {
-    wrap(errors::task_threw(task, "of an unknown type"));
-  }
-  std::terminate();  // not reached
+  throw TaskError(errors::in_task({function, std::nullopt}, error.what()), function, std::nullopt);
 }
 
-/// Exceptions of an algorithm's parts. If it was called outside tasks they are its caller's, and end nothing
-/// else; in a task they end the run like all others.
+/// Exceptions of an algorithm's parts. They are kept for the caller of an algorithm outside tasks, and for
+/// the GuardedGroup of a then(), which also cancels the parts; else they end the run like those of all tasks.
 class PartFailures {
  public:
   explicit PartFailures(bool contains) : contains_(contains) {}
-  /// Not called if another part has failed.
+  /// `group`: of the algorithm's then(), may be null.
+  explicit PartFailures(const TaskGroup* group)
+      : guard_(GroupState::guard(group)), contains_(guard_ != nullptr) {}
+  /// Not called if another part has failed, or the guard is cancelled.
   template <class Part>
   void attempt(Part part) {
     if (!contains_) return part();
-    if (count_.load(std::memory_order_relaxed) != 0) return;
+    if (count_.load(std::memory_order_relaxed) != 0 || (guard_ != nullptr && guard_->is_cancelled())) return;
     try {
       part();
     } catch (...) {
       if (count_.fetch_add(1, std::memory_order_relaxed) == 0) first_ = std::current_exception();
     }
   }
-  /// When all parts are done.
+  /// When all parts are done: what the first of those that failed has thrown.
   template <class Name>
   void rethrow() const {
-    const std::uint64_t count = count_.load(std::memory_order_relaxed);
-    if (count != 0) throw_part_failure(first_, count - 1, typeid(Name));
+    if (count_.load(std::memory_order_relaxed) == 0) return;
+    try {
+      std::rethrow_exception(first_);
+    } catch (const TaskError& e) {
+      if (!e.function().empty()) throw;
+      throw_named(e, typeid(Name));
+    }
   }
 
  private:
+  const Guard* const guard_ = nullptr;
   const bool contains_;
   std::atomic<std::uint64_t> count_{0};
   std::exception_ptr first_;
@@ -126,9 +118,9 @@ template <class Algorithm>
 struct Work {
   using TaskName = typename Algorithm::TaskName;
 
-  /// `contains`: exceptions are kept for the caller.
-  template <class... Args>
-  explicit Work(bool contains, Args&&... args) : failures(contains), algorithm(std::forward<Args>(args)...) {
+  /// `keeper`: of exceptions, see PartFailures.
+  template <class Keeper, class... Args>
+  explicit Work(Keeper keeper, Args&&... args) : failures(keeper), algorithm(std::forward<Args>(args)...) {
     if (is_timestamped()) at = engine::timestamp();
   }
   Annotations annotations() { return {.at = at, .group = &group}; }
@@ -170,9 +162,11 @@ auto run_to_end(Algorithm algorithm) {
 template <class Work, class Function>
 struct Continuation {
   template <class... Args>
-  explicit Continuation(Function then, Args&&... args)
-      : work(false, std::forward<Args>(args)...), function(std::move(then)) {}
+  explicit Continuation(Then<Function> then, Args&&... args)
+      : work(static_cast<const TaskGroup*>(then.group), std::forward<Args>(args)...),
+        function(std::move(then.function)) {}
   void run() {
+    work.failures.template rethrow<typename Work::TaskName>();  // to the guard
     if constexpr (std::is_void_v<decltype(work.algorithm.finish())>) {
       work.algorithm.finish();
       function();
@@ -195,9 +189,10 @@ struct RunContinuation {
 template <class Algorithm, class Function>
 void run_before(Algorithm algorithm, Then<Function> then) {
   using Whole = Continuation<Work<Algorithm>, Function>;
-  auto whole = std::make_unique<Whole>(std::move(then.function), std::move(algorithm));
+  TaskGroup* const group = then.group;
+  auto whole = std::make_unique<Whole>(std::move(then), std::move(algorithm));
   Work<Algorithm>& work = whole->work;
-  const Annotations annotations{.at = work.at, .group = then.group, .after = &work.group};
+  const Annotations annotations{.at = work.at, .group = group, .after = &work.group};
   work.algorithm.start(work);
 #if defined(__riscv)
   rubato::create<TaskType::nonspec>(

@@ -12,8 +12,8 @@
 //   - Without native::hold() only the thread that calls run(), before it, and tasks create tasks; while a
 //   hold is
 //     open, every thread may.
-//   - A task that ends with an exception stops the run: no further task starts, running ones finish, pending
-//   ones
+//   - A task that ends with an exception, and has no GuardedGroup, stops the run: no further task starts,
+//   running ones finish, pending ones
 //     are destroyed unrun, run() throws TaskError with the original nested, and the next run() works.
 //   - Readers of a resource with shared reads run beside a writer, and may run twice (optimistic versions):
 //     what they create and throw counts once. What that demands of the data is said at
@@ -48,6 +48,7 @@ namespace rubato::inline v0::engine {
 struct GroupState {
   static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
   static void*& held(TaskGroup& group) { return group.held_; }
+  static Guard* guard(const TaskGroup* group) { return group != nullptr ? group->guard_ : nullptr; }
 };
 
 /// The task whose function a thread calls now, or null. Only its thread writes it. Another that reads a task
@@ -162,7 +163,7 @@ template <class F, class... Args>
 [[gnu::always_inline]] inline bool is_extended(const Annotations& a) {
   constexpr std::size_t words = payload_words<F, Args...>;
   return words > kInlineWords || (a.at && words == kInlineWords) || a.group != nullptr ||
-         a.after != nullptr || a.core || a.numa || is_far(a.prefetch);
+         a.after != nullptr || a.core || is_far(a.prefetch);
 }
 
 /// For what fills a block that was just allocated, and may throw: gives it back then.
@@ -201,12 +202,11 @@ template <TaskType type, class F, class... Args>
     extension->prefetch_offset = a.prefetch.offset;
     extension->prefetch_bytes = a.prefetch.bytes;
     extension->core = a.core ? *a.core : kAnywhere;
-    extension->numa = a.numa ? *a.numa : kAnywhere;
   } else if (a.at) {
     task->words[kInlineWords - 1] = *a.at;
   }
   const bool is_private = type != TaskType::spec && !a.at && a.group == nullptr && a.after == nullptr &&
-                          !a.core && !a.numa && a.priority == Priority::normal && !a.fair &&
+                          !a.core && a.priority == Priority::normal && !a.fair &&
                           (!a.on || (task->handle & handle::kPooled) == 0);
   if (!is_private || !is_worker) return submit(self, task);
   self.tasks.append(task);

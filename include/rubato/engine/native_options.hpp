@@ -82,6 +82,11 @@ Options options();
 /// allowed.
 void configure(const Options& options);
 
+/// Destroys, unrun, the tasks and messages that wait for the next run(): for a program that goes on after
+/// std::bad_alloc from create(). Outside run() only.
+/// Errors: TaskError in a task, and while a run goes on.
+void drop_pending();
+
 /// Number of workers that run() uses. The thread that calls run() is one of them.
 unsigned workers();
 

@@ -84,8 +84,8 @@ struct alignas(64) TaskExtension {
   TaskGroup* after;
   std::uint32_t prefetch_offset;
   std::uint32_t prefetch_bytes;
-  std::uint32_t core;  ///< kAnywhere or a worker's number
-  std::uint32_t numa;
+  std::uint32_t core;       ///< kAnywhere or a worker's number
+  std::uint32_t primitive;  ///< of a task with a guard (native/sync/primitive.hpp)
   // While the task waits for `after`: its neighbours among those that wait (native/order/groups.hpp).
   Task* blocked_before;
   Task* blocked_behind;

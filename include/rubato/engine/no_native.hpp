@@ -31,6 +31,10 @@ T options() {
   RUBATO_SAY_NOT_HERE(T);
 }
 template <class T = int>
+T drop_pending() {
+  RUBATO_SAY_NOT_HERE(T);
+}
+template <class T = int>
 T workers() {
   RUBATO_SAY_NOT_HERE(T);
 }

@@ -223,6 +223,36 @@ TEST_F(NoMemory, OfTasksFromMalloc) {
   }
 }
 
+/// What was created before the memory ended is dropped, and destroyed.
+TEST_F(NoMemory, ForCreatesOutsideTasks) {
+  const Outcome outcome = in_child([] {
+    use_workers(2);
+    if (!works()) return wrong;
+    static std::atomic<unsigned> alive;
+    struct Counted {
+      Counted() { ++alive; }
+      Counted(Counted&&) noexcept { ++alive; }
+      ~Counted() { --alive; }
+    };
+    TaskGroup members;
+    const std::uint64_t before = calls;
+    memory.limit(5, true);
+    bool has_failed = false;
+    try {
+      for (unsigned i = 0; i < 1'000'000; ++i)
+        create<nonspec>([owned = Counted()] { ++calls; }, {.group = i % 2 == 0 ? &members : nullptr});
+    } catch (const std::bad_alloc&) {
+      has_failed = true;
+    }
+    memory.unlimit();
+    const bool has_some = alive != 0 && !members.is_complete();
+    native::drop_pending();
+    if (alive != 0 || !members.is_complete() || calls != before) return wrong;
+    return has_failed && has_some && works() ? as_it_should : wrong;
+  });
+  EXPECT_EQ(outcome, as_it_should);
+}
+
 /// Other options stay as they were asked for, and the workers are there when they are needed.
 TEST_F(NoMemory, ForWorkers) {
   Outcome outcome = as_it_should;
