@@ -1,6 +1,6 @@
-// Lagging of turns, the publication's own [L] (Fig. 3): a worker whose actor has no message left waits a little
-// before it gives up the turn, where samples say that the next message comes sooner than a switch takes. Rules
-// A25, A36 and A44 to A47. How samples decide is in native/lag.
+// Lagging of turns, the publication's own [L] (Fig. 3): a worker whose actor has no message left waits a
+// little before it gives up the turn, where samples say that the next message comes sooner than a switch
+// takes. Rules A25, A36 and A44 to A47. How samples decide is in native/lag.
 //
 // The mailbox stays the turn's while it waits, and the wait only looks whether a message is linked behind the
 // last one: finish() is called after it as it is without a wait. So the protocol of the mailbox is the same.
@@ -24,8 +24,8 @@ class TurnLag {
  public:
   explicit TurnLag(Worker& worker);
 
-  /// The turn has handled the last message that it knows of, and may handle more. Returns when one has come, or
-  /// when waiting makes no sense any more.
+  /// The turn has handled the last message that it knows of, and may handle more. Returns when one has come,
+  /// or when waiting makes no sense any more.
   void give_up(Cell& cell, const Mailbox& mailbox);
 
   // ---- What a switch costs ----
@@ -50,10 +50,10 @@ class TurnLag {
   lag::Waits<LagClock> waits_;
   lag::TurnSwitch switch_;
   const unsigned delays_;
-  const std::uint64_t look_;               // what a look costs, in ticks
-  std::uint64_t until_first_;              // giving-ups of actors without a record, to the next sample
-  bool is_worth_it_ = false;               // the level is off where a switch is cheaper than a few looks
-  std::uint64_t turn_ = 0, waited_ = 0;    // the turn that has waited last, by number, and when it began to
+  const std::uint64_t look_;             // what a look costs, in ticks
+  std::uint64_t until_first_;            // giving-ups of actors without a record, to the next sample
+  bool is_worth_it_ = false;             // the level is off where a switch is cheaper than a few looks
+  std::uint64_t turn_ = 0, waited_ = 0;  // the turn that has waited last, by number, and when it began to
   std::uint64_t switch_began_ = 0, after_ = 0;  // the switch that is timed, and after which task it is
 };
 

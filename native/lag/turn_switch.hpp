@@ -1,5 +1,5 @@
-// What it costs to give up a turn, C: from the last message of a turn to the first of the next one, cache misses
-// included. Now and then one switch is timed, and the median of the last counts. Rules A46 and A47.
+// What it costs to give up a turn, C: from the last message of a turn to the first of the next one, cache
+// misses included. Now and then one switch is timed, and the median of the last counts. Rules A46 and A47.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,9 +34,9 @@ class TurnSwitch {
     return ticks_ != 0 && ticks_ >= kFewestLooks * ticks_of_a_look;
   }
 
-  static constexpr unsigned kWindow = 33;         ///< switches
-  static constexpr unsigned kOftenAtFirst = 32;   ///< giving-ups, until there is a window full
-  static constexpr unsigned kSeldom = 1024;       ///< giving-ups: a clock read costs about as much as a switch
+  static constexpr unsigned kWindow = 33;        ///< switches
+  static constexpr unsigned kOftenAtFirst = 32;  ///< giving-ups, until there is a window full
+  static constexpr unsigned kSeldom = 1024;      ///< giving-ups: a clock read costs about as much as a switch
   static constexpr std::uint64_t kFewestLooks = 4;
 
  private:

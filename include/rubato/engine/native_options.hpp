@@ -15,9 +15,10 @@ namespace rubato::inline v0::native {
 
 /// How far ahead the worker prefetches tasks and the resources they are annotated with (R6).
 struct PrefetchMode {
+  /// Not at all, always as far, or as far as measured time says.
   enum class Kind : std::uint8_t { off, fixed, adapted };
-  Kind kind = Kind::fixed;
-  unsigned distance = 4;  ///< tasks ahead, 1 to 63; adapted: where to begin
+  Kind kind = Kind::fixed;  ///< which of them
+  unsigned distance = 4;    ///< tasks ahead, 1 to 63; adapted: where to begin
 };
 
 using rubato::Synchronization;
@@ -32,6 +33,7 @@ enum class Reclamation : std::uint8_t {
 /// Speculative lagging: a worker that finds nothing waits a little before it sleeps, and an actor without
 /// messages before it gives up its turn, where samples say that this pays (docs/lagging.md).
 struct Lagging {
+  /// Whether, and by which rules.
   enum class Kind : std::uint8_t {
     off,
     published,  ///< as in the publication
@@ -43,15 +45,15 @@ struct Lagging {
   double confidence = 0.95;        ///< RUBATO_LAG_CONFIDENCE, and
   double error = 0.15;             ///< RUBATO_LAG_ERROR: both say how many samples a decision takes
   double switch_microseconds = 0;  ///< RUBATO_LAG_SWITCH; what a sleep costs, up to 1000; 0: is measured
-  /// What lags, RUBATO_LAG_LEVELS=turns,workers: a worker before it sleeps, and an actor before it gives up
-  /// its turn.
-  static constexpr unsigned kWorkers = 1, kTurns = 2;
-  unsigned levels = kWorkers | kTurns;
+  static constexpr unsigned kWorkers = 1;  ///< a worker lags, before it sleeps
+  static constexpr unsigned kTurns = 2;    ///< an actor lags, before it gives up its turn
+  unsigned levels = kWorkers | kTurns;     ///< RUBATO_LAG_LEVELS=turns,workers: what lags
   /// RUBATO_LAG_TURN_SWITCH; what a switch from turn to turn costs, up to 1000; 0: is measured.
   double turn_switch_microseconds = 0;
+  /// Whether kWorkers or kTurns is among them.
   bool has_level(unsigned level) const { return (levels & level) != 0; }
 };
-
+/// The choices of the engine. Each has an environment variable, which is read once.
 struct Options {
   unsigned workers = 0;        ///< RUBATO_WORKERS; 0: one for each CPU that this process may use
   bool oversubscribe = false;  ///< RUBATO_OVERSUBSCRIBE=1; allows more workers than that
@@ -92,8 +94,8 @@ unsigned workers();
 
 /// Sums over all workers since the program started.
 struct Counters {
-  std::uint64_t tasks_created = 0;
-  std::uint64_t tasks_run = 0;
+  std::uint64_t tasks_created = 0;      ///< by create() and what is built on it
+  std::uint64_t tasks_run = 0;          ///< have ended, cancelled ones too
   std::uint64_t tasks_run_alone = 0;    ///< spec tasks: nothing ran beside them (R9)
   std::uint64_t tasks_run_long = 0;     ///< took over 10 ms (R11)
   std::uint64_t timestamps = 0;         ///< distinct points of order that were reached
@@ -101,8 +103,8 @@ struct Counters {
   std::uint64_t timestamps_shared = 0;  ///< of these: with tasks enough for several workers
   std::uint64_t reads_repeated = 0;     ///< optimistic reads that lost against a writer
   std::uint64_t chunks_published = 0;   ///< of private tasks, for idle workers
-  std::uint64_t chunks_stolen = 0;
-  std::uint64_t pools_stolen = 0;
+  std::uint64_t chunks_stolen = 0;      ///< of these: taken by another worker
+  std::uint64_t pools_stolen = 0;       ///< of locales, taken by another worker
   std::uint64_t parks = 0;              ///< a worker went to sleep
   std::uint64_t wake_ups = 0;           ///< system calls that woke workers
   std::uint64_t prefetch_distance = 0;  ///< of worker 0, now
@@ -128,7 +130,7 @@ struct Counters {
   std::uint64_t turn_switch_ns = 0;  ///< what a switch from turn to turn costs worker 0; 0: not known yet
   std::uint64_t turns_run_next = 0;  ///< turns that ran right behind the one that caused them (miniqueue)
 };
-Counters counters();
+Counters counters();  ///< The sums now.
 
 /// Adds its lifetime to the time that the engine's counters file calls seconds, as run() does: see
 /// serial_region(). Outside of run(), one at a time.
@@ -145,11 +147,11 @@ class SerialClock {
 /// has run few, and again as soon as 50 of them take over a millisecond together; a single one among short
 /// ones is missed.
 struct LongTask {
-  std::string function;
-  std::uint64_t count = 0;
-  double longest_seconds = 0;
+  std::string function;        ///< its name
+  std::uint64_t count = 0;     ///< of such tasks
+  double longest_seconds = 0;  ///< of one of them
 };
-std::vector<LongTask> long_tasks();
+std::vector<LongTask> long_tasks();  ///< Since the program started.
 
 /// Keeps run() open although there are no tasks: for servers, whose tasks other threads create. While one is
 /// open, every thread may create tasks (without timestamps); run() returns when all are closed and all tasks
@@ -157,7 +159,9 @@ std::vector<LongTask> long_tasks();
 class Hold {
  public:
   Hold() = default;
+  /// `other` is closed then.
   Hold(Hold&& other) noexcept : is_open_(other.is_open_.exchange(false)) {}
+  /// Closes this one; `other` is closed then.
   Hold& operator=(Hold&& other) noexcept {
     close();
     is_open_ = other.is_open_.exchange(false);

@@ -1,5 +1,5 @@
-// Turns that lag, the miniqueue and dear switches (rules A25, A36 and A44 to A47): every message is handled in
-// order whatever a turn waits for, waiting counts, and nothing that must go on waits behind it.
+// Turns that lag, the miniqueue and dear switches (rules A25, A36 and A44 to A47): every message is handled
+// in order whatever a turn waits for, waiting counts, and nothing that must go on waits behind it.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -66,7 +66,8 @@ struct Counting : behavior<Number, Enough> {
   std::uint64_t last_ = 0;
 };
 
-/// A thread outside sends now and then, while a turn may be waiting for it: so many, and on until `is_enough`.
+/// A thread outside sends now and then, while a turn may be waiting for it: so many, and on until
+/// `is_enough`.
 void send_from_outside(
     unsigned messages, const std::function<bool()>& is_enough = [] { return true; }) {
   handled = out_of_order = 0;
@@ -97,7 +98,8 @@ TEST_F(Native_TurnLag, WhatComesWhileATurnWaitsIsHandledInItAndCounts) {
     return;
   }
   // However busy the machine is: workers that lose their CPU while they wait rest from it.
-  send_from_outside(50, [&] { return native::counters().turn_lag_sample_hits > before.turn_lag_sample_hits; });
+  send_from_outside(50,
+                    [&] { return native::counters().turn_lag_sample_hits > before.turn_lag_sample_hits; });
   const native::Counters after = native::counters();
   EXPECT_GT(after.turn_lag_samples, before.turn_lag_samples);
   EXPECT_GT(after.turn_lag_sample_hits, before.turn_lag_sample_hits);
@@ -176,8 +178,8 @@ struct Slow : behavior<Enough> {
   void on(Enough) {}
 };
 TEST_F(Native_TurnLag, ATurnThatWaitsLetsReadyOnesGoOnSoon) {
-  // One worker: while the turn of `slow` waits, that of `counting` is ready behind it. The thread outside sends
-  // to `slow` again and again, so that each of its waits is a hit.
+  // One worker: while the turn of `slow` waits, that of `counting` is ready behind it. The thread outside
+  // sends to `slow` again and again, so that each of its waits is a hit.
   native::Options options = two_workers(always(200));
   options.workers = 1;
   native::configure(options);
@@ -301,9 +303,10 @@ TEST_F(Native_TurnLag, WhatMakesNoSenseIsRefused) {
   };
   EXPECT_EQ(sentence({.levels = 0}),
             "lagging has the levels 1 (workers), 2 (turns) and 3 (both), but 0 was asked for");
-  EXPECT_EQ(sentence({.turn_switch_microseconds = 1001}),
-            "the cost of a switch of turns that lagging is given is at most 1000 us, but 1001.000000 were asked "
-            "for");
+  EXPECT_EQ(
+      sentence({.turn_switch_microseconds = 1001}),
+      "the cost of a switch of turns that lagging is given is at most 1000 us, but 1001.000000 were asked "
+      "for");
 }
 
 }  // namespace
