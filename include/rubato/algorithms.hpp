@@ -16,11 +16,12 @@
 // timestamp, if it has one.
 //
 // Bodies are called by several tasks at once, as constants. Ranges are divided into parts of the given grain
-// or, if none is given, into 16 for each worker.
+// or, if none is given, into 16 for each worker, of which the native engine runs brief ones in one task.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -88,6 +89,20 @@ inline unsigned parallelism() {
 #endif
 }
 
+#if defined(RUBATO_ENGINE_NATIVE)
+/// Of the time stamp counter where there is one, else of a nanosecond.
+inline std::uint64_t brief_ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+/// Some 8 microseconds, as policy::kWorthMicroseconds (native/worker/policy.hpp): less is not worth waking a
+/// worker, and a row of brief parts takes no longer.
+inline constexpr std::uint64_t kBriefTicks = 20'000;
+#endif
+
 /// How a range is divided: into parts of nearly the same size.
 class Division {
  public:
@@ -120,6 +135,8 @@ class DividedRange {
   explicit DividedRange(const blocked_range<Index>& whole)
       : whole_(whole), division_(whole.size(), whole.grain()) {}
   std::uint64_t parts() const { return division_.parts(); }
+  /// The engine has chosen the parts, and they are of several elements.
+  bool is_automatic() const { return whole_.grain() == 0 && division_.parts() < whole_.size(); }
   blocked_range<Index> part(std::uint64_t number) const {
     return {advanced(whole_.begin(), division_.begin_of(number)),
             advanced(whole_.begin(), division_.begin_of(number + 1)), whole_.grain()};
@@ -154,12 +171,48 @@ template <class Work>
 struct SplitParts {
   using TaskName = typename Work::TaskName;
   void operator()(Work* work, std::uint64_t first, std::uint64_t last) const {
+#if defined(RUBATO_ENGINE_NATIVE)
+    if constexpr (requires { work->algorithm.is_automatic(); }) {
+      if (work->algorithm.is_automatic()) return run_row(*work, first, last);
+    }
+#endif
     work->failures.attempt([=] {
       const std::uint64_t middle = first + (last - first) / 2;
       create_parts(*work, first, middle);
       create_parts(*work, middle, last);
     });
   }
+
+#if defined(RUBATO_ENGINE_NATIVE)
+ private:
+  /// Parts one after the other, if the engine has chosen them and all parts together are not worth another
+  /// worker: tasks of their own would take longer. While nothing is known of the parts, or they take long,
+  /// all behind the next one are tasks before that begins: other workers may have them, however long it goes
+  /// on.
+  static void run_row(Work& work, std::uint64_t first, std::uint64_t last) {
+    std::uint64_t begin = brief_ticks();
+    const std::uint64_t row_begin = begin;
+    bool is_brief = work.is_brief.load(std::memory_order_relaxed);
+    for (; first != last; ++first) {
+      if (!is_brief) {
+        work.failures.attempt([&] {
+          while (last - first > 1) {
+            const std::uint64_t middle = first + (last - first) / 2;
+            create_parts(work, middle, last);
+            last = middle;
+          }
+        });
+        begin = brief_ticks();
+      }
+      RunPart<Work>{}(&work, first);
+      const std::uint64_t now = brief_ticks();
+      if (is_brief ? now - row_begin < kBriefTicks : (now - begin) * work.algorithm.parts() >= kBriefTicks)
+        continue;
+      work.is_brief.store(!is_brief, std::memory_order_relaxed);
+      is_brief = false;  // the row has lasted too long, or this part was its last
+    }
+  }
+#endif
 };
 
 template <class Body>
@@ -177,7 +230,9 @@ template <class Index, class Body>
 struct For {
   using TaskName = task_names::parallel_for<typename BodyOfFor<Body>::type>;
   static constexpr const char* kName = "parallel_for()";
-  void start(auto& work) { create_parts(work, 0, range.parts()); }
+  void start(auto& work) { create_parts(work, 0, parts()); }
+  std::uint64_t parts() const { return range.parts(); }
+  bool is_automatic() const { return range.is_automatic(); }
   void run(std::uint64_t number) const { body(range.part(number)); }
   void finish() {}
 
@@ -200,7 +255,7 @@ struct ForEach {
   using TaskName = task_names::parallel_for_each<Body>;
   static constexpr const char* kName = "parallel_for_each()";
   ForEach(Iterator begin, Iterator end, Body each) : body(std::move(each)) {
-    const auto size = static_cast<std::uint64_t>(std::distance(begin, end));
+    size = static_cast<std::uint64_t>(std::distance(begin, end));
     const Division division(size, 0);
     for (std::uint64_t part = 0; part < division.parts(); ++part) {
       begins.push_back(begin);
@@ -208,13 +263,16 @@ struct ForEach {
     }
     begins.push_back(end);
   }
-  void start(auto& work) { create_parts(work, 0, begins.size() - 1); }
+  void start(auto& work) { create_parts(work, 0, parts()); }
+  std::uint64_t parts() const { return begins.size() - 1; }
+  bool is_automatic() const { return parts() < size; }
   void run(std::uint64_t number) const {
     for (Iterator i = begins[number]; i != begins[number + 1]; ++i) body(*i);
   }
   void finish() {}
 
   std::vector<Iterator> begins;
+  std::uint64_t size = 0;
   Body body;
 };
 
@@ -234,7 +292,9 @@ struct Reduce {
         results(range.parts(), PartResult<T>{identity}),
         body(std::move(b)),
         combine(std::move(c)) {}
-  void start(auto& work) { create_parts(work, 0, range.parts()); }
+  void start(auto& work) { create_parts(work, 0, parts()); }
+  std::uint64_t parts() const { return range.parts(); }
+  bool is_automatic() const { return range.is_automatic(); }
   void run(std::uint64_t number) const { results[number].value = body(range.part(number), identity); }
   T finish() {
     T total = std::move(identity);

@@ -126,6 +126,9 @@ struct Work {
   Annotations annotations() { return {.at = at, .group = &group}; }
 
   TaskGroup group;
+#if defined(RUBATO_ENGINE_NATIVE)
+  std::atomic<bool> is_brief{false};  ///< all parts together are not worth another worker: see SplitParts
+#endif
   std::optional<Timestamp> at;
   PartFailures failures;
   Algorithm algorithm;

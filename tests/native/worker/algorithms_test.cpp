@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -155,6 +156,47 @@ TEST_P(Algorithms, AreToldOfAnExceptionThatEndsTheRunTheyHaveJoined) {
   EXPECT_EQ(right + told, 2 * kCalls);
   run();
   EXPECT_EQ(sum_by_parallel_reduce(), kSum);
+}
+
+/// Parts that the engine has chosen are no more tasks than parts, and a part that has begun keeps no other
+/// from its task: unless all of them are brief.
+TEST(Algorithm, CreatesAtMostATaskAPart) {
+  use_workers(2);
+  constexpr std::uint64_t kParts = 32;  // 16 a worker
+  const auto created = [](int size) {
+    const std::uint64_t before = native::counters().tasks_created;
+    std::atomic<int> calls{0};
+    parallel_for(0, size, [&calls](int) { ++calls; });
+    EXPECT_EQ(calls, size);
+    return native::counters().tasks_created - before;
+  };
+  for (const int size : {33, 64, 1000, 100'000}) {
+    for (int round = 0; round < 20; ++round) {
+      EXPECT_LE(created(size), kParts);
+      EXPECT_GT(created(size), 0u);
+    }
+  }
+}
+
+/// Parts that were brief until now, and take long from here on, become tasks of their own.
+TEST(Algorithm, SharesPartsThatTakeLongBehindBriefOnes) {
+  use_workers(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> calls{0};
+    std::atomic<bool> has_other{false};
+    const std::thread::id caller = std::this_thread::get_id();
+    parallel_for(0, 64, [&](int i) {
+      ++calls;
+      if (std::this_thread::get_id() != caller) has_other = true;
+      if (i < 32) return;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+      while (std::chrono::steady_clock::now() < end) continue;
+      // The last ones wait for the other worker: all behind a part that takes long is to be had.
+      while (i == 40 && !has_other) std::this_thread::yield();
+    });
+    EXPECT_EQ(calls, 64);
+    EXPECT_TRUE(has_other);
+  }
 }
 
 struct CallsWhenDestroyed {
