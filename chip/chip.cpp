@@ -48,6 +48,10 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
     replay->set_capsules(&sole().capsule_vector);
     observe_tasks(*replay);
   }
+  if (c.run.contention) contention.emplace(*hierarchy, timeline, c.chip.cores);
+  MemorySystem& memory_system = contention ? static_cast<MemorySystem&>(*contention) : *hierarchy;
+  ExecutionObserver* const execution =
+      contention ? static_cast<ExecutionObserver*>(&*contention) : replay.get();
   cores.reserve(c.chip.cores);
   for (std::uint32_t i = 0; i < c.chip.cores; ++i) {
     const CoreId id{i};
@@ -56,7 +60,7 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
     cores.push_back(std::make_unique<Core>(id, config,
                                            Pipeline::Ports{.memory = program.memory,
                                                            .blocks = program.blocks,
-                                                           .memory_system = *hierarchy,
+                                                           .memory_system = memory_system,
                                                            .l1i = hierarchy->l1i(id),
                                                            .l1d = hierarchy->l1d(id),
                                                            .timeline = &timeline,
@@ -64,7 +68,7 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
                                                            .reservations = &conflicts->reservations(),
                                                            .log_base = line_of(kLogBase + i * kLogBytes),
                                                            .log_lines = kLogBytes / kLineBytes,
-                                                           .observer = replay.get(),
+                                                           .observer = execution,
                                                            .lock_tickets = tickets},
                                            timeline, account, *this));
   }
@@ -221,6 +225,7 @@ void Chip::Impl::finish_account() {
   for (const auto& program : programs)
     program->profile.stop(end_cycle,
                           [this](CoreId core) -> const ThreadProfile::Parts& { return parts_of(core); });
+  if (contention) contention->finish();
   account.verify(cycles);
 }
 
@@ -397,6 +402,9 @@ const CapsuleCalls& Chip::capsule_calls() const { return impl_->capsule_calls; }
 StatRegistry& Chip::registry() { return impl_->registry; }
 const CycleAccount& Chip::cycle_account() const { return impl_->account; }
 const AbortProfile& Chip::abort_profile() const { return impl_->task_units.abort_profile(); }
+const LineContention* Chip::line_contention() const {
+  return impl_->contention ? &*impl_->contention : nullptr;
+}
 const ParallelismProfile& Chip::parallelism_profile() const { return impl_->task_units.parallelism(); }
 const Symbols& Chip::symbols() const { return impl_->sole().process.symbols(); }
 std::size_t Chip::programs() const { return impl_->programs.size(); }

@@ -23,6 +23,8 @@
 
 namespace rubato::chip {
 
+class LineContention;  // chip/core/line_contention.hpp
+
 struct Faults;              // chip/faults.hpp
 struct Program;             // chip/program.hpp
 class GdbServer;            // chip/debug/gdb_server.hpp
@@ -79,6 +81,8 @@ class Chip {
   const CycleAccount& cycle_account() const;
   const AbortProfile& abort_profile() const;
   const ParallelismProfile& parallelism_profile() const;
+  /// Null: not watched.
+  const LineContention* line_contention() const;
   const CapsuleCalls& capsule_calls() const;
   const ThreadProfile& thread_profile() const;
   const Symbols& symbols() const;

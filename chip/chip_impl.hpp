@@ -21,6 +21,7 @@
 #include "chip/coherence/memory_hierarchy.hpp"
 #include "chip/conflict/conflict_scheme.hpp"
 #include "chip/core/core.hpp"
+#include "chip/core/line_contention.hpp"
 #include "chip/core/worker_pool.hpp"
 #include "chip/isa/task_instructions.hpp"
 #include "chip/noc/mesh.hpp"
@@ -336,7 +337,8 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   std::vector<std::unique_ptr<Program>> programs;
   TaskUnits task_units;
   TaskObservers observers;
-  std::unique_ptr<ReplayChecker> replay;  // null: the run is not checked
+  std::unique_ptr<ReplayChecker> replay;     // null: the run is not checked
+  std::optional<LineContention> contention;  // run.contention
   std::optional<ChipDebug> debug;
   std::unique_ptr<TieChecker> ties;  // null: ties are not looked for
   std::optional<InstructionObservers> instructions;

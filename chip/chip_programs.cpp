@@ -35,6 +35,10 @@ std::vector<std::unique_ptr<Program>> Chip::Impl::make_programs(std::vector<Prog
           "core.model=window runs programs of threads, and this one has tasks: run it with "
           "core.model=inorder");
   }
+  if (config.run.contention && (is_mix || config.run.check_replay || config.core.model == "window"))
+    throw UsageError(
+        "run.contention watches one program on cores in order: not programs side by side (--programs), not "
+        "core.model=window, and not together with run.check_replay (--check-replay)");
   if (is_mix && config.run.check_replay)
     throw UsageError(
         "run.check_replay (--check-replay) replays tasks, which programs side by side (--programs) do not "

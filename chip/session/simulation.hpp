@@ -22,6 +22,7 @@ namespace rubato::chip {
 
 class ThreadProfile;        // chip/os/thread_profile.hpp
 class ThreadWatcher;        // the same
+class LineContention;       // chip/core/line_contention.hpp
 class ParallelismProfile;   // chip/speculation/parallelism_profile.hpp
 class InstructionObserver;  // chip/core/instruction_observer.hpp
 class UntimedObserver;      // chip/fast_forward_watch.hpp
@@ -60,6 +61,8 @@ class Simulation {
   virtual const AbortProfile& abort_profile() const = 0;
   /// Why cores had no task; null: not known.
   virtual const ParallelismProfile* parallelism_profile() const { return nullptr; }
+  /// Lines that cores take from one another; null: not watched.
+  virtual const LineContention* line_contention() const { return nullptr; }
   /// Null: not known.
   virtual const CapsuleCalls* capsule_calls() const { return nullptr; }
   /// Where threads spent their cycles; null: not known.

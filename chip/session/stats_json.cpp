@@ -14,6 +14,7 @@
 #include "base/check.hpp"
 #include "chip/coherence/energy/energy_model.hpp"
 #include "chip/os/wait_names.hpp"
+#include "chip/session/contention_json.hpp"
 
 namespace rubato::chip {
 namespace {
@@ -316,6 +317,8 @@ std::string stats_json(const StatsDocument& document) {
               {"conflicts", conflicts(document)}};
   if (document.parallelism != nullptr && document.parallelism->samples() != 0)
     out["parallelism"] = parallelism(*document.parallelism, document.symbol);
+  if (document.contention != nullptr)
+    out["contention"] = contention_json(*document.contention, document.symbol);
   if (document.capsules != nullptr && document.capsules->all().calls != 0)
     out["capsules"] = capsules(*document.capsules, document.symbol);
   if (document.marked != nullptr && !document.marked->regions().empty()) {

@@ -18,6 +18,8 @@
 
 namespace rubato::chip {
 
+class LineContention;  // chip/core/line_contention.hpp
+
 /// "tile.12.l2.hits" -> "tile.*.l2.hits": components that are numbers stand for an index.
 std::string kind_of(std::string_view name);
 
@@ -28,6 +30,7 @@ struct StatsDocument {
   const RegionRecorder::FunctionCycles& roi_functions;
   const RegionRecorder::FunctionCycles& run_functions;
   const AbortProfile& aborts;
+  const LineContention* contention = nullptr;       ///< null: not watched
   const ParallelismProfile* parallelism = nullptr;  ///< null: not known
   const CapsuleCalls* capsules = nullptr;           ///< null: not known
   const MarkedRegions* marked = nullptr;            ///< null: none
@@ -50,7 +53,8 @@ struct StatsDocument {
 /// `threads`, `idle`, `waits` and `profile`; of programs side by side `programs`, a list with these of each.
 /// `regions`, if the program has marked some: each with its name, how often it began, values, functions.
 /// Ratios without a value (0/0) are left out of their root. `conflicts` has no roots: nothing speculates
-/// outside task regions; nor has `capsules`, which is there if a task called one, nor `parallelism`, which is
+/// outside task regions; nor has `capsules`, which is there if a task called one, nor `contention`, which is
+/// there with run.contention, nor `parallelism`, which is
 /// there if task regions were sampled.
 std::string stats_json(const StatsDocument& document);
 

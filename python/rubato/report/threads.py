@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rubato.names import short_name
 from rubato.report.markup import PART_NAMES, Section, card, number, table
+from rubato.results.contention import KINDS
 
 if TYPE_CHECKING:
     from rubato.results.run import Run
@@ -43,7 +44,7 @@ def _card(run: Run, identifier: str, title: str) -> str:
         "Where the cycles of threads went in detailed simulation, what they waited for, and where cores were when they "
         "were looked at. A place in a library is shown as the line of the program that called it."
     )
-    return card(identifier, title, text, _threads(run) + _waits(run) + _profile(run))
+    return card(identifier, title, text, _threads(run) + _waits(run) + _contention(run) + _profile(run))
 
 
 def _threads(run: Run) -> str:
@@ -71,6 +72,22 @@ def _waits(run: Run) -> str:
             _who(held.most_common(1)[0][0]) if held else "",
         ])  # fmt: skip
     return "<h3>Waits</h3>" + table(head, rows, wrap={1, 2}) + _cut(len(run.waits))
+
+
+def _contention(run: Run) -> str:
+    if not run.contention:
+        return ""
+    head = ["line", "what", "kind", ">transfers", ">cycles waited", ">cycles spun", "most often", "bytes used by cores"]
+    rows = []
+    for line in run.contention[:_MOST]:
+        pair = max(line.taken, key=line.taken.__getitem__, default=None)
+        users = sorted(line.users, key=lambda user: -user.transfers)[:4]
+        used = "; ".join(f"{user.core}: {user.touched}" for user in users if user.touched)
+        rows.append([
+            f"{line.address:#x}", line.word, KINDS[line.kind], number(line.transfers), number(round(line.cycles)),
+            number(line.spun), f"core {pair[1]} from core {pair[0]}" if pair else "", used,
+        ])  # fmt: skip
+    return "<h3>Contended lines</h3>" + table(head, rows, wrap={1, 7}) + _cut(len(run.contention))
 
 
 def _who(thread: int) -> str:

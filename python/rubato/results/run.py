@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from rubato.results.contention import Contended
     from rubato.results.regions import Region
     from rubato.results.summary import Summary
     from rubato.results.task_limits import Limit
@@ -223,6 +224,13 @@ class Run:
         from rubato.results import threads
 
         return threads.profile(self)
+
+    @cached_property
+    def contention(self) -> list[Contended]:
+        """Lines that cores took from one another, those that cost most first; with run.contention."""
+        from rubato.results import contention
+
+        return contention.lines(self)
 
     @cached_property
     def limits(self) -> list[Limit]:

@@ -16,6 +16,7 @@ from rubato.results.summary import CYCLE_CLASSES
 from rubato.results.threads import HARMLESS
 
 if TYPE_CHECKING:
+    from rubato.results.contention import Contended
     from rubato.results.run import Run
     from rubato.results.threads import Place, Wait
 
@@ -24,6 +25,12 @@ NOTABLE = 0.2
 #: From this part of a whole on a sentence names the one thing that makes it up.
 MOST = 0.5
 _PLURALS = {"condition": "condition variables", "futex": "futexes"}
+#: Loops of the program's own that wait, by kind of contention.
+_OWN_WAITS = {
+    "lock": "spin for the program's own lock",
+    "barrier": "spin at the program's own barrier",
+    "flag": "spin until another core writes",
+}
 _NAMES = {"condition": "condition variable"}
 #: Requests of one slice of the LLC are many from this multiple of its fair share on.
 _SKEWED = 3
@@ -54,7 +61,10 @@ def reasons(run: Run) -> list[Reason]:
     total = sum(run.stats.whole_run.total(f"chip.core_cycles.{c}") for c in CYCLE_CLASSES)
     if not total or "idle" not in run.stats_document:
         return []
-    found = [*_waits(run, total), *_idle(run, total), *_memory(run, total)]
+    contended = _contended(run, total)
+    # The cycles for lines of other cores are those of these lines; what remains is no reason beside them.
+    memory = [] if any(reason.share >= NOTABLE for reason in contended) else _memory(run, total)
+    found = [*_waits(run, total), *_idle(run, total), *contended, *memory]
     return sorted(found, key=lambda reason: -reason.share)
 
 
@@ -220,6 +230,43 @@ def _alone(run: Run, thread: int, share: float) -> str:
         return f"{begin}the program has one thread for {plural(run.summary.cores, 'core')}."
     where = _place_alone(run, thread)
     return f"{begin}thread {thread} works alone{f', most often in {where}' if where else ''}."
+
+
+# ---- lines that cores take from one another ----
+
+
+def _contended(run: Run, total: float) -> list[Reason]:
+    """By kind and object of the program, which may lie in several lines."""
+    costs: dict[tuple[str, str], float] = {}
+    rows: dict[tuple[str, str], list[Contended]] = {}
+    for line in run.contention:
+        key = (line.kind, line.object)
+        costs[key] = costs.get(key, 0) + line.cost
+        rows.setdefault(key, []).append(line)
+    found = []
+    in_libraries = sum(_spinning(run, total).values())  # told by _waits()
+    for key, cost in costs.items():
+        share = cost / total - (in_libraries if key[0] in _OWN_WAITS else 0)
+        if share > 0:
+            found.append(Reason(share, _on_lines(run, rows[key], share)))
+    return found
+
+
+def _on_lines(run: Run, rows: list[Contended], share: float) -> str:
+    top = rows[0]
+    cores = len({user.core for row in rows for user in row.users if user.transfers})
+    hot = next((hot for hot in run.profile if hot.at.is_users and not hot.spins_for), None)
+    where = f", most often in {hot.at}" if hot is not None else ""
+    name = top.object if not top.object.startswith("0x") else f"at {top.object}"
+    begin = f"{percent(share)} of core cycles "
+    if top.kind in _OWN_WAITS:
+        return f"{begin}{_OWN_WAITS[top.kind]} {top.word}{where}{_meanwhile(run, share)}."
+    if top.kind == "atomic":
+        return f"{begin}wait for the line of {name}, which {cores} cores update by atomics in turn{where}."
+    many = f"{plural(len(rows), 'line')} of" if len(rows) > 1 else "the line of"
+    how = ("though each uses other bytes of it (false sharing)" if top.kind == "false"
+           else "and use the same bytes (true sharing)")  # fmt: skip
+    return f"{begin}wait for {many} {name}, which {cores} cores take from one another {how}{where}."
 
 
 # ---- memory ----

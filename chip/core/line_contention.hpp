@@ -1,0 +1,153 @@
+// Lines of memory that cores take from one another: which core takes which line from which, how long it waits
+// for it, whether the cores use the same bytes (true sharing) or each its own (false sharing), and the words
+// that cores wait for in loops of the program's own. It watches and changes nothing: it stands between cores
+// and the memory system, and sees every access that instructions make.
+//
+//   transfer   a core needs a line, or the right to write it, that another core has written or holds
+//   tenure     of a core and a line: from a transfer to the next one. It is true sharing if the core uses
+//              what others have written since its last tenure, or writes what others have used since
+//   spin       a core loads one word again and again, stores nothing, and loads little else meanwhile; or it
+//              tries an atomic on it that finds the same value each time
+//
+// Only lines that two cores use, one of which writes, are looked at; all others cost one look-up a miss.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "chip/core/execution_observer.hpp"
+#include "chip/time/timeline.hpp"
+#include "chip/vocabulary/memory_system.hpp"
+#include "chip/vocabulary/types.hpp"
+
+namespace rubato::chip {
+
+class LineContention final : public MemorySystem, public ExecutionObserver {
+ public:
+  /// What a spin on a word waits for.
+  enum class Wait : std::uint8_t {
+    lock,     ///< an atomic on the word ends most spins
+    barrier,  ///< one store ends the spins of several cores
+    flag,     ///< anything else
+  };
+  struct Word {
+    std::uint64_t spins = 0, cycles = 0;
+    std::uint64_t acquired = 0;      ///< spins that an atomic of the core ended
+    std::uint64_t ended = 0;         ///< other ends, in groups between two stores to the word
+    std::uint64_t ended_beside = 0;  ///< of each of those, how many ended in its group
+    std::uint32_t spinning = 0;      ///< cores, now
+    std::uint64_t group = 0;
+    Wait waits_for() const;
+  };
+  struct Use {
+    std::uint32_t core = 0;
+    std::uint64_t transfers = 0, cycles = 0;
+    std::uint64_t touched = 0, written = 0;  ///< a bit a byte
+    // Of others: since the last tenure began, and between the one before and that.
+    std::uint64_t written_next = 0, used_next = 0, written_now = 0, used_now = 0;
+    std::uint64_t tenure_cycles = 0;  ///< waited for it
+    bool is_known = false;            ///< what others did before the tenure was seen
+    bool is_true = false;
+  };
+  struct Line {
+    std::uint64_t transfers = 0, atomics = 0, cycles = 0;
+    std::uint64_t true_transfers = 0, false_transfers = 0;  ///< of those whose tenures were seen
+    std::uint64_t true_cycles = 0, false_cycles = 0;
+    std::vector<Use> users;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> taken;  ///< by core it was taken from, and by
+    std::map<Addr, Word> words;
+    std::uint32_t last_writer = kNobody, last_holder = kNobody;
+    std::vector<bool> holders;
+    // The last use: a core uses its line many times in a row.
+    std::uint32_t recent_core = kNobody;
+    std::uint64_t recent_used = 0, recent_written = 0;
+  };
+  static constexpr std::uint32_t kNobody = ~0U;
+
+  /// What it is given outlives it.
+  LineContention(MemorySystem& memory, const Timeline& timeline, std::uint32_t cores);
+
+  AccessResult access(CoreId core, LineAddr line, AccessKind kind, Cycle now) override;
+  void prefetch(CoreId core, LineAddr line) const override { memory_.prefetch(core, line); }
+  AccessParts take_waited(CoreId core) override { return memory_.take_waited(core); }
+  void warm(CoreId core, LineAddr line, AccessKind kind) override { memory_.warm(core, line, kind); }
+  void forget(LineAddr first, LineAddr last) override { memory_.forget(first, last); }
+
+  void on_begin(CoreId, const HartState&) override {}
+  void on_load(CoreId core, Addr address, unsigned bytes, std::uint64_t value) override;
+  void on_store(CoreId core, Addr address, unsigned bytes) override;
+  void on_atomic(CoreId core, Addr address, unsigned bytes, std::uint64_t old_value) override;
+  void on_store_conditional(CoreId core, Addr address, unsigned bytes, bool stored) override;
+  void on_counter(CoreId, std::uint64_t) override {}
+  void on_task_read(CoreId, unsigned, std::uint64_t) override {}
+  void on_handler(CoreId, const TaskDescriptor&) override {}
+  void on_kernel_exit(CoreId, const HartState&) override {}
+
+  /// The run is over: spins and tenures end.
+  void finish();
+  /// From request to data, of all misses of loads, stores and atomics: cores wait for them less, where they
+  /// go on meanwhile.
+  std::uint64_t miss_cycles() const { return miss_cycles_; }
+  /// Those with transfers or spins, by address.
+  const std::map<LineAddr, std::unique_ptr<Line>>& lines() const { return lines_; }
+
+ private:
+  static constexpr std::uint32_t kSpins = 4;       // loads in a row that make a spin
+  static constexpr std::uint32_t kMostOthers = 8;  // other loads between two of a spin
+  static constexpr std::size_t kFilter = 4096;
+
+  /// Of a line that one core uses, or that all only read.
+  struct Quiet {
+    std::uint32_t core;
+    bool is_written, is_shared;
+  };
+  struct Spin {
+    Addr word = 0;  // 0: none
+    Line* line = nullptr;
+    std::uint64_t value = 0, began = 0;
+    std::uint32_t times = 0, others = 0;
+    bool by_atomics = false;
+  };
+  struct Pending {
+    LineAddr line;
+    Cycle since;
+  };
+  struct OfCore {
+    Spin spin;
+    std::vector<Pending> pending;
+  };
+
+  void on_miss(CoreId core, LineAddr line, bool writes, bool is_atomic, std::uint64_t cycles);
+  Line& make_line(LineAddr line, const Quiet& before);
+  void transfer(Line& line, std::uint32_t core, std::uint32_t from, bool is_atomic, std::uint64_t cycles);
+  /// Null: nothing of the kind is known of the line.
+  Line* find(LineAddr line) {
+    const auto& entry = filter_[line.value % kFilter];
+    return entry.first == line ? entry.second : is_hidden_[line.value % kFilter] ? find_hidden(line) : nullptr;
+  }
+  Line* find_hidden(LineAddr line);
+  static Use& use_of(Line& line, std::uint32_t core);
+  void use(Line& line, std::uint32_t core, Addr address, unsigned bytes, bool writes);
+  void end_tenure(Line& line, Use& use);
+  void spin(OfCore& core, Line& line, Addr address, std::uint64_t value, bool by_atomics);
+  void end_spin(OfCore& core, bool acquired);
+  void write_word(Line& line, Addr address);
+
+  MemorySystem& memory_;
+  const Timeline& timeline_;
+  std::uint32_t cores_;
+  std::uint64_t miss_cycles_ = 0;
+  std::vector<OfCore> of_cores_;
+  std::unordered_map<std::uint64_t, Quiet> quiet_;  // looked up only
+  std::map<LineAddr, std::unique_ptr<Line>> lines_;
+  std::array<std::pair<LineAddr, Line*>, kFilter> filter_{};
+  std::array<bool, kFilter> is_hidden_{};  // several lines look the same
+};
+
+}  // namespace rubato::chip

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "chip/session/contention_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace rubato::chip {
+namespace {
+
+using Contended = LineContention::Line;
+using ContendedRow = std::pair<LineAddr, const Contended*>;
+
+constexpr std::size_t kMostContended = 50, kMostTakers = 64;
+
+std::string_view name_of_wait(LineContention::Wait wait) {
+  constexpr std::string_view kNames[] = {"lock", "barrier", "flag"};
+  return kNames[static_cast<unsigned>(wait)];
+}
+
+std::uint64_t spin_cycles_of(const Contended& line) {
+  std::uint64_t sum = 0;
+  for (const auto& [address, word] : line.words) sum += word.cycles;
+  return sum;
+}
+
+/// "0-7 16-23": offsets in the line.
+std::string byte_ranges(std::uint64_t bytes) {
+  std::string out;
+  for (unsigned from = 0; from < kLineBytes;) {
+    if ((bytes >> from & 1) == 0) {
+      ++from;
+      continue;
+    }
+    unsigned to = from;
+    while (to + 1 < kLineBytes && (bytes >> (to + 1) & 1) != 0) ++to;
+    out += fmt::format("{}{}-{}", out.empty() ? "" : " ", from, to);
+    from = to + 1;
+  }
+  return out;
+}
+
+nlohmann::json contended_row(const ContendedRow& row, const std::function<std::string(Addr)>& symbol) {
+  const Contended& line = *row.second;
+  std::uint64_t touched = 0;
+  nlohmann::json users = nlohmann::json::array(), pairs = nlohmann::json::array(), words = nlohmann::json::array();
+  for (const LineContention::Use& use : line.users) {
+    touched |= use.touched;
+    users.push_back({{"core", use.core},
+                     {"transfers", use.transfers},
+                     {"cycles", use.cycles},
+                     {"touched", byte_ranges(use.touched)},
+                     {"written", byte_ranges(use.written)}});
+  }
+  std::vector<std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>> taken;
+  for (const auto& [cores, transfers] : line.taken) taken.emplace_back(transfers, cores.first, cores.second);
+  std::stable_sort(taken.begin(), taken.end(),
+                   [](const auto& a, const auto& b) { return std::get<0>(a) > std::get<0>(b); });
+  if (taken.size() > kMostTakers) taken.resize(kMostTakers);
+  for (const auto& [transfers, from, by] : taken)
+    pairs.push_back({{"from", from}, {"by", by}, {"transfers", transfers}});
+  for (const auto& [address, word] : line.words)
+    words.push_back({{"offset", address % kLineBytes},
+                     {"symbol", symbol(address)},
+                     {"waits_for", name_of_wait(word.waits_for())},
+                     {"spins", word.spins},
+                     {"cycles", word.cycles}});
+  // The bytes that cores use name the line, not an object that happens to lie at its beginning.
+  unsigned first = 0;
+  while (first < kLineBytes - 1 && (touched >> first & 1) == 0) ++first;
+  return {{"line", fmt::format("{:#x}", addr_of(row.first))},
+          {"symbol", symbol(addr_of(row.first) + first)},
+          {"transfers", line.transfers},
+          {"cycles", line.cycles},
+          {"atomics", line.atomics},
+          {"true_sharing", {{"transfers", line.true_transfers}, {"cycles", line.true_cycles}}},
+          {"false_sharing", {{"transfers", line.false_transfers}, {"cycles", line.false_cycles}}},
+          {"users", std::move(users)},
+          {"taken", std::move(pairs)},
+          {"spins", std::move(words)}};
+}
+
+}  // namespace
+
+nlohmann::json contention_json(const LineContention& contention, const std::function<std::string(Addr)>& symbol) {
+  std::vector<ContendedRow> rows;
+  std::uint64_t transfers = 0, cycles = 0;
+  for (const auto& [address, line] : contention.lines()) {
+    rows.emplace_back(address, line.get());
+    transfers += line->transfers;
+    cycles += line->cycles;
+  }
+  const auto cost = [](const ContendedRow& row) { return std::max(row.second->cycles, spin_cycles_of(*row.second)); };
+  std::stable_sort(rows.begin(), rows.end(), [&](const ContendedRow& a, const ContendedRow& b) { return cost(a) > cost(b); });
+  const std::size_t count = rows.size();
+  if (rows.size() > kMostContended) rows.resize(kMostContended);
+  nlohmann::json lines = nlohmann::json::array();
+  for (const ContendedRow& row : rows) lines.push_back(contended_row(row, symbol));
+  return {{"lines", std::move(lines)}, {"line_count", count}, {"transfers", transfers}, {"cycles", cycles}, {"miss_cycles", contention.miss_cycles()}};
+}
+
+}  // namespace rubato::chip

@@ -1,0 +1,140 @@
+// Lines that cores take from one another, step by step. Core 0 and core 1 use words of line 1, whose addresses
+// begin at 64; each miss costs ten cycles.
+// SPDX-License-Identifier: MIT
+#include "chip/core/line_contention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace rubato::chip {
+namespace {
+
+class TenCycles final : public MemorySystem {
+ public:
+  AccessResult access(CoreId, LineAddr, AccessKind, Cycle now) override {
+    AccessResult result;
+    result.done = !is_blocked;
+    result.cycle = now + 10;
+    return result;
+  }
+  void warm(CoreId, LineAddr, AccessKind) override {}
+  void forget(LineAddr, LineAddr) override {}
+  bool is_blocked = false;
+};
+
+struct LineContentionTest : testing::Test {
+  void load(std::uint32_t core, Addr address, std::uint64_t value = 0) {
+    contention.access(CoreId{core}, line_of(address), AccessKind::load, Cycle{0});
+    contention.on_load(CoreId{core}, address, 8, value);
+  }
+  void store(std::uint32_t core, Addr address) {
+    contention.access(CoreId{core}, line_of(address), AccessKind::store, Cycle{0});
+    contention.on_store(CoreId{core}, address, 8);
+  }
+  const LineContention::Line& line() {
+    contention.finish();
+    return *contention.lines().at(LineAddr{1});
+  }
+
+  TenCycles memory;
+  Timeline timeline;
+  LineContention contention{memory, timeline, 4};
+};
+
+TEST_F(LineContentionTest, OneCoreContendsForNothing) {
+  for (int i = 0; i < 10; ++i) store(0, 64);
+  contention.finish();
+  EXPECT_TRUE(contention.lines().empty());
+}
+
+TEST_F(LineContentionTest, ReadersContendForNothing) {
+  for (int i = 0; i < 10; ++i) load(static_cast<std::uint32_t>(i % 2), 64);
+  contention.finish();
+  EXPECT_TRUE(contention.lines().empty());
+}
+
+// The first store takes nothing, nine do; of each core one tenure began before others were seen.
+TEST_F(LineContentionTest, OtherBytesAreFalseSharing) {
+  for (std::uint32_t i = 0; i < 10; ++i) store(i % 2, 64 + i % 2 * 8);
+  EXPECT_EQ(line().transfers, 9U);
+  EXPECT_EQ(line().cycles, 90U);
+  EXPECT_EQ(line().false_transfers, 7U);
+  EXPECT_EQ(line().true_transfers, 0U);
+  EXPECT_EQ(line().taken.at({0, 1}), 5U);
+  EXPECT_EQ(line().taken.at({1, 0}), 4U);
+}
+
+TEST_F(LineContentionTest, TheSameBytesAreTrueSharing) {
+  for (std::uint32_t i = 0; i < 10; ++i) store(i % 2, 64);
+  EXPECT_EQ(line().true_transfers, 7U);
+  EXPECT_EQ(line().false_transfers, 0U);
+}
+
+// Core 0 asks for the line by one word and hits another one, which core 1 reads.
+TEST_F(LineContentionTest, BytesThatHitsUseCount) {
+  for (int i = 0; i < 10; ++i) {
+    store(0, 64);
+    contention.on_store(CoreId{0}, 80, 8);
+    load(1, 80);
+  }
+  EXPECT_EQ(line().false_transfers, 0U);
+}
+
+TEST_F(LineContentionTest, WaitsForMessagesCountFromTheFirstRequest) {
+  store(0, 64);
+  memory.is_blocked = true;
+  contention.access(CoreId{1}, LineAddr{1}, AccessKind::store, Cycle{100});
+  memory.is_blocked = false;
+  contention.access(CoreId{1}, LineAddr{1}, AccessKind::store, Cycle{150});
+  EXPECT_EQ(line().cycles, 60U);
+}
+
+// Cores 1 to 3 wait for the word, and one store ends it for all.
+TEST_F(LineContentionTest, OneStoreThatEndsSeveralWaitsIsABarrier) {
+  store(0, 64);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 6; ++i)
+      for (std::uint32_t core = 1; core < 4; ++core) load(core, 64);
+    store(0, 64);
+    for (std::uint32_t core = 1; core < 4; ++core) store(core, 256 + 64 * core);
+  }
+  EXPECT_EQ(line().words.at(64).spins, 9U);
+  EXPECT_EQ(line().words.at(64).waits_for(), LineContention::Wait::barrier);
+}
+
+// Each store lets one core go on, as a ticket lock does.
+TEST_F(LineContentionTest, AStoreThatEndsOneWaitIsNone) {
+  store(0, 64);
+  for (int round = 0; round < 3; ++round)
+    for (std::uint32_t core = 1; core < 4; ++core) {
+      for (int i = 0; i < 6; ++i) load(core, 64);
+      store(core, 256 + 64 * core);
+      store(0, 64);
+    }
+  EXPECT_EQ(line().words.at(64).waits_for(), LineContention::Wait::flag);
+}
+
+TEST_F(LineContentionTest, AnAtomicThatEndsAWaitTakesALock) {
+  store(0, 64);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 6; ++i) load(1, 64, 1);
+    store(0, 64);
+    contention.on_atomic(CoreId{1}, 64, 8, 0);
+    store(1, 256);
+  }
+  EXPECT_EQ(line().words.at(64).waits_for(), LineContention::Wait::lock);
+}
+
+TEST_F(LineContentionTest, AtomicsThatFindOtherValuesWaitForNothing) {
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    const CoreId core{static_cast<std::uint32_t>(i / 8 % 2)};
+    contention.access(core, LineAddr{1}, AccessKind::atomic, Cycle{0});
+    contention.on_atomic(core, 64, 8, i);
+  }
+  EXPECT_TRUE(line().words.empty());
+  EXPECT_EQ(line().atomics, line().transfers);
+}
+
+}  // namespace
+}  // namespace rubato::chip
