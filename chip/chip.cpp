@@ -14,9 +14,7 @@ namespace {
 /// Spill areas lie behind the guest's address space: no access of the guest reaches them.
 constexpr std::uint64_t kSpillBytes = 1 << 28;  // addresses, not memory: room for 3 million tasks a tile
 constexpr Addr kSpillBase = AddressSpace::kSize;
-/// Undo logs lie behind the spill areas: 1 Mi entries a core.
-constexpr std::uint64_t kLogBytes = 1 << 24;
-constexpr Addr kLogBase = kSpillBase + kMaxTiles * kSpillBytes;
+static_assert(kLogBase == kSpillBase + kMaxTiles * kSpillBytes);
 static_assert(kLogBase + kMaxCores * kLogBytes == HandlerArea::kBase);
 
 }  // namespace
@@ -297,7 +295,7 @@ std::string Chip::Impl::describe_cores() const {
     text += fmt::format("core {}: thread {} at {}", core->id().value, core->thread()->tid,
                         process.symbols().describe(core->pipeline().hart().pc));
     if (const std::uint64_t task = core->task_of_run(); task != 0) text += fmt::format(", task {}", task);
-    if (const CapsuleState::Call& call = core->capsule().call(); call.stub != 0) {
+    if (const OpenCapsuleCall& call = core->capsule().call(); call.stub != 0) {
       text +=
           fmt::format(", in capsule {} since cycle {}{}", capsule_name(process.symbols().describe(call.stub)),
                       call.since.value, is_doomed ? ", its task aborted" : "");

@@ -36,6 +36,10 @@
 
 namespace rubato::chip {
 
+/// Undo logs lie behind the spill areas, which lie behind the guest's memory: 1 Mi entries a core.
+inline constexpr std::uint64_t kLogBytes = 1 << 24;
+inline constexpr Addr kLogBase = HandlerArea::kBase - kMaxCores * kLogBytes;
+
 struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Program::Host {
   /// The payload of all but kRegionEnd and kEnterRegion is a program's number.
   enum Event : std::uint32_t { kTimeout, kRegionEnd, kEnterRegion, kMarkedEnd, kProgramOver };
@@ -230,9 +234,9 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
 
   TaskSystem& tasks() override { return task_units; }
   CapsuleVector& capsules(CoreId core) override { return program_of(core).capsule_vector; }
-  void capsule_ended(CoreId core, Addr stub, Cycle since, Cycle now, bool is_doomed) override {
-    capsule_calls.add(stub, now - since, is_doomed);
-    observers.on_capsule(core, stub, since, now, is_doomed);
+  void capsule_ended(CoreId core, const OpenCapsuleCall& call, Cycle now) override {
+    capsule_calls.add(call, now);
+    observers.on_capsule(core, call.stub, call.since, now, call.is_doomed);
   }
   std::uint32_t core_count() const override { return config.chip.cores; }
   std::uint32_t worker_count() const override {
@@ -274,11 +278,11 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
       hierarchy->forget(line_of(worker.stack_low), line_of(worker.stack_high - 1));
   }
 
-  void suspend(const SuspendedTask& task) override {
+  std::uint64_t suspend(const SuspendedTask& task) override {
     forget_stack(task.worker);
-    workers.suspend(task);
+    return workers.suspend(task);
   }
-  SuspendedTask resume(std::uint64_t id) override { return workers.resume(id); }
+  SuspendedTask resume(std::uint64_t run) override { return workers.resume(run); }
   Worker take_worker(const Core& core) override { return workers.take(tile_of(core.id())); }
   void give_back(const Core& core, const Worker& worker) override {
     forget_stack(worker);
@@ -300,6 +304,11 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
     if (replay) replay->become_nonspeculative(core);
     if (ties) ties->become_nonspeculative(core);
   }
+  void become_nonspeculative_suspended(std::uint64_t id) override {
+    if (replay) replay->become_nonspeculative_suspended(id);
+    if (ties) ties->become_nonspeculative_suspended(id);
+  }
+  void give_back_log(Attempt& attempt);
   void retire(Attempt& attempt, bool is_committed) override;
   void free_record(LineAddr record) override {
     cores[HandlerArea::core_of(record).value]->capsule().handlers().give_back(record);

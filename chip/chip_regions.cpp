@@ -215,8 +215,21 @@ std::string Chip::Impl::why_nothing_proceeds() const {
   return "nothing can proceed: every thread and task waits for another";
 }
 
+// Each line to the core in whose area it is: an attempt that waited may have gone on on another.
+void Chip::Impl::give_back_log(Attempt& attempt) {
+  const bool is_wrong = cores.front()->capsule().has(CapsuleFault::log_line_to_wrong_core);
+  if (!attempt.has_moved || is_wrong)
+    return cores[attempt.core.value]->pipeline().give_back_log(attempt.log_lines);
+  std::vector<LineAddr> one(1);
+  for (; !attempt.log_lines.empty(); attempt.log_lines.pop_back()) {
+    one.assign(1, attempt.log_lines.back());
+    const std::uint64_t core = (addr_of(one.front()) - kLogBase) / kLogBytes;
+    cores[core]->pipeline().give_back_log(one);
+  }
+}
+
 void Chip::Impl::retire(Attempt& attempt, bool is_committed) {
-  cores[attempt.core.value]->pipeline().give_back_log(attempt);
+  give_back_log(attempt);
   std::optional<HeapCalls>& heap = sole().heap;
   if (!heap) return;
   if (is_committed) {

@@ -12,7 +12,7 @@ void Chip::Impl::on_runnable(Program& program, Thread& thread) {
   for (const auto& core : cores)
     if (core->thread() == &thread) return;  // its own call ended the wait it had just begun
   if (const SuspendedTask* suspended = workers.find(thread))
-    return task_units.resume(suspended->tile, suspended->task.id, later(clock, timeline.now()));
+    return task_units.resume(suspended->tile, suspended->task.run, later(clock, timeline.now()));
   if (thread.is_worker) return;
   program.profile.ready(thread.tid, later(clock, timeline.now()), calling);
   program.scheduler.add(thread);
@@ -23,7 +23,9 @@ void Chip::Impl::on_retry(Program&, const Thread* thread) {
   if (!replay) return;
   if (thread == nullptr) return replay->leave_kernel();
   const SuspendedTask* suspended = workers.find(*thread);
-  replay->enter_kernel(suspended != nullptr ? suspended->task.id : 0);
+  const bool is_doomed = suspended != nullptr && task_units.is_doomed(suspended->tile, suspended->task.run);
+  replay->enter_kernel(suspended != nullptr && !is_doomed ? suspended->task.id : 0,
+                       sole().process.waits_at_once(*thread));
 }
 
 void Chip::Impl::wake_idle_core(const Program& program) {

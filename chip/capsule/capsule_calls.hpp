@@ -1,6 +1,6 @@
 // How often tasks called each capsule, and how long they were in it (P61). A call is the outermost one; it
-// ends at its return, with its attempt, where its task waits in a system call, or where that is aborted: what
-// is left is a doomed run.
+// ends at its return, with its attempt, or where that is aborted: what is left is a doomed run. The time
+// during which its task waits in a system call, without a core, does not count.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "chip/capsule/open_call.hpp"
 #include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
@@ -26,11 +27,11 @@ class CapsuleCalls {
     std::uint64_t doomed_calls = 0, doomed_cycles = 0;  ///< those of the calls that were, and what was left
   };
 
-  /// Of the capsule with this stub.
-  void add(Addr stub, Latency cycles, bool is_doomed) {
-    for (Count* count : {&all_, &by_stub_[stub]}) {
-      ++(is_doomed ? count->doomed_calls : count->calls);
-      (is_doomed ? count->doomed_cycles : count->cycles) += cycles;
+  /// It has ended, or waits, at `now`.
+  void add(const OpenCapsuleCall& call, Cycle now) {
+    for (Count* count : {&all_, &by_stub_[call.stub]}) {
+      if (!call.is_counted) ++(call.is_doomed ? count->doomed_calls : count->calls);
+      (call.is_doomed ? count->doomed_cycles : count->cycles) += now - call.since;
     }
   }
   const Count& all() const { return all_; }

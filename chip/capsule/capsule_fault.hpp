@@ -28,16 +28,20 @@ enum class CapsuleFault : std::uint8_t {
   region_ends_before_handlers,  ///< run() does not wait for doomed runs, nor for handlers that are queued
   depth_survives_task,          ///< the next task of the core begins in the capsule that a doomed run left
   vector_unchecked,             ///< a call may lead anywhere
+  suspended_not_aborted,        ///< an attempt that waits in a call goes on, whatever it met in memory
+  resumed_marks_kept,           ///< it relies on what its core's L1 has checked for a later one meanwhile
+  log_line_to_wrong_core,       ///< lines of its undo log go to the core on which it ran last
 };
 
 /// The first `attempts` of each task are aborted `delay` cycles after their first capsule call, if that still
-/// lasts.
+/// lasts, wherever it runs or waits then.
 struct DoomPlan {
   Latency delay = 0;
   std::uint32_t attempts = 1;
   std::uint64_t dooms = 0;  ///< carried out
   std::unordered_map<std::uint64_t, std::uint32_t>
-      begun{};  ///< of each task, by its id: attempts, as planned
+      begun{};                                              ///< of each task, by its id: attempts, as planned
+  std::unordered_map<std::uint64_t, std::uint32_t> open{};  ///< the one whose call lasts
 };
 
 }  // namespace rubato::chip

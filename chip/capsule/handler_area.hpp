@@ -26,7 +26,12 @@ class HandlerArea {
   HandlerArea(CoreId core, std::uint32_t records)
       : next_(line_of(kBase).value + std::uint64_t{core.value} * kMostRecords), left_(records) {}
 
-  std::uint32_t left() const { return left_; }
+  /// But those that are promised.
+  std::uint32_t left() const { return left_ - promised_; }
+  /// Records for a call that leaves the core and may register so many handlers more (P44, P50).
+  void promise(std::uint32_t records) { promised_ += records; }
+  /// So many are taken, or not needed any longer.
+  void redeem(std::uint32_t records) { promised_ -= records; }
   /// The record that take() would take. Precondition here and there: one is left.
   LineAddr front() const { return free_.empty() ? next_ : free_.back(); }
   LineAddr take() {
@@ -48,6 +53,7 @@ class HandlerArea {
   std::vector<LineAddr> free_;  // the last one goes first
   LineAddr next_;               // never used so far
   std::uint32_t left_;
+  std::uint32_t promised_ = 0;
 };
 
 }  // namespace rubato::chip

@@ -66,6 +66,11 @@ void ConflictDetector::begin(Attempt& attempt) {
 
 void ConflictDetector::stop_running(CoreId core) { running_[core.value] = nullptr; }
 
+void ConflictDetector::go_on(Attempt& attempt) {
+  RUBATO_CHECK(running_[attempt.core.value] == nullptr, "an attempt goes on on a core that runs another");
+  running_[attempt.core.value] = &attempt;
+}
+
 void ConflictDetector::end(Attempt& attempt) {
   Tile& tile = tiles_[attempt.tile.value];
   RUBATO_CHECK(tile.attempts[attempt.slot] == &attempt, "ends an attempt that is not live");

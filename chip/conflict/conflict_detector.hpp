@@ -43,6 +43,7 @@ class ConflictDetector final : public ConflictScheme {
   /// Gives attempt.slot.
   void begin(Attempt& attempt) override;
   void stop_running(CoreId core) override;
+  void go_on(Attempt& attempt) override;
   void end(Attempt& attempt) override;
   void commit(Attempt& attempt) override;
   void prefetch_end(const Attempt& attempt) const override {

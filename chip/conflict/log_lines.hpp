@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/check.hpp"
 #include "chip/vocabulary/types.hpp"
 
 namespace rubato::chip {
@@ -13,7 +14,7 @@ namespace rubato::chip {
 class LogLines {
  public:
   /// The lines from `base` on, `count` of them, all free. They are used by address only.
-  LogLines(LineAddr base, std::uint64_t count) : next_(base), end_(base.value + count) {}
+  LogLines(LineAddr base, std::uint64_t count) : base_(base), next_(base), end_(base.value + count) {}
 
   bool empty() const { return free_.empty() && next_ == end_; }
   /// The line that take() would take. Precondition: !empty().
@@ -27,13 +28,17 @@ class LogLines {
   }
   /// Gives back the lines of a log that nobody needs any longer, and empties `lines`.
   void give_back(std::vector<LineAddr>& lines) {
+    if (lines.empty()) return;
+    RUBATO_CHECK(lines.front().value >= base_.value && lines.front().value < end_.value,
+                 "a core is given a line of another core's undo logs");
     free_.insert(free_.end(), lines.rbegin(), lines.rend());
     lines.clear();
   }
 
  private:
   std::vector<LineAddr> free_;  // the last one goes first
-  LineAddr next_, end_;         // never used so far
+  LineAddr base_;
+  LineAddr next_, end_;  // never used so far
 };
 
 }  // namespace rubato::chip

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "chip/core/capsule_state.hpp"
 
+#include <utility>
+
 #include "chip/capsule/vector.hpp"
 #include "chip/core/core.hpp"
 
@@ -13,16 +15,17 @@ class CapsuleState::Doomer final : public EventHandler {
       : core_(core), plan_(plan), host_(host), timeline_(timeline) {}
 
   void begin(Cycle at) {
-    if (plan_.begun[core_.task()]++ >= plan_.attempts) return;
-    ++calls_;
-    timeline_.schedule(at + plan_.delay, this, 0, calls_);
+    const std::uint64_t task = core_.task();
+    const std::uint32_t attempt = plan_.begun[task]++;
+    plan_.open[task] = attempt;
+    if (attempt < plan_.attempts) timeline_.schedule(at + plan_.delay, this, attempt, task);
   }
-  void end() { ++calls_; }
+  void end() { plan_.open.erase(core_.task()); }
 
-  void on_event(Cycle now, std::uint32_t, std::uint64_t call) override {
-    if (call != calls_ || !core_.is_protected()) return;
-    ++plan_.dooms;
-    host_.tasks().doom(core_.id(), AbortCause::conflict, now);
+  void on_event(Cycle now, std::uint32_t attempt, std::uint64_t task) override {
+    const auto open = plan_.open.find(task);
+    if (open == plan_.open.end() || open->second != attempt) return;
+    if (host_.tasks().doom_task(host_.tile_of(core_.id()), task, now)) ++plan_.dooms;
   }
 
  private:
@@ -30,7 +33,6 @@ class CapsuleState::Doomer final : public EventHandler {
   DoomPlan& plan_;
   CoreHost& host_;
   Timeline& timeline_;
-  std::uint64_t calls_ = 0;  // an event is for the call of its number
 };
 
 CapsuleState::CapsuleState(CoreId core, const Config& config, const HartState& hart,
@@ -57,17 +59,38 @@ bool CapsuleState::is_bad_call() const {
 }
 
 void CapsuleState::doom(Cycle at) {
-  const Addr stub = call_.stub;
-  end(at);
-  call_ = {.stub = stub, .since = at, .is_doomed = true};
+  if (doomer_ != nullptr) doomer_->end();
+  if (call_.stub != 0) report(at);
+  call_.since = at;
+  call_.is_doomed = true;
+  call_.is_counted = false;
 }
 
-void CapsuleState::report(Cycle at) {
-  if (doomer_ != nullptr) doomer_->end();
-  const auto [stub, since, is_doomed] = call_;
-  host_.capsule_ended(core_, stub, since, later(since, at), is_doomed);
+OpenCapsuleCall CapsuleState::suspend(bool may_register, Cycle at) {
+  if (!is_entered()) return {};
+  if (call_.stub != 0) report(at);
+  if (may_register && call_.promised_by == nullptr) {
+    call_.promised_by = &handlers_;
+    handlers_.promise(config_.capsule_handlers - call_.registered);
+  }
+  return std::exchange(call_, {});
+}
+
+void CapsuleState::resume(const OpenCapsuleCall& call, bool is_doomed, Cycle at) {
+  call_ = call;
+  call_.since = at;
+  call_.is_counted = is_doomed == call.is_doomed;
+  call_.is_doomed = is_doomed;
+}
+
+void CapsuleState::close(Cycle at) {
+  if (doomer_ != nullptr && !call_.is_doomed) doomer_->end();
+  if (call_.stub != 0) report(at);
+  if (call_.promised_by != nullptr) call_.promised_by->redeem(config_.capsule_handlers - call_.registered);
   call_ = {};
 }
+
+void CapsuleState::report(Cycle at) { host_.capsule_ended(core_, call_, later(call_.since, at)); }
 
 void CapsuleState::inject(CapsuleFault fault, DoomPlan* plan, const Core& core, Timeline& timeline) {
   fault_ = fault;

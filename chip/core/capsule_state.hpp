@@ -13,6 +13,7 @@
 
 #include "chip/capsule/capsule_fault.hpp"
 #include "chip/capsule/handler_area.hpp"
+#include "chip/capsule/open_call.hpp"
 #include "chip/config/config.hpp"
 #include "chip/core/core_host.hpp"
 #include "chip/core/memory_rights.hpp"
@@ -24,22 +25,15 @@ namespace rubato::chip {
 
 class CapsuleState {
  public:
-  /// Of which stub, since when; of a doomed run, since it is doomed. Stub 0: none.
-  struct Call {
-    Addr stub = 0;
-    Cycle since{};
-    bool is_doomed = false;
-  };
-
   /// `hart`, `rights`: the core's. What is given by reference outlives this.
   CapsuleState(CoreId core, const Config& config, const HartState& hart, const MemoryRights& rights,
                CoreHost& host);
 
   bool is_entered() const { return hart_.capsule_depth != 0; }
   /// The open call.
-  const Call& call() const { return call_; }
+  const OpenCapsuleCall& call() const { return call_; }
   /// sp at the outermost call; 0: in none.
-  Addr caller_stack() const { return is_entered() ? caller_stack_ : 0; }
+  Addr caller_stack() const { return is_entered() ? call_.caller_stack : 0; }
 
   /// Why no task can make the call that the core is at, as a sentence; empty if it can.
   std::string refusal() const;
@@ -48,24 +42,30 @@ class CapsuleState {
 
   /// The outermost call has been made. `is_task`: by a task.
   void begin(Cycle at, bool is_task) {
-    caller_stack_ = hart_.x[reg::sp];
-    registered_ = 0;
-    if (is_task) call_ = {.stub = hart_.pc, .since = at};
+    call_ = {.stub = is_task ? hart_.pc : 0, .since = at, .caller_stack = hart_.x[reg::sp]};
   }
   /// Its attempt has been aborted, and the call goes on.
   void doom(Cycle at);
   /// The open call, if there is one, is over.
   void end(Cycle at) {
-    if (call_.stub != 0) report(at);
+    if (call_.stub != 0 || call_.promised_by != nullptr) close(at);
   }
+  /// The call waits in a system call; the core has none any longer. @returns it, to go on with.
+  /// `may_register`: it was made by a speculative task, and may register handlers.
+  OpenCapsuleCall suspend(bool may_register, Cycle at);
+  /// The call, which waited, goes on here. `is_doomed`: as a doomed run.
+  void resume(const OpenCapsuleCall& call, bool is_doomed, Cycle at);
 
   HandlerArea& handlers() { return handlers_; }
+  /// Where the handlers of the call have their records.
+  HandlerArea& records() { return call_.promised_by != nullptr ? *call_.promised_by : handlers_; }
   /// The call has registered as many handlers as it may.
-  bool has_most_handlers() const { return registered_ == config_.capsule_handlers; }
+  bool has_most_handlers() const { return call_.registered == config_.capsule_handlers; }
   /// The record that the next handler of the call takes, written before.
   LineAddr take_record() {
-    ++registered_;
-    return handlers_.take();
+    ++call_.registered;
+    if (call_.promised_by != nullptr) call_.promised_by->redeem(1);
+    return records().take();
   }
 
   // For tests.
@@ -80,6 +80,7 @@ class CapsuleState {
  private:
   class Doomer;
 
+  void close(Cycle at);
   void report(Cycle at);
   void plan_doom(Cycle at);
 
@@ -88,9 +89,7 @@ class CapsuleState {
   const HartState& hart_;
   const MemoryRights& rights_;
   CoreHost& host_;
-  Call call_;
-  Addr caller_stack_ = 0;
-  std::uint32_t registered_ = 0;  // handlers, by the outermost call
+  OpenCapsuleCall call_;
   CapsuleFault fault_ = CapsuleFault::none;
   HandlerArea handlers_;
   std::shared_ptr<Doomer> doomer_;  // null: but in tests

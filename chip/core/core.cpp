@@ -116,7 +116,7 @@ void Core::leave_region(Cycle at) {
 void Core::begin_task(Cycle now) {
   account(CycleClass::idle, now);
   const DispatchedTask& task = task_;
-  if (task.kind == DispatchedTask::Kind::resumed) return resume_task(host_.resume(task.id), now);
+  if (task.kind == DispatchedTask::Kind::resumed) return resume_task(host_.resume(task.run), now);
   if (task.kind != DispatchedTask::Kind::guest) {
     activity_ = Activity::internal;
     account_.run_function(0);
@@ -145,20 +145,28 @@ void Core::begin_task(Cycle now) {
 }
 
 void Core::suspend_task(Cycle at) {
-  capsule_.end(at);
+  const bool may_register = is_speculating() || activity_ == Activity::doomed;
+  const OpenCapsuleCall call = capsule_.suspend(may_register, at);
+  if (may_register) pipeline_.end_speculation();
+  pipeline_.hart().capsule_depth = 0;  // the next task begins outside capsules
   account_.run_function(0);
   activity_ = Activity::idle;
-  host_.suspend({task_, worker_.give_up(at), host_.tile_of(id_)});
-  host_.tasks().suspend(id_, at);
+  task_.run = host_.suspend({task_, worker_.give_up(at), host_.tile_of(id_), call});
+  host_.tasks().suspend(id_, task_, at);
 }
 
+// Meanwhile its attempt may have been aborted, or may have become a non-speculative task.
 void Core::resume_task(const SuspendedTask& suspended, Cycle now) {
   if (worker_.is_there()) host_.give_back(*this, worker_.give_up(now));
   worker_.take(suspended.worker, now);
-  task_ = suspended.task;
-  activity_ = Activity::task;
+  const bool is_doomed = task_.is_doomed;
+  activity_ = is_doomed ? Activity::doomed : Activity::task;
+  task_.speculative = task_.speculative || is_doomed;
   account_.run_function(task_.descriptor.name());
-  pipeline_.begin_task(nullptr, task_.descriptor.timestamp);
+  pipeline_.set_hart(worker_.thread()->regs);  // what the task may touch goes with the depth
+  pipeline_.begin_task(task_.attempt, task_.descriptor.timestamp);
+  if (is_doomed) pipeline_.doom();
+  capsule_.resume(suspended.call, is_doomed, now);
   leave_kernel(later(now, pipeline_.cycle()));
   pipeline_.resume_at(pipeline_.cycle() + config_.task.dequeue_cycles);
 }
@@ -170,7 +178,7 @@ void Core::look_for_work(Cycle now) {
   }
   if (host_.tasks().dispatch(id_, now, task_)) {
     begin_task(now);
-    if (activity_ == Activity::task) advance(now);
+    if (activity_ == Activity::task || activity_ == Activity::doomed) advance(now);
   }
 }
 
@@ -408,8 +416,8 @@ bool Core::on_syscall(Cycle now) {
                         now);
       [[fallthrough]];
     case SyscallOutcome::blocked:
-      account(CycleClass::nonspeculative, pipeline_.cycle());
-      if (activity_ == Activity::task) {
+      account_until(pipeline_.cycle());
+      if (activity_ == Activity::task || activity_ == Activity::doomed) {
         suspend_task(at);
       } else {
         activity_ = Activity::idle;

@@ -80,7 +80,7 @@ bool Core::on_abort_handler(Cycle now) {
                        fmt::format("a capsule call registered more than {} handlers (task.capsule_handlers)",
                                    config_.task.capsule_handlers)},
                       now);
-    if (!pipeline_.store_record(capsule_.handlers().front())) {
+    if (!pipeline_.store_record(capsule_.records().front())) {
       blocked_ = true;
       return false;
     }

@@ -23,9 +23,8 @@ class CoreHost {
   virtual TaskSystem& tasks() = 0;
 
   virtual CapsuleVector& capsules(CoreId core) = 0;
-  /// The outermost capsule call of the core's task has ended, or goes on doomed; `is_doomed`: a doomed run
-  /// has.
-  virtual void capsule_ended(CoreId core, Addr stub, Cycle since, Cycle now, bool is_doomed) = 0;
+  /// The outermost capsule call of the core's task has ended, waits, or goes on doomed.
+  virtual void capsule_ended(CoreId core, const OpenCapsuleCall& call, Cycle now) = 0;
 
   /// A speculative task begins on some core: from the first one on, L1 hits need marks (C15).
   virtual void begin_speculation() = 0;
@@ -43,10 +42,11 @@ class CoreHost {
   virtual SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) = 0;
 
   // Workers of a region. One that a core gives up leaves nothing of its stack in caches.
-  /// The core's task waits in a system call: it has left the core, which has no worker now.
-  virtual void suspend(const SuspendedTask& task) = 0;
-  /// The task that `core` was told to go on with.
-  virtual SuspendedTask resume(std::uint64_t id) = 0;
+  /// The core's task or doomed run waits in a system call: it has left the core, which has no worker now.
+  /// @returns the run's number.
+  virtual std::uint64_t suspend(const SuspendedTask& task) = 0;
+  /// The run with which a core was told to go on.
+  virtual SuspendedTask resume(std::uint64_t run) = 0;
   /// For a core without one that was given a task; there is one to spare.
   virtual Worker take_worker(const Core& core) = 0;
   virtual void give_back(const Core& core, const Worker& worker) = 0;

@@ -67,7 +67,10 @@ void MemoryPort::begin_task() {
     return;
   }
   if (attempt != nullptr) {
-    if (attempt->virtual_time < last_ || !forwards_) l1d.clear_marks();
+    // One that goes on begins in its capsule.
+    const bool keeps =
+        state_.task.injected == CapsuleFault::resumed_marks_kept && state_.hart.capsule_depth != 0;
+    if ((attempt->virtual_time < last_ || !forwards_) && !keeps) l1d.clear_marks();
     last_ = attempt->virtual_time;
   }
   l1d.begin_task(attempt != nullptr ? this : nullptr);

@@ -99,8 +99,8 @@ class Pipeline final {
   void doom();
   /// Writes all of a line that is no guest's, which nobody waits for. False: it must be tried again.
   bool store_record(LineAddr line);
-  /// The log of an attempt of this core, committed or restored, is not needed any longer.
-  void give_back_log(Attempt& attempt) { lsu_.log().give_back(attempt); }
+  /// These lines of this core's logs, of an attempt that is committed or restored, are not needed any longer.
+  void give_back_log(std::vector<LineAddr>& lines) { lsu_.log().give_back(lines); }
 
   /// Dispatch knows where a task returns to and tells the return-address stack.
   void predict_return(Addr target) { predictor_.call(target); }

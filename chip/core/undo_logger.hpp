@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "chip/conflict/log_lines.hpp"
 #include "chip/core/access_buffers.hpp"
@@ -29,8 +30,8 @@ class UndoLogger {
   bool make_room(std::size_t entries, IssueSlot& slot);
   /// Logs what a speculative store of `bytes` at `address` is about to overwrite. There is room.
   void log(Addr address, unsigned bytes);
-  /// The log of an attempt of this core, committed or restored, is not needed any longer.
-  void give_back(Attempt& attempt) { lines_.give_back(attempt.log_lines); }
+  /// These lines of this core, of an attempt that is committed or restored, are not needed any longer.
+  void give_back(std::vector<LineAddr>& lines) { lines_.give_back(lines); }
 
  private:
   bool is_logged(Addr word) const { return !state_.rights.is_untracked(line_of(word)); }

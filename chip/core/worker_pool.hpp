@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "chip/capsule/open_call.hpp"
 #include "chip/isa/hart_state.hpp"
 #include "chip/os/thread.hpp"
 #include "chip/speculation/task_system.hpp"
@@ -23,11 +24,12 @@ struct Worker {
   Addr stack_low = 0, stack_high = 0;  ///< of tasks; empty if the program gave no usable one
 };
 
-/// A non-speculative task in a system call that blocks. Its registers are its thread's.
+/// A task, or what a doomed one left, in a system call that blocks. Its registers are its thread's.
 struct SuspendedTask {
   DispatchedTask task;
   Worker worker;
   TileId tile{};
+  OpenCapsuleCall call{};  ///< that waits
 };
 
 class WorkerPool {
@@ -43,7 +45,11 @@ class WorkerPool {
     return worker;
   }
 
-  void suspend(const SuspendedTask& task) { suspended_.push_back(task); }
+  /// @returns its number.
+  std::uint64_t suspend(const SuspendedTask& task) {
+    suspended_.push_back(task);
+    return suspended_.back().task.run = ++last_run_;
+  }
   /// Whose task waits on this thread; null: none.
   const SuspendedTask* find(const Thread& thread) const {
     const auto found = std::find_if(suspended_.begin(), suspended_.end(),
@@ -51,9 +57,9 @@ class WorkerPool {
     return found == suspended_.end() ? nullptr : &*found;
   }
   /// There is one of this number.
-  SuspendedTask resume(std::uint64_t id) {
+  SuspendedTask resume(std::uint64_t run) {
     const auto found = std::find_if(suspended_.begin(), suspended_.end(),
-                                    [&](const SuspendedTask& s) { return s.task.id == id; });
+                                    [&](const SuspendedTask& s) { return s.task.run == run; });
     RUBATO_CHECK(found != suspended_.end(), "a task goes on that was not suspended");
     const SuspendedTask task = *found;
     suspended_.erase(found);
@@ -63,6 +69,7 @@ class WorkerPool {
  private:
   std::vector<std::vector<Worker>> spare_;  // by tile; used last first
   std::vector<SuspendedTask> suspended_;
+  std::uint64_t last_run_ = 0;
 };
 
 }  // namespace rubato::chip

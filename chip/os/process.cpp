@@ -94,7 +94,9 @@ std::size_t Process::Impl::live_threads() const {
 }
 
 std::int64_t Process::Impl::block(Call& call, Wait wait) {
-  if (is_at_once()) return -EAGAIN;
+  // A capsule's call gets no signal, which its thread keeps, and no lock, which its task would own.
+  if (is_at_once() && (wait.kind == WaitKind::signal || wait.is_lock)) return -EAGAIN;
+  if (is_at_once()) wait.at_once_stack = user.bound_stack();
   call.outcome = SyscallOutcome::blocked;
   if (call.thread.state == ThreadState::blocked) {  // tried again, and has to wait on
     call.info.wait.progress = wait.progress;
@@ -140,7 +142,10 @@ bool Process::Impl::retry(Thread& thread, bool timed_out) {
   call.timed_out = timed_out;
   call.progress = of.wait.progress;
   if (observer != nullptr) observer->on_retry(&thread);
+  const auto bound = of.wait.at_once_stack;
+  if (bound) user.bind(bound->first, bound->second);
   const std::int64_t result = (this->*handler_of(call.number))(call);
+  if (bound) user.unbind();
   if (observer != nullptr) observer->on_retry(nullptr);
   if (call.outcome == SyscallOutcome::blocked) return false;
   wake(thread, result);
@@ -218,6 +223,7 @@ SyscallOutcome Process::Impl::syscall_at_once(Thread& thread, Addr low, Addr hig
                                                               : perform(call);
   user.unbind();
   if (is_exited) return SyscallOutcome::process_exited;
+  if (call.outcome == SyscallOutcome::blocked) return call.outcome;
   if (call.info.restores_mask)
     thread.signal_mask = call.info.saved_mask;  // it would have waited with another
   call.info.restores_mask = false;
@@ -267,6 +273,9 @@ SyscallOutcome Process::syscall_at_once(Thread& thread, Addr low, Addr high) {
   return impl_->syscall_at_once(thread, low, high);
 }
 SyscallOutcome Process::deliver_signals(Thread& thread) { return impl_->deliver_pending(thread); }
+bool Process::waits_at_once(const Thread& thread) const {
+  return impl_->info(thread).wait.at_once_stack.has_value();
+}
 bool Process::has_signal(const Thread& thread) { return impl_->deliverable(thread) != 0; }
 
 std::optional<std::uint64_t> Process::next_timeout() const {

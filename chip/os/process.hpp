@@ -100,10 +100,13 @@ class Process {
   /// Performs the system call of `thread`, whose pc is at the ecall; advances pc behind it.
   SyscallOutcome syscall(Thread& thread);
   /// Likewise, in a capsule of a task that may be undone, with the stack [low, high): the call has effect at
-  /// once and for good (P49). It never blocks and sends no signal (a call that would gives -EAGAIN), touches
-  /// no memory that attempts may have versions of (-EFAULT), takes nothing away from tracked pages (-EPERM),
-  /// and has no handler run. Others that wait for what it did to a file are served when the next timeout is.
+  /// once and for good (P49). It may block (P50), but not for a signal or a lock, and sends no signal (a
+  /// call that would gives -EAGAIN). It touches no memory that attempts may have versions of (-EFAULT), takes
+  /// nothing away from tracked pages (-EPERM), and has no handler run: signals stay pending. Others that wait
+  /// for what it did to a file are served when the next timeout is.
   SyscallOutcome syscall_at_once(Thread& thread, Addr low, Addr high);
+  /// `thread` is blocked in such a call.
+  bool waits_at_once(const Thread& thread) const;
 
   /// Runs the handlers of signals that other threads sent to `thread` meanwhile; its registers must be valid.
   /// Call it when a thread is switched out or in. Process_exited if a signal ended the program.

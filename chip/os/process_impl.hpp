@@ -54,6 +54,8 @@ struct Wait {
   std::uint64_t signals = 0;              ///< rt_sigtimedwait: the set waited for
   std::uint64_t number = 0;               ///< the system call, tried again when files change, or restarted
   std::uint64_t progress = 0;             ///< bytes a blocked write has moved already
+  /// Of a capsule's call: tried again, it may reach what it might at first, with this stack (P49, P50).
+  std::optional<std::pair<Addr, Addr>> at_once_stack{};
   std::array<std::uint64_t, 6> arguments{};
 };
 

@@ -49,7 +49,6 @@ std::int64_t Process::Impl::read_iovecs(Addr a, std::uint64_t count, std::vector
 
 std::int64_t Process::Impl::would_block(Call& call, const OpenFile& file) {
   if ((file.flags & abi::kNonBlock) != 0) return -EAGAIN;
-  if (is_at_once() && call.progress != 0) return static_cast<std::int64_t>(call.progress);
   Wait wait;
   wait.kind = WaitKind::files;
   wait.progress = call.progress;

@@ -100,8 +100,11 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
     return thread.state == ThreadState::blocked && wait.kind == WaitKind::signal &&
            (wait.signals & bit_of(signal)) != 0;
   };
+  const auto keeps = [&](const Thread& thread) {  // until its capsule's call is done (P42)
+    return thread.state == ThreadState::blocked && info(thread).wait.at_once_stack;
+  };
   const auto takes = [&](const Thread& thread) {
-    return thread.state != ThreadState::exited &&
+    return thread.state != ThreadState::exited && !keeps(thread) &&
            ((thread.signal_mask & bit_of(signal)) == 0 || waits_for(thread));
   };
   Thread* chosen = target;
@@ -123,7 +126,7 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
   if (!is_blocked && actions[static_cast<std::size_t>(signal)].handler == 0) return kill(signal);
 
   (chosen != nullptr && (target != nullptr || !is_blocked) ? info(*chosen).pending : pending).add(sent);
-  if (is_blocked) return;  // delivered when it can be
+  if (is_blocked || keeps(*chosen)) return;  // delivered when it can be
   if (chosen->state != ThreadState::blocked) {
     if (observer != nullptr) observer->on_signal(*chosen);
     return;

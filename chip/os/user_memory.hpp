@@ -38,6 +38,8 @@ class UserMemory {
   void bind(Addr low, Addr high) { is_bound_ = true, stack_ = {low, high}; }
   void unbind() { is_bound_ = false; }
   bool is_bound() const { return is_bound_; }
+  /// Of the caller, if is_bound().
+  std::pair<Addr, Addr> bound_stack() const { return stack_; }
 
   bool readable(Addr a, std::uint64_t bytes) const {
     return memory_.allows_range(a, bytes, Page::kRead) && (!is_bound_ || is_unversioned(a, bytes));

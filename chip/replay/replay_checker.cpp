@@ -119,11 +119,18 @@ void ReplayChecker::on_dispatched(CoreId core, const DispatchedTask& task, Cycle
 }
 
 void ReplayChecker::become_nonspeculative(CoreId core) {
-  AttemptRecord* const record = running_[core.value].get();
-  if (record == nullptr) return;
-  record->may_abort = false;
-  for (std::size_t i = 0; i < record->actions.size(); ++i)
-    if (record->actions[i].kind == Kind::heap_call) note_freeing(*record, i);
+  if (AttemptRecord* const record = running_[core.value].get()) become_nonspeculative(*record);
+}
+
+void ReplayChecker::become_nonspeculative_suspended(std::uint64_t id) {
+  if (const auto found = suspended_.find(id); found != suspended_.end())
+    become_nonspeculative(*found->second);
+}
+
+void ReplayChecker::become_nonspeculative(AttemptRecord& record) {
+  record.may_abort = false;
+  for (std::size_t i = 0; i < record.actions.size(); ++i)
+    if (record.actions[i].kind == Kind::heap_call) note_freeing(record, i);
 }
 
 void ReplayChecker::on_suspended(std::uint64_t id, CoreId core, Cycle) {
@@ -144,6 +151,10 @@ void ReplayChecker::on_resumed(CoreId core, const DispatchedTask& task, Cycle) {
   suspended_.erase(found);
 }
 
+void ReplayChecker::on_doomed_resumed(CoreId core, const DispatchedTask&, Cycle) {
+  running_[core.value].reset();  // it is not recorded
+}
+
 void ReplayChecker::on_finished(std::uint64_t id, CoreId core, Cycle now) {
   if (!is_active_) return;
   Record& record = running_[core.value];
@@ -157,6 +168,7 @@ void ReplayChecker::on_aborted(std::uint64_t id, CoreId core, const AbortReason&
   if (!is_active_) return;
   if (running_[core.value] != nullptr && running_[core.value]->id == id) running_[core.value].reset();
   finished_.erase(id);
+  suspended_.erase(id);
 }
 
 void ReplayChecker::on_committed(std::uint64_t id, CoreId, Cycle, bool) {

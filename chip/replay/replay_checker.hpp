@@ -44,6 +44,8 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void end_region();
   /// The speculative task on `core` goes on as a non-speculative one: it has effect from now on.
   void become_nonspeculative(CoreId core);
+  /// The same of task `id`, which is suspended.
+  void become_nonspeculative_suspended(std::uint64_t id);
   /// Between these, what the kernel does with memory is done for task `id`, which is in a system call; 0: for
   /// nobody who is checked. They nest: one call may end others.
   /// @param at_once in a capsule: mappings, and what is written, stay whatever becomes of the task (P49).
@@ -59,6 +61,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
   void on_suspended(std::uint64_t id, CoreId, Cycle) override;
   void on_resumed(CoreId, const DispatchedTask&, Cycle) override;
+  void on_doomed_resumed(CoreId, const DispatchedTask&, Cycle) override;
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
   void on_committed(std::uint64_t id, CoreId, Cycle, bool waits) override;
   void on_aborted(std::uint64_t id, CoreId, const AbortReason&, bool discarded, Cycle) override;
@@ -115,6 +118,7 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   /// So must the freeing of memory that a call gave it.
   void replay_freeing(const HeapCall& call);
   /// What the heap call `action` freed may be taken by others from now on.
+  void become_nonspeculative(AttemptRecord& record);
   void note_freeing(const AttemptRecord& record, std::size_t action);
   /// What is there changes its mapping: so must what other tasks did to that.
   void replay_mapping(Addr a, std::uint64_t bytes);

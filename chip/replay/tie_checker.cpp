@@ -78,6 +78,8 @@ void TieChecker::on_resumed(CoreId core, const DispatchedTask& task, Cycle) {
   waiting_.erase(found);
 }
 
+void TieChecker::on_doomed_resumed(CoreId core, const DispatchedTask&, Cycle) { running_[core.value] = {}; }
+
 void TieChecker::on_finished(std::uint64_t id, CoreId core, Cycle) {
   Attempt& attempt = running_[core.value];
   if (attempt.id != id) return;
@@ -100,8 +102,13 @@ void TieChecker::on_committed(std::uint64_t id, CoreId, Cycle, bool) {
   waiting_.erase(id);
 }
 
-void TieChecker::become_nonspeculative(CoreId core) {
-  Attempt& attempt = running_[core.value];
+void TieChecker::become_nonspeculative(CoreId core) { become_nonspeculative(running_[core.value]); }
+
+void TieChecker::become_nonspeculative_suspended(std::uint64_t id) {
+  if (const auto found = waiting_.find(id); found != waiting_.end()) become_nonspeculative(found->second);
+}
+
+void TieChecker::become_nonspeculative(Attempt& attempt) {
   attempt.is_speculative = false;
   release(attempt);
 }

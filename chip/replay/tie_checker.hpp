@@ -32,6 +32,8 @@ class TieChecker final : public TaskObserver, public InstructionObserver {
   void begin_region(std::vector<std::pair<Addr, Addr>> stacks);
   /// The speculative task on `core` goes on as a non-speculative one: it has effect from now on.
   void become_nonspeculative(CoreId core);
+  /// The same of task `id`, which is suspended.
+  void become_nonspeculative_suspended(std::uint64_t id);
   /// The simulator has served a call of the allocator for what runs on `core`.
   void on_heap_call(CoreId core);
 
@@ -40,6 +42,7 @@ class TieChecker final : public TaskObserver, public InstructionObserver {
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
   void on_suspended(std::uint64_t id, CoreId, Cycle) override;
   void on_resumed(CoreId, const DispatchedTask&, Cycle) override;
+  void on_doomed_resumed(CoreId, const DispatchedTask&, Cycle) override;
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
   void on_committed(std::uint64_t id, CoreId, Cycle, bool waits) override;
   void on_aborted(std::uint64_t id, CoreId, const AbortReason&, bool discarded, Cycle) override;
@@ -65,6 +68,7 @@ class TieChecker final : public TaskObserver, public InstructionObserver {
   };
 
   void act(Attempt& attempt, Kind kind, Addr address, unsigned bytes);
+  void become_nonspeculative(Attempt& attempt);
   void release(Attempt& attempt);
   void apply(std::uint64_t id, TaskTies::Position position, const Action& action);
   /// kNoWorker: it is no worker's stack.

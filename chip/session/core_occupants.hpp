@@ -18,7 +18,9 @@ class CoreOccupants final : public TaskObserver {
   void on_thread(CoreId core, std::uint32_t id) { cores_[core.value] = {.thread = id}; }
   void on_dispatched(CoreId core, const DispatchedTask& task, Cycle) override { begin(core, task); }
   void on_resumed(CoreId core, const DispatchedTask& task, Cycle) override { begin(core, task); }
+  void on_doomed_resumed(CoreId core, const DispatchedTask& task, Cycle) override { begin(core, task); }
   void on_suspended(std::uint64_t, CoreId core, Cycle) override { cores_[core.value].task = 0; }
+  void on_doomed_suspended(CoreId core, Cycle) override { cores_[core.value].task = 0; }
   void on_finished(std::uint64_t, CoreId core, Cycle) override { cores_[core.value].task = 0; }
 
   /// "task 17", "thread 2", or "-" on a core that has had neither.
@@ -30,7 +32,8 @@ class CoreOccupants final : public TaskObserver {
     std::uint32_t thread = 0;  // the last one, which goes on when a region ends
   };
   void begin(CoreId core, const DispatchedTask& task) {
-    if (task.kind == DispatchedTask::Kind::guest) cores_[core.value].task = task.id;
+    if (task.kind == DispatchedTask::Kind::guest || task.kind == DispatchedTask::Kind::resumed)
+      cores_[core.value].task = task.id;
   }
 
   std::vector<Occupant> cores_;

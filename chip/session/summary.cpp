@@ -16,6 +16,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kTaskCounts[] = {"created", "committed", "aborted",  "nonspeculative",
                                             "spilled", "promoted",  "held_back"};
+constexpr std::string_view kWaitCounts[] = {"count", "cycles", "doomed"};
 
 /// Counts by name, of one root.
 class Counts {
@@ -114,6 +115,8 @@ std::string summary_json(const SummaryInput& in) {
   out["seconds"] = simulated_seconds(in, cycles);
   out["instructions"] = instructions;
   for (const auto name : kTaskCounts) out["tasks"][std::string(name)] = run.of(fmt::format("tasks.{}", name));
+  for (const auto name : kWaitCounts)
+    out["suspended_attempts"][std::string(name)] = run.of(fmt::format("tasks.suspended_attempts.{}", name));
   const auto shares = cycle_shares(roi);
   for (unsigned c = 0; c < kCycleClasses; ++c) {
     out["cycle_breakdown"][std::string(name_of(static_cast<CycleClass>(c)))] = shares[c];
@@ -187,6 +190,9 @@ std::string summary_text(const SummaryInput& in) {
     }
     out += fmt::format("  tasks: {}\n", parts);
   }
+  if (const auto waits = run.of("tasks.suspended_attempts.count"); waits != 0)
+    out += fmt::format("  attempts that waited in calls: {}, for {} cycles, {} aborted meanwhile\n", waits,
+                       run.of("tasks.suspended_attempts.cycles"), run.of("tasks.suspended_attempts.doomed"));
   std::uint64_t bytes = 0;
   for (unsigned t = 0; t < kTrafficClasses; ++t) {
     bytes += roi.of(fmt::format("net.bytes.{}", name_of(static_cast<TrafficClass>(t))));

@@ -86,6 +86,12 @@ void TraceWriter::on_resumed(CoreId core, const DispatchedTask& task, Cycle now)
   lanes_[core.value].task.kind = DispatchedTask::Kind::guest;
 }
 
+// Its attempt's slice has ended: what follows is drawn by on_doomed_ended().
+void TraceWriter::on_doomed_resumed(CoreId core, const DispatchedTask& task, Cycle now) {
+  on_resumed(core, task, now);
+  lanes_[core.value].open = false;
+}
+
 void TraceWriter::on_finished(std::uint64_t, CoreId core, Cycle now) { end_slice(core, now); }
 
 void TraceWriter::on_committed(std::uint64_t id, CoreId, Cycle, bool) { flows_.erase(id); }

@@ -47,6 +47,8 @@ class TraceWriter final : public TaskObserver, public ThreadWatcher, public Mess
   void on_dispatched(CoreId, const DispatchedTask&, Cycle) override;
   void on_suspended(std::uint64_t id, CoreId, Cycle) override;
   void on_resumed(CoreId, const DispatchedTask&, Cycle) override;
+  void on_doomed_suspended(CoreId core, Cycle now) override { on_doomed_ended(core, now); }
+  void on_doomed_resumed(CoreId, const DispatchedTask&, Cycle) override;
   void on_finished(std::uint64_t id, CoreId, Cycle) override;
   void on_committed(std::uint64_t id, CoreId, Cycle, bool waits) override;
   void on_aborted(std::uint64_t id, CoreId, const AbortReason&, bool discarded, Cycle) override;

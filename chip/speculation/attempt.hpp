@@ -2,6 +2,7 @@
 // commit or abort. Espresso, Sec. V-A; C9, C14. Kept by the tile's commit queue when the body has ended.
 //
 //   running     on a core
+//   suspended   without a core: its capsule waits in a system call (P50)
 //   finished    its body ended, it waits for its commit
 //   exceptioned it stopped at what only a non-speculative task may do: writes undone, read set armed (C18)
 // SPDX-License-Identifier: MIT
@@ -33,19 +34,19 @@ struct Handler {
 };
 
 struct Attempt {
-  enum class State : std::uint8_t { running, finished, exceptioned };
+  enum class State : std::uint8_t { running, suspended, finished, exceptioned };
 
   Task* task = nullptr;
   VirtualTime virtual_time{};
   TileId tile{};
-  CoreId core{};
+  CoreId core{};           ///< where it runs, or ran last
   std::uint32_t slot = 0;  ///< the tile's column of signatures
   State state = State::running;
   std::vector<Probe> reads, writes;  ///< every line recorded, perhaps more than once
   std::vector<UndoEntry> undo;       ///< in the order of the stores
   std::vector<LineAddr> log_lines;   ///< of simulated memory, kLogEntriesPerLine entries each
   std::vector<Task*> children;       ///< uncommitted ones, at most task.tracked_children, and held ones
-  AttemptCycles cycles;
+  AttemptCycles cycles;              ///< on `core`
 
   // The task units' own.
   std::uint32_t held_children = 0;  ///< of `children`: in its tile until it commits, so nothing tracks them
@@ -55,8 +56,10 @@ struct Attempt {
   bool is_queued = false;           ///< in the commit queue
   bool is_rolling_back = false;     ///< its stores are being restored, in time; in memory they already are
   bool holds_core = false;          ///< until they are restored
+  bool has_moved = false;           ///< it has waited, and gone on on another core (P50)
 
-  std::vector<Handler> handlers;  ///< that its capsules registered, in that order (P12)
+  std::vector<Handler> handlers;             ///< that its capsules registered, in that order (P12)
+  std::vector<AttemptCycles> cycles_before;  ///< on the cores that it ran on before, in that order (P50)
 };
 
 /// 16 bytes an entry: address and old word (C14).

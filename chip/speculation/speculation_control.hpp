@@ -16,8 +16,10 @@ class SpeculationControl {
   virtual ~SpeculationControl() = default;
   /// A speculative task starts on attempt.core of attempt.tile: its sets are empty.
   virtual void begin(Attempt& attempt) = 0;
-  /// The attempt on `core` finished, was aborted, excepted or goes on non-speculatively.
+  /// The attempt on `core` finished, was suspended, aborted, excepted or goes on non-speculatively.
   virtual void stop_running(CoreId core) = 0;
+  /// The attempt, which was suspended, goes on on attempt.core, with its sets.
+  virtual void go_on(Attempt& attempt) = 0;
   /// Commit or abort: no access conflicts with the attempt any more. Its lists of lines stay.
   virtual void end(Attempt& attempt) = 0;
   /// end() of an attempt whose writes are there for good.

@@ -29,14 +29,17 @@ class TaskObserver {
   /// tile.
   virtual void on_suspended(std::uint64_t /*id*/, CoreId, Cycle) {}
   virtual void on_resumed(CoreId, const DispatchedTask&, Cycle) {}
+  /// A doomed run (P36) left its core so, or goes on.
+  virtual void on_doomed_suspended(CoreId, Cycle) {}
+  virtual void on_doomed_resumed(CoreId, const DispatchedTask&, Cycle) {}
   /// The body ended; internal tasks end without it when they yield.
   virtual void on_finished(std::uint64_t /*id*/, CoreId, Cycle) {}
   /// The task's effects are permanent: for a non-speculative task in the cycle in which it finishes, for a
   /// speculative one in the cycle of the GVT round that decides it. The order of calls is a serial order
   /// (C19). `waits`: all it did was to find that it must wait for a TaskGroup; it is created again.
   virtual void on_committed(std::uint64_t /*id*/, CoreId, Cycle, bool /*waits*/) {}
-  /// An attempt of the task, running on `core` or finished there, was aborted. The task runs again, unless it
-  /// was discarded with its parent.
+  /// An attempt of the task, running on `core`, suspended or finished there, was aborted. The task runs
+  /// again, unless it was discarded with its parent.
   virtual void on_aborted(std::uint64_t /*id*/, CoreId, const AbortReason&, bool /*discarded*/, Cycle) {}
   /// The outermost capsule call of the task on this core, or what was left of it after an abort.
   virtual void on_capsule(CoreId, Addr /*stub*/, Cycle /*from*/, Cycle /*to*/, bool /*doomed*/) {}

@@ -23,7 +23,7 @@ struct DispatchedTask {
     guest,
     spill,
     refill,
-    resumed,  ///< a guest task that was suspended goes on
+    resumed,  ///< a guest task that was suspended goes on, or what is left of it (is_doomed)
   };
   Kind kind = Kind::guest;
   TaskDescriptor descriptor{};  ///< of a guest task
@@ -31,6 +31,8 @@ struct DispatchedTask {
   bool promotes = false;       ///< before its first instruction, as if that were `promote`
   Attempt* attempt = nullptr;  ///< of a speculative task: where its core keeps sets, log and cycles
   std::uint64_t id = 0;        ///< unique in the run: for traces
+  std::uint64_t run = 0;       ///< of what is resumed: the number with which it was suspended
+  bool is_doomed = false;      ///< of what is resumed: its attempt was aborted, before or meanwhile (P40)
 };
 
 enum class CreateOutcome : std::uint8_t {
@@ -71,11 +73,14 @@ class TaskSystem {
   /// `waits`: the task did nothing but find that it must wait.
   virtual bool finish(CoreId core, Cycle now, bool waits) = 0;
 
-  /// The guest task on `core`, which is not speculative, waits in a system call: it has left the core, which
-  /// asks for work (C18). It counts as running, and nobody else gets its locale.
-  virtual void suspend(CoreId core, Cycle now) = 0;
-  /// A task suspended on `tile` may go on: it is the first that a core of the tile is given.
-  virtual void resume(TileId tile, std::uint64_t id, Cycle now) = 0;
+  /// The guest task or doomed run on `core` waits in a system call: it has left the core, which asks for work
+  /// (C18, P50). A task counts as running; its locale is an earlier task's, if the task is speculative, and
+  /// else no other's. `what` ran, and has a number `run` that no other suspended run has.
+  virtual void suspend(CoreId core, const DispatchedTask& what, Cycle now) = 0;
+  /// For tests: dooms the attempt of task `id`, which is of `tile`, if it runs or waits in a capsule there.
+  virtual bool doom_task(TileId tile, std::uint64_t id, Cycle now) = 0;
+  /// A run suspended on `tile` may go on: it is the first that a core of the tile is given.
+  virtual void resume(TileId tile, std::uint64_t run, Cycle now) = 0;
 
   /// The speculative task executed `promote`, or ran into something only a non-speculative task may do (C18).
   /// @returns true if it has been stopped: the core asks for work. False if the task is non-speculative
@@ -115,6 +120,8 @@ class TaskHost {
   /// The speculative task on `core` goes on as a non-speculative one (C13): the attempt has its cycles so far
   /// and is forgotten by the core.
   virtual void become_nonspeculative(CoreId core) = 0;
+  /// The suspended speculative task `id` does the same: no core knows of it.
+  virtual void become_nonspeculative_suspended(std::uint64_t id) = 0;
   /// The attempt's fate is known: its undo log, and what else was kept for it, is free. It may be called
   /// again for an attempt that had stopped (C18).
   virtual void retire(Attempt& attempt, bool is_committed) = 0;

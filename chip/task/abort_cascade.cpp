@@ -12,6 +12,10 @@ namespace rubato::chip {
 
 void AbortCascade::doom(Attempt* attempt, const AbortReason& reason) {
   if (attempt->is_victim) return;
+  const bool met_others = reason.cause == AbortCause::conflict || reason.cause == AbortCause::dependence;
+  if (context_.capsule_fault == CapsuleFault::suspended_not_aborted && met_others &&
+      attempt->state == Attempt::State::suspended)
+    return;
   attempt->is_victim = true;
   victims_.push_back({attempt, reason});
 }
@@ -56,6 +60,7 @@ void AbortCascade::doom_dependents(const Attempt& attempt, Cycle now) {
 
 // conflict.selective_aborts=false: who is later goes too, whatever it has used; but not who is to commit.
 void AbortCascade::doom_all_later() {
+  if (victims_.empty()) return;  // with a fault
   const Victim& earliest = *std::min_element(
       victims_.begin(), victims_.end(),
       [](const auto& a, const auto& b) { return a.attempt->virtual_time < b.attempt->virtual_time; });

@@ -31,9 +31,10 @@ class AttemptPool {
     attempt->log_lines.clear();
     attempt->children.clear();
     attempt->handlers.clear();
+    attempt->cycles_before.clear();
     attempt->cycles = AttemptCycles{};
     attempt->held_children = 0;
-    attempt->is_victim = attempt->is_rolling_back = attempt->holds_core = false;
+    attempt->is_victim = attempt->is_rolling_back = attempt->holds_core = attempt->has_moved = false;
     free_.push_back(attempt);
   }
   /// By Attempt::number.

@@ -21,6 +21,8 @@ Attempt* RoomFinder::latest_spillable() const {
   for (std::uint32_t slot = 0; slot < state_.cores; ++slot)
     if (const Task* task = state_.slots[slot].task; task != nullptr && task->attempt != nullptr)
       consider(task->attempt);
+  for (const SuspendedRun& run : suspensions_.runs())
+    if (Attempt* const attempt = run.attempt()) consider(attempt);
   for (Attempt* attempt : state_.commit_queue.attempts())
     if (!state_.context.aborts->is_fate_pending(*attempt)) consider(attempt);
   return latest;
@@ -57,11 +59,10 @@ const Task* RoomFinder::untimestamped_waiting(const Candidates& candidates) cons
 
 // A task without a timestamp that may run but for the locale of the attempt on `slot`, a later one.
 const Task* RoomFinder::untimestamped_waiter(std::uint32_t slot, const Candidates& candidates) const {
+  const Timestamp order = holder(slot)->virtual_time.timestamp;
   for (const Lane lane : {Lane::untimestamped, Lane::untimestamped_nonspec}) {
     const Task* const waiter = state_.queue.waiter(slot, lane);
-    if (waiter != nullptr &&
-        state_.speculative_timestamp(*waiter) < state_.slots[slot].task->virtual_time.timestamp &&
-        may_run(*waiter, candidates))
+    if (waiter != nullptr && state_.speculative_timestamp(*waiter) < order && may_run(*waiter, candidates))
       return waiter;
   }
   return nullptr;
@@ -76,8 +77,7 @@ Obstacle RoomFinder::perhaps_endless(ScarceResource resource, const Candidates& 
   if (resource == ScarceResource::locale) {
     for (std::uint32_t rest = state_.queue.waited_slots(); rest != 0; rest &= rest - 1) {
       const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (slot >= kMaxCoresPerTile) break;  // suspended tasks are not speculative
-      Attempt* const attempt = state_.slots[slot].task->attempt;
+      Attempt* const attempt = holder(slot)->attempt;
       if (attempt == nullptr) continue;
       if (const Task* const waiter = untimestamped_waiter(slot, candidates))
         return {attempt, AbortCause::locale, waiter};
@@ -122,11 +122,14 @@ Obstacle RoomFinder::end_patience(ScarceResource resource, const Candidates& can
 
 // ---- Obstacles ----
 
-// A task that has waited in a system call takes the latest attempt's core: it is not speculative.
+// A task that has waited in a system call takes the latest attempt's core: if it is not speculative, or the
+// earlier of the two.
 Obstacle RoomFinder::find(const Candidates& candidates) const {
   if (suspensions_.has_resumable() && state_.states.asking() == 0)
-    if (Attempt* const latest = state_.latest_to_yield(); latest != nullptr)
-      return {latest, AbortCause::preempted, suspensions_.next()};
+    if (const Task* const urgent = suspensions_.most_urgent(); urgent != nullptr)
+      if (Attempt* const latest = state_.latest_to_yield();
+          latest != nullptr && (urgent->attempt == nullptr || urgent->virtual_time < latest->virtual_time))
+        return {latest, AbortCause::preempted, urgent};
   if (const Obstacle obstacle = at_locale(candidates); obstacle.attempt != nullptr) return obstacle;
   if (const Obstacle obstacle = at_core(candidates); obstacle.attempt != nullptr) return obstacle;
   return at_entry();
@@ -139,8 +142,7 @@ Obstacle RoomFinder::at_locale(const Candidates& candidates) const {
   for (std::uint32_t rest = promoted != nullptr ? queue.busy_slots() : queue.waited_slots(); rest != 0;
        rest &= rest - 1) {
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
-    if (slot >= kMaxCoresPerTile) break;  // suspended tasks are not speculative
-    const Task* const task = state_.slots[slot].task;
+    const Task* const task = holder(slot);
     if (task->attempt == nullptr) continue;
     if (promoted != nullptr && promoted->descriptor.has_locale &&
         promoted->descriptor.locale == queue.locale_of(slot))
@@ -150,7 +152,7 @@ Obstacle RoomFinder::at_locale(const Candidates& candidates) const {
       if (waiter != nullptr && waiter->order < task->virtual_time.timestamp && may_run(*waiter, candidates))
         return {task->attempt, AbortCause::locale, waiter};
     }
-    if (!state_.is_waiting_for_entry(slot)) continue;
+    if (slot >= kMaxCoresPerTile || !state_.is_waiting_for_entry(slot)) continue;
     if (const Task* const waiter = untimestamped_waiter(slot, candidates))
       return {task->attempt, AbortCause::locale, waiter};
   }

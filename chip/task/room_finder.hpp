@@ -107,6 +107,10 @@ class RoomFinder {
   bool may_run(const Task& task, const Candidates& candidates) const {
     return state_.context.rule->may_run(task, candidates.view) != RunMode::none;
   }
+  /// The task that holds the locale of `slot`, of a core or of a suspended task.
+  const Task* holder(std::uint32_t slot) const {
+    return slot < kMaxCoresPerTile ? state_.slots[slot].task : suspensions_.holder(slot);
+  }
   Attempt* latest_waiting() const;
   const Task* untimestamped_waiting(const Candidates& candidates) const;
   const Task* untimestamped_waiter(std::uint32_t slot, const Candidates& candidates) const;

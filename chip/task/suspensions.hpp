@@ -1,9 +1,18 @@
-// A tile's suspended tasks: they wait in system calls, without a core (C18). Non-speculative, they count as
-// running: their virtual times hold the GVT back, their locales are taken, a promotion waits for them. When a
-// call is done, its task goes on before anything else begins.
+// A tile's suspended runs: tasks, and doomed runs of capsules, that wait in system calls without a core.
+// When a call is done, its run goes on before anything else begins. Espresso, Sec. IV-C; C18, P40, P50, P51.
 //
-// A suspended task keeps the worker whose stack it is on. Invariant: cores with a worker, workers to spare
-// and suspended tasks together are as many as the tile's cores and the workers that it began the region with.
+//   non-speculative   counts as running: its virtual time holds the GVT back, no other task gets its locale,
+//                     a promotion waits for it
+//   attempt           waits in a capsule's call, with its signatures and its virtual time. It counts as
+//                     running, too, but it can be aborted, gives its locale to an earlier task, and no
+//                     promotion waits for it
+//   doomed            what is left of an attempt that was aborted before or while it waited: no task, no
+//                     locale, no virtual time. It holds its worker and the end of the region
+//
+// A run has a number of its own: its task may run anew, and wait again, while it still waits.
+//
+// A suspended run keeps the worker whose stack it is on. Invariant: cores with a worker, workers to spare and
+// suspended runs together are as many as the tile's cores and the workers that it began the region with.
 // A core without a worker, where none is to spare, goes on with what has waited, and spills where others wait
 // for room; it is given nothing else.
 //
@@ -20,6 +29,17 @@
 
 namespace rubato::chip {
 
+/// A place of a tile's suspended runs.
+struct SuspendedRun {
+  Task* task = nullptr;   ///< null: none, or a doomed run
+  DispatchedTask what{};  ///< what ran, and the run's number; number 0: the place is free
+  Cycle since{};
+
+  bool is_doomed() const { return what.run != 0 && task == nullptr; }
+  /// The attempt that waits; null: none.
+  Attempt* attempt() const { return task != nullptr ? task->attempt : nullptr; }
+};
+
 class Suspensions {
  public:
   explicit Suspensions(TileState& state) : state_(state) {}
@@ -30,8 +50,14 @@ class Suspensions {
 
   bool any() const { return count_ != 0; }
   std::uint32_t count() const { return count_; }
-  /// By place; null where there is none.
-  const std::array<Task*, kMaxSuspended>& tasks() const { return suspended_; }
+  /// By place.
+  const std::array<SuspendedRun, kMaxSuspended>& runs() const { return runs_; }
+  /// The task that holds the locale of this holder, a suspended one: see kMaxHolders.
+  Task* holder(std::uint32_t holder) const { return runs_[holder - kMaxCoresPerTile].task; }
+  bool has_nonspeculative() const;
+  bool has_attempt() const;
+  /// Precondition: the run is suspended.
+  bool is_doomed(std::uint64_t run) const { return runs_[place_of(run)].is_doomed(); }
   std::uint32_t spare_workers() const { return spare_workers_; }
 
   /// Cores that have a worker for a guest task, or would get one. A bit a core.
@@ -43,17 +69,21 @@ class Suspensions {
     without_worker_ &= ~(1U << slot);
   }
 
-  /// The task on `slot`, not speculative, leaves its core.
-  void suspend(std::uint32_t slot);
-  /// Precondition: the task is suspended. It may go on.
-  void resume(std::uint64_t id);
+  /// The task or doomed run on `slot`, which `what` describes, leaves its core.
+  void suspend(std::uint32_t slot, const DispatchedTask& what, Cycle now);
+  /// Precondition: the run is suspended. It may go on.
+  void resume(std::uint64_t run);
   bool has_resumable() const { return !resumable_.empty(); }
-  /// The next to go on. Precondition: has_resumable().
-  const Task* next() const { return suspended_[resumable_.front()]; }
+  /// Of the tasks that may go on, one that must, or the earliest attempt. Null: doomed runs at most.
+  const Task* most_urgent() const;
   /// One that runs alone waits in a system call: no other may run, unless it is the next.
-  bool is_closed() const { return atomic_ != nullptr && (resumable_.empty() || next() != atomic_); }
-  /// The next goes on, on the core of `slot`.
-  Task* start_next(std::uint32_t slot);
+  bool is_closed() const {
+    return atomic_ != nullptr && (resumable_.empty() || runs_[resumable_.front()].task != atomic_);
+  }
+  /// The next goes on, on the core of `slot`. @returns it as it was.
+  SuspendedRun start_next(std::uint32_t slot, Cycle now);
+  /// The attempt, which is suspended, is aborted: its locale is free, and its run is doomed (P40).
+  void doom(const Attempt& attempt);
 
   // SPEC tasks where nothing speculates.
   /// What such a task, which runs alone, must take into account.
@@ -71,14 +101,21 @@ class Suspensions {
  private:
   static constexpr std::uint32_t kMaxBeforeSpec = 256;
 
+  void go_on(Attempt& attempt, CoreId core);
+  std::uint32_t place_of(std::uint64_t run) const {
+    std::uint32_t place = 0;
+    while (runs_[place].what.run != run) ++place;
+    return place;
+  }
+
   TileState& state_;
   std::uint32_t without_worker_ = 0;  // cores whose tasks were suspended, and none has taken their place
   std::uint32_t count_ = 0, spare_workers_ = 0;
   std::uint32_t started_before_spec_ = 0;
   bool may_spec_start_ = false;
   const Task* atomic_ = nullptr;  // of the suspended ones: no other may run
-  std::array<Task*, kMaxSuspended> suspended_{};
-  std::deque<std::uint32_t> resumable_;  // places in suspended_
+  std::array<SuspendedRun, kMaxSuspended> runs_{};
+  std::deque<std::uint32_t> resumable_;  // places in runs_
 };
 
 }  // namespace rubato::chip

@@ -17,6 +17,12 @@ Task* TaskContext::make_task(const TaskDescriptor& descriptor, std::uint64_t par
   return task;
 }
 
+void TaskContext::settle(Attempt& attempt, CycleClass fate) {
+  account->settle(attempt.cycles, fate);
+  for (const AttemptCycles& before : attempt.cycles_before) account->settle(before, fate);
+  attempt.cycles_before.clear();
+}
+
 void TaskContext::wake_waiting_for_fate(Cycle now) {
   for (const CoreId core : waiting_for_fate) host.wake(core, now);
   waiting_for_fate.clear();

@@ -84,6 +84,8 @@ struct TaskContext {
 
   /// A record for `descriptor`, created now: id and tie are given in order of creation.
   Task* make_task(const TaskDescriptor& descriptor, std::uint64_t parent);
+  /// The attempt's fate is known: its cycles, on all cores that it ran on, become those of `fate`.
+  void settle(Attempt& attempt, CycleClass fate);
   /// Attempts committed or aborted: blocked accesses may go on.
   void wake_waiting_for_fate(Cycle now);
 };

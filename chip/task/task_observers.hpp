@@ -33,6 +33,12 @@ class TaskObservers final : public TaskObserver {
   void on_resumed(CoreId core, const DispatchedTask& task, Cycle now) override {
     for (auto* o : observers_) o->on_resumed(core, task, now);
   }
+  void on_doomed_suspended(CoreId core, Cycle now) override {
+    for (auto* o : observers_) o->on_doomed_suspended(core, now);
+  }
+  void on_doomed_resumed(CoreId core, const DispatchedTask& task, Cycle now) override {
+    for (auto* o : observers_) o->on_doomed_resumed(core, task, now);
+  }
   void on_finished(std::uint64_t id, CoreId core, Cycle now) override {
     for (auto* o : observers_) o->on_finished(id, core, now);
   }

@@ -76,11 +76,16 @@ bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
     case Choice::none:
       break;
     case Choice::resumed: {
-      const Task* const task = suspensions_.start_next(slot);
+      const SuspendedRun run = suspensions_.start_next(slot, now);
       // While it was suspended nothing looked whether it had ended, see BlockedChildren::poll().
-      if (context_.speculation != nullptr && !task->descriptor.has_timestamp)
+      if (context_.speculation != nullptr && run.task != nullptr && !run.task->descriptor.has_timestamp)
         for (const auto& tile : tiles_) tile->state_.reconsider_later(now);
-      work = {.kind = DispatchedTask::Kind::resumed, .descriptor = task->descriptor, .id = task->id};
+      work = run.what;
+      work.kind = DispatchedTask::Kind::resumed;
+      work.attempt = run.attempt();
+      work.is_doomed = run.is_doomed();
+      work.promotes = false;
+      work.speculative = work.attempt != nullptr;
       break;
     }
     case Choice::guest: {
@@ -115,7 +120,9 @@ bool TaskUnit::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
   }
   if (context_.observer != nullptr) {
     const bool goes_on = choice.kind == Choice::resumed;
-    const auto tell = goes_on ? &TaskObserver::on_resumed : &TaskObserver::on_dispatched;
+    const auto tell = !goes_on         ? &TaskObserver::on_dispatched
+                      : work.is_doomed ? &TaskObserver::on_doomed_resumed
+                                       : &TaskObserver::on_resumed;
     (context_.observer->*tell)(core, work, now);
   }
   admission_.serve_waiting(now);
@@ -147,7 +154,7 @@ bool TaskUnit::finish(CoreId core, Cycle now, bool waits) {
   }
   if (task->is_promoted) context_.promotion->done(state_.tile, now);
   context_.pool.release(task);
-  stopped_.report_quiet(suspensions_.any(), now);
+  stopped_.report_quiet(suspensions_.has_nonspeculative(), now);
   evaluate(now);
   return true;
 }
@@ -222,19 +229,21 @@ void TaskUnit::step_borrowed(std::uint32_t slot, Cycle now) {
   evaluate(now);
 }
 
-// ---- Suspended tasks ----
+// ---- Suspended runs ----
 
-void TaskUnit::suspend(CoreId core, Cycle now) {
+void TaskUnit::suspend(CoreId core, const DispatchedTask& what, Cycle now) {
   state_.touch();
   const std::uint32_t slot = state_.slot_of(core);
   const Task* const task = state_.slots[slot].task;
-  suspensions_.suspend(slot);
-  if (context_.observer != nullptr) context_.observer->on_suspended(task->id, core, now);
+  suspensions_.suspend(slot, what, now);
+  if (task != nullptr && task->attempt != nullptr) context_.arbiter->arm(now);  // it may be the earliest
+  if (context_.observer != nullptr && task != nullptr) context_.observer->on_suspended(task->id, core, now);
+  if (context_.observer != nullptr && task == nullptr) context_.observer->on_doomed_suspended(core, now);
   evaluate(now);
 }
 
-void TaskUnit::resume(std::uint64_t id, Cycle now) {
-  suspensions_.resume(id);
+void TaskUnit::resume(std::uint64_t run, Cycle now) {
+  suspensions_.resume(run);
   evaluate(now);
 }
 

@@ -62,10 +62,10 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
     run_handlers({&handler, 1}, core, now);
   }
   void end_doomed(CoreId core, Cycle now);
-  void suspend(CoreId core, Cycle now);
+  void suspend(CoreId core, const DispatchedTask& what, Cycle now);
   /// Of a tile that does not speculate: see TaskUnits.
   bool go_on_beside_suspended(Cycle now);
-  void resume(std::uint64_t id, Cycle now);
+  void resume(std::uint64_t run, Cycle now);
   /// Null if none runs there.
   const Task* running(CoreId core) const { return state_.slots[state_.slot_of(core)].task; }
   /// If a timestamped non-speculative task runs on `core`: it aborts so many attempts. @returns their
@@ -78,7 +78,9 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
 
   TileReport report(Cycle now) override;
   void on_gvt(Cycle now) override;
-  bool awaits_gvt() const override { return state_.commit_queue.size() != 0 || state_.has_stalled_attempt(); }
+  bool awaits_gvt() const override {
+    return state_.commit_queue.size() != 0 || state_.has_stalled_attempt() || suspensions_.has_attempt();
+  }
   bool awaits_timestamp() const override { return choice_.is_holding(); }
   bool runs_attempts() const override;
   void collect_decided(VirtualTime gvt, std::vector<Attempt*>& out) const override;
@@ -111,7 +113,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   /// Adds what waits and runs here (task_unit_look.cpp).
   void look(ParallelismProfile::Instant& instant) const;
   const TileState& state() const { return state_; }
-  bool has_suspended() const { return suspensions_.any(); }
+  const Suspensions& suspensions() const { return suspensions_; }
   void ignore_locales() { state_.queue.ignore_locales(); }
 
  private:
@@ -142,7 +144,14 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   bool finish_attempt(std::uint32_t slot, Cycle now);
   void drop(Task* task, Cycle now);
   void step_rollback(Attempt* attempt, Cycle now);
+  /// A running or suspended MAYSPEC task is the earliest, and may go on non-speculatively.
+  bool need_not_speculate(const Attempt& attempt) const {
+    const Task& task = *attempt.task;
+    return task.descriptor.type == TaskType::mayspec && state_.is_earliest(attempt) && !state_.is_stopped &&
+           task.uncommitted_parent == nullptr;
+  }
   bool become_nonspeculative(std::uint32_t slot, Cycle now);
+  void commit_in_place(Attempt* attempt, Cycle now);
 
   // Commits (task_unit_commit.cpp).
   void advance_earliest(Cycle now);

@@ -40,6 +40,10 @@ void TaskUnit::advance_earliest(Cycle now) {
   for (std::uint32_t slot = 0; slot < state_.cores; ++slot)
     if (state_.states[slot] == CoreState::running && state_.slots[slot].task->attempt != nullptr)
       become_nonspeculative(slot, now);
+  if (suspensions_.any())  // P51: they hold no core, and their capsules go on as non-speculative tasks'
+    for (const SuspendedRun& run : suspensions_.runs())
+      if (Attempt* const attempt = run.attempt(); attempt != nullptr && need_not_speculate(*attempt))
+        commit_in_place(attempt, now);
   commit_room_.wake_finishing(now);
   state_.commit_queue.for_each_exceptioned([&](const Attempt* attempt) {
     if (attempt->virtual_time.timestamp <= gvt.timestamp) state_.reconsider_later(now);
@@ -59,7 +63,7 @@ void TaskUnit::commit(Attempt* attempt, Cycle now) {
   state_.commit_queue.remove(attempt);
   context_.speculation->commit(*attempt);
   drop_handlers(*attempt, CapsuleFault::handler_after_commit, now);
-  context_.account->settle(attempt->cycles, CycleClass::committed);
+  context_.settle(*attempt, CycleClass::committed);
   commit_children(*attempt, now);
   if (Task* parent = task->uncommitted_parent; parent != nullptr)
     std::erase(parent->attempt->children, task);  // decided as well, but its tile does not know yet

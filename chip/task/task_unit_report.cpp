@@ -27,7 +27,7 @@ TileReport TaskUnit::report(Cycle now) {
     include_running(state_.slots[slot].task);
   }
   if (suspensions_.any())
-    for (const Task* task : suspensions_.tasks()) include_running(task);
+    for (const SuspendedRun& run : suspensions_.runs()) include_running(run.task);
   if (state_.promoted != nullptr) include_active(state_.promoted->virtual_time);
   state_.commit_queue.for_each_exceptioned(
       [&](const Attempt* attempt) { include_active(attempt->virtual_time); });
@@ -97,6 +97,13 @@ void TaskUnit::register_stats(StatRegistry& registry) const {
         &state_.counts.excepted);
   count("suspended", "tasks", "tasks that left their cores, waiting in system calls",
         &state_.counts.suspended);
+  count("suspended_attempts.count", "runs",
+        "attempts, and doomed runs, that left their cores, waiting in a capsule's system call",
+        &state_.counts.suspended_attempts);
+  count("suspended_attempts.cycles", "cycles", "they waited so, without a core, all together",
+        &state_.counts.suspended_cycles);
+  count("suspended_attempts.doomed", "attempts", "attempts aborted while they waited so",
+        &state_.counts.suspended_doomed);
   count("finish_stalls", "stalls", "finishes that found the commit queue full of earlier attempts",
         &state_.counts.commit_stalls);
   registry.histogram(prefix + "occupancy", "entries", "task-queue entries in use, by cycles",
@@ -134,10 +141,12 @@ void TaskUnit::describe_waiting(std::string& out) const {
     out += fmt::format("tile {}: earliest idle task: function {:#x}, timestamp {}\n", state_.tile.value,
                        first->descriptor.name(), first->descriptor.timestamp);
   }
-  for (const Task* task : suspensions_.tasks()) {
-    if (task == nullptr) continue;
-    out += fmt::format("tile {}: function {:#x}", state_.tile.value, task->descriptor.name());
-    if (task->descriptor.has_timestamp) out += fmt::format(", timestamp {}", task->descriptor.timestamp);
+  for (const SuspendedRun& run : suspensions_.runs()) {
+    if (run.what.run == 0) continue;
+    const TaskDescriptor& d = run.what.descriptor;
+    out += fmt::format("tile {}: function {:#x}", state_.tile.value, d.name());
+    if (d.has_timestamp) out += fmt::format(", timestamp {}", d.timestamp);
+    out += run.is_doomed() ? ", doomed" : run.attempt() != nullptr ? ", speculatively" : "";
     out += ", waits in a system call\n";
   }
   if (suspensions_.any() && state_.queue.guests() != 0 && suspensions_.spare_workers() == 0)

@@ -19,11 +19,14 @@ namespace {
 
 /// Its cycles are lost; the profile says to what.
 void settle_aborted(TaskContext& context, Attempt& attempt, const AbortReason& reason) {
-  const auto& parts = attempt.cycles.parts;
+  const auto sum = [](const AttemptCycles& cycles) {
+    return std::accumulate(cycles.parts.begin(), cycles.parts.end(), std::uint64_t{0});
+  };
+  std::uint64_t lost = sum(attempt.cycles);
+  for (const AttemptCycles& before : attempt.cycles_before) lost += sum(before);
   context.profile.add(reason.cause, attempt.cycles.function,
-                      reason.by_task != nullptr ? reason.by_task->descriptor.name() : 0, reason.line,
-                      std::accumulate(parts.begin(), parts.end(), std::uint64_t{0}));
-  context.account->settle(attempt.cycles, CycleClass::aborted);
+                      reason.by_task != nullptr ? reason.by_task->descriptor.name() : 0, reason.line, lost);
+  context.settle(attempt, CycleClass::aborted);
   attempt.cycles.parts = {};
 }
 
@@ -43,7 +46,7 @@ bool TaskUnit::runs_attempts() const {
     return slot.task != nullptr && slot.task->attempt != nullptr;
   };
   return handlers_.any() || rollbacks_.any() || state_.states.in(CoreState::doomed) != 0 ||
-         std::any_of(state_.slots.begin(), state_.slots.end(), runs_attempt);
+         suspensions_.has_attempt() || std::any_of(state_.slots.begin(), state_.slots.end(), runs_attempt);
 }
 
 void TaskUnit::start_attempt(Task* task, VirtualTime time, CoreId core) {
@@ -123,7 +126,7 @@ void TaskUnit::except(Attempt* attempt, const AbortReason& reason, Cycle now) {
 void TaskUnit::on_stop(Cycle now) {
   state_.touch();
   stopped_.stop();
-  stopped_.report_quiet(suspensions_.any(), now);
+  stopped_.report_quiet(suspensions_.has_nonspeculative(), now);
   evaluate(now);
 }
 
@@ -156,16 +159,24 @@ void TaskUnit::on_grant(Task* task, Cycle now) {
 bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
   Task* task = state_.slots[slot].task;
   Attempt* attempt = task->attempt;
-  if (task->descriptor.type != TaskType::mayspec || !state_.is_earliest(*attempt) || state_.is_stopped ||
-      task->uncommitted_parent != nullptr)
-    return false;
+  if (!need_not_speculate(*attempt)) return false;
   context_.speculation->stop_running(attempt->core);
+  commit_in_place(attempt, now);
+  state_.give_core(slot, task, false);
+  return true;
+}
+
+void TaskUnit::commit_in_place(Attempt* attempt, Cycle now) {
+  Task* const task = attempt->task;
   context_.speculation->commit(*attempt);
   context_.wake_waiting_for_fate(now);
-  context_.host.become_nonspeculative(attempt->core);
-  context_.account->settle(attempt->cycles, CycleClass::nonspeculative);
+  if (attempt->state == Attempt::State::suspended) {
+    context_.host.become_nonspeculative_suspended(task->id);
+  } else {
+    context_.host.become_nonspeculative(attempt->core);
+  }
+  context_.settle(*attempt, CycleClass::nonspeculative);
   task->attempt = nullptr;
-  state_.give_core(slot, task, false);
   drop_handlers(*attempt, CapsuleFault::handlers_survive_in_place, now);
   state_.account_occupancy(now);
   state_.queue.release_active(*task);
@@ -174,7 +185,6 @@ bool TaskUnit::become_nonspeculative(std::uint32_t slot, Cycle now) {
   context_.attempts.release(attempt);
   context_.arbiter->arm(now);
   state_.reconsider_later(now);
-  return true;
 }
 
 // ---- Aborts ----
@@ -202,6 +212,10 @@ void TaskUnit::abort(Attempt* attempt, const AbortReason& reason, Cycle now) {
     state_.leave_core(slot, goes_on ? context_.doomed_state() : CoreState::rolling_back);
     attempt->holds_core = !goes_on;
     std::erase(context_.waiting_for_fate, attempt->core);  // a wake-up would end the rollback
+  } else if (attempt->state == Attempt::State::suspended) {
+    suspensions_.doom(*attempt);
+    ++state_.counts.doomed_runs;
+    attempt->holds_core = false;
   } else if (attempt->is_queued) {
     state_.account_commits(now);
     state_.commit_queue.remove(attempt);

@@ -112,6 +112,13 @@ void TaskUnits::register_totals(StatRegistry& registry) const {
   total("tasks.held_back",
         "core cycles without a task while task.throttle kept MAYSPEC tasks from speculating",
         &TileCounts::held_back, nullptr, "cycles");
+  total("tasks.suspended_attempts.count",
+        "attempts, and doomed runs, that left their cores, waiting in a capsule's system call",
+        &TileCounts::suspended_attempts, nullptr, "runs");
+  total("tasks.suspended_attempts.cycles", "they waited so, without a core, all together",
+        &TileCounts::suspended_cycles, nullptr, "cycles");
+  total("tasks.suspended_attempts.doomed", "attempts aborted while they waited so",
+        &TileCounts::suspended_doomed, nullptr, "attempts");
   registry.total("tasks.promoted", "tasks", "tasks promoted to run non-speculatively",
                  [this] { return promotion_ ? promotion_->granted() : 0; });
 }
@@ -199,7 +206,7 @@ bool TaskUnits::dispatch(CoreId core, Cycle now, DispatchedTask& work) {
   TaskUnit& unit = unit_of(core);
   if (unit.dispatch(core, now, work)) return true;
   // Without an arbiter the one core sees by itself that nothing is left.
-  if (!arbiter_ && !unit.has_suspended()) {
+  if (!arbiter_ && !unit.suspensions().any()) {
     RUBATO_CHECK(unit.report(now).empty, "the one core finds no task that may run");
     active_ = false;
     host_.end_region(now);
@@ -215,9 +222,26 @@ bool TaskUnits::exception(CoreId core, Cycle now, bool goes_on) {
   return unit_of(core).exception(core, now, goes_on);
 }
 
-void TaskUnits::suspend(CoreId core, Cycle now) { unit_of(core).suspend(core, now); }
+bool TaskUnits::doom_task(TileId tile, std::uint64_t id, Cycle now) {
+  const TaskUnit& unit = *units_[tile.value];
+  const TileState& state = unit.state();
+  Attempt* found = nullptr;
+  for (std::uint32_t slot = 0; slot < state.cores; ++slot)
+    if (const Task* const task = state.slots[slot].task;
+        task != nullptr && task->id == id && host_.is_in_capsule(state.core_of(slot)))
+      found = task->attempt;
+  for (const SuspendedRun& run : unit.suspensions().runs())
+    if (run.task != nullptr && run.task->id == id) found = run.attempt();
+  if (found == nullptr) return false;
+  cascade_->abort({&found, 1}, {AbortCause::conflict, LineAddr{}, found->core, found->task}, now);
+  return true;
+}
 
-void TaskUnits::resume(TileId tile, std::uint64_t id, Cycle now) { units_[tile.value]->resume(id, now); }
+void TaskUnits::suspend(CoreId core, const DispatchedTask& what, Cycle now) {
+  unit_of(core).suspend(core, what, now);
+}
+
+void TaskUnits::resume(TileId tile, std::uint64_t run, Cycle now) { units_[tile.value]->resume(run, now); }
 
 bool TaskUnits::go_on_beside_suspended() {
   return in_region() && !arbiter_ && units_.front()->go_on_beside_suspended(context_.timeline.now());
@@ -225,7 +249,7 @@ bool TaskUnits::go_on_beside_suspended() {
 
 void TaskUnits::settle_attempts() {
   for (const auto& attempt : context_.attempts.all())
-    if (attempt->task != nullptr) context_.account->settle(attempt->cycles, CycleClass::aborted);
+    if (attempt->task != nullptr) context_.settle(*attempt, CycleClass::aborted);
 }
 
 // ---- Reports ----

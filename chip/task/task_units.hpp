@@ -52,8 +52,13 @@ class TaskUnits final : public TaskSystem {
     unit_of(core).run_late_handler(handler, core, now);
   }
   void end_doomed(CoreId core, Cycle now) override { unit_of(core).end_doomed(core, now); }
-  void suspend(CoreId core, Cycle now) override;
-  void resume(TileId tile, std::uint64_t id, Cycle now) override;
+  bool doom_task(TileId tile, std::uint64_t id, Cycle now) override;
+  void suspend(CoreId core, const DispatchedTask& what, Cycle now) override;
+  void resume(TileId tile, std::uint64_t run, Cycle now) override;
+  /// The run, which is suspended on `tile`, is a doomed one.
+  bool is_doomed(TileId tile, std::uint64_t run) const {
+    return units_[tile.value]->suspensions().is_doomed(run);
+  }
   std::string describe_waiting() const override;
 
   /// Nothing can proceed: what waits only so as not to run beside suspended tasks starts. False: nothing

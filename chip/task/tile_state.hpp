@@ -34,7 +34,8 @@ struct TileCounts {
                 discarded = 0, excepted = 0, commit_stalls = 0, local = 0, remote = 0, refused = 0,
                 spilled = 0, refilled = 0, handlers_registered = 0, handlers_dropped = 0, handlers_queued = 0,
                 handlers_most_waiting = 0, handlers_waited = 0, doomed_runs = 0, spills = 0, borrowed = 0,
-                refills = 0, queue_stalls = 0, send_stalls = 0, suspended = 0, waited = 0, held_back = 0;
+                refills = 0, queue_stalls = 0, send_stalls = 0, suspended = 0, suspended_attempts = 0,
+                suspended_cycles = 0, suspended_doomed = 0, waited = 0, held_back = 0;
 };
 
 struct TileState {

@@ -107,8 +107,9 @@ inline bool is_callers(const void* p, std::size_t bytes) {
 }
 
 /// A system call of up to 6 arguments: its result or -errno. `errno`, which is tracked, stays as it is. In a
-/// speculative task it is made at once and for good, on untracked memory, the own stack and read-only data; a
-/// call that needs other memory, would wait or sends a signal comes when the task has been promoted.
+/// speculative task it is made at once and for good, on untracked memory, the own stack and read-only data. A
+/// call that waits leaves the core to other tasks; the task may be aborted meanwhile. A call that needs other
+/// memory, takes a lock of the kernel or has to do with signals comes when the task has been promoted.
 template <class... Args>
 inline std::int64_t system_call(std::int64_t number, Args... args) {
   static_assert(sizeof...(Args) <= 6, "a system call takes at most 6 arguments");

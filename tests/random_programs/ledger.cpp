@@ -2,6 +2,9 @@
 // memory: whatever is aborted, both are equal in the end, no token is lost, and no lock is held. What a task
 // loads never depends on the ledger, whose order is nobody's.
 // SPDX-License-Identifier: MIT
+#include <sys/syscall.h>
+#include <time.h>
+
 #include <cstdint>
 #include <cstdio>
 
@@ -71,6 +74,21 @@ RUBATO_CAPSULE(void, ledger_split, (std::uint64_t account, std::uint64_t amount,
   std::uint64_t value = 0;
   rubato::capsule::copy_in(&value, word, sizeof value);
   value = random_tasks::mix(value + amount);
+  rubato::capsule::copy_out(word, &value, sizeof value);
+  ledger_enter(account, amount - amount / 2);
+}
+
+/// The same, but with a wait between the two, and the tracked word read before it and written behind it.
+RUBATO_CAPSULE(void, ledger_split_slowly,
+               (std::uint64_t account, std::uint64_t amount, std::uint64_t* word,
+                std::uint64_t nanoseconds)) {
+  if (nanoseconds > 10'000) return rubato::capsule::promote();  // nobody means that
+  ledger_enter(account, amount / 2);
+  std::uint64_t value = 0;
+  rubato::capsule::copy_in(&value, word, sizeof value);
+  value = random_tasks::mix(value + amount);
+  const timespec time{0, static_cast<std::int64_t>(nanoseconds)};
+  rubato::capsule::system_call(SYS_nanosleep, &time, 0);
   rubato::capsule::copy_out(word, &value, sizeof value);
   ledger_enter(account, amount - amount / 2);
 }
@@ -162,7 +180,7 @@ void wild_capsules(std::uint64_t key) {
   for (unsigned i = 0; i < 1 + key % 24; ++i) {
     const std::uint64_t wild = mix(key + i);
     const std::uint64_t near = wild >> 8;
-    switch (wild % 13) {
+    switch (wild % 14) {
       case 0:
         call_wildly(near, begin + near % bytes, false);
         break;
@@ -202,6 +220,10 @@ void wild_capsules(std::uint64_t key) {
       case 11:
         ledger_split(near % kAccounts, wild, reinterpret_cast<std::uint64_t*>(begin + near % bytes / 8 * 8));
         break;
+      case 12:
+        ledger_split_slowly(near % kAccounts, wild, reinterpret_cast<std::uint64_t*>(wild & 0x3ffffffff8),
+                            near % 12'000);
+        break;
       default:
         capsule::on_abort(take_back, near % kAccounts, wild);
     }
@@ -219,6 +241,12 @@ void use_ledger(Random& random, const Reach& reach, std::uint64_t& seen) {
       reach.everything ? random.below(kSharedAccounts) : kSharedAccounts + reach.locale;
   const std::uint64_t amount = seen ^ random.next();
   std::uint64_t& entered = reach.everything ? memory.entered[account] : memory.owned_entered[reach.locale];
+  std::uint64_t& split = reach.everything ? memory.split[account] : memory.owned_split[reach.locale];
+  if (options.pauses && random.one_in(2)) {
+    ledger_split_slowly(account, amount, &split, 50 + random.below(2000));
+    entered += amount;
+    return;
+  }
   switch (random.below(8)) {
     case 0:
       entered += amount;
@@ -232,8 +260,7 @@ void use_ledger(Random& random, const Reach& reach, std::uint64_t& seen) {
     }
     case 3:
     case 4: {
-      ledger_split(account, amount,
-                   reach.everything ? &memory.split[account] : &memory.owned_split[reach.locale]);
+      ledger_split(account, amount, &split);
       entered += amount;
       return;
     }

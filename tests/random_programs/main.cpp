@@ -1,7 +1,7 @@
 // random_tasks SEED TASKS (unique|dense) LINES LOCALES FEATURES: runs one random program and prints the
 // digest of its memory. FEATURES: any of the letters s (system calls), d (disasters),
 // l (SPEC tasks touch what their locale owns, as others do), h (tasks allocate and free), w (tasks wait),
-// c (tasks call capsules), or -.
+// c (tasks call capsules), p (capsules wait), or -.
 // SPDX-License-Identifier: MIT
 #include <cstddef>
 #include <cstdio>
@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   options.heap = std::string_view(argv[6]).find('h') != std::string_view::npos;
   options.waits = std::string_view(argv[6]).find('w') != std::string_view::npos;
   options.capsules = std::string_view(argv[6]).find('c') != std::string_view::npos;
+  options.pauses = std::string_view(argv[6]).find('p') != std::string_view::npos;
   options.disasters = std::string_view(argv[6]).find('d') != std::string_view::npos;
 
   open_files();

@@ -28,6 +28,7 @@ struct Options {
   bool heap = false;           ///< tasks allocate and free
   bool waits = false;          ///< system calls wait
   bool capsules = false;       ///< tasks use the ledger
+  bool pauses = false;         ///< capsules of the ledger wait
 };
 extern Options options;
 

@@ -4,8 +4,8 @@
     python tests/system/random_programs.py SEED SEED [KIND]    one seed, with the command that repeats it
 
 KIND is `any`; `messages`, all of whose chips have a coherence protocol by messages; or one of those that all call
-capsules: `capsules`, half of which allocate in tasks, by capalloc; or `wild`, whose speculative tasks go wrong, and
-call them with anything.
+capsules: `capsules`, half of which allocate in tasks, by capalloc; `pauses`, whose capsules wait in system calls; or
+`wild`, whose speculative tasks go wrong, and call them with anything.
 
 A seed draws a program (tests/random_programs) and a chip. The run must end by itself, the replay checker must find
 nothing, and with unique timestamps the program must print the digest that the serial engine's build prints.
@@ -136,7 +136,8 @@ def draw_capsules(rng: random.Random, kind: str) -> tuple[str, dict[str, object]
     tracked memory that non-speculative tasks share, which has no serial order."""
     if rng.random() < 0.5 and kind in ("any", "messages"):
         return "", {}
-    letters = {"any": "c", "messages": "c", "capsules": rng.choice(["c", "ch"]), "wild": "cd"}[kind]
+    with_heap = rng.choice(["c", "ch"])
+    letters = {"any": "c", "messages": "c", "capsules": with_heap, "pauses": with_heap + "p", "wild": "cd"}[kind]
     return letters, {
         "task.capsule_handlers": rng.choice([8, 64]),
         "task.handler_records": rng.choice([64, 4096]),
@@ -187,6 +188,8 @@ def command_of(seed: int, programs: Programs, more: tuple[str, ...] = ()) -> lis
         arguments[1] = str(min(int(arguments[1]), 300))
         max_cycles = MAX_CYCLES_WITH_CAPSULES
     arguments[-1] += "".join(letter for letter in letters if letter not in arguments[-1])
+    if letters and "p" not in letters and random.Random(f"pauses of {seed}").random() < 0.3:
+        arguments[-1] += "p"
     chip |= keys
     chip |= draw_throttle(random.Random(f"throttle of {seed}"))  # apart: seeds keep the programs and chips they had
     chip |= draw_protocol(random.Random(f"protocol of {seed}"), chip, programs.kind)

@@ -20,6 +20,7 @@ PROGRAMS = {
     "a capsule of one's own": ("capsule_counter", [], 150),
     "malloc and free": ("capalloc_lists", ["60"], 400),
     "the ledger, nested": ("random_tasks", ["5", "60", "unique", "6", "3", "c"], 900),
+    "the ledger, waiting": ("random_tasks", ["5", "60", "unique", "6", "3", "cp"], 9000),
     "malloc, free, and the ledger": ("random_tasks_capalloc", ["5", "60", "unique", "6", "3", "hc"], 900),
 }
 CHIPS = {

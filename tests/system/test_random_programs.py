@@ -41,6 +41,9 @@ CAPSULE_FAULTS = {
     "handler_twice": ("capsules", 1),
     "handler_after_commit": ("capsules", 1),
     "handlers_survive_in_place": ("capsules", 1),
+    "suspended_not_aborted": ("pauses", 1),
+    "resumed_marks_kept": ("pauses", 1),
+    "log_line_to_wrong_core": ("pauses", 1),
 }
 
 
@@ -116,7 +119,7 @@ def test_every_run_has_a_serial_order_long(first: int, programs: Programs) -> No
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "seeds"), [("capsules", 20_000), ("wild", 10_000)])
+@pytest.mark.parametrize(("kind", "seeds"), [("capsules", 20_000), ("pauses", 10_000), ("wild", 10_000)])
 @pytest.mark.parametrize("part", range(40))
 def test_every_run_with_capsules_has_a_serial_order_long(kind: str, seeds: int, part: int, build: Path) -> None:
     first = 1_000_001 + part * seeds // 40
@@ -124,7 +127,7 @@ def test_every_run_with_capsules_has_a_serial_order_long(kind: str, seeds: int, 
     assert not found, "\n\n".join(found)
 
 
-@pytest.mark.parametrize("kind", ["capsules", "wild"])
+@pytest.mark.parametrize("kind", ["capsules", "pauses", "wild"])
 def test_every_run_with_capsules_has_a_serial_order(kind: str, build: Path) -> None:
     found = failures(range(1, 31), Programs.of(build, kind))
     assert not found, "\n\n".join(found)

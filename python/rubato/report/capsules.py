@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from rubato.report.markup import card, table
@@ -40,6 +41,11 @@ def section(i: int, w: Workload) -> str:
     )
     rows = []
     for name, run in _largest(w):
+        if (waits := run.summary.suspended_attempts).count:
+            text += (
+                f" <b>{escape(name)}</b>: attempts waited in system calls of capsules {waits.count:,} times, without a "
+                f"core, for {waits.cycles:,} cycles all together; {waits.doomed:,} were aborted meanwhile."
+            )
         for row in calls(run)[:_ROWS]:
             each = row["cycles"] / row["calls"] if row["calls"] else 0.0
             rows.append([row["capsule"], name, run.summary.cores, f"{row['calls']:,}", f"{row['cycles']:,}",

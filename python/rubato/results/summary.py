@@ -35,6 +35,14 @@ class Tasks(_Section):
     held_back: int = 0  #: core cycles without work while `task.throttle` kept tasks from speculating
 
 
+class SuspendedAttempts(_Section):
+    """Attempts, and doomed runs, that left their cores, waiting in a capsule's system call."""
+
+    count: int = 0
+    cycles: int = 0  #: that they waited, all together
+    doomed: int = 0  #: attempts aborted meanwhile
+
+
 class CycleBreakdown(_Section):
     """Fractions of all core cycles of the region of interest; they add to 1."""
 
@@ -109,6 +117,7 @@ class Summary(_Section):
     seconds: float = 0
     instructions: int | None = None
     tasks: Tasks = Field(default_factory=Tasks)
+    suspended_attempts: SuspendedAttempts = Field(default_factory=SuspendedAttempts)
     cycle_breakdown: CycleBreakdown | None = None
     network_bytes: NetworkBytes | None = None
     check: Literal["passed", "failed", "none"] = "none"

@@ -30,6 +30,22 @@ TEST(HandlerArea, AreasOfCoresAreDisjoint) {
   EXPECT_EQ(HandlerArea(CoreId{8}, 1).front().value, line_of(HandlerArea::kBase).value + 8ULL * (1 << 16));
 }
 
+// So a call that goes on on another core finds the room that it was promised where it began (P50).
+TEST(HandlerArea, PromisedRecordsAreNotLeftForOthers) {
+  HandlerArea area(CoreId{0}, 5);
+  area.take();
+  area.promise(3);
+  EXPECT_EQ(area.left(), 1U);
+  const LineAddr record = area.front();
+  area.redeem(1);
+  EXPECT_EQ(area.take(), record);
+  EXPECT_EQ(area.left(), 1U);
+  area.redeem(2);  // not needed
+  EXPECT_EQ(area.left(), 3U);
+  area.give_back(record);
+  EXPECT_EQ(area.left(), 4U);
+}
+
 TEST(HandlerArea, ACacheOfFourSetsHasTagsForTheLastOne) {
   HandlerArea area(CoreId{kMaxCores - 1}, HandlerArea::kMostRecords);
   while (area.left() > 1) area.take();

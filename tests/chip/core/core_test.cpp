@@ -47,7 +47,7 @@ TEST(SuspendedTask, LeavesItsCoreToOthersAndGoesOnAfterThemWithItsOwnWorker) {
   chip.emit("jalr", {.rd = 0, .rs1 = 1, .imm = 0});
   DispatchedTask resumed;
   resumed.kind = DispatchedTask::Kind::resumed;
-  resumed.id = 1;
+  resumed.run = 1;
   chip.parts[0].next.push_back(resumed);
   chip.run(1000);
   EXPECT_EQ(chip.suspensions, (std::vector{Cycle{6}}));

@@ -268,7 +268,7 @@ TEST_F(LoadStoreUnitTest, ALogWithoutLinesLeftIsTheTasksError) {
   EXPECT_EQ(departure().stop, PipelineStop::fault);
   EXPECT_EQ(departure().fault.kind, FaultKind::task_error);
   EXPECT_TRUE(departure().fault.is_of_task);
-  lsu.log().give_back(attempt);
+  lsu.log().give_back(attempt.log_lines);
   EXPECT_TRUE(lsu.log().make_room(9, slot)) << "lines that are given back are used again";
 }
 

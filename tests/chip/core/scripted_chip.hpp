@@ -116,8 +116,8 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
   // CoreHost
   TaskSystem& tasks() override { return *this; }
   CapsuleVector& capsules(CoreId) override { return vector; }
-  void capsule_ended(CoreId, Addr stub, Cycle since, Cycle now, bool is_doomed) override {
-    capsule_calls.add(stub, now - since, is_doomed);
+  void capsule_ended(CoreId, const OpenCapsuleCall& call, Cycle now) override {
+    capsule_calls.add(call, now);
   }
   void begin_speculation() override {
     if (std::exchange(speculates, true)) return;
@@ -130,9 +130,12 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
     ++syscalls;
     return on_syscall ? on_syscall() : SyscallOutcome::process_exited;
   }
-  void suspend(const SuspendedTask& task) override { suspended.push_back(task); }
-  SuspendedTask resume(std::uint64_t id) override {
-    EXPECT_EQ(suspended.front().task.id, id);
+  std::uint64_t suspend(const SuspendedTask& task) override {
+    suspended.push_back(task);
+    return suspended.back().task.run = ++last_run;
+  }
+  SuspendedTask resume(std::uint64_t run) override {
+    EXPECT_EQ(suspended.front().task.run, run);
     const SuspendedTask task = suspended.front();
     suspended.pop_front();
     return task;
@@ -199,7 +202,8 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
     records.push_back(handler.record);
   }
   void end_doomed(CoreId, Cycle now) override { doomed_ends.push_back(now); }
-  void suspend(CoreId, Cycle now) override { suspensions.push_back(now); }
+  bool doom_task(TileId, std::uint64_t, Cycle) override { return false; }
+  void suspend(CoreId, const DispatchedTask&, Cycle now) override { suspensions.push_back(now); }
   void resume(TileId, std::uint64_t, Cycle) override {}
   std::string describe_waiting() const override { return {}; }
 
@@ -220,6 +224,7 @@ class ScriptedChip : public CoreHost, public TaskSystem, public AccessRecorder, 
   std::uint64_t syscalls = 0, flushes = 0, workers_taken = 0;
   std::function<SyscallOutcome()> on_syscall;
   std::deque<SuspendedTask> suspended;
+  std::uint64_t last_run = 0;
   std::vector<Cycle> suspensions;
   Thread spare;
   std::vector<Thread*> given_back;

@@ -91,7 +91,7 @@ TEST(SpeculativePipeline, TakesALogLineEveryFourEntriesAndUsesThoseGivenBackFirs
   EXPECT_EQ(r.kinds(), (std::vector{AccessKind::untracked_store, AccessKind::store,
                                     AccessKind::untracked_store, AccessKind::untracked_store}));
   r.m.pipeline->end_speculation();
-  r.m.pipeline->give_back_log(r.attempt);
+  r.m.pipeline->give_back_log(r.attempt.log_lines);
   EXPECT_TRUE(r.attempt.log_lines.empty());
   // The next task starts over with the first line, which is still in the L1: no traffic.
   Attempt next;

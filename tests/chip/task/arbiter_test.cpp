@@ -33,6 +33,7 @@ struct Host final : TaskHost {
   void end_region(Cycle) override {}
   bool abort_running(CoreId, Cycle) override { return false; }
   void become_nonspeculative(CoreId) override {}
+  void become_nonspeculative_suspended(std::uint64_t) override {}
   bool is_in_capsule(CoreId) const override { return false; }
   void free_record(LineAddr) override {}
   void retire(Attempt&, bool) override {}

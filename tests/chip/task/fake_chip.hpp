@@ -128,6 +128,7 @@ class FakeChip final : public TaskHost, public EventHandler, public TaskObserver
   }
   bool is_in_capsule(CoreId) const override { return false; }
   void become_nonspeculative(CoreId) override { ADD_FAILURE() << "nothing speculates"; }
+  void become_nonspeculative_suspended(std::uint64_t) override { ADD_FAILURE() << "nothing speculates"; }
   void free_record(LineAddr) override { ADD_FAILURE() << "nothing is aborted"; }
   void retire(Attempt&, bool) override { ADD_FAILURE() << "nothing speculates"; }
   void no_progress(const std::string&, const std::string&) override {

@@ -1,6 +1,6 @@
 // System calls of capsules (P49): made at once and for good, in a doomed run too; on untracked memory, the
-// own stack and read-only data alone; nothing is taken from tracked pages. What needs more, would wait or
-// sends a signal promotes.
+// own stack and read-only data alone; nothing is taken from tracked pages. A call that waits does so
+// speculatively; one that needs more or sends a signal promotes.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <sys/mman.h>
