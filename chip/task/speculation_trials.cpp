@@ -86,7 +86,7 @@ void SpeculationTrials::end_trial(double rate, Cycle now) {
   is_after_trial_ = true;
   if (rate > of(best_).rate && !is_chance) {
     ++trials_won_;
-    of(best_).not_before = now + kRematch * (now - trial_since_);
+    of(best_).not_before = now + std::min(kRematch * (now - trial_since_), kLongestRematch);
     of(best_).defeats = 0;
     best_ = current_;
     of(best_).rate = rate;

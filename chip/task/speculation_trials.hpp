@@ -51,7 +51,8 @@ class SpeculationTrials {
   /// So many attempts aborted for two tasks that commit are a reason to try something else.
   static constexpr std::uint64_t kWaste = 3;
   static constexpr std::uint32_t kAverage = 8, kFew = 4;  ///< epochs
-  static constexpr std::uint32_t kShare = 32, kRematch = 4, kMostDefeats = 4;
+  static constexpr std::uint32_t kShare = 8, kRematch = 4, kMostDefeats = 4;
+  static constexpr Latency kLongestRematch = 32768;
   static constexpr Latency kLeastLoss = 1000;  ///< cycles, of a trial that was about as good as the best
 
   void begin_region(Cycle now);

@@ -121,7 +121,7 @@ def test_the_throttle_gives_up_limits_under_which_tasks_commit_more_slowly(work:
         ("ordered boruvka", 64, "nonspec"),
         ("ordered list", 64, "nonspec"),
         ("ordered format", 64, "spec"),
-        ("capsuled counter", 64, "nonspec"),
+        ("capsuled counter", 16, "nonspec"),
         ("capsuled nested", 64, "nonspec"),
         ("capsuled table", 16, "nonspec"),
     ],
