@@ -12,7 +12,8 @@
 // What a trial lost, in commits that the best would have had meanwhile, says when it may be repeated: when
 // the best has gone on for kShare times as long as those would have taken it. So trials cost 1/kShare of the
 // time each, and less with each defeat. A reach that was the best until then is tried again after kRematch
-// times as long as the trial took, since it may have been judged by its first thousand cycles. The rate of
+// times as long as the trial took, and kLongestRematch cycles at most: it may have been judged by its first
+// thousand cycles, and limits are learned only while they hold. The rate of
 // the best is an average of kAverage epochs, since commits come in bursts; kFew of them are needed before
 // another reach is tried.
 //
