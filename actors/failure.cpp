@@ -54,6 +54,7 @@ void restart(Cell& cell, const Extras& extras) {
   const BehaviorType& type = *cell.type;
   type.destroy(cell.behavior);
   cancel_timers_of(cell, false);
+  forget_idle_timeout(cell);
   cell.type = &no_behavior();  // if its constructor throws there is nothing to destroy
   (*extras.remake)(cell.behavior);
   cell.type = &type;

@@ -82,6 +82,7 @@ void end_actor(Cell& cell, Reason reason) {
   for (NodeList* list : {&extras->unstashed, &extras->stash}) {
     while (!list->is_empty()) {
       MessageNode* const node = list->take();
+      note_stashed(-1);
       dead_letter(cell.self, node,
                   reason == Reason::killed ? DeadLetter::Cause::killed : DeadLetter::Cause::stopped);
       free_node(node);

@@ -125,6 +125,10 @@ class Muting {
     for (const std::uint64_t actor : muted) resume(actor);
   }
 
+  std::vector<std::uint64_t> listed() {
+    const std::lock_guard lock(mutex_);
+    return muted_;
+  }
   /// For tests.
   const std::vector<std::uint64_t>& muted() const { return muted_; }
 

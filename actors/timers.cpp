@@ -48,6 +48,76 @@ bool handle_due(std::uint64_t number) {
 }
 bool withdraw_due(std::uint64_t number) { return take_due(number) != nullptr; }
 
+namespace {
+
+/// To an actor whose time-out for idleness may be due.
+struct IdleCheck {
+  using shown_message = Idle;
+  std::uint64_t round;
+  bool run_in_turn();
+};
+struct IdleTimer final : TimerCall {
+  IdleTimer(std::uint64_t a, std::uint64_t r) : actor(a), round(r) {}
+  void call() override { post(actor, make_node<IdleCheck>(IdleCheck{round})); }
+  std::uint64_t actor, round;
+};
+
+void arm(std::uint64_t actor, IdleTimeout& idle, Duration delay) {
+  ++idle.round;
+  idle.is_armed = true;
+  idle.timer = add_timer(delay, std::make_unique<IdleTimer>(actor, idle.round));
+}
+
+bool IdleCheck::run_in_turn() {
+  const std::uint64_t actor = current_actor();
+  Cell& cell = *cell_of(actor);
+  if (cell.extras == nullptr) return false;
+  IdleTimeout& idle = cell.extras->idle;
+  if (!idle.is_armed || idle.round != round) return false;
+  idle.is_armed = false;
+  const Time due = time_after(idle.last, Duration(idle.period)), now = actor_nanoseconds();
+  if (now < due) {
+    arm(actor, idle, Duration(static_cast<std::int64_t>(due - now)));
+    return false;
+  }
+  const std::unique_ptr<MessageNode, void (*)(MessageNode*)> node(make_node<Idle>(), free_node);
+  cell.type->handle(cell.behavior, node.get());
+  return true;
+}
+
+}  // namespace
+
+void set_idle_timeout(std::uint64_t actor, Duration period) {
+  if (period <= Duration::zero())
+    misuse("idle_after() is called with a period of " + std::to_string(period.count()) +
+           " ns: a period must be above 0");
+  Cell& cell = *cell_of(actor);
+  if (!is_alive(actor)) return;  // its destructor runs
+  forget_idle_timeout(cell);
+  if (period == kForever) return;
+  IdleTimeout& idle = extras_of(cell).idle;
+  idle.period = period.count();
+  idle.last = actor_nanoseconds();
+  arm(actor, idle, period);
+}
+
+void note_activity() {
+  const std::uint64_t actor = current_actor();
+  if (actor == 0) return;
+  Extras* const extras = cell_of(actor)->extras;
+  if (extras == nullptr || extras->idle.period == 0 || !is_alive(actor)) return;
+  extras->idle.last = actor_nanoseconds();
+  if (!extras->idle.is_armed) arm(actor, extras->idle, Duration(extras->idle.period));
+}
+
+void forget_idle_timeout(Cell& cell) {
+  if (cell.extras == nullptr) return;
+  IdleTimeout& idle = cell.extras->idle;
+  if (idle.is_armed) cancel_timer(idle.timer);
+  idle.is_armed = false;
+  idle.period = 0;
+}
+
 void cancel_timers_of(Cell& cell, bool all) {
   if (cell.extras == nullptr || !cell.extras->has_had_timers) return;
   while (cancel_one_of(*cell.extras, all)) {

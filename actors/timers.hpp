@@ -143,6 +143,8 @@ class TimerTable {
 
 /// An actor ends (`all`), or is made again: its timers are cancelled.
 void cancel_timers_of(Cell& cell, bool all);
+/// Of an actor that is made again, or says so itself: its time-out for idleness.
+void forget_idle_timeout(Cell& cell);
 
 // The engine's.
 std::uint64_t start_timer(Time at, Duration period, std::uint64_t owner, TimedAction action);

@@ -323,6 +323,7 @@ void Engine::run() {
   epochs->quiesce();
   waiting_threads.end_run(current_run.load());
   if (const std::exception_ptr error = failure.take()) std::rethrow_exception(error);
+  say_what_actors_wait_for(*this);
 }
 
 /// The other workers are idle, but for wake-ups that come late. From here on they touch nothing.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <new>
@@ -15,6 +16,7 @@
 #include "actors/bounds.hpp"
 #include "actors/children.hpp"
 #include "actors/lifecycle.hpp"
+#include "actors/living.hpp"
 #include "actors/timers.hpp"
 #include "rubato/actor/timer.hpp"
 #include "rubato/task.hpp"
@@ -32,7 +34,14 @@ using Key = std::tuple<std::uint64_t, std::uint64_t, bool>;
 class Actors {
  public:
   Actors() {
-    actor_hooks = {[] { return actors().fire_timer(); }, [] { actors().clear(); }};
+    const auto when_idle = [] {
+      if (actors().fire_timer()) return true;
+      say_what_is_left([](const std::function<void(const Cell&)>& use) {
+        actors().for_each([&use](const Cell& cell, std::uint64_t) { use(cell); });
+      });
+      return false;
+    };
+    actor_hooks = {when_idle, [] { actors().clear(); }};
   }
   static Actors& actors() {
     static Actors& instance = *new Actors;
@@ -72,6 +81,7 @@ class Actors {
       } else if ((cell.flags & Cell::kUnstashed) != 0) {
         NodeList& unstashed = cell.extras->unstashed;
         MessageNode* const node = unstashed.take();
+        note_stashed(-1);
         if (unstashed.is_empty()) cell.flags &= static_cast<std::uint8_t>(~Cell::kUnstashed);
         handle_one(cell, node);
       } else {
@@ -88,6 +98,18 @@ class Actors {
     const std::vector<Key> keys = std::move(found->second);
     waiting_.erase(found);
     for (const Key& key : keys) schedule(key);
+  }
+
+  void for_each(const std::function<void(const Cell&, std::uint64_t)>& use) const {
+    std::map<std::uint64_t, std::uint64_t> waiting;  // the program's messages, by receiver
+    for (const auto& [key, queue] : queues_)
+      waiting[std::get<1>(key)] += static_cast<std::uint64_t>(std::count_if(
+          queue.begin(), queue.end(), [](const MessageNode* node) { return is_of_program(*node->type); }));
+    for (Cell* const cell : all_) {
+      if (cell->self == 0 || cell->type == nullptr || cell->type == &no_behavior()) continue;
+      const auto found = waiting.find(cell->self);
+      use(*cell, found == waiting.end() ? 0 : found->second);
+    }
   }
 
   // ---- Messages ----
@@ -140,6 +162,7 @@ class Actors {
       if (cell->type == nullptr || cell->extras == nullptr) continue;
       while (!cell->extras->unstashed.is_empty()) {
         MessageNode* const node = cell->extras->unstashed.take();
+        note_stashed(-1);
         dead_letter(cell->self, node, DeadLetter::Cause::run_failed);
         free_node(node);
       }
@@ -299,6 +322,13 @@ std::shared_ptr<TimedMessage> take_due(std::uint64_t number) {
 }
 bool cancel_one_of(Extras& extras, bool all) {
   return actors().timers.remove_one(extras.timers, all) != nullptr;
+}
+void for_each_actor(const std::function<void(const Cell&, std::uint64_t)>& use) {
+  if (actors().current != 0 || running_number() != 0) throw_misuse(errors::listed_in_a_task());
+  actors().for_each(use);
+}
+void answer_signal(int, void (*)()) {
+  throw_misuse("list_actors_on() is of the native engine: the serial one has no thread that could list them");
 }
 void cancel_timer(std::uint64_t number) { static_cast<void>(actors().timers.remove(number)); }
 

@@ -12,6 +12,7 @@
 #include "rubato/actor/behavior.hpp"
 #include "rubato/actor/bound.hpp"
 #include "rubato/actor/dead_letters.hpp"
+#include "rubato/actor/living.hpp"
 #include "rubato/actor/names.hpp"
 #include "rubato/actor/spawn.hpp"
 #include "rubato/actor/supervision.hpp"

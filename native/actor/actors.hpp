@@ -109,4 +109,7 @@ void mark_mailboxes(CellHeap& cells);
 /// touched.
 void clear_mailboxes(CellHeap& cells);
 
+/// When a run has ended, and nothing runs: asks without an answer, and stashed messages.
+void say_what_actors_wait_for(class Engine& engine);
+
 }  // namespace rubato::runtime

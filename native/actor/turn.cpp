@@ -244,6 +244,7 @@ class Turn {
     if ((cell_.flags & Cell::kUnstashed) != 0) {
       engine::NodeList& unstashed = cell_.extras->unstashed;
       MessageNode* const node = unstashed.take();
+      engine::note_stashed(-1);
       if (unstashed.is_empty()) cell_.flags &= static_cast<std::uint8_t>(~Cell::kUnstashed);
       handle(node, true, false);
       return true;
@@ -496,6 +497,7 @@ void clear_mailboxes(CellHeap& cells) {
       engine::NodeList& unstashed = mailbox.extras->unstashed;
       while (!unstashed.is_empty()) {
         MessageNode* const node = unstashed.take();
+        engine::note_stashed(-1);
         engine::dead_letter(mailbox.self, node, DeadLetter::Cause::run_failed);
         engine::free_node(node);
       }

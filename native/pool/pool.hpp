@@ -96,6 +96,8 @@ class Pool : public Ends {
   }
   /// The next task's, without taking it; null if none is linked.
   Node* head() const { return head_; }
+  /// Which finish() would release; null: there is none.
+  Node* last_taken() const { return last_taken_; }
 
   struct Finished {
     bool is_empty;   ///< the pool is nobody's now: do not touch it. Else the caller must put it into a ready

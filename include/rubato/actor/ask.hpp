@@ -61,6 +61,11 @@ class AskState {
   AskState& operator=(const AskState&) = delete;
 
   static AskState* make(std::uint64_t asker, const std::type_info& request) {
+    AskState* const state = make_uncounted(asker, request);
+    note_asks(1);
+    return state;
+  }
+  static AskState* make_uncounted(std::uint64_t asker, const std::type_info& request) {
     if constexpr (kIsBlock) {
       static_assert(sizeof(AskState) <= kBytes);
       return ::new (new_block<kBytes>()) AskState(asker, request);
@@ -132,6 +137,7 @@ class AskState {
   }
   bool claim() {
     if (is_claimed_.exchange(true, std::memory_order_seq_cst)) return false;
+    note_asks(-1);
     if (const std::uint64_t number = timer_.load(std::memory_order_seq_cst)) cancel_timer(number);
     return true;
   }
@@ -202,6 +208,7 @@ struct AskContinuation {
   F then;
   E otherwise;
   void run_in_turn() {
+    note_activity();
     try {
       if (!state->value()) {
         otherwise(state->error());

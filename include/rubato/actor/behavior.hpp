@@ -39,6 +39,7 @@ class behavior {
     engine::Cell* const cell = engine::cell_of(running("stash()"));
     engine::extras_of(*cell).stash.append(
         engine::make_node<std::remove_cvref_t<M>>(std::forward<M>(message)));
+    engine::note_stashed(1);
   }
   /// The same of a request, which then is answered later.
   template <MessageOf<Messages...> M>
@@ -48,12 +49,13 @@ class behavior {
     engine::Cell* const cell = engine::cell_of(running("stash()"));
     engine::extras_of(*cell).stash.append(
         engine::make_node<Asked>(Asked{std::forward<M>(request), std::move(r)}));
+    engine::note_stashed(1);
   }
   /// What stash() has put aside comes next.
   void unstash_all() {
     engine::Cell* const cell = engine::cell_of(running("unstash_all()"));
     if (cell->extras == nullptr || cell->extras->stash.is_empty()) return;
-    cell->extras->unstashed.append(cell->extras->stash);
+    cell->extras->unstashed.append(cell->extras->stash);  // put aside until they are taken
     cell->flags |= engine::Cell::kUnstashed;
   }
 
@@ -75,6 +77,15 @@ class behavior {
     engine::check_period(period);
     return timer(
         engine::add_timer(period, period, std::make_shared<engine::SendAgain<M>>(std::move(message))));
+  }
+
+  /// Idle comes as a message when this actor has handled no other for so long: once, until it has handled
+  /// one. A pending time-out keeps run() open. It ends when the actor stops or is made again, and by
+  /// kForever. Errors: TaskError if the period is not above 0.
+  void idle_after(Duration period) {
+    static_assert((std::same_as<Idle, Messages> || ...),
+                  "an actor with a time-out for idleness has Idle among its messages");
+    engine::set_idle_timeout(running("idle_after()"), period);
   }
 
   /// Down comes as a message when `who` has stopped, at once if it has already.

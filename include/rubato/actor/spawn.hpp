@@ -151,6 +151,19 @@ struct BehaviorOf<B, actor<Messages...>> {
   }
   static bool handle(void* behavior, MessageNode* node) {
     B& b = *static_cast<B*>(behavior);
+    if constexpr ((std::same_as<Messages, Idle> || ...)) {
+      if (node->type != &message_type<Idle>) {
+        bool is_handled = false;
+        try {
+          is_handled = (try_one<Messages>(b, node) || ...);
+        } catch (...) {
+          note_activity();
+          throw;
+        }
+        if (is_handled) note_activity();
+        return is_handled;
+      }
+    }
     return (try_one<Messages>(b, node) || ...);
   }
   static void destroy(void* behavior) { static_cast<B*>(behavior)->~B(); }

@@ -10,7 +10,15 @@
 
 namespace rubato::inline v0 {
 
+/// Comes to an actor that has handled no message for as long as it said by idle_after().
+struct Idle {};
+
 namespace engine {
+
+/// Of a living actor; kForever ends it. Errors: TaskError if the period is not above 0.
+void set_idle_timeout(std::uint64_t actor, Duration period);
+/// The running actor, if there is one, has handled a message.
+void note_activity();
 
 /// What the runtime does later, such as to end an ask: called by the engine where tasks may be created.
 struct TimerCall {

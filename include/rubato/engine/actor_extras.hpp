@@ -18,6 +18,7 @@ template <class Node>
 class BasicNodeList {
  public:
   bool is_empty() const { return first_ == nullptr; }
+  Node* first() const { return first_; }
   void append(Node* node) {
     node->next.store(nullptr, std::memory_order_relaxed);
     if (first_ == nullptr) {
@@ -62,6 +63,15 @@ struct TimerLink {
   TimerLink** place = nullptr;  ///< what points to this one; null: in no list
 };
 
+/// A time-out for idleness.
+struct IdleTimeout {
+  std::int64_t period = 0;  ///< nanoseconds; 0: none
+  std::uint64_t last = 0;   ///< when the last message had been handled
+  std::uint64_t round = 0;  ///< of the timer that counts
+  std::uint64_t timer = 0;  ///< its number
+  bool is_armed = false;
+};
+
 struct Extras {
   NodeList stash;      ///< put aside
   NodeList unstashed;  ///< back, before what waits in the mailbox
@@ -77,6 +87,7 @@ struct Extras {
   bool has_killed_children = false;  ///< it ends, and was killed
   BasicLanes<MessageNode> lanes;
   bool has_had_timers = false;
+  IdleTimeout idle;
   /// What lagging knows of it, if its engine lags turns (native/lag/record.hpp).
   std::unique_ptr<void, void (*)(void*)> lag{nullptr, [](void*) {}};
   TimerLink* timers = nullptr;  ///< of its messages and asks; guarded by the engine's table of timers

@@ -74,6 +74,9 @@ void name_handled(const char* before, const std::type_info& message) noexcept;
 /// The same exception, as the task's that handles an answer.
 [[noreturn]] void throw_of_answer();
 [[noreturn]] void throw_misuse(const char* sentence);
+/// How many asks without an answer, and stashed messages, there are more now.
+void note_asks(int change);
+void note_stashed(std::int64_t change);
 /// A message of the program was too large for a node, and lies in memory of its own.
 void count_allocated();
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "rubato/actor/living.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "actors/bounds.hpp"
+#include "actors/children.hpp"
+#include "actors/lifecycle.hpp"
+#include "actors/living.hpp"
+#include "base/function_names.hpp"
+#include "rubato/actor/dead_letters.hpp"
+
+namespace rubato::inline v0 {
+namespace {
+
+using engine::Cell;
+
+LivingActor look_at(const Cell& cell, std::uint64_t waiting) {
+  LivingActor a;
+  a.who = actor<>::of(cell.self);
+  a.behavior = engine::function_name(nullptr, *cell.type->type);
+  a.waiting = waiting;
+  const std::uint64_t parent = cell.parent & ~Cell::kUnsupervised;
+  if (engine::is_alive(parent)) a.parent = actor<>::of(parent);
+  a.has_failed = (cell.flags & Cell::kWaiting) != 0;
+  a.is_stopping = engine::is_ending(cell);
+  if (cell.extras == nullptr) return a;
+  a.name = cell.extras->name;
+  a.stashed = engine::stashed_by(cell);
+  return a;
+}
+
+std::string called(const LivingActor& a) {
+  return a.name.empty() ? a.behavior + " " + std::to_string(a.who.id()) : a.name + " (" + a.behavior + ")";
+}
+
+/// Within quotes of a label's value.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\n') {
+      result += "\\n";
+      continue;
+    }
+    if (c == '\\' || c == '"') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+/// Samples of one metric.
+class Metric {
+ public:
+  Metric(std::string& page, std::string_view name, std::string_view type, std::string_view help)
+      : page_(page), name_(name) {
+    page_.append("# HELP ").append(name).append(" ").append(help);
+    page_.append("\n# TYPE ").append(name).append(" ").append(type).append("\n");
+  }
+  void add(std::string_view label, std::string_view value_of_label, const std::string& value) {
+    page_.append(name_);
+    if (!label.empty()) page_.append("{").append(label).append("=\"").append(escaped(value_of_label)).append("\"}");
+    page_.append(" ").append(value).append("\n");
+  }
+  void add(std::string_view label, std::string_view value_of_label, std::uint64_t value) {
+    add(label, value_of_label, std::to_string(value));
+  }
+
+ private:
+  std::string& page_;
+  std::string_view name_;
+};
+
+struct OfBehavior {
+  std::uint64_t actors = 0, waiting = 0, stashed = 0, muted = 0;
+};
+
+}  // namespace
+
+std::vector<LivingActor> living_actors() {
+  std::vector<LivingActor> all;
+  std::unordered_map<std::uint64_t, std::uint64_t> muted_by;
+  engine::for_each_actor([&](const Cell& cell, std::uint64_t waiting) {
+    all.push_back(look_at(cell, waiting));
+    if ((cell.flags & Cell::kBounded) == 0) return;
+    for (const std::uint64_t sender : engine::bounded_of(const_cast<Cell&>(cell))->listed())
+      muted_by[sender] = cell.self;
+  });
+  for (LivingActor& a : all)
+    if (const auto found = muted_by.find(a.who.id()); found != muted_by.end())
+      a.muted_by = actor<>::of(found->second);
+  std::sort(all.begin(), all.end(), [](const LivingActor& a, const LivingActor& b) {
+    return a.waiting != b.waiting ? a.waiting > b.waiting : a.who.id() < b.who.id();
+  });
+  return all;
+}
+
+std::string living_actors_text(unsigned most) {
+  const std::vector<LivingActor> all = living_actors();
+  std::unordered_map<std::uint64_t, std::string> names;
+  for (const LivingActor& a : all) names[a.who.id()] = called(a);
+  const engine::Unfinished left = engine::unfinished();
+  std::string text = std::to_string(all.size()) + (all.size() == 1 ? " actor lives" : " actors live") + ", " +
+                     std::to_string(left.asks) + (left.asks == 1 ? " ask has" : " asks have") + " no answer\n";
+  const auto name_of = [&names](actor<> a) {
+    const auto found = names.find(a.id());
+    return found != names.end() ? found->second : "one that has stopped";
+  };
+  for (std::size_t i = 0; i < all.size() && i < most; ++i) {
+    const LivingActor& a = all[i];
+    text += called(a);
+    if (a.parent) text += ", child of " + name_of(a.parent);
+    text += ": " + std::to_string(a.waiting) + " waiting";
+    if (a.stashed != 0) text += ", " + std::to_string(a.stashed) + " stashed";
+    if (a.muted_by) text += ", muted by " + name_of(a.muted_by);
+    if (a.has_failed) text += ", has failed";
+    if (a.is_stopping) text += ", waits for its children to stop";
+    text += '\n';
+  }
+  if (all.size() > most) text += "and " + std::to_string(all.size() - most) + " others\n";
+  return text;
+}
+
+std::string actors_as_prometheus() {
+  std::map<std::string, OfBehavior> behaviors;
+  for (const LivingActor& a : living_actors()) {
+    OfBehavior& b = behaviors[a.behavior];
+    ++b.actors;
+    b.waiting += a.waiting;
+    b.stashed += a.stashed;
+    b.muted += a.muted_by ? 1 : 0;
+  }
+  std::string page;
+  const auto gauge = [&](std::string_view name, std::string_view help, std::uint64_t OfBehavior::*value) {
+    Metric metric(page, name, "gauge", help);
+    for (const auto& [behavior, b] : behaviors) metric.add("behavior", behavior, b.*value);
+  };
+  gauge("rubato_actors", "Actors that live.", &OfBehavior::actors);
+  gauge("rubato_messages_waiting", "Messages in mailboxes.", &OfBehavior::waiting);
+  gauge("rubato_messages_stashed", "Messages put aside.", &OfBehavior::stashed);
+  gauge("rubato_actors_muted", "Actors that wait for a full mailbox.", &OfBehavior::muted);
+  const ActorCounters c = actor_counters();
+  const auto counter = [&page](std::string_view name, std::string_view help, std::uint64_t value) {
+    Metric(page, name, "counter", help).add("", "", value);
+  };
+  counter("rubato_actors_spawned_total", "Actors spawned.", c.spawned);
+  counter("rubato_actors_stopped_total", "Actors that have stopped.", c.stopped);
+  counter("rubato_messages_handled_total", "Messages handled.", c.messages_handled);
+  Metric dead(page, "rubato_dead_letters_total", "counter", "Messages that no actor has handled, by cause.");
+  constexpr std::string_view kCauses[] = {"stopped", "killed", "full", "sealed", "run_failed"};
+  for (unsigned i = 0; i < 5; ++i) dead.add("cause", kCauses[i], c.dead_letters[i]);
+  Metric(page, "rubato_asks_open", "gauge", "Asks without an answer.")
+      .add("", "", std::to_string(engine::unfinished().asks));
+  return page;
+}
+
+void list_actors_on(int signal) {
+  engine::answer_signal(signal, [] {
+    try {
+      std::fputs(living_actors_text().c_str(), stderr);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "rubato: the actors could not be listed: %s\n", e.what());
+    }
+  });
+}
+
+}  // namespace rubato::inline v0

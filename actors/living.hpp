@@ -1,0 +1,44 @@
+// What the engines do for lists of living actors, and what a run says about what still waits at its end.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "rubato/engine/actor_cell.hpp"
+
+namespace rubato::inline v0 {
+namespace errors {
+inline const char* listed_in_a_task() {
+  return "living actors are listed in a task, which would wait for itself: do it on a thread outside, or after "
+         "run()";
+}
+}  // namespace errors
+
+namespace engine {
+
+/// The engine's. Calls `use(cell, waiting)` for each actor that lives while no task runs and no actor changes;
+/// `waiting`: messages of the program in its mailbox.
+/// Errors: TaskError in a task.
+void for_each_actor(const std::function<void(const Cell&, std::uint64_t waiting)>& use);
+
+/// The engine's. From now on `answer()` is called soon after each signal, by a thread that may wait.
+/// Errors: TaskError.
+void answer_signal(int signal, void (*answer)());
+
+/// Asks that have neither an answer nor an error, and messages that are stashed, now.
+struct Unfinished {
+  std::int64_t asks = 0, stashed = 0;
+};
+Unfinished unfinished();
+
+/// When a run has ended without failure and nothing runs: says in one sentence on standard error that asks or
+/// stashed messages are left, if there are more than at the end of the run before.
+/// @param for_each  calls its argument for each living actor
+void say_what_is_left(const std::function<void(const std::function<void(const Cell&)>&)>& for_each);
+/// Messages that this actor has put aside.
+std::uint64_t stashed_by(const Cell& cell);
+
+}  // namespace engine
+}  // namespace rubato::inline v0

@@ -1,0 +1,175 @@
+// What lists of living actors need of this engine (actors/living.hpp): a moment at which no task runs. Between runs
+// that is so anyway, and no run begins meanwhile. While a run goes on a task that runs alone looks.
+// SPDX-License-Identifier: MIT
+#include <semaphore.h>
+#include <signal.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "actors/lifecycle.hpp"
+#include "actors/living.hpp"
+#include "native/actor/actors.hpp"
+#include "native/engine.hpp"
+#include "rubato/task.hpp"
+
+namespace rubato::runtime {
+namespace {
+
+/// Threads outside neither send to actors nor begin them.
+class Closed {
+ public:
+  explicit Closed(Reached& reached) : reached_(reached) { reached_.close(); }
+  ~Closed() { reached_.open(); }
+  Closed(const Closed&) = delete;
+  Closed& operator=(const Closed&) = delete;
+
+ private:
+  Reached& reached_;
+};
+
+/// Shared by who asks and the task that does it, one of which may be gone before the other.
+struct Request {
+  std::mutex mutex;
+  std::condition_variable changed;
+  const std::function<void()>* work;  // null: it is done, or nobody waits for it any more
+  std::exception_ptr error;
+
+  void run() {
+    const std::lock_guard lock(mutex);
+    if (work == nullptr) return;
+    try {
+      (*work)();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    work = nullptr;
+    changed.notify_all();
+  }
+};
+
+/// False: the run has ended before.
+bool work_alone(const std::function<void()>& work) {
+  constexpr std::chrono::milliseconds kBetweenLooks{1};
+  const native::Hold hold = native::hold();  // the run does not end meanwhile, unless it fails
+  Engine& engine = the_engine();
+  if (!engine.is_running()) return false;
+  const auto request = std::make_shared<Request>();
+  request->work = &work;
+  create<spec>([request] { request->run(); }, {});
+  std::unique_lock lock(request->mutex);
+  while (request->work != nullptr) {
+    request->changed.wait_for(lock, kBetweenLooks);
+    if (request->work == nullptr || engine.is_running()) continue;
+    request->work = nullptr;
+    return false;
+  }
+  if (request->error != nullptr) std::rethrow_exception(request->error);
+  return true;
+}
+
+void while_nothing_runs(const std::function<void()>& work) {
+  if (engine::is_in_task())
+    engine::throw_misuse(errors::listed_in_a_task());
+  Engine& engine = the_engine();
+  const std::function<void()> closed = [&] {
+    const Closed scope(engine.reached);
+    work();
+  };
+  for (;;) {
+    if (engine.turn.try_take(RunTurn::Taker::algorithm)) {
+      struct GivenBack {
+        Engine& engine;
+        ~GivenBack() { engine.turn.give_back(); }
+      } const given_back{engine};
+      return closed();
+    }
+    if (engine.is_running() && work_alone(closed)) return;
+    std::this_thread::yield();
+  }
+}
+
+std::uint64_t size_of(const MessageNode* node) {
+  std::uint64_t size = 0;
+  for (; node != nullptr; node = node->next.load(std::memory_order_acquire))
+    size += engine::is_of_program(*node->type) ? 1 : 0;
+  return size;
+}
+std::uint64_t waiting_in(const Mailbox& mailbox) {
+  std::uint64_t size = size_of(mailbox.head());
+  if (mailbox.head() == nullptr && mailbox.last_taken() != nullptr)
+    size = size_of(mailbox.last_taken()->next.load(std::memory_order_acquire));
+  if ((mailbox.flags & Cell::kUrgent) == 0 || mailbox.extras == nullptr) return size;
+  const auto& lanes = mailbox.extras->lanes;
+  return size + size_of(lanes.high.first()) + size_of(lanes.normal.first()) + (lanes.last != nullptr ? 1 : 0);
+}
+bool is_living(Mailbox& mailbox) {
+  return (mailbox.life().load(std::memory_order_acquire) & Cell::kIsUnborn) == 0 && mailbox.type != nullptr &&
+         mailbox.type != &engine::no_behavior() && (mailbox.flags & Cell::kEnded) == 0;
+}
+
+sem_t signals;
+void (*answer_to_signal)() = nullptr;
+extern "C" void note_signal(int) {
+  const int before = errno;
+  sem_post(&signals);
+  errno = before;
+}
+
+}  // namespace
+}  // namespace rubato::runtime
+
+namespace rubato::inline v0::engine {
+
+void for_each_actor(const std::function<void(const Cell&, std::uint64_t)>& use) {
+  runtime::while_nothing_runs([&use] {
+    runtime::the_engine().cells.for_each([&use](runtime::Mailbox& mailbox) {
+      if (runtime::is_living(mailbox)) use(mailbox, runtime::waiting_in(mailbox));
+    });
+  });
+}
+
+void answer_signal(int signal, void (*answer)()) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (runtime::answer_to_signal == nullptr) {
+    sem_init(&runtime::signals, 0, 0);
+    runtime::answer_to_signal = answer;
+    std::thread([] {
+      for (;;) {
+        while (sem_wait(&runtime::signals) != 0) {
+        }
+        runtime::answer_to_signal();
+      }
+    }).detach();
+  }
+  struct sigaction action {};
+  action.sa_handler = runtime::note_signal;
+  action.sa_flags = SA_RESTART;
+  if (sigaction(signal, &action, nullptr) != 0)
+    misuse("the signal " + std::to_string(signal) + " cannot list actors: " + std::strerror(errno));
+}
+
+}  // namespace rubato::inline v0::engine
+
+namespace rubato::runtime {
+
+void say_what_actors_wait_for(Engine& engine) {
+  engine::say_what_is_left([&engine](const std::function<void(const Cell&)>& use) {
+    const Closed scope(engine.reached);
+    engine.cells.for_each([&use](Mailbox& mailbox) {
+      if (is_living(mailbox)) use(mailbox);
+    });
+  });
+}
+
+}  // namespace rubato::runtime
