@@ -168,13 +168,14 @@ void LineContention::on_store(CoreId core, Addr address, unsigned bytes) {
   write_word(*line, address);
 }
 
-// It takes what loads have waited for, or atomics that found another value.
+// Of two atomics in a row the second finds another value: the first took what the core has waited for, or
+// neither waits.
 void LineContention::on_atomic(CoreId core, Addr address, unsigned bytes, std::uint64_t old_value) {
   OfCore& of = of_cores_[core.value];
   Line* const line = find(line_of(address));
   if (line == nullptr) return end_spin(of, false);
   use(*line, core.value, address, bytes, true);
-  if (of.spin.word == address && (!of.spin.by_atomics || of.spin.value != old_value)) end_spin(of, true);
+  if (of.spin.word == address && of.spin.is_last_atomic && of.spin.value != old_value) end_spin(of, true);
   write_word(*line, address);
   spin(of, *line, address, old_value, true);
 }
@@ -191,15 +192,16 @@ void LineContention::on_store_conditional(CoreId core, Addr address, unsigned by
 
 // ---- Spins ----
 
-void LineContention::spin(OfCore& core, Line& line, Addr address, std::uint64_t value, bool by_atomics) {
+void LineContention::spin(OfCore& core, Line& line, Addr address, std::uint64_t value, bool is_atomic) {
   Spin& spin = core.spin;
-  if (spin.word != address || spin.others > kMostOthers || spin.by_atomics != by_atomics) {
+  if (spin.word != address || spin.others > kMostOthers) {
     end_spin(core, false);
-    spin = {address, &line, value, timeline_.now().value, 1, 0, by_atomics};
+    spin = {address, &line, value, timeline_.now().value, 1, 0, is_atomic};
     return;
   }
   spin.others = 0;
   spin.value = value;
+  spin.is_last_atomic = is_atomic;
   if (++spin.times == kSpins) ++line.words[address].spinning;
 }
 
@@ -210,7 +212,7 @@ void LineContention::end_spin(OfCore& core, bool acquired) {
   --word.spinning;
   ++word.spins;
   word.cycles += timeline_.now().value - std::min(spin.began, timeline_.now().value);
-  if (acquired) {
+  if (acquired || spin.is_last_atomic) {  // then it does something else
     ++word.acquired;
   } else {
     ++word.group;

@@ -6,8 +6,8 @@
 //   transfer   a core needs a line, or the right to write it, that another core has written or holds
 //   tenure     of a core and a line: from a transfer to the next one. It is true sharing if the core uses
 //              what others have written since its last tenure, or writes what others have used since
-//   spin       a core loads one word again and again, stores nothing, and loads little else meanwhile; or it
-//              tries an atomic on it that finds the same value each time
+//   spin       a core loads one word, or tries an atomic on it, again and again; it stores nothing and loads
+//              little else meanwhile. Atomics one after the other that find other values each time are none
 //
 // Only lines that two cores use, one of which writes, are looked at; all others cost one look-up a miss.
 // SPDX-License-Identifier: MIT
@@ -112,7 +112,7 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
     Line* line = nullptr;
     std::uint64_t value = 0, began = 0;
     std::uint32_t times = 0, others = 0;
-    bool by_atomics = false;
+    bool is_last_atomic = false;
   };
   struct Pending {
     LineAddr line;
@@ -135,7 +135,7 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   static Use& use_of(Line& line, std::uint32_t core);
   void use(Line& line, std::uint32_t core, Addr address, unsigned bytes, bool writes);
   void end_tenure(Line& line, Use& use);
-  void spin(OfCore& core, Line& line, Addr address, std::uint64_t value, bool by_atomics);
+  void spin(OfCore& core, Line& line, Addr address, std::uint64_t value, bool is_atomic);
   void end_spin(OfCore& core, bool acquired);
   void write_word(Line& line, Addr address);
 

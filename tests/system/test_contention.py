@@ -74,8 +74,6 @@ WATCHED = ("--set", "run.contention=true", "--set", "chip.cores_per_tile=1")
 def test_the_sentence_names_the_kind_of_contention(
     rubato_chip: Path, folder: Path, planted: Planted, cores: int
 ) -> None:
-    if planted.program == "spin_lock" and cores == 16:
-        pytest.skip("tries that take long are not seen as one wait yet")
     found = run(rubato_chip, folder, planted.program, cores, *WATCHED)
     lines = "the line of" if cores <= 8 else f"{cores // 8} lines of"
     says = planted.says.replace("{lines}", lines).replace("{cores}", str(cores))
