@@ -59,7 +59,8 @@ void LineContention::on_miss(CoreId core, LineAddr line, bool writes, bool is_at
       from = l.last_writer;
     } else if (l.last_holder != kNobody && l.last_holder != c && l.holders[l.last_holder]) {
       from = l.last_holder;
-    } else if (const auto holder = std::find(l.holders.begin(), l.holders.end(), true); holder != l.holders.end()) {
+    } else if (const auto holder = std::find(l.holders.begin(), l.holders.end(), true);
+               holder != l.holders.end()) {
       from = static_cast<std::uint32_t>(holder - l.holders.begin());
     }
     l.holders.assign(cores_, false);
@@ -238,7 +239,8 @@ void LineContention::finish() {
     }
     for (auto& [word, of] : line->words) write_word(*line, word);
   }
-  std::erase_if(lines_, [](const auto& row) { return row.second->transfers == 0 && row.second->words.empty(); });
+  std::erase_if(lines_,
+                [](const auto& row) { return row.second->transfers == 0 && row.second->words.empty(); });
 }
 
 }  // namespace rubato::chip

@@ -60,7 +60,8 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
     std::uint64_t true_transfers = 0, false_transfers = 0;  ///< of those whose tenures were seen
     std::uint64_t true_cycles = 0, false_cycles = 0;
     std::vector<Use> users;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> taken;  ///< by core it was taken from, and by
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>
+        taken;  ///< by core it was taken from, and by
     std::map<Addr, Word> words;
     std::uint32_t last_writer = kNobody, last_holder = kNobody;
     std::vector<bool> holders;
@@ -129,7 +130,9 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   /// Null: nothing of the kind is known of the line.
   Line* find(LineAddr line) {
     const auto& entry = filter_[line.value % kFilter];
-    return entry.first == line ? entry.second : is_hidden_[line.value % kFilter] ? find_hidden(line) : nullptr;
+    return entry.first == line                ? entry.second
+           : is_hidden_[line.value % kFilter] ? find_hidden(line)
+                                              : nullptr;
   }
   Line* find_hidden(LineAddr line);
   static Use& use_of(Line& line, std::uint32_t core);

@@ -48,7 +48,8 @@ std::string byte_ranges(std::uint64_t bytes) {
 nlohmann::json contended_row(const ContendedRow& row, const std::function<std::string(Addr)>& symbol) {
   const Contended& line = *row.second;
   std::uint64_t touched = 0;
-  nlohmann::json users = nlohmann::json::array(), pairs = nlohmann::json::array(), words = nlohmann::json::array();
+  nlohmann::json users = nlohmann::json::array(), pairs = nlohmann::json::array(),
+                 words = nlohmann::json::array();
   for (const LineContention::Use& use : line.users) {
     touched |= use.touched;
     users.push_back({{"core", use.core},
@@ -87,7 +88,8 @@ nlohmann::json contended_row(const ContendedRow& row, const std::function<std::s
 
 }  // namespace
 
-nlohmann::json contention_json(const LineContention& contention, const std::function<std::string(Addr)>& symbol) {
+nlohmann::json contention_json(const LineContention& contention,
+                               const std::function<std::string(Addr)>& symbol) {
   std::vector<ContendedRow> rows;
   std::uint64_t transfers = 0, cycles = 0;
   for (const auto& [address, line] : contention.lines()) {
@@ -95,13 +97,20 @@ nlohmann::json contention_json(const LineContention& contention, const std::func
     transfers += line->transfers;
     cycles += line->cycles;
   }
-  const auto cost = [](const ContendedRow& row) { return std::max(row.second->cycles, spin_cycles_of(*row.second)); };
-  std::stable_sort(rows.begin(), rows.end(), [&](const ContendedRow& a, const ContendedRow& b) { return cost(a) > cost(b); });
+  const auto cost = [](const ContendedRow& row) {
+    return std::max(row.second->cycles, spin_cycles_of(*row.second));
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const ContendedRow& a, const ContendedRow& b) { return cost(a) > cost(b); });
   const std::size_t count = rows.size();
   if (rows.size() > kMostContended) rows.resize(kMostContended);
   nlohmann::json lines = nlohmann::json::array();
   for (const ContendedRow& row : rows) lines.push_back(contended_row(row, symbol));
-  return {{"lines", std::move(lines)}, {"line_count", count}, {"transfers", transfers}, {"cycles", cycles}, {"miss_cycles", contention.miss_cycles()}};
+  return {{"lines", std::move(lines)},
+          {"line_count", count},
+          {"transfers", transfers},
+          {"cycles", cycles},
+          {"miss_cycles", contention.miss_cycles()}};
 }
 
 }  // namespace rubato::chip

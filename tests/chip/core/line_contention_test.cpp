@@ -1,5 +1,5 @@
-// Lines that cores take from one another, step by step. Core 0 and core 1 use words of line 1, whose addresses
-// begin at 64; each miss costs ten cycles.
+// Lines that cores take from one another, step by step. Core 0 and core 1 use words of line 1, whose
+// addresses begin at 64; each miss costs ten cycles.
 // SPDX-License-Identifier: MIT
 #include "chip/core/line_contention.hpp"
 

@@ -1,5 +1,5 @@
-// Each pair of threads hands a message over: the writer's payload and flag, and the reader's answer, are other
-// words of one line. What one uses another has written.
+// Each pair of threads hands a message over: the writer's payload and flag, and the reader's answer, are
+// other words of one line. What one uses another has written.
 // SPDX-License-Identifier: MIT
 #include "planted.h"
 
