@@ -64,7 +64,8 @@ class Metric {
   }
   void add(std::string_view label, std::string_view value_of_label, const std::string& value) {
     page_.append(name_);
-    if (!label.empty()) page_.append("{").append(label).append("=\"").append(escaped(value_of_label)).append("\"}");
+    if (!label.empty())
+      page_.append("{").append(label).append("=\"").append(escaped(value_of_label)).append("\"}");
     page_.append(" ").append(value).append("\n");
   }
   void add(std::string_view label, std::string_view value_of_label, std::uint64_t value) {
@@ -106,7 +107,8 @@ std::string living_actors_text(unsigned most) {
   for (const LivingActor& a : all) names[a.who.id()] = called(a);
   const engine::Unfinished left = engine::unfinished();
   std::string text = std::to_string(all.size()) + (all.size() == 1 ? " actor lives" : " actors live") + ", " +
-                     std::to_string(left.asks) + (left.asks == 1 ? " ask has" : " asks have") + " no answer\n";
+                     std::to_string(left.asks) + (left.asks == 1 ? " ask has" : " asks have") +
+                     " no answer\n";
   const auto name_of = [&names](actor<> a) {
     const auto found = names.find(a.id());
     return found != names.end() ? found->second : "one that has stopped";

@@ -11,16 +11,16 @@
 namespace rubato::inline v0 {
 namespace errors {
 inline const char* listed_in_a_task() {
-  return "living actors are listed in a task, which would wait for itself: do it on a thread outside, or after "
+  return "living actors are listed in a task, which would wait for itself: do it on a thread outside, or "
+         "after "
          "run()";
 }
 }  // namespace errors
 
 namespace engine {
 
-/// The engine's. Calls `use(cell, waiting)` for each actor that lives while no task runs and no actor changes;
-/// `waiting`: messages of the program in its mailbox.
-/// Errors: TaskError in a task.
+/// The engine's. Calls `use(cell, waiting)` for each actor that lives while no task runs and no actor
+/// changes; `waiting`: messages of the program in its mailbox. Errors: TaskError in a task.
 void for_each_actor(const std::function<void(const Cell&, std::uint64_t waiting)>& use);
 
 /// The engine's. From now on `answer()` is called soon after each signal, by a thread that may wait.

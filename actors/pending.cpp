@@ -1,8 +1,8 @@
-// Asks without an answer and stashed messages: how many there are, and what is said of them when a run ends. An
-// actor that waits for ever looks like one that has nothing to do.
+// Asks without an answer and stashed messages: how many there are, and what is said of them when a run ends.
+// An actor that waits for ever looks like one that has nothing to do.
 //
-// Each thread counts on a line of its own: an ask that is made on one and answered on another is 1 here and -1
-// there.
+// Each thread counts on a line of its own: an ask that is made on one and answered on another is 1 here and
+// -1 there.
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <atomic>
@@ -36,7 +36,8 @@ std::string counted(std::int64_t count, const char* one, const char* many) {
 
 std::uint64_t size_of(const NodeList& list) {
   std::uint64_t size = 0;
-  for (const MessageNode* node = list.first(); node != nullptr; node = node->next.load(std::memory_order_relaxed))
+  for (const MessageNode* node = list.first(); node != nullptr;
+       node = node->next.load(std::memory_order_relaxed))
     ++size;
   return size;
 }

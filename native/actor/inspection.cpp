@@ -1,12 +1,13 @@
-// What lists of living actors need of this engine (actors/living.hpp): a moment at which no task runs. Between runs
-// that is so anyway, and no run begins meanwhile. While a run goes on a task that runs alone looks.
+// What lists of living actors need of this engine (actors/living.hpp): a moment at which no task runs.
+// Between runs that is so anyway, and no run begins meanwhile. While a run goes on a task that runs alone
+// looks.
 // SPDX-License-Identifier: MIT
 #include <semaphore.h>
 #include <signal.h>
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -78,8 +79,7 @@ bool work_alone(const std::function<void()>& work) {
 }
 
 void while_nothing_runs(const std::function<void()>& work) {
-  if (engine::is_in_task())
-    engine::throw_misuse(errors::listed_in_a_task());
+  if (engine::is_in_task()) engine::throw_misuse(errors::listed_in_a_task());
   Engine& engine = the_engine();
   const std::function<void()> closed = [&] {
     const Closed scope(engine.reached);

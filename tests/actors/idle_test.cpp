@@ -1,5 +1,5 @@
-// A time-out for idleness: Idle comes once when an actor has handled nothing for so long, never early. On every
-// engine.
+// A time-out for idleness: Idle comes once when an actor has handled nothing for so long, never early. On
+// every engine.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -97,9 +97,7 @@ TEST(IdleTimeout, EndsWithItsActorAndDoesNotHoldTheRunOpenThen) {
 }
 
 struct Boss : behavior<End> {
-  Boss(Log* log) : session_(spawn<Session>(log, milliseconds(30))) {
-    session_.send(Work{.fails = true});
-  }
+  Boss(Log* log) : session_(spawn<Session>(log, milliseconds(30))) { session_.send(Work{.fails = true}); }
   Directive on_failure(const Failure&) { return Directive::restart; }
   void on(End) { stop(); }
   actor<Work, Idle, End> session_;

@@ -1,5 +1,5 @@
-// Looking inside: lists of living actors, the page for Prometheus, and what a run says about what is left at its
-// end. On every engine.
+// Looking inside: lists of living actors, the page for Prometheus, and what a run says about what is left at
+// its end. On every engine.
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,8 +66,9 @@ TEST(Living, ARunThatEndsWithOpenAsksAndStashedMessagesSaysSoOnce) {
   for (int i = 0; i < 2; ++i) keeper.ask(Question{}).then([&](int) { ++answers; });
   for (int i = 0; i < 3; ++i) keeper.send(Note{i});
   const std::string said = said_by_run();
-  EXPECT_THAT(said, HasSubstr("rubato: run() has ended, but 2 asks have no answer, and 3 messages are stashed by "
-                              "actor the keeper ("));
+  EXPECT_THAT(said,
+              HasSubstr("rubato: run() has ended, but 2 asks have no answer, and 3 messages are stashed by "
+                        "actor the keeper ("));
   EXPECT_THAT(said, HasSubstr("; living_actors() tells which actors wait\n"));
   EXPECT_EQ(said_by_run(), "") << "as before";
   keeper.ask(Question{}).then([&](int) { ++answers; });
@@ -106,7 +107,8 @@ TEST(Living, EachActorIsListedWithWhatItWaitsFor) {
   run();
   const std::vector<LivingActor> both = those_of("Keeper");
   ASSERT_EQ(both.size(), 2u);
-  const auto named = std::find_if(both.begin(), both.end(), [](const LivingActor& a) { return !a.name.empty(); });
+  const auto named =
+      std::find_if(both.begin(), both.end(), [](const LivingActor& a) { return !a.name.empty(); });
   EXPECT_EQ(named->stashed, 4u);
   EXPECT_THAT(living_actors_text(), HasSubstr("another ("));
   EXPECT_THAT(living_actors_text(), HasSubstr(": 0 waiting, 4 stashed\n"));
@@ -141,7 +143,8 @@ TEST(Living, APageForPrometheusCountsByBehavior) {
   EXPECT_THAT(page, HasSubstr("# TYPE rubato_actors gauge\n"));
   EXPECT_THAT(page, HasSubstr("Keeper\"} 2\n"));
   EXPECT_THAT(page, HasSubstr("Keeper\"} 1\n")) << "stashed";
-  EXPECT_THAT(page, HasSubstr("# TYPE rubato_messages_handled_total counter\nrubato_messages_handled_total "));
+  EXPECT_THAT(page,
+              HasSubstr("# TYPE rubato_messages_handled_total counter\nrubato_messages_handled_total "));
   EXPECT_THAT(page, HasSubstr("rubato_dead_letters_total{cause=\"stopped\"} "));
   EXPECT_THAT(page, Not(HasSubstr("longest")));
   one.stop(), two.stop();

@@ -14,9 +14,9 @@ namespace rubato::inline v0 {
 /// An actor as it is between two messages.
 struct LivingActor {
   actor<> who;
-  std::string behavior;  ///< the name of its type
-  std::string name;      ///< of Spawn::name; empty: it has none
-  actor<> parent;        ///< the actor that spawned it; empty: none, or it has stopped
+  std::string behavior;       ///< the name of its type
+  std::string name;           ///< of Spawn::name; empty: it has none
+  actor<> parent;             ///< the actor that spawned it; empty: none, or it has stopped
   std::uint64_t waiting = 0;  ///< messages in its mailbox
   std::uint64_t stashed = 0;  ///< messages put aside by stash()
   actor<> muted_by;           ///< the actor whose full mailbox it waits for; empty: none
@@ -24,17 +24,16 @@ struct LivingActor {
   bool is_stopping = false;   ///< it waits for its children's end
 };
 
-/// All of them, those with most messages waiting first. While a run goes on the call waits until no task runs:
-/// a handler that never returns is waited for.
-/// Errors: TaskError in a task, which it would wait for.
+/// All of them, those with most messages waiting first. While a run goes on the call waits until no task
+/// runs: a handler that never returns is waited for. Errors: TaskError in a task, which it would wait for.
 std::vector<LivingActor> living_actors();
 /// The same for people, a line an actor: at most `most`, and how many others there are.
 std::string living_actors_text(unsigned most = 1000);
 /// The same by behavior, and ActorCounters, as a page for Prometheus (text format 0.0.4).
 std::string actors_as_prometheus();
 
-/// From now on living_actors_text() goes to standard error when the process gets this signal, such as SIGUSR1.
-/// Errors: TaskError if the system refuses it.
+/// From now on living_actors_text() goes to standard error when the process gets this signal, such as
+/// SIGUSR1. Errors: TaskError if the system refuses it.
 void list_actors_on(int signal);
 
 }  // namespace rubato::inline v0
