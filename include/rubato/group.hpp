@@ -32,10 +32,13 @@ class TaskGroup {
 
  private:
   friend struct engine::GroupState;
-  friend class GuardedGroup;
   std::uint64_t pending_ = 0;              // members created and not finished
   [[maybe_unused]] void* held_ = nullptr;  // tasks that wait, a list; serial: unused
-#if !defined(__riscv)
+#if defined(__riscv)
+  static engine::Guard* guard() { return nullptr; }
+#else
+  friend class GuardedGroup;
+  engine::Guard* guard() const { return guard_; }
   engine::Guard* guard_ = nullptr;  // of a GuardedGroup
 #endif
 };

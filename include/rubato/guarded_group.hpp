@@ -4,6 +4,27 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#if defined(__riscv)
+
+namespace rubato::inline v0 {
+
+namespace engine {
+/// False, but only where something is instantiated.
+template <class>
+inline constexpr bool has_guarded_groups = false;
+}  // namespace engine
+
+/// Refused where a guest program uses it.
+template <class T = void>
+class GuardedGroup {
+  static_assert(engine::has_guarded_groups<T>,
+                "GuardedGroup is for host engines: a program of the chip has no exceptions; use TaskGroup");
+};
+
+}  // namespace rubato::inline v0
+
+#else
+
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -162,3 +183,5 @@ inline bool is_cancelled() {
 }
 
 }  // namespace rubato::inline v0
+
+#endif

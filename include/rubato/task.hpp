@@ -19,9 +19,7 @@
 #if !defined(RUBATO_ENGINE_NATIVE)
 #include "rubato/engine/no_native.hpp"
 #endif
-#if !defined(__riscv)
 #include "rubato/guarded_group.hpp"
-#endif
 
 namespace rubato::inline v0 {
 

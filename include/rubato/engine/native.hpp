@@ -48,7 +48,7 @@ namespace rubato::inline v0::engine {
 struct GroupState {
   static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
   static void*& held(TaskGroup& group) { return group.held_; }
-  static Guard* guard(const TaskGroup* group) { return group != nullptr ? group->guard_ : nullptr; }
+  static Guard* guard(const TaskGroup* group) { return group != nullptr ? group->guard() : nullptr; }
 };
 
 /// The task whose function a thread calls now, or null. Only its thread writes it. Another that reads a task

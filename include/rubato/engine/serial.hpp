@@ -38,7 +38,7 @@ namespace engine {
 
 struct GroupState {
   static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
-  static Guard* guard(const TaskGroup* group) { return group != nullptr ? group->guard_ : nullptr; }
+  static Guard* guard(const TaskGroup* group) { return group != nullptr ? group->guard() : nullptr; }
 };
 
 /// A task's function and arguments.
