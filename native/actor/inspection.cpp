@@ -79,8 +79,9 @@ bool work_alone(const std::function<void()>& work) {
 }
 
 void while_nothing_runs(const std::function<void()>& work) {
-  if (engine::is_in_task()) engine::throw_misuse(errors::listed_in_a_task());
   Engine& engine = the_engine();
+  engine.refuse_copy("living_actors()");
+  if (engine::is_in_task() || engine.is_run_by_caller()) engine::throw_misuse(errors::listed_in_a_task());
   const std::function<void()> closed = [&] {
     const Closed scope(engine.reached);
     work();
