@@ -69,6 +69,22 @@ TEST(Native_Living, ARunThatFailsMeanwhileDoesNotHoldTheListUp) {
   }
 }
 
+/// The run that fails drops what was to list them; the hold of the list must not keep the next one open.
+TEST(Native_Living, ARunBehindOneThatFailsDoesNotWaitForTheList) {
+  std::atomic<bool> is_over{false};
+  std::thread lister([&] {
+    while (!is_over) static_cast<void>(living_actors());
+  });
+  for (int i = 0; i < 500; ++i) {
+    create<nonspec>([] { throw 1; }, {});
+    EXPECT_THROW(run(), TaskError);
+    create<nonspec>([] {}, {});
+    EXPECT_NO_THROW(run());
+  }
+  is_over = true;
+  lister.join();
+}
+
 TEST(Native_Living, ASignalWritesThemToStandardError) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
