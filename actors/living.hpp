@@ -11,9 +11,8 @@
 namespace rubato::inline v0 {
 namespace errors {
 inline const char* listed_in_a_task() {
-  return "living actors are listed in a task, which would wait for itself: do it on a thread outside, or "
-         "after "
-         "run()";
+  return "living actors are listed in a task, or in what a run or drop_pending() calls, which would wait for "
+         "itself: do it on a thread outside, or after run()";
 }
 }  // namespace errors
 

@@ -63,9 +63,10 @@ struct IdleTimer final : TimerCall {
 };
 
 void arm(std::uint64_t actor, IdleTimeout& idle, Duration delay) {
+  idle.due = 0;  // if there is no memory for a timer
   ++idle.round;
-  idle.is_armed = true;
   idle.timer = add_timer(delay, std::make_unique<IdleTimer>(actor, idle.round));
+  idle.due = time_after(actor_nanoseconds(), delay);
 }
 
 bool IdleCheck::run_in_turn() {
@@ -73,8 +74,8 @@ bool IdleCheck::run_in_turn() {
   Cell& cell = *cell_of(actor);
   if (cell.extras == nullptr) return false;
   IdleTimeout& idle = cell.extras->idle;
-  if (!idle.is_armed || idle.round != round) return false;
-  idle.is_armed = false;
+  if (idle.due == 0 || idle.round != round) return false;
+  idle.due = 0;
   const Time due = time_after(idle.last, Duration(idle.period)), now = actor_nanoseconds();
   if (now < due) {
     arm(actor, idle, Duration(static_cast<std::int64_t>(due - now)));
@@ -106,15 +107,17 @@ void note_activity() {
   if (actor == 0) return;
   Extras* const extras = cell_of(actor)->extras;
   if (extras == nullptr || extras->idle.period == 0 || !is_alive(actor)) return;
-  extras->idle.last = actor_nanoseconds();
-  if (!extras->idle.is_armed) arm(actor, extras->idle, Duration(extras->idle.period));
+  IdleTimeout& idle = extras->idle;
+  idle.last = actor_nanoseconds();
+  // None, or its check is on its way and would begin another, or has been dropped with a run that failed.
+  if (idle.due <= idle.last) arm(actor, idle, Duration(idle.period));
 }
 
 void forget_idle_timeout(Cell& cell) {
   if (cell.extras == nullptr) return;
   IdleTimeout& idle = cell.extras->idle;
-  if (idle.is_armed) cancel_timer(idle.timer);
-  idle.is_armed = false;
+  if (idle.due != 0) cancel_timer(idle.timer);
+  idle.due = 0;
   idle.period = 0;
 }
 

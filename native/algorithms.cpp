@@ -78,9 +78,7 @@ constexpr std::chrono::microseconds kBeforeJoiningAgain{200};
 
 void Engine::run_group(TaskGroup& group, void (*start)(void*), void* work) {
   refuse_copy("an algorithm");
-  if ((engine::current_thread != nullptr && engine::current_thread->is_worker) ||
-      runner_.load() == std::this_thread::get_id())
-    throw TaskError(errors::algorithm_in_destructor());
+  if (is_run_by_caller()) throw TaskError(errors::algorithm_in_destructor());
   if (turn.try_take(RunTurn::Taker::algorithm)) {
     const GivesBack gives_back(*this);
     const RunClock clock;
@@ -132,6 +130,7 @@ void Engine::join_with_group(OutsideThread& self, TaskGroup& group, void (*start
 
 /// Between two runs: what there is was created by threads outside, and is in the inbox.
 void Engine::drop_pending() {
+  runner_.store(std::this_thread::get_id());  // what destructors of the program ask for
   Chain arrived = take_inbox(*this);
   engine::ThreadState& self = engine::attach_thread();
   while (!arrived.is_empty()) {
@@ -147,8 +146,8 @@ void Engine::drop_between_runs() {
   refuse_copy("drop_pending()");
   const bool is_worker = engine::current_thread != nullptr && engine::current_thread->is_worker;
   if (is_worker || !turn.try_take(RunTurn::Taker::run)) throw TaskError(errors::drop_in_run());
+  const GivesBack gives_back(*this);
   drop_pending();
-  turn.give_back();
 }
 
 }  // namespace rubato::runtime

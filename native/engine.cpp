@@ -226,10 +226,8 @@ void Engine::take_turn() {
     const auto at = timestamp_if_any(task);
     throw TaskError(errors::nested_run({name, at}), name, at);
   }
-  const bool is_worker = engine::current_thread != nullptr && engine::current_thread->is_worker;
   while (!turn.try_take(RunTurn::Taker::run)) {
-    if (is_worker || runner_.load() == std::this_thread::get_id() || turn.taker() == RunTurn::Taker::run)
-      throw TaskError(errors::concurrent_run());
+    if (is_run_by_caller() || turn.taker() == RunTurn::Taker::run) throw TaskError(errors::concurrent_run());
     turn.wait([] { return false; });
   }
 }
@@ -388,6 +386,11 @@ std::vector<native::LongTask> Engine::long_tasks() {
     return a.longest_seconds > b.longest_seconds;
   });
   return list;
+}
+
+bool Engine::is_run_by_caller() const {
+  return (engine::current_thread != nullptr && engine::current_thread->is_worker) ||
+         runner_.load() == std::this_thread::get_id();
 }
 
 bool Engine::is_stranger() const {

@@ -95,6 +95,8 @@ class Engine {
   void drop_between_runs();
   /// Of a thread that is not a worker.
   void submit_outside(engine::ThreadState& self, Task* task);
+  /// Whether the caller runs tasks, or destroys what never ran: it must not wait until the turn is free.
+  bool is_run_by_caller() const;
   /// Whether the caller, which is not a worker, creates beside a run that nothing holds open for it.
   bool is_stranger() const;
   void retire(engine::ResourceHeader* header);

@@ -36,9 +36,11 @@ class TaskGroup {
   [[maybe_unused]] void* held_ = nullptr;  // tasks that wait, a list; serial: unused
 #if defined(__riscv)
   static engine::Guard* guard() { return nullptr; }
+  static void set_guard(engine::Guard*) {}
 #else
   friend class GuardedGroup;
   engine::Guard* guard() const { return guard_; }
+  void set_guard(engine::Guard* guard) { guard_ = guard; }
   engine::Guard* guard_ = nullptr;  // of a GuardedGroup
 #endif
 };

@@ -58,11 +58,12 @@ struct Request {
   }
 };
 
-/// False: the run has ended before.
+/// False: the run has ended before. One that fails drops the task, and another may have begun since.
 bool work_alone(const std::function<void()>& work) {
   constexpr std::chrono::milliseconds kBetweenLooks{1};
   const native::Hold hold = native::hold();  // the run does not end meanwhile, unless it fails
   Engine& engine = the_engine();
+  const std::uint64_t run = engine.current_run.load();
   if (!engine.is_running()) return false;
   const auto request = std::make_shared<Request>();
   request->work = &work;
@@ -70,7 +71,8 @@ bool work_alone(const std::function<void()>& work) {
   std::unique_lock lock(request->mutex);
   while (request->work != nullptr) {
     request->changed.wait_for(lock, kBetweenLooks);
-    if (request->work == nullptr || engine.is_running()) continue;
+    const bool goes_on = engine.is_running() && engine.current_run.load() == run;
+    if (request->work == nullptr || goes_on) continue;
     request->work = nullptr;
     return false;
   }
@@ -79,8 +81,9 @@ bool work_alone(const std::function<void()>& work) {
 }
 
 void while_nothing_runs(const std::function<void()>& work) {
-  if (engine::is_in_task()) engine::throw_misuse(errors::listed_in_a_task());
   Engine& engine = the_engine();
+  engine.refuse_copy("living_actors()");
+  if (engine::is_in_task() || engine.is_run_by_caller()) engine::throw_misuse(errors::listed_in_a_task());
   const std::function<void()> closed = [&] {
     const Closed scope(engine.reached);
     work();

@@ -55,6 +55,13 @@ bool AloneTasks::run() {
       events.lower(Events::kAlone);
       return true;
     }
+    // The end of the run had been found when a thread outside created the task: the first worker waits for
+    // this one, which pauses, and has the task yet when the run goes on.
+    if ((word & Events::kPaused) != 0) {
+      events.lower(Events::kAlone);
+      events.notify_all();
+      return true;
+    }
     if (Events::idle(word) + Events::standing(word) >= others || has_fault(Fault::company_for_spec)) break;
     if (tries < policy::kIdleSpins) {
       StdAtomics::pause();

@@ -54,8 +54,9 @@ class EventCount {
   static unsigned idle(std::uint64_t word) { return static_cast<unsigned>(word & kIdleMask); }
   static unsigned standing(std::uint64_t word) { return static_cast<unsigned>((word & kStandingMask) >> 16); }
 
-  /// Between two tasks: 0 means nobody wants anything.
-  std::uint64_t look() const { return word_.load(std::memory_order_relaxed); }
+  /// Between two tasks: 0 means nobody wants anything. Acquire: who sees that a task runs alone no more sees
+  /// what that has done.
+  std::uint64_t look() const { return word_.load(std::memory_order_acquire); }
   std::uint64_t look_ordered() const { return word_.load(std::memory_order_seq_cst); }
 
   struct Ticket {

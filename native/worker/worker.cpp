@@ -179,8 +179,9 @@ bool Worker::attend(std::uint64_t word) {
     if (must_pause) {
       // A thread outside may have created it when the end of the run had been found. Until this worker has
       // woken up it counts as idle.
-      seen.has_kept.store(!ring.is_empty() || !lists.is_empty() || has_created_anything(),
-                          std::memory_order_seq_cst);
+      seen.has_kept.store(
+          !ring.is_empty() || !lists.is_empty() || !alone.is_empty() || has_created_anything(),
+          std::memory_order_seq_cst);
       idling.pause();
       seen.has_kept.store(false, std::memory_order_seq_cst);
     } else if ((word & Events::kAlone) != 0) {

@@ -3,6 +3,7 @@
 #if !defined(__riscv)
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -274,6 +275,70 @@ CASE(an_algorithm_of_a_cancelled_group_stops) {
   CHECK(bodies < 5000);  // as many as there are workers
   CHECK(went_on == 0);
   CHECK(group.is_complete());
+}
+
+CASE(a_part_of_an_algorithm_sees_that_its_group_is_cancelled) {
+  GuardedGroup group;
+  std::uint64_t saw = 0;
+  create<nonspec>(
+      [&] {
+        parallel_for(
+            0, 1,
+            [&](int) {
+              saw += is_cancelled() ? 100 : 0;
+              group.cancel();
+              saw += is_cancelled() ? 1 : 0;
+            },
+            then([] {}, &group));
+      },
+      {});
+  run();
+  CHECK(saw == 1);
+}
+
+/// As that of a task does; and the group has it while parts still run.
+CASE(a_part_of_an_algorithm_fails_into_a_cancelled_group) {
+  GuardedGroup group;
+  std::uint64_t went_on = 0;
+  create<nonspec>(
+      [&] {
+        parallel_for(
+            blocked_range(0, 1, 1),
+            [&](const auto&) {
+              group.cancel();
+              throw BadRequest(17);
+            },
+            then([&went_on] { count(went_on); }, &group));
+      },
+      {});
+  run();
+  CHECK(went_on == 0);
+  CHECK(group.failures() == 1);
+  CHECK(bad_request_of(group) == 17);
+  CHECK(group.error().find("parallel_for(") != std::string::npos);
+}
+
+CASE(an_algorithm_that_fails_has_no_result_where_others_go_on) {
+  GuardedGroup group(OnFailure::go_on);
+  std::uint64_t results = 0, others = 0;
+  create<nonspec>(
+      [&] {
+        parallel_reduce(
+            blocked_range(0, 100, 1), 0,
+            [](const auto& range, int sum) {
+              if (range.begin() == 50) throw BadRequest(50);
+              return sum + 1;
+            },
+            std::plus<>(), then([&results](int) { count(results); }, &group));
+        parallel_for(
+            0, 100, [&others](int) { count(others); }, then([&others] { count(others); }, &group));
+      },
+      {});
+  run();
+  CHECK(results == 0);
+  CHECK(others == 101);
+  CHECK(group.failures() == 1);
+  CHECK(!group.is_cancelled());
 }
 
 }  // namespace

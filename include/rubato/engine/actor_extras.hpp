@@ -69,7 +69,7 @@ struct IdleTimeout {
   std::uint64_t last = 0;   ///< when the last message had been handled
   std::uint64_t round = 0;  ///< of the timer that counts
   std::uint64_t timer = 0;  ///< its number
-  bool is_armed = false;
+  std::uint64_t due = 0;    ///< when it is due; 0: there is none
 };
 
 struct Extras {

@@ -56,12 +56,13 @@ struct then {};
 /// A guest program has no exceptions.
 class PartFailures {
  public:
-  explicit PartFailures(bool) {}
-  explicit PartFailures(const TaskGroup*) {}
+  PartFailures(bool, TaskGroup&) {}
+  PartFailures(const TaskGroup*, TaskGroup&) {}
   template <class Part>
   void attempt(Part part) {
     part();
   }
+  bool have_come() const { return false; }
   template <class Name>
   void rethrow() const {}
 };
@@ -73,29 +74,34 @@ class PartFailures {
   throw TaskError(errors::in_task({function, std::nullopt}, error.what()), function, std::nullopt);
 }
 
-/// Exceptions of an algorithm's parts. They are kept for the caller of an algorithm outside tasks, and for
-/// the GuardedGroup of a then(), which also cancels the parts; else they end the run like those of all tasks.
+/// Exceptions of an algorithm's parts. They are kept for the caller of an algorithm outside tasks. Those of
+/// an algorithm in a task are like those of all tasks: they are the GuardedGroup's of its then(), or end the
+/// run.
 class PartFailures {
  public:
-  explicit PartFailures(bool contains) : contains_(contains) {}
+  /// `parts`: their group, which has none yet.
+  PartFailures(bool keeps, TaskGroup&) : keeps_(keeps) {}
   /// `group`: of the algorithm's then(), may be null.
-  explicit PartFailures(const TaskGroup* group)
-      : guard_(GroupState::guard(group)), contains_(guard_ != nullptr) {}
+  PartFailures(const TaskGroup* group, TaskGroup& parts) : guard_(GroupState::guard(group)) {
+    GroupState::set_guard(parts, guard_);
+  }
   /// Not called if another part has failed, or the guard is cancelled.
   template <class Part>
   void attempt(Part part) {
-    if (!contains_) return part();
-    if (count_.load(std::memory_order_relaxed) != 0 || (guard_ != nullptr && guard_->is_cancelled())) return;
+    if (!keeps_ && guard_ == nullptr) return part();
+    if (have_come() || (guard_ != nullptr && guard_->is_cancelled())) return;
     try {
       part();
     } catch (...) {
-      if (count_.fetch_add(1, std::memory_order_relaxed) == 0) first_ = std::current_exception();
+      if (count_.fetch_add(1, std::memory_order_relaxed) == 0 && keeps_) first_ = std::current_exception();
+      if (!keeps_) throw;
     }
   }
-  /// When all parts are done: what the first of those that failed has thrown.
+  bool have_come() const { return count_.load(std::memory_order_relaxed) != 0; }
+  /// Of those that are kept, when all parts are done: what the first that failed has thrown.
   template <class Name>
   void rethrow() const {
-    if (count_.load(std::memory_order_relaxed) == 0) return;
+    if (!have_come()) return;
     try {
       std::rethrow_exception(first_);
     } catch (const TaskError& e) {
@@ -105,8 +111,8 @@ class PartFailures {
   }
 
  private:
-  const Guard* const guard_ = nullptr;
-  const bool contains_;
+  Guard* const guard_ = nullptr;
+  const bool keeps_ = false;
   std::atomic<std::uint64_t> count_{0};
   std::exception_ptr first_;
 };
@@ -120,7 +126,8 @@ struct Work {
 
   /// `keeper`: of exceptions, see PartFailures.
   template <class Keeper, class... Args>
-  explicit Work(Keeper keeper, Args&&... args) : failures(keeper), algorithm(std::forward<Args>(args)...) {
+  explicit Work(Keeper keeper, Args&&... args)
+      : failures(keeper, group), algorithm(std::forward<Args>(args)...) {
     if (is_timestamped()) at = engine::timestamp();
   }
   Annotations annotations() { return {.at = at, .group = &group}; }
@@ -169,7 +176,7 @@ struct Continuation {
       : work(static_cast<const TaskGroup*>(then.group), std::forward<Args>(args)...),
         function(std::move(then.function)) {}
   void run() {
-    work.failures.template rethrow<typename Work::TaskName>();  // to the guard
+    if (work.failures.have_come()) return;  // the guard's, which may let others go on
     if constexpr (std::is_void_v<decltype(work.algorithm.finish())>) {
       work.algorithm.finish();
       function();

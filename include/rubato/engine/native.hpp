@@ -49,6 +49,8 @@ struct GroupState {
   static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
   static void*& held(TaskGroup& group) { return group.held_; }
   static Guard* guard(const TaskGroup* group) { return group != nullptr ? group->guard() : nullptr; }
+  /// Before it has members.
+  static void set_guard(TaskGroup& group, Guard* guard) { group.set_guard(guard); }
 };
 
 /// The task whose function a thread calls now, or null. Only its thread writes it. Another that reads a task

@@ -39,6 +39,8 @@ namespace engine {
 struct GroupState {
   static std::uint64_t& pending(TaskGroup& group) { return group.pending_; }
   static Guard* guard(const TaskGroup* group) { return group != nullptr ? group->guard() : nullptr; }
+  /// Before it has members.
+  static void set_guard(TaskGroup& group, Guard* guard) { group.set_guard(guard); }
 };
 
 /// A task's function and arguments.

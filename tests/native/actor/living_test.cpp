@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,6 +69,22 @@ TEST(Native_Living, ARunThatFailsMeanwhileDoesNotHoldTheListUp) {
   }
 }
 
+/// The run that fails drops what was to list them; the hold of the list must not keep the next one open.
+TEST(Native_Living, ARunBehindOneThatFailsDoesNotWaitForTheList) {
+  std::atomic<bool> is_over{false};
+  std::thread lister([&] {
+    while (!is_over) static_cast<void>(living_actors());
+  });
+  for (int i = 0; i < 500; ++i) {
+    create<nonspec>([] { throw 1; }, {});
+    EXPECT_THROW(run(), TaskError);
+    create<nonspec>([] {}, {});
+    EXPECT_NO_THROW(run());
+  }
+  is_over = true;
+  lister.join();
+}
+
 TEST(Native_Living, ASignalWritesThemToStandardError) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -89,6 +107,79 @@ TEST(Native_Living, ASignalWritesThemToStandardError) {
   sink.stop();
   run();
   EXPECT_THROW(list_actors_on(SIGKILL), TaskError);
+}
+
+/// What a run or drop_pending() calls would wait for itself.
+struct Asks {
+  explicit Asks(int* refused) : refused_(refused) {}
+  ~Asks() { ask(refused_); }
+  static void ask(int* refused) {
+    try {
+      static_cast<void>(living_actors());
+    } catch (const TaskError& error) {
+      *refused += std::string(error.what()).find("which would wait for itself") != std::string::npos ? 1 : 0;
+    }
+  }
+  int* refused_;
+};
+
+TEST(Native_Living, AreNotListedByWhatARunCallsOutsideTasks) {
+  int refused = 0;
+  const auto resource = make_resource<Asks>({}, &refused);
+  create<nonspec>([resource] { remove(resource); }, {});
+  run();
+  EXPECT_EQ(refused, 1);
+  for (int i = 0; i < 2; ++i)
+    create<nonspec>([asks = std::make_unique<Asks>(&refused)] { throw 1; }, {});  // one runs, one is dropped
+  EXPECT_THROW(run(), TaskError);
+  EXPECT_EQ(refused, 3);
+}
+
+TEST(Native_Living, AreNotListedByWhoHearsOfTheMessagesOfARunThatFailed) {
+  struct Fails : behavior<Drop> {
+    void on(Drop) { throw 1; }
+  };
+  int refused = 0;
+  const auto listening = on_dead_letter([&refused](const DeadLetter&) { Asks::ask(&refused); });
+  const auto fails = spawn<Fails>();
+  for (int i = 0; i < 3; ++i) fails.send(Drop{});
+  EXPECT_THROW(run(), TaskError);
+  EXPECT_EQ(refused, 2);
+  fails.stop();
+  run();
+}
+
+TEST(Native_Living, AreNotListedByWhatDropPendingDestroys) {
+  int refused = 0;
+  create<nonspec>([asks = std::make_unique<Asks>(&refused)] {}, {});
+  native::drop_pending();
+  EXPECT_EQ(refused, 1);
+  EXPECT_NO_THROW(static_cast<void>(living_actors()));
+}
+
+/// Whether the child, forked while a run goes on, is refused. An alarm ends one that waits.
+TEST(Native_Living, AreNotListedInAForkedCopy) {
+  native::Hold hold = native::hold();
+  std::atomic<bool> runs{false};
+  create<nonspec>([&runs] { runs = true; }, {});
+  std::thread runner([] { run(); });
+  while (!runs) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    int code = 1;
+    try {
+      static_cast<void>(living_actors());
+    } catch (const TaskError&) {
+      code = 0;
+    }
+    _exit(code);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  hold.close();
+  runner.join();
 }
 
 }  // namespace

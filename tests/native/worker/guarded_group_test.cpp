@@ -217,4 +217,22 @@ TEST(DropPending, DestroysWhatWaitsForTheNextRun) {
   EXPECT_NE(said.find("drop_pending() is called in a task or while a run goes on"), said.npos) << said;
 }
 
+TEST(DropPending, RefusesAnAlgorithmInADestructor) {
+  struct Calls {
+    explicit Calls(std::string* s) : said(s) {}
+    ~Calls() {
+      try {
+        parallel_for(0, 10, [](int) {});
+      } catch (const TaskError& error) {
+        *said = error.what();
+      }
+    }
+    std::string* said;
+  };
+  std::string said;
+  create<nonspec>([calls = std::make_unique<Calls>(&said)] {}, {});
+  native::drop_pending();
+  EXPECT_NE(said.find("an algorithm is called by the destructor"), said.npos) << said;
+}
+
 }  // namespace
