@@ -118,7 +118,7 @@ void Chip::Impl::simulate() {
   leave_detail = false;
   while (!leave_detail && !ended) {
     if (!has_work()) {
-      if (!task_units.go_on_beside_suspended()) no_progress();
+      if (!interrupt_doomed() && !task_units.go_on_beside_suspended()) no_progress();
     } else if (!timeline.step()) {
       observe_at(timeline.pause());
     }

@@ -107,6 +107,10 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
 
   std::string describe_waiting() const;
 
+  /// Nothing can proceed: ends the waits of doomed runs, which hold workers and the region's end (P40).
+  /// False: none waits, or all have been interrupted before.
+  bool interrupt_doomed();
+
   /// Nothing will ever happen again: to those in detail, or in fast-forward to this program.
   void no_progress();
   void no_progress(Program& program) {

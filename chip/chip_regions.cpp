@@ -215,6 +215,19 @@ std::string Chip::Impl::why_nothing_proceeds() const {
   return "nothing can proceed: every thread and task waits for another";
 }
 
+// Such a run may wait for what never comes: its task went wrong. Once each: a capsule may call again, for
+// ever.
+bool Chip::Impl::interrupt_doomed() {
+  std::vector<Thread*> interrupted;
+  for (SuspendedTask& waiting : workers.suspended())
+    if (!waiting.call.is_interrupted && task_units.is_doomed(waiting.tile, waiting.task.run)) {
+      waiting.call.is_interrupted = true;
+      interrupted.push_back(waiting.worker.thread);
+    }
+  for (Thread* const thread : interrupted) sole().process.interrupt(*thread);
+  return !interrupted.empty();
+}
+
 // Each line to the core in whose area it is: an attempt that waited may have gone on on another.
 void Chip::Impl::give_back_log(Attempt& attempt) {
   const bool is_wrong = cores.front()->capsule().has(CapsuleFault::log_line_to_wrong_core);

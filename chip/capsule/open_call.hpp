@@ -15,6 +15,7 @@ struct OpenCapsuleCall {
   Addr stub = 0;  ///< 0: none that is counted
   Cycle since{};  ///< of a doomed run, since it is doomed
   bool is_doomed = false;
+  bool is_interrupted = false;   ///< a wait of it has ended because nothing else could proceed
   bool is_counted = false;       ///< a part of it is, from before the task waited
   Addr caller_stack = 0;         ///< sp at the call
   std::uint32_t registered = 0;  ///< handlers

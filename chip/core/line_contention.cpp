@@ -149,6 +149,9 @@ void LineContention::use(Line& line, std::uint32_t core, Addr address, unsigned 
   }
 }
 
+// What an aborted attempt has asked for is not asked for by the next task.
+void LineContention::on_begin(CoreId core, const HartState&) { of_cores_[core.value].pending.clear(); }
+
 void LineContention::on_load(CoreId core, Addr address, unsigned bytes, std::uint64_t value) {
   OfCore& of = of_cores_[core.value];
   Line* const line = find(line_of(address));

@@ -80,7 +80,7 @@ class LineContention final : public MemorySystem, public ExecutionObserver {
   void warm(CoreId core, LineAddr line, AccessKind kind) override { memory_.warm(core, line, kind); }
   void forget(LineAddr first, LineAddr last) override { memory_.forget(first, last); }
 
-  void on_begin(CoreId, const HartState&) override {}
+  void on_begin(CoreId core, const HartState&) override;
   void on_load(CoreId core, Addr address, unsigned bytes, std::uint64_t value) override;
   void on_store(CoreId core, Addr address, unsigned bytes) override;
   void on_atomic(CoreId core, Addr address, unsigned bytes, std::uint64_t old_value) override;

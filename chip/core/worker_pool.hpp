@@ -56,6 +56,8 @@ class WorkerPool {
                                     [&](const SuspendedTask& s) { return s.worker.thread == &thread; });
     return found == suspended_.end() ? nullptr : &*found;
   }
+  /// In the order in which they began to wait.
+  std::vector<SuspendedTask>& suspended() { return suspended_; }
   /// There is one of this number.
   SuspendedTask resume(std::uint64_t run) {
     const auto found = std::find_if(suspended_.begin(), suspended_.end(),

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
@@ -275,6 +276,11 @@ SyscallOutcome Process::syscall_at_once(Thread& thread, Addr low, Addr high) {
 SyscallOutcome Process::deliver_signals(Thread& thread) { return impl_->deliver_pending(thread); }
 bool Process::waits_at_once(const Thread& thread) const {
   return impl_->info(thread).wait.at_once_stack.has_value();
+}
+void Process::interrupt(Thread& thread) {
+  RUBATO_CHECK(waits_at_once(thread), "a wait is interrupted that is none of a capsule's call");
+  const std::uint64_t progress = impl_->info(thread).wait.progress;
+  impl_->wake(thread, progress != 0 ? static_cast<std::int64_t>(progress) : -EINTR);
 }
 bool Process::has_signal(const Thread& thread) { return impl_->deliverable(thread) != 0; }
 

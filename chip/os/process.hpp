@@ -107,6 +107,9 @@ class Process {
   SyscallOutcome syscall_at_once(Thread& thread, Addr low, Addr high);
   /// `thread` is blocked in such a call.
   bool waits_at_once(const Thread& thread) const;
+  /// The wait of `thread`, which is blocked in such a call, ends as if for a signal: -EINTR, or what the call
+  /// has moved so far.
+  void interrupt(Thread& thread);
 
   /// Runs the handlers of signals that other threads sent to `thread` meanwhile; its registers must be valid.
   /// Call it when a thread is switched out or in. Process_exited if a signal ended the program.

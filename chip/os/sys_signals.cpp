@@ -108,9 +108,14 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
            ((thread.signal_mask & bit_of(signal)) == 0 || waits_for(thread));
   };
   Thread* chosen = target;
+  bool is_kept = false;  // by a thread that would be chosen: the first to enter the kernel takes it
   if (target == nullptr)
-    for (const auto& thread : threads)
-      if (chosen == nullptr && takes(*thread)) chosen = thread.get();
+    for (const auto& thread : threads) {
+      if (chosen != nullptr) break;
+      if (takes(*thread)) chosen = thread.get();
+      is_kept =
+          is_kept || (chosen == nullptr && keeps(*thread) && (thread->signal_mask & bit_of(signal)) == 0);
+    }
   if (chosen != nullptr && waits_for(*chosen)) {  // rt_sigtimedwait takes it without a handler
     const Wait& wait = info(*chosen).wait;
     if (sent.timer) tell_overrun(*sent.timer, sent.info);
@@ -125,7 +130,9 @@ void Process::Impl::send_signal(Thread* target, PendingSignal sent) {
   }
   if (!is_blocked && actions[static_cast<std::size_t>(signal)].handler == 0) return kill(signal);
 
-  (chosen != nullptr && (target != nullptr || !is_blocked) ? info(*chosen).pending : pending).add(sent);
+  const bool is_for_any =
+      target == nullptr && (is_blocked || (is_kept && chosen->state != ThreadState::blocked));
+  (is_for_any ? pending : info(*chosen).pending).add(sent);
   if (is_blocked || keeps(*chosen)) return;  // delivered when it can be
   if (chosen->state != ThreadState::blocked) {
     if (observer != nullptr) observer->on_signal(*chosen);

@@ -3,6 +3,7 @@
 #include "chip/task/room_finder.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace rubato::chip {
 
@@ -185,6 +186,28 @@ Obstacle RoomFinder::at_core(const Candidates& candidates) const {
       untimestamped != nullptr && timestamp > state_.speculative_timestamp(*untimestamped))
     return {waiting, AbortCause::preempted, untimestamped};
   return {};
+}
+
+// What the attempt waits for may be what the earlier task does. Each time an earlier task starts, so this
+// ends.
+Obstacle RoomFinder::at_worker(const Candidates& candidates) const {
+  if (has_core()) return {};
+  Attempt* latest = nullptr;
+  for (const SuspendedRun& run : suspensions_.runs())
+    if (Attempt* const attempt = run.attempt();
+        attempt != nullptr && (latest == nullptr || latest->virtual_time < attempt->virtual_time))
+      latest = attempt;
+  if (latest == nullptr) return {};
+  const auto precedes = [&](const Task* task) {
+    if (task == nullptr) return false;
+    const Timestamp order =
+        task->descriptor.has_timestamp ? task->order : state_.speculative_timestamp(*task);
+    return task == state_.promoted || order < latest->virtual_time.timestamp;
+  };
+  for (const Task* const task :
+       std::initializer_list<const Task*>{candidates.first.task, candidates.earliest, spiller_.next_refill()})
+    if (precedes(task)) return {latest, AbortCause::preempted, task};
+  return handlers_.any() && !state_.is_stopped ? Obstacle{latest, AbortCause::preempted} : Obstacle{};
 }
 
 // C13: where nothing can be spilled for a task whose parent committed, or for spilled ones that may run at

@@ -76,6 +76,9 @@ class RoomFinder {
 
   /// Without an attempt: none must go.
   Obstacle find(const Candidates& candidates) const;
+  /// Where nothing proceeds: the latest attempt that waits in a call, if the tile has no worker for an
+  /// earlier task, or for a handler.
+  Obstacle at_worker(const Candidates& candidates) const;
   /// Of the attempts that could be spilled if they were idle, and that are not what the GVT waits for.
   Attempt* latest_spillable() const;
 

@@ -25,10 +25,11 @@ void Suspensions::suspend(std::uint32_t slot, const DispatchedTask& what, Cycle 
   Task* const task = state_.slots[slot].task;
   RUBATO_CHECK((task == nullptr) == is_doomed && what.run != 0, "no task leaves its core to wait");
   const std::uint32_t place = place_of(0);
-  runs_[place] = {task, what, now};
+  const bool is_attempt = is_doomed || task->attempt != nullptr;
+  runs_[place] = {task, what, now, is_attempt};
   ++count_;
   ++state_.counts.suspended;
-  if (is_doomed || task->attempt != nullptr) ++state_.counts.suspended_attempts;
+  if (is_attempt) ++state_.counts.suspended_attempts;
   if (task != nullptr) {
     task->is_suspended = true;
     if (task->attempt != nullptr) {
@@ -71,7 +72,7 @@ SuspendedRun Suspensions::start_next(std::uint32_t slot, Cycle now) {
     may_spec_start_ = false;
     started_before_spec_ = 0;
   }
-  if (run.is_doomed() || run.attempt() != nullptr) state_.counts.suspended_cycles += now - run.since;
+  if (run.was_attempt) state_.counts.suspended_cycles += now - run.since;
   atomic_ = nullptr;
   if ((without_worker_ >> slot & 1) == 0) ++spare_workers_;  // the run brings one
   without_worker_ &= ~(1U << slot);

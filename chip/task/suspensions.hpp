@@ -34,6 +34,7 @@ struct SuspendedRun {
   Task* task = nullptr;   ///< null: none, or a doomed run
   DispatchedTask what{};  ///< what ran, and the run's number; number 0: the place is free
   Cycle since{};
+  bool was_attempt = false;  ///< or a doomed run, when it began to wait
 
   bool is_doomed() const { return what.run != 0 && task == nullptr; }
   /// The attempt that waits; null: none.

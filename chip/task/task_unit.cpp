@@ -249,7 +249,16 @@ void TaskUnit::resume(std::uint64_t run, Cycle now) {
 
 // They may be waiting for it, or for what it hides or has kept from starting.
 bool TaskUnit::go_on_beside_suspended(Cycle now) {
-  if (!choice_.is_spec_waiting() || !suspensions_.let_spec_start()) return false;
+  if (context_.speculation != nullptr) {
+    if (!suspensions_.has_attempt()) return false;
+    state_.touch();
+    const Obstacle obstacle = room_.at_worker(choice_.candidates());
+    if (obstacle.attempt == nullptr) return false;
+    give_way(obstacle, now);
+    return true;
+  }
+  if (context_.arbiter != nullptr || !choice_.is_spec_waiting() || !suspensions_.let_spec_start())
+    return false;
   evaluate(now);
   return true;
 }

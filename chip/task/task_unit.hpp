@@ -63,7 +63,7 @@ class TaskUnit final : public EventHandler, public RoundParticipant, public Prom
   }
   void end_doomed(CoreId core, Cycle now);
   void suspend(CoreId core, const DispatchedTask& what, Cycle now);
-  /// Of a tile that does not speculate: see TaskUnits.
+  /// Nothing can proceed: see TaskUnits.
   bool go_on_beside_suspended(Cycle now);
   void resume(std::uint64_t run, Cycle now);
   /// Null if none runs there.

@@ -244,7 +244,10 @@ void TaskUnits::suspend(CoreId core, const DispatchedTask& what, Cycle now) {
 void TaskUnits::resume(TileId tile, std::uint64_t run, Cycle now) { units_[tile.value]->resume(run, now); }
 
 bool TaskUnits::go_on_beside_suspended() {
-  return in_region() && !arbiter_ && units_.front()->go_on_beside_suspended(context_.timeline.now());
+  bool is_any = false;
+  if (in_region())
+    for (const auto& unit : units_) is_any |= unit->go_on_beside_suspended(context_.timeline.now());
+  return is_any;
 }
 
 void TaskUnits::settle_attempts() {

@@ -61,7 +61,8 @@ class TaskUnits final : public TaskSystem {
   }
   std::string describe_waiting() const override;
 
-  /// Nothing can proceed: what waits only so as not to run beside suspended tasks starts. False: nothing
+  /// Nothing can proceed: what waits only so as not to run beside suspended tasks starts. Where tasks
+  /// speculate, attempts that wait in calls are aborted if earlier tasks lack their workers. False: nothing
   /// does.
   bool go_on_beside_suspended();
 

@@ -77,6 +77,33 @@ def test_a_task_that_waits_becomes_non_speculative_in_place(chip: str, guests: P
     assert (done.returncode, done.stdout) == (0, "begun 1, slept 1, speculative 0, sum 2\n"), done.stderr[-2000:]
 
 
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_task_that_went_wrong_does_not_wait_for_ever(chip: str, guests: Path, rubato_chip: Path) -> None:
+    # One after the other they read nothing. What is left of an attempt may read what no task ever writes.
+    done = run(rubato_chip, "--quiet", *CHIPS[chip], "--check-replay", guests / "endless_waits", "wrong")
+    assert (done.returncode, done.stdout) == (0, "sum 40, doomed some\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_attempts_that_wait_leave_workers_to_earlier_tasks(chip: str, guests: Path, rubato_chip: Path) -> None:
+    done = run(rubato_chip, "--quiet", *CHIPS[chip], "--check-replay", guests / "endless_waits", "readers")
+    assert (done.returncode, done.stdout) == (0, "written 40, read 40\n"), done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("cores", [2, 4, 16])
+def test_a_signal_of_the_process_is_not_lost_while_tasks_wait(cores: int, guests: Path, rubato_chip: Path) -> None:
+    done = run(rubato_chip, "--quiet", "--cores", str(cores), guests / "endless_waits", "signal")
+    assert (done.returncode, done.stdout) == (0, "slept 2, alarms 1\n"), done.stderr[-2000:]
+
+
+def test_waiting_in_place_counts_as_waiting(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
+    options = ["--quiet", "--cores", "4", "--out", tmp_path / "run"]
+    done = run(rubato_chip, *options, guests / "sleeping_capsules", "place")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert suspended(tmp_path / "run", "count") == 1
+    assert 40_000 - 1000 < suspended(tmp_path / "run", "cycles") < 40_000 + 4000  # twenty microseconds
+
+
 def test_two_runs_with_attempts_that_wait_are_the_same(guests: Path, rubato_chip: Path, tmp_path: Path) -> None:
     for out in ("one", "two"):
         done = run(rubato_chip, "--quiet", "--cores", "4", "--seed", "7", "--out", tmp_path / out,

@@ -71,6 +71,17 @@ TEST_F(LineContentionTest, TheSameBytesAreTrueSharing) {
   EXPECT_EQ(line().false_transfers, 0U);
 }
 
+// Core 1 stores after its next task has begun: the attempt that was refused does not ask any longer.
+TEST_F(LineContentionTest, WhatAnAbortedAttemptWasRefusedIsForgotten) {
+  store(0, 64);
+  memory.is_blocked = true;
+  contention.access(CoreId{1}, LineAddr{1}, AccessKind::store, Cycle{0});
+  memory.is_blocked = false;
+  contention.on_begin(CoreId{1}, {});
+  contention.access(CoreId{1}, LineAddr{1}, AccessKind::store, Cycle{1000});
+  EXPECT_EQ(line().cycles, 10U);
+}
+
 // Core 0 asks for the line by one word and hits another one, which core 1 reads.
 TEST_F(LineContentionTest, BytesThatHitsUseCount) {
   for (int i = 0; i < 10; ++i) {
