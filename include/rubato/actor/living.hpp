@@ -13,7 +13,7 @@ namespace rubato::inline v0 {
 
 /// An actor as it is between two messages.
 struct LivingActor {
-  actor<> who;
+  actor<> who;                ///< its handle
   std::string behavior;       ///< the name of its type
   std::string name;           ///< of Spawn::name; empty: it has none
   actor<> parent;             ///< the actor that spawned it; empty: none, or it has stopped
