@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "cached/net/address.hpp"
 #include "cached/net/worker.hpp"
+#include "cached/protocol/address.hpp"
 #include "cached/protocol/dump.hpp"
 
 namespace rubato::cached {

@@ -9,8 +9,8 @@
 
 #include "cached/net/loop.hpp"
 #include "cached/protocol/event_log.hpp"
+#include "cached/protocol/report.hpp"
 #include "cached/protocol/session.hpp"
-#include "cached/statistics/report.hpp"
 
 namespace rubato::cached {
 

@@ -21,8 +21,8 @@
 
 #include "base/error.hpp"
 #include "cached/discipline/disciplines.hpp"
-#include "cached/net/address.hpp"
 #include "cached/net/metrics.hpp"
+#include "cached/protocol/address.hpp"
 
 namespace rubato::cached {
 

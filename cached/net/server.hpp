@@ -9,7 +9,7 @@
 
 #include "cached/maintenance/maintainers.hpp"
 #include "cached/net/worker.hpp"
-#include "cached/statistics/report.hpp"
+#include "cached/protocol/report.hpp"
 
 namespace rubato::cached {
 

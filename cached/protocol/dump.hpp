@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "cached/net/output.hpp"
+#include "cached/protocol/output.hpp"
 #include "cached/protocol/service.hpp"
 
 namespace rubato::cached {

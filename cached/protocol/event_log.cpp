@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "cached/net/address.hpp"
+#include "cached/protocol/address.hpp"
 #include "cached/protocol/dump.hpp"
 
 namespace rubato::cached {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cached/net/output.hpp"
 #include "cached/protocol/awaited_value.hpp"
+#include "cached/protocol/output.hpp"
 #include "cached/protocol/service.hpp"
 
 namespace rubato::cached {

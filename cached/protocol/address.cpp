@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cached/net/address.hpp"
+#include "cached/protocol/address.hpp"
 
 #include <fmt/format.h>
 #include <netdb.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cached/statistics/report.hpp"
+#include "cached/protocol/report.hpp"
 
 #include "cached/protocol/event_log.hpp"
 #include "rubato/tm/statistics.h"
