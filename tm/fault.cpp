@@ -7,8 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tm/hardware/rtm.hpp"
-#include "tm/thread/failure.hpp"
+#include "tm/failure.hpp"
 
 namespace rubato::tm {
 namespace {
@@ -65,15 +64,6 @@ void let_others_in() {
 std::uint64_t end_of_era(std::uint64_t first, std::uint64_t last) {
   static const char* const value = std::getenv("RUBATO_TM_TIMES");
   return value != nullptr ? first + std::strtoull(value, nullptr, 10) : last;
-}
-
-bool is_software_preferred() {
-  static const char* const value = std::getenv("RUBATO_TM_HARDWARE");
-  return value != nullptr && std::strcmp(value, "software") == 0;
-}
-bool is_hardware_refused() {
-  static const bool is_set = std::getenv("RUBATO_TM_HARDWARE") != nullptr;
-  return is_set;
 }
 
 bool has_fault(Fault fault) {

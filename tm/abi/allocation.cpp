@@ -5,8 +5,8 @@
 #include <new>
 
 #include "tm/abi/types.hpp"
+#include "tm/failure.hpp"
 #include "tm/fault.hpp"
-#include "tm/thread/failure.hpp"
 #include "tm/thread/thread.hpp"
 
 extern "C" {

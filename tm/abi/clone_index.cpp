@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tm/thread/failure.hpp"
+#include "tm/failure.hpp"
 #include "tm/thread/thread.hpp"
 
 namespace rubato::tm {

@@ -3,8 +3,8 @@
 
 #include "tm/abi/clone_index.hpp"
 #include "tm/abi/types.hpp"
-#include "tm/begin/transaction.hpp"
-#include "tm/thread/failure.hpp"
+#include "tm/failure.hpp"
+#include "tm/thread/transaction.hpp"
 
 RUBATO_TM_EXPORT void _ITM_registerTMCloneTable(void* table, std::size_t count) {
   rubato::tm::add_clones(static_cast<const rubato::tm::Clone*>(table), count);

@@ -1,7 +1,7 @@
 // Exceptions inside transactions (rule T23). Outside one these do what libstdc++ does.
 // SPDX-License-Identifier: MIT
 #include "tm/abi/types.hpp"
-#include "tm/thread/failure.hpp"
+#include "tm/failure.hpp"
 #include "tm/thread/thread.hpp"
 
 namespace {

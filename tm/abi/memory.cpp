@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "tm/abi/types.hpp"
-#include "tm/thread/failure.hpp"
+#include "tm/failure.hpp"
 #include "tm/thread/thread.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
 // Commit, abort, actions, queries: what the program calls besides begin (x86_64.S) and barriers.
 // SPDX-License-Identifier: MIT
-#include "tm/begin/transaction.hpp"
+#include "tm/thread/transaction.hpp"
 #include "tm/abi/types.hpp"
-#include "tm/thread/failure.hpp"
+#include "tm/failure.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // All algorithms, in the order of AlgorithmId.
 // SPDX-License-Identifier: MIT
-#include "tm/algorithm/algorithm.hpp"
+#include "tm/thread/algorithm.hpp"
 
 namespace rubato::tm {
 

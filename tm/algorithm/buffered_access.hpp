@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tm/algorithm/algorithm.hpp"
 #include "tm/algorithm/own_stack.hpp"
 #include "tm/algorithm/word.hpp"
-#include "tm/begin/transaction.hpp"
 #include "tm/fault.hpp"
+#include "tm/thread/algorithm.hpp"
+#include "tm/thread/transaction.hpp"
 
 namespace rubato::tm {
 

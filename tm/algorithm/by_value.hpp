@@ -7,7 +7,7 @@
 
 #include "tm/algorithm/buffered_access.hpp"
 #include "tm/algorithm/quiescence.hpp"
-#include "tm/choice/options.hpp"
+#include "tm/thread/options.hpp"
 #include "tm/thread/sequence_lock.hpp"
 
 namespace rubato::tm::by_value {

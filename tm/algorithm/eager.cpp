@@ -4,12 +4,12 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
-#include "tm/algorithm/algorithm.hpp"
 #include "tm/algorithm/own_stack.hpp"
 #include "tm/algorithm/record_protocol.hpp"
 #include "tm/algorithm/word.hpp"
-#include "tm/begin/transaction.hpp"
 #include "tm/fault.hpp"
+#include "tm/thread/algorithm.hpp"
+#include "tm/thread/transaction.hpp"
 
 namespace rubato::tm {
 namespace {

@@ -5,10 +5,10 @@
 #pragma once
 
 #include "tm/algorithm/quiescence.hpp"
-#include "tm/algorithm/records.hpp"
-#include "tm/begin/transaction.hpp"
-#include "tm/choice/options.hpp"
 #include "tm/fault.hpp"
+#include "tm/thread/options.hpp"
+#include "tm/thread/records.hpp"
+#include "tm/thread/transaction.hpp"
 
 namespace rubato::tm {
 

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
-#include "tm/algorithm/algorithm.hpp"
 #include "tm/algorithm/word.hpp"
-#include "tm/begin/transaction.hpp"
 #include "tm/fault.hpp"
+#include "tm/thread/algorithm.hpp"
+#include "tm/thread/transaction.hpp"
 
 namespace rubato::tm {
 namespace {

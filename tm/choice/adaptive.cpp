@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "tm/choice/chooser.hpp"
-#include "tm/choice/options.hpp"
+#include "tm/thread/options.hpp"
 #include "tm/thread/thread.hpp"
 
 namespace rubato::tm {

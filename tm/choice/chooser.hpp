@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tm/algorithm/algorithm.hpp"
+#include "tm/thread/algorithm.hpp"
 
 namespace rubato::tm {
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "tm/choice/options.hpp"
+#include "tm/thread/options.hpp"
 
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 
-#include "tm/algorithm/algorithm.hpp"
-#include "tm/algorithm/records.hpp"
 #include "tm/choice/adaptive.hpp"
+#include "tm/failure.hpp"
 #include "tm/hardware/presence.hpp"
-#include "tm/thread/failure.hpp"
+#include "tm/thread/algorithm.hpp"
+#include "tm/thread/records.hpp"
 #include "tm/thread/thread.hpp"
 
 namespace rubato::tm {

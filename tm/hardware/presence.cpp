@@ -4,6 +4,10 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+#if defined(RUBATO_TM_FAULTY)
+#include <cstdlib>
+#include <cstring>
+#endif
 
 namespace rubato::tm {
 namespace {
@@ -18,6 +22,17 @@ CpuidLeaf7 ask_cpuid() {
 }
 
 }  // namespace
+
+#if defined(RUBATO_TM_FAULTY)
+bool is_software_preferred() {
+  static const char* const value = std::getenv("RUBATO_TM_HARDWARE");
+  return value != nullptr && std::strcmp(value, "software") == 0;
+}
+bool is_hardware_refused() {
+  static const bool is_set = std::getenv("RUBATO_TM_HARDWARE") != nullptr;
+  return is_set;
+}
+#endif
 
 const char* why_absent() {
 #if defined(RUBATO_TM_FAULTY)

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tm/hardware/rtm.hpp"
+#include "tm/thread/rtm.hpp"
 
 namespace rubato::tm {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tm/log/exceptions.hpp"
 
-#include "tm/thread/failure.hpp"
+#include "tm/failure.hpp"
 
 extern "C" {
 // The C++ ABI's thread state.

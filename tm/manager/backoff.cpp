@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tm/manager/manager.hpp"
+#include "tm/thread/manager.hpp"
 #include "tm/thread/thread.hpp"
 
 namespace rubato::tm {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 
-#include "tm/manager/manager.hpp"
+#include "tm/thread/manager.hpp"
 
 namespace rubato::tm {
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "tm/thread/failure.hpp"
+#include "tm/failure.hpp"
 
 namespace rubato::tm::profile {
 namespace {

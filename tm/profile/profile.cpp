@@ -8,8 +8,8 @@
 #include <new>
 
 #include "tm/abi/barrier.hpp"
+#include "tm/failure.hpp"
 #include "tm/profile/statistics.hpp"
-#include "tm/thread/failure.hpp"
 
 namespace rubato::tm {
 namespace {

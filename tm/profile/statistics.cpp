@@ -13,9 +13,9 @@
 #include "rubato/tm/statistics.h"
 #include "tm/abi/types.hpp"
 #include "tm/choice/adaptive.hpp"
+#include "tm/failure.hpp"
 #include "tm/profile/file.hpp"
 #include "tm/profile/profile.hpp"
-#include "tm/thread/failure.hpp"
 #include "tm/thread/thread.hpp"
 
 namespace rubato::tm {

@@ -7,21 +7,21 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tm/algorithm/algorithm.hpp"
-#include "tm/begin/checkpoint.hpp"
-#include "tm/begin/savepoint.hpp"
-#include "tm/hardware/elision.hpp"
 #include "tm/log/actions.hpp"
 #include "tm/log/allocations.hpp"
 #include "tm/log/buffer.hpp"
 #include "tm/log/exceptions.hpp"
 #include "tm/log/undo_log.hpp"
 #include "tm/log/write_set.hpp"
+#include "tm/thread/algorithm.hpp"
 #include "tm/thread/atomics.hpp"
+#include "tm/thread/checkpoint.hpp"
+#include "tm/thread/elision.hpp"
 #include "tm/thread/gate.hpp"
 #include "tm/thread/limbo.hpp"
 #include "tm/thread/line.hpp"
 #include "tm/thread/losses.hpp"
+#include "tm/thread/savepoint.hpp"
 #include "tm/thread/watch.hpp"
 
 namespace rubato::tm {

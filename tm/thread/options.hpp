@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tm/manager/manager.hpp"
+#include "tm/thread/manager.hpp"
 
 namespace rubato::tm {
 

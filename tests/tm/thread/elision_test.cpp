@@ -1,7 +1,7 @@
 // Hardware transactions on hardware that does what a script says, and beside software and serial ones in
 // orders drawn at random (rule T45).
 // SPDX-License-Identifier: MIT
-#include "tm/hardware/elision.hpp"
+#include "tm/thread/elision.hpp"
 
 #include <gtest/gtest.h>
 

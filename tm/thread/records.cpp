@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tm/algorithm/records.hpp"
+#include "tm/thread/records.hpp"
 
 #include <cstdlib>
 

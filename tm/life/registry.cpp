@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <new>
 
-#include "tm/begin/transaction.hpp"
 #include "tm/choice/adaptive.hpp"
-#include "tm/choice/options.hpp"
+#include "tm/failure.hpp"
 #include "tm/profile/profile.hpp"
-#include "tm/thread/failure.hpp"
+#include "tm/thread/options.hpp"
 #include "tm/thread/thread.hpp"
+#include "tm/thread/transaction.hpp"
 
 __thread rubato::tm::Thread* rubato_tm_current = nullptr;
 

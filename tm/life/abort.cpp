@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tm/begin/transaction.hpp"
 #include "tm/choice/adaptive.hpp"
-#include "tm/choice/options.hpp"
+#include "tm/failure.hpp"
 #include "tm/fault.hpp"
 #include "tm/profile/profile.hpp"
-#include "tm/thread/failure.hpp"
+#include "tm/thread/options.hpp"
+#include "tm/thread/transaction.hpp"
 
 namespace rubato::tm {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tm/thread/failure.hpp"
+#include "tm/failure.hpp"
 
 #include <unistd.h>
 

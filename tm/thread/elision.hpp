@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "tm/fault.hpp"
-#include "tm/hardware/rtm.hpp"
+#include "tm/thread/rtm.hpp"
 
 namespace rubato::tm {
 

@@ -2,10 +2,10 @@
 #include <cstdlib>
 
 #include "tm/algorithm/rtm.hpp"
-#include "tm/begin/transaction.hpp"
-#include "tm/choice/options.hpp"
+#include "tm/failure.hpp"
 #include "tm/profile/profile.hpp"
-#include "tm/thread/failure.hpp"
+#include "tm/thread/options.hpp"
+#include "tm/thread/transaction.hpp"
 
 namespace rubato::tm {
 namespace {

@@ -1,7 +1,7 @@
 // Waiting for a condition (rule T56): what was read, as a signature, and whom a commit wakes.
 // SPDX-License-Identifier: MIT
-#include "tm/begin/transaction.hpp"
 #include "tm/fault.hpp"
+#include "tm/thread/transaction.hpp"
 
 namespace rubato::tm {
 namespace {
