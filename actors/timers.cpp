@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include "actors/lifecycle.hpp"
-
 namespace rubato::inline v0::engine {
 namespace {
 

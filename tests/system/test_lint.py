@@ -13,8 +13,8 @@ from types import ModuleType
 import pytest
 
 # Headers alone: a compilation each, which takes minutes and seldom finds anything that the build does not.
-CHECKS = ["format", pytest.param("headers", marks=pytest.mark.long), "spdx", "length", "pragma", "prefetch", "imports",
-          "python", "markdown"]
+CHECKS = ["format", pytest.param("headers", marks=pytest.mark.long), "spdx", "length", "pragma", "prefetch", "rules",
+          "layers", "classes", "imports", "python", "markdown"]
 
 
 @pytest.fixture
@@ -64,3 +64,39 @@ class Body:
 def test_a_circle_is_told_from_what_leads_to_it(lint: ModuleType) -> None:
     assert lint.circular({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == set()
     assert lint.circular({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == {"b", "c"}
+
+
+@pytest.fixture
+def house(lint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tree of one folder with the order base.*, low, high, and what includes only downwards."""
+    monkeypatch.setattr(lint, "ROOT", tmp_path)
+    monkeypatch.setattr(lint, "MAY_INCLUDE", {"house": {"base"}})
+    monkeypatch.setattr(lint, "ORDER", {"house": ["base.*", "low", "high"]})
+    monkeypatch.setattr(lint, "tracked", lambda: sorted(path for path in tmp_path.rglob("*") if path.is_file()))
+    for path, header in [("base.hpp", "base/x.hpp"), ("low/a.hpp", "house/base.hpp"), ("high/b.cpp", "house/low/a.hpp"),
+                         ("high/in/c.cpp", "house/high/b.hpp"), ("main.cpp", "house/high/b.hpp")]:
+        file = tmp_path / "house" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'#include "{header}"\n')
+    return tmp_path / "house"
+
+
+@pytest.mark.parametrize(("path", "header", "finding"), [
+    ("low/a.hpp", "house/high/b.hpp", "house/low lies below house/high and does not include it"),
+    ("base.cpp", "house/low/a.hpp", "house/base.* lies below house/low and does not include it"),
+    ("high/b.cpp", "house/main.hpp", "house/high lies below house/main.hpp and does not include it"),
+    ("high/in/c.cpp", "other/x.hpp", "house/ does not include other/"),
+])  # fmt: skip
+def test_an_include_that_goes_up_is_named_with_both_folders(
+    lint: ModuleType, house: Path, path: str, header: str, finding: str
+) -> None:
+    assert list(lint.check_layers()) == []
+    (house / path).write_text(f'// a line\n#include "{header}"\n')
+    assert list(lint.check_layers()) == [f"house/{path}:2: {finding}"]
+
+
+def test_a_folder_without_a_place_in_the_order_is_found(lint: ModuleType, house: Path) -> None:
+    (house / "attic").mkdir()
+    (house / "attic" / "d.hpp").write_text('#include "house/low/a.hpp"\n')
+    (house / "high" / "b.cpp").write_text('#include "house/attic/d.hpp"\n')
+    assert list(lint.check_layers()) == ["house/attic/d.hpp: house/attic has no place in ORDER of tools/lint"]
