@@ -15,49 +15,49 @@ constexpr auto kL1 = &AccessParts::l1, kL2 = &AccessParts::l2, kLlc = &AccessPar
 
 // The L1 again: a caller need not have asked it. Small, for many a spill or refill needs no more.
 AccessResult Mesi::access(CoreId core, LineAddr line, AccessKind kind, Cycle now) {
-  const bool active = !warming_ && conflicts_->is_active();
+  const bool active = !parts_.warming.is_on() && conflicts_->is_active();
   const bool checked = active && is_tracked(kind), write = is_write(kind);
   rolling_back_ = kind == AccessKind::rollback;
-  const std::uint32_t l1_index = core.value * 2 + (kind == AccessKind::fetch ? 0 : 1);
-  L1Cache& l1 = l1s_[l1_index];
+  const std::uint32_t l1_index = Hierarchy::l1_of(core, kind);
+  L1Cache& l1 = parts_.l1s[l1_index];
   const std::uint32_t l1_slot = l1.find(line);
   const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!write || is_writable(l1.state_at(l1_slot)));
   if (!is_in_l1 || (checked && !l1.covers_at(l1_slot, write)))
     return leave_l1(core, line, kind, l1_slot, is_in_l1, now);
   // Unchecked accesses need no mark, nor are they the running task's to be recorded.
-  if (warming_ || (active && !checked) || !l1.hit_at(l1_slot, line, write)) {
+  if (parts_.warming.is_on() || (active && !checked) || !l1.hit_at(l1_slot, line, write)) {
     use_l1(l1_index, l1_slot, l1.outer(line), write);
     count(l1.moves.uncounted);
   }
   Path path(now);
-  path.spend(kL1, l1_latency(kind));
+  path.spend(kL1, parts_.l1_latency(kind));
   return path.done(ServedBy::l1);
 }
 
 AccessResult Mesi::leave_l1(CoreId core, LineAddr own, AccessKind kind, std::uint32_t l1_slot, bool is_in_l1,
                             Cycle now) {
-  const LineAddr line = l1s_[core.value * 2].outer(own);
+  const LineAddr line = parts_.outer(core, own);
   Path path(now);
-  path.spend(kL1, l1_latency(kind));
-  const bool active = !warming_ && conflicts_->is_active();
+  path.spend(kL1, parts_.l1_latency(kind));
+  const bool active = !parts_.warming.is_on() && conflicts_->is_active();
   const bool checked = active && is_tracked(kind);
   const Request r{
       .core = core,
       .line = line,
       .kind = kind,
       .write = is_write(kind),
-      .tile = TileId{core.value / cores_per_tile_},
-      .l1 = core.value % cores_per_tile_ * 2 + (kind == AccessKind::fetch ? 0 : 1),
+      .tile = parts_.tile_of(core),
+      .l1 = parts_.l1_in_tile(core, kind),
       .checked = checked,
       .unchecked = active && !checked,
       .bytes = message::kRequest + (checked && conflicts_->is_speculative(core) ? message::kVirtualTime : 0)};
-  TileCaches& tile = tiles_[r.tile.value];
+  TileCaches& tile = parts_.tiles[r.tile.value];
   L1Cache& l1 = tile.l1s()[r.l1];
 
   tile.prefetch(r.l1, line);
 
   // 1. The tile's L2: its port, its latency, and the line's arrival if it is still on its way.
-  path.until(kL2, look_up_l2(r.tile, path.at()));
+  path.until(kL2, parts_.look_up_l2(r.tile, path.at()));
   std::uint32_t slot = tile.array().find(line);
   const bool was_here = slot != TileCaches::kNoSlot;
   if (was_here) path.until(kL2, tile.array()[slot].ready);
@@ -78,18 +78,19 @@ AccessResult Mesi::leave_l1(CoreId core, LineAddr own, AccessKind kind, std::uin
   // 3. Into the L1, from the L2 unless the line has just come.
   if (l1_slot == L1Cache::kNoSlot && was_here) count(tile.accesses.reads);
   fill_l1(r, l1_slot, slot, check.exclusive, path);
-  if (r.write && !left_reservations_.empty()) left_reservations_.on_store(line, l1);
-  if (!warming_) l1.count_miss();
+  if (r.write && !parts_.left_reservations.empty()) parts_.left_reservations.on_store(line, l1);
+  if (!parts_.warming.is_on()) l1.count_miss();
   return path.done(served);
 }
 
 ServedBy Mesi::serve_in_tile(const Request& r, std::uint32_t slot, Path& path) {
-  TileCaches& tile = tiles_[r.tile.value];
+  TileCaches& tile = parts_.tiles[r.tile.value];
   L2Line& line = tile.array()[slot];
   tile.array().use(slot);
   count(tile.counters.hits);
   const bool owned = line.owner != 0;
-  if (r.write ? tile.invalidate_l1s(slot, r.l1) : tile.downgrade_owner(slot)) path.spend(kL1, l1d_latency_);
+  if (r.write ? tile.invalidate_l1s(slot, r.l1) : tile.downgrade_owner(slot))
+    path.spend(kL1, parts_.l1d_latency);
   if (!owned) return ServedBy::l2;
   count(tile.counters.other_l1);
   return ServedBy::other_l1;
@@ -97,13 +98,13 @@ ServedBy Mesi::serve_in_tile(const Request& r, std::uint32_t slot, Path& path) {
 
 /// A use of the L1's copy that is neither counted as a hit nor recorded.
 void Mesi::use_l1(std::uint32_t l1, std::uint32_t l1_slot, LineAddr line, bool write) {
-  l1s_[l1].warm_hit(l1_slot, write);
-  if (versions_.is_on()) check_use(l1, l1_slot, line, write);
+  parts_.l1s[l1].warm_hit(l1_slot, write);
+  if (parts_.versions.is_on()) parts_.check_use(l1, l1_slot, line, write);
 }
 
 /// The core's L1 has the line with the right it needs: the check was all that was missing.
 AccessResult Mesi::serve_again(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, Path& path) {
-  TileCaches& tile = tiles_[r.tile.value];
+  TileCaches& tile = parts_.tiles[r.tile.value];
   tile.array().use(slot);
   ++tile.counters.hits;
   use_l1(r.core.value * 2 + 1, l1_slot, r.line, r.write);
@@ -112,26 +113,26 @@ AccessResult Mesi::serve_again(const Request& r, std::uint32_t l1_slot, std::uin
 }
 
 void Mesi::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive, Path& path) {
-  TileCaches& tile = tiles_[r.tile.value];
+  TileCaches& tile = parts_.tiles[r.tile.value];
   L2Line& line = tile.array()[slot];
   LineState state = LineState::shared;
   if (r.write) {
     line.state = state = LineState::modified;
   } else if (r.kind != AccessKind::fetch && is_writable(line.state) && line.copies == 0 && exclusive &&
-             (left_reservations_.empty() || !left_reservations_.has(r.line, tile.l1s()[r.l1]))) {
+             (parts_.left_reservations.empty() || !parts_.left_reservations.has(r.line, tile.l1s()[r.l1]))) {
     state = LineState::exclusive;
   }
-  if (tile.fill_l1(r.l1, l1_slot, slot, state)) book(l2_ports_, r.tile, path.at());
-  if (versions_.is_on()) {
-    check_use(r.tile.value * cores_per_tile_ * 2 + r.l1,
-              tile.l1s()[r.l1].find(tile.l1s()[r.l1].inner(r.line)), r.line, r.write);
+  if (tile.fill_l1(r.l1, l1_slot, slot, state)) parts_.book_l2(r.tile, path.at());
+  if (parts_.versions.is_on()) {
+    parts_.check_use(r.tile.value * parts_.cores_per_tile * 2 + r.l1,
+                     tile.l1s()[r.l1].find(tile.l1s()[r.l1].inner(r.line)), r.line, r.write);
     check_line(r.line);
   }
 }
 
 bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, ServedBy& served,
                            CheckResult& check) {
-  TileCaches& tile = tiles_[r.tile.value];
+  TileCaches& tile = parts_.tiles[r.tile.value];
   const TileId home = home_of(r.line);
   LlcSlice& slice = slices_[home.value];
   const bool upgrade = slot != TileCaches::kNoSlot;
@@ -149,9 +150,9 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
   if (entry != slice.array.kNoSlot) {
     const DirectoryEntry& e = slice.array[entry];
     ready = later(ready, e.busy);
-    if (e.owned) tiles_[e.owner].array().prefetch(r.line);
+    if (e.owned) parts_.tiles[e.owner].array().prefetch(r.line);
   }
-  if (!warming_) slice.counters.busy_cycles += ready - path.at();
+  parts_.warming.count(slice.counters.busy_cycles, ready - path.at());
   path.until(kLlc, look_up_llc(home, ready));
   if (entry != slice.array.kNoSlot) count(slice.directory.read);
 
@@ -196,7 +197,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
     e.owner = r.tile.value;
     e.sharers = 0;
   } else {
-    e.sharers |= groups_.bit(r.tile);
+    e.sharers |= parts_.groups.bit(r.tile);
   }
   if (upgrade) {
     tile.array()[slot].state = state;
@@ -213,7 +214,7 @@ bool Mesi::serve_from_home(const Request& r, std::uint32_t& slot, Path& path, Se
 
 /// An L2 hit. False: blocked.
 bool Mesi::check_in_tile(const Request& r, std::uint32_t slot, Path& path, CheckResult& check) {
-  const VirtualTime canary = tiles_[r.tile.value].array()[slot].canary;
+  const VirtualTime canary = parts_.tiles[r.tile.value].array()[slot].canary;
   conflicts_->check_tile(r.core, r.line, r.kind, canary, path.at(), check);
   path.note(check);
   if (check.needs_global) return check_hit_at_home(r, slot, path, check);
@@ -223,7 +224,7 @@ bool Mesi::check_in_tile(const Request& r, std::uint32_t slot, Path& path, Check
 /// An L2 hit that its line's canary does not cover: a request to the home and word back, no line. False:
 /// blocked.
 bool Mesi::check_hit_at_home(const Request& r, std::uint32_t slot, Path& path, CheckResult& check) {
-  L2Line& line = tiles_[r.tile.value].array()[slot];
+  L2Line& line = parts_.tiles[r.tile.value].array()[slot];
   const TileId home = home_of(r.line);
   LlcSlice& slice = slices_[home.value];
   DirectoryEntry& e = slice.array[line.home_entry];
@@ -253,7 +254,7 @@ bool Mesi::check_miss(const Request& r, const LlcSlice& slice, std::uint32_t ent
   std::uint64_t holders = 0;
   if (entry != slice.array.kNoSlot) {
     const DirectoryEntry& e = slice.array[entry];
-    holders = e.owned ? groups_.bit(TileId{e.owner}) : r.write ? e.sharers : 0;
+    holders = e.owned ? parts_.groups.bit(TileId{e.owner}) : r.write ? e.sharers : 0;
   }
   conflicts_->check_global(r.core, r.line, r.kind, holders, false, home_of(r.line), path.at(), check);
   path.note(check);
@@ -273,21 +274,21 @@ std::uint32_t Mesi::allocate(const Request& r, TileId home, Path& path) {
   const std::uint32_t entry = slice.array.victim(r.line);
   if (!slice.array.is_empty(entry)) evict_from_llc(home, entry, asked);
   slice.array.fill(entry, r.line);
-  versions_.read_memory(r.line, slice.place(entry));
+  parts_.versions.read_memory(r.line, slice.place(entry));
   return entry;
 }
 
 void Mesi::fetch_from_memory(LineAddr line, TileId home, Path& path) {
   const TileId at = controller_tile_of(line);
   path.until(kNetwork, send(home, at, message::kRequest, TrafficClass::memory, path.at()));
-  if (!warming_) path.until(kMemory, controllers_[homes_.controller_of(line)].read(path.at()));
+  path.until(kMemory, parts_.read_memory(line, path.at()));
   path.until(kNetwork, send(at, home, message::kLine, TrafficClass::memory, path.at()));
 }
 
 Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t entry, Path& path) {
   DirectoryEntry& e = slices_[home.value].array[entry];
   const TileId owner{e.owner};
-  TileCaches& tile = tiles_[owner.value];
+  TileCaches& tile = parts_.tiles[owner.value];
   const std::uint32_t slot = tile.array().find(r.line);
   RUBATO_CHECK(slot != TileCaches::kNoSlot && owner != r.tile,
                "the directory names an owner that holds nothing");
@@ -296,11 +297,11 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
   count(tile.counters.forwards);
 
   path.until(kNetwork, send(home, owner, r.bytes, TrafficClass::coherence, path.at()));
-  path.until(kL2, later(look_up_l2(owner, path.at()), line.ready));
+  path.until(kL2, later(parts_.look_up_l2(owner, path.at()), line.ready));
   if (r.write) {
-    if (tile.invalidate_l1s(slot)) path.spend(kL1, l1d_latency_);
+    if (tile.invalidate_l1s(slot)) path.spend(kL1, parts_.l1d_latency);
   } else if (fault_ != Fault::lost_downgrade) {
-    if (tile.downgrade_owner(slot)) path.spend(kL1, l1d_latency_);
+    if (tile.downgrade_owner(slot)) path.spend(kL1, parts_.l1d_latency);
   }
   count(tile.accesses.reads);
   lose(owner, r.line, !r.write);
@@ -310,9 +311,9 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
   // A read leaves the owner a shared copy and the home the newest data; a write hands the right to write on.
   if (!r.write && line.state == LineState::modified) {
     e.busy = send(owner, home, message::kLine, TrafficClass::memory, answered);
-    book(llc_ports_, home, e.busy);
+    parts_.book_llc(home, e.busy);
     e.dirty = true;
-    versions_.copy(tile.place(slot), slices_[home.value].place(entry));
+    parts_.versions.copy(tile.place(slot), slices_[home.value].place(entry));
     count(tile.counters.write_backs);
     count(slices_[home.value].accesses.writes);
   } else {
@@ -325,7 +326,7 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
     count(tile.counters.invalidations);
   } else {
     if (fault_ != Fault::lost_downgrade) line.state = LineState::shared;
-    e.sharers = groups_.bit(owner);
+    e.sharers = parts_.groups.bit(owner);
   }
   return tile.place(slot);
 }
@@ -333,18 +334,18 @@ Versions::Place Mesi::ask_owner(const Request& r, TileId home, std::uint32_t ent
 void Mesi::invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, Path& path) {
   Path last = path;
   bool first = true;
-  groups_.for_each(e.sharers, [&](TileId t) {
+  parts_.groups.for_each(e.sharers, [&](TileId t) {
     if (t == r.tile) return;
     if (std::exchange(first, false) && fault_ == Fault::lost_invalidation) return;
-    TileCaches& tile = tiles_[t.value];
+    TileCaches& tile = parts_.tiles[t.value];
     Path branch = path;
     count(slices_[home.value].counters.invalidations);
     branch.until(kNetwork, send(home, t, r.bytes, TrafficClass::coherence, branch.at()));
-    branch.until(kL2, look_up_l2(t, branch.at()));
+    branch.until(kL2, parts_.look_up_l2(t, branch.at()));
     const std::uint32_t slot = tile.array().find(r.line);
     if (slot != TileCaches::kNoSlot) {
       branch.until(kL2, tile.array()[slot].ready);
-      if (tile.invalidate_l1s(slot)) branch.spend(kL1, l1d_latency_);
+      if (tile.invalidate_l1s(slot)) branch.spend(kL1, parts_.l1d_latency);
       lose(t, r.line);
       tile.erase(slot);
       count(tile.counters.invalidations);
@@ -358,7 +359,7 @@ void Mesi::invalidate_sharers(const Request& r, TileId home, DirectoryEntry& e, 
 
 std::uint32_t Mesi::fill_l2(const Request& r, std::uint32_t entry, LineState state, Versions::Place source,
                             Cycle at) {
-  TileCaches& tile = tiles_[r.tile.value];
+  TileCaches& tile = parts_.tiles[r.tile.value];
   const std::uint32_t slot = tile.array().victim(r.line);
   if (!tile.array().is_empty(slot)) evict_from_tile(r.tile, slot, at);
   L2Line& line = tile.array().fill(slot, r.line);
@@ -366,7 +367,7 @@ std::uint32_t Mesi::fill_l2(const Request& r, std::uint32_t entry, LineState sta
   line.state = state;
   line.ready = at;
   line.home_entry = entry;
-  versions_.copy(source, tile.place(slot));
+  parts_.versions.copy(source, tile.place(slot));
   return slot;
 }
 
@@ -377,7 +378,7 @@ void Mesi::prefetch_home(const TileCaches& tile, std::uint32_t slot) const {
 }
 
 void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
-  TileCaches& tile = tiles_[t.value];
+  TileCaches& tile = parts_.tiles[t.value];
   const LineAddr line = tile.array().line_at(slot);
   tile.invalidate_l1s(slot);
   const bool modified = tile.array()[slot].state == LineState::modified;
@@ -389,9 +390,8 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
   lose(t, line);
 
   // The home hears of clean evictions too, so that its directory stays exact.
-  book(llc_ports_, home,
-       modified ? send(t, home, message::kLine, TrafficClass::memory, at)
-                : send(t, home, message::kRequest, TrafficClass::coherence, at));
+  parts_.book_llc(home, modified ? send(t, home, message::kLine, TrafficClass::memory, at)
+                                 : send(t, home, message::kRequest, TrafficClass::coherence, at));
   if (modified) {
     count(tile.accesses.reads);
     count(slice.accesses.writes);
@@ -403,12 +403,12 @@ void Mesi::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
     count(slice.directory.written);
     if (e.owned) {
       e.owned = false;
-    } else if (groups_.is_exact()) {
-      e.sharers &= ~groups_.bit(t);
+    } else if (parts_.groups.is_exact()) {
+      e.sharers &= ~parts_.groups.bit(t);
     }
     if (modified) {
       e.dirty = true;
-      versions_.copy(tile.place(slot), slice.place(entry));
+      parts_.versions.copy(tile.place(slot), slice.place(entry));
       count(tile.counters.write_backs);
     }
   }
@@ -425,18 +425,18 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
   const Cycle start = collected;
   for_each_holder(e, [&](TileId t) {
     if (fault_ == Fault::lost_recall) return;
-    TileCaches& tile = tiles_[t.value];
+    TileCaches& tile = parts_.tiles[t.value];
     count(slice.counters.recalls);
     Cycle c = send(home, t, message::kRequest, TrafficClass::coherence, start);
-    c = look_up_l2(t, c);
+    c = parts_.look_up_l2(t, c);
     const std::uint32_t slot = tile.array().find(line);
     bool modified = false;
     if (slot != TileCaches::kNoSlot) {
-      if (tile.invalidate_l1s(slot)) c += l1d_latency_;
+      if (tile.invalidate_l1s(slot)) c += parts_.l1d_latency;
       modified = tile.array()[slot].state == LineState::modified;
       if (modified) {
         e.dirty = true;
-        versions_.copy(tile.place(slot), slice.place(entry));
+        parts_.versions.copy(tile.place(slot), slice.place(entry));
         count(tile.counters.write_backs);
         count(tile.accesses.reads);
       }
@@ -451,9 +451,9 @@ void Mesi::evict_from_llc(TileId home, std::uint32_t entry, Cycle at) {
   if (e.dirty) {
     count(slice.counters.write_backs);
     count(slice.accesses.reads);
-    versions_.write_memory(slice.place(entry), line);
+    parts_.versions.write_memory(slice.place(entry), line);
     const Cycle there = send(home, controller_tile_of(line), message::kLine, TrafficClass::memory, collected);
-    if (!warming_) controllers_[homes_.controller_of(line)].write(there);
+    parts_.write_memory(line, there);
   }
   if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
   slice.array.erase(entry);
@@ -464,22 +464,22 @@ std::uint64_t Mesi::possible_holders(LineAddr line) const {
   const std::uint32_t entry = slice.array.find(line);
   if (entry == slice.array.kNoSlot) return 0;
   const DirectoryEntry& e = slice.array[entry];
-  return e.owned ? groups_.bit(TileId{e.owner}) : e.sharers;
+  return e.owned ? parts_.groups.bit(TileId{e.owner}) : e.sharers;
 }
 
 // Prefetches tags now and, with the next call, the payloads they select.
 void Mesi::prefetch(CoreId core, LineAddr own) const {
   if constexpr (!kHostHints) return;
-  const LineAddr line = l1s_[core.value * 2].outer(own);
-  const TileId tile{core.value / cores_per_tile_};
-  tiles_[tile.value].prefetch(core.value % cores_per_tile_ * 2 + 1, line);
+  const LineAddr line = parts_.outer(core, own);
+  const TileId tile = parts_.tile_of(core);
+  parts_.tiles[tile.value].prefetch(parts_.l1_in_tile(core, AccessKind::load), line);
   slices_[home_of(line).value].array.prefetch(line);
   if (conflicts_->is_active()) conflicts_->prefetch(tile, line);
   prefetch_further(std::exchange(asked_last_, {tile, line}));
 }
 
 void Mesi::prefetch_further(const Asked& asked) const {
-  const TileCaches& tile = tiles_[asked.tile.value];
+  const TileCaches& tile = parts_.tiles[asked.tile.value];
   const std::uint32_t slot = tile.array().find(asked.line);
   if (slot != TileCaches::kNoSlot) return tile.array().prefetch_payload(slot);
   tile.array().prefetch_payload(tile.array().victim(asked.line));
@@ -489,9 +489,8 @@ void Mesi::prefetch_further(const Asked& asked) const {
 }
 
 void Mesi::warm(CoreId core, LineAddr line, AccessKind kind) {
-  warming_ = true;
+  const Warming::Scope scope(parts_.warming);
   access(core, line, kind, Cycle{0});
-  warming_ = false;
 }
 
 void Mesi::forget(LineAddr first, LineAddr last) {
@@ -515,7 +514,7 @@ void Mesi::forget(LineAddr first, LineAddr last) {
 void Mesi::drop(LlcSlice& slice, std::uint32_t entry) {
   const LineAddr line = slice.array.line_at(entry);
   for_each_holder(slice.array[entry], [&](TileId t) {
-    TileCaches& tile = tiles_[t.value];
+    TileCaches& tile = parts_.tiles[t.value];
     const std::uint32_t slot = tile.array().find(line);
     if (slot == TileCaches::kNoSlot) return;
     tile.invalidate_l1s(slot);
@@ -524,7 +523,7 @@ void Mesi::drop(LlcSlice& slice, std::uint32_t entry) {
   });
   if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
   slice.array.erase(entry);
-  versions_.forget(line);
+  parts_.versions.forget(line);
 }
 
 }  // namespace rubato::chip

@@ -21,6 +21,7 @@
 #include "chip/cache/set_array.hpp"
 #include "chip/coherence/array_accesses.hpp"
 #include "chip/coherence/versions.hpp"
+#include "chip/coherence/warming.hpp"
 #include "chip/vocabulary/virtual_time.hpp"
 
 namespace rubato::chip {
@@ -49,15 +50,15 @@ class TileCaches {
     std::uint32_t first_l1_version;  ///< number of l1s[0] in `versions`; the others follow
     Versions* versions;
     std::pmr::memory_resource* memory;  ///< host memory of the L2's tags
-    std::uint32_t exclusive_ways = 0;   ///< of an exclusive L2: its own, of l2_ways
-    const bool* is_warming = nullptr;   ///< while it is true nothing is counted; null: it never is
+    const Warming* warming;
+    std::uint32_t exclusive_ways = 0;  ///< of an exclusive L2: its own, of l2_ways
   };
   explicit TileCaches(Params params)
       : array_(params.l2_bytes, params.l2_ways, params.memory),
         l1s_(params.l1s),
         versions_(params.versions),
         exclusive_ways_(params.exclusive_ways),
-        is_warming_(params.is_warming),
+        warming_(params.warming),
         first_l1_version_(params.first_l1_version),
         version_(params.versions->add_cache(array_.slots())) {
     for (const L1Cache& l1 : l1s_) {
@@ -119,7 +120,7 @@ class TileCaches {
   ArrayAccesses accesses;
 
  private:
-  void count(std::uint64_t& counter) const { counter += is_warming_ != nullptr && *is_warming_ ? 0 : 1; }
+  void count(std::uint64_t& counter) const { warming_->count(counter); }
   void merge(std::uint32_t l1, std::uint32_t l1_slot, std::uint32_t slot) {
     if (l1s_[l1].state_at(l1_slot) != LineState::modified) return;
     count(l1s_[l1].moves.lines_read);
@@ -138,7 +139,7 @@ class TileCaches {
   std::span<L1Cache> l1s_;
   Versions* versions_;
   std::uint32_t exclusive_ways_;
-  const bool* is_warming_;
+  const Warming* warming_;
   std::uint64_t turn_ = 0;  // of an exclusive L2: lines that have moved down
   std::uint32_t first_l1_version_, version_;
   std::vector<std::uint32_t> first_behind_;  // by L1

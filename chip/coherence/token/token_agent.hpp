@@ -40,14 +40,14 @@ struct RefusedAccess {
 };
 
 struct TokenAgent {
-  explicit TokenAgent(TileCaches::Params params) : caches(params) {}
+  explicit TokenAgent(TileCaches& tile) : caches(tile) {}
   AgentRecord* find(LineAddr line) const { return lines.find(line); }
   void drop_if_idle(LineAddr line) {
     if (const AgentRecord* const record = find(line); record != nullptr && record->is_idle())
       lines.erase(line);
   }
 
-  TileCaches caches;
+  TileCaches& caches;
   LineRecords<AgentRecord> lines;
   std::uint32_t due = 0;               // lines whose unblock is
   std::uint32_t open = 0;              // those and the lines with a request under way: entries (MSHRs) in use

@@ -14,7 +14,7 @@ using Heard = TokenMessage::Kind;
 }  // namespace
 
 void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& path) {
-  if (warming_ && !is_at_rest(r.line)) return;  // guest memory is right anyway
+  if (is_warming() && !is_at_rest(r.line)) return;  // guest memory is right anyway
   // An lr asks for what its sc will need, and keeps it for a while: no home sees to it that one sc gets
   // through.
   const bool all = r.write || r.kind == AccessKind::reserve;
@@ -24,14 +24,14 @@ void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& 
   ++record.round;
   record.tries = 0;
   record.asked = path.at();
-  record.givers = groups_.all();  // each tile is asked for its uncommitted accessors (K62)
+  record.givers = parts_.groups.all();  // each tile is asked for its uncommitted accessors (K62)
   Flight flight{.message = out.sends[0],
                 .line = r.line,
                 .at = path.at(),
                 .parts = path.parts(),
                 .is_rollback = r.kind == AccessKind::rollback};
   ask_all(r.tile, flight);
-  if (!warming_) wait_for_answers(r.tile, record, r.line, path.at());
+  if (!is_warming()) wait_for_answers(r.tile, record, r.line, path.at());
 }
 
 /// Tiles that have nothing of the line only look it up (K26): should one get a token before the message is
@@ -39,7 +39,7 @@ void TokenBroadcast::request(const Request& r, AgentRecord& record, const Path& 
 void TokenBroadcast::ask_all(TileId tile, Flight& flight) {
   const TileId home = home_of(flight.line), controller = controller_tile_of(flight.line);
   show_begin(flight, tile);
-  const TileSet others(groups_, groups_.all(), tile);
+  const TileSet others(parts_.groups, parts_.groups.all(), tile);
   const std::span<const Cycle> arrivals = book_multicast(flight, tile, others);
   const auto at = [&](TileId t) { return t == tile ? flight.at : arrivals[t.value]; };
   const auto deliver_to = [&](TokenMessage::To place, TileId t) {
@@ -47,16 +47,16 @@ void TokenBroadcast::ask_all(TileId tile, Flight& flight) {
     Flight& copy = flights_[index];
     copy.message.to = place;
     copy.message.agent = static_cast<std::uint16_t>(t.value);
-    if (!warming_) copy.spend(kToNode, at(t));
+    if (!is_warming()) copy.spend(kToNode, at(t));
     arrive(index);
   };
-  for (std::uint32_t t = 0; t < tiles_; ++t) {
+  for (std::uint32_t t = 0; t < tiles(); ++t) {
     if (t == tile.value) continue;
     if (delivers_all_ || agents_[t].find(flight.line) != nullptr) {
       deliver_to(TokenMessage::To::agent, TileId{t});
-    } else if (!warming_) {
+    } else if (!is_warming()) {
       ++agents_[t].caches.accesses.lookups;
-      l2_ports_.book(t, arrivals[t]);
+      parts_.l2_ports.book(t, arrivals[t]);
     }
   }
   deliver_to(TokenMessage::To::home, home);
@@ -134,7 +134,7 @@ void TokenBroadcast::receive_at_agent(Flight& flight) {
   AgentRecord* const found = agent.find(line);
   if (is_get && found == nullptr) {  // it has nothing, or has it no longer
     count(agent.caches.accesses.lookups);
-    if (delivers_all_ && !warming_) l2_ports_.book(t.value, flight.at);
+    if (delivers_all_ && !is_warming()) parts_.l2_ports.book(t.value, flight.at);
     return;
   }
   AgentRecord& record = found != nullptr ? *found : agent.lines.get(line);
@@ -152,7 +152,7 @@ void TokenBroadcast::receive_at_agent(Flight& flight) {
     // Waiting for others' turns is no miss's latency, and would make patience feed itself: it counts as the
     // longest that patience begins with. A core that runs ahead asks in the future, and what came for an
     // earlier request may serve it before.
-    if (!warming_ && flight.at > record.asked)
+    if (!is_warming() && flight.at > record.asked)
       mean = mean - mean / 8 + std::min(flight.at - record.asked, longest_miss_) / 8;
     fulfil(t, record, flight);
   } else if (kind == Heard::tokens && record.line.want == AgentLine::Want::none) {

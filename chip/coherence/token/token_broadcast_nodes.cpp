@@ -25,9 +25,9 @@ TokenBroadcast::TokenBroadcast(const Config& config, Ports ports)
       longest_miss_(2 * (config.mem.latency + kFirstWay)),
       rng_(mix64(config.chip.seed ^ 0x746f6b656e62)) {
   reserved_hold_ = config.coherence.hold;
-  nodes_.reserve(tiles_);
-  for (std::uint32_t t = 0; t < tiles_; ++t)
-    nodes_.emplace_back(config, arena_.resource()).mean_miss = longest_miss_ / 2;
+  nodes_.reserve(tiles());
+  for (std::uint32_t t = 0; t < tiles(); ++t)
+    nodes_.emplace_back(config, parts_.arena.resource()).mean_miss = longest_miss_ / 2;
 }
 
 void TokenBroadcast::deliver(Flight& flight) {
@@ -42,8 +42,8 @@ void TokenBroadcast::deliver(Flight& flight) {
   } else {
     receive_at_slice(flight);
   }
-  if (checks_ && !warming_)
-    if (const std::string what = find_violation(flight.line); !what.empty()) report_(what);
+  if (checks() && !is_warming())
+    if (const std::string what = find_violation(flight.line); !what.empty()) parts_.report(what);
 }
 
 void TokenBroadcast::receive_at_slice(Flight& flight) {
@@ -53,7 +53,7 @@ void TokenBroadcast::receive_at_slice(Flight& flight) {
   const Said kind = flight.message.kind;
   const bool is_get = kind == Said::get_shared || kind == Said::get_exclusive;
   if (is_get) flight.spend(kInSlice, look_up_llc(t, flight.at));
-  if (kind == Said::tokens) flight.spend(kInSlice, book(llc_ports_, t, flight.at));
+  if (kind == Said::tokens) flight.spend(kInSlice, parts_.book_llc(t, flight.at));
   StoreLine* const found = node.lines.find(line);
   StoreLine state = found == nullptr ? StoreLine{} : *found;
   const AgentOutcome out = slice_rules_.receive(state, flight.message);
@@ -91,7 +91,7 @@ void TokenBroadcast::make_place(TileId t, LineAddr line, Cycle at) {
     StoreLine state = *node.lines.find(victim);
     count(node.llc.evictions);
     if (state.tokens.dirty) count(node.llc.write_backs);
-    if (!warming_ && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
+    if (!is_warming() && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
     const AgentOutcome out = slice_rules_.evict(state);
     if (out.sends[0].has_data) count(slice_accesses_[t.value].reads);
     node.lines.erase(victim);
@@ -103,15 +103,14 @@ void TokenBroadcast::make_place(TileId t, LineAddr line, Cycle at) {
 
 void TokenBroadcast::receive_at_memory(Flight& flight) {
   const LineAddr line = flight.line;
-  MemoryController& controller = controllers_[map_.controller_of(line)];
   StoreLine state = memory_line(line);
-  if (flight.message.kind == Said::tokens && flight.message.tokens.dirty && !warming_)
-    controller.write(flight.at);
+  if (flight.message.kind == Said::tokens && flight.message.tokens.dirty)
+    parts_.write_memory(line, flight.at);
   const AgentOutcome out = memory_rules_.receive(state, flight.message);
   require(out.violation, line);
   keep_memory_line(line, state);
   for (std::uint32_t i = 0; i < out.count; ++i)
-    if (out.sends[i].has_data && !warming_) flight.spend(kInMemory, controller.read(flight.at));
+    if (out.sends[i].has_data) flight.spend(kInMemory, parts_.read_memory(line, flight.at));
   pass_on(out, flight, controller_tile_of(line), ServedBy::memory);
 }
 
@@ -145,14 +144,14 @@ const StoreLine* TokenBroadcast::slice_line(LineAddr line) const {
 StoreLine TokenBroadcast::memory_line(LineAddr line) const {
   StoreLine state{.tokens = {.count = static_cast<std::uint16_t>(all_), .owner = true}};
   if (const StoreLine* const kept = memory_.find(line); kept != nullptr) state = *kept;
-  if (checks_)
+  if (checks())
     if (const auto version = memory_versions_.find(line.value); version != memory_versions_.end())
       state.version = version->second;
   return state;
 }
 
 void TokenBroadcast::keep_memory_line(LineAddr line, const StoreLine& state) {
-  if (checks_) memory_versions_[line.value] = state.version;
+  if (checks()) memory_versions_[line.value] = state.version;
   if (state.tokens.count == all_ && state.active == PersistentEntry::kNoAgent) {
     memory_.erase(line);
   } else {
@@ -161,7 +160,7 @@ void TokenBroadcast::keep_memory_line(LineAddr line, const StoreLine& state) {
 }
 
 void TokenBroadcast::count_in_flight(LineAddr line, const Tokens& tokens, bool leaves) {
-  if (!checks_) return;
+  if (!checks()) return;
   InFlight& sum = in_flight_[line.value];
   const std::uint32_t owners = tokens.owner ? 1 : 0;
   sum.tokens = leaves ? sum.tokens + tokens.count : sum.tokens - tokens.count;
@@ -175,7 +174,7 @@ void TokenBroadcast::add_to_caches(TileId t, LineAddr line, const AgentRecord& r
   L2Line& l2 = tile.array()[slot];
   if (is_writable(l2.state)) return;
   l2.state = record.line.held.dirty ? LineState::modified : LineState::exclusive;
-  if (!warming_ && conflicts_->is_active())
+  if (!is_warming() && conflicts_->is_active())
     l2.canary = kMaxVirtualTime;  // as when a request brings the right
 }
 
@@ -210,7 +209,7 @@ void TokenBroadcast::add_known_lines(std::vector<LineAddr>& lines) const {
 std::uint64_t TokenBroadcast::possible_holders(LineAddr line) const {
   const StoreLine* const slice = slice_line(line);
   if (memory_line(line).tokens.count == all_ || (slice != nullptr && slice->tokens.count == all_)) return 0;
-  return groups_.all();
+  return parts_.groups.all();
 }
 
 /// At any moment: tokens are conserved (K27).
@@ -230,7 +229,7 @@ std::string TokenBroadcast::find_violation(LineAddr line) const {
 
 void TokenBroadcast::register_stats(StatRegistry& registry) const {
   TokenTiles::register_stats(registry);
-  for (std::uint32_t t = 0; t < tiles_; ++t) {
+  for (std::uint32_t t = 0; t < tiles(); ++t) {
     const Counters& c = nodes_[t].counters;
     registry.counter(fmt::format("tile.{}.requests.retries", t), "broadcasts",
                      "requests that were sent again because no answer had come", &c.retries);

@@ -34,7 +34,8 @@ void TokenProtocol::receive_at_agent(Flight& flight) {
   AgentRecord& record = found != nullptr ? *found : none;
   bool from_array = false;
   if (kind == Kind::tokens) {
-    if (flight.message.from != TokenMessage::kHome) record.givers |= groups_.bit(TileId{flight.message.from});
+    if (flight.message.from != TokenMessage::kHome)
+      record.givers |= parts_.groups.bit(TileId{flight.message.from});
   } else {
     const bool one = kind == Kind::forward_shared || (kind == Kind::probe_shared && record.line.held.owner);
     const bool all = record.line.held.count != 0 && (kind == Kind::forward_exclusive ||

@@ -44,11 +44,13 @@ void TokenProtocol::deliver(Flight& flight) {
 
 void TokenProtocol::receive_at_memory(Flight& flight) {
   const bool reads = flight.message.kind == Kind::memory_read;
-  MemoryController& controller = controllers_[map_.controller_of(flight.line)];
-  if (reads && !warming_) flight.spend(kMemoryPart, controller.read(flight.at));
-  if (!reads && !warming_) controller.write(flight.at);
+  if (reads) {
+    flight.spend(kMemoryPart, parts_.read_memory(flight.line, flight.at));
+  } else {
+    parts_.write_memory(flight.line, flight.at);
+  }
   std::uint64_t version = 0;
-  if (checks_) {
+  if (checks()) {
     std::uint64_t& stored = memory_versions_[flight.line.value];
     if (!reads) stored = flight.message.version;
     version = stored;
@@ -84,7 +86,7 @@ void TokenProtocol::receive_at_home(Flight& flight) {
     const EntryBits before(record.line);
     const HomeOutcome out = home_rules_.receive(record.line, flight.message);
     if (kind == Kind::put_data || kind == Kind::tokens) {
-      flight.spend(kHomePart, book(llc_ports_, t, flight.at));
+      flight.spend(kHomePart, parts_.book_llc(t, flight.at));
       const bool stays = flight.message.has_data && belongs_in_llc(record.line);
       count(stays ? slice_accesses_[t.value].writes : slice_accesses_[t.value].lookups);
     }
@@ -124,7 +126,7 @@ void TokenProtocol::try_next(TileId t, LineAddr line, HomeRecord& record) {
   Flight& flight = flights_[index];
 
   // The slice looks up its data, directory and filter at once.
-  if (!warming_) {
+  if (!is_warming()) {
     home.counters.busy_cycles += now() - flight.at;
     flight.spend(kHomePart, look_up_llc(t, later(flight.at, now())));
     home.entries.rows.read += home.directory.ways();
@@ -188,7 +190,7 @@ void TokenProtocol::flush(TileId t, Cycle at) {
     home.lines.for_each([&](LineAddr other, const HomeRecord& record) {
       if (record.line.llc.count != 0 && is_counted(other)) out.push_back(other);
     });
-  if (!warming_) at = tell_flush(t, at);
+  if (!is_warming()) at = tell_flush(t, at);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   for (const LineAddr other : out) {
@@ -205,9 +207,9 @@ Cycle TokenProtocol::tell_flush(TileId t, Cycle at) {
   Flight word{.message = {.kind = Kind::flush, .to = TokenMessage::To::agent}, .at = at};
   const std::span<const Cycle> arrivals = book_multicast(word, t, everybody());
   Cycle answered = at;
-  for (std::uint32_t a = 0; a < tiles_; ++a) {
+  for (std::uint32_t a = 0; a < tiles(); ++a) {
     word.message = {.kind = Kind::flush_acknowledgement, .to = TokenMessage::To::home};
-    word.at = book(l2_ports_, TileId{a}, later(at, a == t.value ? at : arrivals[a])) + l2_latency_;
+    word.at = parts_.book_l2(TileId{a}, later(at, a == t.value ? at : arrivals[a])) + parts_.l2_latency;
     book_way(word, TileId{a}, t);
     answered = later(answered, word.at);
   }
@@ -227,7 +229,7 @@ void TokenProtocol::recall(TileId t, LineAddr line, HomeRecord& record, bool to_
 /// A transaction, which ends where its outcome closes it.
 void TokenProtocol::begin(TokenHome& home) {
   ++home.open;
-  if (!warming_) home.entries.most_open = std::max(home.entries.most_open, home.open);
+  if (!is_warming()) home.entries.most_open = std::max(home.entries.most_open, home.open);
 }
 
 void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, const HomeOutcome& out) {
@@ -254,8 +256,8 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
     if (kind == Kind::probe_shared || kind == Kind::probe_exclusive || kind == Kind::probe_count)
       count(home.entries.probes);
     const std::uint64_t agents = out.targets->count();
-    if (kind == Kind::recall && !warming_) home.counters.recalls += agents;
-    if (kind == Kind::forward_exclusive && !warming_) home.counters.invalidations += agents;
+    if (kind == Kind::recall) parts_.warming.count(home.counters.recalls, agents);
+    if (kind == Kind::forward_exclusive) parts_.warming.count(home.counters.invalidations, agents);
     send_to_all(cause, out.many, t, *out.targets);
   }
   for (std::uint32_t i = 0; i < out.count; ++i) {
@@ -268,8 +270,8 @@ void TokenProtocol::apply(TileId t, const Flight& cause, HomeRecord& record, con
   // The way of its entry may have gone meanwhile.
   if (record.line.has_entry && record.line.phase == Phase::idle) place_entry(t, line, record);
   // Closing may have begun the next one: a line without a place in the slice goes on to memory.
-  if (checks_ && !warming_ && record.line.phase == Phase::idle)
-    if (const std::string what = find_violation(line); !what.empty()) report_(what);
+  if (checks() && !is_warming() && record.line.phase == Phase::idle)
+    if (const std::string what = find_violation(line); !what.empty()) parts_.report(what);
   home.ready.push_back(line);
   for (const LineAddr waiting : home.stalled) home.ready.push_back(waiting);
   home.stalled.clear();
@@ -320,7 +322,7 @@ void TokenProtocol::place_in_llc(TileId t, LineAddr line, HomeRecord& record, Cy
     HomeRecord& other = *home.find(victim);
     count(home.counters.evictions);
     if (other.line.llc.count != all_) count(home.entries.incomplete);
-    if (!warming_ && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
+    if (!is_warming() && conflicts_->is_active()) conflicts_->on_llc_evict(victim);
     recall(t, victim, other, true, at);
   }
   if (record.llc_slot != kNoPlace) return;

@@ -96,13 +96,13 @@ TokenProtocol::TokenProtocol(const Config& config, TokenPolicy policy, Ports por
   check_config(config, policy);
   const std::uint64_t rows = entry_rows_of(config);
   const std::uint64_t entries = rows * entry_ways_of(config, policy);
-  homes_.reserve(tiles_);
+  homes_.reserve(tiles());
   const bool moves = policy == TokenPolicy::flask && config.coherence.partition == "adaptive";
   std::pmr::memory_resource* const directory_memory =
-      moves ? std::pmr::new_delete_resource() : arena_.resource();
-  for (std::uint32_t t = 0; t < tiles_; ++t) {
+      moves ? std::pmr::new_delete_resource() : parts_.arena.resource();
+  for (std::uint32_t t = 0; t < tiles(); ++t) {
     TokenHome& home = homes_.emplace_back(config, entries, directory_assoc_of(config, policy),
-                                          arena_.resource(), directory_memory);
+                                          parts_.arena.resource(), directory_memory);
     if (policy == TokenPolicy::flask) home.filter = make_filter(config, static_cast<std::uint32_t>(rows));
     if (moves) home.split = make_split(config, rows, *home.filter);
   }
@@ -141,14 +141,14 @@ std::uint64_t TokenProtocol::possible_holders(LineAddr line) const {
     if (record->line.has_entry) return as_groups(record->line.sharers);
     if (record->line.llc.count == all_) return 0;
   }
-  return groups_.all();
+  return parts_.groups.all();
 }
 
 /// An entry's vector as one of the chip's.
 std::uint64_t TokenProtocol::as_groups(std::uint64_t sharers) const {
-  if (sharers_ == groups_) return sharers;
+  if (sharers_ == parts_.groups) return sharers;
   std::uint64_t bits = 0;
-  sharers_.for_each(sharers, [&](TileId t) { bits |= groups_.bit(t); });
+  sharers_.for_each(sharers, [&](TileId t) { bits |= parts_.groups.bit(t); });
   return bits;
 }
 
@@ -181,7 +181,7 @@ std::string TokenProtocol::find_violation(LineAddr line) const {
 
 void TokenProtocol::register_stats(StatRegistry& registry) const {
   TokenTiles::register_stats(registry);
-  for (std::uint32_t t = 0; t < tiles_; ++t) {
+  for (std::uint32_t t = 0; t < tiles(); ++t) {
     const auto entry = [&, c = &homes_[t].entries](const char* name, const char* unit,
                                                    const char* description,
                                                    std::uint64_t DirectoryCounters::*counter) {

@@ -20,26 +20,26 @@ AccessResult TokenTiles::access(CoreId core, LineAddr line, AccessKind kind, Cyc
 }
 
 AccessResult TokenTiles::serve(CoreId core, LineAddr own, AccessKind kind, Cycle now) {
-  const bool active = !warming_ && conflicts_->is_active();
+  const bool active = !is_warming() && conflicts_->is_active();
   const Request r{.core = core,
-                  .line = l1s_[core.value * 2].outer(own),
+                  .line = parts_.outer(core, own),
                   .kind = kind,
                   .write = is_write(kind),
                   .checked = active && is_tracked(kind),
                   .unchecked = active && !is_tracked(kind),
-                  .tile = TileId{core.value / cores_per_tile_},
-                  .l1 = core.value % cores_per_tile_ * 2 + (kind == AccessKind::fetch ? 0 : 1)};
-  const std::uint32_t index = core.value * 2 + r.l1 % 2;
-  L1Cache& l1 = l1s_[index];
+                  .tile = parts_.tile_of(core),
+                  .l1 = parts_.l1_in_tile(core, kind)};
+  const std::uint32_t index = Hierarchy::l1_of(core, kind);
+  L1Cache& l1 = parts_.l1s[index];
   const std::uint32_t l1_slot = l1.find(own);
   const bool is_in_l1 = l1_slot != L1Cache::kNoSlot && (!r.write || is_writable(l1.state_at(l1_slot)));
   if (!is_in_l1 || (r.checked && !l1.covers_at(l1_slot, r.write))) return leave_l1(r, l1_slot, is_in_l1, now);
-  if (warming_ || (active && !r.checked) || !l1.hit_at(l1_slot, own, r.write)) {
+  if (is_warming() || (active && !r.checked) || !l1.hit_at(l1_slot, own, r.write)) {
     use_l1(r, l1_slot);
     count(l1.moves.uncounted);
   }
   Path path(now);
-  path.spend(kL1Part, kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
+  path.spend(kL1Part, parts_.l1_latency(kind));
   return path.done(ServedBy::l1);
 }
 
@@ -56,9 +56,8 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
   if (record != nullptr && record->line.is_unblock_due && !record->is_reserved) {
     due = record;
   } else {
-    path.spend(kL1Part, r.kind == AccessKind::fetch ? l1i_latency_ : l1d_latency_);
-    count(tile.accesses.lookups);
-    path.until(kL2Part, book(l2_ports_, r.tile, path.at()) + l2_latency_);
+    path.spend(kL1Part, parts_.l1_latency(r.kind));
+    path.until(kL2Part, parts_.look_up_l2(r.tile, path.at()));
   }
   if (slot == kNoL2Slot && record != nullptr && record->line.is_readable() &&
       record->line.want == Want::none) {
@@ -75,7 +74,7 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
       L2Line& line = tile.array()[slot];
       tile.array().use(slot);
       if (due == nullptr) count(tile.counters.hits);
-      if (due != nullptr && profile_) profile_->on_miss(r.tile, r.line, r.write, !warming_);
+      if (due != nullptr && profile_) profile_->on_miss(r.tile, r.line, r.write, !is_warming());
       if (due != nullptr && r.unchecked) line.canary = kMaxVirtualTime;
       if (is_in_l1) {
         use_l1(r, l1_slot);
@@ -83,7 +82,7 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
       } else {
         const bool owned = line.owner != 0;
         if (r.write ? tile.invalidate_l1s(slot, r.l1) : tile.downgrade_owner(slot))
-          path.spend(kL1Part, l1d_latency_);
+          path.spend(kL1Part, parts_.l1d_latency);
         if (owned && due == nullptr) {
           count(tile.counters.other_l1);
           served = ServedBy::other_l1;
@@ -91,8 +90,9 @@ AccessResult TokenTiles::leave_l1(const Request& r, std::uint32_t l1_slot, bool 
         // What has just come is written to both.
         if (l1_slot == L1Cache::kNoSlot && (due == nullptr || due->was_here)) count(tile.accesses.reads);
         fill_l1(r, l1_slot, slot, verdict.exclusive, path);
-        if (r.write && !left_reservations_.empty()) left_reservations_.on_store(r.line, tile.l1s()[r.l1]);
-        if (!warming_) tile.l1s()[r.l1].count_miss();
+        if (r.write && !parts_.left_reservations.empty())
+          parts_.left_reservations.on_store(r.line, tile.l1s()[r.l1]);
+        if (!is_warming()) tile.l1s()[r.l1].count_miss();
       }
     }
     if (due != nullptr) {
@@ -112,7 +112,7 @@ AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
   TokenAgent& agent = agents_[r.tile.value];
   AgentRecord& record = agent.lines.get(r.line);
   const bool is_open = record.line.want != Want::none;
-  if (!is_open && mshrs_ != 0 && agent.open >= mshrs_ && !warming_) {
+  if (!is_open && mshrs_ != 0 && agent.open >= mshrs_ && !is_warming()) {
     const auto same = [&](const RefusedAccess& a) { return a.core == r.core && a.line == r.line; };
     if (std::none_of(agent.refused.begin(), agent.refused.end(), same)) {
       ++agent.refusals;
@@ -121,7 +121,7 @@ AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
     agent.drop_if_idle(r.line);
     return path.blocked(BlockReason::protocol);
   }
-  if (!warming_) record.waiters |= 1U << r.core.value % cores_per_tile_;
+  if (!is_warming()) record.waiters |= 1U << r.core.value % parts_.cores_per_tile;
   if (is_open) return path.blocked(BlockReason::protocol);
   count(record.line.is_readable() ? agent.caches.counters.upgrades : agent.caches.counters.misses);
   record.givers = 0;
@@ -132,7 +132,7 @@ AccessResult TokenTiles::ask(const Request& r, Path& path, Cycle now) {
 
 /// What a request brought has been used.
 void TokenTiles::end_use(const Request& r, AgentRecord& record, bool passes, Cycle at) {
-  if (warming_ || !passes || r.kind != AccessKind::reserve || reserved_hold_ == 0 ||
+  if (is_warming() || !passes || r.kind != AccessKind::reserve || reserved_hold_ == 0 ||
       !record.line.is_writable(all_))
     return end_hold(r.tile, r.line, record, at);
   record.is_reserved = true;
@@ -196,9 +196,9 @@ bool TokenTiles::check(const Request& r, std::uint32_t slot, const AgentRecord* 
 
 /// A use of the L1's copy that is neither counted as a hit nor recorded.
 void TokenTiles::use_l1(const Request& r, std::uint32_t l1_slot) {
-  const std::uint32_t l1 = r.core.value * 2 + r.l1 % 2;
-  l1s_[l1].warm_hit(l1_slot, r.write);
-  if (checks_) check_use(l1, l1_slot, r.line, r.write, replaces_line(r));
+  const std::uint32_t l1 = Hierarchy::l1_of(r.core, r.kind);
+  parts_.l1s[l1].warm_hit(l1_slot, r.write);
+  if (checks()) parts_.check_use(l1, l1_slot, r.line, r.write, replaces_line(r));
 }
 
 void TokenTiles::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t slot, bool exclusive,
@@ -211,12 +211,13 @@ void TokenTiles::fill_l1(const Request& r, std::uint32_t l1_slot, std::uint32_t 
   if (r.write) {
     line.state = state = LineState::modified;
   } else if (r.kind != AccessKind::fetch && is_writable(line.state) && line.copies == 0 && exclusive &&
-             (left_reservations_.empty() || !left_reservations_.has(r.line, l1))) {
+             (parts_.left_reservations.empty() || !parts_.left_reservations.has(r.line, l1))) {
     state = LineState::exclusive;
   }
   const L1Cache::Victim down = tile.is_exclusive() ? l1.victim(own) : L1Cache::Victim{};
-  if (tile.fill_l1(r.l1, l1_slot, slot, state)) book(l2_ports_, r.tile, path.at());
-  if (checks_) check_use(r.core.value * 2 + r.l1 % 2, l1.find(own), r.line, r.write, replaces_line(r));
+  if (tile.fill_l1(r.l1, l1_slot, slot, state)) parts_.book_l2(r.tile, path.at());
+  if (checks())
+    parts_.check_use(Hierarchy::l1_of(r.core, r.kind), l1.find(own), r.line, r.write, replaces_line(r));
   if (down.state != LineState::invalid) trim(r.tile, l1.outer(down.line), path.at());
 }
 
@@ -240,8 +241,8 @@ std::uint32_t TokenTiles::fill_l2(TileId t, LineAddr line, AgentRecord& record, 
   L2Line& l2 = tile.array().fill(slot, line);
   if (!tile.is_exclusive()) count(tile.accesses.writes);  // else it is the L1's, until that evicts it
   l2.state = state_of(record.line);
-  if (!warming_ && conflicts_->is_active()) l2.canary = kMaxVirtualTime;
-  versions_.put(tile.place(slot), record.line.version);
+  if (!is_warming() && conflicts_->is_active()) l2.canary = kMaxVirtualTime;
+  parts_.versions.put(tile.place(slot), record.line.version);
   return slot;
 }
 
@@ -252,7 +253,7 @@ void TokenTiles::collect(TokenAgent& agent, AgentRecord& record, std::uint32_t s
     agent.caches.downgrade_owner(slot);
   }
   record.line.held.dirty |= agent.caches.array()[slot].state == LineState::modified;
-  record.line.version = versions_.number(agent.caches.place(slot));
+  record.line.version = parts_.versions.number(agent.caches.place(slot));
 }
 
 void TokenTiles::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
@@ -273,14 +274,13 @@ void TokenTiles::evict_from_tile(TileId t, std::uint32_t slot, Cycle at) {
 bool TokenTiles::collect_for(Flight& flight, AgentRecord& record, bool one, bool all) {
   const TileId t{flight.message.agent};
   TokenAgent& agent = agents_[t.value];
-  count(agent.caches.accesses.lookups);
-  flight.spend(kL2Part, book(l2_ports_, t, flight.at) + (warming_ ? 0 : l2_latency_));
+  if (!is_warming()) flight.spend(kL2Part, parts_.look_up_l2(t, flight.at));
   if (!one && !all) return false;
   const std::uint32_t slot = agent.caches.array().find(flight.line);
   if (slot == kNoL2Slot) return false;
   const bool asks_l1 = agent.caches.array()[slot].copies != 0;
   collect(agent, record, slot, all);
-  if (asks_l1 && !warming_) flight.spend(kL1Part, flight.at + l1d_latency_);
+  if (asks_l1 && !is_warming()) flight.spend(kL1Part, flight.at + parts_.l1d_latency);
   return true;
 }
 
@@ -317,15 +317,15 @@ void TokenTiles::fulfil(TileId t, AgentRecord& record, const Flight& flight) {
     l2.state = state_of(record.line);
     // A reader's canary knows nothing of others' reads: until a check of the new right passes, none covers
     // it.
-    if (!warming_ && conflicts_->is_active()) l2.canary = kMaxVirtualTime;
+    if (!is_warming() && conflicts_->is_active()) l2.canary = kMaxVirtualTime;
   }
   // What warming does may let a request go on that cores wait for.
-  if (warming_ && record.waiters == 0) return;
-  const Cycle at = warming_ ? timeline_->now() : flight.at;
+  if (is_warming() && record.waiters == 0) return;
+  const Cycle at = is_warming() ? timeline_->now() : flight.at;
   time_hold(t, flight.line, record, at + kHold);
   for (std::uint32_t rest = std::exchange(record.waiters, 0), c = 0; rest != 0; rest >>= 1, ++c) {
     if ((rest & 1) == 0) continue;
-    const CoreId core{t.value * cores_per_tile_ + c};
+    const CoreId core{t.value * parts_.cores_per_tile + c};
     waited_[core.value] = flight.parts;
     client_->on_access_ready(core, l1d(core).inner(flight.line), at);
   }

@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,24 +26,18 @@
 #include <utility>
 #include <vector>
 
-#include "chip/cache/host_memory.hpp"
-#include "chip/cache/left_reservations.hpp"
-#include "chip/coherence/home_map.hpp"
-#include "chip/coherence/llc_slice.hpp"
-#include "chip/coherence/memory_hierarchy.hpp"
+#include "chip/coherence/cache_protocol.hpp"
 #include "chip/coherence/message_observer.hpp"
 #include "chip/coherence/path.hpp"
 #include "chip/coherence/sharing_profile.hpp"
 #include "chip/coherence/token/flights.hpp"
 #include "chip/coherence/token/token_agent.hpp"
-#include "chip/dram/memory_controller.hpp"
-#include "chip/noc/calendar.hpp"
 #include "chip/time/timeline.hpp"
 #include "chip/vocabulary/sharers.hpp"
 
 namespace rubato::chip {
 
-class TokenTiles : public MemoryHierarchy, protected EventHandler {
+class TokenTiles : public CacheProtocol, protected EventHandler {
  public:
   struct Ports {
     Network& network;
@@ -61,23 +54,13 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   [[gnu::cold]] AccessParts take_waited(CoreId core) final { return std::exchange(waited_[core.value], {}); }
   void warm(CoreId core, LineAddr line, AccessKind kind) final;
   void forget(LineAddr first, LineAddr last) final;
-  L1Cache& l1i(CoreId core) final { return l1s_[core.value * 2]; }
-  L1Cache& l1d(CoreId core) final { return l1s_[core.value * 2 + 1]; }
-  [[gnu::cold]] TileId home_of(LineAddr line) const final { return map_.home_of(line); }
-  void set_private_lines(LineAddr first, std::uint64_t lines) final { map_.set_private_lines(first, lines); }
-  void set_program(TileId tile, std::uint32_t program) final {
-    agents_[tile.value].caches.set_program(program);
-  }
   std::uint64_t fewest_sets() const final {
     return std::min(agents_.front().caches.array().sets(), fewest_home_sets());
   }
-  TileId controller_tile_of(LineAddr line) const final { return map_.controller_tile_of(line); }
   void register_stats(StatRegistry& registry) const override;
   std::string check_invariants() const final;
 
   void observe_messages(MessageObserver& observer) final { observer_ = &observer; }
-
-  void on_violation(std::function<void(const std::string&)> report) { report_ = std::move(report); }
 
  protected:
   enum Event : std::uint32_t { kDeliver, kHoldEnds, kRetry, kEntryFree, kSplitMoves };
@@ -129,14 +112,14 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   /// After them: what the tile has lost; `goes_home`: and no other tile has got.
   void note_loss(TileId tile, LineAddr line, AgentOutcome::Loss loss, bool goes_home = false);
   void lose(TileId tile, LineAddr line, bool kept) {
-    if (!warming_ && conflicts_->is_active()) conflicts_->on_lose(tile, line, kept);
+    if (!is_warming() && conflicts_->is_active()) conflicts_->on_lose(tile, line, kept);
   }
-  TileSet everybody() const { return {groups_, groups_.all()}; }
+  TileSet everybody() const { return {parts_.groups, parts_.groups.all()}; }
 
   // ---- Transport ----
   /// If an observer is attached, and the flight is the first of a transaction.
   void show_begin(Flight& flight, TileId from) {
-    if (observer_ == nullptr || warming_ || flight.transaction != 0) return;
+    if (observer_ == nullptr || is_warming() || flight.transaction != 0) return;
     flight.transaction = ++transactions_;
     const bool is_homes = flight.message.from == TokenMessage::kHome;  // it takes copies back
     show(flight, from, is_homes ? SeenMessage::Node::home : SeenMessage::Node::tile, true);
@@ -156,12 +139,11 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   std::uint32_t flits_of(const TokenMessage& m) const { return m.has_data ? data_flits_ : word_flits_; }
   /// Tags of a slice are read, in the first free cycle of its port. While warming without its latency.
   Cycle look_up_llc(TileId home, Cycle at) {
-    count(slice_accesses_[home.value].lookups);
-    return warming_ ? at : llc_ports_.book(home.value, at) + llc_latency_;
+    return is_warming() ? at : parts_.look_up_llc(home, slice_accesses_[home.value], at);
   }
-  Cycle book(Calendars& ports, TileId tile, Cycle at) { return warming_ ? at : ports.book(tile.value, at); }
-  void count(std::uint64_t& counter) { counter += warming_ ? 0 : 1; }
-  Cycle now() const { return warming_ ? Cycle{} : timeline_->now(); }
+  bool is_warming() const { return parts_.warming.is_on(); }
+  bool checks() const { return parts_.versions.is_on(); }
+  Cycle now() const { return is_warming() ? Cycle{} : timeline_->now(); }
 
   void require(const char* violation, LineAddr line) const;
   std::vector<LineAddr> known_lines(LineAddr first, LineAddr last) const;
@@ -176,41 +158,19 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   ConflictCheck* conflicts_;
   Timeline* timeline_;
   AccessClient* client_;
-  std::uint32_t tiles_, cores_per_tile_, all_, mshrs_;
-  Latency l1i_latency_, l1d_latency_, l2_latency_, llc_latency_;
+  std::uint32_t all_, mshrs_;
   std::uint32_t word_flits_, data_flits_;  ///< of messages without and with data
-  bool warming_ = false, checks_;
-  SharerGroups groups_, sharers_;  ///< bits of conflict checks; of entries
-  HomeMap map_;
-  Versions versions_;
-  HostArena arena_;
-  LeftReservations left_reservations_;
-  std::vector<L1Cache> l1s_;  // core * 2, + 1 for data
+  SharerGroups sharers_;                   ///< bits of entries; those of conflict checks are the hierarchy's
   std::vector<TokenAgent> agents_;
   std::vector<ArrayAccesses> slice_accesses_;  // by tile
-  Calendars l2_ports_, llc_ports_;
-  std::vector<MemoryController> controllers_;
   FlightPool flights_;
   std::deque<std::uint32_t> immediate_;  // of warming: flights
   std::unordered_map<std::uint64_t, std::uint64_t> memory_versions_;
-  std::function<void(const std::string&)> report_;
   MessageObserver* observer_ = nullptr;
   std::optional<SharingProfile> profile_;
   std::uint64_t transactions_ = 0;
 
  private:
-  class HitObserver final : public L1Observer {
-   public:
-    HitObserver(TokenTiles& tiles, std::uint32_t l1) : tiles_(&tiles), l1_(l1) {}
-    void on_hit(std::uint32_t slot, LineAddr line, bool write) override {
-      tiles_->check_use(l1_, slot, tiles_->l1s_[l1_].outer(line), write);
-    }
-
-   private:
-    TokenTiles* tiles_;
-    std::uint32_t l1_;
-  };
-
   [[gnu::noinline]] AccessResult serve(CoreId core, LineAddr own, AccessKind kind, Cycle now);
   AccessResult leave_l1(const Request& r, std::uint32_t l1_slot, bool is_in_l1, Cycle now);
   bool check(const Request& r, std::uint32_t slot, const AgentRecord* due, Path& path, CheckResult& check);
@@ -227,13 +187,10 @@ class TokenTiles : public MemoryHierarchy, protected EventHandler {
   void end_hold(TileId tile, LineAddr line, AgentRecord& record, Cycle at);
   void on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) final;
   void drop(LineAddr line);
-  /// `replaces`: it writes all bytes, so that old data are as good as new ones.
-  void check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, bool write, bool replaces = false);
 
   std::vector<AccessParts> waited_;     // by core
   std::vector<RefusedAccess> resumed_;  // in ask_again()
-  std::vector<HitObserver> observers_;
-  std::vector<Cycle> arrivals_;  // of book_multicast()
+  std::vector<Cycle> arrivals_;         // of book_multicast()
   struct Place {
     std::uint16_t column, row;
   };

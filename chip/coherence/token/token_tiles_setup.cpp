@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
-#include "base/check.hpp"
 #include "base/error.hpp"
-#include "base/rng.hpp"
-#include "chip/coherence/cache_stats.hpp"
 #include "chip/coherence/token/token_tiles.hpp"
 #include "chip/stats/registry.hpp"
 
@@ -19,120 +15,42 @@ constexpr std::uint32_t kMostProfiled = 64;
 constexpr std::uint64_t kFewLines = 4096;  // as many are looked up one by one
 constexpr auto kWayPart = &AccessParts::network;
 
-bool is_exclusive(const Config& config) { return config.l2.inclusion == "exclusive"; }
-
-/// An exclusive L2 has ways for records of what is in L1s, and one for a line that comes. All lines of a set
-/// of the L2 belong to one set of an L1.
-std::uint32_t l2_ways_of(const Config& config) {
-  return config.l2.ways + (is_exclusive(config) ? config.l1i.ways + config.l1d.ways + 1 : 0);
-}
-
 std::uint32_t flits(std::uint32_t bytes, const Config& config) {
   return (bytes + config.net.link_bytes - 1) / config.net.link_bytes;
-}
-
-void check_caches(const Config& config) {
-  if (config.llc.interleave == "low" && !std::has_single_bit(config.tiles()))
-    throw UsageError(
-        "llc.interleave is low, which takes a power of two of tiles, but chip.cores / chip.cores_per_tile "
-        "makes {}",
-        config.tiles());
-  if (!is_exclusive(config)) return;
-  if (config.chip.cores_per_tile != 1)
-    throw UsageError(
-        "l2.inclusion is exclusive, which takes tiles of one core, but chip.cores_per_tile is {}",
-        config.chip.cores_per_tile);
-  const auto sets = [](const CacheSection& cache) { return cache.size / kLineBytes / cache.ways; };
-  const std::uint64_t l2_sets = sets(config.l2);
-  if (!std::has_single_bit(l2_sets) || sets(config.l1i) > l2_sets || sets(config.l1d) > l2_sets)
-    throw UsageError(
-        "l2.inclusion is exclusive, which takes an L2 of a power of two of sets, and no fewer than an L1 "
-        "has, "
-        "but l2.size and l2.ways make {}, l1i {} and l1d {}",
-        l2_sets, sets(config.l1i), sets(config.l1d));
-  if (l2_ways_of(config) > 64)
-    throw UsageError(
-        "l2.inclusion is exclusive, for which l2.ways, l1i.ways and l1d.ways together are 63 at most, not {}",
-        l2_ways_of(config) - 1);
 }
 
 }  // namespace
 
 TokenTiles::TokenTiles(const Config& config, Ports ports)
-    : network_(&ports.network),
+    : CacheProtocol(config, SetArray<TokenPlace>::host_bytes(config.llc.size, config.llc.ways)),
+      network_(&ports.network),
       conflicts_(&ports.conflicts),
       timeline_(&ports.timeline),
       client_(&ports.client),
-      tiles_(config.tiles()),
-      cores_per_tile_(config.chip.cores_per_tile),
       all_(config.coherence.tokens != 0 ? config.coherence.tokens : config.tiles()),
       mshrs_(config.l2.mshrs),
-      l1i_latency_(config.l1i.latency),
-      l1d_latency_(config.l1d.latency),
-      l2_latency_(config.l2.latency),
-      llc_latency_(config.llc.latency),
       word_flits_(flits(bytes_of({.has_data = false}), config)),
       data_flits_(flits(bytes_of({.has_data = true}), config)),
-      checks_(config.coherence.check),
-      groups_(config.tiles()),
       sharers_(config.tiles(), config.coherence.sharer_bits),
-      map_(config),
-      arena_(std::size_t{config.tiles()} *
-             (SetArray<L2Line>::host_bytes(config.l2.size / config.l2.ways * l2_ways_of(config),
-                                           l2_ways_of(config)) +
-              SetArray<TokenPlace>::host_bytes(config.llc.size, config.llc.ways))),
       slice_accesses_(config.tiles()),
-      l2_ports_(config.tiles()),
-      llc_ports_(config.tiles()),
       waited_(config.chip.cores),
       arrivals_(config.tiles()) {
-  check_caches(config);
-  if (config.coherence.profile && tiles_ > kMostProfiled)
+  if (config.coherence.profile && tiles() > kMostProfiled)
     throw UsageError(
         "coherence.profile is true, which works on {} tiles at most, but chip.cores / chip.cores_per_tile "
         "makes {}",
-        kMostProfiled, tiles_);
-  if (all_ < tiles_)
+        kMostProfiled, tiles());
+  if (all_ < tiles())
     throw UsageError(
         "coherence.tokens is {}, but each of the {} tiles that chip.cores / chip.cores_per_tile makes needs "
         "one",
-        all_, tiles_);
-  if (checks_) versions_.turn_on();
+        all_, tiles());
   if (config.coherence.profile) profile_.emplace();
-  l1s_.reserve(std::size_t{config.chip.cores} * 2);
-  for (std::uint32_t c = 0; c < config.chip.cores; ++c)
-    for (const CacheSection& s : {config.l1i, config.l1d}) {
-      l1s_.emplace_back(L1Cache::Params{.bytes = s.size, .ways = s.ways});
-      l1s_.back().list_reservations(&left_reservations_);
-      versions_.add_cache(l1s_.back().slots());
-    }
-  const std::uint32_t per_tile = cores_per_tile_ * 2;
-  agents_.reserve(tiles_);
-  for (std::uint32_t t = 0; t < tiles_; ++t) {
+  agents_.reserve(tiles());
+  for (TileCaches& tile : parts_.tiles) agents_.emplace_back(tile);
+  for (std::uint32_t t = 0; t < tiles(); ++t)
     places_.push_back({static_cast<std::uint16_t>(t % config.chip.mesh_width),
                        static_cast<std::uint16_t>(t / config.chip.mesh_width)});
-    agents_.emplace_back(TileCaches::Params{.l2_bytes = config.l2.size / config.l2.ways * l2_ways_of(config),
-                                            .l2_ways = l2_ways_of(config),
-                                            .l1s = std::span(l1s_).subspan(t * per_tile, per_tile),
-                                            .first_l1_version = t * per_tile,
-                                            .versions = &versions_,
-                                            .memory = arena_.resource(),
-                                            .exclusive_ways = is_exclusive(config) ? config.l2.ways : 0,
-                                            .is_warming = &warming_});
-  }
-  for (std::uint32_t m = 0; m < config.mem.controllers; ++m)
-    controllers_.emplace_back(MemoryController::Params{.latency = config.mem.latency,
-                                                       .bytes_per_cycle = config.mem.bytes_per_cycle,
-                                                       .perturb = config.chip.perturb,
-                                                       .seed = mix64(config.chip.seed ^ 0x6d656d) + m});
-  report_ = [](const std::string& sentence) { check_failed(__FILE__, __LINE__, "coherence", sentence); };
-  if (checks_) {
-    observers_.reserve(l1s_.size());
-    for (std::uint32_t i = 0; i < l1s_.size(); ++i) {
-      observers_.emplace_back(*this, i);
-      l1s_[i].observe(&observers_.back());
-    }
-  }
 }
 
 // ---- Transport ----
@@ -141,7 +59,7 @@ void TokenTiles::send(const Flight& cause, const TokenMessage& m, TileId from, T
   const std::uint32_t index = flights_.add(cause);
   Flight& flight = flights_[index];
   flight.message = m;
-  if (!warming_) {
+  if (!is_warming()) {
     show_begin(flight, from);
     book_way(flight, from, to);
   }
@@ -162,7 +80,7 @@ void TokenTiles::book_way(Flight& flight, TileId from, TileId to) {
 }
 
 std::span<const Cycle> TokenTiles::book_multicast(const Flight& flight, TileId from, const TileSet& to) {
-  if (warming_) return arrivals_;
+  if (is_warming()) return arrivals_;
   const TokenMessage& m = flight.message;
   const TrafficClass traffic = flight.is_rollback ? TrafficClass::abort : traffic_of(m);
   ++messages_[static_cast<unsigned>(m.kind)];
@@ -181,13 +99,13 @@ void TokenTiles::send_to_all(const Flight& cause, const TokenMessage& m, TileId 
     const std::uint32_t index = flights_.add(flight);
     Flight& copy = flights_[index];
     copy.message.agent = static_cast<std::uint16_t>(t.value);
-    if (!warming_) copy.spend(kWayPart, arrivals[t.value]);
+    if (!is_warming()) copy.spend(kWayPart, arrivals[t.value]);
     arrive(index);
   });
 }
 
 void TokenTiles::arrive(std::uint32_t index) {
-  if (warming_) return immediate_.push_back(index);
+  if (is_warming()) return immediate_.push_back(index);
   const Flight& flight = flights_[index];
   if (observer_ != nullptr) {
     using To = TokenMessage::To;
@@ -241,7 +159,7 @@ void TokenTiles::drain() {
 // ---- Warming and forgetting ----
 
 void TokenTiles::warm(CoreId core, LineAddr line, AccessKind kind) {
-  warming_ = true;
+  const Warming::Scope scope(parts_.warming);
   // A line in a transaction is left alone: guest memory is right anyway.
   for (unsigned tries = 0; tries < 3; ++tries) {
     if (access(core, line, kind, Cycle{0}).done) break;
@@ -249,7 +167,6 @@ void TokenTiles::warm(CoreId core, LineAddr line, AccessKind kind) {
     drain();
   }
   drain();
-  warming_ = false;
 }
 
 std::vector<LineAddr> TokenTiles::known_lines(LineAddr first, LineAddr last) const {
@@ -275,7 +192,7 @@ void TokenTiles::forget(LineAddr first, LineAddr last) {
 void TokenTiles::drop(LineAddr line) {
   if (!is_at_rest(line)) return;
   bool is_out = false;
-  for (std::uint32_t t = 0; t < tiles_; ++t) {
+  for (std::uint32_t t = 0; t < tiles(); ++t) {
     TokenAgent& agent = agents_[t];
     if (agent.find(line) == nullptr) continue;
     is_out = true;
@@ -288,25 +205,17 @@ void TokenTiles::drop(LineAddr line) {
   }
   drop_at_home(line, is_out);
   if (conflicts_->is_active()) conflicts_->on_llc_evict(line);
-  if (checks_) memory_versions_[line.value] = versions_.newest(line);
+  if (checks()) memory_versions_[line.value] = parts_.versions.newest(line);
 }
 
 // ---- Checks (C21, K91) ----
 
 void TokenTiles::require(const char* violation, LineAddr line) const {
-  if (violation != nullptr) report_(fmt::format("line {:#x}: {}", addr_of(line), violation));
-}
-
-void TokenTiles::check_use(std::uint32_t l1, std::uint32_t slot, LineAddr line, bool write, bool replaces) {
-  const TileCaches& tile = agents_[l1 / (cores_per_tile_ * 2)].caches;
-  const Versions::Place place = tile.l1_place(l1 % (cores_per_tile_ * 2), slot);
-  if (!replaces && !versions_.is_newest(line, place))
-    report_(fmt::format("core {} uses an old copy of line {:#x}", l1 / 2, addr_of(line)));
-  if (write) versions_.store(line, place);
+  if (violation != nullptr) parts_.report(fmt::format("line {:#x}: {}", addr_of(line), violation));
 }
 
 std::string TokenTiles::find_violation_in_tiles(LineAddr line, Sum& sum) const {
-  for (std::uint32_t t = 0; t < tiles_; ++t) {
+  for (std::uint32_t t = 0; t < tiles(); ++t) {
     const TokenAgent& agent = agents_[t];
     const AgentRecord* const found = agent.find(line);
     const std::uint32_t slot = agent.caches.array().find(line);
@@ -332,16 +241,11 @@ std::string TokenTiles::check_invariants() const {
 // ---- Statistics ----
 
 void TokenTiles::register_stats(StatRegistry& registry) const {
-  for (std::uint32_t i = 0; i < l1s_.size(); ++i)
-    l1s_[i].register_stats(registry, fmt::format("core.{}.{}", i / 2, i % 2 == 0 ? "l1i" : "l1d"));
-  for (std::uint32_t t = 0; t < tiles_; ++t)
-    register_cache_stats(registry, t,
-                         {.l2 = agents_[t].caches.counters,
-                          .llc = llc_counters(t),
-                          .l2_accesses = agents_[t].caches.accesses,
-                          .llc_accesses = slice_accesses_[t]});
+  parts_.register_stats(registry);
+  for (std::uint32_t t = 0; t < tiles(); ++t)
+    parts_.register_tile(registry, t, llc_counters(t), slice_accesses_[t]);
   if (mshrs_ != 0)
-    for (std::uint32_t t = 0; t < tiles_; ++t)
+    for (std::uint32_t t = 0; t < tiles(); ++t)
       registry.counter(fmt::format("tile.{}.l2.refusals", t), "accesses",
                        "times that an access found all of l2.mshrs in use", &agents_[t].refusals);
   for (unsigned k = 0; k < kTokenMessageKinds; ++k)
@@ -352,8 +256,6 @@ void TokenTiles::register_stats(StatRegistry& registry) const {
                      "flits of coherence messages, each counted on every link of its way",
                      &flit_hops_[static_cast<unsigned>(c)]);
   if (profile_) profile_->register_stats(registry);
-  for (std::uint32_t m = 0; m < controllers_.size(); ++m)
-    controllers_[m].register_stats(registry, fmt::format("mem.{}", m));
 }
 
 }  // namespace rubato::chip

@@ -1,0 +1,45 @@
+// A memory system whose caches are a Hierarchy: the part that is the same under every protocol. A protocol
+// derives from it and serves the accesses that leave their L1.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "chip/coherence/hierarchy.hpp"
+#include "chip/coherence/memory_hierarchy.hpp"
+
+namespace rubato::chip {
+
+class CacheProtocol : public MemoryHierarchy {
+ public:
+  L1Cache& l1i(CoreId core) final { return parts_.l1s[core.value * 2]; }
+  L1Cache& l1d(CoreId core) final { return parts_.l1s[core.value * 2 + 1]; }
+  TileId home_of(LineAddr line) const final { return parts_.homes.home_of(line); }
+  TileId controller_tile_of(LineAddr line) const final { return parts_.homes.controller_tile_of(line); }
+  void set_private_lines(LineAddr first, std::uint64_t lines) final {
+    parts_.homes.set_private_lines(first, lines);
+  }
+  void set_program(TileId tile, std::uint32_t program) final {
+    parts_.tiles[tile.value].set_program(program);
+  }
+  const TileCaches& tile(TileId t) const { return parts_.tiles[t.value]; }
+  const MemoryController& controller(std::uint32_t index) const { return parts_.controllers[index]; }
+
+  /// What happens when coherence.check finds a violation; by default the program ends with a report.
+  void on_violation(std::function<void(const std::string&)> report) { parts_.report = std::move(report); }
+
+ protected:
+  /// See Hierarchy.
+  CacheProtocol(const Config& config, std::size_t home_bytes) : parts_(config, home_bytes) {}
+
+  std::uint32_t tiles() const { return static_cast<std::uint32_t>(parts_.tiles.size()); }
+  void count(std::uint64_t& counter) { parts_.warming.count(counter); }
+
+  Hierarchy parts_;
+};
+
+}  // namespace rubato::chip
