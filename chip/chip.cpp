@@ -17,6 +17,9 @@ constexpr Addr kSpillBase = AddressSpace::kSize;
 static_assert(kLogBase == kSpillBase + kMaxTiles * kSpillBytes);
 static_assert(kLogBase + kMaxCores * kLogBytes == HandlerArea::kBase);
 
+constexpr Latency kProgressCycles = 1 << 18;  // between two reports
+constexpr Latency kCountCycles = 1 << 10;     // between two looks at run.instructions
+
 }  // namespace
 
 Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
@@ -93,11 +96,10 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
 
 RunOutcome Chip::Impl::run() {
   for (const auto& program : programs) program->process.print_restored();
-  if (config.run.max_cycles != 0) limit_at = Cycle{config.run.max_cycles};
-  if (interval != 0) interval_at = Cycle{interval};
-  if (config.run.profile_cycles != 0) sample_at = Cycle{config.run.profile_cycles};
-  if (config.run.instructions != 0) count_at = Cycle{kCountCycles};
-  set_pause();
+  clock.every(RunClock::Look::limit, config.run.max_cycles);
+  clock.every(RunClock::Look::count, config.run.instructions != 0 ? kCountCycles : 0);
+  clock.every(RunClock::Look::sample, config.run.profile_cycles);
+  clock.every(RunClock::Look::progress, kProgressCycles);
   if (debug && !debug->begin()) end_by_debugger();
   for (const auto& program : programs)
     if (!config.run.fast_forward || (!program->roi && !program->has_tasks && !program->detail_at_markers))
@@ -120,37 +122,31 @@ void Chip::Impl::simulate() {
     if (!has_work()) {
       if (!interrupt_doomed() && !task_units.go_on_beside_suspended()) no_progress();
     } else if (!timeline.step()) {
-      observe_at(timeline.pause());
+      const Cycle now = timeline.pause();
+      clock.look(now, [&](RunClock::Look due) { look(due, now); });
     }
   }
 }
 
-void Chip::Impl::observe_at(Cycle now) {
-  if (now == limit_at) {
-    end({ExitCode::no_progress, 0,
-         fmt::format("the program was still running after {} cycles (run.max_cycles)", config.run.max_cycles),
-         describe_cores() + describe_waiting()});
-    return;
+void Chip::Impl::look(RunClock::Look due, Cycle now) {
+  switch (due) {
+    case RunClock::Look::limit:
+      return end({ExitCode::no_progress, 0,
+                  fmt::format("the program was still running after {} cycles (run.max_cycles)",
+                              config.run.max_cycles),
+                  describe_cores() + describe_waiting()});
+    case RunClock::Look::count:
+      return count_instructions(now);
+    case RunClock::Look::interval:
+      settle(now);
+      return clock.show_interval(now);
+    case RunClock::Look::sample:
+      sample_cores();
+      if (clock.is_in_roi()) task_units.sample();
+      return;
+    case RunClock::Look::progress:
+      return report_progress();
   }
-  if (now == count_at) {
-    count_instructions(now);
-    count_at += kCountCycles;
-  }
-  if (now == interval_at) {
-    settle(now);
-    if (observer != nullptr) observer->on_interval(now);
-    interval_at += interval;
-  }
-  if (now == sample_at) {
-    sample_cores();
-    if (in_roi) task_units.sample();
-    sample_at += config.run.profile_cycles;
-  }
-  if (now == progress_at) {
-    report_progress();
-    progress_at += kProgressCycles;
-  }
-  set_pause();
 }
 
 void Chip::Impl::attach(GdbServer& server) {
@@ -179,12 +175,6 @@ bool Chip::Impl::is_debugged(Thread& thread, const Fault& fault) {
       return true;
   }
   return false;
-}
-
-void Chip::Impl::enter_roi(Cycle now) {
-  RUBATO_CHECK(!in_roi, "a region of interest began inside another");
-  in_roi = true;
-  if (observer != nullptr) observer->on_region_begin(now);
 }
 
 void Chip::Impl::end(RunOutcome o) {
@@ -219,7 +209,7 @@ void Chip::Impl::finish_account() {
   cycles = end_cycle.value;
   for (const auto& program : programs)  // an end that is not theirs
     if (program->is_in_detail()) count(*program, end_cycle);
-  leave_roi(end_cycle);
+  clock.leave_roi(end_cycle);
   for (const auto& program : programs)
     program->profile.stop(end_cycle,
                           [this](CoreId core) -> const ThreadProfile::Parts& { return parts_of(core); });
@@ -234,8 +224,7 @@ void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) 
       --timeouts_pending;
       program.timeout_scheduled = kNever;
       if (!program.is_in_detail()) return;
-      clock = now;
-      calling = 0;
+      call_clock.begin(now, 0);
       program.system_calls.begin(program.first_core(), now);  // any thread may have waited
       program.process.expire_timeouts();
       program.system_calls.end();
@@ -372,8 +361,7 @@ Chip::Chip(const Config& config, std::vector<ProgramPlace> programs)
 Chip::~Chip() = default;
 
 void Chip::observe(ChipObserver* observer, Latency interval) {
-  impl_->observer = observer;
-  impl_->interval = interval;
+  impl_->clock.observe(observer, interval);
 }
 void Chip::observe_tasks(TaskObserver* observer) { impl_->observe_tasks(*observer); }
 void Chip::observe_instructions(InstructionObserver* observer) { impl_->observe_instructions(*observer); }

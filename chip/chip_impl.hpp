@@ -32,6 +32,8 @@
 #include "chip/replay/tie_checker.hpp"
 #include "chip/task/task_observers.hpp"
 #include "chip/task/task_units.hpp"
+#include "chip/time/call_clock.hpp"
+#include "chip/time/run_clock.hpp"
 #include "chip/time/timeline.hpp"
 
 namespace rubato::chip {
@@ -43,8 +45,6 @@ inline constexpr Addr kLogBase = HandlerArea::kBase - kMaxCores * kLogBytes;
 struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Program::Host {
   /// The payload of all but kRegionEnd and kEnterRegion is a program's number.
   enum Event : std::uint32_t { kTimeout, kRegionEnd, kEnterRegion, kMarkedEnd, kProgramOver };
-  static constexpr Latency kProgressCycles = 1 << 18;  // between two reports
-  static constexpr Latency kCountCycles = 1 << 10;     // between two looks at run.instructions
 
   Impl(const Config& c, std::vector<ProgramPlace> places);
 
@@ -62,14 +62,8 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
     return timeline.pending() > timeouts_pending || awaits_time();
   }
 
-  /// Watching a run is no event on its timeline.
-  void set_pause() {
-    timeline.pause_at(
-        earlier(count_at, earlier(earlier(progress_at, sample_at), earlier(interval_at, limit_at))));
-  }
-
-  /// All that happens before `now` has happened.
-  void observe_at(Cycle now);
+  /// A look at the run is due at `now`.
+  void look(RunClock::Look due, Cycle now);
 
   /// Fast-forward until the region of interest, the next task instruction or the end.
   void skip_ahead();
@@ -88,10 +82,6 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   void count(Program& program, Cycle now);
   /// run.instructions: who has executed them is counted, and when all are the run ends.
   void count_instructions(Cycle now);
-  void enter_roi(Cycle now);
-  void leave_roi(Cycle now) {
-    if (std::exchange(in_roi, false) && observer != nullptr) observer->on_region_end(now);
-  }
 
   void end(RunOutcome o);
   /// The program has ended so; the run does when all have.
@@ -131,7 +121,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   bool waits_for_others(Cycle now);
 
   void report_progress() {
-    if (observer != nullptr && !observer->on_progress(progress()))
+    if (clock.is_observed() && !clock.show_progress(progress()))
       end({ExitCode::interrupted, 0, "interrupted", {}});
     if (debug && !debug->look()) end_by_debugger();
   }
@@ -197,7 +187,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
 
   // ---- System calls and faults ----
 
-  Cycle time() const override { return later(clock, timeline.now()); }
+  Cycle time() const override { return call_clock.now(); }
 
   SyscallOutcome syscall(Core& core, Thread& thread, Cycle now) override;
 
@@ -358,12 +348,11 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   std::optional<CapsuleLint> capsule_lint;  // run.check_capsules
   std::vector<std::unique_ptr<Core>> cores;
 
-  ChipObserver* observer = nullptr;
-  Latency interval = 0;
+  RunClock clock{timeline};
+  CallClock call_clock{timeline};
   std::set<std::string> marked_regions;  // that programs have marked
   bool ran_serial = false;               // the region of interest was code that serial_region() measures
   bool speculates = false;               // a task has, on whatever core
-  bool in_roi = false;                   // the region of interest: task regions, --roi or main
   bool detailed = false;                 // else fast-forward
   bool leave_detail = false;             // the detailed loop is to end
   bool ended = false;
@@ -377,10 +366,6 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   std::vector<Thread*> worker_threads;  // in order of arrival
   std::vector<Worker> region_workers;   // of the running region: its owner, which serves core 0, then those
   WorkerPool workers;                   // that serve no core
-  Cycle clock{};                        // of the system call being performed
-  Cycle progress_at{kProgressCycles}, interval_at = kNever, limit_at = kNever, sample_at = kNever,
-                                      count_at = kNever;
-  int calling = 0;  // the thread whose system call is performed, or has just been; 0: none's
   std::uint64_t timeouts_pending = 0;  // and of kTimeout
   std::uint64_t cycles = 0;
 };

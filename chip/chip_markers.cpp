@@ -30,13 +30,13 @@ void Chip::Impl::on_marker(Program& program, const Thread& thread, bool begins, 
   } else {
     open_regions.erase(name);
   }
-  if (detailed) settle(later(later(clock, timeline.now()), Cycle{cycles}));
-  if (observer != nullptr) observer->on_marker(begins, name);
+  if (detailed) settle(later(call_clock.now(), Cycle{cycles}));
+  clock.show_marker(begins, name);
   if (!program.detail_at_markers || owner != nullptr) return;  // a task changes nothing about run()
   if (begins && !program.is_in_detail()) {
     program.fast_forward.stop();
   } else if (!begins && program.is_in_detail() && open_regions.empty()) {
-    timeline.schedule(later(clock, timeline.now()), this, kMarkedEnd,
+    timeline.schedule(call_clock.now(), this, kMarkedEnd,
                       program.number);  // when the call is over
   }
 }

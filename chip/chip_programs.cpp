@@ -135,7 +135,7 @@ void Chip::Impl::begin_detail() {
       for (const auto& core : cores_of(*program))
         core->pipeline().watch_return(caller->regs.x[reg::ra], caller->regs.x[reg::sp]);
   }
-  if (config.run.fast_forward || !sole().has_tasks) enter_roi(timeline.now());
+  if (config.run.fast_forward || !sole().has_tasks) clock.enter_roi(timeline.now());
   for (Program* program : those) {
     begin_profile(*program, timeline.now());
     for (const auto& thread : program->process.threads())
@@ -164,9 +164,9 @@ void Chip::Impl::leave_detail_of(Program& program, Cycle now) {
     if (std::any_of(programs.begin(), programs.end(), stays)) return;
   }
   const Cycle end_cycle = reached();
-  clock = later(clock, end_cycle);  // time goes on from where the cores are
+  call_clock.advance(end_cycle);  // time goes on from where the cores are
   settle(end_cycle);
-  leave_roi(end_cycle);
+  clock.leave_roi(end_cycle);
   detailed = false;
   leave_detail = true;
   if (are_all_over()) end(worst_outcome());
@@ -180,7 +180,7 @@ void Chip::Impl::finish(Program& program, RunOutcome o) {
   program.outcome = std::move(o);
   if (was_inside) {  // its cores are in the middle of something
     program.is_leaving = true;
-    timeline.schedule(later(clock, timeline.now()), this, kProgramOver, program.number);
+    timeline.schedule(call_clock.now(), this, kProgramOver, program.number);
   } else if (are_all_over()) {
     end(worst_outcome());
   } else {

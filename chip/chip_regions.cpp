@@ -120,8 +120,8 @@ void Chip::Impl::begin_region(Thread& thread, Cycle now) {
   forget_changed_pages(program);
   for (const auto& core : cores) core->pipeline().set_time_origin(program.fast_forward.nanoseconds());
   settle(now);
-  is_within_roi = in_roi;
-  if (!is_within_roi) enter_roi(now);
+  is_within_roi = clock.is_in_roi();
+  if (!is_within_roi) clock.enter_roi(now);
   thread.is_worker = true;
   // The program may have started fewer workers than it was asked to.
   const auto spare = std::min<std::uint32_t>(
@@ -179,7 +179,7 @@ void Chip::Impl::finish_region(Cycle now) {
   mark_stacks(false);
   for (const Worker& worker : region_workers) worker.thread->regs = worker.regs;
   settle(now);
-  if (!is_within_roi) leave_roi(now);
+  if (!is_within_roi) clock.leave_roi(now);
   Thread& thread = *std::exchange(owner, nullptr);
   thread.is_worker = false;
   thread.regs.pc += 8;  // behind the region instruction and its `finish`

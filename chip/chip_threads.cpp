@@ -12,9 +12,9 @@ void Chip::Impl::on_runnable(Program& program, Thread& thread) {
   for (const auto& core : cores)
     if (core->thread() == &thread) return;  // its own call ended the wait it had just begun
   if (const SuspendedTask* suspended = workers.find(thread))
-    return task_units.resume(suspended->tile, suspended->task.run, later(clock, timeline.now()));
+    return task_units.resume(suspended->tile, suspended->task.run, call_clock.now());
   if (thread.is_worker) return;
-  program.profile.ready(thread.tid, later(clock, timeline.now()), calling);
+  program.profile.ready(thread.tid, call_clock.now(), call_clock.caller());
   program.scheduler.add(thread);
   wake_idle_core(program);
 }
@@ -31,7 +31,7 @@ void Chip::Impl::on_retry(Program&, const Thread* thread) {
 void Chip::Impl::wake_idle_core(const Program& program) {
   for (const auto& core : cores_of(program))
     if (core->activity() == Core::Activity::idle && !core->in_region())
-      core->wake(later(clock, timeline.now()));
+      core->wake(call_clock.now());
 }
 
 void Chip::Impl::find_thread(Core& core, Cycle now) {
@@ -43,7 +43,7 @@ void Chip::Impl::find_thread(Core& core, Cycle now) {
     if (entering != nullptr) enter_region(*entering, now);
     return;
   }
-  clock = now;
+  call_clock.set(now);
   program.system_calls.begin(core.id(), now);
   const SyscallOutcome outcome_of_signals = program.process.deliver_signals(*thread);
   program.system_calls.end();
@@ -116,8 +116,7 @@ SyscallOutcome Chip::Impl::syscall(Core& core, Thread& thread, Cycle now) {
   Program& program = program_of(core.id());
   if (program.phase == Program::Phase::over) return SyscallOutcome::process_exited;  // at the same cycle
   Process& process = program.process;
-  clock = now;
-  calling = thread.tid;
+  call_clock.begin(now, thread.tid);
   // Where the program ends, files get what is committed.
   constexpr std::uint64_t kExitGroup = 94;
   const bool is_at_once = core.makes_calls_at_once() && thread.regs.x[reg::a7] != kExitGroup;
@@ -159,7 +158,7 @@ void Chip::Impl::schedule_timeout(Program& program) {
 bool Chip::Impl::fault(Core& core, Thread& thread, const Fault& f, Cycle now) {
   Program& program = program_of(core.id());
   if (program.phase == Program::Phase::over) return false;  // at the same cycle
-  clock = now;
+  call_clock.set(now);
   program.system_calls.begin(core.id(), now);
   if (replay) replay->enter_kernel(core.task());
   const bool is_breakpoint = debug && f.kind == FaultKind::breakpoint;  // the debugger's first
