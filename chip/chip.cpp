@@ -28,7 +28,7 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
       mesh(make_mesh(c)),
       conflicts(make_conflict_scheme(config, *mesh)),
       hierarchy(make_memory_system(c, *mesh, *conflicts, &timeline, this)),
-      programs(make_programs(std::move(places))),
+      programs(std::move(places), config, *conflicts, *hierarchy, *this),
       task_units({.config = config,
                   .timeline = timeline,
                   .network = *mesh,
@@ -40,7 +40,7 @@ Chip::Impl::Impl(const Config& c, std::vector<ProgramPlace> places)
                   .account = &account,
                   .space = &sole().memory}) {
   // Lines of other programs lie where spill areas would.
-  if (!is_shared()) hierarchy->set_private_lines(line_of(kSpillBase), kSpillBytes / kLineBytes);
+  if (!programs.is_shared()) hierarchy->set_private_lines(line_of(kSpillBase), kSpillBytes / kLineBytes);
   if (c.run.check_replay) {
     replay = std::make_unique<ReplayChecker>(sole().memory, sole().process.symbols(), config,
                                              [this](const std::string& sentence) {
@@ -119,7 +119,7 @@ RunOutcome Chip::Impl::run() {
 void Chip::Impl::simulate() {
   leave_detail = false;
   while (!leave_detail && !ended) {
-    if (!has_work()) {
+    if (!timeouts.has_work()) {
       if (!interrupt_doomed() && !task_units.go_on_beside_suspended()) no_progress();
     } else if (!timeline.step()) {
       const Cycle now = timeline.pause();
@@ -189,12 +189,6 @@ std::uint64_t Chip::Impl::detailed_instructions() const {
   return sum;
 }
 
-std::uint64_t Chip::Impl::fast_forward_instructions() const {
-  std::uint64_t sum = 0;
-  for (const auto& program : programs) sum += program->fast_forward.instructions();
-  return sum;
-}
-
 Cycle Chip::Impl::reached() const {
   Cycle latest = timeline.now();
   for (const auto& core : cores) latest = later(latest, core->reached());
@@ -219,26 +213,13 @@ void Chip::Impl::finish_account() {
 
 void Chip::Impl::on_event(Cycle now, std::uint32_t kind, std::uint64_t payload) {
   switch (kind) {
-    case kTimeout: {
-      Program& program = *programs[payload];
-      --timeouts_pending;
-      program.timeout_scheduled = kNever;
-      if (!program.is_in_detail()) return;
-      call_clock.begin(now, 0);
-      program.system_calls.begin(program.first_core(), now);  // any thread may have waited
-      program.process.expire_timeouts();
-      program.system_calls.end();
-      if (program.process.exited()) process_exited(program);
-      schedule_timeout(program);
-      return;
-    }
     case kProgramOver:
-      return leave_detail_of(*programs[payload], now);
+      return leave_detail_of(programs[payload], now);
     case kEnterRegion:
       if (entering != nullptr) enter_region(*entering, now);
       return;
     case kMarkedEnd:
-      return leave_marked_region(*programs[payload], now);
+      return leave_marked_region(programs[payload], now);
     case kRegionEnd:
       // A core whose attempt was aborted in the middle of a miss is not there yet.
       if (std::any_of(cores.begin(), cores.end(),
@@ -310,17 +291,8 @@ void Chip::Impl::register_stats() {
                  [this] { return detailed_instructions(); });
   registry.total("chip.fast_forward.instructions", "instructions",
                  "Guest instructions executed in fast-forward.",
-                 [this] { return fast_forward_instructions(); });
-  if (programs.size() > 1)
-    for (const auto& program : programs) {
-      const std::string prefix = fmt::format("program.{}.", program->number + 1);
-      registry.counter(prefix + "cycles", "cycles",
-                       "Cycles in detail of a program (from 1), to the end of its region or to "
-                       "run.instructions; 0 before.",
-                       &program->cycles);
-      registry.counter(prefix + "instructions", "instructions",
-                       "Instructions it had executed in detail by then.", &program->instructions);
-    }
+                 [this] { return programs.fast_forward_instructions(); });
+  programs.register_stats(registry);
   for (const auto& core : cores) {
     const PipelineCounters& c = core->pipeline().counters();
     const std::string prefix = fmt::format("core.{}.", core->id().value);
@@ -360,9 +332,7 @@ Chip::Chip(const Config& config, std::vector<ProgramPlace> programs)
     : impl_(std::make_unique<Impl>(config, std::move(programs))) {}
 Chip::~Chip() = default;
 
-void Chip::observe(ChipObserver* observer, Latency interval) {
-  impl_->clock.observe(observer, interval);
-}
+void Chip::observe(ChipObserver* observer, Latency interval) { impl_->clock.observe(observer, interval); }
 void Chip::observe_tasks(TaskObserver* observer) { impl_->observe_tasks(*observer); }
 void Chip::observe_instructions(InstructionObserver* observer) { impl_->observe_instructions(*observer); }
 void Chip::watch_fast_forward(Addr first, std::uint64_t bytes, UntimedObserver* observer) {
@@ -394,18 +364,14 @@ const LineContention* Chip::line_contention() const {
 const ParallelismProfile& Chip::parallelism_profile() const { return impl_->task_units.parallelism(); }
 const Symbols& Chip::symbols() const { return impl_->sole().process.symbols(); }
 std::size_t Chip::programs() const { return impl_->programs.size(); }
-const Program& Chip::program(std::size_t index) const { return *impl_->programs[index]; }
+const Program& Chip::program(std::size_t index) const { return impl_->programs[index]; }
 Progress Chip::progress() const { return impl_->progress(); }
 Cycle Chip::cycles() const { return Cycle{impl_->cycles}; }
 std::uint64_t Chip::detailed_instructions() const { return impl_->detailed_instructions(); }
 const ThreadProfile& Chip::thread_profile() const { return impl_->sole().profile; }
 void Chip::watch_threads(ThreadWatcher* watcher) { impl_->sole().profile.watch(watcher); }
 bool Chip::ran_serial() const { return impl_->ran_serial; }
-std::uint64_t Chip::fast_forward_instructions() const { return impl_->fast_forward_instructions(); }
-std::uint64_t Chip::guest_bytes() const {
-  std::uint64_t sum = 0;
-  for (const auto& program : impl_->programs) sum += program->memory.mapped_bytes();
-  return sum;
-}
+std::uint64_t Chip::fast_forward_instructions() const { return impl_->programs.fast_forward_instructions(); }
+std::uint64_t Chip::guest_bytes() const { return impl_->programs.mapped_bytes(); }
 
 }  // namespace rubato::chip

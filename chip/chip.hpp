@@ -13,7 +13,7 @@
 #include "chip/capsule/capsule_calls.hpp"
 #include "chip/config/config.hpp"
 #include "chip/os/process.hpp"
-#include "chip/program_place.hpp"
+#include "chip/program/program_place.hpp"
 #include "chip/run.hpp"
 #include "chip/speculation/abort_profile.hpp"
 #include "chip/speculation/parallelism_profile.hpp"
@@ -26,10 +26,10 @@ namespace rubato::chip {
 class LineContention;  // chip/core/line_contention.hpp
 
 struct Faults;              // chip/faults.hpp
-struct Program;             // chip/program.hpp
+struct Program;             // chip/program/program.hpp
 class GdbServer;            // chip/debug/gdb_server.hpp
 class InstructionObserver;  // chip/core/instruction_observer.hpp
-class UntimedObserver;      // chip/fast_forward_watch.hpp
+class UntimedObserver;      // chip/program/fast_forward_watch.hpp
 class MessageObserver;      // chip/coherence/message_observer.hpp
 class TaskObserver;         // chip/speculation/task_observer.hpp
 

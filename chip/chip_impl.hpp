@@ -4,11 +4,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,7 +24,10 @@
 #include "chip/isa/task_instructions.hpp"
 #include "chip/noc/mesh.hpp"
 #include "chip/os/fault_report.hpp"
-#include "chip/program.hpp"
+#include "chip/program/markers.hpp"
+#include "chip/program/program.hpp"
+#include "chip/program/programs.hpp"
+#include "chip/program/timeouts.hpp"
 #include "chip/replay/capsule_lint.hpp"
 #include "chip/replay/replay_checker.hpp"
 #include "chip/replay/tie_checker.hpp"
@@ -44,7 +45,7 @@ inline constexpr Addr kLogBase = HandlerArea::kBase - kMaxCores * kLogBytes;
 
 struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Program::Host {
   /// The payload of all but kRegionEnd and kEnterRegion is a program's number.
-  enum Event : std::uint32_t { kTimeout, kRegionEnd, kEnterRegion, kMarkedEnd, kProgramOver };
+  enum Event : std::uint32_t { kRegionEnd, kEnterRegion, kMarkedEnd, kProgramOver };
 
   Impl(const Config& c, std::vector<ProgramPlace> places);
 
@@ -54,13 +55,6 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
 
   /// Detailed simulation until the region or the run ends.
   void simulate();
-
-  /// False if all that is left on the timeline was to end waits that have ended otherwise: nothing would ever
-  /// happen again.
-  bool has_work() const {
-    if (timeouts_pending == 0) return !timeline.empty();
-    return timeline.pending() > timeouts_pending || awaits_time();
-  }
 
   /// A look at the run is due at `now`.
   void look(RunClock::Look due, Cycle now);
@@ -75,20 +69,15 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   /// From here on every thread of the programs that are there runs on a core; if it just called the region
   /// of interest, until that returns.
   void begin_detail();
-  void begin_detail_if_all_are_there();
   /// Its threads leave their cores; the last one to leave ends the detail.
   void leave_detail_of(Program& program, Cycle now);
-  /// What has been executed in detail so far counts, and nothing later.
-  void count(Program& program, Cycle now);
-  /// run.instructions: who has executed them is counted, and when all are the run ends.
+  void count(Program& program, Cycle now) { program.count(now, detailed_instructions(program)); }
+  /// run.instructions: a program that has executed them is counted, and when all are the run ends.
   void count_instructions(Cycle now);
 
   void end(RunOutcome o);
   /// The program has ended so; the run does when all have.
   void finish(Program& program, RunOutcome o);
-  bool are_all_over() const;
-  /// Of programs side by side: the worst outcome of any (K82).
-  RunOutcome worst_outcome() const;
   void process_exited(Program& program) { finish(program, program.outcome_of_exit()); }
 
   void report_fault(Program& program, const Thread& thread, const Fault& fault) {
@@ -112,11 +101,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
     end({ExitCode::no_progress, 0, name_functions(sentence, sole().process.symbols()),
          name_functions(details, sole().process.symbols())});
   }
-  bool awaits_time() const override {
-    return std::any_of(programs.begin(), programs.end(), [](const auto& program) {
-      return program->is_in_detail() && program->process.next_timeout();
-    });
-  }
+  bool awaits_time() const override { return programs.awaits_time(); }
   std::string why_nothing_proceeds() const;
   bool waits_for_others(Cycle now);
 
@@ -132,13 +117,12 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   void attach(GdbServer& server);
 
   Progress progress() const {
-    return {timeline.now(), detailed_instructions() + fast_forward_instructions(), task_units.committed(),
-            task_units.gvt().timestamp, !detailed};
+    return {timeline.now(), detailed_instructions() + programs.fast_forward_instructions(),
+            task_units.committed(), task_units.gvt().timestamp, !detailed};
   }
 
   std::uint64_t detailed_instructions() const;
   std::uint64_t detailed_instructions(const Program& program) const;
-  std::uint64_t fast_forward_instructions() const;
   Cycle reached() const;
   void finish_account();
 
@@ -193,7 +177,8 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
 
   /// Pages that were unmapped or changed rights leave the caches: what hits an L1 is not checked again.
   void forget_changed_pages(Program& program);
-  void schedule_timeout(Program& program);
+  /// Waits of `program` for a time that has come end.
+  void expire_timeouts(Program& program, Cycle now);
   bool fault(Core& core, Thread& thread, const Fault& f, Cycle now) override;
   void region_returned(Core&, Cycle now) override;
   void drop_decoded_blocks(CoreId core) override { program_of(core).blocks.flush(); }
@@ -239,7 +224,8 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   TileId tile_of(CoreId core) const override { return TileId{core.value / config.chip.cores_per_tile}; }
 
   void create_outside_task(Core&, const TaskDescriptor& task, Cycle) override {
-    if (!is_shared()) task_units.create_before_region(task);  // else region_instruction() will refuse
+    if (!programs.is_shared())
+      task_units.create_before_region(task);  // else region_instruction() will refuse
   }
 
   /// A task instruction in fast-forward: there is no task, so `create`, `read`, `region` and those of
@@ -318,15 +304,12 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
 
   // ---- Programs ----
 
-  std::vector<std::unique_ptr<Program>> make_programs(std::vector<ProgramPlace> places);
-  /// Several, or one that does not have the whole chip: then there are no tasks.
-  bool is_shared() const { return programs.size() != 1 || sole().place.cores != config.chip.cores; }
   /// The only one, where there is no other.
-  Program& sole() const { return *programs.front(); }
+  Program& sole() const { return programs.sole(); }
   std::span<const std::unique_ptr<Core>> cores_of(const Program& program) const {
     return std::span(cores).subspan(program.place.first_core, program.place.cores);
   }
-  Program& program_of(CoreId core) const { return *program_by_core[core.value]; }
+  Program& program_of(CoreId core) const { return programs.of(core); }
 
   const Config config;
   Timeline timeline;
@@ -336,8 +319,7 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   std::unique_ptr<Mesh> mesh;
   std::unique_ptr<ConflictScheme> conflicts;
   std::unique_ptr<MemoryHierarchy> hierarchy;
-  std::vector<Program*> program_by_core;  // of a core that none has, the first; filled with
-  std::vector<std::unique_ptr<Program>> programs;
+  Programs programs;
   TaskUnits task_units;
   TaskObservers observers;
   std::unique_ptr<ReplayChecker> replay;     // null: the run is not checked
@@ -350,11 +332,13 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
 
   RunClock clock{timeline};
   CallClock call_clock{timeline};
-  std::set<std::string> marked_regions;  // that programs have marked
-  bool ran_serial = false;               // the region of interest was code that serial_region() measures
-  bool speculates = false;               // a task has, on whatever core
-  bool detailed = false;                 // else fast-forward
-  bool leave_detail = false;             // the detailed loop is to end
+  Markers markers;
+  Timeouts timeouts{timeline, programs, config.chip.frequency_mhz,
+                    [this](Program& program, Cycle now) { expire_timeouts(program, now); }};
+  bool ran_serial = false;    // the region of interest was code that serial_region() measures
+  bool speculates = false;    // a task has, on whatever core
+  bool detailed = false;      // else fast-forward
+  bool leave_detail = false;  // the detailed loop is to end
   bool ended = false;
   RunOutcome outcome;
   Thread* owner = nullptr;              // of the running region
@@ -366,7 +350,6 @@ struct Chip::Impl final : EventHandler, CoreHost, TaskHost, AccessClient, Progra
   std::vector<Thread*> worker_threads;  // in order of arrival
   std::vector<Worker> region_workers;   // of the running region: its owner, which serves core 0, then those
   WorkerPool workers;                   // that serve no core
-  std::uint64_t timeouts_pending = 0;  // and of kTimeout
   std::uint64_t cycles = 0;
 };
 

@@ -8,34 +8,21 @@
 namespace rubato::chip {
 
 void Chip::Impl::on_marker(Program& program, const Thread& thread, bool begins, const std::string& region) {
-  // Of programs side by side each has its own.
-  const std::string name = programs.size() == 1 ? region : fmt::format("{}.{}", program.number + 1, region);
-  std::set<std::string>& open_regions = program.open_regions;
-  constexpr std::size_t kMost = 64;  // of names: each has all statistics
-  const bool is_open = open_regions.contains(name);
-  marked_regions.insert(name);
-  if (is_open == begins || marked_regions.size() > kMost) {
-    const std::string_view why = marked_regions.size() > kMost ? "but at most 64 names are possible"
-                                 : begins                      ? "which has not ended"
-                                                               : "which has not begun";
+  const Markers::Mark mark = markers.mark(program, begins, region, programs.size() == 1);
+  if (!mark.error.empty()) {
     finish(program, {ExitCode::guest_fault,
                      0,
                      fmt::format("thread {} {} the region '{}', {}", thread.tid, begins ? "begins" : "ends",
-                                 region, why),
+                                 region, mark.error),
                      {}});
     return program.fast_forward.stop();
   }
-  if (begins) {
-    open_regions.insert(name);
-  } else {
-    open_regions.erase(name);
-  }
   if (detailed) settle(later(call_clock.now(), Cycle{cycles}));
-  clock.show_marker(begins, name);
+  clock.show_marker(begins, mark.name);
   if (!program.detail_at_markers || owner != nullptr) return;  // a task changes nothing about run()
   if (begins && !program.is_in_detail()) {
     program.fast_forward.stop();
-  } else if (!begins && program.is_in_detail() && open_regions.empty()) {
+  } else if (!begins && program.is_in_detail() && program.open_regions.empty()) {
     timeline.schedule(call_clock.now(), this, kMarkedEnd,
                       program.number);  // when the call is over
   }

@@ -12,7 +12,7 @@ void Chip::Impl::task_instruction(Program& program, Thread& thread, const isa::I
   HartState& hart = thread.regs;
   switch (insn.op) {
     case isa::Op::task_create:
-      if (is_shared()) return refuse_tasks(program, thread);
+      if (programs.is_shared()) return refuse_tasks(program, thread);
       task_units.create_before_region(descriptor_of(hart, static_cast<std::uint32_t>(insn.imm)));
       break;
     case isa::Op::task_read:
@@ -24,7 +24,7 @@ void Chip::Impl::task_instruction(Program& program, Thread& thread, const isa::I
     case isa::Op::capsule_on_abort:
       return capsule_instruction(program, thread, insn);
     case isa::Op::task_region:
-      if (is_shared()) return refuse_tasks(program, thread);
+      if (programs.is_shared()) return refuse_tasks(program, thread);
       region_instruction(thread, static_cast<isa::RegionOp>(insn.imm) == isa::RegionOp::worker,
                          timeline.now());
       return;
@@ -68,7 +68,7 @@ void Chip::Impl::refuse_tasks(Program& program, const Thread& thread) {
 
 void Chip::Impl::region_instruction(Core& core, Thread& thread, bool worker, Cycle now) {
   Program& program = program_of(core.id());
-  if (is_shared()) return refuse_tasks(program, thread);
+  if (programs.is_shared()) return refuse_tasks(program, thread);
   program.profile.blocks(thread.tid, now, parts_of(core.id()), {ThreadWait::Kind::region, 0, 0},
                          chain_of(program, thread.regs));
   region_instruction(thread, worker, now);
@@ -153,7 +153,7 @@ void Chip::Impl::begin_region(Thread& thread, Cycle now) {
     ties->begin_region(std::move(stacks));
   }
   task_units.begin_region(now, spare);
-  schedule_timeout(program);
+  timeouts.schedule(program);
 }
 
 Worker Chip::Impl::worker_of(Thread& thread) const {

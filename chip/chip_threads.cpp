@@ -30,8 +30,7 @@ void Chip::Impl::on_retry(Program&, const Thread* thread) {
 
 void Chip::Impl::wake_idle_core(const Program& program) {
   for (const auto& core : cores_of(program))
-    if (core->activity() == Core::Activity::idle && !core->in_region())
-      core->wake(call_clock.now());
+    if (core->activity() == Core::Activity::idle && !core->in_region()) core->wake(call_clock.now());
 }
 
 void Chip::Impl::find_thread(Core& core, Cycle now) {
@@ -129,7 +128,7 @@ SyscallOutcome Chip::Impl::syscall(Core& core, Thread& thread, Cycle now) {
   program.system_calls.end();
   if (result == SyscallOutcome::process_exited) process_exited(program);
   forget_changed_pages(program);
-  schedule_timeout(program);
+  timeouts.schedule(program);
   return result;
 }
 
@@ -139,20 +138,13 @@ void Chip::Impl::forget_changed_pages(Program& program) {
     hierarchy->forget(program.outer(line_of(begin)), program.outer(line_of(end_ - 1)));
 }
 
-void Chip::Impl::schedule_timeout(Program& program) {
-  const auto at = program.process.next_timeout();
-  if (!at) return;
-  const std::uint64_t before = program.fast_forward.nanoseconds();
-  const std::uint64_t ns = *at > before ? *at - before : 0;
-  // Cycles whose time nanoseconds() cannot give never come: whoever waits so long waits for ever.
-  constexpr std::uint64_t kLast = ~std::uint64_t{0} / 1000;
-  const auto in = (static_cast<unsigned __int128>(ns) * config.chip.frequency_mhz + 999) / 1000;
-  if (in > kLast) return;
-  const Cycle cycle = later(Cycle{static_cast<std::uint64_t>(in)}, timeline.now());
-  if (cycle >= program.timeout_scheduled) return;
-  program.timeout_scheduled = cycle;
-  ++timeouts_pending;
-  timeline.schedule(cycle, this, kTimeout, program.number);
+void Chip::Impl::expire_timeouts(Program& program, Cycle now) {
+  call_clock.begin(now, 0);
+  program.system_calls.begin(program.first_core(), now);  // any thread may have waited
+  program.process.expire_timeouts();
+  program.system_calls.end();
+  if (program.process.exited()) process_exited(program);
+  timeouts.schedule(program);
 }
 
 bool Chip::Impl::fault(Core& core, Thread& thread, const Fault& f, Cycle now) {

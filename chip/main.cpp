@@ -18,7 +18,7 @@
 #include "chip/chip.hpp"
 #include "chip/debug/gdb_server.hpp"
 #include "chip/process_options.hpp"
-#include "chip/program.hpp"
+#include "chip/program/program.hpp"
 #include "chip/session/command_line.hpp"
 #include "chip/session/session.hpp"
 

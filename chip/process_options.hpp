@@ -7,7 +7,7 @@
 
 #include "chip/mix_files.hpp"
 #include "chip/os/process.hpp"
-#include "chip/program_place.hpp"
+#include "chip/program/program_place.hpp"
 #include "chip/session/session.hpp"
 
 namespace rubato::chip {

@@ -25,7 +25,7 @@ class ThreadWatcher;        // the same
 class LineContention;       // chip/core/line_contention.hpp
 class ParallelismProfile;   // chip/speculation/parallelism_profile.hpp
 class InstructionObserver;  // chip/core/instruction_observer.hpp
-class UntimedObserver;      // chip/fast_forward_watch.hpp
+class UntimedObserver;      // chip/program/fast_forward_watch.hpp
 class MessageObserver;      // chip/coherence/message_observer.hpp
 class TaskObserver;         // chip/speculation/task_observer.hpp
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "chip/fast_forward_watch.hpp"
+#include "chip/program/fast_forward_watch.hpp"
 #include "chip/session/instruction_log.hpp"
 #include "chip/vocabulary/types.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "chip/fast_forward_watch.hpp"
+#include "chip/program/fast_forward_watch.hpp"
 
 #include <cstring>
 

@@ -12,13 +12,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "chip/alloc/heap_calls.hpp"
 #include "chip/capsule/vector.hpp"
 #include "chip/config/config.hpp"
 #include "chip/conflict/conflict_scheme.hpp"
 #include "chip/conflict/system_call_checks.hpp"
-#include "chip/fast_forward_watch.hpp"
 #include "chip/isa/block_cache.hpp"
 #include "chip/memory/address_space.hpp"
 #include "chip/os/call_stack.hpp"
@@ -27,9 +27,10 @@
 #include "chip/os/process.hpp"
 #include "chip/os/thread_profile.hpp"
 #include "chip/os/thread_scheduler.hpp"
-#include "chip/program_place.hpp"
+#include "chip/program/fast_forward_watch.hpp"
+#include "chip/program/program_place.hpp"
+#include "chip/program/warm_up.hpp"
 #include "chip/run.hpp"
-#include "chip/warm_up.hpp"
 
 namespace rubato::chip {
 
@@ -62,7 +63,7 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
     ahead,   ///< in fast-forward, to its region of interest
     there,   ///< at its region, until the others are at theirs (K82)
     inside,  ///< in detail
-    behind,  ///< its region is over: to its end in fast-forward, when nobody is in detail
+    behind,  ///< its region is over: to its end in fast-forward, when no program is in detail
     over,    ///< it has ended
   };
 
@@ -92,6 +93,13 @@ struct Program final : ThreadObserver, GuestClock, FastForward::HostCalls {
   std::string title() const;
   /// How it ended, if it did by itself.
   RunOutcome outcome_of_exit() const;
+
+  /// What it has executed in detail so far counts, and nothing later.
+  void count(Cycle now, std::uint64_t executed) {
+    if (std::exchange(is_counted, true)) return;
+    cycles = now.value;
+    instructions = executed;
+  }
 
   // ---- What its process asks ----
 

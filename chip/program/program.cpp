@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "chip/program.hpp"
+#include "chip/program/program.hpp"
 
 #include <fmt/format.h>
 
