@@ -27,10 +27,7 @@ void declare(CommandLine& line, Options& o) {
                   "Ratings to read instead of a graph, plain or gzip: ratings.dat, u.data or ratings.csv of "
                   "MovieLens")
       .type_name("FILE");
-  line.add_option("--steps", o.steps, "Steps, of users and items in turn, 1 to 1000 (default 6)")
-      .check(whole_number)
-      .range(1, 1000)
-      .type_name("N");
+  add_number(line, "--steps", o.steps, 1, 1000, "Steps, of users and items in turn, 1 to 1000 (default 6)");
   add_seed(line, o.graph.seed, "Seed of the features and of --generate (default 1)");
   add_task_options(line, o.tasks,
                    {.verify = "Compare every feature with a serial run's; exit 1 if one differs",

@@ -17,6 +17,13 @@ namespace rubato::apps {
 /// --seed.
 void add_seed(CommandLine& line, std::uint64_t& seed, const std::string& help);
 
+/// An option whose value is a whole number from `least` to `most`.
+template <class Number>
+void add_number(CommandLine& line, const std::string& names, Number& value, std::uint64_t least,
+                std::uint64_t most, const std::string& help) {
+  line.add_option(names, value, help).check(whole_number).range(least, most).type_name("N");
+}
+
 void add_task_type(CommandLine& line, TaskType& type,
                    const std::string& help = "Type of the tasks (default mayspec)");
 

@@ -43,11 +43,8 @@ void declare(CommandLine& line, Options& o) {
                   "Circuit to make instead: csa:WIDTH, a carry-save array multiplier (default csa:8)")
       .excludes(file)
       .type_name("WHAT");
-  line.add_option("--vectors", o.vectors,
-                  "How many random input vectors are put on, one a period (default 10)")
-      .check(whole_number)
-      .range(std::uint64_t{0}, std::uint64_t{UINT32_MAX})
-      .type_name("N");
+  add_number(line, "--vectors", o.vectors, 0, UINT32_MAX,
+             "How many random input vectors are put on, one a period (default 10)");
   line.add_option("--seed", o.seed, "Seed of the vectors and of the delays' variation (default 1)")
       .check(whole_number)
       .type_name("N");

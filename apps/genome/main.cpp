@@ -21,19 +21,11 @@ struct Options {
 };
 
 void declare(CommandLine& line, Options& o) {
-  line.add_option("--gene", o.gene, "Nucleotides of the gene (default 1024)")
-      .check(whole_number)
-      .range(std::uint64_t{16}, std::uint64_t{1} << 24)
-      .type_name("N");
-  line.add_option("--segment", o.segment, "Nucleotides of a segment, 8 to 64 (default 32)")
-      .check(whole_number)
-      .range(std::uint64_t{8}, kLongestSegment)
-      .type_name("N");
-  line.add_option("--segments", o.segments,
-                  "Segments from random places (default 16384); more are added where the gene is not covered")
-      .check(whole_number)
-      .range(std::uint64_t{1}, std::uint64_t{1} << 28)
-      .type_name("N");
+  add_number(line, "--gene", o.gene, 16, 1 << 24, "Nucleotides of the gene (default 1024)");
+  add_number(line, "--segment", o.segment, 8, kLongestSegment,
+             "Nucleotides of a segment, 8 to 64 (default 32)");
+  add_number(line, "--segments", o.segments, 1, 1 << 28,
+             "Segments from random places (default 16384); more are added where the gene is not covered");
   add_seed(line, o.seed, "Seed of the gene and of the places (default 1)");
   add_task_options(
       line, o.tasks,

@@ -27,12 +27,6 @@ struct Options {
   bool verify = false;
 };
 
-/// A whole number from `least` to `most`.
-void add_count(CommandLine& line, const std::string& name, std::uint32_t& value, std::uint32_t most,
-               const std::string& help) {
-  line.add_option(name, value, help).check(whole_number).range(1u, most).type_name("N");
-}
-
 void declare(CommandLine& line, Options& o) {
   const auto scale =
       line.add_option("--scale", o.scale,
@@ -47,13 +41,13 @@ void declare(CommandLine& line, Options& o) {
   line.add_option("--seed", o.seed, "Seed of the generated tables (default 1)")
       .check(whole_number)
       .type_name("N");
-  add_count(line, "--records-per-task", o.records_per_task, 1u << 24,
-            "Records that a task handles (default 4096)");
-  add_count(
-      line, "--partitions", o.parts, 1024,
+  add_number(line, "--records-per-task", o.records_per_task, 1, 1u << 24,
+             "Records that a task handles (default 4096)");
+  add_number(
+      line, "--partitions", o.parts, 1, 1024,
       "Partitions, each with a hash table of its own; threads of the other variants (default: one a core)");
-  add_count(
-      line, "--records-ahead", o.records_ahead, 1u << 31,
+  add_number(
+      line, "--records-ahead", o.records_ahead, 1, 1u << 31,
       "Records sent to a partition ahead of its tasks (default 131072); those of 2 tasks always, and some "
       "4096 more");
   line.add_choice<Variant>(

@@ -22,16 +22,13 @@ struct Options {
 };
 
 void declare(CommandLine& line, Options& o) {
-  const auto number = [&](const char* flag, std::uint32_t& value, const char* help, std::uint64_t least,
-                          std::uint64_t most) {
-    line.add_option(flag, value, help).check(whole_number).range(least, most).type_name("N");
-  };
-  number("--points", o.points, "How many points (default 2048)", 1, 1 << 24);
-  number("--dimensions", o.dimensions, "Coordinates of a point, 1 to 1024 (default 24)", 1, 1024);
-  number("--places", o.places, "Random places that the points are scattered about (default 16)", 1, 1 << 16);
-  number("--centres", o.search.centres, "Centres that are sought, at most as many as points (default 40)", 1,
-         1 << 16);
-  number("--iterations", o.search.iterations, "Iterations at most (default 20)", 1, 1'000'000);
+  add_number(line, "--points", o.points, 1, 1 << 24, "How many points (default 2048)");
+  add_number(line, "--dimensions", o.dimensions, 1, 1024, "Coordinates of a point, 1 to 1024 (default 24)");
+  add_number(line, "--places", o.places, 1, 1 << 16,
+             "Random places that the points are scattered about (default 16)");
+  add_number(line, "--centres", o.search.centres, 1, 1 << 16,
+             "Centres that are sought, at most as many as points (default 40)");
+  add_number(line, "--iterations", o.search.iterations, 1, 1'000'000, "Iterations at most (default 20)");
   line.add_option("--few", o.search.few_percent,
                   "End once fewer than so many percent of the points changed their centre (default 5)")
       .check(whole_number)

@@ -20,14 +20,10 @@ struct Options {
 };
 
 void declare(CommandLine& line, Options& o) {
-  const auto number = [&](const char* flag, std::uint32_t& value, const char* help, std::uint64_t least,
-                          std::uint64_t most) {
-    line.add_option(flag, value, help).check(whole_number).range(least, most).type_name("N");
-  };
-  number("--width", o.network.width, "Routers in a row, 1 to 256 (default 8)", 1, 256);
-  number("--height", o.network.height, "Rows, 1 to 256 (default 8)", 1, 256);
-  number("--cycles", o.cycles, "Cycles in which packets are injected (default 200); then the network empties",
-         1, 10'000'000);
+  add_number(line, "--width", o.network.width, 1, 256, "Routers in a row, 1 to 256 (default 8)");
+  add_number(line, "--height", o.network.height, 1, 256, "Rows, 1 to 256 (default 8)");
+  add_number(line, "--cycles", o.cycles, 1, 10'000'000,
+             "Cycles in which packets are injected (default 200); then the network empties");
   line.add_option("--load", o.load, "Flits that a router injects, in percent of a flit a cycle (default 8)")
       .check(whole_number)
       .range(0, 100)

@@ -31,10 +31,7 @@ void declare(CommandLine& line, Options& o) {
   line.add_flag("--small", o.is_small, "Sizes for a moment on one worker, instead of the suite's");
   line.add_option("--set", o.sizes, "Another size, as n=100; again for another parameter")
       .type_name("NAME=VALUE");
-  line.add_option("--iterations", o.iterations, "Run it this often (default 1)")
-      .check(whole_number)
-      .range(std::uint64_t{1}, std::uint64_t{1'000'000})
-      .type_name("N");
+  add_number(line, "--iterations", o.iterations, 1, 1'000'000, "Run it this often (default 1)");
   line.add_option("--seed", o.seed, "Added to the suite's seeds (default 0: as published)")
       .check(whole_number)
       .type_name("N");

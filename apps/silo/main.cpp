@@ -19,16 +19,12 @@ struct Options {
 };
 
 void declare(CommandLine& line, Options& o) {
-  const auto number = [&](const char* flag, std::uint32_t& value, const char* help, std::uint64_t least,
-                          std::uint64_t most) {
-    line.add_option(flag, value, help).check(whole_number).range(least, most).type_name("N");
-  };
-  number("--transactions", o.transactions, "How many transactions (default 200)", 0, 1 << 26);
-  number("--warehouses", o.scale.warehouses, "How many warehouses (default 1)", 1, 1 << 12);
-  number("--items", o.scale.items,
-         "Items, each in stock in every warehouse (default 1000; specified: 100000)", 1, 1 << 24);
-  number("--customers", o.scale.customers,
-         "Customers and first orders of a district (default 30; specified: 3000)", 1, 1 << 20);
+  add_number(line, "--transactions", o.transactions, 0, 1 << 26, "How many transactions (default 200)");
+  add_number(line, "--warehouses", o.scale.warehouses, 1, 1 << 12, "How many warehouses (default 1)");
+  add_number(line, "--items", o.scale.items, 1, 1 << 24,
+             "Items, each in stock in every warehouse (default 1000; specified: 100000)");
+  add_number(line, "--customers", o.scale.customers, 1, 1 << 20,
+             "Customers and first orders of a district (default 30; specified: 3000)");
   add_seed(line, o.seed, "Seed of the rows and of the transactions (default 1)");
   add_task_options(
       line, o.tasks,

@@ -26,13 +26,9 @@ struct Options {
 void declare(CommandLine& line, Options& o) {
   add_graph(line, o.graph);
   add_source(line, o.source);
-  line.add_option(
-          "--searches", o.searches,
-          "Search from so many vertices, one after another: from --source, then from others that have "
-          "arcs, drawn by --seed (default 1)")
-      .check(whole_number)
-      .range(std::uint64_t{1}, kMaxVertices)
-      .type_name("N");
+  add_number(line, "--searches", o.searches, 1, kMaxVertices,
+             "Search from so many vertices, one after another: from --source, then from others that have "
+             "arcs, drawn by --seed (default 1)");
   add_seed(line, o.graph.seed, "Seed of --generate and --searches (default 1)");
   line.add_option("--scale", o.graph.reader.scale,
                   "Multiply the values of a real matrix by this and round them")

@@ -32,11 +32,6 @@ struct Options {
   std::string history;
 };
 
-template <class T>
-void add_count(CommandLine& line, const std::string& names, T& value, T most, const std::string& help) {
-  line.add_option(names, value, help).check(whole_number).range(T{1}, most).type_name("N");
-}
-
 void declare(CommandLine& line, Options& o) {
   line.add_choice<char>(
       "--workload", o.workload.name,
@@ -44,10 +39,10 @@ void declare(CommandLine& line, Options& o) {
       "YCSB's workload: A half updates, B 5 % updates, C lookups (default), D 5 % inserts, E scans and "
       "5 % inserts, F half increments; or churn: 40 % inserts of the next record, 40 % removals of the "
       "oldest, 15 % lookups and 5 % scans between");
-  add_count<std::uint64_t>(line, "--records", o.workload.records, kFirstWritten / 2,
-                           "Pairs in the tree before the run (default 100000)");
-  add_count<std::uint64_t>(line, "--operations", o.workload.operations, kFirstWritten / 2,
-                           "Requests of the run (default 1000000)");
+  add_number(line, "--records", o.workload.records, 1, kFirstWritten / 2,
+             "Pairs in the tree before the run (default 100000)");
+  add_number(line, "--operations", o.workload.operations, 1, kFirstWritten / 2,
+             "Requests of the run (default 1000000)");
   line.add_choice<Distribution>(
           "--distribution", o.workload.distribution,
           {{"zipfian", Distribution::zipfian},
@@ -81,15 +76,15 @@ void declare(CommandLine& line, Options& o) {
        {"speculative", Sync::speculative}},
       "How visits of one node are kept apart (default: tasks, what the runtime chooses; others, "
       "optimistic). scheduled: tasks only; speculative: oneTBB only");
-  add_count<unsigned>(line, "--cores,--workers", o.workers, 1024,
-                      "Threads that work (default: RUBATO_WORKERS, else one a CPU); more than CPUs only with "
-                      "RUBATO_OVERSUBSCRIBE=1");
-  add_count<unsigned>(line, "--inflight", o.inflight, 1u << 20,
-                      "Requests that each worker has under way, or takes at once (default 500)");
+  add_number(line, "--cores,--workers", o.workers, 1, 1024,
+             "Threads that work (default: RUBATO_WORKERS, else one a CPU); more than CPUs only with "
+             "RUBATO_OVERSUBSCRIBE=1");
+  add_number(line, "--inflight", o.inflight, 1, 1u << 20,
+             "Requests that each worker has under way, or takes at once (default 500)");
   line.add_choice<Load>("--load", o.load, {{"bulk", Load::bulk}, {"insert", Load::insert}},
                         "How the tree is filled: bottom-up (default), or by insert operations");
-  add_count<unsigned>(line, "--rounds", o.rounds, 1000,
-                      "Run the requests this often, print the fastest (default 1)");
+  add_number(line, "--rounds", o.rounds, 1, 1000,
+             "Run the requests this often, print the fastest (default 1)");
   line.add_flag("--verify", o.verify,
                 "Check keys, values, increments and the linearizability of every key; exit 1 if one fails");
   line.add_option("--history", o.history,
