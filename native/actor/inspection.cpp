@@ -42,7 +42,7 @@ class Closed {
 struct Request {
   std::mutex mutex;
   std::condition_variable changed;
-  const std::function<void()>* work;  // null: it is done, or nobody waits for it any more
+  const std::function<void()>* work;  // null: it is done, or its caller has given it up
   std::exception_ptr error;
 
   void run() {

@@ -7,7 +7,6 @@
 
 #include "native/actor/scheduling.hpp"
 #include "native/engine.hpp"
-#include "native/lag/formulas.hpp"
 #include "native/worker/worker.hpp"
 #include "rubato/engine/actor_extras.hpp"
 
@@ -31,18 +30,11 @@ std::uint64_t ticks_of_a_look() {
   return ticks_of_one;
 }
 
-lag::Rules rules_of(const native::Lagging& l) {
-  return {.samples = lag::sample_size(l.confidence, l.error),
-          .delays = l.delays,
-          .initial_rate = l.initial_rate,
-          .is_as_published = l.kind == native::Lagging::Kind::published};
-}
-
 }  // namespace
 
 TurnLag::TurnLag(Worker& worker)
     : worker_(worker),
-      decider_(rules_of(worker.engine.options().lagging), LagRandom(worker.index + 0x10000)),
+      decider_(lag_rules(worker.engine.options().lagging), LagRandom(worker.index + 0x10000)),
       waits_(ticks_per_microsecond()),
       switch_(static_cast<std::uint64_t>(worker.engine.options().lagging.turn_switch_microseconds *
                                          ticks_per_microsecond())),
@@ -56,14 +48,12 @@ TurnLag::TurnLag(Worker& worker)
 /// Whatever else there is to do at once, or would be late. It looks at the clock last, and only where another
 /// program has used this CPU.
 bool TurnLag::must_not_wait(const Cell& cell) {
-  constexpr std::uint64_t kRequests =
-      Worker::Events::kStop | Worker::Events::kAlone | Worker::Events::kPaused | Worker::Events::kEnd;
   constexpr unsigned kPlain = Cell::kBounded | Cell::kUrgent;
   const Engine& engine = worker_.engine;
   if ((cell.flags & ~kPlain) != 0 || cell.is_killed.load(std::memory_order_relaxed) != 0) return true;
   if (!worker_.committed.is_empty() || worker_.lists.has_high()) return true;
   if (worker_.has_pools && !(worker_.seen.ready.is_empty(0) && worker_.seen.pinned.is_empty(0))) return true;
-  if ((engine.events.look() & kRequests) != 0) return true;
+  if ((engine.events.look() & Worker::Events::kRequests) != 0) return true;
   // With one worker and no other thread nothing can come.
   if (engine.workers() == 1 && !engine.is_held_open()) return true;
   if (turn_ != worker_.counts.finished.get()) {
@@ -113,9 +103,7 @@ void TurnLag::give_up(Cell& cell, const Mailbox& mailbox) {
   bool has_waited = false;
   const auto look = [&] {
     if (mailbox.has_more()) return lag::Look::work;
-    constexpr std::uint64_t kRequests =
-        Worker::Events::kStop | Worker::Events::kAlone | Worker::Events::kPaused | Worker::Events::kEnd;
-    const bool must_end = (worker_.engine.events.look() & kRequests) != 0 ||
+    const bool must_end = (worker_.engine.events.look() & Worker::Events::kRequests) != 0 ||
                           cell.is_killed.load(std::memory_order_relaxed) != 0;
     return must_end ? lag::Look::end : lag::Look::nothing;
   };

@@ -50,12 +50,13 @@ class EventCount {
   static constexpr std::uint64_t kAlone = std::uint64_t{1} << 33;   ///< a task wants to run alone
   static constexpr std::uint64_t kPaused = std::uint64_t{1} << 35;  ///< no run: touch nothing
   static constexpr std::uint64_t kEnd = std::uint64_t{1} << 34;     ///< threads end
+  static constexpr std::uint64_t kRequests = kStop | kAlone | kPaused | kEnd;
 
   static unsigned idle(std::uint64_t word) { return static_cast<unsigned>(word & kIdleMask); }
   static unsigned standing(std::uint64_t word) { return static_cast<unsigned>((word & kStandingMask) >> 16); }
 
-  /// Between two tasks: 0 means nobody wants anything. Acquire: who sees that a task runs alone no more sees
-  /// what that has done.
+  /// Between two tasks: 0 means no request. Acquire: a worker that sees that no task runs alone any more sees
+  /// what that task has done.
   std::uint64_t look() const { return word_.load(std::memory_order_acquire); }
   std::uint64_t look_ordered() const { return word_.load(std::memory_order_seq_cst); }
 

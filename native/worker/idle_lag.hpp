@@ -1,14 +1,23 @@
-// Speculative lagging (native/lag) of a worker that has found nothing: its clock and its random numbers.
+// Speculative lagging (native/lag) of workers and turns: its rules, its clock and its random numbers.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
 
+#include "native/lag/formulas.hpp"
 #include "native/lag/waiting.hpp"
 #include "native/pool/atomics.hpp"
 #include "native/worker/clock.hpp"
+#include "rubato/engine/native_options.hpp"
 
 namespace rubato::runtime {
+
+inline lag::Rules lag_rules(const native::Lagging& l) {
+  return {.samples = lag::sample_size(l.confidence, l.error),
+          .delays = l.delays,
+          .initial_rate = l.initial_rate,
+          .is_as_published = l.kind == native::Lagging::Kind::published};
+}
 
 struct LagClock {
   static std::uint64_t now() { return ticks(); }

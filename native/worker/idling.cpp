@@ -18,11 +18,7 @@ Idling::Idling(Worker& worker) : worker_(worker), engine_(worker.engine) {
   using Kind = native::Lagging::Kind;
   const native::Lagging& l = engine_.options().lagging;
   if (l.kind == Kind::off || !l.has_level(native::Lagging::kWorkers) || !engine_.has_cpus()) return;
-  const lag::Rules rules{.samples = lag::sample_size(l.confidence, l.error),
-                         .delays = l.delays,
-                         .initial_rate = l.initial_rate,
-                         .is_as_published = l.kind == Kind::published};
-  lag_ = std::make_unique<IdleLag>(rules, LagRandom(worker.index + 1), ticks_per_microsecond(),
+  lag_ = std::make_unique<IdleLag>(lag_rules(l), LagRandom(worker.index + 1), ticks_per_microsecond(),
                                    l.switch_microseconds);
 }
 
@@ -120,9 +116,8 @@ void Idling::sleep(Events::Ticket ticket, bool is_last) {
 /// @returns whether it has ended so
 bool Idling::lag(Events::Ticket ticket, std::uint64_t run) {
   Events& events = engine_.events;
-  constexpr std::uint64_t kRequests = Events::kStop | Events::kAlone | Events::kPaused | Events::kEnd;
   const std::uint64_t word = events.look_ordered();
-  if ((word & kRequests) != 0 || !lag_->may_lag()) return false;
+  if ((word & Events::kRequests) != 0 || !lag_->may_lag()) return false;
   // Not more than work, and one at least: rule A45.
   const unsigned most = std::max(1u, engine_.workers() - Events::idle(word));
   for (unsigned lagging = engine_.lagging.load(std::memory_order_relaxed);;) {
