@@ -106,9 +106,8 @@ std::string living_actors_text(unsigned most) {
   std::unordered_map<std::uint64_t, std::string> names;
   for (const LivingActor& a : all) names[a.who.id()] = called(a);
   const engine::Unfinished left = engine::unfinished();
-  std::string text = std::to_string(all.size()) + (all.size() == 1 ? " actor lives" : " actors live") + ", " +
-                     std::to_string(left.asks) + (left.asks == 1 ? " ask has" : " asks have") +
-                     " no answer\n";
+  std::string text = engine::counted(static_cast<std::int64_t>(all.size()), "actor lives", "actors live") +
+                     ", " + engine::counted(left.asks, "ask has no answer", "asks have no answer") + "\n";
   const auto name_of = [&names](actor<> a) {
     const auto found = names.find(a.id());
     return found != names.end() ? found->second : "one that has stopped";

@@ -26,6 +26,9 @@ void for_each_actor(const std::function<void(const Cell&, std::uint64_t waiting)
 /// Errors: TaskError.
 void answer_signal(int signal, void (*answer)());
 
+/// "1 ask has", "2 asks have".
+std::string counted(std::int64_t count, const char* one, const char* many);
+
 /// Asks that have neither an answer nor an error, and messages that are stashed, now.
 struct Unfinished {
   std::int64_t asks = 0, stashed = 0;

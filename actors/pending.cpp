@@ -30,10 +30,6 @@ Line& my_line() {
   return line;
 }
 
-std::string counted(std::int64_t count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
 std::uint64_t size_of(const NodeList& list) {
   std::uint64_t size = 0;
   for (const MessageNode* node = list.first(); node != nullptr;
@@ -43,6 +39,10 @@ std::uint64_t size_of(const NodeList& list) {
 }
 
 }  // namespace
+
+std::string counted(std::int64_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
 
 void note_asks(int change) { my_line().asks.fetch_add(change, std::memory_order_relaxed); }
 void note_stashed(std::int64_t change) { my_line().stashed.fetch_add(change, std::memory_order_relaxed); }
