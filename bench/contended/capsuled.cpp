@@ -11,11 +11,13 @@
 #include <string_view>
 #include <utility>
 
+#include "bench/contended/in_order.hpp"
 #include "rubato/capsule.hpp"
 #include "rubato/rubato.hpp"
 
 namespace {
 
+using contended::run_in_order;
 using rubato::create, rubato::mayspec, rubato::nonspec, rubato::tracked;
 namespace capsule = rubato::capsule;
 
@@ -100,17 +102,6 @@ namespace {
 
 tracked<std::uint64_t> sum, in_vain;
 tracked<std::uint64_t> contents[kPlaces];
-
-template <class Work>
-void run_in_order(std::uint64_t count, Work) {
-  create<mayspec>(
-      [](std::uint64_t tasks) {
-        rubato::create_all<mayspec>(std::uint64_t{0}, tasks,
-                                    [](std::uint64_t at) { create<mayspec>(Work{}, {.at = at}, at); });
-      },
-      {.at = 0}, count);
-  rubato::run();
-}
 
 std::uint64_t sum_below(std::uint64_t count) { return count * (count - 1) / 2; }
 

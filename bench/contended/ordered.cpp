@@ -15,10 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "bench/contended/in_order.hpp"
 #include "rubato/rubato.hpp"
 
 namespace {
 
+using contended::run_in_order;
 using rubato::create, rubato::mayspec, rubato::tracked;
 
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
@@ -26,18 +28,6 @@ constexpr std::uint64_t kNone = ~std::uint64_t{0};
 std::uint64_t drawn(std::uint64_t number) {
   const std::uint64_t mixed = (number + 1) * 0x9e3779b97f4a7c15;
   return (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9 >> 20;
-}
-
-/// A MAYSPEC task each for the timestamps 0 to `count` - 1, which other tasks create.
-template <class Work>
-void run_in_order(std::uint64_t count, Work) {
-  create<mayspec>(
-      [](std::uint64_t tasks) {
-        rubato::create_all<mayspec>(std::uint64_t{0}, tasks,
-                                    [](std::uint64_t at) { create<mayspec>(Work{}, {.at = at}, at); });
-      },
-      {.at = 0}, count);
-  rubato::run();
 }
 
 namespace format {
