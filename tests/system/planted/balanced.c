@@ -6,9 +6,4 @@ static void* crunch(void* argument) {
   spend(60000);
   return argument;
 }
-int main(int argc, char** argv) {
-  const long n = argc > 1 ? atol(argv[1]) : 4;
-  pthread_t threads[kMost];
-  start(threads, n, crunch);
-  join(threads, n);
-}
+int main(int argc, char** argv) { run_threads(argc, argv, crunch); }

@@ -11,9 +11,4 @@ static void* stream(void* argument) {
   for (long i = 0; i < kLines; ++i) sum += data[(long)argument][i * kLine];
   return (void*)sum;
 }
-int main(int argc, char** argv) {
-  const long n = argc > 1 ? atol(argv[1]) : 4;
-  pthread_t threads[kMost];
-  start(threads, n, stream);
-  join(threads, n);
-}
+int main(int argc, char** argv) { run_threads(argc, argv, stream); }

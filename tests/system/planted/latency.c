@@ -15,9 +15,4 @@ static void* chase(void* argument) {
   for (long i = 0; i < kRounds * kLines; ++i) at = at->next;
   return at;
 }
-int main(int argc, char** argv) {
-  const long n = argc > 1 ? atol(argv[1]) : 4;
-  pthread_t threads[kMost];
-  start(threads, n, chase);
-  join(threads, n);
-}
+int main(int argc, char** argv) { run_threads(argc, argv, chase); }

@@ -20,3 +20,10 @@ __attribute__((noinline)) static long spend(long steps) {
   for (long i = 0; i < steps; ++i) sum += i;
   return sum;
 }
+// As many threads as the first argument says, all of the same work.
+static inline void run_threads(int argc, char** argv, void* (*function)(void*)) {
+  const long n = argc > 1 ? atol(argv[1]) : 4;
+  pthread_t threads[kMost];
+  start(threads, n, function);
+  join(threads, n);
+}

@@ -8,9 +8,4 @@ static void* work(void* argument) {
   for (long i = 0; i < 10000; ++i) total = total + i;
   return argument;
 }
-int main(int argc, char** argv) {
-  const long n = argc > 1 ? atol(argv[1]) : 4;
-  pthread_t threads[kMost];
-  start(threads, n, work);
-  join(threads, n);
-}
+int main(int argc, char** argv) { run_threads(argc, argv, work); }
