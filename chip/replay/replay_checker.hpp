@@ -117,8 +117,8 @@ class ReplayChecker final : public TaskObserver, public ExecutionObserver, priva
   void replay_precedences(AttemptRecord& record, std::size_t end);
   /// So must the freeing of memory that a call gave it.
   void replay_freeing(const HeapCall& call);
-  /// What the heap call `action` freed may be taken by others from now on.
   void become_nonspeculative(AttemptRecord& record);
+  /// What the heap call `action` freed may be taken by others from now on.
   void note_freeing(const AttemptRecord& record, std::size_t action);
   /// What is there changes its mapping: so must what other tasks did to that.
   void replay_mapping(Addr a, std::uint64_t bytes);

@@ -50,7 +50,7 @@ void put_back(std::uint64_t token);
 using random_tasks::ledger;
 
 RUBATO_CAPSULE(void, ledger_enter, (std::uint64_t account, std::uint64_t amount)) {
-  if (account >= random_tasks::kAccounts) return rubato::capsule::promote();  // nobody means that
+  if (account >= random_tasks::kAccounts) return rubato::capsule::promote();  // of a task that went wrong
   ledger->lock.lock();
   ledger->accounts[account] += amount;
   ledger->turns += 1;
@@ -82,7 +82,7 @@ RUBATO_CAPSULE(void, ledger_split, (std::uint64_t account, std::uint64_t amount,
 RUBATO_CAPSULE(void, ledger_split_slowly,
                (std::uint64_t account, std::uint64_t amount, std::uint64_t* word,
                 std::uint64_t nanoseconds)) {
-  if (nanoseconds > 10'000) return rubato::capsule::promote();  // nobody means that
+  if (nanoseconds > 10'000) return rubato::capsule::promote();  // of a task that went wrong
   ledger_enter(account, amount / 2);
   std::uint64_t value = 0;
   rubato::capsule::copy_in(&value, word, sizeof value);
