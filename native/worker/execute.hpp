@@ -29,6 +29,7 @@ inline bool is_optimistic_reader(const Task* task) {
   return ((task->handle & kMask) >> engine::handle::kPrimitiveShift) - kFirst < 2;
 }
 
+/// Of a task that is called on a resource: others, also guarded ones, may have no address in their handle.
 inline engine::ResourceHeader& header_of(const Task* task) {
   auto* const object = reinterpret_cast<char*>(task->handle & engine::handle::kLocaleMask);
   return *reinterpret_cast<engine::ResourceHeader*>(object - sizeof(engine::ResourceHeader));

@@ -100,17 +100,16 @@ Task* Worker::take_committed(unsigned in_a_row) {
 /// pool.
 bool Worker::run_synchronized(Task* task, bool may_move) {
   const bool reads = (task->handle & engine::handle::kReads) != 0;
-  std::atomic<std::uint64_t>& word = synchronization_word(task);
   switch (primitive_of(task)) {
     case Primitive::latch: {
-      Latch<HeaderAtomics> latch(word);
+      Latch<HeaderAtomics> latch(synchronization_word(task));
       if (!lock_in_turn(task, [&latch] { return latch.try_lock(); })) break;
       call(task);
       latch.unlock();
       return true;
     }
     case Primitive::shared_latch: {
-      SharedLatch<HeaderAtomics> latch(word);
+      SharedLatch<HeaderAtomics> latch(synchronization_word(task));
       if (reads) {
         // One that was kept out all the time goes in before a writer that may never come.
         if (!latch.lock_shared() && !lock_in_turn(task, [&latch] { return latch.lock_shared(0); })) break;
