@@ -63,8 +63,11 @@ struct IdleTimer final : TimerCall {
 void arm(std::uint64_t actor, IdleTimeout& idle, Duration delay) {
   idle.due = 0;  // if there is no memory for a timer
   ++idle.round;
+  // Read before the timer begins: when it has called, `due` is past, also if this thread was kept from going
+  // on.
+  const Time due = time_after(actor_nanoseconds(), delay);
   idle.timer = add_timer(delay, std::make_unique<IdleTimer>(actor, idle.round));
-  idle.due = time_after(actor_nanoseconds(), delay);
+  idle.due = due;
 }
 
 bool IdleCheck::run_in_turn() {

@@ -23,9 +23,10 @@ struct Session : behavior<Work, Idle> {
 TEST(Native_IdleTimeout, ComesAgainBehindARunThatDroppedItsCheck) {
   use_workers(1);
   int idles = 0;
-  const auto session = spawn<Session>(&idles);
+  actor<Work, Idle> session;
   create<nonspec>(
-      [] {
+      [&] {
+        session = spawn<Session>(&idles);
         // The timer is a hold. Behind it the check is in the mailbox, which this worker does not look at yet.
         while (runtime::the_engine().holds() != 0) std::this_thread::yield();
         throw 1;
