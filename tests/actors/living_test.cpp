@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,7 +63,7 @@ std::vector<LivingActor> those_of(const std::string& behavior) {
 TEST(Living, ARunThatEndsWithOpenAsksAndStashedMessagesSaysSoOnce) {
   run();
   const auto keeper = spawn<Keeper>({.name = "the keeper"});
-  int answers = 0;
+  std::atomic<int> answers = 0;  // each comes in a task of its own
   for (int i = 0; i < 2; ++i) keeper.ask(Question{}).then([&](int) { ++answers; });
   for (int i = 0; i < 3; ++i) keeper.send(Note{i});
   const std::string said = said_by_run();

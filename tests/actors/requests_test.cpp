@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -50,13 +51,18 @@ struct File : behavior<Read, Write, Open> {
 
 TEST(Requests, ThatArePutAsideAreAnsweredLater) {
   const auto file = spawn<File>();
+  std::mutex mutex;  // each answer comes in a task of its own
   std::vector<int> answers;
+  const auto answered = [&](int n) {
+    const std::lock_guard lock(mutex);
+    answers.push_back(n);
+  };
   File::written.clear();
   for (int i = 1; i <= 2; ++i) {
-    file.ask(Read{i}).then([&answers](int n) { answers.push_back(n); }, [](AskError) { ADD_FAILURE(); });
+    file.ask(Read{i}).then([&answered](int n) { answered(n); }, [](AskError) { ADD_FAILURE(); });
     run();
   }
-  file.ask(Write{3}).then([&answers] { answers.push_back(-3); }, [](AskError) { ADD_FAILURE(); });
+  file.ask(Write{3}).then([&answered] { answered(-3); }, [](AskError) { ADD_FAILURE(); });
   run();
   file.send(Read{4});  // without a question
   run();

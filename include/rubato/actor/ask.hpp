@@ -274,8 +274,8 @@ class [[nodiscard]] answer {
   /// For the runtime.
   explicit answer(engine::AskReference<R> state) : state_(std::move(state)) {}
 
-  /// f(R) is called in a later message of the asking actor, or in a new task. Without on_error, errors are
-  /// ignored.
+  /// f(R) is called in a later message of the asking actor; of an ask outside actors in a new task, which may
+  /// run beside those of other answers. Without on_error, errors are ignored.
   template <class F>
   void then(F f) && {
     std::move(*this).then(std::move(f), [](AskError) {});
