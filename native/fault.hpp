@@ -26,7 +26,7 @@ enum class Fault : std::uint8_t {
   // sleep and end
   no_recheck,           ///< a worker that announced that it is idle does not look for work again
   wakes_without_epoch,  ///< who is about to sleep does not notice that it is woken
-  ends_when_idle,       ///< run() returns when all workers are idle, whatever is left
+  ends_when_idle,       ///< run() returns when one worker is idle, whatever is left
   // threads outside
   silent_arrival,    ///< a task from outside wakes nobody
   inbox_forgotten,   ///< run() returns although a task came before the last hold was closed

@@ -70,7 +70,8 @@ bool Idling::wait_for_work() {
       end_idling();
       return true;
     }
-    if (Events::idle(word) == engine_.workers() && ((word & Events::kStop) != 0 || is_over())) {
+    const bool is_end_near = Events::idle(word) == engine_.workers() || has_fault(Fault::ends_when_idle);
+    if (is_end_near && ((word & Events::kStop) != 0 || is_over())) {
       if (worker_.index == 0) {
         end_idling();
         return false;
@@ -179,7 +180,8 @@ class Looks {
   explicit Looks(Engine& engine) : engine_(engine) {}
 
   bool are_all_idle() const {
-    return Idling::Events::idle(engine_.events.look_ordered()) == engine_.workers();
+    return has_fault(Fault::ends_when_idle) ||
+           Idling::Events::idle(engine_.events.look_ordered()) == engine_.workers();
   }
   bool is_held_open() const { return engine_.is_held_open(); }
   bool has_inbox() const { return !engine_.inbox.is_empty() && !has_fault(Fault::inbox_forgotten); }

@@ -17,13 +17,14 @@ using test::Explorer;
 
 /// Two workers: both are idle, and one of them looks whether the run has ended. A thread outside, for which a
 /// hold is open, creates a task and closes its hold. The other worker runs that task, which may open a hold,
-/// as a timer does.
+/// as a timer does, or create a task for the worker that looks.
+enum class Does : std::uint8_t { nothing, open_hold, hand_task };
 struct Engine {
-  unsigned idle = 2, inbox = 0;
+  unsigned idle = 2, inbox = 0, handed = 0;
   std::uint64_t ended_idling = 0;
   unsigned holds = 1;
   std::uint64_t created = 0, finished = 0;
-  const bool opens_hold = false;
+  const Does does = Does::nothing;
 
   bool is_over() const { return idle == 2 && inbox == 0 && holds == 0 && created == finished; }
 
@@ -42,7 +43,9 @@ struct Engine {
   bool has_inbox() {
     return step([&] { return inbox != 0; });
   }
-  bool has_work() { return has_inbox(); }
+  bool has_work() {
+    return step([&] { return inbox + handed != 0; });
+  }
   std::uint64_t idle_ends() {
     return step([&] { return ended_idling; });
   }
@@ -60,7 +63,8 @@ struct Engine {
     step([&] { ++ended_idling; });
     step([&] { --inbox; });
     step([&] { ++created; });
-    if (opens_hold) step([&] { ++holds; });
+    if (does == Does::open_hold) step([&] { ++holds; });
+    if (does == Does::hand_task) step([&] { ++created, ++handed; });
     step([&] { ++finished; });
     step([&] { ++idle; });
   }
@@ -70,12 +74,12 @@ struct Outcome {
   std::uint64_t schedules = 0, ended = 0, too_early = 0, missed = 0;
 };
 template <class Rules>
-Outcome explore(bool opens_hold, bool stops_at_first) {
+Outcome explore(Does does, bool stops_at_first) {
   Outcome outcome;
   std::unique_ptr<Engine> engine;
   outcome.schedules = Explorer::explore(
       [&] {
-        engine.reset(new Engine{.opens_hold = opens_hold});
+        engine.reset(new Engine{.does = does});
         return Explorer::Bodies{[&] {
                                   if (end_of_run<Rules>(*engine) == RunEnd::none) return;
                                   ++outcome.ended;
@@ -84,7 +88,7 @@ Outcome explore(bool opens_hold, bool stops_at_first) {
                                 [&] { engine->work(); }, [&] { engine->create_from_outside(); }};
       },
       [&] {
-        const RunEnd end = opens_hold ? RunEnd::none : RunEnd::finished;
+        const RunEnd end = does == Does::nothing ? RunEnd::finished : RunEnd::none;
         outcome.missed += end_of_run<Rules>(*engine) == end ? 0 : 1;
       },
       [&] { return stops_at_first && outcome.too_early != 0; });
@@ -92,11 +96,11 @@ Outcome explore(bool opens_hold, bool stops_at_first) {
 }
 
 TEST(RunEnd, ComesOnlyWhenNothingRunsOrIsHeldOpen) {
-  for (const bool opens_hold : {false, true}) {
-    const Outcome outcome = explore<RunEndRules>(opens_hold, false);
+  for (const Does does : {Does::nothing, Does::open_hold, Does::hand_task}) {
+    const Outcome outcome = explore<RunEndRules>(does, false);
     EXPECT_EQ(outcome.too_early, 0u) << "of " << outcome.ended << " in " << outcome.schedules;
     EXPECT_EQ(outcome.missed, 0u);
-    EXPECT_EQ(outcome.ended != 0, !opens_hold);
+    EXPECT_EQ(outcome.ended != 0, does == Does::nothing);
     EXPECT_GT(outcome.schedules, 1000u);
   }
 }
@@ -107,6 +111,9 @@ struct ForgetsHolds : RunEndRules {
 struct ForgetsInbox : RunEndRules {
   static constexpr bool kLooksIntoInbox = false;
 };
+struct IgnoresSums : RunEndRules {
+  static constexpr bool kComparesSums = false;
+};
 struct LooksOnce : RunEndRules {
   static constexpr bool kLooksForOthersAfterwards = false;
 };
@@ -115,10 +122,11 @@ struct DoesNotCount : RunEndRules {
 };
 
 TEST(RunEnd, OfAWrongRuleIsCaught) {
-  EXPECT_NE(explore<ForgetsHolds>(true, true).too_early, 0u);
-  EXPECT_NE(explore<ForgetsInbox>(true, true).too_early, 0u);
-  EXPECT_NE(explore<LooksOnce>(true, true).too_early, 0u);
-  EXPECT_NE(explore<DoesNotCount>(true, true).too_early, 0u);
+  EXPECT_NE(explore<ForgetsHolds>(Does::open_hold, true).too_early, 0u);
+  EXPECT_NE(explore<ForgetsInbox>(Does::open_hold, true).too_early, 0u);
+  EXPECT_NE(explore<IgnoresSums>(Does::hand_task, true).too_early, 0u);
+  EXPECT_NE(explore<LooksOnce>(Does::open_hold, true).too_early, 0u);
+  EXPECT_NE(explore<DoesNotCount>(Does::open_hold, true).too_early, 0u);
 }
 
 /// Tasks are left that no worker can find.
