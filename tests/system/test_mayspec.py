@@ -53,12 +53,16 @@ def test_tasks_of_the_earliest_timestamp_go_first_where_they_are_plentiful(chip:
 
 
 def test_tiles_that_have_ended_a_timestamp_run_ahead_while_others_have_not(chip: Chip) -> None:
-    """1,461 K cycles where all speculate; 1,472 K, and 1,544 K if such tiles waited for the others."""
-    graph = ("--generate", "rmat:12:16")
-    _, spec = chip("sssp", *graph, cores=16, warm=True, task__mayspec="spec")
-    _, mayspec = chip("sssp", *graph, cores=16, warm=True)
-    assert mayspec["tasks"]["spilled"] > 10_000
-    assert 0.97 * mayspec["cycles"] < spec["cycles"]
+    """Each run is up to 6 % off with where the stack and the code lie: four graphs are compared."""
+    cycles = {"spec": 0, "mayspec": 0}
+    for seed in range(1, 5):
+        for mode in cycles:
+            _, summary = chip("sssp", "--generate", "rmat:12:16", "--seed", str(seed), cores=16, warm=True,
+                              task__mayspec=mode)  # fmt: skip
+            assert summary["tasks"]["spilled"] > 10_000
+            cycles[mode] += summary["cycles"]
+    # 6,069 K to 6,089 K cycles.
+    assert 0.98 * cycles["mayspec"] < cycles["spec"]
 
 
 def test_a_task_waits_for_one_that_aborts_it_again_and_again(chip: Chip) -> None:
