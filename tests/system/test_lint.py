@@ -14,15 +14,24 @@ import pytest
 
 # Headers alone: a compilation each, which takes minutes and seldom finds anything that the build does not.
 CHECKS = ["format", pytest.param("headers", marks=pytest.mark.long), "spdx", "length", "pragma", "prefetch", "rules",
-          "layers", "classes", "imports", "python", "markdown"]
+          "layers", "classes", "imports", "python", "markdown", "english"]
+
+
+def load(tool: Path) -> ModuleType:
+    loader = SourceFileLoader(tool.stem, str(tool))
+    module = module_from_spec(spec_from_loader(tool.stem, loader))
+    loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
 def lint(root: Path) -> ModuleType:
-    loader = SourceFileLoader("lint", str(root / "tools" / "lint"))
-    module = module_from_spec(spec_from_loader("lint", loader))
-    loader.exec_module(module)
-    return module
+    return load(root / "tools" / "lint")
+
+
+@pytest.fixture
+def english(root: Path) -> ModuleType:
+    return load(root / "tools" / "english.py")
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -100,3 +109,34 @@ def test_a_folder_without_a_place_in_the_order_is_found(lint: ModuleType, house:
     (house / "attic" / "d.hpp").write_text('#include "house/low/a.hpp"\n')
     (house / "high" / "b.cpp").write_text('#include "house/attic/d.hpp"\n')
     assert list(lint.check_layers()) == ["house/attic/d.hpp: house/attic has no place in ORDER of tools/lint"]
+
+
+def test_comments_that_open_with_a_pronoun_or_speak_of_people_are_found(english: ModuleType) -> None:
+    def found(*lines: str) -> list[tuple[str, int]]:
+        return [(kind, number) for kind, number, _ in english.found_in_code("\n".join(lines))]
+
+    assert found("// What it is.", "", "  /// Of a task.", "int a;  ///< Where it is", "// That") == [
+        ("first", 1), ("opening", 3), ("opening", 4), ("opening", 5)]  # fmt: skip
+    assert found("// A list.", "// What continues it is no opening.", "int It;  // Whatever, Ofen") == []
+    assert found("// The queue serves", "// nobody.", "f();  // For Anybody's use") == [("people", 1), ("people", 3)]
+    assert found("// Nobody.") == [("first", 1), ("people", 1)]
+    assert found('print("// What nobody reads");', "int nobody = whoever(of);") == []
+    assert list(english.found_in_page("What it is.\nIt waits\n  for nobody.")) == [("people", 3, "for nobody.")]
+
+
+def test_a_folder_may_have_as_many_bad_comments_as_its_row_allows(
+    lint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "english.txt"
+    monkeypatch.setattr(lint, "ENGLISH", table)
+    monkeypatch.setattr(lint, "english_places", lambda: ["opening old/a.hpp:2: Of x", "opening old/b.hpp:3: Of y",
+                                                         "people new/c.hpp:1: nobody"])  # fmt: skip
+
+    def findings(rows: str) -> list[str]:
+        table.write_text(rows)
+        return [finding.partition(" (")[0] for finding in lint.check_english()]
+
+    assert findings("# folder\nold 0 2 0\nnew 0 0 1\n") == []
+    assert findings("old 0 1 0\nnew 0 0 2\n") == ["old: 2 comments of the kind 'opening'"]
+    assert findings("old 9 0 9\n") == ["new/c.hpp:1: nobody ...", "old/a.hpp:2: Of x ...", "old/b.hpp:3: Of y ..."]
+    assert findings("old 0 2 0\nnew 0 0 1\ngone 0 1 0\n") == ["tools/english.txt: gone is clean now; remove the row"]
